@@ -1,0 +1,1 @@
+//! checker: to be filled.

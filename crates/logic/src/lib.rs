@@ -1,0 +1,1 @@
+//! logic: to be filled.

@@ -1,0 +1,1 @@
+//! solver: to be filled.

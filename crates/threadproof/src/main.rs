@@ -1,0 +1,3 @@
+//! The threadproof binary.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! z3-provider: to be filled.
