@@ -48,7 +48,11 @@ pub struct Budget {
 impl Budget {
     pub fn unlimited() -> Self {
         Self {
-            shared: Arc::new(Shared { cancelled: AtomicBool::new(false), resident: AtomicU64::new(0), refreshed: AtomicU64::new(0) }),
+            shared: Arc::new(Shared {
+                cancelled: AtomicBool::new(false),
+                resident: AtomicU64::new(0),
+                refreshed: AtomicU64::new(0),
+            }),
             parents: Vec::new(),
             start: Instant::now(),
             deadline: None,
@@ -75,7 +79,8 @@ impl Budget {
         self.shared.cancelled.store(true, Ordering::Relaxed);
     }
     pub fn is_cancelled(&self) -> bool {
-        self.shared.cancelled.load(Ordering::Relaxed) || self.parents.iter().any(|p| p.cancelled.load(Ordering::Relaxed))
+        self.shared.cancelled.load(Ordering::Relaxed)
+            || self.parents.iter().any(|p| p.cancelled.load(Ordering::Relaxed))
     }
     pub fn memory_limit(&self) -> Option<u64> {
         self.memory

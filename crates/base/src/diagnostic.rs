@@ -30,7 +30,15 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     pub fn error(code: Code, span: Span, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Error, code, message: message.into(), span, label: String::new(), also: Vec::new(), hints: Vec::new() }
+        Self {
+            severity: Severity::Error,
+            code,
+            message: message.into(),
+            span,
+            label: String::new(),
+            also: Vec::new(),
+            hints: Vec::new(),
+        }
     }
     pub fn warning(code: Code, span: Span, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(code, span, message) }
