@@ -1,0 +1,169 @@
+//! Brings the solvers: libz3 (must be there) and cvc5 (may be missing), into the user's cache, once per machine.
+//!
+//! In: the environment (`THREADPROOF_Z3_DIR` names a folder with another libz3.so; `XDG_CACHE_HOME` or `HOME` says
+//! where the cache is) and `provide.py`, which downloads and unpacks. Out: link search paths for everything that
+//! depends on this crate, `DEP_Z3PROVIDER_DIR` for the binary's rpath, and the paths that `src/lib.rs` hands on.
+//! Deliberately absent: compiling Z3 (Debian 12's gcc cannot) and Debian's own libz3 (too old for the binding).
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const Z3_SHA256: &str = "0549ffad554178a59480ba41b5279cfbb27053ed5a2da269ae1a48214d5db34b";
+const CVC5_SHA256: &str = "fad09688fd0ee6ef6e8ce81fbf7e2ebaab466bd1b4bd6fefe0dd24ca772d089f";
+
+fn main() {
+    for file in ["build.rs", "provide.py", "cvc5_pipe.rs"] {
+        println!("cargo:rerun-if-changed={file}");
+    }
+    for name in ["THREADPROOF_Z3_DIR", "XDG_CACHE_HOME", "HOME"] {
+        println!("cargo:rerun-if-env-changed={name}");
+    }
+    let z3 = match std::env::var_os("THREADPROOF_Z3_DIR") {
+        Some(folder) => PathBuf::from(folder),
+        None => bring_z3().unwrap_or_else(|sentence| stop(&sentence)),
+    };
+    let library = z3.join("libz3.so");
+    if !library.is_file() {
+        stop(&format!("there is no libz3.so in {}", z3.display()));
+    }
+    println!("cargo:rerun-if-changed={}", library.display());
+    link(&z3);
+    println!("cargo:dir={}", z3.display());
+    println!("cargo:rustc-env=THREADPROOF_Z3_FOLDER={}", z3.display());
+
+    match bring_cvc5() {
+        Ok(program) => {
+            println!("cargo:rerun-if-changed={}", program.display());
+            println!("cargo:rustc-env=THREADPROOF_CVC5_PIPE={}", program.display());
+        }
+        Err(sentence) => {
+            // A path that is not there makes the next build try again.
+            println!("cargo:rerun-if-changed=cvc5-is-missing");
+            println!("cargo:warning=no cvc5, so proofs are checked by Z3 alone: {sentence}");
+        }
+    }
+}
+
+/// Ends the build with one sentence and no panic text around it.
+fn stop(sentence: &str) -> ! {
+    eprintln!("z3-provider: {sentence}");
+    std::process::exit(1);
+}
+
+fn cache() -> Result<PathBuf, String> {
+    let base = std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
+        .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
+    let folder = base.ok_or("neither XDG_CACHE_HOME nor HOME is set, so there is no cache folder for the solver")?;
+    Ok(folder.join("threadproof"))
+}
+
+fn only_on_x86_64_linux() -> Result<(), String> {
+    let target = std::env::var("TARGET").unwrap_or_default();
+    if target == "x86_64-unknown-linux-gnu" {
+        return Ok(());
+    }
+    Err(format!(
+        "solvers are brought for x86_64-unknown-linux-gnu only, not for {target}: \
+         put libz3.so 5.4.0 into a folder and name it in THREADPROOF_Z3_DIR"
+    ))
+}
+
+fn provide(requirement: &str, sha256: &str, selection: &str, folder: &Path, members: &[&str]) -> Result<(), String> {
+    let done = Command::new("python3")
+        .args(["provide.py", requirement, sha256, selection])
+        .arg(folder)
+        .args(members)
+        .output()
+        .map_err(|error| format!("python3 is needed to download {requirement}, and it cannot be run: {error}"))?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&done.stdout).trim().replace('\n', " ");
+    let more = String::from_utf8_lossy(&done.stderr).trim().replace('\n', " ");
+    Err(if said.is_empty() { format!("downloading {requirement} failed: {more}") } else { said })
+}
+
+fn bring_z3() -> Result<PathBuf, String> {
+    let folder = cache()?.join("z3-5.4.0");
+    let names = ["libz3.so", "libz3.so.5.4", "z3"];
+    if names.iter().all(|name| folder.join(name).is_file()) {
+        return Ok(folder);
+    }
+    only_on_x86_64_linux()?;
+    let members =
+        ["z3/lib/libz3.so=libz3.so", "z3/lib/libz3.so.5.4=libz3.so.5.4", "z3_solver-5.4.0.0.data/data/bin/z3=z3"];
+    provide("z3-solver==5.4.0.0", Z3_SHA256, "--platform manylinux_2_27_x86_64", &folder, &members)?;
+    Ok(folder)
+}
+
+/// Makes `cargo run` and `cargo test` find the library: cargo puts link search paths inside its own folder on the
+/// loader's path, so both names are linked (or copied, across file systems) into it.
+fn link(z3: &Path) {
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    for name in ["libz3.so", "libz3.so.5.4"] {
+        let source = if z3.join(name).is_file() { z3.join(name) } else { z3.join("libz3.so") };
+        let source = source.canonicalize().unwrap_or(source);
+        let copy = out.join(name);
+        let _ = std::fs::remove_file(&copy);
+        if std::fs::hard_link(&source, &copy).is_err() {
+            if let Err(error) = std::fs::copy(&source, &copy) {
+                stop(&format!("{} cannot be copied to {}: {error}", source.display(), copy.display()));
+            }
+        }
+    }
+    println!("cargo:rustc-link-search=native={}", out.display());
+}
+
+/// The cvc5 wheel holds libraries and no executable: `cvc5_pipe.rs` is compiled against them.
+fn bring_cvc5() -> Result<PathBuf, String> {
+    let folder = cache()?.join("cvc5-1.4.2");
+    let source = std::fs::read("cvc5_pipe.rs").map_err(|error| format!("cvc5_pipe.rs cannot be read: {error}"))?;
+    let program = folder.join(format!("cvc5-pipe-{:016x}", fingerprint(&source)));
+    if program.is_file() {
+        return Ok(program);
+    }
+    only_on_x86_64_linux()?;
+    let names = [
+        "libcvc5-558d13ae.so.1.4.2",
+        "libcvc5parser-2f6edf78.so.1.4.2",
+        "libgmp-97ca9d68.so.10.5.0",
+        "libmpfr-10dcfb8d.so.6.2.2",
+        "libpoly-d9dd40de.so.0.2.1",
+        "libpolyxx-a817ce58.so.0.2.1",
+    ];
+    if !names.iter().all(|name| folder.join(name).is_file()) {
+        let members: Vec<String> = names.iter().map(|name| format!("cvc5.libs/{name}={name}")).collect();
+        let members: Vec<&str> = members.iter().map(String::as_str).collect();
+        let selection = "--python-version 3.11 --implementation cp --abi cp311 --platform manylinux2014_x86_64";
+        provide("cvc5==1.4.2", CVC5_SHA256, selection, &folder, &members)?;
+    }
+    let staged = folder.join(format!(".pipe-{}", std::process::id()));
+    let done = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+        .args(["cvc5_pipe.rs", "--crate-name", "cvc5_pipe", "--edition", "2024", "-O"])
+        .args(["-C", "link-arg=-Wl,-rpath,$ORIGIN", "-C", "panic=abort"])
+        .args(
+            names
+                .iter()
+                .take(2)
+                .flat_map(|name| ["-C".to_string(), format!("link-arg={}", folder.join(name).display())]),
+        )
+        .arg("-o")
+        .arg(&staged)
+        .output()
+        .map_err(|error| format!("rustc cannot be run for cvc5_pipe.rs: {error}"))?;
+    if !done.status.success() {
+        let _ = std::fs::remove_file(&staged);
+        let said = String::from_utf8_lossy(&done.stderr).replace('\n', " ");
+        return Err(format!("cvc5_pipe.rs does not link: {}", said.chars().take(400).collect::<String>()));
+    }
+    std::fs::rename(&staged, &program)
+        .map_err(|error| format!("{} cannot be put there: {error}", program.display()))?;
+    Ok(program)
+}
+
+/// FNV-1a: names the compiled pipe by its source, so that a changed source is compiled anew.
+fn fingerprint(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
