@@ -1,1 +1,18 @@
-//! logic: to be filled.
+//! Sorts, hash-consed terms, substitution, evaluation, printing and the one simplifier.
+//!
+//! A term belongs to one `Terms` table and is a `Copy` id into it. Nothing here knows programs or solvers; the
+//! total meaning of partial operations (division by zero, an index out of a sequence) is fixed in `eval` and is the
+//! meaning every encoding must give.
+
+pub mod eval;
+pub mod print;
+mod quantify;
+pub mod sort;
+pub mod subst;
+pub mod term;
+pub mod value;
+
+pub use eval::{Env, EvalError, Place, eval};
+pub use sort::{ClassId, EnumId, Machine, Sort, SortKind};
+pub use term::{Node, Op, Quantifier, Symbol, Term, Terms};
+pub use value::Value;
