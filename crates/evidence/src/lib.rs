@@ -1,1 +1,11 @@
-//! evidence: to be filled.
+//! Claims, certificates and traces, and their versioned file format.
+//!
+//! A claim is what a method says; it is not a verdict. Only the crate `checker` turns claims into verdicts.
+
+pub mod certificate;
+pub mod claim;
+pub mod trace;
+
+pub use certificate::{Annotation, Certificate, Counting, Layer, Proof, RelyGuarantee};
+pub use claim::{Claim, Claims, Reason, Statistics};
+pub use trace::{Choice, Instances, Trace, TraceStep};

@@ -1,1 +1,20 @@
-//! program: to be filled.
+//! The model: `Program`, its threads, actions and properties; well-formedness; text form; the reference semantics.
+//!
+//! Everything a front end produces and a method consumes. No source text, no solver. See
+//! `docs/decisions/001-model.md` for why it has the shape it has.
+
+pub mod code;
+pub mod model;
+pub mod property;
+pub mod spec;
+
+pub use code::{Action, ActionId, Call, Code, Gate, LocId, Location, Mark, Spawn, Update, What};
+pub use model::{
+    Access, Assumption, Class, Copies, Fact, Origin, OriginId, Program, Rely, Scope, Start, Thread, ThreadId, Var,
+    VarId, VarKind,
+};
+pub use property::{Property, PropertyId, PropertyKind};
+pub use spec::{
+    Edge, Machine, MachineId, Object, ObjectId, Operation, Performs, Place, ProcId, Procedure, Spec, SpecOp, State,
+    TwoStore,
+};

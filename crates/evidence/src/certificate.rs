@@ -1,0 +1,82 @@
+//! Certificates: small objects from which the checker rebuilds all obligations of a proof, with the program alone.
+//!
+//! Few forms, so that the checker stays small. Formulas live in the certificate's own `terms`, which extends the
+//! program's (ids of the program's terms and symbols are valid in it). `file` reads and writes them.
+
+use logic::{Symbol, Term, Terms, Value};
+use program::{LocId, PropertyId, ThreadId};
+
+#[derive(Clone, Debug)]
+pub struct Certificate {
+    /// The method that found it: for people, never for trust.
+    pub method: String,
+    pub terms: Terms,
+    /// What it proves.
+    pub properties: Vec<PropertyId>,
+    pub proof: Proof,
+}
+
+#[derive(Clone, Debug)]
+pub enum Proof {
+    /// Rely/guarantee: an annotation of each thread and an environment relation of each (Calvin; Threader's R and E).
+    RelyGuarantee(RelyGuarantee),
+    /// An inductive invariant over the shared store and the number of threads at each location.
+    Counting(Counting),
+    /// A finite instance, all of whose reachable states are listed implicitly: the checker searches again by the
+    /// reference semantics, or compares with the listed digest. Fixed numbers of threads only.
+    Search(Search),
+    /// Proofs in sequence; what one establishes the next may use. Forms still to come have their place here.
+    Layers(Vec<Layer>),
+}
+
+/// For every thread: `at` holds whenever an instance is at the location; `step` contains every step of it as the others see it.
+#[derive(Clone, Debug)]
+pub struct RelyGuarantee {
+    /// Holds of the shared store always (outside atomic blocks).
+    pub invariant: Term,
+    pub threads: Vec<Annotation>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Annotation {
+    pub thread: ThreadId,
+    /// One formula for each location: over the shared store, the thread's locals and `tid`. Other instances' locals
+    /// may occur only through `others`.
+    pub at: Vec<Term>,
+    /// Two-store formula over the shared store, `tid` the thread that moves (Threader's E as others see it; Calvin's guarantee).
+    pub guarantee: Term,
+    /// Two-store formula over the shared store (and this thread's locals and `tid`) that every step of every other instance satisfies.
+    pub rely: Term,
+}
+
+/// Counting: threads with finite local states are counted per state.
+#[derive(Clone, Debug)]
+pub struct Counting {
+    /// For each thread counted: the local states and the counter symbol of each.
+    pub counters: Vec<Counter>,
+    /// Over the shared store, the counters, and for single threads their locals; indexed by the locations of the single threads.
+    pub invariant: Vec<(Vec<(ThreadId, LocId)>, Term)>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Counter {
+    pub thread: ThreadId,
+    pub location: LocId,
+    /// Values of the thread's locals, in the order of `Thread::locals`.
+    pub locals: Vec<Value>,
+    pub symbol: Symbol,
+}
+
+/// An exhaustive search of a finite instance.
+#[derive(Clone, Debug)]
+pub struct Search {
+    pub instances: Vec<u32>,
+    /// How many states the method saw: the checker's own search must not exceed what it can afford.
+    pub states: u64,
+}
+
+#[derive(Clone, Debug)]
+pub struct Layer {
+    pub name: String,
+    pub proof: Box<Proof>,
+}

@@ -1,0 +1,149 @@
+//! Specifications: two-store actions, `performs`, machines, procedures and objects with their sequential specification.
+
+use crate::code::Code;
+use crate::model::{Fact, OriginId, VarId};
+use crate::property::PropertyId;
+use base::IdVec;
+use logic::Term;
+
+base::id_type!(
+    /// A procedure.
+    ProcId, "proc"
+);
+base::id_type!(
+    /// A machine.
+    MachineId, "m"
+);
+base::id_type!(
+    /// An object with a sequential specification.
+    ObjectId, "obj"
+);
+
+/// A variable, or an entry of a map variable: `x`, `bits[r]`, `o.f` (the field's map at `o`).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    pub var: VarId,
+    /// Over the store before, outermost index first.
+    pub keys: Vec<Term>,
+}
+
+/// `<frame> relation`: any store that satisfies the relation and differs from the one before at most in the frame.
+/// The relation speaks of `symbol` and `primed` of variables; outside the frame the primed value equals the unprimed.
+#[derive(Clone, Debug)]
+pub struct TwoStore {
+    pub frame: Vec<Place>,
+    pub relation: Term,
+}
+
+#[derive(Clone, Debug)]
+pub enum Performs {
+    Action { label: String, action: TwoStore, origin: OriginId },
+    Then(Vec<Performs>),
+    Or(Vec<Performs>),
+    Star(Box<Performs>),
+}
+
+#[derive(Clone, Debug)]
+pub struct Procedure {
+    pub name: String,
+    pub params: Vec<VarId>,
+    pub results: Vec<VarId>,
+    /// Every variable of scope `Procedure(self)` that is neither parameter nor result.
+    pub locals: Vec<VarId>,
+    pub requires: Vec<Fact>,
+    pub ensures: Vec<Fact>,
+    pub performs: Option<(Performs, PropertyId)>,
+    /// `inline proc`: never used by specification.
+    pub inline: bool,
+    /// Its own code: calls of specified procedures kept, others inlined. `exit` is reached with the results set.
+    pub code: Code,
+    pub origin: OriginId,
+}
+
+#[derive(Clone, Debug)]
+pub struct Machine {
+    pub name: String,
+    /// Without the implicit idle step of every state.
+    pub strict: bool,
+    pub states: Vec<State>,
+    /// Index of the start state.
+    pub start: usize,
+    pub edges: Vec<Edge>,
+    pub origin: OriginId,
+}
+
+#[derive(Clone, Debug)]
+pub struct State {
+    pub name: String,
+    /// Over the shared store (and `tid`); `None`: no assertion. The inner `None`: asked for with `?`.
+    pub assertion: Option<Option<Term>>,
+    pub origin: OriginId,
+}
+
+#[derive(Clone, Debug)]
+pub struct Edge {
+    pub from: usize,
+    pub to: usize,
+    pub action: TwoStore,
+    pub origin: OriginId,
+}
+
+/// Concurrent operations over shared variables, against a sequential specification.
+#[derive(Clone, Debug)]
+pub struct Object {
+    pub name: String,
+    pub spec: Spec,
+    pub ops: Vec<Operation>,
+    /// Linearizability.
+    pub property: PropertyId,
+    pub origin: OriginId,
+}
+
+#[derive(Clone, Debug)]
+pub struct Operation {
+    pub name: String,
+    pub params: Vec<VarId>,
+    pub results: Vec<VarId>,
+    pub locals: Vec<VarId>,
+    /// Every call inlined.
+    pub code: Code,
+    pub origin: OriginId,
+}
+
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// Abstract state, scope `Spec`, each with an initial value.
+    pub vars: Vec<VarId>,
+    /// One for each operation of the object, in the same order.
+    pub ops: Vec<SpecOp>,
+}
+
+/// The sequential meaning of an operation: `code` runs alone, from entry to exit.
+#[derive(Clone, Debug)]
+pub struct SpecOp {
+    pub params: Vec<VarId>,
+    pub results: Vec<VarId>,
+    pub locals: Vec<VarId>,
+    pub code: Code,
+}
+
+impl Performs {
+    /// The labelled actions, from left to right.
+    pub fn actions(&self) -> Vec<(&str, &TwoStore)> {
+        match self {
+            Performs::Action { label, action, .. } => vec![(label, action)],
+            Performs::Then(parts) | Performs::Or(parts) => parts.iter().flat_map(Performs::actions).collect(),
+            Performs::Star(inner) => inner.actions(),
+        }
+    }
+}
+
+/// Facts of a contract that are written out.
+pub fn written(facts: &[Fact]) -> Vec<Term> {
+    facts.iter().filter_map(|f| f.formula).collect()
+}
+
+/// All machines or objects by name.
+pub fn by_name<I: base::ids::Id, T>(items: &IdVec<I, T>, name: impl Fn(&T) -> &str, wanted: &str) -> Option<I> {
+    items.iter_enumerated().find(|(_, t)| name(t) == wanted).map(|(id, _)| id)
+}
