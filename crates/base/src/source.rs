@@ -45,6 +45,10 @@ impl SourceFile {
         let column = self.text.get(start..end).map_or(end - start, |s| s.chars().count());
         (line + 1, column + 1)
     }
+    /// The byte offset at which a line (from 1) starts; the end of the text if there is no such line.
+    pub fn line_start(&self, line: usize) -> usize {
+        line.checked_sub(1).and_then(|l| self.line_starts.get(l)).map_or(self.text.len(), |&s| s as usize)
+    }
     /// The text of a line (from 1), without its line break; empty if there is no such line.
     pub fn line(&self, line: usize) -> &str {
         let Some(&start) = line.checked_sub(1).and_then(|l| self.line_starts.get(l)) else { return "" };
@@ -71,6 +75,10 @@ impl Sources {
     }
     pub fn file(&self, id: SourceId) -> &SourceFile {
         &self.files[id]
+    }
+    /// The file, unless the id is not of this run.
+    pub fn get(&self, id: SourceId) -> Option<&SourceFile> {
+        self.files.get(id)
     }
     pub fn ids(&self) -> impl Iterator<Item = SourceId> {
         (0..self.files.len()).map(SourceId::from_index)
