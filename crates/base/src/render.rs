@@ -113,9 +113,8 @@ fn pictures(sources: &Sources, marks: Vec<Mark>) -> Vec<Picture> {
     // The primary mark opens the first picture; others join a picture that is near or open their own.
     let mut groups: Vec<Vec<Mark>> = Vec::new();
     for mark in marks {
-        let near = |group: &&mut Vec<Mark>| {
-            group.iter().any(|m| m.file == mark.file && m.line.abs_diff(mark.line) <= NEAR)
-        };
+        let near =
+            |group: &&mut Vec<Mark>| group.iter().any(|m| m.file == mark.file && m.line.abs_diff(mark.line) <= NEAR);
         match groups.iter_mut().find(near) {
             Some(group) => group.push(mark),
             None => groups.push(vec![mark]),

@@ -1,1 +1,5 @@
-//! frontend: to be filled.
+//! Source text in, `Program` and origins out: one folder per source language.
+//!
+//! Every front end collects its errors as diagnostics and never panics on any bytes.
+
+pub mod lang;

@@ -1,0 +1,476 @@
+//! The tree of a `.tp` file: plain enums and structs, every node with its span, nothing resolved.
+//!
+//! Comparing two trees compares what they say, not where they stand (`Node`'s equality ignores the span). The height
+//! of every tree is bounded by the parser (`parse::DEEPEST`), so that walking it by recursion is safe; conjunctions,
+//! disjunctions, `else if` chains and choices are lists, because files written by tools have thousands of them.
+//! Calls, conversions of one argument and `len` look alike in the text: a `Call` is told apart when names are resolved.
+
+use base::Span;
+
+/// A piece of the tree and its place.
+#[derive(Clone, Debug)]
+pub struct Node<T> {
+    pub kind: T,
+    pub span: Span,
+}
+
+impl<T> Node<T> {
+    pub fn new(kind: T, span: Span) -> Self {
+        Self { kind, span }
+    }
+}
+
+impl<T: PartialEq> PartialEq for Node<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind
+    }
+}
+
+pub type Name = Node<Box<str>>;
+pub type Type = Node<TypeKind>;
+pub type Expr = Node<ExprKind>;
+pub type Stmt = Node<StmtKind>;
+pub type Item = Node<ItemKind>;
+pub type Block = Node<Vec<Stmt>>;
+
+/// A whole file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tree {
+    pub items: Vec<Item>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ItemKind {
+    /// Without a value the constant may be anything the `init` formulas allow.
+    Const {
+        name: Name,
+        ty: Type,
+        value: Option<Expr>,
+    },
+    Enum {
+        name: Name,
+        variants: Vec<Name>,
+    },
+    Class {
+        name: Name,
+        fields: Vec<Var>,
+    },
+    Var(Var),
+    Init(Expr),
+    Invariant(Expr),
+    Rely(Expr),
+    Thread(Thread),
+    Proc(Proc),
+    Machine(Machine),
+    Object(Object),
+}
+
+/// A shared variable, a class field, or a variable of a `spec`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Var {
+    pub name: Name,
+    pub ty: Type,
+    pub value: Option<Expr>,
+    pub access: Vec<Access>,
+    pub span: Place,
+}
+
+/// When a variable may be accessed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Access {
+    /// `accessible_if[i][j] e`: the binders stand for the indices of the access.
+    If { binders: Vec<Name>, condition: Expr },
+    /// `guarded_by m`.
+    GuardedBy(Expr),
+}
+
+/// A span that does not count in comparisons.
+#[derive(Clone, Copy, Debug)]
+pub struct Place(pub Span);
+
+impl PartialEq for Place {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Thread {
+    pub name: Name,
+    pub copies: Copies,
+    /// `None`: an ordinary thread. `Some`: started only by `spawn`, even if the list is empty.
+    pub params: Option<Vec<Param>>,
+    pub follows: Option<Name>,
+    pub clauses: Vec<Clause>,
+    pub body: Block,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Copies {
+    One,
+    /// `[e]`, e constant.
+    Exactly(Expr),
+    /// `[*]`.
+    Any,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Param {
+    pub name: Name,
+    pub ty: Type,
+}
+
+/// A procedure, an operation of an object, or an operation of a `spec`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proc {
+    pub form: ProcForm,
+    pub name: Name,
+    pub params: Vec<Param>,
+    pub results: Vec<Param>,
+    pub clauses: Vec<Clause>,
+    pub body: Block,
+    pub span: Place,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProcForm {
+    /// `proc p() ..`
+    Plain,
+    /// `inline proc p() ..`
+    Inline,
+    /// `op p() ..` of an object.
+    Operation,
+    /// `p() ..` of a `spec` block.
+    Abstract,
+}
+
+/// What stands between the head and the body of a thread or procedure, each ended by `;`.
+pub type Clause = Node<ClauseKind>;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ClauseKind {
+    Requires(Expr),
+    Ensures(Expr),
+    Performs(Performs),
+    Rely(Expr),
+    Invariant(Expr),
+}
+
+pub type Performs = Node<PerformsKind>;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum PerformsKind {
+    Action(Box<Action>),
+    /// `a ; b ; c`
+    Then(Vec<Performs>),
+    /// `a [] b [] c`
+    Or(Vec<Performs>),
+    /// `(a)*`
+    Repeat(Box<Performs>),
+    Error,
+}
+
+/// `L: <x, m[k]> formula asserting a`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Action {
+    pub label: Option<Name>,
+    pub frame: Vec<Expr>,
+    pub formula: Expr,
+    pub asserting: Option<Expr>,
+    pub span: Place,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    pub idling: Idling,
+    pub name: Name,
+    pub parts: Vec<MachinePart>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Idling {
+    /// Every state may idle.
+    Free,
+    /// `strict machine`.
+    Strict,
+}
+
+pub type MachinePart = Node<MachinePartKind>;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum MachinePartKind {
+    State { role: StateRole, name: Name, asserts: Option<Expr> },
+    Edge { from: Name, to: Name, action: Option<Action> },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateRole {
+    Start,
+    Inner,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Object {
+    pub name: Name,
+    pub members: Vec<Member>,
+}
+
+pub type Member = Node<MemberKind>;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum MemberKind {
+    Spec(Vec<Member>),
+    Var(Var),
+    Init(Expr),
+    Invariant(Expr),
+    Rely(Expr),
+    Proc(Proc),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum TypeKind {
+    Bool,
+    Int,
+    Machine(MachineInt),
+    Lock,
+    /// An enum or a class.
+    Named(Box<str>),
+    Map(Box<Type>, Box<Type>),
+    Set(Box<Type>),
+    Seq(Box<Type>),
+    Error,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MachineInt {
+    pub bits: u32,
+    pub sign: Sign,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Sign {
+    Signed,
+    Unsigned,
+}
+
+impl std::fmt::Display for MachineInt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let letter = match self.sign {
+            Sign::Signed => 'i',
+            Sign::Unsigned => 'u',
+        };
+        write!(f, "{letter}{}", self.bits)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum StmtKind {
+    Local {
+        name: Name,
+        ty: Type,
+        value: Option<Value>,
+    },
+    Assign {
+        targets: Vec<Expr>,
+        value: Value,
+    },
+    Havoc(Vec<Expr>),
+    Assume(Expr),
+    Assert(Expr),
+    Acquire(Expr),
+    Release(Expr),
+    Free(Expr),
+    Atomic(Block),
+    Step(Action),
+    If {
+        arms: Vec<Arm>,
+        otherwise: Option<Block>,
+    },
+    While {
+        condition: Condition,
+        invariants: Vec<Expr>,
+        body: Block,
+    },
+    Choose(Vec<Block>),
+    Block(Block),
+    /// A call whose results are not used.
+    Call(Call),
+    Spawn(Call),
+    Join(Expr),
+    Witness(Name),
+    /// `linearize;` or `linearize if e;`
+    Linearize(Option<Expr>),
+    Skip,
+    Return(Vec<Expr>),
+    Break,
+    Continue,
+    Error,
+}
+
+/// One `if` or `else if`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arm {
+    pub condition: Condition,
+    pub body: Block,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Condition {
+    /// `*`
+    Any(Place),
+    Expr(Expr),
+}
+
+/// The right side of an assignment.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// One expression for each target, or one call that gives all results.
+    Exprs(Vec<Expr>),
+    New(Name),
+    Cas(Box<Cas>),
+    Spawn(Call),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cas {
+    pub place: Expr,
+    pub old: Expr,
+    pub new: Expr,
+}
+
+/// `p(a, b)` or `Object.p(a, b)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    pub object: Option<Name>,
+    pub name: Name,
+    pub args: Vec<Expr>,
+    pub span: Place,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    Bool(bool),
+    /// Never negative: `-1` is a negation.
+    Int(i128, Radix),
+    Null,
+    Tid,
+    /// `?`
+    Unknown,
+    Name(Box<str>, Prime),
+    Unary(Unary, Box<Expr>),
+    Binary(Binary, Box<Expr>, Box<Expr>),
+    /// `a && b && c`, at least two.
+    And(Vec<Expr>),
+    /// `a || b || c`, at least two.
+    Or(Vec<Expr>),
+    If(Box<[Expr; 3]>),
+    Quantified(Quantifier, Vec<Param>, Box<Expr>),
+    Index(Box<Expr>, Box<Expr>),
+    /// `m[k := v]`
+    Update(Box<[Expr; 3]>),
+    /// `q[i..j]`
+    Slice(Box<Expr>, Option<Box<Expr>>, Option<Box<Expr>>),
+    Field(Box<Expr>, Name, Prime),
+    Set(Vec<Expr>),
+    Seq(Vec<Expr>),
+    /// `len(q)` or a procedure.
+    Call(Box<Call>),
+    /// `u8(e)`, `int(e)`: the type is `Int` or `Machine`.
+    Convert(Type, Box<Expr>),
+    Error,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Radix {
+    Decimal,
+    Hexadecimal,
+}
+
+/// Whether the value before or after the step is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prime {
+    Before,
+    After,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unary {
+    Not,
+    Negate,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantifier {
+    Forall,
+    Exists,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Binary {
+    Implies,
+    Iff,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    In,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+}
+
+impl Binary {
+    pub fn text(self) -> &'static str {
+        match self {
+            Binary::Implies => "==>",
+            Binary::Iff => "<==>",
+            Binary::Equal => "==",
+            Binary::NotEqual => "!=",
+            Binary::Less => "<",
+            Binary::LessEqual => "<=",
+            Binary::Greater => ">",
+            Binary::GreaterEqual => ">=",
+            Binary::In => "in",
+            Binary::Add => "+",
+            Binary::Subtract => "-",
+            Binary::Multiply => "*",
+            Binary::Divide => "/",
+            Binary::Modulo => "%",
+        }
+    }
+    pub fn strength(self) -> Strength {
+        match self {
+            Binary::Implies => Strength::Implies,
+            Binary::Iff => Strength::Iff,
+            Binary::Equal
+            | Binary::NotEqual
+            | Binary::Less
+            | Binary::LessEqual
+            | Binary::Greater
+            | Binary::GreaterEqual
+            | Binary::In => Strength::Compare,
+            Binary::Add | Binary::Subtract => Strength::Add,
+            Binary::Multiply | Binary::Divide | Binary::Modulo => Strength::Multiply,
+        }
+    }
+}
+
+/// How strongly an expression's outermost operator binds, weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Strength {
+    /// Quantifiers and `if then else`, which reach as far right as possible.
+    Open,
+    Implies,
+    Iff,
+    Or,
+    And,
+    Compare,
+    Add,
+    Multiply,
+    Unary,
+    Postfix,
+}
