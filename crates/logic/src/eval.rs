@@ -175,7 +175,7 @@ fn apply(terms: &Terms, term: Term, op: Op, args: &[Term], env: &dyn Env) -> Res
             m.set(of(1)?, of(2)?);
             Ok(Value::Map(m))
         }
-        Op::ConstMap(_) => Ok(Value::map(of(0)?)),
+        Op::ConstMap(sort) => Ok(Value::everywhere(terms, sort, of(0)?)),
         Op::EmptySet(_) => Ok(Value::Set(Default::default())),
         Op::Member => {
             let (e, s) = (of(0)?, set(of(1)?));
@@ -295,6 +295,15 @@ mod tests {
         let u8s = Sort::machine(crate::sort::Machine { bits: 8, signed: false });
         let sum = t.add(t.num(255, u8s), t.num(1, u8s));
         assert_eq!(eval(&t, sum, &env(&[])), Ok(Value::Int(0)));
+    }
+
+    #[test]
+    fn check_a_map_written_key_by_key_equals_the_constant_map() {
+        let t = Terms::new();
+        let s = t.map_sort(Sort::BOOL, Sort::INT);
+        let ones = t.const_map(s, t.int(1));
+        let written = t.store(t.store(t.default_of(s), t.tt(), t.int(1)), t.ff(), t.int(1));
+        assert_eq!(holds(&t, t.eq(ones, written), &env(&[])), Ok(true));
     }
 
     #[test]

@@ -47,6 +47,21 @@ impl Value {
     pub fn map(default: Value) -> Value {
         Value::Map(Box::new(MapValue { default, entries: BTreeMap::new() }))
     }
+    /// The map of a sort that is `value` at every key. Over booleans and enums every key is listed over the default of
+    /// the value sort: a map written key by key must be equal to it.
+    pub fn everywhere(terms: &Terms, sort: Sort, value: Value) -> Value {
+        let SortKind::Map(key, element) = terms.kind(sort) else { return Value::map(value) };
+        let keys: Vec<Value> = match terms.kind(key) {
+            SortKind::Bool => vec![Value::Bool(false), Value::Bool(true)],
+            SortKind::Enum(e) => (0..terms.enum_size(e) as u32).map(Value::Variant).collect(),
+            _ => return Value::map(value),
+        };
+        let mut entries = MapValue { default: Value::default_of(terms, element), entries: BTreeMap::new() };
+        for key in keys {
+            entries.set(key, value.clone());
+        }
+        Value::Map(Box::new(entries))
+    }
     /// Whether some part of it is not decided.
     pub fn is_open(&self) -> bool {
         match self {
