@@ -1,3 +1,53 @@
-//! The threadproof binary.
+//! The binary: command line, strategy, reports. It uses every other crate and decides nothing about programs itself.
+//!
+//! In: arguments. Out: a report and an exit code. Verdicts come from the crate `checker` alone, through `judge`.
 
-fn main() {}
+mod board;
+mod cli;
+mod commands;
+mod judge;
+mod load;
+mod progress;
+mod report;
+mod strategy;
+mod watch;
+
+use board::exit;
+use clap::{CommandFactory, Parser};
+use cli::{Command, Request};
+use report::paint::Paint;
+
+fn main() {
+    // A panic is told in the report, not as a trace of our own code in the middle of it.
+    std::panic::set_hook(Box::new(|_| {}));
+    let code = match Request::try_parse() {
+        Err(error) => {
+            let _ = error.print();
+            if error.use_stderr() { exit::USAGE } else { exit::SAFE }
+        }
+        Ok(request) => match strategy::guarded(|| run(request)) {
+            Ok(code) => code,
+            Err(panic) => {
+                eprintln!("internal error: {panic}\nPlease report this, with the program.");
+                exit::INTERNAL
+            }
+        },
+    };
+    watch::leave(code)
+}
+
+fn run(request: Request) -> i32 {
+    let paint = Paint::choose(request.color);
+    match request.command {
+        Command::Verify(verify) => commands::verify::run(verify, paint),
+        Command::Fmt(fmt) => commands::fmt::run(fmt),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Request::command(), "threadproof", &mut std::io::stdout());
+            exit::SAFE
+        }
+        Command::Audit(_) | Command::Simulate(_) | Command::Show(_) | Command::Propose(_) => {
+            eprintln!("error: this command is not in this build");
+            exit::INTERNAL
+        }
+    }
+}

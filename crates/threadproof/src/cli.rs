@@ -1,0 +1,334 @@
+//! The command line: what can be asked, and how numbers, times and sizes are written.
+//!
+//! In: the arguments of the process. Out: `Request`, with every value already parsed; what is wrong with the
+//! arguments is said by the parser with exit code 64. Deliberately absent: anything that looks at a file.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Verifies multithreaded programs: proves them for every interleaving, or shows a run that goes wrong.
+#[derive(Debug, Parser)]
+#[command(name = "threadproof", version, propagate_version = true, arg_required_else_help = true)]
+#[command(after_help = "Exit codes: 0 all safe, 1 some unsafe, 2 some unknown, 64 wrong usage, 65 input rejected, \
+                        70 internal error.\nEvery verdict is about sequentially consistent memory.")]
+pub struct Request {
+    #[command(subcommand)]
+    pub command: Command,
+    /// When to colour the output.
+    #[arg(long, global = true, value_enum, default_value = "auto", hide_short_help = true)]
+    pub color: ColourChoice,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ColourChoice {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Verify every property of the given programs.
+    Verify(Verify),
+    /// Check a certificate again, with the other solver and without any method.
+    Audit(Audit),
+    /// Run a program: at random, along a trace, or step by step as you choose.
+    Simulate(Simulate),
+    /// Show what a program became: its model, its threads as graphs, its machines.
+    Show(Show),
+    /// Format source files in place.
+    Fmt(Fmt),
+    /// Propose a machine for a thread, as text to paste into the file.
+    Propose(Propose),
+    /// Print completions for a shell.
+    Completions { shell: clap_complete::Shell },
+}
+
+/// How a source file is read.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Reading {
+    /// Override a constant of the program (may be repeated).
+    #[arg(long = "set", value_name = "NAME=NUMBER", value_parser = parse_constant)]
+    pub set: Vec<(String, i128)>,
+    /// Fix the number of instances of a thread declared with `[*]` or `[n]` (may be repeated).
+    #[arg(long, value_name = "THREAD=N", value_parser = parse_count)]
+    pub threads: Vec<(String, u32)>,
+    /// Sizes of C types.
+    #[arg(long, value_name = "MODEL", value_enum, default_value = "ilp32", ignore_case = true)]
+    pub data_model: DataModel,
+    /// Also ask that some thread can always move until all have ended.
+    #[arg(long)]
+    pub deadlock: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum DataModel {
+    #[default]
+    #[value(name = "ilp32", alias = "ILP32")]
+    Ilp32,
+    #[value(name = "lp64", alias = "LP64")]
+    Lp64,
+}
+
+/// What the work may use.
+#[derive(Clone, Debug, Args)]
+pub struct Limits {
+    /// Time for each file, such as 30s, 500ms, 5m or 1h.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "5m")]
+    pub time: Duration,
+    /// Memory of the whole process, such as 2G or 500M.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub memory: Option<u64>,
+    /// Worker threads that a method may use; by default one for each processor.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub workers: Option<u16>,
+    /// Seed of everything that is random.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+}
+
+#[derive(Debug, Args)]
+pub struct Verify {
+    /// Programs in the modelling language (.tp) or in C (.c, .i).
+    #[arg(required = true, value_name = "FILES")]
+    pub files: Vec<PathBuf>,
+    /// Use only this method (may be repeated); the default is every method that admits the program, side by side.
+    #[arg(long, value_name = "METHOD")]
+    pub method: Vec<String>,
+    #[command(flatten)]
+    pub reading: Reading,
+    #[command(flatten)]
+    pub limits: Limits,
+    /// Print one JSON document as `docs/verdict.schema.json` describes it.
+    #[arg(long)]
+    pub json: bool,
+    /// Write the certificates of what was proved.
+    #[arg(long, value_name = "FILE")]
+    pub certificate: Option<PathBuf>,
+    /// Write the trace of the first property found unsafe.
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Only this property, by its name or by the start of it, such as `assert` (may be repeated).
+    #[arg(long, value_name = "NAME")]
+    pub property: Vec<String>,
+    /// A switch of a method, such as por=off or symmetry=off (may be repeated).
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_option)]
+    pub option: Vec<(String, String)>,
+    /// Predicates preferred by `horn`: those of one thread, or any.
+    #[arg(long, value_enum, value_name = "BIAS")]
+    pub bias: Option<Bias>,
+    /// Print the abstract reachability and environment trees of `horn`.
+    #[arg(long)]
+    pub show_trees: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Bias {
+    Modular,
+    None,
+}
+
+#[derive(Debug, Args)]
+pub struct Audit {
+    /// A certificate written by `verify --certificate`.
+    pub certificate: PathBuf,
+    /// The program it is about.
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub reading: Reading,
+    #[command(flatten)]
+    pub limits: Limits,
+    /// The solver that decides formulas: cvc5 or z3, or both, which must agree.
+    #[arg(long, value_name = "SOLVER", value_enum, default_value = "cvc5")]
+    pub solver: LeafSolver,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LeafSolver {
+    Cvc5,
+    Z3,
+    Both,
+}
+
+#[derive(Debug, Args)]
+pub struct Simulate {
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub reading: Reading,
+    /// Seed of the random choices.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// At most this many steps.
+    #[arg(long, default_value_t = 200)]
+    pub steps: usize,
+    /// Follow a trace written by `verify --trace`.
+    #[arg(long, value_name = "FILE", conflicts_with = "interactive")]
+    pub trace: Option<PathBuf>,
+    /// Choose each step yourself.
+    #[arg(long, short)]
+    pub interactive: bool,
+    /// Instances of threads declared with `[*]`.
+    #[arg(long, default_value_t = 2)]
+    pub copies: u32,
+}
+
+#[derive(Debug, Args)]
+pub struct Show {
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub reading: Reading,
+    /// The model in its text form (the default).
+    #[arg(long, group = "what")]
+    pub model: bool,
+    /// One machine, by name.
+    #[arg(long, group = "what", value_name = "NAME")]
+    pub machine: Option<String>,
+    /// One thread, by name.
+    #[arg(long, group = "what", value_name = "NAME")]
+    pub thread: Option<String>,
+    /// The properties, one a line.
+    #[arg(long, group = "what")]
+    pub properties: bool,
+    /// As a graph in the DOT language.
+    #[arg(long, conflicts_with = "svg")]
+    pub dot: bool,
+    /// As a picture; needs Graphviz's `dot` on the path.
+    #[arg(long)]
+    pub svg: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Fmt {
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Change nothing; exit with 1 if a file is not formatted.
+    #[arg(long)]
+    pub check: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Propose {
+    pub file: PathBuf,
+    /// The thread a machine is wanted for.
+    #[arg(long, value_name = "NAME")]
+    pub thread: String,
+    #[command(flatten)]
+    pub reading: Reading,
+    #[command(flatten)]
+    pub limits: Limits,
+}
+
+fn split_pair(text: &str) -> Result<(&str, &str), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim(), value.trim())),
+        _ => Err("expected NAME=VALUE".into()),
+    }
+}
+
+fn parse_constant(text: &str) -> Result<(String, i128), String> {
+    let (name, value) = split_pair(text)?;
+    let number = value.parse().map_err(|_| format!("`{value}` is not a whole number"))?;
+    Ok((name.into(), number))
+}
+
+fn parse_count(text: &str) -> Result<(String, u32), String> {
+    let (name, value) = split_pair(text)?;
+    match value.parse::<u32>() {
+        Ok(number) if number <= 100_000 => Ok((name.into(), number)),
+        Ok(_) => Err("at most 100000 instances can be asked for".into()),
+        Err(_) => Err(format!("`{value}` is not a number of instances")),
+    }
+}
+
+fn parse_option(text: &str) -> Result<(String, String), String> {
+    split_pair(text).map(|(name, value)| (name.to_string(), value.to_string()))
+}
+
+/// `90`, `90s`, `1.5m`, `500ms`, `2h`: a bare number is seconds.
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: f64 = number.parse().map_err(|_| format!("`{text}` is not a time; write 30s, 500ms, 5m or 1h"))?;
+    let factor = match unit {
+        "" | "s" => 1.0,
+        "ms" => 0.001,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(format!("`{unit}` is not a unit of time; use ms, s, m or h")),
+    };
+    let seconds = number * factor;
+    if seconds.is_finite() && seconds > 0.0 && seconds < 1e8 {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err("a time limit is more than nothing and less than three years".into())
+    }
+}
+
+/// `2G`, `500M`, `1.5GB`, `64MiB`; units are powers of 1024, a bare number is bytes.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: f64 = number.parse().map_err(|_| format!("`{text}` is not a size; write 2G or 500M"))?;
+    let shift = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
+        _ => return Err(format!("`{unit}` is not a unit of size; use K, M or G")),
+    };
+    let bytes = number * f64::from(1u32 << (shift / 2)) * f64::from(1u32 << (shift / 2));
+    const LEAST: f64 = 16.0 * 1024.0 * 1024.0;
+    if bytes.is_finite() && bytes >= LEAST && bytes < 1e18 {
+        Ok(bytes as u64)
+    } else {
+        Err("a memory limit is at least 16M".into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn check_the_command_line_is_consistent() {
+        Request::command().debug_assert();
+    }
+
+    #[test]
+    fn check_times_are_read_with_units() {
+        assert_eq!(parse_duration("30s"), Ok(Duration::from_secs(30)));
+        assert_eq!(parse_duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(parse_duration("1.5m"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse_duration("7"), Ok(Duration::from_secs(7)));
+        for wrong in ["", "s", "-1s", "0s", "3 weeks", "1e99h", "nan"] {
+            assert!(parse_duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn check_sizes_are_read_with_units() {
+        assert_eq!(parse_size("2G"), Ok(2 << 30));
+        assert_eq!(parse_size("500M"), Ok(500 << 20));
+        assert_eq!(parse_size("64MiB"), Ok(64 << 20));
+        assert_eq!(parse_size("1073741824"), Ok(1 << 30));
+        for wrong in ["", "G", "1", "12X", "-2G", "9999999T"] {
+            assert!(parse_size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn check_pairs_need_a_name_and_a_value() {
+        assert_eq!(parse_constant("N=8"), Ok(("N".into(), 8)));
+        assert_eq!(parse_constant("N=-8"), Ok(("N".into(), -8)));
+        assert!(parse_constant("N").is_err());
+        assert!(parse_constant("=8").is_err());
+        assert!(parse_count("T=-1").is_err());
+        assert!(parse_count("T=4000000000").is_err());
+    }
+}

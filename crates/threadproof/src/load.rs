@@ -1,0 +1,129 @@
+//! From a path to a program: reads the file, chooses the front end by its ending, applies what the command line fixes.
+//!
+//! In: a path and `Reading`. Out: a well-formed program with its sources and warnings, or diagnostics. A number of
+//! instances fixed on the command line becomes part of the program, and an assumption of every verdict about it.
+//! Deliberately absent: printing.
+
+use crate::cli::Reading;
+use crate::report::paint::Paint;
+use base::{Diagnostic, Sources};
+use program::{Assumption, Copies, Program, Property, PropertyKind, Start};
+use std::path::Path;
+
+/// Larger files are refused before they are read.
+const LARGEST: u64 = 1 << 30;
+
+pub struct Loaded {
+    pub program: Program,
+    pub sources: Sources,
+    /// Rendered warnings.
+    pub warnings: Vec<String>,
+}
+
+/// Why there is no program: rendered messages, each of which names the file.
+#[derive(Debug)]
+pub struct Rejected(pub Vec<String>);
+
+impl Rejected {
+    fn one(path: &Path, sentence: impl std::fmt::Display) -> Self {
+        Self(vec![format!("error: {}: {sentence}\n", path.display())])
+    }
+}
+
+enum Language {
+    Own,
+    C,
+}
+
+fn language(path: &Path) -> Result<Language, Rejected> {
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("tp") => Ok(Language::Own),
+        Some("c" | "i" | "h") => Ok(Language::C),
+        Some(other) => Err(Rejected::one(path, format!("files ending in .{other} are not read; .tp, .c and .i are"))),
+        None => Err(Rejected::one(path, "the name has no ending that says its language; .tp, .c and .i are read")),
+    }
+}
+
+/// The bytes of a file, or a sentence.
+pub fn read(path: &Path) -> Result<Vec<u8>, Rejected> {
+    let metadata = std::fs::metadata(path).map_err(|e| Rejected::one(path, e))?;
+    if metadata.is_dir() {
+        return Err(Rejected::one(path, "this is a folder"));
+    }
+    if metadata.len() > LARGEST {
+        return Err(Rejected::one(path, "the file is larger than 1 GB"));
+    }
+    std::fs::read(path).map_err(|e| Rejected::one(path, e))
+}
+
+pub fn load(path: &Path, reading: &Reading, paint: Paint) -> Result<Loaded, Rejected> {
+    let language = language(path)?;
+    let bytes = read(path)?;
+    let mut sources = Sources::new();
+    let (program, diagnostics) = match language {
+        Language::Own => own(&mut sources, path, &bytes, reading),
+        Language::C => c(&mut sources, path, &bytes, reading)?,
+    };
+    let render = |wanted: &dyn Fn(&Diagnostic) -> bool| -> Vec<String> {
+        let chosen: Vec<Diagnostic> = diagnostics.iter().filter(|d| wanted(d)).cloned().collect();
+        chosen.iter().map(|d| picture(d, &sources, paint)).collect()
+    };
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return Err(Rejected(render(&|_| true)));
+    }
+    let warnings = render(&|d| !d.is_error());
+    let Some(mut program) = program else {
+        return Err(Rejected::one(path, "the front end gave no program and no reason"));
+    };
+    fix_instances(&mut program, path, reading)?;
+    if reading.deadlock {
+        add_deadlock(&mut program);
+    }
+    Ok(Loaded { program, sources, warnings })
+}
+
+type Lowered = (Option<Program>, Vec<Diagnostic>);
+
+fn own(_sources: &mut Sources, _path: &Path, _bytes: &[u8], _reading: &Reading) -> Lowered {
+    (None, Vec::new())
+}
+
+fn c(_sources: &mut Sources, path: &Path, _bytes: &[u8], _reading: &Reading) -> Result<Lowered, Rejected> {
+    Err(Rejected::one(path, "C is not read by this build"))
+}
+
+/// `--threads T=3` makes `T` a thread of three instances.
+fn fix_instances(program: &mut Program, path: &Path, reading: &Reading) -> Result<(), Rejected> {
+    for (name, count) in &reading.threads {
+        let Some((id, thread)) = program.threads.iter_enumerated().find(|(_, t)| t.name == *name) else {
+            let names: Vec<&str> = program.threads.iter().map(|t| t.name.as_str()).collect();
+            let known = if names.is_empty() { "it has none".into() } else { format!("it has {}", names.join(", ")) };
+            return Err(Rejected::one(path, format!("there is no thread {name} in the program ({known})")));
+        };
+        if thread.start == Start::BySpawn {
+            return Err(Rejected::one(
+                path,
+                format!("instances of {name} come from `spawn`; their number cannot be fixed"),
+            ));
+        }
+        program.threads[id].copies = Copies::Exactly(*count);
+        program.assumptions.push(Assumption {
+            code: "instances".into(),
+            text: format!("exactly {count} instances of {name}, as the command line says"),
+        });
+    }
+    Ok(())
+}
+
+fn add_deadlock(program: &mut Program) {
+    if program.properties.iter().any(|p| p.kind == PropertyKind::Deadlock) {
+        return;
+    }
+    let origin = program.add_origin(None, "some thread can always move, until all have ended");
+    program.properties.push(Property { kind: PropertyKind::Deadlock, name: "deadlock".into(), origin });
+}
+
+/// A diagnostic as text.
+pub fn picture(diagnostic: &Diagnostic, sources: &Sources, _paint: Paint) -> String {
+    format!("error[{}] {}: {}\n", diagnostic.code.0, sources.place(diagnostic.span), diagnostic.message)
+}

@@ -1,0 +1,8 @@
+//! Reports: text for people, JSON for programs. Both are made from the board alone.
+
+pub mod json;
+pub mod paint;
+pub mod text;
+
+/// Said with every verdict.
+pub const MEMORY_MODEL: &str = "sequential consistency";

@@ -1,0 +1,251 @@
+//! Runs the methods that admit a program side by side and keeps the first checked verdict of each property.
+//!
+//! In: a task, the methods to try, limits. Out: rows of the board filled in. Each method runs in its own thread with
+//! its own clone of the program and its own budget; the same thread then has each claim checked. A panic becomes a
+//! reason; a thread that hangs is left behind when time is up. A claim that contradicts a finding is checked too: if
+//! it holds as well, the tool contradicts itself, which is an internal error and no verdict.
+//! Deliberately absent: any knowledge of what a method does.
+
+pub mod registry;
+
+use crate::board::{Board, MethodState, Outcome};
+use crate::judge;
+use base::{Budget, Exhausted};
+use evidence::{Claim, Claims, Reason};
+use methods::{Event, Method, Run, Task};
+use program::PropertyId;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// Deep terms are walked by recursion; the pages of a stack that are not touched cost nothing.
+pub const STACK: usize = 1 << 29;
+
+/// Called with the name of a method and what it says.
+pub type Listen = Arc<dyn Fn(&'static str, Event) + Send + Sync>;
+
+pub struct Settings {
+    pub budget: Budget,
+    pub time: Duration,
+    pub seed: u64,
+    pub workers: usize,
+    pub listen: Listen,
+    /// What of the evidence is to be written out as file text.
+    pub keep: judge::Keep,
+}
+
+/// Works on one file until every row is decided, no method is left, or a limit is reached.
+pub fn pursue(task: &Task, methods: Vec<Arc<dyn Method>>, settings: &Settings, board: &Arc<Board>, file: usize) {
+    let end = Instant::now() + settings.time;
+    // A method stops a little before the end, so that what it knows by then can still be checked and told.
+    let reserve = (settings.time / 20).min(Duration::from_secs(2));
+    let budget = settings.budget.child().with_time(settings.time - reserve);
+    board.with_file(file, |f| {
+        f.methods = methods
+            .iter()
+            .map(|m| crate::board::MethodRow {
+                name: m.about().name,
+                state: MethodState::Running,
+                statistics: Default::default(),
+                notes: Vec::new(),
+            })
+            .collect();
+    });
+    let (sender, done) = channel::<()>();
+    let mut running = 0;
+    for (index, method) in methods.into_iter().enumerate() {
+        let worker = Worker {
+            index,
+            method,
+            board: board.clone(),
+            file,
+            keep: settings.keep,
+            run: Run {
+                budget: budget.child(),
+                seed: settings.seed,
+                workers: settings.workers,
+                events: Arc::new(|_| {}),
+            },
+        };
+        match worker.start(task.clone(), settings.listen.clone(), sender.clone()) {
+            Ok(()) => running += 1,
+            Err(error) => board.with_file(file, |f| {
+                f.methods[index].state = MethodState::Failed(format!("its thread could not be started: {error}"));
+            }),
+        }
+    }
+    drop(sender);
+    let mut stopped = None;
+    while running > 0 && !settled(board, file) {
+        match done.recv_timeout(Duration::from_millis(20)) {
+            Ok(()) => running -= 1,
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        stopped = stopped.or_else(|| budget.check().err());
+        if Instant::now() >= end || settings.budget.is_cancelled() {
+            stopped = stopped.or(Some(Exhausted::Time));
+            break;
+        }
+    }
+    budget.cancel();
+    board.with_file(file, |f| {
+        for method in f.methods.iter_mut().filter(|m| m.state == MethodState::Running) {
+            method.state = MethodState::Stopped;
+        }
+        let open = f.rows.iter().any(|r| f.outcome_of(r) == Outcome::Unknown);
+        if let Some(reason) = stopped.filter(|_| open) {
+            f.stopped = Some(reason.to_string());
+        }
+    });
+}
+
+/// Whether nothing that still runs could change the answer for the better.
+fn settled(board: &Board, file: usize) -> bool {
+    board.with_file(file, |f| {
+        let closed = f.open_construct().is_none();
+        f.rows.iter().all(|r| match r.finding.as_ref().map(judge::Finding::outcome) {
+            Some(Outcome::Unsafe) => true,
+            Some(Outcome::Safe) => closed,
+            _ => false,
+        })
+    })
+}
+
+struct Worker {
+    index: usize,
+    method: Arc<dyn Method>,
+    board: Arc<Board>,
+    file: usize,
+    keep: judge::Keep,
+    run: Run,
+}
+
+impl Worker {
+    fn start(mut self, task: Task, listen: Listen, done: Sender<()>) -> std::io::Result<()> {
+        let name = self.method.about().name;
+        self.run.events = Arc::new(move |event| listen(name, event));
+        let thread = std::thread::Builder::new().name(name.into()).stack_size(STACK);
+        thread.spawn(move || {
+            self.work(&task);
+            let _ = done.send(());
+        })?;
+        Ok(())
+    }
+
+    fn work(&self, task: &Task) {
+        let answer = guarded(|| match self.method.admits(task) {
+            Err(refusal) => Err(refusal),
+            Ok(()) => Ok(self.method.run(task, &self.run)),
+        });
+        match answer {
+            Err(panic) => {
+                let reason = Reason::Internal(panic.clone());
+                self.note_reasons(task.properties.iter().map(|p| (*p, reason.to_string())));
+                self.set_state(MethodState::Failed(panic));
+            }
+            Ok(Err(refusal)) => {
+                self.set_state(MethodState::Refused(refusal.0));
+            }
+            Ok(Ok(claims)) => self.have_checked(task, claims),
+        }
+    }
+
+    fn set_state(&self, state: MethodState) {
+        self.board.with_file(self.file, |f| f.methods[self.index].state = state);
+    }
+
+    fn note_reasons(&self, reasons: impl Iterator<Item = (PropertyId, String)>) {
+        let reasons: Vec<_> = reasons.collect();
+        self.board.with_file(self.file, |f| {
+            for (property, reason) in reasons {
+                if let Some(row) = f.rows.iter_mut().find(|r| r.id == property) {
+                    row.reasons.push((self.index, reason));
+                    row.reasons.sort();
+                }
+            }
+        });
+    }
+
+    fn have_checked(&self, task: &Task, claims: Claims) {
+        self.board.with_file(self.file, |f| {
+            f.methods[self.index].statistics = claims.statistics;
+            f.methods[self.index].notes = claims.notes;
+        });
+        // Constructs outside the model first: the other findings depend on them.
+        let mut ordered: Vec<(PropertyId, Claim)> =
+            claims.claims.into_iter().filter(|(p, _)| task.properties.contains(p)).collect();
+        ordered.sort_by_key(|(p, _)| !matches!(task.program.properties[*p].kind, program::PropertyKind::Unmodelled(_)));
+        for (property, claim) in ordered {
+            let claimed = match &claim {
+                Claim::Undecided(reason) => {
+                    self.note_reasons(std::iter::once((property, reason.to_string())));
+                    continue;
+                }
+                Claim::Proved(_) => Outcome::Safe,
+                Claim::Refuted(_) => Outcome::Unsafe,
+            };
+            if self.known(property) == Some(claimed) {
+                continue;
+            }
+            match guarded(|| judge::judge(&task.program, property, &claim, self.keep, &self.run.budget)) {
+                Ok(finding) => self.post(property, claimed, finding),
+                Err(panic) => {
+                    self.note_reasons(std::iter::once((property, format!("internal error in the checker: {panic}"))));
+                }
+            }
+        }
+        self.set_state(MethodState::Answered);
+    }
+
+    fn known(&self, property: PropertyId) -> Option<Outcome> {
+        self.board.with_file(self.file, |f| {
+            let row = f.rows.iter().find(|r| r.id == property)?;
+            row.finding.as_ref().map(judge::Finding::outcome)
+        })
+    }
+
+    /// Puts a finding on the board, unless an equal one is there; two that contradict each other end in an error.
+    fn post(&self, property: PropertyId, claimed: Outcome, mut finding: judge::Finding) {
+        let method = self.method.about().name;
+        self.board.with_file(self.file, |f| {
+            let Some(row) = f.rows.iter_mut().find(|r| r.id == property) else { return };
+            let outcome = finding.outcome();
+            if outcome == Outcome::Unknown {
+                let what =
+                    if claimed == Outcome::Safe { "its proof was not accepted" } else { "its trace was not accepted" };
+                row.reasons.push((self.index, format!("{what}: {}", finding.reason())));
+                row.reasons.sort();
+                return;
+            }
+            finding.set_method(method);
+            match &row.finding {
+                None => row.finding = Some(finding),
+                Some(old) if old.outcome() == outcome => {}
+                Some(old) => {
+                    let sentence = format!(
+                        "{}: {} says {} and {method} says {}, and the checker accepted both",
+                        row.name,
+                        old.method(),
+                        old.outcome().word(),
+                        outcome.word()
+                    );
+                    row.finding = None;
+                    f.internal.push(sentence);
+                }
+            }
+        });
+    }
+}
+
+/// Runs something of ours that may panic; the message comes back instead.
+pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    std::panic::catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
+        payload
+            .downcast_ref::<String>()
+            .cloned()
+            .or_else(|| payload.downcast_ref::<&str>().map(|s| (*s).to_string()))
+            .unwrap_or_else(|| "a panic without a message".into())
+    })
+}
