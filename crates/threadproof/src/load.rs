@@ -6,6 +6,7 @@
 
 use crate::cli::Reading;
 use crate::report::paint::Paint;
+use base::render::{Colour, render};
 use base::{Diagnostic, Sources};
 use program::{Assumption, Copies, Program, Property, PropertyKind, Start};
 use std::path::Path;
@@ -124,6 +125,10 @@ fn add_deadlock(program: &mut Program) {
 }
 
 /// A diagnostic as text.
-pub fn picture(diagnostic: &Diagnostic, sources: &Sources, _paint: Paint) -> String {
-    format!("error[{}] {}: {}\n", diagnostic.code.0, sources.place(diagnostic.span), diagnostic.message)
+pub fn picture(diagnostic: &Diagnostic, sources: &Sources, paint: Paint) -> String {
+    let colour = match paint {
+        Paint::Plain => Colour::Plain,
+        Paint::Ansi => Colour::Ansi,
+    };
+    render(diagnostic, sources, colour)
 }

@@ -40,7 +40,7 @@ fn run(request: Request) -> i32 {
     let paint = Paint::choose(request.color);
     match request.command {
         Command::Verify(verify) => commands::verify::run(verify, paint),
-        Command::Fmt(fmt) => commands::fmt::run(fmt),
+        Command::Fmt(fmt) => commands::fmt::run(fmt, paint),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Request::command(), "threadproof", &mut std::io::stdout());
             exit::SAFE
