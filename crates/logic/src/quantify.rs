@@ -150,6 +150,10 @@ fn collect(
                 return Err(EvalError::Unbounded);
             }
             if let Value::Map(m) = eval_term(t, args[0], env)? {
+                // Undecided entries may all differ: no finite number of them stands for the rest.
+                if m.default.is_open() {
+                    return Err(EvalError::Unbounded);
+                }
                 marks.extend(m.entries.keys().filter_map(|k| if let Value::Int(n) = k { Some(*n) } else { None }));
             }
             Ok(())

@@ -6,6 +6,7 @@
 pub mod code;
 pub mod model;
 pub mod property;
+pub mod semantics;
 pub mod spec;
 
 pub use code::{Action, ActionId, Call, Code, Gate, LocId, Location, Mark, Spawn, Update, What};
