@@ -25,6 +25,8 @@ pub enum Proof {
     /// A finite instance, all of whose reachable states are listed implicitly: the checker searches again by the
     /// reference semantics, or compares with the listed digest. Fixed numbers of threads only.
     Search(Search),
+    /// Thread quantification: a set of views closed under every step, one of which holds of every thread.
+    Views(crate::views::Views),
     /// Proofs in sequence; what one establishes the next may use. Forms still to come have their place here.
     Layers(Vec<Layer>),
 }

@@ -5,6 +5,7 @@
 pub mod certificate;
 pub mod claim;
 pub mod trace;
+pub mod views;
 
 pub use certificate::{Annotation, Certificate, Counting, Layer, Proof, RelyGuarantee};
 pub use claim::{Claim, Claims, Reason, Statistics};

@@ -1,0 +1,130 @@
+//! The certificate of a thread-quantified proof: a finite set of views, one of which holds of every thread always.
+//!
+//! Comes in: what `methods::shape` found. Goes out: plain data, from which the checker rebuilds the closure of the set
+//! under every step of every thread. The meaning (concretisation) of a view is in `docs/decisions/010-shape-evidence.md`.
+//! Nothing here is packed and no order is meant beyond positions: cells and groups are named by their position.
+
+use logic::{ClassId, Term};
+use program::{ActionId, LocId, ObjectId, ThreadId, VarId};
+
+/// "For every thread, one of the views holds."
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Views {
+    /// The object whose operations any number of threads call; `None`: the threads of the program.
+    pub object: Option<ObjectId>,
+    /// Where the specification's operations take effect. Operations without a point take effect only by an outcome
+    /// that leaves the specification as it is, witnessed at some moment of the call.
+    pub points: Vec<Point>,
+    pub views: Vec<View>,
+}
+
+/// The step `action` of an operation runs the specification's operation, where `when` says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Point {
+    pub operation: u32,
+    pub action: ActionId,
+    pub when: Fires,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fires {
+    /// Every time the step is taken.
+    Always,
+    /// When the formula holds in the store after the step.
+    When(Term),
+    /// When the step changes a shared variable or a field.
+    Change,
+}
+
+/// Where the thread is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Control {
+    /// Between two operations.
+    Idle,
+    Operation(u32, LocId),
+    Thread(ThreadId, LocId),
+}
+
+/// What one thread sees: shared variables, its own locals, the cells that are published or its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    pub control: Control,
+    /// Shared variables and the thread's own; each exactly once, by increasing id. A variable left out may be anything.
+    pub vars: Vec<(VarId, Val)>,
+    /// First and last element of the specification's sequence, if it has one.
+    pub ends: Option<(Val, Val)>,
+    /// Has the specification's operation run, and with which results (by position)?
+    pub done: Done,
+    /// Bit i: path i of the specification's operation that changes nothing was possible at some moment of the call.
+    pub witnessed: u32,
+    /// Cells with a name: some variable above, or the first or last element.
+    pub cells: Vec<Cell>,
+    /// All other cells, by kind; there may be none of a kind.
+    pub groups: Vec<Cell>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Done {
+    No,
+    /// By a path of the specification that changes nothing: may be done again.
+    Pure(Vec<Val>),
+    Changed(Vec<Val>),
+}
+
+/// A cell, or what is true of every cell of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell {
+    pub class: ClassId,
+    pub status: Status,
+    pub owner: Owner,
+    /// For each field of the class, in order: the values it may have.
+    pub fields: Vec<Vec<Val>>,
+    /// The successor in the specification's sequence (cells of status `In` only; else empty).
+    pub successor: Vec<Val>,
+    /// At most one published cell has it as its successor by the class's link.
+    pub lone: bool,
+}
+
+/// Whose cell it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Owner {
+    /// No other thread's variable, no shared variable and no published cell refers to it.
+    Mine,
+    Published,
+}
+
+/// The value the cell stands for, in the specification's sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Status {
+    Never,
+    In,
+    Past,
+}
+
+/// A value. For integers that are only copied, `Cell(i)` is the value that cell i stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Val {
+    Null,
+    /// Unconstrained; nobody may follow it.
+    Any,
+    Cell(u16),
+    /// Some cell of the group.
+    Group(u16),
+    /// The value that the very cell stands for (in a field).
+    Itself,
+    /// The same as the link field's value (in `successor`); every other value there means: different from it.
+    AsLink,
+    /// The call's own argument, which no cell stands for yet.
+    Argument,
+    Number(i128),
+    Bool(bool),
+    Variant(u32),
+    /// A lock: free, held by the thread at hand, held by another.
+    Free,
+    Me,
+    Other,
+    /// A key: below, equal to, above the one key that the proof is about.
+    Below,
+    Equal,
+    Above,
+}
