@@ -73,6 +73,7 @@ pub fn form(certificate: &Certificate) -> &'static str {
         evidence::Proof::RelyGuarantee(_) => "rely-guarantee",
         evidence::Proof::Counting(_) => "counting",
         evidence::Proof::Search(_) => "search",
+        evidence::Proof::Views(_) => "views",
         evidence::Proof::Layers(_) => "layers",
     }
 }
