@@ -2,4 +2,18 @@
 //!
 //! In: interned terms of `logic`. Out: answers, models, cores, Horn solutions, and text.
 
+mod answer;
+mod closed;
+mod encode;
 pub mod version;
+mod watchdog;
+mod z3;
+
+pub use answer::{Answer, Backend, Machines, Reason, Settings, Smt};
+pub use z3::context::limit_memory;
+pub use z3::session::{Z3, Z3InProcess};
+
+#[cfg(test)]
+mod differential;
+#[cfg(test)]
+mod random;

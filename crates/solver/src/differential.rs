@@ -1,0 +1,92 @@
+//! Differential tests: what a solver says of random terms against what evaluation says.
+//!
+//! A model must make the formula true by `logic::eval`, and give every term the value that evaluation gives it; no
+//! random assignment may satisfy a formula that was said to be unsatisfiable. Both encodings of machine integers.
+
+use crate::random::{Dice, World};
+use crate::{Answer, Backend, Machines, Settings};
+use base::Budget;
+use logic::{Sort, Symbol, Value, eval};
+use rustc_hash::FxHashMap;
+
+#[derive(Debug)]
+struct Counts {
+    sat: usize,
+    unsat: usize,
+    replayed: usize,
+    unknown: usize,
+}
+
+fn compare(backend: &dyn Backend, world: &World, machines: Machines, seeds: std::ops::Range<u64>) -> Counts {
+    let t = &world.terms;
+    let settings = Settings { machines, limit: 3_000_000, ..Settings::default() };
+    let mut smt = backend.open(t, settings, &Budget::unlimited());
+    let mut counts = Counts { sat: 0, unsat: 0, replayed: 0, unknown: 0 };
+    for seed in seeds {
+        let mut dice = Dice::new(seed);
+        let parts: Vec<_> = (0..3).map(|_| world.term(&mut dice, Sort::BOOL, 3)).collect();
+        let formula = t.and(&parts);
+        let probes: Vec<_> = (0..4)
+            .map(|_| {
+                let sort = dice.pick(&world.sorts);
+                world.term(&mut dice, sort, 2)
+            })
+            .collect();
+        smt.push();
+        smt.assert(formula);
+        // Half of the probes are told to the solver, half are not.
+        for probe in &probes[..2] {
+            smt.assert(t.eq(*probe, t.sym(t.symbol("probe", t.sort_of(*probe)))));
+        }
+        match smt.check() {
+            Answer::Sat => {
+                counts.sat += 1;
+                let values: FxHashMap<Symbol, Value> =
+                    world.symbols.iter().filter_map(|s| Some((*s, smt.value(t.sym(*s))?))).collect();
+                if let Ok(truth) = eval(t, formula, &values) {
+                    assert_eq!(truth, Value::Bool(true), "seed {seed}: the model satisfies {}", t.show(formula));
+                    counts.replayed += 1;
+                }
+                for probe in probes {
+                    if let (Some(said), Ok(known)) = (smt.value(probe), eval(t, probe, &values)) {
+                        assert_eq!(said, known, "seed {seed}: the value of {} in {values:?}", t.show(probe));
+                    }
+                }
+            }
+            Answer::Unsat => {
+                counts.unsat += 1;
+                for _ in 0..200 {
+                    let values: FxHashMap<Symbol, Value> =
+                        world.symbols.iter().map(|s| (*s, world.value(&mut dice, t.symbol_sort(*s)))).collect();
+                    let truth = eval(t, formula, &values);
+                    assert_ne!(
+                        truth,
+                        Ok(Value::Bool(true)),
+                        "seed {seed}: unsat, but {values:?} in {}",
+                        t.show(formula)
+                    );
+                }
+            }
+            Answer::Unknown(_) => counts.unknown += 1,
+        }
+        smt.pop();
+    }
+    counts
+}
+
+#[test]
+fn check_models_of_z3_agree_with_evaluation() {
+    let world = World::new();
+    for machines in [Machines::Integers, Machines::BitVectors] {
+        let counts = compare(&crate::Z3InProcess, &world, machines, 0..200);
+        assert!(counts.replayed > 90 && counts.unsat > 20, "most questions are decided and replayed: {counts:?}");
+        assert!(counts.unknown < 50 && counts.replayed * 10 >= counts.sat * 9, "few are not: {counts:?}");
+    }
+}
+
+#[test]
+fn check_models_with_sequences_agree_with_evaluation() {
+    let world = World::new().with_seqs();
+    let counts = compare(&crate::Z3InProcess, &world, Machines::Integers, 1000..1100);
+    assert!(counts.replayed > 40, "most questions are decided and replayed: {counts:?}");
+}

@@ -1,0 +1,579 @@
+//! Terms into the solver's language: one encoding for every target (Z3's own terms, SMT-LIB text).
+//!
+//! In: terms and the table they live in, which may grow between calls. Out: target expressions, cached by term, and
+//! *sides*: facts that hold in every true model (a machine integer is in its range) and must be asserted with them.
+//!
+//! Why an "unsat" can be believed: every model by `logic::eval` is a model of the encoding, with enums as 0..n, null as
+//! 0, sets as arrays of booleans, and a map over part of the integers extended outside of its keys. The converse
+//! does not hold (an array may be an infinite set), so "sat" is a candidate that someone must replay. A quantifier
+//! over values for which the solver has more than the truth has would break this, and is refused.
+//! Deliberately absent: simplification; it is `logic`'s.
+
+pub(crate) mod arith;
+
+use crate::answer::Machines;
+use base::ids::Id;
+use logic::{Machine, Node, Op, Quantifier, Sort, SortKind, Symbol, Term, Terms};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// A sort of the target.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Shape {
+    Bool,
+    Int,
+    Bits(u32),
+    Array(Rc<Shape>, Rc<Shape>),
+    Set(Rc<Shape>),
+    Seq(Rc<Shape>),
+}
+
+/// A function of the target.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Head {
+    Not,
+    And,
+    Or,
+    Implies,
+    Ite,
+    Eq,
+    Lt,
+    Le,
+    Add,
+    Sub,
+    Mul,
+    Neg,
+    Div,
+    Mod,
+    Select,
+    Store,
+    /// The array of this shape that is its argument everywhere.
+    ConstArray(Shape),
+    EmptySet(Shape),
+    Member,
+    Insert,
+    Union,
+    Minus,
+    Subset,
+    /// Of a set that is an array: false is its value almost everywhere.
+    Finite,
+    EmptySeq(Shape),
+    Unit,
+    Concat,
+    Len,
+    Nth,
+    /// sequence, offset, length
+    Extract,
+    IntToBits(u32),
+    /// Unsigned value of a bit vector.
+    BitsToNat,
+    /// Signed value of a bit vector.
+    BitsToInt,
+    BvAdd,
+    BvSub,
+    BvMul,
+    BvNeg,
+    BvAnd,
+    BvOr,
+    BvXor,
+    BvNot,
+    BvShl,
+    BvLshr,
+    BvAshr,
+    BvUdiv,
+    BvUrem,
+    BvSdiv,
+    BvSrem,
+    BvUlt,
+    BvUle,
+    BvSlt,
+    BvSle,
+    ZeroExtend(u32),
+    SignExtend(u32),
+    /// high, low
+    BvExtract(u32, u32),
+}
+
+/// Why a term cannot be told to a solver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal(pub String);
+
+impl Refusal {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
+
+/// What an encoding is built in.
+pub(crate) trait Target {
+    type Expr: Copy + Eq + std::hash::Hash + std::fmt::Debug;
+    fn boolean(&mut self, value: bool) -> Result<Self::Expr, Refusal>;
+    fn int(&mut self, value: i128) -> Result<Self::Expr, Refusal>;
+    fn bits(&mut self, value: u128, width: u32) -> Result<Self::Expr, Refusal>;
+    fn symbol(&mut self, symbol: Symbol, name: &str, shape: &Shape) -> Result<Self::Expr, Refusal>;
+    fn apply(&mut self, head: &Head, args: &[Self::Expr]) -> Result<Self::Expr, Refusal>;
+    /// The bound expressions were made by `symbol`.
+    fn quantify(
+        &mut self,
+        quantifier: Quantifier,
+        bound: &[Self::Expr],
+        body: Self::Expr,
+    ) -> Result<Self::Expr, Refusal>;
+    /// Whether its sets are exactly the finite ones.
+    const FINITE_SETS: bool;
+}
+
+/// What the encoding is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Questions with models. Every integer is a reference, so that there is no range to keep: 1, 2, 3, 4 become
+    /// 1, -1, 2, -2. Sets are told to be finite through the array's default.
+    Models,
+    /// Horn rules. References are natural numbers: a solution's comparisons can be read back.
+    Horn,
+}
+
+/// A fact that belongs to every use of a term.
+pub(crate) struct Side<E> {
+    pub expr: E,
+    /// The term whose range it states.
+    of: Term,
+}
+
+/// An encoded term and the sides that go with it.
+#[derive(Clone)]
+pub(crate) struct Encoded<E> {
+    pub expr: E,
+    pub sides: Option<Rc<[u32]>>,
+}
+
+pub(crate) struct Encoder<'t, T: Target> {
+    pub terms: &'t Terms,
+    pub target: T,
+    pub machines: Machines,
+    pub purpose: Purpose,
+    cache: Vec<Option<Encoded<T::Expr>>>,
+    symbols: FxHashMap<Symbol, T::Expr>,
+    shapes: FxHashMap<Sort, Rc<Shape>>,
+    sides: Vec<Side<T::Expr>>,
+    /// Sides found while the term at hand is built.
+    fresh: Vec<u32>,
+    /// Stores into maps over 8 and 16 bit integers: see `store`.
+    narrow_stores: [u32; 2],
+}
+
+/// Enums up to this size are compared, as keys, one by one.
+const SMALL_ENUM: usize = 64;
+
+impl<'t, T: Target> Encoder<'t, T> {
+    pub(crate) fn new(terms: &'t Terms, target: T, machines: Machines, purpose: Purpose) -> Self {
+        Self {
+            terms,
+            target,
+            machines,
+            purpose,
+            cache: Vec::new(),
+            symbols: FxHashMap::default(),
+            shapes: FxHashMap::default(),
+            sides: Vec::new(),
+            fresh: Vec::new(),
+            narrow_stores: [0; 2],
+        }
+    }
+
+    pub(crate) fn side(&self, at: u32) -> &Side<T::Expr> {
+        &self.sides[at as usize]
+    }
+
+    fn known(&self, term: Term) -> Option<&Encoded<T::Expr>> {
+        self.cache.get(term.index()).and_then(Option::as_ref)
+    }
+
+    /// Encodes a term; every subterm is encoded once in the life of the encoder.
+    pub(crate) fn encode(&mut self, term: Term) -> Result<Encoded<T::Expr>, Refusal> {
+        if let Some(known) = self.known(term) {
+            return Ok(known.clone());
+        }
+        // A loop with its own stack, because terms can be deeper than the thread's stack is long.
+        let terms = self.terms;
+        let mut todo = vec![term];
+        while let Some(&next) = todo.last() {
+            if self.known(next).is_some() {
+                todo.pop();
+                continue;
+            }
+            let before = todo.len();
+            terms.with_node(next, |node| match node {
+                Node::App(_, args) => todo.extend(args.iter().rev().filter(|a| self.known(**a).is_none())),
+                Node::Quant(_, _, body) if self.known(*body).is_none() => todo.push(*body),
+                _ => {}
+            });
+            if todo.len() == before {
+                let made = self.build(next)?;
+                if self.cache.len() <= next.index() {
+                    self.cache.resize_with(terms.len().max(next.index() + 1), || None);
+                }
+                self.cache[next.index()] = Some(made);
+                todo.pop();
+            }
+        }
+        Ok(self.known(term).expect("the loop has just encoded it").clone())
+    }
+
+    fn done(&self, term: Term) -> T::Expr {
+        self.known(term).expect("arguments are encoded before the term").expr
+    }
+
+    /// The constant that stands for a symbol.
+    pub(crate) fn symbol(&mut self, symbol: Symbol) -> Result<T::Expr, Refusal> {
+        if let Some(known) = self.symbols.get(&symbol) {
+            return Ok(*known);
+        }
+        let shape = self.shape(self.terms.symbol_sort(symbol));
+        let expr = self.target.symbol(symbol, &self.terms.symbol_name(symbol), &shape)?;
+        self.symbols.insert(symbol, expr);
+        Ok(expr)
+    }
+
+    pub(crate) fn shape(&mut self, sort: Sort) -> Rc<Shape> {
+        if let Some(known) = self.shapes.get(&sort) {
+            return known.clone();
+        }
+        let shape = Rc::new(match self.terms.kind(sort) {
+            SortKind::Bool => Shape::Bool,
+            SortKind::Machine(m) if self.machines == Machines::BitVectors => Shape::Bits(u32::from(m.bits)),
+            SortKind::Int | SortKind::Machine(_) | SortKind::Enum(_) | SortKind::Ref(_) => Shape::Int,
+            SortKind::Map(k, v) => Shape::Array(self.shape(k), self.shape(v)),
+            SortKind::Set(e) => Shape::Set(self.shape(e)),
+            SortKind::Seq(e) => Shape::Seq(self.shape(e)),
+        });
+        self.shapes.insert(sort, shape.clone());
+        shape
+    }
+
+    /// The bounds of an integer expression of this sort, where the sort has them and the shape does not.
+    pub(crate) fn range(&self, sort: Sort) -> Option<(i128, Option<i128>)> {
+        match self.terms.kind(sort) {
+            SortKind::Machine(m) if self.machines == Machines::Integers => Some((m.min(), Some(m.max()))),
+            SortKind::Enum(e) => Some((0, Some(self.terms.enum_size(e) as i128 - 1))),
+            SortKind::Ref(_) if self.purpose == Purpose::Horn => Some((0, None)),
+            _ => None,
+        }
+    }
+
+    /// Whether the solver's values of the sort are exactly the true ones.
+    fn is_exact(&self, sort: Sort) -> bool {
+        match self.terms.kind(sort) {
+            SortKind::Bool | SortKind::Int => true,
+            SortKind::Machine(_) => self.machines == Machines::BitVectors,
+            SortKind::Enum(_) => false,
+            SortKind::Ref(_) => self.purpose == Purpose::Models,
+            SortKind::Map(k, v) => self.is_exact(k) && self.is_exact(v),
+            SortKind::Set(e) => T::FINITE_SETS && self.is_exact(e),
+            SortKind::Seq(e) => self.is_exact(e),
+        }
+    }
+
+    fn apply(&mut self, head: Head, args: &[T::Expr]) -> Result<T::Expr, Refusal> {
+        self.target.apply(&head, args)
+    }
+
+    /// `low <= e && e <= high`.
+    fn within(&mut self, expr: T::Expr, low: i128, high: Option<i128>) -> Result<T::Expr, Refusal> {
+        let low = self.target.int(low)?;
+        let above = self.apply(Head::Le, &[low, expr])?;
+        let Some(high) = high else { return Ok(above) };
+        let high = self.target.int(high)?;
+        let below = self.apply(Head::Le, &[expr, high])?;
+        self.apply(Head::And, &[above, below])
+    }
+
+    fn build(&mut self, term: Term) -> Result<Encoded<T::Expr>, Refusal> {
+        let node = self.terms.node(term);
+        self.fresh.clear();
+        let (expr, mut sides) = match &node {
+            Node::Bool(b) => (self.target.boolean(*b)?, None),
+            Node::Num(n, sort) => (arith::literal(self, *n, *sort)?, None),
+            Node::Variant(_, at) => (self.target.int(i128::from(*at))?, None),
+            Node::Ref(_, n) => (self.target.int(self.reference(*n))?, None),
+            Node::Sym(s) => (self.symbol(*s)?, None),
+            Node::Quant(q, bound, body) => self.quantifier(*q, bound, *body)?,
+            Node::App(op, args) => {
+                let sides = self.join_sides(args);
+                let exprs: Vec<T::Expr> = args.iter().map(|a| self.done(*a)).collect();
+                (self.application(term, *op, args, &exprs)?, sides)
+            }
+        };
+        // Only a read can be out of range: everything else is computed to be in it.
+        let reads = matches!(node, Node::Sym(_) | Node::App(Op::Select | Op::At, _));
+        if reads {
+            self.keep_in_range(expr, self.terms.sort_of(term), term)?;
+        }
+        if !self.fresh.is_empty() {
+            let mut all = sides.map_or_else(Vec::new, |s| s.to_vec());
+            all.append(&mut self.fresh);
+            sides = Some(all.into());
+        }
+        Ok(Encoded { expr, sides })
+    }
+
+    /// Notes that an expression read out of a symbol is in the range of its sort; it belongs to the term at hand.
+    fn keep_in_range(&mut self, expr: T::Expr, sort: Sort, of: Term) -> Result<(), Refusal> {
+        let fact = match (self.range(sort), self.terms.kind(sort)) {
+            (Some((low, high)), _) => Some(self.within(expr, low, high)?),
+            (None, SortKind::Set(e)) if !T::FINITE_SETS && self.purpose == Purpose::Models => {
+                let many = !matches!(*self.shape(e), Shape::Bool | Shape::Bits(_));
+                if many { Some(self.apply(Head::Finite, &[expr])?) } else { None }
+            }
+            _ => None,
+        };
+        if let Some(fact) = fact {
+            let at = u32::try_from(self.sides.len()).expect("fewer than 2^32 sides");
+            self.sides.push(Side { expr: fact, of });
+            self.fresh.push(at);
+        }
+        Ok(())
+    }
+
+    fn join_sides(&self, args: &[Term]) -> Option<Rc<[u32]>> {
+        let mut joined: Option<Rc<[u32]>> = None;
+        for arg in args {
+            let Some(more) = &self.known(*arg).expect("arguments are encoded first").sides else { continue };
+            joined = Some(match joined {
+                None => more.clone(),
+                Some(have) if have == *more => have,
+                Some(have) => {
+                    let mut both: Vec<u32> = have.iter().chain(more.iter()).copied().collect();
+                    both.sort_unstable();
+                    both.dedup();
+                    both.into()
+                }
+            });
+        }
+        joined
+    }
+
+    pub(crate) fn reference(&self, n: u32) -> i128 {
+        let n = i128::from(n);
+        match self.purpose {
+            Purpose::Horn => n,
+            Purpose::Models if n % 2 == 1 => n / 2 + 1,
+            Purpose::Models => -(n / 2),
+        }
+    }
+
+    /// Sides that speak of a bound symbol guard the body; the others float up.
+    #[allow(clippy::type_complexity)]
+    fn quantifier(
+        &mut self,
+        q: Quantifier,
+        bound: &[Symbol],
+        body: Term,
+    ) -> Result<(T::Expr, Option<Rc<[u32]>>), Refusal> {
+        for s in bound {
+            let sort = self.terms.symbol_sort(*s);
+            let scalar = !matches!(self.terms.kind(sort), SortKind::Map(..) | SortKind::Set(_) | SortKind::Seq(_));
+            if !scalar && !self.is_exact(sort) {
+                return Err(Refusal::new(format!("a quantifier over {}", self.terms.sort_name(sort))));
+            }
+        }
+        if self.machines == Machines::Integers && self.stores_by_narrow_key(body) {
+            return Err(Refusal::new("a store into a map over 8 or 16 bit integers under a quantifier"));
+        }
+        let encoded = self.known(body).expect("the body is encoded first").clone();
+        let (mut guards, mut floating) = (Vec::new(), Vec::new());
+        for &at in encoded.sides.iter().flat_map(|s| s.iter()) {
+            let side = &self.sides[at as usize];
+            if self.terms.free_symbols(side.of).iter().any(|s| bound.contains(s)) {
+                guards.push(side.expr);
+            } else {
+                floating.push(at);
+            }
+        }
+        let mut inner = encoded.expr;
+        if !guards.is_empty() {
+            inner = match q {
+                Quantifier::Forall => {
+                    let guard = self.apply(Head::And, &guards)?;
+                    self.apply(Head::Implies, &[guard, inner])?
+                }
+                Quantifier::Exists => {
+                    guards.push(inner);
+                    self.apply(Head::And, &guards)?
+                }
+            };
+        }
+        let constants = bound.iter().map(|s| self.symbol(*s)).collect::<Result<Vec<_>, _>>()?;
+        let expr = self.target.quantify(q, &constants, inner)?;
+        Ok((expr, (!floating.is_empty()).then(|| floating.into())))
+    }
+
+    fn narrow_key(&self, map: Sort) -> Option<Machine> {
+        match self.terms.kind(map) {
+            SortKind::Map(k, _) => k.as_machine().filter(|m| m.bits <= 16),
+            _ => None,
+        }
+    }
+
+    fn stores_by_narrow_key(&self, term: Term) -> bool {
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut todo = vec![term];
+        while let Some(t) = todo.pop() {
+            if !seen.insert(t) {
+                continue;
+            }
+            match self.terms.node(t) {
+                Node::App(Op::Store, args) if self.narrow_key(self.terms.sort_of(args[0])).is_some() => return true,
+                Node::App(_, args) => todo.extend(args.iter()),
+                Node::Quant(_, _, body) => todo.push(body),
+                _ => {}
+            }
+        }
+        false
+    }
+
+    fn application(&mut self, term: Term, op: Op, args: &[Term], e: &[T::Expr]) -> Result<T::Expr, Refusal> {
+        let sort_of = |at: usize| self.terms.sort_of(args[at]);
+        match op {
+            Op::Not => self.apply(Head::Not, e),
+            Op::And | Op::Or => match e {
+                [] => self.target.boolean(op == Op::And),
+                [one] => Ok(*one),
+                _ => self.apply(if op == Op::And { Head::And } else { Head::Or }, e),
+            },
+            Op::Implies => self.apply(Head::Implies, e),
+            Op::Ite => self.apply(Head::Ite, e),
+            Op::Eq => {
+                let sort = sort_of(0);
+                self.compare(term, Head::Eq, sort, e[0], e[1])
+            }
+            Op::Lt | Op::Le | Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Mod | Op::Neg => {
+                arith::operation(self, op, args, e)
+            }
+            Op::BitAnd | Op::BitOr | Op::BitXor | Op::BitNot | Op::Shl | Op::Shr | Op::Cast(_) => {
+                arith::operation(self, op, args, e)
+            }
+            Op::Select => self.apply(Head::Select, e),
+            Op::Store => self.store(term, e),
+            Op::ConstMap(sort) => self.const_map(sort, e[0]),
+            Op::EmptySet(sort) => {
+                let shape = self.shape(sort);
+                self.apply(Head::EmptySet((*shape).clone()), &[])
+            }
+            Op::Member => self.apply(Head::Member, e),
+            Op::Insert => self.apply(Head::Insert, e),
+            Op::Union => self.apply(Head::Union, e),
+            Op::Minus => self.apply(Head::Minus, e),
+            Op::Subset => {
+                let sort = sort_of(0);
+                self.compare(term, Head::Subset, sort, e[0], e[1])
+            }
+            Op::EmptySeq(sort) => {
+                let shape = self.shape(sort);
+                self.apply(Head::EmptySeq((*shape).clone()), &[])
+            }
+            Op::Unit => self.apply(Head::Unit, e),
+            Op::Concat => self.apply(Head::Concat, e),
+            Op::Len => self.apply(Head::Len, e),
+            Op::At => self.at(term, e[0], e[1]),
+            Op::Slice => self.slice(e[0], e[1], e[2]),
+        }
+    }
+
+    /// Equality or inclusion. Arrays over an enum may differ outside of it, and hold what is no value, so maps and
+    /// sets over booleans and small enums are compared key by key.
+    fn compare(&mut self, term: Term, head: Head, sort: Sort, a: T::Expr, b: T::Expr) -> Result<T::Expr, Refusal> {
+        let (key, value) = match self.terms.kind(sort) {
+            SortKind::Map(k, v) => (k, Some(v)),
+            SortKind::Set(k) => (k, None),
+            _ => return self.apply(head, &[a, b]),
+        };
+        let keys = match self.terms.kind(key) {
+            SortKind::Enum(e) if (1..=SMALL_ENUM).contains(&self.terms.enum_size(e)) => {
+                (0..self.terms.enum_size(e)).map(|at| self.target.int(at as i128)).collect::<Result<Vec<_>, _>>()?
+            }
+            SortKind::Bool => vec![self.target.boolean(false)?, self.target.boolean(true)?],
+            _ => return self.apply(head, &[a, b]),
+        };
+        let mut parts = Vec::with_capacity(keys.len());
+        for at in keys {
+            parts.push(match value {
+                Some(v) => {
+                    let (x, y) = (self.apply(Head::Select, &[a, at])?, self.apply(Head::Select, &[b, at])?);
+                    self.keep_in_range(x, v, term)?;
+                    self.keep_in_range(y, v, term)?;
+                    self.compare(term, Head::Eq, v, x, y)?
+                }
+                None => {
+                    let (x, y) = (self.apply(Head::Member, &[at, a])?, self.apply(Head::Member, &[at, b])?);
+                    self.apply(if head == Head::Eq { Head::Eq } else { Head::Implies }, &[x, y])?
+                }
+            });
+        }
+        if let [one] = parts[..] { Ok(one) } else { self.apply(Head::And, &parts) }
+    }
+
+    /// Writing all keys of a map over a small type makes it a constant map for us and not for the array, which has
+    /// more keys. It takes as many stores as there are keys; so many are refused.
+    fn store(&mut self, term: Term, e: &[T::Expr]) -> Result<T::Expr, Refusal> {
+        if self.machines == Machines::Integers
+            && let Some(m) = self.narrow_key(self.terms.sort_of(term))
+        {
+            let count = &mut self.narrow_stores[usize::from(m.bits > 8)];
+            *count += 1;
+            if i128::from(*count) > m.max() - m.min() {
+                return Err(Refusal::new("as many stores into maps over a small machine integer as it has values"));
+            }
+        }
+        self.apply(Head::Store, e)
+    }
+
+    /// A constant map. Over an enum it is built from the default value by stores, so that all arrays that stand for
+    /// maps over it agree outside of the enum.
+    fn const_map(&mut self, sort: Sort, value: T::Expr) -> Result<T::Expr, Refusal> {
+        let shape = self.shape(sort);
+        let SortKind::Map(key, element) = self.terms.kind(sort) else {
+            return Err(Refusal::new("a map of no map sort"));
+        };
+        let SortKind::Enum(e) = self.terms.kind(key) else {
+            return self.apply(Head::ConstArray((*shape).clone()), &[value]);
+        };
+        let default = self.terms.default_of(element);
+        let default = self.encode(default)?.expr;
+        let mut array = self.apply(Head::ConstArray((*shape).clone()), &[default])?;
+        if default != value {
+            for at in 0..self.terms.enum_size(e) {
+                let at = self.target.int(at as i128)?;
+                array = self.apply(Head::Store, &[array, at, value])?;
+            }
+        }
+        Ok(array)
+    }
+
+    fn at(&mut self, term: Term, seq: T::Expr, index: T::Expr) -> Result<T::Expr, Refusal> {
+        let default = self.terms.default_of(self.terms.sort_of(term));
+        let default = self.encode(default)?.expr;
+        let zero = self.target.int(0)?;
+        let len = self.apply(Head::Len, &[seq])?;
+        let (low, high) = (self.apply(Head::Le, &[zero, index])?, self.apply(Head::Lt, &[index, len])?);
+        let inside = self.apply(Head::And, &[low, high])?;
+        let element = self.apply(Head::Nth, &[seq, index])?;
+        self.apply(Head::Ite, &[inside, element, default])
+    }
+
+    fn slice(&mut self, seq: T::Expr, from: T::Expr, to: T::Expr) -> Result<T::Expr, Refusal> {
+        let zero = self.target.int(0)?;
+        let len = self.apply(Head::Len, &[seq])?;
+        let to = self.clamp(to, zero, len)?;
+        let from = self.clamp(from, zero, to)?;
+        let count = self.apply(Head::Sub, &[to, from])?;
+        self.apply(Head::Extract, &[seq, from, count])
+    }
+
+    fn clamp(&mut self, e: T::Expr, low: T::Expr, high: T::Expr) -> Result<T::Expr, Refusal> {
+        let under = self.apply(Head::Lt, &[e, low])?;
+        let over = self.apply(Head::Lt, &[high, e])?;
+        let rest = self.apply(Head::Ite, &[over, high, e])?;
+        self.apply(Head::Ite, &[under, low, rest])
+    }
+}
