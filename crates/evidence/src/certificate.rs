@@ -20,6 +20,8 @@ pub struct Certificate {
 pub enum Proof {
     /// Rely/guarantee: an annotation of each thread and an environment relation of each (Calvin; Threader's R and E).
     RelyGuarantee(RelyGuarantee),
+    /// A fixed list of instances, each with what it reaches and what its environment does (Threader's R and E, not modular).
+    Environments(Environments),
     /// An inductive invariant over the shared store and the number of threads at each location.
     Counting(Counting),
     /// A finite instance, all of whose reachable states are listed implicitly: the checker searches again by the
@@ -49,6 +51,28 @@ pub struct Annotation {
     pub guarantee: Term,
     /// Two-store formula over the shared store (and this thread's locals and `tid`) that every step of every other instance satisfies.
     pub rely: Term,
+}
+
+/// Threader's R_i and E_i for a fixed list of instances (tid 1, 2, ..). Formulas may speak of every instance.
+#[derive(Clone, Debug)]
+pub struct Environments {
+    pub instances: Vec<InstanceSymbols>,
+    /// For each instance and each of its locations: over the shared store, all instances' locals, and the control
+    /// (`pc`) of the *other* instances.
+    pub reach: Vec<Vec<Term>>,
+    /// For each instance: what one step of another instance may do, over the shared store before and after, and the
+    /// locals and control of all instances before and after (its own stay).
+    pub environment: Vec<Term>,
+}
+
+/// The symbols by which formulas speak of one instance.
+#[derive(Clone, Debug)]
+pub struct InstanceSymbols {
+    pub thread: ThreadId,
+    /// One pair (before, after) for each of `Thread::locals`.
+    pub locals: Vec<(Symbol, Symbol)>,
+    /// Before and after, of sort `Int`: the number of the location.
+    pub pc: (Symbol, Symbol),
 }
 
 /// Counting: threads with finite local states are counted per state.

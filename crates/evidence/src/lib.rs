@@ -7,6 +7,8 @@ pub mod claim;
 pub mod trace;
 pub mod views;
 
-pub use certificate::{Annotation, Certificate, Counting, Layer, Proof, RelyGuarantee};
+pub use certificate::{
+    Annotation, Certificate, Counter, Counting, Environments, InstanceSymbols, Layer, Proof, RelyGuarantee, Search,
+};
 pub use claim::{Claim, Claims, Reason, Statistics};
 pub use trace::{Choice, Instances, Trace, TraceStep};

@@ -4,6 +4,7 @@
 //! total meaning of partial operations (division by zero, an index out of a sequence) is fixed in `eval` and is the
 //! meaning every encoding must give.
 
+pub mod build;
 pub mod eval;
 pub mod print;
 mod quantify;

@@ -159,6 +159,9 @@ impl Terms {
         s.kinds.push(kind);
         Sort::from_index(s.kinds.len() - 1)
     }
+    pub fn sort_count(&self) -> usize {
+        self.store.borrow().kinds.len()
+    }
     pub fn kind(&self, sort: Sort) -> SortKind {
         self.store.borrow().kinds[sort.index()]
     }

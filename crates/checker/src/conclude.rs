@@ -1,0 +1,3 @@
+//! temp
+pub struct Checked;
+pub struct Checker;

@@ -1,0 +1,24 @@
+//! The oracle for the validity of one formula: the leaves of every proof.
+//!
+//! By default it is another solver than the one that found the proof. An oracle that cannot decide says so; the
+//! property is then unknown.
+
+use logic::{Term, Terms};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Valid,
+    /// Not valid; values that show it, for people, if the oracle has them.
+    Invalid(String),
+    Unknown(String),
+}
+
+pub trait Leaves {
+    /// The name and version of what answers: "cvc5 1.4.2".
+    fn name(&self) -> String;
+    /// Whether it is independent of the solver that finds proofs.
+    fn independent(&self) -> bool;
+    /// Whether the formula holds for all values of its free symbols. References are non-negative, enum values and
+    /// machine integers in range; division and indexing have the total meaning of `logic::eval`.
+    fn valid(&mut self, terms: &Terms, formula: Term) -> Answer;
+}

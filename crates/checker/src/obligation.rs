@@ -1,0 +1,138 @@
+//! Obligations: closed formulas, each with the rule that asks for it and words for people; and the few ways of
+//! building them that all rules share (an action's effect, two threads' copies of one symbol).
+
+use logic::{Symbol, Term, Terms};
+use program::{Action, Code, LocId, Program, PropertyId, Scope, ThreadId, VarId};
+use rustc_hash::FxHashMap;
+
+#[derive(Clone, Debug)]
+pub struct Obligation {
+    /// The entry of `docs/rules.md`.
+    pub rule: &'static str,
+    /// What it says, for people: "`count := j` keeps the invariant".
+    pub what: String,
+    pub formula: Term,
+    /// The property it is needed for; `None`: for every property of the certificate.
+    pub serves: Option<PropertyId>,
+}
+
+impl Obligation {
+    pub fn common(rule: &'static str, what: impl Into<String>, formula: Term) -> Self {
+        Self { rule, what: what.into(), formula, serves: None }
+    }
+    pub fn of(property: PropertyId, rule: &'static str, what: impl Into<String>, formula: Term) -> Self {
+        Self { rule, what: what.into(), formula, serves: Some(property) }
+    }
+}
+
+/// A renaming of symbols to terms.
+pub type Renaming = Vec<(Symbol, Term)>;
+
+/// The values of all shared variables after an action, as terms over the store before and the inputs.
+pub fn shared_after(program: &Program, terms: &Terms, action: &Action) -> Vec<(VarId, Term)> {
+    program
+        .shared()
+        .map(|v| {
+            let value = action
+                .updates
+                .iter()
+                .find(|u| u.var == v)
+                .map_or_else(|| terms.sym(program.vars[v].symbol), |u| u.value);
+            (v, value)
+        })
+        .collect()
+}
+
+/// Replaces every updated variable's unprimed symbol by its value after the action: turns a formula about the store
+/// after it into one about the store before (and the inputs).
+pub fn after(program: &Program, terms: &Terms, action: &Action, formula: Term) -> Term {
+    terms.substitute(formula, action.updates.iter().map(|u| (program.vars[u.var].symbol, u.value)))
+}
+
+/// Replaces primed shared symbols by the values after the action, in a two-store formula.
+pub fn two_store(program: &Program, terms: &Terms, action: &Action, formula: Term) -> Term {
+    terms
+        .substitute(formula, shared_after(program, terms, action).into_iter().map(|(v, t)| (program.vars[v].primed, t)))
+}
+
+/// Replaces unprimed shared symbols by primed ones: a formula about the store after an unknown step.
+pub fn primed_shared(program: &Program, terms: &Terms, formula: Term) -> Term {
+    terms.substitute(formula, program.shared().map(|v| (program.vars[v].symbol, terms.sym(program.vars[v].primed))))
+}
+
+/// All gates of an action.
+pub fn gates(terms: &Terms, action: &Action) -> Term {
+    terms.and(&action.gates.iter().map(|g| g.formula).collect::<Vec<_>>())
+}
+
+/// Facts about every initial store: initial values and `init` formulas. A `?` says nothing.
+pub fn initial_store(program: &Program, terms: &Terms) -> Term {
+    let mut facts = Vec::new();
+    for v in program.shared() {
+        if let Some(value) = program.vars[v].initial {
+            facts.push(terms.eq(terms.sym(program.vars[v].symbol), value));
+        }
+    }
+    facts.extend(program.init.iter().filter_map(|f| f.formula));
+    terms.and(&facts)
+}
+
+/// Facts about the initial locals of a thread.
+pub fn initial_locals(program: &Program, terms: &Terms, thread: ThreadId) -> Term {
+    let facts: Vec<Term> = program.threads[thread]
+        .locals
+        .iter()
+        .filter_map(|v| program.vars[*v].initial.map(|value| terms.eq(terms.sym(program.vars[*v].symbol), value)))
+        .collect();
+    terms.and(&facts)
+}
+
+/// A fresh copy of every given symbol, to speak of another instance.
+pub fn fresh_copies(terms: &Terms, symbols: impl IntoIterator<Item = Symbol>, suffix: &str) -> Renaming {
+    symbols
+        .into_iter()
+        .map(|s| {
+            let copy = terms.symbol(format!("{}{suffix}", terms.symbol_name(s)), terms.symbol_sort(s));
+            (s, terms.sym(copy))
+        })
+        .collect()
+}
+
+/// Which symbols a certificate's formula may mention; anything else would be a free variable that no obligation binds.
+pub struct Vocabulary {
+    allowed: FxHashMap<Symbol, ()>,
+}
+
+impl Vocabulary {
+    pub fn new(symbols: impl IntoIterator<Item = Symbol>) -> Self {
+        Self { allowed: symbols.into_iter().map(|s| (s, ())).collect() }
+    }
+    pub fn shared(program: &Program) -> Vec<Symbol> {
+        program.shared().map(|v| program.vars[v].symbol).collect()
+    }
+    pub fn shared_primed(program: &Program) -> Vec<Symbol> {
+        program.shared().map(|v| program.vars[v].primed).collect()
+    }
+    pub fn locals(program: &Program, thread: ThreadId) -> Vec<Symbol> {
+        program.threads[thread].locals.iter().map(|v| program.vars[*v].symbol).collect()
+    }
+    /// The first symbol of the formula that is not allowed.
+    pub fn stranger(&self, terms: &Terms, formula: Term) -> Option<Symbol> {
+        terms.free_symbols(formula).into_iter().find(|s| !self.allowed.contains_key(s))
+    }
+}
+
+/// A line for people about an action.
+pub fn words(program: &Program, thread: ThreadId, action: &Action) -> String {
+    format!("thread {}: `{}`", program.threads[thread].name, program.origins[action.origin].text)
+}
+
+/// A line for people about a location.
+pub fn location_words(program: &Program, code: &Code, thread: ThreadId, at: LocId) -> String {
+    format!("thread {} at {} ({})", program.threads[thread].name, at, code.locations[at].name)
+}
+
+/// Locals of a thread have the scope of that thread; anything else is a malformed program.
+pub fn is_local_of(program: &Program, var: VarId, thread: ThreadId) -> bool {
+    program.vars[var].scope == Scope::Thread(thread)
+}

@@ -1,0 +1,42 @@
+//! One file per proof rule. A rule turns a program and a certificate into obligations, or says what is wrong with the certificate.
+
+pub mod environments;
+pub mod rely_guarantee;
+pub mod search;
+
+use program::{Code, Program, PropertyId, PropertyKind};
+
+/// Rules over thread code speak of gates in that code, of invariants and of relies. A property whose gates stand only in
+/// code that no thread runs is not theirs to claim: the program must be closed by a client first.
+pub fn claimable(program: &Program, claimed: &[PropertyId]) -> Result<(), Malformed> {
+    let gated = |code: &Code, p: PropertyId| code.actions.iter().any(|a| a.gates.iter().any(|g| g.property == p));
+    for p in claimed {
+        let Some(property) = program.properties.get(*p) else { return Err(Malformed(format!("no property {p}"))) };
+        let in_threads = program.threads.iter().any(|t| gated(&t.code, *p));
+        let elsewhere = program.procedures.iter().any(|c| gated(&c.code, *p))
+            || program.objects.iter().any(|o| o.ops.iter().any(|op| gated(&op.code, *p)));
+        let fine = match property.kind {
+            PropertyKind::Invariant(_) | PropertyKind::Rely(_) => true,
+            PropertyKind::Performs(_)
+            | PropertyKind::Follows(_)
+            | PropertyKind::Linearizable(_)
+            | PropertyKind::Deadlock => false,
+            PropertyKind::Requires(_) | PropertyKind::Ensures(_) => in_threads,
+            _ => in_threads || !elsewhere,
+        };
+        if !fine {
+            return Err(Malformed(format!("this rule says nothing about {}", property.name)));
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with a certificate before any formula is looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Malformed(pub String);
+
+impl From<String> for Malformed {
+    fn from(s: String) -> Self {
+        Malformed(s)
+    }
+}

@@ -1,0 +1,1 @@
+//! Rule `search`: a finite instance, searched again. To be filled.

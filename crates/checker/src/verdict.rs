@@ -1,0 +1,92 @@
+//! Verdicts. Their fields are private and nothing outside this crate can make one.
+
+use evidence::{Certificate, Reason, Trace};
+use program::{Assumption, PropertyId};
+use std::sync::Arc;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Outcome {
+    Safe,
+    Unsafe,
+    Unknown,
+}
+
+/// On what a verdict rests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// The trace was replayed step by step by the reference semantics.
+    Replayed,
+    /// Every obligation of the certificate was rebuilt and found valid by `by`.
+    Certified { by: String, independent: bool, obligations: usize },
+    /// The finite instance was searched again by the reference semantics.
+    Searched { states: u64 },
+    /// The finite instance was searched by the method alone; too large to be searched again here.
+    SearchedOnce { states: u64 },
+    /// Rests on the named further argument besides what was checked.
+    Argued { rests_on: String },
+    /// Nothing was established.
+    Nothing,
+}
+
+impl std::fmt::Display for Trust {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Trust::Replayed => write!(f, "replayed by the reference semantics"),
+            Trust::Certified { by, independent: true, obligations } => {
+                write!(f, "certificate checked: {obligations} obligations by {by}")
+            }
+            Trust::Certified { by, independent: false, obligations } => {
+                write!(
+                    f,
+                    "certificate checked: {obligations} obligations by {by}, the solver that also found the proof"
+                )
+            }
+            Trust::Searched { states } => write!(f, "searched again by the reference semantics, {states} states"),
+            Trust::SearchedOnce { states } => write!(f, "searched once, {states} states, not searched again"),
+            Trust::Argued { rests_on } => write!(f, "{rests_on}"),
+            Trust::Nothing => write!(f, "none"),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub enum Evidence {
+    Certificate(Arc<Certificate>),
+    Trace(Trace),
+    /// Why there is no verdict.
+    Reason(Reason),
+}
+
+/// A checked answer about one property.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    pub(crate) property: PropertyId,
+    pub(crate) outcome: Outcome,
+    pub(crate) method: String,
+    pub(crate) trust: Trust,
+    pub(crate) assumptions: Vec<Assumption>,
+    pub(crate) evidence: Evidence,
+}
+
+impl Verdict {
+    pub fn property(&self) -> PropertyId {
+        self.property
+    }
+    pub fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+    /// The method whose claim it was.
+    pub fn method(&self) -> &str {
+        &self.method
+    }
+    pub fn trust(&self) -> &Trust {
+        &self.trust
+    }
+    /// What the verdict takes for granted; sequential consistency is always among them.
+    pub fn assumptions(&self) -> &[Assumption] {
+        &self.assumptions
+    }
+    pub fn evidence(&self) -> &Evidence {
+        &self.evidence
+    }
+}
