@@ -1,3 +1,224 @@
-//! temp
-pub struct Checked;
-pub struct Checker;
+//! From claims to verdicts.
+//!
+//! `check` looks at one claim: a certificate is vetted against the program, its obligations are rebuilt and put to the
+//! oracle; a trace is replayed. `conclude` turns what was checked into verdicts, and caps them: while some construct
+//! outside the model may be reached, nothing is safe. A certificate that serves several properties is checked once.
+
+use crate::leaves::{Answer, Leaves};
+use crate::obligation::Obligation;
+use crate::rules::{self, Malformed};
+use crate::verdict::{Evidence, Outcome, Trust, Verdict};
+use evidence::{Certificate, Claim, Proof, Reason, Trace};
+use program::semantics::Instances;
+use program::{Assumption, Copies, Program, PropertyId, PropertyKind, Start};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A claim that has been looked at. Not yet a verdict: see `Checker::conclude`.
+#[derive(Clone, Debug)]
+pub struct Checked(Verdict);
+
+impl Checked {
+    pub fn outcome(&self) -> Outcome {
+        self.0.outcome
+    }
+    pub fn property(&self) -> PropertyId {
+        self.0.property
+    }
+}
+
+/// What a certificate was found to establish.
+#[derive(Clone, Debug)]
+struct Established {
+    trust: Trust,
+    /// For each property it claims: nothing, or why it is not established after all.
+    properties: BTreeMap<PropertyId, Result<(), Reason>>,
+}
+
+pub struct Checker<'a> {
+    program: &'a Program,
+    leaves: &'a mut dyn Leaves,
+    limits: Limits,
+    seen: Vec<(Arc<Certificate>, Result<Established, Reason>)>,
+}
+
+/// How much the checker may spend.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    pub budget: base::Budget,
+    /// The largest number of states that are searched again.
+    pub search: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { budget: base::Budget::unlimited(), search: 200_000 }
+    }
+}
+
+impl<'a> Checker<'a> {
+    pub fn new(program: &'a Program, leaves: &'a mut dyn Leaves, limits: Limits) -> Self {
+        Self { program, leaves, limits, seen: Vec::new() }
+    }
+
+    /// Looks at a claim about a property.
+    pub fn check(&mut self, property: PropertyId, method: &str, claim: &Claim) -> Checked {
+        match claim {
+            Claim::Undecided(reason) => self.unknown(property, method, reason.clone()),
+            Claim::Refuted(trace) => self.refuted(property, method, trace),
+            Claim::Proved(certificate) => self.proved(property, method, certificate),
+        }
+    }
+
+    /// Verdicts for all that was checked. A construct outside the model that is not proved unreachable makes every
+    /// "safe" unknown; and whoever reaches one is not unsafe.
+    pub fn conclude(&self, checked: Vec<Checked>) -> Vec<Verdict> {
+        let proved = |p: PropertyId| checked.iter().any(|c| c.0.property == p && c.0.outcome == Outcome::Safe);
+        let open = self
+            .program
+            .properties
+            .iter_enumerated()
+            .find(|(id, p)| matches!(p.kind, PropertyKind::Unmodelled(_)) && !proved(*id));
+        let reason = open.map(|(_, p)| {
+            let what = if let PropertyKind::Unmodelled(what) = &p.kind { what.as_str() } else { "" };
+            Reason::Incomplete(format!("a construct outside the model may be reached: {what} ({})", p.name))
+        });
+        let cap = |c: Checked| match &reason {
+            Some(r) if c.0.outcome == Outcome::Safe => {
+                Verdict { outcome: Outcome::Unknown, trust: Trust::Nothing, evidence: Evidence::Reason(r.clone()), ..c.0 }
+            }
+            _ => c.0,
+        };
+        checked.into_iter().map(cap).collect()
+    }
+
+    fn verdict(&self, property: PropertyId, method: &str, outcome: Outcome, trust: Trust, evidence: Evidence) -> Checked {
+        let mut assumptions = vec![Assumption {
+            code: "sequential-consistency".into(),
+            text: "memory is sequentially consistent".into(),
+        }];
+        assumptions.extend(self.program.assumptions.iter().cloned());
+        Checked(Verdict { property, outcome, method: method.into(), trust, assumptions, evidence })
+    }
+
+    fn unknown(&self, property: PropertyId, method: &str, reason: Reason) -> Checked {
+        self.verdict(property, method, Outcome::Unknown, Trust::Nothing, Evidence::Reason(reason))
+    }
+
+    fn refuted(&self, property: PropertyId, method: &str, trace: &Trace) -> Checked {
+        let rejected = |why: String| self.unknown(property, method, Reason::Internal(format!("the trace of {method} was rejected: {why}")));
+        if trace.violates != property {
+            return rejected("it is about another property".into());
+        }
+        if !trace.instances.allowed(self.program) {
+            return rejected("its numbers of threads are not those of the program".into());
+        }
+        match program::semantics::replay(self.program, trace) {
+            Err(mismatch) => rejected(mismatch.to_string()),
+            Ok(_) => match &self.program.properties[property].kind {
+                PropertyKind::Unmodelled(what) => {
+                    let reason = Reason::Incomplete(format!("a construct outside the model is reached: {what}"));
+                    self.unknown(property, method, reason)
+                }
+                _ => self.verdict(property, method, Outcome::Unsafe, Trust::Replayed, Evidence::Trace(trace.clone())),
+            },
+        }
+    }
+
+    fn proved(&mut self, property: PropertyId, method: &str, certificate: &Arc<Certificate>) -> Checked {
+        let known = self.seen.iter().position(|(c, _)| Arc::ptr_eq(c, certificate));
+        let at = known.unwrap_or_else(|| {
+            let result = self.establish(certificate);
+            self.seen.push((certificate.clone(), result));
+            self.seen.len() - 1
+        });
+        match &self.seen[at].1 {
+            Err(reason) => self.unknown(property, method, reason.clone()),
+            Ok(found) => match found.properties.get(&property) {
+                None => self.unknown(property, method, Reason::Internal("the certificate does not claim this property".into())),
+                Some(Err(reason)) => self.unknown(property, method, reason.clone()),
+                Some(Ok(())) => {
+                    self.verdict(property, method, Outcome::Safe, found.trust.clone(), Evidence::Certificate(certificate.clone()))
+                }
+            },
+        }
+    }
+
+    fn establish(&mut self, c: &Certificate) -> Result<Established, Reason> {
+        if !c.terms.extends(&self.program.terms) {
+            return Err(Reason::Internal("the certificate speaks of another program".into()));
+        }
+        for p in &c.properties {
+            if self.program.properties.get(*p).is_none() {
+                return Err(Reason::Internal("the certificate names a property that does not exist".into()));
+            }
+        }
+        let malformed = |m: Malformed| Reason::Internal(format!("the certificate was rejected: {}", m.0));
+        match &c.proof {
+            Proof::RelyGuarantee(p) => {
+                let list = rules::rely_guarantee::obligations(self.program, &c.terms, p, &c.properties).map_err(malformed)?;
+                self.discharge(c, list)
+            }
+            Proof::Environments(p) => {
+                let counts = fixed_counts(self.program)
+                    .ok_or_else(|| malformed(Malformed("it speaks of a fixed number of threads".into())))?;
+                let list = rules::environments::obligations(self.program, &c.terms, p, &counts.0, &c.properties).map_err(malformed)?;
+                self.discharge(c, list)
+            }
+            Proof::Search(p) => {
+                let counts = fixed_counts(self.program)
+                    .ok_or_else(|| malformed(Malformed("it speaks of a fixed number of threads".into())))?;
+                let trust = rules::search::check(self.program, p, &counts, &c.properties, &self.limits)?;
+                Ok(Established { trust, properties: c.properties.iter().map(|p| (*p, Ok(()))).collect() })
+            }
+            Proof::Counting(p) => {
+                let list = rules::counting::obligations(self.program, &c.terms, p, &c.properties).map_err(malformed)?;
+                self.discharge(c, list)
+            }
+            Proof::Layers(_) => {
+                Err(malformed(Malformed("this form of proof is not checked by this version".into())))
+            }
+        }
+    }
+
+    /// Puts the obligations to the oracle. A common obligation that is not valid takes every property with it.
+    fn discharge(&mut self, c: &Certificate, list: Vec<Obligation>) -> Result<Established, Reason> {
+        let mut properties: BTreeMap<PropertyId, Result<(), Reason>> = c.properties.iter().map(|p| (*p, Ok(()))).collect();
+        let count = list.len();
+        // The same formula is often asked for twice, once for each of several reasons.
+        let mut valid = std::collections::BTreeSet::new();
+        for o in list {
+            if let Err(e) = self.limits.budget.check() {
+                return Err(Reason::Exhausted(e));
+            }
+            if c.terms.is_true(o.formula) || !valid.insert(o.formula) {
+                continue;
+            }
+            let reason = match self.leaves.valid(&c.terms, o.formula) {
+                Answer::Valid => continue,
+                Answer::Invalid(values) => {
+                    valid.remove(&o.formula);
+                    Reason::Internal(format!("an obligation of the certificate does not hold ({}: {}) {values}", o.rule, o.what))
+                }
+                Answer::Unknown(why) => {
+                    valid.remove(&o.formula);
+                    Reason::Solver { reason: format!("{}: {why}", self.leaves.name()), obligation: format!("{}: {}", o.rule, o.what) }
+                }
+            };
+            match o.serves {
+                None => return Err(reason),
+                Some(p) => {
+                    properties.insert(p, Err(reason));
+                }
+            }
+        }
+        let trust = Trust::Certified { by: self.leaves.name(), independent: self.leaves.independent(), obligations: count };
+        Ok(Established { trust, properties })
+    }
+}
+
+/// The numbers of instances, where the program fixes them all.
+fn fixed_counts(program: &Program) -> Option<Instances> {
+    let parametric = program.threads.iter().any(|t| t.start == Start::AtOnce && t.copies == Copies::Any);
+    (!parametric).then(|| Instances::of(program, 0))
+}

@@ -11,7 +11,7 @@ pub mod obligation;
 pub mod rules;
 pub mod verdict;
 
-pub use conclude::{Checked, Checker};
+pub use conclude::{Checked, Checker, Limits};
 pub use leaves::{Answer, Leaves};
 pub use obligation::Obligation;
 pub use verdict::{Evidence, Outcome, Trust, Verdict};

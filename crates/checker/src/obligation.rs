@@ -1,9 +1,9 @@
 //! Obligations: closed formulas, each with the rule that asks for it and words for people; and the few ways of
 //! building them that all rules share (an action's effect, two threads' copies of one symbol).
 
-use logic::{Symbol, Term, Terms};
+use logic::{Node, Symbol, Term, Terms};
 use program::{Action, Code, LocId, Program, PropertyId, Scope, ThreadId, VarId};
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 
 #[derive(Clone, Debug)]
 pub struct Obligation {
@@ -100,12 +100,21 @@ pub fn fresh_copies(terms: &Terms, symbols: impl IntoIterator<Item = Symbol>, su
 
 /// Which symbols a certificate's formula may mention; anything else would be a free variable that no obligation binds.
 pub struct Vocabulary {
-    allowed: FxHashMap<Symbol, ()>,
+    allowed: FxHashSet<Symbol>,
+    /// Symbols that obligations substitute: no formula may bind one of them.
+    reserved: FxHashSet<Symbol>,
 }
 
 impl Vocabulary {
-    pub fn new(symbols: impl IntoIterator<Item = Symbol>) -> Self {
-        Self { allowed: symbols.into_iter().map(|s| (s, ())).collect() }
+    pub fn new(program: &Program, symbols: impl IntoIterator<Item = Symbol>) -> Self {
+        let allowed: FxHashSet<Symbol> = symbols.into_iter().collect();
+        let mut reserved = allowed.clone();
+        reserved.insert(program.tid);
+        reserved.extend(program.vars.iter().flat_map(|v| [v.symbol, v.primed]));
+        for t in program.threads.iter() {
+            reserved.extend(t.code.actions.iter().flat_map(|a| a.inputs.iter().copied()));
+        }
+        Self { allowed, reserved }
     }
     pub fn shared(program: &Program) -> Vec<Symbol> {
         program.shared().map(|v| program.vars[v].symbol).collect()
@@ -116,10 +125,30 @@ impl Vocabulary {
     pub fn locals(program: &Program, thread: ThreadId) -> Vec<Symbol> {
         program.threads[thread].locals.iter().map(|v| program.vars[*v].symbol).collect()
     }
-    /// The first symbol of the formula that is not allowed.
+    /// The first symbol of the formula that is used in a way that is not allowed.
     pub fn stranger(&self, terms: &Terms, formula: Term) -> Option<Symbol> {
-        terms.free_symbols(formula).into_iter().find(|s| !self.allowed.contains_key(s))
+        let free = terms.free_symbols(formula).into_iter().find(|s| !self.allowed.contains(s));
+        free.or_else(|| bound_symbols(terms, formula).into_iter().find(|s| self.reserved.contains(s)))
     }
+}
+
+/// Every symbol that a quantifier of the formula binds.
+fn bound_symbols(terms: &Terms, formula: Term) -> Vec<Symbol> {
+    let (mut out, mut todo, mut seen) = (Vec::new(), vec![formula], FxHashSet::default());
+    while let Some(t) = todo.pop() {
+        if !seen.insert(t) {
+            continue;
+        }
+        match terms.node(t) {
+            Node::App(_, args) => todo.extend(args.iter()),
+            Node::Quant(_, bound, body) => {
+                out.extend(bound.iter());
+                todo.push(body);
+            }
+            _ => {}
+        }
+    }
+    out
 }
 
 /// A line for people about an action.

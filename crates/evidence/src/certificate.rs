@@ -3,7 +3,7 @@
 //! Few forms, so that the checker stays small. Formulas live in the certificate's own `terms`, which extends the
 //! program's (ids of the program's terms and symbols are valid in it). `file` reads and writes them.
 
-use logic::{Symbol, Term, Terms, Value};
+use logic::{Symbol, Term, Terms};
 use program::{LocId, PropertyId, ThreadId};
 
 #[derive(Clone, Debug)]
@@ -75,21 +75,27 @@ pub struct InstanceSymbols {
     pub pc: (Symbol, Symbol),
 }
 
-/// Counting: threads with finite local states are counted per state.
+/// Counting: how many instances of a thread are in each cell (a location and a set of local values).
 #[derive(Clone, Debug)]
 pub struct Counting {
-    /// For each thread counted: the local states and the counter symbol of each.
+    /// The threads of one copy, each with a symbol for its tid; their control is explicit.
+    pub singles: Vec<(ThreadId, Symbol)>,
+    /// The cells of all other threads.
     pub counters: Vec<Counter>,
-    /// Over the shared store, the counters, and for single threads their locals; indexed by the locations of the single threads.
-    pub invariant: Vec<(Vec<(ThreadId, LocId)>, Term)>,
+    /// Over the shared store, the counters, the singles' locals and tid symbols; one formula for each combination of
+    /// the singles' locations that can be reached, in the order of `singles`.
+    pub invariant: Vec<(Vec<LocId>, Term)>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Counter {
     pub thread: ThreadId,
     pub location: LocId,
-    /// Values of the thread's locals, in the order of `Thread::locals`.
-    pub locals: Vec<Value>,
+    /// Which local values belong to the cell: over the thread's locals and `tid`.
+    pub cell: Term,
+    /// What every instance in the cell may rely on: over the shared store, its locals and `tid`.
+    pub holds: Term,
+    /// The number of instances in the cell, of sort `Int`.
     pub symbol: Symbol,
 }
 

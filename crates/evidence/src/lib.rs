@@ -4,6 +4,7 @@
 
 pub mod certificate;
 pub mod claim;
+pub mod file;
 pub mod trace;
 pub mod views;
 

@@ -291,7 +291,7 @@ fn vet(program: &Program, terms: &Terms, proof: &Environments, counts: &[u32]) -
                 now.push(other.pc.0);
             }
         }
-        let (now, two) = (Vocabulary::new(now), Vocabulary::new(two));
+        let (now, two) = (Vocabulary::new(program, now), Vocabulary::new(program, two));
         let strangers = proof.reach[i]
             .iter()
             .filter_map(|f| now.stranger(terms, *f))

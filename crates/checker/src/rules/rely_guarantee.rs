@@ -208,7 +208,7 @@ fn vet<'a>(
         None => Err(Malformed(format!("{what} is not a formula"))),
         Some(s) => Err(Malformed(format!("{what} mentions `{}`, which it may not", terms.symbol_name(s)))),
     };
-    see(&Vocabulary::new(shared.clone()), proof.invariant, "the invariant")?;
+    see(&Vocabulary::new(program, shared.clone()), proof.invariant, "the invariant")?;
     let mut found = Vec::new();
     for t in program.threads.ids() {
         let mut of = proof.threads.iter().filter(|a| a.thread == t);
@@ -229,11 +229,11 @@ fn vet<'a>(
         let mut at_symbols = shared.clone();
         at_symbols.push(program.tid);
         at_symbols.extend(Vocabulary::locals(program, t));
-        let at_vocabulary = Vocabulary::new(at_symbols.iter().copied());
+        let at_vocabulary = Vocabulary::new(program, at_symbols.iter().copied());
         for (i, formula) in a.at.iter().enumerate() {
             see(&at_vocabulary, *formula, &format!("the annotation of {} at L{i}", program.threads[t].name))?;
         }
-        let two = Vocabulary::new(shared.iter().chain(&primed).copied().chain([program.tid]));
+        let two = Vocabulary::new(program, shared.iter().chain(&primed).copied().chain([program.tid]));
         see(&two, a.guarantee, "a guarantee")?;
         see(&two, a.rely, "a rely")?;
         found.push(a);

@@ -1,0 +1,288 @@
+//! Rule `counting`: an inductive invariant over the shared store and the number of instances in each cell.
+//!
+//! Threads of one copy ("singles") keep their control; every other thread is counted. A cell is a location and a set of
+//! local values; every instance of a counted thread is in some cell of its location, chosen when it gets there. In: the
+//! cells, what each instance in a cell may rely on (`holds`), and for each combination of the singles' locations a
+//! formula over the store and the counters (a combination that is not listed is claimed unreachable). Out: the obligations
+//!   CT1  initially every counted instance is in a cell of its entry, whose `holds` is true, and the invariant holds for
+//!        every number of instances the program allows;
+//!   CT2  each action of a single, from each combination, keeps the invariant and passes its claimed gates;
+//!   CT3  each action of an instance in a cell (of which there is then at least one) passes its claimed gates, leads
+//!        into some cell of its target, and for every cell it may be put in keeps the invariant and makes `holds` true;
+//!   CT4  `holds` of every cell is kept by each action of any other instance;
+//!   CT5  the invariant implies each claimed invariant.
+//! That counters are not negative, and add up to the number of copies where that is fixed, is a fact of the semantics.
+//! Steps inside atomic blocks are treated like any other. Absent: spawning, relies.
+
+use super::{Malformed, claimable};
+use crate::obligation::{self, Obligation, Renaming, Vocabulary};
+use evidence::{Counter, Counting};
+use logic::{Sort, Symbol, Term, Terms};
+use program::{Action, Copies, LocId, Program, PropertyId, PropertyKind, Start, ThreadId};
+use std::collections::BTreeMap;
+
+const RULE: &str = "counting";
+
+pub fn obligations(program: &Program, terms: &Terms, proof: &Counting, claimed: &[PropertyId]) -> Result<Vec<Obligation>, Malformed> {
+    vet(program, terms, proof, claimed)?;
+    let mut c = Counted { program, terms, proof, invariant: proof.invariant.iter().map(|(at, f)| (at.clone(), *f)).collect(), claimed, out: Vec::new() };
+    c.initial();
+    for combination in proof.invariant.iter().map(|(at, _)| at.clone()) {
+        for k in 0..proof.singles.len() {
+            c.single_steps(&combination, k);
+        }
+        for s in &proof.counters {
+            c.cell_steps(&combination, s);
+        }
+    }
+    for p in claimed {
+        if let PropertyKind::Invariant(formula) = program.properties[*p].kind {
+            for (at, inv) in &proof.invariant {
+                let what = format!("CT5: {} follows at {}", program.properties[*p].name, c.words(at));
+                c.out.push(Obligation::of(*p, RULE, what, terms.implies(terms.and(&[c.facts(), *inv]), formula)));
+            }
+        }
+    }
+    Ok(c.out)
+}
+
+struct Counted<'a> {
+    program: &'a Program,
+    terms: &'a Terms,
+    proof: &'a Counting,
+    invariant: BTreeMap<Vec<LocId>, Term>,
+    claimed: &'a [PropertyId],
+    out: Vec<Obligation>,
+}
+
+impl Counted<'_> {
+    /// What is true of counters and thread ids in every state.
+    fn facts(&self) -> Term {
+        let t = self.terms;
+        let zero = t.int(0);
+        let mut facts: Vec<Term> = self.proof.counters.iter().map(|c| t.le(zero, t.sym(c.symbol))).collect();
+        for thread in self.counted() {
+            if let Copies::Exactly(n) = self.program.threads[thread].copies {
+                let all = self.cells_of(thread).map(|c| t.sym(c.symbol)).reduce(|a, b| t.add(a, b));
+                facts.push(t.eq(all.unwrap_or(zero), t.int(i128::from(n))));
+            }
+        }
+        for (i, (_, tid)) in self.proof.singles.iter().enumerate() {
+            facts.push(t.lt(zero, t.sym(*tid)));
+            facts.extend(self.proof.singles[..i].iter().map(|(_, other)| t.ne(t.sym(*tid), t.sym(*other))));
+        }
+        t.and(&facts)
+    }
+    fn counted(&self) -> impl Iterator<Item = ThreadId> + '_ {
+        self.program.threads.ids().filter(|t| is_counted(self.program, *t))
+    }
+    fn cells_of(&self, thread: ThreadId) -> impl Iterator<Item = &Counter> + '_ {
+        self.proof.counters.iter().filter(move |c| c.thread == thread)
+    }
+    fn cells_at(&self, thread: ThreadId, at: LocId) -> Vec<&Counter> {
+        self.cells_of(thread).filter(|c| c.location == at).collect()
+    }
+    /// A thread id that is positive and none of the singles'.
+    fn stranger_tid(&self, tid: Term) -> Term {
+        let t = self.terms;
+        let mut facts = vec![t.lt(t.int(0), tid)];
+        facts.extend(self.proof.singles.iter().map(|(_, s)| t.ne(tid, t.sym(*s))));
+        t.and(&facts)
+    }
+    fn words(&self, at: &[LocId]) -> String {
+        let parts: Vec<String> =
+            self.proof.singles.iter().zip(at).map(|((t, _), l)| format!("{} at {l}", self.program.threads[*t].name)).collect();
+        if parts.is_empty() { "any store".into() } else { parts.join(", ") }
+    }
+    fn cell_words(&self, c: &Counter) -> String {
+        format!("{} at {} with {}", self.program.threads[c.thread].name, c.location, self.terms.show(c.cell))
+    }
+
+    fn initial(&mut self) {
+        let (t, p) = (self.terms, self.program);
+        let store = obligation::initial_store(p, t);
+        let mut pre = vec![store, self.facts()];
+        for (thread, tid) in &self.proof.singles {
+            let locals = obligation::initial_locals(p, t, *thread);
+            pre.push(t.substitute(locals, [(p.tid, t.sym(*tid))]));
+        }
+        for c in &self.proof.counters {
+            let thread = &p.threads[c.thread];
+            if c.location != thread.code.entry || thread.start == Start::BySpawn {
+                pre.push(t.eq(t.sym(c.symbol), t.int(0)));
+            }
+        }
+        let entries: Vec<LocId> = self.proof.singles.iter().map(|(s, _)| p.threads[*s].code.entry).collect();
+        let goal = self.invariant.get(&entries).copied().unwrap_or_else(|| t.ff());
+        self.out.push(Obligation::common(RULE, "CT1: the invariant holds initially", t.implies(t.and(&pre), goal)));
+        for thread in self.counted().collect::<Vec<_>>() {
+            let own = t.and(&[store, obligation::initial_locals(p, t, thread), t.lt(t.int(0), t.sym(p.tid))]);
+            let cells = self.cells_at(thread, p.threads[thread].code.entry);
+            let some = t.or(&cells.iter().map(|c| c.cell).collect::<Vec<_>>());
+            let name = &p.threads[thread].name;
+            let mut new = vec![Obligation::common(RULE, format!("CT1: {name} starts in a cell"), t.implies(own, some))];
+            for c in cells {
+                let what = format!("CT1: what {} may rely on holds initially", self.cell_words(c));
+                new.push(Obligation::common(RULE, what, t.implies(t.and(&[own, c.cell]), c.holds)));
+            }
+            self.out.extend(new);
+        }
+    }
+
+    /// Gates of an action: obligations for those claimed; what holds once all passed.
+    fn pass_gates(&mut self, who: &str, action: &Action, view: &Renaming, mut pre: Vec<Term>) -> Term {
+        let t = self.terms;
+        for gate in &action.gates {
+            let formula = t.substitute(gate.formula, view.iter().copied());
+            if self.claimed.contains(&gate.property) {
+                let what = format!("{who} does not violate {}", self.program.properties[gate.property].name);
+                self.out.push(Obligation::of(gate.property, RULE, what, t.implies(t.and(&pre), formula)));
+            }
+            pre.push(formula);
+        }
+        t.and(&pre)
+    }
+
+    fn single_steps(&mut self, at: &[LocId], k: usize) {
+        let (t, p) = (self.terms, self.program);
+        let (thread, tid) = self.proof.singles[k];
+        let inv = self.invariant[at];
+        for action in p.threads[thread].code.actions.iter().filter(|a| a.from == at[k]) {
+            let view: Renaming = vec![(p.tid, t.sym(tid))];
+            let who = format!("CT2: {} with {}", obligation::words(p, thread, action), self.words(at));
+            let guard = t.substitute(action.guard, view.iter().copied());
+            let pre = self.pass_gates(&who, action, &view, vec![self.facts(), inv, guard]);
+            let mut next = at.to_vec();
+            next[k] = action.to;
+            let goal = self.invariant.get(&next).copied().unwrap_or_else(|| t.ff());
+            let effect = effect(p, t, action, &view);
+            self.out.push(Obligation::common(RULE, who, t.implies(pre, t.substitute(goal, effect.iter().copied()))));
+            self.interference(&format!("{} with {}", obligation::words(p, thread, action), self.words(at)), pre, &effect, t.sym(tid), None);
+        }
+    }
+
+    fn cell_steps(&mut self, at: &[LocId], s: &Counter) {
+        let (t, p) = (self.terms, self.program);
+        let (inv, one) = (self.invariant[at], t.int(1));
+        let tid = t.sym(p.tid);
+        for action in p.threads[s.thread].code.actions.iter().filter(|a| a.from == s.location) {
+            let who = format!("CT3: {} from {}, {}", obligation::words(p, s.thread, action), self.cell_words(s), self.words(at));
+            let view: Renaming = Vec::new();
+            let here = vec![self.facts(), inv, self.stranger_tid(tid), t.le(one, t.sym(s.symbol)), s.cell, s.holds, action.guard];
+            let pre = self.pass_gates(&who, action, &view, here);
+            let effect = effect(p, t, action, &view);
+            let targets: Vec<Counter> = self.cells_at(s.thread, action.to).into_iter().cloned().collect();
+            let after = |f: Term| t.substitute(f, effect.iter().copied());
+            let some = t.or(&targets.iter().map(|c| after(c.cell)).collect::<Vec<_>>());
+            self.out.push(Obligation::common(RULE, format!("{who} leads into a cell"), t.implies(pre, some)));
+            for target in &targets {
+                // The invariant after the move: shared variables as updated, one instance fewer here, one more there.
+                let mut moved: Renaming = effect.iter().copied().filter(|(x, _)| is_shared(p, *x)).collect();
+                if target.symbol != s.symbol {
+                    moved.push((s.symbol, t.sub(t.sym(s.symbol), one)));
+                    moved.push((target.symbol, t.add(t.sym(target.symbol), one)));
+                }
+                let goal = t.and(&[t.substitute(inv, moved), after(target.holds)]);
+                let formula = t.implies(t.and(&[pre, after(target.cell)]), goal);
+                self.out.push(Obligation::common(RULE, format!("{who} into {}", self.cell_words(target)), formula));
+            }
+            self.interference(&who, pre, &effect, tid, Some(s.symbol));
+        }
+    }
+
+    /// CT4: what other counted instances rely on survives a step. `mine` is the counter of the mover, if it is counted.
+    fn interference(&mut self, who: &str, pre: Term, effect: &Renaming, mover: Term, mine: Option<Symbol>) {
+        let (t, p) = (self.terms, self.program);
+        let mut new = Vec::new();
+        for r in self.proof.counters.iter().filter(|r| !t.is_true(r.holds)) {
+            let symbols = p.threads[r.thread].locals.iter().map(|v| p.vars[*v].symbol).chain([p.tid]);
+            let mut other = obligation::fresh_copies(t, symbols, ".other");
+            let tid = other.last().expect("the tid was renamed last").1;
+            let at_least = if mine == Some(r.symbol) { 2 } else { 1 };
+            let there = t.and(&[
+                self.stranger_tid(tid),
+                t.ne(tid, mover),
+                t.le(t.int(at_least), t.sym(r.symbol)),
+                t.substitute(r.cell, other.iter().copied()),
+                t.substitute(r.holds, other.iter().copied()),
+            ]);
+            // Afterwards its own symbols are as before; the shared store is as updated.
+            other.extend(effect.iter().copied().filter(|(x, _)| is_shared(p, *x)));
+            let goal = t.substitute(r.holds, other);
+            let what = format!("CT4: {who} keeps what {} relies on", self.cell_words(r));
+            new.push(Obligation::common(RULE, what, t.implies(t.and(&[pre, there]), goal)));
+        }
+        self.out.extend(new);
+    }
+}
+
+fn is_shared(program: &Program, symbol: Symbol) -> bool {
+    program.shared().any(|v| program.vars[v].symbol == symbol)
+}
+
+/// Unprimed symbols to their values after the action, with the mover's tid read as the view says.
+fn effect(program: &Program, terms: &Terms, action: &Action, view: &Renaming) -> Renaming {
+    action.updates.iter().map(|u| (program.vars[u.var].symbol, terms.substitute(u.value, view.iter().copied()))).collect()
+}
+
+/// Every thread that may have several instances is counted.
+fn is_counted(program: &Program, thread: ThreadId) -> bool {
+    let t = &program.threads[thread];
+    t.start == Start::BySpawn || !matches!(t.copies, Copies::One | Copies::Exactly(1))
+}
+
+fn vet(program: &Program, terms: &Terms, proof: &Counting, claimed: &[PropertyId]) -> Result<(), Malformed> {
+    claimable(program, claimed)?;
+    if claimed.iter().any(|p| matches!(program.properties[*p].kind, PropertyKind::Rely(_))) {
+        return Err(Malformed("this rule says nothing about relies".into()));
+    }
+    if program.threads.iter().any(|t| t.code.actions.iter().any(|a| a.spawn.is_some()) || !t.code.calls.is_empty()) {
+        return Err(Malformed("threads that spawn or call are outside this rule".into()));
+    }
+    let singles: Vec<ThreadId> = program.threads.ids().filter(|t| !is_counted(program, *t)).collect();
+    if proof.singles.iter().map(|(t, _)| *t).collect::<Vec<_>>() != singles {
+        return Err(Malformed("the single threads are not those of the program".into()));
+    }
+    let mut fresh: Vec<Symbol> = Vec::new();
+    let known: Vec<Symbol> = {
+        let inputs = program.threads.iter().flat_map(|t| t.code.actions.iter().flat_map(|a| a.inputs.iter().copied()));
+        program.vars.iter().flat_map(|v| [v.symbol, v.primed]).chain([program.tid]).chain(inputs).collect()
+    };
+    for s in proof.singles.iter().map(|(_, s)| *s).chain(proof.counters.iter().map(|c| c.symbol)) {
+        if fresh.contains(&s) || known.contains(&s) || terms.symbol_sort(s) != Sort::INT {
+            return Err(Malformed(format!("the symbol `{}` is not a new integer", terms.symbol_name(s))));
+        }
+        fresh.push(s);
+    }
+    let shared = Vocabulary::shared(program);
+    let formula = |v: &Vocabulary, f: Term, what: &str| match v.stranger(terms, f) {
+        None if terms.sort_of(f) == Sort::BOOL => Ok(()),
+        None => Err(Malformed(format!("{what} is not a formula"))),
+        Some(s) => Err(Malformed(format!("{what} mentions `{}`, which it may not", terms.symbol_name(s)))),
+    };
+    for c in &proof.counters {
+        let inside = program.threads.get(c.thread).is_some_and(|t| t.code.locations.get(c.location).is_some());
+        if !inside || !is_counted(program, c.thread) {
+            return Err(Malformed("a cell of something that is not counted".into()));
+        }
+        let mut own = Vocabulary::locals(program, c.thread);
+        own.push(program.tid);
+        formula(&Vocabulary::new(program, own.clone()), c.cell, "a cell")?;
+        formula(&Vocabulary::new(program, own.into_iter().chain(shared.iter().copied())), c.holds, "what a cell relies on")?;
+    }
+    let mut symbols = shared;
+    symbols.extend(fresh);
+    symbols.extend(proof.singles.iter().flat_map(|(t, _)| Vocabulary::locals(program, *t)));
+    let vocabulary = Vocabulary::new(program, symbols);
+    let mut listed: Vec<&Vec<LocId>> = Vec::new();
+    for (at, f) in &proof.invariant {
+        let fits = at.len() == singles.len()
+            && at.iter().zip(&singles).all(|(l, t)| program.threads[*t].code.locations.get(*l).is_some());
+        if !fits || listed.contains(&at) {
+            return Err(Malformed("a combination of locations is listed twice or does not exist".into()));
+        }
+        listed.push(at);
+        formula(&vocabulary, *f, "the invariant")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! Proof forms in a file. Each form has a stable name; a reader of an unknown form refuses.
+
+use super::FileError;
+use super::read::Reader;
+use super::terms::{Pool, Read};
+use crate::certificate::{
+    Annotation, Counter, Counting, Environments, InstanceSymbols, Layer, Proof, RelyGuarantee, Search,
+};
+use logic::Term;
+use program::{LocId, Program, ThreadId};
+use serde_json::{Value as Json, json};
+
+pub fn write(program: &Program, proof: &Proof, pool: &mut Pool<'_>) -> Json {
+    match proof {
+        Proof::RelyGuarantee(p) => {
+            let threads: Vec<Json> = p
+                .threads
+                .iter()
+                .map(|a| {
+                    json!({
+                        "thread": thread_name(program, a.thread),
+                        "at": formulas(&a.at, pool),
+                        "guarantee": pool.formula(a.guarantee),
+                        "rely": pool.formula(a.rely),
+                    })
+                })
+                .collect();
+            json!({ "form": "rely-guarantee", "invariant": pool.formula(p.invariant), "threads": threads })
+        }
+        Proof::Environments(p) => {
+            let instances: Vec<Json> = p
+                .instances
+                .iter()
+                .map(|i| {
+                    let locals: Vec<Json> =
+                        i.locals.iter().map(|(a, b)| json!([pool.symbol(*a), pool.symbol(*b)])).collect();
+                    let pc = json!([pool.symbol(i.pc.0), pool.symbol(i.pc.1)]);
+                    json!({ "thread": thread_name(program, i.thread), "locals": locals, "pc": pc })
+                })
+                .collect();
+            let reach: Vec<Json> = p.reach.iter().map(|r| formulas(r, pool)).collect();
+            json!({
+                "form": "environments",
+                "instances": instances,
+                "reach": reach,
+                "environment": formulas(&p.environment, pool),
+            })
+        }
+        Proof::Counting(p) => {
+            let singles: Vec<Json> = p
+                .singles
+                .iter()
+                .map(|(t, tid)| json!({ "thread": thread_name(program, *t), "tid": pool.symbol(*tid) }))
+                .collect();
+            let counters: Vec<Json> = p
+                .counters
+                .iter()
+                .map(|c| {
+                    json!({
+                        "thread": thread_name(program, c.thread),
+                        "location": c.location.0,
+                        "cell": pool.formula(c.cell),
+                        "holds": pool.formula(c.holds),
+                        "symbol": pool.symbol(c.symbol),
+                    })
+                })
+                .collect();
+            let invariant: Vec<Json> = p
+                .invariant
+                .iter()
+                .map(|(at, formula)| {
+                    let at: Vec<u32> = at.iter().map(|l| l.0).collect();
+                    json!({ "at": at, "formula": pool.formula(*formula) })
+                })
+                .collect();
+            json!({ "form": "counting", "singles": singles, "counters": counters, "invariant": invariant })
+        }
+        Proof::Search(p) => json!({ "form": "search", "instances": p.instances, "states": p.states }),
+        Proof::Layers(layers) => {
+            let layers: Vec<Json> =
+                layers.iter().map(|l| json!({ "name": l.name, "proof": write(program, &l.proof, pool) })).collect();
+            json!({ "form": "layers", "layers": layers })
+        }
+    }
+}
+
+fn formulas(list: &[Term], pool: &mut Pool<'_>) -> Json {
+    Json::Array(list.iter().map(|f| pool.formula(*f)).collect())
+}
+
+fn thread_name(program: &Program, t: ThreadId) -> String {
+    program.threads[t].name.clone()
+}
+
+fn read_thread(program: &Program, r: &Reader<'_>) -> Result<ThreadId, FileError> {
+    let name = r.string()?;
+    let found = program.threads.iter_enumerated().find(|(_, t)| t.name == name).map(|(id, _)| id);
+    found.ok_or_else(|| r.error(format!("no thread is called `{name}`")))
+}
+
+fn read_formulas(r: &Reader<'_>, pool: &Read) -> Result<Vec<Term>, FileError> {
+    r.list()?.iter().map(|f| pool.formula(f)).collect()
+}
+
+pub fn read(program: &Program, r: &Reader<'_>, pool: &Read) -> Result<Proof, FileError> {
+    read_nested(program, r, pool, 0)
+}
+
+fn read_nested(program: &Program, r: &Reader<'_>, pool: &Read, depth: usize) -> Result<Proof, FileError> {
+    match r.field("form")?.string()? {
+        "rely-guarantee" => {
+            let mut threads = Vec::new();
+            for t in r.field("threads")?.list()? {
+                threads.push(Annotation {
+                    thread: read_thread(program, &t.field("thread")?)?,
+                    at: read_formulas(&t.field("at")?, pool)?,
+                    guarantee: pool.formula(&t.field("guarantee")?)?,
+                    rely: pool.formula(&t.field("rely")?)?,
+                });
+            }
+            Ok(Proof::RelyGuarantee(RelyGuarantee { invariant: pool.formula(&r.field("invariant")?)?, threads }))
+        }
+        "environments" => {
+            let pair = |p: &Reader<'_>| match &p.list()?[..] {
+                [a, b] => Ok((pool.symbol(a)?, pool.symbol(b)?)),
+                _ => Err(p.error("a pair of symbols was expected")),
+            };
+            let mut instances = Vec::new();
+            for i in r.field("instances")?.list()? {
+                instances.push(InstanceSymbols {
+                    thread: read_thread(program, &i.field("thread")?)?,
+                    locals: i.field("locals")?.list()?.iter().map(pair).collect::<Result<_, _>>()?,
+                    pc: pair(&i.field("pc")?)?,
+                });
+            }
+            let reach = r.field("reach")?.list()?.iter().map(|x| read_formulas(x, pool)).collect::<Result<_, _>>()?;
+            let environment = read_formulas(&r.field("environment")?, pool)?;
+            Ok(Proof::Environments(Environments { instances, reach, environment }))
+        }
+        "counting" => {
+            let location = |t: ThreadId, r: &Reader<'_>| {
+                Ok::<_, FileError>(LocId(r.index(program.threads[t].code.locations.len())? as u32))
+            };
+            let mut singles = Vec::new();
+            for x in r.field("singles")?.list()? {
+                singles.push((read_thread(program, &x.field("thread")?)?, pool.symbol(&x.field("tid")?)?));
+            }
+            let mut counters = Vec::new();
+            for c in r.field("counters")?.list()? {
+                let thread = read_thread(program, &c.field("thread")?)?;
+                counters.push(Counter {
+                    thread,
+                    location: location(thread, &c.field("location")?)?,
+                    cell: pool.formula(&c.field("cell")?)?,
+                    holds: pool.formula(&c.field("holds")?)?,
+                    symbol: pool.symbol(&c.field("symbol")?)?,
+                });
+            }
+            let mut invariant = Vec::new();
+            for i in r.field("invariant")?.list()? {
+                let places = i.field("at")?.list()?;
+                if places.len() != singles.len() {
+                    return Err(i.error("one location for each single thread is needed"));
+                }
+                let at = places.iter().zip(&singles).map(|(l, (t, _))| location(*t, l)).collect::<Result<_, _>>()?;
+                invariant.push((at, pool.formula(&i.field("formula")?)?));
+            }
+            Ok(Proof::Counting(Counting { singles, counters, invariant }))
+        }
+        "search" => {
+            let instances = r.field("instances")?.list()?.iter().map(Reader::count).collect::<Result<_, _>>()?;
+            let states =
+                u64::try_from(r.field("states")?.number()?).map_err(|_| r.error("a number of states was expected"))?;
+            Ok(Proof::Search(Search { instances, states }))
+        }
+        "layers" if depth < 8 => {
+            let mut layers = Vec::new();
+            for l in r.field("layers")?.list()? {
+                let proof = Box::new(read_nested(program, &l.field("proof")?, pool, depth + 1)?);
+                layers.push(Layer { name: l.field("name")?.string()?.into(), proof });
+            }
+            Ok(Proof::Layers(layers))
+        }
+        other => Err(r.error(format!("no proof has the form `{other}`, at this depth"))),
+    }
+}

@@ -1,0 +1,186 @@
+//! Traces and values in a file.
+
+use super::FileError;
+use super::read::{Reader, number};
+use crate::trace::{Choice, Instances, Trace, TraceStep};
+use logic::value::MapValue;
+use logic::{Place, Sort, SortKind, Symbol, Value};
+use program::{ActionId, Program, ThreadId};
+use serde_json::{Value as Json, json};
+
+pub fn write(program: &Program, trace: &Trace) -> Json {
+    let steps: Vec<Json> = trace
+        .steps
+        .iter()
+        .map(|s| {
+            let code = &program.threads[s.thread].code;
+            let action = &code.actions[s.action];
+            let inputs: Vec<Json> = action
+                .inputs
+                .iter()
+                .zip(&s.inputs)
+                .map(|(x, v)| write_value(program, v, program.terms.symbol_sort(*x)))
+                .collect();
+            json!({
+                "instance": s.instance,
+                "thread": program.threads[s.thread].name,
+                "action": s.action.0,
+                "shown": program.origins[action.origin].text,
+                "inputs": inputs,
+                "choices": choices(program, &s.choices),
+            })
+        })
+        .collect();
+    json!({
+        "instances": trace.instances.0,
+        "initial": choices(program, &trace.initial),
+        "steps": steps,
+        "finally": choices(program, &trace.finally),
+        "violates": program.properties[trace.violates].name,
+    })
+}
+
+fn choices(program: &Program, list: &[Choice]) -> Vec<Json> {
+    list.iter()
+        .map(|c| {
+            let mut sort = program.terms.symbol_sort(c.place.symbol);
+            let mut keys = Vec::new();
+            for k in &c.place.keys {
+                if let SortKind::Map(key, value) = program.terms.kind(sort) {
+                    keys.push(write_value(program, k, key));
+                    sort = value;
+                }
+            }
+            json!({
+                "instance": c.instance,
+                "symbol": c.place.symbol.0,
+                "shown": program.terms.symbol_name(c.place.symbol),
+                "keys": keys,
+                "value": write_value(program, &c.value, sort),
+            })
+        })
+        .collect()
+}
+
+pub fn read(program: &Program, r: &Reader<'_>) -> Result<Trace, FileError> {
+    let instances = Instances(r.field("instances")?.list()?.iter().map(Reader::count).collect::<Result<_, _>>()?);
+    let mut steps = Vec::new();
+    for s in r.field("steps")?.list()? {
+        let name = s.field("thread")?.string()?;
+        let thread = program.threads.iter_enumerated().find(|(_, t)| t.name == name).map(|(id, _)| id);
+        let thread: ThreadId = thread.ok_or_else(|| s.error(format!("no thread is called `{name}`")))?;
+        let code = &program.threads[thread].code;
+        let action = ActionId(s.field("action")?.index(code.actions.len())? as u32);
+        let symbols = &code.actions[action].inputs;
+        let values = s.field("inputs")?.list()?;
+        if values.len() != symbols.len() {
+            return Err(s.error("one value for each input is needed"));
+        }
+        let inputs = values
+            .iter()
+            .zip(symbols)
+            .map(|(v, x)| read_value(program, v, program.terms.symbol_sort(*x)))
+            .collect::<Result<_, _>>()?;
+        steps.push(TraceStep {
+            instance: s.field("instance")?.count()?,
+            thread,
+            action,
+            inputs,
+            choices: read_choices(program, &s.field("choices")?)?,
+        });
+    }
+    let wanted = r.field("violates")?.string()?;
+    let violates = program.properties.iter_enumerated().find(|(_, p)| p.name == wanted).map(|(id, _)| id);
+    Ok(Trace {
+        instances,
+        initial: read_choices(program, &r.field("initial")?)?,
+        steps,
+        finally: read_choices(program, &r.field("finally")?)?,
+        violates: violates.ok_or_else(|| r.error(format!("no property is called `{wanted}`")))?,
+    })
+}
+
+fn read_choices(program: &Program, r: &Reader<'_>) -> Result<Vec<Choice>, FileError> {
+    let mut out = Vec::new();
+    for c in r.list()? {
+        let symbol = Symbol(c.field("symbol")?.index(program.terms.symbol_count())? as u32);
+        let mut sort = program.terms.symbol_sort(symbol);
+        let mut keys = Vec::new();
+        for k in c.field("keys")?.list()? {
+            let SortKind::Map(key, value) = program.terms.kind(sort) else { return Err(k.error("this has no keys")) };
+            keys.push(read_value(program, &k, key)?);
+            sort = value;
+        }
+        let instance = c.optional("instance").map(|i| i.count()).transpose()?;
+        out.push(Choice {
+            instance,
+            place: Place { symbol, keys },
+            value: read_value(program, &c.field("value")?, sort)?,
+        });
+    }
+    Ok(out)
+}
+
+/// A value as JSON; an undecided one is null.
+pub fn write_value(program: &Program, value: &Value, sort: Sort) -> Json {
+    match (value, program.terms.kind(sort)) {
+        (Value::Bool(b), _) => json!(b),
+        (Value::Int(n), _) => number(*n),
+        (Value::Variant(v), _) => json!({ "variant": v }),
+        (Value::Ref(n), _) => json!({ "ref": n }),
+        (Value::Map(m), SortKind::Map(k, v)) => {
+            let entries: Vec<Json> = m
+                .entries
+                .iter()
+                .map(|(key, value)| json!([write_value(program, key, k), write_value(program, value, v)]))
+                .collect();
+            json!({ "default": write_value(program, &m.default, v), "entries": entries })
+        }
+        (Value::Set(s), SortKind::Set(e)) => {
+            json!({ "set": s.iter().map(|x| write_value(program, x, e)).collect::<Vec<_>>() })
+        }
+        (Value::Seq(s), SortKind::Seq(e)) => {
+            json!({ "seq": s.iter().map(|x| write_value(program, x, e)).collect::<Vec<_>>() })
+        }
+        _ => Json::Null,
+    }
+}
+
+/// A value of the sort; anything else is an error.
+pub fn read_value(program: &Program, r: &Reader<'_>, sort: Sort) -> Result<Value, FileError> {
+    let t = &program.terms;
+    match t.kind(sort) {
+        SortKind::Map(k, v) => {
+            let mut map =
+                MapValue { default: read_value(program, &r.field("default")?, v)?, entries: Default::default() };
+            for e in r.field("entries")?.list()? {
+                match &e.list()?[..] {
+                    [key, value] => map.set(read_value(program, key, k)?, read_value(program, value, v)?),
+                    _ => return Err(e.error("a key and a value were expected")),
+                }
+            }
+            Ok(Value::Map(Box::new(map)))
+        }
+        _ if r.is_null() => Ok(Value::Any),
+        SortKind::Bool => Ok(Value::Bool(r.boolean()?)),
+        SortKind::Int => Ok(Value::Int(r.number()?)),
+        SortKind::Machine(m) => {
+            let n = r.number()?;
+            if (m.min()..=m.max()).contains(&n) {
+                Ok(Value::Int(n))
+            } else {
+                Err(r.error("the number is out of range"))
+            }
+        }
+        SortKind::Enum(e) => Ok(Value::Variant(r.field("variant")?.index(t.enum_size(e))? as u32)),
+        SortKind::Ref(_) => Ok(Value::Ref(r.field("ref")?.count()?)),
+        SortKind::Set(e) => {
+            let items = r.field("set")?.list()?;
+            Ok(Value::Set(items.iter().map(|x| read_value(program, x, e)).collect::<Result<_, _>>()?))
+        }
+        SortKind::Seq(e) => {
+            let items = r.field("seq")?.list()?;
+            Ok(Value::Seq(items.iter().map(|x| read_value(program, x, e)).collect::<Result<_, _>>()?))
+        }
+    }
+}
