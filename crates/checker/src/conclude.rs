@@ -84,15 +84,25 @@ impl<'a> Checker<'a> {
             Reason::Incomplete(format!("a construct outside the model may be reached: {what} ({})", p.name))
         });
         let cap = |c: Checked| match &reason {
-            Some(r) if c.0.outcome == Outcome::Safe => {
-                Verdict { outcome: Outcome::Unknown, trust: Trust::Nothing, evidence: Evidence::Reason(r.clone()), ..c.0 }
-            }
+            Some(r) if c.0.outcome == Outcome::Safe => Verdict {
+                outcome: Outcome::Unknown,
+                trust: Trust::Nothing,
+                evidence: Evidence::Reason(r.clone()),
+                ..c.0
+            },
             _ => c.0,
         };
         checked.into_iter().map(cap).collect()
     }
 
-    fn verdict(&self, property: PropertyId, method: &str, outcome: Outcome, trust: Trust, evidence: Evidence) -> Checked {
+    fn verdict(
+        &self,
+        property: PropertyId,
+        method: &str,
+        outcome: Outcome,
+        trust: Trust,
+        evidence: Evidence,
+    ) -> Checked {
         let mut assumptions = vec![Assumption {
             code: "sequential-consistency".into(),
             text: "memory is sequentially consistent".into(),
@@ -106,7 +116,9 @@ impl<'a> Checker<'a> {
     }
 
     fn refuted(&self, property: PropertyId, method: &str, trace: &Trace) -> Checked {
-        let rejected = |why: String| self.unknown(property, method, Reason::Internal(format!("the trace of {method} was rejected: {why}")));
+        let rejected = |why: String| {
+            self.unknown(property, method, Reason::Internal(format!("the trace of {method} was rejected: {why}")))
+        };
         if trace.violates != property {
             return rejected("it is about another property".into());
         }
@@ -135,11 +147,19 @@ impl<'a> Checker<'a> {
         match &self.seen[at].1 {
             Err(reason) => self.unknown(property, method, reason.clone()),
             Ok(found) => match found.properties.get(&property) {
-                None => self.unknown(property, method, Reason::Internal("the certificate does not claim this property".into())),
+                None => self.unknown(
+                    property,
+                    method,
+                    Reason::Internal("the certificate does not claim this property".into()),
+                ),
                 Some(Err(reason)) => self.unknown(property, method, reason.clone()),
-                Some(Ok(())) => {
-                    self.verdict(property, method, Outcome::Safe, found.trust.clone(), Evidence::Certificate(certificate.clone()))
-                }
+                Some(Ok(())) => self.verdict(
+                    property,
+                    method,
+                    Outcome::Safe,
+                    found.trust.clone(),
+                    Evidence::Certificate(certificate.clone()),
+                ),
             },
         }
     }
@@ -156,13 +176,15 @@ impl<'a> Checker<'a> {
         let malformed = |m: Malformed| Reason::Internal(format!("the certificate was rejected: {}", m.0));
         match &c.proof {
             Proof::RelyGuarantee(p) => {
-                let list = rules::rely_guarantee::obligations(self.program, &c.terms, p, &c.properties).map_err(malformed)?;
+                let list =
+                    rules::rely_guarantee::obligations(self.program, &c.terms, p, &c.properties).map_err(malformed)?;
                 self.discharge(c, list)
             }
             Proof::Environments(p) => {
                 let counts = fixed_counts(self.program)
                     .ok_or_else(|| malformed(Malformed("it speaks of a fixed number of threads".into())))?;
-                let list = rules::environments::obligations(self.program, &c.terms, p, &counts.0, &c.properties).map_err(malformed)?;
+                let list = rules::environments::obligations(self.program, &c.terms, p, &counts.0, &c.properties)
+                    .map_err(malformed)?;
                 self.discharge(c, list)
             }
             Proof::Search(p) => {
@@ -175,15 +197,14 @@ impl<'a> Checker<'a> {
                 let list = rules::counting::obligations(self.program, &c.terms, p, &c.properties).map_err(malformed)?;
                 self.discharge(c, list)
             }
-            Proof::Layers(_) => {
-                Err(malformed(Malformed("this form of proof is not checked by this version".into())))
-            }
+            Proof::Layers(_) => Err(malformed(Malformed("this form of proof is not checked by this version".into()))),
         }
     }
 
     /// Puts the obligations to the oracle. A common obligation that is not valid takes every property with it.
     fn discharge(&mut self, c: &Certificate, list: Vec<Obligation>) -> Result<Established, Reason> {
-        let mut properties: BTreeMap<PropertyId, Result<(), Reason>> = c.properties.iter().map(|p| (*p, Ok(()))).collect();
+        let mut properties: BTreeMap<PropertyId, Result<(), Reason>> =
+            c.properties.iter().map(|p| (*p, Ok(()))).collect();
         let count = list.len();
         // The same formula is often asked for twice, once for each of several reasons.
         let mut valid = std::collections::BTreeSet::new();
@@ -198,11 +219,17 @@ impl<'a> Checker<'a> {
                 Answer::Valid => continue,
                 Answer::Invalid(values) => {
                     valid.remove(&o.formula);
-                    Reason::Internal(format!("an obligation of the certificate does not hold ({}: {}) {values}", o.rule, o.what))
+                    Reason::Internal(format!(
+                        "an obligation of the certificate does not hold ({}: {}) {values}",
+                        o.rule, o.what
+                    ))
                 }
                 Answer::Unknown(why) => {
                     valid.remove(&o.formula);
-                    Reason::Solver { reason: format!("{}: {why}", self.leaves.name()), obligation: format!("{}: {}", o.rule, o.what) }
+                    Reason::Solver {
+                        reason: format!("{}: {why}", self.leaves.name()),
+                        obligation: format!("{}: {}", o.rule, o.what),
+                    }
                 }
             };
             match o.serves {
@@ -212,7 +239,8 @@ impl<'a> Checker<'a> {
                 }
             }
         }
-        let trust = Trust::Certified { by: self.leaves.name(), independent: self.leaves.independent(), obligations: count };
+        let trust =
+            Trust::Certified { by: self.leaves.name(), independent: self.leaves.independent(), obligations: count };
         Ok(Established { trust, properties })
     }
 }

@@ -23,9 +23,21 @@ use std::collections::BTreeMap;
 
 const RULE: &str = "counting";
 
-pub fn obligations(program: &Program, terms: &Terms, proof: &Counting, claimed: &[PropertyId]) -> Result<Vec<Obligation>, Malformed> {
+pub fn obligations(
+    program: &Program,
+    terms: &Terms,
+    proof: &Counting,
+    claimed: &[PropertyId],
+) -> Result<Vec<Obligation>, Malformed> {
     vet(program, terms, proof, claimed)?;
-    let mut c = Counted { program, terms, proof, invariant: proof.invariant.iter().map(|(at, f)| (at.clone(), *f)).collect(), claimed, out: Vec::new() };
+    let mut c = Counted {
+        program,
+        terms,
+        proof,
+        invariant: proof.invariant.iter().map(|(at, f)| (at.clone(), *f)).collect(),
+        claimed,
+        out: Vec::new(),
+    };
     c.initial();
     for combination in proof.invariant.iter().map(|(at, _)| at.clone()) {
         for k in 0..proof.singles.len() {
@@ -90,8 +102,13 @@ impl Counted<'_> {
         t.and(&facts)
     }
     fn words(&self, at: &[LocId]) -> String {
-        let parts: Vec<String> =
-            self.proof.singles.iter().zip(at).map(|((t, _), l)| format!("{} at {l}", self.program.threads[*t].name)).collect();
+        let parts: Vec<String> = self
+            .proof
+            .singles
+            .iter()
+            .zip(at)
+            .map(|((t, _), l)| format!("{} at {l}", self.program.threads[*t].name))
+            .collect();
         if parts.is_empty() { "any store".into() } else { parts.join(", ") }
     }
     fn cell_words(&self, c: &Counter) -> String {
@@ -157,7 +174,13 @@ impl Counted<'_> {
             let goal = self.invariant.get(&next).copied().unwrap_or_else(|| t.ff());
             let effect = effect(p, t, action, &view);
             self.out.push(Obligation::common(RULE, who, t.implies(pre, t.substitute(goal, effect.iter().copied()))));
-            self.interference(&format!("{} with {}", obligation::words(p, thread, action), self.words(at)), pre, &effect, t.sym(tid), None);
+            self.interference(
+                &format!("{} with {}", obligation::words(p, thread, action), self.words(at)),
+                pre,
+                &effect,
+                t.sym(tid),
+                None,
+            );
         }
     }
 
@@ -166,9 +189,22 @@ impl Counted<'_> {
         let (inv, one) = (self.invariant[at], t.int(1));
         let tid = t.sym(p.tid);
         for action in p.threads[s.thread].code.actions.iter().filter(|a| a.from == s.location) {
-            let who = format!("CT3: {} from {}, {}", obligation::words(p, s.thread, action), self.cell_words(s), self.words(at));
+            let who = format!(
+                "CT3: {} from {}, {}",
+                obligation::words(p, s.thread, action),
+                self.cell_words(s),
+                self.words(at)
+            );
             let view: Renaming = Vec::new();
-            let here = vec![self.facts(), inv, self.stranger_tid(tid), t.le(one, t.sym(s.symbol)), s.cell, s.holds, action.guard];
+            let here = vec![
+                self.facts(),
+                inv,
+                self.stranger_tid(tid),
+                t.le(one, t.sym(s.symbol)),
+                s.cell,
+                s.holds,
+                action.guard,
+            ];
             let pre = self.pass_gates(&who, action, &view, here);
             let effect = effect(p, t, action, &view);
             let targets: Vec<Counter> = self.cells_at(s.thread, action.to).into_iter().cloned().collect();
@@ -222,7 +258,11 @@ fn is_shared(program: &Program, symbol: Symbol) -> bool {
 
 /// Unprimed symbols to their values after the action, with the mover's tid read as the view says.
 fn effect(program: &Program, terms: &Terms, action: &Action, view: &Renaming) -> Renaming {
-    action.updates.iter().map(|u| (program.vars[u.var].symbol, terms.substitute(u.value, view.iter().copied()))).collect()
+    action
+        .updates
+        .iter()
+        .map(|u| (program.vars[u.var].symbol, terms.substitute(u.value, view.iter().copied())))
+        .collect()
 }
 
 /// Every thread that may have several instances is counted.
@@ -268,7 +308,11 @@ fn vet(program: &Program, terms: &Terms, proof: &Counting, claimed: &[PropertyId
         let mut own = Vocabulary::locals(program, c.thread);
         own.push(program.tid);
         formula(&Vocabulary::new(program, own.clone()), c.cell, "a cell")?;
-        formula(&Vocabulary::new(program, own.into_iter().chain(shared.iter().copied())), c.holds, "what a cell relies on")?;
+        formula(
+            &Vocabulary::new(program, own.into_iter().chain(shared.iter().copied())),
+            c.holds,
+            "what a cell relies on",
+        )?;
     }
     let mut symbols = shared;
     symbols.extend(fresh);

@@ -11,13 +11,16 @@ use evidence::{Reason, Search};
 use program::semantics::{self, Instances};
 use program::{Program, PropertyId, PropertyKind};
 
-pub fn check(program: &Program, proof: &Search, counts: &Instances, claimed: &[PropertyId], limits: &Limits) -> Result<Trust, Reason> {
+pub fn check(
+    program: &Program,
+    proof: &Search,
+    counts: &Instances,
+    claimed: &[PropertyId],
+    limits: &Limits,
+) -> Result<Trust, Reason> {
     let rejected = |why: String| Reason::Internal(format!("the certificate was rejected: {why}"));
-    let runs: Vec<PropertyId> = claimed
-        .iter()
-        .copied()
-        .filter(|p| !matches!(program.properties[*p].kind, PropertyKind::Deadlock))
-        .collect();
+    let runs: Vec<PropertyId> =
+        claimed.iter().copied().filter(|p| !matches!(program.properties[*p].kind, PropertyKind::Deadlock)).collect();
     claimable(program, &runs).map_err(|m| rejected(m.0))?;
     if proof.instances != counts.0 {
         return Err(rejected("its numbers of threads are not those of the program".into()));
