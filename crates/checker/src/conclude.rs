@@ -197,7 +197,9 @@ impl<'a> Checker<'a> {
                 let list = rules::counting::obligations(self.program, &c.terms, p, &c.properties).map_err(malformed)?;
                 self.discharge(c, list)
             }
-            Proof::Layers(_) => Err(malformed(Malformed("this form of proof is not checked by this version".into()))),
+            Proof::Layers(_) | Proof::Views(_) => {
+                Err(malformed(Malformed("this form of proof is not checked by this version".into())))
+            }
         }
     }
 
