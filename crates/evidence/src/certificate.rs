@@ -112,3 +112,17 @@ pub struct Layer {
     pub name: String,
     pub proof: Box<Proof>,
 }
+
+impl Proof {
+    /// The stable name of the form, in files and reports.
+    pub fn form(&self) -> &'static str {
+        match self {
+            Proof::RelyGuarantee(_) => "rely-guarantee",
+            Proof::Environments(_) => "environments",
+            Proof::Counting(_) => "counting",
+            Proof::Search(_) => "search",
+            Proof::Views(_) => "views",
+            Proof::Layers(_) => "layers",
+        }
+    }
+}

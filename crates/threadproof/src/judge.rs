@@ -69,13 +69,7 @@ impl Finding {
 
 /// The name of a proof's form, as reports print it.
 pub fn form(certificate: &Certificate) -> &'static str {
-    match certificate.proof {
-        evidence::Proof::RelyGuarantee(_) => "rely-guarantee",
-        evidence::Proof::Counting(_) => "counting",
-        evidence::Proof::Search(_) => "search",
-        evidence::Proof::Views(_) => "views",
-        evidence::Proof::Layers(_) => "layers",
-    }
+    certificate.proof.form()
 }
 
 /// Hands the claim to the checker.
