@@ -8,6 +8,7 @@ pub mod model;
 pub mod property;
 pub mod semantics;
 pub mod spec;
+pub mod wellformed;
 
 pub use code::{Action, ActionId, Call, Code, Gate, LocId, Location, Mark, Spawn, Update, What};
 pub use model::{
@@ -19,3 +20,4 @@ pub use spec::{
     Edge, Machine, MachineId, Object, ObjectId, Operation, Performs, Place, ProcId, Procedure, Spec, SpecOp, State,
     TwoStore,
 };
+pub use wellformed::{Fault, wellformed};
