@@ -90,3 +90,15 @@ fn check_models_with_sequences_agree_with_evaluation() {
     let counts = compare(&crate::Z3InProcess, &world, Machines::Integers, 1000..1100);
     assert!(counts.replayed > 40, "most questions are decided and replayed: {counts:?}");
 }
+
+#[test]
+fn check_models_over_a_pipe_agree_with_evaluation() {
+    let z3 = crate::PipeSolver::z3().expect("the build brought z3");
+    let counts = compare(&z3, &World::new().with_seqs(), Machines::BitVectors, 2000..2040);
+    assert!(counts.replayed > 12 && counts.unsat > 2, "most questions are decided and replayed: {counts:?}");
+    let Some(cvc5) = crate::PipeSolver::cvc5() else { return };
+    for machines in [Machines::Integers, Machines::BitVectors] {
+        let counts = compare(&cvc5, &World::new(), machines, 2000..2040);
+        assert!(counts.replayed > 12 && counts.unsat > 2, "most questions are decided and replayed: {counts:?}");
+    }
+}

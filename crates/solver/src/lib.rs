@@ -5,11 +5,18 @@
 mod answer;
 mod closed;
 mod encode;
+mod opinion;
+mod pipe;
+mod piped;
+mod sexpr;
+pub mod smtlib;
 pub mod version;
 mod watchdog;
 mod z3;
 
 pub use answer::{Answer, Backend, Machines, Reason, Settings, Smt};
+pub use opinion::{SecondOpinion, Validity, Word};
+pub use piped::PipeSolver;
 pub use z3::context::limit_memory;
 pub use z3::session::{Z3, Z3InProcess};
 
