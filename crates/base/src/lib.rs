@@ -5,11 +5,13 @@
 pub mod budget;
 pub mod diagnostic;
 pub mod ids;
+pub mod random;
 pub mod render;
 pub mod source;
 
 pub use budget::{Budget, Exhausted};
 pub use diagnostic::{Code, Diagnostic, Severity};
 pub use ids::IdVec;
+pub use random::Random;
 pub use render::{Colour, render, render_all};
 pub use source::{SourceId, Sources, Span};

@@ -9,6 +9,8 @@ mod judge;
 mod load;
 mod progress;
 mod report;
+#[allow(dead_code)]
+mod simulate;
 mod strategy;
 mod watch;
 

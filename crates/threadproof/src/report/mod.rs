@@ -2,6 +2,8 @@
 
 pub mod json;
 pub mod paint;
+#[allow(dead_code)]
+pub mod story;
 pub mod text;
 
 /// Said with every verdict.
