@@ -1,0 +1,223 @@
+//! `show`: what a program became: its model, its properties, its threads and machines as graphs.
+//!
+//! In: a program. Out: text, DOT, or SVG (drawn by Graphviz's `dot`, which must be on the path).
+
+use crate::board::{self, exit};
+use crate::cli::Show;
+use crate::load::{self, Loaded};
+use crate::report::paint::Paint;
+use program::{Code, Machine, Program, Thread, TwoStore};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+pub fn run(request: Show, paint: Paint) -> i32 {
+    let loaded = match load::load(&request.file, &request.reading, paint) {
+        Ok(loaded) => loaded,
+        Err(rejected) => {
+            rejected.0.iter().for_each(|m| eprint!("{m}"));
+            return exit::REJECTED;
+        }
+    };
+    loaded.warnings.iter().for_each(|w| eprint!("{w}"));
+    let text = match chosen(&request, &loaded) {
+        Ok(text) => text,
+        Err(sentence) => {
+            eprintln!("error: {}: {sentence}", request.file.display());
+            return exit::USAGE;
+        }
+    };
+    let text = if request.svg { draw(&text) } else { Ok(text) };
+    match text {
+        Ok(text) => {
+            let _ = std::io::stdout().write_all(text.as_bytes());
+            exit::SAFE
+        }
+        Err(sentence) => {
+            eprintln!("error: {sentence}");
+            exit::USAGE
+        }
+    }
+}
+
+fn chosen(request: &Show, loaded: &Loaded) -> Result<String, String> {
+    let program = &loaded.program;
+    let graph = request.dot || request.svg;
+    if request.properties {
+        return Ok(properties(loaded));
+    }
+    if let Some(name) = &request.machine {
+        let machine = program.machines.iter().find(|m| m.name == *name);
+        let machine = machine.ok_or_else(|| unknown("machine", name, program.machines.iter().map(|m| m.name.as_str())))?;
+        return Ok(if graph { machine_graph(program, machine) } else { machine_text(program, machine) });
+    }
+    if let Some(name) = &request.thread {
+        let thread = program.threads.iter().find(|t| t.name == *name);
+        let thread = thread.ok_or_else(|| unknown("thread", name, program.threads.iter().map(|t| t.name.as_str())))?;
+        return Ok(if graph { digraph(&[(&thread.name, &thread.code)], program) } else { thread_text(program, thread) });
+    }
+    if graph {
+        let all: Vec<(&str, &Code)> = program.threads.iter().map(|t| (t.name.as_str(), &t.code)).collect();
+        return Ok(digraph(&all, program));
+    }
+    Ok(model(program))
+}
+
+fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.collect();
+    if known.is_empty() {
+        format!("there is no {what} {name}; the program has none")
+    } else {
+        format!("there is no {what} {name}; there are: {}", known.join(", "))
+    }
+}
+
+fn properties(loaded: &Loaded) -> String {
+    let rows = board::rows(&loaded.program, &loaded.sources, &|_| true);
+    let width = rows.iter().map(|r| r.name.chars().count()).max().unwrap_or(0);
+    rows.iter().fold(String::new(), |mut out, row| {
+        let place = row.place.as_ref().map_or(String::new(), |p| format!("{}:{}", p.line, p.column));
+        let _ = writeln!(out, "{:width$}  {:>7}  {:12}  {}", row.name, place, row.kind, row.text);
+        out
+    })
+}
+
+/// Threads as text, until the model has a text form of its own.
+fn model(program: &Program) -> String {
+    let mut out = String::new();
+    for var in program.vars.iter().filter(|v| v.scope == program::Scope::Shared) {
+        let _ = write!(out, "var {}: {}", var.name, program.terms.sort_name(var.sort));
+        if let Some(initial) = var.initial {
+            let _ = write!(out, " = {}", program.terms.show(initial));
+        }
+        let _ = writeln!(out, ";");
+    }
+    for thread in program.threads.iter() {
+        out.push_str(&thread_text(program, thread));
+    }
+    out
+}
+
+fn thread_text(program: &Program, thread: &Thread) -> String {
+    let mut out = format!("thread {} {:?} {:?} entry {}\n", thread.name, thread.copies, thread.start, thread.code.entry);
+    for (id, action) in thread.code.actions.iter_enumerated() {
+        let _ = writeln!(out, "  {id}: {} -> {}  {}", action.from, action.to, label(program, &thread.code, id).join("; "));
+    }
+    out
+}
+
+/// What an action does, in parts: guard, gates, updates.
+fn label(program: &Program, code: &Code, id: program::ActionId) -> Vec<String> {
+    let action = &code.actions[id];
+    let terms = &program.terms;
+    let mut parts = Vec::new();
+    if !terms.is_true(action.guard) {
+        parts.push(format!("[{}]", terms.show(action.guard)));
+    }
+    for gate in &action.gates {
+        parts.push(format!("{}: {}", program.properties[gate.property].name, terms.show(gate.formula)));
+    }
+    for update in &action.updates {
+        parts.push(format!("{} := {}", program.vars[update.var].name, terms.show(update.value)));
+    }
+    if let Some(spawn) = &action.spawn {
+        parts.push(format!("spawn {}", program.threads[spawn.thread].name));
+    }
+    if parts.is_empty() {
+        parts.push("skip".into());
+    }
+    parts
+}
+
+fn quote(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\l"))
+}
+
+fn digraph(threads: &[(&str, &Code)], program: &Program) -> String {
+    let mut out = String::from("digraph threads {\n  node [shape=ellipse, fontname=\"monospace\"];\n  edge [fontname=\"monospace\"];\n");
+    for (t, (name, code)) in threads.iter().enumerate() {
+        let _ = writeln!(out, "  subgraph cluster_{t} {{\n    label={};", quote(name));
+        for (id, location) in code.locations.iter_enumerated() {
+            let shape = if id == code.entry {
+                ", penwidth=2"
+            } else if Some(id) == code.exit {
+                ", peripheries=2"
+            } else {
+                ""
+            };
+            let name = if location.name.is_empty() { id.to_string() } else { format!("{id} {}", location.name) };
+            let _ = writeln!(out, "    t{t}_{id} [label={}{shape}];", quote(&name));
+        }
+        for (id, action) in code.actions.iter_enumerated() {
+            let text = label(program, code, id).join("\n");
+            let _ = writeln!(out, "    t{t}_{} -> t{t}_{} [label={}];", action.from, action.to, quote(&text));
+        }
+        out.push_str("  }\n");
+    }
+    out.push_str("}\n");
+    out
+}
+
+fn two_store(program: &Program, action: &TwoStore) -> String {
+    let frame: Vec<String> = action
+        .frame
+        .iter()
+        .map(|place| {
+            let keys: String = place.keys.iter().map(|k| format!("[{}]", program.terms.show(*k))).collect();
+            format!("{}{keys}", program.vars[place.var].name)
+        })
+        .collect();
+    format!("<{}> {}", frame.join(", "), program.terms.show(action.relation))
+}
+
+fn assertion(program: &Program, state: &program::State) -> String {
+    match state.assertion {
+        None => String::new(),
+        Some(None) => " asserts ?".into(),
+        Some(Some(formula)) => format!(" asserts {}", program.terms.show(formula)),
+    }
+}
+
+fn machine_text(program: &Program, machine: &Machine) -> String {
+    let mut out = format!("{}machine {} {{\n", if machine.strict { "strict " } else { "" }, machine.name);
+    for (i, state) in machine.states.iter().enumerate() {
+        let word = if i == machine.start { "start" } else { "state" };
+        let _ = writeln!(out, "  {word} {}{};", state.name, assertion(program, state));
+    }
+    for edge in &machine.edges {
+        let (from, to) = (&machine.states[edge.from].name, &machine.states[edge.to].name);
+        let _ = writeln!(out, "  {from} -> {to} : {};", two_store(program, &edge.action));
+    }
+    out.push_str("}\n");
+    out
+}
+
+fn machine_graph(program: &Program, machine: &Machine) -> String {
+    let mut out = format!("digraph {} {{\n  node [shape=ellipse, fontname=\"monospace\"];\n  edge [fontname=\"monospace\"];\n", quote(&machine.name));
+    for (i, state) in machine.states.iter().enumerate() {
+        let text = format!("{}{}", state.name, assertion(program, state).replace(" asserts", "\n"));
+        let start = if i == machine.start { ", penwidth=2" } else { "" };
+        let _ = writeln!(out, "  s{i} [label={}{start}];", quote(&text));
+    }
+    for edge in &machine.edges {
+        let text = two_store(program, &edge.action);
+        let _ = writeln!(out, "  s{} -> s{} [label={}];", edge.from, edge.to, quote(&text));
+    }
+    out.push_str("}\n");
+    out
+}
+
+fn draw(dot: &str) -> Result<String, String> {
+    let child = Command::new("dot").arg("-Tsvg").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let mut child = child.map_err(|e| format!("Graphviz's `dot` cannot be run ({e}); --dot prints the graph as text"))?;
+    let mut input = child.stdin.take().ok_or("`dot` takes no input")?;
+    let text = dot.to_string();
+    // Written beside the reading, so that neither side waits for the other.
+    let writer = std::thread::spawn(move || input.write_all(text.as_bytes()));
+    let output = child.wait_with_output().map_err(|e| format!("`dot`: {e}"))?;
+    let _ = writer.join();
+    if !output.status.success() || output.stdout.is_empty() {
+        return Err("`dot` could not draw the graph; only graphs can be drawn: --thread, --machine or none".into());
+    }
+    String::from_utf8(output.stdout).map_err(|e| format!("`dot`: {e}"))
+}
