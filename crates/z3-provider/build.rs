@@ -107,10 +107,10 @@ fn link(z3: &Path) {
         let source = source.canonicalize().unwrap_or(source);
         let copy = out.join(name);
         let _ = std::fs::remove_file(&copy);
-        if std::fs::hard_link(&source, &copy).is_err() {
-            if let Err(error) = std::fs::copy(&source, &copy) {
-                stop(&format!("{} cannot be copied to {}: {error}", source.display(), copy.display()));
-            }
+        if std::fs::hard_link(&source, &copy).is_err()
+            && let Err(error) = std::fs::copy(&source, &copy)
+        {
+            stop(&format!("{} cannot be copied to {}: {error}", source.display(), copy.display()));
         }
     }
     println!("cargo:rustc-link-search=native={}", out.display());

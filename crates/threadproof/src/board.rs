@@ -92,7 +92,9 @@ pub struct FileRows {
     pub stopped: Option<String>,
     /// What must not happen and did.
     pub internal: Vec<String>,
-    /// Advice that depends on the program.
+    /// Evidence for what was found, certificates and traces.
+    pub entries: Vec<evidence::file::Entry>,
+    /// Whether some thread comes in any number.
     pub parametric: bool,
 }
 
@@ -115,6 +117,7 @@ impl FileRows {
             methods: Vec::new(),
             stopped: None,
             internal: Vec::new(),
+            entries: Vec::new(),
             parametric: false,
         }
     }

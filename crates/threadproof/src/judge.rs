@@ -1,11 +1,16 @@
-//! From a claim to a finding: the one place of the binary that asks the checker.
+//! From claims to findings: the one place of the binary that asks the checker.
 //!
-//! In: a program, a property and the claim a method made about it. Out: a `Finding`, which is the checker's verdict
-//! as plain data that can cross threads and be printed. Nothing else in the binary can make a finding.
+//! In: a program and the claims of one method. Out: `Finding`s, each the checker's verdict as plain data that can
+//! cross threads and be printed. Nothing else in the binary can make a finding.
 
 use crate::board::Outcome;
-use base::Budget;
-use evidence::{Certificate, Claim, Trace};
+use crate::leaves::Oracle;
+use crate::report::columns;
+use base::{Budget, Sources};
+use checker::{Checked, Checker, Limits, Trust, Verdict};
+use evidence::file::Entry;
+use evidence::{Certificate, Claim, Reason};
+use program::semantics::{Semantics, replay};
 use program::{Assumption, Program, PropertyId};
 use std::sync::Arc;
 
@@ -13,41 +18,26 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Finding {
     outcome: Outcome,
-    trust: String,
+    trust: Trust,
     assumptions: Vec<Assumption>,
     evidence: Evidence,
     reason: String,
-    /// Who made the claim; for people, never for trust.
-    method: &'static str,
+    method: String,
 }
 
-/// Which evidence is written out as the text of a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Keep {
-    pub certificates: Written,
-    pub traces: Written,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Written {
-    Yes,
-    #[default]
-    No,
-}
-
-/// What can be written to a file or shown step by step.
+/// What can be written to a file or shown step by step. Entries are kept on the board, one for each certificate.
 #[derive(Clone, Debug)]
 pub enum Evidence {
     None,
-    Certificate { form: &'static str, file: Option<Arc<str>> },
-    Trace { steps: usize, shown: Vec<String>, file: Option<Arc<str>> },
+    Certificate { form: &'static str },
+    Trace { steps: usize, shown: Vec<String> },
 }
 
 impl Finding {
     pub fn outcome(&self) -> Outcome {
         self.outcome
     }
-    pub fn trust(&self) -> &str {
+    pub fn trust(&self) -> &Trust {
         &self.trust
     }
     pub fn assumptions(&self) -> &[Assumption] {
@@ -59,38 +49,126 @@ impl Finding {
     pub fn reason(&self) -> &str {
         &self.reason
     }
-    pub fn method(&self) -> &'static str {
-        self.method
-    }
-    pub fn set_method(&mut self, method: &'static str) {
-        self.method = method;
+    pub fn method(&self) -> &str {
+        &self.method
     }
 }
 
-/// The name of a proof's form, as reports print it.
-pub fn form(certificate: &Certificate) -> &'static str {
-    certificate.proof.form()
+/// The stable word for a level of trust, as the JSON prints it.
+pub fn trust_level(trust: &Trust) -> &'static str {
+    match trust {
+        Trust::Replayed => "replayed",
+        Trust::Certified { independent: true, .. } => "certified",
+        Trust::Certified { independent: false, .. } => "certified-by-finder",
+        Trust::Searched { .. } => "searched",
+        Trust::SearchedOnce { .. } => "searched-once",
+        Trust::Argued { .. } => "argued",
+        Trust::Nothing => "none",
+    }
 }
 
-/// Hands the claim to the checker.
-pub fn judge(_program: &Program, _property: PropertyId, claim: &Claim, _keep: Keep, _budget: &Budget) -> Finding {
-    let unknown = |reason: String, evidence: Evidence| Finding {
-        outcome: Outcome::Unknown,
-        trust: "none".into(),
-        assumptions: Vec::new(),
-        evidence,
-        reason,
-        method: "",
-    };
-    match claim {
-        Claim::Undecided(reason) => unknown(reason.to_string(), Evidence::None),
-        Claim::Proved(certificate) => unknown(
-            "there is a certificate, and no checker to check it".into(),
-            Evidence::Certificate { form: form(certificate), file: None },
-        ),
-        Claim::Refuted(Trace { steps, .. }) => unknown(
-            "there is a trace, and no checker to replay it".into(),
-            Evidence::Trace { steps: steps.len(), shown: Vec::new(), file: None },
-        ),
+/// One method's claims about one program, checked one by one.
+pub struct Judge<'a> {
+    program: &'a Program,
+    sources: &'a Sources,
+    method: &'static str,
+    checker: Checker<'a>,
+    /// What is known about constructs outside the model: every other verdict is capped by it.
+    constructs: Vec<Checked>,
+    written: Vec<Arc<Certificate>>,
+}
+
+/// A finding, and the evidence that is new with it.
+pub struct Judged {
+    pub finding: Finding,
+    pub entry: Option<Entry>,
+}
+
+impl<'a> Judge<'a> {
+    pub fn new(
+        program: &'a Program,
+        sources: &'a Sources,
+        method: &'static str,
+        oracle: &'a mut Oracle,
+        budget: &Budget,
+    ) -> Self {
+        let limits = Limits { budget: budget.clone(), ..Limits::default() };
+        let checker = Checker::new(program, oracle, limits);
+        Self { program, sources, method, checker, constructs: Vec::new(), written: Vec::new() }
+    }
+
+    /// Has the claims about constructs outside the model checked: they cap each other and everything after them.
+    pub fn constructs(&mut self, claims: &[(PropertyId, Claim)]) -> Vec<(PropertyId, Judged)> {
+        for (property, claim) in claims {
+            let checked = self.checker.check(*property, self.method, claim);
+            self.constructs.push(checked);
+        }
+        let verdicts = self.checker.conclude(self.constructs.clone());
+        verdicts.iter().map(|v| (v.property(), self.judged(v))).collect()
+    }
+
+    /// Has a claim about another property checked.
+    pub fn judge(&mut self, property: PropertyId, claim: &Claim) -> Judged {
+        let checked = self.checker.check(property, self.method, claim);
+        let mut all = self.constructs.clone();
+        all.push(checked);
+        let verdict = self.checker.conclude(all).pop().expect("there is a verdict for each claim checked");
+        self.judged(&verdict)
+    }
+
+    fn judged(&mut self, verdict: &Verdict) -> Judged {
+        let entry = self.entry(verdict);
+        Judged { finding: self.finding(verdict), entry }
+    }
+
+    fn finding(&self, verdict: &Verdict) -> Finding {
+        let mut reason = String::new();
+        let evidence = match verdict.evidence() {
+            checker::Evidence::Certificate(c) => Evidence::Certificate { form: c.proof.form() },
+            checker::Evidence::Trace(trace) => {
+                let ending = format!("<- violates {}", self.program.properties[trace.violates].name);
+                let shown = replay(self.program, trace).map_or(Vec::new(), |replayed| {
+                    let sem = Semantics::new(self.program);
+                    columns::run(&sem, Some(self.sources), &replayed.states, &trace.steps, &ending)
+                });
+                Evidence::Trace { steps: trace.steps.len(), shown }
+            }
+            checker::Evidence::Reason(why) => {
+                reason = match why {
+                    // Said of the checker's own refusal here, not of a method that crashed.
+                    Reason::Internal(what) => what.clone(),
+                    other => other.to_string(),
+                };
+                Evidence::None
+            }
+        };
+        Finding {
+            outcome: match verdict.outcome() {
+                checker::Outcome::Safe => Outcome::Safe,
+                checker::Outcome::Unsafe => Outcome::Unsafe,
+                checker::Outcome::Unknown => Outcome::Unknown,
+            },
+            trust: verdict.trust().clone(),
+            assumptions: verdict.assumptions().to_vec(),
+            evidence,
+            reason,
+            method: verdict.method().to_string(),
+        }
+    }
+
+    fn entry(&mut self, verdict: &Verdict) -> Option<Entry> {
+        match verdict.evidence() {
+            checker::Evidence::Certificate(c) => {
+                if self.written.iter().any(|w| Arc::ptr_eq(w, c)) {
+                    return None;
+                }
+                self.written.push(c.clone());
+                Some(Entry::Certificate((**c).clone()))
+            }
+            checker::Evidence::Trace(trace) => {
+                Some(Entry::Trace { method: self.method.to_string(), trace: trace.clone() })
+            }
+            checker::Evidence::Reason(_) => None,
+        }
     }
 }

@@ -76,6 +76,12 @@ pub fn load(path: &Path, reading: &Reading, paint: Paint) -> Result<Loaded, Reje
     let Some(mut program) = program else {
         return Err(Rejected::one(path, "the front end gave no program and no reason"));
     };
+    let faults = program::wellformed(&program);
+    if !faults.is_empty() {
+        // The front end made a program that is none: our bug, and nothing may be said about it.
+        let lines: Vec<String> = faults.iter().take(5).map(ToString::to_string).collect();
+        panic!("the front end made a program that is not well-formed: {}", lines.join("; "));
+    }
     fix_instances(&mut program, path, reading)?;
     if reading.deadlock {
         add_deadlock(&mut program);

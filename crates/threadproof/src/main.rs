@@ -6,6 +6,7 @@ mod board;
 mod cli;
 mod commands;
 mod judge;
+mod leaves;
 mod load;
 mod progress;
 mod report;
@@ -47,7 +48,10 @@ fn run(request: Request) -> i32 {
             clap_complete::generate(shell, &mut Request::command(), "threadproof", &mut std::io::stdout());
             exit::SAFE
         }
-        Command::Audit(_) | Command::Simulate(_) | Command::Show(_) | Command::Propose(_) => {
+        Command::Audit(audit) => commands::audit::run(audit, paint),
+        Command::Simulate(simulate) => commands::simulate::run(simulate, paint),
+        Command::Show(show) => commands::show::run(show, paint),
+        Command::Propose(_) => {
             eprintln!("error: this command is not in this build");
             exit::INTERNAL
         }

@@ -48,13 +48,18 @@ fn chosen(request: &Show, loaded: &Loaded) -> Result<String, String> {
     }
     if let Some(name) = &request.machine {
         let machine = program.machines.iter().find(|m| m.name == *name);
-        let machine = machine.ok_or_else(|| unknown("machine", name, program.machines.iter().map(|m| m.name.as_str())))?;
+        let machine =
+            machine.ok_or_else(|| unknown("machine", name, program.machines.iter().map(|m| m.name.as_str())))?;
         return Ok(if graph { machine_graph(program, machine) } else { machine_text(program, machine) });
     }
     if let Some(name) = &request.thread {
         let thread = program.threads.iter().find(|t| t.name == *name);
         let thread = thread.ok_or_else(|| unknown("thread", name, program.threads.iter().map(|t| t.name.as_str())))?;
-        return Ok(if graph { digraph(&[(&thread.name, &thread.code)], program) } else { thread_text(program, thread) });
+        return Ok(if graph {
+            digraph(&[(&thread.name, &thread.code)], program)
+        } else {
+            thread_text(program, thread)
+        });
     }
     if graph {
         let all: Vec<(&str, &Code)> = program.threads.iter().map(|t| (t.name.as_str(), &t.code)).collect();
@@ -99,9 +104,11 @@ fn model(program: &Program) -> String {
 }
 
 fn thread_text(program: &Program, thread: &Thread) -> String {
-    let mut out = format!("thread {} {:?} {:?} entry {}\n", thread.name, thread.copies, thread.start, thread.code.entry);
+    let mut out =
+        format!("thread {} {:?} {:?} entry {}\n", thread.name, thread.copies, thread.start, thread.code.entry);
     for (id, action) in thread.code.actions.iter_enumerated() {
-        let _ = writeln!(out, "  {id}: {} -> {}  {}", action.from, action.to, label(program, &thread.code, id).join("; "));
+        let _ =
+            writeln!(out, "  {id}: {} -> {}  {}", action.from, action.to, label(program, &thread.code, id).join("; "));
     }
     out
 }
@@ -134,7 +141,9 @@ fn quote(text: &str) -> String {
 }
 
 fn digraph(threads: &[(&str, &Code)], program: &Program) -> String {
-    let mut out = String::from("digraph threads {\n  node [shape=ellipse, fontname=\"monospace\"];\n  edge [fontname=\"monospace\"];\n");
+    let mut out = String::from(
+        "digraph threads {\n  node [shape=ellipse, fontname=\"monospace\"];\n  edge [fontname=\"monospace\"];\n",
+    );
     for (t, (name, code)) in threads.iter().enumerate() {
         let _ = writeln!(out, "  subgraph cluster_{t} {{\n    label={};", quote(name));
         for (id, location) in code.locations.iter_enumerated() {
@@ -193,7 +202,10 @@ fn machine_text(program: &Program, machine: &Machine) -> String {
 }
 
 fn machine_graph(program: &Program, machine: &Machine) -> String {
-    let mut out = format!("digraph {} {{\n  node [shape=ellipse, fontname=\"monospace\"];\n  edge [fontname=\"monospace\"];\n", quote(&machine.name));
+    let mut out = format!(
+        "digraph {} {{\n  node [shape=ellipse, fontname=\"monospace\"];\n  edge [fontname=\"monospace\"];\n",
+        quote(&machine.name)
+    );
     for (i, state) in machine.states.iter().enumerate() {
         let text = format!("{}{}", state.name, assertion(program, state).replace(" asserts", "\n"));
         let start = if i == machine.start { ", penwidth=2" } else { "" };
@@ -209,7 +221,8 @@ fn machine_graph(program: &Program, machine: &Machine) -> String {
 
 fn draw(dot: &str) -> Result<String, String> {
     let child = Command::new("dot").arg("-Tsvg").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-    let mut child = child.map_err(|e| format!("Graphviz's `dot` cannot be run ({e}); --dot prints the graph as text"))?;
+    let mut child =
+        child.map_err(|e| format!("Graphviz's `dot` cannot be run ({e}); --dot prints the graph as text"))?;
     let mut input = child.stdin.take().ok_or("`dot` takes no input")?;
     let text = dot.to_string();
     // Written beside the reading, so that neither side waits for the other.

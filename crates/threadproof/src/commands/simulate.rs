@@ -43,7 +43,8 @@ fn along(loaded: &Loaded, path: &std::path::Path) -> Result<i32, String> {
     for entry in &entries {
         let evidence::file::Entry::Trace { trace, .. } = entry else { continue };
         seen += 1;
-        let replayed = program::semantics::replay(&loaded.program, trace).map_err(|e| format!("the trace is no run of it: {e}"))?;
+        let replayed = program::semantics::replay(&loaded.program, trace)
+            .map_err(|e| format!("the trace is no run of it: {e}"))?;
         let sem = Semantics::new(&loaded.program);
         let name = &loaded.program.properties[trace.violates].name;
         let ending = format!("<- violates {name}");

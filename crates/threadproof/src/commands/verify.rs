@@ -3,20 +3,22 @@
 //! In: the request. Out: the report on standard output, evidence in files if asked, the exit code. The work runs in
 //! its own thread with a deep stack; `watch` ends the process if that thread does not come back in time.
 
-use crate::board::{Board, Outcome, Record, Stage, exit, rows};
+use crate::board::{Board, Record, Stage, exit, rows};
 use crate::cli::{Bias, Verify};
-use crate::judge::{Evidence, Keep, Written};
 use crate::load::{self, Rejected};
 use crate::progress::Progress;
 use crate::report::{json, paint::Paint, text};
 use crate::strategy::{self, Settings, registry};
 use crate::watch::{self, Watch};
 use base::Budget;
+use evidence::file::Entry;
 use methods::{Method, Options, Task};
+use program::Program;
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 pub fn run(request: Verify, paint: Paint) -> i32 {
@@ -48,7 +50,16 @@ pub fn run(request: Verify, paint: Paint) -> i32 {
     };
     Watch { board: board.clone(), budget: budget.clone(), memory, print: print.clone() }.start();
 
-    let work = Work { request: request.clone(), board: board.clone(), budget, progress, methods, options };
+    let evidence_lost = Arc::new(AtomicBool::new(false));
+    let work = Work {
+        request: request.clone(),
+        board: board.clone(),
+        budget,
+        progress,
+        methods,
+        options,
+        evidence_lost: evidence_lost.clone(),
+    };
     let thread = std::thread::Builder::new().name("verify".into()).stack_size(strategy::STACK);
     let ended = match thread.spawn(move || work.all_files()) {
         Ok(handle) => handle.join().is_ok(),
@@ -63,11 +74,7 @@ pub fn run(request: Verify, paint: Paint) -> i32 {
         }
     }
     print(&record);
-    let mut code = record.exit_code();
-    if let Err(sentence) = write_evidence(&request, &record) {
-        eprintln!("error: {sentence}");
-        code = code.max(exit::USAGE);
-    }
+    let code = if evidence_lost.load(Ordering::Relaxed) { exit::USAGE } else { record.exit_code() };
     watch::leave(code)
 }
 
@@ -75,6 +82,9 @@ type Chosen = (Vec<Arc<dyn Method>>, Options);
 
 /// The methods and options that the command line names.
 fn choose(request: &Verify) -> Result<Chosen, String> {
+    if request.files.len() > 1 && (request.certificate.is_some() || request.trace.is_some()) {
+        return Err("--certificate and --trace are for one program at a time".into());
+    }
     let mut all: Vec<Arc<dyn Method>> = registry::methods().into_iter().map(Arc::from).collect();
     let names: Vec<&str> = all.iter().map(|m| m.about().name).collect();
     if let Some(unknown) = request.method.iter().find(|m| !names.contains(&m.as_str())) {
@@ -112,6 +122,8 @@ struct Work {
     progress: Progress,
     methods: Vec<Arc<dyn Method>>,
     options: Options,
+    /// Whether a file of evidence could not be written.
+    evidence_lost: Arc<AtomicBool>,
 }
 
 impl Work {
@@ -182,65 +194,44 @@ impl Work {
         }
         let progress = self.progress.clone();
         let left = self.request.limits.time.saturating_sub(start.elapsed());
-        let written = |asked: bool| if asked { Written::Yes } else { Written::No };
         let settings = Settings {
             budget: self.budget.child(),
             time: left,
             seed: self.request.limits.seed,
             workers: self.request.limits.workers.map_or_else(processors, usize::from),
             listen: Arc::new(move |method, event| progress.tell(method, event)),
-            keep: Keep {
-                certificates: written(self.request.certificate.is_some()),
-                traces: written(self.request.trace.is_some()),
-            },
+            sources: Arc::new(loaded.sources),
         };
         strategy::pursue(&task, self.methods.clone(), &settings, &self.board, index);
+        if let Err(sentence) = self.write_evidence(&task.program, index) {
+            eprintln!("error: {sentence}");
+            self.evidence_lost.store(true, Ordering::Relaxed);
+        }
         Stage::Done
+    }
+}
+
+impl Work {
+    /// Writes what `--certificate` and `--trace` ask for.
+    fn write_evidence(&self, program: &Program, index: usize) -> Result<(), String> {
+        let entries =
+            self.board.with_file(index, |f| if f.internal.is_empty() { f.entries.clone() } else { Vec::new() });
+        let write = |path: &Option<PathBuf>, what: &str, wanted: Vec<Entry>| match path {
+            None => Ok(()),
+            Some(path) if wanted.is_empty() => {
+                eprintln!("note: there is no {what}, so {} was not written", path.display());
+                Ok(())
+            }
+            Some(path) => std::fs::write(path, evidence::file::write(program, &wanted))
+                .map_err(|e| format!("{}: {e}", path.display())),
+        };
+        let (certificates, traces): (Vec<Entry>, Vec<Entry>) =
+            entries.into_iter().partition(|e| matches!(e, Entry::Certificate(_)));
+        write(&self.request.certificate, "certificate", certificates)?;
+        write(&self.request.trace, "trace", traces.into_iter().take(1).collect())
     }
 }
 
 fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// Writes what `--certificate` and `--trace` ask for.
-fn write_evidence(request: &Verify, record: &Record) -> Result<(), String> {
-    let found = || {
-        record.files.iter().flat_map(|f| f.rows.iter().map(move |r| (f, r))).filter_map(|(f, r)| {
-            let finding = r.finding.as_ref()?;
-            (f.outcome_of(r) == finding.outcome() && f.internal.is_empty()).then_some(finding)
-        })
-    };
-    if let Some(path) = &request.trace {
-        let trace = found().filter(|f| f.outcome() == Outcome::Unsafe).find_map(|f| match f.evidence() {
-            Evidence::Trace { file: Some(text), .. } => Some(text.clone()),
-            _ => None,
-        });
-        match trace {
-            Some(text) => std::fs::write(path, text.as_bytes()).map_err(|e| format!("{}: {e}", path.display()))?,
-            None => eprintln!("note: nothing is unsafe with a trace, so {} was not written", path.display()),
-        }
-    }
-    if let Some(path) = &request.certificate {
-        let mut texts: Vec<Arc<str>> = found()
-            .filter_map(|f| match f.evidence() {
-                Evidence::Certificate { file: Some(text), .. } => Some(text.clone()),
-                _ => None,
-            })
-            .collect();
-        texts.dedup();
-        match texts.as_slice() {
-            [] => eprintln!("note: nothing was proved, so {} was not written", path.display()),
-            all => std::fs::write(path, bundle(all)).map_err(|e| format!("{}: {e}", path.display()))?,
-        }
-    }
-    Ok(())
-}
-
-/// One certificate is written as it is, several as a JSON list.
-fn bundle(texts: &[Arc<str>]) -> String {
-    match texts {
-        [one] => one.to_string(),
-        all => format!("[\n{}\n]\n", all.iter().map(|t| t.trim_end()).collect::<Vec<_>>().join(",\n")),
-    }
 }

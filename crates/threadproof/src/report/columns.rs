@@ -68,7 +68,13 @@ pub fn store(sem: &Semantics<'_>, state: &State) -> String {
 
 /// The whole run. `states` has the state before the first step and after each step; the last may be missing where
 /// the last step went wrong. `ending` is said of the last step.
-pub fn run(sem: &Semantics<'_>, sources: Option<&base::Sources>, states: &[State], steps: &[Step], ending: &str) -> Vec<String> {
+pub fn run(
+    sem: &Semantics<'_>,
+    sources: Option<&base::Sources>,
+    states: &[State],
+    steps: &[Step],
+    ending: &str,
+) -> Vec<String> {
     let p = sem.program;
     let Some(widest) = states.iter().max_by_key(|s| s.instances.len()) else { return Vec::new() };
     let names: Vec<String> = (0..widest.instances.len()).map(|i| instance_name(p, widest, i)).collect();

@@ -4,7 +4,7 @@
 
 use super::MEMORY_MODEL;
 use crate::board::{FileRows, MethodState, Outcome, Record, Row, Stage};
-use crate::judge::Evidence;
+use crate::judge::{Evidence, trust_level};
 use serde_json::{Value, json};
 
 pub const SCHEMA: &str = "threadproof-verdict/1";
@@ -81,7 +81,7 @@ fn property(file: &FileRows, row: &Row) -> Value {
         "place": row.place.as_ref().map(|p| json!({ "file": p.file, "line": p.line, "column": p.column })),
         "verdict": outcome.word(),
         "method": method,
-        "trust": found.map(|f| f.trust()),
+        "trust": found.map(|f| json!({ "level": trust_level(f.trust()), "text": f.trust().to_string() })),
         "memory_model": MEMORY_MODEL,
         "assumptions": assumptions.iter().map(assumption).collect::<Vec<_>>(),
         "evidence": found.map_or(json!({ "kind": "none" }), |f| evidence(f.evidence())),
@@ -93,7 +93,7 @@ fn property(file: &FileRows, row: &Row) -> Value {
 fn evidence(evidence: &Evidence) -> Value {
     match evidence {
         Evidence::None => json!({ "kind": "none" }),
-        Evidence::Certificate { form, .. } => json!({ "kind": "certificate", "form": form }),
-        Evidence::Trace { steps, shown, .. } => json!({ "kind": "trace", "steps": steps, "shown": shown }),
+        Evidence::Certificate { form } => json!({ "kind": "certificate", "form": form }),
+        Evidence::Trace { steps, shown } => json!({ "kind": "trace", "steps": steps, "shown": shown }),
     }
 }

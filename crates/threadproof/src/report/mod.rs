@@ -1,5 +1,6 @@
 //! Reports: text for people, JSON for programs. Both are made from the board alone.
 
+pub mod columns;
 pub mod json;
 pub mod paint;
 #[allow(dead_code)]

@@ -162,10 +162,10 @@ fn paragraph(file: &FileRows, row: &Row, paint: Paint, out: &mut String) {
         (Outcome::Unknown, _) => unknown_reasons(file, row, out),
         (_, Some(found)) => {
             match found.evidence() {
-                Evidence::Certificate { form, .. } => {
+                Evidence::Certificate { form } => {
                     let _ = writeln!(out, "  proved by {}; the certificate ({form}) was checked", found.method());
                 }
-                Evidence::Trace { steps, shown, .. } => {
+                Evidence::Trace { steps, shown } => {
                     let count = if *steps == 1 { "1 step".into() } else { format!("{steps} steps") };
                     let _ =
                         writeln!(out, "  {} found a run of {count} that goes wrong; it was replayed:", found.method());

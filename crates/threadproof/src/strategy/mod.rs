@@ -9,8 +9,9 @@
 pub mod registry;
 
 use crate::board::{Board, MethodState, Outcome};
-use crate::judge;
-use base::{Budget, Exhausted};
+use crate::judge::{Finding, Judge, Judged};
+use crate::leaves::Oracle;
+use base::{Budget, Exhausted, Sources};
 use evidence::{Claim, Claims, Reason};
 use methods::{Event, Method, Run, Task};
 use program::PropertyId;
@@ -31,8 +32,7 @@ pub struct Settings {
     pub seed: u64,
     pub workers: usize,
     pub listen: Listen,
-    /// What of the evidence is to be written out as file text.
-    pub keep: judge::Keep,
+    pub sources: Arc<Sources>,
 }
 
 /// Works on one file until every row is decided, no method is left, or a limit is reached.
@@ -60,7 +60,7 @@ pub fn pursue(task: &Task, methods: Vec<Arc<dyn Method>>, settings: &Settings, b
             method,
             board: board.clone(),
             file,
-            keep: settings.keep,
+            sources: settings.sources.clone(),
             run: Run {
                 budget: budget.child(),
                 seed: settings.seed,
@@ -105,7 +105,7 @@ pub fn pursue(task: &Task, methods: Vec<Arc<dyn Method>>, settings: &Settings, b
 fn settled(board: &Board, file: usize) -> bool {
     board.with_file(file, |f| {
         let closed = f.open_construct().is_none();
-        f.rows.iter().all(|r| match r.finding.as_ref().map(judge::Finding::outcome) {
+        f.rows.iter().all(|r| match r.finding.as_ref().map(Finding::outcome) {
             Some(Outcome::Unsafe) => true,
             Some(Outcome::Safe) => closed,
             _ => false,
@@ -118,7 +118,7 @@ struct Worker {
     method: Arc<dyn Method>,
     board: Arc<Board>,
     file: usize,
-    keep: judge::Keep,
+    sources: Arc<Sources>,
     run: Run,
 }
 
@@ -173,62 +173,67 @@ impl Worker {
             f.methods[self.index].statistics = claims.statistics;
             f.methods[self.index].notes = claims.notes;
         });
-        // Constructs outside the model first: the other findings depend on them.
-        let mut ordered: Vec<(PropertyId, Claim)> =
-            claims.claims.into_iter().filter(|(p, _)| task.properties.contains(p)).collect();
-        ordered.sort_by_key(|(p, _)| !matches!(task.program.properties[*p].kind, program::PropertyKind::Unmodelled(_)));
-        for (property, claim) in ordered {
-            let claimed = match &claim {
-                Claim::Undecided(reason) => {
-                    self.note_reasons(std::iter::once((property, reason.to_string())));
-                    continue;
-                }
-                Claim::Proved(_) => Outcome::Safe,
-                Claim::Refuted(_) => Outcome::Unsafe,
-            };
-            if self.known(property) == Some(claimed) {
-                continue;
-            }
-            match guarded(|| judge::judge(&task.program, property, &claim, self.keep, &self.run.budget)) {
-                Ok(finding) => self.post(property, claimed, finding),
-                Err(panic) => {
-                    self.note_reasons(std::iter::once((property, format!("internal error in the checker: {panic}"))));
-                }
+        let is_construct =
+            |p: PropertyId| matches!(task.program.properties[p].kind, program::PropertyKind::Unmodelled(_));
+        let (constructs, others): (Vec<_>, Vec<_>) =
+            claims.claims.into_iter().filter(|(p, _)| task.properties.contains(p)).partition(|(p, _)| is_construct(*p));
+        for (property, claim) in constructs.iter().chain(&others) {
+            if let Claim::Undecided(reason) = claim {
+                self.note_reasons(std::iter::once((*property, reason.to_string())));
             }
         }
-        self.set_state(MethodState::Answered);
+        let mut oracle = Oracle::standard(&self.run.budget);
+        let checked = guarded(|| {
+            let mut judge =
+                Judge::new(&task.program, &self.sources, self.method.about().name, &mut oracle, &self.run.budget);
+            let constructs: Vec<_> = constructs.into_iter().filter(|(_, c)| claimed(c).is_some()).collect();
+            for (property, judged) in judge.constructs(&constructs) {
+                self.post(property, judged);
+            }
+            for (property, claim) in &others {
+                if claimed(claim).is_some_and(|outcome| self.known(*property) != Some(outcome)) {
+                    let judged = judge.judge(*property, claim);
+                    self.post(*property, judged);
+                }
+            }
+        });
+        self.set_state(match checked {
+            Ok(()) => MethodState::Answered,
+            Err(panic) => MethodState::Failed(format!("the checker ended in a panic: {panic}")),
+        });
     }
 
     fn known(&self, property: PropertyId) -> Option<Outcome> {
         self.board.with_file(self.file, |f| {
             let row = f.rows.iter().find(|r| r.id == property)?;
-            row.finding.as_ref().map(judge::Finding::outcome)
+            row.finding.as_ref().map(Finding::outcome)
         })
     }
 
     /// Puts a finding on the board, unless an equal one is there; two that contradict each other end in an error.
-    fn post(&self, property: PropertyId, claimed: Outcome, mut finding: judge::Finding) {
-        let method = self.method.about().name;
+    fn post(&self, property: PropertyId, judged: Judged) {
+        let Judged { finding, entry } = judged;
         self.board.with_file(self.file, |f| {
             let Some(row) = f.rows.iter_mut().find(|r| r.id == property) else { return };
             let outcome = finding.outcome();
             if outcome == Outcome::Unknown {
-                let what =
-                    if claimed == Outcome::Safe { "its proof was not accepted" } else { "its trace was not accepted" };
-                row.reasons.push((self.index, format!("{what}: {}", finding.reason())));
+                row.reasons.push((self.index, finding.reason().to_string()));
                 row.reasons.sort();
                 return;
             }
-            finding.set_method(method);
             match &row.finding {
-                None => row.finding = Some(finding),
+                None => {
+                    row.finding = Some(finding);
+                    f.entries.extend(entry);
+                }
                 Some(old) if old.outcome() == outcome => {}
                 Some(old) => {
                     let sentence = format!(
-                        "{}: {} says {} and {method} says {}, and the checker accepted both",
+                        "{}: {} says {} and {} says {}, and the checker accepted both",
                         row.name,
                         old.method(),
                         old.outcome().word(),
+                        finding.method(),
                         outcome.word()
                     );
                     row.finding = None;
@@ -236,6 +241,15 @@ impl Worker {
                 }
             }
         });
+    }
+}
+
+/// What a claim says, if it says anything.
+fn claimed(claim: &Claim) -> Option<Outcome> {
+    match claim {
+        Claim::Undecided(_) => None,
+        Claim::Proved(_) => Some(Outcome::Safe),
+        Claim::Refuted(_) => Some(Outcome::Unsafe),
     }
 }
 

@@ -1,0 +1,190 @@
+//! `audit`: checks an evidence file against a program again, with a chosen solver and without any method.
+//!
+//! In: a file written by `verify --certificate` or `--trace`, and the program. Out: what each entry establishes, and
+//! an exit code: 0 every entry holds and is a proof, 1 it holds and shows something unsafe, 2 some entry was not
+//! accepted, 65 the file is no evidence about this program. The reading, the rules and the reference semantics are
+//! all that has to be trusted, besides the solver.
+
+use crate::board::{Outcome, exit};
+use crate::cli::{Audit, LeafSolver};
+use crate::judge::{Judge, trust_level};
+use crate::leaves::{Oracle, Standing, Voting, second_solver};
+use crate::load;
+use crate::report::MEMORY_MODEL;
+use crate::report::paint::Paint;
+use crate::strategy;
+use crate::watch;
+use base::Budget;
+use evidence::Claim;
+use evidence::file::Entry;
+use program::{PropertyId, PropertyKind};
+use serde_json::json;
+use std::sync::Arc;
+
+pub fn run(request: Audit, paint: Paint) -> i32 {
+    let thread = std::thread::Builder::new().name("audit".into()).stack_size(strategy::STACK);
+    let (sender, done) = std::sync::mpsc::channel();
+    let limit = request.limits.time;
+    let started = thread.spawn(move || {
+        let code = strategy::guarded(|| audit(&request, paint)).unwrap_or_else(|panic| {
+            eprintln!("error: the evidence was not accepted: the checker ended in a panic: {panic}");
+            exit::INTERNAL
+        });
+        let _ = sender.send(code);
+    });
+    if let Err(error) = started {
+        eprintln!("error: {error}");
+        return exit::INTERNAL;
+    }
+    // The work stops by its budget; whatever does not is left behind.
+    match done.recv_timeout(limit + std::time::Duration::from_millis(500)) {
+        Ok(code) => code,
+        Err(_) => {
+            println!("unknown: the time limit was reached");
+            exit::UNKNOWN
+        }
+    }
+}
+
+fn oracle(solver: LeafSolver, budget: &Budget) -> Result<Oracle, String> {
+    let cvc5 = || second_solver().ok_or("there is no cvc5 on this machine; --solver z3 uses the other solver");
+    let mut backends: Vec<(Arc<dyn solver::Backend>, Standing)> = Vec::new();
+    if solver != LeafSolver::Z3 {
+        backends.push((cvc5()?, Standing::Independent));
+    }
+    if solver != LeafSolver::Cvc5 {
+        backends.push((Arc::new(solver::Z3InProcess), Standing::FindsProofs));
+    }
+    Ok(Oracle::new(backends, Voting::All, budget.clone()))
+}
+
+struct Line {
+    property: String,
+    outcome: Outcome,
+    kind: &'static str,
+    level: &'static str,
+    trust: String,
+    reason: String,
+}
+
+fn audit(request: &Audit, paint: Paint) -> i32 {
+    let loaded = match load::load(&request.file, &request.reading, paint) {
+        Ok(loaded) => loaded,
+        Err(rejected) => {
+            rejected.0.iter().for_each(|m| eprint!("{m}"));
+            return exit::REJECTED;
+        }
+    };
+    let program = &loaded.program;
+    let bytes = match load::read(&request.certificate) {
+        Ok(bytes) => bytes,
+        Err(rejected) => {
+            rejected.0.iter().for_each(|m| eprint!("{m}"));
+            return exit::REJECTED;
+        }
+    };
+    let entries = match evidence::file::read(program, &bytes) {
+        Ok(entries) => entries,
+        Err(error) => {
+            eprintln!("error: {}: rejected: {error}", request.certificate.display());
+            return exit::REJECTED;
+        }
+    };
+    let mut budget = Budget::unlimited().with_time(request.limits.time);
+    if let Some(bytes) = request.limits.memory.or_else(watch::spare_memory) {
+        budget = budget.with_memory(bytes);
+    }
+    let mut oracle = match oracle(request.solver, &budget) {
+        Ok(oracle) => oracle,
+        Err(sentence) => {
+            eprintln!("error: {sentence}");
+            return exit::USAGE;
+        }
+    };
+    let mut judge = Judge::new(program, &loaded.sources, "audit", &mut oracle, &budget);
+    let mut claims: Vec<(PropertyId, Claim)> = Vec::new();
+    for entry in entries {
+        match entry {
+            Entry::Certificate(certificate) => {
+                let shared = Arc::new(certificate);
+                claims.extend(shared.properties.iter().map(|p| (*p, Claim::Proved(shared.clone()))));
+            }
+            Entry::Trace { trace, .. } => claims.push((trace.violates, Claim::Refuted(trace))),
+        }
+    }
+    let is_construct = |p: &PropertyId| matches!(program.properties[*p].kind, PropertyKind::Unmodelled(_));
+    let (constructs, others): (Vec<_>, Vec<_>) = claims.into_iter().partition(|(p, _)| is_construct(p));
+    let mut lines: Vec<Line> = Vec::new();
+    let mut tell = |property: PropertyId, kind: &'static str, judged: crate::judge::Judged| {
+        let finding = judged.finding;
+        lines.push(Line {
+            property: program.properties[property].name.clone(),
+            outcome: finding.outcome(),
+            kind,
+            level: trust_level(finding.trust()),
+            trust: finding.trust().to_string(),
+            reason: finding.reason().to_string(),
+        });
+    };
+    for (property, judged) in judge.constructs(&constructs) {
+        tell(property, "certificate", judged);
+    }
+    for (property, claim) in &others {
+        let kind = if matches!(claim, Claim::Proved(_)) { "certificate" } else { "trace" };
+        let judged = judge.judge(*property, claim);
+        tell(*property, kind, judged);
+    }
+    report(request, paint, &lines)
+}
+
+fn report(request: &Audit, paint: Paint, lines: &[Line]) -> i32 {
+    let worst = if lines.is_empty() || lines.iter().any(|l| l.outcome == Outcome::Unknown) {
+        Outcome::Unknown
+    } else {
+        lines.iter().map(|l| l.outcome).max().unwrap_or(Outcome::Unknown)
+    };
+    if request.json {
+        let entries: Vec<_> = lines
+            .iter()
+            .map(|l| {
+                json!({
+                    "property": l.property, "verdict": l.outcome.word(), "evidence": l.kind,
+                    "trust": { "level": l.level, "text": l.trust }, "reason": l.reason,
+                })
+            })
+            .collect();
+        let document = json!({
+            "schema": "threadproof-audit/1",
+            "file": request.file.display().to_string(),
+            "evidence": request.certificate.display().to_string(),
+            "memory_model": MEMORY_MODEL,
+            "verdict": worst.word(),
+            "entries": entries,
+        });
+        println!("{document:#}");
+    } else {
+        let word = match worst {
+            Outcome::Unknown => paint.outcome(worst, "not accepted"),
+            _ => paint.outcome(worst, "accepted"),
+        };
+        println!("{}: {word}", request.certificate.display());
+        for line in lines {
+            let word = paint.outcome(line.outcome, line.outcome.word());
+            match line.outcome {
+                Outcome::Unknown => {
+                    println!("  {word}  {}: the {} was rejected: {}", line.property, line.kind, line.reason)
+                }
+                _ => println!("  {word}  {}: {}", line.property, line.trust),
+            }
+        }
+        if lines.is_empty() {
+            println!("  it holds no evidence");
+        }
+        println!("  memory model: {MEMORY_MODEL}");
+    }
+    match worst {
+        Outcome::Safe => exit::SAFE,
+        Outcome::Unsafe => exit::UNSAFE,
+        Outcome::Unknown => exit::UNKNOWN,
+    }
+}
