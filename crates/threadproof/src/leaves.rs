@@ -1,103 +1,71 @@
-//! The checker's oracle: is one formula valid? Asked of solvers, best first; what one cannot decide goes to the next.
+//! The checker's oracle: is one formula valid? Second opinions of solvers, all of which must say so.
 //!
-//! In: solver back ends in order. Out: `checker::Leaves`. The answer is independent of the solver that finds proofs
-//! only as long as every formula so far was decided by a back end that is. Sessions are opened for each table of
-//! terms and each question, so that no question can spoil another.
+//! In: `solver::SecondOpinion`s. Out: `checker::Leaves`. The word is independent only if every formula so far was found
+//! valid by another solver than the one that finds proofs. Deliberately absent: any solver of its own.
 
 use base::Budget;
 use checker::{Answer, Leaves};
 use logic::{Term, Terms};
-use solver::{Backend, Settings};
+use solver::{PipeSolver, SecondOpinion, Settings, Validity, Word};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Whether a back end is the solver that finds proofs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    Independent,
-    FindsProofs,
-}
-
-/// How several back ends come to one answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Voting {
-    /// The first that decides.
-    First,
-    /// A formula is valid only if every one says so.
-    All,
-}
-
 pub struct Oracle {
-    backends: Vec<(Arc<dyn Backend>, Standing)>,
-    voting: Voting,
-    budget: Budget,
-    /// Which back ends have decided something.
-    used: Vec<usize>,
+    opinions: Vec<SecondOpinion>,
+    /// For each opinion, whose word was given so far.
+    words: Vec<BTreeSet<Word>>,
 }
 
 impl Oracle {
-    pub fn new(backends: Vec<(Arc<dyn Backend>, Standing)>, voting: Voting, budget: Budget) -> Self {
-        Self { backends, voting, budget, used: Vec::new() }
+    /// A formula is valid if every one of the opinions says so.
+    pub fn new(opinions: Vec<SecondOpinion>) -> Self {
+        let words = opinions.iter().map(|_| BTreeSet::new()).collect();
+        Self { opinions, words }
     }
 
-    /// cvc5 where there is one, then Z3.
+    /// cvc5 where there is one, and Z3 where that does not know.
     pub fn standard(budget: &Budget) -> Self {
-        let mut backends: Vec<(Arc<dyn Backend>, Standing)> = Vec::new();
-        backends.extend(second_solver().map(|b| (b, Standing::Independent)));
-        backends.push((Arc::new(solver::Z3InProcess), Standing::FindsProofs));
-        Self::new(backends, Voting::First, budget.clone())
-    }
-
-    fn ask(&self, backend: &dyn Backend, terms: &Terms, formula: Term) -> Answer {
-        let mut session = backend.open(terms, Settings::default(), &self.budget);
-        session.assert(terms.not(formula));
-        match session.check() {
-            solver::Answer::Unsat => Answer::Valid,
-            solver::Answer::Sat => Answer::Invalid(String::new()),
-            solver::Answer::Unknown(reason) => Answer::Unknown(reason.to_string()),
-        }
+        Self::new(vec![SecondOpinion::standard(Settings::default(), budget)])
     }
 }
 
-/// The solver that did not find the proof, if it is on this machine.
-pub fn second_solver() -> Option<Arc<dyn Backend>> {
-    None
+/// cvc5 and nothing else, if it is on this machine.
+pub fn cvc5(budget: &Budget) -> Option<SecondOpinion> {
+    let backend = PipeSolver::cvc5()?;
+    Some(SecondOpinion::of(Arc::new(backend), Word::OtherSolver("cvc5".into()), Settings::default(), budget))
 }
 
 impl Leaves for Oracle {
     fn name(&self) -> String {
-        let names: Vec<String> = self.used.iter().map(|i| self.backends[*i].0.name()).collect();
-        if names.is_empty() { "no solver".into() } else { names.join(" and ") }
+        let names: BTreeSet<&str> = self
+            .words
+            .iter()
+            .flatten()
+            .map(|word| match word {
+                Word::SameSolver(name) | Word::OtherSolver(name) => name.as_str(),
+            })
+            .collect();
+        if names.is_empty() { "no solver".into() } else { names.into_iter().collect::<Vec<_>>().join(" and ") }
     }
 
     fn independent(&self) -> bool {
-        let independent = |i: &usize| self.backends[*i].1 == Standing::Independent;
-        match self.voting {
-            Voting::First => self.used.iter().all(independent),
-            Voting::All => self.used.iter().any(independent),
-        }
+        self.words.iter().any(|words| words.iter().all(|w| matches!(w, Word::OtherSolver(_))))
     }
 
     fn valid(&mut self, terms: &Terms, formula: Term) -> Answer {
-        let mut why = Vec::new();
-        for i in 0..self.backends.len() {
-            let backend = self.backends[i].0.clone();
-            let answer = self.ask(&*backend, terms, formula);
-            if let Answer::Unknown(reason) = answer {
-                why.push(format!("{}: {reason}", backend.name()));
-                continue;
-            }
-            if !self.used.contains(&i) {
-                self.used.push(i);
-            }
-            match (self.voting, answer) {
-                (Voting::All, Answer::Valid) => {}
-                (_, decided) => return decided,
+        if self.opinions.is_empty() {
+            return Answer::Unknown("there is no solver to ask".into());
+        }
+        for (opinion, words) in self.opinions.iter().zip(&mut self.words) {
+            match opinion.valid(terms, formula) {
+                Validity::Valid(word) => {
+                    words.insert(word);
+                }
+                Validity::NotValid => return Answer::Invalid(String::new()),
+                Validity::Unknown(reason) => return Answer::Unknown(reason.to_string()),
             }
         }
-        if self.voting == Voting::All && why.is_empty() && !self.backends.is_empty() {
-            return Answer::Valid;
-        }
-        Answer::Unknown(why.join("; "))
+        Answer::Valid
     }
 }
 
@@ -105,7 +73,7 @@ impl Leaves for Oracle {
 mod tests {
     use super::*;
     use logic::{Sort, Value};
-    use solver::{Reason, Smt};
+    use solver::{Backend, Reason, Smt};
 
     /// A back end that gives the same answer to everything.
     struct Fixed(solver::Answer);
@@ -139,29 +107,28 @@ mod tests {
         }
     }
 
-    fn decide(voting: Voting, answers: &[solver::Answer]) -> (Answer, bool) {
+    fn decide(answers: &[solver::Answer]) -> (Answer, bool) {
         let terms = Terms::new();
         let formula = terms.sym(terms.symbol("b", Sort::BOOL));
-        let backends = answers.iter().enumerate().map(|(i, a)| {
-            let standing = if i == 0 { Standing::Independent } else { Standing::FindsProofs };
-            (Arc::new(Fixed(a.clone())) as Arc<dyn Backend>, standing)
+        let opinions = answers.iter().enumerate().map(|(i, a)| {
+            let name = format!("solver {i}");
+            let word = if i == 0 { Word::SameSolver(name) } else { Word::OtherSolver(name) };
+            SecondOpinion::of(Arc::new(Fixed(a.clone())), word, Settings::default(), &Budget::unlimited())
         });
-        let mut oracle = Oracle::new(backends.collect(), voting, Budget::unlimited());
+        let mut oracle = Oracle::new(opinions.collect());
         (oracle.valid(&terms, formula), oracle.independent())
     }
 
     #[test]
-    fn check_only_a_solver_that_says_unsat_makes_a_formula_valid() {
+    fn check_a_formula_is_valid_only_if_every_solver_says_so() {
         use solver::Answer::{Sat, Unknown, Unsat};
         let lost = || Unknown(Reason::Limit);
-        assert_eq!(decide(Voting::First, &[Unsat, Sat]), (Answer::Valid, true));
-        assert_eq!(decide(Voting::First, &[lost(), Unsat]), (Answer::Valid, false));
-        assert!(matches!(decide(Voting::First, &[Sat, Unsat]).0, Answer::Invalid(_)));
-        assert!(matches!(decide(Voting::First, &[lost(), lost()]).0, Answer::Unknown(_)));
-        assert!(matches!(decide(Voting::First, &[]).0, Answer::Unknown(_)));
-        assert_eq!(decide(Voting::All, &[Unsat, Unsat]), (Answer::Valid, true));
-        assert!(matches!(decide(Voting::All, &[Unsat, Sat]).0, Answer::Invalid(_)));
-        assert!(matches!(decide(Voting::All, &[Unsat, lost()]).0, Answer::Unknown(_)));
-        assert!(matches!(decide(Voting::All, &[]).0, Answer::Unknown(_)));
+        assert_eq!(decide(&[Unsat]), (Answer::Valid, false));
+        assert_eq!(decide(&[Unsat, Unsat]), (Answer::Valid, true));
+        assert!(matches!(decide(&[Sat]).0, Answer::Invalid(_)));
+        assert!(matches!(decide(&[Unsat, Sat]).0, Answer::Invalid(_)));
+        assert!(matches!(decide(&[lost(), Unsat]).0, Answer::Unknown(_)));
+        assert!(matches!(decide(&[Unsat, lost()]).0, Answer::Unknown(_)));
+        assert!(matches!(decide(&[]).0, Answer::Unknown(_)));
     }
 }

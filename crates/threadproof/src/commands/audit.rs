@@ -8,7 +8,7 @@
 use crate::board::{Outcome, exit};
 use crate::cli::{Audit, LeafSolver};
 use crate::judge::{Judge, trust_level};
-use crate::leaves::{Oracle, Standing, Voting, second_solver};
+use crate::leaves::{self, Oracle};
 use crate::load;
 use crate::report::MEMORY_MODEL;
 use crate::report::paint::Paint;
@@ -19,6 +19,7 @@ use evidence::Claim;
 use evidence::file::Entry;
 use program::{PropertyId, PropertyKind};
 use serde_json::json;
+use solver::{SecondOpinion, Settings};
 use std::sync::Arc;
 
 pub fn run(request: Audit, paint: Paint) -> i32 {
@@ -47,15 +48,15 @@ pub fn run(request: Audit, paint: Paint) -> i32 {
 }
 
 fn oracle(solver: LeafSolver, budget: &Budget) -> Result<Oracle, String> {
-    let cvc5 = || second_solver().ok_or("there is no cvc5 on this machine; --solver z3 uses the other solver");
-    let mut backends: Vec<(Arc<dyn solver::Backend>, Standing)> = Vec::new();
+    let mut opinions = Vec::new();
     if solver != LeafSolver::Z3 {
-        backends.push((cvc5()?, Standing::Independent));
+        opinions
+            .push(leaves::cvc5(budget).ok_or("there is no cvc5 on this machine; --solver z3 uses the other solver")?);
     }
     if solver != LeafSolver::Cvc5 {
-        backends.push((Arc::new(solver::Z3InProcess), Standing::FindsProofs));
+        opinions.push(SecondOpinion::same_solver(Settings::default(), budget));
     }
-    Ok(Oracle::new(backends, Voting::All, budget.clone()))
+    Ok(Oracle::new(opinions))
 }
 
 struct Line {
