@@ -263,3 +263,6 @@ pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
             .unwrap_or_else(|| "a panic without a message".into())
     })
 }
+
+#[cfg(test)]
+mod tests;

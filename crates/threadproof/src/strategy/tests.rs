@@ -1,0 +1,263 @@
+//! Methods that lie, crash, hang and contradict each other: none of it may become a verdict.
+
+use super::*;
+use crate::board::{Place, exit, rows};
+use evidence::certificate::Search;
+use evidence::{Certificate, Proof, Trace, TraceStep};
+use methods::{About, Options, Refusal};
+use program::semantics::Instances;
+use program::{
+    Action, ActionId, Code, Copies, Gate, LocId, Location, Program, Property, PropertyKind, Start, Thread, ThreadId,
+    What,
+};
+use std::path::PathBuf;
+
+/// One thread with one step and one property of this kind, which the step satisfies or not.
+fn program(kind: PropertyKind, holds: bool) -> Program {
+    let mut p = Program::new("test");
+    let origin = p.add_origin(None, "the step");
+    let property = p.properties.push(Property { kind, name: "assert:1".into(), origin });
+    let mut code = Code::new();
+    for name in ["before", "after"] {
+        code.locations.push(Location { name: name.into(), inside: false, invariants: Vec::new(), origin });
+    }
+    code.exit = Some(LocId(1));
+    code.actions.push(Action {
+        from: LocId(0),
+        to: LocId(1),
+        inputs: Vec::new(),
+        guard: p.terms.bool(true),
+        gates: vec![Gate { property, formula: p.terms.bool(holds) }],
+        updates: Vec::new(),
+        spawn: None,
+        relation: None,
+        marks: Vec::new(),
+        what: What::Assert,
+        origin,
+    });
+    p.threads.push(Thread {
+        name: "T".into(),
+        copies: Copies::One,
+        start: Start::AtOnce,
+        params: Vec::new(),
+        locals: Vec::new(),
+        code,
+        outline: None,
+        follows: None,
+        origin,
+    });
+    p
+}
+
+fn proved(program: &Program) -> Claim {
+    Claim::Proved(Arc::new(Certificate {
+        method: "test".into(),
+        terms: program.terms.clone(),
+        properties: program.properties.ids().collect(),
+        proof: Proof::Search(Search { instances: vec![1], states: 2 }),
+    }))
+}
+
+fn refuted() -> Claim {
+    let step = TraceStep { instance: 0, thread: ThreadId(0), action: ActionId(0), inputs: vec![], choices: vec![] };
+    Claim::Refuted(Trace {
+        instances: Instances(vec![1]),
+        initial: Vec::new(),
+        steps: vec![step],
+        finally: Vec::new(),
+        violates: PropertyId(0),
+    })
+}
+
+/// A method made of one function.
+struct Made(&'static str, fn(&Task, &Run) -> Claims);
+
+impl Method for Made {
+    fn about(&self) -> About {
+        About { name: self.0, summary: "", paper: "" }
+    }
+    fn admits(&self, _: &Task) -> Result<(), Refusal> {
+        if self.0 == "refuses" { Err(Refusal("not today".into())) } else { Ok(()) }
+    }
+    fn run(&self, task: &Task, run: &Run) -> Claims {
+        (self.1)(task, run)
+    }
+}
+
+fn claims(claim: Claim) -> Claims {
+    let mut claims = Claims::default();
+    claims.set(PropertyId(0), claim);
+    claims
+}
+
+fn says_safe(task: &Task, _: &Run) -> Claims {
+    claims(proved(&task.program))
+}
+
+fn says_unsafe(_: &Task, _: &Run) -> Claims {
+    claims(refuted())
+}
+
+fn panics(_: &Task, _: &Run) -> Claims {
+    panic!("this method is broken")
+}
+
+fn hangs(_: &Task, _: &Run) -> Claims {
+    loop {
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
+fn runs_on(board: &Arc<Board>, p: &Program, made: Vec<Made>, time: Duration) {
+    let task = Task {
+        program: p.clone(),
+        properties: p.properties.ids().collect(),
+        threads: Default::default(),
+        options: Options::default(),
+    };
+    let sources = Arc::new(Sources::new());
+    let settings =
+        Settings { budget: Budget::unlimited(), time, seed: 0, workers: 1, listen: Arc::new(|_, _| {}), sources };
+    let methods = made.into_iter().map(|m| Arc::new(m) as Arc<dyn Method>).collect();
+    pursue(&task, methods, &settings, board, 0);
+    board.with_file(0, |f| f.stage = crate::board::Stage::Done);
+}
+
+fn board_of(p: &Program) -> Arc<Board> {
+    let board = Arc::new(Board::new(&[PathBuf::from("test.tp")]));
+    board.with_file(0, |f| f.rows = rows(p, &Sources::new(), &|_| true));
+    board
+}
+
+fn outcome(p: &Program, made: Vec<Made>) -> (Outcome, Vec<String>, i32) {
+    let board = board_of(p);
+    runs_on(&board, p, made, Duration::from_secs(20));
+    let record = board.lock();
+    let file = &record.files[0];
+    let reasons = file.rows[0].reasons.iter().map(|(_, r)| r.clone()).collect();
+    (file.outcome_of(&file.rows[0]), reasons, record.exit_code())
+}
+
+#[test]
+fn check_a_right_proof_and_a_right_trace_are_accepted() {
+    let good = program(PropertyKind::Assertion, true);
+    assert_eq!(outcome(&good, vec![Made("m", says_safe)]), (Outcome::Safe, vec![], exit::SAFE));
+    let bad = program(PropertyKind::Assertion, false);
+    assert_eq!(outcome(&bad, vec![Made("m", says_unsafe)]), (Outcome::Unsafe, vec![], exit::UNSAFE));
+}
+
+#[test]
+fn check_a_false_proof_and_a_false_trace_are_not_accepted() {
+    let good = program(PropertyKind::Assertion, true);
+    let (found, reasons, code) = outcome(&good, vec![Made("liar", says_unsafe)]);
+    assert_eq!((found, code), (Outcome::Unknown, exit::UNKNOWN));
+    assert!(reasons[0].contains("rejected"), "{reasons:?}");
+    let bad = program(PropertyKind::Assertion, false);
+    let (found, reasons, code) = outcome(&bad, vec![Made("liar", says_safe)]);
+    assert_eq!((found, code), (Outcome::Unknown, exit::UNKNOWN));
+    assert!(reasons[0].contains("violated"), "{reasons:?}");
+}
+
+#[test]
+fn check_a_liar_does_not_hide_the_truth() {
+    let bad = program(PropertyKind::Assertion, false);
+    let made = vec![Made("liar", says_safe), Made("honest", says_unsafe)];
+    assert_eq!(outcome(&bad, made).0, Outcome::Unsafe);
+}
+
+#[test]
+fn check_a_panic_is_a_reason_and_others_go_on() {
+    let good = program(PropertyKind::Assertion, true);
+    let (found, reasons, code) = outcome(&good, vec![Made("broken", panics)]);
+    assert_eq!((found, code), (Outcome::Unknown, exit::UNKNOWN));
+    assert!(reasons[0].contains("this method is broken"), "{reasons:?}");
+    assert_eq!(outcome(&good, vec![Made("broken", panics), Made("m", says_safe)]).0, Outcome::Safe);
+}
+
+#[test]
+fn check_a_refusal_is_no_answer() {
+    let good = program(PropertyKind::Assertion, true);
+    assert_eq!(outcome(&good, vec![Made("refuses", says_safe)]), (Outcome::Unknown, vec![], exit::UNKNOWN));
+}
+
+#[test]
+fn check_a_method_that_hangs_is_left_behind() {
+    let good = program(PropertyKind::Assertion, true);
+    assert_eq!(outcome(&good, vec![Made("hangs", hangs), Made("m", says_safe)]).0, Outcome::Safe);
+    let board = board_of(&good);
+    let start = Instant::now();
+    runs_on(&board, &good, vec![Made("hangs", hangs)], Duration::from_millis(300));
+    assert!(start.elapsed() < Duration::from_secs(5));
+    let record = board.lock();
+    assert_eq!(record.files[0].outcome(), Outcome::Unknown);
+    assert_eq!(record.files[0].stopped.as_deref(), Some("the time limit was reached"));
+    assert_eq!(record.files[0].methods[0].state, MethodState::Stopped);
+}
+
+#[test]
+fn check_two_accepted_answers_that_differ_are_an_internal_error() {
+    // A sound checker never accepts both, so each is accepted for a program of its own and told about one row.
+    let good = program(PropertyKind::Assertion, true);
+    let bad = program(PropertyKind::Assertion, false);
+    let board = board_of(&good);
+    let seconds = Duration::from_secs(20);
+    runs_on(&board, &good, vec![Made("one", says_safe)], seconds);
+    let task = Task {
+        program: bad.clone(),
+        properties: bad.properties.ids().collect(),
+        threads: Default::default(),
+        options: Options::default(),
+    };
+    let worker = Worker {
+        index: 0,
+        method: Arc::new(Made("two", says_unsafe)),
+        board: board.clone(),
+        file: 0,
+        sources: Arc::new(Sources::new()),
+        run: Run::quiet(Budget::unlimited()),
+    };
+    worker.work(&task);
+    let record = board.lock();
+    assert_eq!(record.exit_code(), exit::INTERNAL);
+    assert!(
+        record.files[0].internal[0].contains("one says safe and two says unsafe"),
+        "{:?}",
+        record.files[0].internal
+    );
+    assert_eq!(record.files[0].outcome_of(&record.files[0].rows[0]), Outcome::Unknown);
+}
+
+#[test]
+fn check_a_construct_outside_the_model_is_never_unsafe_and_blocks_safe() {
+    let kind = || PropertyKind::Unmodelled("a longjmp".into());
+    let reached = program(kind(), false);
+    assert_eq!(outcome(&reached, vec![Made("m", says_unsafe)]).0, Outcome::Unknown);
+    // Two properties: the assertion is proved, the construct is not.
+    let mut both = program(PropertyKind::Assertion, true);
+    let origin = both.properties[PropertyId(0)].origin;
+    both.properties.push(Property { kind: kind(), name: "unmodelled:1".into(), origin });
+    fn only_the_first(task: &Task, _: &Run) -> Claims {
+        let mut certificate = match proved(&task.program) {
+            Claim::Proved(c) => (*c).clone(),
+            _ => unreachable!("it is a proof"),
+        };
+        certificate.properties = vec![PropertyId(0)];
+        claims(Claim::Proved(Arc::new(certificate)))
+    }
+    assert_eq!(outcome(&both, vec![Made("m", only_the_first)]).0, Outcome::Unknown);
+    fn both_of_them(task: &Task, _: &Run) -> Claims {
+        let claim = proved(&task.program);
+        let mut claims = claims(claim.clone());
+        claims.set(PropertyId(1), claim);
+        claims
+    }
+    assert_eq!(outcome(&both, vec![Made("m", both_of_them)]).0, Outcome::Safe);
+}
+
+#[test]
+fn check_places_are_told_with_the_row() {
+    let p = program(PropertyKind::Assertion, true);
+    let row = &rows(&p, &Sources::new(), &|_| true)[0];
+    assert_eq!((row.kind, row.place.clone()), ("assertion", None::<Place>));
+    assert_eq!(rows(&p, &Sources::new(), &|name| name == "other").len(), 0);
+}
