@@ -5,12 +5,11 @@
 
 use crate::board::Outcome;
 use crate::leaves::Oracle;
-use crate::report::columns;
+use crate::report::{story, width};
 use base::{Budget, Sources};
 use checker::{Checked, Checker, Limits, Trust, Verdict};
 use evidence::file::Entry;
 use evidence::{Certificate, Claim, Reason};
-use program::semantics::{Semantics, replay};
 use program::{Assumption, Program, PropertyId};
 use std::sync::Arc;
 
@@ -126,11 +125,8 @@ impl<'a> Judge<'a> {
         let evidence = match verdict.evidence() {
             checker::Evidence::Certificate(c) => Evidence::Certificate { form: c.proof.form() },
             checker::Evidence::Trace(trace) => {
-                let ending = format!("<- violates {}", self.program.properties[trace.violates].name);
-                let shown = replay(self.program, trace).map_or(Vec::new(), |replayed| {
-                    let sem = Semantics::new(self.program);
-                    columns::run(&sem, Some(self.sources), &replayed.states, &trace.steps, &ending)
-                });
+                let told = story::tell(self.program, self.sources, trace);
+                let shown = told.map_or(Vec::new(), |story| story.lines(width() - 4));
                 Evidence::Trace { steps: trace.steps.len(), shown }
             }
             checker::Evidence::Reason(why) => {

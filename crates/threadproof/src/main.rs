@@ -10,7 +10,6 @@ mod leaves;
 mod load;
 mod progress;
 mod report;
-#[allow(dead_code)]
 mod simulate;
 mod strategy;
 mod watch;

@@ -118,13 +118,18 @@ fn audit(request: &Audit, paint: Paint) -> i32 {
     let mut lines: Vec<Line> = Vec::new();
     let mut tell = |property: PropertyId, kind: &'static str, judged: crate::judge::Judged| {
         let finding = judged.finding;
+        // A number of states that nobody counted again is no evidence for someone who does not trust us.
+        let told_only = matches!(finding.trust(), checker::Trust::SearchedOnce { .. });
         lines.push(Line {
             property: program.properties[property].name.clone(),
-            outcome: finding.outcome(),
+            outcome: if told_only { Outcome::Unknown } else { finding.outcome() },
             kind,
             level: trust_level(finding.trust()),
             trust: finding.trust().to_string(),
-            reason: finding.reason().to_string(),
+            reason: match told_only {
+                true => "the search is too large to be repeated here, and nothing else shows it".into(),
+                false => finding.reason().to_string(),
+            },
         });
     };
     for (property, judged) in judge.constructs(&constructs) {
