@@ -8,7 +8,8 @@ use crate::cli::{Bias, Verify};
 use crate::load::{self, Rejected};
 use crate::progress::Progress;
 use crate::report::{json, paint::Paint, text};
-use crate::strategy::{self, Settings, registry};
+use crate::strategy::registry::{self, Takes};
+use crate::strategy::{self, Settings};
 use crate::watch::{self, Watch};
 use base::Budget;
 use evidence::file::Entry;
@@ -35,6 +36,8 @@ pub fn run(request: Verify, paint: Paint) -> i32 {
     let mut budget = Budget::unlimited();
     if let Some(bytes) = memory {
         budget = budget.with_memory(bytes);
+        // Z3 stops by itself before the whole process is too large.
+        solver::limit_memory(bytes / 10 * 9);
     }
     let progress = Progress::start();
     let print: watch::Print = {
@@ -85,13 +88,14 @@ fn choose(request: &Verify) -> Result<Chosen, String> {
     if request.files.len() > 1 && (request.certificate.is_some() || request.trace.is_some()) {
         return Err("--certificate and --trace are for one program at a time".into());
     }
-    let mut all: Vec<Arc<dyn Method>> = registry::methods().into_iter().map(Arc::from).collect();
-    let names: Vec<&str> = all.iter().map(|m| m.about().name).collect();
-    if let Some(unknown) = request.method.iter().find(|m| !names.contains(&m.as_str())) {
-        return Err(format!("there is no method {unknown}; there are {}", names.join(", ")));
-    }
+    let mut chosen = registry::portfolio();
     if !request.method.is_empty() {
-        all.retain(|m| request.method.iter().any(|n| n == m.about().name));
+        chosen = registry::methods();
+        let names: Vec<&str> = chosen.iter().map(|m| m.about().name).collect();
+        if let Some(unknown) = request.method.iter().find(|m| !names.contains(&m.as_str())) {
+            return Err(format!("there is no method {unknown}; there are {}", names.join(", ")));
+        }
+        chosen.retain(|m| request.method.iter().any(|n| n == m.about().name));
     }
     let mut options: BTreeMap<String, String> = request.option.iter().cloned().collect();
     if let Some(bias) = request.bias {
@@ -106,13 +110,16 @@ fn choose(request: &Verify) -> Result<Chosen, String> {
                 let known: Vec<&str> = registry::OPTIONS.iter().map(|(n, _)| *n).collect();
                 return Err(format!("there is no option {name}; there are {}", known.join(", ")));
             }
-            Some((_, values)) if !values.is_empty() && !values.contains(&value.as_str()) => {
-                return Err(format!("the option {name} is one of {}, not {value}", values.join(", ")));
+            Some((_, Takes::Words(words))) if !words.contains(&value.as_str()) => {
+                return Err(format!("the option {name} is one of {}, not {value}", words.join(", ")));
+            }
+            Some((_, Takes::Number)) if value.parse::<u32>().is_err() => {
+                return Err(format!("the option {name} is a number, not {value}"));
             }
             Some(_) => {}
         }
     }
-    Ok((all, Options(options)))
+    Ok((chosen, Options(options)))
 }
 
 struct Work {

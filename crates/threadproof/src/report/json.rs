@@ -46,9 +46,15 @@ fn file(file: &FileRows) -> Value {
                 MethodState::Failed(why) => ("failed", Some(why.clone())),
                 MethodState::Answered => ("answered", None),
             };
-            json!({ "name": m.name, "state": state, "reason": reason, "statistics": m.statistics, "notes": m.notes })
+            json!({ "name": m.name, "state": state, "reason": reason, "statistics": steady(&m.statistics), "notes": m.notes })
         }).collect::<Vec<_>>(),
     })
+}
+
+/// The numbers that are the same in every run: speeds are not.
+fn steady(statistics: &evidence::Statistics) -> evidence::Statistics {
+    let steady = |name: &str| !name.ends_with("_per_second") && !name.ends_with("seconds");
+    statistics.iter().filter(|(name, _)| steady(name)).map(|(name, n)| (name.clone(), *n)).collect()
 }
 
 fn assumption(a: &program::Assumption) -> Value {
@@ -85,7 +91,7 @@ fn property(file: &FileRows, row: &Row) -> Value {
         "memory_model": MEMORY_MODEL,
         "assumptions": assumptions.iter().map(assumption).collect::<Vec<_>>(),
         "evidence": found.map_or(json!({ "kind": "none" }), |f| evidence(f.evidence())),
-        "statistics": statistics.unwrap_or_default(),
+        "statistics": statistics.map(|s| steady(&s)).unwrap_or_default(),
         "reasons": reasons,
     })
 }

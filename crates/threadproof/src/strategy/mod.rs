@@ -7,6 +7,7 @@
 //! Deliberately absent: any knowledge of what a method does.
 
 pub mod registry;
+mod scout;
 
 use crate::board::{Board, MethodState, Outcome};
 use crate::judge::{Finding, Judge, Judged};

@@ -1,16 +1,39 @@
 //! Every method, one line each: the order is the order of reports and of preference between equal answers.
 
+use super::scout::Scout;
 use methods::Method;
+use std::sync::Arc;
 
 /// All methods of this build.
-pub fn methods() -> Vec<Box<dyn Method>> {
+pub fn methods() -> Vec<Arc<dyn Method>> {
     vec![]
 }
 
-/// Names and values that `--option` takes, for each method that reads them.
-pub const OPTIONS: &[(&str, &[&str])] = &[
-    ("bias", &["modular", "none"]),
-    ("por", &["on", "off"]),
-    ("symmetry", &["on", "off"]),
-    ("show-trees", &["on", "off"]),
+/// What runs when the user names no method: all of them, and a short search for bugs in front.
+pub fn portfolio() -> Vec<Arc<dyn Method>> {
+    let mut all = methods();
+    if let Some(search) = all.iter().find(|m| m.about().name == "explore").cloned() {
+        all.insert(0, Arc::new(Scout(search)));
+    }
+    all
+}
+
+/// What an option takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    Words(&'static [&'static str]),
+    Number,
+}
+
+const SWITCH: Takes = Takes::Words(&["on", "off"]);
+
+/// The options that methods read, for `--option NAME=VALUE`.
+pub const OPTIONS: &[(&str, Takes)] = &[
+    ("bias", Takes::Words(&["modular", "none"])),
+    ("dead", SWITCH),
+    ("depth", Takes::Number),
+    ("instances", Takes::Number),
+    ("por", SWITCH),
+    ("show-trees", SWITCH),
+    ("symmetry", SWITCH),
 ];
