@@ -1,0 +1,160 @@
+//! What the program text says about its locations: which locals are dead, which steps are nobody else's business.
+//!
+//! A local is dead at a location if no path from there reads it before writing it. A location is *quiet* if every
+//! action that leaves it reads and writes only what no other instance can see or change: its own locals, shared
+//! variables nobody writes, shared variables only this one instance uses. Quiet steps commute with every step of the
+//! others in both directions, so they can be folded into the step before or the step after (see `fold`). A location on
+//! every cycle of quiet steps is left out, so folding ends.
+//! Absent: independence that depends on the state or on locks.
+
+use logic::{Symbol, Term};
+use program::{Action, Code, LocId, Program, Scope, ThreadId, VarId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Facts about one thread.
+#[derive(Clone, Debug, Default)]
+pub struct ThreadFacts {
+    /// For each location, the locals that are dead there, in the order of `Thread::locals`.
+    pub dead: Vec<Vec<VarId>>,
+    pub quiet: Vec<bool>,
+}
+
+/// The variables an action reads and writes.
+struct Touch {
+    reads: FxHashSet<VarId>,
+    writes: FxHashSet<VarId>,
+}
+
+fn touch(program: &Program, vars: &FxHashMap<Symbol, VarId>, action: &Action) -> Touch {
+    let mut reads = FxHashSet::default();
+    let mut look = |t: Term| reads.extend(program.terms.free_symbols(t).iter().filter_map(|s| vars.get(s)));
+    look(action.guard);
+    action.gates.iter().for_each(|g| look(g.formula));
+    action.updates.iter().for_each(|u| look(u.value));
+    action.spawn.iter().flat_map(|s| &s.args).for_each(|t| look(*t));
+    let mut writes: FxHashSet<VarId> = action.updates.iter().map(|u| u.var).collect();
+    writes.extend(action.spawn.iter().filter_map(|s| s.into));
+    Touch { reads, writes }
+}
+
+/// Facts about every thread, for the given numbers of instances; `watched` are formulas over the store that are looked
+/// at after every step.
+pub fn thread_facts(program: &Program, counts: &[u32], watched: &[Term]) -> Vec<ThreadFacts> {
+    let vars = super::guess::symbols(program);
+    let touches: Vec<Vec<Touch>> = program
+        .threads
+        .iter()
+        .map(|t| t.code.actions.iter().map(|a| touch(program, &vars, a)).collect())
+        .collect();
+    let mut readers: FxHashMap<VarId, FxHashSet<usize>> = FxHashMap::default();
+    let mut writers: FxHashMap<VarId, FxHashSet<usize>> = FxHashMap::default();
+    for (thread, actions) in touches.iter().enumerate() {
+        for a in actions {
+            a.reads.iter().for_each(|v| {
+                readers.entry(*v).or_default().insert(thread);
+            });
+            a.writes.iter().for_each(|v| {
+                writers.entry(*v).or_default().insert(thread);
+            });
+        }
+    }
+    let seen: FxHashSet<VarId> =
+        watched.iter().flat_map(|t| program.terms.free_symbols(*t)).filter_map(|s| vars.get(&s).copied()).collect();
+    let none = FxHashSet::default();
+    // What only one instance ever touches is as good as a local.
+    let private = |v: VarId, thread: usize| {
+        let alone = |s: &FxHashSet<usize>| s.iter().all(|t| *t == thread);
+        counts.get(thread) == Some(&1)
+            && alone(readers.get(&v).unwrap_or(&none))
+            && alone(writers.get(&v).unwrap_or(&none))
+            && !seen.contains(&v)
+    };
+    let unwritten = |v: VarId| program.vars[v].initial.is_some() && !writers.contains_key(&v);
+    program
+        .threads
+        .iter_enumerated()
+        .map(|(id, t)| {
+            let own = |v: VarId| program.vars[v].scope != Scope::Shared || private(v, id.0 as usize);
+            let quiet_action = |at: usize, a: &Action| {
+                let touch = &touches[id.0 as usize][at];
+                a.spawn.is_none()
+                    && !t.code.locations[a.to].inside
+                    && touch.reads.iter().all(|v| own(*v) || unwritten(*v))
+                    && touch.writes.iter().all(|v| own(*v))
+            };
+            ThreadFacts {
+                dead: dead(program, id, &t.code, &touches[id.0 as usize], &seen),
+                quiet: quiet(&t.code, &quiet_action),
+            }
+        })
+        .collect()
+}
+
+fn dead(
+    program: &Program,
+    thread: ThreadId,
+    code: &Code,
+    touches: &[Touch],
+    seen: &FxHashSet<VarId>,
+) -> Vec<Vec<VarId>> {
+    let locals = &program.threads[thread].locals;
+    let mut live: Vec<FxHashSet<VarId>> = vec![FxHashSet::default(); code.locations.len()];
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for (a, touch) in code.actions.iter().zip(touches) {
+            let after: Vec<VarId> =
+                live[a.to.0 as usize].iter().filter(|v| !touch.writes.contains(v)).copied().collect();
+            let at = &mut live[a.from.0 as usize];
+            let before = at.len();
+            at.extend(after);
+            at.extend(touch.reads.iter().filter(|v| program.vars[**v].scope != Scope::Shared));
+            changed |= at.len() != before;
+        }
+    }
+    let is_dead = |at: &FxHashSet<VarId>, v: &VarId| !at.contains(v) && !seen.contains(v);
+    live.iter().map(|at| locals.iter().filter(|v| is_dead(at, v)).copied().collect()).collect()
+}
+
+fn quiet(code: &Code, quiet_action: &dyn Fn(usize, &Action) -> bool) -> Vec<bool> {
+    let mut quiet: Vec<bool> = code.locations.iter().map(|l| !l.inside).collect();
+    let mut leaves = vec![false; code.locations.len()];
+    for (i, a) in code.actions.iter().enumerate() {
+        leaves[a.from.0 as usize] = true;
+        if !quiet_action(i, a) {
+            quiet[a.from.0 as usize] = false;
+        }
+    }
+    // Where nothing leaves there is nothing to fold.
+    quiet.iter_mut().zip(&leaves).for_each(|(q, l)| *q &= l);
+    // Depth first over quiet steps; a step back to a location on the path closes a cycle.
+    let out = code.outgoing();
+    let mut mark = vec![0u8; quiet.len()];
+    for start in 0..quiet.len() {
+        let mut path: Vec<(usize, usize)> = Vec::new();
+        if quiet[start] && mark[start] == 0 {
+            mark[start] = 1;
+            path.push((start, 0));
+        }
+        while let Some((at, next)) = path.last_mut() {
+            let here = *at;
+            let steps = &out[LocId(here as u32)];
+            if *next == steps.len() {
+                mark[here] = 2;
+                path.pop();
+                continue;
+            }
+            let to = code.actions[steps[*next]].to.0 as usize;
+            *next += 1;
+            match mark[to] {
+                0 if quiet[to] => {
+                    mark[to] = 1;
+                    path.push((to, 0));
+                }
+                1 => quiet[to] = false,
+                _ => {}
+            }
+        }
+    }
+    quiet
+}

@@ -1,0 +1,722 @@
+//! The packed form of a state: a bit field for every variable of every instance, in a few 64-bit words.
+//!
+//! Comes in: a program, numbers of instances and a `Guess`. Goes out: where every field is, and the two-way
+//! translation between packed states and the states of the reference semantics. Booleans, enums, integers, references
+//! are fields; maps and sets with scalar keys are arrays of fields over the keys that occur; sequences have a length
+//! and as many fields as the longest so far; everything else is a number in a table of values (`Interner`).
+//! An instance's fields lie together in one block, equal for all instances of a thread, so that blocks can be sorted.
+//! Absent: any reduction (`dead`, `symmetry`) and any execution (`compile`, `machine`).
+
+use super::guess::{Escape, Guess, MOST_SLOTS, small};
+use logic::{ClassId, Machine, Sort, SortKind, Terms, Value};
+use program::semantics::{Instance, Instances, Semantics, State};
+use program::{LocId, Program, Start, ThreadId, VarId};
+use rustc_hash::FxHashMap;
+use std::sync::RwLock;
+
+/// Stands for an undecided value in registers; never a value of a field (fields hold at most 62 bits).
+pub const OPEN: i64 = i64::MIN;
+
+/// A sort whose values are single numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scalar {
+    Bool,
+    Int,
+    Machine(Machine),
+    Enum(u32),
+    Ref(ClassId),
+}
+
+impl Scalar {
+    pub fn of(terms: &Terms, sort: Sort) -> Option<Scalar> {
+        Some(match terms.kind(sort) {
+            SortKind::Bool => Scalar::Bool,
+            SortKind::Int => Scalar::Int,
+            SortKind::Machine(m) => Scalar::Machine(m),
+            SortKind::Enum(e) => Scalar::Enum(terms.enum_size(e) as u32),
+            SortKind::Ref(c) => Scalar::Ref(c),
+            _ => return None,
+        })
+    }
+    pub fn value(self, n: i64) -> Value {
+        match self {
+            _ if n == OPEN => Value::Any,
+            Scalar::Bool => Value::Bool(n != 0),
+            Scalar::Machine(Machine { bits: 64, signed: false }) => Value::Int(i128::from(n as u64)),
+            Scalar::Int | Scalar::Machine(_) => Value::Int(n.into()),
+            Scalar::Enum(_) => Value::Variant(n as u32),
+            Scalar::Ref(_) => Value::Ref(n as u32),
+        }
+    }
+}
+
+/// The keys of one level of a map, or the possible elements of a set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Keys {
+    Range { lo: i64, len: usize },
+    List(Vec<i64>),
+}
+
+impl Keys {
+    pub fn len(&self) -> usize {
+        match self {
+            Keys::Range { len, .. } => *len,
+            Keys::List(keys) => keys.len(),
+        }
+    }
+    pub fn position(&self, key: i64) -> Option<usize> {
+        match self {
+            Keys::Range { lo, len } => usize::try_from(key.checked_sub(*lo)?).ok().filter(|i| i < len),
+            Keys::List(keys) => keys.binary_search(&key).ok(),
+        }
+    }
+    pub fn key(&self, at: usize) -> i64 {
+        match self {
+            Keys::Range { lo, .. } => lo + at as i64,
+            Keys::List(keys) => keys[at],
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shape {
+    Cell,
+    /// Levels of keys, outermost first; the last level may be a set.
+    Array(Vec<Keys>),
+    /// First the length, then this many elements.
+    Sequence(usize),
+    Interned,
+}
+
+/// How one variable is kept.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub var: Option<VarId>,
+    pub sort: Sort,
+    pub leaf: Scalar,
+    pub shape: Shape,
+    pub lo: i64,
+    pub bits: u32,
+    pub open: bool,
+    /// What an array holds at every key that is not listed.
+    pub default: i64,
+    /// Sorts of the keys, outermost first.
+    pub key_sorts: Vec<Scalar>,
+}
+
+impl Plan {
+    /// How many slots.
+    pub fn slots(&self) -> usize {
+        match &self.shape {
+            Shape::Cell | Shape::Interned => 1,
+            Shape::Array(levels) => levels.iter().map(Keys::len).product(),
+            Shape::Sequence(cap) => 1 + cap,
+        }
+    }
+}
+
+/// One bit field.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    pub word: u8,
+    pub shift: u8,
+    pub bits: u8,
+    /// Code 0 stands for undecided.
+    pub open: bool,
+    pub lo: i64,
+    pub plan: u32,
+}
+
+impl Slot {
+    pub fn mask(&self) -> u64 {
+        (1u64 << self.bits) - 1
+    }
+    pub fn code(&self, words: &[u64]) -> u64 {
+        (words[self.word as usize] >> self.shift) & self.mask()
+    }
+    pub fn get(&self, words: &[u64]) -> i64 {
+        let code = self.code(words);
+        match (self.open, code) {
+            (true, 0) => OPEN,
+            (true, c) => self.lo + (c as i64 - 1),
+            (false, c) => self.lo + c as i64,
+        }
+    }
+    /// The code of a value; `None` if it does not fit.
+    pub fn encode(&self, value: i64) -> Option<u64> {
+        if value == OPEN {
+            return self.open.then_some(0);
+        }
+        let code = (value as i128) - (self.lo as i128) + i128::from(self.open);
+        u64::try_from(code).ok().filter(|c| *c <= self.mask() && (!self.open || *c > 0))
+    }
+    pub fn put(&self, words: &mut [u64], code: u64) {
+        let w = &mut words[self.word as usize];
+        *w = (*w & !(self.mask() << self.shift)) | (code << self.shift);
+    }
+}
+
+/// Where an instance's fields are.
+#[derive(Clone, Debug)]
+pub struct InstancePlace {
+    pub tid: u32,
+    /// The threads it may be an instance of, with the code of each thread's first location.
+    pub menu: Vec<(ThreadId, u64)>,
+    pub spawned: bool,
+    pub pc: usize,
+    /// First slot of each local.
+    pub locals: FxHashMap<VarId, usize>,
+    pub word: usize,
+    pub shift: u32,
+    pub bits: u32,
+}
+
+impl InstancePlace {
+    /// Thread and location of a code of the pc; `None`: not born.
+    pub fn at(&self, code: u64) -> Option<(ThreadId, LocId)> {
+        let (thread, base) = self.menu.iter().rev().find(|(_, base)| *base <= code)?;
+        Some((*thread, LocId((code - base) as u32)))
+    }
+    pub fn code(&self, thread: ThreadId, at: LocId) -> Option<u64> {
+        self.menu.iter().find(|(t, _)| *t == thread).map(|(_, base)| base + u64::from(at.0))
+    }
+}
+
+/// Values kept by number. Equal values have equal numbers; which number depends on who came first.
+#[derive(Default, Debug)]
+pub struct Interner {
+    numbers: FxHashMap<Value, u32>,
+    values: Vec<Value>,
+}
+
+impl Interner {
+    fn number(&mut self, value: &Value) -> u32 {
+        if let Some(n) = self.numbers.get(value) {
+            return *n;
+        }
+        let n = self.values.len() as u32;
+        self.values.push(value.clone());
+        self.numbers.insert(value.clone(), n);
+        n
+    }
+}
+
+#[derive(Debug)]
+pub struct Layout {
+    pub words: usize,
+    pub slots: Vec<Slot>,
+    pub plans: Vec<Plan>,
+    /// First slot of each shared variable, in the order of `Semantics::shared`.
+    pub shared: Vec<(VarId, usize)>,
+    pub shared_at: FxHashMap<VarId, usize>,
+    pub instances: Vec<InstancePlace>,
+    /// How many instances run from the start.
+    pub at_once: usize,
+    /// The store at the entry of the atomic block someone is in, kept where relies are looked at.
+    pub entered: Option<usize>,
+    pub interned: bool,
+    pub interner: RwLock<Interner>,
+}
+
+const INTERNED_BITS: u32 = 32;
+const MOST_WORDS: usize = 64;
+
+fn bits_for(codes: u128) -> u32 {
+    (128 - codes.saturating_sub(1).leading_zeros()).max(1)
+}
+
+impl Layout {
+    pub fn new(program: &Program, counts: &Instances, guess: &Guess) -> Result<Layout, Escape> {
+        let mut b = Builder { program, guess, plans: Vec::new() };
+        let shared: Vec<(VarId, usize)> = program.shared().map(|v| (v, b.plan(v))).collect();
+        let mut menus: Vec<(Vec<(ThreadId, u64)>, bool)> = Vec::new();
+        for (id, n) in program.threads.ids().zip(&counts.0) {
+            menus.extend(std::iter::repeat_n((vec![(id, 0)], false), *n as usize));
+        }
+        let at_once = menus.len();
+        let mut base = 1;
+        let mut spawnable = Vec::new();
+        for (id, t) in program.threads.iter_enumerated().filter(|(_, t)| t.start == Start::BySpawn) {
+            spawnable.push((id, base));
+            base += t.code.locations.len() as u64;
+        }
+        menus.extend(std::iter::repeat_n((spawnable, true), guess.pool as usize));
+        let local_plans: FxHashMap<VarId, usize> = program
+            .threads
+            .iter_enumerated()
+            .filter(|(id, _)| menus.iter().any(|(menu, _)| menu.iter().any(|(t, _)| t == id)))
+            .flat_map(|(_, t)| t.locals.clone())
+            .map(|v| (v, b.plan(v)))
+            .collect();
+        let mut plans = b.plans;
+        let has_inside = program.threads.iter().any(|t| t.code.locations.iter().any(|l| l.inside));
+        let has_relies = program.relies.iter().any(|r| r.formula.is_some());
+        let interned_plan = |var: Option<VarId>, sort: Sort| Plan {
+            var,
+            sort,
+            leaf: Scalar::Bool,
+            shape: Shape::Interned,
+            lo: 0,
+            bits: INTERNED_BITS,
+            open: false,
+            default: 0,
+            key_sorts: Vec::new(),
+        };
+        let entered_plan = (has_inside && has_relies).then(|| {
+            plans.push(interned_plan(None, Sort::BOOL));
+            plans.len() - 1
+        });
+
+        let mut out = Layout {
+            words: 0,
+            slots: Vec::new(),
+            interned: plans.iter().any(|p| p.shape == Shape::Interned),
+            plans,
+            shared: Vec::new(),
+            shared_at: FxHashMap::default(),
+            instances: Vec::new(),
+            at_once,
+            entered: None,
+            interner: RwLock::new(Interner::default()),
+        };
+        let mut bins: Vec<u32> = Vec::new();
+        for (index, (menu, spawned)) in menus.into_iter().enumerate() {
+            out.place_instance(program, index as u32 + 1, menu, spawned, &local_plans, &mut bins)?;
+        }
+        for (var, plan) in shared {
+            let first = out.slots.len();
+            out.place_fields(plan, &mut |bits| first_fit(&mut bins, bits));
+            out.shared.push((var, first));
+            out.shared_at.insert(var, first);
+        }
+        if let Some(plan) = entered_plan {
+            out.entered = Some(out.slots.len());
+            out.place_fields(plan, &mut |bits| first_fit(&mut bins, bits));
+        }
+        out.words = bins.len().max(1);
+        if out.words > MOST_WORDS {
+            return Err(out.largest());
+        }
+        Ok(out)
+    }
+    /// The variable with the most bits, to be kept by number instead.
+    fn largest(&self) -> Escape {
+        let size = |p: &&Plan| p.slots() * p.bits as usize;
+        match self.plans.iter().filter(|p| !matches!(p.shape, Shape::Cell | Shape::Interned)).max_by_key(size) {
+            Some(Plan { var: Some(var), .. }) => Escape::Irregular { var: *var },
+            _ => Escape::Stuck("too many variables for the packed form".into()),
+        }
+    }
+    fn place_fields(&mut self, plan: usize, room: &mut dyn FnMut(u32) -> (usize, u32)) {
+        let p = &self.plans[plan];
+        for i in 0..p.slots() {
+            let (bits, open, lo) = match (&p.shape, i) {
+                (Shape::Sequence(cap), 0) => (bits_for(*cap as u128 + 1), false, 0),
+                (Shape::Sequence(_), _) => (p.bits, p.open, p.lo),
+                _ => (p.bits, p.open, p.lo),
+            };
+            let (word, shift) = room(bits);
+            self.slots.push(Slot {
+                word: word.min(255) as u8,
+                shift: shift as u8,
+                bits: bits as u8,
+                open,
+                lo,
+                plan: plan as u32,
+            });
+        }
+    }
+    fn place_instance(
+        &mut self,
+        program: &Program,
+        tid: u32,
+        menu: Vec<(ThreadId, u64)>,
+        spawned: bool,
+        plans: &FxHashMap<VarId, usize>,
+        bins: &mut Vec<u32>,
+    ) -> Result<(), Escape> {
+        let codes = menu.iter().map(|(t, base)| base + program.threads[*t].code.locations.len() as u64).max();
+        let codes = codes.unwrap_or(1);
+        // First lay the block out by itself, then find a place for the whole of it.
+        let mut own: Vec<u32> = Vec::new();
+        let mut fields: Vec<(usize, u32)> = vec![first_fit(&mut own, bits_for(codes.into()))];
+        let mut slots: Vec<(usize, usize)> = Vec::new();
+        for v in menu.iter().flat_map(|(t, _)| &program.threads[*t].locals) {
+            let plan = plans[v];
+            let p = &self.plans[plan];
+            slots.push((plan, fields.len()));
+            for i in 0..p.slots() {
+                let bits = match (&p.shape, i) {
+                    (Shape::Sequence(cap), 0) => bits_for(*cap as u128 + 1),
+                    _ => p.bits,
+                };
+                fields.push(first_fit(&mut own, bits));
+            }
+        }
+        let (word, shift, bits) = if own.len() == 1 {
+            let (word, shift) = first_fit(bins, own[0]);
+            (word, shift, own[0])
+        } else {
+            let word = bins.len();
+            bins.extend(own.iter());
+            (word, 0, own.len() as u32 * 64)
+        };
+        let mut places = fields.into_iter();
+        let mut at = || {
+            let (w, s) = places.next().expect("one place for each field");
+            (word + w, shift + s)
+        };
+        let pc = self.slots.len();
+        let (w, s) = at();
+        self.slots.push(Slot {
+            word: w.min(255) as u8,
+            shift: s as u8,
+            bits: bits_for(codes.into()) as u8,
+            open: false,
+            lo: 0,
+            plan: u32::MAX,
+        });
+        let mut locals = FxHashMap::default();
+        for v in menu.iter().flat_map(|(t, _)| &program.threads[*t].locals) {
+            locals.insert(*v, self.slots.len());
+            self.place_fields(plans[v], &mut |_| at());
+        }
+        self.instances.push(InstancePlace { tid, menu, spawned, pc, locals, word, shift, bits });
+        Ok(())
+    }
+    pub fn plan_of(&self, slot: usize) -> &Plan {
+        &self.plans[self.slots[slot].plan as usize]
+    }
+
+    // Translation from and to the reference semantics.
+
+    pub fn pack(&self, sem: &Semantics<'_>, state: &State) -> Result<Vec<u64>, Escape> {
+        let mut words = vec![0; self.words];
+        for ((_, first), value) in self.shared.iter().zip(&state.shared) {
+            self.write(*first, value, &mut words)?;
+        }
+        if state.instances.len() > self.instances.len() {
+            return Err(Escape::Instances);
+        }
+        for (place, instance) in self.instances.iter().zip(&state.instances) {
+            let code = place.code(instance.thread, instance.at).ok_or(Escape::Instances)?;
+            self.slots[place.pc].put(&mut words, code);
+            // Locals of the threads this instance is not of keep code 0.
+            for (v, value) in sem.program.threads[instance.thread].locals.iter().zip(&instance.locals) {
+                self.write(place.locals[v], value, &mut words)?;
+            }
+        }
+        if let Some(slot) = self.entered {
+            let value = match &state.entered {
+                None => Value::Any,
+                Some(store) => Value::Seq((**store).clone()),
+            };
+            self.slots[slot].put(&mut words, self.intern(&value).into());
+        }
+        Ok(words)
+    }
+    fn intern(&self, value: &Value) -> u32 {
+        self.interner.write().expect("nobody panics while interning").number(value)
+    }
+    /// Puts a value into the slots of a variable.
+    pub fn write(&self, first: usize, value: &Value, words: &mut [u64]) -> Result<(), Escape> {
+        let plan = self.plan_of(first);
+        let var = plan.var.expect("only variables are written");
+        let put = |slot: usize, n: i64, words: &mut [u64]| -> Result<(), Escape> {
+            let code = self.slots[slot].encode(n).ok_or_else(|| self.misfit(slot, n))?;
+            self.slots[slot].put(words, code);
+            Ok(())
+        };
+        let scalar = |v: &Value| if *v == Value::Any { Ok(OPEN) } else { small(v).ok_or(Escape::Irregular { var }) };
+        match &plan.shape {
+            Shape::Cell => put(first, scalar(value)?, words),
+            Shape::Interned => {
+                self.slots[first].put(words, self.intern(value).into());
+                Ok(())
+            }
+            Shape::Sequence(cap) => {
+                let Value::Seq(items) = value else { return Err(Escape::Irregular { var }) };
+                if items.len() > *cap {
+                    return Err(Escape::Length { var, length: items.len() as i64 });
+                }
+                put(first, items.len() as i64, words)?;
+                for i in 0..*cap {
+                    match items.get(i) {
+                        Some(v) => put(first + 1 + i, scalar(v)?, words)?,
+                        None => self.slots[first + 1 + i].put(words, 0),
+                    }
+                }
+                Ok(())
+            }
+            Shape::Array(levels) => {
+                for i in 0..plan.slots() {
+                    put(first + i, plan.default, words)?;
+                }
+                let mut entries = Vec::new();
+                flatten(value, &mut Vec::new(), levels.len(), plan.default, &mut entries)
+                    .ok_or(Escape::Irregular { var })?;
+                for (path, v) in entries {
+                    let mut at = 0;
+                    for (level, (keys, key)) in levels.iter().zip(&path).enumerate() {
+                        let k = small(key).ok_or(Escape::Irregular { var })?;
+                        let i = keys.position(k).ok_or_else(|| self.missing_key(plan, level, k))?;
+                        at = at * keys.len() + i;
+                    }
+                    put(first + at, scalar(&v)?, words)?;
+                }
+                Ok(())
+            }
+        }
+    }
+    /// What to widen when a value does not fit a slot.
+    pub fn misfit(&self, slot: usize, value: i64) -> Escape {
+        let plan = self.plan_of(slot);
+        match (plan.var, plan.leaf) {
+            (Some(var), _) if value == OPEN => Escape::Openable { var },
+            (_, Scalar::Ref(class)) => Escape::Objects { class },
+            (Some(var), _) => Escape::Range { var, value },
+            _ => Escape::Stuck("a value without a variable".into()),
+        }
+    }
+    pub fn missing_key(&self, plan: &Plan, level: usize, key: i64) -> Escape {
+        let var = plan.var.expect("arrays are variables");
+        match plan.key_sorts.get(level) {
+            Some(Scalar::Ref(class)) if key > 0 => Escape::Objects { class: *class },
+            _ => Escape::Key { var, level, key },
+        }
+    }
+    pub fn unpack(&self, sem: &Semantics<'_>, words: &[u64]) -> State {
+        let terms = &sem.program.terms;
+        let shared = self.shared.iter().map(|(_, first)| self.read(terms, *first, words)).collect();
+        let mut instances = Vec::new();
+        for place in &self.instances {
+            let Some((thread, at)) = place.at(self.slots[place.pc].code(words)) else { break };
+            let locals =
+                sem.program.threads[thread].locals.iter().map(|v| self.read(terms, place.locals[v], words)).collect();
+            instances.push(Instance { thread, tid: place.tid, at, locals });
+        }
+        let entered = self.entered.and_then(|slot| {
+            let interner = self.interner.read().expect("nobody panics while interning");
+            match &interner.values[self.slots[slot].code(words) as usize] {
+                Value::Seq(store) => Some(Box::new(store.clone())),
+                _ => None,
+            }
+        });
+        State { shared, instances, entered }
+    }
+    /// The value of a variable.
+    pub fn read(&self, terms: &Terms, first: usize, words: &[u64]) -> Value {
+        let plan = self.plan_of(first);
+        match &plan.shape {
+            Shape::Cell => plan.leaf.value(self.slots[first].get(words)),
+            Shape::Interned => {
+                let interner = self.interner.read().expect("nobody panics while interning");
+                interner.values[self.slots[first].code(words) as usize].clone()
+            }
+            Shape::Sequence(_) => {
+                let len = self.slots[first].get(words) as usize;
+                Value::Seq((1..=len).map(|i| plan.leaf.value(self.slots[first + i].get(words))).collect())
+            }
+            Shape::Array(levels) => self.read_array(terms, plan, plan.sort, levels, 0, first, words),
+        }
+    }
+    #[allow(clippy::too_many_arguments)]
+    fn read_array(
+        &self,
+        terms: &Terms,
+        plan: &Plan,
+        sort: Sort,
+        levels: &[Keys],
+        depth: usize,
+        first: usize,
+        words: &[u64],
+    ) -> Value {
+        let Some((keys, rest)) = levels.split_first() else { return plan.leaf.value(self.slots[first].get(words)) };
+        let stride: usize = rest.iter().map(Keys::len).product();
+        let key = |i: usize| plan.key_sorts[depth].value(keys.key(i));
+        let inner = |i: usize, s: Sort| self.read_array(terms, plan, s, rest, depth + 1, first + i * stride, words);
+        match terms.kind(sort) {
+            SortKind::Set(_) => {
+                let held = (0..keys.len()).filter(|i| self.slots[first + i].get(words) == 1);
+                Value::Set(held.map(key).collect())
+            }
+            SortKind::Map(_, v) => {
+                let mut out = Value::map(constant(terms, v, plan));
+                if let Value::Map(m) = &mut out {
+                    (0..keys.len()).for_each(|i| m.set(key(i), inner(i, v)));
+                }
+                out
+            }
+            other => panic!("an array is a map or a set, not {other:?}"),
+        }
+    }
+}
+
+/// The value at a key of an array that is not listed.
+fn constant(terms: &Terms, sort: Sort, plan: &Plan) -> Value {
+    match terms.kind(sort) {
+        SortKind::Map(_, v) => Value::map(constant(terms, v, plan)),
+        SortKind::Set(_) => Value::Set(Default::default()),
+        _ => plan.leaf.value(plan.default),
+    }
+}
+
+/// The entries of nested maps and sets, by path; `None` if a default is not the given one or the depth is wrong.
+fn flatten(value: &Value, path: &mut Vec<Value>, depth: usize, default: i64, out: &mut Vec<(Vec<Value>, Value)>) -> Option<()> {
+    match value {
+        Value::Map(m) if depth > 0 => {
+            let mut plain = Vec::new();
+            flatten(&m.default, &mut Vec::new(), depth - 1, default, &mut plain)?;
+            match (depth, plain.as_slice()) {
+                (1, [(_, v)]) if (if *v == Value::Any { OPEN } else { small(v)? }) == default => {}
+                (1, _) => return None,
+                (_, []) => {}
+                _ => return None,
+            }
+            for (k, v) in &m.entries {
+                path.push(k.clone());
+                flatten(v, path, depth - 1, default, out)?;
+                path.pop();
+            }
+            Some(())
+        }
+        Value::Set(s) if depth == 1 => {
+            for k in s {
+                path.push(k.clone());
+                out.push((path.clone(), Value::Bool(true)));
+                path.pop();
+            }
+            Some(())
+        }
+        _ if depth == 0 => {
+            out.push((path.clone(), value.clone()));
+            Some(())
+        }
+        _ => None,
+    }
+}
+
+/// The first word with room, and where in it.
+fn first_fit(bins: &mut Vec<u32>, bits: u32) -> (usize, u32) {
+    if let Some(w) = bins.iter().position(|used| used + bits <= 64) {
+        bins[w] += bits;
+        return (w, bins[w] - bits);
+    }
+    bins.push(bits);
+    (bins.len() - 1, 0)
+}
+
+struct Builder<'a> {
+    program: &'a Program,
+    guess: &'a Guess,
+    plans: Vec<Plan>,
+}
+
+impl Builder<'_> {
+    fn plan(&mut self, var: VarId) -> usize {
+        let v = &self.program.vars[var];
+        let plan = self.regular(var).filter(|p| p.slots() <= MOST_SLOTS && p.bits <= 62).unwrap_or(Plan {
+            var: Some(var),
+            sort: v.sort,
+            leaf: Scalar::Bool,
+            shape: Shape::Interned,
+            lo: 0,
+            bits: INTERNED_BITS,
+            open: false,
+            default: 0,
+            key_sorts: Vec::new(),
+        });
+        self.plans.push(plan);
+        self.plans.len() - 1
+    }
+    /// The plan of a variable of a regular shape.
+    fn regular(&self, var: VarId) -> Option<Plan> {
+        if self.guess.irregular.contains(&var) {
+            return None;
+        }
+        let terms = &self.program.terms;
+        let v = &self.program.vars[var];
+        let mut open = self.guess.open.contains(&var);
+        let mut sort = v.sort;
+        let (mut levels, mut key_sorts) = (Vec::new(), Vec::new());
+        let mut is_set = false;
+        let shape = loop {
+            let (key, inner) = match terms.kind(sort) {
+                SortKind::Map(k, e) => (k, e),
+                SortKind::Set(k) => {
+                    is_set = true;
+                    (k, Sort::BOOL)
+                }
+                SortKind::Seq(e) if levels.is_empty() => {
+                    sort = e;
+                    break Shape::Sequence(self.guess.lengths.get(&var).copied().unwrap_or(0).max(1) as usize);
+                }
+                SortKind::Seq(_) => return None,
+                _ if levels.is_empty() => break Shape::Cell,
+                _ => break Shape::Array(levels),
+            };
+            let scalar = Scalar::of(terms, key)?;
+            levels.push(self.keys(var, levels.len(), scalar));
+            key_sorts.push(scalar);
+            sort = inner;
+        };
+        // An undecided set or sequence is a value of its own; only the table can hold it.
+        if open && (is_set || matches!(shape, Shape::Sequence(_))) {
+            return None;
+        }
+        let leaf = Scalar::of(terms, sort)?;
+        let default = match &shape {
+            Shape::Array(_) if is_set => 0,
+            Shape::Array(_) => self.default(var)?,
+            _ => 0,
+        };
+        open |= default == OPEN;
+        let (lo, count) = match leaf {
+            Scalar::Bool => (0, 2),
+            Scalar::Enum(n) => (0, u128::from(n.max(1))),
+            Scalar::Ref(c) => (0, u128::from(self.guess.objects.get(&c).copied().unwrap_or(1)) + 1),
+            Scalar::Int | Scalar::Machine(_) => {
+                let (lo, hi) = self.guess.ranges.get(&var).copied().unwrap_or((0, 1));
+                let (lo, hi) = if matches!(shape, Shape::Array(_)) && default != OPEN {
+                    (lo.min(default), hi.max(default))
+                } else {
+                    (lo, hi)
+                };
+                (lo, (hi as i128 - lo as i128) as u128 + 1)
+            }
+        };
+        let bits = bits_for(count + u128::from(open));
+        Some(Plan { var: Some(var), sort: v.sort, leaf, shape, lo, bits, open, default, key_sorts })
+    }
+    /// The number at unlisted keys of an array, from the initial value.
+    fn default(&self, var: VarId) -> Option<i64> {
+        let Some(initial) = self.program.vars[var].initial else { return Some(OPEN) };
+        let mut value = logic::eval::eval(&self.program.terms, initial, &FxHashMap::default()).ok()?;
+        loop {
+            match value {
+                Value::Map(m) => value = m.default,
+                Value::Any => return Some(OPEN),
+                other => return small(&other),
+            }
+        }
+    }
+    fn keys(&self, var: VarId, level: usize, scalar: Scalar) -> Keys {
+        let mut listed: Vec<i64> =
+            self.guess.keys.get(&(var, level)).into_iter().flatten().copied().collect();
+        match scalar {
+            Scalar::Bool => return Keys::Range { lo: 0, len: 2 },
+            Scalar::Enum(n) => return Keys::Range { lo: 0, len: n as usize },
+            Scalar::Ref(c) => listed.extend(1..=i64::from(self.guess.objects.get(&c).copied().unwrap_or(1))),
+            Scalar::Int | Scalar::Machine(_) if listed.is_empty() => listed.push(0),
+            Scalar::Int | Scalar::Machine(_) => {}
+        }
+        listed.sort_unstable();
+        listed.dedup();
+        match (listed.first(), listed.last()) {
+            (Some(&lo), Some(&hi)) if hi.saturating_sub(lo) < listed.len() as i64 + 2 => {
+                Keys::Range { lo, len: (hi - lo) as usize + 1 }
+            }
+            _ => Keys::List(listed),
+        }
+    }
+}

@@ -1,0 +1,455 @@
+//! The transition system: a program compiled for given numbers of instances and a layout.
+//!
+//! Comes in: a program, numbers of instances, a layout, the wanted properties and switches. Goes out: for each
+//! instance and each code of its pc the compiled actions, and the checks of stores and steps. A `System` is shared by
+//! all workers; each worker has a `Worker` of its own with registers and the reference semantics, which executes
+//! whatever was not compiled.
+
+use super::code::{Instr, SpawnPlan, Tables};
+use super::compile::{Beyond, Compiler, Context, Made};
+use super::facts::{ThreadFacts, thread_facts};
+use super::guess::Escape;
+use super::layout::{Layout, OPEN, Scalar, Shape};
+use logic::{ClassId, Node, Op, Symbol, Term};
+use program::semantics::{Instances, Semantics};
+use program::{Action, ActionId, LocId, Program, PropertyId, PropertyKind, ThreadId};
+
+/// Which reductions are on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Switches {
+    pub por: bool,
+    pub symmetry: bool,
+    pub dead: bool,
+}
+
+impl Switches {
+    pub const ALL: Switches = Switches { por: true, symmetry: true, dead: true };
+    pub const NONE: Switches = Switches { por: false, symmetry: false, dead: false };
+}
+
+/// How an input of a compiled action gets its value.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// Stays undecided.
+    Open,
+    Each(Vec<i64>),
+    /// A number of an object that is not live: every one still referred to, and one that is not.
+    Fresh(ClassId),
+}
+
+/// `word = (word & keep) | bits`.
+#[derive(Clone, Copy, Debug)]
+pub struct Mask {
+    pub word: usize,
+    pub keep: u64,
+    pub bits: u64,
+}
+
+#[derive(Debug)]
+pub struct Act {
+    pub id: ActionId,
+    /// `None`: left to the reference semantics.
+    pub code: Option<Vec<Instr>>,
+    pub inputs: Vec<Input>,
+    /// The pc and the dead locals.
+    pub finish: Vec<Mask>,
+    /// The code of the location it leads to.
+    pub to: u64,
+    pub to_inside: bool,
+}
+
+/// What is known about one code of an instance's pc.
+#[derive(Debug, Default)]
+pub struct At {
+    pub acts: Vec<Act>,
+    pub inside: bool,
+    pub quiet: bool,
+    pub exit: bool,
+    pub born: bool,
+    pub resets: Vec<Mask>,
+}
+
+#[derive(Debug)]
+pub struct Check {
+    pub property: PropertyId,
+    pub code: Option<Vec<Instr>>,
+}
+
+#[derive(Debug)]
+pub struct System {
+    pub layout: Layout,
+    pub counts: Instances,
+    pub tables: Tables,
+    pub places: Vec<Vec<At>>,
+    pub invariants: Vec<Check>,
+    /// For each instance as observer, the wanted relies it has.
+    pub relies: Vec<Vec<Check>>,
+    pub deadlock: Vec<PropertyId>,
+    pub wanted: Vec<PropertyId>,
+    pub has_inside: bool,
+    /// Registers needed.
+    pub registers: usize,
+    pub switches: Switches,
+    pub folds: bool,
+    pub symmetry: super::symmetry::Symmetry,
+    /// Actions left to the reference semantics.
+    pub slow: usize,
+}
+
+impl System {
+    pub fn new(
+        program: &Program,
+        counts: &Instances,
+        layout: Layout,
+        wanted: &[PropertyId],
+        switches: Switches,
+    ) -> Result<System, Escape> {
+        let sem = Semantics::new(program);
+        let mut watched: Vec<Term> = Vec::new();
+        let mut relies = Vec::new();
+        for p in wanted {
+            match program.properties[*p].kind {
+                PropertyKind::Invariant(f) => watched.push(f),
+                PropertyKind::Rely(r) => relies.extend(program.relies.get(r as usize).filter(|r| r.formula.is_some())),
+                _ => {}
+            }
+        }
+        watched.extend(relies.iter().filter_map(|r| r.formula));
+        let facts = thread_facts(program, &counts.0, &watched);
+        let cx = Context::new(program, &layout);
+        let mut tables = Tables::default();
+        let mut registers = 1;
+        let mut slow = 0;
+        let mut places = Vec::new();
+        for i in 0..layout.instances.len() {
+            places.push(instance_places(&cx, &sem, i, &facts, switches, &mut tables, &mut registers, &mut slow)?);
+        }
+        let mut check = |instance: Option<usize>, property: PropertyId, formula: Term| -> Result<Check, Escape> {
+            let mut c = Compiler::new(&cx, &mut tables, instance);
+            let made = c.scalar(formula).map(|a| c.emit(Instr::Gate { a, property }));
+            registers = registers.max(c.next);
+            let code = std::mem::take(&mut c.code);
+            Ok(Check { property, code: supported(made)?.map(|()| code) })
+        };
+        let mut invariants = Vec::new();
+        for p in wanted {
+            if let PropertyKind::Invariant(f) = program.properties[*p].kind {
+                invariants.push(check(None, *p, f)?);
+            }
+        }
+        let mut observers = Vec::new();
+        for place in &layout.instances {
+            let mut own = Vec::new();
+            for r in &relies {
+                let Some(f) = r.formula else { continue };
+                let concerned = place.menu.iter().any(|(t, _)| r.thread.is_none_or(|x| x == *t));
+                if concerned {
+                    // A spawned instance may not be there: its relies are left to the reference semantics.
+                    let at = (!place.spawned).then_some(place.tid as usize - 1);
+                    match at {
+                        Some(at) => own.push(check(Some(at), r.property, f)?),
+                        None => own.push(Check { property: r.property, code: None }),
+                    }
+                }
+            }
+            observers.push(own);
+        }
+        let is_deadlock = |p: &&PropertyId| program.properties[**p].kind == PropertyKind::Deadlock;
+        let has_inside = program.threads.iter().any(|t| t.code.locations.iter().any(|l| l.inside));
+        let symmetry = if switches.symmetry {
+            super::symmetry::Symmetry::of(program, counts, &layout, &cx)
+        } else {
+            super::symmetry::Symmetry::none()
+        };
+        Ok(System {
+            counts: counts.clone(),
+            tables,
+            places,
+            invariants,
+            // A rely may speak of a step that changes nothing, so every step matters and nothing is folded.
+            folds: switches.por && relies.is_empty(),
+            relies: observers,
+            deadlock: wanted.iter().filter(is_deadlock).copied().collect(),
+            wanted: wanted.to_vec(),
+            has_inside,
+            registers: registers + 8,
+            switches,
+            symmetry,
+            slow,
+            layout,
+        })
+    }
+}
+
+fn supported<T>(made: Made<T>) -> Result<Option<T>, Escape> {
+    match made {
+        Ok(x) => Ok(Some(x)),
+        Err(Beyond::Unsupported) => Ok(None),
+        Err(Beyond::Escape(e)) => Err(e),
+    }
+}
+
+#[allow(clippy::too_many_arguments)]
+fn instance_places(
+    cx: &Context<'_>,
+    sem: &Semantics<'_>,
+    i: usize,
+    facts: &[ThreadFacts],
+    switches: Switches,
+    tables: &mut Tables,
+    registers: &mut usize,
+    slow: &mut usize,
+) -> Result<Vec<At>, Escape> {
+    let place = &cx.layout.instances[i];
+    let codes = 1usize << cx.layout.slots[place.pc].bits;
+    let mut out: Vec<At> = Vec::with_capacity(codes);
+    for code in 0..codes as u64 {
+        let mut at = At::default();
+        let Some((thread, loc)) = place.at(code) else {
+            out.push(at);
+            continue;
+        };
+        let t = &cx.program.threads[thread];
+        if loc.0 as usize >= t.code.locations.len() {
+            out.push(at);
+            continue;
+        }
+        at.born = true;
+        at.inside = t.code.locations[loc].inside;
+        at.exit = t.code.exit == Some(loc);
+        at.quiet = facts[thread.0 as usize].quiet[loc.0 as usize];
+        if switches.dead {
+            at.resets = resets(cx, i, thread, &facts[thread.0 as usize].dead[loc.0 as usize]);
+        }
+        out.push(at);
+    }
+    for code in 0..codes as u64 {
+        let Some((thread, loc)) = place.at(code).filter(|_| out[code as usize].born) else { continue };
+        let t = &cx.program.threads[thread];
+        for (id, action) in t.code.from(loc) {
+            let to = place.code(thread, action.to).expect("the thread is on the menu");
+            let pc = cx.layout.slots[place.pc];
+            let mut finish =
+                vec![Mask { word: pc.word.into(), keep: !(pc.mask() << pc.shift), bits: to << pc.shift }];
+            for m in &out[to as usize].resets {
+                merge(&mut finish, *m);
+            }
+            let inputs = inputs(cx, sem, thread, id, action);
+            // A block seen by relies as one step needs the store at its entry: the reference semantics keeps it.
+            let tracked = cx.layout.entered.is_some()
+                && (t.code.locations[action.from].inside || t.code.locations[action.to].inside);
+            let made = match &inputs {
+                Some(_) if !tracked => supported(compile(cx, tables, i, thread, action, registers))?,
+                _ => None,
+            };
+            *slow += usize::from(made.is_none());
+            out[code as usize].acts.push(Act {
+                id,
+                code: made,
+                inputs: inputs.unwrap_or_default(),
+                finish,
+                to,
+                to_inside: t.code.locations[action.to].inside,
+            });
+        }
+    }
+    Ok(out)
+}
+
+pub fn merge(masks: &mut Vec<Mask>, m: Mask) {
+    match masks.iter_mut().find(|x| x.word == m.word) {
+        Some(x) => {
+            x.keep &= m.keep;
+            x.bits = (x.bits & m.keep) | m.bits;
+        }
+        None => masks.push(m),
+    }
+}
+
+/// Sets locals to the values they start with.
+fn resets(cx: &Context<'_>, i: usize, thread: ThreadId, locals: &[program::VarId]) -> Vec<Mask> {
+    let place = &cx.layout.instances[i];
+    let sem = Semantics::new(cx.program);
+    let mut words = vec![0u64; cx.layout.words];
+    let mut out = Vec::new();
+    let starts = cx.program.threads[thread].locals.clone();
+    for v in locals.iter().filter(|v| starts.contains(v)) {
+        let first = place.locals[v];
+        let Some(value) = sem.initial_local(*v, place.tid) else { continue };
+        if cx.layout.write(first, &value, &mut words).is_err() {
+            continue;
+        }
+        for s in &cx.layout.slots[first..first + cx.layout.plan_of(first).slots()] {
+            let at = s.mask() << s.shift;
+            merge(&mut out, Mask { word: s.word.into(), keep: !at, bits: words[s.word as usize] & at });
+        }
+    }
+    out
+}
+
+/// How each input gets its value; `None` if that is left to the reference semantics.
+fn inputs(
+    cx: &Context<'_>,
+    sem: &Semantics<'_>,
+    thread: ThreadId,
+    id: ActionId,
+    action: &Action,
+) -> Option<Vec<Input>> {
+    let t = &cx.program.terms;
+    let open = sem.open_inputs(thread, id);
+    let mut out = Vec::new();
+    for (s, open) in action.inputs.iter().zip(open) {
+        let scalar = Scalar::of(t, t.symbol_sort(*s))?;
+        out.push(match scalar {
+            _ if *open => Input::Open,
+            Scalar::Bool => Input::Each(vec![0, 1]),
+            Scalar::Enum(n) if n <= 64 => Input::Each((0..i64::from(n)).collect()),
+            Scalar::Ref(class) if is_fresh(cx, class, *s, action.guard) => Input::Fresh(class),
+            _ => return None,
+        });
+    }
+    Some(out)
+}
+
+/// Whether the guard says that the input is not live.
+fn is_fresh(cx: &Context<'_>, class: ClassId, input: Symbol, guard: Term) -> bool {
+    let t = &cx.program.terms;
+    let x = t.sym(input);
+    let live = cx.program.classes.iter().map(|c| c.live).find(|v| {
+        matches!(t.kind(cx.program.vars[*v].sort), logic::SortKind::Set(e) if t.kind(e) == logic::SortKind::Ref(class))
+    });
+    let Some(live) = live else { return false };
+    let live = cx.program.now(live);
+    t.conjuncts(guard).iter().any(|c| match t.app(*c) {
+        Some((Op::Not, inner)) => {
+            matches!(t.app(inner[0]), Some((Op::Member, args)) if args[0] == x && args[1] == live)
+        }
+        _ => false,
+    })
+}
+
+/// The code of an action: guard, gates, values, stores, spawn. Inputs are in the first registers.
+fn compile(
+    cx: &Context<'_>,
+    tables: &mut Tables,
+    i: usize,
+    thread: ThreadId,
+    action: &Action,
+    registers: &mut usize,
+) -> Made<Vec<Instr>> {
+    let layout = cx.layout;
+    let spawn_plan = match &action.spawn {
+        Some(spawn) => Some(spawn_plan(cx, spawn.thread)?),
+        None => None,
+    };
+    let mut c = Compiler::new(cx, tables, Some(i));
+    for s in &action.inputs {
+        let r = c.reg()?;
+        c.bound.insert(*s, r);
+    }
+    let t = c.terms();
+    for conjunct in t.conjuncts(action.guard) {
+        if t.is_true(conjunct) {
+            continue;
+        }
+        if let Some(instr) = fused(&c, conjunct) {
+            c.emit(instr);
+            continue;
+        }
+        let a = c.scalar(conjunct)?;
+        c.emit(Instr::Require { a });
+    }
+    for g in action.gates.iter().filter(|g| !t.is_true(g.formula)) {
+        let a = c.scalar(g.formula)?;
+        c.emit(Instr::Gate { a, property: g.property });
+    }
+    let mut pending = Vec::new();
+    for u in &action.updates {
+        c.update(u.var, u.value, &mut pending)?;
+    }
+    if let (Some(spawn), Some(plan)) = (&action.spawn, spawn_plan) {
+        let args = spawn.args.iter().map(|a| c.scalar(*a)).collect::<Made<Vec<_>>>()?;
+        c.stores(pending, layout)?;
+        let first = c.next;
+        for a in args {
+            let d = c.reg()?;
+            c.emit(Instr::Copy { d, a });
+        }
+        let d = c.reg()?;
+        c.tables.spawns.push(plan);
+        let spawn_id = c.tables.spawns.len() - 1;
+        c.emit(Instr::Spawn { d, spawn: spawn_id as u16, args: first as u16 });
+        if let Some(into) = spawn.into {
+            let (_, place) = c.place(cx.program.vars[into].symbol).ok_or(Beyond::Unsupported)?;
+            if place.plan.shape != Shape::Cell {
+                return Err(Beyond::Unsupported);
+            }
+            c.emit(Instr::Store { slot: place.first as u32, a: d });
+        }
+    } else {
+        c.stores(pending, layout)?;
+    }
+    let _ = thread;
+    *registers = (*registers).max(c.next);
+    Ok(c.code)
+}
+
+fn spawn_plan(cx: &Context<'_>, thread: ThreadId) -> Made<SpawnPlan> {
+    let layout = cx.layout;
+    let t = &cx.program.threads[thread];
+    let mut plan = SpawnPlan { code: Vec::new(), params: Vec::new(), fresh: Vec::new() };
+    for (i, place) in layout.instances.iter().enumerate().filter(|(_, p)| p.spawned) {
+        let code = place.code(thread, t.code.entry).ok_or(Beyond::Unsupported)?;
+        plan.code.push((place.pc, code));
+        let mut params = Vec::new();
+        for v in &t.params {
+            let first = place.locals[v];
+            if layout.plan_of(first).shape != Shape::Cell {
+                return Err(Beyond::Unsupported);
+            }
+            params.push(first as u32);
+        }
+        plan.params.push(params);
+        if t.locals.iter().any(|v| layout.plan_of(place.locals[v]).shape == Shape::Interned) {
+            return Err(Beyond::Unsupported);
+        }
+        let fresh = resets(cx, i, thread, &t.locals);
+        plan.fresh.push(fresh.into_iter().map(|m| (m.word, m.keep, m.bits)).collect());
+    }
+    Ok(plan)
+}
+
+/// A guard that compares one decided field with a literal, as one instruction.
+fn fused(c: &Compiler<'_>, conjunct: Term) -> Option<Instr> {
+    let t = c.terms();
+    let (positive, formula) = match t.app(conjunct) {
+        Some((Op::Not, inner)) => (false, inner[0]),
+        _ => (true, conjunct),
+    };
+    let (x, k) = match t.node(formula) {
+        Node::Sym(_) => (formula, 1),
+        Node::App(Op::Eq, args) => match (c.literal(args[1]), c.literal(args[0])) {
+            (Some(k), _) => (args[0], k),
+            (None, Some(k)) => (args[1], k),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let (_, place) = c.place(t.as_symbol(x)?)?;
+    let s = c.cx.layout.slots[place.first];
+    if place.plan.shape != Shape::Cell || s.open || k == OPEN {
+        return None;
+    }
+    Some(match (s.encode(k), positive) {
+        (Some(code), true) => Instr::RequireCode { word: s.word, shift: s.shift, bits: s.bits, code },
+        (Some(code), false) => Instr::RequireNotCode { word: s.word, shift: s.shift, bits: s.bits, code },
+        // A number outside the field's range is never its value.
+        (None, _) => return None,
+    })
+}
+
+/// Where an instance is after all.
+pub fn location(system: &System, instance: usize, words: &[u64]) -> Option<(ThreadId, LocId)> {
+    let place = &system.layout.instances[instance];
+    place.at(system.layout.slots[place.pc].code(words))
+}
