@@ -145,6 +145,10 @@ impl<'p> Semantics<'p> {
     pub fn inside(&self, state: &State) -> Option<usize> {
         state.instances.iter().position(|i| self.program.threads[i.thread].code.locations[i.at].inside)
     }
+    /// For each input of an action, whether it may stay undecided.
+    pub fn open_inputs(&self, thread: ThreadId, action: ActionId) -> &[bool] {
+        &self.open_inputs[thread][action]
+    }
     pub(crate) fn slot(&self, symbol: Symbol) -> Slot {
         self.slots.get(symbol.index()).copied().unwrap_or(Slot::Unknown)
     }

@@ -308,7 +308,7 @@ impl Semantics<'_> {
     }
 
     /// A new instance of a thread, its locals at their initial values or undecided.
-    pub(crate) fn new_instance(&self, thread: crate::model::ThreadId, tid: u32) -> Result<Instance, EvalError> {
+    pub fn new_instance(&self, thread: crate::model::ThreadId, tid: u32) -> Result<Instance, EvalError> {
         let p = self.program;
         let t = &p.threads[thread];
         let nothing = State { shared: Vec::new(), instances: Vec::new(), entered: None };
