@@ -19,63 +19,232 @@ pub enum Side {
 
 #[derive(Clone, Copy, Debug)]
 pub enum Instr {
-    Const { d: Reg, k: i64 },
-    Copy { d: Reg, a: Reg },
-    Load { side: Side, word: u8, shift: u8, bits: u8, d: Reg, lo: i64 },
+    Const {
+        d: Reg,
+        k: i64,
+    },
+    Copy {
+        d: Reg,
+        a: Reg,
+    },
+    Load {
+        side: Side,
+        word: u8,
+        shift: u8,
+        bits: u8,
+        d: Reg,
+        lo: i64,
+    },
     /// Of a field that may be undecided.
-    LoadOpen { side: Side, d: Reg, slot: u32 },
+    LoadOpen {
+        side: Side,
+        d: Reg,
+        slot: u32,
+    },
     /// Of the field at a position of an array; -1 is a key that is not listed.
-    LoadAt { side: Side, d: Reg, array: u16, at: Reg },
+    LoadAt {
+        side: Side,
+        d: Reg,
+        array: u16,
+        at: Reg,
+    },
     /// The same, passing an undecided value on.
-    PassAt { d: Reg, array: u16, at: Reg },
+    PassAt {
+        d: Reg,
+        array: u16,
+        at: Reg,
+    },
     /// The position of a key in a list of keys, or -1.
-    Position { d: Reg, keys: u16, a: Reg },
+    Position {
+        d: Reg,
+        keys: u16,
+        a: Reg,
+    },
     /// Positions of two levels to one: `a * n + b`, -1 if either is.
-    Join { d: Reg, a: Reg, b: Reg, n: u16 },
+    Join {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+        n: u16,
+    },
     /// Escapes if the position is -1: the key has to be listed.
-    Listed { at: Reg, key: Reg, array: u16, level: u8 },
-    Add { d: Reg, a: Reg, b: Reg },
-    AddK { d: Reg, a: Reg, k: i64 },
-    Sub { d: Reg, a: Reg, b: Reg },
-    Mul { d: Reg, a: Reg, b: Reg },
-    Div { d: Reg, a: Reg, b: Reg },
-    Mod { d: Reg, a: Reg, b: Reg },
+    Listed {
+        at: Reg,
+        key: Reg,
+        array: u16,
+        level: u8,
+    },
+    Add {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    AddK {
+        d: Reg,
+        a: Reg,
+        k: i64,
+    },
+    Sub {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Mul {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Div {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Mod {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
     /// The same on machine integers, before `Wrap`.
-    Machine { op: MachineOp, d: Reg, a: Reg, b: Reg, width: u8 },
-    Wrap { d: Reg, a: Reg, width: u8, signed: bool },
+    Machine {
+        op: MachineOp,
+        d: Reg,
+        a: Reg,
+        b: Reg,
+        width: u8,
+    },
+    Wrap {
+        d: Reg,
+        a: Reg,
+        width: u8,
+        signed: bool,
+    },
     /// A u64 as an `int`: escapes beyond the signed range.
-    FromU64 { d: Reg, a: Reg },
-    Eq { d: Reg, a: Reg, b: Reg },
-    EqK { d: Reg, a: Reg, k: i64 },
-    Lt { d: Reg, a: Reg, b: Reg },
-    Le { d: Reg, a: Reg, b: Reg },
-    LtK { d: Reg, a: Reg, k: i64 },
-    GtK { d: Reg, a: Reg, k: i64 },
-    LtU { d: Reg, a: Reg, b: Reg },
-    LeU { d: Reg, a: Reg, b: Reg },
-    Not { d: Reg, a: Reg },
-    And { d: Reg, a: Reg, b: Reg },
-    Or { d: Reg, a: Reg, b: Reg },
-    Jump { to: u32 },
-    JumpIf { a: Reg, to: u32 },
-    JumpIfNot { a: Reg, to: u32 },
+    FromU64 {
+        d: Reg,
+        a: Reg,
+    },
+    Eq {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    EqK {
+        d: Reg,
+        a: Reg,
+        k: i64,
+    },
+    Lt {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Le {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    LtK {
+        d: Reg,
+        a: Reg,
+        k: i64,
+    },
+    GtK {
+        d: Reg,
+        a: Reg,
+        k: i64,
+    },
+    LtU {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    LeU {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Not {
+        d: Reg,
+        a: Reg,
+    },
+    And {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Or {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Jump {
+        to: u32,
+    },
+    JumpIf {
+        a: Reg,
+        to: u32,
+    },
+    JumpIfNot {
+        a: Reg,
+        to: u32,
+    },
     /// Waits if zero.
-    Require { a: Reg },
+    Require {
+        a: Reg,
+    },
     /// Waits unless a field has this code.
-    RequireCode { word: u8, shift: u8, bits: u8, code: u64 },
+    RequireCode {
+        word: u8,
+        shift: u8,
+        bits: u8,
+        code: u64,
+    },
     /// Waits if a field has this code.
-    RequireNotCode { word: u8, shift: u8, bits: u8, code: u64 },
+    RequireNotCode {
+        word: u8,
+        shift: u8,
+        bits: u8,
+        code: u64,
+    },
     /// Goes wrong if zero.
-    Gate { a: Reg, property: PropertyId },
-    Store { slot: u32, a: Reg },
+    Gate {
+        a: Reg,
+        property: PropertyId,
+    },
+    Store {
+        slot: u32,
+        a: Reg,
+    },
     /// Adds to a field, from the store before.
-    Bump { word: u8, shift: u8, bits: u8, slot: u16, by: i64 },
-    StoreCode { word: u8, shift: u8, bits: u8, code: u64 },
-    StoreAt { array: u16, at: Reg, a: Reg },
+    Bump {
+        word: u8,
+        shift: u8,
+        bits: u8,
+        slot: u16,
+        by: i64,
+    },
+    StoreCode {
+        word: u8,
+        shift: u8,
+        bits: u8,
+        code: u64,
+    },
+    StoreAt {
+        array: u16,
+        at: Reg,
+        a: Reg,
+    },
     /// Escapes if the length is beyond the room of the sequence.
-    Fits { a: Reg, array: u16 },
+    Fits {
+        a: Reg,
+        array: u16,
+    },
     /// Starts an instance with the arguments in registers from `args` on; its number goes to `d`.
-    Spawn { d: Reg, spawn: u16, args: Reg },
+    Spawn {
+        d: Reg,
+        spawn: u16,
+        args: Reg,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -82,7 +82,11 @@ impl<'a> Compiler<'a> {
     }
     pub fn reg(&mut self) -> Made<Reg> {
         self.next += 1;
-        if self.next > MOST_REGS || self.code.len() > MOST_CODE { Err(Beyond::Unsupported) } else { Ok(self.next as Reg - 1) }
+        if self.next > MOST_REGS || self.code.len() > MOST_CODE {
+            Err(Beyond::Unsupported)
+        } else {
+            Ok(self.next as Reg - 1)
+        }
     }
     pub fn emit(&mut self, instr: Instr) {
         self.code.push(instr);
@@ -444,7 +448,12 @@ impl<'a> Compiler<'a> {
             Node::Sym(s) => {
                 let (var, place) = self.place(s).ok_or(Beyond::Unsupported)?;
                 let array = self.array(&place)?;
-                let at = self.position(array, place.plan, keys, if place.plan.default == OPEN { Need::Listed } else { Need::Maybe })?;
+                let at = self.position(
+                    array,
+                    place.plan,
+                    keys,
+                    if place.plan.default == OPEN { Need::Listed } else { Need::Maybe },
+                )?;
                 let d = self.reg()?;
                 let passes = self.passing == Some(var) && place.side == Side::Before;
                 self.emit(if passes {
@@ -534,14 +543,23 @@ impl<'a> Compiler<'a> {
         at as u16
     }
     /// Collects the listed keys of the variables a map or set is made of, and the keys that are computed.
-    fn gather(&mut self, map: Term, listed: &mut Vec<i64>, computed: &mut Vec<Reg>, defaults: &mut Vec<i64>) -> Made<()> {
+    fn gather(
+        &mut self,
+        map: Term,
+        listed: &mut Vec<i64>,
+        computed: &mut Vec<Reg>,
+        defaults: &mut Vec<i64>,
+    ) -> Made<()> {
         match self.terms().node(map) {
             Node::Sym(s) => {
                 let (_, place) = self.place(s).ok_or(Beyond::Unsupported)?;
                 let Shape::Array(levels) = &place.plan.shape else { return Err(Beyond::Unsupported) };
                 let [keys] = levels.as_slice() else { return Err(Beyond::Unsupported) };
                 listed.extend((0..keys.len()).map(|i| keys.key(i)));
-                defaults.push(place.plan.default);
+                // Where every key is listed nothing else is left to compare.
+                if !matches!(place.plan.key_sorts[0], Scalar::Bool | Scalar::Enum(_)) {
+                    defaults.push(place.plan.default);
+                }
                 Ok(())
             }
             Node::App(Op::Store, args) => {
@@ -564,8 +582,12 @@ impl<'a> Compiler<'a> {
                 defaults.push(0);
                 Ok(())
             }
-            Node::App(Op::ConstMap(_), args) => {
-                defaults.push(self.literal(args[0]).ok_or(Beyond::Unsupported)?);
+            Node::App(Op::ConstMap(sort), args) => {
+                let t = self.terms();
+                let SortKind::Map(k, _) = t.kind(sort) else { return Err(Beyond::Unsupported) };
+                if !matches!(t.kind(k), SortKind::Bool | SortKind::Enum(_)) {
+                    defaults.push(self.literal(args[0]).ok_or(Beyond::Unsupported)?);
+                }
                 Ok(())
             }
             _ => Err(Beyond::Unsupported),

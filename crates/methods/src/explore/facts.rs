@@ -41,11 +41,8 @@ fn touch(program: &Program, vars: &FxHashMap<Symbol, VarId>, action: &Action) ->
 /// at after every step.
 pub fn thread_facts(program: &Program, counts: &[u32], watched: &[Term]) -> Vec<ThreadFacts> {
     let vars = super::guess::symbols(program);
-    let touches: Vec<Vec<Touch>> = program
-        .threads
-        .iter()
-        .map(|t| t.code.actions.iter().map(|a| touch(program, &vars, a)).collect())
-        .collect();
+    let touches: Vec<Vec<Touch>> =
+        program.threads.iter().map(|t| t.code.actions.iter().map(|a| touch(program, &vars, a)).collect()).collect();
     let mut readers: FxHashMap<VarId, FxHashSet<usize>> = FxHashMap::default();
     let mut writers: FxHashMap<VarId, FxHashSet<usize>> = FxHashMap::default();
     for (thread, actions) in touches.iter().enumerate() {

@@ -6,7 +6,7 @@
 //! and mostly shallow.
 //! Absent: interval analysis; the first guess is only made of the numbers in the text.
 
-use logic::{ClassId, Node, Op, Symbol, Term, Terms, Value};
+use logic::{ClassId, Node, Op, Symbol, Term, Value};
 use program::semantics::Instances;
 use program::{Program, VarId, VarKind};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -15,14 +15,30 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A value that the present layout has no room for, or that the packed form cannot hold at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Escape {
-    Range { var: VarId, value: i64 },
-    Key { var: VarId, level: usize, key: i64 },
-    Length { var: VarId, length: i64 },
+    Range {
+        var: VarId,
+        value: i64,
+    },
+    Key {
+        var: VarId,
+        level: usize,
+        key: i64,
+    },
+    Length {
+        var: VarId,
+        length: i64,
+    },
     /// The variable can be undecided.
-    Openable { var: VarId },
+    Openable {
+        var: VarId,
+    },
     /// The variable's values have no regular shape: keep them in a table of values.
-    Irregular { var: VarId },
-    Objects { class: ClassId },
+    Irregular {
+        var: VarId,
+    },
+    Objects {
+        class: ClassId,
+    },
     Instances,
     /// An integer beyond 64 bits.
     TooLarge,
@@ -57,7 +73,7 @@ impl Guess {
             }
             let mut numbers = BTreeSet::from([0, 1]);
             match var.initial.map(|t| logic::eval::eval(&program.terms, t, &FxHashMap::default())) {
-                Some(Ok(value)) => guess.note_value(&program.terms, id, &value, &mut numbers),
+                Some(Ok(value)) => guess.note_value(id, 0, &value, &mut numbers),
                 _ => {
                     guess.open.insert(id);
                 }
@@ -97,23 +113,20 @@ impl Guess {
         *range = (range.0.min(least), range.1.max(most));
     }
     /// Notes the keys and numbers of an initial value.
-    fn note_value(&mut self, terms: &Terms, var: VarId, value: &Value, numbers: &mut BTreeSet<i64>) {
-        self.note_level(terms, var, 0, value, numbers);
-    }
-    fn note_level(&mut self, terms: &Terms, var: VarId, level: usize, value: &Value, numbers: &mut BTreeSet<i64>) {
+    fn note_value(&mut self, var: VarId, level: usize, value: &Value, numbers: &mut BTreeSet<i64>) {
         match value {
             Value::Map(m) => {
                 for (k, v) in &m.entries {
                     self.note_key(var, level, k);
-                    self.note_level(terms, var, level + 1, v, numbers);
+                    self.note_value(var, level + 1, v, numbers);
                 }
-                self.note_level(terms, var, level + 1, &m.default, numbers);
+                self.note_value(var, level + 1, &m.default, numbers);
             }
             Value::Set(s) => s.iter().for_each(|k| self.note_key(var, level, k)),
             Value::Seq(q) => {
                 let most = self.lengths.entry(var).or_insert(0);
                 *most = (*most).max(q.len() as i64);
-                q.iter().for_each(|v| self.note_level(terms, var, level + 1, v, numbers));
+                q.iter().for_each(|v| self.note_value(var, level + 1, v, numbers));
             }
             Value::Any => {
                 self.open.insert(var);

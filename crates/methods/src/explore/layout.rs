@@ -58,6 +58,9 @@ pub enum Keys {
 }
 
 impl Keys {
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
     pub fn len(&self) -> usize {
         match self {
             Keys::Range { len, .. } => *len,
@@ -562,7 +565,13 @@ fn constant(terms: &Terms, sort: Sort, plan: &Plan) -> Value {
 }
 
 /// The entries of nested maps and sets, by path; `None` if a default is not the given one or the depth is wrong.
-fn flatten(value: &Value, path: &mut Vec<Value>, depth: usize, default: i64, out: &mut Vec<(Vec<Value>, Value)>) -> Option<()> {
+fn flatten(
+    value: &Value,
+    path: &mut Vec<Value>,
+    depth: usize,
+    default: i64,
+    out: &mut Vec<(Vec<Value>, Value)>,
+) -> Option<()> {
     match value {
         Value::Map(m) if depth > 0 => {
             let mut plain = Vec::new();
@@ -701,8 +710,7 @@ impl Builder<'_> {
         }
     }
     fn keys(&self, var: VarId, level: usize, scalar: Scalar) -> Keys {
-        let mut listed: Vec<i64> =
-            self.guess.keys.get(&(var, level)).into_iter().flatten().copied().collect();
+        let mut listed: Vec<i64> = self.guess.keys.get(&(var, level)).into_iter().flatten().copied().collect();
         match scalar {
             Scalar::Bool => return Keys::Range { lo: 0, len: 2 },
             Scalar::Enum(n) => return Keys::Range { lo: 0, len: n as usize },

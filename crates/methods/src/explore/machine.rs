@@ -20,10 +20,34 @@ fn machine(op: MachineOp, a: i64, b: i64, width: u8) -> i64 {
         MachineOp::Add => a.wrapping_add(b),
         MachineOp::Sub => a.wrapping_sub(b),
         MachineOp::Mul => a.wrapping_mul(b),
-        MachineOp::DivSigned => if b == 0 { 0 } else { a.wrapping_div_euclid(b) },
-        MachineOp::ModSigned => if b == 0 { a } else { a.wrapping_rem_euclid(b) },
-        MachineOp::DivUnsigned => if b == 0 { 0 } else { (a as u64 / b as u64) as i64 },
-        MachineOp::ModUnsigned => if b == 0 { a } else { (a as u64 % b as u64) as i64 },
+        MachineOp::DivSigned => {
+            if b == 0 {
+                0
+            } else {
+                a.wrapping_div_euclid(b)
+            }
+        }
+        MachineOp::ModSigned => {
+            if b == 0 {
+                a
+            } else {
+                a.wrapping_rem_euclid(b)
+            }
+        }
+        MachineOp::DivUnsigned => {
+            if b == 0 {
+                0
+            } else {
+                (a as u64 / b as u64) as i64
+            }
+        }
+        MachineOp::ModUnsigned => {
+            if b == 0 {
+                a
+            } else {
+                (a as u64 % b as u64) as i64
+            }
+        }
         MachineOp::BitAnd => a & b,
         MachineOp::BitOr => a | b,
         MachineOp::BitXor => a ^ b,

@@ -84,6 +84,7 @@ pub struct System {
     pub invariants: Vec<Check>,
     /// For each instance as observer, the wanted relies it has.
     pub relies: Vec<Vec<Check>>,
+    pub no_relies: bool,
     pub deadlock: Vec<PropertyId>,
     pub wanted: Vec<PropertyId>,
     pub has_inside: bool,
@@ -168,6 +169,7 @@ impl System {
             invariants,
             // A rely may speak of a step that changes nothing, so every step matters and nothing is folded.
             folds: switches.por && relies.is_empty(),
+            no_relies: relies.is_empty(),
             relies: observers,
             deadlock: wanted.iter().filter(is_deadlock).copied().collect(),
             wanted: wanted.to_vec(),
@@ -229,8 +231,7 @@ fn instance_places(
         for (id, action) in t.code.from(loc) {
             let to = place.code(thread, action.to).expect("the thread is on the menu");
             let pc = cx.layout.slots[place.pc];
-            let mut finish =
-                vec![Mask { word: pc.word.into(), keep: !(pc.mask() << pc.shift), bits: to << pc.shift }];
+            let mut finish = vec![Mask { word: pc.word.into(), keep: !(pc.mask() << pc.shift), bits: to << pc.shift }];
             for m in &out[to as usize].resets {
                 merge(&mut finish, *m);
             }
@@ -272,11 +273,12 @@ fn resets(cx: &Context<'_>, i: usize, thread: ThreadId, locals: &[program::VarId
     let sem = Semantics::new(cx.program);
     let mut words = vec![0u64; cx.layout.words];
     let mut out = Vec::new();
-    let starts = cx.program.threads[thread].locals.clone();
-    for v in locals.iter().filter(|v| starts.contains(v)) {
+    let starts = &cx.program.threads[thread].locals;
+    let Ok(born) = sem.new_instance(thread, place.tid) else { return out };
+    for v in locals {
         let first = place.locals[v];
-        let Some(value) = sem.initial_local(*v, place.tid) else { continue };
-        if cx.layout.write(first, &value, &mut words).is_err() {
+        let Some(value) = starts.iter().position(|x| x == v).and_then(|k| born.locals.get(k)) else { continue };
+        if cx.layout.write(first, value, &mut words).is_err() {
             continue;
         }
         for s in &cx.layout.slots[first..first + cx.layout.plan_of(first).slots()] {

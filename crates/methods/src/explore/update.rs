@@ -37,7 +37,14 @@ impl<'a> Compiler<'a> {
                 }
                 let d = self.reg()?;
                 let slot = self.cx.layout.slots[place.first];
-                self.emit(Instr::Load { side: place.side, word: slot.word, shift: slot.shift, bits: slot.bits, d, lo: 0 });
+                self.emit(Instr::Load {
+                    side: place.side,
+                    word: slot.word,
+                    shift: slot.shift,
+                    bits: slot.bits,
+                    d,
+                    lo: 0,
+                });
                 Ok(d)
             }
             Node::App(Op::EmptySeq(_), _) => self.constant(0),
@@ -184,7 +191,11 @@ impl<'a> Compiler<'a> {
     fn cell(&mut self, place: &Place<'a>, value: Term) -> Made<Option<Target>> {
         let t = self.terms();
         let slot = self.cx.layout.slots[place.first];
-        let own = |term: Term| t.as_symbol(term).and_then(|s| self.place(s)).is_some_and(|(_, p)| p.first == place.first && p.side == Side::Before);
+        let own = |term: Term| {
+            t.as_symbol(term)
+                .and_then(|s| self.place(s))
+                .is_some_and(|(_, p)| p.first == place.first && p.side == Side::Before)
+        };
         if own(value) {
             return Ok(None);
         }

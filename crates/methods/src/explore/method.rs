@@ -1,0 +1,231 @@
+//! `explore` as a method: reads the options, chooses numbers of instances, makes claims of answers.
+
+use super::run::{Answer, Plan, explore};
+use super::search::{Progress, Stop};
+use super::system::Switches;
+use crate::method::{About, Method, Refusal, Run, Task};
+use evidence::certificate::{Certificate, Proof, Search};
+use evidence::{Claim, Claims, Reason};
+use program::{PropertyId, PropertyKind};
+use std::sync::Arc;
+
+/// Every interleaving of finitely many instances.
+pub struct Explore;
+
+/// Properties that single runs violate.
+pub fn speaks_of(kind: &PropertyKind) -> bool {
+    !matches!(kind, PropertyKind::Performs(_) | PropertyKind::Follows(_) | PropertyKind::Linearizable(_))
+}
+
+/// How far the search for bugs of any number of instances goes, unless told otherwise.
+const MOST_INSTANCES: u32 = 6;
+
+struct Read {
+    switches: Switches,
+    workers: usize,
+    depth: usize,
+    most: u32,
+}
+
+fn read(task: &Task, run: &Run) -> Result<Read, String> {
+    let mut out =
+        Read { switches: Switches::ALL, workers: run.workers.max(1), depth: usize::MAX, most: MOST_INSTANCES };
+    for (name, value) in &task.options.0 {
+        let number = || value.parse::<usize>().map_err(|_| format!("`{name}` is a number, not `{value}`"));
+        let switch = || match value.as_str() {
+            "on" => Ok(true),
+            "off" => Ok(false),
+            other => Err(format!("`{name}` is `on` or `off`, not `{other}`")),
+        };
+        match name.as_str() {
+            "por" => out.switches.por = switch()?,
+            "symmetry" => out.switches.symmetry = switch()?,
+            "dead" => out.switches.dead = switch()?,
+            "workers" => out.workers = number()?.clamp(1, 256),
+            "depth" => out.depth = number()?,
+            "instances" => out.most = number()? as u32,
+            _ => {}
+        }
+    }
+    Ok(out)
+}
+
+impl Method for Explore {
+    fn about(&self) -> About {
+        About {
+            name: "explore",
+            summary: "every interleaving of finitely many instances, with the shortest trace",
+            paper: "explicit-state search, as SPIN's in Abstract Threads",
+        }
+    }
+    fn admits(&self, task: &Task) -> Result<(), Refusal> {
+        if task.program.threads.is_empty() {
+            return Err(Refusal("there is no thread to run".into()));
+        }
+        if !task.properties.iter().any(|p| speaks_of(&task.program.properties[*p].kind)) {
+            return Err(Refusal("no property is a matter of single runs".into()));
+        }
+        Ok(())
+    }
+    fn run(&self, task: &Task, run: &Run) -> Claims {
+        let kind = |p: &PropertyId| &task.program.properties[*p].kind;
+        let mut wanted: Vec<PropertyId> = task.properties.iter().copied().filter(|p| speaks_of(kind(p))).collect();
+        // Whether a construct outside the model is reached decides what else can be said.
+        for (id, p) in task.program.properties.iter_enumerated() {
+            if matches!(p.kind, PropertyKind::Unmodelled(_)) && !wanted.contains(&id) {
+                wanted.push(id);
+            }
+        }
+        let options = match read(task, run) {
+            Ok(options) => options,
+            Err(why) => return Claims::undecided(wanted, Reason::NotAdmitted(why)),
+        };
+        if task.is_parametric() {
+            search_for_bugs(task, run, &wanted, &options)
+        } else {
+            settle(task, run, wanted, &options)
+        }
+    }
+}
+
+fn answer(task: &Task, run: &Run, wanted: &[PropertyId], options: &Read, any: u32) -> Answer {
+    let show = |p: &Progress| {
+        run.progress(format!(
+            "explore: {} states, {}/s, queue {}, depth {}, {} MB",
+            short(p.states),
+            short(p.per_second as u64),
+            short(p.queue),
+            p.depth,
+            p.bytes >> 20
+        ));
+    };
+    explore(&Plan {
+        program: &task.program,
+        counts: task.instances(any),
+        wanted: wanted.to_vec(),
+        switches: options.switches,
+        workers: options.workers,
+        depth: options.depth,
+        budget: run.budget.clone(),
+        progress: &show,
+    })
+}
+
+fn short(n: u64) -> String {
+    match n {
+        0..10_000 => n.to_string(),
+        10_000..10_000_000 => format!("{:.1} k", n as f64 / 1e3),
+        _ => format!("{:.1} M", n as f64 / 1e6),
+    }
+}
+
+fn statistics(claims: &mut Claims, a: &Answer) {
+    let s = &mut claims.statistics;
+    s.insert("states".into(), a.states);
+    s.insert("transitions".into(), a.transitions);
+    s.insert("depth".into(), a.depth as u64);
+    s.insert("bytes".into(), a.bytes);
+    s.insert("words".into(), a.words as u64);
+    s.insert("restarts".into(), a.restarts as u64);
+    s.insert("interpreted_actions".into(), a.slow as u64);
+    s.insert("states_per_second".into(), (a.states as f64 / a.seconds.max(1e-6)) as u64);
+    claims.notes.extend(a.notes.iter().cloned());
+    if let Some(why) = &a.long {
+        claims.notes.push(format!("a trace may be longer than needed: {why}"));
+    }
+}
+
+fn reason(a: &Answer) -> Reason {
+    match (&a.stopped, &a.incomplete) {
+        (Some(Stop::Exhausted(e)), _) => Reason::Exhausted(*e),
+        (_, Some(why)) => Reason::Incomplete(why.clone()),
+        _ => Reason::Internal("a search ended for no reason".into()),
+    }
+}
+
+/// Whether a violation of the property counts against the program.
+fn is_unmodelled(task: &Task, p: PropertyId) -> bool {
+    matches!(task.program.properties[p].kind, PropertyKind::Unmodelled(_))
+}
+
+fn refute(task: &Task, a: &Answer, claims: &mut Claims) {
+    for (p, trace) in &a.traces {
+        let claim = match &task.program.properties[*p].kind {
+            PropertyKind::Unmodelled(what) => {
+                Claim::Undecided(Reason::Incomplete(format!("a run reaches a construct outside the model: {what}")))
+            }
+            _ => Claim::Refuted(trace.clone()),
+        };
+        claims.set(*p, claim);
+    }
+    for (p, why) in &a.untraced {
+        claims.set(*p, Claim::Undecided(Reason::Internal(why.clone())));
+    }
+}
+
+/// Fixed numbers of instances: every property is decided if every state was seen.
+fn settle(task: &Task, run: &Run, wanted: Vec<PropertyId>, options: &Read) -> Claims {
+    let mut a = answer(task, run, &wanted, options, 0);
+    let mut claims = Claims::default();
+    // All properties violated is a complete answer for them.
+    if a.stopped == Some(Stop::AllFound) {
+        a.stopped = None;
+    }
+    statistics(&mut claims, &a);
+    refute(task, &a, &mut claims);
+    let rest: Vec<PropertyId> = wanted.iter().copied().filter(|p| !claims.claims.contains_key(p)).collect();
+    let outside = wanted.iter().any(|p| is_unmodelled(task, *p) && claims.claims.contains_key(p));
+    if a.incomplete.is_some() {
+        for p in rest {
+            claims.set(p, Claim::Undecided(reason(&a)));
+        }
+    } else if outside {
+        for p in rest {
+            claims.set(p, Claim::Undecided(Reason::Incomplete("a run reaches a construct outside the model".into())));
+        }
+    } else if !rest.is_empty() {
+        // Terms are not `Sync`; a claim stays with the thread that reads it.
+        #[allow(clippy::arc_with_non_send_sync)]
+        let certificate = Arc::new(Certificate {
+            method: "explore".into(),
+            terms: task.program.terms.clone(),
+            properties: rest.clone(),
+            proof: Proof::Search(Search { instances: task.instances(0).0, states: a.states }),
+        });
+        for p in rest {
+            claims.set(p, Claim::Proved(certificate.clone()));
+        }
+    }
+    claims
+}
+
+/// Any number of instances: more and more of them, until every property is violated or the budget ends.
+fn search_for_bugs(task: &Task, run: &Run, wanted: &[PropertyId], options: &Read) -> Claims {
+    let mut claims = Claims::default();
+    let mut left = wanted.to_vec();
+    let mut last = None;
+    let mut done = 0;
+    for n in 1..=options.most {
+        let a = answer(task, run, &left, options, n);
+        refute(task, &a, &mut claims);
+        left.retain(|p| !claims.claims.contains_key(p));
+        let exhausted = matches!(a.stopped, Some(Stop::Exhausted(_)));
+        statistics(&mut claims, &a);
+        if a.incomplete.is_none() {
+            done = n;
+        }
+        last = Some(a);
+        if left.is_empty() || exhausted || run.budget.check().is_err() {
+            break;
+        }
+    }
+    claims.statistics.insert("instances".into(), done.into());
+    for p in left {
+        let why = match &last {
+            Some(a) if done == 0 => reason(a),
+            _ => Reason::Incomplete(format!("no violation with up to {done} instances of each thread of any number")),
+        };
+        claims.set(p, Claim::Undecided(why));
+    }
+    claims
+}

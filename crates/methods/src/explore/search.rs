@@ -1,0 +1,468 @@
+//! Breadth-first search over packed states, level by level, the work split over workers.
+//!
+//! Comes in: a system, a way to expand, limits. Goes out: every state within the limits, and for each violated property
+//! the least distance with the least state it is seen from, so that the result does not depend on the number of workers.
+//! Each worker owns the states whose hash falls to it. A round is: expand part of one's own level, hand the successors
+//! to their owners, take in what one was handed. A successor more than one step away waits in `later` until its level.
+//! Absent: parents. `trace` finds the way back by expanding levels again.
+
+use super::guess::Escape;
+use super::system::System;
+use super::table::{Shard, hash};
+use super::worker::{Expansion, Mode, Worker, words};
+use base::{Budget, Exhausted};
+use program::semantics::Semantics;
+use program::{Program, PropertyId};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Barrier, Mutex};
+use std::time::{Duration, Instant};
+
+pub struct Settings<'a> {
+    pub mode: Mode,
+    pub workers: usize,
+    /// Runs of more steps are not looked at.
+    pub depth: usize,
+    pub budget: Budget,
+    pub progress: &'a (dyn Fn(&Progress) + Sync),
+    pub sampling: program::semantics::Sampling,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    pub states: u64,
+    pub per_second: f64,
+    pub queue: u64,
+    pub depth: usize,
+    pub bytes: u64,
+}
+
+/// The nearest violation of a property.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Found<const W: usize> {
+    /// Steps (in eager mode: folded steps) from the start.
+    pub distance: usize,
+    /// Seen in this state, or on a step from it.
+    pub source: [u64; W],
+    /// The level of that state.
+    pub level: usize,
+}
+
+pub struct Searched<const W: usize> {
+    pub shards: Vec<Shard<W>>,
+    pub violations: BTreeMap<PropertyId, Found<W>>,
+    pub states: u64,
+    pub transitions: u64,
+    pub depth: usize,
+    pub seconds: f64,
+    /// Why not every state was seen.
+    pub stopped: Option<Stop>,
+    pub incomplete: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    Exhausted(Exhausted),
+    /// The greatest depth allowed was reached.
+    Depth,
+    /// Every wanted property is violated.
+    AllFound,
+}
+
+type Handed<const W: usize> = Mutex<Vec<([u64; W], u32)>>;
+
+struct Shared<'a, const W: usize> {
+    settings: &'a Settings<'a>,
+    workers: usize,
+    /// From worker to worker.
+    handed: Vec<Handed<W>>,
+    barrier: Barrier,
+    violations: Mutex<BTreeMap<PropertyId, Found<W>>>,
+    escape: Mutex<Option<Escape>>,
+    exhausted: Mutex<Option<Exhausted>>,
+    failed: AtomicBool,
+    left: AtomicUsize,
+    coming: AtomicUsize,
+    states: AtomicU64,
+    total: AtomicU64,
+    transitions: AtomicU64,
+    bytes: AtomicU64,
+    decision: Mutex<Decision>,
+    start: Instant,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Decision {
+    Round,
+    Level,
+    Stop(Option<Stop>),
+}
+
+struct Owner<'a, 's, const W: usize> {
+    me: usize,
+    shared: &'a Shared<'a, W>,
+    worker: Worker<'s>,
+    shard: Shard<W>,
+    /// States for the next level and those after it; front: the next.
+    later: VecDeque<Vec<[u64; W]>>,
+    level: usize,
+    /// Where the states of this level end; those after belong to the next.
+    level_end: usize,
+    cursor: usize,
+    broken: Vec<PropertyId>,
+}
+
+/// How many states are expanded before successors are handed over.
+const BATCH: usize = 4096;
+
+/// Searches; an escape where the layout turned out too small.
+pub fn search<const W: usize>(
+    program: &Program,
+    system: &System,
+    settings: &Settings<'_>,
+) -> Result<Searched<W>, Escape> {
+    let workers = settings.workers.max(1);
+    let shared: Shared<'_, W> = Shared {
+        settings,
+        workers,
+        handed: (0..workers * workers).map(|_| Mutex::new(Vec::new())).collect(),
+        barrier: Barrier::new(workers),
+        violations: Mutex::new(BTreeMap::new()),
+        escape: Mutex::new(None),
+        exhausted: Mutex::new(None),
+        failed: AtomicBool::new(false),
+        left: AtomicUsize::new(0),
+        coming: AtomicUsize::new(0),
+        states: AtomicU64::new(0),
+        total: AtomicU64::new(0),
+        transitions: AtomicU64::new(0),
+        bytes: AtomicU64::new(0),
+        decision: Mutex::new(Decision::Round),
+        start: Instant::now(),
+    };
+    let one = |me: usize, program: &Program| {
+        let sem = Semantics::new(program);
+        let mut worker = Worker::new(system, &sem);
+        worker.sampling = settings.sampling;
+        let mut owner = Owner {
+            me,
+            shared: &shared,
+            worker,
+            shard: Shard::new(),
+            later: VecDeque::new(),
+            level: 0,
+            level_end: 0,
+            cursor: 0,
+            broken: Vec::new(),
+        };
+        let stopped = owner.run();
+        (owner.shard, owner.worker.incomplete, stopped, owner.level)
+    };
+    let results: Vec<_> = if workers == 1 {
+        vec![one(0, program)]
+    } else {
+        std::thread::scope(|scope| {
+            let handles: Vec<_> = (0..workers)
+                .map(|me| {
+                    let program = program.clone();
+                    let one = &one;
+                    scope.spawn(move || one(me, &program))
+                })
+                .collect();
+            handles.into_iter().map(|h| h.join().expect("a worker does not panic")).collect()
+        })
+    };
+    if let Some(e) = shared.escape.into_inner().expect("nobody panics with it") {
+        return Err(e);
+    }
+    let mut out = Searched {
+        shards: Vec::new(),
+        violations: shared.violations.into_inner().expect("nobody panics with it"),
+        states: shared.total.into_inner(),
+        transitions: shared.transitions.into_inner(),
+        depth: 0,
+        seconds: shared.start.elapsed().as_secs_f64(),
+        stopped: None,
+        incomplete: None,
+    };
+    for (shard, incomplete, stopped, level) in results {
+        out.shards.push(shard);
+        out.incomplete = out.incomplete.or(incomplete);
+        out.stopped = out.stopped.or(stopped);
+        out.depth = out.depth.max(level);
+    }
+    Ok(out)
+}
+
+impl<const W: usize> Owner<'_, '_, W> {
+    fn run(&mut self) -> Option<Stop> {
+        self.shard.levels.push(0);
+        let mut out = (0..self.shared.workers).map(|_| Vec::new()).collect();
+        if self.me == 0 {
+            self.tolerate(|s| s.initial(&mut out));
+            self.hand_over(&mut out);
+        }
+        self.shared.barrier.wait();
+        self.tolerate(Self::take_in);
+        self.level_end = self.shard.len();
+        let mut expansion = Expansion::default();
+        let mut reported = Instant::now();
+        loop {
+            match self.meet(&mut reported) {
+                Decision::Stop(why) => return why,
+                Decision::Round => {
+                    self.tolerate(|s| s.expand_some(&mut expansion, &mut out));
+                    self.hand_over(&mut out);
+                    self.shared.barrier.wait();
+                    self.tolerate(Self::take_in);
+                }
+                Decision::Level => {
+                    self.level += 1;
+                    self.cursor = self.level_end;
+                    self.shard.levels.push(self.level_end);
+                    self.tolerate(Self::wake);
+                    self.level_end = self.shard.len();
+                }
+            }
+        }
+    }
+    /// Remembers a failure; everyone stops at the next meeting.
+    fn tolerate(&mut self, work: impl FnOnce(&mut Self) -> Result<(), Failure>) {
+        match work(self) {
+            Ok(()) => return,
+            Err(Failure::Escape(e)) => {
+                self.shared.escape.lock().expect("nobody panics with it").get_or_insert(e);
+            }
+            Err(Failure::Exhausted(e)) => {
+                self.shared.exhausted.lock().expect("nobody panics with it").get_or_insert(e);
+            }
+        }
+        self.shared.failed.store(true, Ordering::SeqCst);
+    }
+    /// Everyone says what is left to do; the first worker decides what happens next.
+    fn meet(&mut self, reported: &mut Instant) -> Decision {
+        let s = self.shared;
+        s.left.fetch_add(self.level_end - self.cursor, Ordering::SeqCst);
+        let waiting: usize = self.later.iter().map(Vec::len).sum();
+        s.coming.fetch_add(self.shard.len() - self.level_end + waiting, Ordering::SeqCst);
+        s.states.fetch_add(self.shard.len() as u64, Ordering::SeqCst);
+        s.bytes.fetch_add(self.shard.bytes() as u64, Ordering::SeqCst);
+        s.barrier.wait();
+        if self.me == 0 {
+            let (left, coming) = (s.left.swap(0, Ordering::SeqCst), s.coming.swap(0, Ordering::SeqCst));
+            let states = s.states.swap(0, Ordering::SeqCst);
+            let bytes = s.bytes.swap(0, Ordering::SeqCst);
+            s.total.store(states, Ordering::SeqCst);
+            if reported.elapsed() > Duration::from_millis(250) {
+                *reported = Instant::now();
+                (s.settings.progress)(&Progress {
+                    states,
+                    per_second: states as f64 / s.start.elapsed().as_secs_f64().max(1e-3),
+                    queue: (left + coming) as u64,
+                    depth: self.level,
+                    bytes,
+                });
+            }
+            *s.decision.lock().expect("nobody panics with it") = self.decide(left, coming);
+        }
+        s.barrier.wait();
+        s.decision.lock().expect("nobody panics with it").clone()
+    }
+    fn decide(&self, left: usize, coming: usize) -> Decision {
+        let s = self.shared;
+        if let Err(e) = s.settings.budget.check() {
+            s.exhausted.lock().expect("nobody panics with it").get_or_insert(e);
+            s.failed.store(true, Ordering::SeqCst);
+        }
+        if s.failed.load(Ordering::SeqCst) {
+            return Decision::Stop(s.exhausted.lock().expect("nobody panics with it").map(Stop::Exhausted));
+        }
+        if left > 0 {
+            return Decision::Round;
+        }
+        let found = s.violations.lock().expect("nobody panics with it");
+        let nearest = |p: &PropertyId| found.get(p).is_some_and(|f| f.distance <= self.level + 1);
+        let wanted = &self.worker.system.wanted;
+        if !wanted.is_empty() && wanted.iter().all(nearest) {
+            return Decision::Stop(Some(Stop::AllFound));
+        }
+        match coming {
+            0 => Decision::Stop(None),
+            _ if self.level >= s.settings.depth => Decision::Stop(Some(Stop::Depth)),
+            _ => Decision::Level,
+        }
+    }
+    fn initial(&mut self, out: &mut Handing<W>) -> Result<(), Failure> {
+        let system = self.worker.system;
+        let initial = self.worker.sem.initial(&system.counts, self.worker.sampling);
+        if let Some(why) = initial.incomplete {
+            self.worker.incomplete.get_or_insert(why);
+        }
+        for (state, _) in initial.states {
+            let packed: [u64; W] = words(&system.layout.pack(self.worker.sem, &state)?);
+            let mut starts = Expansion { states: vec![(packed, 0)], ..Expansion::default() };
+            if self.shared.settings.mode == Mode::Eager {
+                starts = self.worker.settle_all(packed)?;
+            }
+            for (p, _) in starts.wrong {
+                self.report(p, 1, 0, packed);
+            }
+            for (mut s, _) in starts.states {
+                if system.symmetry.is_on() {
+                    system.symmetry.canonical(&mut s);
+                }
+                self.address(s, 0, out);
+            }
+        }
+        Ok(())
+    }
+    fn address(&self, state: [u64; W], steps: u32, out: &mut Handing<W>) {
+        let owner = owner_of(hash(&state), self.shared.workers);
+        out[owner].push((state, steps));
+    }
+    fn hand_over(&mut self, out: &mut Handing<W>) {
+        for (to, states) in out.iter_mut().enumerate() {
+            let mut box_ =
+                self.shared.handed[self.me * self.shared.workers + to].lock().expect("nobody panics with it");
+            if box_.is_empty() {
+                std::mem::swap(&mut *box_, states);
+            } else {
+                box_.append(states);
+            }
+        }
+    }
+    /// Adds the states this worker was handed.
+    fn take_in(&mut self) -> Result<(), Failure> {
+        for from in 0..self.shared.workers {
+            let at = from * self.shared.workers + self.me;
+            let mut states = std::mem::take(&mut *self.shared.handed[at].lock().expect("nobody panics with it"));
+            let done = self.add_all(&states);
+            states.clear();
+            *self.shared.handed[at].lock().expect("nobody panics with it") = states;
+            done?;
+        }
+        Ok(())
+    }
+    fn add_all(&mut self, states: &[([u64; W], u32)]) -> Result<(), Failure> {
+        for block in states.chunks(256) {
+            let mut hashes = [0u64; 256];
+            for (h, (s, _)) in hashes.iter_mut().zip(block) {
+                *h = hash(s);
+                self.shard.prefetch(*h);
+            }
+            for (h, (s, steps)) in hashes.iter().zip(block) {
+                if *steps <= 1 {
+                    self.add(s, *h, self.level + *steps as usize)?;
+                } else if !self.shard.contains(s) {
+                    let at = *steps as usize - 1;
+                    while self.later.len() <= at {
+                        self.later.push_back(Vec::new());
+                    }
+                    self.later[at].push(*s);
+                }
+            }
+        }
+        Ok(())
+    }
+    #[inline]
+    fn add(&mut self, state: &[u64; W], hash: u64, distance: usize) -> Result<(), Failure> {
+        if self.shard.insert(state, hash, &self.shared.settings.budget)? && !self.worker.system.invariants.is_empty() {
+            let mut broken = std::mem::take(&mut self.broken);
+            broken.clear();
+            self.worker.broken(state, &mut broken)?;
+            for p in &broken {
+                self.report(*p, distance, distance, *state);
+            }
+            self.broken = broken;
+        }
+        Ok(())
+    }
+    /// Adds the states that have waited for this level.
+    fn wake(&mut self) -> Result<(), Failure> {
+        for s in self.later.pop_front().unwrap_or_default() {
+            self.add(&s, hash(&s), self.level)?;
+        }
+        Ok(())
+    }
+    fn report(&self, property: PropertyId, distance: usize, level: usize, source: [u64; W]) {
+        let found = Found { distance, source, level };
+        let mut all = self.shared.violations.lock().expect("nobody panics with it");
+        match all.get_mut(&property) {
+            Some(old) if *old <= found => {}
+            Some(old) => *old = found,
+            None => {
+                all.insert(property, found);
+            }
+        }
+    }
+    /// Expands some states of the level.
+    fn expand_some(&mut self, expansion: &mut Expansion<W>, out: &mut Handing<W>) -> Result<(), Failure> {
+        let start = Instant::now();
+        let end = self.level_end.min(self.cursor + BATCH);
+        let mode = self.shared.settings.mode;
+        let mut transitions = 0;
+        while self.cursor < end {
+            let state = *self.shard.get(self.cursor);
+            self.cursor += 1;
+            expansion.clear();
+            self.worker.expand(&state, mode, expansion)?;
+            transitions += expansion.states.len() as u64;
+            for (p, steps) in &expansion.wrong {
+                self.report(*p, self.level + *steps as usize, self.level, state);
+            }
+            if expansion.stuck {
+                for p in &self.worker.system.deadlock {
+                    self.report(*p, self.level, self.level, state);
+                }
+            }
+            if self.shared.workers == 1 {
+                out[0].extend_from_slice(&expansion.states);
+            } else {
+                for (s, steps) in &expansion.states {
+                    self.address(*s, *steps, out);
+                }
+            }
+            if self.cursor.is_multiple_of(64) && start.elapsed() > Duration::from_millis(60) {
+                break;
+            }
+        }
+        self.shared.transitions.fetch_add(transitions, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+enum Failure {
+    Escape(Escape),
+    Exhausted(Exhausted),
+}
+
+impl From<Escape> for Failure {
+    fn from(e: Escape) -> Self {
+        Failure::Escape(e)
+    }
+}
+
+impl From<Exhausted> for Failure {
+    fn from(e: Exhausted) -> Self {
+        Failure::Exhausted(e)
+    }
+}
+
+/// Successors by owner.
+type Handing<const W: usize> = Vec<Vec<([u64; W], u32)>>;
+
+/// The worker that owns a hash: by its low bits, which the table does not use.
+fn owner_of(hash: u64, workers: usize) -> usize {
+    (((hash & 0xffff) as usize) * workers) >> 16
+}
+
+impl<const W: usize> Searched<W> {
+    /// Whether a state was seen.
+    pub fn contains(&self, state: &[u64; W]) -> bool {
+        self.shards[owner_of(hash(state), self.shards.len())].contains(state)
+    }
+    /// Memory of the states and the table.
+    pub fn bytes(&self) -> usize {
+        self.shards.iter().map(Shard::bytes).sum()
+    }
+}

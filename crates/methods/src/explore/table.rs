@@ -1,0 +1,195 @@
+//! The set of states seen: every state exactly, in the order of discovery, with a compact table to find it.
+//!
+//! Each worker owns one `Shard`, the states whose hash falls to it, so no lock and no atomic is on the way of an
+//! insertion. States lie packed in chunks, level after level: no parents are kept, a predecessor is found again by
+//! expanding the level before. For states of one word a table entry is the state itself; for longer ones it is a part
+//! of the hash and the number of the state, and the state is compared in full: nothing is taken for seen by its hash.
+
+use base::{Budget, Exhausted};
+
+const CHUNK: usize = 1 << 14;
+const EMPTY: u64 = 0;
+const INDEX_BITS: u32 = 40;
+
+pub struct Shard<const W: usize> {
+    chunks: Vec<Vec<[u64; W]>>,
+    len: usize,
+    table: Vec<u64>,
+    /// Top bits of a hash are the place in the table.
+    shift: u32,
+    /// The state that looks like an empty entry, where states are entries.
+    zero_seen: bool,
+    /// Where each level starts.
+    pub levels: Vec<usize>,
+}
+
+/// Mixes all words of a state.
+#[inline]
+pub fn hash<const W: usize>(state: &[u64; W]) -> u64 {
+    let mut h: u64 = 0x243F_6A88_85A3_08D3;
+    for w in state {
+        h = (h ^ w).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        h ^= h >> 32;
+    }
+    h.wrapping_mul(0xD6E8_FEB8_6659_FD93)
+}
+
+impl<const W: usize> Default for Shard<W> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const W: usize> Shard<W> {
+    pub fn new() -> Self {
+        let bits = 10;
+        Self {
+            chunks: Vec::new(),
+            len: 0,
+            table: vec![EMPTY; 1 << bits],
+            shift: 64 - bits,
+            zero_seen: false,
+            levels: Vec::new(),
+        }
+    }
+    pub fn len(&self) -> usize {
+        self.len
+    }
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+    #[inline]
+    pub fn get(&self, index: usize) -> &[u64; W] {
+        &self.chunks[index / CHUNK][index % CHUNK]
+    }
+    /// The states of a level.
+    pub fn level(&self, level: usize) -> std::ops::Range<usize> {
+        let end = self.levels.get(level + 1).copied().unwrap_or(self.len);
+        self.levels.get(level).copied().unwrap_or(self.len)..end
+    }
+    pub fn bytes(&self) -> usize {
+        self.table.len() * 8 + self.chunks.len() * CHUNK * W * 8
+    }
+    /// Brings the table's line for a hash near.
+    #[inline]
+    pub fn prefetch(&self, hash: u64) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a prefetch reads nothing; the address is inside the table.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(self.table.as_ptr().add((hash >> self.shift) as usize).cast());
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = hash;
+    }
+    /// Where the state is, or the empty place it would take.
+    #[inline]
+    fn find(&self, state: &[u64; W], hash: u64) -> Result<(), usize> {
+        let mask = self.table.len() - 1;
+        let mut at = (hash >> self.shift) as usize;
+        if W == 1 {
+            if state[0] == EMPTY {
+                return if self.zero_seen { Ok(()) } else { Err(usize::MAX) };
+            }
+            loop {
+                match self.table[at] {
+                    EMPTY => return Err(at),
+                    e if e == state[0] => return Ok(()),
+                    _ => at = (at + 1) & mask,
+                }
+            }
+        }
+        let tag = hash << INDEX_BITS;
+        loop {
+            let e = self.table[at];
+            if e == EMPTY {
+                return Err(at);
+            }
+            let number = (e & ((1 << INDEX_BITS) - 1)) as usize - 1;
+            if e & !((1 << INDEX_BITS) - 1) == tag && self.get(number) == state {
+                return Ok(());
+            }
+            at = (at + 1) & mask;
+        }
+    }
+    pub fn contains(&self, state: &[u64; W]) -> bool {
+        self.find(state, hash(state)).is_ok()
+    }
+    /// Adds a state; true if it is new.
+    #[inline]
+    pub fn insert(&mut self, state: &[u64; W], hash: u64, budget: &Budget) -> Result<bool, Exhausted> {
+        let Err(at) = self.find(state, hash) else { return Ok(false) };
+        let entry = if W == 1 { state[0] } else { (hash << INDEX_BITS) | (self.len as u64 + 1) };
+        match at {
+            usize::MAX => self.zero_seen = true,
+            at => self.table[at] = entry,
+        }
+        if self.len.is_multiple_of(CHUNK) {
+            self.chunks.push(Vec::with_capacity(CHUNK));
+        }
+        self.chunks[self.len / CHUNK].push(*state);
+        self.len += 1;
+        // At most three quarters full.
+        if self.len * 4 > self.table.len() * 3 {
+            self.grow(budget)?;
+        }
+        Ok(true)
+    }
+    fn grow(&mut self, budget: &Budget) -> Result<(), Exhausted> {
+        let size = self.table.len() * 2;
+        if let Some(limit) = budget.memory_limit()
+            && size > 1 << 16
+            && base::budget::resident_bytes() + size as u64 * 8 > limit
+        {
+            return Err(Exhausted::Memory);
+        }
+        self.table = Vec::new();
+        self.table = vec![EMPTY; size];
+        self.shift -= 1;
+        let mask = size - 1;
+        let mut number = 0u64;
+        for state in self.chunks.iter().flatten() {
+            number += 1;
+            if W == 1 && state[0] == EMPTY {
+                continue;
+            }
+            let h = hash(state);
+            let mut at = (h >> self.shift) as usize;
+            while self.table[at] != EMPTY {
+                at = (at + 1) & mask;
+            }
+            self.table[at] = if W == 1 { state[0] } else { (h << INDEX_BITS) | number };
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fill<const W: usize>() {
+        let budget = Budget::unlimited();
+        let mut shard: Shard<W> = Shard::new();
+        let state = |n: u64| {
+            let mut s = [0; W];
+            s[W - 1] = n;
+            s
+        };
+        for n in 0..50_000 {
+            assert_eq!(shard.insert(&state(n * 3), hash(&state(n * 3)), &budget), Ok(true));
+        }
+        for n in 0..150_000 {
+            assert_eq!(shard.contains(&state(n)), n % 3 == 0, "{n}");
+        }
+        assert_eq!(shard.len(), 50_000);
+        assert_eq!(shard.get(7), &state(21));
+    }
+
+    #[test]
+    fn check_a_state_is_found_exactly_if_it_was_added() {
+        fill::<1>();
+        fill::<2>();
+        fill::<5>();
+    }
+}

@@ -1,0 +1,261 @@
+//! From a violation found by the search to a concrete trace that the reference semantics replays.
+//!
+//! Comes in: the levels of a finished search and a violation. First the way back: a predecessor of a state is found by
+//! expanding the level before it (the least one, so that the trace does not depend on the number of workers). Then the
+//! way forward, by the reference semantics alone: from a concrete initial state, steps whose results have the packed
+//! representatives found on the way back. What comes out is replayed before anyone sees it.
+
+use super::guess::Escape;
+use super::search::{Found, Searched};
+use super::system::System;
+use super::worker::{Expansion, Mode, Worker, words};
+use program::PropertyId;
+use program::PropertyKind;
+use program::semantics::{Choice, Outcome, Sampling, Semantics, State, Step, Successors, Trace, replay};
+
+pub struct Tracer<'s> {
+    pub system: &'s System,
+    pub sem: &'s Semantics<'s>,
+    pub mode: Mode,
+    pub sampling: Sampling,
+}
+
+fn told(e: Escape) -> String {
+    format!("a value escaped on the way back ({e:?})")
+}
+
+impl Tracer<'_> {
+    /// A run to the violation; the reason where none is found, which is an error of ours.
+    pub fn trace<const W: usize>(
+        &self,
+        searched: &Searched<W>,
+        property: PropertyId,
+        found: &Found<W>,
+    ) -> Result<Trace, String> {
+        let chain = self.way_back(searched, found)?;
+        let trace = self.way_forward(&chain, property)?;
+        match replay(self.sem.program, &trace) {
+            Ok(_) => Ok(trace),
+            Err(e) => Err(format!("a trace does not replay: {e}")),
+        }
+    }
+    /// The representatives from level 0 to the violation.
+    fn way_back<const W: usize>(&self, searched: &Searched<W>, found: &Found<W>) -> Result<Vec<[u64; W]>, String> {
+        let mut worker = Worker::new(self.system, self.sem);
+        worker.sampling = self.sampling;
+        let mut chain = vec![found.source];
+        let mut level = found.level;
+        let mut expansion = Expansion::default();
+        while level > 0 {
+            let target = chain[chain.len() - 1];
+            let mut best: Option<(usize, [u64; W])> = None;
+            for before in (0..level).rev() {
+                for shard in &searched.shards {
+                    for at in shard.level(before) {
+                        let state = shard.get(at);
+                        if best.is_some_and(|(_, b)| b <= *state) {
+                            continue;
+                        }
+                        expansion.clear();
+                        worker.expand(state, self.mode, &mut expansion).map_err(told)?;
+                        let steps = if self.mode == Mode::Lazy { level - before } else { 1 };
+                        if expansion.states.iter().any(|(s, n)| *s == target && *n as usize == steps) {
+                            best = Some((before, *state));
+                        }
+                    }
+                }
+                if best.is_some() || self.mode != Mode::Lazy {
+                    break;
+                }
+            }
+            let (before, state) = best.ok_or("no way back from a state that was reached")?;
+            chain.push(state);
+            level = before;
+        }
+        chain.reverse();
+        Ok(chain)
+    }
+    fn way_forward<const W: usize>(&self, chain: &[[u64; W]], property: PropertyId) -> Result<Trace, String> {
+        let mut steps = Vec::new();
+        let (mut state, initial) = self.start(&chain[0], &mut steps)?;
+        for target in &chain[1..] {
+            let goal = |s: &State| self.packed::<W>(s).as_ref() == Some(target);
+            let (way, next) = self.macro_step(&state, &goal).ok_or("a step on the way forward is missing")?;
+            steps.extend(way);
+            state = next;
+        }
+        let mut finally = Vec::new();
+        match self.sem.program.properties[property].kind {
+            PropertyKind::Invariant(_) => {
+                let (broken, _) = self.sem.broken_invariants(&state, self.sampling);
+                let breach = broken.into_iter().find(|b| b.property == property);
+                finally = breach.ok_or("the invariant holds after all")?.after;
+            }
+            PropertyKind::Deadlock => {}
+            _ => {
+                let (way, after) = self.fall(&state, property).ok_or("the last step is missing")?;
+                steps.extend(way);
+                finally = after;
+            }
+        }
+        Ok(Trace { instances: self.system.counts.clone(), initial, steps, finally, violates: property })
+    }
+    /// The representative of a concrete state.
+    fn packed<const W: usize>(&self, state: &State) -> Option<[u64; W]> {
+        let system = self.system;
+        let mut out: [u64; W] = words(&system.layout.pack(self.sem, state).ok()?);
+        for (i, place) in system.layout.instances.iter().enumerate() {
+            let pc = system.layout.slots[place.pc].code(&out);
+            for m in &system.places[i][pc as usize].resets {
+                out[m.word] = (out[m.word] & m.keep) | m.bits;
+            }
+        }
+        if system.symmetry.is_on() {
+            system.symmetry.canonical(&mut out);
+        }
+        Some(out)
+    }
+    fn start<const W: usize>(&self, target: &[u64; W], steps: &mut Vec<Step>) -> Result<(State, Vec<Choice>), String> {
+        let initial = self.sem.initial(&self.system.counts, self.sampling);
+        for (state, choices) in initial.states {
+            if self.packed::<W>(&state).as_ref() == Some(target) {
+                return Ok((state, choices));
+            }
+            if self.mode == Mode::Eager
+                && let Some((way, settled)) = self.settle_all(&state, 0, target)
+            {
+                steps.extend(way);
+                return Ok((settled, choices));
+            }
+        }
+        Err("no initial state fits".into())
+    }
+    /// Quiet steps of one instance after another, to a state of the given representative.
+    fn settle_all<const W: usize>(&self, state: &State, i: usize, target: &[u64; W]) -> Option<(Vec<Step>, State)> {
+        if i == state.instances.len() {
+            return (self.packed::<W>(state).as_ref() == Some(target)).then(|| (Vec::new(), state.clone()));
+        }
+        let mut settled = Vec::new();
+        self.settled(state, i, &mut Vec::new(), &mut settled);
+        settled.into_iter().find_map(|(mut way, s)| {
+            let (rest, end) = self.settle_all(&s, i + 1, target)?;
+            way.extend(rest);
+            Some((way, end))
+        })
+    }
+    fn is_quiet(&self, state: &State, i: usize) -> bool {
+        let at = &state.instances[i];
+        let code = self.system.layout.instances[i].code(at.thread, at.at);
+        code.is_some_and(|c| self.system.places[i][c as usize].quiet)
+    }
+    fn moves(&self, state: &State, i: usize) -> Vec<Outcome> {
+        let mut found = Successors::default();
+        self.sem.moves(state, i, self.sampling, &mut found);
+        found.outcomes
+    }
+    /// Every end of the quiet steps of one instance.
+    fn settled(&self, state: &State, i: usize, way: &mut Vec<Step>, out: &mut Vec<(Vec<Step>, State)>) {
+        let outcomes = if self.is_quiet(state, i) { self.moves(state, i) } else { Vec::new() };
+        if outcomes.is_empty() {
+            out.push((way.clone(), state.clone()));
+        }
+        for o in outcomes {
+            if let Outcome::Moved { step, state: next } = o {
+                way.push(step);
+                self.settled(&next, i, way, out);
+                way.pop();
+            }
+        }
+    }
+    fn movers(&self, state: &State) -> Vec<usize> {
+        match self.sem.inside(state) {
+            Some(only) => vec![only],
+            None => (0..state.instances.len()).collect(),
+        }
+    }
+    /// The steps of one instance that the search takes at once, to a state with the goal.
+    fn macro_step(&self, state: &State, goal: &dyn Fn(&State) -> bool) -> Option<(Vec<Step>, State)> {
+        self.movers(state).into_iter().find_map(|i| match self.mode {
+            Mode::Plain => self.moves(state, i).into_iter().find_map(|o| match o {
+                Outcome::Moved { step, state } if goal(&state) => Some((vec![step], state)),
+                _ => None,
+            }),
+            Mode::Eager => self.moves(state, i).into_iter().find_map(|o| {
+                let Outcome::Moved { step, state } = o else { return None };
+                let mut ends = Vec::new();
+                self.settled(&state, i, &mut vec![step], &mut ends);
+                ends.into_iter().find(|(_, s)| goal(s))
+            }),
+            Mode::Lazy => self.lazily(state, i, &mut Vec::new(), &mut |_, step, o| match o {
+                Outcome::Moved { state, .. } if goal(state) => Some((vec![step.clone()], state.clone())),
+                _ => None,
+            }),
+        })
+    }
+    /// Quiet steps, then a step that `take` accepts.
+    fn lazily<T>(
+        &self,
+        state: &State,
+        i: usize,
+        way: &mut Vec<Step>,
+        take: &mut dyn FnMut(&State, &Step, &Outcome) -> Option<(Vec<Step>, T)>,
+    ) -> Option<(Vec<Step>, T)> {
+        let quiet = self.is_quiet(state, i);
+        for o in self.moves(state, i) {
+            match &o {
+                Outcome::Moved { step, state: next } if quiet => {
+                    way.push(step.clone());
+                    let found = self.lazily(next, i, way, take);
+                    way.pop();
+                    if found.is_some() {
+                        return found;
+                    }
+                }
+                _ => {
+                    if let Some((last, end)) = take(state, o.step(), &o) {
+                        return Some((way.iter().cloned().chain(last).collect(), end));
+                    }
+                }
+            }
+        }
+        None
+    }
+    /// The steps to the violation of a property by a step, and what has to be decided after it.
+    fn fall(&self, state: &State, property: PropertyId) -> Option<(Vec<Step>, Vec<Choice>)> {
+        let mut take = |before: &State, step: &Step, o: &Outcome| match o {
+            Outcome::Wrong { property: p, .. } => (*p == property).then(|| (vec![step.clone()], Vec::new())),
+            Outcome::Moved { state: after, .. } => {
+                let before = self.sem.decide_all(before, &step.choices).ok()?;
+                let (broken, _) = self.sem.broken_relies(&before, step, after, self.sampling);
+                let b = broken.into_iter().find(|b| b.property == property)?;
+                let mut step = step.clone();
+                step.choices.extend(b.before);
+                Some((vec![step], b.after))
+            }
+        };
+        // The nearest one of any instance.
+        let mut best: Option<(Vec<Step>, Vec<Choice>)> = None;
+        let mut keep = |found: (Vec<Step>, Vec<Choice>)| {
+            if best.as_ref().is_none_or(|b| found.0.len() < b.0.len()) {
+                best = Some(found);
+            }
+        };
+        // Before its first step of the search an instance may have quiet steps to take, in eager mode all of them.
+        for i in self.movers(state) {
+            if let Some(found) = self.lazily(state, i, &mut Vec::new(), &mut take) {
+                keep(found);
+            }
+            if self.mode != Mode::Eager {
+                continue;
+            }
+            for o in self.moves(state, i) {
+                let Outcome::Moved { step, state: next } = o else { continue };
+                if let Some((mut way, after)) = self.lazily(&next, i, &mut Vec::new(), &mut take) {
+                    way.insert(0, step);
+                    keep((way, after));
+                }
+            }
+        }
+        best
+    }
+}

@@ -1,0 +1,531 @@
+//! One worker: expands packed states into their successors, by compiled code or by the reference semantics.
+//!
+//! Comes in: a packed state. Goes out: packed successors with the number of steps each takes, and the properties that
+//! go wrong on the way. Three ways to expand: `Plain`, one step each; `Eager`, every step is followed by the quiet steps
+//! of the same instance; `Lazy`, every step is preceded by them, so that the sum of steps of a run is exactly what it
+//! needs (see `fold` in the documentation of the method).
+
+use super::code::{Exit, Frame};
+use super::guess::Escape;
+use super::layout::{Shape, Slot};
+use super::machine::run;
+use super::system::{Act, Input, System};
+use logic::ClassId;
+use program::PropertyId;
+use program::semantics::{Outcome, Sampling, Semantics, Successors};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Plain,
+    Eager,
+    Lazy,
+}
+
+/// What one action of one instance leads to.
+#[derive(Clone, Copy, Debug)]
+pub enum Out<const W: usize> {
+    Moved([u64; W]),
+    Wrong(PropertyId),
+    /// A rely of another instance; the step happens all the same.
+    Breach(PropertyId),
+}
+
+/// The successors of one state.
+#[derive(Clone, Debug, Default)]
+pub struct Expansion<const W: usize> {
+    pub states: Vec<([u64; W], u32)>,
+    /// Properties violated by a step, with its number of steps.
+    pub wrong: Vec<(PropertyId, u32)>,
+    /// Nobody can move, and somebody has not ended.
+    pub stuck: bool,
+}
+
+impl<const W: usize> Expansion<W> {
+    pub fn clear(&mut self) {
+        self.states.clear();
+        self.wrong.clear();
+        self.stuck = false;
+    }
+}
+
+pub struct Worker<'s> {
+    pub system: &'s System,
+    pub sem: &'s Semantics<'s>,
+    pub sampling: Sampling,
+    frame: Frame,
+    /// Why some outcomes are missing.
+    pub incomplete: Option<String>,
+    /// Outcomes that decided a value: a state that looks alive may be stuck for other values.
+    decided: bool,
+}
+
+const MOST_QUIET: u32 = 10_000;
+
+impl<'s> Worker<'s> {
+    pub fn new(system: &'s System, sem: &'s Semantics<'s>) -> Self {
+        Self {
+            system,
+            sem,
+            sampling: Sampling::default(),
+            frame: Frame::new(system.registers),
+            incomplete: None,
+            decided: false,
+        }
+    }
+    fn note(&mut self, why: String) {
+        self.incomplete.get_or_insert(why);
+    }
+    fn escape(&mut self) -> Escape {
+        self.frame.escape.take().unwrap_or_else(|| Escape::Stuck("code left without a reason".into()))
+    }
+
+    /// The successors of a state.
+    pub fn expand<const W: usize>(&mut self, pre: &[u64; W], mode: Mode, out: &mut Expansion<W>) -> Result<(), Escape> {
+        let system = self.system;
+        self.decided = false;
+        let before = out.states.len() + out.wrong.len();
+        let only = if system.has_inside { self.inside(pre) } else { None };
+        for i in 0..system.places.len() {
+            if only.is_some_and(|o| o != i) || system.symmetry.repeats(i, pre) {
+                continue;
+            }
+            let pc = system.layout.slots[system.layout.instances[i].pc].code(pre);
+            if mode == Mode::Lazy {
+                self.walk(i, pc, pre, 0, out)?;
+                continue;
+            }
+            for act in &system.places[i][pc as usize].acts {
+                self.step(i, act, pre, mode, out)?;
+            }
+        }
+        if !system.deadlock.is_empty() {
+            let moved = out.states.len() + out.wrong.len() > before;
+            if moved && self.decided {
+                self.note("whether a state is stuck depends on an undecided value".into());
+            }
+            out.stuck = !moved && !self.ended(pre);
+        }
+        Ok(())
+    }
+    fn pc<const W: usize>(&self, i: usize, words: &[u64; W]) -> u64 {
+        self.system.layout.slots[self.system.layout.instances[i].pc].code(words)
+    }
+    fn inside<const W: usize>(&self, words: &[u64; W]) -> Option<usize> {
+        (0..self.system.places.len()).find(|i| self.system.places[*i][self.pc(*i, words) as usize].inside)
+    }
+    fn ended<const W: usize>(&self, words: &[u64; W]) -> bool {
+        (0..self.system.places.len()).all(|i| {
+            let at = &self.system.places[i][self.pc(i, words) as usize];
+            at.exit || !at.born
+        })
+    }
+    #[inline]
+    fn step<const W: usize>(
+        &mut self,
+        i: usize,
+        act: &'s Act,
+        pre: &[u64; W],
+        mode: Mode,
+        out: &mut Expansion<W>,
+    ) -> Result<(), Escape> {
+        let system = self.system;
+        // The common case: compiled, no inputs, no relies.
+        if let (Some(code), true, true) = (&act.code, act.inputs.is_empty(), system.no_relies) {
+            let mut post = *pre;
+            match run(code, &system.tables, &system.layout, &mut self.frame, pre, &mut post) {
+                Exit::Done => {
+                    finish(act, &mut post);
+                    return self.arrive(i, act.to, post, mode, 1, out);
+                }
+                Exit::Waits => return Ok(()),
+                Exit::Wrong(p) => {
+                    out.wrong.push((p, 1));
+                    return Ok(());
+                }
+                Exit::Escape => return Err(self.escape()),
+                Exit::Open => {}
+            }
+        }
+        let mut outcomes = Vec::new();
+        self.outcomes(i, act, pre, &mut outcomes)?;
+        for o in outcomes {
+            match o {
+                Out::Moved(post) => self.arrive(i, act.to, post, mode, 1, out)?,
+                Out::Wrong(p) | Out::Breach(p) => out.wrong.push((p, 1)),
+            }
+        }
+        Ok(())
+    }
+    /// A step has led to `post`: in eager mode the quiet steps of the instance follow.
+    fn arrive<const W: usize>(
+        &mut self,
+        i: usize,
+        pc: u64,
+        mut post: [u64; W],
+        mode: Mode,
+        steps: u32,
+        out: &mut Expansion<W>,
+    ) -> Result<(), Escape> {
+        let system = self.system;
+        if mode == Mode::Eager && system.places[i][pc as usize].quiet {
+            return self.settle(i, pc, post, steps, out);
+        }
+        if system.symmetry.is_on() {
+            system.symmetry.canonical(&mut post);
+        }
+        // In eager mode every folded run counts as one step of the search.
+        out.states.push((post, 1));
+        Ok(())
+    }
+    fn settle<const W: usize>(
+        &mut self,
+        i: usize,
+        pc: u64,
+        pre: [u64; W],
+        steps: u32,
+        out: &mut Expansion<W>,
+    ) -> Result<(), Escape> {
+        let system = self.system;
+        if steps > MOST_QUIET {
+            return Err(Escape::Stuck("too many local steps in a row".into()));
+        }
+        let mut moved = false;
+        let mut outcomes = Vec::new();
+        for act in &system.places[i][pc as usize].acts {
+            outcomes.clear();
+            self.outcomes(i, act, &pre, &mut outcomes)?;
+            for o in &outcomes {
+                moved = true;
+                match o {
+                    Out::Moved(post) => self.arrive(i, act.to, *post, Mode::Eager, steps + 1, out)?,
+                    Out::Wrong(p) | Out::Breach(p) => out.wrong.push((*p, 1)),
+                }
+            }
+        }
+        if !moved {
+            // It waits here for ever: the state is kept as it is.
+            let mut post = pre;
+            if system.symmetry.is_on() {
+                system.symmetry.canonical(&mut post);
+            }
+            out.states.push((post, 1));
+        }
+        Ok(())
+    }
+    /// Lazy mode: quiet steps first, then one step that is not.
+    fn walk<const W: usize>(
+        &mut self,
+        i: usize,
+        pc: u64,
+        pre: &[u64; W],
+        steps: u32,
+        out: &mut Expansion<W>,
+    ) -> Result<(), Escape> {
+        let system = self.system;
+        let at = &system.places[i][pc as usize];
+        if steps > MOST_QUIET {
+            return Err(Escape::Stuck("too many local steps in a row".into()));
+        }
+        let mut outcomes = Vec::new();
+        for act in &at.acts {
+            outcomes.clear();
+            self.outcomes(i, act, pre, &mut outcomes)?;
+            for o in &outcomes {
+                match o {
+                    Out::Moved(post) if at.quiet => self.walk(i, act.to, post, steps + 1, out)?,
+                    Out::Moved(post) => {
+                        let mut post = *post;
+                        if system.symmetry.is_on() {
+                            system.symmetry.canonical(&mut post);
+                        }
+                        out.states.push((post, steps + 1));
+                    }
+                    Out::Wrong(p) | Out::Breach(p) => out.wrong.push((*p, steps + 1)),
+                }
+            }
+        }
+        Ok(())
+    }
+    /// Quiet steps of every instance, from an initial state.
+    pub fn settle_all<const W: usize>(&mut self, start: [u64; W]) -> Result<Expansion<W>, Escape> {
+        let mut done = Expansion { states: vec![(start, 1)], ..Expansion::default() };
+        for i in 0..self.system.places.len() {
+            let mut next = Expansion { wrong: std::mem::take(&mut done.wrong), ..Expansion::default() };
+            for (s, _) in done.states {
+                let pc = self.pc(i, &s);
+                if self.system.places[i][pc as usize].quiet {
+                    self.settle_plain(i, pc, s, &mut next)?;
+                } else {
+                    next.states.push((s, 1));
+                }
+            }
+            done = next;
+        }
+        Ok(done)
+    }
+    /// As `settle`, without choosing representatives on the way.
+    fn settle_plain<const W: usize>(
+        &mut self,
+        i: usize,
+        pc: u64,
+        pre: [u64; W],
+        out: &mut Expansion<W>,
+    ) -> Result<(), Escape> {
+        let system = self.system;
+        let mut moved = false;
+        let mut outcomes = Vec::new();
+        for act in &system.places[i][pc as usize].acts {
+            outcomes.clear();
+            self.outcomes(i, act, &pre, &mut outcomes)?;
+            for o in &outcomes {
+                moved = true;
+                match o {
+                    Out::Moved(post) if system.places[i][act.to as usize].quiet => {
+                        self.settle_plain(i, act.to, *post, out)?;
+                    }
+                    Out::Moved(post) => out.states.push((*post, 1)),
+                    Out::Wrong(p) | Out::Breach(p) => out.wrong.push((*p, 1)),
+                }
+            }
+        }
+        if !moved {
+            out.states.push((pre, 1));
+        }
+        Ok(())
+    }
+
+    /// Everything one action of one instance leads to.
+    pub fn outcomes<const W: usize>(
+        &mut self,
+        i: usize,
+        act: &Act,
+        pre: &[u64; W],
+        out: &mut Vec<Out<W>>,
+    ) -> Result<(), Escape> {
+        let start = out.len();
+        let fast = match &act.code {
+            Some(_) => {
+                let mut chosen = Vec::with_capacity(act.inputs.len());
+                self.choose(i, act, pre, &mut chosen, out)?
+            }
+            None => false,
+        };
+        if !fast {
+            out.truncate(start);
+            self.slow(i, act, pre, out)?;
+        }
+        Ok(())
+    }
+    /// Chooses inputs one after another; false if some value has to be decided.
+    fn choose<const W: usize>(
+        &mut self,
+        i: usize,
+        act: &Act,
+        pre: &[u64; W],
+        chosen: &mut Vec<i64>,
+        out: &mut Vec<Out<W>>,
+    ) -> Result<bool, Escape> {
+        let Some(input) = act.inputs.get(chosen.len()) else { return self.fast(i, act, pre, chosen, out) };
+        let values = match input {
+            Input::Open => vec![super::layout::OPEN],
+            Input::Each(values) => values.clone(),
+            Input::Fresh(class) => self.fresh(*class, pre, chosen),
+        };
+        for v in values {
+            chosen.push(v);
+            let fine = self.choose(i, act, pre, chosen, out)?;
+            chosen.pop();
+            if !fine {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+    fn fast<const W: usize>(
+        &mut self,
+        i: usize,
+        act: &Act,
+        pre: &[u64; W],
+        inputs: &[i64],
+        out: &mut Vec<Out<W>>,
+    ) -> Result<bool, Escape> {
+        let system = self.system;
+        let Some(code) = &act.code else { return Ok(false) };
+        self.frame.regs[..inputs.len()].copy_from_slice(inputs);
+        let mut post = *pre;
+        match run(code, &system.tables, &system.layout, &mut self.frame, pre, &mut post) {
+            Exit::Done => {}
+            Exit::Waits => return Ok(true),
+            Exit::Wrong(p) => {
+                out.push(Out::Wrong(p));
+                return Ok(true);
+            }
+            Exit::Open => return Ok(false),
+            Exit::Escape => return Err(self.escape()),
+        }
+        finish(act, &mut post);
+        if !act.to_inside {
+            for (j, relies) in system.relies.iter().enumerate().filter(|(j, r)| *j != i && !r.is_empty()) {
+                if !system.places[j][self.pc(j, pre) as usize].born {
+                    continue;
+                }
+                for check in relies {
+                    let Some(code) = &check.code else { return Ok(false) };
+                    // Two stores: the second is only read.
+                    match run(code, &system.tables, &system.layout, &mut self.frame, pre, &mut post) {
+                        Exit::Wrong(p) => out.push(Out::Breach(p)),
+                        Exit::Escape => return Err(self.escape()),
+                        Exit::Open => return Ok(false),
+                        Exit::Done | Exit::Waits => {}
+                    }
+                }
+            }
+        }
+        out.push(Out::Moved(post));
+        Ok(true)
+    }
+    /// The reference semantics does the step.
+    fn slow<const W: usize>(
+        &mut self,
+        i: usize,
+        act: &Act,
+        pre: &[u64; W],
+        out: &mut Vec<Out<W>>,
+    ) -> Result<(), Escape> {
+        let system = self.system;
+        let state = system.layout.unpack(self.sem, pre);
+        let mut found = Successors::default();
+        self.sem.action_outcomes(&state, i, act.id, self.sampling, &mut found);
+        if let Some(why) = found.incomplete {
+            self.note(why);
+        }
+        self.decided |= found.decided;
+        for o in found.outcomes {
+            match o {
+                Outcome::Wrong { property, .. } => out.push(Out::Wrong(property)),
+                Outcome::Moved { step, state: after } => {
+                    if !system.no_relies
+                        && let Ok(before) = self.sem.decide_all(&state, &step.choices)
+                    {
+                        let (broken, incomplete) = self.sem.broken_relies(&before, &step, &after, self.sampling);
+                        if let Some(why) = incomplete {
+                            self.note(why);
+                        }
+                        out.extend(broken.iter().map(|b| Out::Breach(b.property)));
+                    }
+                    let mut post: [u64; W] = words(&system.layout.pack(self.sem, &after)?);
+                    finish(act, &mut post);
+                    out.push(Out::Moved(post));
+                }
+            }
+        }
+        Ok(())
+    }
+    /// Numbers for a new object: those still referred to somewhere, and the least that is not.
+    fn fresh<const W: usize>(&self, class: ClassId, pre: &[u64; W], chosen: &[i64]) -> Vec<i64> {
+        let layout = &self.system.layout;
+        let most = layout.plans.iter().flat_map(|p| match &p.shape {
+            Shape::Array(levels) => levels.iter().map(|k| k.len()).max(),
+            _ => None,
+        });
+        let mut used = vec![false; most.max().unwrap_or(0) + 2];
+        let mut mark = |n: i64| {
+            if n > 0 && (n as usize) < used.len() {
+                used[n as usize] = true;
+            } else if n > 0 {
+                used.resize(n as usize + 2, false);
+                used[n as usize] = true;
+            }
+        };
+        chosen.iter().for_each(|n| mark(*n));
+        let is_class = |s: &super::layout::Scalar| *s == super::layout::Scalar::Ref(class);
+        let mut at = 0;
+        while at < layout.slots.len() {
+            let slot: &Slot = &layout.slots[at];
+            if slot.plan == u32::MAX {
+                at += 1;
+                continue;
+            }
+            let plan = layout.plan_of(at);
+            let n = plan.slots();
+            let leaf = is_class(&plan.leaf) && plan.shape != Shape::Interned;
+            if let Shape::Array(levels) = &plan.shape {
+                let keyed = plan.key_sorts.iter().any(is_class);
+                if leaf || keyed {
+                    for k in 0..n {
+                        let value = layout.slots[at + k].get(pre);
+                        if value == plan.default {
+                            continue;
+                        }
+                        if leaf {
+                            mark(value);
+                        }
+                        let mut rest = k;
+                        for (keys, sort) in levels.iter().zip(&plan.key_sorts).rev() {
+                            if is_class(sort) {
+                                mark(keys.key(rest % keys.len()));
+                            }
+                            rest /= keys.len();
+                        }
+                    }
+                }
+            } else if leaf {
+                let from = usize::from(matches!(plan.shape, Shape::Sequence(_)));
+                let to = if from == 1 { 1 + layout.slots[at].get(pre) as usize } else { n };
+                (from..to).for_each(|k| mark(layout.slots[at + k].get(pre)));
+            }
+            at += n;
+        }
+        let unused = (1..).find(|n| !used.get(*n).copied().unwrap_or(false)).unwrap_or(1) as i64;
+        let mut out: Vec<i64> = (1..used.len()).filter(|n| used[*n]).map(|n| n as i64).collect();
+        out.push(unused);
+        out
+    }
+
+    /// The wanted invariants that a state violates.
+    pub fn broken<const W: usize>(&mut self, state: &[u64; W], out: &mut Vec<PropertyId>) -> Result<(), Escape> {
+        let system = self.system;
+        if system.invariants.is_empty() || (system.has_inside && self.inside(state).is_some()) {
+            return Ok(());
+        }
+        let mut post = *state;
+        let mut left = false;
+        for check in &system.invariants {
+            let Some(code) = &check.code else {
+                left = true;
+                continue;
+            };
+            match run(code, &system.tables, &system.layout, &mut self.frame, state, &mut post) {
+                Exit::Wrong(p) => out.push(p),
+                Exit::Escape => return Err(self.escape()),
+                Exit::Open => left = true,
+                Exit::Done | Exit::Waits => {}
+            }
+        }
+        if left {
+            let state = system.layout.unpack(self.sem, state);
+            let (broken, incomplete) = self.sem.broken_invariants(&state, self.sampling);
+            if let Some(why) = incomplete {
+                self.note(why);
+            }
+            out.extend(broken.iter().map(|b| b.property).filter(|p| system.wanted.contains(p)));
+            out.sort_unstable();
+            out.dedup();
+        }
+        Ok(())
+    }
+}
+
+#[inline]
+fn finish<const W: usize>(act: &Act, post: &mut [u64; W]) {
+    for m in &act.finish {
+        post[m.word] = (post[m.word] & m.keep) | m.bits;
+    }
+}
+
+/// A packed state of the search's width; the words beyond the layout's are zero.
+pub fn words<const W: usize>(packed: &[u64]) -> [u64; W] {
+    let mut out = [0; W];
+    out[..packed.len()].copy_from_slice(packed);
+    out
+}
