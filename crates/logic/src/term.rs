@@ -270,7 +270,7 @@ impl Terms {
             seen: &mut rustc_hash::FxHashSet<Term>,
             out: &mut Vec<Symbol>,
         ) {
-            if bound.is_empty() && !seen.insert(t) {
+            if !seen.insert(t) {
                 return;
             }
             match &s.nodes[t.index()] {
@@ -279,7 +279,8 @@ impl Terms {
                 Node::Quant(_, xs, body) => {
                     let depth = bound.len();
                     bound.extend(xs.iter());
-                    go(s, *body, bound, seen, out);
+                    // What was seen outside may have other free symbols here, so each scope is walked once for itself.
+                    go(s, *body, bound, &mut Default::default(), out);
                     bound.truncate(depth);
                 }
                 _ => {}
@@ -487,5 +488,18 @@ mod tests {
         let (x, y) = (t.symbol("x", Sort::INT), t.symbol("y", Sort::INT));
         let body = t.lt(t.sym(x), t.sym(y));
         assert_eq!(t.free_symbols(t.forall(&[x], body)), vec![y]);
+    }
+
+    #[test]
+    fn check_free_symbols_of_a_large_graph_under_a_quantifier_are_found_at_once() {
+        let t = Terms::new();
+        let (x, y) = (t.symbol("x", Sort::INT), t.symbol("y", Sort::INT));
+        let mut sum = t.add(t.sym(x), t.sym(y));
+        for _ in 0..200 {
+            sum = t.add(sum, sum);
+        }
+        let all = t.forall(&[x], t.eq(sum, sum));
+        assert_eq!(t.free_symbols(all), vec![y]);
+        assert_eq!(t.free_symbols(t.and(&[all, t.eq(t.sym(x), t.sym(x))])), vec![y, x]);
     }
 }

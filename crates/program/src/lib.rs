@@ -8,6 +8,7 @@ pub mod model;
 pub mod property;
 pub mod semantics;
 pub mod spec;
+pub mod text;
 pub mod wellformed;
 
 pub use code::{Action, ActionId, Call, Code, Gate, LocId, Location, Mark, Spawn, Update, What};
