@@ -5,6 +5,7 @@
 mod answer;
 mod closed;
 mod encode;
+mod horn;
 mod opinion;
 mod pipe;
 mod piped;
@@ -15,6 +16,7 @@ mod watchdog;
 mod z3;
 
 pub use answer::{Answer, Backend, Machines, Reason, Settings, Smt};
+pub use horn::{Atom, Horn, HornAnswer, Relation, Rule};
 pub use opinion::{SecondOpinion, Validity, Word};
 pub use piped::PipeSolver;
 pub use z3::context::limit_memory;

@@ -401,3 +401,146 @@ impl Z3<'_> {
         self.encoder.machines
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::Exhausted;
+    use logic::{Machine, Sort, SortKind};
+    use std::time::{Duration, Instant};
+
+    fn open(terms: &Terms) -> Z3<'_> {
+        Z3::new(terms, Settings::default(), &Budget::unlimited()).expect("z3 is linked")
+    }
+
+    #[test]
+    fn check_what_is_asserted_in_a_scope_is_forgotten_with_it() {
+        let t = Terms::new();
+        let u8s = Sort::machine(Machine { bits: 8, signed: false });
+        let x = t.sym(t.symbol("x", u8s));
+        let mut smt = open(&t);
+        for _ in 0..3 {
+            // The range of x is asserted anew in each scope.
+            smt.push();
+            smt.assert(t.lt(x, t.num(1, u8s)));
+            assert_eq!(smt.check(), Answer::Sat);
+            assert_eq!(smt.value(x), Some(Value::Int(0)));
+            smt.assert(t.ne(x, t.num(0, u8s)));
+            assert_eq!(smt.check(), Answer::Unsat);
+            smt.pop();
+            assert_eq!(smt.check(), Answer::Sat);
+        }
+    }
+
+    #[test]
+    fn check_the_table_may_grow_between_questions() {
+        let t = Terms::new();
+        let x = t.sym(t.symbol("x", Sort::INT));
+        let mut smt = open(&t);
+        for n in 0..200 {
+            let y = t.sym(t.symbol("y", Sort::INT));
+            smt.assert(t.lt(t.add(x, t.int(n)), y));
+            assert_eq!(smt.check(), Answer::Sat);
+        }
+    }
+
+    #[test]
+    fn check_a_core_names_the_assumptions_that_matter() {
+        let t = Terms::new();
+        let (p, q) = (t.sym(t.symbol("p", Sort::BOOL)), t.sym(t.symbol("q", Sort::BOOL)));
+        let x = t.sym(t.symbol("x", Sort::INT));
+        let mut smt = open(&t);
+        smt.assert(t.implies(p, t.lt(x, t.int(0))));
+        let positive = t.lt(t.int(5), x);
+        assert_eq!(smt.check_assuming(&[q, p, positive]), Answer::Unsat);
+        assert_eq!(smt.core(), vec![p, positive]);
+        assert_eq!(smt.check_assuming(&[q, t.not(p), positive]), Answer::Sat);
+        assert_eq!(smt.value(p), Some(Value::Bool(false)));
+        assert!(matches!(smt.value(x), Some(Value::Int(n)) if n > 5));
+        assert_eq!(smt.check(), Answer::Sat, "assumptions are for one question only");
+        assert_eq!(smt.questions(), 3);
+    }
+
+    #[test]
+    fn check_the_resource_limit_gives_the_same_answer_every_time() {
+        let t = Terms::new();
+        let hard = |smt: &mut Z3<'_>| {
+            let [x, y, z] = ["x", "y", "z"].map(|n| t.sym(t.symbol(n, Sort::INT)));
+            let cube = |a| t.mul(a, t.mul(a, a));
+            smt.assert(t.eq(t.add(cube(x), t.add(cube(y), cube(z))), t.int(42)));
+            smt.check()
+        };
+        let mut smt = open(&t);
+        smt.set_limit(50_000);
+        assert_eq!(hard(&mut smt), Answer::Unknown(Reason::Limit));
+        assert_eq!(smt.check(), Answer::Unknown(Reason::Limit));
+    }
+
+    #[test]
+    fn check_a_budget_stops_a_question_at_once() {
+        let t = Terms::new();
+        let budget = Budget::unlimited();
+        let mut smt = Z3::new(&t, Settings { limit: 0, ..Settings::default() }, &budget).expect("z3 is linked");
+        let [x, y, z] = ["x", "y", "z"].map(|n| t.sym(t.symbol(n, Sort::INT)));
+        let cube = |a| t.mul(a, t.mul(a, a));
+        smt.assert(t.eq(t.add(cube(x), t.add(cube(y), cube(z))), t.int(42)));
+        let (begin, stop) = (Instant::now(), budget.clone());
+        let other = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(200));
+            stop.cancel();
+        });
+        assert_eq!(smt.check(), Answer::Unknown(Reason::Stopped(Exhausted::Cancelled)));
+        assert!(begin.elapsed() < Duration::from_secs(3));
+        assert_eq!(smt.check(), Answer::Unknown(Reason::Stopped(Exhausted::Cancelled)), "it stays stopped");
+        other.join().unwrap();
+    }
+
+    #[test]
+    fn check_a_formula_that_cannot_be_told_makes_no_model_and_no_proof() {
+        let t = Terms::new();
+        let set = t.sort(SortKind::Set(Sort::INT));
+        let (s, i) = (t.symbol("s", set), t.symbol("i", Sort::INT));
+        // Every set has an element outside of it: true of finite sets, false of arrays of booleans.
+        let some_outside = t.forall(&[s], t.exists(&[i], t.not(t.member(t.sym(i), t.sym(s)))));
+        let mut smt = open(&t);
+        smt.push();
+        smt.assert(some_outside);
+        assert!(matches!(smt.check(), Answer::Unknown(Reason::Refused(_))));
+        smt.assert(t.ff());
+        assert_eq!(smt.check(), Answer::Unsat, "the rest is enough");
+        smt.pop();
+        assert_eq!(smt.check(), Answer::Sat);
+    }
+
+    #[test]
+    fn check_quantifiers_over_machine_integers_keep_their_range() {
+        let t = Terms::new();
+        let u8s = Sort::machine(Machine { bits: 8, signed: false });
+        let i = t.symbol("i", u8s);
+        for machines in [Machines::Integers, Machines::BitVectors] {
+            let settings = Settings { machines, ..Settings::default() };
+            let mut smt = Z3::new(&t, settings, &Budget::unlimited()).expect("z3 is linked");
+            smt.assert(t.not(t.forall(&[i], t.le(t.cast(t.sym(i), Sort::INT), t.int(255)))));
+            assert_eq!(smt.check(), Answer::Unsat);
+        }
+    }
+
+    #[test]
+    fn check_sessions_on_two_threads_do_not_meet() {
+        let work = || {
+            let t = Terms::new();
+            let x = t.sym(t.symbol("x", Sort::INT));
+            let mut smt = open(&t);
+            for n in 0..200 {
+                smt.push();
+                smt.assert(t.eq(x, t.int(n)));
+                assert_eq!(smt.check(), Answer::Sat);
+                assert_eq!(smt.value(x), Some(Value::Int(n)));
+                smt.pop();
+            }
+        };
+        let other = std::thread::spawn(work);
+        work();
+        other.join().unwrap();
+    }
+}
