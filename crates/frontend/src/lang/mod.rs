@@ -5,9 +5,14 @@
 
 pub mod ast;
 pub mod codes;
+pub mod lower;
 pub mod parse;
 pub mod print;
+pub mod resolve;
 pub mod token;
+pub mod types;
+
+pub use lower::{Lowered, Settings, lower};
 
 use base::{Diagnostic, SourceId, Sources, Span};
 

@@ -2,6 +2,7 @@
 
 mod broken;
 mod generate;
+mod lowering;
 mod robust;
 
 use super::*;

@@ -1,0 +1,279 @@
+//! The tree to the model.
+//!
+//! Comes in: a parsed file without errors and the user's settings (`--set`, `--threads`). Goes out: a `Program` with
+//! origins, or diagnostics; never both errors and a program. Names are resolved and expressions typed on the way, so
+//! that every statement is looked at once. What each statement means as a step is in `docs/decisions/001-model.md`.
+
+mod atomic;
+mod call;
+mod code;
+mod declare;
+mod heap;
+mod once;
+mod relation;
+mod scan;
+mod spec;
+mod stmt;
+mod thread;
+
+use crate::lang::resolve::{Globals, View};
+use crate::lang::types::{Check, CheckKind, Under};
+use crate::lang::{Parsed, ast, codes};
+use base::{Diagnostic, SourceId, Sources, Span};
+use logic::{Sort, Term};
+use program::{Gate, OriginId, Program, Property, PropertyId, PropertyKind, Scope, VarId, VarKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Statements that lowering looks at, inlined ones counted each time, before it gives up.
+const MOST_STATEMENTS: usize = 1_000_000;
+/// Errors that are reported.
+const MOST_ERRORS: usize = 100;
+/// The stack lowering runs on: its recursion follows the tree and the calls, both of bounded depth.
+const STACK: usize = 256 << 20;
+
+/// What the user sets from outside the file.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// `--set N=8`: values of constants, as text.
+    pub constants: Vec<(String, String)>,
+    /// `--threads T=3`: numbers of copies.
+    pub copies: Vec<(String, u32)>,
+}
+
+/// What lowering gives: a program unless there are errors.
+#[derive(Debug)]
+pub struct Lowered {
+    pub program: Option<Program>,
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Lowers a parsed file. The diagnostics of parsing are among those given.
+pub fn lower(parsed: &Parsed, sources: &Sources, settings: &Settings) -> Lowered {
+    if parsed.has_errors() {
+        return Lowered { program: None, diagnostics: parsed.diagnostics.clone() };
+    }
+    let work = || {
+        let mut lowering = Lowering::new(parsed, sources, settings);
+        lowering.file(&parsed.tree);
+        let mut diagnostics = parsed.diagnostics.clone();
+        diagnostics.append(&mut lowering.diagnostics);
+        diagnostics.sort_by_key(|d| d.span.start);
+        let failed = diagnostics.iter().any(Diagnostic::is_error);
+        Lowered { program: if failed { None } else { Some(lowering.program) }, diagnostics }
+    };
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().name("lowering".to_owned()).stack_size(STACK);
+        match builder.spawn_scoped(scope, work) {
+            Ok(handle) => handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // Without a second stack the ordinary one must do.
+            Err(_) => work(),
+        }
+    })
+}
+
+/// A file on its way to a program.
+pub struct Lowering<'a> {
+    file: SourceId,
+    sources: &'a Sources,
+    settings: &'a Settings,
+    pub(crate) program: Program,
+    pub(crate) globals: Globals<'a>,
+    pub(crate) view: View,
+    /// Checks of the statement at hand.
+    pub(crate) noted: Vec<Check>,
+    pub(crate) under: Vec<Under>,
+    /// Whether any object is ever freed: then every dereference asks whether the object is alive.
+    pub(crate) frees: bool,
+    /// Shared variables that stand for constants without a value.
+    pub(crate) constants: FxHashSet<VarId>,
+    /// Fields of type `lock`: free in a new object.
+    lock_fields: FxHashSet<VarId>,
+    /// Which threads have ended, where some thread is joined.
+    ended: Option<VarId>,
+    /// Parameters of each thread; `None`: it runs from the start.
+    thread_params: Vec<Option<Vec<Sort>>>,
+    diagnostics: Vec<Diagnostic>,
+    properties: FxHashMap<(&'static str, u32, u32), PropertyId>,
+    property_names: FxHashSet<String>,
+    var_names: FxHashMap<String, u32>,
+    origins: FxHashMap<(u32, u32), OriginId>,
+    statements: usize,
+}
+
+impl<'a> Lowering<'a> {
+    fn new(parsed: &Parsed, sources: &'a Sources, settings: &'a Settings) -> Self {
+        Self {
+            file: parsed.file,
+            sources,
+            settings,
+            program: Program::new(sources.file(parsed.file).name.clone()),
+            globals: Globals::default(),
+            view: View::default(),
+            noted: Vec::new(),
+            under: Vec::new(),
+            frees: false,
+            constants: FxHashSet::default(),
+            lock_fields: FxHashSet::default(),
+            ended: None,
+            thread_params: Vec::new(),
+            diagnostics: Vec::new(),
+            properties: FxHashMap::default(),
+            property_names: FxHashSet::default(),
+            var_names: FxHashMap::default(),
+            origins: FxHashMap::default(),
+            statements: 0,
+        }
+    }
+
+    fn file(&mut self, tree: &'a ast::Tree) {
+        self.declare(tree);
+        self.formulas(tree);
+        self.machines(tree);
+        self.routine_specs();
+        self.routine_codes();
+        self.objects(tree);
+        self.threads(tree);
+        if self.diagnostics.is_empty() {
+            once::at_most_once(&mut self.program);
+        }
+    }
+
+    pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
+        // Code that is inlined twice says everything twice.
+        let known = self.diagnostics.iter().any(|d| d.span == diagnostic.span && d.code == diagnostic.code);
+        if !known && self.diagnostics.len() < MOST_ERRORS {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    fn too_big(&mut self, span: Span) {
+        let message = format!("the program has more than {MOST_STATEMENTS} statements after inlining");
+        self.report(Diagnostic::error(codes::TOO_BIG, span, message));
+    }
+
+    /// The origin of a piece of source: its first line is what people call it.
+    pub(crate) fn origin(&mut self, span: Span) -> OriginId {
+        let key = (span.start, span.end);
+        if let Some(origin) = self.origins.get(&key) {
+            return *origin;
+        }
+        let text = self.sources.text(span);
+        let line = text.lines().next().unwrap_or("").trim_end_matches([' ', '\t', '{', ';']);
+        let short: String = line.chars().take(80).collect();
+        let origin = self.program.add_origin(Some(span), short);
+        self.origins.insert(key, origin);
+        origin
+    }
+
+    /// A new property; its name is made unique by the column, then by a number.
+    fn property(&mut self, kind: PropertyKind, name: &str, span: Span) -> PropertyId {
+        let mut unique = name.to_owned();
+        if self.property_names.contains(&unique) {
+            unique = format!("{name}:{}", self.sources.file(self.file).position(span.start).1);
+        }
+        let mut number = 2;
+        while self.property_names.contains(&unique) {
+            unique = format!("{name}#{number}");
+            number += 1;
+        }
+        self.property_names.insert(unique.clone());
+        let origin = self.origin(span);
+        self.program.properties.push(Property { kind, name: unique, origin })
+    }
+
+    /// The property of one kind at one place: the same wherever the place is inlined.
+    fn property_at(&mut self, kind: PropertyKind, word: &str, span: Span) -> PropertyId {
+        let class = match &kind {
+            PropertyKind::Assertion => "assertion",
+            PropertyKind::Division => "division",
+            PropertyKind::Null => "null",
+            PropertyKind::Freed => "freed",
+            PropertyKind::Release => "release",
+            PropertyKind::Bounds => "bounds",
+            PropertyKind::Requires(_) => "requires",
+            PropertyKind::Ensures(_) => "ensures",
+            PropertyKind::Access(_) => "access",
+            _ => "other",
+        };
+        let key = (class, span.start, span.end);
+        if let Some(property) = self.properties.get(&key) {
+            return *property;
+        }
+        let line = self.sources.line_of(span);
+        let property = self.property(kind, &format!("{word}:{line}"), span);
+        self.properties.insert(key, property);
+        property
+    }
+
+    /// The noted checks as gates: what makes a value first, then accesses.
+    fn gates_apart(&mut self) -> (Vec<Gate>, Vec<Gate>) {
+        let noted = std::mem::take(&mut self.noted);
+        self.under.clear();
+        let (mut checks, mut accesses) = (Vec::new(), Vec::new());
+        for check in noted {
+            let kind = match check.kind {
+                CheckKind::Division => PropertyKind::Division,
+                CheckKind::Null => PropertyKind::Null,
+                CheckKind::Freed => PropertyKind::Freed,
+                CheckKind::Bounds => PropertyKind::Bounds,
+                CheckKind::Access(var) => {
+                    if let Some(property) = self.access_property(var) {
+                        accesses.push(Gate { property, formula: check.formula });
+                    }
+                    continue;
+                }
+            };
+            let property = self.property_at(kind, check.kind.word(), check.span);
+            checks.push(Gate { property, formula: check.formula });
+        }
+        (checks, accesses)
+    }
+
+    fn gates(&mut self) -> Vec<Gate> {
+        let (mut checks, accesses) = self.gates_apart();
+        checks.extend(accesses);
+        checks
+    }
+
+    /// The property that a variable is accessed only where its predicate holds.
+    fn access_property(&mut self, var: VarId) -> Option<PropertyId> {
+        let origin = self.program.vars[var].access.as_ref()?.origin;
+        let span = self.program.origins[origin].span?;
+        let key = ("access", span.start, span.end);
+        if let Some(property) = self.properties.get(&key) {
+            return Some(*property);
+        }
+        let name = format!("access:{}", self.program.vars[var].name);
+        let property = self.property(PropertyKind::Access(var), &name, span);
+        self.properties.insert(key, property);
+        Some(property)
+    }
+
+    /// A new variable whose name is unique in the program.
+    fn fresh_var(&mut self, name: &str, sort: Sort, scope: Scope, origin: OriginId) -> VarId {
+        let unique = self.unique_name(name);
+        self.program.add_var(&unique, sort, scope, VarKind::Plain, None, origin)
+    }
+
+    fn unique_name(&mut self, name: &str) -> String {
+        let count = self.var_names.entry(name.to_owned()).or_insert(0);
+        *count += 1;
+        if *count == 1 {
+            return name.to_owned();
+        }
+        let numbered = format!("{name}.{count}");
+        self.var_names.entry(numbered.clone()).or_insert(1);
+        numbered
+    }
+
+    /// A formula that may be `?`: the inner `None`. Nothing at all where it has an error.
+    fn wanted_formula(&mut self, expr: &ast::Expr) -> Option<Option<Term>> {
+        if matches!(expr.kind, ast::ExprKind::Unknown) {
+            return Some(None);
+        }
+        let formula = self.formula(expr);
+        self.noted.clear();
+        self.under.clear();
+        formula.map(Some)
+    }
+}

@@ -1,0 +1,113 @@
+//! Two-store formulas with frames, and steps made of them.
+
+use super::Lowering;
+use crate::lang::ast;
+use crate::lang::codes;
+use crate::lang::resolve::Allowed;
+use crate::lang::types::{Path, Target};
+use base::Diagnostic;
+use logic::{Op, Symbol, Term};
+use program::{Gate, Place, TwoStore, Update, VarId};
+
+impl Lowering<'_> {
+    /// `<frame> formula`. In code, what it reads and writes is noted.
+    pub(super) fn two_store(&mut self, action: &ast::Action) -> Option<TwoStore> {
+        let targets: Vec<Option<Target>> = action.frame.iter().map(|p| self.place(p)).collect();
+        let primes = std::mem::replace(&mut self.view.primes, Allowed::Yes);
+        let relation = self.formula(&action.formula);
+        self.view.primes = primes;
+        let mut frame = Vec::new();
+        for target in targets {
+            let target = target?;
+            self.note_write(&target);
+            let keys = target.keys();
+            if keys.len() != target.path.len() {
+                let message = "an element of a sequence cannot stand in a frame";
+                let diagnostic = Diagnostic::error(codes::NOT_ASSIGNABLE, target.span, message);
+                self.report(diagnostic.label("expected a variable, a field or an entry of a map"));
+                return None;
+            }
+            frame.push(Place { var: target.var, keys });
+        }
+        Some(TwoStore { frame, relation: relation? })
+    }
+
+    /// A relation as inputs, guard and updates. A conjunct that says what a place of the frame becomes gives the update.
+    pub(super) fn executable(&self, step: &TwoStore, gates: &mut [Gate]) -> (Vec<Symbol>, Term, Vec<Update>) {
+        let terms = &self.program.terms;
+        let mut conjuncts = terms.conjuncts(step.relation);
+        let mut inputs = Vec::new();
+        let mut updates: Vec<Update> = Vec::new();
+        let mut vars: Vec<VarId> = Vec::new();
+        for place in &step.frame {
+            if !vars.contains(&place.var) {
+                vars.push(place.var);
+            }
+        }
+        let primed: rustc_hash::FxHashSet<Symbol> = self.program.vars.iter().map(|v| v.primed).collect();
+        for var in vars {
+            let places: Vec<&Place> = step.frame.iter().filter(|p| p.var == var).collect();
+            let whole = places.iter().any(|p| p.keys.is_empty());
+            let entries: Vec<Vec<Path>> = if whole {
+                vec![Vec::new()]
+            } else {
+                places.iter().map(|p| p.keys.iter().map(|k| Path::Key(*k)).collect()).collect()
+            };
+            let mut value = self.program.now(var);
+            for entry in &entries {
+                let after = self.read_in(self.program.next(var), entry);
+                // With two entries of one map, the second may be the first again: then nothing is read off.
+                let told = if entries.len() == 1 { told_value(terms, &mut conjuncts, after, &primed) } else { None };
+                let new = told.unwrap_or_else(|| {
+                    let name = format!("{}'", self.program.vars[var].name);
+                    let input = terms.symbol(name, terms.sort_of(after));
+                    inputs.push(input);
+                    terms.sym(input)
+                });
+                value = self.written(value, entry, new);
+            }
+            updates.push(Update { var, value });
+        }
+        let symbols = terms.free_symbols(step.relation);
+        let mut in_gates: Vec<Symbol> = gates.iter().flat_map(|g| terms.free_symbols(g.formula)).collect();
+        in_gates.extend(symbols);
+        let mut pairs = Vec::new();
+        for (var, entry) in self.program.vars.iter_enumerated() {
+            if in_gates.contains(&entry.primed) {
+                let update = updates.iter().find(|u| u.var == var);
+                pairs.push((entry.primed, update.map_or_else(|| terms.sym(entry.symbol), |u| u.value)));
+            }
+        }
+        for gate in gates {
+            gate.formula = terms.substitute(gate.formula, pairs.iter().copied());
+        }
+        let guard: Vec<Term> = conjuncts.iter().map(|c| terms.substitute(*c, pairs.iter().copied())).collect();
+        updates.retain(|u| u.value != self.program.now(u.var));
+        (inputs, terms.and(&guard), updates)
+    }
+}
+
+/// Takes the conjunct that says what a primed value is, in terms of the store before.
+fn told_value(
+    terms: &logic::Terms,
+    conjuncts: &mut Vec<Term>,
+    after: Term,
+    primed: &rustc_hash::FxHashSet<Symbol>,
+) -> Option<Term> {
+    let closed = |t: Term| !terms.free_symbols(t).iter().any(|s| primed.contains(s));
+    let told = |conjunct: Term| -> Option<Term> {
+        if conjunct == after {
+            return Some(terms.tt());
+        }
+        match terms.app(conjunct)? {
+            (Op::Not, args) if args[0] == after => Some(terms.ff()),
+            (Op::Eq, args) if args[0] == after && closed(args[1]) => Some(args[1]),
+            (Op::Eq, args) if args[1] == after && closed(args[0]) => Some(args[0]),
+            _ => None,
+        }
+    };
+    let at = conjuncts.iter().position(|c| told(*c).is_some())?;
+    let value = told(conjuncts[at]);
+    conjuncts.remove(at);
+    value
+}

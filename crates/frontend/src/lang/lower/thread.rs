@@ -1,0 +1,199 @@
+//! Threads.
+
+use super::Lowering;
+use super::code::{Builder, Calls, Draft, Frame};
+use crate::lang::ast::{self, ClauseKind, ItemKind, Tree};
+use crate::lang::codes;
+use crate::lang::resolve::{Allowed, View, nearest};
+use base::{Diagnostic, Span};
+use program::{Code, Copies, MachineId, PropertyKind, Scope, Start, Thread, ThreadId, Update, VarId, What};
+
+/// Threads of one declaration at most.
+const MOST_COPIES: i128 = 1_000_000;
+
+impl<'a> Lowering<'a> {
+    pub(super) fn threads(&mut self, tree: &'a Tree) {
+        let mut used = vec![false; self.settings.copies.len()];
+        let mut names = Vec::new();
+        for item in &tree.items {
+            if let ItemKind::Thread(thread) = &item.kind {
+                for (at, (name, _)) in self.settings.copies.iter().enumerate() {
+                    used[at] |= **name == *thread.name.kind && thread.params.is_none();
+                }
+                names.push(&*thread.name.kind);
+                self.thread(thread, item.span);
+            }
+        }
+        for (at, used) in used.into_iter().enumerate() {
+            if !used {
+                let name = &self.settings.copies[at].0;
+                let message = format!("there is no thread `{name}` whose copies could be set");
+                let mut diagnostic = Diagnostic::error(codes::BAD_SETTING, Span::new(self.file, 0, 0), message);
+                if let Some(near) = nearest(name, names.iter().copied()) {
+                    diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
+                }
+                self.report(diagnostic);
+            }
+        }
+    }
+
+    fn copies(&mut self, thread: &ast::Thread) -> Copies {
+        let set = self.settings.copies.iter().rev().find(|(n, _)| **n == *thread.name.kind).map(|(_, c)| *c);
+        let number = match (&thread.copies, set) {
+            _ if thread.params.is_some() => {
+                if let ast::Copies::Exactly(e) = &thread.copies {
+                    let message = "a thread with parameters has as many instances as are spawned";
+                    self.report(Diagnostic::error(codes::BAD_COPIES, e.span, message).label("expected no number"));
+                }
+                return Copies::Any;
+            }
+            (_, Some(set)) => i128::from(set),
+            (ast::Copies::One, None) => 1,
+            (ast::Copies::Any, None) => return Copies::Any,
+            (ast::Copies::Exactly(e), None) => match self.constant_number(e) {
+                Some(n) if (0..=MOST_COPIES).contains(&n) => n,
+                Some(n) => {
+                    let message = format!("a thread cannot have {n} copies");
+                    let label = format!("expected a number from 0 to {MOST_COPIES}");
+                    self.report(Diagnostic::error(codes::BAD_COPIES, e.span, message).label(label));
+                    1
+                }
+                None => 1,
+            },
+        };
+        if number == 1 { Copies::One } else { Copies::Exactly(number as u32) }
+    }
+
+    fn thread(&mut self, thread: &'a ast::Thread, span: Span) {
+        let id = ThreadId(self.program.threads.len() as u32);
+        let origin = self.origin(span);
+        let copies = self.copies(thread);
+        let sorts = self.thread_params.get(id.0 as usize).cloned().flatten().unwrap_or_default();
+        let mut params = Vec::new();
+        let mut names = Vec::new();
+        for (param, sort) in thread.params.iter().flatten().zip(sorts) {
+            let origin = self.origin(param.name.span);
+            let var = self.fresh_var(&param.name.kind, sort, Scope::Thread(id), origin);
+            params.push(var);
+            names.push((param.name.kind.to_string(), var));
+        }
+        let follows = thread.follows.as_ref().and_then(|name| {
+            let machine = self.machine_named(name)?;
+            let word = format!("follows:{}", thread.name.kind);
+            let property = self.property(PropertyKind::Follows(id), &word, name.span);
+            Some((MachineId(machine as u32), property))
+        });
+        let mut everywhere = Vec::new();
+        for clause in &thread.clauses {
+            match &clause.kind {
+                ClauseKind::Rely(e) => {
+                    let view = View { locals: names.clone(), ..View::default() };
+                    self.rely(e, clause.span, view, Some(id));
+                }
+                ClauseKind::Invariant(e) => {
+                    self.view = View { locals: names.clone(), tid: Allowed::Yes, ..View::default() };
+                    everywhere.extend(self.wanted_formula(e));
+                }
+                _ => self.misplaced(clause, "a thread", "it belongs to a procedure"),
+            }
+        }
+        let first = Builder::new(Scope::Thread(id), Calls::Inline);
+        let (mut code, b) = self.thread_code(first, thread, &params, &names);
+        let (mut locals, known) = b;
+        let calls_specified = self.calls_specified(&thread.body, &mut Vec::new());
+        let mut outline = None;
+        if calls_specified {
+            let mut second = Builder::new(Scope::Thread(id), Calls::Keep);
+            second.known = known;
+            let (mut kept, (more, _)) = self.thread_code(second, thread, &params, &names);
+            locals.extend(more.into_iter().filter(|v| !locals.contains(v)).collect::<Vec<_>>());
+            for location in kept.locations.iter_mut() {
+                location.invariants.extend(everywhere.iter().copied());
+            }
+            outline = Some(kept).filter(|c| !c.calls.is_empty());
+        }
+        for location in code.locations.iter_mut() {
+            location.invariants.extend(everywhere.iter().copied());
+        }
+        let start = if thread.params.is_some() { Start::BySpawn } else { Start::AtOnce };
+        self.program.threads.push(Thread {
+            name: thread.name.kind.to_string(),
+            copies,
+            start,
+            params,
+            locals,
+            code,
+            outline,
+            follows,
+            origin,
+        });
+    }
+
+    #[allow(clippy::type_complexity)]
+    fn thread_code(
+        &mut self,
+        mut b: Builder,
+        thread: &'a ast::Thread,
+        params: &[VarId],
+        names: &[(String, VarId)],
+    ) -> (Code, (Vec<VarId>, rustc_hash::FxHashMap<(Vec<u32>, u32), VarId>)) {
+        self.view = View { locals: names.to_vec(), tid: Allowed::Yes, checks: Allowed::Yes, ..View::default() };
+        let origin = self.origin(thread.body.span);
+        let (entry, exit) = (b.location(origin), b.location(origin));
+        b.locals.extend(params.iter().copied());
+        let results = Vec::new();
+        b.frames.push(Frame { exit, results, routine: None, ensures: Vec::new(), instance: Vec::new(), loops: 0 });
+        let end = self.block(&mut b, &thread.body, entry);
+        b.merge(end, exit);
+        let mut last = exit;
+        if let (Some(ended), Some(_)) = (self.ended, &thread.params) {
+            // The last step tells those who join.
+            last = b.location(origin);
+            let terms = &self.program.terms;
+            let tid = terms.sym(self.program.tid);
+            let value = terms.store(self.program.now(ended), tid, terms.tt());
+            let updates = vec![Update { var: ended, value }];
+            b.emit(exit, last, Draft { updates, ..self.draft(What::Return, origin) });
+        }
+        self.view = View::default();
+        let locals = std::mem::take(&mut b.locals);
+        let known = std::mem::take(&mut b.known);
+        (b.finish(entry, last), (locals, known))
+    }
+
+    /// Whether a body calls a procedure with a specification, directly or through others.
+    fn calls_specified(&self, block: &ast::Block, seen: &mut Vec<usize>) -> bool {
+        let mut found = false;
+        let mut further = Vec::new();
+        super::scan::in_block(block, &mut |stmt| {
+            let call = match &stmt.kind {
+                ast::StmtKind::Call(call) => call,
+                ast::StmtKind::Assign { value: ast::Value::Exprs(e), .. }
+                | ast::StmtKind::Local { value: Some(ast::Value::Exprs(e)), .. } => match e.first().map(|e| &e.kind) {
+                    Some(ast::ExprKind::Call(call)) => call,
+                    _ => return,
+                },
+                _ => return,
+            };
+            let routine = match &call.object {
+                Some(object) => {
+                    let object = self.globals.objects.get(&object.kind);
+                    object.and_then(|o| self.globals.members[o].procs.get(&call.name.kind))
+                }
+                None => self.globals.procs.get(&call.name.kind),
+            };
+            if let Some(routine) = routine {
+                found |= self.globals.routines[routine].has_spec();
+                further.push(routine);
+            }
+        });
+        found
+            || further.into_iter().any(|routine| {
+                if seen.contains(&routine) {
+                    return false;
+                }
+                seen.push(routine);
+                self.calls_specified(&self.globals.routines[routine].ast.body, seen)
+            })
+    }
+}

@@ -1,0 +1,141 @@
+//! Names: what each one stands for, and what is said about one that stands for nothing.
+//!
+//! Values, types, threads, procedures, machines and objects have their own name spaces, so that a thread may be called
+//! like a machine. Members of an object are visible inside it by their name and outside as `Object.name`.
+
+mod suggest;
+
+pub use suggest::nearest;
+
+use crate::lang::ast;
+use base::Span;
+use logic::{ClassId, EnumId, Sort, Symbol, Term};
+use program::{ProcId, VarId};
+use rustc_hash::FxHashMap;
+
+/// What a name of a value stands for.
+#[derive(Clone, Copy, Debug)]
+pub enum Named {
+    /// A constant or an enum variant: a value known now.
+    Value(Term),
+    Var(VarId),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum TypeName {
+    Enum(EnumId),
+    Class(ClassId),
+}
+
+/// A procedure or an operation of an object, as it is called.
+#[derive(Clone, Debug)]
+pub struct Routine<'a> {
+    pub ast: &'a ast::Proc,
+    /// Index of the object it belongs to.
+    pub object: Option<usize>,
+    pub params: Vec<Sort>,
+    pub results: Vec<Sort>,
+    /// Where it stands in the model; operations of objects have none.
+    pub id: Option<ProcId>,
+}
+
+impl Routine<'_> {
+    /// Whether calls may be kept and understood by the specification.
+    pub fn has_spec(&self) -> bool {
+        use ast::ClauseKind::{Ensures, Performs, Requires};
+        self.ast.form == ast::ProcForm::Plain
+            && self.ast.clauses.iter().any(|c| matches!(c.kind, Requires(_) | Ensures(_) | Performs(_)))
+    }
+}
+
+/// A table of names of one kind, with the place of each declaration.
+#[derive(Clone, Debug)]
+pub struct Table<T> {
+    entries: FxHashMap<String, (T, Span)>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self { entries: FxHashMap::default() }
+    }
+}
+
+impl<T: Copy> Table<T> {
+    /// Declares a name, or gives the place where it was declared before.
+    pub fn declare(&mut self, name: &ast::Name, what: T) -> Result<(), Span> {
+        if let Some((_, first)) = self.entries.get(&*name.kind) {
+            return Err(*first);
+        }
+        self.entries.insert(name.kind.to_string(), (what, name.span));
+        Ok(())
+    }
+    pub fn get(&self, name: &str) -> Option<T> {
+        self.entries.get(name).map(|e| e.0)
+    }
+    pub fn contains(&self, name: &str) -> bool {
+        self.entries.contains_key(name)
+    }
+    /// All names, sorted: for suggestions.
+    pub fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.entries.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+/// Everything declared at the top level and in objects.
+#[derive(Clone, Debug, Default)]
+pub struct Globals<'a> {
+    pub values: Table<Named>,
+    pub types: Table<TypeName>,
+    /// Index into the threads in order of declaration.
+    pub threads: Table<usize>,
+    /// Index into `routines`.
+    pub procs: Table<usize>,
+    pub machines: Table<usize>,
+    pub objects: Table<usize>,
+    pub routines: Vec<Routine<'a>>,
+    /// Variables and procedures of each object.
+    pub members: Vec<Members>,
+    /// Fields of each class.
+    pub fields: FxHashMap<ClassId, Table<VarId>>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Members {
+    pub values: Table<Named>,
+    pub procs: Table<usize>,
+}
+
+/// What the names inside a formula or a body may stand for besides the globals.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    /// Innermost last.
+    pub locals: Vec<(String, VarId)>,
+    /// Bound by quantifiers and access predicates; innermost last. These hide locals.
+    pub bound: Vec<(String, Symbol)>,
+    /// The object whose members are visible.
+    pub object: Option<usize>,
+    /// In an access predicate of a field: the object whose fields are visible by name.
+    pub this: Option<(ClassId, Term)>,
+    pub primes: Allowed,
+    pub tid: Allowed,
+    /// Whether implicit checks and accesses are noted: in code, not in formulas.
+    pub checks: Allowed,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Allowed {
+    #[default]
+    No,
+    Yes,
+}
+
+impl View {
+    pub fn local(&self, name: &str) -> Option<VarId> {
+        self.locals.iter().rev().find(|(n, _)| n == name).map(|(_, v)| *v)
+    }
+    pub fn bound(&self, name: &str) -> Option<Symbol> {
+        self.bound.iter().rev().find(|(n, _)| n == name).map(|(_, s)| *s)
+    }
+}

@@ -1,0 +1,160 @@
+//! Types: sorts of written types, and expressions to terms of a sort.
+//!
+//! Integer literals take the type that is wanted where they fit it; operands of different integer types are widened
+//! to `int`; where a machine integer is wanted an `int` is wrapped. `lock` and `tid` are integers. Every mismatch is
+//! reported once; an expression with an error has no term, and nothing more is said about what contains it.
+
+mod expr;
+mod operators;
+mod places;
+
+pub use places::{Path, Target};
+
+use crate::lang::ast::{MachineInt, Sign, Type, TypeKind};
+use crate::lang::codes;
+use crate::lang::lower::Lowering;
+use crate::lang::resolve::{TypeName, nearest};
+use base::{Diagnostic, Span};
+use logic::{Machine, Op, Sort, SortKind, Term};
+
+/// A condition that code must meet where it computes a value; otherwise it goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckKind {
+    Division,
+    Null,
+    Freed,
+    Bounds,
+    /// The access predicate of a variable.
+    Access(program::VarId),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Check {
+    pub kind: CheckKind,
+    pub span: Span,
+    pub formula: Term,
+}
+
+/// Under what a part of an expression is evaluated.
+#[derive(Clone, Debug)]
+pub enum Under {
+    Condition(Term),
+    Bound(Vec<logic::Symbol>),
+}
+
+pub(crate) fn machine(m: MachineInt) -> Machine {
+    Machine { bits: m.bits as u8, signed: m.sign == Sign::Signed }
+}
+
+impl Lowering<'_> {
+    /// The sort of a written type.
+    pub(crate) fn sort(&mut self, ty: &Type) -> Option<Sort> {
+        Some(match &ty.kind {
+            TypeKind::Bool => Sort::BOOL,
+            TypeKind::Int | TypeKind::Lock => Sort::INT,
+            TypeKind::Machine(m) => Sort::machine(machine(*m)),
+            TypeKind::Named(name) => match self.globals.types.get(name) {
+                Some(TypeName::Enum(e)) => self.program.terms.sort(SortKind::Enum(e)),
+                Some(TypeName::Class(c)) => self.program.terms.sort(SortKind::Ref(c)),
+                None => {
+                    let mut diagnostic =
+                        Diagnostic::error(codes::UNKNOWN_TYPE, ty.span, format!("there is no type `{name}`"))
+                            .label("expected a type");
+                    let known = ["bool", "int", "lock", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"];
+                    if let Some(near) = nearest(name, self.globals.types.names().into_iter().chain(known)) {
+                        diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
+                    }
+                    self.report(diagnostic);
+                    return None;
+                }
+            },
+            TypeKind::Map(key, value) => {
+                let (key, value) = (self.sort(key), self.sort(value));
+                self.program.terms.map_sort(key?, value?)
+            }
+            TypeKind::Set(inner) => {
+                let inner = self.sort(inner)?;
+                self.program.terms.sort(SortKind::Set(inner))
+            }
+            TypeKind::Seq(inner) => {
+                let inner = self.sort(inner)?;
+                self.program.terms.sort(SortKind::Seq(inner))
+            }
+            TypeKind::Error => return None,
+        })
+    }
+
+    pub(crate) fn sort_name(&self, sort: Sort) -> String {
+        format!("`{}`", self.program.terms.sort_name(sort))
+    }
+
+    /// A term as a value of a sort, converted between integer types.
+    pub(crate) fn coerce(&mut self, term: Term, to: Sort, span: Span) -> Option<Term> {
+        let from = self.program.terms.sort_of(term);
+        if from == to {
+            return Some(term);
+        }
+        if from.is_integer() && to.is_integer() {
+            return Some(self.cast(term, to));
+        }
+        let (expected, found) = (self.sort_name(to), self.sort_name(from));
+        let mut diagnostic = Diagnostic::error(
+            codes::TYPE_MISMATCH,
+            span,
+            format!("expected a value of type {expected}, found {found}"),
+        )
+        .label(format!("expected {expected}"));
+        if from.is_integer() && to == Sort::BOOL {
+            diagnostic = diagnostic.hint("compare it: `e != 0`");
+        }
+        self.report(diagnostic);
+        None
+    }
+
+    /// An integer as another integer type; numbers are converted at once.
+    pub(crate) fn cast(&self, term: Term, to: Sort) -> Term {
+        let terms = &self.program.terms;
+        match terms.node(term) {
+            logic::Node::Num(n, _) => terms.num(n, to),
+            _ => terms.cast(term, to),
+        }
+    }
+
+    /// Notes a condition that the code must meet, under what is known where it is evaluated.
+    pub(crate) fn note(&mut self, kind: CheckKind, span: Span, condition: Term) {
+        if self.view.checks == crate::lang::resolve::Allowed::No {
+            return;
+        }
+        let terms = &self.program.terms;
+        let mut formula = condition;
+        for under in self.under.iter().rev() {
+            formula = match under {
+                Under::Condition(c) => terms.implies(*c, formula),
+                Under::Bound(symbols) if terms.free_symbols(formula).iter().any(|s| symbols.contains(s)) => {
+                    terms.forall(symbols, formula)
+                }
+                Under::Bound(_) => formula,
+            };
+        }
+        if terms.is_true(formula) || self.noted.iter().any(|c| c.formula == formula && c.kind == kind) {
+            return;
+        }
+        self.noted.push(Check { kind, span, formula });
+    }
+
+    /// The map, set or sequence that a shared variable of this type starts with, where the type decides it.
+    pub(crate) fn natural_start(&self, ty: &Type, sort: Sort) -> Option<Term> {
+        let terms = &self.program.terms;
+        match &ty.kind {
+            TypeKind::Lock => Some(terms.int(0)),
+            TypeKind::Set(_) => Some(terms.mk(Op::EmptySet(sort), &[])),
+            TypeKind::Seq(_) => Some(terms.mk(Op::EmptySeq(sort), &[])),
+            TypeKind::Map(_, value) => {
+                let SortKind::Map(_, value_sort) = terms.kind(sort) else { return None };
+                let inner = self.natural_start(value, value_sort)?;
+                Some(terms.const_map(sort, inner))
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Places: what an assignment, a `havoc` or a frame names.
+
+use super::CheckKind;
+use crate::lang::ast::{Expr, ExprKind, Prime};
+use crate::lang::codes;
+use crate::lang::lower::Lowering;
+use crate::lang::resolve::{Named, nearest};
+use base::{Diagnostic, Span};
+use logic::{Sort, SortKind, Term};
+use program::VarId;
+
+/// One index on the way from a variable to a place in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Path {
+    Key(Term),
+    /// An element of a sequence.
+    Element(Term),
+}
+
+/// A variable or a part of it that can be changed.
+#[derive(Clone, Debug)]
+pub struct Target {
+    pub var: VarId,
+    pub path: Vec<Path>,
+    pub sort: Sort,
+    pub span: Span,
+}
+
+impl Target {
+    /// The keys up to the first element of a sequence: what an access predicate is asked for.
+    pub fn keys(&self) -> Vec<Term> {
+        self.path.iter().map_while(|p| if let Path::Key(k) = p { Some(*k) } else { None }).collect()
+    }
+}
+
+impl Lowering<'_> {
+    /// A place; what is read on the way to it is noted, the place itself is not.
+    pub(crate) fn place(&mut self, expr: &Expr) -> Option<Target> {
+        let span = expr.span;
+        match &expr.kind {
+            ExprKind::Name(name, Prime::Before) => {
+                if self.view.bound(name).is_some() {
+                    return self.not_a_place(span, name);
+                }
+                if let Some((class, object)) = self.view.this
+                    && let Some(var) = self.globals.fields.get(&class).and_then(|f| f.get(name))
+                {
+                    let sort = self.entry_sort(self.program.vars[var].sort);
+                    return Some(Target { var, path: vec![Path::Key(object)], sort, span });
+                }
+                match self.named(name) {
+                    Some(Named::Var(var)) if self.constants.contains(&var) => self.not_a_place(span, name),
+                    Some(Named::Var(var)) => {
+                        Some(Target { var, path: Vec::new(), sort: self.program.vars[var].sort, span })
+                    }
+                    Some(Named::Value(_)) => self.not_a_place(span, name),
+                    None => {
+                        let near = nearest(name, self.visible_names().iter().map(String::as_str)).map(str::to_owned);
+                        self.unknown(span, &format!("there is no variable `{name}` here"), near);
+                        None
+                    }
+                }
+            }
+            ExprKind::Field(base, field, Prime::Before) => {
+                if let ExprKind::Name(object, Prime::Before) = &base.kind
+                    && self.named(object).is_none()
+                    && let Some(object) = self.globals.objects.get(object)
+                    && let Some(Named::Var(var)) = self.globals.members[object].values.get(&field.kind)
+                {
+                    return Some(Target { var, path: Vec::new(), sort: self.program.vars[var].sort, span });
+                }
+                let object = self.infer(base, None)?;
+                let var = self.field_var(object, field, base.span)?;
+                self.note_alive(object, base.span);
+                let sort = self.entry_sort(self.program.vars[var].sort);
+                Some(Target { var, path: vec![Path::Key(object)], sort, span })
+            }
+            ExprKind::Index(base, key) => {
+                let mut target = self.place(base)?;
+                match self.program.terms.kind(target.sort) {
+                    SortKind::Map(key_sort, value_sort) => {
+                        let key = self.expr(key, key_sort)?;
+                        target.path.push(Path::Key(key));
+                        target.sort = value_sort;
+                    }
+                    SortKind::Seq(element) => {
+                        let index = self.expr(key, Sort::INT)?;
+                        let whole = self.read(&target);
+                        self.note_inside(whole, index, span);
+                        target.path.push(Path::Element(index));
+                        target.sort = element;
+                    }
+                    _ => {
+                        let found = self.sort_name(target.sort);
+                        let message = format!("a value of type {found} has no entries");
+                        let label = "expected a map or a sequence";
+                        self.report(Diagnostic::error(codes::NOT_INDEXABLE, base.span, message).label(label));
+                        return None;
+                    }
+                }
+                target.span = span;
+                Some(target)
+            }
+            // The parser has said that this is no place.
+            _ => None,
+        }
+    }
+
+    fn not_a_place(&mut self, span: Span, name: &str) -> Option<Target> {
+        let diagnostic = Diagnostic::error(codes::CONSTANT_CHANGED, span, format!("`{name}` cannot be changed"))
+            .label("expected a variable");
+        self.report(diagnostic);
+        None
+    }
+
+    fn entry_sort(&self, map: Sort) -> Sort {
+        match self.program.terms.kind(map) {
+            SortKind::Map(_, value) => value,
+            _ => map,
+        }
+    }
+
+    /// The value now at a place.
+    pub(crate) fn read(&self, target: &Target) -> Term {
+        self.read_in(self.program.now(target.var), &target.path)
+    }
+
+    /// The value at a path of a value.
+    pub(crate) fn read_in(&self, whole: Term, path: &[Path]) -> Term {
+        path.iter().fold(whole, |value, step| match step {
+            Path::Key(key) => self.program.terms.select(value, *key),
+            Path::Element(index) => self.program.terms.mk(logic::Op::At, &[value, *index]),
+        })
+    }
+
+    /// A value with the part at a path replaced.
+    pub(crate) fn written(&self, whole: Term, path: &[Path], value: Term) -> Term {
+        match path.split_first() {
+            None => value,
+            Some((Path::Key(key), rest)) => {
+                let inner = if rest.is_empty() {
+                    value
+                } else {
+                    self.written(self.program.terms.select(whole, *key), rest, value)
+                };
+                self.program.terms.store(whole, *key, inner)
+            }
+            Some((Path::Element(index), rest)) => {
+                let inner = if rest.is_empty() {
+                    value
+                } else {
+                    self.written(self.program.terms.mk(logic::Op::At, &[whole, *index]), rest, value)
+                };
+                self.replaced(whole, *index, inner)
+            }
+        }
+    }
+
+    /// Notes that a place is written.
+    pub(crate) fn note_write(&mut self, target: &Target) {
+        self.note_access(target.var, &target.keys(), target.span);
+    }
+}
+
+/// Kept beside the places because it is what a check of theirs is called.
+impl CheckKind {
+    /// The stable word for the property's name.
+    pub fn word(self) -> &'static str {
+        match self {
+            CheckKind::Division => "division",
+            CheckKind::Null => "null",
+            CheckKind::Freed => "freed",
+            CheckKind::Bounds => "bounds",
+            CheckKind::Access(_) => "access",
+        }
+    }
+}
