@@ -5,5 +5,6 @@
 
 pub mod explore;
 pub mod method;
+pub mod shape;
 
 pub use method::{About, Event, Method, Options, Refusal, Run, Task};

@@ -1,0 +1,323 @@
+//! Canonical abstraction in packed form as a base domain for `Quantified`.
+//!
+//! Comes in: a `Model`. Goes out: initial views, a thread's own steps with the reduction of private steps, and what others see.
+//! A thread whose next steps look at and change nothing but its own variables and owned cells goes on at once: such steps commute with
+//! every step of the others. Chains of such steps are cut after a fixed length, so no cycle of them hides a state.
+
+use super::eval::{Alarm, Eval, Stop};
+use super::heap::{lost, prune};
+use super::meet::{meet, project};
+use super::model::{Initial, Model, Routine};
+use super::quantified::{Base, Grown, Own};
+use super::step::{Outcome, cases, finish, invoke, run, witness};
+use super::types::Ty;
+use super::view::{ANY, Code, FALSE, FREE, GROUPS, Key, NULL, OWN, SELF, THIRD, TRUE, View, bit, is_cell};
+use evidence::views::Status;
+use program::{Copies, LocId};
+
+/// A step by routine: its beginning, or one of its actions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepId {
+    Invoke(u16),
+    Take(u16, u16),
+}
+
+pub struct Domain<'a> {
+    pub model: &'a Model,
+}
+
+/// How many private steps are taken in a row before a state is stored anyway.
+const CHAIN: usize = 64;
+
+impl Domain<'_> {
+    fn steps(&self, view: &View) -> Vec<StepId> {
+        match self.model.routine_at(view.control) {
+            None => (0..self.model.routines.len() as u16).map(StepId::Invoke).collect(),
+            Some((routine, at)) => {
+                let number = self.model.controls[view.control as usize].0;
+                routine.outgoing[at.0 as usize].iter().map(|s| StepId::Take(number, *s)).collect()
+            }
+        }
+    }
+    fn routine(&self, step: StepId) -> &Routine {
+        match step {
+            StepId::Invoke(r) | StepId::Take(r, _) => &self.model.routines[r as usize],
+        }
+    }
+    /// Raw outcomes of one step: not yet canonical, operations not yet finished.
+    fn raw(&self, view: &View, step: StepId, alarms: &mut Vec<Alarm>) -> Vec<Outcome> {
+        let routine = self.routine(step);
+        match step {
+            StepId::Invoke(_) => invoke(self.model, routine, view, alarms),
+            StepId::Take(_, s) => run(self.model, routine, &routine.steps[s as usize], view, alarms),
+        }
+    }
+    /// The end of a step for its own thread: witnesses, the end of the operation, canonical form.
+    fn settle(&self, mut view: View, alarms: &mut Vec<Alarm>) -> Option<View> {
+        let (routine, at) = self.model.routine_at(view.control)?;
+        witness(self.model, routine, &mut view);
+        if self.model.object.is_some() && routine.exit == Some(at) {
+            if let Err(alarm) = finish(self.model, routine, &mut view) {
+                alarms.push(alarm);
+                return None;
+            }
+        }
+        Some(view.canonical())
+    }
+    /// Follows private steps from a settled view; everything that must be stored goes to `out`.
+    fn follow(&self, view: View, depth: usize, alarms: &mut Vec<Alarm>, out: &mut Vec<View>) {
+        let idle = self.model.routine_at(view.control).is_none();
+        if idle || depth == CHAIN {
+            out.push(view);
+            return;
+        }
+        let mut next = Vec::new();
+        let mut found = Vec::new();
+        for step in self.steps(&view) {
+            for o in self.raw(&view, step, &mut found) {
+                if o.touched {
+                    out.push(view);
+                    return;
+                }
+                next.push(o.view);
+            }
+        }
+        // Nothing enabled, or an alarm whose step may have looked at shared state: a state like any other.
+        if next.is_empty() || !found.is_empty() {
+            out.push(view);
+            return;
+        }
+        for v in next {
+            if let Some(v) = self.settle(v, alarms) {
+                self.follow(v, depth + 1, alarms, out);
+            }
+        }
+    }
+    /// Two instances of a thread that comes once are not a pair.
+    fn alone(&self, t: &View, sc: &View) -> bool {
+        let (a, b) = (self.model.controls[t.control as usize].0, self.model.controls[sc.control as usize].0);
+        a == b && self.model.routines.get(a as usize).is_some_and(|r| matches!(r.copies, Copies::One | Copies::Exactly(1)))
+    }
+    fn initial_heaps(&self) -> Result<Vec<View>, Stop> {
+        let model = self.model;
+        let mut views = vec![View {
+            control: 0,
+            witnessed: 0,
+            vars: Vec::new(),
+            kinds: Vec::new(),
+            rows: Vec::new(),
+            groups: vec![0; model.kinds.len() * model.width],
+            present: 0,
+            lone: 0,
+            width: model.width as u8,
+        }];
+        for (slot, initial) in model.globals.iter().zip(&model.initial) {
+            let mut next = Vec::new();
+            for v in views {
+                let options: Vec<Code> = match (initial, slot.ty) {
+                    (Initial::Is(c), _) => vec![*c],
+                    (Initial::Open, Ty::Bool) => vec![FALSE, TRUE],
+                    (Initial::Open, Ty::Lock) => vec![FREE],
+                    (Initial::Open, Ty::Data | Ty::Variant(_) | Ty::Key) => vec![ANY],
+                    (Initial::Open, Ty::Ref(class)) => {
+                        let same = (0..v.cells()).filter(|c| model.kinds[v.kind(*c) as usize].class == class);
+                        let mut options: Vec<Code> = std::iter::once(NULL).chain(same).collect();
+                        options.push(v.cells());
+                        options
+                    }
+                };
+                for o in options {
+                    let mut v = v.clone();
+                    if let Ty::Ref(class) = slot.ty
+                        && o == v.cells()
+                    {
+                        let kinds = model.kinds.iter().enumerate();
+                        let mut kinds = kinds.filter(|(_, k)| k.class == class && k.status == Status::Never);
+                        let (kind, k) = kinds.next().expect("every class has a kind");
+                        if !k.colours.is_empty() {
+                            return lost("an initial object with finite-valued fields");
+                        }
+                        let rows = vec![0; model.width];
+                        if v.add_cell(kind as u8, &rows).is_none() {
+                            return lost("more named cells than fit in a view");
+                        }
+                    }
+                    v.vars.push(o);
+                    next.push(v);
+                }
+            }
+            views = next;
+        }
+        for v in &mut views {
+            self.open_rows(v);
+        }
+        Ok(views)
+    }
+    /// Every field of every initial cell may have any value of its type, objects without a name included.
+    fn open_rows(&self, v: &mut View) {
+        let model = self.model;
+        if v.cells() == 0 {
+            return;
+        }
+        for (k, kind) in model.kinds.iter().enumerate() {
+            if kind.status == Status::Never && kind.colours.is_empty() {
+                v.present |= 1 << k;
+            }
+        }
+        for at in v.all().collect::<Vec<_>>() {
+            let class = model.kinds[v.kind(at) as usize].class;
+            for r in 0..model.width {
+                v.set_row(at, r, bit(ANY));
+            }
+            for f in &model.classes[class.0 as usize].fields {
+                let field = &model.fields[*f as usize];
+                let super::model::Stored::Row(r) = field.stored else { continue };
+                let mask = match field.ty {
+                    Ty::Ref(c) => {
+                        let cells = v.all().filter(|d| model.kinds[v.kind(*d) as usize].class == c);
+                        cells.fold(bit(NULL), |m, d| m | bit(d))
+                    }
+                    Ty::Lock => bit(FREE) | bit(OWN) | bit(THIRD),
+                    _ => bit(ANY),
+                };
+                v.set_row(at, r as usize, mask);
+            }
+            if let Some(s) = model.successor_row() {
+                v.set_row(at, s, bit(super::view::AS_LINK));
+            }
+        }
+        debug_assert!(SELF != NULL, "codes are told apart");
+    }
+    /// The initial heaps that satisfy every `init` formula, without what nothing leads to.
+    pub fn starts(&self) -> Result<Vec<View>, Alarm> {
+        let mut alarms = Vec::new();
+        let heaps = match self.initial_heaps() {
+            Ok(heaps) => heaps,
+            Err(Stop::Alarm(a)) => return Err(a),
+            Err(_) => return Ok(Vec::new()),
+        };
+        let mut out = Vec::new();
+        for heap in heaps {
+            let found = cases(self.model, &heap, &mut alarms, |v, choices| {
+                for (i, (arena, at)) in self.model.init.iter().enumerate() {
+                    if !Eval::new(self.model, v, arena, i as u16, choices).formula(*at)? {
+                        return Ok(None);
+                    }
+                }
+                let mut v = v.clone();
+                self.collect_garbage(&mut v);
+                prune(self.model, &mut v)?;
+                Ok(Some(v))
+            });
+            out.extend(found);
+        }
+        match alarms.pop() {
+            Some(alarm) => Err(alarm),
+            None => Ok(out),
+        }
+    }
+    fn collect_garbage(&self, v: &mut View) {
+        let mut reached = 0u128;
+        let mut todo: Vec<Code> = v.vars.iter().copied().filter(|c| is_cell(*c)).collect();
+        while let Some(c) = todo.pop() {
+            if reached & bit(c) == 0 {
+                reached |= bit(c);
+                for r in 0..self.model.width {
+                    todo.extend(super::view::codes(v.row(c, r)).filter(|d| *d < NULL));
+                }
+            }
+        }
+        for k in 0..self.model.kinds.len() as u8 {
+            if v.has_group(k) && reached & bit(GROUPS + k) == 0 {
+                v.empty_group(k);
+            }
+        }
+    }
+}
+
+impl Base for Domain<'_> {
+    type View = View;
+    type Key = Key;
+    type Step = StepId;
+    type Alarm = Alarm;
+
+    fn key(&self, view: &View) -> Key {
+        view.key()
+    }
+    fn join(&self, into: &mut View, from: &View) -> Grown {
+        into.join(from)
+    }
+    fn initial(&self) -> Vec<View> {
+        let starts = self.starts().unwrap_or_default();
+        let mut out = Vec::new();
+        for mut v in starts {
+            v.vars.resize(self.model.globals.len() + self.model.frame, ANY);
+            if self.model.object.is_some() {
+                out.push(v.canonical());
+                continue;
+            }
+            for routine in &self.model.routines {
+                let mut v = v.clone();
+                for (i, s) in routine.start.iter().enumerate() {
+                    v.vars[self.model.globals.len() + i] = match s {
+                        Initial::Is(c) => *c,
+                        Initial::Open => ANY,
+                    };
+                }
+                v.control = routine.first + routine.entry.0 as u16;
+                out.push(v.canonical());
+            }
+        }
+        out
+    }
+    fn own(&self, view: &View) -> Own<View, StepId, Alarm> {
+        let mut own = Own { posts: Vec::new(), visible: Vec::new(), alarms: Vec::new() };
+        for step in self.steps(view) {
+            let mut alarms = Vec::new();
+            let mut out = Vec::new();
+            for o in self.raw(view, step, &mut alarms) {
+                if o.visible && !own.visible.contains(&step) {
+                    own.visible.push(step);
+                }
+                if let Some(v) = self.settle(o.view, &mut alarms) {
+                    self.follow(v, 0, &mut alarms, &mut out);
+                }
+            }
+            own.posts.extend(out.into_iter().map(|v| (step, v)));
+            own.alarms.extend(alarms.into_iter().map(|a| (step, a)));
+        }
+        own
+    }
+    fn observe(&self, t: &View, sc: &View, step: StepId) -> Result<Vec<View>, Alarm> {
+        if self.alone(t, sc) {
+            return Ok(Vec::new());
+        }
+        let mut out = Vec::new();
+        for pair in meet(self.model, t, sc) {
+            let mut alarms = Vec::new();
+            for o in self.raw(&pair, step, &mut alarms) {
+                if !o.visible {
+                    continue;
+                }
+                let mut seen = project(self.model, &o.view, t);
+                if let Some((routine, _)) = self.model.routine_at(t.control) {
+                    let before = seen.witnessed;
+                    witness(self.model, routine, &mut seen);
+                    debug_assert!(seen.witnessed & before == before, "witnesses only grow");
+                }
+                out.push(seen);
+            }
+            // Failing gates are the scheduled thread's own alarms; losing track is everybody's.
+            if let Some(a) = alarms.into_iter().find(|a| matches!(a, Alarm::Lost(_))) {
+                return Err(a);
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// The location of a control number, for people.
+pub fn location(model: &Model, control: u16) -> Option<(usize, LocId)> {
+    let (r, l) = model.controls[control as usize];
+    ((r as usize) < model.routines.len()).then_some((r as usize, l))
+}

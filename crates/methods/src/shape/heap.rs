@@ -1,0 +1,351 @@
+//! Changes to the heap part of a view: field writes, publication, the lone bit, the ghost sequence, and pruning.
+//!
+//! Comes in: a view in the middle of a step. Goes out: the changed view, or the question that must be answered first. Keeps what
+//! the meaning of a view demands: published cells never refer to owned ones; `AS_LINK` exactly where successor and link agree;
+//! a lone cell has at most one published predecessor.
+
+use super::eval::{Alarm, Stop};
+use super::model::{Model, Stored};
+use super::types::Ty;
+use super::view::{
+    ANY, ARGUMENT, AS_LINK, Code, GROUPS, Mask, NULL, OWNED, SELF, View, bit, codes, definite, is_cell,
+};
+use evidence::views::Status;
+
+/// A view being changed by a step.
+pub struct Heap<'a> {
+    pub model: &'a Model,
+    pub view: View,
+    /// Something that other threads can see has changed.
+    pub visible: bool,
+}
+
+pub fn lost<T>(what: impl Into<String>) -> Result<T, Stop> {
+    Err(Stop::Alarm(Alarm::Lost(what.into())))
+}
+
+impl Heap<'_> {
+    pub fn status(&self, at: Code) -> Status {
+        self.model.kinds[self.view.kind(at) as usize].status
+    }
+    fn link_row(&self, at: Code) -> Option<usize> {
+        self.model.link_row(self.model.kinds[self.view.kind(at) as usize].class)
+    }
+    fn set_kind(&mut self, at: Code, kind: u8) {
+        let owned = self.view.kinds[at as usize] & OWNED;
+        self.view.kinds[at as usize] = kind | owned;
+    }
+    /// `field` of `at` becomes `value`.
+    pub fn write(&mut self, field: u16, at: Code, value: Code) -> Result<(), Stop> {
+        if at == NULL {
+            return Ok(());
+        }
+        let f = &self.model.fields[field as usize];
+        if !is_cell(at) {
+            return lost(format!("field {} of an unknown object is written", f.name));
+        }
+        match f.stored {
+            Stored::Colour(i) => {
+                let kind = self.view.kind(at);
+                if value == ANY {
+                    return lost(format!("an unknown value is stored in {}", f.name));
+                }
+                let new = self.model.with_colour(kind, i, value);
+                self.visible |= new != kind && !self.view.owned(at);
+                self.set_kind(at, new);
+                Ok(())
+            }
+            Stored::Row(r) => {
+                let r = r as usize;
+                let value = if value == ARGUMENT { self.stand_for(at, r)? } else { value };
+                let code = if f.ty == Ty::Data && value == at { SELF } else { value };
+                if self.model.classes[f.class.0 as usize].link == Some(field) {
+                    self.before_link(at, r, value)?;
+                }
+                let old = self.view.row(at, r);
+                self.view.set_row(at, r, bit(code));
+                if !self.view.owned(at) {
+                    self.visible |= old != bit(code);
+                    if is_cell(value) {
+                        self.publish(value);
+                    }
+                    if is_cell(value) && Some(r) == self.link_row(value) {
+                        self.recount(value);
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+    /// The argument gets a cell that stands for it: the one it is stored in, if that stands for nothing yet.
+    fn stand_for(&mut self, at: Code, row: usize) -> Result<Code, Stop> {
+        let used = self.model.fields.iter().any(|f| match (f.ty, f.stored) {
+            (Ty::Data, Stored::Row(r)) => self.view.all().any(|c| self.view.row(c, r as usize) & bit(at) != 0),
+            _ => false,
+        });
+        let named = self.model.globals.iter().enumerate().any(|(i, s)| s.ty == Ty::Data && self.view.vars[i] == at);
+        let set = self.view.row(at, row) & bit(SELF) != 0;
+        if used || named || set || !self.view.owned(at) || self.status(at) != Status::Never {
+            return lost("an argument is stored in a cell that already stands for a value");
+        }
+        // A local that refers to the cell as a value would have to be of type data; the cell stands for nothing yet,
+        // so such a local cannot exist: a value only ever gets a cell's name here.
+        for v in self.view.vars.iter_mut() {
+            if *v == ARGUMENT {
+                *v = at;
+            }
+        }
+        Ok(at)
+    }
+    /// Keeps `successor` right when the link of a cell in the sequence is about to change.
+    fn before_link(&mut self, at: Code, link: usize, value: Code) -> Result<(), Stop> {
+        let Some(s) = self.model.successor_row() else { return Ok(()) };
+        if self.status(at) != Status::In {
+            return Ok(());
+        }
+        let Some(next) = definite(self.view.row(at, s)) else { return Err(Stop::Split(at, s)) };
+        let next = if next == AS_LINK {
+            match definite(self.view.row(at, link)) {
+                Some(old) => old,
+                None => return Err(Stop::Split(at, link)),
+            }
+        } else {
+            next
+        };
+        if value == ANY || next == ANY {
+            return lost("the link of a cell in the sequence becomes unknown");
+        }
+        let new = if next == value { AS_LINK } else { next };
+        self.view.set_row(at, s, bit(new));
+        Ok(())
+    }
+    /// The successor of `at` in the sequence becomes `next`.
+    fn set_successor(&mut self, at: Code, next: Code) -> Result<(), Stop> {
+        let s = self.model.successor_row().expect("only a sequence has successors");
+        let code = match self.link_row(at) {
+            None => next,
+            Some(link) => match definite(self.view.row(at, link)) {
+                Some(ANY) => return lost("a cell enters the sequence with an unknown link"),
+                Some(now) if now == next => AS_LINK,
+                Some(_) => next,
+                None if self.view.row(at, link) & (bit(next) | bit(ANY)) == 0 => next,
+                None => return Err(Stop::Split(at, link)),
+            },
+        };
+        self.view.set_row(at, s, bit(code));
+        Ok(())
+    }
+    /// The successor of a cell in the sequence; the sequence ends at its last cell, never returns to its first or to itself.
+    fn successor(&self, at: Code) -> Result<Code, Stop> {
+        let s = self.model.successor_row().expect("only a sequence has successors");
+        let (first, last) = self.ends();
+        if at == last {
+            return Ok(NULL);
+        }
+        let next = match definite(self.view.row(at, s)) {
+            None => return Err(Stop::Split(at, s)),
+            Some(AS_LINK) => {
+                let link = self.link_row(at).expect("agreement with a link needs a link");
+                match definite(self.view.row(at, link)) {
+                    Some(next) => next,
+                    None => return Err(Stop::Split(at, link)),
+                }
+            }
+            Some(next) => next,
+        };
+        if next == ANY {
+            return lost("the successor of a cell in the sequence is unknown");
+        }
+        if !is_cell(next) || next == at || next == first || self.status(next) != Status::In {
+            return Err(Stop::Impossible);
+        }
+        Ok(next)
+    }
+    pub fn ends(&self) -> (Code, Code) {
+        let (first, last) = self.model.ends.expect("only a sequence has ends");
+        (self.view.vars[first as usize], self.view.vars[last as usize])
+    }
+    fn set_ends(&mut self, first: Code, last: Code) {
+        let (f, l) = self.model.ends.expect("only a sequence has ends");
+        self.view.vars[f as usize] = first;
+        self.view.vars[l as usize] = last;
+        self.visible = true;
+    }
+    fn enter(&mut self, value: Code) -> Result<(), Stop> {
+        if !is_cell(value) {
+            return lost("a value that no cell stands for enters the specification");
+        }
+        if self.status(value) != Status::Never {
+            return lost("a value enters the specification twice");
+        }
+        self.set_kind(value, self.model.with_status(self.view.kind(value), Status::In));
+        Ok(())
+    }
+    pub fn push_front(&mut self, value: Code) -> Result<(), Stop> {
+        let (first, last) = self.ends();
+        self.enter(value)?;
+        self.set_successor(value, first)?;
+        self.set_ends(value, if first == NULL { value } else { last });
+        self.publish(value);
+        Ok(())
+    }
+    pub fn push_back(&mut self, value: Code) -> Result<(), Stop> {
+        let (first, last) = self.ends();
+        self.enter(value)?;
+        self.set_successor(value, NULL)?;
+        if last != NULL {
+            self.set_successor(last, value)?;
+        }
+        self.set_ends(if first == NULL { value } else { first }, value);
+        self.publish(value);
+        Ok(())
+    }
+    pub fn pop_front(&mut self) -> Result<(), Stop> {
+        let (first, last) = self.ends();
+        if first == NULL {
+            return Ok(());
+        }
+        let next = self.successor(first)?;
+        let s = self.model.successor_row().expect("only a sequence has successors");
+        self.set_kind(first, self.model.with_status(self.view.kind(first), Status::Past));
+        // Outside the sequence the successor means nothing; one fixed value keeps views equal.
+        self.view.set_row(first, s, bit(AS_LINK));
+        self.set_ends(next, if first == last { NULL } else { last });
+        Ok(())
+    }
+    /// The cell, and every owned cell it leads to, can be seen by other threads from now on.
+    pub fn publish(&mut self, at: Code) {
+        let mut todo = vec![at];
+        let mut new = Vec::new();
+        while let Some(c) = todo.pop() {
+            if !self.view.owned(c) {
+                continue;
+            }
+            self.view.kinds[c as usize] &= !OWNED;
+            self.visible = true;
+            new.push(c);
+            for r in 0..self.model.width {
+                todo.extend(codes(self.view.row(c, r)).filter(|d| is_cell(*d)));
+            }
+        }
+        for c in new {
+            self.recount(c);
+            if let Some(link) = self.link_row(c) {
+                for d in codes(self.view.row(c, link)) {
+                    if is_cell(d) {
+                        self.recount(d);
+                    } else if (GROUPS..NULL).contains(&d) {
+                        self.view.set_lone(d, false);
+                    }
+                }
+            }
+        }
+    }
+    /// Decides anew whether at most one published cell links to this one.
+    fn recount(&mut self, at: Code) {
+        if self.view.owned(at) {
+            return;
+        }
+        let Some(link) = self.link_row(at) else { return };
+        let mut cells = 0;
+        let mut groups = 0;
+        for c in self.view.all() {
+            if !self.view.owned(c) && self.link_row(c) == Some(link) && self.view.row(c, link) & (bit(at) | bit(ANY)) != 0 {
+                if is_cell(c) { cells += 1 } else { groups += 1 }
+            }
+        }
+        self.view.set_lone(at, groups == 0 && cells <= 1);
+    }
+    /// Owned cells that lost their last name but can still be reached from an owned cell are given to everyone.
+    pub fn publish_nameless(&mut self) {
+        let mut reached: Mask = 0;
+        let mut todo: Vec<Code> = self.view.vars.iter().copied().filter(|v| is_cell(*v)).collect();
+        let named: Mask = todo.iter().fold(0, |m, c| m | bit(*c));
+        while let Some(c) = todo.pop() {
+            if reached & bit(c) != 0 || !self.view.owned(c) {
+                continue;
+            }
+            reached |= bit(c);
+            for r in 0..self.model.width {
+                todo.extend(codes(self.view.row(c, r)).filter(|d| is_cell(*d)));
+            }
+        }
+        for c in codes(reached & !named) {
+            self.publish(c);
+        }
+    }
+}
+
+/// Drops what the facts exclude; `Err` when they contradict each other.
+pub fn prune(model: &Model, view: &mut View) -> Result<(), Stop> {
+    loop {
+        let mut changed = false;
+        changed |= strip_lone(model, view);
+        changed |= sequence_facts(model, view);
+        for at in view.all().collect::<Vec<_>>() {
+            for r in 0..model.width {
+                if view.row(at, r) == 0 {
+                    if is_cell(at) {
+                        return Err(Stop::Impossible);
+                    }
+                    view.empty_group(at - GROUPS);
+                    changed = true;
+                    break;
+                }
+            }
+        }
+        if !changed {
+            return Ok(());
+        }
+    }
+}
+
+/// A lone cell with a known predecessor is nobody else's successor.
+fn strip_lone(model: &Model, view: &mut View) -> bool {
+    let mut changed = false;
+    for at in 0..view.cells() {
+        if !view.is_lone(at) || view.owned(at) {
+            continue;
+        }
+        let Some(link) = model.link_row(model.kinds[view.kind(at) as usize].class) else { continue };
+        let same = |v: &View, c: Code| model.link_row(model.kinds[v.kind(c) as usize].class) == Some(link);
+        let known = (0..view.cells()).find(|c| !view.owned(*c) && same(view, *c) && view.row(*c, link) == bit(at));
+        let Some(known) = known else { continue };
+        for c in view.all().collect::<Vec<_>>() {
+            if c != known && !view.owned(c) && same(view, c) && view.row(c, link) & bit(at) != 0 {
+                view.set_row(c, link, view.row(c, link) & !bit(at));
+                changed = true;
+            }
+        }
+    }
+    changed
+}
+
+/// A cell of the sequence whose successor is its link: the last one links to nothing, every other to a cell of the sequence
+/// that is neither the first nor itself.
+fn sequence_facts(model: &Model, view: &mut View) -> bool {
+    let (Some((f, l)), Some(s)) = (model.ends, model.successor_row()) else { return false };
+    let (first, last) = (view.vars[f as usize], view.vars[l as usize]);
+    let mut inside: Mask = bit(ANY);
+    for c in view.all() {
+        if model.kinds[view.kind(c) as usize].status == Status::In && c != first {
+            inside |= bit(c);
+        }
+    }
+    let mut changed = false;
+    for c in view.all().collect::<Vec<_>>() {
+        let kind = &model.kinds[view.kind(c) as usize];
+        if kind.status != Status::In || view.row(c, s) != bit(AS_LINK) {
+            continue;
+        }
+        let Some(link) = model.link_row(kind.class) else { continue };
+        let own = if is_cell(c) { bit(c) } else { 0 };
+        let allowed = if c == last { bit(NULL) | bit(ANY) } else { inside & !own };
+        let now = view.row(c, link);
+        if now & !allowed != 0 {
+            view.set_row(c, link, now & allowed);
+            changed = true;
+        }
+    }
+    changed
+}

@@ -1,0 +1,195 @@
+//! `Quantified<D>`: the thread-quantified domain over a base domain (Thread Quantification, section 3).
+//!
+//! Comes in: a base domain with open formulas over one thread (`View`), a transformer for the scheduled thread
+//! (`own`), and the meet-step-project of another thread's step (`observe`). Goes out: the least set of views that holds
+//! of every thread in every reachable state, or the alarms met on the way.
+//! The set {v1, .., vk} means: for every thread t some vi holds with t in the role of the open variable.
+//! The basic transformer of section 3.3 is used where a step is invisible to others (their views cannot change); the
+//! refined one of section 3.5, phi(t) meet phi(sc), everywhere else. Both cases t = sc and t != sc are always taken.
+//! Deliberately absent: more than one quantified variable.
+
+use base::{Budget, Exhausted};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::hash::Hash;
+
+/// What the constructor needs of a base domain (section 3.6).
+pub trait Base {
+    /// An open formula over one thread.
+    type View: Clone;
+    /// Views of equal key are joined.
+    type Key: Clone + Eq + Hash;
+    /// A step of the scheduled thread.
+    type Step: Copy + Eq + std::fmt::Debug;
+    type Alarm: Clone;
+
+    fn key(&self, view: &Self::View) -> Self::Key;
+    /// Joins `from` into `into`; whether `into` grew.
+    fn join(&self, into: &mut Self::View, from: &Self::View) -> Grown;
+    fn initial(&self) -> Vec<Self::View>;
+    /// All steps of the thread itself, from its own view.
+    fn own(&self, view: &Self::View) -> Own<Self::View, Self::Step, Self::Alarm>;
+    /// What `t` sees when another thread `sc` takes the step: meet, step, project.
+    fn observe(&self, t: &Self::View, sc: &Self::View, step: Self::Step) -> Result<Vec<Self::View>, Self::Alarm>;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grown {
+    Same,
+    More,
+}
+
+/// The outcome of all steps of one view.
+pub struct Own<V, S, A> {
+    pub posts: Vec<(S, V)>,
+    /// Steps whose effect others can see: these need the refined transformer.
+    pub visible: Vec<S>,
+    pub alarms: Vec<(S, A)>,
+}
+
+/// Where a stored view came from first: enough for an abstract trace.
+#[derive(Clone, Copy, Debug)]
+pub enum Parent<S> {
+    Start,
+    /// The thread's own step from that view.
+    Own(usize, S),
+    /// Another thread, in the second view, took the step.
+    Other(usize, usize, S),
+}
+
+pub struct Entry<D: Base> {
+    pub view: D::View,
+    pub parent: Parent<D::Step>,
+    visible: Vec<D::Step>,
+}
+
+/// The fixpoint, or what there is of it when alarms stopped the work.
+pub struct Quantified<D: Base> {
+    pub entries: Vec<Entry<D>>,
+    /// Alarm, the view it was raised in, the step.
+    pub alarms: Vec<(D::Alarm, usize, D::Step)>,
+    pub figures: Figures,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Figures {
+    pub visits: u64,
+    pub own_posts: u64,
+    pub pairs: u64,
+    pub observed: u64,
+}
+
+/// What to do when an alarm is raised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnAlarm {
+    Stop,
+    GoOn,
+}
+
+struct Work<'a, D: Base> {
+    base: &'a D,
+    out: Quantified<D>,
+    index: FxHashMap<D::Key, usize>,
+    queue: VecDeque<usize>,
+    queued: Vec<bool>,
+}
+
+/// Computes the least closed set of views.
+pub fn fixpoint<D: Base>(
+    base: &D,
+    budget: &Budget,
+    limit: usize,
+    on_alarm: OnAlarm,
+) -> Result<Quantified<D>, (Exhausted, usize)> {
+    let mut work = Work {
+        base,
+        out: Quantified { entries: Vec::new(), alarms: Vec::new(), figures: Figures::default() },
+        index: FxHashMap::default(),
+        queue: VecDeque::new(),
+        queued: Vec::new(),
+    };
+    for view in base.initial() {
+        work.insert(view, Parent::Start);
+    }
+    while let Some(at) = work.queue.pop_front() {
+        work.queued[at] = false;
+        budget.check().map_err(|e| (e, work.out.entries.len()))?;
+        if work.out.entries.len() > limit {
+            return Err((Exhausted::Memory, work.out.entries.len()));
+        }
+        work.visit(at);
+        if on_alarm == OnAlarm::Stop && !work.out.alarms.is_empty() {
+            break;
+        }
+    }
+    Ok(work.out)
+}
+
+impl<D: Base> Work<'_, D> {
+    fn insert(&mut self, view: D::View, parent: Parent<D::Step>) {
+        let key = self.base.key(&view);
+        let at = match self.index.get(&key) {
+            Some(&at) => {
+                if self.base.join(&mut self.out.entries[at].view, &view) == Grown::Same {
+                    return;
+                }
+                at
+            }
+            None => {
+                let at = self.out.entries.len();
+                self.index.insert(key, at);
+                self.out.entries.push(Entry { view, parent, visible: Vec::new() });
+                self.queued.push(false);
+                at
+            }
+        };
+        if !self.queued[at] {
+            self.queued[at] = true;
+            self.queue.push_back(at);
+        }
+    }
+    fn visit(&mut self, at: usize) {
+        self.out.figures.visits += 1;
+        let view = self.out.entries[at].view.clone();
+        let own = self.base.own(&view);
+        for (step, alarm) in own.alarms {
+            if !self.out.alarms.iter().any(|(_, v, s)| *v == at && *s == step) {
+                self.out.alarms.push((alarm, at, step));
+            }
+        }
+        for (step, post) in own.posts {
+            self.out.figures.own_posts += 1;
+            self.insert(post, Parent::Own(at, step));
+        }
+        self.out.entries[at].visible = own.visible.clone();
+        // The view as the scheduled thread, against every view as the other; itself included, for two threads may be alike.
+        for step in own.visible {
+            for t in 0..self.out.entries.len() {
+                self.interfere(t, at, step);
+            }
+        }
+        // The view as the other thread, against every view with visible steps.
+        for sc in 0..self.out.entries.len() {
+            for i in 0..self.out.entries[sc].visible.len() {
+                let step = self.out.entries[sc].visible[i];
+                self.interfere(at, sc, step);
+            }
+        }
+    }
+    fn interfere(&mut self, t: usize, sc: usize, step: D::Step) {
+        self.out.figures.pairs += 1;
+        match self.base.observe(&self.out.entries[t].view, &self.out.entries[sc].view, step) {
+            Ok(views) => {
+                for view in views {
+                    self.out.figures.observed += 1;
+                    self.insert(view, Parent::Other(t, sc, step));
+                }
+            }
+            Err(alarm) => {
+                if !self.out.alarms.iter().any(|(_, v, s)| *v == sc && *s == step) {
+                    self.out.alarms.push((alarm, sc, step));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! One step of the scheduled thread on a view (or on a pair of views): all outcomes.
+//!
+//! Comes in: a view and a compiled step. Goes out: the views after it, each with whether others can see the change and whether the step
+//! looked at anything shared; or alarms. A step is tried from the start; where the view does not decide, the question is split into
+//! cases and each case is tried again, so guards and gates are always decided and a case that contradicts the facts is dropped.
+
+use super::eval::{Alarm, Eval, Site, Stop};
+use super::heap::{Heap, lost, prune};
+use super::model::{Firing, Initial, Input, Model, Routine, Step, Stored};
+use super::spec::{Change, SpecOperation};
+use super::types::Ty;
+use super::view::{
+    ABOVE, ANY, ARGUMENT, BELOW, Code, DONE_CHANGED, DONE_NO, DONE_PURE, EQUAL, FALSE, GROUPS, NULL, OPEN, OWNED,
+    TRUE, View, bit, codes, is_cell,
+};
+use evidence::views::Status;
+
+pub struct Outcome {
+    pub view: View,
+    /// Others can see a change.
+    pub visible: bool,
+    /// Something that others can change was read, or something they can see was changed.
+    pub touched: bool,
+}
+
+/// All outcomes of a step; alarms are collected, not raised.
+pub fn run(model: &Model, routine: &Routine, step: &Step, view: &View, alarms: &mut Vec<Alarm>) -> Vec<Outcome> {
+    cases(model, view, alarms, |v, choices| attempt(model, routine, step, v, choices))
+}
+
+/// Tries `act` on all cases that it asks to be told apart.
+pub fn cases<T>(
+    model: &Model,
+    view: &View,
+    alarms: &mut Vec<Alarm>,
+    act: impl Fn(&View, &[(Site, Code)]) -> Result<Option<T>, Stop>,
+) -> Vec<T> {
+    let mut out = Vec::new();
+    let mut todo: Vec<(View, Vec<(Site, Code)>)> = vec![(view.clone(), Vec::new())];
+    while let Some((v, choices)) = todo.pop() {
+        match act(&v, &choices) {
+            Ok(Some(outcome)) => out.push(outcome),
+            Ok(None) | Err(Stop::Impossible) => {}
+            Err(Stop::Alarm(alarm)) => {
+                if !alarms.contains(&alarm) {
+                    alarms.push(alarm);
+                }
+            }
+            Err(Stop::Choose(site, options)) => {
+                for o in options.into_iter().rev() {
+                    let mut more = choices.clone();
+                    more.push((site, o));
+                    todo.push((v.clone(), more));
+                }
+            }
+            Err(Stop::Split(cell, row)) => {
+                for target in codes(v.row(cell, row)) {
+                    match split(model, &v, cell, row, target) {
+                        Ok(case) => todo.push((case, choices.clone())),
+                        Err(Stop::Alarm(alarm)) => alarms.push(alarm),
+                        Err(_) => {}
+                    }
+                }
+            }
+        }
+    }
+    out
+}
+
+/// The case in which the row has the one value; a member of a group gets a name.
+fn split(model: &Model, view: &View, cell: Code, row: usize, target: Code) -> Result<View, Stop> {
+    let mut v = view.clone();
+    let target = if (GROUPS..NULL).contains(&target) {
+        match v.name_member(target) {
+            Some(at) => at,
+            None => return lost("more named cells than fit in a view"),
+        }
+    } else {
+        target
+    };
+    v.set_row(cell, row, bit(target));
+    prune(model, &mut v)?;
+    Ok(v)
+}
+
+fn choice(choices: &[(Site, Code)], site: Site, options: &[Code]) -> Result<Code, Stop> {
+    match choices.iter().find(|(s, _)| *s == site) {
+        Some((_, c)) => Ok(*c),
+        None => Err(Stop::Choose(site, options.to_vec())),
+    }
+}
+
+/// Phases of a step, to tell the sites of choices apart.
+const STEP: u16 = 0;
+const AFTER: u16 = 1;
+const INPUT: u16 = 2;
+const COLOUR: u16 = 3;
+const SPEC: u16 = 16;
+
+fn chosen(ty: Ty, choices: &[(Site, Code)], site: Site) -> Result<Code, Stop> {
+    match ty {
+        Ty::Bool => choice(choices, site, &[FALSE, TRUE]),
+        Ty::Key => choice(choices, site, &[BELOW, EQUAL, ABOVE]),
+        Ty::Ref(_) | Ty::Data | Ty::Variant(_) | Ty::Lock => Ok(ANY),
+    }
+}
+
+fn attempt(
+    model: &Model,
+    routine: &Routine,
+    step: &Step,
+    view: &View,
+    choices: &[(Site, Code)],
+) -> Result<Option<Outcome>, Stop> {
+    let mut before = view.clone();
+    let mut inputs = Vec::with_capacity(step.inputs.len());
+    for (i, input) in step.inputs.iter().enumerate() {
+        inputs.push(match input {
+            Input::Chosen(ty) => chosen(*ty, choices, (INPUT, i as u16, 0))?,
+            Input::Fresh(class) => {
+                let mut kind = model.kinds.iter().position(|k| k.class == *class && k.status == Status::Never);
+                for f in &model.classes[class.0 as usize].fields {
+                    let field = &model.fields[*f as usize];
+                    if let (Stored::Colour(c), Some(k)) = (field.stored, kind) {
+                        // A colour that the step sets anyway need not be guessed.
+                        if !step.fields.iter().any(|(g, _)| g == f) {
+                            let value = chosen(field.ty, choices, (COLOUR, i as u16, c as u16))?;
+                            kind = Some(model.with_colour(k as u8, c, value) as usize);
+                        }
+                    }
+                }
+                let kind = kind.expect("every class has a kind") as u8;
+                let rows = vec![bit(ANY); model.width];
+                match before.add_cell(kind | OWNED, &rows) {
+                    Some(at) => at,
+                    None => return lost("more named cells than fit in a view"),
+                }
+            }
+        });
+    }
+    let mut eval = Eval::new(model, &before, &step.arena, STEP, choices);
+    eval.inputs = &inputs;
+    eval.fresh = view.cells();
+    if !eval.formula(step.guard)? {
+        return Ok(None);
+    }
+    for (property, gate) in &step.gates {
+        if !eval.formula(*gate)? {
+            return Err(Stop::Alarm(Alarm::Gate(*property)));
+        }
+    }
+    let mut slots = Vec::with_capacity(step.slots.len());
+    for (slot, value) in &step.slots {
+        slots.push((*slot, eval.code(*value)?));
+    }
+    let mut writes = Vec::new();
+    for (field, map) in &step.fields {
+        let mut entries = Vec::new();
+        eval.writes(*map, &mut entries)?;
+        writes.extend(entries.into_iter().map(|(at, value)| (*field, at, value)));
+    }
+    let mut touched = eval.touched;
+    let mut heap = Heap { model, view: before.clone(), visible: false };
+    for (slot, value) in &slots {
+        let old = heap.view.vars[*slot as usize];
+        heap.view.vars[*slot as usize] = *value;
+        if (*slot as usize) < model.globals.len() && (old != *value || *value == ANY) {
+            heap.visible = true;
+        }
+    }
+    for (field, at, value) in writes {
+        heap.write(field, at, value)?;
+    }
+    for (slot, value) in &slots {
+        if (*slot as usize) < model.globals.len() {
+            if *value == ARGUMENT {
+                return lost("an argument is stored in a shared variable before any cell");
+            }
+            if is_cell(*value) {
+                heap.publish(*value);
+            }
+        }
+    }
+    fire(model, routine, step, &mut heap, choices, &mut touched)?;
+    let base = model.globals.len();
+    let done = model.object.is_some() && heap.view.vars[model.done as usize] != DONE_NO;
+    for (i, live) in routine.live[step.to.0 as usize].iter().enumerate() {
+        let argument = i < routine.params && model.object.is_some() && !done;
+        if !live && !argument {
+            heap.view.vars[base + i] = ANY;
+        }
+    }
+    heap.publish_nameless();
+    prune(model, &mut heap.view)?;
+    heap.view.control = routine.first + step.to.0 as u16;
+    Ok(Some(Outcome { touched: touched || heap.visible, visible: heap.visible, view: heap.view }))
+}
+
+/// Runs the specification's operation where the step is a linearization point.
+fn fire(
+    model: &Model,
+    routine: &Routine,
+    step: &Step,
+    heap: &mut Heap<'_>,
+    choices: &[(Site, Code)],
+    touched: &mut bool,
+) -> Result<(), Stop> {
+    let (Some(firing), Some(spec)) = (&step.fires, &routine.spec) else { return Ok(()) };
+    *touched = true;
+    let fires = match firing {
+        Firing::Always => true,
+        Firing::Change => heap.visible,
+        Firing::When(arena, at) => Eval::new(model, &heap.view, arena, AFTER, choices).formula(*at)?,
+    };
+    if !fires || other_key(model, routine, &heap.view) {
+        return Ok(());
+    }
+    if heap.view.vars[model.done as usize] == DONE_CHANGED {
+        return Err(Stop::Alarm(Alarm::Results(format!("{} takes effect twice", routine.name))));
+    }
+    let results = model.results as usize;
+    let saved = heap.view.vars[results..results + spec.start.len()].to_vec();
+    heap.view.vars[results..results + spec.start.len()].copy_from_slice(&spec.start);
+    let mut at = spec.entry;
+    let mut path = Vec::new();
+    let mut changes = false;
+    while at != spec.exit {
+        let mut next = None;
+        for (i, s) in spec.steps.iter().enumerate().filter(|(_, s)| s.from == at) {
+            let mut eval = Eval::new(model, &heap.view, &s.arena, SPEC + i as u16, choices);
+            if !eval.formula(s.guard)? {
+                continue;
+            }
+            for g in &s.gates {
+                if !eval.formula(*g)? {
+                    return lost("the specification goes wrong");
+                }
+            }
+            let values: Vec<(u16, Code)> =
+                s.results.iter().map(|(slot, v)| Ok((*slot, eval.code(*v)?))).collect::<Result<_, Stop>>()?;
+            let operand = match s.change {
+                Some(Change::PushFront(e) | Change::PushBack(e) | Change::AddKey(e) | Change::RemoveKey(e)) => {
+                    eval.code(e)?
+                }
+                _ => ANY,
+            };
+            next = Some((i, s, values, operand));
+            break;
+        }
+        let Some((i, s, values, operand)) = next else { return lost("the specification waits") };
+        for (slot, value) in values {
+            heap.view.vars[slot as usize] = value;
+        }
+        match s.change {
+            None => {}
+            Some(Change::PushFront(_)) => heap.push_front(operand)?,
+            Some(Change::PushBack(_)) => heap.push_back(operand)?,
+            Some(Change::PopFront) => heap.pop_front()?,
+            Some(Change::AddKey(_)) => set_member(model, heap, operand, TRUE)?,
+            Some(Change::RemoveKey(_)) => set_member(model, heap, operand, FALSE)?,
+        }
+        changes |= s.change.is_some();
+        path.push(i as u16);
+        at = s.to;
+    }
+    // An operation without marks leaves pure outcomes to the witness of the whole call.
+    let witnessed = routine.watches() && spec.pure.iter().any(|p| p.steps == path);
+    if !changes && witnessed {
+        heap.view.vars[results..results + saved.len()].copy_from_slice(&saved);
+    } else {
+        heap.view.vars[model.done as usize] = if changes { DONE_CHANGED } else { DONE_PURE };
+    }
+    Ok(())
+}
+
+fn set_member(model: &Model, heap: &mut Heap<'_>, key: Code, value: Code) -> Result<(), Stop> {
+    if key != EQUAL {
+        return lost("a key other than the call's own");
+    }
+    let slot = model.has_key.expect("a specification over a set has a membership") as usize;
+    heap.visible |= heap.view.vars[slot] != value;
+    heap.view.vars[slot] = value;
+    Ok(())
+}
+
+/// A call about another key than the one of the proof: neither run nor compared.
+pub fn other_key(model: &Model, routine: &Routine, view: &View) -> bool {
+    let base = model.globals.len();
+    model.has_key.is_some()
+        && routine.slots[..routine.params]
+            .iter()
+            .enumerate()
+            .any(|(i, s)| s.ty == Ty::Key && view.vars[base + i] != EQUAL)
+}
+
+impl Routine {
+    /// Whether pure outcomes count when they were possible at some moment of the call: where the user marked no point.
+    pub fn watches(&self) -> bool {
+        self.spec.is_some() && !self.marked
+    }
+}
+
+/// Adds the pure outcomes that are possible now.
+pub fn witness(model: &Model, routine: &Routine, view: &mut View) {
+    let Some(spec) = &routine.spec else { return };
+    if !routine.watches() || view.vars[model.done as usize] != DONE_NO || other_key(model, routine, view) {
+        return;
+    }
+    for (i, pure) in spec.pure.iter().enumerate() {
+        if view.witnessed >> i & 1 == 0 && possible(model, spec, &pure.steps, view) {
+            view.witnessed |= 1 << i;
+        }
+    }
+}
+
+fn possible(model: &Model, spec: &SpecOperation, path: &[u16], view: &View) -> bool {
+    path.iter().all(|i| {
+        let s = &spec.steps[*i as usize];
+        let mut eval = Eval::new(model, view, &s.arena, SPEC + *i, &[]);
+        // A condition that the view does not decide is not a witness.
+        matches!(eval.formula(s.guard), Ok(true)) && s.gates.iter().all(|g| matches!(eval.formula(*g), Ok(true)))
+    })
+}
+
+/// The end of an operation: results must be the specification's.
+pub fn finish(model: &Model, routine: &Routine, view: &mut View) -> Result<(), Alarm> {
+    let spec = routine.spec.as_ref().expect("only operations finish");
+    if !other_key(model, routine, view) {
+        let results: Vec<Code> = routine.results.iter().map(|r| view.vars[*r as usize]).collect();
+        let agree = |wanted: &[Code]| {
+            results.iter().zip(wanted).all(|(have, want)| *want == OPEN || (have == want && *have != ANY))
+        };
+        let at = model.results as usize;
+        let done = view.vars[model.done as usize];
+        let remembered = done != DONE_NO && agree(&view.vars[at..at + results.len()]);
+        let seen = done != DONE_CHANGED
+            && spec.pure.iter().enumerate().any(|(i, p)| view.witnessed >> i & 1 == 1 && agree(&p.results));
+        if !remembered && !seen {
+            let why = match done {
+                DONE_NO => format!("{} ends and has not taken effect", routine.name),
+                _ => format!("{} gives other results than the specification", routine.name),
+            };
+            return Err(Alarm::Results(why));
+        }
+    }
+    let base = model.globals.len();
+    view.vars[base..base + model.frame].fill(ANY);
+    view.witnessed = 0;
+    view.control = 0;
+    Ok(())
+}
+
+/// The beginning of an operation, from idle: all choices of its arguments.
+pub fn invoke(model: &Model, routine: &Routine, view: &View, alarms: &mut Vec<Alarm>) -> Vec<Outcome> {
+    cases(model, view, alarms, |v, choices| {
+        let mut v = v.clone();
+        let base = model.globals.len();
+        let mut argument = false;
+        for (i, slot) in routine.slots.iter().enumerate() {
+            v.vars[base + i] = if i < routine.params {
+                match slot.ty {
+                    // One argument has a name; nothing is known of a second.
+                    Ty::Data if !argument => {
+                        argument = true;
+                        ARGUMENT
+                    }
+                    ty => chosen(ty, choices, (INPUT, i as u16, 0))?,
+                }
+            } else {
+                match routine.start[i] {
+                    Initial::Is(code) => code,
+                    Initial::Open => ANY,
+                }
+            };
+        }
+        v.vars[model.done as usize] = DONE_NO;
+        v.control = routine.first + routine.entry.0 as u16;
+        witness(model, routine, &mut v);
+        Ok(Some(Outcome { view: v, visible: false, touched: true }))
+    })
+}

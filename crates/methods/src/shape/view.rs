@@ -1,0 +1,275 @@
+//! A view in packed form: what one thread sees of a state, in a few machine words.
+//!
+//! Pointers are indices and never predicates, so that uniqueness holds by construction; a field is a mask of the codes its
+//! value may have, so that meet is "and", join is "or" and a contradiction is 0; cells without a name are members of one
+//! group for each kind, always representable and possibly empty. Canonical form is by construction: named cells are
+//! numbered by the first variable that refers to them, everything else is folded into its group.
+//! The meaning of a view is that of `evidence::views`, in `docs/decisions/010-shape-evidence.md`.
+//! Deliberately absent: what steps do (`step`), how two views are put together (`meet`).
+
+use super::quantified::Grown;
+
+/// One value in one byte; its bit in a mask is `1 << code`. Codes below `GROUPS` are named cells.
+pub type Code = u8;
+pub type Mask = u128;
+
+/// Named cells have the codes below; groups the codes from here to `NULL`.
+pub const GROUPS: Code = 24;
+pub const NULL: Code = 64;
+/// Unconstrained: nobody may follow it.
+pub const ANY: Code = 65;
+/// The call's own argument that no cell stands for yet; of the scheduled thread, and of the other in a pair.
+pub const ARGUMENT: Code = 66;
+pub const PEER_ARGUMENT: Code = 67;
+/// In a field: the value that the very cell stands for.
+pub const SELF: Code = 68;
+/// In `successor`: as the link. Every other value there says: different from the link.
+pub const AS_LINK: Code = 69;
+pub const FALSE: Code = 70;
+pub const TRUE: Code = 71;
+pub const FREE: Code = 72;
+/// Held by the thread at hand, by a thread not in sight, by the other thread of a pair.
+pub const OWN: Code = 73;
+pub const THIRD: Code = 74;
+pub const PEER: Code = 75;
+pub const BELOW: Code = 76;
+pub const EQUAL: Code = 77;
+pub const ABOVE: Code = 78;
+/// Values of the ghost variable `done`.
+pub const DONE_NO: Code = 79;
+pub const DONE_PURE: Code = 80;
+pub const DONE_CHANGED: Code = 81;
+/// A result that the specification leaves open.
+pub const OPEN: Code = 82;
+/// Numbers and variants of enums, by position in `Model::constants`.
+pub const CONSTANTS: Code = 88;
+pub const CONSTANT_ROOM: usize = 40;
+
+/// Kinds carry this bit when the cell is owned and not published.
+pub const OWNED: u8 = 0x80;
+
+pub fn bit(code: Code) -> Mask {
+    1 << code
+}
+pub fn is_cell(code: Code) -> bool {
+    code < GROUPS
+}
+/// The one code of a mask, if it has one only and that is no group.
+pub fn definite(mask: Mask) -> Option<Code> {
+    let code = mask.trailing_zeros() as Code;
+    (mask.count_ones() == 1 && !(GROUPS..NULL).contains(&code)).then_some(code)
+}
+pub fn codes(mut mask: Mask) -> impl Iterator<Item = Code> {
+    std::iter::from_fn(move || {
+        if mask == 0 {
+            return None;
+        }
+        let code = mask.trailing_zeros() as Code;
+        mask &= mask - 1;
+        Some(code)
+    })
+}
+/// The meet of two constraints: one that allows anything says nothing.
+pub fn meet_masks(a: Mask, b: Mask) -> Mask {
+    match (a & bit(ANY) != 0, b & bit(ANY) != 0) {
+        (true, true) => a | b,
+        (true, false) => b,
+        (false, true) => a,
+        (false, false) => a & b,
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    pub control: u16,
+    /// Bit i: a path of the specification that changes nothing was possible at some moment of the call.
+    pub witnessed: u8,
+    /// Shared variables, then the thread's frame (then, in a pair, the other thread's frame).
+    pub vars: Vec<Code>,
+    /// Kind of each named cell, with `OWNED`.
+    pub kinds: Vec<u8>,
+    /// `width` masks for each named cell.
+    pub rows: Vec<Mask>,
+    /// `width` masks for each kind.
+    pub groups: Vec<Mask>,
+    /// Bit k: there may be cells of kind k without a name.
+    pub present: u64,
+    /// Cells (bits below `GROUPS`) and groups with at most one published predecessor by the link.
+    pub lone: u64,
+    pub width: u8,
+}
+
+/// Views of equal key are joined: control, variables, kinds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Key(u16, u8, Box<[Code]>, Box<[u8]>);
+
+impl View {
+    pub fn key(&self) -> Key {
+        Key(self.control, self.witnessed, self.vars.as_slice().into(), self.kinds.as_slice().into())
+    }
+    pub fn cells(&self) -> Code {
+        self.kinds.len() as Code
+    }
+    pub fn row(&self, at: Code, field: usize) -> Mask {
+        let w = self.width as usize;
+        if at < GROUPS {
+            self.rows[at as usize * w + field]
+        } else {
+            self.groups[(at - GROUPS) as usize * w + field]
+        }
+    }
+    pub fn set_row(&mut self, at: Code, field: usize, mask: Mask) {
+        let w = self.width as usize;
+        if at < GROUPS {
+            self.rows[at as usize * w + field] = mask;
+        } else {
+            self.groups[(at - GROUPS) as usize * w + field] = mask;
+        }
+    }
+    pub fn kind(&self, at: Code) -> u8 {
+        if at < GROUPS { self.kinds[at as usize] & !OWNED } else { at - GROUPS }
+    }
+    pub fn owned(&self, at: Code) -> bool {
+        at < GROUPS && self.kinds[at as usize] & OWNED != 0
+    }
+    pub fn is_lone(&self, at: Code) -> bool {
+        self.lone >> at & 1 == 1
+    }
+    pub fn set_lone(&mut self, at: Code, lone: bool) {
+        self.lone = self.lone & !(1 << at) | u64::from(lone) << at;
+    }
+    pub fn has_group(&self, kind: u8) -> bool {
+        self.present >> kind & 1 == 1
+    }
+    /// Codes of named cells and of groups that may have members.
+    pub fn all(&self) -> impl Iterator<Item = Code> + use<> {
+        let groups = self.present;
+        (0..self.cells()).chain((0..40).filter(move |k| groups >> k & 1 == 1).map(|k| GROUPS + k))
+    }
+    /// Adds a named cell with the given kind and rows; `None` when there is no room.
+    pub fn add_cell(&mut self, kind: u8, rows: &[Mask]) -> Option<Code> {
+        let at = self.cells();
+        if at >= GROUPS {
+            return None;
+        }
+        self.kinds.push(kind);
+        self.rows.extend_from_slice(rows);
+        Some(at)
+    }
+    /// Gives a name to some member of a group. Everything that could be a member can now be this cell too.
+    pub fn name_member(&mut self, group: Code) -> Option<Code> {
+        let w = self.width as usize;
+        let kind = group - GROUPS;
+        let row: Vec<Mask> = self.groups[kind as usize * w..(kind as usize + 1) * w].to_vec();
+        let at = self.add_cell(kind, &row)?;
+        for m in self.rows.iter_mut().chain(self.groups.iter_mut()) {
+            if *m & bit(group) != 0 {
+                *m |= bit(at);
+            }
+        }
+        self.set_lone(at, self.is_lone(group));
+        Some(at)
+    }
+    /// Removes the possibility that a group has members.
+    pub fn empty_group(&mut self, kind: u8) {
+        self.present &= !(1 << kind);
+        let gone = !bit(GROUPS + kind);
+        for m in self.rows.iter_mut().chain(self.groups.iter_mut()) {
+            *m &= gone;
+        }
+        let w = self.width as usize;
+        self.groups[kind as usize * w..(kind as usize + 1) * w].fill(0);
+    }
+    /// Joins another view of the same key.
+    pub fn join(&mut self, other: &View) -> Grown {
+        let mut grown = Grown::Same;
+        let mut or = |a: &mut Mask, b: Mask| {
+            if *a | b != *a {
+                *a |= b;
+                grown = Grown::More;
+            }
+        };
+        for (a, b) in self.rows.iter_mut().zip(&other.rows) {
+            or(a, *b);
+        }
+        for (a, b) in self.groups.iter_mut().zip(&other.groups) {
+            or(a, *b);
+        }
+        let mut lone = 0u64;
+        for at in (0..self.cells()).chain(GROUPS..NULL) {
+            let here = at < GROUPS || self.has_group(at - GROUPS);
+            let there = at < GROUPS || other.has_group(at - GROUPS);
+            let holds = (!here || self.is_lone(at)) && (!there || other.is_lone(at)) && (here || there);
+            lone |= u64::from(holds) << at;
+        }
+        if self.present | other.present != self.present {
+            self.present |= other.present;
+            grown = Grown::More;
+        } else if lone != self.lone {
+            grown = Grown::More;
+        }
+        self.lone = lone;
+        grown
+    }
+    /// Numbers named cells by the first variable that refers to them and folds the others into their groups.
+    /// Owned cells without a name are dropped: the caller has made sure that nothing refers to them.
+    pub fn canonical(&self) -> View {
+        let w = self.width as usize;
+        let mut to = [Code::MAX; GROUPS as usize];
+        let mut order: Vec<Code> = Vec::with_capacity(self.kinds.len());
+        for &v in &self.vars {
+            if is_cell(v) && to[v as usize] == Code::MAX {
+                to[v as usize] = order.len() as Code;
+                order.push(v);
+            }
+        }
+        let mut gone: Mask = 0;
+        for at in 0..self.cells() {
+            if to[at as usize] == Code::MAX {
+                if self.owned(at) {
+                    gone |= bit(at);
+                } else {
+                    to[at as usize] = GROUPS + self.kind(at);
+                }
+            }
+        }
+        let cells = bit(GROUPS) - 1;
+        let move_mask = |m: Mask| {
+            let mut out = m & !cells;
+            for c in codes(m & cells & !gone) {
+                out |= bit(to[c as usize]);
+            }
+            out
+        };
+        let mut out = View {
+            control: self.control,
+            witnessed: self.witnessed,
+            vars: self.vars.iter().map(|&v| if is_cell(v) { to[v as usize] } else { v }).collect(),
+            kinds: order.iter().map(|&c| self.kinds[c as usize]).collect(),
+            rows: Vec::with_capacity(order.len() * w),
+            groups: self.groups.iter().map(|m| move_mask(*m)).collect(),
+            present: self.present,
+            lone: self.lone & !((1 << GROUPS) - 1),
+            width: self.width,
+        };
+        for (i, &c) in order.iter().enumerate() {
+            out.rows.extend(self.rows[c as usize * w..(c as usize + 1) * w].iter().map(|m| move_mask(*m)));
+            out.lone |= u64::from(self.is_lone(c)) << i;
+        }
+        for at in 0..self.cells() {
+            let group = to[at as usize];
+            if group == Code::MAX || group < GROUPS {
+                continue;
+            }
+            let k = (group - GROUPS) as usize;
+            let lone = self.is_lone(at) && (out.present >> k & 1 == 0 || out.is_lone(group));
+            out.set_lone(group, lone);
+            out.present |= 1 << k;
+            for f in 0..w {
+                out.groups[k * w + f] |= move_mask(self.rows[at as usize * w + f]);
+            }
+        }
+        out.lone &= out.present << GROUPS | ((1 << GROUPS) - 1);
+        out
+    }
+}
