@@ -53,6 +53,8 @@ pub struct View {
     pub vars: Vec<(VarId, Val)>,
     /// First and last element of the specification's sequence, if it has one.
     pub ends: Option<(Val, Val)>,
+    /// Whether the one key is in the specification's set, if it has one.
+    pub member: Option<bool>,
     /// Has the specification's operation run, and with which results (by position)?
     pub done: Done,
     /// Bit i: path i of the specification's operation that changes nothing was possible at some moment of the call.

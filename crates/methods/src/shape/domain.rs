@@ -11,7 +11,7 @@ use super::model::{Initial, Model, Routine};
 use super::quantified::{Base, Grown, Own};
 use super::step::{Outcome, cases, finish, invoke, run, witness};
 use super::types::Ty;
-use super::view::{ANY, Code, FALSE, FREE, GROUPS, Key, NULL, OWN, SELF, THIRD, TRUE, View, bit, is_cell};
+use super::view::{ANY, Code, FALSE, FREE, Key, NULL, OWN, THIRD, TRUE, View, bit};
 use evidence::views::Status;
 use program::{Copies, LocId};
 
@@ -96,7 +96,8 @@ impl Domain<'_> {
     /// Two instances of a thread that comes once are not a pair.
     fn alone(&self, t: &View, sc: &View) -> bool {
         let (a, b) = (self.model.controls[t.control as usize].0, self.model.controls[sc.control as usize].0);
-        a == b && self.model.routines.get(a as usize).is_some_and(|r| matches!(r.copies, Copies::One | Copies::Exactly(1)))
+        a == b
+            && self.model.routines.get(a as usize).is_some_and(|r| matches!(r.copies, Copies::One | Copies::Exactly(1)))
     }
     fn initial_heaps(&self) -> Result<Vec<View>, Stop> {
         let model = self.model;
@@ -120,6 +121,9 @@ impl Domain<'_> {
                     (Initial::Open, Ty::Lock) => vec![FREE],
                     (Initial::Open, Ty::Data | Ty::Variant(_) | Ty::Key) => vec![ANY],
                     (Initial::Open, Ty::Ref(class)) => {
+                        if !model.start.rooted.contains(&(class.0 as u16)) {
+                            return lost(format!("{} may refer to an object that is not live", slot.name));
+                        }
                         let same = (0..v.cells()).filter(|c| model.kinds[v.kind(*c) as usize].class == class);
                         let mut options: Vec<Code> = std::iter::once(NULL).chain(same).collect();
                         options.push(v.cells());
@@ -153,17 +157,9 @@ impl Domain<'_> {
         }
         Ok(views)
     }
-    /// Every field of every initial cell may have any value of its type, objects without a name included.
+    /// Every field of every initial cell may have any value of its type; references lead to live objects where `init` says so.
     fn open_rows(&self, v: &mut View) {
         let model = self.model;
-        if v.cells() == 0 {
-            return;
-        }
-        for (k, kind) in model.kinds.iter().enumerate() {
-            if kind.status == Status::Never && kind.colours.is_empty() {
-                v.present |= 1 << k;
-            }
-        }
         for at in v.all().collect::<Vec<_>>() {
             let class = model.kinds[v.kind(at) as usize].class;
             for r in 0..model.width {
@@ -175,7 +171,8 @@ impl Domain<'_> {
                 let mask = match field.ty {
                     Ty::Ref(c) => {
                         let cells = v.all().filter(|d| model.kinds[v.kind(*d) as usize].class == c);
-                        cells.fold(bit(NULL), |m, d| m | bit(d))
+                        let open = if model.start.closed.contains(f) { 0 } else { bit(ANY) };
+                        cells.fold(bit(NULL) | open, |m, d| m | bit(d))
                     }
                     Ty::Lock => bit(FREE) | bit(OWN) | bit(THIRD),
                     _ => bit(ANY),
@@ -186,9 +183,8 @@ impl Domain<'_> {
                 v.set_row(at, s, bit(super::view::AS_LINK));
             }
         }
-        debug_assert!(SELF != NULL, "codes are told apart");
     }
-    /// The initial heaps that satisfy every `init` formula, without what nothing leads to.
+    /// The initial heaps that satisfy every `init` formula that could be compiled.
     pub fn starts(&self) -> Result<Vec<View>, Alarm> {
         let mut alarms = Vec::new();
         let heaps = match self.initial_heaps() {
@@ -199,13 +195,12 @@ impl Domain<'_> {
         let mut out = Vec::new();
         for heap in heaps {
             let found = cases(self.model, &heap, &mut alarms, |v, choices| {
-                for (i, (arena, at)) in self.model.init.iter().enumerate() {
+                for (i, (arena, at)) in self.model.start.facts.iter().enumerate() {
                     if !Eval::new(self.model, v, arena, i as u16, choices).formula(*at)? {
                         return Ok(None);
                     }
                 }
                 let mut v = v.clone();
-                self.collect_garbage(&mut v);
                 prune(self.model, &mut v)?;
                 Ok(Some(v))
             });
@@ -214,23 +209,6 @@ impl Domain<'_> {
         match alarms.pop() {
             Some(alarm) => Err(alarm),
             None => Ok(out),
-        }
-    }
-    fn collect_garbage(&self, v: &mut View) {
-        let mut reached = 0u128;
-        let mut todo: Vec<Code> = v.vars.iter().copied().filter(|c| is_cell(*c)).collect();
-        while let Some(c) = todo.pop() {
-            if reached & bit(c) == 0 {
-                reached |= bit(c);
-                for r in 0..self.model.width {
-                    todo.extend(super::view::codes(v.row(c, r)).filter(|d| *d < NULL));
-                }
-            }
-        }
-        for k in 0..self.model.kinds.len() as u8 {
-            if v.has_group(k) && reached & bit(GROUPS + k) == 0 {
-                v.empty_group(k);
-            }
         }
     }
 }

@@ -223,9 +223,7 @@ impl<'a> Eval<'a> {
         }
         self.touched |= !self.view.owned(key);
         match self.model.fields[field as usize].stored {
-            Stored::Colour(i) => {
-                Ok(self.model.kinds[self.view.kind(key) as usize].colours[i as usize])
-            }
+            Stored::Colour(i) => Ok(self.model.kinds[self.view.kind(key) as usize].colours[i as usize]),
             Stored::Row(r) => match definite(self.view.row(key, r as usize)) {
                 Some(SELF) => Ok(key),
                 Some(c) => Ok(c),

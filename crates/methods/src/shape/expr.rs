@@ -182,7 +182,9 @@ impl<'a> Compiler<'a> {
         Ok(Some(match (op, la, lb, na, nb) {
             (Op::Eq | Op::Le, true, true, ..) => known(self, true),
             (Op::Lt, true, true, ..) => known(self, false),
-            (Op::Eq, true, _, _, Some(0)) | (Op::Le, true, _, _, Some(0)) | (Op::Lt, true, _, _, Some(1)) => empty(self),
+            (Op::Eq, true, _, _, Some(0)) | (Op::Le, true, _, _, Some(0)) | (Op::Lt, true, _, _, Some(1)) => {
+                empty(self)
+            }
             (Op::Eq, _, true, Some(0), _) => empty(self),
             (Op::Lt, _, true, Some(0), _) | (Op::Le, _, true, Some(1), _) => filled(self),
             (Op::Le, _, true, Some(n), _) if n <= 0 => known(self, true),

@@ -7,9 +7,7 @@
 use super::eval::{Alarm, Stop};
 use super::model::{Model, Stored};
 use super::types::Ty;
-use super::view::{
-    ANY, ARGUMENT, AS_LINK, Code, GROUPS, Mask, NULL, OWNED, SELF, View, bit, codes, definite, is_cell,
-};
+use super::view::{ANY, ARGUMENT, AS_LINK, Code, GROUPS, Mask, NULL, OWNED, SELF, View, bit, codes, definite, is_cell};
 use evidence::views::Status;
 
 /// A view being changed by a step.
@@ -250,7 +248,10 @@ impl Heap<'_> {
         let mut cells = 0;
         let mut groups = 0;
         for c in self.view.all() {
-            if !self.view.owned(c) && self.link_row(c) == Some(link) && self.view.row(c, link) & (bit(at) | bit(ANY)) != 0 {
+            if !self.view.owned(c)
+                && self.link_row(c) == Some(link)
+                && self.view.row(c, link) & (bit(at) | bit(ANY)) != 0
+            {
                 if is_cell(c) { cells += 1 } else { groups += 1 }
             }
         }

@@ -1,16 +1,27 @@
 //! Shape analysis with thread-quantified invariants (Thread Quantification): heaps and objects, any number of threads.
+//!
+//! Comes in: an `object` with its `spec`, or threads over a heap. Goes out: claims with a closed set of views as evidence, or alarms.
+//! `quantified` is the domain constructor; `view`, `heap`, `step`, `meet` and `domain` are canonical abstraction in packed form;
+//! `types`, `expr`, `spec` and `model` read the program; `points` guesses linearization points; `method` is the door.
+//! Deliberately absent: `free` and reuse, atomic blocks with loops, spawn: programs with these are refused.
 
+mod certify;
 pub mod domain;
 pub mod eval;
-pub mod expr;
-pub mod heap;
-pub mod meet;
+mod expr;
+mod heap;
+mod meet;
+mod method;
 pub mod model;
+mod points;
 pub mod quantified;
-pub mod spec;
-pub mod step;
-pub mod types;
+mod spec;
+mod start;
+mod step;
+mod types;
 pub mod view;
+
+pub use method::{Analysis, Shape, search};
 
 #[cfg(test)]
 mod tests;

@@ -37,7 +37,7 @@ pub struct Model {
     pub linearizable: Option<PropertyId>,
     pub constants: Vec<Constant>,
     pub points: Vec<Point>,
-    pub(super) init: Vec<(Vec<Ex>, ExId)>,
+    pub(super) start: super::start::Start,
     pub(super) initial: Vec<Initial>,
 }
 
@@ -221,7 +221,8 @@ impl<'a> Builder<'a> {
             None => {}
         }
         let kinds = self.kinds(&fields, &classes, ends.is_some())?;
-        let rows = fields.iter().filter_map(|f| if let Stored::Row(r) = f.stored { Some(r as usize + 1) } else { None });
+        let rows =
+            fields.iter().filter_map(|f| if let Stored::Row(r) = f.stored { Some(r as usize + 1) } else { None });
         let width = rows.max().unwrap_or(0) + usize::from(ends.is_some());
         let mut model = Model {
             globals,
@@ -240,7 +241,7 @@ impl<'a> Builder<'a> {
             linearizable: self.question.object.map(|o| program.objects[o].property),
             constants: Vec::new(),
             points: Vec::new(),
-            init: Vec::new(),
+            start: super::start::Start::default(),
             initial,
         };
         self.frames(&mut model);
@@ -258,19 +259,19 @@ impl<'a> Builder<'a> {
                         return Err("threads started by spawn".into());
                     }
                     let locals = thread.locals.clone();
-                    let routine =
-                        self.routine(&mut model, &thread.name, &thread.code, &locals, &[], Control::Thread(id, LocId(0)))?;
+                    let routine = self.routine(
+                        &mut model,
+                        &thread.name,
+                        &thread.code,
+                        &locals,
+                        &[],
+                        Control::Thread(id, LocId(0)),
+                    )?;
                     model.routines.push(Routine { copies: thread.copies, ..routine });
                 }
             }
         }
-        for fact in &program.init {
-            if let Some(formula) = fact.formula {
-                let mut c = Compiler::new(&program.terms, &mut self.types, &self.meaning, &mut self.constants);
-                let at = c.term(formula, None)?;
-                model.init.push((c.arena, at));
-            }
-        }
+        model.start = super::start::read(program, &mut self.types, &self.meaning, &mut self.constants);
         model.constants = self.constants;
         if model.kinds.len() > 40 {
             return Err("more kinds of cells than fit in a view".into());
@@ -475,7 +476,8 @@ impl<'a> Builder<'a> {
         for (i, s) in steps.iter().enumerate() {
             outgoing[s.from.0 as usize].push(i as u16);
         }
-        let read_at_end: Vec<usize> = vars.iter().enumerate().filter(|(_, v)| ends_with.contains(v)).map(|(i, _)| i).collect();
+        let read_at_end: Vec<usize> =
+            vars.iter().enumerate().filter(|(_, v)| ends_with.contains(v)).map(|(i, _)| i).collect();
         let mut live = vec![vec![false; slots.len()]; code.locations.len()];
         if let Some(exit) = code.exit {
             read_at_end.iter().for_each(|i| live[exit.0 as usize][*i] = true);
@@ -502,11 +504,8 @@ impl<'a> Builder<'a> {
     fn step(&mut self, model: &mut Model, code: &program::Code, id: ActionId, control: Control) -> Compiled<Step> {
         let program = self.program;
         let action = &code.actions[id];
-        let types: Vec<Option<Ty>> = action
-            .inputs
-            .iter()
-            .map(|s| self.types.of(&program.terms, *s, program.terms.symbol_sort(*s)))
-            .collect();
+        let types: Vec<Option<Ty>> =
+            action.inputs.iter().map(|s| self.types.of(&program.terms, *s, program.terms.symbol_sort(*s))).collect();
         let mut c = Compiler::new(&program.terms, &mut self.types, &self.meaning, &mut self.constants);
         for (i, s) in action.inputs.iter().enumerate() {
             if types[i].is_some() {
@@ -588,9 +587,8 @@ impl<'a> Builder<'a> {
                 Mark::Witness(_) => None,
             })
             .collect();
-        found.extend(
-            self.question.points.iter().filter(|p| p.operation == operation && p.action == id).map(|p| p.when),
-        );
+        found
+            .extend(self.question.points.iter().filter(|p| p.operation == operation && p.action == id).map(|p| p.when));
         let [when] = found[..] else {
             return if found.is_empty() { Ok(None) } else { Err("two linearization points at one step".into()) };
         };
@@ -622,9 +620,7 @@ fn liveness(steps: &[Step], live: &mut [Vec<bool>], base: usize) {
         let mut changed = false;
         for step in steps {
             let written: Vec<usize> = step.slots.iter().filter_map(|(s, _)| own(*s)).collect();
-            let mut now: Vec<bool> = (0..slots)
-                .map(|i| live[step.to.0 as usize][i] && !written.contains(&i))
-                .collect();
+            let mut now: Vec<bool> = (0..slots).map(|i| live[step.to.0 as usize][i] && !written.contains(&i)).collect();
             for s in super::expr::slots_read(&step.arena).filter_map(own) {
                 now[s] = true;
             }

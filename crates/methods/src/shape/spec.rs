@@ -106,7 +106,15 @@ impl SpecOperation {
                     return Err(format!("a specification that assigns {}", v.name));
                 }
             }
-            steps.push(SpecStep { from: action.from, to: action.to, arena: c.arena, guard, gates, results: values, change });
+            steps.push(SpecStep {
+                from: action.from,
+                to: action.to,
+                arena: c.arena,
+                guard,
+                gates,
+                results: values,
+                change,
+            });
         }
         let start = op
             .results
@@ -121,8 +129,7 @@ impl SpecOperation {
             })
             .collect::<Compiled<Vec<Code>>>()?;
         let Some(exit) = op.code.exit else { return Err("a specification that does not end".into()) };
-        let changes =
-            if steps.iter().any(|s| s.change.is_some()) { Changes::Sometimes } else { Changes::Never };
+        let changes = if steps.iter().any(|s| s.change.is_some()) { Changes::Sometimes } else { Changes::Never };
         let mut out = Self { entry: op.code.entry, exit, steps, start, changes, pure: Vec::new() };
         out.pure = out.pure_paths(results)?;
         Ok(out)

@@ -10,8 +10,8 @@ use super::model::{Firing, Initial, Input, Model, Routine, Step, Stored};
 use super::spec::{Change, SpecOperation};
 use super::types::Ty;
 use super::view::{
-    ABOVE, ANY, ARGUMENT, BELOW, Code, DONE_CHANGED, DONE_NO, DONE_PURE, EQUAL, FALSE, GROUPS, NULL, OPEN, OWNED,
-    TRUE, View, bit, codes, is_cell,
+    ABOVE, ANY, ARGUMENT, BELOW, Code, DONE_CHANGED, DONE_NO, DONE_PURE, EQUAL, FALSE, GROUPS, NULL, OPEN, OWNED, TRUE,
+    View, bit, codes, is_cell,
 };
 use evidence::views::Status;
 

@@ -112,11 +112,7 @@ impl View {
     }
     pub fn row(&self, at: Code, field: usize) -> Mask {
         let w = self.width as usize;
-        if at < GROUPS {
-            self.rows[at as usize * w + field]
-        } else {
-            self.groups[(at - GROUPS) as usize * w + field]
-        }
+        if at < GROUPS { self.rows[at as usize * w + field] } else { self.groups[(at - GROUPS) as usize * w + field] }
     }
     pub fn set_row(&mut self, at: Code, field: usize, mask: Mask) {
         let w = self.width as usize;

@@ -1,6 +1,5 @@
 //! Programs built by hand for the tests: the same shapes that the front end makes (decision 001).
 
-use base::ids::Id;
 use logic::{ClassId, Op, Sort, SortKind, Symbol, Term};
 use program::{
     Action, Class, Code, Fact, Gate, LocId, Location, Mark, Object, ObjectId, Operation, OriginId, Program, Property,
@@ -58,6 +57,22 @@ impl Maker {
     pub fn init(&mut self, formula: Term) {
         let origin = self.o;
         self.p.init.push(Fact { formula: Some(formula), property: None, origin });
+    }
+    /// The live objects at the start are those that these variables refer to, and lead to nothing else.
+    pub fn initial_heap(&mut self, roots: &[VarId]) {
+        let t = &self.p.terms;
+        let empty = t.mk(Op::EmptySet(self.p.vars[self.live].sort), &[]);
+        let named = roots.iter().fold(empty, |s, r| t.mk(Op::Insert, &[self.p.now(*r), s]));
+        let objects = t.mk(Op::Minus, &[named, t.mk(Op::Insert, &[self.null(), empty])]);
+        let live = self.p.now(self.live);
+        let rooted = t.eq(live, objects);
+        let o = t.symbol("o", self.ref_sort());
+        let target = t.select(self.p.now(self.next), t.sym(o));
+        let fine = t.or(&[t.eq(target, self.null()), t.member(target, live)]);
+        let closed = t.forall(&[o], t.implies(t.member(t.sym(o), live), fine));
+        self.p.vars[self.live].initial = None;
+        self.init(rooted);
+        self.init(closed);
     }
     /// A queue or stack specification: `push` at the front or the back, `pop` from the front.
     pub fn sequence_spec(&mut self, front: Front) -> Spec {
@@ -147,10 +162,7 @@ impl<'a> Body<'a> {
     }
     fn gates(&self, derefs: &[Term]) -> Vec<Gate> {
         let t = &self.m.p.terms;
-        derefs
-            .iter()
-            .map(|d| Gate { property: self.m.null_gate, formula: t.ne(*d, self.m.null()) })
-            .collect()
+        derefs.iter().map(|d| Gate { property: self.m.null_gate, formula: t.ne(*d, self.m.null()) }).collect()
     }
     pub fn raw(
         &mut self,
@@ -207,10 +219,7 @@ impl<'a> Body<'a> {
         let r = p.terms.symbol("r", self.m.ref_sort());
         let (a, b) = (p.terms.symbol("a", Sort::INT), p.terms.symbol("b", self.m.ref_sort()));
         let rt = p.terms.sym(r);
-        let guard = p.terms.and(&[
-            p.terms.ne(rt, self.m.null()),
-            p.terms.not(p.terms.member(rt, p.now(live))),
-        ]);
+        let guard = p.terms.and(&[p.terms.ne(rt, self.m.null()), p.terms.not(p.terms.member(rt, p.now(live)))]);
         let updates = [
             (var, rt),
             (live, p.terms.mk(Op::Insert, &[rt, p.now(live)])),
@@ -271,8 +280,4 @@ pub fn when(condition: Term) -> Option<Mark> {
 
 pub fn always() -> Option<Mark> {
     Some(Mark::Linearize(None))
-}
-
-pub fn last_property(p: &Program) -> PropertyId {
-    PropertyId::from_index(p.properties.len() - 1)
 }

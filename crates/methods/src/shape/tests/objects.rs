@@ -114,12 +114,9 @@ fn queue(name: &str) -> Queue {
     let tail = m.shared("Tail", r, VarKind::Plain, None);
     let t = &m.p.terms;
     let (h, null) = (m.p.now(head), m.null());
-    let formula = t.and(&[
-        t.ne(h, null),
-        t.eq(h, m.p.now(tail)),
-        t.eq(t.select(m.p.now(m.next), h), null),
-    ]);
+    let formula = t.and(&[t.ne(h, null), t.eq(h, m.p.now(tail)), t.eq(t.select(m.p.now(m.next), h), null)]);
     m.init(formula);
+    m.initial_heap(&[head, tail]);
     Queue { m, head, tail }
 }
 

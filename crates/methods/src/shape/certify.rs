@@ -1,0 +1,140 @@
+//! Packed views written out as evidence.
+//!
+//! Comes in: the fixpoint. Goes out: `evidence::views::Views`. Nothing is decided here; the checker believes none of it.
+
+use super::expr::Constant;
+use super::model::{Model, Slot, Stored};
+use super::view::{
+    ABOVE, ANY, ARGUMENT, AS_LINK, BELOW, Code, DONE_CHANGED, DONE_PURE, EQUAL, FALSE, FREE, GROUPS, NULL, OPEN, OWN,
+    SELF, THIRD, TRUE, View, codes, is_cell,
+};
+use evidence::views::{self, Cell, Control, Done, Owner, Status, Val};
+use program::LocId;
+
+pub fn views<'a>(model: &Model, found: impl Iterator<Item = &'a View>) -> views::Views {
+    views::Views {
+        object: model.object,
+        points: model.points.clone(),
+        views: found.map(|v| Writer::new(model, v).view()).collect(),
+    }
+}
+
+struct Writer<'a> {
+    model: &'a Model,
+    view: &'a View,
+    /// Position of each kind's group among the groups written.
+    groups: Vec<Option<u16>>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(model: &'a Model, view: &'a View) -> Self {
+        let mut groups = vec![None; model.kinds.len()];
+        let mut next = 0;
+        for k in 0..model.kinds.len() {
+            if view.has_group(k as u8) {
+                groups[k] = Some(next);
+                next += 1;
+            }
+        }
+        Self { model, view, groups }
+    }
+    fn value(&self, code: Code) -> Val {
+        match code {
+            c if is_cell(c) => Val::Cell(u16::from(c)),
+            c if (GROUPS..NULL).contains(&c) => {
+                Val::Group(self.groups[(c - GROUPS) as usize].expect("a mask names only groups that may have members"))
+            }
+            NULL => Val::Null,
+            ARGUMENT => Val::Argument,
+            SELF => Val::Itself,
+            AS_LINK => Val::AsLink,
+            FALSE => Val::Bool(false),
+            TRUE => Val::Bool(true),
+            FREE => Val::Free,
+            OWN => Val::Me,
+            THIRD => Val::Other,
+            BELOW => Val::Below,
+            EQUAL => Val::Equal,
+            ABOVE => Val::Above,
+            ANY | OPEN => Val::Any,
+            c => match self.model.constant_of(c) {
+                Some(Constant::Number(n)) => Val::Number(n),
+                Some(Constant::Variant(v)) => Val::Variant(v),
+                None => Val::Any,
+            },
+        }
+    }
+    fn cell(&self, at: Code) -> Cell {
+        let kind = &self.model.kinds[self.view.kind(at) as usize];
+        let class = &self.model.classes[kind.class.0 as usize];
+        let fields = class
+            .fields
+            .iter()
+            .map(|f| match self.model.fields[*f as usize].stored {
+                Stored::Colour(i) => vec![self.value(kind.colours[i as usize])],
+                Stored::Row(r) => codes(self.view.row(at, r as usize)).map(|c| self.value(c)).collect(),
+            })
+            .collect();
+        let successor = match self.model.successor_row() {
+            Some(s) if kind.status == Status::In => codes(self.view.row(at, s)).map(|c| self.value(c)).collect(),
+            _ => Vec::new(),
+        };
+        Cell {
+            class: kind.class,
+            status: kind.status,
+            owner: if self.view.owned(at) { Owner::Mine } else { Owner::Published },
+            fields,
+            successor,
+            lone: self.view.is_lone(at),
+        }
+    }
+    fn view(&self) -> views::View {
+        let (model, v) = (self.model, self.view);
+        let base = model.globals.len();
+        let routine = model.routine_at(v.control);
+        let control = match routine.map(|(r, at)| (r.control, at)) {
+            None => Control::Idle,
+            Some((Control::Operation(o, _), at)) => Control::Operation(o, at),
+            Some((Control::Thread(t, _), at)) => Control::Thread(t, at),
+            Some((Control::Idle, LocId(_))) => Control::Idle,
+        };
+        let mut vars: Vec<(program::VarId, Val)> = Vec::new();
+        let mut put = |slot: &Slot, code: Code| {
+            if let (Some(var), true) = (slot.var, code != ANY) {
+                vars.push((var, self.value(code)));
+            }
+        };
+        for (i, slot) in model.globals.iter().enumerate() {
+            put(slot, v.vars[i]);
+        }
+        if let Some((routine, _)) = routine {
+            for (i, slot) in routine.slots.iter().enumerate() {
+                put(slot, v.vars[base + i]);
+            }
+        }
+        vars.sort();
+        let results = |n: usize| {
+            let at = model.results as usize;
+            v.vars[at..at + n].iter().map(|c| self.value(*c)).collect::<Vec<_>>()
+        };
+        let count = routine.map_or(0, |(r, _)| r.results.len());
+        let done = match (model.object, routine) {
+            (Some(_), Some(_)) => match v.vars[model.done as usize] {
+                DONE_PURE => Done::Pure(results(count)),
+                DONE_CHANGED => Done::Changed(results(count)),
+                _ => Done::No,
+            },
+            _ => Done::No,
+        };
+        views::View {
+            control,
+            vars,
+            ends: model.ends.map(|(f, l)| (self.value(v.vars[f as usize]), self.value(v.vars[l as usize]))),
+            member: model.has_key.map(|k| v.vars[k as usize] == TRUE),
+            done,
+            witnessed: u32::from(v.witnessed),
+            cells: (0..v.cells()).map(|c| self.cell(c)).collect(),
+            groups: (0..model.kinds.len() as u8).filter(|k| v.has_group(*k)).map(|k| self.cell(GROUPS + k)).collect(),
+        }
+    }
+}

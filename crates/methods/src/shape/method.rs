@@ -1,0 +1,234 @@
+//! The method `shape`: from a task to claims.
+//!
+//! Comes in: a program with objects, or with threads over a heap. Goes out: for each object "linearizable" with the views as evidence, for
+//! every check inside the code "never fails" with the same evidence; or the alarm. An alarm is first tried on small numbers
+//! of threads by search; what stays abstract is "unknown".
+
+use super::certify;
+use super::domain::{Domain, StepId};
+use super::eval::Alarm;
+use super::model::{Model, Question, build};
+use super::points::assignments;
+use super::quantified::{Figures, OnAlarm, Parent, Quantified, fixpoint};
+use crate::method::{About, Method, Refusal, Run, Task};
+use evidence::{Certificate, Claim, Claims, Proof, Reason};
+use program::{Code, ObjectId, Program, PropertyId, PropertyKind};
+use std::sync::Arc;
+
+pub struct Shape;
+
+/// More views than this and the domain is not the right one for the program.
+const LIMIT: usize = 60_000;
+
+impl Method for Shape {
+    fn about(&self) -> About {
+        About {
+            name: "shape",
+            summary: "heaps and linearizable objects, for any number of threads",
+            paper: "Thread Quantification for Concurrent Shape Analysis",
+        }
+    }
+    fn admits(&self, task: &Task) -> Result<(), Refusal> {
+        let p = &task.program;
+        if p.classes.is_empty() {
+            return Err(Refusal("the program has no heap".into()));
+        }
+        if !task.threads.is_empty() {
+            return Err(Refusal("a fixed number of threads was asked for".into()));
+        }
+        let mut why = String::from("none of the properties is about an object or about a check in thread code");
+        let subjects = subjects(p, &task.properties);
+        for s in subjects {
+            let points = s.and_then(|o| assignments(p, o).into_iter().next()).unwrap_or_default();
+            match build(p, &Question { object: s, points }) {
+                Ok(_) => return Ok(()),
+                Err(e) => why = e,
+            }
+        }
+        Err(Refusal(why))
+    }
+    fn run(&self, task: &Task, run: &Run) -> Claims {
+        let mut claims = Claims::default();
+        for subject in subjects(&task.program, &task.properties) {
+            analyse(task, run, subject, &mut claims);
+        }
+        claims
+    }
+}
+
+/// The objects and the threads that wanted properties are about.
+fn subjects(p: &Program, wanted: &[PropertyId]) -> Vec<Option<ObjectId>> {
+    let mut out = Vec::new();
+    for id in p.objects.ids() {
+        if !about(p, Some(id), wanted).is_empty() {
+            out.push(Some(id));
+        }
+    }
+    if !p.threads.is_empty() && !about(p, None, wanted).is_empty() {
+        out.push(None);
+    }
+    out
+}
+
+/// The wanted properties that an analysis of the object (or of the threads) speaks of.
+fn about(p: &Program, subject: Option<ObjectId>, wanted: &[PropertyId]) -> Vec<PropertyId> {
+    let codes: Vec<&Code> = match subject {
+        Some(o) => p.objects[o].ops.iter().map(|op| &op.code).collect(),
+        None => p.threads.iter().map(|t| &t.code).collect(),
+    };
+    let gated =
+        |id: PropertyId| codes.iter().any(|c| c.actions.iter().any(|a| a.gates.iter().any(|g| g.property == id)));
+    wanted
+        .iter()
+        .copied()
+        .filter(|id| match &p.properties[*id].kind {
+            PropertyKind::Linearizable(o) => Some(*o) == subject,
+            PropertyKind::Assertion
+            | PropertyKind::Division
+            | PropertyKind::Null
+            | PropertyKind::Freed
+            | PropertyKind::Release
+            | PropertyKind::Bounds
+            | PropertyKind::Overflow
+            | PropertyKind::Access(_)
+            | PropertyKind::Unmodelled(_) => gated(*id),
+            _ => false,
+        })
+        .collect()
+}
+
+/// A finished analysis of one subject.
+pub struct Analysis {
+    pub model: Model,
+    pub views: Vec<super::view::View>,
+    pub figures: Figures,
+    pub alarms: Vec<(Alarm, Vec<String>)>,
+}
+
+/// Runs the fixpoint, trying candidates for linearization points until one has no alarm.
+pub fn search(program: &Program, subject: Option<ObjectId>, run: &Run) -> Result<(Analysis, usize), Reason> {
+    let tries = match subject {
+        Some(o) => assignments(program, o),
+        None => vec![Vec::new()],
+    };
+    let mut first: Option<Analysis> = None;
+    let mut count = 0;
+    for points in tries {
+        count += 1;
+        let model = build(program, &Question { object: subject, points }).map_err(Reason::NotAdmitted)?;
+        let on_alarm = if subject.is_some() { OnAlarm::Stop } else { OnAlarm::GoOn };
+        let domain = Domain { model: &model };
+        if let Err(a) = domain.starts() {
+            return Err(Reason::Alarm(describe(program, &a)));
+        }
+        let found = match fixpoint(&domain, &run.budget, LIMIT, on_alarm) {
+            Ok(found) => found,
+            Err((e, _)) if first.is_none() => return Err(Reason::Exhausted(e)),
+            Err(_) => break,
+        };
+        let alarms = found.alarms.iter().map(|(a, at, step)| (a.clone(), trace(program, &model, &found, *at, *step)));
+        let alarms: Vec<_> = alarms.collect();
+        let figures = found.figures;
+        let views = found.entries.into_iter().map(|e| e.view).collect();
+        let analysis = Analysis { model, views, figures, alarms };
+        // An alarm of a check in the code does not depend on the points.
+        let points_matter = analysis.alarms.iter().all(|(a, _)| matches!(a, Alarm::Results(_) | Alarm::Lost(_)));
+        if analysis.alarms.is_empty() || !points_matter {
+            return Ok((analysis, count));
+        }
+        first.get_or_insert(analysis);
+    }
+    first.map(|a| (a, count)).ok_or_else(|| Reason::Incomplete("no linearization point to try".into()))
+}
+
+fn analyse(task: &Task, run: &Run, subject: Option<ObjectId>, claims: &mut Claims) {
+    let p = &task.program;
+    let wanted = about(p, subject, &task.properties);
+    let (analysis, tries) = match search(p, subject, run) {
+        Ok(found) => found,
+        Err(reason) => {
+            for id in wanted {
+                claims.set(id, Claim::Undecided(reason.clone()));
+            }
+            return;
+        }
+    };
+    for (name, n) in [
+        ("views", analysis.views.len() as u64),
+        ("visits", analysis.figures.visits),
+        ("pairs", analysis.figures.pairs),
+        ("points tried", tries as u64),
+    ] {
+        *claims.statistics.entry(name.into()).or_default() += n;
+    }
+    let alarm_of = |id: PropertyId| {
+        analysis.alarms.iter().find(|(a, _)| match a {
+            Alarm::Gate(g) => *g == id,
+            Alarm::Results(_) => matches!(p.properties[id].kind, PropertyKind::Linearizable(_)),
+            Alarm::Lost(_) => true,
+        })
+    };
+    // Stopped at an alarm, an object's analysis is not finished: nothing else is proved by it.
+    let finished = subject.is_none() || analysis.alarms.is_empty();
+    let proved: Vec<PropertyId> = wanted.iter().copied().filter(|id| finished && alarm_of(*id).is_none()).collect();
+    if !proved.is_empty() {
+        let certificate = Arc::new(Certificate {
+            method: "shape".into(),
+            terms: p.terms.clone(),
+            properties: proved.clone(),
+            proof: Proof::Views(certify::views(&analysis.model, analysis.views.iter())),
+        });
+        for id in &proved {
+            claims.set(*id, Claim::Proved(certificate.clone()));
+        }
+        if let Some(o) = subject {
+            note_points(p, o, &analysis.model, claims);
+        }
+    }
+    for id in wanted.iter().filter(|id| !proved.contains(id)) {
+        let found = alarm_of(*id).or_else(|| analysis.alarms.first());
+        let text = found
+            .map_or_else(String::new, |(a, steps)| format!("{}; abstract run: {}", describe(p, a), steps.join("; ")));
+        claims.set(*id, Claim::Undecided(Reason::Alarm(text)));
+    }
+}
+
+fn note_points(p: &Program, o: ObjectId, model: &Model, claims: &mut Claims) {
+    for point in &model.points {
+        let op = &p.objects[o].ops[point.operation as usize];
+        let origin = op.code.actions[point.action].origin;
+        claims.notes.push(format!("{} takes effect at `{}`", op.name, p.origins[origin].text));
+    }
+}
+
+pub fn describe(p: &Program, alarm: &Alarm) -> String {
+    match alarm {
+        Alarm::Gate(id) => format!("{} may fail", p.properties[*id].name),
+        Alarm::Results(what) | Alarm::Lost(what) => what.clone(),
+    }
+}
+
+/// The steps of the thread at hand that led to a view, with the others' steps between them.
+fn trace(p: &Program, model: &Model, found: &Quantified<Domain<'_>>, at: usize, last: StepId) -> Vec<String> {
+    let name = |step: StepId| match step {
+        StepId::Invoke(r) => format!("{} begins", model.routines[r as usize].name),
+        StepId::Take(r, s) => p.origins[model.routines[r as usize].steps[s as usize].origin].text.clone(),
+    };
+    let mut out = vec![name(last)];
+    let mut at = at;
+    for _ in 0..found.entries.len() {
+        match found.entries[at].parent {
+            Parent::Start => break,
+            Parent::Own(from, step) => {
+                out.push(name(step));
+                at = from;
+            }
+            Parent::Other(from, _, step) => {
+                out.push(format!("another thread: {}", name(step)));
+                at = from;
+            }
+        }
+    }
+    out.reverse();
+    out
+}

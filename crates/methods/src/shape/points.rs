@@ -1,0 +1,78 @@
+//! Candidates for linearization points of operations that have no marks.
+//!
+//! Comes in: an object. Goes out: assignments of one step to each such operation that can change the specification, the likely ones
+//! first. A guess is only a guess: what it leads to is proved or not. Outcomes that change nothing need no point, see `step::witness`.
+//! Deliberately absent: points in another thread's step for outcomes that change the specification (helping, elimination).
+
+use evidence::views::{Fires, Point};
+use logic::Op;
+use program::{ActionId, Mark, ObjectId, Operation, Program, Scope, VarKind};
+
+/// The largest number of assignments that are tried.
+const ROOM: usize = 96;
+
+pub fn assignments(program: &Program, object: ObjectId) -> Vec<Vec<Point>> {
+    let o = &program.objects[object];
+    let mut out: Vec<(usize, Vec<Point>)> = vec![(0, Vec::new())];
+    for (i, (op, spec)) in o.ops.iter().zip(&o.spec.ops).enumerate() {
+        let marked = op.code.actions.iter().any(|a| a.marks.iter().any(|m| matches!(m, Mark::Linearize(_))));
+        let changes = spec.code.actions.iter().any(|a| a.updates.iter().any(|u| o.spec.vars.contains(&u.var)));
+        if marked || !changes {
+            continue;
+        }
+        let found = candidates(program, op);
+        out = out
+            .into_iter()
+            .flat_map(|(rank, points)| {
+                found.iter().enumerate().map(move |(r, (action, when))| {
+                    let mut points = points.clone();
+                    points.push(Point { operation: i as u32, action: *action, when: *when });
+                    (rank + r, points)
+                })
+            })
+            .collect();
+    }
+    out.sort_by_key(|(rank, _)| *rank);
+    out.truncate(ROOM);
+    out.into_iter().map(|(_, p)| p).collect()
+}
+
+/// Steps that write something shared, compare-and-swap first; then steps that read something shared.
+fn candidates(program: &Program, op: &Operation) -> Vec<(ActionId, Fires)> {
+    let mut ranked: Vec<(u32, ActionId, Fires)> = Vec::new();
+    for (id, action) in op.code.actions.iter_enumerated() {
+        let makes = action.updates.iter().any(|u| matches!(program.vars[u.var].kind, VarKind::Live(_)));
+        let writes: Vec<_> = action
+            .updates
+            .iter()
+            .filter(|u| {
+                let v = &program.vars[u.var];
+                v.scope == Scope::Shared && v.kind != VarKind::Lock
+            })
+            .collect();
+        if makes {
+            continue;
+        }
+        let conditional = |t| match program.terms.app(t) {
+            Some((Op::Ite, _)) => true,
+            Some((Op::Store, a)) => matches!(program.terms.app(a[2]), Some((Op::Ite, _))),
+            _ => false,
+        };
+        if writes.is_empty() {
+            let symbols = action.updates.iter().flat_map(|u| program.terms.free_symbols(u.value));
+            let reads = symbols.filter_map(|s| program.var_of(s)).any(|(v, _)| {
+                let v = &program.vars[v];
+                v.scope == Scope::Shared && v.kind != VarKind::Lock
+            });
+            if reads {
+                ranked.push((2, id, Fires::Always));
+            }
+        } else if writes.iter().any(|u| conditional(u.value)) {
+            ranked.push((0, id, Fires::Change));
+        } else {
+            ranked.push((1, id, Fires::Change));
+        }
+    }
+    ranked.sort_by_key(|(rank, id, _)| (*rank, *id));
+    ranked.into_iter().map(|(_, id, when)| (id, when)).collect()
+}
