@@ -3,6 +3,7 @@
 //! Everything a front end produces and a method consumes. No source text, no solver. See
 //! `docs/decisions/001-model.md` for why it has the shape it has.
 
+pub mod client;
 pub mod code;
 pub mod model;
 pub mod property;
