@@ -50,8 +50,8 @@ pub enum Command {
 #[derive(Clone, Debug, Default, Args)]
 pub struct Reading {
     /// Override a constant of the program (may be repeated).
-    #[arg(long = "set", value_name = "NAME=NUMBER", value_parser = parse_constant)]
-    pub set: Vec<(String, i128)>,
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_option)]
+    pub set: Vec<(String, String)>,
     /// Fix the number of instances of a thread declared with `[*]` or `[n]` (may be repeated).
     #[arg(long, value_name = "THREAD=N", value_parser = parse_count)]
     pub threads: Vec<(String, u32)>,
@@ -229,12 +229,6 @@ fn split_pair(text: &str) -> Result<(&str, &str), String> {
     }
 }
 
-fn parse_constant(text: &str) -> Result<(String, i128), String> {
-    let (name, value) = split_pair(text)?;
-    let number = value.parse().map_err(|_| format!("`{value}` is not a whole number"))?;
-    Ok((name.into(), number))
-}
-
 fn parse_count(text: &str) -> Result<(String, u32), String> {
     let (name, value) = split_pair(text)?;
     match value.parse::<u32>() {
@@ -324,10 +318,10 @@ mod tests {
 
     #[test]
     fn check_pairs_need_a_name_and_a_value() {
-        assert_eq!(parse_constant("N=8"), Ok(("N".into(), 8)));
-        assert_eq!(parse_constant("N=-8"), Ok(("N".into(), -8)));
-        assert!(parse_constant("N").is_err());
-        assert!(parse_constant("=8").is_err());
+        assert_eq!(parse_option("N=-8"), Ok(("N".into(), "-8".into())));
+        assert!(parse_option("N").is_err());
+        assert!(parse_option("=8").is_err());
+        assert_eq!(parse_count("T=3"), Ok(("T".into(), 3)));
         assert!(parse_count("T=-1").is_err());
         assert!(parse_count("T=4000000000").is_err());
     }
