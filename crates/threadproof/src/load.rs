@@ -34,14 +34,21 @@ impl Rejected {
 enum Language {
     Own,
     C,
+    /// The model's own text form, as `show --model` prints it.
+    Model,
 }
 
 fn language(path: &Path) -> Result<Language, Rejected> {
     match path.extension().and_then(|e| e.to_str()) {
         Some("tp") => Ok(Language::Own),
-        Some("c" | "i" | "h") => Ok(Language::C),
-        Some(other) => Err(Rejected::one(path, format!("files ending in .{other} are not read; .tp, .c and .i are"))),
-        None => Err(Rejected::one(path, "the name has no ending that says its language; .tp, .c and .i are read")),
+        Some("c" | "i") => Ok(Language::C),
+        Some("model") => Ok(Language::Model),
+        Some(other) => {
+            Err(Rejected::one(path, format!("files ending in .{other} are not read; .tp, .c, .i and .model are")))
+        }
+        None => {
+            Err(Rejected::one(path, "the name has no ending that says its language; .tp, .c, .i and .model are read"))
+        }
     }
 }
 
@@ -64,6 +71,7 @@ pub fn load(path: &Path, reading: &Reading, paint: Paint) -> Result<Loaded, Reje
     let (program, diagnostics) = match language {
         Language::Own => own(&mut sources, path, &bytes, reading),
         Language::C => c(&mut sources, path, &bytes, reading)?,
+        Language::Model => (Some(model(path, &bytes)?), Vec::new()),
     };
     let render = |wanted: &dyn Fn(&Diagnostic) -> bool| -> Vec<String> {
         let chosen: Vec<Diagnostic> = diagnostics.iter().filter(|d| wanted(d)).cloned().collect();
@@ -77,6 +85,9 @@ pub fn load(path: &Path, reading: &Reading, paint: Paint) -> Result<Loaded, Reje
         return Err(Rejected::one(path, "the front end gave no program and no reason"));
     };
     let faults = program::wellformed(&program);
+    if !faults.is_empty() && matches!(language, Language::Model) {
+        return Err(Rejected(faults.iter().map(|f| format!("error: {}: {f}\n", path.display())).collect()));
+    }
     if !faults.is_empty() {
         // The front end made a program that is none: our bug, and nothing may be said about it.
         let lines: Vec<String> = faults.iter().take(5).map(ToString::to_string).collect();
@@ -91,12 +102,23 @@ pub fn load(path: &Path, reading: &Reading, paint: Paint) -> Result<Loaded, Reje
 
 type Lowered = (Option<Program>, Vec<Diagnostic>);
 
-fn own(_sources: &mut Sources, _path: &Path, _bytes: &[u8], _reading: &Reading) -> Lowered {
-    (None, Vec::new())
+fn own(sources: &mut Sources, path: &Path, bytes: &[u8], reading: &Reading) -> Lowered {
+    let parsed = frontend::lang::parse(sources, path.display().to_string(), bytes);
+    let settings = frontend::lang::Settings { constants: reading.set.clone(), copies: reading.threads.clone() };
+    let lowered = frontend::lang::lower(&parsed, sources, &settings);
+    (lowered.program, lowered.diagnostics)
 }
 
 fn c(_sources: &mut Sources, path: &Path, _bytes: &[u8], _reading: &Reading) -> Result<Lowered, Rejected> {
     Err(Rejected::one(path, "C is not read by this build"))
+}
+
+fn model(path: &Path, bytes: &[u8]) -> Result<Program, Rejected> {
+    let text = std::str::from_utf8(bytes).map_err(|_| Rejected::one(path, "the file is not valid UTF-8"))?;
+    let mut program = program::text::read(text).map_err(|e| Rejected::one(path, e))?;
+    // Places in a source that is not at hand cannot be shown.
+    program.origins.iter_mut().for_each(|o| o.span = None);
+    Ok(program)
 }
 
 /// `--threads T=3` makes `T` a thread of three instances.

@@ -231,11 +231,8 @@ impl Check<'_> {
             }
             VarKind::Live(c) => {
                 let set = SortKind::Set(p.terms.sort(SortKind::Ref(c)));
-                let fine = shared
-                    && p.terms.kind(v.sort) == set
-                    && v.initial.is_some()
-                    && p.classes.get(c).is_some_and(|c| c.live == id);
-                (!fine).then_some("live objects are a shared set of the class, with an initial value")
+                let fine = shared && p.terms.kind(v.sort) == set && p.classes.get(c).is_some_and(|c| c.live == id);
+                (!fine).then_some("live objects are a shared set of the class, and listed there")
             }
             VarKind::Ended => {
                 let fine =

@@ -65,7 +65,7 @@ fn chosen(request: &Show, loaded: &Loaded) -> Result<String, String> {
         let all: Vec<(&str, &Code)> = program.threads.iter().map(|t| (t.name.as_str(), &t.code)).collect();
         return Ok(digraph(&all, program));
     }
-    Ok(model(program))
+    Ok(program::text::print(program))
 }
 
 fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
@@ -85,22 +85,6 @@ fn properties(loaded: &Loaded) -> String {
         let _ = writeln!(out, "{:width$}  {:>7}  {:12}  {}", row.name, place, row.kind, row.text);
         out
     })
-}
-
-/// Threads as text, until the model has a text form of its own.
-fn model(program: &Program) -> String {
-    let mut out = String::new();
-    for var in program.vars.iter().filter(|v| v.scope == program::Scope::Shared) {
-        let _ = write!(out, "var {}: {}", var.name, program.terms.sort_name(var.sort));
-        if let Some(initial) = var.initial {
-            let _ = write!(out, " = {}", program.terms.show(initial));
-        }
-        let _ = writeln!(out, ";");
-    }
-    for thread in program.threads.iter() {
-        out.push_str(&thread_text(program, thread));
-    }
-    out
 }
 
 fn thread_text(program: &Program, thread: &Thread) -> String {
