@@ -1,1 +1,5 @@
-//! testkit: to be filled.
+//! For tests alone: random programs, random source text, shrinking, the corpus reader, solvers that fail.
+//!
+//! Nothing here is part of the tool; other crates use it as a dev-dependency.
+
+pub mod random;

@@ -1,0 +1,74 @@
+//! Every random program is well formed, reads back from its text, and runs.
+
+use super::*;
+use program::semantics::{Instances, Limits, reach, replay};
+
+fn limits(states: usize) -> Limits {
+    Limits { states, ..Limits::default() }
+}
+
+fn run(knobs: &Knobs, seeds: std::ops::Range<u64>) -> (usize, usize, usize) {
+    let (mut complete, mut violated, mut all) = (0, 0, 0);
+    for seed in seeds {
+        let p = program(seed, knobs);
+        assert_eq!(program::wellformed(&p), vec![], "seed {seed}");
+        let r = reach(&p, &Instances::of(&p, 2), &limits(1500));
+        for (id, trace) in &r.violations {
+            assert_eq!(*id, trace.violates);
+            replay(&p, trace).unwrap_or_else(|e| panic!("seed {seed}, {id}: {e}"));
+        }
+        all += 1;
+        complete += usize::from(r.complete());
+        violated += usize::from(!r.violations.is_empty());
+    }
+    (complete, violated, all)
+}
+
+#[test]
+fn check_plain_programs_run_and_every_violation_replays() {
+    let (complete, violated, all) = run(&Knobs::plain(), 0..300);
+    assert!(complete * 10 > all * 9, "{complete} of {all} searches are complete");
+    assert!(violated * 10 > all && violated * 10 < all * 9, "{violated} of {all} are violated");
+}
+
+#[test]
+fn check_finite_programs_run_and_every_violation_replays() {
+    let (complete, violated, all) = run(&Knobs::finite(), 0..300);
+    assert!(complete * 10 > all * 7, "{complete} of {all} searches are complete");
+    assert!(violated * 10 > all, "{violated} of {all} are violated");
+}
+
+#[test]
+fn check_programs_with_everything_run_and_every_violation_replays() {
+    let (_, violated, all) = run(&Knobs::everything(), 0..150);
+    assert!(violated * 10 > all, "{violated} of {all} are violated");
+}
+
+#[test]
+fn check_the_text_form_of_every_random_program_reads_back() {
+    for seed in 0..300 {
+        let p = program(seed, &Knobs::everything());
+        let text = program::text::print(&p);
+        let q = program::text::read(&text).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{text}"));
+        assert_eq!(program::text::print(&q), text, "seed {seed}");
+        assert_eq!(program::wellformed(&q), vec![], "seed {seed}");
+    }
+}
+
+#[test]
+fn check_the_same_seed_gives_the_same_program() {
+    for seed in 0..50 {
+        let text = || program::text::print(&program(seed, &Knobs::everything()));
+        assert_eq!(text(), text());
+    }
+}
+
+#[test]
+fn check_the_text_form_means_the_same_program() {
+    for seed in 0..60 {
+        let p = program(seed, &Knobs::finite());
+        let q = program::text::read(&program::text::print(&p)).expect("it reads back");
+        let (a, b) = (reach(&p, &Instances::of(&p, 2), &limits(800)), reach(&q, &Instances::of(&q, 2), &limits(800)));
+        assert_eq!((a.states, a.violations), (b.states, b.violations), "seed {seed}");
+    }
+}
