@@ -37,7 +37,6 @@ pub const NOT_INDEXABLE: Code = Code("E0304");
 pub const TYPE_UNKNOWN: Code = Code("E0305");
 
 pub const NOT_CONSTANT: Code = Code("E0401");
-pub const CONSTANT_CHANGED: Code = Code("E0402");
 pub const RECURSION: Code = Code("E0403");
 pub const BAD_COPIES: Code = Code("E0404");
 pub const BAD_SETTING: Code = Code("E0405");

@@ -27,6 +27,8 @@ pub struct Parsed {
     /// Comments in source order; they are in no node of the tree.
     pub comments: Vec<Span>,
     pub diagnostics: Vec<Diagnostic>,
+    /// Whether a declaration could not be read at all: then nothing is said about unknown names.
+    pub lost: bool,
 }
 
 impl Parsed {
@@ -41,7 +43,7 @@ pub fn parse(sources: &mut Sources, name: impl Into<String>, bytes: &[u8]) -> Pa
         let file = sources.add(name, "");
         let message = format!("the file is larger than {} MB", LARGEST >> 20);
         let diagnostics = vec![Diagnostic::error(codes::TOO_LARGE, Span::new(file, 0, 0), message)];
-        return Parsed { file, tree: ast::Tree { items: Vec::new() }, comments: Vec::new(), diagnostics };
+        return Parsed { file, tree: ast::Tree { items: Vec::new() }, comments: Vec::new(), diagnostics, lost: true };
     }
     let (text, invalid) = decode(bytes);
     let file = sources.add(name, text);

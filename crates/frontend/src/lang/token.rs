@@ -311,6 +311,8 @@ pub fn lex(file: SourceId, text: &str) -> Lexed {
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     let mut strange: Option<(usize, usize)> = None;
     let mut runs = 0;
+    // Where a name with letters that are not ASCII ends: what touches it belongs to the same (wrong) name.
+    let mut glue: Option<u32> = None;
     for (token, range) in Token::lexer(text).spanned() {
         match token {
             Ok(Token::Comment) => {
@@ -331,9 +333,23 @@ pub fn lex(file: SourceId, text: &str) -> Lexed {
                 }
             }
             Ok(token) => {
+                let word = text.as_bytes()[range.start].is_ascii_alphanumeric() || text.as_bytes()[range.start] == b'_';
+                if let (Some(last), true) = (tokens.last_mut().filter(|_| glue == Some(range.start as u32)), word) {
+                    last.end = range.end as u32;
+                    glue = Some(last.end);
+                    continue;
+                }
                 tokens.push(Placed { token, start: range.start as u32, end: range.end as u32 });
             }
             Err(()) => {
+                if text[range.clone()].chars().all(|c| c.is_alphabetic()) {
+                    let (start, end) = (range.start as u32, range.end as u32);
+                    match tokens.last_mut() {
+                        Some(last) if last.end == start && matches!(last.token, Token::Name) => last.end = end,
+                        _ => tokens.push(Placed { token: Token::Name, start, end }),
+                    }
+                    glue = Some(end);
+                }
                 strange = match strange {
                     Some((start, end)) if end == range.start => Some((start, range.end)),
                     earlier => {

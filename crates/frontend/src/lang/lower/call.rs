@@ -130,6 +130,15 @@ impl Lowering<'_> {
             return self.kept_call(b, callee, args, gates, targets, span, at);
         }
         let around = b.frames.iter().any(|f| f.routine == Some(callee));
+        if around && !routine.has_spec() {
+            let message = format!("`{}` calls itself", call.name.kind);
+            let diagnostic = Diagnostic::error(codes::RECURSION, span, message)
+                .label("a recursive call")
+                .also(routine.ast.name.span, "this procedure has no specification, so its calls are inlined")
+                .hint("give it a specification, or write a loop");
+            self.report(diagnostic);
+            return None;
+        }
         if around || b.frames.len() > DEEPEST_CALL {
             return Some(self.unmodelled_call(b, &call.name.kind, span, at));
         }
@@ -339,10 +348,12 @@ impl Lowering<'_> {
             return b.location(origin);
         }
         if values.len() != frame.results.len() {
-            let message = match frame.routine {
-                None => "a thread gives no results".to_owned(),
-                Some(_) => format!("{} values for {} results", values.len(), frame.results.len()),
-            };
+            if frame.routine.is_none() && frame.results.is_empty() {
+                let message = "a thread gives no results";
+                self.report(Diagnostic::error(codes::WRONG_PLACE, span, message).label("expected `return;`"));
+                return b.location(origin);
+            }
+            let message = format!("{} values for {} results", values.len(), frame.results.len());
             let label = format!("expected {} values", frame.results.len());
             self.report(Diagnostic::error(codes::WRONG_COUNT, span, message).label(label));
             return b.location(origin);

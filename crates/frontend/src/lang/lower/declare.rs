@@ -74,7 +74,10 @@ impl<'a> Lowering<'a> {
         let mut used = vec![false; self.settings.constants.len()];
         for item in items {
             let ItemKind::Const { name, ty, value } = &item.kind else { continue };
-            let Some(sort) = self.sort(ty) else { continue };
+            let Some(sort) = self.sort(ty) else {
+                self.broken.insert(name.kind.to_string());
+                continue;
+            };
             let setting = self.settings.constants.iter().rposition(|(n, _)| **n == *name.kind);
             let term = match (setting, value) {
                 (Some(at), _) => {
@@ -82,6 +85,13 @@ impl<'a> Lowering<'a> {
                         used[index] |= **n == *name.kind;
                     }
                     self.setting_value(at, name, sort)
+                }
+                (None, Some(value)) if items.iter().any(|i| is_var_in(i, value)) => {
+                    let diagnostic = Diagnostic::error(codes::NOT_CONSTANT, value.span, "this has no constant value")
+                        .label("expected a constant")
+                        .hint("a variable changes; only numbers and other constants can be used here");
+                    self.report(diagnostic);
+                    None
                 }
                 (None, Some(value)) => self.expr(value, sort).and_then(|t| self.evaluated(t, sort, value.span)),
                 (None, None) => {
@@ -164,12 +174,15 @@ impl<'a> Lowering<'a> {
             let Some(TypeName::Class(id)) = self.globals.types.get(&name.kind) else { continue };
             let reference = self.program.terms.sort(SortKind::Ref(id));
             for field in fields {
-                let Some(sort) = self.sort(&field.ty) else { continue };
+                let Some(sort) = self.sort(&field.ty) else {
+                    self.broken.insert(field.name.kind.to_string());
+                    continue;
+                };
                 let map = self.program.terms.map_sort(reference, sort);
                 let origin = self.origin(field.span.0);
                 let var_name = self.unique_name(&format!("{}.{}", name.kind, field.name.kind));
                 let var = self.program.add_var(&var_name, map, Scope::Shared, VarKind::Field(id), None, origin);
-                if matches!(field.ty.kind, TypeKind::Lock) {
+                if is_lock(&field.ty) {
                     self.lock_fields.insert(var);
                 }
                 self.program.classes[id].fields.push(var);
@@ -234,7 +247,10 @@ impl<'a> Lowering<'a> {
     }
 
     fn shared_var(&mut self, var: &Var) -> Option<VarId> {
-        let sort = self.sort(&var.ty)?;
+        let Some(sort) = self.sort(&var.ty) else {
+            self.broken.insert(var.name.kind.to_string());
+            return None;
+        };
         let origin = self.origin(var.span.0);
         let kind = if is_lock(&var.ty) { VarKind::Lock } else { VarKind::Plain };
         let name = self.unique_name(&var.name.kind);
@@ -493,4 +509,9 @@ pub(super) fn is_lock(ty: &Type) -> bool {
         TypeKind::Map(_, value) => is_lock(value),
         _ => false,
     }
+}
+
+/// Whether an item is a variable that an expression mentions.
+fn is_var_in(item: &Item, expr: &crate::lang::ast::Expr) -> bool {
+    matches!(&item.kind, ItemKind::Var(var) if scan::mentions(expr, &var.name.kind))
 }

@@ -49,7 +49,7 @@ pub struct Lowered {
 
 /// Lowers a parsed file. The diagnostics of parsing are among those given.
 pub fn lower(parsed: &Parsed, sources: &Sources, settings: &Settings) -> Lowered {
-    if parsed.has_errors() {
+    if parsed.lost {
         return Lowered { program: None, diagnostics: parsed.diagnostics.clone() };
     }
     let work = || {
@@ -74,7 +74,7 @@ pub fn lower(parsed: &Parsed, sources: &Sources, settings: &Settings) -> Lowered
 /// A file on its way to a program.
 pub struct Lowering<'a> {
     file: SourceId,
-    sources: &'a Sources,
+    pub(crate) sources: &'a Sources,
     settings: &'a Settings,
     pub(crate) program: Program,
     pub(crate) globals: Globals<'a>,
@@ -88,6 +88,8 @@ pub struct Lowering<'a> {
     pub(crate) constants: FxHashSet<VarId>,
     /// Fields of type `lock`: free in a new object.
     lock_fields: FxHashSet<VarId>,
+    /// Locals of type `lock`.
+    local_locks: FxHashSet<VarId>,
     /// Which threads have ended, where some thread is joined.
     ended: Option<VarId>,
     /// Parameters of each thread; `None`: it runs from the start.
@@ -98,6 +100,10 @@ pub struct Lowering<'a> {
     var_names: FxHashMap<String, u32>,
     origins: FxHashMap<(u32, u32), OriginId>,
     statements: usize,
+    /// Names whose declaration is in error.
+    pub(crate) broken: FxHashSet<String>,
+    /// Locals from here on belong to the block at hand.
+    block_start: usize,
 }
 
 impl<'a> Lowering<'a> {
@@ -114,6 +120,7 @@ impl<'a> Lowering<'a> {
             frees: false,
             constants: FxHashSet::default(),
             lock_fields: FxHashSet::default(),
+            local_locks: FxHashSet::default(),
             ended: None,
             thread_params: Vec::new(),
             diagnostics: Vec::new(),
@@ -122,6 +129,8 @@ impl<'a> Lowering<'a> {
             var_names: FxHashMap::default(),
             origins: FxHashMap::default(),
             statements: 0,
+            broken: FxHashSet::default(),
+            block_start: 0,
         }
     }
 

@@ -14,8 +14,10 @@ impl Lowering<'_> {
     pub(super) fn two_store(&mut self, action: &ast::Action) -> Option<TwoStore> {
         let targets: Vec<Option<Target>> = action.frame.iter().map(|p| self.place(p)).collect();
         let primes = std::mem::replace(&mut self.view.primes, Allowed::Yes);
+        self.view.framed = targets.iter().flatten().map(|t| t.var).collect();
         let relation = self.formula(&action.formula);
         self.view.primes = primes;
+        self.view.framed.clear();
         let mut frame = Vec::new();
         for target in targets {
             let target = target?;
@@ -30,6 +32,20 @@ impl Lowering<'_> {
             frame.push(Place { var: target.var, keys });
         }
         Some(TwoStore { frame, relation: relation? })
+    }
+
+    /// An action of a specification: its frame holds shared variables only.
+    pub(super) fn shared_two_store(&mut self, action: &ast::Action) -> Option<TwoStore> {
+        let step = self.two_store(action)?;
+        for (place, written) in step.frame.iter().zip(&action.frame) {
+            if self.program.vars[place.var].scope != program::Scope::Shared {
+                let message = "the frame of a specified action holds shared variables";
+                let diagnostic = Diagnostic::error(codes::BAD_SPEC, written.span, message);
+                self.report(diagnostic.label("not shared").hint("a result is named plainly, and needs no frame"));
+                return None;
+            }
+        }
+        Some(step)
     }
 
     /// A relation as inputs, guard and updates. A conjunct that says what a place of the frame becomes gives the update.

@@ -149,7 +149,7 @@ impl<'a> Lowering<'a> {
                     let hint = "put the condition into the formula, or into `requires`";
                     self.report(Diagnostic::error(codes::CLAUSE_HERE, asserting.span, message).hint(hint));
                 }
-                let two_store = self.two_store(action);
+                let two_store = self.shared_two_store(action);
                 self.noted.clear();
                 let origin = self.origin(action.span.0);
                 Some(program::Performs::Action { label, action: two_store?, origin })
@@ -257,7 +257,7 @@ impl<'a> Lowering<'a> {
                         let hint = "put the assertion on the state: `state X asserts e;`";
                         self.report(Diagnostic::error(codes::CLAUSE_HERE, asserting.span, message).hint(hint));
                     }
-                    self.two_store(action)
+                    self.shared_two_store(action)
                 }
                 None => Some(TwoStore { frame: Vec::new(), relation: self.program.terms.tt() }),
             };
@@ -407,9 +407,9 @@ impl<'a> Lowering<'a> {
         let (params, results) = (params?, results?);
         if params != known.params || results != known.results {
             let message = format!("`{}` has other parameters or results than its specification", proc.name.kind);
-            let diagnostic = Diagnostic::error(codes::BAD_SPEC, meaning.name.span, message)
-                .label("the specification")
-                .also(proc.name.span, "the operation");
+            let diagnostic = Diagnostic::error(codes::BAD_SPEC, proc.name.span, message)
+                .label("the operation")
+                .also(meaning.name.span, "the specification");
             self.report(diagnostic);
             return None;
         }

@@ -15,6 +15,7 @@ impl Lowering<'_> {
     /// Lowers a block from a location; gives the location behind it.
     pub(super) fn block(&mut self, b: &mut Builder, block: &Block, at: LocId) -> LocId {
         let depth = self.view.locals.len();
+        let outer = std::mem::replace(&mut self.block_start, depth);
         let mut here = at;
         for (index, stmt) in block.kind.iter().enumerate() {
             here = self.stmt(b, stmt, &block.kind[index + 1..], here);
@@ -22,6 +23,7 @@ impl Lowering<'_> {
             self.under.clear();
         }
         self.view.locals.truncate(depth);
+        self.block_start = outer;
         here
     }
 
@@ -134,8 +136,19 @@ impl Lowering<'_> {
     ) -> Option<LocId> {
         let sort = self.sort(ty);
         let origin = self.origin(span);
+        let earlier = self.view.locals.get(self.block_start..).and_then(|l| l.iter().find(|(n, _)| **n == *name.kind));
+        if let Some((_, first)) = earlier {
+            let first = self.program.origins[self.program.vars[*first].origin].span.unwrap_or(span);
+            self.declared_twice(name, first);
+        }
+        if sort.is_none() {
+            self.broken.insert(name.kind.to_string());
+        }
         // Also with an unknown type, so that later uses of the name are understood.
         let var = self.local_var(b, &name.kind, name.span, sort.unwrap_or(Sort::INT), origin);
+        if super::declare::is_lock(ty) {
+            self.local_locks.insert(var);
+        }
         let target = Target { var, path: Vec::new(), sort: sort.unwrap_or(Sort::INT), span: name.span };
         let end = match value {
             Some(value) if sort.is_some() => self.assign_to(b, vec![target], value, span, at),
@@ -277,7 +290,10 @@ impl Lowering<'_> {
 
     fn lock_place(&mut self, e: &Expr) -> Option<Target> {
         let target = self.place(e)?;
-        if target.sort != Sort::INT {
+        let lock = self.program.vars[target.var].kind == program::VarKind::Lock
+            || self.lock_fields.contains(&target.var)
+            || self.local_locks.contains(&target.var);
+        if target.sort != Sort::INT || !lock {
             let found = self.sort_name(target.sort);
             let message = format!("expected a lock, found a value of type {found}");
             self.report(Diagnostic::error(codes::TYPE_MISMATCH, e.span, message).label("expected a lock"));
@@ -358,7 +374,7 @@ impl Lowering<'_> {
             // A lock in a new object is free.
             let lock = self.lock_fields.contains(&field);
             let value = if lock {
-                terms.int(0)
+                terms.default_of(value_sort)
             } else {
                 let input = terms.symbol(format!("any_{}", self.program.vars[field].name), value_sort);
                 inputs.push(input);

@@ -45,6 +45,36 @@ impl Parser<'_> {
         items
     }
 
+    /// Whether an expression, or the end of a list of them, can start so many tokens ahead.
+    pub(super) fn starts_expression(&self, ahead: usize) -> bool {
+        let token = self.peek_at(ahead);
+        let fixed = matches!(
+            token,
+            Token::True
+                | Token::False
+                | Token::Null
+                | Token::Tid
+                | Token::Number
+                | Token::Brackets
+                | Token::OpenParen
+                | Token::OpenBracket
+                | Token::OpenBrace
+                | Token::CloseBrace
+                | Token::Bang
+                | Token::Minus
+                | Token::If
+                | Token::Forall
+                | Token::Exists
+                | Token::Question
+        );
+        fixed || self.is_name_at(ahead) || number_type(token).is_some()
+    }
+
+    /// Whether an operator follows.
+    pub(super) fn continues_expression(&self) -> bool {
+        matches!(self.peek(), Token::AndAnd | Token::OrOr) || binary(self.peek()).is_some()
+    }
+
     fn error_expr(&self, span: Span) -> Tall {
         (Node::new(ExprKind::Error, span), 1)
     }
@@ -116,6 +146,7 @@ impl Parser<'_> {
             if !self.recovering {
                 self.report(diagnostic);
             }
+            return (Node::new(ExprKind::Error, self.since(start)), left_height.max(right_height));
         }
         self.grow(ExprKind::Binary(op, Box::new(left), Box::new(right)), start, left_height.max(right_height))
     }

@@ -45,6 +45,7 @@ impl Parser<'_> {
     /// Skips to the next item.
     fn recover_item(&mut self) {
         let mut open = 0usize;
+        self.lost = true;
         loop {
             match self.peek() {
                 Token::End => break,

@@ -23,12 +23,20 @@ const MOST_ERRORS: usize = 100;
 /// Parses the text of a file.
 pub fn parse_file(file: SourceId, text: &str) -> Parsed {
     let lexed = lex(file, text);
-    let mut parser =
-        Parser { file, text, tokens: lexed.tokens, at: 0, depth: 0, recovering: false, diagnostics: lexed.diagnostics };
+    let mut parser = Parser {
+        file,
+        text,
+        tokens: lexed.tokens,
+        at: 0,
+        depth: 0,
+        recovering: false,
+        diagnostics: lexed.diagnostics,
+        lost: false,
+    };
     let items = parser.items();
     let mut diagnostics = parser.diagnostics;
     diagnostics.sort_by_key(|d| (d.span.start, d.code == codes::TOO_MANY));
-    Parsed { file, tree: Tree { items }, comments: lexed.comments, diagnostics }
+    Parsed { file, tree: Tree { items }, comments: lexed.comments, diagnostics, lost: parser.lost }
 }
 
 struct Parser<'a> {
@@ -41,6 +49,7 @@ struct Parser<'a> {
     /// An error has been reported and the parser has not yet found a place to go on from.
     recovering: bool,
     diagnostics: Vec<Diagnostic>,
+    lost: bool,
 }
 
 impl Parser<'_> {
@@ -116,6 +125,7 @@ impl Parser<'_> {
             self.diagnostics.push(Diagnostic::error(codes::TOO_MANY, span, message));
             self.at = self.tokens.len() - 1;
             self.recovering = true;
+            self.lost = true;
         }
     }
     /// Reports an error unless one is being recovered from, and starts to recover.

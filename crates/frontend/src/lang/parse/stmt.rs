@@ -36,7 +36,13 @@ impl Parser<'_> {
         }
         self.leave();
         if !self.eat(Token::CloseBrace) {
-            let diagnostic = self.expected(codes::UNCLOSED, "`}`").also(opening, "to close this");
+            let diagnostic = if self.is(Token::End) {
+                Diagnostic::error(codes::UNCLOSED, opening, "this `{` is never closed")
+                    .label("expected a `}` for it")
+                    .also(self.here(), "the file ends here")
+            } else {
+                self.expected(codes::UNCLOSED, "`}`").also(opening, "to close this")
+            };
             self.fail(diagnostic);
         }
         Node::new(stmts, self.since(opening.start))
@@ -193,7 +199,19 @@ impl Parser<'_> {
             self.fail(diagnostic);
             return StmtKind::Error;
         }
-        let (first, _) = self.postfix();
+        let before = self.at;
+        let (mut first, _) = self.postfix();
+        if !self.recovering && self.continues_expression() {
+            // A whole expression where a place belongs: read it, so that what follows is understood.
+            let operator = self.at;
+            self.at = before;
+            let whole = self.expr();
+            if self.is(Token::Becomes) || self.is(Token::Comma) {
+                first = whole;
+            } else {
+                self.at = operator;
+            }
+        }
         if self.recovering {
             return StmtKind::Error;
         }
@@ -238,6 +256,11 @@ impl Parser<'_> {
 
     fn condition(&mut self) -> Condition {
         let span = self.here();
+        let statement = self.peek_at(2) == Token::Becomes || self.peek_at(2) == Token::Semicolon;
+        if self.is(Token::OpenBrace) && (statement || !self.starts_expression(1)) {
+            self.fail_expected("a condition");
+            return Condition::Expr(Node::new(ExprKind::Error, span));
+        }
         if self.eat(Token::Star) { Condition::Any(Place(span)) } else { Condition::Expr(self.expr()) }
     }
 

@@ -119,6 +119,8 @@ pub struct View {
     /// In an access predicate of a field: the object whose fields are visible by name.
     pub this: Option<(ClassId, Term)>,
     pub primes: Allowed,
+    /// Locals that the step at hand may change: only these have an after.
+    pub framed: Vec<VarId>,
     pub tid: Allowed,
     /// Whether implicit checks and accesses are noted: in code, not in formulas.
     pub checks: Allowed,

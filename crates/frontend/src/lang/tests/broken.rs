@@ -74,7 +74,7 @@ fn check_each_code_of_parsing_is_given() {
         ("/* open", codes::OPEN_COMMENT),
         ("init 99999999999999999999999999999999999999999;", codes::BAD_NUMBER),
         ("init a < b < c;", codes::CHAINED_COMPARISON),
-        ("thread A { x + 1 := 2; }", codes::UNEXPECTED),
+        ("thread A { x + 1 := 2; }", codes::NOT_ASSIGNABLE),
         ("thread A { f(x)[1] := 2; }", codes::NOT_ASSIGNABLE),
         ("thread A { step <x'> true; }", codes::NOT_ASSIGNABLE),
         ("object S { spec { } spec { } }", codes::TWO_SPECS),

@@ -245,6 +245,10 @@ impl Lowering<'_> {
     }
 
     pub(crate) fn unknown(&mut self, span: Span, message: &str, near: Option<String>) {
+        // A name whose declaration is in error has had its message.
+        if self.broken.contains(self.sources.text(span).trim_end_matches('\'')) {
+            return;
+        }
         let mut diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, span, message).label("not declared");
         if let Some(near) = near {
             diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
@@ -261,6 +265,14 @@ impl Lowering<'_> {
                 Diagnostic::error(codes::PRIME_HERE, span, "there is no step here that could have an after")
                     .label("a primed name")
                     .hint("`x'` can be used in `rely`, `step`, `performs` and the edges of machines");
+            self.report(diagnostic);
+            return None;
+        }
+        if self.program.vars[var].scope != program::Scope::Shared && !self.view.framed.contains(&var) {
+            let diagnostic =
+                Diagnostic::error(codes::PRIME_HERE, span, "this local variable is not changed by the step")
+                    .label("a primed local")
+                    .hint("leave out the `'`, or name the variable in the frame");
             self.report(diagnostic);
             return None;
         }
@@ -282,14 +294,19 @@ impl Lowering<'_> {
             Some(Named::Var(var)) => Some((self.now_or_next(var, prime, span)?, Some((var, Vec::new())))),
             None => {
                 let near = nearest(name, self.visible_names().iter().map(String::as_str)).map(str::to_owned);
-                let what = if self.globals.procs.contains(name) {
-                    format!("`{name}` is a procedure, not a value")
-                } else if self.globals.types.contains(name) {
-                    format!("`{name}` is a type, not a value")
+                let other = [
+                    (self.globals.procs.contains(name), "a procedure"),
+                    (self.globals.types.contains(name), "a type"),
+                    (self.globals.threads.contains(name), "a thread"),
+                    (self.globals.machines.contains(name), "a machine"),
+                    (self.globals.objects.contains(name), "an object"),
+                ];
+                if let Some((_, what)) = other.into_iter().find(|(is, _)| *is) {
+                    let message = format!("`{name}` is {what}, not a value");
+                    self.report(Diagnostic::error(codes::WRONG_THING, span, message).label("expected a value"));
                 } else {
-                    format!("there is no variable `{name}` here")
-                };
-                self.unknown(span, &what, near);
+                    self.unknown(span, &format!("there is no variable `{name}` here"), near);
+                }
                 None
             }
         }
@@ -332,12 +349,15 @@ impl Lowering<'_> {
         let SortKind::Ref(class) = self.program.terms.kind(sort) else {
             let found = self.sort_name(sort);
             let message = format!("a value of type {found} has no fields");
-            self.report(Diagnostic::error(codes::NOT_INDEXABLE, span, message).label("expected an object"));
+            self.report(Diagnostic::error(codes::UNKNOWN_FIELD, span, message).label("expected an object"));
             return None;
         };
         let table = self.globals.fields.get(&class);
         if let Some(var) = table.and_then(|t| t.get(&field.kind)) {
             return Some(var);
+        }
+        if self.broken.contains(&*field.kind) {
+            return None;
         }
         let class_name = self.program.terms.class_name(class);
         let near = table.and_then(|t| nearest(&field.kind, t.names()).map(str::to_owned));

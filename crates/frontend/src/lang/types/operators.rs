@@ -143,6 +143,16 @@ impl Lowering<'_> {
         let wanted = wanted
             .filter(|s| s.is_integer() || matches!(self.program.terms.kind(*s), SortKind::Set(_) | SortKind::Seq(_)));
         let (a, b) = self.operands(left, right, wanted)?;
+        for (term, at) in [(a, left.span), (b, right.span)] {
+            let sort = self.program.terms.sort_of(term);
+            let countable = matches!(self.program.terms.kind(sort), SortKind::Set(_) | SortKind::Seq(_));
+            if !sort.is_integer() && !countable {
+                let found = self.sort_name(sort);
+                let message = format!("`{}` cannot be applied to a value of type {found}", op.text());
+                self.report(Diagnostic::error(codes::WRONG_OPERAND, at, message).label("expected an integer"));
+                return None;
+            }
+        }
         let (a, b) = self.alike(a, b, right.span)?;
         let sort = self.program.terms.sort_of(a);
         match (op, self.program.terms.kind(sort)) {

@@ -107,7 +107,7 @@ impl Lowering<'_> {
     }
 
     fn not_a_place(&mut self, span: Span, name: &str) -> Option<Target> {
-        let diagnostic = Diagnostic::error(codes::CONSTANT_CHANGED, span, format!("`{name}` cannot be changed"))
+        let diagnostic = Diagnostic::error(codes::WRONG_THING, span, format!("`{name}` cannot be changed"))
             .label("expected a variable");
         self.report(diagnostic);
         None
