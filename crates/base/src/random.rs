@@ -11,7 +11,7 @@ impl Random {
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
-    pub fn next(&mut self) -> u64 {
+    pub fn word(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.state;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -20,7 +20,7 @@ impl Random {
     }
     /// A number below `bound`; 0 if `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
-        if bound == 0 { 0 } else { (u128::from(self.next()) * bound as u128 >> 64) as usize }
+        if bound == 0 { 0 } else { ((u128::from(self.word()) * bound as u128) >> 64) as usize }
     }
     /// A number from `low` to `high`, both included.
     pub fn between(&mut self, low: i128, high: i128) -> i128 {

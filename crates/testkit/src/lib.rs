@@ -2,4 +2,5 @@
 //!
 //! Nothing here is part of the tool; other crates use it as a dev-dependency.
 
+pub mod corpus;
 pub mod random;
