@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// All methods of this build.
 pub fn methods() -> Vec<Arc<dyn Method>> {
-    vec![]
+    vec![Arc::new(methods::explore::Explore), Arc::new(methods::shape::Shape)]
 }
 
 /// What runs when the user names no method: all of them, and a short search for bugs in front.
