@@ -2,4 +2,5 @@
 //!
 //! Every front end collects its errors as diagnostics and never panics on any bytes.
 
+pub mod c;
 pub mod lang;

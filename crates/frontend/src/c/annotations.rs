@@ -1,0 +1,104 @@
+//! Specifications in C comments: `//@ guarded_by(m)`, `//@ invariant e`, `//@ rely e`, `//@ performs ...`,
+//! `//@ follows M`.
+//!
+//! Comes in: the user's own file, before preprocessing (which drops comments). Goes out: annotations by line, each
+//! with the text after its keyword. What they mean is decided by the lowering.
+
+use base::{SourceId, Sources, Span};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AnnotationKind {
+    GuardedBy,
+    Invariant,
+    Rely,
+    Performs,
+    Follows,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Annotation {
+    pub kind: AnnotationKind,
+    pub text: String,
+    pub span: Span,
+    /// The line it stands on, from 1.
+    pub line: usize,
+    /// It stands after code on its line and so belongs to that code.
+    pub trailing: bool,
+}
+
+/// All annotations of a file, and the places of those whose keyword is unknown.
+pub fn annotations(sources: &Sources, file: SourceId) -> (Vec<Annotation>, Vec<(Span, String)>) {
+    let text = &sources.file(file).text;
+    let (mut found, mut unknown) = (Vec::new(), Vec::new());
+    let mut offset = 0;
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        if let Some(at) = comment_start(line) {
+            let body = line[at + 3..].trim_end();
+            let trimmed = body.trim_start();
+            let word_end = trimmed.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(trimmed.len());
+            let (word, rest) = trimmed.split_at(word_end);
+            let span = Span::new(file, offset + at, offset + at + 3 + body.len());
+            let kind = match word {
+                "guarded_by" => Some(AnnotationKind::GuardedBy),
+                "invariant" => Some(AnnotationKind::Invariant),
+                "rely" => Some(AnnotationKind::Rely),
+                "performs" => Some(AnnotationKind::Performs),
+                "follows" => Some(AnnotationKind::Follows),
+                _ => None,
+            };
+            let rest = rest.trim().trim_end_matches(';').trim();
+            let text = match kind {
+                Some(AnnotationKind::GuardedBy) => {
+                    rest.strip_prefix('(').and_then(|r| r.strip_suffix(')')).unwrap_or(rest).trim()
+                }
+                _ => rest,
+            };
+            match kind {
+                Some(kind) => found.push(Annotation {
+                    kind,
+                    text: text.to_string(),
+                    span,
+                    line: number + 1,
+                    trailing: !line[..at].trim().is_empty(),
+                }),
+                None => unknown.push((span, word.to_string())),
+            }
+        }
+        offset += line.len();
+    }
+    (found, unknown)
+}
+
+/// Where `//@` starts in a line, outside string and character literals.
+fn comment_start(line: &str) -> Option<usize> {
+    let bytes = line.as_bytes();
+    let (mut at, mut quote) = (0, None);
+    while at < bytes.len() {
+        match (quote, bytes[at]) {
+            (Some(_), b'\\') => at += 1,
+            (Some(q), b) if q == b => quote = None,
+            (None, b @ (b'"' | b'\'')) => quote = Some(b),
+            (None, b'/') if line[at..].starts_with("//@") => return Some(at),
+            (None, b'/') if line[at..].starts_with("//") => return None,
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn check_annotations_are_found_outside_strings_only() {
+        let mut sources = Sources::new();
+        let file = sources.add("a.c", "int x; //@ guarded_by(m)\n//@ invariant x >= 0;\nchar *s = \"//@ rely 1\";\n//@ bogus\n");
+        let (found, unknown) = annotations(&sources, file);
+        assert_eq!(found.len(), 2);
+        assert_eq!((found[0].kind, found[0].text.as_str(), found[0].trailing), (AnnotationKind::GuardedBy, "m", true));
+        assert_eq!((found[1].text.as_str(), found[1].line), ("x >= 0", 2));
+        assert_eq!(unknown[0].1, "bogus");
+    }
+}

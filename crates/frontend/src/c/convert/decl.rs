@@ -1,0 +1,540 @@
+//! Declarations: specifiers, declarators, records, enumerations, typedefs, storage (C11 6.7).
+//!
+//! Comes in: parser declarations. Goes out: types, variables, and the statements that bring locals to life.
+
+use super::*;
+use crate::c::normalise;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    None,
+    Typedef,
+    Extern,
+    Static,
+}
+
+pub(super) struct Specifiers {
+    pub ty: Ty,
+    pub class: Class,
+    pub thread_local: bool,
+    /// The type is that of the initialiser.
+    pub auto_type: bool,
+    guarded_by: Option<String>,
+}
+
+/// The name a declarator gives.
+pub(super) fn declared_name(declarator: &c::Declarator) -> Option<&str> {
+    match &declarator.kind.node {
+        c::DeclaratorKind::Abstract => None,
+        c::DeclaratorKind::Identifier(i) => Some(&i.node.name),
+        c::DeclaratorKind::Declarator(d) => declared_name(&d.node),
+    }
+}
+
+/// The parameter names of a function definition's declarator.
+pub(super) fn parameter_names(declarator: &c::Declarator) -> Vec<Option<String>> {
+    // The innermost declarator that names the function holds its own parameter list.
+    if let c::DeclaratorKind::Declarator(inner) = &declarator.kind.node {
+        let names = parameter_names(&inner.node);
+        if !names.is_empty() {
+            return names;
+        }
+    }
+    for derived in &declarator.derived {
+        match &derived.node {
+            c::DerivedDeclarator::Function(f) => {
+                return f
+                    .node
+                    .parameters
+                    .iter()
+                    .map(|p| p.node.declarator.as_ref().and_then(|d| declared_name(&d.node)).map(str::to_string))
+                    .filter({
+                        let only_void = f.node.parameters.len() == 1 && f.node.parameters[0].node.declarator.is_none();
+                        move |n| n.is_some() || !only_void
+                    })
+                    .collect();
+            }
+            c::DerivedDeclarator::KRFunction(names) => {
+                return names.iter().map(|n| Some(n.node.name.clone())).collect();
+            }
+            _ => {}
+        }
+    }
+    Vec::new()
+}
+
+/// The words of a basic type, counted.
+#[derive(Default)]
+struct Words {
+    long: u32,
+    short: bool,
+    unsigned: bool,
+    signed: bool,
+    char: bool,
+    int: bool,
+    float: bool,
+    double: bool,
+    complex: bool,
+}
+
+impl Converter<'_> {
+    pub(super) fn specifiers(&mut self, list: &[Node<c::DeclarationSpecifier>]) -> Specifiers {
+        let mut types = Vec::new();
+        let mut quals = Qualifiers::default();
+        let (mut class, mut thread_local, mut guarded_by) = (Class::None, false, None);
+        let mut span = Span::new(self.pre.main, 0, 0);
+        for item in list {
+            span = self.span(item);
+            match &item.node {
+                c::DeclarationSpecifier::StorageClass(s) => match s.node {
+                    c::StorageClassSpecifier::Typedef => class = Class::Typedef,
+                    c::StorageClassSpecifier::Extern => class = Class::Extern,
+                    c::StorageClassSpecifier::Static => class = Class::Static,
+                    c::StorageClassSpecifier::ThreadLocal => thread_local = true,
+                    c::StorageClassSpecifier::Auto | c::StorageClassSpecifier::Register => {}
+                },
+                c::DeclarationSpecifier::TypeSpecifier(t) => types.push(t),
+                c::DeclarationSpecifier::TypeQualifier(q) => qualify(&mut quals, &q.node),
+                c::DeclarationSpecifier::Extension(e) => guarded_by = guarded_by.or(self.guarded_by(e)),
+                c::DeclarationSpecifier::Function(_) | c::DeclarationSpecifier::Alignment(_) => {}
+            }
+        }
+        let auto_type = types.iter().any(
+            |t| matches!(&t.node, c::TypeSpecifier::TypedefName(n) if n.node.name == normalise::AUTO),
+        );
+        let ty = self.base_type(&types, span).qualified(quals);
+        Specifiers { ty, class, thread_local, auto_type, guarded_by }
+    }
+
+    fn qualifier_list(&mut self, list: &[Node<c::SpecifierQualifier>]) -> Ty {
+        let mut types = Vec::new();
+        let mut quals = Qualifiers::default();
+        let mut span = Span::new(self.pre.main, 0, 0);
+        for item in list {
+            span = self.span(item);
+            match &item.node {
+                c::SpecifierQualifier::TypeSpecifier(t) => types.push(t),
+                c::SpecifierQualifier::TypeQualifier(q) => qualify(&mut quals, &q.node),
+                c::SpecifierQualifier::Extension(_) => {}
+            }
+        }
+        self.base_type(&types, span).qualified(quals)
+    }
+
+    pub(super) fn type_name(&mut self, name: &Node<c::TypeName>) -> Ty {
+        let base = self.qualifier_list(&name.node.specifiers);
+        match &name.node.declarator {
+            Some(d) => self.declarator(d, base).1,
+            None => base,
+        }
+    }
+
+    fn base_type(&mut self, list: &[&Node<c::TypeSpecifier>], span: Span) -> Ty {
+        let mut words = Words::default();
+        for item in list {
+            match &item.node {
+                c::TypeSpecifier::Void => return self.types.void(),
+                c::TypeSpecifier::Bool => return self.types.int(Int::Bool),
+                c::TypeSpecifier::Char => words.char = true,
+                c::TypeSpecifier::Short => words.short = true,
+                c::TypeSpecifier::Int => words.int = true,
+                c::TypeSpecifier::Long => words.long += 1,
+                c::TypeSpecifier::Float => words.float = true,
+                c::TypeSpecifier::Double => words.double = true,
+                c::TypeSpecifier::Signed => words.signed = true,
+                c::TypeSpecifier::Unsigned => words.unsigned = true,
+                c::TypeSpecifier::Complex => words.complex = true,
+                c::TypeSpecifier::Atomic(name) => {
+                    let inner = self.type_name(name);
+                    return inner.qualified(Qualifiers { atomic: true, volatile: false });
+                }
+                c::TypeSpecifier::Struct(s) => return self.record_type(s),
+                c::TypeSpecifier::Enum(e) => return self.enum_type(e),
+                c::TypeSpecifier::TypedefName(n) => return self.typedef_type(&n.node.name, span),
+                c::TypeSpecifier::TypeOf(t) => {
+                    return match &t.node {
+                        c::TypeOf::Type(name) => self.type_name(name),
+                        c::TypeOf::Expression(e) => self.type_of(e),
+                    };
+                }
+                c::TypeSpecifier::TS18661Float(f) => {
+                    let bytes = (f.width as u64 / 8).max(4);
+                    return self.types.intern(Kind::Float(bytes));
+                }
+            }
+        }
+        if words.complex {
+            return self.types.intern(Kind::Unknown("complex number".into()));
+        }
+        if words.float || words.double {
+            let bytes = match (words.float, words.long) {
+                (true, _) => 4,
+                (_, 0) => 8,
+                _ => 16,
+            };
+            return self.types.intern(Kind::Float(bytes));
+        }
+        let int = match (words.char, words.short, words.long) {
+            (true, _, _) => Int::Char,
+            (_, true, _) => Int::Short,
+            (_, _, 0) => Int::Int,
+            (_, _, 1) => Int::Long,
+            _ => Int::LongLong,
+        };
+        self.types.int(if words.unsigned { int.to_unsigned() } else { int })
+    }
+
+    fn typedef_type(&mut self, name: &str, span: Span) -> Ty {
+        let long = self.types.model == DataModel::Lp64;
+        // The fixed widths are known by name, so that headers of the other data model do no harm.
+        let fixed = match name {
+            "int8_t" | "__int8_t" => Some(Int::Char),
+            "uint8_t" | "__uint8_t" => Some(Int::UChar),
+            "int16_t" | "__int16_t" => Some(Int::Short),
+            "uint16_t" | "__uint16_t" => Some(Int::UShort),
+            "int32_t" | "__int32_t" => Some(Int::Int),
+            "uint32_t" | "__uint32_t" => Some(Int::UInt),
+            "int64_t" | "__int64_t" => Some(if long { Int::Long } else { Int::LongLong }),
+            "uint64_t" | "__uint64_t" => Some(if long { Int::ULong } else { Int::ULongLong }),
+            normalise::INT128 => Some(Int::Int128),
+            normalise::UINT128 => Some(Int::UInt128),
+            _ => None,
+        };
+        if let Some(int) = fixed
+            && !self.scopes.iter().skip(1).any(|s| s.names.contains_key(name))
+        {
+            return self.types.int(int);
+        }
+        if let Some(opaque) = Opaque::of_typedef(name)
+            && !self.own_library
+        {
+            return self.types.intern(Kind::Opaque(opaque));
+        }
+        match self.lookup(name) {
+            Some(Name::Typedef(ty)) => *ty,
+            _ if name == "__builtin_va_list" => self.types.intern(Kind::VarArgs),
+            _ => {
+                self.error(UNDECLARED, span, format!("there is no type `{name}`"));
+                self.types.intern(Kind::Unknown(format!("undeclared type `{name}`")))
+            }
+        }
+    }
+
+    fn record_type(&mut self, node: &Node<c::StructType>) -> Ty {
+        let kind = match node.node.kind.node {
+            c::StructKind::Struct => RecordKind::Struct,
+            c::StructKind::Union => RecordKind::Union,
+        };
+        let tag = node.node.identifier.as_ref().map(|i| i.node.name.clone());
+        let known = match (&tag, &node.node.declarations) {
+            (Some(tag), None) => self.lookup_tag(tag),
+            // A body in an inner scope makes a new type unless this scope already has the tag.
+            (Some(tag), Some(_)) => self.scope().tags.get(tag).copied(),
+            (None, _) => None,
+        };
+        let id = match known {
+            Some(Tag::Record(id)) => id,
+            _ => {
+                let record = Record { kind, tag: tag.clone(), fields: None, size: 0, align: 1, packed: false };
+                let id = self.types.records.push(record);
+                if let Some(tag) = tag {
+                    self.scope().tags.insert(tag, Tag::Record(id));
+                }
+                id
+            }
+        };
+        if let Some(declarations) = &node.node.declarations {
+            let mut fields = Vec::new();
+            for declaration in declarations {
+                match &declaration.node {
+                    c::StructDeclaration::Field(f) => self.fields(f, &mut fields),
+                    c::StructDeclaration::StaticAssert(s) => self.static_assert(s),
+                }
+            }
+            self.types.complete(id, fields, false);
+        }
+        self.types.intern(Kind::Record(id))
+    }
+
+    fn fields(&mut self, node: &Node<c::StructField>, fields: &mut Vec<Field>) {
+        let base = self.qualifier_list(&node.node.specifiers);
+        let span = self.span(node);
+        if node.node.declarators.is_empty() && self.types.record(base).is_some() {
+            fields.push(Field { name: String::new(), ty: base, offset: 0, bits: None, span });
+        }
+        for declarator in &node.node.declarators {
+            let (name, ty) = match &declarator.node.declarator {
+                Some(d) => self.declarator(d, base),
+                None => (None, base),
+            };
+            let bits = declarator.node.bit_width.as_ref().and_then(|w| {
+                let width = self.value(w);
+                width.as_const().and_then(|v| u32::try_from(v).ok())
+            });
+            let span = self.span(declarator);
+            if name.is_none() && bits.is_none() {
+                continue;
+            }
+            // An unnamed bit-field is padding: it is laid out and can never be named.
+            let name = name.unwrap_or_else(|| "<padding>".into());
+            fields.push(Field { name, ty, offset: 0, bits, span });
+        }
+    }
+
+    fn enum_type(&mut self, node: &Node<c::EnumType>) -> Ty {
+        let tag = node.node.identifier.as_ref().map(|i| i.node.name.clone());
+        if node.node.enumerators.is_empty() {
+            if let Some(tag) = &tag
+                && let Some(Tag::Enum(ty)) = self.lookup_tag(tag)
+            {
+                return ty;
+            }
+            return self.types.int(Int::UInt);
+        }
+        let mut next = 0i128;
+        let mut negative = false;
+        for enumerator in &node.node.enumerators {
+            if let Some(e) = &enumerator.node.expression {
+                let value = self.value(e);
+                match value.as_const() {
+                    Some(v) => next = v,
+                    None => self.error(NOT_CONSTANT, value.span, "an enumerator needs a constant value"),
+                }
+            }
+            negative |= next < 0;
+            let name = enumerator.node.identifier.node.name.clone();
+            self.bind(&name, Name::Enumerator(next));
+            next += 1;
+        }
+        let ty = self.types.int(if negative { Int::Int } else { Int::UInt });
+        if let Some(tag) = tag {
+            self.scope().tags.insert(tag, Tag::Enum(ty));
+        }
+        ty
+    }
+
+    /// Applies a declarator to a base type: the name, if any, and the whole type.
+    pub(super) fn declarator(&mut self, node: &Node<c::Declarator>, base: Ty) -> (Option<String>, Ty) {
+        let mut ty = base;
+        for derived in &node.node.derived {
+            if let c::DerivedDeclarator::Pointer(quals) = &derived.node {
+                let mut own = Qualifiers::default();
+                for q in quals {
+                    if let c::PointerQualifier::TypeQualifier(q) = &q.node {
+                        qualify(&mut own, &q.node);
+                    }
+                }
+                ty = self.types.pointer(ty).qualified(own);
+            }
+        }
+        for derived in node.node.derived.iter().rev() {
+            ty = match &derived.node {
+                c::DerivedDeclarator::Pointer(_) => ty,
+                c::DerivedDeclarator::Array(a) => {
+                    let length = match &a.node.size {
+                        c::ArraySize::Unknown | c::ArraySize::VariableUnknown => None,
+                        c::ArraySize::VariableExpression(e) | c::ArraySize::StaticExpression(e) => {
+                            let size = self.value(e);
+                            size.as_const().and_then(|v| u64::try_from(v).ok())
+                        }
+                    };
+                    let variable = matches!(
+                        (&a.node.size, length),
+                        (c::ArraySize::VariableExpression(_) | c::ArraySize::StaticExpression(_), None)
+                    );
+                    if variable {
+                        self.types.intern(Kind::Unknown("array of variable length".into()))
+                    } else {
+                        self.types.intern(Kind::Array(ty, length))
+                    }
+                }
+                c::DerivedDeclarator::Function(f) => {
+                    let (params, arity) = self.parameters(&f.node);
+                    self.types.intern(Kind::Function(Signature { result: ty.unqualified(), params, arity }))
+                }
+                c::DerivedDeclarator::KRFunction(_) => self.types.intern(Kind::Function(Signature {
+                    result: ty.unqualified(),
+                    params: Vec::new(),
+                    arity: Arity::Unknown,
+                })),
+                c::DerivedDeclarator::Block(_) => self.types.intern(Kind::Unknown("block pointer".into())),
+            };
+        }
+        match &node.node.kind.node {
+            c::DeclaratorKind::Abstract => (None, ty),
+            c::DeclaratorKind::Identifier(i) => (Some(i.node.name.clone()), ty),
+            c::DeclaratorKind::Declarator(inner) => self.declarator(inner, ty),
+        }
+    }
+
+    fn parameters(&mut self, function: &c::FunctionDeclarator) -> (Vec<Ty>, Arity) {
+        let mut params = Vec::new();
+        self.scopes.push(Scope::default());
+        for p in &function.parameters {
+            let base = self.specifiers(&p.node.specifiers).ty;
+            let ty = match &p.node.declarator {
+                Some(d) => self.declarator(d, base).1,
+                None => base,
+            };
+            params.push(self.parameter_type(ty));
+        }
+        self.scopes.pop();
+        let arity = if function.ellipsis == c::Ellipsis::Some {
+            Arity::AtLeast
+        } else if function.parameters.is_empty() {
+            Arity::Unknown
+        } else {
+            Arity::Fixed
+        };
+        if params.len() == 1 && self.types.is_void(params[0]) {
+            params.clear();
+        }
+        (params, arity)
+    }
+
+    /// Arrays and functions as parameters are pointers (C11 6.7.6.3).
+    fn parameter_type(&mut self, ty: Ty) -> Ty {
+        match self.types.kind(ty).clone() {
+            Kind::Array(of, _) => self.types.pointer(of),
+            Kind::Function(_) => self.types.pointer(ty),
+            Kind::Unknown(why) if why.contains("variable length") => {
+                let void = self.types.void();
+                self.types.pointer(void)
+            }
+            _ => ty,
+        }
+    }
+
+    pub(super) fn old_style_types(&mut self, list: &[Node<c::Declaration>]) -> FxHashMap<String, Ty> {
+        let mut found = FxHashMap::default();
+        for declaration in list {
+            let base = self.specifiers(&declaration.node.specifiers).ty;
+            for d in &declaration.node.declarators {
+                let (name, ty) = self.declarator(&d.node.declarator, base);
+                let ty = self.parameter_type(ty);
+                found.insert(name.unwrap_or_default(), ty);
+            }
+        }
+        found
+    }
+
+    /// The mutex of a `guarded_by` attribute, as written.
+    fn guarded_by(&self, extensions: &[Node<c::Extension>]) -> Option<String> {
+        extensions.iter().find_map(|e| match &e.node {
+            c::Extension::Attribute(a) if matches!(a.name.node.trim_matches('_'), "guarded_by" | "pt_guarded_by") => {
+                let argument = a.arguments.first()?;
+                self.norm.text.get(argument.span.start..argument.span.end).map(|t| t.trim().to_string())
+            }
+            _ => None,
+        })
+    }
+
+    /// A declaration; in a function, the statements it runs.
+    pub(super) fn declaration(&mut self, node: &Node<c::Declaration>) -> Vec<Stmt> {
+        let specifiers = self.specifiers(&node.node.specifiers);
+        let mut statements = Vec::new();
+        for item in &node.node.declarators {
+            let span = self.span(&item.node.declarator);
+            let (name, ty) = self.declarator(&item.node.declarator, specifiers.ty);
+            let Some(name) = name else { continue };
+            if specifiers.class == Class::Typedef {
+                self.bind(&name, Name::Typedef(ty));
+                continue;
+            }
+            if let Kind::Function(signature) = self.types.kind(ty).clone() {
+                let id = self.function(&name, &signature, span);
+                if !self.at_file_scope() {
+                    self.bind(&name, Name::Function(id));
+                }
+                continue;
+            }
+            let guarded_by = self.guarded_by(&item.node.declarator.node.extensions).or(specifiers.guarded_by.clone());
+            self.object(&name, ty, span, &specifiers, item, guarded_by, &mut statements);
+        }
+        statements
+    }
+
+    #[allow(clippy::too_many_arguments)] // One call site; a record of the arguments would only rename them.
+    fn object(
+        &mut self,
+        name: &str,
+        mut ty: Ty,
+        span: Span,
+        specifiers: &Specifiers,
+        item: &Node<c::InitDeclarator>,
+        guarded_by: Option<String>,
+        statements: &mut Vec<Stmt>,
+    ) {
+        if specifiers.auto_type
+            && let Some(Node { node: c::Initializer::Expression(e), .. }) = &item.node.initializer
+        {
+            ty = self.type_of(e).unqualified();
+        }
+        let storage = match (self.at_file_scope(), specifiers.class, specifiers.thread_local) {
+            (_, _, true) => Storage::ThreadLocal,
+            (true, _, _) | (_, Class::Static | Class::Extern, _) => Storage::Static,
+            _ => Storage::Local,
+        };
+        let external = specifiers.class == Class::Extern && item.node.initializer.is_none();
+        // A repeated file-scope declaration is the same object.
+        let file_level = self.at_file_scope() || specifiers.class == Class::Extern;
+        let known = match self.scopes[0].names.get(name) {
+            Some(Name::Var(v)) if file_level => Some(*v),
+            _ => None,
+        };
+        let var = match known {
+            Some(v) => {
+                let old = &mut self.variables[v];
+                if matches!(self.types.kind(old.ty), Kind::Array(_, None)) {
+                    old.ty = ty;
+                }
+                old.external &= external;
+                if !self.at_file_scope() {
+                    self.bind(name, Name::Var(v));
+                }
+                v
+            }
+            None => {
+                let v = self.variable(name, ty, span, storage);
+                self.variables[v].external = external;
+                if specifiers.class == Class::Extern && !self.at_file_scope() {
+                    self.scopes[0].names.insert(name.to_string(), Name::Var(v));
+                }
+                v
+            }
+        };
+        if guarded_by.is_some() {
+            self.variables[var].guarded_by = guarded_by;
+        }
+        let init = item.node.initializer.as_ref().map(|i| {
+            let (init, completed) = self.initializer(i, ty);
+            self.variables[var].ty = completed;
+            init
+        });
+        match storage {
+            Storage::Static | Storage::ThreadLocal => {
+                if init.is_some() {
+                    self.variables[var].init = init;
+                }
+            }
+            Storage::Local | Storage::Parameter => {
+                if self.types.size(self.variables[var].ty).is_none() {
+                    let shown = self.types.show(self.variables[var].ty);
+                    statements.push(Stmt {
+                        kind: StmtKind::Unmodelled(format!("`{name}` has a type that is not modelled: {shown}")),
+                        span,
+                    });
+                }
+                statements.push(Stmt { kind: StmtKind::Declare(var, init), span });
+            }
+        }
+    }
+}
+
+fn qualify(quals: &mut Qualifiers, q: &c::TypeQualifier) {
+    match q {
+        c::TypeQualifier::Atomic => quals.atomic = true,
+        c::TypeQualifier::Volatile => quals.volatile = true,
+        _ => {}
+    }
+}

@@ -1,0 +1,385 @@
+//! Operators: promotions and usual arithmetic conversions made explicit, pointer arithmetic, assignments (C11 6.5).
+//!
+//! Constants are folded on the way, since array sizes, cases and enumerators are constant expressions.
+
+use super::*;
+use crate::c::ast::fold;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    Up,
+    Down,
+}
+
+impl Converter<'_> {
+    /// Converts a value to a type; a constant stays one.
+    pub(super) fn cast(&mut self, value: Expr, ty: Ty, span: Span) -> Expr {
+        let ty = ty.unqualified();
+        if value.ty.unqualified() == ty {
+            return Expr { ty, ..value };
+        }
+        let model = self.types.model;
+        match (self.types.kind(ty), &value.kind) {
+            (_, ExprKind::Unmodelled(_)) => Expr { ty, ..value },
+            (Kind::Int(int), ExprKind::Const(k)) => Expr::constant(int.wrap(*k, model), ty, value.span),
+            (Kind::Pointer(_), ExprKind::Const(k)) => {
+                let bits = model.pointer_bytes() as u32 * 8;
+                Expr::constant(k.rem_euclid(1i128 << bits), ty, value.span)
+            }
+            (Kind::Float(_), _) => Expr { kind: ExprKind::Cast(Box::new(value)), ty, span },
+            (Kind::Record(_) | Kind::Array(..), _) => {
+                if !matches!(self.types.kind(value.ty), Kind::Unknown(_)) {
+                    let (a, b) = (self.types.show(value.ty), self.types.show(ty));
+                    self.error(TYPE_ERROR, span, format!("`{a}` cannot become `{b}`"));
+                }
+                Expr::unmodelled("a conversion between these types", ty, span)
+            }
+            (Kind::Int(_) | Kind::Pointer(_), _)
+                if matches!(self.types.kind(value.ty), Kind::Record(_) | Kind::Void) =>
+            {
+                let (a, b) = (self.types.show(value.ty), self.types.show(ty));
+                self.error(TYPE_ERROR, span, format!("`{a}` cannot become `{b}`"));
+                Expr::unmodelled("a conversion between these types", ty, span)
+            }
+            _ => Expr { kind: ExprKind::Cast(Box::new(value)), ty, span },
+        }
+    }
+
+    pub(super) fn unary(&mut self, u: &Node<c::UnaryOperatorExpression>, span: Span) -> Expr {
+        use c::UnaryOperator as Op;
+        let operand = &u.node.operand;
+        match u.node.operator.node {
+            Op::PostIncrement => self.increment(operand, 1, Fix::After, span),
+            Op::PostDecrement => self.increment(operand, -1, Fix::After, span),
+            Op::PreIncrement => self.increment(operand, 1, Fix::Before, span),
+            Op::PreDecrement => self.increment(operand, -1, Fix::Before, span),
+            Op::Address => self.address(operand, span),
+            Op::Indirection => {
+                let pointer = self.value(operand);
+                let place = self.deref(pointer, span);
+                self.load(place, span)
+            }
+            Op::Plus => {
+                let value = self.value(operand);
+                self.promoted(value)
+            }
+            Op::Minus => self.arithmetic_unary(UnaryOp::Minus, operand, span),
+            Op::Complement => self.arithmetic_unary(UnaryOp::Complement, operand, span),
+            Op::Negate => {
+                let value = self.value(operand);
+                let int = self.types.int(Int::Int);
+                if let Some(k) = value.as_const() {
+                    return Expr::constant(i128::from(k == 0), int, span);
+                }
+                Expr { kind: ExprKind::Not(Box::new(value)), ty: int, span }
+            }
+        }
+    }
+
+    fn promoted(&mut self, value: Expr) -> Expr {
+        let Some(int) = self.types.as_int(value.ty) else { return value };
+        let promoted = self.types.promote(int);
+        let ty = self.types.int(promoted);
+        let span = value.span;
+        self.cast(value, ty, span)
+    }
+
+    fn arithmetic_unary(&mut self, op: UnaryOp, operand: &Node<c::Expression>, span: Span) -> Expr {
+        let value = self.value(operand);
+        let value = self.promoted(value);
+        let ty = value.ty;
+        if let (Some(k), Some(int)) = (value.as_const(), self.types.as_int(ty)) {
+            let result = match op {
+                UnaryOp::Minus => -k,
+                UnaryOp::Complement => !k,
+            };
+            return Expr::constant(int.wrap(result, self.types.model), ty, span);
+        }
+        Expr { kind: ExprKind::Unary(op, Box::new(value)), ty, span }
+    }
+
+    fn address(&mut self, operand: &Node<c::Expression>, span: Span) -> Expr {
+        if let c::Expression::Identifier(i) = &operand.node
+            && let Some(Name::Function(f)) = self.lookup(&i.node.name)
+        {
+            let f = *f;
+            return self.function_address(f, span);
+        }
+        let place = self.place(operand);
+        let ty = self.types.pointer(place.ty);
+        match place.kind {
+            PlaceKind::Deref(pointer) => Expr { ty, span, ..*pointer },
+            PlaceKind::Value(_) => {
+                self.error(TYPE_ERROR, span, "this has no address");
+                Expr::unmodelled("the address of a value", ty, span)
+            }
+            PlaceKind::Unmodelled(why) => Expr::unmodelled(why, ty, span),
+            _ => {
+                self.mark_address(&place);
+                Expr { kind: ExprKind::Address(Box::new(place)), ty, span }
+            }
+        }
+    }
+
+    fn increment(&mut self, operand: &Node<c::Expression>, by: i128, fix: Fix, span: Span) -> Expr {
+        let place = self.place(operand);
+        if !self.assignable(&place) {
+            return Expr::unmodelled("an increment of something that is no place", place.ty, span);
+        }
+        let ty = place.ty.unqualified();
+        let step = match self.types.kind(ty) {
+            Kind::Pointer(to) => by * i128::from(self.types.size(*to).unwrap_or(1)),
+            Kind::Int(_) => by,
+            _ => return Expr::unmodelled("an increment of a value of this type", ty, span),
+        };
+        Expr { kind: ExprKind::Increment { place: Box::new(place), step, fix }, ty, span }
+    }
+
+    fn assignable(&mut self, place: &Place) -> bool {
+        match &place.kind {
+            PlaceKind::Value(value) => {
+                if !matches!(value.kind, ExprKind::Unmodelled(_)) {
+                    self.error(TYPE_ERROR, place.span, "only a place in memory can be assigned to");
+                }
+                false
+            }
+            PlaceKind::Unmodelled(_) => false,
+            _ => true,
+        }
+    }
+
+    pub(super) fn pointer_add(&mut self, pointer: Expr, index: Expr, direction: Direction, span: Span) -> Expr {
+        let Some(to) = self.types.pointee(pointer.ty) else {
+            let ty = pointer.ty;
+            if !matches!(self.types.kind(ty), Kind::Unknown(_)) {
+                let shown = self.types.show(ty);
+                self.error(TYPE_ERROR, span, format!("pointer arithmetic on a value of type `{shown}`"));
+            }
+            return Expr::unmodelled("pointer arithmetic on something that is no pointer", ty, span);
+        };
+        let ty = pointer.ty.unqualified();
+        let Some(scale) = self.types.size(to) else {
+            return Expr::unmodelled("pointer arithmetic on an incomplete type", ty, span);
+        };
+        if index.as_const() == Some(0) {
+            return pointer;
+        }
+        let subtract = direction == Direction::Down;
+        let kind = ExprKind::PointerAdd { pointer: Box::new(pointer), index: Box::new(index), scale, subtract };
+        Expr { kind, ty, span }
+    }
+
+    pub(super) fn binary(
+        &mut self,
+        node: &Node<c::Expression>,
+        b: &Node<c::BinaryOperatorExpression>,
+        span: Span,
+    ) -> Expr {
+        use c::BinaryOperator as Op;
+        let (lhs, rhs) = (&b.node.lhs, &b.node.rhs);
+        let arithmetic = |op| match op {
+            Op::Multiply | Op::AssignMultiply => Some(BinaryOp::Mul),
+            Op::Divide | Op::AssignDivide => Some(BinaryOp::Div),
+            Op::Modulo | Op::AssignModulo => Some(BinaryOp::Rem),
+            Op::Plus | Op::AssignPlus => Some(BinaryOp::Add),
+            Op::Minus | Op::AssignMinus => Some(BinaryOp::Sub),
+            Op::ShiftLeft | Op::AssignShiftLeft => Some(BinaryOp::Shl),
+            Op::ShiftRight | Op::AssignShiftRight => Some(BinaryOp::Shr),
+            Op::BitwiseAnd | Op::AssignBitwiseAnd => Some(BinaryOp::And),
+            Op::BitwiseXor | Op::AssignBitwiseXor => Some(BinaryOp::Xor),
+            Op::BitwiseOr | Op::AssignBitwiseOr => Some(BinaryOp::Or),
+            _ => None,
+        };
+        match b.node.operator.node.clone() {
+            Op::Index => {
+                let place = self.place(node);
+                self.load(place, span)
+            }
+            Op::Assign => self.assign(lhs, rhs, span),
+            op @ (Op::Less | Op::Greater | Op::LessOrEqual | Op::GreaterOrEqual | Op::Equals | Op::NotEquals) => {
+                let (a, b) = (self.value(lhs), self.value(rhs));
+                let op = match op {
+                    Op::Less => CompareOp::Lt,
+                    Op::Greater => CompareOp::Gt,
+                    Op::LessOrEqual => CompareOp::Le,
+                    Op::GreaterOrEqual => CompareOp::Ge,
+                    Op::Equals => CompareOp::Eq,
+                    _ => CompareOp::Ne,
+                };
+                self.compare(op, a, b, span)
+            }
+            op @ (Op::LogicalAnd | Op::LogicalOr) => {
+                let (a, b) = (self.value(lhs), self.value(rhs));
+                let ty = self.types.int(Int::Int);
+                let and = op == Op::LogicalAnd;
+                if let (Some(x), Some(y)) = (a.as_const(), b.as_const()) {
+                    let result = if and { x != 0 && y != 0 } else { x != 0 || y != 0 };
+                    return Expr::constant(i128::from(result), ty, span);
+                }
+                let (a, b) = (Box::new(a), Box::new(b));
+                Expr { kind: if and { ExprKind::And(a, b) } else { ExprKind::Or(a, b) }, ty, span }
+            }
+            op => {
+                let assigning = !matches!(
+                    op,
+                    Op::Multiply
+                        | Op::Divide
+                        | Op::Modulo
+                        | Op::Plus
+                        | Op::Minus
+                        | Op::ShiftLeft
+                        | Op::ShiftRight
+                        | Op::BitwiseAnd
+                        | Op::BitwiseXor
+                        | Op::BitwiseOr
+                );
+                let Some(op) = arithmetic(op) else {
+                    let int = self.types.int(Int::Int);
+                    return Expr::unmodelled("an operator", int, span);
+                };
+                if assigning {
+                    return self.assign_op(op, lhs, rhs, span);
+                }
+                let (a, b) = (self.value(lhs), self.value(rhs));
+                self.arithmetic(op, a, b, span)
+            }
+        }
+    }
+
+    pub(super) fn arithmetic(&mut self, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
+        match (self.types.kind(a.ty).clone(), self.types.kind(b.ty).clone(), op) {
+            (Kind::Pointer(_), Kind::Int(_), BinaryOp::Add) => self.pointer_add(a, b, Direction::Up, span),
+            (Kind::Int(_), Kind::Pointer(_), BinaryOp::Add) => self.pointer_add(b, a, Direction::Up, span),
+            (Kind::Pointer(_), Kind::Int(_), BinaryOp::Sub) => self.pointer_add(a, b, Direction::Down, span),
+            (Kind::Pointer(to), Kind::Pointer(_), BinaryOp::Sub) => {
+                let ty = self.types.int(Int::Long);
+                let scale = self.types.size(to).unwrap_or(1).max(1);
+                Expr { kind: ExprKind::PointerDiff { left: Box::new(a), right: Box::new(b), scale }, ty, span }
+            }
+            (Kind::Int(x), Kind::Int(y), BinaryOp::Shl | BinaryOp::Shr) => {
+                let (x, y) = (self.types.promote(x), self.types.promote(y));
+                let (left, right) = (self.types.int(x), self.types.int(y));
+                let (a, b) = (self.cast(a, left, span), self.cast(b, right, span));
+                self.folded(op, a, b, x, left, span)
+            }
+            (Kind::Int(x), Kind::Int(y), _) => {
+                let int = self.types.common(x, y);
+                let ty = self.types.int(int);
+                let (a, b) = (self.cast(a, ty, span), self.cast(b, ty, span));
+                self.folded(op, a, b, int, ty, span)
+            }
+            (Kind::Float(_), _, _) => Expr::unmodelled("floating-point arithmetic", a.ty, span),
+            (_, Kind::Float(_), _) => Expr::unmodelled("floating-point arithmetic", b.ty, span),
+            (x, y, _) => {
+                let unknown = matches!(x, Kind::Unknown(_)) || matches!(y, Kind::Unknown(_));
+                let unmodelled =
+                    matches!(a.kind, ExprKind::Unmodelled(_)) || matches!(b.kind, ExprKind::Unmodelled(_));
+                if !unknown && !unmodelled {
+                    let (x, y) = (self.types.show(a.ty), self.types.show(b.ty));
+                    self.error(TYPE_ERROR, span, format!("this operator does not take `{x}` and `{y}`"));
+                }
+                Expr::unmodelled("an operator on these types", a.ty, span)
+            }
+        }
+    }
+
+    fn folded(&mut self, op: BinaryOp, a: Expr, b: Expr, int: Int, ty: Ty, span: Span) -> Expr {
+        if let (Some(x), Some(y)) = (a.as_const(), b.as_const())
+            && let Some(value) = fold(op, x, y, int, &self.types)
+        {
+            return Expr::constant(value, ty, span);
+        }
+        Expr { kind: ExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span }
+    }
+
+    fn compare(&mut self, op: CompareOp, a: Expr, b: Expr, span: Span) -> Expr {
+        let int = self.types.int(Int::Int);
+        let (a, b) = match (self.types.kind(a.ty).clone(), self.types.kind(b.ty).clone()) {
+            (Kind::Int(x), Kind::Int(y)) => {
+                let common = self.types.common(x, y);
+                let ty = self.types.int(common);
+                (self.cast(a, ty, span), self.cast(b, ty, span))
+            }
+            (Kind::Pointer(_), _) => {
+                let ty = a.ty;
+                (a, self.cast(b, ty, span))
+            }
+            (_, Kind::Pointer(_)) => {
+                let ty = b.ty;
+                (self.cast(a, ty, span), b)
+            }
+            (Kind::Float(_), _) | (_, Kind::Float(_)) => {
+                return Expr::unmodelled("floating-point comparison", int, span);
+            }
+            (Kind::Unknown(why), _) | (_, Kind::Unknown(why)) => return Expr::unmodelled(why, int, span),
+            _ => {
+                let (x, y) = (self.types.show(a.ty), self.types.show(b.ty));
+                self.error(TYPE_ERROR, span, format!("`{x}` and `{y}` cannot be compared"));
+                return Expr::unmodelled("a comparison of these types", int, span);
+            }
+        };
+        if let (Some(x), Some(y)) = (a.as_const(), b.as_const()) {
+            let result = match op {
+                CompareOp::Eq => x == y,
+                CompareOp::Ne => x != y,
+                CompareOp::Lt => x < y,
+                CompareOp::Le => x <= y,
+                CompareOp::Gt => x > y,
+                CompareOp::Ge => x >= y,
+            };
+            return Expr::constant(i128::from(result), int, span);
+        }
+        Expr { kind: ExprKind::Compare(op, Box::new(a), Box::new(b)), ty: int, span }
+    }
+
+    fn assign(&mut self, lhs: &Node<c::Expression>, rhs: &Node<c::Expression>, span: Span) -> Expr {
+        let place = self.place(lhs);
+        let value = self.value(rhs);
+        let ty = place.ty.unqualified();
+        if !self.assignable(&place) {
+            return Expr::unmodelled("an assignment to something that is no place", ty, span);
+        }
+        if matches!(self.types.kind(ty), Kind::Opaque(_)) {
+            return Expr::unmodelled("an assignment of a whole synchronisation object", ty, span);
+        }
+        let value = self.cast(value, ty, span);
+        Expr { kind: ExprKind::Assign(Box::new(place), Box::new(value)), ty, span }
+    }
+
+    fn assign_op(
+        &mut self,
+        op: BinaryOp,
+        lhs: &Node<c::Expression>,
+        rhs: &Node<c::Expression>,
+        span: Span,
+    ) -> Expr {
+        let place = self.place(lhs);
+        let value = self.value(rhs);
+        let ty = place.ty.unqualified();
+        if !self.assignable(&place) {
+            return Expr::unmodelled("an assignment to something that is no place", ty, span);
+        }
+        match (self.types.kind(ty).clone(), self.types.kind(value.ty).clone(), op) {
+            (Kind::Pointer(to), Kind::Int(_), BinaryOp::Add | BinaryOp::Sub) => {
+                let scale = self.types.size(to).unwrap_or(1);
+                let subtract = op == BinaryOp::Sub;
+                let kind =
+                    ExprKind::AssignPointer { place: Box::new(place), index: Box::new(value), scale, subtract };
+                Expr { kind, ty, span }
+            }
+            (Kind::Int(x), Kind::Int(y), _) => {
+                let (compute, operand) = if matches!(op, BinaryOp::Shl | BinaryOp::Shr) {
+                    (self.types.promote(x), self.types.promote(y))
+                } else {
+                    let common = self.types.common(x, y);
+                    (common, common)
+                };
+                let (compute, operand) = (self.types.int(compute), self.types.int(operand));
+                let value = self.cast(value, operand, span);
+                let kind = ExprKind::AssignOp { place: Box::new(place), op, value: Box::new(value), compute };
+                Expr { kind, ty, span }
+            }
+            _ => Expr::unmodelled("a compound assignment on these types", ty, span),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The C front end: C with POSIX or C11 threads, in the conventions of the public verification tasks.
+//!
+//! Comes in: a `.c` or `.i` file. Goes out: a typed tree (`ast::Unit`), and from it the model. The way:
+//! `preprocess` (the system's preprocessor) -> `normalise` -> parser -> `convert` (types, conversions, places) ->
+//! `lower`. What the model does not cover is a node that no proof may step over.
+
+pub mod annotations;
+pub mod ast;
+mod convert;
+mod normalise;
+pub mod preprocess;
+pub mod types;
+
+use base::{Diagnostic, Sources, Span};
+use std::path::Path;
+
+pub use types::DataModel;
+
+/// A parsed and typed file.
+#[derive(Clone, Debug)]
+pub struct Parsed {
+    pub unit: ast::Unit,
+    pub annotations: Vec<annotations::Annotation>,
+    pub diagnostics: Vec<Diagnostic>,
+    pub main: base::SourceId,
+}
+
+/// Parses and types C text. `Err` holds what makes the text unusable; type errors are in `Parsed::diagnostics`.
+pub fn parse(sources: &mut Sources, path: &Path, text: &str, model: DataModel) -> Result<Parsed, Vec<Diagnostic>> {
+    let pre = preprocess::preprocess(sources, path, text.to_string(), model).map_err(|d| vec![*d])?;
+    let norm = normalise::normalise(&pre.text);
+    let config = lang_c::driver::Config {
+        cpp_command: String::new(),
+        cpp_options: Vec::new(),
+        flavor: lang_c::driver::Flavor::GnuC11,
+    };
+    let parsed = match lang_c::driver::parse_preprocessed(&config, norm.text.clone()) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            let at = norm.old(error.offset);
+            let span = pre.span(sources, at, at + 1);
+            let mut expected: Vec<&str> = error.expected.iter().copied().collect();
+            expected.sort_unstable();
+            expected.truncate(6);
+            let found = pre.text[at..].split_whitespace().next().unwrap_or("the end of the file").to_string();
+            return Err(vec![
+                Diagnostic::error(convert::SYNTAX, span, format!("C syntax error before `{found}`"))
+                    .label(format!("expected {}", expected.join(", "))),
+            ]);
+        }
+    };
+    let (unit, mut diagnostics) = convert::convert(sources, &pre, &norm, &parsed.unit, model);
+    let (annotations, unknown) = annotations::annotations(sources, pre.main);
+    for (span, word) in unknown {
+        diagnostics.push(Diagnostic::warning(
+            UNKNOWN_ANNOTATION,
+            span,
+            format!("`{word}` is not an annotation; known are guarded_by, invariant, rely, performs, follows"),
+        ));
+    }
+    Ok(Parsed { unit, annotations, diagnostics, main: pre.main })
+}
+
+/// A comment that begins with `//@` and an unknown word.
+pub const UNKNOWN_ANNOTATION: base::Code = base::Code("C0105");
+
+/// The place of the start of a file, for messages about the file as a whole.
+pub fn whole_file(main: base::SourceId) -> Span {
+    Span::new(main, 0, 0)
+}
+
+#[cfg(test)]
+mod tests;

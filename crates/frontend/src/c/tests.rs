@@ -1,0 +1,123 @@
+//! Tests of parsing and typing on small texts.
+
+use super::ast::*;
+use super::types::*;
+use super::*;
+
+fn parsed(text: &str, model: DataModel) -> Parsed {
+    let mut sources = Sources::new();
+    match parse(&mut sources, Path::new("t.i"), text, model) {
+        Ok(p) => p,
+        Err(d) => panic!("{}: {d:?}", sources.place(d[0].span)),
+    }
+}
+
+fn clean(text: &str) -> Unit {
+    let p = parsed(text, DataModel::Lp64);
+    assert!(p.diagnostics.is_empty(), "{:?}", p.diagnostics);
+    p.unit
+}
+
+fn global_const(unit: &Unit, name: &str) -> i128 {
+    let v = unit.variables.iter().find(|v| v.name == name).expect("declared");
+    match v.init.as_ref().expect("initialised") {
+        Init::Value(e) => e.as_const().expect("constant"),
+        Init::Parts(_) => panic!("parts"),
+    }
+}
+
+#[test]
+fn check_constant_expressions_follow_c() {
+    let unit = clean(
+        "enum { A = 3, B, C = -1 }; struct s { char c; int i; short h[3]; struct s *p; };
+         int a = B; int b = sizeof(struct s); int c = -7 / 2; int d = -7 % 2; unsigned e = -1;
+         int f = (char)200; int g = sizeof(int[4]) / sizeof(int); int h = 1 ? 10 : 20; int i = 'a';
+         int j = __builtin_offsetof(struct s, h[1]); int k = (unsigned char)300; int l = -1 < 1u; int m = ~0;
+         long n = 0xffffffff; int o = 1 << 4 | 3; int p = '\\x41' + '\\101' + '\\n';",
+    );
+    let expect = [
+        ("a", 4), ("b", 24), ("c", -3), ("d", -1), ("e", 4294967295), ("f", -56), ("g", 4), ("h", 10), ("i", 97),
+        ("j", 10), ("k", 44), ("l", 0), ("m", -1), ("n", 4294967295), ("o", 19), ("p", 65 + 65 + 10),
+    ];
+    for (name, value) in expect {
+        assert_eq!(global_const(&unit, name), value, "{name}");
+    }
+}
+
+#[test]
+fn check_sizes_follow_the_data_model() {
+    let text = "struct s { char c; long l; long long q; void *p; }; int z = sizeof(struct s); int l = sizeof(long);";
+    let narrow = parsed(text, DataModel::Ilp32).unit;
+    let wide = parsed(text, DataModel::Lp64).unit;
+    assert_eq!((global_const(&narrow, "z"), global_const(&narrow, "l")), (20, 4));
+    assert_eq!((global_const(&wide, "z"), global_const(&wide, "l")), (32, 8));
+}
+
+#[test]
+fn check_declarators_nest_as_c_reads_them() {
+    let unit = clean("int *a[3]; int (*b)[3]; int (*f)(int, char); int *(*g[2])(void); int m[2][3];");
+    let show = |n: &str| {
+        let v = unit.variables.iter().find(|v| v.name == n).expect("declared");
+        unit.types.show(v.ty)
+    };
+    assert_eq!(show("a"), "int *[3]");
+    assert_eq!(show("b"), "int[3] *");
+    assert_eq!(show("f"), "int(int, char) *");
+    assert_eq!(show("g"), "int *() *[2]");
+    assert_eq!(show("m"), "int[3][2]");
+}
+
+#[test]
+fn check_initialisers_reach_their_offsets() {
+    let unit = clean(
+        "struct p { int x, y; }; struct q { struct p a[2]; char s[4]; };
+         struct q v = { { 1, 2, { .y = 4 } }, \"ab\" }; int w[] = { [3] = 7, 8, [0] = 1 };
+         struct p r[2] = { [0 ... 1] = { 5, 6 } };",
+    );
+    let parts = |n: &str| {
+        let v = unit.variables.iter().find(|v| v.name == n).expect("declared");
+        match v.init.as_ref().expect("initialised") {
+            Init::Parts(p) => p.iter().map(|p| (p.offset, p.value.as_const().expect("const"))).collect::<Vec<_>>(),
+            Init::Value(_) => panic!("value"),
+        }
+    };
+    assert_eq!(parts("v"), vec![(0, 1), (4, 2), (12, 4), (16, 97), (17, 98), (18, 0)]);
+    assert_eq!(parts("w"), vec![(12, 7), (16, 8), (0, 1)]);
+    assert_eq!(parts("r"), vec![(0, 5), (4, 6), (8, 5), (12, 6)]);
+    let w = unit.variables.iter().find(|v| v.name == "w").expect("declared");
+    assert_eq!(unit.types.show(w.ty), "int[5]");
+}
+
+#[test]
+fn check_gnu_extensions_are_understood() {
+    let unit = clean(
+        "typedef struct node { struct node *next; int v; } node_t; static __thread int tl = 3;
+         #define\n int f(int *q, int a) { int z = a ?: 4;
+           int m = ({ __typeof__(z) t = z; t + 1; });
+           node_t *n = ({ const __typeof__(((node_t *)0)->v) *mp = (q); (node_t *)((char *)mp - __builtin_offsetof(node_t, v)); });
+           __auto_type k = n->v; switch (k) { case 1 ... 3: return 1; default: break; }
+           asm volatile(\"\" ::: \"memory\"); return ((int[]){1, 2})[m]; }",
+    );
+    let tl = unit.variables.iter().find(|v| v.name == "tl").expect("declared");
+    assert_eq!(tl.storage, Storage::ThreadLocal);
+    let k = unit.variables.iter().find(|v| v.name == "k").expect("declared");
+    assert_eq!(unit.types.show(k.ty), "int");
+}
+
+#[test]
+fn check_errors_have_places() {
+    let mut sources = Sources::new();
+    let text = "int x;\nint f(void) {\n  return y + x;\n}\n";
+    let p = parse(&mut sources, Path::new("t.i"), text, DataModel::Lp64).expect("parses");
+    assert_eq!(sources.place(p.diagnostics[0].span), "t.i:3:10");
+    let mut sources = Sources::new();
+    let bad = parse(&mut sources, Path::new("t.i"), "int x;\nint f( {\n", DataModel::Lp64).expect_err("syntax");
+    assert_eq!(sources.line_of(bad[0].span), 2);
+}
+
+#[test]
+fn check_guarded_by_survives() {
+    let unit = clean("int m; int x __attribute__((guarded_by(m))); int y;");
+    let x = unit.variables.iter().find(|v| v.name == "x").expect("declared");
+    assert_eq!(x.guarded_by.as_deref(), Some("m"));
+}

@@ -1,0 +1,529 @@
+//! C types: interned kinds, qualifiers, sizes and layout by data model, promotions and the usual arithmetic conversions.
+//!
+//! Comes in: requests of the converter (`convert`). Goes out: `Ty`, a small copyable handle, and what C says of it
+//! (C11 6.2.5, 6.3.1, 6.7.2). The synchronisation types of the thread library are opaque kinds of their own, so that
+//! no code can look inside a mutex by accident. Absent on purpose: decimal and complex floats, vectors, bit-precise
+//! layout of bit-fields (a bit-field is kept as a field of its declared type with its width noted, and every access
+//! to its address is refused by C itself).
+
+use base::ids::Id;
+use base::{IdVec, Span};
+use rustc_hash::FxHashMap;
+
+/// Sizes of the basic types: the two models the public tasks use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DataModel {
+    Ilp32,
+    Lp64,
+}
+
+impl DataModel {
+    pub fn parse(text: &str) -> Option<DataModel> {
+        match text.to_ascii_uppercase().as_str() {
+            "ILP32" => Some(DataModel::Ilp32),
+            "LP64" => Some(DataModel::Lp64),
+            _ => None,
+        }
+    }
+    pub fn pointer_bytes(self) -> u64 {
+        match self {
+            DataModel::Ilp32 => 4,
+            DataModel::Lp64 => 8,
+        }
+    }
+    pub fn long_bytes(self) -> u64 {
+        self.pointer_bytes()
+    }
+    pub fn name(self) -> &'static str {
+        match self {
+            DataModel::Ilp32 => "ILP32",
+            DataModel::Lp64 => "LP64",
+        }
+    }
+}
+
+base::id_type!(
+    /// A struct or union.
+    RecordId, "rec"
+);
+
+/// The integer types, in the order of their conversion rank (C11 6.3.1.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Int {
+    Bool,
+    Char,
+    UChar,
+    Short,
+    UShort,
+    Int,
+    UInt,
+    Long,
+    ULong,
+    LongLong,
+    ULongLong,
+    Int128,
+    UInt128,
+}
+
+impl Int {
+    pub fn signed(self) -> bool {
+        matches!(self, Int::Char | Int::Short | Int::Int | Int::Long | Int::LongLong | Int::Int128)
+    }
+    pub fn to_unsigned(self) -> Int {
+        match self {
+            Int::Char => Int::UChar,
+            Int::Short => Int::UShort,
+            Int::Int => Int::UInt,
+            Int::Long => Int::ULong,
+            Int::LongLong => Int::ULongLong,
+            Int::Int128 => Int::UInt128,
+            other => other,
+        }
+    }
+    pub fn bytes(self, model: DataModel) -> u64 {
+        match self {
+            Int::Bool | Int::Char | Int::UChar => 1,
+            Int::Short | Int::UShort => 2,
+            Int::Int | Int::UInt => 4,
+            Int::Long | Int::ULong => model.long_bytes(),
+            Int::LongLong | Int::ULongLong => 8,
+            Int::Int128 | Int::UInt128 => 16,
+        }
+    }
+    /// Value bits: 1 for `_Bool`.
+    pub fn bits(self, model: DataModel) -> u32 {
+        match self {
+            Int::Bool => 1,
+            other => other.bytes(model) as u32 * 8,
+        }
+    }
+    /// The smallest and largest value; 128-bit types are cut to what an `i128` holds.
+    pub fn range(self, model: DataModel) -> (i128, i128) {
+        let bits = self.bits(model);
+        match (self.signed(), bits) {
+            (true, 128) => (i128::MIN, i128::MAX),
+            (false, 128) => (0, i128::MAX),
+            (true, _) => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+            (false, _) => (0, (1i128 << bits) - 1),
+        }
+    }
+    /// The value reduced into the type, as a conversion does on every machine we know (C11 6.3.1.3).
+    pub fn wrap(self, value: i128, model: DataModel) -> i128 {
+        if self == Int::Bool {
+            return i128::from(value != 0);
+        }
+        let bits = self.bits(model);
+        if bits >= 128 {
+            return value;
+        }
+        let modulus = 1i128 << bits;
+        let low = value.rem_euclid(modulus);
+        if self.signed() && low >= modulus >> 1 { low - modulus } else { low }
+    }
+    pub fn name(self) -> &'static str {
+        match self {
+            Int::Bool => "_Bool",
+            Int::Char => "char",
+            Int::UChar => "unsigned char",
+            Int::Short => "short",
+            Int::UShort => "unsigned short",
+            Int::Int => "int",
+            Int::UInt => "unsigned int",
+            Int::Long => "long",
+            Int::ULong => "unsigned long",
+            Int::LongLong => "long long",
+            Int::ULongLong => "unsigned long long",
+            Int::Int128 => "__int128",
+            Int::UInt128 => "unsigned __int128",
+        }
+    }
+}
+
+/// Types of the thread library whose inside no program may look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Opaque {
+    Mutex,
+    MutexAttribute,
+    Condition,
+    ReadWriteLock,
+    Barrier,
+    Semaphore,
+    Once,
+    SpinLock,
+    /// Attributes that change nothing we model (thread, condition, barrier and read-write lock attributes).
+    Attribute,
+}
+
+impl Opaque {
+    /// The kind a library typedef stands for.
+    pub fn of_typedef(name: &str) -> Option<Opaque> {
+        Some(match name {
+            "pthread_mutex_t" | "mtx_t" => Opaque::Mutex,
+            "pthread_mutexattr_t" => Opaque::MutexAttribute,
+            "pthread_cond_t" | "cnd_t" => Opaque::Condition,
+            "pthread_rwlock_t" => Opaque::ReadWriteLock,
+            "pthread_barrier_t" => Opaque::Barrier,
+            "sem_t" => Opaque::Semaphore,
+            "pthread_once_t" | "once_flag" => Opaque::Once,
+            "pthread_spinlock_t" => Opaque::SpinLock,
+            "pthread_attr_t" | "pthread_condattr_t" | "pthread_barrierattr_t" | "pthread_rwlockattr_t" => {
+                Opaque::Attribute
+            }
+            _ => return None,
+        })
+    }
+    fn bytes(self, model: DataModel) -> u64 {
+        let wide = model == DataModel::Lp64;
+        match self {
+            Opaque::Mutex => 24 + if wide { 16 } else { 0 },
+            Opaque::Condition => 48,
+            Opaque::ReadWriteLock | Opaque::Attribute => 32 + if wide { 24 } else { 0 },
+            Opaque::Barrier => 20 + if wide { 12 } else { 0 },
+            Opaque::Semaphore => 16 + if wide { 16 } else { 0 },
+            Opaque::MutexAttribute | Opaque::Once | Opaque::SpinLock => 4,
+        }
+    }
+    pub fn name(self) -> &'static str {
+        match self {
+            Opaque::Mutex => "pthread_mutex_t",
+            Opaque::MutexAttribute => "pthread_mutexattr_t",
+            Opaque::Condition => "pthread_cond_t",
+            Opaque::ReadWriteLock => "pthread_rwlock_t",
+            Opaque::Barrier => "pthread_barrier_t",
+            Opaque::Semaphore => "sem_t",
+            Opaque::Once => "pthread_once_t",
+            Opaque::SpinLock => "pthread_spinlock_t",
+            Opaque::Attribute => "an attribute type of the thread library",
+        }
+    }
+}
+
+/// Qualifiers that change what a step is; `const` and `restrict` do not and are dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Qualifiers {
+    pub atomic: bool,
+    pub volatile: bool,
+}
+
+/// A type: an interned kind with qualifiers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ty {
+    kind: u32,
+    pub quals: Qualifiers,
+}
+
+impl Ty {
+    pub fn unqualified(self) -> Ty {
+        Ty { quals: Qualifiers::default(), ..self }
+    }
+    pub fn qualified(self, quals: Qualifiers) -> Ty {
+        Ty {
+            quals: Qualifiers {
+                atomic: self.quals.atomic || quals.atomic,
+                volatile: self.quals.volatile || quals.volatile,
+            },
+            ..self
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    Void,
+    Int(Int),
+    /// A floating type of so many bytes; its values are not modelled.
+    Float(u64),
+    Pointer(Ty),
+    /// An array; `None` is an incomplete or variable length.
+    Array(Ty, Option<u64>),
+    Record(RecordId),
+    Function(Signature),
+    Opaque(Opaque),
+    VarArgs,
+    /// A type we could not make out; every use of it is an unmodelled construct with this reason.
+    Unknown(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Signature {
+    pub result: Ty,
+    pub params: Vec<Ty>,
+    pub arity: Arity,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Arity {
+    Fixed,
+    /// Ends in `...`.
+    AtLeast,
+    /// `f()`: nothing is known of the parameters.
+    Unknown,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RecordKind {
+    Struct,
+    Union,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Empty for an anonymous struct or union member.
+    pub name: String,
+    pub ty: Ty,
+    pub offset: u64,
+    /// The width of a bit-field.
+    pub bits: Option<u32>,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub struct Record {
+    pub kind: RecordKind,
+    pub tag: Option<String>,
+    /// `None` while the type is incomplete.
+    pub fields: Option<Vec<Field>>,
+    pub size: u64,
+    pub align: u64,
+    pub packed: bool,
+}
+
+/// All types of a translation unit.
+#[derive(Clone, Debug)]
+pub struct Types {
+    pub model: DataModel,
+    kinds: Vec<Kind>,
+    interned: FxHashMap<Kind, u32>,
+    pub records: IdVec<RecordId, Record>,
+}
+
+impl Types {
+    pub fn new(model: DataModel) -> Self {
+        Self { model, kinds: Vec::new(), interned: FxHashMap::default(), records: IdVec::new() }
+    }
+    pub fn intern(&mut self, kind: Kind) -> Ty {
+        let next = self.kinds.len() as u32;
+        let id = *self.interned.entry(kind.clone()).or_insert(next);
+        if id == next {
+            self.kinds.push(kind);
+        }
+        Ty { kind: id, quals: Qualifiers::default() }
+    }
+    pub fn kind(&self, ty: Ty) -> &Kind {
+        &self.kinds[ty.kind as usize]
+    }
+    pub fn int(&mut self, int: Int) -> Ty {
+        self.intern(Kind::Int(int))
+    }
+    pub fn void(&mut self) -> Ty {
+        self.intern(Kind::Void)
+    }
+    pub fn pointer(&mut self, to: Ty) -> Ty {
+        self.intern(Kind::Pointer(to))
+    }
+    pub fn size_type(&mut self) -> Ty {
+        self.int(Int::ULong)
+    }
+    pub fn as_int(&self, ty: Ty) -> Option<Int> {
+        match self.kind(ty) {
+            Kind::Int(i) => Some(*i),
+            _ => None,
+        }
+    }
+    pub fn pointee(&self, ty: Ty) -> Option<Ty> {
+        match self.kind(ty) {
+            Kind::Pointer(to) => Some(*to),
+            _ => None,
+        }
+    }
+    pub fn is_scalar(&self, ty: Ty) -> bool {
+        matches!(self.kind(ty), Kind::Int(_) | Kind::Float(_) | Kind::Pointer(_))
+    }
+    pub fn is_void(&self, ty: Ty) -> bool {
+        matches!(self.kind(ty), Kind::Void)
+    }
+    pub fn record(&self, ty: Ty) -> Option<RecordId> {
+        match self.kind(ty) {
+            Kind::Record(r) => Some(*r),
+            _ => None,
+        }
+    }
+
+    /// Size in bytes; `None` for incomplete and function types (GNU C gives 1 to `void` and functions).
+    pub fn size(&self, ty: Ty) -> Option<u64> {
+        Some(match self.kind(ty) {
+            Kind::Void | Kind::Function(_) => 1,
+            Kind::Int(i) => i.bytes(self.model),
+            Kind::Float(b) => *b,
+            Kind::Pointer(_) => self.model.pointer_bytes(),
+            Kind::Array(of, Some(n)) => self.size(*of)? * n,
+            Kind::Array(_, None) | Kind::Unknown(_) => return None,
+            Kind::Record(r) => {
+                let record = &self.records[*r];
+                record.fields.as_ref()?;
+                record.size
+            }
+            Kind::Opaque(o) => o.bytes(self.model),
+            Kind::VarArgs => 3 * self.model.pointer_bytes(),
+        })
+    }
+    pub fn align(&self, ty: Ty) -> u64 {
+        match self.kind(ty) {
+            Kind::Void | Kind::Function(_) | Kind::Unknown(_) => 1,
+            Kind::Int(_) | Kind::Float(_) => {
+                let size = self.size(ty).unwrap_or(1);
+                // On 32-bit x86 an 8-byte scalar inside a struct is aligned to 4.
+                if self.model == DataModel::Ilp32 { size.min(4) } else { size.min(16) }
+            }
+            Kind::Pointer(_) | Kind::VarArgs => self.model.pointer_bytes(),
+            Kind::Array(of, _) => self.align(*of),
+            Kind::Record(r) => self.records[*r].align.max(1),
+            Kind::Opaque(o) => match o {
+                Opaque::MutexAttribute | Opaque::Once | Opaque::SpinLock => 4,
+                _ => self.model.pointer_bytes(),
+            },
+        }
+    }
+
+    /// Lays out the fields of a record and completes it (C11 6.7.2.1, System V).
+    pub fn complete(&mut self, record: RecordId, mut fields: Vec<Field>, packed: bool) {
+        let kind = self.records[record].kind;
+        let (mut end, mut align) = (0u64, 1u64);
+        // The unit of the bit-field run at hand: its offset, its bytes and the bits already used.
+        let mut run: Option<(u64, u64, u64)> = None;
+        for field in &mut fields {
+            let field_align = if packed { 1 } else { self.align(field.ty) };
+            let size = self.size(field.ty).unwrap_or(0);
+            align = align.max(field_align);
+            if let (Some(bits), RecordKind::Struct) = (field.bits, kind) {
+                match run {
+                    Some((at, bytes, used)) if bits > 0 && bytes == size && used + u64::from(bits) <= bytes * 8 => {
+                        field.offset = at;
+                        run = Some((at, bytes, used + u64::from(bits)));
+                    }
+                    _ => {
+                        let at = end.next_multiple_of(field_align.max(1));
+                        field.offset = at;
+                        run = (bits > 0).then_some((at, size, u64::from(bits)));
+                        end = if bits > 0 { at + size } else { at };
+                    }
+                }
+                continue;
+            }
+            run = None;
+            match kind {
+                RecordKind::Struct => {
+                    field.offset = end.next_multiple_of(field_align.max(1));
+                    end = field.offset + size;
+                }
+                RecordKind::Union => {
+                    field.offset = 0;
+                    end = end.max(size);
+                }
+            }
+        }
+        let entry = &mut self.records[record];
+        entry.fields = Some(fields);
+        entry.align = align;
+        entry.size = end.next_multiple_of(align);
+        entry.packed = packed;
+    }
+
+    /// A field by name, through anonymous members: the path of field indices.
+    pub fn find_field(&self, record: RecordId, name: &str) -> Option<Vec<usize>> {
+        let fields = self.records[record].fields.as_ref()?;
+        for (i, field) in fields.iter().enumerate() {
+            if field.name == name && !name.is_empty() {
+                return Some(vec![i]);
+            }
+            if field.name.is_empty()
+                && let Some(inner) = self.record(field.ty)
+                && let Some(mut path) = self.find_field(inner, name)
+            {
+                path.insert(0, i);
+                return Some(path);
+            }
+        }
+        None
+    }
+    pub fn field(&self, record: RecordId, index: usize) -> Option<&Field> {
+        self.records[record].fields.as_ref()?.get(index)
+    }
+
+    /// Integer promotion (C11 6.3.1.1): everything narrower than `int` becomes `int`.
+    pub fn promote(&self, int: Int) -> Int {
+        if int < Int::Int { Int::Int } else { int }
+    }
+    /// The usual arithmetic conversions on integers (C11 6.3.1.8).
+    pub fn common(&self, a: Int, b: Int) -> Int {
+        let (a, b) = (self.promote(a), self.promote(b));
+        if a == b {
+            return a;
+        }
+        if a.signed() == b.signed() {
+            return a.max(b);
+        }
+        let (unsigned, signed) = if a.signed() { (b, a) } else { (a, b) };
+        if unsigned > signed {
+            // The unsigned type has the same or a higher rank.
+            unsigned
+        } else if signed.bits(self.model) > unsigned.bits(self.model) {
+            signed
+        } else {
+            signed.to_unsigned()
+        }
+    }
+
+    /// The type as C writes it, for messages.
+    pub fn show(&self, ty: Ty) -> String {
+        let base = match self.kind(ty) {
+            Kind::Void => "void".into(),
+            Kind::Int(i) => i.name().to_string(),
+            Kind::Float(4) => "float".into(),
+            Kind::Float(_) => "double".into(),
+            Kind::Pointer(to) => format!("{} *", self.show(*to)),
+            Kind::Array(of, Some(n)) => format!("{}[{n}]", self.show(*of)),
+            Kind::Array(of, None) => format!("{}[]", self.show(*of)),
+            Kind::Record(r) => {
+                let record = &self.records[*r];
+                let word = if record.kind == RecordKind::Struct { "struct" } else { "union" };
+                match &record.tag {
+                    Some(tag) => format!("{word} {tag}"),
+                    None => format!("{word} #{}", r.index()),
+                }
+            }
+            Kind::Function(sig) => {
+                let params: Vec<String> = sig.params.iter().map(|p| self.show(*p)).collect();
+                format!("{}({})", self.show(sig.result), params.join(", "))
+            }
+            Kind::Opaque(o) => o.name().into(),
+            Kind::VarArgs => "va_list".into(),
+            Kind::Unknown(why) => format!("<{why}>"),
+        };
+        if ty.quals.atomic { format!("_Atomic {base}") } else { base }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn check_usual_arithmetic_conversions_follow_rank_and_width() {
+        let narrow = Types::new(DataModel::Ilp32);
+        let wide = Types::new(DataModel::Lp64);
+        assert_eq!(narrow.common(Int::UInt, Int::Long), Int::ULong);
+        assert_eq!(wide.common(Int::UInt, Int::Long), Int::Long);
+        assert_eq!(wide.common(Int::Char, Int::UShort), Int::Int);
+        assert_eq!(wide.common(Int::Int, Int::UInt), Int::UInt);
+        assert_eq!(wide.common(Int::ULong, Int::LongLong), Int::ULongLong);
+    }
+
+    #[test]
+    fn check_wrap_reduces_into_the_type() {
+        assert_eq!(Int::Char.wrap(200, DataModel::Lp64), -56);
+        assert_eq!(Int::UChar.wrap(-1, DataModel::Lp64), 255);
+        assert_eq!(Int::Bool.wrap(256, DataModel::Lp64), 1);
+        assert_eq!(Int::Int.wrap(1 << 31, DataModel::Ilp32), -(1 << 31));
+    }
+}
