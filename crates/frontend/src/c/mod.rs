@@ -7,6 +7,7 @@
 pub mod annotations;
 pub mod ast;
 mod convert;
+pub mod lower;
 mod normalise;
 pub mod preprocess;
 pub mod types;
@@ -14,6 +15,7 @@ pub mod types;
 use base::{Diagnostic, Sources, Span};
 use std::path::Path;
 
+pub use lower::Check;
 pub use types::DataModel;
 
 /// A parsed and typed file.

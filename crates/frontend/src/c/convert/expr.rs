@@ -242,6 +242,10 @@ impl Converter<'_> {
             let index = self.value(index);
             return Place { kind: PlaceKind::Index(Box::new(base), Box::new(index)), ty: of, span };
         }
+        if let Kind::Unknown(why) = self.types.kind(base.ty).clone() {
+            let ty = self.types.int(Int::Int);
+            return Place { kind: PlaceKind::Unmodelled(why), ty, span };
+        }
         let base_span = base.span;
         let mut pointer = self.load(base, base_span);
         let mut index = self.value(index);

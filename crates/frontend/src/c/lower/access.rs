@@ -1,0 +1,485 @@
+//! Steps: emission, control between locations, reads and writes of memory, undefined behaviour.
+//!
+//! A read or write of memory another thread can reach is one step for each leaf it can hit. Undefined behaviour is a gate
+//! where it is the property asked for; otherwise the run is cut there and the assumption is recorded.
+
+use super::flow::*;
+use super::memory::{ACCESS, Case, Hits, NewSlot, Ref};
+use super::*;
+use crate::c::types::Int;
+
+impl Lower<'_> {
+    pub(super) fn fresh(&mut self, span: Span) -> Loc {
+        let inside = self.cur.atomic > 0;
+        self.cur.flow.places.push(flow::Place { span, inside })
+    }
+
+    /// Emits a step from the current location; does not move.
+    pub(super) fn emit(&mut self, to: Loc, guard: Term, updates: Vec<(SlotId, Term)>, what: What, span: Span) {
+        self.emit_step(to, guard, Vec::new(), updates, what, span, Waits::No);
+    }
+
+    #[allow(clippy::too_many_arguments)] // The parts of a step.
+    pub(super) fn emit_step(
+        &mut self,
+        to: Loc,
+        guard: Term,
+        gates: Vec<(Failure, Term)>,
+        updates: Vec<(SlotId, Term)>,
+        what: What,
+        span: Span,
+        waits: Waits,
+    ) {
+        let Some(from) = self.cur.at else { return };
+        if self.b().as_bool(guard) == Some(false) {
+            return;
+        }
+        if self.steps_left == 0 {
+            return;
+        }
+        self.steps_left -= 1;
+        let known = self.cur.known.clone();
+        self.merge_env(to, &known);
+        self.cur.flow.steps.push(Step {
+            from,
+            to,
+            inputs: Vec::new(),
+            guard,
+            blocking: waits == Waits::Yes,
+            gates,
+            updates,
+            what,
+            span,
+            joins: Vec::new(),
+        });
+        if self.steps_left == 0 {
+            self.unmodelled("the program is too large to lower", span);
+        }
+    }
+
+    fn merge_env(&mut self, to: Loc, known: &Known) {
+        match self.cur.envs.get_mut(&to) {
+            None => {
+                self.cur.envs.insert(to, known.clone());
+            }
+            Some(old) => old.retain(|slot, value| known.get(slot) == Some(value)),
+        }
+    }
+
+    /// Continues at a location, if anything leads there.
+    pub(super) fn enter(&mut self, at: Loc) {
+        match self.cur.envs.get(&at) {
+            Some(known) => {
+                self.cur.known = known.clone();
+                self.cur.at = Some(at);
+                // Whether this is inside an atomic section is a fact of the place, not of the order of the text.
+                self.cur.atomic = u32::from(self.cur.flow.places[at].inside);
+            }
+            None => self.cur.at = None,
+        }
+    }
+
+    pub(super) fn goto(&mut self, to: Loc, span: Span) {
+        let tt = self.terms.tt();
+        self.emit(to, tt, Vec::new(), What::Skip, span);
+        self.cur.at = None;
+    }
+
+    /// One unconditional step.
+    pub(super) fn update(&mut self, updates: Vec<(SlotId, Term)>, what: What, span: Span) {
+        if self.cur.at.is_none() {
+            return;
+        }
+        for (slot, value) in &updates {
+            self.note_write(*slot, *value);
+            self.learn(*slot, *value);
+        }
+        let to = self.fresh(span);
+        let tt = self.terms.tt();
+        self.emit(to, tt, updates, what, span);
+        self.enter(to);
+    }
+
+    /// One step that waits for its guard.
+    pub(super) fn wait(&mut self, guard: Term, updates: Vec<(SlotId, Term)>, what: What, span: Span) {
+        if self.cur.at.is_none() {
+            return;
+        }
+        for (slot, value) in &updates {
+            self.note_write(*slot, *value);
+            self.learn(*slot, *value);
+        }
+        let to = self.fresh(span);
+        self.emit_step(to, guard, Vec::new(), updates, what, span, Waits::Yes);
+        self.enter(to);
+    }
+
+    /// What is known of a private slot after an assignment.
+    fn learn(&mut self, slot: SlotId, value: Term) {
+        if self.slots[slot].owner == Owner::Task(self.cur.task) {
+            if self.b().as_num(value).is_some() || self.b().as_bool(value).is_some() {
+                self.cur.known.insert(slot, value);
+            } else {
+                self.cur.known.remove(&slot);
+            }
+        }
+    }
+
+    /// A new private slot.
+    pub(super) fn temp(&mut self, span: Span) -> SlotId {
+        self.cur.temps += 1;
+        // Numbered within their place in the code, so that they are the same in every pass.
+        let site = self.site(span);
+        let number = self.cur.temps_at.entry(site.clone()).or_insert(0);
+        *number += 1;
+        let key = format!("<temp {} {site} {number}>", self.tasks[self.cur.task].key);
+        let owner = Owner::Task(self.cur.task);
+        let initial = Some(self.terms.int(0));
+        let shown = format!("t{}", self.cur.temps);
+        self.slot(NewSlot {
+            key,
+            shown,
+            sort: Sort::INT,
+            owner,
+            initial,
+            range: None,
+            lock: false,
+            synchronising: false,
+            span,
+        })
+    }
+
+    /// A name for a place in the code that is the same in every pass: the calls around, the place, the iterations.
+    pub(super) fn site(&self, span: Span) -> String {
+        let path = self.cur.frames.last().map_or("", |f| f.path.as_str());
+        let iterations: Vec<String> = self.cur.iterations.iter().map(u32::to_string).collect();
+        format!("{path}@{}:{}", span.start, iterations.join("."))
+    }
+
+    /// Stops here: this construct is not modelled.
+    pub(super) fn unmodelled(&mut self, why: &str, span: Span) {
+        let Some(from) = self.cur.at else { return };
+        let to = self.fresh(span);
+        let (tt, ff) = (self.terms.tt(), self.terms.ff());
+        self.cur.flow.steps.push(Step {
+            from,
+            to,
+            inputs: Vec::new(),
+            guard: tt,
+            blocking: false,
+            gates: vec![(Failure::Unmodelled(why.to_string()), ff)],
+            updates: Vec::new(),
+            what: What::Unmodelled,
+            span,
+            joins: Vec::new(),
+        });
+        self.cur.at = None;
+    }
+
+    /// A gate of the property: goes wrong where the formula is false.
+    pub(super) fn check(&mut self, failure: Failure, formula: Term, span: Span) {
+        if self.cur.at.is_none() || self.b().as_bool(formula) == Some(true) {
+            return;
+        }
+        let to = self.fresh(span);
+        let tt = self.terms.tt();
+        self.emit_step(to, tt, vec![(failure, formula)], Vec::new(), What::Assert, span, Waits::No);
+        if self.b().as_bool(formula) == Some(false) {
+            self.cur.at = None;
+            return;
+        }
+        self.enter(to);
+    }
+
+    pub(super) fn checks(&self, check: Check) -> bool {
+        self.checks.contains(&check)
+    }
+
+    /// Something C leaves undefined unless the formula holds.
+    pub(super) fn require(&mut self, undefined: Undefined, formula: Term, span: Span) {
+        if self.b().as_bool(formula) == Some(true) {
+            return;
+        }
+        let failure = match undefined {
+            Undefined::Overflow if self.checks(Check::Overflow) => Some(Failure::Overflow),
+            Undefined::Deref if self.checks(Check::Memory) => Some(Failure::Deref),
+            Undefined::Division if self.checks(Check::Overflow) => Some(Failure::Division),
+            _ => None,
+        };
+        match failure {
+            Some(failure) => self.check(failure, formula, span),
+            None => {
+                self.assume_defined(undefined);
+                self.wait(formula, Vec::new(), What::Assume, span);
+            }
+        }
+    }
+
+    pub(super) fn assume_defined(&mut self, undefined: Undefined) {
+        let (code, text) = match undefined {
+            Undefined::Overflow => ("c-no-signed-overflow", "signed integer arithmetic does not overflow"),
+            Undefined::Deref => ("c-valid-dereference", "no null, dangling or out-of-bounds access happens"),
+            Undefined::Division => ("c-no-zero-division", "no division by zero happens"),
+            Undefined::Shift => ("c-valid-shift", "shift amounts are within the width of the type"),
+            Undefined::Join => ("c-valid-join", "only handles of created threads are joined"),
+        };
+        self.assume(code, text);
+    }
+
+    pub(super) fn assume(&mut self, code: &'static str, text: &str) {
+        self.assumptions.insert(code, text.to_string());
+    }
+
+    fn private(&self, slot: SlotId) -> bool {
+        self.slots[slot].owner == Owner::Task(self.cur.task)
+    }
+
+    /// The value of a case as a C integer of the leaf's type.
+    pub(super) fn case_value(&self, case: Case) -> Term {
+        let slot = self.slot_term(case.slot);
+        let slot = self.cur.known.get(&case.slot).copied().unwrap_or(slot);
+        let value = match case.key {
+            Some(k) => self.b().select(slot, k),
+            None => slot,
+        };
+        if self.terms.sort_of(value) == Sort::BOOL { self.b().bit(value) } else { value }
+    }
+
+    /// The update that stores a C integer into a case.
+    pub(super) fn case_update(&self, case: Case, value: Term) -> (SlotId, Term) {
+        let element = match self.terms.kind(self.slots[case.slot].sort) {
+            logic::SortKind::Map(_, to) => to,
+            _ => self.slots[case.slot].sort,
+        };
+        let value = if element == Sort::BOOL { self.b().truth(value) } else { value };
+        match case.key {
+            Some(k) => (case.slot, self.terms.store(self.slot_term(case.slot), k, value)),
+            None => (case.slot, value),
+        }
+    }
+
+    fn leaf_int(&self, case: Case) -> Option<(i128, i128)> {
+        self.slots[case.slot].range
+    }
+
+    /// Reads a place; one step unless the place is private or constant.
+    pub(super) fn read(&mut self, place: Ref, ty: Ty, span: Span) -> Term {
+        if self.cur.at.is_none() {
+            return self.terms.int(0);
+        }
+        let hits = self.hits(place, ty);
+        if let ([case], None) = (&hits.cases[..], &hits.unmodelled)
+            && self.b().as_bool(case.cond) == Some(true)
+        {
+            let case = *case;
+            if self.private(case.slot) {
+                let value = self.case_value(case);
+                return self.retyped(value, case, ty);
+            }
+            if !self.facts.written.contains(&self.slots[case.slot].key)
+                && let Some(initial) = self.slots[case.slot].initial
+            {
+                let value = match case.key {
+                    Some(k) => self.b().select(initial, k),
+                    None => initial,
+                };
+                let value = if self.terms.sort_of(value) == Sort::BOOL { self.b().bit(value) } else { value };
+                return self.retyped(value, case, ty);
+            }
+        }
+        let into = self.temp(span);
+        let to = self.fresh(span);
+        for case in hits.cases.clone() {
+            let value = self.case_value(case);
+            let value = self.retyped(value, case, ty);
+            self.note_write(into, value);
+            self.emit_step(to, case.cond, Vec::new(), vec![(into, value)], ACCESS, span, hits.waits(&self.terms));
+        }
+        self.misses(&hits, span);
+        self.slots[into].range = match self.unit.types.as_int(ty) {
+            Some(int) => Some(int.range(self.unit.types.model)),
+            None => None,
+        };
+        self.enter(to);
+        self.slot_term(into)
+    }
+
+    /// A leaf read through the type of the other signedness.
+    fn retyped(&mut self, value: Term, case: Case, ty: Ty) -> Term {
+        let Some(int) = self.unit.types.as_int(ty) else { return value };
+        match self.leaf_int(case) {
+            Some(range) if int == Int::Bool || range == int.range(self.unit.types.model) => value,
+            Some(_) => self.wrap(value, int),
+            None => value,
+        }
+    }
+
+    /// The steps of an access that hits nothing: undefined, or not modelled.
+    pub(super) fn misses(&mut self, hits: &Hits, span: Span) {
+        if let Some((cond, why)) = &hits.unmodelled {
+            let to = self.fresh(span);
+            let ff = self.terms.ff();
+            let gate = (Failure::Unmodelled(why.clone()), ff);
+            self.emit_step(to, *cond, vec![gate], Vec::new(), What::Unmodelled, span, Waits::No);
+        }
+        if self.b().as_bool(hits.invalid) == Some(false) {
+            return;
+        }
+        if self.checks(Check::Memory) {
+            let to = self.fresh(span);
+            let ff = self.terms.ff();
+            self.emit_step(to, hits.invalid, vec![(Failure::Deref, ff)], Vec::new(), What::Assert, span, Waits::No);
+        } else {
+            self.assume_defined(Undefined::Deref);
+        }
+    }
+
+    /// Writes a place: one step.
+    pub(super) fn write(&mut self, place: Ref, ty: Ty, value: Term, span: Span) {
+        if self.cur.at.is_none() {
+            return;
+        }
+        let hits = self.hits(place, ty);
+        let to = self.fresh(span);
+        let single = hits.cases.len() == 1 && hits.unmodelled.is_none();
+        for case in hits.cases.clone() {
+            let stored = match self.leaf_int(case) {
+                Some(range) => self.wrap_into(value, range),
+                None => value,
+            };
+            let (slot, term) = self.case_update(case, stored);
+            self.note_write(slot, term);
+            if single && case.key.is_none() {
+                self.learn(slot, term);
+            } else {
+                self.cur.known.remove(&slot);
+            }
+        }
+        for case in hits.cases.clone() {
+            let stored = match self.leaf_int(case) {
+                Some(range) => self.wrap_into(value, range),
+                None => value,
+            };
+            let update = self.case_update(case, stored);
+            self.emit_step(to, case.cond, Vec::new(), vec![update], ACCESS, span, hits.waits(&self.terms));
+        }
+        self.misses(&hits, span);
+        self.enter(to);
+    }
+
+    /// Reads and writes a place in one step: what atomics do. Gives the old value.
+    pub(super) fn exchange(
+        &mut self,
+        place: Ref,
+        ty: Ty,
+        span: Span,
+        what: What,
+        new: impl Fn(&mut Self, Term) -> Term,
+    ) -> Term {
+        if self.cur.at.is_none() {
+            return self.terms.int(0);
+        }
+        let hits = self.hits(place, ty);
+        let into = self.temp(span);
+        let to = self.fresh(span);
+        for case in hits.cases.clone() {
+            let old = self.case_value(case);
+            let old = self.retyped(old, case, ty);
+            let value = new(self, old);
+            let value = match self.leaf_int(case) {
+                Some(range) => self.wrap_into(value, range),
+                None => value,
+            };
+            let (slot, term) = self.case_update(case, value);
+            self.note_write(into, old);
+            self.note_write(slot, term);
+            self.cur.known.remove(&slot);
+            let updates = vec![(into, old), (slot, term)];
+            self.emit_step(to, case.cond, Vec::new(), updates, what, span, hits.waits(&self.terms));
+        }
+        self.misses(&hits, span);
+        self.slots[into].range = self.unit.types.as_int(ty).map(|i| i.range(self.unit.types.model));
+        self.enter(to);
+        self.slot_term(into)
+    }
+
+    /// An arbitrary value of a type.
+    pub(super) fn nondet(&mut self, ty: Ty, span: Span) -> Term {
+        let int = self.unit.types.as_int(ty);
+        let range = int.map(|i| i.range(self.unit.types.model));
+        self.nondet_in(range, if int == Some(Int::Bool) { Sort::BOOL } else { Sort::INT }, span)
+    }
+
+    pub(super) fn nondet_in(&mut self, range: Option<(i128, i128)>, sort: Sort, span: Span) -> Term {
+        if self.cur.at.is_none() {
+            return self.terms.int(0);
+        }
+        let into = self.temp(span);
+        let symbol = self.terms.symbol("any", sort);
+        let value = self.terms.sym(symbol);
+        let value = if sort == Sort::BOOL { self.b().bit(value) } else { value };
+        self.slots[into].range = range;
+        self.update(vec![(into, value)], What::Havoc, span);
+        if let Some(step) = self.cur.flow.steps.last_mut() {
+            step.inputs.push(Input { symbol, range: if sort == Sort::BOOL { None } else { range } });
+        }
+        self.slot_term(into)
+    }
+
+    /// The whole program ends here.
+    pub(super) fn leave_program(&mut self, span: Span, leave: Leave) {
+        if self.cur.at.is_none() {
+            return;
+        }
+        let alone = self.tasks.len() == 1 && self.cur.loops == 0 && leave == Leave::Stop;
+        let exited = self.exited;
+        let value = self.terms.tt();
+        let to = match (leave, self.cur.flow.exit) {
+            (Leave::Return, Some(exit)) => exit,
+            _ => self.fresh(span),
+        };
+        let tt = self.terms.tt();
+        let updates = if alone { Vec::new() } else { vec![(exited, value)] };
+        if !alone {
+            self.note_write(exited, value);
+        }
+        self.emit(to, tt, updates, What::Return, span);
+        self.cur.at = None;
+    }
+
+    /// Replaces everything by "not modelled".
+    pub(super) fn give_up(&mut self, why: &str) {
+        let span = self.tasks[TaskId(0)].span;
+        if let Some(entry) = self.flows.first().and_then(|f| f.entry) {
+            self.cur.flow = std::mem::take(&mut self.flows[0]);
+            self.cur.flow.steps.clear();
+            self.cur.at = Some(entry);
+            self.cur.atomic = 0;
+            self.unmodelled(why, span);
+            self.flows[0] = std::mem::take(&mut self.cur.flow);
+        }
+    }
+}
+
+impl Hits {
+    /// Where an access may hit nothing, the run is cut there: the step must not be merged into an earlier write.
+    pub fn waits(&self, terms: &Terms) -> Waits {
+        if Build(terms).as_bool(self.invalid) == Some(false) { Waits::No } else { Waits::Yes }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waits {
+    Yes,
+    No,
+}
+
+/// Behaviour that C leaves undefined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Undefined {
+    Overflow,
+    Deref,
+    Division,
+    Shift,
+    Join,
+}

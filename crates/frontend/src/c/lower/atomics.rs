@@ -1,0 +1,258 @@
+//! Atomic operations: GCC's `__sync` and `__atomic` builtins and C11's generic functions; each is one step.
+//!
+//! All orders are treated as sequentially consistent. Atomic arithmetic wraps, also on signed types (C11 7.17.7.5).
+
+use super::flow::*;
+use super::memory::Ref;
+use super::*;
+use crate::c::ast::*;
+use crate::c::types::Int;
+
+impl Lower<'_> {
+    /// `old op operand` as atomics compute it: reduced into the type, never undefined.
+    pub(super) fn atomic_op(&mut self, op: BinaryOp, old: Term, operand: Term, int: Int) -> Term {
+        let b = self.b();
+        let raw = match op {
+            BinaryOp::Add => b.add(old, operand),
+            BinaryOp::Sub => b.sub(old, operand),
+            BinaryOp::Mul => b.mul(old, operand),
+            _ => {
+                let span = self.tasks[self.cur.task].span;
+                return self.binary_op(op, old, operand, int, span);
+            }
+        };
+        self.wrap(raw, int)
+    }
+
+    /// `Some(result)` if the function is an atomic operation.
+    pub(super) fn atomic_call(&mut self, name: &str, args: &[Expr], ty: Ty, span: Span) -> Option<Option<Term>> {
+        let zero = self.terms.int(0);
+        let bare = name
+            .strip_prefix("__sync_")
+            .or_else(|| name.strip_prefix("__atomic_"))
+            .or_else(|| name.strip_prefix("__c11_atomic_"))
+            .or_else(|| name.strip_prefix("atomic_"))?;
+        let bare = bare.strip_suffix("_explicit").unwrap_or(bare);
+        if matches!(bare, "synchronize" | "thread_fence" | "signal_fence") {
+            return Some(Some(zero));
+        }
+        let family = if name.starts_with("__sync_") { Family::Sync } else { Family::Atomic };
+        let pointer = args.first()?;
+        let Some(of) = self.unit.types.pointee(pointer.ty) else {
+            return Some(None);
+        };
+        if !self.unit.types.is_scalar(of) {
+            self.unmodelled("an atomic operation on a whole struct", span);
+            return Some(None);
+        }
+        let int = self.unit.types.as_int(of).unwrap_or(Int::ULong);
+        let pointer_like = self.unit.types.as_int(of).is_none();
+        let address = self.value(pointer);
+        if self.cur.at.is_none() {
+            return Some(None);
+        }
+        let at = self.settle(address);
+        let (operation, result) = match bare {
+            "load_n" | "load" if args.len() <= 2 || bare == "load_n" => {
+                let value = self.read(at, of, span);
+                self.atomic_step();
+                return Some(Some(value));
+            }
+            "load" => {
+                // `__atomic_load(p, ret, order)`
+                let into = self.value(&args[1]);
+                let value = self.read(at, of, span);
+                self.atomic_step();
+                let to = self.settle(into);
+                self.write(to, of, value, span);
+                return Some(Some(zero));
+            }
+            "store_n" | "store" | "lock_release" | "clear" | "init" | "flag_clear" => {
+                let value = match bare {
+                    "lock_release" | "clear" | "flag_clear" => zero,
+                    // `__atomic_store(p, &value, order)` hands the value by address.
+                    "store" if name.starts_with("__atomic_") => {
+                        let from = self.value(&args[1]);
+                        let from = self.settle(from);
+                        self.read(from, of, span)
+                    }
+                    _ => self.value(args.get(1)?),
+                };
+                let value = if pointer_like { value } else { self.wrap(value, int) };
+                self.write(at, of, value, span);
+                self.atomic_step();
+                return Some(Some(zero));
+            }
+            "exchange_n" | "exchange" | "lock_test_and_set" => {
+                let by_address = bare == "exchange" && name.starts_with("__atomic_");
+                let value = if by_address {
+                    let from = self.value(&args[1]);
+                    let from = self.settle(from);
+                    self.read(from, of, span)
+                } else {
+                    self.value(args.get(1)?)
+                };
+                let old = self.exchange(at, of, span, What::Cas, |_, _| value);
+                if by_address {
+                    let into = self.value(&args[2]);
+                    let to = self.settle(into);
+                    self.write(to, of, old, span);
+                    return Some(Some(zero));
+                }
+                return Some(Some(old));
+            }
+            "test_and_set" | "flag_test_and_set" | "flag_test_and_set_n" => {
+                let one = self.terms.int(1);
+                let old = self.exchange(at, of, span, What::Cas, |_, _| one);
+                return Some(Some(self.b().bit(self.b().truth(old))));
+            }
+            "bool_compare_and_swap" | "val_compare_and_swap" => {
+                let expected = self.value(args.get(1)?);
+                let desired = self.value(args.get(2)?);
+                let (expected, desired) = if pointer_like {
+                    (expected, desired)
+                } else {
+                    (self.wrap(expected, int), self.wrap(desired, int))
+                };
+                let old = self.exchange(at, of, span, What::Cas, |lower, old| {
+                    let b = lower.b();
+                    b.ite(b.eq(old, expected), desired, old)
+                });
+                let value = if bare == "bool_compare_and_swap" { self.b().bit(self.b().eq(old, expected)) } else { old };
+                return Some(Some(value));
+            }
+            _ if bare.starts_with("compare_exchange") => {
+                return Some(self.compare_exchange(bare, name, at, of, args, span));
+            }
+            _ => match arithmetic_name(bare) {
+                Some(found) => found,
+                None => return None,
+            },
+        };
+        let operand = self.value(args.get(1)?);
+        let operand = if pointer_like { operand } else { self.wrap(operand, int) };
+        let apply = move |lower: &mut Self, old: Term| {
+            let b = lower.b();
+            match (operation, pointer_like) {
+                (Some(BinaryOp::Add), true) => b.add(old, operand),
+                (Some(BinaryOp::Sub), true) => b.sub(old, operand),
+                (Some(op), _) => lower.atomic_op(op, old, operand, int),
+                (None, _) => {
+                    // nand
+                    let and = lower.atomic_op(BinaryOp::And, old, operand, int);
+                    let b = lower.b();
+                    let raw = b.sub(b.num(-1), and);
+                    lower.wrap(raw, int)
+                }
+            }
+        };
+        let _ = (family, ty);
+        let old = self.exchange(at, of, span, What::Cas, apply);
+        Some(Some(match result {
+            Gives::Old => old,
+            Gives::New => apply(self, old),
+        }))
+    }
+
+    /// The read or write just emitted is an atomic one: it does not race.
+    fn atomic_step(&mut self) {
+        let Some(at) = self.cur.at else { return };
+        for step in self.cur.flow.steps.iter_mut().rev().take_while(|s| s.to == at) {
+            step.what = What::Cas;
+        }
+    }
+
+    fn compare_exchange(
+        &mut self,
+        bare: &str,
+        name: &str,
+        at: Ref,
+        of: Ty,
+        args: &[Expr],
+        span: Span,
+    ) -> Option<Term> {
+        let expected_at = self.value(args.get(1)?);
+        let expected_at = self.settle(expected_at);
+        let expected = self.read(expected_at, of, span);
+        // Only the generic `__atomic` form hands the new value by address.
+        let by_address = name.starts_with("__atomic_") && bare == "compare_exchange";
+        let desired = if by_address {
+            let from = self.value(args.get(2)?);
+            let from = self.settle(from);
+            self.read(from, of, span)
+        } else {
+            let value = self.value(args.get(2)?);
+            match self.unit.types.as_int(of) {
+                Some(int) => self.wrap(value, int),
+                None => value,
+            }
+        };
+        let weak = bare.contains("weak")
+            || args.get(3).is_some_and(|w| name.starts_with("__atomic_") && w.as_const() != Some(0));
+        // The expected value must outlive the write to the place it came from.
+        let keep = self.temp(span);
+        self.slots[keep].range = self.bounds(expected);
+        self.update(vec![(keep, expected)], What::Assign, span);
+        let expected = self.slot_term(keep);
+        let fails = if weak {
+            // A weak exchange may fail for no reason.
+            let spurious = self.nondet_in(Some((0, 1)), Sort::BOOL, span);
+            self.b().truth(spurious)
+        } else {
+            self.terms.ff()
+        };
+        self.cur.at?;
+        let old = self.exchange(at, of, span, What::Cas, |lower, old| {
+            let b = lower.b();
+            b.ite(b.and(b.eq(old, expected), b.not(fails)), desired, old)
+        });
+        let b = self.b();
+        let success = b.and(b.eq(old, expected), b.not(fails));
+        let flag = self.temp(span);
+        self.slots[flag].range = Some((0, 1));
+        let bit = self.b().bit(success);
+        self.update(vec![(flag, bit)], What::Assign, span);
+        let (yes, no, end) = (self.fresh(span), self.fresh(span), self.fresh(span));
+        let flag = self.slot_term(flag);
+        self.test(flag, yes, no, span);
+        self.enter(yes);
+        self.goto(end, span);
+        self.enter(no);
+        self.write(expected_at, of, old, span);
+        self.goto(end, span);
+        self.enter(end);
+        Some(flag)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gives {
+    Old,
+    New,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Family {
+    Sync,
+    Atomic,
+}
+
+/// `fetch_and_add`, `add_and_fetch`, `fetch_add`, `add_fetch`: the operator (`None` is nand) and which value it gives.
+fn arithmetic_name(bare: &str) -> Option<(Option<BinaryOp>, Gives)> {
+    let (word, gives) = if let Some(word) = bare.strip_prefix("fetch_and_").or_else(|| bare.strip_prefix("fetch_")) {
+        (word, Gives::Old)
+    } else {
+        let word = bare.strip_suffix("_and_fetch").or_else(|| bare.strip_suffix("_fetch"))?;
+        (word, Gives::New)
+    };
+    let op = match word {
+        "add" => Some(BinaryOp::Add),
+        "sub" => Some(BinaryOp::Sub),
+        "and" => Some(BinaryOp::And),
+        "or" => Some(BinaryOp::Or),
+        "xor" => Some(BinaryOp::Xor),
+        "nand" => None,
+        _ => return None,
+    };
+    Some((op, gives))
+}

@@ -1,0 +1,324 @@
+//! Merging steps, once it is known which slots only one thread reaches.
+//!
+//! Comes in: flows with one step per access. Goes out: flows in which private computation is part of the neighbouring
+//! access. Three rules, each removing a location L and composing every step into L with every step out of L:
+//! backward (all steps out of L are private: they happen right after the access before), forward (all steps into L are
+//! private and cannot fail: they happen right before the access after), inside (L is inside an atomic section).
+//! Privacy makes each a commutation of neighbouring steps, so no reachable failure is lost or gained. A step that can wait
+//! is never joined to an earlier visible write or gate, for that would hide them while it waits.
+
+use super::flow::*;
+use super::terms::Build;
+use super::*;
+use std::collections::VecDeque;
+
+/// No location is removed if that makes more steps than this out of it.
+const MOST_PRODUCTS: usize = 24;
+
+/// What a step touches.
+pub(super) struct Touch {
+    pub reads: Vec<SlotId>,
+    pub writes: Vec<SlotId>,
+}
+
+impl Lower<'_> {
+    pub(super) fn touch(&self, step: &Step) -> Touch {
+        let mut reads: Vec<SlotId> = Vec::new();
+        let terms = step.updates.iter().map(|(_, v)| *v).chain(step.gates.iter().map(|(_, g)| *g));
+        for term in terms.chain([step.guard]) {
+            for symbol in self.terms.free_symbols(term) {
+                if let Some(slot) = self.by_symbol.get(&symbol)
+                    && !reads.contains(slot)
+                {
+                    reads.push(*slot);
+                }
+            }
+        }
+        Touch { reads, writes: step.updates.iter().map(|(s, _)| *s).collect() }
+    }
+
+    /// Slots that one thread of one copy alone touches become its own.
+    pub(super) fn privatise(&mut self) {
+        let mut users: FxHashMap<SlotId, BTreeSet<TaskId>> = FxHashMap::default();
+        for (i, flow) in self.flows.iter().enumerate() {
+            for step in &flow.steps {
+                let touch = self.touch(step);
+                for slot in touch.reads.into_iter().chain(touch.writes) {
+                    users.entry(slot).or_default().insert(TaskId(i as u32));
+                }
+            }
+        }
+        for id in self.slots.ids() {
+            if self.slots[id].owner != Owner::Shared {
+                continue;
+            }
+            if let Some(tasks) = users.get(&id)
+                && let (1, Some(task)) = (tasks.len(), tasks.first())
+                && !self.tasks[*task].many
+            {
+                self.slots[id].owner = Owner::Task(*task);
+            }
+        }
+    }
+
+    fn is_private(&self, step: &Step) -> bool {
+        let touch = self.touch(step);
+        touch.reads.iter().chain(&touch.writes).all(|s| self.slots[*s].owner != Owner::Shared)
+    }
+
+    fn writes_shared(&self, step: &Step) -> bool {
+        step.updates.iter().any(|(s, _)| self.slots[*s].owner == Owner::Shared)
+    }
+
+    /// Merges and cleans all flows.
+    pub(super) fn compress(&mut self) {
+        for i in 0..self.flows.len() {
+            let mut flow = std::mem::take(&mut self.flows[i]);
+            for _ in 0..4 {
+                let before = flow.steps.len();
+                self.merge(&mut flow);
+                let removed = self.drop_dead_updates(&mut flow);
+                if flow.steps.len() == before && !removed {
+                    break;
+                }
+            }
+            self.flows[i] = flow;
+        }
+    }
+
+    fn merge(&self, flow: &mut Flow) {
+        let count = flow.places.len();
+        let mut steps: Vec<Option<(Step, Marks)>> = Vec::new();
+        let mut ins: Vec<Vec<usize>> = vec![Vec::new(); count];
+        let mut outs: Vec<Vec<usize>> = vec![Vec::new(); count];
+        let add = |steps: &mut Vec<Option<(Step, Marks)>>,
+                       ins: &mut Vec<Vec<usize>>,
+                       outs: &mut Vec<Vec<usize>>,
+                       step: Step| {
+            let marks = Marks { private: self.is_private(&step), visible: self.writes_shared(&step) };
+            let at = steps.len();
+            outs[step.from.0 as usize].push(at);
+            ins[step.to.0 as usize].push(at);
+            steps.push(Some((step, marks)));
+        };
+        for step in reachable(flow) {
+            add(&mut steps, &mut ins, &mut outs, step);
+        }
+        let mut queue: VecDeque<usize> = (0..count).collect();
+        let mut queued = vec![true; count];
+        while let Some(at) = queue.pop_front() {
+            queued[at] = false;
+            let loc = Loc(at as u32);
+            if Some(loc) == flow.entry || Some(loc) == flow.exit || ins[at].is_empty() || outs[at].is_empty() {
+                continue;
+            }
+            let get = |i: &usize| steps[*i].as_ref();
+            let into: Vec<&(Step, Marks)> = ins[at].iter().filter_map(get).collect();
+            let out: Vec<&(Step, Marks)> = outs[at].iter().filter_map(get).collect();
+            if into.iter().any(|(s, _)| s.from == loc) {
+                continue;
+            }
+            let small = into.len() * out.len() <= (into.len() + out.len() + 1).max(6)
+                || (flow.places[loc].inside && into.len() * out.len() <= MOST_PRODUCTS);
+            if !small || !removable(&into, &out, flow.places[loc].inside) {
+                continue;
+            }
+            let pairs: Vec<Step> = into
+                .iter()
+                .flat_map(|(a, _)| out.iter().map(move |(b, _)| (a, b)))
+                .filter_map(|(a, b)| self.compose(a, b))
+                .collect();
+            let gone: Vec<usize> = ins[at].iter().chain(&outs[at]).copied().collect();
+            for i in gone {
+                if let Some((step, _)) = steps[i].take() {
+                    let (from, to) = (step.from.0 as usize, step.to.0 as usize);
+                    outs[from].retain(|x| *x != i);
+                    ins[to].retain(|x| *x != i);
+                    for near in [from, to] {
+                        if !queued[near] {
+                            queued[near] = true;
+                            queue.push_back(near);
+                        }
+                    }
+                }
+            }
+            for step in pairs {
+                add(&mut steps, &mut ins, &mut outs, step);
+            }
+        }
+        flow.steps = steps.into_iter().flatten().map(|(s, _)| s).collect();
+        flow.steps = reachable(flow);
+    }
+
+    /// `a` then `b` as one step; `None` if it can never be taken.
+    fn compose(&self, a: &Step, b: &Step) -> Option<Step> {
+        let build = Build(&self.terms);
+        // Inputs belong to one step alone: a copy gets its own.
+        let mut inputs = Vec::new();
+        let fresh = |inputs: &mut Vec<Input>, of: &[Input]| -> FxHashMap<Symbol, Term> {
+            of.iter()
+                .map(|input| {
+                    let sort = self.terms.symbol_sort(input.symbol);
+                    let symbol = self.terms.symbol(self.terms.symbol_name(input.symbol), sort);
+                    inputs.push(Input { symbol, range: input.range });
+                    (input.symbol, self.terms.sym(symbol))
+                })
+                .collect()
+        };
+        let rename_a = fresh(&mut inputs, &a.inputs);
+        let mut map = fresh(&mut inputs, &b.inputs);
+        let renamed = |t: Term| build.substitute(t, &rename_a);
+        let first: Vec<(SlotId, Term)> = a.updates.iter().map(|(s, v)| (*s, renamed(*v))).collect();
+        for (slot, value) in &first {
+            map.insert(self.slots[*slot].symbol, *value);
+        }
+        let guard = build.and(renamed(a.guard), build.substitute(b.guard, &map));
+        if build.as_bool(guard) == Some(false) {
+            return None;
+        }
+        let mut gates: Vec<(Failure, Term)> = a.gates.iter().map(|(f, g)| (f.clone(), renamed(*g))).collect();
+        for (failure, gate) in &b.gates {
+            let gate = build.substitute(*gate, &map);
+            if build.as_bool(gate) != Some(true) {
+                gates.push((failure.clone(), gate));
+            }
+        }
+        let second: Vec<(SlotId, Term)> = b.updates.iter().map(|(s, v)| (*s, build.substitute(*v, &map))).collect();
+        let mut updates: Vec<(SlotId, Term)> =
+            first.into_iter().filter(|(s, _)| !second.iter().any(|(t, _)| t == s)).collect();
+        updates.extend(second);
+        let lead = if is_quiet(a) && !is_quiet(b) { b } else { a };
+        let mut joins = a.joins.clone();
+        joins.extend(b.joins.iter().copied());
+        Some(Step {
+            from: a.from,
+            to: b.to,
+            inputs,
+            guard,
+            blocking: a.blocking || b.blocking,
+            gates,
+            updates,
+            what: lead.what,
+            span: lead.span,
+            joins,
+        })
+    }
+
+    /// Drops assignments to private slots that nobody reads afterwards.
+    fn drop_dead_updates(&self, flow: &mut Flow) -> bool {
+        let count = flow.places.len();
+        let touches: Vec<Touch> = flow.steps.iter().map(|s| self.touch(s)).collect();
+        let mut live: Vec<BTreeSet<SlotId>> = vec![BTreeSet::new(); count];
+        let private = |s: &SlotId| self.slots[*s].owner != Owner::Shared;
+        let mut ins: Vec<Vec<usize>> = vec![Vec::new(); count];
+        for (i, step) in flow.steps.iter().enumerate() {
+            ins[step.to.0 as usize].push(i);
+        }
+        // What each value needs counts only if its target is live; guards and gates always count.
+        let needs: Vec<(Vec<SlotId>, Vec<(SlotId, Vec<SlotId>)>)> = flow
+            .steps
+            .iter()
+            .map(|step| {
+                let of = |t: Term| -> Vec<SlotId> {
+                    self.terms.free_symbols(t).iter().filter_map(|s| self.by_symbol.get(s).copied()).filter(private).collect()
+                };
+                let mut always = of(step.guard);
+                step.gates.iter().for_each(|(_, g)| always.extend(of(*g)));
+                let each = step.updates.iter().map(|(s, v)| (*s, of(*v))).collect();
+                (always, each)
+            })
+            .collect();
+        let mut queue: VecDeque<usize> = (0..flow.steps.len()).collect();
+        let mut queued = vec![true; flow.steps.len()];
+        while let Some(i) = queue.pop_front() {
+            queued[i] = false;
+            let step = &flow.steps[i];
+            let after = live[step.to.0 as usize].clone();
+            let (always, each) = &needs[i];
+            let mut before: BTreeSet<SlotId> = always.iter().copied().collect();
+            for slot in &after {
+                if !touches[i].writes.contains(slot) {
+                    before.insert(*slot);
+                }
+            }
+            for (slot, reads) in each {
+                if !private(slot) || after.contains(slot) {
+                    before.extend(reads.iter().copied());
+                }
+            }
+            let at = &mut live[step.from.0 as usize];
+            let old = at.len();
+            at.extend(before);
+            if at.len() != old {
+                for j in &ins[step.from.0 as usize] {
+                    if !queued[*j] {
+                        queued[*j] = true;
+                        queue.push_back(*j);
+                    }
+                }
+            }
+        }
+        let mut removed = false;
+        for step in &mut flow.steps {
+            let after = &live[step.to.0 as usize];
+            let old = step.updates.len();
+            step.updates.retain(|(s, v)| {
+                let same = self.terms.as_symbol(*v) == Some(self.slots[*s].symbol);
+                (!private(s) || after.contains(s)) && !same
+            });
+            removed |= step.updates.len() != old;
+            let mut used: Vec<Symbol> = self.terms.free_symbols(step.guard);
+            step.updates.iter().for_each(|(_, v)| used.extend(self.terms.free_symbols(*v)));
+            step.gates.iter().for_each(|(_, g)| used.extend(self.terms.free_symbols(*g)));
+            // A range is never empty, so a value nobody uses can go with it.
+            step.inputs.retain(|i| used.contains(&i.symbol));
+        }
+        removed
+    }
+}
+
+struct Marks {
+    /// Touches nothing that another thread can reach.
+    private: bool,
+    /// Writes something that another thread can reach.
+    visible: bool,
+}
+
+fn is_quiet(step: &Step) -> bool {
+    matches!(step.what, What::Skip | What::Test | What::Return) || (step.updates.is_empty() && step.gates.is_empty())
+}
+
+fn removable(into: &[&(Step, Marks)], out: &[&(Step, Marks)], inside: bool) -> bool {
+    let waits = out.iter().any(|(s, _)| s.blocking);
+    let fails_before = into.iter().any(|(s, _)| !s.gates.is_empty());
+    if inside {
+        return !(waits && fails_before);
+    }
+    let visible_before = into.iter().any(|(_, m)| m.visible);
+    let backward = out.iter().all(|(_, m)| m.private) && !(waits && (fails_before || visible_before));
+    let forward = into.iter().all(|(s, m)| m.private && s.gates.is_empty());
+    backward || forward
+}
+
+/// The steps that can be reached from the entry, in order.
+fn reachable(flow: &Flow) -> Vec<Step> {
+    let Some(entry) = flow.entry else { return Vec::new() };
+    let mut outs: Vec<Vec<usize>> = vec![Vec::new(); flow.places.len()];
+    for (i, step) in flow.steps.iter().enumerate() {
+        outs[step.from.0 as usize].push(i);
+    }
+    let mut seen = vec![false; flow.places.len()];
+    let mut todo = vec![entry];
+    seen[entry.0 as usize] = true;
+    while let Some(at) = todo.pop() {
+        for i in &outs[at.0 as usize] {
+            let to = flow.steps[*i].to;
+            // A gate that always fails lets nothing through.
+            if !seen[to.0 as usize] {
+                seen[to.0 as usize] = true;
+                todo.push(to);
+            }
+        }
+    }
+    flow.steps.iter().filter(|s| seen[s.from.0 as usize]).cloned().collect()
+}

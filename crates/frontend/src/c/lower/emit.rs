@@ -1,0 +1,359 @@
+//! From flows to `program::Program`: variables, threads, properties, origins, assumptions.
+
+use super::flow::*;
+use super::*;
+use base::ids::Id;
+use program::{
+    Action, Assumption, Code, Copies, Fact, Gate, LocId, Location, OriginId, PropertyId, PropertyKind, Scope, Thread,
+    Update, VarKind,
+};
+
+impl Lower<'_> {
+    pub(super) fn finish(mut self, name: &str) -> Program {
+        self.end_of_main();
+        self.privatise();
+        if self.checks(Check::Race) {
+            self.instrument_races();
+        }
+        self.gate_by_exit();
+        self.compress();
+        Emitter::new(self, name).run()
+    }
+
+    /// `main`'s return matters only if a thread may still run then.
+    fn end_of_main(&mut self) {
+        let all: BTreeSet<TaskId> = self.tasks.ids().skip(1).collect();
+        let many = self.tasks.iter().any(|t| t.many);
+        let Some(flow) = self.flows.first() else { return };
+        let count = flow.places.len();
+        // Which threads have surely ended at each place of `main`.
+        let mut joined: Vec<Option<BTreeSet<TaskId>>> = vec![None; count];
+        if let Some(entry) = flow.entry {
+            joined[entry.index()] = Some(BTreeSet::new());
+        }
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for step in &flow.steps {
+                let Some(mut set) = joined[step.from.index()].clone() else { continue };
+                set.extend(step.joins.iter().copied());
+                let at = &mut joined[step.to.index()];
+                let new = match at {
+                    None => set,
+                    Some(old) => old.intersection(&set).copied().collect(),
+                };
+                if at.as_ref() != Some(&new) {
+                    *at = Some(new);
+                    changed = true;
+                }
+            }
+        }
+        let exit = flow.exit;
+        let safe = !many
+            && exit.is_some_and(|e| joined[e.index()].as_ref().is_none_or(|set| set.is_superset(&all)));
+        if safe {
+            let exited = self.exited;
+            if let Some(flow) = self.flows.first_mut() {
+                for step in flow.steps.iter_mut().filter(|s| Some(s.to) == exit) {
+                    step.updates.retain(|(s, _)| *s != exited);
+                }
+            }
+        }
+    }
+
+    /// Nothing counts as wrong once the program has ended.
+    fn gate_by_exit(&mut self) {
+        let exited = self.exited;
+        let ends = self.flows.iter().flat_map(|f| &f.steps).any(|s| s.updates.iter().any(|(slot, _)| *slot == exited));
+        if !ends {
+            return;
+        }
+        self.slots[exited].owner = Owner::Shared;
+        let ended = self.slot_term(exited);
+        let build = terms::Build(&self.terms);
+        for flow in &mut self.flows {
+            for (_, gate) in flow.steps.iter_mut().flat_map(|s| s.gates.iter_mut()) {
+                *gate = build.or(ended, *gate);
+            }
+        }
+    }
+}
+
+struct Emitter<'u> {
+    lower: Lower<'u>,
+    program: Program,
+    vars: FxHashMap<SlotId, program::VarId>,
+    properties: Vec<(Failure, PropertyId)>,
+    names: FxHashMap<String, u32>,
+    origins: FxHashMap<(base::Span, String), OriginId>,
+}
+
+impl<'u> Emitter<'u> {
+    fn new(mut lower: Lower<'u>, name: &str) -> Self {
+        let mut program = Program::new(name);
+        program.terms = std::mem::take(&mut lower.terms);
+        program.tid = lower.tid;
+        Self {
+            lower,
+            program,
+            vars: FxHashMap::default(),
+            properties: Vec::new(),
+            names: FxHashMap::default(),
+            origins: FxHashMap::default(),
+        }
+    }
+
+    fn run(mut self) -> Program {
+        let flows = std::mem::take(&mut self.lower.flows);
+        self.declare_checks();
+        self.shared_variables(&flows);
+        for (i, flow) in flows.iter().enumerate() {
+            self.thread(TaskId(i as u32), flow);
+        }
+        let mut assumptions: Vec<Assumption> = Vec::new();
+        assumptions.push(Assumption {
+            code: "c-sequential-consistency".into(),
+            text: "memory is sequentially consistent and operands are evaluated left to right".into(),
+        });
+        for (code, text) in &self.lower.assumptions {
+            assumptions.push(Assumption { code: (*code).to_string(), text: text.clone() });
+        }
+        assumptions.push(Assumption {
+            code: "c-data-model".into(),
+            text: format!("types have the sizes of {}", self.lower.unit.types.model.name()),
+        });
+        self.program.assumptions = assumptions;
+        self.program
+    }
+
+    /// The properties asked for exist even if no step can break them.
+    fn declare_checks(&mut self) {
+        for check in self.lower.checks {
+            match check {
+                Check::Reach => {
+                    self.property(&Failure::Reach, None);
+                }
+                Check::Overflow => {
+                    self.property(&Failure::Overflow, None);
+                }
+                Check::Memory => {
+                    self.property(&Failure::Deref, None);
+                }
+                Check::Race => {
+                    self.property(&Failure::Race(String::new()), None);
+                }
+                Check::Deadlock => {
+                    let origin = self.origin(None, "no-deadlock");
+                    self.program.properties.push(program::Property {
+                        kind: PropertyKind::Deadlock,
+                        name: Check::Deadlock.name().into(),
+                        origin,
+                    });
+                }
+            }
+        }
+    }
+
+    fn origin(&mut self, span: Option<Span>, text: &str) -> OriginId {
+        match span {
+            None => self.program.add_origin(None, text),
+            Some(span) => {
+                let key = (span, text.to_string());
+                if let Some(id) = self.origins.get(&key) {
+                    return *id;
+                }
+                let id = self.program.add_origin(Some(span), text);
+                self.origins.insert(key, id);
+                id
+            }
+        }
+    }
+
+    /// The words of a place: its source text on one line.
+    fn at(&mut self, span: Span) -> OriginId {
+        let text = self.lower.sources.text(span);
+        let mut words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if words.is_empty() {
+            let file = self.lower.sources.file(span.file);
+            words = file.line(self.lower.sources.line_of(span)).trim().to_string();
+        }
+        if words.chars().count() > 70 {
+            words = words.chars().take(67).collect::<String>() + "...";
+        }
+        self.origin(Some(span), &words)
+    }
+
+    fn property(&mut self, failure: &Failure, span: Option<Span>) -> PropertyId {
+        // One property for each question; what is unmodelled is one for each place.
+        let same = |f: &Failure| match (f, failure) {
+            (Failure::Race(_), Failure::Race(_)) => true,
+            (a, b) => a == b,
+        };
+        if let Some((_, id)) = self.properties.iter().find(|(f, _)| same(f)) {
+            return *id;
+        }
+        let (kind, name) = match failure {
+            Failure::Reach => (PropertyKind::Assertion, Check::Reach.name().to_string()),
+            Failure::Overflow => (PropertyKind::Overflow, Check::Overflow.name().to_string()),
+            Failure::Division => (PropertyKind::Division, "division".to_string()),
+            Failure::Deref => (PropertyKind::Null, Check::Memory.name().to_string()),
+            Failure::Race(_) => (PropertyKind::Race, Check::Race.name().to_string()),
+            Failure::Unmodelled(why) => {
+                let line = span.map_or(0, |s| self.lower.sources.line_of(s));
+                (PropertyKind::Unmodelled(why.clone()), self.unique(&format!("unmodelled:{line}")))
+            }
+        };
+        let origin = match span {
+            Some(span) => self.at(span),
+            None => self.origin(None, &name),
+        };
+        let id = self.program.properties.push(program::Property { kind, name, origin });
+        self.properties.push((failure.clone(), id));
+        id
+    }
+
+    fn unique(&mut self, wanted: &str) -> String {
+        let count = self.names.entry(wanted.to_string()).or_insert(0);
+        *count += 1;
+        if *count == 1 { wanted.to_string() } else { format!("{wanted}#{count}") }
+    }
+
+    fn variable(&mut self, slot: SlotId, scope: Scope) -> program::VarId {
+        if let Some(id) = self.vars.get(&slot) {
+            return *id;
+        }
+        let Slot { shown, sort, symbol, initial, range, lock, span, .. } = self.lower.slots[slot].clone();
+        let name = self.unique(&shown);
+        let origin = self.at(span);
+        let primed = self.program.terms.symbol(format!("{name}'"), sort);
+        let kind = if lock { VarKind::Lock } else { VarKind::Plain };
+        let id = self.program.vars.push(program::Var {
+            name,
+            sort,
+            symbol,
+            primed,
+            scope,
+            kind,
+            initial,
+            access: None,
+            origin,
+        });
+        self.vars.insert(slot, id);
+        if initial.is_none()
+            && scope == Scope::Shared
+            && sort == Sort::INT
+            && let Some((low, high)) = range
+        {
+            let t = &self.program.terms;
+            let value = t.sym(symbol);
+            let formula = t.and(&[t.le(t.int(low), value), t.le(value, t.int(high))]);
+            self.program.init.push(Fact { formula: Some(formula), property: None, origin });
+        }
+        id
+    }
+
+    fn shared_variables(&mut self, flows: &[Flow]) {
+        let mut used: Vec<SlotId> = Vec::new();
+        for step in flows.iter().flat_map(|f| &f.steps) {
+            let touch = self.touch(step);
+            used.extend(touch.into_iter().filter(|s| self.lower.slots[*s].owner == Owner::Shared));
+        }
+        used.sort();
+        used.dedup();
+        for slot in used {
+            self.variable(slot, Scope::Shared);
+        }
+    }
+
+    fn touch(&self, step: &Step) -> Vec<SlotId> {
+        let t = &self.program.terms;
+        let mut out: Vec<SlotId> = step.updates.iter().map(|(s, _)| *s).collect();
+        let terms = step.updates.iter().map(|(_, v)| *v).chain(step.gates.iter().map(|(_, g)| *g)).chain([step.guard]);
+        for term in terms {
+            out.extend(t.free_symbols(term).iter().filter_map(|s| self.lower.by_symbol.get(s).copied()));
+        }
+        out
+    }
+
+    fn thread(&mut self, task: TaskId, flow: &Flow) {
+        let id = self.program.threads.next_id();
+        let Task { shown, span, many, .. } = self.lower.tasks[task].clone();
+        let origin = self.at(span);
+        let mut locals: Vec<SlotId> = flow.steps.iter().flat_map(|s| self.touch(s)).collect();
+        locals.retain(|s| self.lower.slots[*s].owner != Owner::Shared);
+        locals.sort();
+        locals.dedup();
+        let locals: Vec<program::VarId> = locals.into_iter().map(|s| self.variable(s, Scope::Thread(id))).collect();
+        let mut code = Code::new();
+        let mut locations: FxHashMap<Loc, LocId> = FxHashMap::default();
+        let mut ordered: Vec<Loc> = flow.entry.into_iter().collect();
+        for step in &flow.steps {
+            ordered.push(step.from);
+            ordered.push(step.to);
+        }
+        for loc in ordered {
+            if locations.contains_key(&loc) {
+                continue;
+            }
+            let place = &flow.places[loc];
+            // A location is named by the line of the step that leaves it.
+            let span = flow.steps.iter().find(|s| s.from == loc).map_or(place.span, |s| s.span);
+            let origin = self.at(span);
+            let name = format!("{}", self.lower.sources.line_of(span));
+            let at = code.locations.push(Location { name, inside: place.inside, invariants: Vec::new(), origin });
+            locations.insert(loc, at);
+        }
+        let Some(entry) = flow.entry.and_then(|e| locations.get(&e)) else { return };
+        code.entry = *entry;
+        code.exit = flow.exit.and_then(|e| locations.get(&e)).copied();
+        for step in &flow.steps {
+            let action = self.action(step, &locations);
+            code.actions.push(action);
+        }
+        let name = self.unique(&shown);
+        let copies = if many { Copies::Any } else { Copies::One };
+        self.program.threads.push(Thread {
+            name,
+            copies,
+            start: program::Start::AtOnce,
+            params: Vec::new(),
+            locals,
+            code,
+            outline: None,
+            follows: None,
+            origin,
+        });
+    }
+
+    fn action(&mut self, step: &Step, locations: &FxHashMap<Loc, LocId>) -> Action {
+        let origin = self.at(step.span);
+        let gates = step
+            .gates
+            .iter()
+            .map(|(failure, formula)| Gate { property: self.property(failure, Some(step.span)), formula: *formula })
+            .collect();
+        let t = &self.program.terms;
+        let build = terms::Build(t);
+        let mut guard = step.guard;
+        for input in &step.inputs {
+            if let Some((low, high)) = input.range {
+                let value = t.sym(input.symbol);
+                guard = build.all([guard, build.le(t.int(low), value), build.le(value, t.int(high))]);
+            }
+        }
+        let updates = step.updates.iter().map(|(slot, value)| Update { var: self.vars[slot], value: *value }).collect();
+        Action {
+            from: locations[&step.from],
+            to: locations[&step.to],
+            inputs: step.inputs.iter().map(|i| i.symbol).collect(),
+            guard,
+            gates,
+            updates,
+            spawn: None,
+            relation: None,
+            marks: Vec::new(),
+            what: step.what,
+            origin,
+        }
+    }
+}

@@ -1,0 +1,727 @@
+//! Expressions: evaluation left to right, one step for each shared access, values as terms over private slots.
+
+use super::access::Undefined;
+use super::flow::*;
+use super::memory::{Content, Ref};
+use super::*;
+use crate::c::ast::*;
+use crate::c::types::Int;
+
+impl Lower<'_> {
+    fn types(&self) -> &crate::c::types::Types {
+        &self.unit.types
+    }
+
+    fn int_of(&self, ty: Ty) -> Int {
+        self.types().as_int(ty).unwrap_or(Int::ULong)
+    }
+
+    /// The place of an lvalue.
+    pub(super) fn place(&mut self, place: &crate::c::ast::Place) -> Option<Ref> {
+        self.cur.at?;
+        Some(match &place.kind {
+            PlaceKind::Var(v) => {
+                let object = self.variable_object(*v);
+                Ref::Object(object, self.terms.int(0))
+            }
+            PlaceKind::Deref(e) => {
+                let address = self.value(e);
+                self.cur.at?;
+                self.settle(address)
+            }
+            PlaceKind::Field(inner, index) => {
+                let base = self.place(inner)?;
+                let record = self.types().record(inner.ty)?;
+                let offset = self.types().field(record, *index)?.offset;
+                self.offset(base, self.terms.int(i128::from(offset)))
+            }
+            PlaceKind::Index(inner, e) => {
+                let base = self.place(inner)?;
+                let index = self.value(e);
+                self.cur.at?;
+                let size = self.types().size(place.ty).unwrap_or(1);
+                let by = self.b().mul(index, self.terms.int(i128::from(size)));
+                self.offset(base, by)
+            }
+            PlaceKind::Value(e) => self.aggregate(e)?,
+            PlaceKind::Text(_) => {
+                self.unmodelled("the text of a string literal", place.span);
+                return None;
+            }
+            PlaceKind::Unmodelled(why) => {
+                self.unmodelled(why, place.span);
+                return None;
+            }
+        })
+    }
+
+    /// The object of a variable in the current frame, thread or program.
+    pub(super) fn variable_object(&mut self, v: VarId) -> ObjId {
+        let variable = &self.unit.variables[v];
+        match variable.storage {
+            Storage::Static => {
+                let key = format!("{}#{}", variable.name, v.0);
+                if let Some(id) = self.object_keys.get(&key) {
+                    return *id;
+                }
+                self.object(&key, &variable.name, variable.ty, Owner::Shared, variable.span, Start::Zero)
+            }
+            Storage::ThreadLocal => {
+                let task = self.cur.task;
+                let key = format!("{}#{}!{}", variable.name, v.0, self.tasks[task].key);
+                if let Some(id) = self.object_keys.get(&key) {
+                    return *id;
+                }
+                let owner = self.local_owner(variable.address_taken);
+                let id = self.object(&key, &variable.name, variable.ty, owner, variable.span, Start::Zero);
+                if let Some(init) = &variable.init {
+                    self.initial_values(id, variable.ty, init);
+                }
+                id
+            }
+            Storage::Local | Storage::Parameter => {
+                let frame = self.cur.frames.iter().rev().find_map(|f| f.vars.get(&v).copied());
+                if let Some(id) = frame {
+                    return id;
+                }
+                let path = self.cur.frames.last().map_or(String::new(), |f| f.path.clone());
+                let task = self.tasks[self.cur.task].key.clone();
+                // Each iteration of an unrolled loop has its own copy of the locals declared inside it.
+                let iterations: Vec<String> = self.cur.iterations.iter().map(u32::to_string).collect();
+                let own = if variable.address_taken { iterations.join(".") } else { String::new() };
+                let key = format!("{task}!{path}.{}#{}!{own}", variable.name, v.0);
+                let owner = self.local_owner(variable.address_taken);
+                let id = self.object(&key, &variable.name, variable.ty, owner, variable.span, Start::Any);
+                if let Some(frame) = self.cur.frames.last_mut() {
+                    frame.vars.insert(v, id);
+                }
+                id
+            }
+        }
+    }
+
+    /// A local whose address is taken may be reached by others; the copies of a repeated thread each keep their own.
+    fn local_owner(&self, address_taken: bool) -> Owner {
+        if address_taken && !self.tasks[self.cur.task].many { Owner::Shared } else { Owner::Task(self.cur.task) }
+    }
+
+    /// The place that holds a struct value.
+    pub(super) fn aggregate(&mut self, e: &Expr) -> Option<Ref> {
+        match &e.kind {
+            ExprKind::Load(place) => self.place(place),
+            ExprKind::Call(callee, args) => {
+                let result = self.call(callee, args, e.ty, e.span);
+                self.cur.at?;
+                match result {
+                    Some(address) => Some(self.settle(address)),
+                    None => {
+                        self.unmodelled("a struct result of this call", e.span);
+                        None
+                    }
+                }
+            }
+            ExprKind::Assign(place, value) => {
+                let to = self.place(place)?;
+                let from = self.aggregate(value)?;
+                self.copy(to, from, place.ty, e.span);
+                Some(to)
+            }
+            ExprKind::Comma(a, b) => {
+                self.value(a);
+                self.aggregate(b)
+            }
+            ExprKind::Statements(list, Some(value)) => {
+                list.iter().for_each(|s| self.statement(s));
+                self.aggregate(value)
+            }
+            _ => {
+                self.unmodelled("a struct value of this form", e.span);
+                None
+            }
+        }
+    }
+
+    /// Copies every leaf of a struct, one access at a time.
+    pub(super) fn copy(&mut self, to: Ref, from: Ref, ty: Ty, span: Span) {
+        for (offset, leaf) in self.scalar_parts(ty) {
+            let by = self.terms.int(offset);
+            let value = self.read(self.offset(from, by), leaf, span);
+            self.write(self.offset(to, by), leaf, value, span);
+        }
+    }
+
+    /// The scalar parts of a type with their offsets.
+    pub(super) fn scalar_parts(&self, ty: Ty) -> Vec<(i128, Ty)> {
+        let mut out = Vec::new();
+        self.collect_parts(ty, 0, &mut out);
+        out
+    }
+
+    fn collect_parts(&self, ty: Ty, base: i128, out: &mut Vec<(i128, Ty)>) {
+        match self.types().kind(ty) {
+            Kind::Array(of, Some(n)) => {
+                let size = self.types().size(*of).unwrap_or(1) as i128;
+                for i in 0..(*n as i128).min(4096) {
+                    self.collect_parts(*of, base + i * size, out);
+                }
+            }
+            Kind::Record(r) => {
+                let record = &self.types().records[*r];
+                let fields = record.fields.clone().unwrap_or_default();
+                let mut seen: Vec<u64> = Vec::new();
+                for field in fields {
+                    // Members of a union are one copy.
+                    if record.kind == crate::c::types::RecordKind::Union && seen.contains(&field.offset) {
+                        continue;
+                    }
+                    seen.push(field.offset);
+                    self.collect_parts(field.ty, base + field.offset as i128, out);
+                }
+            }
+            _ => out.push((base, ty)),
+        }
+    }
+
+    /// A constant of a static initialiser: a number or an address.
+    pub(super) fn constant_term(&self, e: &Expr) -> Option<Term> {
+        let b = self.b();
+        Some(match &e.kind {
+            ExprKind::Const(k) => b.num(*k),
+            ExprKind::FunctionAddress(f) => b.num(self.function_address(*f)?),
+            ExprKind::Address(place) => self.constant_address(place)?,
+            ExprKind::Cast(inner) if !matches!(self.types().kind(e.ty), Kind::Float(_)) => self.constant_term(inner)?,
+            ExprKind::PointerAdd { pointer, index, scale, subtract } => {
+                let (p, i) = (self.constant_term(pointer)?, self.constant_term(index)?);
+                let by = b.mul(i, b.num(i128::from(*scale)));
+                if *subtract { b.sub(p, by) } else { b.add(p, by) }
+            }
+            ExprKind::Binary(op, x, y) => {
+                let (x, y) = (b.as_num(self.constant_term(x)?)?, b.as_num(self.constant_term(y)?)?);
+                b.num(fold(*op, x, y, self.types().as_int(e.ty)?, self.types())?)
+            }
+            _ => return None,
+        })
+    }
+
+    fn constant_address(&self, place: &crate::c::ast::Place) -> Option<Term> {
+        let b = self.b();
+        Some(match &place.kind {
+            PlaceKind::Var(v) => {
+                let variable = &self.unit.variables[*v];
+                let id = self.object_keys.get(&format!("{}#{}", variable.name, v.0))?;
+                b.num(self.objects[*id].base)
+            }
+            PlaceKind::Field(inner, index) => {
+                let record = self.types().record(inner.ty)?;
+                let offset = self.types().field(record, *index)?.offset;
+                b.add(self.constant_address(inner)?, b.num(i128::from(offset)))
+            }
+            PlaceKind::Index(inner, e) => {
+                let size = self.types().size(place.ty)?;
+                let by = b.mul(self.constant_term(e)?, b.num(i128::from(size)));
+                b.add(self.constant_address(inner)?, by)
+            }
+            PlaceKind::Deref(e) => self.constant_term(e)?,
+            _ => return None,
+        })
+    }
+
+    pub(super) fn function_address(&self, f: FnId) -> Option<i128> {
+        let key = format!("&{}#{}", self.unit.functions[f].name, f.0);
+        self.object_keys.get(&key).map(|o| self.objects[*o].base)
+    }
+
+    /// Evaluates for the effects only.
+    pub(super) fn effect(&mut self, e: &Expr) {
+        match &e.kind {
+            ExprKind::Cast(inner) if self.types().is_void(e.ty) => self.effect(inner),
+            ExprKind::Comma(a, b) => {
+                self.effect(a);
+                self.effect(b);
+            }
+            ExprKind::And(..) | ExprKind::Or(..) | ExprKind::Conditional(..)
+                if matches!(self.types().kind(e.ty), Kind::Void | Kind::Int(_)) =>
+            {
+                self.branch_effect(e);
+            }
+            ExprKind::Load(_) if self.types().record(e.ty).is_some() => {}
+            ExprKind::Assign(..) | ExprKind::Call(..) if self.types().record(e.ty).is_some() => {
+                self.aggregate(e);
+            }
+            _ => {
+                self.value(e);
+            }
+        }
+    }
+
+    fn branch_effect(&mut self, e: &Expr) {
+        let (then, other, end) = (self.fresh(e.span), self.fresh(e.span), self.fresh(e.span));
+        match &e.kind {
+            ExprKind::Conditional(c, a, b) => {
+                self.condition(c, then, other);
+                self.enter(then);
+                self.effect(a);
+                self.goto(end, e.span);
+                self.enter(other);
+                self.effect(b);
+                self.goto(end, e.span);
+            }
+            ExprKind::And(a, b) => {
+                self.condition(a, then, end);
+                self.enter(then);
+                self.effect(b);
+                self.goto(end, e.span);
+            }
+            ExprKind::Or(a, b) => {
+                self.condition(a, end, other);
+                self.enter(other);
+                self.effect(b);
+                self.goto(end, e.span);
+            }
+            _ => return,
+        }
+        self.enter(end);
+    }
+
+    /// Evaluates without any step, if that is possible.
+    fn without_steps(&mut self, e: &Expr) -> Option<Term> {
+        self.cur.at?;
+        if !self.looks_pure(e) {
+            return None;
+        }
+        let (steps, places, at) = (self.cur.flow.steps.len(), self.cur.flow.places.len(), self.cur.at);
+        let temps = self.cur.temps_at.clone();
+        let known = self.cur.known.clone();
+        let left = self.steps_left;
+        let value = self.value(e);
+        if self.cur.at == at && self.cur.flow.steps.len() == steps {
+            return Some(value);
+        }
+        // A step was needed after all: take it back. Nothing refers to what was made.
+        self.cur.flow.steps.truncate(steps);
+        while self.cur.flow.places.len() > places {
+            let last = Loc(self.cur.flow.places.len() as u32 - 1);
+            self.cur.envs.remove(&last);
+            let kept: IdVec<Loc, flow::Place> = self.cur.flow.places.iter().take(last.0 as usize).cloned().collect();
+            self.cur.flow.places = kept;
+        }
+        self.cur.at = at;
+        self.cur.temps_at = temps;
+        self.cur.known = known;
+        self.steps_left = left;
+        None
+    }
+
+    /// Whether the text of an expression has no effect of its own.
+    fn looks_pure(&self, e: &Expr) -> bool {
+        match &e.kind {
+            ExprKind::Const(_) | ExprKind::FunctionAddress(_) | ExprKind::TextAddress(_) => true,
+            ExprKind::Load(p) | ExprKind::Address(p) => self.pure_place(p),
+            ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Not(a) => self.looks_pure(a),
+            ExprKind::Binary(_, a, b)
+            | ExprKind::Compare(_, a, b)
+            | ExprKind::And(a, b)
+            | ExprKind::Or(a, b)
+            | ExprKind::PointerDiff { left: a, right: b, .. }
+            | ExprKind::PointerAdd { pointer: a, index: b, .. } => self.looks_pure(a) && self.looks_pure(b),
+            ExprKind::Conditional(a, b, c) => self.looks_pure(a) && self.looks_pure(b) && self.looks_pure(c),
+            _ => false,
+        }
+    }
+
+    fn pure_place(&self, p: &crate::c::ast::Place) -> bool {
+        match &p.kind {
+            PlaceKind::Var(_) => true,
+            PlaceKind::Deref(e) => self.looks_pure(e),
+            PlaceKind::Field(inner, _) => self.pure_place(inner),
+            PlaceKind::Index(inner, e) => self.pure_place(inner) && self.looks_pure(e),
+            _ => false,
+        }
+    }
+
+    /// Branches on an expression.
+    pub(super) fn condition(&mut self, e: &Expr, yes: Loc, no: Loc) {
+        if self.cur.at.is_none() {
+            return;
+        }
+        match &e.kind {
+            ExprKind::Not(inner) => return self.condition(inner, no, yes),
+            ExprKind::And(a, b) | ExprKind::Or(a, b) => {
+                if let Some(value) = self.without_steps(e) {
+                    return self.test(value, yes, no, e.span);
+                }
+                let middle = self.fresh(e.span);
+                if matches!(e.kind, ExprKind::And(..)) {
+                    self.condition(a, middle, no);
+                } else {
+                    self.condition(a, yes, middle);
+                }
+                self.enter(middle);
+                return self.condition(b, yes, no);
+            }
+            ExprKind::Comma(a, b) => {
+                self.effect(a);
+                return self.condition(b, yes, no);
+            }
+            ExprKind::Cast(inner)
+                if self.types().as_int(e.ty).is_some()
+                    && self.types().as_int(inner.ty).is_some()
+                    && self.types().size(e.ty) >= self.types().size(inner.ty) =>
+            {
+                return self.condition(inner, yes, no);
+            }
+            _ => {}
+        }
+        let value = self.value(e);
+        self.test(value, yes, no, e.span);
+    }
+
+    pub(super) fn test(&mut self, value: Term, yes: Loc, no: Loc, span: Span) {
+        let truth = self.b().truth(value);
+        self.emit(yes, truth, Vec::new(), What::Test, span);
+        let falsehood = self.b().not(truth);
+        self.emit(no, falsehood, Vec::new(), What::Test, span);
+        self.cur.at = None;
+    }
+
+    /// Evaluates an expression to a C value.
+    pub(super) fn value(&mut self, e: &Expr) -> Term {
+        let zero = self.terms.int(0);
+        if self.cur.at.is_none() {
+            return zero;
+        }
+        let span = e.span;
+        match &e.kind {
+            ExprKind::Const(k) => self.terms.int(*k),
+            ExprKind::Load(place) => {
+                if let Kind::Float(_) = self.types().kind(place.ty) {
+                    self.unmodelled("floating-point value", span);
+                    return zero;
+                }
+                let Some(at) = self.place(place) else { return zero };
+                if self.types().record(place.ty).is_some() {
+                    return self.address_of(at);
+                }
+                self.read(at, place.ty, span)
+            }
+            ExprKind::Address(place) => match self.place(place) {
+                Some(at) => self.address_of(at),
+                None => zero,
+            },
+            ExprKind::FunctionAddress(f) => match self.function_address(*f) {
+                Some(address) => self.terms.int(address),
+                None => zero,
+            },
+            ExprKind::TextAddress(t) => {
+                let key = format!("<text {}>", t.0);
+                let object = match self.object_keys.get(&key) {
+                    Some(o) => *o,
+                    None => {
+                        let size = self.unit.texts[*t].len() as i128;
+                        self.place_object(&key, size, Content::Nothing("the text of a string literal".into()))
+                    }
+                };
+                self.terms.int(self.objects[object].base)
+            }
+            ExprKind::Unary(op, a) => {
+                let x = self.value(a);
+                let int = self.int_of(e.ty);
+                self.unary_op(*op, x, int, span)
+            }
+            ExprKind::Binary(op, a, b) => {
+                let x = self.value(a);
+                let y = self.value(b);
+                if self.cur.at.is_none() {
+                    return zero;
+                }
+                let int = self.int_of(e.ty);
+                self.binary_op(*op, x, y, int, span)
+            }
+            ExprKind::Compare(op, a, b) => {
+                let x = self.value(a);
+                let y = self.value(b);
+                let b = self.b();
+                b.bit(match op {
+                    CompareOp::Eq => b.eq(x, y),
+                    CompareOp::Ne => b.ne(x, y),
+                    CompareOp::Lt => b.lt(x, y),
+                    CompareOp::Le => b.le(x, y),
+                    CompareOp::Gt => b.lt(y, x),
+                    CompareOp::Ge => b.le(y, x),
+                })
+            }
+            ExprKind::PointerAdd { pointer, index, scale, subtract } => {
+                let p = self.value(pointer);
+                let i = self.value(index);
+                let b = self.b();
+                let by = b.mul(i, b.num(i128::from(*scale)));
+                if *subtract { b.add(p, b.mul(by, b.num(-1))) } else { b.add(p, by) }
+            }
+            ExprKind::PointerDiff { left, right, scale } => {
+                let p = self.value(left);
+                let q = self.value(right);
+                let b = self.b();
+                let distance = b.sub(p, q);
+                match b.quotient(distance, i128::from(*scale)) {
+                    Some((quotient, _)) => quotient,
+                    None => zero,
+                }
+            }
+            ExprKind::Cast(inner) => self.cast(inner, e.ty, span),
+            ExprKind::Not(a) => {
+                let x = self.value(a);
+                let b = self.b();
+                b.bit(b.eq(x, b.num(0)))
+            }
+            ExprKind::And(a, b) | ExprKind::Or(a, b) => {
+                // The right operand may only be looked at after the left, unless looking changes nothing.
+                if let (Some(x), Some(y)) = (self.without_steps(a), self.without_steps(b)) {
+                    let build = self.b();
+                    let (x, y) = (build.truth(x), build.truth(y));
+                    let joined =
+                        if matches!(e.kind, ExprKind::And(..)) { build.and(x, y) } else { build.or(x, y) };
+                    return build.bit(joined);
+                }
+                self.joined(e, |lower, yes, no| lower.condition(e, yes, no), None, None)
+            }
+            ExprKind::Conditional(c, a, b) => {
+                if self.types().record(e.ty).is_none()
+                    && let (Some(c), Some(x), Some(y)) =
+                        (self.without_steps(c), self.without_steps(a), self.without_steps(b))
+                {
+                    let build = self.b();
+                    return build.ite(build.truth(c), x, y);
+                }
+                self.joined(e, |lower, yes, no| lower.condition(c, yes, no), Some(a), Some(b))
+            }
+            ExprKind::Elvis(a, b) => {
+                let x = self.value(a);
+                let keep = self.temp(span);
+                self.update(vec![(keep, x)], What::Assign, span);
+                let (yes, no, end) = (self.fresh(span), self.fresh(span), self.fresh(span));
+                let kept = self.slot_term(keep);
+                self.test(kept, yes, no, span);
+                self.enter(yes);
+                self.goto(end, span);
+                self.enter(no);
+                let y = self.value(b);
+                self.update(vec![(keep, y)], What::Assign, span);
+                self.goto(end, span);
+                self.enter(end);
+                self.slot_term(keep)
+            }
+            ExprKind::Comma(a, b) => {
+                self.effect(a);
+                self.value(b)
+            }
+            ExprKind::Assign(place, value) => {
+                if self.types().record(place.ty).is_some() {
+                    return match self.aggregate(e) {
+                        Some(at) => self.address_of(at),
+                        None => zero,
+                    };
+                }
+                let v = self.value(value);
+                let Some(at) = self.place(place) else { return zero };
+                self.write(at, place.ty, v, span);
+                self.written(at, place.ty, v, span)
+            }
+            ExprKind::AssignOp { place, op, value, compute } => self.assign_op(place, *op, value, *compute, span),
+            ExprKind::AssignPointer { place, index, scale, subtract } => {
+                let i = self.value(index);
+                let Some(at) = self.place(place) else { return zero };
+                let step = i128::from(*scale) * if *subtract { -1 } else { 1 };
+                let old = self.read(at, place.ty, span);
+                let b = self.b();
+                let new = b.add(old, b.mul(i, b.num(step)));
+                self.write(at, place.ty, new, span);
+                self.written(at, place.ty, new, span)
+            }
+            ExprKind::Increment { place, step, fix } => self.increment(place, *step, *fix, span),
+            ExprKind::Call(callee, args) => self.call(callee, args, e.ty, span).unwrap_or(zero),
+            ExprKind::Statements(list, value) => {
+                list.iter().for_each(|s| self.statement(s));
+                match value {
+                    Some(v) if self.types().is_void(v.ty) => {
+                        self.effect(v);
+                        zero
+                    }
+                    Some(v) => self.value(v),
+                    None => zero,
+                }
+            }
+            ExprKind::Literal(var, init, value) => {
+                if let Some(frame) = self.cur.frames.last_mut() {
+                    frame.vars.remove(var);
+                }
+                self.declare(*var, Some(init), span);
+                self.value(value)
+            }
+            ExprKind::Unmodelled(why) => {
+                self.unmodelled(why, span);
+                zero
+            }
+        }
+    }
+
+    /// The value of a branching expression, joined in a private slot.
+    fn joined(
+        &mut self,
+        e: &Expr,
+        branch: impl FnOnce(&mut Self, Loc, Loc),
+        then: Option<&Expr>,
+        other: Option<&Expr>,
+    ) -> Term {
+        let span = e.span;
+        let into = self.temp(span);
+        let (yes, no, end) = (self.fresh(span), self.fresh(span), self.fresh(span));
+        branch(self, yes, no);
+        self.enter(yes);
+        let x = then.map_or(self.terms.int(1), |a| self.value(a));
+        self.update(vec![(into, x)], What::Assign, span);
+        self.goto(end, span);
+        self.enter(no);
+        let y = other.map_or(self.terms.int(0), |a| self.value(a));
+        self.update(vec![(into, y)], What::Assign, span);
+        self.goto(end, span);
+        self.slots[into].range = self.types().as_int(e.ty).map(|i| i.range(self.types().model));
+        self.enter(end);
+        match self.cur.known.get(&into) {
+            Some(known) => *known,
+            None => self.slot_term(into),
+        }
+    }
+
+    fn cast(&mut self, inner: &Expr, ty: Ty, span: Span) -> Term {
+        let zero = self.terms.int(0);
+        match (self.types().kind(ty).clone(), self.types().kind(inner.ty).clone()) {
+            (Kind::Void, _) => {
+                self.effect(inner);
+                zero
+            }
+            (Kind::Float(_), _) | (_, Kind::Float(_)) => {
+                self.unmodelled("floating-point value", span);
+                zero
+            }
+            (Kind::Pointer(to), _) => {
+                // `malloc` has the type its result is given.
+                if let Some(value) = self.allocation(inner, to) {
+                    return value;
+                }
+                self.value(inner)
+            }
+            (Kind::Int(int), Kind::Pointer(_)) => {
+                let value = self.value(inner);
+                let narrow = int.bytes(self.types().model) < self.types().model.pointer_bytes();
+                if narrow || int == Int::Bool {
+                    // Addresses are small here, but a program must not depend on that.
+                    let known = self.bounds(value).is_some() || int == Int::Bool;
+                    if !known && !self.targets(value).is_empty() {
+                        self.unmodelled("an address cut to a narrower integer", span);
+                        return zero;
+                    }
+                    return self.wrap(value, int);
+                }
+                value
+            }
+            (Kind::Int(int), _) => {
+                let value = self.value(inner);
+                self.wrap(value, int)
+            }
+            _ => self.value(inner),
+        }
+    }
+
+    fn assign_op(
+        &mut self,
+        place: &crate::c::ast::Place,
+        op: BinaryOp,
+        value: &Expr,
+        compute: Ty,
+        span: Span,
+    ) -> Term {
+        let zero = self.terms.int(0);
+        let y = self.value(value);
+        let Some(at) = self.place(place) else { return zero };
+        let (compute, target) = (self.int_of(compute), self.int_of(place.ty));
+        if place.ty.quals.atomic {
+            let old = self.exchange(at, place.ty, span, What::Cas, |lower, old| {
+                let new = lower.atomic_op(op, old, y, compute);
+                lower.wrap(new, target)
+            });
+            let new = self.atomic_op(op, old, y, compute);
+            return self.wrap(new, target);
+        }
+        let old = self.read(at, place.ty, span);
+        if self.cur.at.is_none() {
+            return zero;
+        }
+        let old = self.wrap(old, compute);
+        let new = self.binary_op(op, old, y, compute, span);
+        let new = self.wrap(new, target);
+        self.write(at, place.ty, new, span);
+        self.written(at, place.ty, new, span)
+    }
+
+    /// The value of an assignment: of a private variable it must be read anew, for its old value may be part of the term.
+    fn written(&mut self, at: Ref, ty: Ty, value: Term, span: Span) -> Term {
+        let hits = self.hits(at, ty);
+        match &hits.cases[..] {
+            [case] if self.slots[case.slot].owner == Owner::Task(self.cur.task) && hits.unmodelled.is_none() => {
+                self.read(at, ty, span)
+            }
+            _ => value,
+        }
+    }
+
+    fn increment(&mut self, place: &crate::c::ast::Place, step: i128, fix: Fix, span: Span) -> Term {
+        let zero = self.terms.int(0);
+        let Some(at) = self.place(place) else { return zero };
+        let int = self.types().as_int(place.ty);
+        if place.ty.quals.atomic {
+            let old = self.exchange(at, place.ty, span, What::Cas, |lower, old| {
+                let raw = lower.b().add(old, lower.b().num(step));
+                match int {
+                    Some(int) => lower.wrap(raw, int),
+                    None => raw,
+                }
+            });
+            let raw = self.b().add(old, self.b().num(step));
+            return match (fix, int) {
+                (Fix::After, _) => old,
+                (Fix::Before, Some(int)) => self.wrap(raw, int),
+                (Fix::Before, None) => raw,
+            };
+        }
+        let old = self.read(at, place.ty, span);
+        if self.cur.at.is_none() {
+            return zero;
+        }
+        // The old value must survive the write of a private variable.
+        let old = match fix {
+            Fix::After if self.b().as_num(old).is_none() => {
+                let keep = self.temp(span);
+                self.slots[keep].range = int.map(|i| i.range(self.types().model));
+                self.update(vec![(keep, old)], What::Assign, span);
+                self.slot_term(keep)
+            }
+            _ => old,
+        };
+        let raw = self.b().add(old, self.b().num(step));
+        let new = match int {
+            // Narrow types are promoted, so the sum cannot overflow before it is converted back.
+            Some(int) if int < Int::Int => self.wrap(raw, int),
+            Some(int) => self.fit(raw, int, span),
+            None => raw,
+        };
+        self.write(at, place.ty, new, span);
+        match fix {
+            Fix::Before => self.written(at, place.ty, new, span),
+            Fix::After => old,
+        }
+    }
+
+    pub(super) fn require_join(&mut self) {
+        self.assume_defined(Undefined::Join);
+    }
+}

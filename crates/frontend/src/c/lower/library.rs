@@ -1,0 +1,368 @@
+//! The C library and the conventions of verification tasks: what each external function does in the model.
+//!
+//! A function that is not known here and whose result cannot be followed by memory effects gives any value; one that is
+//! handed an address of the program's memory is unmodelled, for it could change anything behind it.
+
+use super::flow::*;
+use super::memory::{Ref, Start};
+use super::*;
+use crate::c::ast::*;
+use crate::c::types::{Int, Opaque};
+
+impl Lower<'_> {
+    pub(super) fn library(&mut self, name: &str, f: FnId, args: &[Expr], ty: Ty, span: Span) -> Option<Term> {
+        let zero = self.terms.int(0);
+        if let Some(result) = self.sync_call(name, args, span) {
+            return result;
+        }
+        if let Some(result) = self.atomic_call(name, args, ty, span) {
+            return result;
+        }
+        if let Some(kind) = name.strip_prefix("__VERIFIER_nondet_") {
+            return Some(self.nondet_call(kind, ty, span));
+        }
+        match name {
+            "abort" | "exit" | "_exit" | "_Exit" | "quick_exit" | "__builtin_abort" | "__builtin_trap" => {
+                args.iter().for_each(|a| self.effect(a));
+                self.leave_program(span, Leave::Stop);
+                None
+            }
+            "__builtin_unreachable" => {
+                self.cur.at = None;
+                None
+            }
+            "__VERIFIER_assume" | "__builtin_assume" | "__CPROVER_assume" => {
+                let value = args.first().map_or(zero, |a| self.value(a));
+                let holds = self.b().truth(value);
+                self.wait(holds, Vec::new(), What::Assume, span);
+                Some(zero)
+            }
+            "__CPROVER_assert" | "assert" | "__VERIFIER_assert" => {
+                let value = args.first().map_or(zero, |a| self.value(a));
+                let holds = self.b().truth(value);
+                if self.checks(Check::Reach) {
+                    self.check(Failure::Reach, holds, span);
+                } else {
+                    self.stop_unless(holds, span);
+                }
+                Some(zero)
+            }
+            "__VERIFIER_atomic_begin" | "__CPROVER_atomic_begin" => {
+                self.atomic_begin(span);
+                Some(zero)
+            }
+            "__VERIFIER_atomic_end" | "__CPROVER_atomic_end" => {
+                self.atomic_end(span);
+                Some(zero)
+            }
+            "__builtin_expect" => {
+                let value = args.first().map_or(zero, |a| self.value(a));
+                args.iter().skip(1).for_each(|a| self.effect(a));
+                Some(value)
+            }
+            "malloc" | "calloc" | "alloca" | "__builtin_alloca" | "__builtin_malloc" => {
+                // A cast to the type of the object comes around this call; without one the bytes have no type.
+                let char = self.unit.types.pointee(ty).unwrap_or(ty);
+                self.allocate(name, args, char, span)
+            }
+            "realloc" => {
+                self.unmodelled("realloc", span);
+                None
+            }
+            "free" | "cfree" => {
+                let address = args.first().map_or(zero, |a| self.value(a));
+                self.release_memory(address, span);
+                Some(zero)
+            }
+            "rand" | "random" => {
+                let range = Some((0, i128::from(i32::MAX)));
+                Some(self.nondet_in(range, Sort::INT, span))
+            }
+            "memset" | "__builtin_memset" => self.fill_memory(args, span),
+            "memcpy" | "memmove" | "__builtin_memcpy" => self.copy_memory(args, span),
+            "abs" | "labs" | "llabs" => {
+                let value = args.first().map_or(zero, |a| self.value(a));
+                let b = self.b();
+                Some(b.ite(b.lt(value, b.num(0)), b.sub(b.num(0), value), value))
+            }
+            _ if is_ignored(name) => {
+                for a in args {
+                    if self.unit.types.is_scalar(a.ty) && !self.has_float(a) {
+                        self.effect(a);
+                    }
+                }
+                if self.unit.types.is_void(ty) { Some(zero) } else { Some(self.nondet(ty, span)) }
+            }
+            _ => self.unknown_function(name, f, args, ty, span),
+        }
+    }
+
+    fn has_float(&self, e: &Expr) -> bool {
+        let float = |e: &Expr| matches!(self.unit.types.kind(e.ty), Kind::Float(_));
+        match &e.kind {
+            ExprKind::Cast(inner) => float(e) || self.has_float(inner),
+            ExprKind::Binary(_, a, b) | ExprKind::Compare(_, a, b) => self.has_float(a) || self.has_float(b),
+            _ => float(e),
+        }
+    }
+
+    /// An assertion that is not the question: the program ends where it fails.
+    fn stop_unless(&mut self, holds: Term, span: Span) {
+        let (yes, no) = (self.fresh(span), self.fresh(span));
+        let value = self.b().bit(holds);
+        self.test(value, yes, no, span);
+        self.enter(no);
+        self.leave_program(span, Leave::Stop);
+        self.enter(yes);
+    }
+
+    fn nondet_call(&mut self, kind: &str, ty: Ty, span: Span) -> Term {
+        let model = self.unit.types.model;
+        let int = match kind {
+            "bool" | "_Bool" => Some(Int::Bool),
+            "char" => Some(Int::Char),
+            "uchar" | "u8" => Some(Int::UChar),
+            "short" => Some(Int::Short),
+            "ushort" | "u16" => Some(Int::UShort),
+            "int" => Some(Int::Int),
+            "uint" | "unsigned" | "u32" => Some(Int::UInt),
+            "long" => Some(Int::Long),
+            "ulong" | "size_t" => Some(Int::ULong),
+            "longlong" => Some(Int::LongLong),
+            "ulonglong" => Some(Int::ULongLong),
+            _ => None,
+        };
+        // The declared result decides; the name serves where there is no declaration.
+        let declared = self.unit.types.as_int(ty);
+        match (declared, int) {
+            (Some(_), Some(Int::Bool)) => self.nondet_in(Some((0, 1)), Sort::BOOL, span),
+            (Some(Int::Bool), _) => self.nondet_in(Some((0, 1)), Sort::BOOL, span),
+            (Some(d), _) => self.nondet_in(Some(d.range(model)), Sort::INT, span),
+            (None, _) if self.unit.types.pointee(ty).is_some() => {
+                let high = (1i128 << (model.pointer_bytes() * 8)) - 1;
+                self.nondet_in(Some((0, high)), Sort::INT, span)
+            }
+            _ => {
+                self.unmodelled(&format!("__VERIFIER_nondet_{kind}"), span);
+                self.terms.int(0)
+            }
+        }
+    }
+
+    /// `(T *)malloc(n)`: the allocation typed by the cast around it.
+    pub(super) fn allocation(&mut self, e: &Expr, to: Ty) -> Option<Term> {
+        let ExprKind::Call(Callee::Direct(f), args) = &e.kind else {
+            return match &e.kind {
+                // A cast through `void *` keeps looking for the type.
+                ExprKind::Cast(inner) if self.unit.types.pointee(e.ty).is_some() => self.allocation(inner, to),
+                _ => None,
+            };
+        };
+        let function = &self.unit.functions[*f];
+        if function.body.is_some() || !matches!(function.name.as_str(), "malloc" | "calloc" | "alloca" | "__builtin_alloca") {
+            return None;
+        }
+        let name = function.name.clone();
+        Some(self.allocate(&name, args, to, e.span).unwrap_or(self.terms.int(0)))
+    }
+
+    fn allocate(&mut self, name: &str, args: &[Expr], of: Ty, span: Span) -> Option<Term> {
+        let mut size = self.terms.int(1);
+        for a in args {
+            let factor = self.value(a);
+            size = self.b().mul(size, factor);
+        }
+        self.cur.at?;
+        self.assume("c-malloc-succeeds", "memory allocation does not fail");
+        let site = self.numbered_site(span);
+        let key = format!("{}!<heap {site}>", self.tasks[self.cur.task].key);
+        let start = if name == "calloc" { Start::Zero } else { Start::Any };
+        let untyped = self.unit.types.is_void(of) || self.unit.types.size(of).is_none();
+        if untyped {
+            self.unmodelled("memory allocated without a type", span);
+            return None;
+        }
+        let each = self.unit.types.size(of).unwrap_or(1).max(1) as i128;
+        let bytes = self.b().as_num(size);
+        let shown = format!("heap:{}", self.sources.line_of(span));
+        let repeated = self.cur.loops > 0 || self.tasks[self.cur.task].many;
+        match (bytes, repeated) {
+            (Some(n), false) if n >= each || n == 0 => {
+                let count = (n / each).max(1) as u64;
+                // Fresh leaves have no initial value, which is any value; this place runs once.
+                let object = self.row(&key, &shown, of, count, span, start);
+                Some(self.terms.int(self.objects[object].base))
+            }
+            (Some(n), true) if n == each => {
+                let object = self.pool(&key, &shown, of, span);
+                let next = self.internal(
+                    &format!("<next {key}>"),
+                    &format!("allocated_{}", self.sources.line_of(span)),
+                    Sort::INT,
+                    Some(self.terms.int(0)),
+                    span,
+                );
+                let number = self.temp(span);
+                let (old, b) = (self.slot_term(next), self.b());
+                let (base, new) = (self.objects[object].base, b.add(old, b.num(1)));
+                let address = b.add(b.mul(old, b.num(each)), b.num(base));
+                // Fresh memory holds anything; the maps of the pool begin undecided.
+                self.update(vec![(number, address), (next, new)], What::New, span);
+                if name == "calloc" {
+                    let at = Ref::Address(self.slot_term(number));
+                    let zero = self.terms.int(0);
+                    for (offset, leaf) in self.scalar_parts(of) {
+                        let place = self.offset(at, self.terms.int(offset));
+                        self.write(place, leaf, zero, span);
+                    }
+                }
+                Some(self.slot_term(number))
+            }
+            _ => {
+                self.unmodelled("an allocation whose size is not known", span);
+                None
+            }
+        }
+    }
+
+    fn release_memory(&mut self, address: Term, span: Span) {
+        self.assume("c-freed-memory-not-reused", "freed memory is neither used nor handed out again");
+        if self.checks(Check::Memory) && !self.targets(address).is_empty() {
+            self.unmodelled("free, for memory safety", span);
+        }
+    }
+
+    fn fill_memory(&mut self, args: &[Expr], span: Span) -> Option<Term> {
+        let [target, value, size] = args else { return None };
+        let (byte, bytes) = (self.value(value), self.value(size));
+        let address = self.value(strip(target));
+        let pointee = self.unit.types.pointee(strip(target).ty)?;
+        let (Some(0), Some(n)) = (self.b().as_num(byte), self.b().as_num(bytes)) else {
+            self.unmodelled("memset with these values", span);
+            return None;
+        };
+        let each = self.unit.types.size(pointee).unwrap_or(0) as i128;
+        if each == 0 || self.unit.types.is_void(pointee) || n % each != 0 || n / each > 64 {
+            self.unmodelled("memset of this size", span);
+            return None;
+        }
+        let zero = self.terms.int(0);
+        for i in 0..n / each {
+            for (offset, leaf) in self.scalar_parts(pointee) {
+                let at = self.settle(self.b().add(address, self.b().num(i * each + offset)));
+                self.write(at, leaf, zero, span);
+            }
+        }
+        Some(address)
+    }
+
+    fn copy_memory(&mut self, args: &[Expr], span: Span) -> Option<Term> {
+        let [target, source, size] = args else { return None };
+        let (to, from) = (self.value(strip(target)), self.value(strip(source)));
+        let bytes = self.value(size);
+        let pointee = self.unit.types.pointee(strip(target).ty)?;
+        let each = self.unit.types.size(pointee).unwrap_or(0) as i128;
+        let count = self.b().as_num(bytes).filter(|n| each > 0 && n % each == 0).map(|n| n / each);
+        let (Some(count), false) = (count.filter(|c| *c <= 64), self.unit.types.is_void(pointee)) else {
+            self.unmodelled("memcpy of this size", span);
+            return None;
+        };
+        for i in 0..count {
+            let by = self.b().num(i * each);
+            let (a, b) = (self.settle(self.b().add(to, by)), self.settle(self.b().add(from, by)));
+            if self.unit.types.is_scalar(pointee) {
+                let value = self.read(b, pointee, span);
+                self.write(a, pointee, value, span);
+            } else {
+                self.copy(a, b, pointee, span);
+            }
+        }
+        Some(to)
+    }
+
+    fn unknown_function(&mut self, name: &str, f: FnId, args: &[Expr], ty: Ty, span: Span) -> Option<Term> {
+        let _ = f;
+        for a in args {
+            if self.unit.types.is_scalar(a.ty) && !self.has_float(a) {
+                let value = self.value(a);
+                self.cur.at?;
+                if !self.targets(value).is_empty() && !matches!(strip(a).kind, ExprKind::TextAddress(_)) {
+                    self.unmodelled(&format!("`{name}` is not known and is handed an address"), span);
+                    return None;
+                }
+            }
+        }
+        self.assume("c-external-functions", "functions without a body change no memory of the program");
+        if self.unit.types.is_void(ty) {
+            return Some(self.terms.int(0));
+        }
+        if self.unit.types.as_int(ty).is_none() && self.unit.types.pointee(ty).is_none() {
+            self.unmodelled(&format!("the result of `{name}`"), span);
+            return None;
+        }
+        Some(self.nondet(ty, span))
+    }
+
+    /// The kind of a mutex from its static initialiser.
+    pub(super) fn static_kind(&mut self, object: ObjId, v: VarId) {
+        let init = self.unit.variables[v].init.clone();
+        if let Some(kind) = init.as_ref().map(kind_of).filter(|k| *k != 0)
+            && matches!(self.unit.types.kind(self.unit.variables[v].ty), Kind::Opaque(Opaque::Mutex))
+        {
+            let key = self.objects[object].key.clone();
+            self.found.kinds.insert(key.clone());
+            let slot = self.mutex_kind_slot(&key, self.unit.variables[v].span);
+            self.slots[slot].initial = Some(self.terms.int(kind));
+        }
+        if let Some(Init::Value(e)) = &init
+            && let (Some(k), memory::Content::Leaves(leaves)) = (e.as_const(), &self.objects[object].content)
+            && let [leaf] = &leaves[..]
+        {
+            let slot = leaf.slot;
+            self.slots[slot].initial = Some(self.terms.int(k));
+        }
+    }
+
+    pub(super) fn local_kind(&mut self, object: ObjId, init: Option<&Init>, span: Span) {
+        let kind = init.map_or(0, kind_of);
+        if kind != 0 {
+            let key = self.objects[object].key.clone();
+            self.found.kinds.insert(key.clone());
+            let slot = self.mutex_kind_slot(&key, span);
+            let value = self.terms.int(kind);
+            self.update(vec![(slot, value)], What::Assign, span);
+        }
+    }
+}
+
+fn kind_of(init: &Init) -> i128 {
+    match init {
+        Init::Value(e) => e.as_const().unwrap_or(0),
+        Init::Parts(parts) => parts.iter().find_map(|p| p.value.as_const().filter(|k| *k != 0)).unwrap_or(0),
+    }
+}
+
+/// The expression under casts between pointers.
+pub(super) fn strip(e: &Expr) -> &Expr {
+    match &e.kind {
+        ExprKind::Cast(inner) => strip(inner),
+        _ => e,
+    }
+}
+
+/// Functions whose effect is outside the program's memory.
+fn is_ignored(name: &str) -> bool {
+    matches!(
+        name,
+        "printf" | "fprintf" | "puts" | "putchar" | "putc" | "fputc" | "fputs" | "perror" | "fflush" | "printk"
+            | "sleep" | "usleep" | "nanosleep" | "sched_yield" | "pthread_yield" | "thrd_yield" | "srand" | "srandom"
+            | "setbuf" | "setvbuf" | "time" | "clock" | "getpid" | "gettid" | "syslog" | "alarm" | "write" | "close"
+            | "pthread_setconcurrency" | "pthread_detach" | "pthread_attr_init" | "pthread_attr_destroy"
+            | "pthread_attr_setdetachstate" | "pthread_attr_setstacksize" | "pthread_attr_setscope"
+            | "pthread_condattr_init" | "pthread_condattr_destroy" | "pthread_condattr_setclock"
+            | "pthread_mutexattr_destroy" | "pthread_mutexattr_setpshared" | "pthread_setcancelstate"
+            | "pthread_setcanceltype" | "pthread_testcancel" | "pthread_setname_np" | "pthread_rwlockattr_init"
+            | "pthread_rwlockattr_destroy" | "pthread_barrierattr_init" | "pthread_barrierattr_destroy" | "__VERIFIER_yield"
+            | "vprintf" | "vfprintf" | "fwrite" | "signal" | "atexit" | "on_exit" | "__builtin_prefetch"
+    )
+}

@@ -1,0 +1,606 @@
+//! Memory: every C object is a stretch of addresses made of scalar leaves, and every leaf is a slot.
+//!
+//! Comes in: types and allocation requests. Goes out: objects, their leaves, and for an address term the leaves it can
+//! hit. Addresses are constants of the lowering: an object keeps its place for the whole run, so a pointer is an
+//! integer and a dereference a choice among leaves. Which objects a pointer slot can hold is found by repeating the
+//! lowering until the answer is stable (`Facts`). A long array is one map slot per leaf of its element.
+//! Absent on purpose: access to part of a leaf, bit-fields, unions of different sizes (unmodelled where they occur).
+
+use super::flow::*;
+use super::terms::Build;
+use super::{Facts, Lower};
+use crate::c::types::*;
+use base::Span;
+use logic::{Op, Sort, Term};
+use program::What;
+use std::collections::BTreeSet;
+
+base::id_type!(
+    /// A C object, or something else that has an address (a function, a thread's handle).
+    ObjId, "obj"
+);
+
+/// Arrays longer than this are maps.
+const LONGEST_SPLIT: u64 = 20;
+/// An object with more leaves than this is not modelled.
+const MOST_LEAVES: usize = 4096;
+
+#[derive(Clone, Debug)]
+pub(super) struct Leaf {
+    pub offset: i128,
+    pub size: i128,
+    pub ty: Ty,
+    pub slot: SlotId,
+    /// For a map slot: distance of its elements and their number (`None`: without end).
+    pub repeat: Option<(i128, Option<i128>)>,
+    /// Overlaps another leaf of another size: any access is unmodelled.
+    pub torn: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Content {
+    Leaves(Vec<Leaf>),
+    Function(crate::c::ast::FnId),
+    Thread(TaskId),
+    /// Objects whose inside is not modelled, with the reason.
+    Nothing(String),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Object {
+    pub key: String,
+    pub base: i128,
+    pub size: i128,
+    pub content: Content,
+}
+
+/// One way an access can go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Case {
+    pub cond: Term,
+    pub slot: SlotId,
+    /// The key, for a map slot.
+    pub key: Option<Term>,
+}
+
+/// What an access can hit.
+#[derive(Clone, Debug)]
+pub(super) struct Hits {
+    pub cases: Vec<Case>,
+    /// None of the cases holds: the access is undefined.
+    pub invalid: Term,
+    /// An access that C may allow and the model does not have, and when it happens.
+    pub unmodelled: Option<(Term, String)>,
+}
+
+/// A place in memory: an object and an offset, or an address.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Ref {
+    Object(ObjId, Term),
+    Address(Term),
+}
+
+impl Lower<'_> {
+    pub(super) fn slot(&mut self, slot: NewSlot) -> SlotId {
+        if let Some(id) = self.slot_keys.get(&slot.key) {
+            return *id;
+        }
+        let symbol = self.terms.symbol(slot.shown.clone(), slot.sort);
+        let id = self.slots.push(Slot {
+            key: slot.key.clone(),
+            shown: slot.shown,
+            sort: slot.sort,
+            symbol,
+            owner: slot.owner,
+            initial: slot.initial,
+            range: slot.range,
+            lock: slot.lock,
+            synchronising: slot.synchronising,
+            span: slot.span,
+        });
+        self.slot_keys.insert(slot.key, id);
+        self.by_symbol.insert(symbol, id);
+        id
+    }
+
+    /// The slot's current value as a C integer (or map).
+    pub(super) fn slot_term(&self, slot: SlotId) -> Term {
+        self.terms.sym(self.slots[slot].symbol)
+    }
+
+    /// Makes an object of a type. Statics and locals whose address is taken are `Shared`.
+    pub(super) fn object(&mut self, key: &str, shown: &str, ty: Ty, owner: Owner, span: Span, start: Start) -> ObjId {
+        if let Some(id) = self.object_keys.get(key) {
+            return *id;
+        }
+        let mut leaves = Vec::new();
+        let content = match self.leaves_of(ty, 0, key, shown, owner, span, start, &mut leaves) {
+            Ok(()) => {
+                tear(&mut leaves);
+                Content::Leaves(leaves)
+            }
+            Err(why) => Content::Nothing(why),
+        };
+        let size = self.unit.types.size(ty).unwrap_or(1) as i128;
+        self.place_object(key, size, content)
+    }
+
+    /// A heap object: so many elements of one type.
+    pub(super) fn row(&mut self, key: &str, shown: &str, of: Ty, count: u64, span: Span, start: Start) -> ObjId {
+        if count == 1 {
+            return self.object(key, shown, of, Owner::Shared, span, start);
+        }
+        if let Some(id) = self.object_keys.get(key) {
+            return *id;
+        }
+        let mut leaves = Vec::new();
+        let made = self.array_leaves(of, count, 0, key, shown, Owner::Shared, span, start, &mut leaves);
+        let content = match made {
+            Ok(()) => {
+                tear(&mut leaves);
+                Content::Leaves(leaves)
+            }
+            Err(why) => Content::Nothing(why),
+        };
+        let size = (self.unit.types.size(of).unwrap_or(1) * count) as i128;
+        self.place_object(key, size, content)
+    }
+
+    #[allow(clippy::too_many_arguments)] // As `leaves_of`.
+    fn array_leaves(
+        &mut self,
+        of: Ty,
+        n: u64,
+        offset: i128,
+        key: &str,
+        shown: &str,
+        owner: Owner,
+        span: Span,
+        start: Start,
+        out: &mut Vec<Leaf>,
+    ) -> Result<(), String> {
+        let size = self.unit.types.size(of).unwrap_or(1) as i128;
+        if n > LONGEST_SPLIT {
+            return self.row_leaves(of, offset, (size, Some(n as i128)), key, shown, owner, span, start, out);
+        }
+        for i in 0..n as i128 {
+            let (key, shown) = (format!("{key}[{i}]"), format!("{shown}[{i}]"));
+            self.leaves_of(of, offset + i * size, &key, &shown, owner, span, start, out)?;
+        }
+        Ok(())
+    }
+
+    /// An endless row of objects of one type: what an allocation site gives when it may run any number of times.
+    pub(super) fn pool(&mut self, key: &str, shown: &str, ty: Ty, span: Span) -> ObjId {
+        if let Some(id) = self.object_keys.get(key) {
+            return *id;
+        }
+        let size = self.unit.types.size(ty).unwrap_or(1).max(1) as i128;
+        let mut leaves = Vec::new();
+        let made = self.row_leaves(ty, 0, (size, None), key, shown, Owner::Shared, span, Start::Any, &mut leaves);
+        let content = match made {
+            Ok(()) => Content::Leaves(leaves),
+            Err(why) => Content::Nothing(why),
+        };
+        let id = self.place_object(key, 1, content);
+        // Far above every other object, each pool in a stretch of its own.
+        self.pools += 1;
+        self.objects[id].base = i128::from(self.pools) << 70;
+        self.objects[id].size = 1 << 69;
+        id
+    }
+
+    pub(super) fn place_object(&mut self, key: &str, size: i128, content: Content) -> ObjId {
+        let base = self.next_address;
+        // One byte between objects, so that one past the end is nobody else's address.
+        self.next_address = (base + size.max(1) + 1 + 15) / 16 * 16;
+        let id = self.objects.push(Object { key: key.to_string(), base, size, content });
+        self.object_keys.insert(key.to_string(), id);
+        id
+    }
+
+    #[allow(clippy::too_many_arguments)] // One recursion; the parts vary independently in it.
+    fn leaves_of(
+        &mut self,
+        ty: Ty,
+        offset: i128,
+        key: &str,
+        shown: &str,
+        owner: Owner,
+        span: Span,
+        start: Start,
+        out: &mut Vec<Leaf>,
+    ) -> Result<(), String> {
+        if out.len() > MOST_LEAVES {
+            return Err(format!("`{shown}` has too many parts"));
+        }
+        match self.unit.types.kind(ty).clone() {
+            Kind::Array(of, Some(n)) => self.array_leaves(of, n, offset, key, shown, owner, span, start, out),
+            Kind::Record(r) => {
+                let Some(fields) = self.unit.types.records[r].fields.clone() else {
+                    return Err(format!("`{shown}` has an incomplete type"));
+                };
+                for field in fields {
+                    if field.bits.is_some() {
+                        // A bit-field shares its bytes with its neighbours; its leaf is torn on purpose.
+                        let key = format!("{key}.{}", field.name);
+                        let before = out.len();
+                        self.leaves_of(field.ty, offset + field.offset as i128, &key, &key, owner, span, start, out)?;
+                        for leaf in &mut out[before..] {
+                            leaf.torn = true;
+                        }
+                        continue;
+                    }
+                    let dot = |s: &str| if field.name.is_empty() { s.to_string() } else { format!("{s}.{}", field.name) };
+                    // A union's members of one size share their slot.
+                    let twin = out.iter().find(|l| {
+                        l.offset == offset + field.offset as i128
+                            && l.repeat.is_none()
+                            && self.unit.types.size(field.ty).map(|s| s as i128) == Some(l.size)
+                            && self.unit.types.is_scalar(field.ty)
+                            && self.unit.types.is_scalar(l.ty)
+                            && self.unit.types.as_int(l.ty) != Some(Int::Bool)
+                    });
+                    if twin.is_some() {
+                        continue;
+                    }
+                    let at = offset + field.offset as i128;
+                    self.leaves_of(field.ty, at, &dot(key), &dot(shown), owner, span, start, out)?;
+                }
+                Ok(())
+            }
+            Kind::Int(_) | Kind::Pointer(_) | Kind::Opaque(_) => {
+                let size = self.unit.types.size(ty).unwrap_or(1) as i128;
+                let slot = self.leaf_slot(ty, key, shown, owner, span, start, None);
+                out.push(Leaf { offset, size, ty, slot, repeat: None, torn: false });
+                Ok(())
+            }
+            Kind::Float(_) => {
+                let size = self.unit.types.size(ty).unwrap_or(1) as i128;
+                let slot = self.leaf_slot(ty, key, shown, owner, span, start, None);
+                out.push(Leaf { offset, size, ty, slot, repeat: None, torn: true });
+                Ok(())
+            }
+            _ => Err(format!("`{shown}` has type `{}`, which is not modelled", self.unit.types.show(ty))),
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)] // As above.
+    fn row_leaves(
+        &mut self,
+        of: Ty,
+        offset: i128,
+        row: (i128, Option<i128>),
+        key: &str,
+        shown: &str,
+        owner: Owner,
+        span: Span,
+        start: Start,
+        out: &mut Vec<Leaf>,
+    ) -> Result<(), String> {
+        let mut element = Vec::new();
+        // The element's own leaves give the offsets; each becomes a map over the row.
+        self.leaves_of(of, 0, &format!("{key}[*]"), &format!("{shown}[*]"), owner, span, start, &mut element)?;
+        tear(&mut element);
+        for leaf in element {
+            if leaf.repeat.is_some() {
+                return Err(format!("`{shown}` is a long array of long arrays"));
+            }
+            let part = self.slots[leaf.slot].key.clone();
+            let name = self.slots[leaf.slot].shown.replace("[*]", "");
+            let slot = self.leaf_slot(leaf.ty, &format!("{part}~row"), &name, owner, span, start, Some(row.0));
+            out.push(Leaf { offset: offset + leaf.offset, slot, repeat: Some(row), ..leaf });
+        }
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_arguments)] // As above.
+    fn leaf_slot(
+        &mut self,
+        ty: Ty,
+        key: &str,
+        shown: &str,
+        owner: Owner,
+        span: Span,
+        start: Start,
+        row: Option<i128>,
+    ) -> SlotId {
+        let int = self.unit.types.as_int(ty);
+        let base = if int == Some(Int::Bool) { Sort::BOOL } else { Sort::INT };
+        let opaque = matches!(self.unit.types.kind(ty), Kind::Opaque(_));
+        let range = match self.unit.types.kind(ty) {
+            Kind::Int(i) => Some(i.range(self.unit.types.model)),
+            _ => None,
+        };
+        let zero = self.terms.default_of(base);
+        let initial = if start == Start::Zero || opaque { Some(zero) } else { None };
+        let (sort, initial) = match row {
+            None => (base, initial),
+            Some(_) => {
+                let sort = self.terms.map_sort(Sort::INT, base);
+                (sort, initial.map(|i| self.terms.const_map(sort, i)))
+            }
+        };
+        let lock = matches!(self.unit.types.kind(ty), Kind::Opaque(Opaque::Mutex | Opaque::SpinLock)) && row.is_none();
+        let synchronising = opaque || ty.quals.atomic;
+        let (key, shown) = (key.to_string(), shown.to_string());
+        self.slot(NewSlot { key, shown, sort, owner, initial, range, lock, synchronising, span })
+    }
+
+    /// The objects a term's value can point to.
+    pub(super) fn targets(&self, term: Term) -> BTreeSet<ObjId> {
+        let mut out = BTreeSet::new();
+        self.collect_targets(term, &mut out);
+        out
+    }
+
+    fn collect_targets(&self, term: Term, out: &mut BTreeSet<ObjId>) {
+        match self.terms.node(term) {
+            logic::Node::Num(n, _) => out.extend(self.object_at(n)),
+            logic::Node::Sym(s) => {
+                if let Some(slot) = self.by_symbol.get(&s) {
+                    let key = &self.slots[*slot].key;
+                    if let Some(names) = self.facts.points_to.get(key) {
+                        out.extend(names.iter().filter_map(|n| self.object_keys.get(n)));
+                    }
+                }
+            }
+            logic::Node::App(Op::Ite, args) => {
+                self.collect_targets(args[1], out);
+                self.collect_targets(args[2], out);
+            }
+            logic::Node::App(_, args) if self.terms.sort_of(term) != Sort::BOOL => {
+                args.iter().for_each(|a| self.collect_targets(*a, out));
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes that a slot may now hold a value, for the next pass.
+    pub(super) fn note_write(&mut self, slot: SlotId, value: Term) {
+        let key = self.slots[slot].key.clone();
+        let found = self.targets(value);
+        let names: Vec<String> = found.iter().map(|o| self.objects[*o].key.clone()).collect();
+        Facts::extend(&mut self.found.points_to, &key, names);
+        self.found.written.insert(key);
+    }
+
+    pub(super) fn object_at(&self, address: i128) -> Option<ObjId> {
+        // One past the end still belongs to the object.
+        let i = self.objects.iter_enumerated().find(|(_, o)| o.base <= address && address <= o.base + o.size);
+        i.map(|(id, _)| id)
+    }
+
+    /// The address of a place as a term.
+    pub(super) fn address_of(&self, place: Ref) -> Term {
+        match place {
+            Ref::Object(o, offset) => Build(&self.terms).add(offset, self.terms.int(self.objects[o].base)),
+            Ref::Address(a) => a,
+        }
+    }
+
+    /// Moves a place by bytes.
+    pub(super) fn offset(&self, place: Ref, by: Term) -> Ref {
+        let b = Build(&self.terms);
+        match place {
+            Ref::Object(o, at) => Ref::Object(o, b.add(at, by)),
+            Ref::Address(a) => self.settle(b.add(a, by)),
+        }
+    }
+
+    /// An address whose constant part lies in one object is a place in that object: C lets no pointer leave its object.
+    pub(super) fn settle(&self, address: Term) -> Ref {
+        let b = Build(&self.terms);
+        if let Some(n) = b.as_num(address) {
+            return match self.object_at(n) {
+                Some(o) => Ref::Object(o, b.num(n - self.objects[o].base)),
+                None => Ref::Address(address),
+            };
+        }
+        let targets = self.targets(address);
+        if let (1, Some(o)) = (targets.len(), targets.first()) {
+            // A sum with the constant base of the object in it: the rest is the offset.
+            if let Some(constant) = self.constant_part(address)
+                && self.object_at(constant) == Some(*o)
+            {
+                return Ref::Object(*o, b.sub(address, b.num(self.objects[*o].base)));
+            }
+        }
+        Ref::Address(address)
+    }
+
+    fn constant_part(&self, term: Term) -> Option<i128> {
+        let b = Build(&self.terms);
+        if let Some(n) = b.as_num(term) {
+            return Some(n);
+        }
+        match self.terms.app(term) {
+            Some((Op::Add, args)) => self.constant_part(args[1]).or_else(|| self.constant_part(args[0])),
+            _ => None,
+        }
+    }
+
+    /// Every leaf an access of a type at a place can hit.
+    pub(super) fn hits(&self, place: Ref, ty: Ty) -> Hits {
+        let b = Build(&self.terms);
+        let mut cases = Vec::new();
+        let mut unmodelled: Vec<Term> = Vec::new();
+        let mut why = String::new();
+        let (objects, address): (Vec<ObjId>, Option<Term>) = match place {
+            Ref::Object(o, _) => (vec![o], None),
+            Ref::Address(a) => (self.targets(a).into_iter().collect(), Some(a)),
+        };
+        for o in objects {
+            let object = &self.objects[o];
+            // The offset inside this object, which for an address is a difference.
+            let at = |leaf: i128| -> Term {
+                match (place, address) {
+                    (Ref::Object(_, offset), _) => b.eq_linear(offset, leaf),
+                    (_, Some(a)) => b.eq_linear(a, object.base + leaf),
+                    _ => b.ff(),
+                }
+            };
+            let leaves = match &object.content {
+                Content::Leaves(leaves) => leaves,
+                Content::Nothing(reason) => {
+                    unmodelled.push(match address {
+                        Some(a) => b.and(b.le(b.num(object.base), a), b.le(a, b.num(object.base + object.size))),
+                        None => b.tt(),
+                    });
+                    why.clone_from(reason);
+                    continue;
+                }
+                Content::Function(_) | Content::Thread(_) => continue,
+            };
+            for leaf in leaves {
+                let fits = self.compatible(ty, leaf);
+                match leaf.repeat {
+                    None => {
+                        let cond = at(leaf.offset);
+                        if b.as_bool(cond) == Some(false) {
+                            continue;
+                        }
+                        if fits {
+                            cases.push(Case { cond, slot: leaf.slot, key: None });
+                        } else if self.partial(ty, leaf) {
+                            unmodelled.push(cond);
+                            why = format!("access to part of `{}`, or through another type", self.slots[leaf.slot].shown);
+                        }
+                    }
+                    Some((stride, count)) => {
+                        let offset = match (place, address) {
+                            (Ref::Object(_, offset), _) => offset,
+                            (_, Some(a)) => b.sub(a, b.num(object.base)),
+                            _ => continue,
+                        };
+                        let Some((key, exact)) = b.quotient(b.sub(offset, b.num(leaf.offset)), stride) else { continue };
+                        let low = b.le(b.num(0), key);
+                        let high = count.map_or(b.tt(), |n| b.lt(key, b.num(n)));
+                        let cond = b.all([low, high, exact]);
+                        if b.as_bool(cond) == Some(false) {
+                            continue;
+                        }
+                        if fits {
+                            cases.push(Case { cond, slot: leaf.slot, key: Some(key) });
+                        } else if self.partial(ty, leaf) {
+                            unmodelled.push(cond);
+                            why = format!("access to part of `{}`, or through another type", self.slots[leaf.slot].shown);
+                        }
+                    }
+                }
+            }
+        }
+        let bad = b.any(unmodelled);
+        let invalid = b.not(b.or(b.any(cases.iter().map(|c| c.cond)), bad));
+        let unmodelled = (b.as_bool(bad) != Some(false)).then_some((bad, why));
+        Hits { cases, invalid, unmodelled }
+    }
+
+    /// Whether an access of the type is an access of the whole leaf.
+    fn compatible(&self, ty: Ty, leaf: &Leaf) -> bool {
+        let types = &self.unit.types;
+        if leaf.torn || types.size(ty).map(|s| s as i128) != Some(leaf.size) {
+            return false;
+        }
+        match (types.kind(ty), types.kind(leaf.ty)) {
+            (Kind::Opaque(a), Kind::Opaque(b)) => a == b,
+            (Kind::Int(a), Kind::Int(b)) => (*a == Int::Bool) == (*b == Int::Bool),
+            (Kind::Int(_) | Kind::Pointer(_), Kind::Pointer(_)) | (Kind::Pointer(_), Kind::Int(_)) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether an access that does not fit the leaf is one that C allows: through a character, or of a torn leaf.
+    /// Any other is undefined by the rule on effective types (C11 6.5p7).
+    fn partial(&self, ty: Ty, leaf: &Leaf) -> bool {
+        let types = &self.unit.types;
+        leaf.torn
+            || matches!(types.kind(ty), Kind::Int(Int::Char | Int::UChar | Int::Bool) | Kind::Float(_) | Kind::Opaque(_))
+            || types.size(ty).is_none()
+            || matches!(types.kind(leaf.ty), Kind::Int(Int::Char | Int::UChar))
+    }
+}
+
+/// Marks leaves that overlap without being the same.
+fn tear(leaves: &mut [Leaf]) {
+    let mut order: Vec<usize> = (0..leaves.len()).filter(|i| leaves[*i].repeat.is_none()).collect();
+    order.sort_by_key(|i| (leaves[*i].offset, leaves[*i].size));
+    // The leaf that reaches farthest so far.
+    let mut reach: Option<usize> = None;
+    for i in order {
+        if let Some(j) = reach
+            && leaves[i].offset < leaves[j].offset + leaves[j].size
+        {
+            leaves[i].torn = true;
+            leaves[j].torn = true;
+        }
+        if reach.is_none_or(|j| leaves[j].offset + leaves[j].size < leaves[i].offset + leaves[i].size) {
+            reach = Some(i);
+        }
+    }
+}
+
+/// How the leaves of a new object begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Start {
+    Zero,
+    Any,
+}
+
+/// A request for a slot.
+pub(super) struct NewSlot {
+    pub key: String,
+    pub shown: String,
+    pub sort: Sort,
+    pub owner: Owner,
+    pub initial: Option<Term>,
+    pub range: Option<(i128, i128)>,
+    pub lock: bool,
+    pub synchronising: bool,
+    pub span: Span,
+}
+
+impl Build<'_> {
+    /// `term == value`, solved for the variable part: `4 * i + 8 == 16` is `i == 2`.
+    pub fn eq_linear(self, term: Term, value: i128) -> Term {
+        match self.0.app(term) {
+            Some((Op::Add, args)) if self.as_num(args[1]).is_some() => {
+                self.eq_linear(args[0], value - self.as_num(args[1]).unwrap_or(0))
+            }
+            Some((Op::Mul, args)) => match self.as_num(args[1]) {
+                Some(k) if k != 0 => {
+                    if value % k == 0 { self.eq_linear(args[0], value / k) } else { self.ff() }
+                }
+                _ => self.eq(term, self.num(value)),
+            },
+            _ => self.eq(term, self.num(value)),
+        }
+    }
+    /// `term / by` and the condition that it divides exactly.
+    pub fn quotient(self, term: Term, by: i128) -> Option<(Term, Term)> {
+        if by == 1 {
+            return Some((term, self.tt()));
+        }
+        if let Some(n) = self.as_num(term) {
+            return (n % by == 0).then(|| (self.num(n / by), self.tt()));
+        }
+        if let Some((Op::Add, args)) = self.0.app(term)
+            && let (Some((a, x)), Some((b, y))) = (self.quotient(args[0], by), self.quotient(args[1], by))
+            && self.as_bool(x) == Some(true)
+            && self.as_bool(y) == Some(true)
+        {
+            return Some((self.add(a, b), self.tt()));
+        }
+        if let Some((Op::Mul, args)) = self.0.app(term)
+            && let Some(k) = self.as_num(args[1])
+            && k % by == 0
+        {
+            return Some((self.mul(args[0], self.num(k / by)), self.tt()));
+        }
+        let exact = self.eq(self.modulo(term, self.num(by)), self.num(0));
+        Some((self.div(term, self.num(by)), exact))
+    }
+}
+
+/// The kind of step a plain access is.
+pub(super) const ACCESS: What = What::Assign;

@@ -1,0 +1,567 @@
+//! Lowering: from the typed tree to the model.
+//!
+//! Comes in: a typed unit and the property asked for. Goes out: a `program::Program` in which every step makes at most one
+//! access to memory that another thread can reach, with an origin for every step. Functions are inlined; each creation of
+//! a thread is a thread of the program, of one copy where its site runs once and of any number of copies where it may run
+//! again. The lowering is repeated until what pointers can point to and which variables are ever written is stable.
+//! What is not modelled is a step whose gate is an `Unmodelled` property: no proof may step over it.
+
+mod access;
+mod arithmetic;
+mod atomics;
+mod call;
+mod compress;
+mod emit;
+mod expr;
+mod flow;
+mod library;
+mod memory;
+mod race;
+mod stmt;
+mod sync;
+mod terms;
+mod walk;
+
+use super::ast::{FnId, Init, Storage, Unit, VarId};
+use super::types::{Kind, Ty};
+use base::{IdVec, Sources, Span};
+use flow::*;
+use logic::{Sort, Symbol, Term, Terms};
+use memory::{NewSlot, ObjId, Object, Start};
+use program::{Program, What};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
+use terms::Build;
+
+/// What is to be shown of a C program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Check {
+    /// `reach_error` is not called and no `assert` fails.
+    Reach,
+    Race,
+    Overflow,
+    Deadlock,
+    /// Valid dereferences and frees.
+    Memory,
+}
+
+impl Check {
+    /// The property's name, as on the command line and in task files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Check::Reach => "unreach-call",
+            Check::Race => "no-data-race",
+            Check::Overflow => "no-overflow",
+            Check::Deadlock => "no-deadlock",
+            Check::Memory => "memory-safety",
+        }
+    }
+    pub fn parse(name: &str) -> Option<Check> {
+        Some(match name {
+            "unreach-call" => Check::Reach,
+            "no-data-race" => Check::Race,
+            "no-overflow" => Check::Overflow,
+            "no-deadlock" | "deadlock" => Check::Deadlock,
+            "memory-safety" | "valid-memsafety" | "valid-deref" | "valid-free" => Check::Memory,
+            _ => return None,
+        })
+    }
+}
+
+/// What one pass learns for the next.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Facts {
+    /// By slot, the objects its value may point to.
+    points_to: BTreeMap<String, BTreeSet<String>>,
+    /// Slots that some step writes.
+    written: BTreeSet<String>,
+    /// Creation sites of many threads whose handles are joined.
+    joined: BTreeSet<String>,
+    /// Mutexes that may be of another kind than the default.
+    kinds: BTreeSet<String>,
+}
+
+impl Facts {
+    fn extend(map: &mut BTreeMap<String, BTreeSet<String>>, key: &str, names: Vec<String>) {
+        if !names.is_empty() {
+            map.entry(key.to_string()).or_default().extend(names);
+        }
+    }
+    fn absorb(&mut self, other: Facts) -> bool {
+        let before = self.clone();
+        for (key, names) in other.points_to {
+            self.points_to.entry(key).or_default().extend(names);
+        }
+        self.written.extend(other.written);
+        self.joined.extend(other.joined);
+        self.kinds.extend(other.kinds);
+        *self != before
+    }
+}
+
+/// A thread of the program to be.
+#[derive(Clone, Debug)]
+pub(super) struct Task {
+    pub key: String,
+    pub shown: String,
+    pub function: FnId,
+    pub many: bool,
+    pub argument: Argument,
+    /// Set by the creator; `None` for the first thread.
+    pub started: Option<SlotId>,
+    pub done: SlotId,
+    pub result: SlotId,
+    /// For many threads that are joined: the ticket each takes, and which tickets have ended.
+    pub tickets: Option<(SlotId, SlotId)>,
+    pub handle: ObjId,
+    pub span: Span,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Argument {
+    /// The first thread.
+    None,
+    Constant(Term),
+    Slot(SlotId),
+}
+
+type Known = FxHashMap<SlotId, Term>;
+
+/// A function being inlined.
+pub(super) struct Frame {
+    pub function: FnId,
+    pub path: String,
+    pub vars: FxHashMap<VarId, ObjId>,
+    pub return_to: Loc,
+    pub result: Option<ObjId>,
+    pub breaks: Vec<Loc>,
+    pub continues: Vec<Loc>,
+    pub labels: FxHashMap<super::ast::LabelId, Loc>,
+    /// The dispatch tables of the switches around: case ranges with their places, and the default.
+    pub switches: Vec<Switch>,
+}
+
+#[derive(Default)]
+pub(super) struct Switch {
+    pub cases: Vec<(i128, i128, Loc)>,
+    pub default: Option<Loc>,
+}
+
+/// Where the lowering of a thread stands.
+pub(super) struct Cursor {
+    pub task: TaskId,
+    pub flow: Flow,
+    pub at: Option<Loc>,
+    pub known: Known,
+    pub envs: FxHashMap<Loc, Known>,
+    pub frames: Vec<Frame>,
+    pub atomic: u32,
+    pub temps: u32,
+    pub temps_at: FxHashMap<String, u32>,
+    pub calls_at: FxHashMap<String, u32>,
+    /// Inside a loop that is kept as a loop.
+    pub loops: u32,
+    /// The iterations of the unrolled loops around.
+    pub iterations: Vec<u32>,
+    pub end: Loc,
+}
+
+/// The lowering.
+pub(super) struct Lower<'u> {
+    unit: &'u Unit,
+    sources: &'u Sources,
+    checks: &'u [Check],
+    terms: Terms,
+    tid: Symbol,
+    facts: &'u Facts,
+    found: Facts,
+    slots: IdVec<SlotId, Slot>,
+    slot_keys: FxHashMap<String, SlotId>,
+    by_symbol: FxHashMap<Symbol, SlotId>,
+    objects: IdVec<ObjId, Object>,
+    object_keys: FxHashMap<String, ObjId>,
+    next_address: i128,
+    pools: u32,
+    tasks: IdVec<TaskId, Task>,
+    task_keys: FxHashMap<String, TaskId>,
+    flows: Vec<Flow>,
+    cur: Cursor,
+    exited: SlotId,
+    assumptions: BTreeMap<&'static str, String>,
+    steps_left: usize,
+    /// The thread-specific keys made so far.
+    has_keys: bool,
+}
+
+/// Steps a program may have before merging; beyond it the rest is unmodelled.
+const MOST_STEPS: usize = 400_000;
+const MOST_PASSES: usize = 30;
+
+/// Lowers a unit. `None` if it has no `main`.
+pub fn lower(unit: &Unit, sources: &Sources, name: &str, checks: &[Check]) -> Option<Program> {
+    let main = unit.function("main").filter(|f| unit.functions[*f].body.is_some())?;
+    let mut facts = Facts::default();
+    for pass in 0.. {
+        let mut lower = Lower::new(unit, sources, checks, &facts, main);
+        lower.run();
+        let found = std::mem::take(&mut lower.found);
+        let mut grown = facts.clone();
+        if !grown.absorb(found) {
+            return Some(lower.finish(name));
+        }
+        if pass > MOST_PASSES {
+            // Not stable: nothing may be concluded from this program.
+            lower.give_up("what pointers can point to did not become stable");
+            return Some(lower.finish(name));
+        }
+        drop(lower);
+        facts = grown;
+    }
+    None
+}
+
+impl<'u> Lower<'u> {
+    fn new(unit: &'u Unit, sources: &'u Sources, checks: &'u [Check], facts: &'u Facts, main: FnId) -> Self {
+        let terms = Terms::new();
+        let tid = terms.symbol("tid", Sort::INT);
+        let span = unit.functions[main].span;
+        let mut lower = Self {
+            unit,
+            sources,
+            checks,
+            terms,
+            tid,
+            facts,
+            found: Facts::default(),
+            slots: IdVec::new(),
+            slot_keys: FxHashMap::default(),
+            by_symbol: FxHashMap::default(),
+            objects: IdVec::new(),
+            object_keys: FxHashMap::default(),
+            next_address: 0x1000,
+            pools: 0,
+            tasks: IdVec::new(),
+            task_keys: FxHashMap::default(),
+            flows: Vec::new(),
+            cur: Cursor {
+                task: TaskId(0),
+                flow: Flow::default(),
+                at: None,
+                known: Known::default(),
+                envs: FxHashMap::default(),
+                frames: Vec::new(),
+                atomic: 0,
+                temps: 0,
+                temps_at: FxHashMap::default(),
+                calls_at: FxHashMap::default(),
+                loops: 0,
+                iterations: Vec::new(),
+                end: Loc(0),
+            },
+            exited: SlotId(0),
+            assumptions: BTreeMap::new(),
+            steps_left: MOST_STEPS,
+            has_keys: false,
+        };
+        lower.exited = lower.flag("<exited>", "exited", span);
+        lower.place_functions();
+        lower.place_globals();
+        lower.task("main", "main", main, Multiplicity::Once, Argument::None, span);
+        lower
+    }
+
+    fn b(&self) -> Build<'_> {
+        Build(&self.terms)
+    }
+
+    /// A shared flag of our own, false at the start.
+    fn flag(&mut self, key: &str, shown: &str, span: Span) -> SlotId {
+        let initial = Some(self.terms.ff());
+        self.internal(key, shown, Sort::BOOL, initial, span)
+    }
+
+    /// A shared slot of our own.
+    fn internal(&mut self, key: &str, shown: &str, sort: Sort, initial: Option<Term>, span: Span) -> SlotId {
+        self.slot(NewSlot {
+            key: key.to_string(),
+            shown: shown.to_string(),
+            sort,
+            owner: Owner::Shared,
+            initial,
+            range: None,
+            lock: false,
+            synchronising: true,
+            span,
+        })
+    }
+
+    fn place_functions(&mut self) {
+        for id in self.unit.functions.ids() {
+            let function = &self.unit.functions[id];
+            if function.address_taken {
+                let key = format!("&{}#{}", function.name, id.0);
+                self.place_object(&key, 1, memory::Content::Function(id));
+            }
+        }
+    }
+
+    fn place_globals(&mut self) {
+        for id in self.unit.globals.clone() {
+            let variable = &self.unit.variables[id];
+            if variable.storage == Storage::ThreadLocal {
+                continue;
+            }
+            let start = if variable.external { Start::Any } else { Start::Zero };
+            let key = format!("{}#{}", variable.name, id.0);
+            let (name, ty, span) = (variable.name.clone(), variable.ty, variable.span);
+            let object = self.object(&key, &name, ty, Owner::Shared, span, start);
+            if matches!(self.unit.types.kind(ty), Kind::Opaque(_)) {
+                self.static_kind(object, id);
+            }
+        }
+        // The initial values come when every object has its address.
+        for id in self.unit.globals.clone() {
+            let variable = &self.unit.variables[id];
+            if variable.storage == Storage::ThreadLocal {
+                continue;
+            }
+            let key = format!("{}#{}", variable.name, id.0);
+            if let (Some(init), Some(object)) = (variable.init.as_ref(), self.object_keys.get(&key).copied()) {
+                self.initial_values(object, variable.ty, init);
+            }
+        }
+    }
+
+    /// Gives leaves the constant initial values of a static object.
+    fn initial_values(&mut self, object: ObjId, ty: Ty, init: &Init) {
+        let parts: Vec<(i128, Ty, &super::ast::Expr)> = match init {
+            Init::Value(e) => vec![(0, ty, e)],
+            Init::Parts(parts) => parts.iter().map(|p| (p.offset as i128, p.ty, &p.value)).collect(),
+        };
+        for (offset, ty, value) in parts {
+            if matches!(self.unit.types.kind(ty), Kind::Opaque(_)) {
+                continue;
+            }
+            let place = memory::Ref::Object(object, self.terms.int(offset));
+            let hits = self.hits(place, ty);
+            let term = self.constant_term(value);
+            for case in hits.cases {
+                if let Some(term) = term {
+                    self.set_initial(case, term);
+                } else {
+                    // Not a constant we can read: any value, so that nothing is claimed of it.
+                    self.slots[case.slot].initial = None;
+                }
+            }
+        }
+    }
+
+    fn set_initial(&mut self, case: memory::Case, value: Term) {
+        let names: Vec<String> = self.targets(value).iter().map(|o| self.objects[*o].key.clone()).collect();
+        let key = self.slots[case.slot].key.clone();
+        Facts::extend(&mut self.found.points_to, &key, names);
+        let value = match self.terms.kind(self.slots[case.slot].sort) {
+            logic::SortKind::Bool => self.b().truth(value),
+            logic::SortKind::Map(_, to) if to == Sort::BOOL => self.b().truth(value),
+            _ => value,
+        };
+        let new = match (case.key, self.slots[case.slot].initial) {
+            (None, _) => Some(value),
+            (Some(k), Some(map)) => Some(self.terms.store(map, k, value)),
+            (Some(_), None) => None,
+        };
+        self.slots[case.slot].initial = new;
+    }
+
+    /// Registers a thread to be lowered.
+    fn task(
+        &mut self,
+        key: &str,
+        shown: &str,
+        function: FnId,
+        multiplicity: Multiplicity,
+        argument: Argument,
+        span: Span,
+    ) -> TaskId {
+        if let Some(id) = self.task_keys.get(key) {
+            return *id;
+        }
+        let many = multiplicity == Multiplicity::Many;
+        let started = (key != "main").then(|| self.flag(&format!("<started {key}>"), &format!("started_{shown}"), span));
+        let done = self.flag(&format!("<done {key}>"), &format!("done_{shown}"), span);
+        let zero = Some(self.terms.int(0));
+        let result =
+            self.internal(&format!("<result {key}>"), &format!("result_{shown}"), Sort::INT, zero, span);
+        let tickets = (many && self.facts.joined.contains(key)).then(|| {
+            let map = self.terms.map_sort(Sort::INT, Sort::BOOL);
+            let none = self.terms.const_map(map, self.terms.ff());
+            let next = self.internal(&format!("<ticket {key}>"), &format!("ticket_{shown}"), Sort::INT, zero, span);
+            let ended = self.internal(&format!("<ended {key}>"), &format!("ended_{shown}"), map, Some(none), span);
+            (next, ended)
+        });
+        let id = self.tasks.next_id();
+        let handle = self.place_object(&format!("<thread {key}>"), 1, memory::Content::Thread(id));
+        if many {
+            self.pools += 1;
+            self.objects[handle].base = i128::from(self.pools) << 70;
+            self.objects[handle].size = 1 << 69;
+        }
+        self.tasks.push(Task {
+            key: key.to_string(),
+            shown: shown.to_string(),
+            function,
+            many,
+            argument,
+            started,
+            done,
+            result,
+            tickets,
+            handle,
+            span,
+        });
+        self.task_keys.insert(key.to_string(), id);
+        id
+    }
+
+    /// Lowers every thread, also those found on the way.
+    fn run(&mut self) {
+        let mut next = 0;
+        while next < self.tasks.len() {
+            let task = TaskId(next as u32);
+            self.lower_task(task);
+            next += 1;
+        }
+    }
+
+    fn lower_task(&mut self, id: TaskId) {
+        let task = self.tasks[id].clone();
+        let mut flow = Flow::default();
+        let entry = flow.places.push(Place { span: task.span, inside: false });
+        let end = flow.places.push(Place { span: task.span, inside: false });
+        let exit = flow.places.push(Place { span: task.span, inside: false });
+        flow.entry = Some(entry);
+        flow.exit = Some(exit);
+        self.cur = Cursor {
+            task: id,
+            flow,
+            at: Some(entry),
+            known: Known::default(),
+            envs: FxHashMap::default(),
+            frames: Vec::new(),
+            atomic: 0,
+            temps: 0,
+                temps_at: FxHashMap::default(),
+                calls_at: FxHashMap::default(),
+            loops: 0,
+            iterations: Vec::new(),
+            end,
+        };
+        self.thread_body(&task);
+        self.thread_end(&task, exit);
+        let flow = std::mem::take(&mut self.cur.flow);
+        self.flows.push(flow);
+    }
+
+    fn thread_body(&mut self, task: &Task) {
+        let function = &self.unit.functions[task.function];
+        let span = task.span;
+        let mut arguments: Vec<Term> = Vec::new();
+        if let Some(started) = task.started {
+            let mut updates = Vec::new();
+            if task.many {
+                updates.push((started, self.terms.ff()));
+                if let Some((next, _)) = task.tickets {
+                    let ticket = self.ticket_slot(task);
+                    // The creator has already counted this one.
+                    let mine = self.b().sub(self.slot_term(next), self.terms.int(1));
+                    updates.push((ticket, mine));
+                }
+                if let Argument::Slot(slot) = task.argument {
+                    let copy = self.temp(span);
+                    updates.push((copy, self.slot_term(slot)));
+                    arguments.push(self.slot_term(copy));
+                }
+            }
+            let guard = self.slot_term(started);
+            self.wait(guard, updates, What::Assume, span);
+            match task.argument {
+                Argument::Constant(value) => arguments.push(value),
+                Argument::Slot(slot) if !task.many => {
+                    // Written once, before the start: nobody else touches it, so reading it is no step of its own.
+                    arguments.push(self.slot_term(slot));
+                }
+                _ => {}
+            }
+        } else {
+            // `main(argc, argv)`: any number of arguments, whose texts are not modelled.
+            for (i, param) in function.params.iter().enumerate() {
+                let ty = self.unit.variables[*param].ty;
+                let value = if i == 0 { self.nondet(ty, span) } else { self.terms.int(0) };
+                arguments.push(value);
+            }
+        }
+        let result = self.inline(task.function, arguments, span);
+        if task.key == "main" {
+            self.leave_program(span, Leave::Return);
+            return;
+        }
+        if let (Some(value), true) = (result, self.cur.at.is_some()) {
+            self.update(vec![(task.result, value)], What::Return, span);
+        }
+        let end = self.cur.end;
+        self.goto(end, span);
+    }
+
+    fn ticket_slot(&mut self, task: &Task) -> SlotId {
+        let owner = Owner::Task(self.cur.task);
+        let initial = Some(self.terms.int(0));
+        self.slot(NewSlot {
+            key: format!("<mine {}>", task.key),
+            shown: "ticket".into(),
+            sort: Sort::INT,
+            owner,
+            initial,
+            range: None,
+            lock: false,
+            synchronising: true,
+            span: task.span,
+        })
+    }
+
+    fn thread_end(&mut self, task: &Task, exit: Loc) {
+        let end = self.cur.end;
+        if !self.cur.envs.contains_key(&end) {
+            return;
+        }
+        self.enter(end);
+        let mut updates = vec![(task.done, self.terms.tt())];
+        if task.many {
+            updates.clear();
+            if let Some((_, ended)) = task.tickets {
+                let mine = self.ticket_slot(task);
+                let map = self.terms.store(self.slot_term(ended), self.slot_term(mine), self.terms.tt());
+                updates.push((ended, map));
+            }
+        }
+        for (slot, value) in &updates {
+            self.note_write(*slot, *value);
+        }
+        let tt = self.terms.tt();
+        self.emit(exit, tt, updates, What::Return, task.span);
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Multiplicity {
+    Once,
+    Many,
+}
+
+/// How the whole program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leave {
+    /// `main` returns.
+    Return,
+    /// `exit`, `abort` and their like.
+    Stop,
+}

@@ -1,0 +1,595 @@
+//! Statements: control as locations, loops kept as loops or unrolled exactly where their number of turns is known.
+
+use super::flow::*;
+use super::memory::Ref;
+use super::walk::{Effects, effects_of};
+use super::*;
+use crate::c::ast::*;
+use std::collections::BTreeSet;
+
+/// A loop that creates threads or allocates is unrolled up to so many turns.
+const UNROLL_CREATION: u32 = 64;
+/// A loop over an array is unrolled up to so many turns.
+const UNROLL_INDEXING: u32 = 20;
+
+impl Lower<'_> {
+    pub(super) fn block(&mut self, list: &[Stmt]) {
+        list.iter().for_each(|s| self.statement(s));
+    }
+
+    pub(super) fn statement(&mut self, s: &Stmt) {
+        let span = s.span;
+        match &s.kind {
+            // Labels and cases are reached from elsewhere, so they are looked at even where nothing falls into them.
+            StmtKind::Label(l) => self.label(*l, span),
+            StmtKind::Case(low, high) => self.case(Some((*low, *high)), span),
+            StmtKind::Default => self.case(None, span),
+            StmtKind::Block(list) => self.block(list),
+            StmtKind::If(c, a, b) => {
+                let (yes, no, end) = (self.fresh(span), self.fresh(span), self.fresh(span));
+                self.condition(c, yes, no);
+                self.enter(yes);
+                self.statement(a);
+                self.goto(end, span);
+                self.enter(no);
+                if let Some(b) = b {
+                    self.statement(b);
+                }
+                self.goto(end, span);
+                self.enter(end);
+            }
+            StmtKind::While(c, body) => self.repeat(Repeat { cond: Some(c), step: None, body, first: First::Test }, span),
+            StmtKind::DoWhile(body, c) => {
+                self.repeat(Repeat { cond: Some(c), step: None, body, first: First::Body }, span)
+            }
+            StmtKind::For { init, cond, step, body } => {
+                self.block(init);
+                let repeat = Repeat { cond: cond.as_ref(), step: step.as_ref(), body, first: First::Test };
+                self.repeat(repeat, span);
+            }
+            StmtKind::Switch(value, body) => self.switch(value, body, span),
+            _ if self.cur.at.is_none() => {}
+            StmtKind::Expr(e) => self.effect(e),
+            StmtKind::Declare(v, init) => {
+                if let Some(frame) = self.cur.frames.last_mut() {
+                    frame.vars.remove(v);
+                }
+                self.declare(*v, init.as_ref(), span);
+            }
+            StmtKind::Goto(l) => {
+                let to = self.label_loc(*l, span);
+                self.goto(to, span);
+            }
+            StmtKind::Break => match self.cur.frames.last().and_then(|f| f.breaks.last().copied()) {
+                Some(to) => self.goto(to, span),
+                None => self.unmodelled("a break outside a loop", span),
+            },
+            StmtKind::Continue => match self.cur.frames.last().and_then(|f| f.continues.last().copied()) {
+                Some(to) => self.goto(to, span),
+                None => self.unmodelled("a continue outside a loop", span),
+            },
+            StmtKind::Return(e) => self.return_(e.as_ref(), span),
+            StmtKind::Empty => {}
+            StmtKind::Unmodelled(why) => self.unmodelled(why, span),
+        }
+    }
+
+    fn return_(&mut self, e: Option<&Expr>, span: Span) {
+        let (result, to) = match self.cur.frames.last() {
+            Some(f) => (f.result, f.return_to),
+            None => return,
+        };
+        if let Some(e) = e {
+            if self.unit.types.record(e.ty).is_some() {
+                if let (Some(object), Some(from)) = (result, self.aggregate(e)) {
+                    let at = Ref::Object(object, self.terms.int(0));
+                    self.copy(at, from, e.ty, span);
+                }
+            } else if self.unit.types.is_void(e.ty) {
+                self.effect(e);
+            } else {
+                let value = self.value(e);
+                if let Some(object) = result {
+                    let at = Ref::Object(object, self.terms.int(0));
+                    self.write(at, e.ty, value, span);
+                }
+            }
+        }
+        self.goto(to, span);
+    }
+
+    /// A local comes to life.
+    pub(super) fn declare(&mut self, v: VarId, init: Option<&Init>, span: Span) {
+        let object = self.variable_object(v);
+        let ty = self.unit.variables[v].ty;
+        let many = self.tasks[self.cur.task].many;
+        let key = self.objects[object].key.clone();
+        let escapes = many
+            && self.unit.variables[v].address_taken
+            && self.facts.points_to.iter().any(|(slot, names)| {
+                names.contains(&key)
+                    && self.slot_keys.get(slot).is_some_and(|s| self.slots[*s].owner != Owner::Task(self.cur.task))
+            });
+        if escapes {
+            return self.unmodelled("the address of a local of a repeated thread leaves the thread", span);
+        }
+        if let memory::Content::Nothing(why) = &self.objects[object].content {
+            let why = why.clone();
+            return self.unmodelled(&why, span);
+        }
+        if self.unit.variables[v].storage != Storage::Local {
+            return;
+        }
+        match init {
+            None => self.havoc_object(object, span),
+            Some(Init::Value(e)) => {
+                let at = Ref::Object(object, self.terms.int(0));
+                if self.unit.types.record(ty).is_some() {
+                    if let Some(from) = self.aggregate(e) {
+                        self.copy(at, from, ty, span);
+                    }
+                } else if matches!(self.unit.types.kind(ty), Kind::Opaque(_)) {
+                    self.zero_object(object, span, &BTreeSet::new());
+                } else {
+                    let value = self.value(e);
+                    self.write(at, ty, value, span);
+                }
+            }
+            Some(Init::Parts(parts)) => {
+                // Values first, in order, then zeros elsewhere: no part can see another.
+                let given: BTreeSet<i128> = parts.iter().map(|p| p.offset as i128).collect();
+                self.zero_object(object, span, &given);
+                for part in parts {
+                    let at = Ref::Object(object, self.terms.int(part.offset as i128));
+                    if self.unit.types.record(part.ty).is_some() {
+                        if let Some(from) = self.aggregate(&part.value) {
+                            self.copy(at, from, part.ty, span);
+                        }
+                    } else if !matches!(self.unit.types.kind(part.ty), Kind::Opaque(_)) {
+                        let value = self.value(&part.value);
+                        self.write(at, part.ty, value, span);
+                    }
+                }
+            }
+        }
+        if matches!(self.unit.types.kind(ty), Kind::Opaque(_)) {
+            self.local_kind(object, init, span);
+        }
+    }
+
+    fn leaves(&self, object: memory::ObjId) -> Vec<memory::Leaf> {
+        match &self.objects[object].content {
+            memory::Content::Leaves(leaves) => leaves.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Any values: an object without initialiser.
+    fn havoc_object(&mut self, object: memory::ObjId, span: Span) {
+        for leaf in self.leaves(object) {
+            let slot = leaf.slot;
+            if matches!(self.unit.types.kind(leaf.ty), Kind::Opaque(_)) {
+                let zero = self.terms.default_of(self.slots[slot].sort);
+                self.update(vec![(slot, zero)], What::Assign, span);
+                continue;
+            }
+            if leaf.torn {
+                continue;
+            }
+            let range = self.slots[slot].range;
+            let sort = self.slots[slot].sort;
+            let symbol = self.terms.symbol("any", sort);
+            let value = self.terms.sym(symbol);
+            self.update(vec![(slot, value)], What::Havoc, span);
+            let scalar = sort == Sort::INT;
+            if let Some(step) = self.cur.flow.steps.last_mut() {
+                step.inputs.push(Input { symbol, range: range.filter(|_| scalar) });
+            }
+        }
+    }
+
+    fn zero_object(&mut self, object: memory::ObjId, span: Span, except: &BTreeSet<i128>) {
+        for leaf in self.leaves(object) {
+            if leaf.repeat.is_none() && except.contains(&leaf.offset) {
+                continue;
+            }
+            let zero = self.terms.default_of(self.slots[leaf.slot].sort);
+            self.update(vec![(leaf.slot, zero)], What::Assign, span);
+        }
+    }
+
+    fn label_loc(&mut self, l: LabelId, span: Span) -> Loc {
+        if let Some(loc) = self.cur.frames.last().and_then(|f| f.labels.get(&l)) {
+            return *loc;
+        }
+        let loc = self.fresh(span);
+        if let Some(frame) = self.cur.frames.last_mut() {
+            frame.labels.insert(l, loc);
+        }
+        loc
+    }
+
+    /// A label can be jumped to from below: it is the head of a loop and nothing assigned in the function is known.
+    fn label(&mut self, l: LabelId, span: Span) {
+        let loc = self.label_loc(l, span);
+        let Some(frame) = self.cur.frames.last() else { return };
+        let function = frame.function;
+        let body: Vec<&Stmt> = self.unit.functions[function].body.iter().flatten().collect();
+        let effects = effects_of(&body, &[]);
+        if !effects.gotos.contains(&l) {
+            return;
+        }
+        self.goto(loc, span);
+        // Control can come from a jump that is not lowered yet; what is dropped here is dropped for all of them.
+        self.forget(&effects);
+        let known = self.cur.envs.get(&loc).cloned().unwrap_or_default();
+        let kept: Known = known.into_iter().filter(|(slot, _)| !self.assigned_slot(*slot, &effects)).collect();
+        self.cur.envs.insert(loc, kept.clone());
+        self.cur.known = kept;
+        self.cur.at = Some(loc);
+        // Everything after a label may run again.
+        self.cur.loops += 1;
+    }
+
+    /// Whether a private slot belongs to a variable that the code assigns in the current frame.
+    fn assigned_slot(&self, slot: SlotId, effects: &Effects) -> bool {
+        let Some(frame) = self.cur.frames.last() else { return true };
+        effects.assigned.iter().any(|v| {
+            frame.vars.get(v).is_some_and(|o| match &self.objects[*o].content {
+                memory::Content::Leaves(leaves) => leaves.iter().any(|l| l.slot == slot),
+                _ => false,
+            })
+        }) || self.slots[slot].key.starts_with("<temp")
+            || frame.result.is_some_and(|o| self.leaves(o).iter().any(|l| l.slot == slot))
+            || self.slots[slot].key.contains("#tls")
+    }
+
+    fn forget(&mut self, effects: &Effects) {
+        let known = std::mem::take(&mut self.cur.known);
+        self.cur.known = known.into_iter().filter(|(slot, _)| !self.assigned_slot(*slot, effects)).collect();
+        // Thread-local variables are assigned by any function.
+        let tls: Vec<SlotId> = self.cur.known.keys().copied().filter(|s| self.slots[*s].key.contains('!')).collect();
+        for slot in tls {
+            let local = self.cur.frames.iter().any(|f| self.slots[slot].key.contains(&format!("!{}.", f.path)));
+            if !local {
+                self.cur.known.remove(&slot);
+            }
+        }
+    }
+
+    fn switch(&mut self, value: &Expr, body: &Stmt, span: Span) {
+        let v = self.value(value);
+        let Some(head) = self.cur.at else { return };
+        let known = self.cur.known.clone();
+        let end = self.fresh(span);
+        let keep = match self.b().as_num(v) {
+            Some(_) => v,
+            None => {
+                let keep = self.temp(span);
+                self.slots[keep].range = self.bounds(v);
+                self.update(vec![(keep, v)], What::Assign, span);
+                self.slot_term(keep)
+            }
+        };
+        let head = self.cur.at.unwrap_or(head);
+        let Some(frame) = self.cur.frames.last_mut() else { return };
+        frame.switches.push(Switch::default());
+        frame.breaks.push(end);
+        self.cur.at = None;
+        // Nothing assigned inside is known at a case, which several ways lead to.
+        let effects = effects_of(&[body], &[]);
+        self.cur.known = known;
+        self.forget(&effects);
+        let base = self.cur.known.clone();
+        self.cur.envs.insert(head, base);
+        self.statement(body);
+        self.goto(end, span);
+        let Some(frame) = self.cur.frames.last_mut() else { return };
+        frame.breaks.pop();
+        let Some(switch) = frame.switches.pop() else { return };
+        self.enter(head);
+        let b = self.b();
+        let mut none = b.tt();
+        let mut tests = Vec::new();
+        for (low, high, to) in &switch.cases {
+            let hit = if low == high {
+                b.eq(keep, b.num(*low))
+            } else {
+                b.and(b.le(b.num(*low), keep), b.le(keep, b.num(*high)))
+            };
+            tests.push((*to, hit));
+            none = b.and(none, b.not(hit));
+        }
+        tests.push((switch.default.unwrap_or(end), none));
+        for (to, guard) in tests {
+            self.emit(to, guard, Vec::new(), What::Test, span);
+        }
+        self.cur.at = None;
+        self.enter(end);
+    }
+
+    fn case(&mut self, range: Option<(i128, i128)>, span: Span) {
+        let loc = self.fresh(span);
+        self.goto(loc, span);
+        let Some(switch) = self.cur.frames.last_mut().and_then(|f| f.switches.last_mut()) else { return };
+        match range {
+            Some((low, high)) => switch.cases.push((low, high, loc)),
+            None => switch.default = Some(loc),
+        }
+        // The dispatch comes later; it knows only what no case changes.
+        let known: Known = Known::default();
+        self.cur.envs.insert(loc, known.clone());
+        self.cur.known = known;
+        self.cur.at = Some(loc);
+    }
+
+    fn repeat(&mut self, r: Repeat<'_>, span: Span) {
+        if self.cur.at.is_none() && !self.has_labels(r.body) {
+            return;
+        }
+        let mut exprs: Vec<&Expr> = Vec::new();
+        exprs.extend(r.cond);
+        exprs.extend(r.step);
+        let effects = effects_of(&[r.body], &exprs);
+        if let Some(turns) = self.turns(&r, &effects) {
+            return self.unroll(&r, turns, span);
+        }
+        let (head, body, next, end) = (self.fresh(span), self.fresh(span), self.fresh(span), self.fresh(span));
+        self.forget(&effects);
+        self.goto(if r.first == First::Test { head } else { body }, span);
+        let start = if r.first == First::Test { head } else { body };
+        self.cur.loops += 1;
+        if let Some(frame) = self.cur.frames.last_mut() {
+            frame.breaks.push(end);
+            frame.continues.push(next);
+        }
+        if r.first == First::Test {
+            self.enter(start);
+            match r.cond {
+                Some(c) => self.condition(c, body, end),
+                None => self.goto(body, span),
+            }
+            self.enter(body);
+            self.statement(r.body);
+            self.goto(next, span);
+            self.enter(next);
+            if let Some(step) = r.step {
+                self.effect(step);
+            }
+            self.goto(head, span);
+        } else {
+            self.enter(body);
+            self.statement(r.body);
+            self.goto(next, span);
+            self.enter(next);
+            if let Some(c) = r.cond {
+                self.condition(c, body, end);
+            }
+        }
+        if let Some(frame) = self.cur.frames.last_mut() {
+            frame.breaks.pop();
+            frame.continues.pop();
+        }
+        self.cur.loops -= 1;
+        self.enter(end);
+    }
+
+    fn has_labels(&self, s: &Stmt) -> bool {
+        match &s.kind {
+            StmtKind::Label(_) | StmtKind::Case(..) | StmtKind::Default => true,
+            StmtKind::Block(list) => list.iter().any(|s| self.has_labels(s)),
+            StmtKind::If(_, a, b) => self.has_labels(a) || b.as_ref().is_some_and(|b| self.has_labels(b)),
+            StmtKind::While(_, b) | StmtKind::DoWhile(b, _) | StmtKind::For { body: b, .. } => self.has_labels(b),
+            _ => false,
+        }
+    }
+
+    /// How often a loop turns, where that is known and worth unrolling for.
+    fn turns(&self, r: &Repeat<'_>, effects: &Effects) -> Option<u32> {
+        let creates = self.creates(effects, &mut BTreeSet::new());
+        let limit = if creates {
+            UNROLL_CREATION
+        } else if effects.indexes {
+            UNROLL_INDEXING
+        } else {
+            return None;
+        };
+        if !effects.gotos.is_empty() || self.has_labels(r.body) || r.first != First::Test {
+            return None;
+        }
+        let cond = r.cond?;
+        let inner = effects_of(&[r.body], &[]);
+        let used = effects_of(&[], &[]);
+        let _ = used;
+        let mut values: FxHashMap<VarId, i128> = FxHashMap::default();
+        for turn in 0..=limit {
+            // A variable the body assigns is not known from turn to turn.
+            if self.fixed(cond, &values, &inner.assigned)? == 0 {
+                return Some(turn);
+            }
+            match r.step {
+                Some(step) => self.advance(step, &mut values, &inner.assigned)?,
+                None => {
+                    // `while (i < n) { ...; i++; }`: the only assignment to i is one increment at the end of the body.
+                    self.advance_body(r.body, &inner, &mut values)?;
+                }
+            }
+        }
+        None
+    }
+
+    fn creates(&self, effects: &Effects, seen: &mut BTreeSet<FnId>) -> bool {
+        effects.calls.iter().any(|f| {
+            let function = &self.unit.functions[*f];
+            let name = function.name.as_str();
+            if matches!(name, "pthread_create" | "pthread_join" | "malloc" | "calloc" | "thrd_create" | "thrd_join") {
+                return true;
+            }
+            if !seen.insert(*f) {
+                return false;
+            }
+            match &function.body {
+                Some(body) => self.creates(&effects_of(&body.iter().collect::<Vec<_>>(), &[]), seen),
+                None => false,
+            }
+        })
+    }
+
+    /// The value of an expression from what is known, with some variables set.
+    fn fixed(&self, e: &Expr, values: &FxHashMap<VarId, i128>, unknown: &BTreeSet<VarId>) -> Option<i128> {
+        match &e.kind {
+            ExprKind::Const(k) => Some(*k),
+            ExprKind::Cast(inner) => {
+                let int = self.unit.types.as_int(e.ty)?;
+                self.unit.types.as_int(inner.ty)?;
+                Some(int.wrap(self.fixed(inner, values, unknown)?, self.unit.types.model))
+            }
+            ExprKind::Load(p) => {
+                let PlaceKind::Var(v) = p.kind else { return None };
+                if let Some(k) = values.get(&v) {
+                    return Some(*k);
+                }
+                let variable = &self.unit.variables[v];
+                if variable.storage == Storage::Static {
+                    let object = self.object_keys.get(&format!("{}#{}", variable.name, v.0))?;
+                    let leaves = self.leaves(*object);
+                    let [leaf] = &leaves[..] else { return None };
+                    let slot = &self.slots[leaf.slot];
+                    return if self.facts.written.contains(&slot.key) { None } else { self.b().as_num(slot.initial?) };
+                }
+                if unknown.contains(&v) {
+                    return None;
+                }
+                let object = self.cur.frames.last()?.vars.get(&v)?;
+                let leaves = self.leaves(*object);
+                let [leaf] = &leaves[..] else { return None };
+                self.b().as_num(*self.cur.known.get(&leaf.slot)?)
+            }
+            ExprKind::Compare(op, a, b) => {
+                let (x, y) = (self.fixed(a, values, unknown)?, self.fixed(b, values, unknown)?);
+                Some(i128::from(match op {
+                    CompareOp::Eq => x == y,
+                    CompareOp::Ne => x != y,
+                    CompareOp::Lt => x < y,
+                    CompareOp::Le => x <= y,
+                    CompareOp::Gt => x > y,
+                    CompareOp::Ge => x >= y,
+                }))
+            }
+            ExprKind::Binary(op, a, b) => {
+                let (x, y) = (self.fixed(a, values, unknown)?, self.fixed(b, values, unknown)?);
+                fold(*op, x, y, self.unit.types.as_int(e.ty)?, &self.unit.types)
+            }
+            ExprKind::Not(a) => Some(i128::from(self.fixed(a, values, unknown)? == 0)),
+            ExprKind::And(a, b) => {
+                let x = self.fixed(a, values, unknown)? != 0;
+                Some(i128::from(x && self.fixed(b, values, unknown)? != 0))
+            }
+            _ => None,
+        }
+    }
+
+    /// Runs a loop's step on known values.
+    fn advance(&self, e: &Expr, values: &mut FxHashMap<VarId, i128>, unknown: &BTreeSet<VarId>) -> Option<()> {
+        let (place, value) = match &e.kind {
+            ExprKind::Increment { place, step, .. } => {
+                let old = self.load_fixed(place, values, unknown)?;
+                (place, old + step)
+            }
+            ExprKind::AssignOp { place, op, value, .. } => {
+                let old = self.load_fixed(place, values, unknown)?;
+                let by = self.fixed(value, values, unknown)?;
+                (place, fold(*op, old, by, self.unit.types.as_int(e.ty)?, &self.unit.types)?)
+            }
+            ExprKind::Assign(place, value) => (place, self.fixed(value, values, unknown)?),
+            ExprKind::Comma(a, b) => {
+                self.advance(a, values, unknown)?;
+                return self.advance(b, values, unknown);
+            }
+            ExprKind::Cast(inner) if self.unit.types.is_void(e.ty) => return self.advance(inner, values, unknown),
+            _ => return None,
+        };
+        let PlaceKind::Var(v) = place.kind else { return None };
+        // The body must leave the loop's own variable alone.
+        if unknown.contains(&v) || self.unit.variables[v].address_taken || self.is_global(v) {
+            return None;
+        }
+        values.insert(v, value);
+        Some(())
+    }
+
+    fn is_global(&self, v: VarId) -> bool {
+        matches!(self.unit.variables[v].storage, Storage::Static | Storage::ThreadLocal)
+    }
+
+    fn load_fixed(
+        &self,
+        place: &crate::c::ast::Place,
+        values: &FxHashMap<VarId, i128>,
+        unknown: &BTreeSet<VarId>,
+    ) -> Option<i128> {
+        let load = Expr { kind: ExprKind::Load(Box::new(place.clone())), ty: place.ty, span: place.span };
+        self.fixed(&load, values, unknown)
+    }
+
+    /// For `while`: the last statement of the body is the step, and nothing else assigns its variable or continues.
+    fn advance_body(&self, body: &Stmt, _inner: &Effects, values: &mut FxHashMap<VarId, i128>) -> Option<()> {
+        let StmtKind::Block(list) = &body.kind else { return None };
+        let (last, rest) = list.split_last()?;
+        let StmtKind::Expr(step) = &last.kind else { return None };
+        if rest.iter().any(has_continue) {
+            return None;
+        }
+        let others = effects_of(&rest.iter().collect::<Vec<_>>(), &[]);
+        self.advance(step, values, &others.assigned)
+    }
+
+    fn unroll(&mut self, r: &Repeat<'_>, turns: u32, span: Span) {
+        let end = self.fresh(span);
+        for turn in 0..turns {
+            let next = self.fresh(span);
+            if let Some(frame) = self.cur.frames.last_mut() {
+                frame.breaks.push(end);
+                frame.continues.push(next);
+            }
+            self.cur.iterations.push(turn);
+            self.statement(r.body);
+            self.goto(next, span);
+            self.enter(next);
+            if let Some(step) = r.step {
+                self.effect(step);
+            }
+            self.cur.iterations.pop();
+            if let Some(frame) = self.cur.frames.last_mut() {
+                frame.breaks.pop();
+                frame.continues.pop();
+            }
+        }
+        self.goto(end, span);
+        self.enter(end);
+    }
+}
+
+fn has_continue(s: &Stmt) -> bool {
+    match &s.kind {
+        StmtKind::Continue => true,
+        StmtKind::Block(list) => list.iter().any(has_continue),
+        StmtKind::If(_, a, b) => has_continue(a) || b.as_ref().is_some_and(|b| has_continue(b)),
+        StmtKind::Switch(_, b) => has_continue(b),
+        _ => false,
+    }
+}
+
+/// A loop of any of the three forms.
+pub(super) struct Repeat<'a> {
+    cond: Option<&'a Expr>,
+    step: Option<&'a Expr>,
+    body: &'a Stmt,
+    first: First,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum First {
+    Test,
+    Body,
+}

@@ -1,0 +1,812 @@
+//! Threads and synchronisation: POSIX threads, semaphores, and the C11 names for the same things.
+//!
+//! A mutex is 0 or the id of its holder; a waiter on a condition can wake at any time (POSIX allows it), so waiting is
+//! unlocking and locking again. A read-write lock counts its readers, -1 is a writer. Every operation is one step for
+//! each object its argument can be. Error returns that a correct program does not see are not modelled.
+
+use super::flow::*;
+use super::memory::{Case, Content};
+use super::*;
+use crate::c::ast::*;
+use crate::c::types::Opaque;
+
+const EBUSY: i128 = 16;
+const EDEADLK: i128 = 35;
+const EPERM: i128 = 1;
+const ETIMEDOUT: i128 = 110;
+const RECURSIVE: i128 = 1;
+const ERRORCHECK: i128 = 2;
+
+impl Lower<'_> {
+    /// `Some(result)` if the function is one of the thread library.
+    pub(super) fn sync_call(&mut self, name: &str, args: &[Expr], span: Span) -> Option<Option<Term>> {
+        let zero = self.terms.int(0);
+        let done = Some(Some(zero));
+        match name {
+            "pthread_create" | "thrd_create" => {
+                return Some(self.create(name, args, span));
+            }
+            "pthread_join" | "thrd_join" => {
+                return Some(self.join(args, span));
+            }
+            "pthread_exit" | "thrd_exit" => {
+                let value = args.first().map_or(zero, |a| self.value(a));
+                if self.cur.at.is_some() {
+                    let task = self.tasks[self.cur.task].clone();
+                    self.update(vec![(task.result, value)], What::Return, span);
+                    let end = self.cur.end;
+                    self.goto(end, span);
+                }
+                return Some(None);
+            }
+            "pthread_self" | "thrd_current" => {
+                let task = &self.tasks[self.cur.task];
+                if task.many {
+                    self.unmodelled("pthread_self in a repeated thread", span);
+                    return Some(None);
+                }
+                return Some(Some(self.terms.int(self.objects[task.handle].base)));
+            }
+            "pthread_equal" => {
+                let (a, b) = (self.value(args.first()?), self.value(args.get(1)?));
+                return Some(Some(self.b().bit(self.b().eq(a, b))));
+            }
+            "pthread_mutex_init" | "mtx_init" => return Some(self.mutex_init(args, span)),
+            "pthread_mutex_lock" | "mtx_lock" | "pthread_spin_lock" => return Some(self.lock(args, Try::Wait, span)),
+            "pthread_mutex_trylock" | "mtx_trylock" | "pthread_spin_trylock" => {
+                return Some(self.lock(args, Try::Once, span));
+            }
+            "pthread_mutex_timedlock" | "mtx_timedlock" => return Some(self.lock(args, Try::Timed, span)),
+            "pthread_mutex_unlock" | "mtx_unlock" | "pthread_spin_unlock" => return Some(self.unlock(args, span)),
+            "pthread_mutex_destroy" | "mtx_destroy" | "pthread_cond_init" | "pthread_cond_destroy" | "cnd_init"
+            | "cnd_destroy" | "pthread_cond_signal" | "pthread_cond_broadcast" | "cnd_signal" | "cnd_broadcast"
+            | "pthread_barrier_destroy" | "sem_destroy" | "pthread_rwlock_destroy" | "pthread_spin_destroy"
+            | "pthread_mutexattr_init" => {
+                args.iter().for_each(|a| self.effect(a));
+                return done;
+            }
+            "pthread_cond_wait" | "cnd_wait" | "pthread_cond_timedwait" | "cnd_timedwait" => {
+                return Some(self.wait_condition(name, args, span));
+            }
+            _ => {}
+        }
+        let opaque = |kind| Some(kind);
+        let (kind, action): (Option<Opaque>, Action) = match name {
+            "pthread_spin_init" => (opaque(Opaque::SpinLock), Action::Set(0)),
+            "pthread_rwlock_init" => (opaque(Opaque::ReadWriteLock), Action::Set(0)),
+            "pthread_rwlock_rdlock" | "pthread_rwlock_timedrdlock" => (opaque(Opaque::ReadWriteLock), Action::ReadLock),
+            "pthread_rwlock_wrlock" | "pthread_rwlock_timedwrlock" => (opaque(Opaque::ReadWriteLock), Action::WriteLock),
+            "pthread_rwlock_tryrdlock" => (opaque(Opaque::ReadWriteLock), Action::TryReadLock),
+            "pthread_rwlock_trywrlock" => (opaque(Opaque::ReadWriteLock), Action::TryWriteLock),
+            "pthread_rwlock_unlock" => (opaque(Opaque::ReadWriteLock), Action::ReadWriteUnlock),
+            "sem_init" => (opaque(Opaque::Semaphore), Action::SemInit),
+            "sem_wait" | "sem_timedwait" => (opaque(Opaque::Semaphore), Action::SemWait),
+            "sem_trywait" => (opaque(Opaque::Semaphore), Action::SemTry),
+            "sem_post" => (opaque(Opaque::Semaphore), Action::SemPost),
+            "sem_getvalue" => (opaque(Opaque::Semaphore), Action::SemValue),
+            "pthread_once" | "call_once" => (opaque(Opaque::Once), Action::Once),
+            "pthread_barrier_init" => (opaque(Opaque::Barrier), Action::BarrierInit),
+            "pthread_barrier_wait" => (opaque(Opaque::Barrier), Action::BarrierWait),
+            "pthread_mutexattr_settype" => (opaque(Opaque::MutexAttribute), Action::SetKind),
+            "pthread_key_create" | "tss_create" => return Some(self.key_create(args, span)),
+            "pthread_setspecific" | "tss_set" => return Some(self.key_access(args, KeyAccess::Set, span)),
+            "pthread_getspecific" | "tss_get" => return Some(self.key_access(args, KeyAccess::Get, span)),
+            "pthread_key_delete" | "tss_delete" => {
+                args.iter().for_each(|a| self.effect(a));
+                return done;
+            }
+            _ => return None,
+        };
+        Some(self.act(kind?, action, args, span))
+    }
+
+    /// The objects of an opaque kind that an argument can be, with their slots.
+    fn objects_of(&mut self, e: &Expr, kind: Opaque, span: Span) -> Option<Vec<Case>> {
+        let address = self.value(super::library::strip(e));
+        self.cur.at?;
+        let place = self.settle(address);
+        let pointee = self.unit.types.pointee(super::library::strip(e).ty)?;
+        if !matches!(self.unit.types.kind(pointee), Kind::Opaque(k) if *k == kind) {
+            let shown = self.unit.types.show(pointee);
+            self.unmodelled(&format!("a `{shown}` where a `{}` is expected", kind.name()), span);
+            return None;
+        }
+        let hits = self.hits(place, pointee);
+        self.misses(&hits, span);
+        Some(hits.cases)
+    }
+
+    /// One step on an opaque object: guard and new value from the old; `None` leaves it.
+    #[allow(clippy::too_many_arguments)] // The parts of a step.
+    fn object_step(
+        &mut self,
+        case: Case,
+        to: Loc,
+        guard: impl Fn(&Self, Term) -> Term,
+        value: impl Fn(&Self, Term) -> Option<Term>,
+        more: Vec<(SlotId, Term)>,
+        what: What,
+        span: Span,
+    ) {
+        let old = self.case_value(case);
+        let guard = self.b().and(case.cond, guard(self, old));
+        let mut updates = more;
+        if let Some(new) = value(self, old) {
+            updates.push(self.case_update(case, new));
+        }
+        for (slot, value) in &updates {
+            self.note_write(*slot, *value);
+            self.cur.known.remove(slot);
+        }
+        self.emit_step(to, guard, Vec::new(), updates, what, span, access::Waits::Yes);
+    }
+
+    fn me(&self) -> Term {
+        self.terms.sym(self.tid)
+    }
+
+    pub(super) fn mutex_kind_slot(&mut self, object: &str, span: Span) -> SlotId {
+        let zero = Some(self.terms.int(0));
+        self.internal(&format!("<kind {object}>"), "mutex_kind", Sort::INT, zero, span)
+    }
+
+    fn mutex_depth_slot(&mut self, object: &str, span: Span) -> SlotId {
+        let zero = Some(self.terms.int(0));
+        self.internal(&format!("<depth {object}>"), "mutex_depth", Sort::INT, zero, span)
+    }
+
+    /// The key under which a mutex's kind is kept: its slot.
+    fn kind_key(&self, case: Case) -> String {
+        let key = &self.slots[case.slot].key;
+        key.clone()
+    }
+
+    fn special(&self, case: Case) -> bool {
+        case.key.is_none() && self.facts.kinds.contains(&self.kind_key(case))
+    }
+
+    fn mutex_init(&mut self, args: &[Expr], span: Span) -> Option<Term> {
+        let zero = self.terms.int(0);
+        let cases = self.objects_of(args.first()?, Opaque::Mutex, span)?;
+        let attribute = match args.get(1) {
+            Some(a) if a.as_const().is_none() && self.unit.types.pointee(a.ty).is_some() => {
+                let address = self.value(a);
+                (self.b().as_num(address) != Some(0)).then_some(address)
+            }
+            _ => None,
+        };
+        let kind = match attribute {
+            Some(address) => {
+                let place = self.settle(address);
+                let pointee = self.unit.types.pointee(args[1].ty)?;
+                Some(self.read(place, pointee, span))
+            }
+            None => None,
+        };
+        let to = self.fresh(span);
+        for case in cases {
+            let mut more = Vec::new();
+            if let Some(kind) = kind {
+                let key = self.kind_key(case);
+                if self.b().as_num(kind) != Some(0) {
+                    self.found.kinds.insert(key.clone());
+                }
+                let slot = self.mutex_kind_slot(&key, span);
+                more.push((slot, kind));
+            }
+            self.object_step(case, to, |l, _| l.terms.tt(), |l, _| Some(l.terms.int(0)), more, What::Assign, span);
+        }
+        self.enter(to);
+        Some(zero)
+    }
+
+    fn lock(&mut self, args: &[Expr], attempt: Try, span: Span) -> Option<Term> {
+        let zero = self.terms.int(0);
+        let e = args.first()?;
+        let pointee = self.unit.types.pointee(super::library::strip(e).ty)?;
+        let kind = match self.unit.types.kind(pointee) {
+            Kind::Opaque(Opaque::SpinLock) => Opaque::SpinLock,
+            // Spin locks are integers in some headers.
+            _ => Opaque::Mutex,
+        };
+        let cases = self.objects_of(e, kind, span)?;
+        let special = cases.iter().any(|c| self.special(*c));
+        if attempt == Try::Wait && !special {
+            let to = self.fresh(span);
+            for case in cases {
+                let me = self.me();
+                self.object_step(
+                    case,
+                    to,
+                    |l, old| l.b().eq(old, l.terms.int(0)),
+                    |_, _| Some(me),
+                    Vec::new(),
+                    What::Acquire,
+                    span,
+                );
+            }
+            self.enter(to);
+            return Some(zero);
+        }
+        let result = self.temp(span);
+        self.slots[result].range = Some((0, 200));
+        let to = self.fresh(span);
+        for case in cases {
+            let me = self.me();
+            let (mut more, busy) = (vec![(result, zero)], self.terms.int(EBUSY));
+            let mut waits_for_me = self.terms.tt();
+            if self.special(case) {
+                let key = self.kind_key(case);
+                let (kind, depth) = (self.mutex_kind_slot(&key, span), self.mutex_depth_slot(&key, span));
+                let (kind, deep) = (self.slot_term(kind), self.slot_term(depth));
+                more.push((depth, self.terms.int(1)));
+                // A second lock by the holder: deeper, or an error, by the kind.
+                let recursive = self.b().eq(kind, self.terms.int(RECURSIVE));
+                let again = self.b().add(deep, self.terms.int(1));
+                self.object_step(
+                    case,
+                    to,
+                    |l, old| l.b().and(l.b().eq(old, me), recursive),
+                    |_, _| None,
+                    vec![(result, zero), (depth, again)],
+                    What::Acquire,
+                    span,
+                );
+                let checking = self.b().eq(kind, self.terms.int(ERRORCHECK));
+                if attempt != Try::Once {
+                    let deadlock = self.terms.int(EDEADLK);
+                    self.object_step(
+                        case,
+                        to,
+                        |l, old| l.b().and(l.b().eq(old, me), checking),
+                        |_, _| None,
+                        vec![(result, deadlock)],
+                        What::Acquire,
+                        span,
+                    );
+                }
+                waits_for_me = self.b().not(recursive);
+            }
+            self.object_step(
+                case,
+                to,
+                |l, old| l.b().eq(old, l.terms.int(0)),
+                |_, _| Some(me),
+                more,
+                What::Acquire,
+                span,
+            );
+            if attempt != Try::Wait {
+                let code = if attempt == Try::Timed { self.terms.int(ETIMEDOUT) } else { busy };
+                self.object_step(
+                    case,
+                    to,
+                    |l, old| {
+                        let b = l.b();
+                        b.and(b.ne(old, l.terms.int(0)), b.or(b.ne(old, me), waits_for_me))
+                    },
+                    |_, _| None,
+                    vec![(result, code)],
+                    What::Test,
+                    span,
+                );
+            }
+        }
+        self.enter(to);
+        Some(self.slot_term(result))
+    }
+
+    fn unlock(&mut self, args: &[Expr], span: Span) -> Option<Term> {
+        let zero = self.terms.int(0);
+        let e = args.first()?;
+        let pointee = self.unit.types.pointee(super::library::strip(e).ty)?;
+        let kind = match self.unit.types.kind(pointee) {
+            Kind::Opaque(Opaque::SpinLock) => Opaque::SpinLock,
+            _ => Opaque::Mutex,
+        };
+        let cases = self.objects_of(e, kind, span)?;
+        self.assume(
+            "c-unlock",
+            "unlocking a default mutex that the thread does not hold makes it free (undefined in POSIX)",
+        );
+        let result = self.temp(span);
+        self.slots[result].range = Some((0, 200));
+        let to = self.fresh(span);
+        for case in cases {
+            let me = self.me();
+            if self.special(case) {
+                let key = self.kind_key(case);
+                let (kind, depth) = (self.mutex_kind_slot(&key, span), self.mutex_depth_slot(&key, span));
+                let (kind, deep) = (self.slot_term(kind), self.slot_term(depth));
+                let default = self.b().eq(kind, self.terms.int(0));
+                let less = self.b().sub(deep, self.terms.int(1));
+                let last = self.b().le(deep, self.terms.int(1));
+                let not_last = self.b().not(last);
+                let refused = self.terms.int(EPERM);
+                let free = |l: &Self, old: Term| l.b().or(default, l.b().and(l.b().eq(old, me), last));
+                self.object_step(
+                    case,
+                    to,
+                    free,
+                    |l, _| Some(l.terms.int(0)),
+                    vec![(result, zero), (depth, zero)],
+                    What::Release,
+                    span,
+                );
+                self.object_step(
+                    case,
+                    to,
+                    |l, old| l.b().all([l.b().not(default), l.b().eq(old, me), not_last]),
+                    |_, _| None,
+                    vec![(result, zero), (depth, less)],
+                    What::Release,
+                    span,
+                );
+                self.object_step(
+                    case,
+                    to,
+                    |l, old| l.b().and(l.b().not(default), l.b().ne(old, me)),
+                    |_, _| None,
+                    vec![(result, refused)],
+                    What::Release,
+                    span,
+                );
+                continue;
+            }
+            let update = self.case_update(case, zero);
+            self.note_write(update.0, update.1);
+            self.emit(to, case.cond, vec![update, (result, zero)], What::Release, span);
+        }
+        self.enter(to);
+        Some(self.slot_term(result))
+    }
+
+    /// Releases the mutex and takes it again: a waiter may wake without a signal.
+    fn wait_condition(&mut self, name: &str, args: &[Expr], span: Span) -> Option<Term> {
+        self.effect(args.first()?);
+        let mutex = args.get(1)?;
+        self.unlock(std::slice::from_ref(mutex), span)?;
+        self.lock(std::slice::from_ref(mutex), Try::Wait, span)?;
+        if self.checks(Check::Deadlock) {
+            self.assume("c-spurious-wakeups", "a wait on a condition variable may end without a signal");
+        }
+        if name.contains("timed") {
+            let late = self.nondet_in(Some((0, 1)), Sort::BOOL, span);
+            let b = self.b();
+            return Some(b.ite(b.truth(late), b.num(ETIMEDOUT), b.num(0)));
+        }
+        Some(self.terms.int(0))
+    }
+
+    fn act(&mut self, kind: Opaque, action: Action, args: &[Expr], span: Span) -> Option<Term> {
+        let zero = self.terms.int(0);
+        let cases = self.objects_of(args.first()?, kind, span)?;
+        let operand = match action {
+            Action::SemInit | Action::BarrierInit => Some(self.value(args.get(2)?)),
+            Action::SetKind => Some(self.value(args.get(1)?)),
+            _ => None,
+        };
+        if action == Action::Once {
+            return self.once(&cases, args.get(1)?, span);
+        }
+        if matches!(action, Action::BarrierInit | Action::BarrierWait) {
+            return self.barrier(&cases, action, operand, span);
+        }
+        let result = self.temp(span);
+        let to = self.fresh(span);
+        let minus_one = self.terms.int(-1);
+        let plain = vec![(result, zero)];
+        for case in cases {
+            let is = |l: &Self, old: Term, n: i128| l.b().eq(old, l.terms.int(n));
+            let plus = |l: &Self, old: Term, n: i128| Some(l.b().add(old, l.terms.int(n)));
+            let positive = |l: &Self, old: Term| l.b().lt(l.terms.int(0), old);
+            let any = |l: &Self, _: Term| l.terms.tt();
+            match action {
+                Action::Set(n) => {
+                    self.object_step(case, to, any, |l, _| Some(l.terms.int(n)), plain.clone(), What::Assign, span);
+                }
+                Action::SemInit | Action::SetKind => {
+                    self.object_step(case, to, any, |_, _| operand, plain.clone(), What::Assign, span);
+                }
+                Action::SemWait => {
+                    self.object_step(case, to, positive, |l, o| plus(l, o, -1), plain.clone(), What::Acquire, span);
+                }
+                Action::SemPost => {
+                    self.object_step(case, to, any, |l, o| plus(l, o, 1), plain.clone(), What::Release, span);
+                }
+                Action::SemTry => {
+                    self.object_step(case, to, positive, |l, o| plus(l, o, -1), plain.clone(), What::Acquire, span);
+                    let fails = vec![(result, minus_one)];
+                    self.object_step(case, to, |l, o| l.b().not(positive(l, o)), |_, _| None, fails, What::Test, span);
+                }
+                Action::SemValue => {
+                    let old = self.case_value(case);
+                    self.object_step(case, to, any, |_, _| None, vec![(result, old)], What::Assign, span);
+                }
+                Action::ReadLock => {
+                    let free = |l: &Self, old: Term| l.b().le(l.terms.int(0), old);
+                    self.object_step(case, to, free, |l, o| plus(l, o, 1), plain.clone(), What::Acquire, span);
+                }
+                Action::WriteLock => {
+                    let free = |l: &Self, o: Term| is(l, o, 0);
+                    self.object_step(case, to, free, |_, _| Some(minus_one), plain.clone(), What::Acquire, span);
+                }
+                Action::TryReadLock | Action::TryWriteLock => {
+                    let reading = action == Action::TryReadLock;
+                    let free = |l: &Self, o: Term| if reading { l.b().le(l.terms.int(0), o) } else { is(l, o, 0) };
+                    let new = |l: &Self, o: Term| if reading { plus(l, o, 1) } else { Some(minus_one) };
+                    self.object_step(case, to, free, new, plain.clone(), What::Acquire, span);
+                    let busy = vec![(result, self.terms.int(EBUSY))];
+                    self.object_step(case, to, |l, o| l.b().not(free(l, o)), |_, _| None, busy, What::Test, span);
+                }
+                Action::ReadWriteUnlock => {
+                    let new = |l: &Self, o: Term| {
+                        let b = l.b();
+                        Some(b.ite(b.lt(b.num(0), o), b.sub(o, b.num(1)), b.num(0)))
+                    };
+                    self.object_step(case, to, any, new, plain.clone(), What::Release, span);
+                }
+                Action::Once | Action::BarrierInit | Action::BarrierWait => {}
+            }
+        }
+        self.enter(to);
+        self.cur.at?;
+        if action == Action::SemValue {
+            let value = self.slot_term(result);
+            let into = self.value(args.get(1)?);
+            let ty = self.unit.types.pointee(args.get(1)?.ty)?;
+            let at = self.settle(into);
+            self.write(at, ty, value, span);
+            return Some(zero);
+        }
+        Some(self.slot_term(result))
+    }
+
+    /// The first caller runs the function; the others wait until it has returned.
+    fn once(&mut self, cases: &[Case], routine: &Expr, span: Span) -> Option<Term> {
+        let function = self.value(routine);
+        let head = self.cur.at?;
+        let end = self.fresh(span);
+        for case in cases {
+            self.cur.at = Some(head);
+            let start = self.fresh(span);
+            let one = self.terms.int(1);
+            let two = self.terms.int(2);
+            let is = |n: i128| move |l: &Self, old: Term| l.b().eq(old, l.terms.int(n));
+            self.object_step(*case, start, is(0), |_, _| Some(one), Vec::new(), What::Acquire, span);
+            self.object_step(*case, end, is(2), |_, _| None, Vec::new(), What::Test, span);
+            self.enter(start);
+            let target = self.targets(function).into_iter().find_map(|o| match self.objects[o].content {
+                Content::Function(f) => Some(f),
+                _ => None,
+            });
+            match target {
+                Some(f) if self.targets(function).len() == 1 => {
+                    self.inline(f, Vec::new(), span);
+                }
+                _ => self.unmodelled("pthread_once with an unknown function", span),
+            }
+            if self.cur.at.is_some() {
+                let yes = |l: &Self, _: Term| l.terms.tt();
+                self.object_step(*case, end, yes, |_, _| Some(two), Vec::new(), What::Release, span);
+                self.cur.at = None;
+            }
+        }
+        self.enter(end);
+        Some(self.terms.int(0))
+    }
+
+    /// A barrier counts arrivals; the last one opens the next round for all who wait in this one.
+    fn barrier(&mut self, cases: &[Case], action: Action, count: Option<Term>, span: Span) -> Option<Term> {
+        let result = self.temp(span);
+        let (zero, one) = (self.terms.int(0), self.terms.int(1));
+        let head = self.cur.at?;
+        let end = self.fresh(span);
+        for case in cases {
+            self.cur.at = Some(head);
+            let key = self.kind_key(*case);
+            let need = self.internal(&format!("<need {key}>"), "barrier_size", Sort::INT, Some(zero), span);
+            let round = self.internal(&format!("<round {key}>"), "barrier_round", Sort::INT, Some(zero), span);
+            if action == Action::BarrierInit {
+                let more = vec![(need, count?), (round, zero), (result, zero)];
+                let yes = |l: &Self, _: Term| l.terms.tt();
+                self.object_step(*case, end, yes, |_, _| Some(zero), more, What::Assign, span);
+                continue;
+            }
+            let mine = self.temp(span);
+            let (need_now, round_now) = (self.slot_term(need), self.slot_term(round));
+            let next = self.b().add(round_now, one);
+            let last = |l: &Self, old: Term| l.b().le(need_now, l.b().add(old, l.terms.int(1)));
+            // The last to arrive is told so.
+            let serial = self.terms.int(-1);
+            self.object_step(
+                *case,
+                end,
+                last,
+                |l, _| Some(l.terms.int(0)),
+                vec![(round, next), (result, serial)],
+                What::Release,
+                span,
+            );
+            let waiting = self.fresh(span);
+            self.object_step(
+                *case,
+                waiting,
+                |l, old| l.b().not(last(l, old)),
+                |l, old| Some(l.b().add(old, l.terms.int(1))),
+                vec![(mine, round_now)],
+                What::Acquire,
+                span,
+            );
+            self.enter(waiting);
+            if self.cur.at.is_some() {
+                let opened = self.b().ne(self.slot_term(round), self.slot_term(mine));
+                self.note_write(result, zero);
+                self.emit_step(end, opened, Vec::new(), vec![(result, zero)], What::Join, span, access::Waits::Yes);
+            }
+        }
+        self.cur.at = None;
+        self.enter(end);
+        self.cur.known.remove(&result);
+        Some(self.slot_term(result))
+    }
+
+    fn create(&mut self, name: &str, args: &[Expr], span: Span) -> Option<Term> {
+        let (zero, c11) = (self.terms.int(0), name == "thrd_create");
+        let (function, argument) = if c11 { (args.get(1)?, args.get(2)?) } else { (args.get(2)?, args.get(3)?) };
+        let handle_at = self.value(args.first()?);
+        let function = self.value(super::library::strip(function));
+        let argument = self.value(argument);
+        self.cur.at?;
+        let handle_at = self.settle(handle_at);
+        let handle_ty = self.unit.types.pointee(args.first()?.ty);
+        let mut targets = Vec::new();
+        for object in self.targets(function) {
+            if let Content::Function(f) = self.objects[object].content {
+                targets.push((self.objects[object].base, f));
+            }
+        }
+        let repeated = self.cur.loops > 0 || self.tasks[self.cur.task].many;
+        let site = self.numbered_site(span);
+        let head = self.cur.at?;
+        let known = self.cur.known.clone();
+        let end = self.fresh(span);
+        let mut none = self.terms.tt();
+        for (base, f) in targets {
+            self.cur.at = Some(head);
+            self.cur.known = known.clone();
+            let hit = self.b().eq_linear(function, base);
+            none = self.b().and(none, self.b().not(hit));
+            let start = self.fresh(span);
+            self.emit(start, hit, Vec::new(), What::Test, span);
+            self.enter(start);
+            if self.cur.at.is_none() {
+                continue;
+            }
+            let callee = self.unit.functions[f].name.clone();
+            if self.unit.functions[f].body.is_none() {
+                self.unmodelled(&format!("a thread of `{callee}`, which has no body"), span);
+                continue;
+            }
+            let key = format!("{}!{site}>{callee}", self.tasks[self.cur.task].key);
+            let nested = self.tasks[self.cur.task].key.matches('>').count();
+            if nested > 24 {
+                self.unmodelled("threads that create threads without end", span);
+                continue;
+            }
+            let constant = self.b().as_num(argument).is_some() && !repeated;
+            let passed = if constant {
+                Argument::Constant(argument)
+            } else {
+                let slot = self.internal(
+                    &format!("<argument {key}>"),
+                    &format!("argument_{callee}"),
+                    Sort::INT,
+                    Some(zero),
+                    span,
+                );
+                Argument::Slot(slot)
+            };
+            let multiplicity = if repeated { Multiplicity::Many } else { Multiplicity::Once };
+            let task = self.task(&key, &callee, f, multiplicity, passed, span);
+            let Task { started, handle, tickets, .. } = self.tasks[task].clone();
+            let mut handle_value = self.terms.int(self.objects[handle].base);
+            if let Some((next, _)) = tickets {
+                let mine = self.temp(span);
+                self.update(vec![(mine, self.slot_term(next))], What::Assign, span);
+                handle_value = self.b().add(self.slot_term(mine), handle_value);
+            }
+            if let Some(ty) = handle_ty
+                && self.unit.types.is_scalar(ty)
+            {
+                self.write(handle_at, ty, handle_value, span);
+            }
+            let mut updates = Vec::new();
+            if let Some(started) = started {
+                updates.push((started, self.terms.tt()));
+            }
+            if let Argument::Slot(slot) = passed {
+                updates.push((slot, argument));
+            }
+            if let Some((next, _)) = tickets {
+                updates.push((next, self.b().add(self.slot_term(next), self.terms.int(1))));
+            }
+            match (repeated, started) {
+                // The next thread is handed over when the last one has taken its argument.
+                (true, Some(started)) => {
+                    let free = self.b().not(self.slot_term(started));
+                    self.wait(free, updates, What::Spawn, span);
+                }
+                _ => self.update(updates, What::Spawn, span),
+            }
+            self.goto(end, span);
+        }
+        self.cur.at = Some(head);
+        self.cur.known = known;
+        if self.b().as_bool(none) != Some(false) {
+            let hits = memory::Hits { cases: Vec::new(), invalid: none, unmodelled: None };
+            self.misses(&hits, span);
+        }
+        self.enter(end);
+        Some(zero)
+    }
+
+    fn join(&mut self, args: &[Expr], span: Span) -> Option<Term> {
+        let zero = self.terms.int(0);
+        let handle = self.value(args.first()?);
+        let into = match args.get(1) {
+            Some(a) if a.as_const() != Some(0) => {
+                let address = self.value(a);
+                (self.b().as_num(address) != Some(0)).then_some((address, self.unit.types.pointee(a.ty)?))
+            }
+            _ => None,
+        };
+        self.cur.at?;
+        let mut threads = Vec::new();
+        for object in self.targets(handle) {
+            if let Content::Thread(t) = self.objects[object].content {
+                threads.push((self.objects[object].base, t));
+            }
+        }
+        self.require_join();
+        let result = self.temp(span);
+        let to = self.fresh(span);
+        for (base, t) in threads {
+            let task = self.tasks[t].clone();
+            if task.many {
+                self.found.joined.insert(task.key.clone());
+                let Some((_, ended)) = task.tickets else { continue };
+                let ticket = self.b().sub(handle, self.terms.int(base));
+                let b = self.b();
+                let hit = b.all([b.le(b.num(base), handle), b.lt(handle, b.num(base + (1 << 69)))]);
+                let guard = b.and(hit, b.select(self.slot_term(ended), ticket));
+                self.note_write(result, zero);
+                self.emit_step(to, guard, Vec::new(), vec![(result, zero)], What::Join, span, access::Waits::Yes);
+                if into.is_some() {
+                    self.unmodelled("the result of a repeated thread", span);
+                    return None;
+                }
+                continue;
+            }
+            let hit = self.b().eq_linear(handle, base);
+            let guard = self.b().and(hit, self.slot_term(task.done));
+            // Written before the thread ended, and never after: no step of its own.
+            let value = self.slot_term(task.result);
+            self.note_write(result, value);
+            self.emit_step(to, guard, Vec::new(), vec![(result, value)], What::Join, span, access::Waits::Yes);
+            if let Some(step) = self.cur.flow.steps.last_mut()
+                && step.to == to
+            {
+                step.joins.push(t);
+            }
+        }
+        self.enter(to);
+        self.cur.at?;
+        if let Some((address, ty)) = into {
+            let at = self.settle(address);
+            let value = self.slot_term(result);
+            self.write(at, ty, value, span);
+        }
+        Some(zero)
+    }
+
+    /// A key is the address of an object of its own; each thread has a slot for it.
+    fn key_create(&mut self, args: &[Expr], span: Span) -> Option<Term> {
+        let at = self.value(args.first()?);
+        let ty = self.unit.types.pointee(args.first()?.ty)?;
+        if self.cur.loops > 0 || self.tasks[self.cur.task].many {
+            self.unmodelled("thread-specific keys made in a loop", span);
+            return None;
+        }
+        if args.get(1).is_some_and(|d| d.as_const() != Some(0)) {
+            self.assume("c-no-key-destructors", "destructors of thread-specific keys change nothing");
+        }
+        let site = self.numbered_site(span);
+        let key = format!("<key {}!{site}>", self.tasks[self.cur.task].key);
+        let object = match self.object_keys.get(&key) {
+            Some(o) => *o,
+            None => self.place_object(&key, 1, Content::Nothing("a key".into())),
+        };
+        self.has_keys = true;
+        let place = self.settle(at);
+        let value = self.terms.int(self.objects[object].base);
+        self.write(place, ty, value, span);
+        Some(self.terms.int(0))
+    }
+
+    fn key_access(&mut self, args: &[Expr], access: KeyAccess, span: Span) -> Option<Term> {
+        let key = self.value(args.first()?);
+        let value = match access {
+            KeyAccess::Set => Some(self.value(args.get(1)?)),
+            KeyAccess::Get => None,
+        };
+        self.cur.at?;
+        let targets: Vec<ObjId> =
+            self.targets(key).into_iter().filter(|o| self.objects[*o].key.starts_with("<key ")).collect();
+        let result = self.temp(span);
+        let to = self.fresh(span);
+        for object in targets {
+            let name = format!("<specific {} {}>", self.objects[object].key, self.tasks[self.cur.task].key);
+            let owner = Owner::Task(self.cur.task);
+            let initial = Some(self.terms.int(0));
+            let slot = self.slot(memory::NewSlot {
+                key: name,
+                shown: "specific".into(),
+                sort: Sort::INT,
+                owner,
+                initial,
+                range: None,
+                lock: false,
+                synchronising: true,
+                span,
+            });
+            self.cur.known.remove(&slot);
+            let hit = self.b().eq_linear(key, self.objects[object].base);
+            let update = match value {
+                Some(v) => (slot, v),
+                None => (result, self.slot_term(slot)),
+            };
+            self.note_write(update.0, update.1);
+            self.emit_step(to, hit, Vec::new(), vec![update], What::Assign, span, access::Waits::Yes);
+        }
+        self.assume_defined(access::Undefined::Deref);
+        self.enter(to);
+        self.cur.at?;
+        Some(match access {
+            KeyAccess::Set => self.terms.int(0),
+            KeyAccess::Get => self.slot_term(result),
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum KeyAccess {
+    Set,
+    Get,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Try {
+    Wait,
+    Once,
+    Timed,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Action {
+    Set(i128),
+    ReadLock,
+    WriteLock,
+    TryReadLock,
+    TryWriteLock,
+    ReadWriteUnlock,
+    SemInit,
+    SemWait,
+    SemTry,
+    SemPost,
+    SemValue,
+    Once,
+    BarrierInit,
+    BarrierWait,
+    SetKind,
+}
