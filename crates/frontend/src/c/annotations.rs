@@ -94,7 +94,8 @@ mod tests {
     #[test]
     fn check_annotations_are_found_outside_strings_only() {
         let mut sources = Sources::new();
-        let file = sources.add("a.c", "int x; //@ guarded_by(m)\n//@ invariant x >= 0;\nchar *s = \"//@ rely 1\";\n//@ bogus\n");
+        let file = sources
+            .add("a.c", "int x; //@ guarded_by(m)\n//@ invariant x >= 0;\nchar *s = \"//@ rely 1\";\n//@ bogus\n");
         let (found, unknown) = annotations(&sources, file);
         assert_eq!(found.len(), 2);
         assert_eq!((found[0].kind, found[0].text.as_str(), found[0].trailing), (AnnotationKind::GuardedBy, "m", true));

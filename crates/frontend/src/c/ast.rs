@@ -119,9 +119,18 @@ pub enum ExprKind {
     /// Compares two values of one type; the result is `int`.
     Compare(CompareOp, Box<Expr>, Box<Expr>),
     /// `pointer + index * scale`, bytes.
-    PointerAdd { pointer: Box<Expr>, index: Box<Expr>, scale: u64, subtract: bool },
+    PointerAdd {
+        pointer: Box<Expr>,
+        index: Box<Expr>,
+        scale: u64,
+        subtract: bool,
+    },
     /// `(left - right) / scale`.
-    PointerDiff { left: Box<Expr>, right: Box<Expr>, scale: u64 },
+    PointerDiff {
+        left: Box<Expr>,
+        right: Box<Expr>,
+        scale: u64,
+    },
     /// Converts to the type of this expression.
     Cast(Box<Expr>),
     Not(Box<Expr>),
@@ -134,11 +143,25 @@ pub enum ExprKind {
     /// Also of whole structs. The value is the stored one.
     Assign(Box<Place>, Box<Expr>),
     /// `place op= value`, computed in `compute` and converted back; the place is evaluated once.
-    AssignOp { place: Box<Place>, op: BinaryOp, value: Box<Expr>, compute: Ty },
+    AssignOp {
+        place: Box<Place>,
+        op: BinaryOp,
+        value: Box<Expr>,
+        compute: Ty,
+    },
     /// `place += value` on a pointer, `value` already an integer, bytes `scale` each.
-    AssignPointer { place: Box<Place>, index: Box<Expr>, scale: u64, subtract: bool },
+    AssignPointer {
+        place: Box<Place>,
+        index: Box<Expr>,
+        scale: u64,
+        subtract: bool,
+    },
     /// `++` and `--`; `step` in units of one (or of the pointee's size).
-    Increment { place: Box<Place>, step: i128, fix: Fix },
+    Increment {
+        place: Box<Place>,
+        step: i128,
+        fix: Fix,
+    },
     Call(Callee, Vec<Expr>),
     /// GNU statement expression; the value is that of the last expression.
     Statements(Vec<Stmt>, Option<Box<Expr>>),
@@ -226,7 +249,12 @@ pub enum StmtKind {
     If(Expr, Box<Stmt>, Option<Box<Stmt>>),
     While(Expr, Box<Stmt>),
     DoWhile(Box<Stmt>, Expr),
-    For { init: Vec<Stmt>, cond: Option<Expr>, step: Option<Expr>, body: Box<Stmt> },
+    For {
+        init: Vec<Stmt>,
+        cond: Option<Expr>,
+        step: Option<Expr>,
+        body: Box<Stmt>,
+    },
     Switch(Expr, Box<Stmt>),
     /// A `case` with its inclusive range; it labels the next statement of the block.
     Case(i128, i128),

@@ -63,6 +63,50 @@ pub fn parse(sources: &mut Sources, path: &Path, text: &str, model: DataModel) -
     Ok(Parsed { unit, annotations, diagnostics, main: pre.main })
 }
 
+/// How to read a C file.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub model: DataModel,
+    /// What is to be shown; empty means that no error is reached.
+    pub checks: Vec<Check>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { model: DataModel::Ilp32, checks: vec![Check::Reach] }
+    }
+}
+
+/// Reads C text and lowers it. There is a program unless one of the diagnostics is an error.
+pub fn load(
+    sources: &mut Sources,
+    path: &Path,
+    text: &str,
+    options: &Options,
+) -> (Option<program::Program>, Vec<Diagnostic>) {
+    let parsed = match parse(sources, path, text, options.model) {
+        Ok(parsed) => parsed,
+        Err(diagnostics) => return (None, diagnostics),
+    };
+    let mut diagnostics = parsed.diagnostics;
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return (None, diagnostics);
+    }
+    let checks = if options.checks.is_empty() { &[Check::Reach][..] } else { &options.checks };
+    let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    let program = lower::lower(&parsed.unit, sources, &name, checks);
+    if program.is_none() {
+        diagnostics.push(
+            Diagnostic::error(NO_MAIN, whole_file(parsed.main), "there is no function `main` with a body")
+                .hint("a C file is checked as a whole program that starts in `main`"),
+        );
+    }
+    (program, diagnostics)
+}
+
+/// A file without `main`.
+pub const NO_MAIN: base::Code = base::Code("C0106");
+
 /// A comment that begins with `//@` and an unknown word.
 pub const UNKNOWN_ANNOTATION: base::Code = base::Code("C0105");
 

@@ -64,7 +64,20 @@ impl Preprocessed {
         let Some(lines) = &self.lines else { return Span::new(self.main, start, end) };
         let (file, from) = self.point(lines, sources, start);
         let (other, to) = self.point(lines, sources, end);
-        if file == other && to >= from { Span::new(file, from, to) } else { Span::new(file, from, from) }
+        let written = sources.file(file).text.get(from..to.max(from)).unwrap_or("");
+        let same = self.text.get(start..end).is_some_and(|t| t.split_whitespace().eq(written.split_whitespace()));
+        if file == other && same {
+            return Span::new(file, from, to);
+        }
+        // Made by a macro: the line that uses it.
+        let line = sources.file(file).position(from as u32).0;
+        let text = sources.file(file).line(line);
+        let begin = (text.as_ptr() as usize).saturating_sub(sources.file(file).text.as_ptr() as usize);
+        if text.is_empty() || begin > sources.file(file).text.len() {
+            return Span::new(file, from, from);
+        }
+        let indent = text.len() - text.trim_start().len();
+        Span::new(file, begin + indent, begin + text.trim_end().len())
     }
 
     fn point(&self, lines: &[(SourceId, u32)], sources: &Sources, offset: usize) -> (SourceId, usize) {
@@ -170,8 +183,12 @@ fn run_preprocessor(path: &Path, text: &str, model: DataModel, main: SourceId) -
         }
     }
     Err(Box::new(
-        Diagnostic::error(NO_PREPROCESSOR, place, "this file has preprocessor directives and no preprocessor was found")
-            .hint("install gcc or cpp, or give a preprocessed file whose name ends in `.i`"),
+        Diagnostic::error(
+            NO_PREPROCESSOR,
+            place,
+            "this file has preprocessor directives and no preprocessor was found",
+        )
+        .hint("install gcc or cpp, or give a preprocessed file whose name ends in `.i`"),
     ))
 }
 

@@ -99,9 +99,8 @@ impl Converter<'_> {
                 c::DeclarationSpecifier::Function(_) | c::DeclarationSpecifier::Alignment(_) => {}
             }
         }
-        let auto_type = types.iter().any(
-            |t| matches!(&t.node, c::TypeSpecifier::TypedefName(n) if n.node.name == normalise::AUTO),
-        );
+        let auto_type =
+            types.iter().any(|t| matches!(&t.node, c::TypeSpecifier::TypedefName(n) if n.node.name == normalise::AUTO));
         let ty = self.base_type(&types, span).qualified(quals);
         Specifiers { ty, class, thread_local, auto_type, guarded_by }
     }

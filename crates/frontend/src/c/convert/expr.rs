@@ -392,8 +392,7 @@ impl Converter<'_> {
 
     fn conditional(&mut self, q: &c::ConditionalExpression, span: Span) -> Expr {
         let condition = self.value(&q.condition);
-        let elvis =
-            matches!(&q.then_expression.node, c::Expression::Identifier(i) if i.node.name == normalise::ELVIS);
+        let elvis = matches!(&q.then_expression.node, c::Expression::Identifier(i) if i.node.name == normalise::ELVIS);
         if elvis {
             let other = self.value(&q.else_expression);
             let ty = self.joined(&condition, &other);
@@ -489,10 +488,21 @@ impl Converter<'_> {
         let result = match name {
             "__sync_bool_compare_and_swap" | "__atomic_test_and_set" => self.types.int(Int::Bool),
             _ if name.starts_with("__atomic_compare_exchange") => self.types.int(Int::Bool),
-            "__sync_synchronize" | "__sync_lock_release" | "__atomic_clear" | "__atomic_thread_fence"
-            | "__atomic_signal_fence" | "__atomic_load" | "__atomic_store" | "__atomic_store_n"
-            | "__atomic_exchange" | "__builtin_unreachable" | "__builtin_trap" | "__builtin_abort"
-            | "__builtin_va_start" | "__builtin_va_end" | "__builtin_va_copy" => self.types.void(),
+            "__sync_synchronize"
+            | "__sync_lock_release"
+            | "__atomic_clear"
+            | "__atomic_thread_fence"
+            | "__atomic_signal_fence"
+            | "__atomic_load"
+            | "__atomic_store"
+            | "__atomic_store_n"
+            | "__atomic_exchange"
+            | "__builtin_unreachable"
+            | "__builtin_trap"
+            | "__builtin_abort"
+            | "__builtin_va_start"
+            | "__builtin_va_end"
+            | "__builtin_va_copy" => self.types.void(),
             "__builtin_expect" => self.types.int(Int::Long),
             "__builtin_alloca" | "__builtin_malloc" | "__builtin_memcpy" | "__builtin_memset" | "malloc" | "calloc"
             | "realloc" | "alloca" => {

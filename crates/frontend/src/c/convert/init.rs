@@ -189,13 +189,7 @@ impl Converter<'_> {
     }
 
     /// A designated item; returns the index in the outer object it stands at.
-    fn designated(
-        &mut self,
-        ty: Ty,
-        base: u64,
-        item: &Node<c::InitializerListItem>,
-        parts: &mut Vec<InitPart>,
-    ) -> u64 {
+    fn designated(&mut self, ty: Ty, base: u64, item: &Node<c::InitializerListItem>, parts: &mut Vec<InitPart>) -> u64 {
         let mut targets = vec![(ty, base)];
         let mut outer = None;
         for designator in &item.node.designation {

@@ -272,8 +272,7 @@ impl Converter<'_> {
             (_, Kind::Float(_), _) => Expr::unmodelled("floating-point arithmetic", b.ty, span),
             (x, y, _) => {
                 let unknown = matches!(x, Kind::Unknown(_)) || matches!(y, Kind::Unknown(_));
-                let unmodelled =
-                    matches!(a.kind, ExprKind::Unmodelled(_)) || matches!(b.kind, ExprKind::Unmodelled(_));
+                let unmodelled = matches!(a.kind, ExprKind::Unmodelled(_)) || matches!(b.kind, ExprKind::Unmodelled(_));
                 if !unknown && !unmodelled {
                     let (x, y) = (self.types.show(a.ty), self.types.show(b.ty));
                     self.error(TYPE_ERROR, span, format!("this operator does not take `{x}` and `{y}`"));
@@ -346,13 +345,7 @@ impl Converter<'_> {
         Expr { kind: ExprKind::Assign(Box::new(place), Box::new(value)), ty, span }
     }
 
-    fn assign_op(
-        &mut self,
-        op: BinaryOp,
-        lhs: &Node<c::Expression>,
-        rhs: &Node<c::Expression>,
-        span: Span,
-    ) -> Expr {
+    fn assign_op(&mut self, op: BinaryOp, lhs: &Node<c::Expression>, rhs: &Node<c::Expression>, span: Span) -> Expr {
         let place = self.place(lhs);
         let value = self.value(rhs);
         let ty = place.ty.unqualified();
@@ -363,8 +356,7 @@ impl Converter<'_> {
             (Kind::Pointer(to), Kind::Int(_), BinaryOp::Add | BinaryOp::Sub) => {
                 let scale = self.types.size(to).unwrap_or(1);
                 let subtract = op == BinaryOp::Sub;
-                let kind =
-                    ExprKind::AssignPointer { place: Box::new(place), index: Box::new(value), scale, subtract };
+                let kind = ExprKind::AssignPointer { place: Box::new(place), index: Box::new(value), scale, subtract };
                 Expr { kind, ty, span }
             }
             (Kind::Int(x), Kind::Int(y), _) => {

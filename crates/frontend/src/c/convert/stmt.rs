@@ -111,7 +111,8 @@ impl Converter<'_> {
             c::AsmStatement::GnuExtended(e) => (&e.template, e.outputs.len()),
         };
         let text: String = template.node.iter().map(|p| p.trim_matches('"')).collect();
-        let fence = matches!(text.trim(), "" | "mfence" | "lfence" | "sfence" | "pause" | "nop" | "rep; nop" | "rep;nop");
+        let fence =
+            matches!(text.trim(), "" | "mfence" | "lfence" | "sfence" | "pause" | "nop" | "rep; nop" | "rep;nop");
         if fence && outputs == 0 { StmtKind::Empty } else { StmtKind::Unmodelled("inline assembly".into()) }
     }
 

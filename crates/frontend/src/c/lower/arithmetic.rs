@@ -5,7 +5,6 @@
 //! amount are arithmetic; others go through machine integers.
 
 use super::access::Undefined;
-use super::flow::*;
 use super::*;
 use crate::c::ast::{BinaryOp, UnaryOp};
 use crate::c::types::Int;
@@ -94,11 +93,7 @@ impl Lower<'_> {
             }
             _ => {
                 let rest = b.modulo(term, b.num(modulus));
-                if low == 0 {
-                    rest
-                } else {
-                    b.ite(b.lt(b.num(high), rest), b.sub(rest, b.num(modulus)), rest)
-                }
+                if low == 0 { rest } else { b.ite(b.lt(b.num(high), rest), b.sub(rest, b.num(modulus)), rest) }
             }
         }
     }
@@ -125,7 +120,11 @@ impl Lower<'_> {
             fits = b.and(fits, b.le(b.num(low), raw));
         }
         self.require(Undefined::Overflow, fits, span);
-        raw
+        // From here on it is known to fit; a slot of its own carries that.
+        let keep = self.temp(span);
+        self.slots[keep].range = Some((low, high));
+        self.update(vec![(keep, raw)], What::Assign, span);
+        self.slot_term(keep)
     }
 
     pub(super) fn unary_op(&mut self, op: UnaryOp, a: Term, int: Int, span: Span) -> Term {

@@ -2,7 +2,6 @@
 //!
 //! All orders are treated as sequentially consistent. Atomic arithmetic wraps, also on signed types (C11 7.17.7.5).
 
-use super::flow::*;
 use super::memory::Ref;
 use super::*;
 use crate::c::ast::*;
@@ -118,7 +117,8 @@ impl Lower<'_> {
                     let b = lower.b();
                     b.ite(b.eq(old, expected), desired, old)
                 });
-                let value = if bare == "bool_compare_and_swap" { self.b().bit(self.b().eq(old, expected)) } else { old };
+                let value =
+                    if bare == "bool_compare_and_swap" { self.b().bit(self.b().eq(old, expected)) } else { old };
                 return Some(Some(value));
             }
             _ if bare.starts_with("compare_exchange") => {
@@ -162,15 +162,7 @@ impl Lower<'_> {
         }
     }
 
-    fn compare_exchange(
-        &mut self,
-        bare: &str,
-        name: &str,
-        at: Ref,
-        of: Ty,
-        args: &[Expr],
-        span: Span,
-    ) -> Option<Term> {
+    fn compare_exchange(&mut self, bare: &str, name: &str, at: Ref, of: Ty, args: &[Expr], span: Span) -> Option<Term> {
         let expected_at = self.value(args.get(1)?);
         let expected_at = self.settle(expected_at);
         let expected = self.read(expected_at, of, span);

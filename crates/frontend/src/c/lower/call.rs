@@ -44,7 +44,8 @@ impl Lower<'_> {
             if self.unit.types.record(a.ty).is_some() {
                 let at = self.aggregate(a)?;
                 // A struct argument is copied before the callee can change its source.
-                let key = format!("{}!<argument {i} {}>", self.tasks[self.cur.task].key, self.numbered_site(span));
+                let site = self.numbered_site(span);
+                let key = format!("{}!<argument {i} {site}>", self.tasks[self.cur.task].key);
                 let owner = Owner::Task(self.cur.task);
                 let copy = self.object(&key, "(argument)", a.ty, owner, span, Start::Any);
                 let to = Ref::Object(copy, self.terms.int(0));

@@ -74,10 +74,15 @@ impl Lower<'_> {
     pub(super) fn compress(&mut self) {
         for i in 0..self.flows.len() {
             let mut flow = std::mem::take(&mut self.flows[i]);
+            let task = TaskId(i as u32);
             for _ in 0..4 {
                 let before = flow.steps.len();
-                self.merge(&mut flow);
+                self.fold_constants(&mut flow, task);
+                // Tests belong to the read before them; only what is left is moved to the access after it.
+                self.merge(&mut flow, Rule::Backward);
                 let removed = self.drop_dead_updates(&mut flow);
+                self.merge(&mut flow, Rule::Both);
+                let removed = removed | self.drop_dead_updates(&mut flow);
                 if flow.steps.len() == before && !removed {
                     break;
                 }
@@ -86,15 +91,112 @@ impl Lower<'_> {
         }
     }
 
-    fn merge(&self, flow: &mut Flow) {
+    /// Drops updates of slots that no step of the program reads.
+    pub(super) fn drop_unread(&mut self) {
+        loop {
+            let mut flows = std::mem::take(&mut self.flows);
+            let mut changed = false;
+            for flow in &mut flows {
+                changed |= self.drop_dead_updates(flow);
+            }
+            let mut read: BTreeSet<SlotId> = BTreeSet::new();
+            for step in flows.iter().flat_map(|f| &f.steps) {
+                read.extend(self.touch(step).reads);
+            }
+            let exited = self.exited;
+            for step in flows.iter_mut().flat_map(|f| &mut f.steps) {
+                let old = step.updates.len();
+                step.updates.retain(|(s, _)| read.contains(s) || *s == exited);
+                changed |= step.updates.len() != old;
+            }
+            self.flows = flows;
+            if !changed {
+                return;
+            }
+        }
+    }
+
+    /// Replaces private slots by their value where it is the same constant on every way to a step.
+    fn fold_constants(&self, flow: &mut Flow, task: TaskId) {
+        let build = Build(&self.terms);
+        let Some(entry) = flow.entry else { return };
+        let constant = |t: Term| build.as_num(t).is_some() || build.as_bool(t).is_some();
+        let mut start: FxHashMap<Symbol, Term> = FxHashMap::default();
+        for slot in self.slots.iter() {
+            if slot.owner == Owner::Task(task)
+                && let Some(initial) = slot.initial.filter(|t| constant(*t))
+            {
+                start.insert(slot.symbol, initial);
+            }
+        }
+        let mut envs: Vec<Option<FxHashMap<Symbol, Term>>> = vec![None; flow.places.len()];
+        envs[entry.0 as usize] = Some(start);
+        let mut outs: Vec<Vec<usize>> = vec![Vec::new(); flow.places.len()];
+        for (i, step) in flow.steps.iter().enumerate() {
+            outs[step.from.0 as usize].push(i);
+        }
+        let mut queue: VecDeque<Loc> = VecDeque::from([entry]);
+        while let Some(at) = queue.pop_front() {
+            let Some(env) = envs[at.0 as usize].clone() else { continue };
+            for i in &outs[at.0 as usize] {
+                let step = &flow.steps[*i];
+                if build.as_bool(build.substitute(step.guard, &env)) == Some(false) {
+                    continue;
+                }
+                let mut after = env.clone();
+                for (slot, value) in &step.updates {
+                    let slot = &self.slots[*slot];
+                    let value = build.substitute(*value, &env);
+                    if slot.owner == Owner::Task(task) && constant(value) {
+                        after.insert(slot.symbol, value);
+                    } else {
+                        after.remove(&slot.symbol);
+                    }
+                }
+                let target = &mut envs[step.to.0 as usize];
+                let changed = match target {
+                    None => {
+                        *target = Some(after);
+                        true
+                    }
+                    Some(old) => {
+                        let before = old.len();
+                        old.retain(|s, v| after.get(s) == Some(v));
+                        old.len() != before
+                    }
+                };
+                if changed {
+                    queue.push_back(step.to);
+                }
+            }
+        }
+        let old = std::mem::take(&mut flow.steps);
+        for mut step in old {
+            let Some(env) = &envs[step.from.0 as usize] else { continue };
+            step.guard = build.substitute(step.guard, env);
+            if build.as_bool(step.guard) == Some(false) {
+                continue;
+            }
+            for (_, gate) in &mut step.gates {
+                *gate = build.substitute(*gate, env);
+            }
+            step.gates.retain(|(_, g)| build.as_bool(*g) != Some(true));
+            for (_, value) in &mut step.updates {
+                *value = build.substitute(*value, env);
+            }
+            flow.steps.push(step);
+        }
+    }
+
+    fn merge(&self, flow: &mut Flow, rule: Rule) {
         let count = flow.places.len();
         let mut steps: Vec<Option<(Step, Marks)>> = Vec::new();
         let mut ins: Vec<Vec<usize>> = vec![Vec::new(); count];
         let mut outs: Vec<Vec<usize>> = vec![Vec::new(); count];
         let add = |steps: &mut Vec<Option<(Step, Marks)>>,
-                       ins: &mut Vec<Vec<usize>>,
-                       outs: &mut Vec<Vec<usize>>,
-                       step: Step| {
+                   ins: &mut Vec<Vec<usize>>,
+                   outs: &mut Vec<Vec<usize>>,
+                   step: Step| {
             let marks = Marks { private: self.is_private(&step), visible: self.writes_shared(&step) };
             let at = steps.len();
             outs[step.from.0 as usize].push(at);
@@ -120,13 +222,17 @@ impl Lower<'_> {
             }
             let small = into.len() * out.len() <= (into.len() + out.len() + 1).max(6)
                 || (flow.places[loc].inside && into.len() * out.len() <= MOST_PRODUCTS);
-            if !small || !removable(&into, &out, flow.places[loc].inside) {
+            if !small || !removable(&into, &out, flow.places[loc].inside, rule) {
                 continue;
             }
             let pairs: Vec<Step> = into
                 .iter()
-                .flat_map(|(a, _)| out.iter().map(move |(b, _)| (a, b)))
-                .filter_map(|(a, b)| self.compose(a, b))
+                .flat_map(|a| out.iter().map(move |b| (*a, *b)))
+                .filter_map(|((a, m), (b, n))| {
+                    // The step is known by its access.
+                    let lead = if m.private && !n.private { b } else { a };
+                    self.compose(a, b, lead)
+                })
                 .collect();
             let gone: Vec<usize> = ins[at].iter().chain(&outs[at]).copied().collect();
             for i in gone {
@@ -151,7 +257,7 @@ impl Lower<'_> {
     }
 
     /// `a` then `b` as one step; `None` if it can never be taken.
-    fn compose(&self, a: &Step, b: &Step) -> Option<Step> {
+    fn compose(&self, a: &Step, b: &Step, lead: &Step) -> Option<Step> {
         let build = Build(&self.terms);
         // Inputs belong to one step alone: a copy gets its own.
         let mut inputs = Vec::new();
@@ -187,7 +293,6 @@ impl Lower<'_> {
         let mut updates: Vec<(SlotId, Term)> =
             first.into_iter().filter(|(s, _)| !second.iter().any(|(t, _)| t == s)).collect();
         updates.extend(second);
-        let lead = if is_quiet(a) && !is_quiet(b) { b } else { a };
         let mut joins = a.joins.clone();
         joins.extend(b.joins.iter().copied());
         Some(Step {
@@ -220,7 +325,12 @@ impl Lower<'_> {
             .iter()
             .map(|step| {
                 let of = |t: Term| -> Vec<SlotId> {
-                    self.terms.free_symbols(t).iter().filter_map(|s| self.by_symbol.get(s).copied()).filter(private).collect()
+                    self.terms
+                        .free_symbols(t)
+                        .iter()
+                        .filter_map(|s| self.by_symbol.get(s).copied())
+                        .filter(private)
+                        .collect()
                 };
                 let mut always = of(step.guard);
                 step.gates.iter().for_each(|(_, g)| always.extend(of(*g)));
@@ -277,6 +387,13 @@ impl Lower<'_> {
     }
 }
 
+/// Which of the rules outside atomic sections are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    Backward,
+    Both,
+}
+
 struct Marks {
     /// Touches nothing that another thread can reach.
     private: bool,
@@ -284,11 +401,7 @@ struct Marks {
     visible: bool,
 }
 
-fn is_quiet(step: &Step) -> bool {
-    matches!(step.what, What::Skip | What::Test | What::Return) || (step.updates.is_empty() && step.gates.is_empty())
-}
-
-fn removable(into: &[&(Step, Marks)], out: &[&(Step, Marks)], inside: bool) -> bool {
+fn removable(into: &[&(Step, Marks)], out: &[&(Step, Marks)], inside: bool, rule: Rule) -> bool {
     let waits = out.iter().any(|(s, _)| s.blocking);
     let fails_before = into.iter().any(|(s, _)| !s.gates.is_empty());
     if inside {
@@ -296,7 +409,7 @@ fn removable(into: &[&(Step, Marks)], out: &[&(Step, Marks)], inside: bool) -> b
     }
     let visible_before = into.iter().any(|(_, m)| m.visible);
     let backward = out.iter().all(|(_, m)| m.private) && !(waits && (fails_before || visible_before));
-    let forward = into.iter().all(|(s, m)| m.private && s.gates.is_empty());
+    let forward = rule == Rule::Both && into.iter().all(|(s, m)| m.private && s.gates.is_empty());
     backward || forward
 }
 

@@ -11,10 +11,13 @@ use program::{
 impl Lower<'_> {
     pub(super) fn finish(mut self, name: &str) -> Program {
         self.end_of_main();
-        self.privatise();
         if self.checks(Check::Race) {
+            // Before anything is dropped: a read whose value nobody uses can race as well.
+            self.privatise();
             self.instrument_races();
         }
+        self.drop_unread();
+        self.privatise();
         self.gate_by_exit();
         self.compress();
         Emitter::new(self, name).run()
@@ -49,8 +52,7 @@ impl Lower<'_> {
             }
         }
         let exit = flow.exit;
-        let safe = !many
-            && exit.is_some_and(|e| joined[e.index()].as_ref().is_none_or(|set| set.is_superset(&all)));
+        let safe = !many && exit.is_some_and(|e| joined[e.index()].as_ref().is_none_or(|set| set.is_superset(&all)));
         if safe {
             let exited = self.exited;
             if let Some(flow) = self.flows.first_mut() {
@@ -240,6 +242,7 @@ impl<'u> Emitter<'u> {
         });
         self.vars.insert(slot, id);
         if initial.is_none()
+            && self.lower.slots[slot].external
             && scope == Scope::Shared
             && sort == Sort::INT
             && let Some((low, high)) = range

@@ -33,7 +33,7 @@ impl Lower<'_> {
                 let base = self.place(inner)?;
                 let record = self.types().record(inner.ty)?;
                 let offset = self.types().field(record, *index)?.offset;
-                self.offset(base, self.terms.int(i128::from(offset)))
+                self.member(base, inner.ty, i128::from(offset))
             }
             PlaceKind::Index(inner, e) => {
                 let base = self.place(inner)?;
@@ -347,7 +347,12 @@ impl Lower<'_> {
         match &e.kind {
             ExprKind::Not(inner) => return self.condition(inner, no, yes),
             ExprKind::And(a, b) | ExprKind::Or(a, b) => {
-                if let Some(value) = self.without_steps(e) {
+                // Both sides without a step: one test. (Not of `e` as a whole, which would come back here.)
+                if let (Some(x), Some(y)) = (self.without_steps(a), self.without_steps(b)) {
+                    let build = self.b();
+                    let (x, y) = (build.truth(x), build.truth(y));
+                    let joined = if matches!(e.kind, ExprKind::And(..)) { build.and(x, y) } else { build.or(x, y) };
+                    let value = build.bit(joined);
                     return self.test(value, yes, no, e.span);
                 }
                 let middle = self.fresh(e.span);
@@ -478,8 +483,7 @@ impl Lower<'_> {
                 if let (Some(x), Some(y)) = (self.without_steps(a), self.without_steps(b)) {
                     let build = self.b();
                     let (x, y) = (build.truth(x), build.truth(y));
-                    let joined =
-                        if matches!(e.kind, ExprKind::And(..)) { build.and(x, y) } else { build.or(x, y) };
+                    let joined = if matches!(e.kind, ExprKind::And(..)) { build.and(x, y) } else { build.or(x, y) };
                     return build.bit(joined);
                 }
                 self.joined(e, |lower, yes, no| lower.condition(e, yes, no), None, None)
@@ -632,14 +636,7 @@ impl Lower<'_> {
         }
     }
 
-    fn assign_op(
-        &mut self,
-        place: &crate::c::ast::Place,
-        op: BinaryOp,
-        value: &Expr,
-        compute: Ty,
-        span: Span,
-    ) -> Term {
+    fn assign_op(&mut self, place: &crate::c::ast::Place, op: BinaryOp, value: &Expr, compute: Ty, span: Span) -> Term {
         let zero = self.terms.int(0);
         let y = self.value(value);
         let Some(at) = self.place(place) else { return zero };

@@ -41,6 +41,8 @@ pub(super) struct Slot {
     /// The range of the C type, for integer slots.
     pub range: Option<(i128, i128)>,
     pub lock: bool,
+    /// Begins with a value given from outside the program, which is one of its type.
+    pub external: bool,
     /// Accesses of it never race: atomics and the library's own objects.
     pub synchronising: bool,
     pub span: Span,

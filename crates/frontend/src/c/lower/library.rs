@@ -159,7 +159,9 @@ impl Lower<'_> {
             };
         };
         let function = &self.unit.functions[*f];
-        if function.body.is_some() || !matches!(function.name.as_str(), "malloc" | "calloc" | "alloca" | "__builtin_alloca") {
+        if function.body.is_some()
+            || !matches!(function.name.as_str(), "malloc" | "calloc" | "alloca" | "__builtin_alloca")
+        {
             return None;
         }
         let name = function.name.clone();
@@ -354,15 +356,61 @@ pub(super) fn strip(e: &Expr) -> &Expr {
 fn is_ignored(name: &str) -> bool {
     matches!(
         name,
-        "printf" | "fprintf" | "puts" | "putchar" | "putc" | "fputc" | "fputs" | "perror" | "fflush" | "printk"
-            | "sleep" | "usleep" | "nanosleep" | "sched_yield" | "pthread_yield" | "thrd_yield" | "srand" | "srandom"
-            | "setbuf" | "setvbuf" | "time" | "clock" | "getpid" | "gettid" | "syslog" | "alarm" | "write" | "close"
-            | "pthread_setconcurrency" | "pthread_detach" | "pthread_attr_init" | "pthread_attr_destroy"
-            | "pthread_attr_setdetachstate" | "pthread_attr_setstacksize" | "pthread_attr_setscope"
-            | "pthread_condattr_init" | "pthread_condattr_destroy" | "pthread_condattr_setclock"
-            | "pthread_mutexattr_destroy" | "pthread_mutexattr_setpshared" | "pthread_setcancelstate"
-            | "pthread_setcanceltype" | "pthread_testcancel" | "pthread_setname_np" | "pthread_rwlockattr_init"
-            | "pthread_rwlockattr_destroy" | "pthread_barrierattr_init" | "pthread_barrierattr_destroy" | "__VERIFIER_yield"
-            | "vprintf" | "vfprintf" | "fwrite" | "signal" | "atexit" | "on_exit" | "__builtin_prefetch"
+        "printf"
+            | "fprintf"
+            | "puts"
+            | "putchar"
+            | "putc"
+            | "fputc"
+            | "fputs"
+            | "perror"
+            | "fflush"
+            | "printk"
+            | "sleep"
+            | "usleep"
+            | "nanosleep"
+            | "sched_yield"
+            | "pthread_yield"
+            | "thrd_yield"
+            | "srand"
+            | "srandom"
+            | "setbuf"
+            | "setvbuf"
+            | "time"
+            | "clock"
+            | "getpid"
+            | "gettid"
+            | "syslog"
+            | "alarm"
+            | "write"
+            | "close"
+            | "pthread_setconcurrency"
+            | "pthread_detach"
+            | "pthread_attr_init"
+            | "pthread_attr_destroy"
+            | "pthread_attr_setdetachstate"
+            | "pthread_attr_setstacksize"
+            | "pthread_attr_setscope"
+            | "pthread_condattr_init"
+            | "pthread_condattr_destroy"
+            | "pthread_condattr_setclock"
+            | "pthread_mutexattr_destroy"
+            | "pthread_mutexattr_setpshared"
+            | "pthread_setcancelstate"
+            | "pthread_setcanceltype"
+            | "pthread_testcancel"
+            | "pthread_setname_np"
+            | "pthread_rwlockattr_init"
+            | "pthread_rwlockattr_destroy"
+            | "pthread_barrierattr_init"
+            | "pthread_barrierattr_destroy"
+            | "__VERIFIER_yield"
+            | "vprintf"
+            | "vfprintf"
+            | "fwrite"
+            | "signal"
+            | "atexit"
+            | "on_exit"
+            | "__builtin_prefetch"
     )
 }

@@ -51,6 +51,8 @@ pub(super) struct Object {
     pub key: String,
     pub base: i128,
     pub size: i128,
+    /// The type of its elements and their number (`None`: without end), where it has one.
+    pub element: Option<(Ty, Option<u64>)>,
     pub content: Content,
 }
 
@@ -78,6 +80,8 @@ pub(super) struct Hits {
 pub(super) enum Ref {
     Object(ObjId, Term),
     Address(Term),
+    /// An offset inside a struct of the type at an address: only places where such a struct lives can be meant.
+    Inside(Term, Ty, Term),
 }
 
 impl Lower<'_> {
@@ -95,6 +99,7 @@ impl Lower<'_> {
             initial: slot.initial,
             range: slot.range,
             lock: slot.lock,
+            external: false,
             synchronising: slot.synchronising,
             span: slot.span,
         });
@@ -122,7 +127,9 @@ impl Lower<'_> {
             Err(why) => Content::Nothing(why),
         };
         let size = self.unit.types.size(ty).unwrap_or(1) as i128;
-        self.place_object(key, size, content)
+        let id = self.place_object(key, size, content);
+        self.objects[id].element = Some((ty, Some(1)));
+        id
     }
 
     /// A heap object: so many elements of one type.
@@ -143,7 +150,9 @@ impl Lower<'_> {
             Err(why) => Content::Nothing(why),
         };
         let size = (self.unit.types.size(of).unwrap_or(1) * count) as i128;
-        self.place_object(key, size, content)
+        let id = self.place_object(key, size, content);
+        self.objects[id].element = Some((of, Some(count)));
+        id
     }
 
     #[allow(clippy::too_many_arguments)] // As `leaves_of`.
@@ -194,7 +203,7 @@ impl Lower<'_> {
         let base = self.next_address;
         // One byte between objects, so that one past the end is nobody else's address.
         self.next_address = (base + size.max(1) + 1 + 15) / 16 * 16;
-        let id = self.objects.push(Object { key: key.to_string(), base, size, content });
+        let id = self.objects.push(Object { key: key.to_string(), base, size, element: None, content });
         self.object_keys.insert(key.to_string(), id);
         id
     }
@@ -231,7 +240,8 @@ impl Lower<'_> {
                         }
                         continue;
                     }
-                    let dot = |s: &str| if field.name.is_empty() { s.to_string() } else { format!("{s}.{}", field.name) };
+                    let dot =
+                        |s: &str| if field.name.is_empty() { s.to_string() } else { format!("{s}.{}", field.name) };
                     // A union's members of one size share their slot.
                     let twin = out.iter().find(|l| {
                         l.offset == offset + field.offset as i128
@@ -376,7 +386,49 @@ impl Lower<'_> {
         match place {
             Ref::Object(o, offset) => Build(&self.terms).add(offset, self.terms.int(self.objects[o].base)),
             Ref::Address(a) => a,
+            Ref::Inside(a, _, offset) => Build(&self.terms).add(a, offset),
         }
+    }
+
+    /// A member of a struct at a place.
+    pub(super) fn member(&self, place: Ref, record: Ty, offset: i128) -> Ref {
+        match place {
+            Ref::Address(a) => Ref::Inside(a, record, self.terms.int(offset)),
+            other => self.offset(other, self.terms.int(offset)),
+        }
+    }
+
+    /// Where in a type a struct of another type begins.
+    fn positions(&self, ty: Ty, wanted: Ty, base: i128, out: &mut Vec<i128>) {
+        let types = &self.unit.types;
+        if types.record(ty).is_some() && types.record(ty) == types.record(wanted) {
+            out.push(base);
+        }
+        match types.kind(ty) {
+            Kind::Array(of, Some(n)) if *n <= LONGEST_SPLIT => {
+                let size = types.size(*of).unwrap_or(1) as i128;
+                (0..*n as i128).for_each(|i| self.positions(*of, wanted, base + i * size, out));
+            }
+            Kind::Record(r) => {
+                for field in types.records[*r].fields.iter().flatten() {
+                    self.positions(field.ty, wanted, base + field.offset as i128, out);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The places of a struct type in an object that is short enough to list them; `None`: any address of it.
+    fn struct_places(&self, object: &Object, wanted: Ty) -> Option<Vec<i128>> {
+        let (of, count) = object.element?;
+        let count = count.filter(|n| *n <= LONGEST_SPLIT)?;
+        let size = self.unit.types.size(of)? as i128;
+        let mut out = Vec::new();
+        for i in 0..count as i128 {
+            self.positions(of, wanted, i * size, &mut out);
+        }
+        let long_array = matches!(self.unit.types.kind(of), Kind::Array(_, Some(n)) if *n > LONGEST_SPLIT);
+        (!out.is_empty() && !long_array).then_some(out)
     }
 
     /// Moves a place by bytes.
@@ -385,6 +437,7 @@ impl Lower<'_> {
         match place {
             Ref::Object(o, at) => Ref::Object(o, b.add(at, by)),
             Ref::Address(a) => self.settle(b.add(a, by)),
+            Ref::Inside(a, ty, offset) => Ref::Inside(a, ty, b.add(offset, by)),
         }
     }
 
@@ -426,10 +479,36 @@ impl Lower<'_> {
         let mut cases = Vec::new();
         let mut unmodelled: Vec<Term> = Vec::new();
         let mut why = String::new();
+        let mut narrowed = Vec::new();
         let (objects, address): (Vec<ObjId>, Option<Term>) = match place {
             Ref::Object(o, _) => (vec![o], None),
             Ref::Address(a) => (self.targets(a).into_iter().collect(), Some(a)),
+            Ref::Inside(a, ty, offset) => {
+                let mut rest = Vec::new();
+                for o in self.targets(a) {
+                    match self.struct_places(&self.objects[o], ty) {
+                        Some(places) => narrowed.extend(places.into_iter().map(|q| (o, q, a, offset))),
+                        None => rest.push(o),
+                    }
+                }
+                (rest, Some(b.add(a, offset)))
+            }
         };
+        // A struct at a known place of an object: the access is one inside it.
+        for (o, start, a, offset) in narrowed {
+            let here = b.eq_linear(a, self.objects[o].base + start);
+            let inner = self.hits(Ref::Object(o, b.add(offset, b.num(start))), ty);
+            for case in inner.cases {
+                let cond = b.and(here, case.cond);
+                if b.as_bool(cond) != Some(false) {
+                    cases.push(Case { cond, ..case });
+                }
+            }
+            if let Some((cond, reason)) = inner.unmodelled {
+                unmodelled.push(b.and(here, cond));
+                why = reason;
+            }
+        }
         for o in objects {
             let object = &self.objects[o];
             // The offset inside this object, which for an address is a difference.
@@ -464,7 +543,8 @@ impl Lower<'_> {
                             cases.push(Case { cond, slot: leaf.slot, key: None });
                         } else if self.partial(ty, leaf) {
                             unmodelled.push(cond);
-                            why = format!("access to part of `{}`, or through another type", self.slots[leaf.slot].shown);
+                            why =
+                                format!("access to part of `{}`, or through another type", self.slots[leaf.slot].shown);
                         }
                     }
                     Some((stride, count)) => {
@@ -473,7 +553,9 @@ impl Lower<'_> {
                             (_, Some(a)) => b.sub(a, b.num(object.base)),
                             _ => continue,
                         };
-                        let Some((key, exact)) = b.quotient(b.sub(offset, b.num(leaf.offset)), stride) else { continue };
+                        let Some((key, exact)) = b.quotient(b.sub(offset, b.num(leaf.offset)), stride) else {
+                            continue;
+                        };
                         let low = b.le(b.num(0), key);
                         let high = count.map_or(b.tt(), |n| b.lt(key, b.num(n)));
                         let cond = b.all([low, high, exact]);
@@ -484,7 +566,8 @@ impl Lower<'_> {
                             cases.push(Case { cond, slot: leaf.slot, key: Some(key) });
                         } else if self.partial(ty, leaf) {
                             unmodelled.push(cond);
-                            why = format!("access to part of `{}`, or through another type", self.slots[leaf.slot].shown);
+                            why =
+                                format!("access to part of `{}`, or through another type", self.slots[leaf.slot].shown);
                         }
                     }
                 }
@@ -515,7 +598,10 @@ impl Lower<'_> {
     fn partial(&self, ty: Ty, leaf: &Leaf) -> bool {
         let types = &self.unit.types;
         leaf.torn
-            || matches!(types.kind(ty), Kind::Int(Int::Char | Int::UChar | Int::Bool) | Kind::Float(_) | Kind::Opaque(_))
+            || matches!(
+                types.kind(ty),
+                Kind::Int(Int::Char | Int::UChar | Int::Bool) | Kind::Float(_) | Kind::Opaque(_)
+            )
             || types.size(ty).is_none()
             || matches!(types.kind(leaf.ty), Kind::Int(Int::Char | Int::UChar))
     }
@@ -569,7 +655,11 @@ impl Build<'_> {
             }
             Some((Op::Mul, args)) => match self.as_num(args[1]) {
                 Some(k) if k != 0 => {
-                    if value % k == 0 { self.eq_linear(args[0], value / k) } else { self.ff() }
+                    if value % k == 0 {
+                        self.eq_linear(args[0], value / k)
+                    } else {
+                        self.ff()
+                    }
                 }
                 _ => self.eq(term, self.num(value)),
             },

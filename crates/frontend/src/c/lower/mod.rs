@@ -70,7 +70,7 @@ impl Check {
 
 /// What one pass learns for the next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Facts {
+struct Facts {
     /// By slot, the objects its value may point to.
     points_to: BTreeMap<String, BTreeSet<String>>,
     /// Slots that some step writes.
@@ -101,7 +101,7 @@ impl Facts {
 
 /// A thread of the program to be.
 #[derive(Clone, Debug)]
-pub(super) struct Task {
+struct Task {
     pub key: String,
     pub shown: String,
     pub function: FnId,
@@ -118,7 +118,7 @@ pub(super) struct Task {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Argument {
+enum Argument {
     /// The first thread.
     None,
     Constant(Term),
@@ -128,7 +128,7 @@ pub(super) enum Argument {
 type Known = FxHashMap<SlotId, Term>;
 
 /// A function being inlined.
-pub(super) struct Frame {
+struct Frame {
     pub function: FnId,
     pub path: String,
     pub vars: FxHashMap<VarId, ObjId>,
@@ -142,13 +142,13 @@ pub(super) struct Frame {
 }
 
 #[derive(Default)]
-pub(super) struct Switch {
+struct Switch {
     pub cases: Vec<(i128, i128, Loc)>,
     pub default: Option<Loc>,
 }
 
 /// Where the lowering of a thread stands.
-pub(super) struct Cursor {
+struct Cursor {
     pub task: TaskId,
     pub flow: Flow,
     pub at: Option<Loc>,
@@ -167,7 +167,7 @@ pub(super) struct Cursor {
 }
 
 /// The lowering.
-pub(super) struct Lower<'u> {
+struct Lower<'u> {
     unit: &'u Unit,
     sources: &'u Sources,
     checks: &'u [Check],
@@ -315,6 +315,11 @@ impl<'u> Lower<'u> {
             let key = format!("{}#{}", variable.name, id.0);
             let (name, ty, span) = (variable.name.clone(), variable.ty, variable.span);
             let object = self.object(&key, &name, ty, Owner::Shared, span, start);
+            if let (Start::Any, memory::Content::Leaves(leaves)) = (start, &self.objects[object].content) {
+                for leaf in leaves.clone() {
+                    self.slots[leaf.slot].external = true;
+                }
+            }
             if matches!(self.unit.types.kind(ty), Kind::Opaque(_)) {
                 self.static_kind(object, id);
             }
@@ -387,11 +392,11 @@ impl<'u> Lower<'u> {
             return *id;
         }
         let many = multiplicity == Multiplicity::Many;
-        let started = (key != "main").then(|| self.flag(&format!("<started {key}>"), &format!("started_{shown}"), span));
+        let started =
+            (key != "main").then(|| self.flag(&format!("<started {key}>"), &format!("started_{shown}"), span));
         let done = self.flag(&format!("<done {key}>"), &format!("done_{shown}"), span);
         let zero = Some(self.terms.int(0));
-        let result =
-            self.internal(&format!("<result {key}>"), &format!("result_{shown}"), Sort::INT, zero, span);
+        let result = self.internal(&format!("<result {key}>"), &format!("result_{shown}"), Sort::INT, zero, span);
         let tickets = (many && self.facts.joined.contains(key)).then(|| {
             let map = self.terms.map_sort(Sort::INT, Sort::BOOL);
             let none = self.terms.const_map(map, self.terms.ff());
@@ -450,8 +455,8 @@ impl<'u> Lower<'u> {
             frames: Vec::new(),
             atomic: 0,
             temps: 0,
-                temps_at: FxHashMap::default(),
-                calls_at: FxHashMap::default(),
+            temps_at: FxHashMap::default(),
+            calls_at: FxHashMap::default(),
             loops: 0,
             iterations: Vec::new(),
             end,
@@ -552,16 +557,19 @@ impl<'u> Lower<'u> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Multiplicity {
+enum Multiplicity {
     Once,
     Many,
 }
 
 /// How the whole program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Leave {
+enum Leave {
     /// `main` returns.
     Return,
     /// `exit`, `abort` and their like.
     Stop,
 }
+
+#[cfg(test)]
+mod tests;

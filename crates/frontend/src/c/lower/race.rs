@@ -78,13 +78,8 @@ impl Lower<'_> {
         let writing = self.flag(&format!("<writing {key}>"), &format!("writing_{name}"), span);
         let counts_readers = uses.get(&slot).is_some_and(|u| u.written_atomically);
         let zero = self.terms.int(0);
-        let reading = self.internal(
-            &format!("<reading {key}>"),
-            &format!("reading_{name}"),
-            Sort::INT,
-            Some(zero),
-            span,
-        );
+        let reading =
+            self.internal(&format!("<reading {key}>"), &format!("reading_{name}"), Sort::INT, Some(zero), span);
         let mut free = self.b().not(self.slot_term(writing));
         if counts_readers && writes {
             free = self.b().and(free, self.b().eq(self.slot_term(reading), zero));

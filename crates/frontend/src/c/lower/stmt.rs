@@ -38,7 +38,9 @@ impl Lower<'_> {
                 self.goto(end, span);
                 self.enter(end);
             }
-            StmtKind::While(c, body) => self.repeat(Repeat { cond: Some(c), step: None, body, first: First::Test }, span),
+            StmtKind::While(c, body) => {
+                self.repeat(Repeat { cond: Some(c), step: None, body, first: First::Test }, span)
+            }
             StmtKind::DoWhile(body, c) => {
                 self.repeat(Repeat { cond: Some(c), step: None, body, first: First::Body }, span)
             }

@@ -58,9 +58,20 @@ impl Lower<'_> {
             }
             "pthread_mutex_timedlock" | "mtx_timedlock" => return Some(self.lock(args, Try::Timed, span)),
             "pthread_mutex_unlock" | "mtx_unlock" | "pthread_spin_unlock" => return Some(self.unlock(args, span)),
-            "pthread_mutex_destroy" | "mtx_destroy" | "pthread_cond_init" | "pthread_cond_destroy" | "cnd_init"
-            | "cnd_destroy" | "pthread_cond_signal" | "pthread_cond_broadcast" | "cnd_signal" | "cnd_broadcast"
-            | "pthread_barrier_destroy" | "sem_destroy" | "pthread_rwlock_destroy" | "pthread_spin_destroy"
+            "pthread_mutex_destroy"
+            | "mtx_destroy"
+            | "pthread_cond_init"
+            | "pthread_cond_destroy"
+            | "cnd_init"
+            | "cnd_destroy"
+            | "pthread_cond_signal"
+            | "pthread_cond_broadcast"
+            | "cnd_signal"
+            | "cnd_broadcast"
+            | "pthread_barrier_destroy"
+            | "sem_destroy"
+            | "pthread_rwlock_destroy"
+            | "pthread_spin_destroy"
             | "pthread_mutexattr_init" => {
                 args.iter().for_each(|a| self.effect(a));
                 return done;
@@ -75,7 +86,9 @@ impl Lower<'_> {
             "pthread_spin_init" => (opaque(Opaque::SpinLock), Action::Set(0)),
             "pthread_rwlock_init" => (opaque(Opaque::ReadWriteLock), Action::Set(0)),
             "pthread_rwlock_rdlock" | "pthread_rwlock_timedrdlock" => (opaque(Opaque::ReadWriteLock), Action::ReadLock),
-            "pthread_rwlock_wrlock" | "pthread_rwlock_timedwrlock" => (opaque(Opaque::ReadWriteLock), Action::WriteLock),
+            "pthread_rwlock_wrlock" | "pthread_rwlock_timedwrlock" => {
+                (opaque(Opaque::ReadWriteLock), Action::WriteLock)
+            }
             "pthread_rwlock_tryrdlock" => (opaque(Opaque::ReadWriteLock), Action::TryReadLock),
             "pthread_rwlock_trywrlock" => (opaque(Opaque::ReadWriteLock), Action::TryWriteLock),
             "pthread_rwlock_unlock" => (opaque(Opaque::ReadWriteLock), Action::ReadWriteUnlock),
@@ -691,7 +704,7 @@ impl Lower<'_> {
             let hit = self.b().eq_linear(handle, base);
             let guard = self.b().and(hit, self.slot_term(task.done));
             // Written before the thread ended, and never after: no step of its own.
-            let value = self.slot_term(task.result);
+            let value = if into.is_some() { self.slot_term(task.result) } else { zero };
             self.note_write(result, value);
             self.emit_step(to, guard, Vec::new(), vec![(result, value)], What::Join, span, access::Waits::Yes);
             if let Some(step) = self.cur.flow.steps.last_mut()

@@ -101,7 +101,8 @@ impl Build<'_> {
     fn into_choice(self, a: Term, compare: &dyn Fn(Term) -> Term) -> Option<Term> {
         let (Op::Ite, args) = self.0.app(a)? else { return None };
         let simple = |t: Term| {
-            self.as_num(t).is_some() || matches!(self.0.app(t), Some((Op::Ite, x)) if x[1..].iter().all(|y| self.as_num(*y).is_some()))
+            self.as_num(t).is_some()
+                || matches!(self.0.app(t), Some((Op::Ite, x)) if x[1..].iter().all(|y| self.as_num(*y).is_some()))
         };
         (simple(args[1]) && simple(args[2])).then(|| self.ite(args[0], compare(args[1]), compare(args[2])))
     }

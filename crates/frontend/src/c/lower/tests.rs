@@ -1,0 +1,232 @@
+//! Lowered programs under the reference semantics: every interleaving of small C programs.
+
+use crate::c::{Check, DataModel, Options, load};
+use base::Sources;
+use program::semantics::{Instances, Limits, reach};
+use program::{Copies, Program, PropertyKind};
+use std::path::Path;
+
+const HEADER: &str = "typedef unsigned long pthread_t; typedef int pthread_mutex_t; typedef int pthread_cond_t;
+typedef int sem_t; typedef int pthread_once_t; typedef int pthread_barrier_t; typedef int pthread_rwlock_t;
+typedef unsigned long size_t;
+int pthread_create(pthread_t *, const void *, void *(*)(void *), void *); int pthread_join(pthread_t, void **);
+int pthread_mutex_lock(pthread_mutex_t *); int pthread_mutex_unlock(pthread_mutex_t *);
+int pthread_mutex_trylock(pthread_mutex_t *);
+int pthread_cond_wait(pthread_cond_t *, pthread_mutex_t *); int pthread_cond_signal(pthread_cond_t *);
+int sem_init(sem_t *, int, unsigned); int sem_wait(sem_t *); int sem_post(sem_t *);
+int pthread_once(pthread_once_t *, void (*)(void));
+int pthread_barrier_init(pthread_barrier_t *, void *, unsigned); int pthread_barrier_wait(pthread_barrier_t *);
+void reach_error(void); void abort(void); void *malloc(size_t); int __VERIFIER_nondet_int(void);
+_Bool __VERIFIER_nondet_bool(void); void __VERIFIER_assume(int);
+void __VERIFIER_atomic_begin(void); void __VERIFIER_atomic_end(void);
+void assert(int c) { if (!c) reach_error(); }
+";
+
+fn lowered(text: &str, check: Check) -> Program {
+    let mut sources = Sources::new();
+    let options = Options { model: DataModel::Lp64, checks: vec![check] };
+    let text = format!("{HEADER}{text}");
+    let (program, diagnostics) = load(&mut sources, Path::new("t.i"), &text, &options);
+    for d in &diagnostics {
+        assert!(!d.is_error(), "{}: {}", sources.place(d.span), d.message);
+    }
+    let program = program.expect("there is a main");
+    let faults = program::wellformed(&program);
+    assert!(faults.is_empty(), "{}", faults[0]);
+    program
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Answer {
+    Safe,
+    Unsafe,
+    Unmodelled(String),
+    Incomplete,
+}
+
+fn answer_of(program: &Program, any: u32) -> Answer {
+    let found = reach(program, &Instances::of(program, any), &Limits { states: 60_000, ..Limits::default() });
+    let mut broken = found.violations.keys().map(|p| &program.properties[*p].kind);
+    if let Some(PropertyKind::Unmodelled(why)) =
+        found.violations.keys().map(|p| &program.properties[*p].kind).find(|k| matches!(k, PropertyKind::Unmodelled(_)))
+    {
+        return Answer::Unmodelled(why.clone());
+    }
+    if broken.next().is_some() {
+        return Answer::Unsafe;
+    }
+    if found.complete() { Answer::Safe } else { Answer::Incomplete }
+}
+
+fn answer(text: &str) -> Answer {
+    answer_of(&lowered(text, Check::Reach), 2)
+}
+
+fn with(text: &str, check: Check) -> Answer {
+    answer_of(&lowered(text, check), 2)
+}
+
+const TWO: &str = "int main(void) { pthread_t a, b; pthread_create(&a, 0, f, 0); pthread_create(&b, 0, g, 0);
+  pthread_join(a, 0); pthread_join(b, 0); assert(x == 2); return 0; }";
+
+#[test]
+fn check_an_unprotected_increment_is_lost() {
+    let body = "int x; void *f(void *p) { x++; return 0; } void *g(void *p) { x = x + 1; return 0; }";
+    assert_eq!(answer(&format!("{body}{TWO}")), Answer::Unsafe);
+}
+
+#[test]
+fn check_a_mutex_protects_an_increment() {
+    let body = "int x; pthread_mutex_t m;
+      void *f(void *p) { pthread_mutex_lock(&m); x++; pthread_mutex_unlock(&m); return 0; }
+      void *g(void *p) { pthread_mutex_lock(&m); x = x + 1; pthread_mutex_unlock(&m); return 0; }";
+    assert_eq!(answer(&format!("{body}{TWO}")), Answer::Safe);
+    assert_eq!(with(&format!("{body}{TWO}"), Check::Race), Answer::Safe);
+}
+
+#[test]
+fn check_atomic_sections_and_builtins_are_one_step() {
+    let atomic = "int x; void *f(void *p) { __VERIFIER_atomic_begin(); x++; __VERIFIER_atomic_end(); return 0; }
+      void *g(void *p) { __sync_fetch_and_add(&x, 1); return 0; }";
+    assert_eq!(answer(&format!("{atomic}{TWO}")), Answer::Safe);
+    let c11 = "_Atomic int x; void *f(void *p) { x++; return 0; } void *g(void *p) { x += 1; return 0; }";
+    assert_eq!(answer(&format!("{c11}{TWO}")), Answer::Safe);
+    assert_eq!(with(&format!("{c11}{TWO}"), Check::Race), Answer::Safe);
+    let split = "_Atomic int x; void *f(void *p) { x++; return 0; } void *g(void *p) { x = x + 1; return 0; }";
+    assert_eq!(answer(&format!("{split}{TWO}")), Answer::Unsafe);
+    let section = "int x; void *f(void *p) { __VERIFIER_atomic_begin(); int t = x; if (t > 5) { t = 0; } x = t + 1;
+      __VERIFIER_atomic_end(); return 0; } void __VERIFIER_atomic_g(void) { x = x + 1; }
+      void *g(void *p) { __VERIFIER_atomic_g(); return 0; }";
+    assert_eq!(answer(&format!("{section}{TWO}")), Answer::Safe);
+}
+
+#[test]
+fn check_races_are_found_and_only_races() {
+    let body = "int x; void *f(void *p) { x = 1; return 0; } void *g(void *p) { int y = x; return 0; }";
+    let main = "int main(void) { pthread_t a, b; pthread_create(&a, 0, f, 0); pthread_create(&b, 0, g, 0); return 0; }";
+    assert_eq!(with(&format!("{body}{main}"), Check::Race), Answer::Unsafe);
+    let ordered = "int main(void) { pthread_t a, b; pthread_create(&a, 0, f, 0); pthread_join(a, 0);
+      pthread_create(&b, 0, g, 0); pthread_join(b, 0); x = 3; return 0; }";
+    assert_eq!(with(&format!("{body}{ordered}"), Check::Race), Answer::Safe);
+    let mixed = "int x; void *f(void *p) { __VERIFIER_atomic_begin(); x = 1; __VERIFIER_atomic_end(); return 0; }
+      void *g(void *p) { int y = x; return 0; }";
+    assert_eq!(with(&format!("{mixed}{main}"), Check::Race), Answer::Unsafe);
+}
+
+#[test]
+fn check_pointers_arrays_structs_and_heap() {
+    let text = "struct node { int v; struct node *next; }; struct node *head; int a[3] = { 1, 2, 3 }; int *p = &a[1];
+      int sum(int *q, int n) { int s = 0; for (int i = 0; i < n; i++) s += q[i]; return s; }
+      int main(void) { struct node *n = malloc(sizeof(struct node)); n->v = 7; n->next = 0; head = n;
+        struct node m = *head; assert(m.v == 7 && m.next == 0); assert(*p == 2); p++; assert(*p == 3);
+        *(p - 2) = 10; assert(a[0] == 10); assert(sum(a, 3) == 15); int i = 2; a[i] = i; assert(a[2] == 2);
+        assert(p - a == 2); struct node k = { .next = &m }; assert(k.v == 0); assert(k.next->v == 7); return 0; }";
+    assert_eq!(answer(text), Answer::Safe);
+    let wrong = text.replace("== 15", "== 14");
+    assert_eq!(answer(&wrong), Answer::Unsafe);
+}
+
+#[test]
+fn check_integers_wrap_and_promote_as_c_says() {
+    let text =
+        "int main(void) { unsigned char c = 255; c++; assert(c == 0); unsigned u = 0; u--; assert(u == 4294967295u);
+      signed char s = (signed char)200; assert(s == -56); assert(-7 / 2 == -3); int d = -7; int two = 2;
+      assert(d / two == -3 && d % two == -1); unsigned long w = 1; assert((w << 40) >> 38 == 4);
+      int neg = -1; assert(neg > 1u); assert((unsigned short)neg == 65535); _Bool b = 256; assert(b == 1);
+      int x = 12; assert((x & 8) == 8 && (x | 3) == 15 && (x ^ 4) == 8 && (~x) == -13); assert((x & 6) == 4);
+      long long q = 1LL << 40; assert(q == 1099511627776LL); short h = 32767; h++; assert(h == -32768); return 0; }";
+    assert_eq!(answer(text), Answer::Safe);
+}
+
+#[test]
+fn check_overflow_is_a_property_of_its_own() {
+    let text =
+        "int main(void) { int x = __VERIFIER_nondet_int(); __VERIFIER_assume(x > 2147483640); x = x + 10; return 0; }";
+    assert_eq!(with(text, Check::Overflow), Answer::Unsafe);
+    let program = lowered(text, Check::Reach);
+    assert!(program.assumptions.iter().any(|a| a.code == "c-no-signed-overflow"));
+}
+
+#[test]
+fn check_control_flow() {
+    let text = "int f(int n) { switch (n) { case 0: return 5; case 1: n++; case 2: n += 10; break; case 3 ... 5: n = 0;
+        default: n--; } return n; }
+      int fact(int n) { return n <= 1 ? 1 : n * fact(n - 1); }
+      int main(void) { assert(f(0) == 5); assert(f(1) == 12); assert(f(2) == 12); assert(f(4) == -1); assert(f(9) == 8);
+        int i = 0; again: i++; if (i < 4) goto again; assert(i == 4); int n = 0; do { n += 2; if (n == 6) continue; }
+        while (n < 8); assert(n == 8); for (;;) { if (n-- == 0) break; } assert(n == -1); assert(fact(5) == 120);
+        int (*g)(int) = n ? f : fact; assert(g(0) == 5); int z = ({ int t = i; t * 2; }); assert(z == 8);
+        assert((i > 100 || i == 4) && !(i == 4 && z == 9)); return 0; }";
+    assert_eq!(answer(text), Answer::Safe);
+}
+
+#[test]
+fn check_threads_in_loops() {
+    let text = "int x; pthread_mutex_t m; int seen[3];
+      void *f(void *p) { int id = (int)(long)p; seen[id] = 1; pthread_mutex_lock(&m); x++; pthread_mutex_unlock(&m); return 0; }
+      int main(void) { pthread_t t[3]; for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, f, (void *)(long)i);
+        for (int i = 0; i < 3; i++) pthread_join(t[i], 0); assert(x == 3 && seen[2] == 1); return 0; }";
+    assert_eq!(answer(text), Answer::Safe);
+    let endless = "int x; void *f(void *p) { assert(x == 0); return 0; }
+      int main(void) { pthread_t t; while (1) pthread_create(&t, 0, f, 0); }";
+    let program = lowered(endless, Check::Reach);
+    assert!(program.threads.iter().any(|t| t.copies == Copies::Any));
+    let broken = endless.replace("assert(x == 0)", "x++; assert(x < 2)");
+    assert_eq!(answer(&broken), Answer::Unsafe);
+}
+
+#[test]
+fn check_main_returning_ends_the_program() {
+    let text = "int done; void *f(void *p) { while (!done) ; reach_error(); return 0; }
+      int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); done = 1; abort(); }";
+    assert_eq!(answer(text), Answer::Unsafe);
+    let text = "int done; void *f(void *p) { if (done) reach_error(); return 0; }
+      int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); return 0; }";
+    assert_eq!(answer(text), Answer::Safe);
+}
+
+#[test]
+fn check_synchronisation_objects() {
+    let sem = "int x; sem_t s; void *f(void *p) { x = 1; sem_post(&s); return 0; }
+      int main(void) { pthread_t t; sem_init(&s, 0, 0); pthread_create(&t, 0, f, 0); sem_wait(&s); assert(x == 1); return 0; }";
+    assert_eq!(answer(sem), Answer::Safe);
+    assert_eq!(with(sem, Check::Race), Answer::Safe);
+    let once = "int x; pthread_once_t o; void init(void) { x = x + 1; }
+      void *f(void *p) { pthread_once(&o, init); assert(x == 1); return 0; }
+      int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); pthread_once(&o, init); assert(x == 1); return 0; }";
+    assert_eq!(answer(once), Answer::Safe);
+    let barrier =
+        "int x, y; pthread_barrier_t b; void *f(void *p) { x = 1; pthread_barrier_wait(&b); assert(y == 1); return 0; }
+      int main(void) { pthread_t t; pthread_barrier_init(&b, 0, 2); pthread_create(&t, 0, f, 0); y = 1;
+        pthread_barrier_wait(&b); assert(x == 1); pthread_join(t, 0); return 0; }";
+    assert_eq!(answer(barrier), Answer::Safe);
+    let cond = "int ready; pthread_mutex_t m; pthread_cond_t c;
+      void *f(void *p) { pthread_mutex_lock(&m); ready = 1; pthread_cond_signal(&c); pthread_mutex_unlock(&m); return 0; }
+      int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); pthread_mutex_lock(&m);
+        LOOP (ready == 0) pthread_cond_wait(&c, &m); assert(ready == 1); pthread_mutex_unlock(&m); return 0; }";
+    assert_eq!(answer(&cond.replace("LOOP", "while")), Answer::Safe);
+    assert_eq!(answer(&cond.replace("LOOP", "if")), Answer::Unsafe);
+    let trylock =
+        "pthread_mutex_t m; int x; void *f(void *p) { if (pthread_mutex_trylock(&m) == 0) { x++; assert(x == 1); x--;
+      pthread_mutex_unlock(&m); } return 0; }
+      int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); f(0); return 0; }";
+    assert_eq!(answer(trylock), Answer::Safe);
+}
+
+#[test]
+fn check_what_is_not_modelled_is_said() {
+    assert!(matches!(answer("int main(void) { double d = 1.5; if (d > 1) reach_error(); }"), Answer::Unmodelled(_)));
+    assert!(matches!(answer("int main(void) { __asm__(\"hlt\"); return 0; }"), Answer::Unmodelled(_)));
+    let text = "union u { int i; char c[4]; }; int main(void) { union u v; v.i = 1; if (v.c[0]) reach_error(); }";
+    assert!(matches!(answer(text), Answer::Unmodelled(_)));
+    let deep = "int f(int n) { return f(n + 1); } int main(void) { return f(0); }";
+    assert!(matches!(answer(deep), Answer::Unmodelled(_)));
+}
+
+#[test]
+fn check_thread_results_and_arguments_pass_through_memory() {
+    let text = "struct job { int in, out; }; void *f(void *p) { struct job *j = p; j->out = j->in * 2; return p; }
+      int main(void) { pthread_t t; struct job j = { 21, 0 }; void *r; pthread_create(&t, 0, f, &j); pthread_join(t, &r);
+        struct job *k = r; assert(k->out == 42); return 0; }";
+    assert_eq!(answer(text), Answer::Safe);
+}
