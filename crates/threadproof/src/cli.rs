@@ -61,6 +61,22 @@ pub struct Reading {
     /// Also ask that some thread can always move until all have ended.
     #[arg(long)]
     pub deadlock: bool,
+    /// What to show of a C program: unreach-call, no-data-race, no-overflow, no-deadlock, memory-safety, or a .prp file.
+    #[arg(long, value_name = "NAME", value_parser = parse_check)]
+    pub check: Vec<frontend::c::Check>,
+}
+
+/// A property of a C program by its name, or by the text of a property file.
+fn parse_check(text: &str) -> Result<frontend::c::Check, String> {
+    if let Some(check) = frontend::c::Check::parse(text) {
+        return Ok(check);
+    }
+    if text.ends_with(".prp") {
+        let content = std::fs::read_to_string(text).map_err(|e| e.to_string())?;
+        return frontend::c::task::property(&content)
+            .ok_or_else(|| format!("{text} asks for a property that is not modelled"));
+    }
+    Err("expected unreach-call, no-data-race, no-overflow, no-deadlock, memory-safety, or a .prp file".into())
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

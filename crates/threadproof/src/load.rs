@@ -109,8 +109,21 @@ fn own(sources: &mut Sources, path: &Path, bytes: &[u8], reading: &Reading) -> L
     (lowered.program, lowered.diagnostics)
 }
 
-fn c(_sources: &mut Sources, path: &Path, _bytes: &[u8], _reading: &Reading) -> Result<Lowered, Rejected> {
-    Err(Rejected::one(path, "C is not read by this build"))
+fn c(sources: &mut Sources, path: &Path, bytes: &[u8], reading: &Reading) -> Result<Lowered, Rejected> {
+    let text = String::from_utf8_lossy(bytes);
+    let model = match reading.data_model {
+        crate::cli::DataModel::Ilp32 => frontend::c::DataModel::Ilp32,
+        crate::cli::DataModel::Lp64 => frontend::c::DataModel::Lp64,
+    };
+    let mut checks = reading.check.clone();
+    if checks.is_empty() {
+        checks.push(frontend::c::Check::Reach);
+    }
+    if reading.deadlock {
+        checks.push(frontend::c::Check::Deadlock);
+    }
+    let options = frontend::c::Options { model, checks };
+    Ok(frontend::c::load(sources, path, &text, &options))
 }
 
 fn model(path: &Path, bytes: &[u8]) -> Result<Program, Rejected> {

@@ -10,6 +10,7 @@ mod convert;
 pub mod lower;
 mod normalise;
 pub mod preprocess;
+pub mod task;
 pub mod types;
 
 use base::{Diagnostic, Sources, Span};
