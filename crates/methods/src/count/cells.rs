@@ -1,0 +1,295 @@
+//! Cells: the finitely many local situations that instances of a counted thread are counted by.
+//!
+//! In: a program and a thread of several instances. Out: its reachable cells (a location and a class of values for each
+//! local) and the moves between them. A local of a small finite sort is split by value; an integer by the numbers that
+//! the thread's code compares it with or sets it to (x < 1, x == 1, x > 1), which loses nothing where it is only
+//! compared with those; any other local is forgotten, and the caller says so. Which moves are possible is asked of the
+//! solver, with unknown answers taken as possible.
+
+use logic::{Node, Op, Sort, SortKind, Symbol, Term, Terms};
+use program::{ActionId, Code, LocId, Program, ThreadId, VarId};
+use solver::Smt;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// More cells than this and counting is hopeless.
+const MOST_CELLS: usize = 400;
+
+#[derive(Clone, Debug)]
+pub struct Cell {
+    pub thread: ThreadId,
+    pub location: LocId,
+    /// Over the thread's locals.
+    pub formula: Term,
+    pub symbol: Symbol,
+}
+
+/// An instance in `from` takes `action` and is then in `to`; cells by index.
+#[derive(Clone, Copy, Debug)]
+pub struct Move {
+    pub from: usize,
+    pub action: ActionId,
+    pub to: usize,
+}
+
+#[derive(Debug, Default)]
+pub struct Cells {
+    pub cells: Vec<Cell>,
+    pub moves: Vec<Move>,
+    /// Locals whose values are not kept apart at all.
+    pub forgotten: Vec<VarId>,
+}
+
+/// Why a thread cannot be counted.
+#[derive(Clone, Debug)]
+pub struct TooMany;
+
+impl Cells {
+    /// Adds the cells of one thread.
+    pub fn add(&mut self, program: &Program, terms: &Terms, thread: ThreadId, smt: &mut dyn Smt) -> Result<(), TooMany> {
+        let code = &program.threads[thread].code;
+        let mut classes: Vec<Vec<Term>> = Vec::new();
+        for v in &program.threads[thread].locals {
+            let of = classes_of(program, terms, code, *v);
+            if of.len() == 1 && is_read(terms, code, program.vars[*v].symbol) {
+                self.forgotten.push(*v);
+            }
+            classes.push(of);
+        }
+        let live = live_locals(program, terms, thread);
+        let mut index: BTreeMap<(LocId, Vec<usize>), usize> = BTreeMap::new();
+        let mut todo: Vec<(LocId, Vec<usize>)> = Vec::new();
+        let initial: Vec<Term> = program.threads[thread]
+            .locals
+            .iter()
+            .filter_map(|v| program.vars[*v].initial.map(|value| terms.eq(terms.sym(program.vars[*v].symbol), value)))
+            .collect();
+        // A dead local's class is not kept: class `usize::MAX` stands for all of them.
+        let known = initial.clone();
+        for class in self.possible(terms, &classes, &live[code.entry.0 as usize], &known, &[], smt)? {
+            todo.push((code.entry, class));
+        }
+        let mut fresh = Vec::new();
+        for key in &todo {
+            self.place(program, terms, thread, key, &classes, &mut index);
+            fresh.push(key.clone());
+        }
+        while let Some(key) = todo.pop() {
+            let from = index[&key];
+            for (id, action) in code.actions.iter_enumerated().filter(|(_, a)| a.from == key.0) {
+                let mut known = vec![self.cells[from].formula, action.guard];
+                known.extend(action.gates.iter().map(|g| g.formula));
+                let effect: Vec<(Symbol, Term)> =
+                    action.updates.iter().map(|u| (program.vars[u.var].symbol, u.value)).collect();
+                for class in self.possible(terms, &classes, &live[action.to.0 as usize], &known, &effect, smt)? {
+                    let next = (action.to, class);
+                    if !index.contains_key(&next) {
+                        self.place(program, terms, thread, &next, &classes, &mut index);
+                        todo.push(next.clone());
+                    }
+                    self.moves.push(Move { from, action: id, to: index[&next] });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn place(
+        &mut self,
+        program: &Program,
+        terms: &Terms,
+        thread: ThreadId,
+        key: &(LocId, Vec<usize>),
+        classes: &[Vec<Term>],
+        index: &mut BTreeMap<(LocId, Vec<usize>), usize>,
+    ) {
+        let parts: Vec<Term> = key
+            .1
+            .iter()
+            .zip(classes)
+            .filter(|(c, of)| **c != usize::MAX && of.len() > 1)
+            .map(|(c, of)| of[*c])
+            .collect();
+        let at = self.cells.len();
+        let symbol = terms.symbol(format!("#{}.{}.{at}", program.threads[thread].name, key.0), Sort::INT);
+        self.cells.push(Cell { thread, location: key.0, formula: terms.and(&parts), symbol });
+        index.insert(key.clone(), at);
+    }
+
+    /// The class vectors that values after `effect` can have, given what is known before it.
+    fn possible(
+        &self,
+        terms: &Terms,
+        classes: &[Vec<Term>],
+        live: &BTreeSet<usize>,
+        known: &[Term],
+        effect: &[(Symbol, Term)],
+        smt: &mut dyn Smt,
+    ) -> Result<Vec<Vec<usize>>, TooMany> {
+        if self.cells.len() > MOST_CELLS {
+            return Err(TooMany);
+        }
+        smt.push();
+        known.iter().for_each(|k| smt.assert(*k));
+        let mut out = Vec::new();
+        let mut partial = vec![usize::MAX; classes.len()];
+        let open = !smt.check().is_unsat();
+        if open {
+            split(terms, classes, live, effect, 0, &mut partial, smt, &mut out);
+        }
+        smt.pop();
+        Ok(out)
+    }
+}
+
+#[allow(clippy::too_many_arguments)]
+fn split(
+    terms: &Terms,
+    classes: &[Vec<Term>],
+    live: &BTreeSet<usize>,
+    effect: &[(Symbol, Term)],
+    at: usize,
+    partial: &mut Vec<usize>,
+    smt: &mut dyn Smt,
+    out: &mut Vec<Vec<usize>>,
+) {
+    if at == classes.len() {
+        out.push(partial.clone());
+        return;
+    }
+    if !live.contains(&at) || classes[at].len() == 1 {
+        partial[at] = usize::MAX;
+        return split(terms, classes, live, effect, at + 1, partial, smt, out);
+    }
+    for (i, class) in classes[at].iter().enumerate() {
+        smt.push();
+        smt.assert(terms.substitute(*class, effect.iter().copied()));
+        // "Unknown" counts as possible: an extra move only makes the abstraction coarser.
+        if !smt.check().is_unsat() {
+            partial[at] = i;
+            split(terms, classes, live, effect, at + 1, partial, smt, out);
+        }
+        smt.pop();
+    }
+    partial[at] = usize::MAX;
+}
+
+/// A partition of the values of a local, as formulas; one formula (true) where its values are not kept apart.
+fn classes_of(program: &Program, t: &Terms, code: &Code, v: VarId) -> Vec<Term> {
+    let (x, sort) = (t.sym(program.vars[v].symbol), program.vars[v].sort);
+    match t.kind(sort) {
+        SortKind::Bool => vec![t.not(x), x],
+        SortKind::Enum(e) => (0..t.enum_size(e) as u32).map(|i| t.eq(x, t.variant(e, i))).collect(),
+        SortKind::Int | SortKind::Machine(_) => {
+            let marks = marks(program, t, code, v);
+            let mut out = Vec::new();
+            let mut below: Option<i128> = None;
+            for m in &marks {
+                match below {
+                    None => out.push(t.lt(x, t.num(*m, sort))),
+                    Some(b) if b + 1 < *m => out.push(t.and(&[t.lt(t.num(b, sort), x), t.lt(x, t.num(*m, sort))])),
+                    Some(_) => {}
+                }
+                out.push(t.eq(x, t.num(*m, sort)));
+                below = Some(*m);
+            }
+            out.push(below.map_or(t.tt(), |b| t.lt(t.num(b, sort), x)));
+            out
+        }
+        _ => vec![t.tt()],
+    }
+}
+
+/// The numbers that the code compares the local with directly, or sets it to.
+fn marks(program: &Program, t: &Terms, code: &Code, v: VarId) -> BTreeSet<i128> {
+    let x = t.sym(program.vars[v].symbol);
+    let mut out = BTreeSet::new();
+    let mut roots = Vec::new();
+    for a in code.actions.iter() {
+        roots.push(a.guard);
+        roots.extend(a.gates.iter().map(|g| g.formula));
+        for u in &a.updates {
+            if u.var == v {
+                constants(t, u.value, &mut out);
+            }
+            roots.push(u.value);
+        }
+    }
+    let mut seen = BTreeSet::new();
+    while let Some(term) = roots.pop() {
+        if !seen.insert(term) {
+            continue;
+        }
+        match t.node(term) {
+            Node::App(op, args) => {
+                if matches!(op, Op::Eq | Op::Lt | Op::Le) && args.contains(&x) {
+                    for a in args.iter() {
+                        constants(t, *a, &mut out);
+                    }
+                }
+                roots.extend(args.iter());
+            }
+            Node::Quant(_, _, body) => roots.push(body),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// The number a term is, or the numbers it chooses between.
+fn constants(t: &Terms, term: Term, out: &mut BTreeSet<i128>) {
+    match t.node(term) {
+        Node::Num(n, _) => {
+            out.insert(n);
+        }
+        Node::App(Op::Ite, args) => {
+            constants(t, args[1], out);
+            constants(t, args[2], out);
+        }
+        Node::App(Op::Neg, args) => {
+            if let Node::Num(n, _) = t.node(args[0]) {
+                out.insert(-n);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_read(t: &Terms, code: &Code, x: Symbol) -> bool {
+    code.actions.iter().any(|a| {
+        let mut all = vec![a.guard];
+        all.extend(a.gates.iter().map(|g| g.formula));
+        all.extend(a.updates.iter().map(|u| u.value));
+        all.iter().any(|f| t.free_symbols(*f).contains(&x))
+    })
+}
+
+/// For each location, which locals (by position) may still be read before they are written.
+fn live_locals(program: &Program, t: &Terms, thread: ThreadId) -> Vec<BTreeSet<usize>> {
+    let th = &program.threads[thread];
+    let position: BTreeMap<Symbol, usize> = th.locals.iter().enumerate().map(|(i, v)| (program.vars[*v].symbol, i)).collect();
+    let mut live: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); th.code.locations.len()];
+    loop {
+        let mut changed = false;
+        for a in th.code.actions.iter() {
+            let mut here: BTreeSet<usize> = live[a.to.0 as usize].clone();
+            for u in &a.updates {
+                if let Some(i) = position.get(&program.vars[u.var].symbol) {
+                    here.remove(i);
+                }
+            }
+            let mut read = vec![a.guard];
+            read.extend(a.gates.iter().map(|g| g.formula));
+            // A local that is only computed for a dead local is dead too; the gain is small, so every value read counts.
+            read.extend(a.updates.iter().map(|u| u.value));
+            for f in read {
+                here.extend(t.free_symbols(f).iter().filter_map(|s| position.get(s)));
+            }
+            let old = live[a.from.0 as usize].len();
+            live[a.from.0 as usize].extend(here);
+            changed |= live[a.from.0 as usize].len() != old;
+        }
+        if !changed {
+            return live;
+        }
+    }
+}

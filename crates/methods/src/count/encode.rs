@@ -1,0 +1,169 @@
+//! The counted system as Horn clauses, one relation for each combination of the singles' locations.
+//!
+//! In: the system and the properties to show. Out: an invariant for each combination that is reached, or why there is
+//! none. Parameters of the relations are the shared scalars, the singles' scalar locals and thread ids, and the counters;
+//! maps, sets, sequences and fields are left unconstrained, which only makes more runs possible. Lemmas are conjoined to
+//! every body, and to the result.
+
+use super::system::System;
+use base::Budget;
+use evidence::Reason;
+use logic::{SortKind, Symbol, Term};
+use program::{LocId, PropertyId, PropertyKind, VarId};
+use solver::{Horn, HornAnswer, RelationId, Settings};
+use std::collections::BTreeMap;
+
+const MOST_COMBINATIONS: usize = 3_000;
+
+pub fn solve(system: &System<'_>, wanted: &[PropertyId], settings: &Settings, budget: &Budget) -> Result<Vec<(Vec<LocId>, Term)>, Reason> {
+    let (t, p) = (system.terms, system.program);
+    let params = parameters(system);
+    let combinations = combinations(system)?;
+    let mut horn = Horn::new(t, *settings, budget).map_err(|r| Reason::Internal(r.to_string()))?;
+    let relations: BTreeMap<Vec<LocId>, RelationId> =
+        combinations.iter().enumerate().map(|(i, at)| (at.clone(), horn.relation(&format!("at{i}"), &params))).collect();
+    let now: Vec<Term> = params.iter().map(|s| t.sym(*s)).collect();
+    let facts = system.facts();
+    let after = |effect: &[(Symbol, Term)]| -> Vec<Term> {
+        now.iter().map(|x| t.substitute(*x, effect.iter().copied())).collect()
+    };
+
+    // Initial stores.
+    let mut start = facts.clone();
+    for v in p.shared().chain(system.singles.iter().flat_map(|(s, _)| p.threads[*s].locals.iter().copied())) {
+        if let Some(value) = p.vars[v].initial {
+            start.push(t.eq(t.sym(p.vars[v].symbol), value));
+        }
+    }
+    start.extend(p.init.iter().filter_map(|f| f.formula));
+    for c in &system.cells {
+        let thread = &p.threads[c.thread];
+        if c.location != thread.code.entry || thread.start == program::Start::BySpawn {
+            start.push(t.eq(t.sym(c.symbol), t.int(0)));
+        }
+    }
+    let entries: Vec<LocId> = system.singles.iter().map(|(s, _)| p.threads[*s].code.entry).collect();
+    horn.rule(&[], t.and(&start), relations[&entries], &now);
+
+    let mut bad: Vec<(RelationId, Term)> = Vec::new();
+    for (at, relation) in &relations {
+        let lemmas = system.lemmas_at(at);
+        let known: Vec<Term> = facts.iter().chain(&lemmas).copied().collect();
+        for w in wanted {
+            if let PropertyKind::Invariant(formula) = p.properties[*w].kind {
+                bad.push((*relation, t.and(&[t.and(&known), t.not(formula)])));
+            }
+        }
+        for (k, (thread, tid)) in system.singles.iter().enumerate() {
+            let tid = t.sym(*tid);
+            for a in p.threads[*thread].code.actions.iter().filter(|a| a.from == at[k]) {
+                let guard = t.substitute(a.guard, [(p.tid, tid)]);
+                let gates: Vec<(PropertyId, Term)> =
+                    a.gates.iter().map(|g| (g.property, t.substitute(g.formula, [(p.tid, tid)]))).collect();
+                failures(system, *relation, &known, &[guard], &gates, wanted, &mut bad);
+                let mut next = at.clone();
+                next[k] = a.to;
+                let Some(to) = relations.get(&next) else { continue };
+                let mut body = known.clone();
+                body.extend(system.taken(a, tid));
+                horn.rule(&[(*relation, &now)], t.and(&body), *to, &after(&system.effect(a, tid)));
+            }
+        }
+        let mut seen = std::collections::BTreeSet::new();
+        for m in &system.moves {
+            let action = system.action(m);
+            let (from, to) = (&system.cells[m.from], &system.cells[m.to]);
+            let here = t.le(t.int(1), t.sym(from.symbol));
+            if seen.insert((m.from, m.action)) {
+                let tid = t.sym(p.tid);
+                let mut pre = vec![here, t.lt(t.int(0), tid), from.formula, system.holds[m.from], action.guard];
+                pre.extend(system.singles.iter().map(|(_, s)| t.ne(tid, t.sym(*s))));
+                let gates: Vec<(PropertyId, Term)> = action.gates.iter().map(|g| (g.property, g.formula)).collect();
+                failures(system, *relation, &known, &pre, &gates, wanted, &mut bad);
+            }
+            let mut body = known.clone();
+            body.push(here);
+            body.extend(system.before(m));
+            let mut effect: Vec<(Symbol, Term)> = system.effect(action, t.sym(p.tid));
+            if from.symbol != to.symbol {
+                effect.push((from.symbol, t.sub(t.sym(from.symbol), t.int(1))));
+                effect.push((to.symbol, t.add(t.sym(to.symbol), t.int(1))));
+            }
+            horn.rule(&[(*relation, &now)], t.and(&body), *relation, &after(&effect));
+        }
+    }
+    // Moves that the cells leave out because no cell of the target fits cannot happen; failing gates still can.
+    match horn.unreachable(&bad.iter().map(|(r, c)| (vec![(*r, now.clone())], *c)).collect::<Vec<_>>()) {
+        HornAnswer::Safe(solution) => Ok(relations
+            .iter()
+            .map(|(at, r)| {
+                let mut parts = vec![solution[r]];
+                parts.extend(system.lemmas_at(at));
+                (at.clone(), t.and(&parts))
+            })
+            .collect()),
+        HornAnswer::Unsafe => Err(Reason::Alarm("the counted program reaches a violation".into())),
+        HornAnswer::Unknown(why) => {
+            Err(Reason::Solver { reason: why.to_string(), obligation: "an inductive invariant over the counters".into() })
+        }
+    }
+}
+
+fn failures(
+    system: &System<'_>,
+    relation: RelationId,
+    known: &[Term],
+    pre: &[Term],
+    gates: &[(PropertyId, Term)],
+    wanted: &[PropertyId],
+    bad: &mut Vec<(RelationId, Term)>,
+) {
+    let t = system.terms;
+    let mut passed: Vec<Term> = known.iter().chain(pre).copied().collect();
+    for (property, gate) in gates {
+        if wanted.contains(property) {
+            bad.push((relation, t.and(&[t.and(&passed), t.not(*gate)])));
+        }
+        passed.push(*gate);
+    }
+}
+
+/// Symbols whose values the relations keep.
+fn parameters(system: &System<'_>) -> Vec<Symbol> {
+    let (t, p) = (system.terms, system.program);
+    let scalar = |v: &VarId| {
+        matches!(t.kind(p.vars[*v].sort), SortKind::Bool | SortKind::Int | SortKind::Machine(_) | SortKind::Enum(_) | SortKind::Ref(_))
+    };
+    let mut out: Vec<Symbol> = p.shared().filter(|v| scalar(v)).map(|v| p.vars[v].symbol).collect();
+    for (thread, tid) in &system.singles {
+        out.extend(p.threads[*thread].locals.iter().filter(|v| scalar(v)).map(|v| p.vars[*v].symbol));
+        out.push(*tid);
+    }
+    out.extend(system.cells.iter().map(|c| c.symbol));
+    out
+}
+
+/// The combinations of the singles' locations that control alone allows.
+fn combinations(system: &System<'_>) -> Result<Vec<Vec<LocId>>, Reason> {
+    let p = system.program;
+    let start: Vec<LocId> = system.singles.iter().map(|(s, _)| p.threads[*s].code.entry).collect();
+    let mut out = vec![start];
+    let mut seen: std::collections::BTreeSet<Vec<LocId>> = out.iter().cloned().collect();
+    let mut at = 0;
+    while at < out.len() {
+        if out.len() > MOST_COMBINATIONS {
+            return Err(Reason::NotAdmitted("too many combinations of single threads' locations".into()));
+        }
+        for (k, (thread, _)) in system.singles.iter().enumerate() {
+            for a in p.threads[*thread].code.actions.iter().filter(|a| a.from == out[at][k]) {
+                let mut next = out[at].clone();
+                next[k] = a.to;
+                if seen.insert(next.clone()) {
+                    out.push(next);
+                }
+            }
+        }
+        at += 1;
+    }
+    Ok(out)
+}

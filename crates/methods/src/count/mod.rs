@@ -1,0 +1,119 @@
+//! `count`: any number of threads, by counting how many are in each local situation.
+//!
+//! In: a program with threads `T[*]` (or `T[n]`). Out: proofs for every number of instances, as an inductive invariant
+//! over the shared store and the counters (rule `counting`). Horn clauses indexed by the control of the single threads
+//! are solved by Spacer; place invariants found by exact elimination are given to it as lemmas. Locals of infinite range are
+//! split by the numbers they are compared with, and what else is forgotten is said; then a proof is still a proof and
+//! the lack of one means nothing. Absent: bugs (`explore` looks for them with growing numbers of threads), spawning.
+
+mod cells;
+mod encode;
+mod places;
+mod system;
+
+use crate::method::{About, Method, Refusal, Run, Task};
+use evidence::{Certificate, Claim, Claims, Counter, Counting, Proof, Reason};
+use program::{PropertyId, PropertyKind};
+use solver::{Settings, Z3};
+use std::sync::Arc;
+use system::System;
+
+pub struct Count;
+
+impl Method for Count {
+    fn about(&self) -> About {
+        About {
+            name: "count",
+            summary: "any number of threads, by counting the threads at each location",
+            paper: "beyond the papers: counting abstraction, with place invariants as lemmas",
+        }
+    }
+
+    fn admits(&self, task: &Task) -> Result<(), Refusal> {
+        let p = &task.program;
+        let refuse = |why: &str| Err(Refusal(why.into()));
+        if !p.threads.ids().any(|t| system::is_counted(p, t)) {
+            return refuse("no thread comes in several copies");
+        }
+        if p.threads.iter().any(|t| t.code.actions.iter().any(|a| a.spawn.is_some())) {
+            return refuse("threads are spawned");
+        }
+        if wanted(task).is_empty() {
+            return refuse("no property that a count of threads can show");
+        }
+        Ok(())
+    }
+
+    fn run(&self, task: &Task, run: &Run) -> Claims {
+        let wanted = wanted(task);
+        let p = &task.program;
+        let terms = p.terms.clone();
+        let settings = Settings { seed: run.seed as u32, ..Settings::default() };
+        let mut smt = match Z3::new(&terms, settings, &run.budget) {
+            Ok(smt) => smt,
+            Err(why) => return Claims::undecided(wanted, Reason::Internal(why.to_string())),
+        };
+        run.progress("count: finding the local situations");
+        let system = match System::new(p, &terms, &mut smt) {
+            Ok(system) => system,
+            Err(_) => return Claims::undecided(wanted, Reason::NotAdmitted("too many local situations".into())),
+        };
+        run.progress(format!("count: {} cells, {} moves; Horn clauses", system.cells.len(), system.moves.len()));
+        let mut claims = Claims::default();
+        claims.statistics.insert("cells".into(), system.cells.len() as u64);
+        claims.statistics.insert("moves".into(), system.moves.len() as u64);
+        // All together first: one invariant usually shows everything. Else one by one.
+        let mut open = vec![wanted.clone()];
+        if wanted.len() > 1 {
+            open.extend(wanted.iter().map(|w| vec![*w]));
+        }
+        for group in open {
+            if group.iter().all(|w| matches!(claims.claims.get(w), Some(Claim::Proved(_)))) {
+                continue;
+            }
+            let claim = match encode::solve(&system, &group, &settings, &run.budget) {
+                Ok(invariant) => {
+                    let counters = system.cells.iter().zip(&system.holds).map(|(c, holds)| Counter {
+                        thread: c.thread,
+                        location: c.location,
+                        cell: c.formula,
+                        holds: *holds,
+                        symbol: c.symbol,
+                    });
+                    let proof = Counting { singles: system.singles.clone(), counters: counters.collect(), invariant };
+                    Claim::Proved(Arc::new(Certificate {
+                        method: "count".into(),
+                        terms: terms.clone(),
+                        properties: group.clone(),
+                        proof: Proof::Counting(proof),
+                    }))
+                }
+                Err(reason) => Claim::Undecided(forgetful(&system, reason)),
+            };
+            group.iter().for_each(|w| claims.set(*w, claim.clone()));
+        }
+        claims
+    }
+}
+
+/// Says what the abstraction forgot, where that may be why nothing was found.
+fn forgetful(system: &System<'_>, reason: Reason) -> Reason {
+    let names: Vec<&str> = system.forgotten.iter().map(|v| system.program.vars[*v].name.as_str()).collect();
+    match reason {
+        Reason::Alarm(what) if !names.is_empty() => {
+            Reason::Alarm(format!("{what}; the values of {} were forgotten", names.join(", ")))
+        }
+        other => other,
+    }
+}
+
+/// The properties that live in gates of threads, and invariants.
+fn wanted(task: &Task) -> Vec<PropertyId> {
+    let p = &task.program;
+    let gated = |w: PropertyId| p.threads.iter().any(|t| t.code.actions.iter().any(|a| a.gates.iter().any(|g| g.property == w)));
+    task.properties
+        .iter()
+        .copied()
+        .filter(|w| matches!(p.properties[*w].kind, PropertyKind::Invariant(_)) || gated(*w))
+        .collect()
+}
