@@ -10,7 +10,7 @@ use base::Budget;
 use evidence::Reason;
 use logic::{SortKind, Symbol, Term};
 use program::{LocId, PropertyId, PropertyKind, VarId};
-use solver::{Horn, HornAnswer, RelationId, Settings};
+use solver::{Atom, Horn, HornAnswer, Relation, Rule, Settings};
 use std::collections::BTreeMap;
 
 const MOST_COMBINATIONS: usize = 3_000;
@@ -19,11 +19,12 @@ pub fn solve(system: &System<'_>, wanted: &[PropertyId], settings: &Settings, bu
     let (t, p) = (system.terms, system.program);
     let params = parameters(system);
     let combinations = combinations(system)?;
-    let mut horn = Horn::new(t, *settings, budget).map_err(|r| Reason::Internal(r.to_string()))?;
-    let relations: BTreeMap<Vec<LocId>, RelationId> =
-        combinations.iter().enumerate().map(|(i, at)| (at.clone(), horn.relation(&format!("at{i}"), &params))).collect();
+    let mut horn = Horn::new(t, *settings, budget);
+    let relations: BTreeMap<Vec<LocId>, Relation> =
+        combinations.iter().enumerate().map(|(i, at)| (at.clone(), horn.relation(format!("at{i}"), &params))).collect();
     let now: Vec<Term> = params.iter().map(|s| t.sym(*s)).collect();
     let facts = system.facts();
+    let at_now = |relation: Relation| Atom { relation, args: now.clone() };
     let after = |effect: &[(Symbol, Term)]| -> Vec<Term> {
         now.iter().map(|x| t.substitute(*x, effect.iter().copied())).collect()
     };
@@ -43,12 +44,12 @@ pub fn solve(system: &System<'_>, wanted: &[PropertyId], settings: &Settings, bu
         }
     }
     let entries: Vec<LocId> = system.singles.iter().map(|(s, _)| p.threads[*s].code.entry).collect();
-    horn.rule(&[], t.and(&start), relations[&entries], &now);
+    horn.rule(Rule { body: vec![], constraint: t.and(&start), head: Some(at_now(relations[&entries])) });
 
-    let mut bad: Vec<(RelationId, Term)> = Vec::new();
+    let mut bad: Vec<(Relation, Term)> = Vec::new();
     for (at, relation) in &relations {
-        let lemmas = system.lemmas_at(at);
-        let known: Vec<Term> = facts.iter().chain(&lemmas).copied().collect();
+        system.lemmas_at(at).into_iter().for_each(|l| horn.lemma(*relation, l));
+        let known = facts.clone();
         for w in wanted {
             if let PropertyKind::Invariant(formula) = p.properties[*w].kind {
                 bad.push((*relation, t.and(&[t.and(&known), t.not(formula)])));
@@ -66,7 +67,8 @@ pub fn solve(system: &System<'_>, wanted: &[PropertyId], settings: &Settings, bu
                 let Some(to) = relations.get(&next) else { continue };
                 let mut body = known.clone();
                 body.extend(system.taken(a, tid));
-                horn.rule(&[(*relation, &now)], t.and(&body), *to, &after(&system.effect(a, tid)));
+                let head = Atom { relation: *to, args: after(&system.effect(a, tid)) };
+                horn.rule(Rule { body: vec![at_now(*relation)], constraint: t.and(&body), head: Some(head) });
             }
         }
         let mut seen = std::collections::BTreeSet::new();
@@ -89,20 +91,18 @@ pub fn solve(system: &System<'_>, wanted: &[PropertyId], settings: &Settings, bu
                 effect.push((from.symbol, t.sub(t.sym(from.symbol), t.int(1))));
                 effect.push((to.symbol, t.add(t.sym(to.symbol), t.int(1))));
             }
-            horn.rule(&[(*relation, &now)], t.and(&body), *relation, &after(&effect));
+            let head = Atom { relation: *relation, args: after(&effect) };
+            horn.rule(Rule { body: vec![at_now(*relation)], constraint: t.and(&body), head: Some(head) });
         }
     }
-    // Moves that the cells leave out because no cell of the target fits cannot happen; failing gates still can.
-    match horn.unreachable(&bad.iter().map(|(r, c)| (vec![(*r, now.clone())], *c)).collect::<Vec<_>>()) {
-        HornAnswer::Safe(solution) => Ok(relations
-            .iter()
-            .map(|(at, r)| {
-                let mut parts = vec![solution[r]];
-                parts.extend(system.lemmas_at(at));
-                (at.clone(), t.and(&parts))
-            })
-            .collect()),
-        HornAnswer::Unsafe => Err(Reason::Alarm("the counted program reaches a violation".into())),
+    for (relation, constraint) in bad {
+        horn.rule(Rule { body: vec![at_now(relation)], constraint, head: None });
+    }
+    match horn.solve() {
+        HornAnswer::Safe(solution) => {
+            Ok(relations.into_iter().map(|(at, r)| (at, solution[r.0 as usize])).collect())
+        }
+        HornAnswer::Unsafe(_) => Err(Reason::Alarm("the counted program reaches a violation".into())),
         HornAnswer::Unknown(why) => {
             Err(Reason::Solver { reason: why.to_string(), obligation: "an inductive invariant over the counters".into() })
         }
@@ -111,12 +111,12 @@ pub fn solve(system: &System<'_>, wanted: &[PropertyId], settings: &Settings, bu
 
 fn failures(
     system: &System<'_>,
-    relation: RelationId,
+    relation: Relation,
     known: &[Term],
     pre: &[Term],
     gates: &[(PropertyId, Term)],
     wanted: &[PropertyId],
-    bad: &mut Vec<(RelationId, Term)>,
+    bad: &mut Vec<(Relation, Term)>,
 ) {
     let t = system.terms;
     let mut passed: Vec<Term> = known.iter().chain(pre).copied().collect();
