@@ -8,7 +8,7 @@ use crate::leaves::{Answer, Leaves};
 use crate::obligation::Obligation;
 use crate::rules::{self, Malformed};
 use crate::verdict::{Evidence, Outcome, Trust, Verdict};
-use evidence::{Certificate, Claim, Proof, Reason, Trace};
+use evidence::{Certificate, Claim, Composed, Proof, Reason, Trace};
 use program::semantics::Instances;
 use program::{Assumption, Copies, Program, PropertyId, PropertyKind, Start};
 use std::collections::BTreeMap;
@@ -66,6 +66,19 @@ impl<'a> Checker<'a> {
         match claim {
             Claim::Undecided(reason) => self.unknown(property, method, reason.clone()),
             Claim::Refuted(trace) => self.refuted(property, method, trace),
+            Claim::Breached(local) => match rules::local::check(self.program, local) {
+                Ok(_) if local.violates == property => {
+                    self.verdict(property, method, Outcome::Unsafe, Trust::Replayed, Evidence::Local(local.clone()))
+                }
+                Ok(_) => {
+                    self.unknown(property, method, Reason::Internal("the local run is about another property".into()))
+                }
+                Err(why) => self.unknown(
+                    property,
+                    method,
+                    Reason::Internal(format!("the local run of {method} was rejected: {why}")),
+                ),
+            },
             Claim::Proved(certificate) => self.proved(property, method, certificate),
         }
     }
@@ -197,10 +210,62 @@ impl<'a> Checker<'a> {
                 let list = rules::counting::obligations(self.program, &c.terms, p, &c.properties).map_err(malformed)?;
                 self.discharge(c, list)
             }
+            Proof::Simulation(p) => {
+                let follows = PropertyKind::Follows(p.thread);
+                if c.properties.iter().any(|q| self.program.properties[*q].kind != follows) {
+                    return Err(malformed(Malformed(
+                        "a simulation shows that its thread follows its machine, and nothing else".into(),
+                    )));
+                }
+                let list = rules::simulation::obligations(self.program, &c.terms, p).map_err(malformed)?;
+                self.discharge(c, list)
+            }
+            Proof::Composed(p) => self.composed(c, p),
             Proof::Layers(_) | Proof::Views(_) => {
                 Err(malformed(Malformed("this form of proof is not checked by this version".into())))
             }
         }
+    }
+
+    /// Rule `composed` (Abstract Threads, Theorem 1): every thread that follows a machine conforms to it, and the
+    /// composition cannot go wrong in any way. Then neither can the program; and its stores are the composition's, so
+    /// invariants of the composition carry over.
+    fn composed(&mut self, c: &Certificate, p: &Composed) -> Result<Established, Reason> {
+        let rejected = |why: String| Reason::Internal(format!("the certificate was rejected: {why}"));
+        let program = self.program;
+        let mut list = Vec::new();
+        for (t, thread) in program.threads.iter_enumerated().filter(|(_, t)| t.follows.is_some()) {
+            let mut of = p.simulations.iter().filter(|s| s.thread == t);
+            let (Some(s), None) = (of.next(), of.next()) else {
+                return Err(rejected(format!("one simulation of thread {} is needed", thread.name)));
+            };
+            list.extend(rules::simulation::obligations(program, &c.terms, s).map_err(|m| rejected(m.0))?);
+        }
+        let composed = program::compose::compose(program).map_err(rejected)?;
+        for w in program::compose::ways_to_go_wrong(&composed) {
+            if !p.composition.properties.contains(&w) {
+                return Err(rejected(format!("the composition may go wrong by {}", composed.properties[w].name)));
+            }
+        }
+        let gates = program::compose::ways_to_go_wrong(program);
+        for q in &c.properties {
+            let fine = match program.properties[*q].kind {
+                PropertyKind::Invariant(_) => p.composition.properties.contains(q),
+                PropertyKind::Follows(t) => program.threads[t].follows.is_some_and(|(_, own)| own == *q),
+                _ => gates.contains(q),
+            };
+            if !fine {
+                return Err(rejected(format!("a composition says nothing about {}", program.properties[*q].name)));
+            }
+        }
+        let own = self.discharge(c, list)?;
+        let mut inner =
+            Checker { program: &composed, leaves: &mut *self.leaves, limits: self.limits.clone(), seen: Vec::new() };
+        let found = inner.establish(&p.composition)?;
+        if let Some(reason) = found.properties.into_values().find_map(Result::err) {
+            return Err(reason);
+        }
+        Ok(Established { trust: Trust::Both(Box::new(own.trust), Box::new(found.trust)), properties: own.properties })
     }
 
     /// Puts the obligations to the oracle. A common obligation that is not valid takes every property with it.

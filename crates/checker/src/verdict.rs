@@ -1,6 +1,6 @@
 //! Verdicts. Their fields are private and nothing outside this crate can make one.
 
-use evidence::{Certificate, Reason, Trace};
+use evidence::{Certificate, Local, Reason, Trace};
 use program::{Assumption, PropertyId};
 use std::sync::Arc;
 
@@ -22,6 +22,8 @@ pub enum Trust {
     Searched { states: u64 },
     /// The finite instance was searched by the method alone; too large to be searched again here.
     SearchedOnce { states: u64 },
+    /// Rests on both: the threads' conformance, and their composition.
+    Both(Box<Trust>, Box<Trust>),
     /// Rests on the named further argument besides what was checked.
     Argued { rests_on: String },
     /// Nothing was established.
@@ -43,6 +45,7 @@ impl std::fmt::Display for Trust {
             }
             Trust::Searched { states } => write!(f, "searched again by the reference semantics, {states} states"),
             Trust::SearchedOnce { states } => write!(f, "searched once, {states} states, not searched again"),
+            Trust::Both(a, b) => write!(f, "{a}; composition: {b}"),
             Trust::Argued { rests_on } => write!(f, "{rests_on}"),
             Trust::Nothing => write!(f, "none"),
         }
@@ -53,6 +56,7 @@ impl std::fmt::Display for Trust {
 pub enum Evidence {
     Certificate(Arc<Certificate>),
     Trace(Trace),
+    Local(Local),
     /// Why there is no verdict.
     Reason(Reason),
 }

@@ -29,6 +29,10 @@ pub enum Proof {
     Search(Search),
     /// Thread quantification: a set of views closed under every step, one of which holds of every thread.
     Views(crate::views::Views),
+    /// A thread conforms to its machine (Abstract Threads, Theorem 2).
+    Simulation(Simulation),
+    /// Every thread that follows a machine conforms to it, and the composition of the machines does not go wrong (Theorem 1).
+    Composed(Composed),
     /// Proofs in sequence; what one establishes the next may use. Forms still to come have their place here.
     Layers(Vec<Layer>),
 }
@@ -99,6 +103,29 @@ pub struct Counter {
     pub symbol: Symbol,
 }
 
+/// For each location of a thread, the sets of machine states that may stand for it, and what is known of its locals then.
+#[derive(Clone, Debug)]
+pub struct Simulation {
+    pub thread: ThreadId,
+    pub pairs: Vec<Pair>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Pair {
+    pub location: LocId,
+    /// States of the machine, by position, increasing; not empty.
+    pub candidates: Vec<u32>,
+    /// Over the thread's locals and `tid`.
+    pub formula: Term,
+}
+
+#[derive(Clone, Debug)]
+pub struct Composed {
+    pub simulations: Vec<Simulation>,
+    /// Of the composed program (`program::compose`): its terms extend that program's.
+    pub composition: Box<Certificate>,
+}
+
 /// An exhaustive search of a finite instance.
 #[derive(Clone, Debug)]
 pub struct Search {
@@ -121,6 +148,8 @@ impl Proof {
             Proof::Environments(_) => "environments",
             Proof::Counting(_) => "counting",
             Proof::Search(_) => "search",
+            Proof::Simulation(_) => "simulation",
+            Proof::Composed(_) => "composed",
             Proof::Views(_) => "views",
             Proof::Layers(_) => "layers",
         }

@@ -1,6 +1,7 @@
 //! What a method says about one property, before anyone has checked it.
 
 use crate::certificate::Certificate;
+use crate::local::Local;
 use crate::trace::Trace;
 use program::PropertyId;
 use std::collections::BTreeMap;
@@ -11,6 +12,8 @@ pub enum Claim {
     /// The certificate shows it; one certificate may serve several properties.
     Proved(Arc<Certificate>),
     Refuted(Trace),
+    /// The code does not satisfy its specification; the thread's own steps show it.
+    Breached(Local),
     Undecided(Reason),
 }
 

@@ -5,11 +5,14 @@
 pub mod certificate;
 pub mod claim;
 pub mod file;
+pub mod local;
 pub mod trace;
 pub mod views;
 
 pub use certificate::{
-    Annotation, Certificate, Counter, Counting, Environments, InstanceSymbols, Layer, Proof, RelyGuarantee, Search,
+    Annotation, Certificate, Composed, Counter, Counting, Environments, InstanceSymbols, Layer, Pair, Proof,
+    RelyGuarantee, Search, Simulation,
 };
 pub use claim::{Claim, Claims, Reason, Statistics};
+pub use local::{Local, LocalStep};
 pub use trace::{Choice, Instances, Trace, TraceStep};

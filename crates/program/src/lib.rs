@@ -5,8 +5,10 @@
 
 pub mod client;
 pub mod code;
+pub mod compose;
 pub mod model;
 pub mod property;
+pub mod relation;
 pub mod semantics;
 pub mod spec;
 pub mod text;

@@ -2,8 +2,10 @@
 
 pub mod counting;
 pub mod environments;
+pub mod local;
 pub mod rely_guarantee;
 pub mod search;
+pub mod simulation;
 
 use program::{Code, Program, PropertyId, PropertyKind};
 

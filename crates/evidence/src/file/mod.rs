@@ -10,6 +10,7 @@ mod terms;
 mod trace;
 
 use crate::certificate::Certificate;
+use crate::local::Local;
 use crate::trace::Trace;
 use program::{Program, PropertyId};
 use read::Reader;
@@ -34,19 +35,21 @@ impl std::fmt::Display for FileError {
 pub enum Entry {
     Certificate(Certificate),
     Trace { method: String, trace: Trace },
+    Local { method: String, local: Local },
 }
 
 impl Entry {
     pub fn method(&self) -> &str {
         match self {
             Entry::Certificate(c) => &c.method,
-            Entry::Trace { method, .. } => method,
+            Entry::Trace { method, .. } | Entry::Local { method, .. } => method,
         }
     }
     pub fn properties(&self) -> Vec<PropertyId> {
         match self {
             Entry::Certificate(c) => c.properties.clone(),
             Entry::Trace { trace, .. } => vec![trace.violates],
+            Entry::Local { local, .. } => vec![local.violates],
         }
     }
 }
@@ -88,16 +91,15 @@ pub fn write(program: &Program, entries: &[Entry]) -> String {
         .iter()
         .map(|e| match e {
             Entry::Certificate(c) => {
-                let mut pool = terms::Pool::new(program, &c.terms);
-                let proof = proof::write(program, &c.proof, &mut pool);
-                json!({
-                    "kind": "certificate",
-                    "method": c.method,
-                    "properties": names(program, &c.properties),
-                    "terms": pool.finish(),
-                    "proof": proof,
-                })
+                let mut out = certificate(program, c);
+                out["kind"] = "certificate".into();
+                out
             }
+            Entry::Local { method, local } => json!({
+                "kind": "local",
+                "method": method,
+                "local": trace::write_local(program, local),
+            }),
             Entry::Trace { method, trace } => json!({
                 "kind": "trace",
                 "method": method,
@@ -115,6 +117,18 @@ pub fn write(program: &Program, entries: &[Entry]) -> String {
     let mut text = serde_json::to_string_pretty(&document).expect("a JSON value can always be written");
     text.push('\n');
     text
+}
+
+/// A certificate without its kind: also what stands inside another.
+fn certificate(program: &Program, c: &Certificate) -> Json {
+    let mut pool = terms::Pool::new(program, &c.terms);
+    let proof = proof::write(program, &c.proof, &mut pool);
+    json!({
+        "method": c.method,
+        "properties": names(program, &c.properties),
+        "terms": pool.finish(),
+        "proof": proof,
+    })
 }
 
 fn names(program: &Program, properties: &[PropertyId]) -> Vec<String> {
@@ -146,18 +160,26 @@ pub fn read(program: &Program, text: &[u8]) -> Result<Vec<Entry>, FileError> {
 fn entry(program: &Program, e: &Reader<'_>) -> Result<Entry, FileError> {
     let method = e.field("method")?.string()?.to_string();
     match e.field("kind")?.string()? {
-        "certificate" => {
-            let mut properties = Vec::new();
-            for p in e.field("properties")?.list()? {
-                let name = p.string()?;
-                let id = program.properties.iter_enumerated().find(|(_, q)| q.name == name).map(|(id, _)| id);
-                properties.push(id.ok_or_else(|| p.error(format!("no property is called `{name}`")))?);
-            }
-            let pool = terms::read(program, &e.field("terms")?)?;
-            let proof = proof::read(program, &e.field("proof")?, &pool)?;
-            Ok(Entry::Certificate(Certificate { method, terms: pool.terms, properties, proof }))
-        }
+        "certificate" => Ok(Entry::Certificate(read_certificate(program, e, 0)?)),
         "trace" => Ok(Entry::Trace { method, trace: trace::read(program, &e.field("trace")?)? }),
-        other => Err(e.error(format!("an entry is a certificate or a trace, not `{other}`"))),
+        "local" => Ok(Entry::Local { method, local: trace::read_local(program, &e.field("local")?)? }),
+        other => Err(e.error(format!("an entry is a certificate, a trace or a local run, not `{other}`"))),
     }
+}
+
+/// Certificates nest (a composition's inside a composed proof's), to a small depth.
+fn read_certificate(program: &Program, e: &Reader<'_>, depth: usize) -> Result<Certificate, FileError> {
+    let mut properties = Vec::new();
+    for p in e.field("properties")?.list()? {
+        properties.push(property(program, &p)?);
+    }
+    let pool = terms::read(program, &e.field("terms")?)?;
+    let proof = proof::read(program, &e.field("proof")?, &pool, depth)?;
+    Ok(Certificate { method: e.field("method")?.string()?.into(), terms: pool.terms, properties, proof })
+}
+
+fn property(program: &Program, r: &Reader<'_>) -> Result<PropertyId, FileError> {
+    let name = r.string()?;
+    let found = program.properties.iter_enumerated().find(|(_, q)| q.name == name).map(|(id, _)| id);
+    found.ok_or_else(|| r.error(format!("no property is called `{name}`")))
 }

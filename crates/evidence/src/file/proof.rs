@@ -4,7 +4,8 @@ use super::FileError;
 use super::read::Reader;
 use super::terms::{Pool, Read};
 use crate::certificate::{
-    Annotation, Counter, Counting, Environments, InstanceSymbols, Layer, Proof, RelyGuarantee, Search,
+    Annotation, Composed, Counter, Counting, Environments, InstanceSymbols, Layer, Pair, Proof, RelyGuarantee, Search,
+    Simulation,
 };
 use logic::Term;
 use program::{LocId, Program, ThreadId};
@@ -76,6 +77,16 @@ pub fn write(program: &Program, proof: &Proof, pool: &mut Pool<'_>) -> Json {
             json!({ "form": "counting", "singles": singles, "counters": counters, "invariant": invariant })
         }
         Proof::Search(p) => json!({ "form": "search", "instances": p.instances, "states": p.states }),
+        Proof::Simulation(p) => simulation(program, p, pool),
+        Proof::Composed(p) => {
+            let simulations: Vec<Json> = p.simulations.iter().map(|s| simulation(program, s, pool)).collect();
+            // The certificate inside speaks of the composed program, whose ids extend this program's.
+            let inner = match program::compose::compose(program) {
+                Ok(composed) => super::certificate(&composed, &p.composition),
+                Err(why) => json!({ "missing": why }),
+            };
+            json!({ "form": "composed", "simulations": simulations, "composition": inner })
+        }
         // Not written out yet: a reader refuses the form.
         Proof::Views(_) => json!({ "form": "views" }),
         Proof::Layers(layers) => {
@@ -84,6 +95,28 @@ pub fn write(program: &Program, proof: &Proof, pool: &mut Pool<'_>) -> Json {
             json!({ "form": "layers", "layers": layers })
         }
     }
+}
+
+fn simulation(program: &Program, s: &Simulation, pool: &mut Pool<'_>) -> Json {
+    let pairs: Vec<Json> = s
+        .pairs
+        .iter()
+        .map(|p| json!({ "location": p.location.0, "candidates": p.candidates, "formula": pool.formula(p.formula) }))
+        .collect();
+    json!({ "form": "simulation", "thread": thread_name(program, s.thread), "pairs": pairs })
+}
+
+fn read_simulation(program: &Program, r: &Reader<'_>, pool: &Read) -> Result<Simulation, FileError> {
+    let thread = read_thread(program, &r.field("thread")?)?;
+    let mut pairs = Vec::new();
+    for p in r.field("pairs")?.list()? {
+        pairs.push(Pair {
+            location: LocId(p.field("location")?.index(program.threads[thread].code.locations.len())? as u32),
+            candidates: p.field("candidates")?.list()?.iter().map(Reader::count).collect::<Result<_, _>>()?,
+            formula: pool.formula(&p.field("formula")?)?,
+        });
+    }
+    Ok(Simulation { thread, pairs })
 }
 
 fn formulas(list: &[Term], pool: &mut Pool<'_>) -> Json {
@@ -104,11 +137,7 @@ fn read_formulas(r: &Reader<'_>, pool: &Read) -> Result<Vec<Term>, FileError> {
     r.list()?.iter().map(|f| pool.formula(f)).collect()
 }
 
-pub fn read(program: &Program, r: &Reader<'_>, pool: &Read) -> Result<Proof, FileError> {
-    read_nested(program, r, pool, 0)
-}
-
-fn read_nested(program: &Program, r: &Reader<'_>, pool: &Read, depth: usize) -> Result<Proof, FileError> {
+pub fn read(program: &Program, r: &Reader<'_>, pool: &Read, depth: usize) -> Result<Proof, FileError> {
     match r.field("form")?.string()? {
         "rely-guarantee" => {
             let mut threads = Vec::new();
@@ -175,10 +204,22 @@ fn read_nested(program: &Program, r: &Reader<'_>, pool: &Read, depth: usize) -> 
                 u64::try_from(r.field("states")?.number()?).map_err(|_| r.error("a number of states was expected"))?;
             Ok(Proof::Search(Search { instances, states }))
         }
+        "simulation" => Ok(Proof::Simulation(read_simulation(program, r, pool)?)),
+        "composed" if depth < 8 => {
+            let simulations = r
+                .field("simulations")?
+                .list()?
+                .iter()
+                .map(|s| read_simulation(program, s, pool))
+                .collect::<Result<_, _>>()?;
+            let composed = program::compose::compose(program).map_err(|why| r.error(why))?;
+            let composition = super::read_certificate(&composed, &r.field("composition")?, depth + 1)?;
+            Ok(Proof::Composed(Composed { simulations, composition: Box::new(composition) }))
+        }
         "layers" if depth < 8 => {
             let mut layers = Vec::new();
             for l in r.field("layers")?.list()? {
-                let proof = Box::new(read_nested(program, &l.field("proof")?, pool, depth + 1)?);
+                let proof = Box::new(read(program, &l.field("proof")?, pool, depth + 1)?);
                 layers.push(Layer { name: l.field("name")?.string()?.into(), proof });
             }
             Ok(Proof::Layers(layers))

@@ -2,10 +2,11 @@
 
 use super::FileError;
 use super::read::{Reader, number};
+use crate::local::{Local, LocalStep};
 use crate::trace::{Choice, Instances, Trace, TraceStep};
 use logic::value::MapValue;
 use logic::{Place, Sort, SortKind, Symbol, Value};
-use program::{ActionId, Program, ThreadId};
+use program::{ActionId, Program, ThreadId, VarId};
 use serde_json::{Value as Json, json};
 
 pub fn write(program: &Program, trace: &Trace) -> Json {
@@ -37,6 +38,67 @@ pub fn write(program: &Program, trace: &Trace) -> Json {
         "steps": steps,
         "finally": choices(program, &trace.finally),
         "violates": program.properties[trace.violates].name,
+    })
+}
+
+pub fn write_local(program: &Program, local: &Local) -> Json {
+    let values = |vars: &[VarId], list: &[Value]| -> Vec<Json> {
+        vars.iter().zip(list).map(|(v, x)| write_value(program, x, program.vars[*v].sort)).collect()
+    };
+    let shared: Vec<VarId> = program.shared().collect();
+    let thread = &program.threads[local.thread];
+    let steps: Vec<Json> = local
+        .steps
+        .iter()
+        .map(|s| {
+            let action = &thread.code.actions[s.action];
+            let sorts = action.inputs.iter().map(|x| program.terms.symbol_sort(*x));
+            let inputs: Vec<Json> = sorts.zip(&s.inputs).map(|(sort, v)| write_value(program, v, sort)).collect();
+            json!({
+                "store": values(&shared, &s.store),
+                "action": s.action.0,
+                "shown": program.origins[action.origin].text,
+                "inputs": inputs,
+            })
+        })
+        .collect();
+    json!({
+        "violates": program.properties[local.violates].name,
+        "thread": thread.name,
+        "locals": values(&thread.locals, &local.locals),
+        "steps": steps,
+    })
+}
+
+pub fn read_local(program: &Program, r: &Reader<'_>) -> Result<Local, FileError> {
+    let name = r.field("thread")?.string()?;
+    let thread = program.threads.iter_enumerated().find(|(_, t)| t.name == name).map(|(id, _)| id);
+    let thread: ThreadId = thread.ok_or_else(|| r.error(format!("no thread is called `{name}`")))?;
+    let values = |sorts: &[Sort], r: &Reader<'_>| -> Result<Vec<Value>, FileError> {
+        let list = r.list()?;
+        if list.len() != sorts.len() {
+            return Err(r.error(format!("{} values were expected", sorts.len())));
+        }
+        list.iter().zip(sorts).map(|(v, s)| read_value(program, v, *s)).collect()
+    };
+    let sorts = |vars: &[VarId]| vars.iter().map(|v| program.vars[*v].sort).collect::<Vec<_>>();
+    let shared = sorts(&program.shared().collect::<Vec<_>>());
+    let code = &program.threads[thread].code;
+    let mut steps = Vec::new();
+    for s in r.field("steps")?.list()? {
+        let action = ActionId(s.field("action")?.index(code.actions.len())? as u32);
+        let inputs: Vec<Sort> = code.actions[action].inputs.iter().map(|x| program.terms.symbol_sort(*x)).collect();
+        steps.push(LocalStep {
+            store: values(&shared, &s.field("store")?)?,
+            action,
+            inputs: values(&inputs, &s.field("inputs")?)?,
+        });
+    }
+    Ok(Local {
+        violates: super::property(program, &r.field("violates")?)?,
+        thread,
+        locals: values(&sorts(&program.threads[thread].locals), &r.field("locals")?)?,
+        steps,
     })
 }
 
@@ -89,14 +151,12 @@ pub fn read(program: &Program, r: &Reader<'_>) -> Result<Trace, FileError> {
             choices: read_choices(program, &s.field("choices")?)?,
         });
     }
-    let wanted = r.field("violates")?.string()?;
-    let violates = program.properties.iter_enumerated().find(|(_, p)| p.name == wanted).map(|(id, _)| id);
     Ok(Trace {
         instances,
         initial: read_choices(program, &r.field("initial")?)?,
         steps,
         finally: read_choices(program, &r.field("finally")?)?,
-        violates: violates.ok_or_else(|| r.error(format!("no property is called `{wanted}`")))?,
+        violates: super::property(program, &r.field("violates")?)?,
     })
 }
 

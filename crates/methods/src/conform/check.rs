@@ -1,0 +1,253 @@
+//! The conformance checker C(T, T#) of Abstract Threads, section 3, as Horn clauses.
+//!
+//! In: a thread and its machine. Out: a simulation, a local run that breaks conformance, or undecided. A relation for
+//! each pair of a location and a set of candidate states, over the thread's locals; shared variables are free in every
+//! clause, for the environment may change them at will between two steps. The sets that a step can lead to are
+//! enumerated by the solver. Each clause mentions each edge from a candidate once: the text is linear in the thread and
+//! at most quadratic in the machine.
+
+use super::path;
+use crate::method::Run;
+use base::Budget;
+use evidence::{Local, Pair, Reason, Simulation};
+use logic::{SortKind, Symbol, Term, Terms, Value};
+use program::relation::{is_idle, is_step};
+use program::{ActionId, LocId, Machine, Program, ThreadId};
+use solver::{Answer, Atom, Horn, HornAnswer, Relation, Rule, Settings, Smt, Z3};
+use std::collections::BTreeMap;
+
+const MOST_PAIRS: usize = 4_000;
+
+pub enum Conformance {
+    Conforms(Simulation),
+    Breached(Local),
+    Undecided(Reason),
+}
+
+pub struct Found {
+    pub outcome: Conformance,
+    pub pairs: usize,
+    pub clauses: usize,
+}
+
+/// One step of the product: enough to unroll it again.
+#[derive(Clone, Debug)]
+pub struct ProductStep {
+    pub action: ActionId,
+    /// What is true of the store and locals before it, and of the candidates after it.
+    pub constraint: Term,
+}
+
+/// What each Horn clause is.
+enum Clause {
+    Start,
+    Step(ProductStep),
+    Goal(ProductStep),
+}
+
+pub fn check(program: &Program, terms: &Terms, thread: ThreadId, run: &Run) -> Found {
+    let settings = Settings { seed: run.seed as u32, ..Settings::default() };
+    let mut product = match Product::new(program, terms, thread, settings, &run.budget) {
+        Ok(product) => product,
+        Err(reason) => return Found { outcome: Conformance::Undecided(reason), pairs: 0, clauses: 0 },
+    };
+    let built = product.build();
+    let (pairs, clauses) = (product.pairs.len(), product.clauses.len());
+    let outcome = match built {
+        Err(reason) => Conformance::Undecided(reason),
+        Ok(()) => product.solve(settings, &run.budget),
+    };
+    Found { outcome, pairs, clauses }
+}
+
+struct Product<'a> {
+    program: &'a Program,
+    terms: &'a Terms,
+    thread: ThreadId,
+    machine: &'a Machine,
+    smt: Z3<'a>,
+    horn: Horn<'a>,
+    params: Vec<Symbol>,
+    pairs: BTreeMap<(LocId, Vec<u32>), Relation>,
+    todo: Vec<(LocId, Vec<u32>)>,
+    clauses: Vec<Clause>,
+}
+
+impl<'a> Product<'a> {
+    fn new(program: &'a Program, terms: &'a Terms, thread: ThreadId, settings: Settings, budget: &Budget) -> Result<Self, Reason> {
+        let (machine, _) = program.threads[thread].follows.expect("asked only of threads that follow a machine");
+        let machine = &program.machines[machine];
+        if let Some(s) = machine.states.iter().find(|s| s.assertion == Some(None)) {
+            return Err(Reason::NotAdmitted(format!("the assertion of state {} is asked for, not given", s.name)));
+        }
+        let smt = Z3::new(terms, settings, budget).map_err(|r| Reason::Internal(r.to_string()))?;
+        let kept = |s: Symbol| !matches!(terms.kind(terms.symbol_sort(s)), SortKind::Set(_) | SortKind::Seq(_));
+        let mut params: Vec<Symbol> =
+            program.threads[thread].locals.iter().map(|v| program.vars[*v].symbol).filter(|s| kept(*s)).collect();
+        params.push(program.tid);
+        Ok(Self {
+            program,
+            terms,
+            thread,
+            machine,
+            smt,
+            horn: Horn::new(terms, settings, budget),
+            params,
+            pairs: BTreeMap::new(),
+            todo: Vec::new(),
+            clauses: Vec::new(),
+        })
+    }
+
+    fn relation(&mut self, at: LocId, candidates: &[u32]) -> Relation {
+        if let Some(r) = self.pairs.get(&(at, candidates.to_vec())) {
+            return *r;
+        }
+        let relation = self.horn.relation(format!("{at}"), &self.params);
+        self.pairs.insert((at, candidates.to_vec()), relation);
+        self.todo.push((at, candidates.to_vec()));
+        relation
+    }
+
+    fn now(&self) -> Vec<Term> {
+        self.params.iter().map(|s| self.terms.sym(*s)).collect()
+    }
+
+    fn build(&mut self) -> Result<(), Reason> {
+        let (t, p) = (self.terms, self.program);
+        let positive = t.lt(t.int(0), t.sym(p.tid));
+        let mut initial = vec![positive];
+        for v in &p.threads[self.thread].locals {
+            initial.extend(p.vars[*v].initial.map(|value| t.eq(t.sym(p.vars[*v].symbol), value)));
+        }
+        let entry = p.threads[self.thread].code.entry;
+        let start = self.relation(entry, &[self.machine.start as u32]);
+        let head = Atom { relation: start, args: self.now() };
+        self.horn.rule(Rule { body: vec![], constraint: t.and(&initial), head: Some(head) });
+        self.clauses.push(Clause::Start);
+        while let Some((at, candidates)) = self.todo.pop() {
+            if self.pairs.len() > MOST_PAIRS {
+                return Err(Reason::NotAdmitted(format!("more than {MOST_PAIRS} pairs of a location and a set of machine states")));
+            }
+            let ids: Vec<ActionId> =
+                p.threads[self.thread].code.actions.iter_enumerated().filter(|(_, a)| a.from == at).map(|(id, _)| id).collect();
+            for id in ids {
+                self.action(at, &candidates, id)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn action(&mut self, at: LocId, candidates: &[u32], id: ActionId) -> Result<(), Reason> {
+        let (t, p) = (self.terms, self.program);
+        let action = &p.threads[self.thread].code.actions[id];
+        let from = self.pairs[&(at, candidates.to_vec())];
+        let asserted: Vec<Term> = candidates.iter().filter_map(|c| self.machine.states[*c as usize].assertion.flatten()).collect();
+        let mut pre = vec![t.lt(t.int(0), t.sym(p.tid)), t.and(&asserted), action.guard];
+        for gate in &action.gates {
+            let constraint = t.and(&[t.and(&pre), t.not(gate.formula)]);
+            self.goal(from, id, constraint);
+            pre.push(gate.formula);
+        }
+        let reached: Vec<Term> = (0..self.machine.states.len() as u32).map(|c| self.reached(candidates, id, c)).collect();
+        let after: Vec<Term> = {
+            let effect: Vec<(Symbol, Term)> = action.updates.iter().map(|u| (p.vars[u.var].symbol, u.value)).collect();
+            self.now().into_iter().map(|x| t.substitute(x, effect.iter().copied())).collect()
+        };
+        self.smt.push();
+        self.smt.assert(t.and(&pre));
+        let mut sets: Vec<(Vec<u32>, Term)> = Vec::new();
+        let answer = loop {
+            match self.smt.check() {
+                Answer::Sat => {}
+                other => break other,
+            }
+            let values: Vec<bool> = reached.iter().map(|r| self.smt.value(*r) == Some(Value::Bool(true))).collect();
+            let exactly: Vec<Term> = reached.iter().zip(&values).map(|(r, v)| if *v { *r } else { t.not(*r) }).collect();
+            let exactly = t.and(&exactly);
+            // A model value that the solver could not give would loop for ever; such a set is asked for again below.
+            if sets.iter().any(|(_, e)| *e == exactly) {
+                break Answer::Unknown(solver::Reason::GaveUp("a model is not definite".into()));
+            }
+            let set: Vec<u32> = (0..values.len() as u32).filter(|i| values[*i as usize]).collect();
+            self.smt.assert(t.not(exactly));
+            sets.push((set, exactly));
+        };
+        self.smt.pop();
+        if let Answer::Unknown(reason) = answer {
+            let obligation = format!("which machine states follow `{}`", p.origins[action.origin].text);
+            return Err(Reason::Solver { reason: reason.to_string(), obligation });
+        }
+        for (set, exactly) in sets {
+            let constraint = t.and(&[t.and(&pre), exactly]);
+            if set.is_empty() {
+                self.goal(from, id, constraint);
+                continue;
+            }
+            let to = self.relation(action.to, &set);
+            let body = vec![Atom { relation: from, args: self.now() }];
+            self.horn.rule(Rule { body, constraint, head: Some(Atom { relation: to, args: after.clone() }) });
+            self.clauses.push(Clause::Step(ProductStep { action: id, constraint }));
+        }
+        Ok(())
+    }
+
+    fn goal(&mut self, from: Relation, action: ActionId, constraint: Term) {
+        let body = vec![Atom { relation: from, args: self.now() }];
+        self.horn.rule(Rule { body, constraint, head: None });
+        self.clauses.push(Clause::Goal(ProductStep { action, constraint }));
+    }
+
+    /// The machine can go from a candidate to this state, changing the shared store as the action does.
+    fn reached(&self, candidates: &[u32], id: ActionId, to: u32) -> Term {
+        let (t, p) = (self.terms, self.program);
+        let updates = &p.threads[self.thread].code.actions[id].updates;
+        let mut ways: Vec<Term> = self
+            .machine
+            .edges
+            .iter()
+            .filter(|e| e.to == to as usize && candidates.contains(&(e.from as u32)))
+            .map(|e| is_step(p, t, &e.action, updates))
+            .collect();
+        if !self.machine.strict && candidates.contains(&to) {
+            ways.push(is_idle(p, t, updates));
+        }
+        t.or(&ways)
+    }
+
+    fn solve(mut self, settings: Settings, budget: &Budget) -> Conformance {
+        match self.horn.solve() {
+            HornAnswer::Safe(solution) => {
+                let pairs = self
+                    .pairs
+                    .iter()
+                    .map(|((at, set), r)| Pair { location: *at, candidates: set.clone(), formula: solution[r.0 as usize] })
+                    .filter(|p| !self.terms.is_false(p.formula))
+                    .collect();
+                Conformance::Conforms(Simulation { thread: self.thread, pairs })
+            }
+            HornAnswer::Unsafe(rules) => {
+                let steps: Option<Vec<ProductStep>> = rules
+                    .iter()
+                    .rev()
+                    .filter(|r| !matches!(self.clauses.get(**r), Some(Clause::Start)))
+                    .map(|r| match self.clauses.get(*r) {
+                        Some(Clause::Step(s) | Clause::Goal(s)) => Some(s.clone()),
+                        _ => None,
+                    })
+                    .collect();
+                let local = steps.and_then(|s| path::concrete(self.program, self.terms, self.thread, &s, settings, budget));
+                match local {
+                    Some(local) => Conformance::Breached(local),
+                    None => Conformance::Undecided(Reason::Alarm(
+                        "a step that no machine state follows seems possible, but no concrete run was found".into(),
+                    )),
+                }
+            }
+            HornAnswer::Unknown(reason) => Conformance::Undecided(Reason::Solver {
+                reason: reason.to_string(),
+                obligation: format!("loop invariants of {} against {}", self.program.threads[self.thread].name, self.machine.name),
+            }),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! From a derivation of non-conformance to a concrete local run.
+//!
+//! In: the steps of the product along the derivation. Out: initial locals, and for each step the shared store before it and
+//! the inputs, with values from a model of the unrolled path: locals are threaded through, the shared store is new
+//! before each step. `None` where the path has no model that can be read.
+
+use super::check::ProductStep;
+use base::Budget;
+use evidence::{Local, LocalStep};
+use logic::{Symbol, Term, Terms, Value};
+use program::{Program, ThreadId, VarId};
+use solver::{Settings, Smt, Z3};
+
+pub fn concrete(program: &Program, terms: &Terms, thread: ThreadId, steps: &[ProductStep], settings: Settings, budget: &Budget) -> Option<Local> {
+    let th = &program.threads[thread];
+    let (_, violates) = th.follows?;
+    let shared: Vec<VarId> = program.shared().collect();
+    let fresh = |v: VarId, i: usize| terms.sym(terms.symbol(format!("{}@{i}", program.vars[v].name), program.vars[v].sort));
+    let initial: Vec<Term> = th.locals.iter().map(|v| fresh(*v, 0)).collect();
+    let mut locals = initial.clone();
+    let mut formulas: Vec<Term> = Vec::new();
+    for (v, x) in th.locals.iter().zip(&initial) {
+        formulas.extend(program.vars[*v].initial.map(|value| terms.eq(*x, value)));
+    }
+    let mut read: Vec<(Vec<Term>, Vec<Term>)> = Vec::new();
+    for (i, step) in steps.iter().enumerate() {
+        let action = &th.code.actions[step.action];
+        let store: Vec<Term> = shared.iter().map(|v| fresh(*v, i)).collect();
+        let inputs: Vec<Term> =
+            action.inputs.iter().map(|s| terms.sym(terms.symbol(format!("in@{i}"), terms.symbol_sort(*s)))).collect();
+        let mut view: Vec<(Symbol, Term)> = vec![(program.tid, terms.int(1))];
+        view.extend(shared.iter().zip(&store).map(|(v, x)| (program.vars[*v].symbol, *x)));
+        view.extend(th.locals.iter().zip(&locals).map(|(v, x)| (program.vars[*v].symbol, *x)));
+        view.extend(action.inputs.iter().zip(&inputs).map(|(s, x)| (*s, *x)));
+        formulas.push(terms.substitute(step.constraint, view.iter().copied()));
+        let next = th
+            .locals
+            .iter()
+            .zip(&locals)
+            .map(|(v, old)| {
+                let update = action.updates.iter().find(|u| u.var == *v);
+                update.map_or(*old, |u| terms.substitute(u.value, view.iter().copied()))
+            })
+            .collect();
+        locals = next;
+        read.push((store, inputs));
+    }
+    let mut smt = Z3::new(terms, settings, budget).ok()?;
+    formulas.iter().for_each(|f| smt.assert(*f));
+    if !smt.check().is_sat() {
+        return None;
+    }
+    // A value nobody asked about may be any; maps without a finite table are given up.
+    let mut value = |x: &Term| smt.value(*x).unwrap_or_else(|| Value::default_of(terms, terms.sort_of(*x)));
+    let locals = initial.iter().map(&mut value).collect();
+    let steps = steps
+        .iter()
+        .zip(&read)
+        .map(|(s, (store, inputs))| LocalStep {
+            store: store.iter().map(&mut value).collect(),
+            action: s.action,
+            inputs: inputs.iter().map(&mut value).collect(),
+        })
+        .collect();
+    Some(Local { violates, thread, locals, steps })
+}
