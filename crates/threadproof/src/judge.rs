@@ -5,7 +5,7 @@
 
 use crate::board::Outcome;
 use crate::leaves::Oracle;
-use crate::report::{story, width};
+use crate::report::{local, story, width};
 use base::{Budget, Sources};
 use checker::{Checked, Checker, Limits, Trust, Verdict};
 use evidence::file::Entry;
@@ -61,6 +61,12 @@ pub fn trust_level(trust: &Trust) -> &'static str {
         Trust::Certified { independent: false, .. } => "certified-by-finder",
         Trust::Searched { .. } => "searched",
         Trust::SearchedOnce { .. } => "searched-once",
+        // The weaker of the two is what can be relied on.
+        Trust::Both(a, b) => {
+            let order = ["none", "argued", "searched-once", "searched", "certified-by-finder", "certified", "replayed"];
+            let rank = |t: &Trust| order.iter().position(|o| *o == trust_level(t)).unwrap_or(0);
+            if rank(a) <= rank(b) { trust_level(a) } else { trust_level(b) }
+        }
         Trust::Argued { .. } => "argued",
         Trust::Nothing => "none",
     }
@@ -129,6 +135,9 @@ impl<'a> Judge<'a> {
                 let shown = told.map_or(Vec::new(), |story| story.lines(width() - 4));
                 Evidence::Trace { steps: trace.steps.len(), shown }
             }
+            checker::Evidence::Local(run) => {
+                Evidence::Trace { steps: run.steps.len(), shown: local::tell(self.program, self.sources, run) }
+            }
             checker::Evidence::Reason(why) => {
                 reason = match why {
                     // Said of the checker's own refusal here, not of a method that crashed.
@@ -164,6 +173,7 @@ impl<'a> Judge<'a> {
             checker::Evidence::Trace(trace) => {
                 Some(Entry::Trace { method: self.method.to_string(), trace: trace.clone() })
             }
+            checker::Evidence::Local(run) => Some(Entry::Local { method: self.method.to_string(), local: run.clone() }),
             checker::Evidence::Reason(_) => None,
         }
     }

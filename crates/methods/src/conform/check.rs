@@ -74,7 +74,13 @@ struct Product<'a> {
 }
 
 impl<'a> Product<'a> {
-    fn new(program: &'a Program, terms: &'a Terms, thread: ThreadId, settings: Settings, budget: &Budget) -> Result<Self, Reason> {
+    fn new(
+        program: &'a Program,
+        terms: &'a Terms,
+        thread: ThreadId,
+        settings: Settings,
+        budget: &Budget,
+    ) -> Result<Self, Reason> {
         let (machine, _) = program.threads[thread].follows.expect("asked only of threads that follow a machine");
         let machine = &program.machines[machine];
         if let Some(s) = machine.states.iter().find(|s| s.assertion == Some(None)) {
@@ -127,10 +133,17 @@ impl<'a> Product<'a> {
         self.clauses.push(Clause::Start);
         while let Some((at, candidates)) = self.todo.pop() {
             if self.pairs.len() > MOST_PAIRS {
-                return Err(Reason::NotAdmitted(format!("more than {MOST_PAIRS} pairs of a location and a set of machine states")));
+                return Err(Reason::NotAdmitted(format!(
+                    "more than {MOST_PAIRS} pairs of a location and a set of machine states"
+                )));
             }
-            let ids: Vec<ActionId> =
-                p.threads[self.thread].code.actions.iter_enumerated().filter(|(_, a)| a.from == at).map(|(id, _)| id).collect();
+            let ids: Vec<ActionId> = p.threads[self.thread]
+                .code
+                .actions
+                .iter_enumerated()
+                .filter(|(_, a)| a.from == at)
+                .map(|(id, _)| id)
+                .collect();
             for id in ids {
                 self.action(at, &candidates, id)?;
             }
@@ -142,14 +155,16 @@ impl<'a> Product<'a> {
         let (t, p) = (self.terms, self.program);
         let action = &p.threads[self.thread].code.actions[id];
         let from = self.pairs[&(at, candidates.to_vec())];
-        let asserted: Vec<Term> = candidates.iter().filter_map(|c| self.machine.states[*c as usize].assertion.flatten()).collect();
+        let asserted: Vec<Term> =
+            candidates.iter().filter_map(|c| self.machine.states[*c as usize].assertion.flatten()).collect();
         let mut pre = vec![t.lt(t.int(0), t.sym(p.tid)), t.and(&asserted), action.guard];
         for gate in &action.gates {
             let constraint = t.and(&[t.and(&pre), t.not(gate.formula)]);
             self.goal(from, id, constraint);
             pre.push(gate.formula);
         }
-        let reached: Vec<Term> = (0..self.machine.states.len() as u32).map(|c| self.reached(candidates, id, c)).collect();
+        let reached: Vec<Term> =
+            (0..self.machine.states.len() as u32).map(|c| self.reached(candidates, id, c)).collect();
         let after: Vec<Term> = {
             let effect: Vec<(Symbol, Term)> = action.updates.iter().map(|u| (p.vars[u.var].symbol, u.value)).collect();
             self.now().into_iter().map(|x| t.substitute(x, effect.iter().copied())).collect()
@@ -163,7 +178,8 @@ impl<'a> Product<'a> {
                 other => break other,
             }
             let values: Vec<bool> = reached.iter().map(|r| self.smt.value(*r) == Some(Value::Bool(true))).collect();
-            let exactly: Vec<Term> = reached.iter().zip(&values).map(|(r, v)| if *v { *r } else { t.not(*r) }).collect();
+            let exactly: Vec<Term> =
+                reached.iter().zip(&values).map(|(r, v)| if *v { *r } else { t.not(*r) }).collect();
             let exactly = t.and(&exactly);
             // A model value that the solver could not give would loop for ever; such a set is asked for again below.
             if sets.iter().any(|(_, e)| *e == exactly) {
@@ -221,7 +237,11 @@ impl<'a> Product<'a> {
                 let pairs = self
                     .pairs
                     .iter()
-                    .map(|((at, set), r)| Pair { location: *at, candidates: set.clone(), formula: solution[r.0 as usize] })
+                    .map(|((at, set), r)| Pair {
+                        location: *at,
+                        candidates: set.clone(),
+                        formula: solution[r.0 as usize],
+                    })
                     .filter(|p| !self.terms.is_false(p.formula))
                     .collect();
                 Conformance::Conforms(Simulation { thread: self.thread, pairs })
@@ -236,7 +256,8 @@ impl<'a> Product<'a> {
                         _ => None,
                     })
                     .collect();
-                let local = steps.and_then(|s| path::concrete(self.program, self.terms, self.thread, &s, settings, budget));
+                let local =
+                    steps.and_then(|s| path::concrete(self.program, self.terms, self.thread, &s, settings, budget));
                 match local {
                     Some(local) => Conformance::Breached(local),
                     None => Conformance::Undecided(Reason::Alarm(
@@ -246,7 +267,10 @@ impl<'a> Product<'a> {
             }
             HornAnswer::Unknown(reason) => Conformance::Undecided(Reason::Solver {
                 reason: reason.to_string(),
-                obligation: format!("loop invariants of {} against {}", self.program.threads[self.thread].name, self.machine.name),
+                obligation: format!(
+                    "loop invariants of {} against {}",
+                    self.program.threads[self.thread].name, self.machine.name
+                ),
             }),
         }
     }

@@ -38,7 +38,8 @@ impl Method for Conform {
         if !p.threads.iter().any(|t| t.follows.is_some()) {
             return Err(Refusal("no thread follows a machine".into()));
         }
-        let spawning = p.threads.iter().find(|t| t.follows.is_some() && t.code.actions.iter().any(|a| a.spawn.is_some()));
+        let spawning =
+            p.threads.iter().find(|t| t.follows.is_some() && t.code.actions.iter().any(|a| a.spawn.is_some()));
         match spawning {
             Some(t) => Err(Refusal(format!("thread {} follows a machine and spawns threads", t.name))),
             None => Ok(()),
@@ -83,7 +84,8 @@ impl Method for Conform {
 
 /// Properties that a composition can show: gates of threads, and invariants.
 fn carried(task: &Task, q: PropertyId) -> bool {
-    matches!(task.program.properties[q].kind, PropertyKind::Invariant(_)) || ways_to_go_wrong(&task.program).contains(&q)
+    matches!(task.program.properties[q].kind, PropertyKind::Invariant(_))
+        || ways_to_go_wrong(&task.program).contains(&q)
 }
 
 impl Conform {
@@ -97,7 +99,8 @@ impl Conform {
         notes: &mut Vec<String>,
     ) -> Claim {
         let p = &task.program;
-        let not_conforming = p.threads.iter_enumerated().find(|(t, x)| x.follows.is_some() && !simulations.contains_key(t));
+        let not_conforming =
+            p.threads.iter_enumerated().find(|(t, x)| x.follows.is_some() && !simulations.contains_key(t));
         if let Some((_, thread)) = not_conforming {
             let why = format!("thread {} was not shown to conform to its machine", thread.name);
             return Claim::Undecided(Reason::Alarm(why));
@@ -108,7 +111,12 @@ impl Conform {
         };
         let mut wanted = ways_to_go_wrong(&composed);
         wanted.extend(rest.iter().copied().filter(|q| matches!(p.properties[*q].kind, PropertyKind::Invariant(_))));
-        let inner = Task { program: composed, properties: wanted.clone(), threads: task.threads.clone(), options: task.options.clone() };
+        let inner = Task {
+            program: composed,
+            properties: wanted.clone(),
+            threads: task.threads.clone(),
+            options: task.options.clone(),
+        };
         let mut last = Reason::NotAdmitted("no method takes the composition of the machines".into());
         for method in &self.composition {
             if let Err(refusal) = method.admits(&inner) {

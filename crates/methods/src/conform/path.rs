@@ -11,11 +11,19 @@ use logic::{Symbol, Term, Terms, Value};
 use program::{Program, ThreadId, VarId};
 use solver::{Settings, Smt, Z3};
 
-pub fn concrete(program: &Program, terms: &Terms, thread: ThreadId, steps: &[ProductStep], settings: Settings, budget: &Budget) -> Option<Local> {
+pub fn concrete(
+    program: &Program,
+    terms: &Terms,
+    thread: ThreadId,
+    steps: &[ProductStep],
+    settings: Settings,
+    budget: &Budget,
+) -> Option<Local> {
     let th = &program.threads[thread];
     let (_, violates) = th.follows?;
     let shared: Vec<VarId> = program.shared().collect();
-    let fresh = |v: VarId, i: usize| terms.sym(terms.symbol(format!("{}@{i}", program.vars[v].name), program.vars[v].sort));
+    let fresh =
+        |v: VarId, i: usize| terms.sym(terms.symbol(format!("{}@{i}", program.vars[v].name), program.vars[v].sort));
     let initial: Vec<Term> = th.locals.iter().map(|v| fresh(*v, 0)).collect();
     let mut locals = initial.clone();
     let mut formulas: Vec<Term> = Vec::new();

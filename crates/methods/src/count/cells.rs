@@ -45,7 +45,13 @@ pub struct TooMany;
 
 impl Cells {
     /// Adds the cells of one thread.
-    pub fn add(&mut self, program: &Program, terms: &Terms, thread: ThreadId, smt: &mut dyn Smt) -> Result<(), TooMany> {
+    pub fn add(
+        &mut self,
+        program: &Program,
+        terms: &Terms,
+        thread: ThreadId,
+        smt: &mut dyn Smt,
+    ) -> Result<(), TooMany> {
         let code = &program.threads[thread].code;
         let mut classes: Vec<Vec<Term>> = Vec::new();
         for v in &program.threads[thread].locals {
@@ -266,7 +272,8 @@ fn is_read(t: &Terms, code: &Code, x: Symbol) -> bool {
 /// For each location, which locals (by position) may still be read before they are written.
 fn live_locals(program: &Program, t: &Terms, thread: ThreadId) -> Vec<BTreeSet<usize>> {
     let th = &program.threads[thread];
-    let position: BTreeMap<Symbol, usize> = th.locals.iter().enumerate().map(|(i, v)| (program.vars[*v].symbol, i)).collect();
+    let position: BTreeMap<Symbol, usize> =
+        th.locals.iter().enumerate().map(|(i, v)| (program.vars[*v].symbol, i)).collect();
     let mut live: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); th.code.locations.len()];
     loop {
         let mut changed = false;

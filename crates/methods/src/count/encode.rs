@@ -15,7 +15,12 @@ use std::collections::BTreeMap;
 
 const MOST_COMBINATIONS: usize = 3_000;
 
-pub fn solve(system: &System<'_>, wanted: &[PropertyId], settings: &Settings, budget: &Budget) -> Result<Vec<(Vec<LocId>, Term)>, Reason> {
+pub fn solve(
+    system: &System<'_>,
+    wanted: &[PropertyId],
+    settings: &Settings,
+    budget: &Budget,
+) -> Result<Vec<(Vec<LocId>, Term)>, Reason> {
     let (t, p) = (system.terms, system.program);
     let params = parameters(system);
     let combinations = combinations(system)?;
@@ -99,13 +104,12 @@ pub fn solve(system: &System<'_>, wanted: &[PropertyId], settings: &Settings, bu
         horn.rule(Rule { body: vec![at_now(relation)], constraint, head: None });
     }
     match horn.solve() {
-        HornAnswer::Safe(solution) => {
-            Ok(relations.into_iter().map(|(at, r)| (at, solution[r.0 as usize])).collect())
-        }
+        HornAnswer::Safe(solution) => Ok(relations.into_iter().map(|(at, r)| (at, solution[r.0 as usize])).collect()),
         HornAnswer::Unsafe(_) => Err(Reason::Alarm("the counted program reaches a violation".into())),
-        HornAnswer::Unknown(why) => {
-            Err(Reason::Solver { reason: why.to_string(), obligation: "an inductive invariant over the counters".into() })
-        }
+        HornAnswer::Unknown(why) => Err(Reason::Solver {
+            reason: why.to_string(),
+            obligation: "an inductive invariant over the counters".into(),
+        }),
     }
 }
 
@@ -132,7 +136,10 @@ fn failures(
 fn parameters(system: &System<'_>) -> Vec<Symbol> {
     let (t, p) = (system.terms, system.program);
     let scalar = |v: &VarId| {
-        matches!(t.kind(p.vars[*v].sort), SortKind::Bool | SortKind::Int | SortKind::Machine(_) | SortKind::Enum(_) | SortKind::Ref(_))
+        matches!(
+            t.kind(p.vars[*v].sort),
+            SortKind::Bool | SortKind::Int | SortKind::Machine(_) | SortKind::Enum(_) | SortKind::Ref(_)
+        )
     };
     let mut out: Vec<Symbol> = p.shared().filter(|v| scalar(v)).map(|v| p.vars[v].symbol).collect();
     for (thread, tid) in &system.singles {
@@ -154,9 +161,10 @@ fn combinations(system: &System<'_>) -> Result<Vec<Vec<LocId>>, Reason> {
         if out.len() > MOST_COMBINATIONS {
             return Err(Reason::NotAdmitted("too many combinations of single threads' locations".into()));
         }
+        let here = out[at].clone();
         for (k, (thread, _)) in system.singles.iter().enumerate() {
-            for a in p.threads[*thread].code.actions.iter().filter(|a| a.from == out[at][k]) {
-                let mut next = out[at].clone();
+            for a in p.threads[*thread].code.actions.iter().filter(|a| a.from == here[k]) {
+                let mut next = here.clone();
                 next[k] = a.to;
                 if seen.insert(next.clone()) {
                     out.push(next);

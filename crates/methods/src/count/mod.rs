@@ -110,7 +110,9 @@ fn forgetful(system: &System<'_>, reason: Reason) -> Reason {
 /// The properties that live in gates of threads, and invariants.
 fn wanted(task: &Task) -> Vec<PropertyId> {
     let p = &task.program;
-    let gated = |w: PropertyId| p.threads.iter().any(|t| t.code.actions.iter().any(|a| a.gates.iter().any(|g| g.property == w)));
+    let gated = |w: PropertyId| {
+        p.threads.iter().any(|t| t.code.actions.iter().any(|a| a.gates.iter().any(|g| g.property == w)))
+    };
     task.properties
         .iter()
         .copied()

@@ -125,12 +125,19 @@ impl<'a> System<'a> {
 
     fn find_holds(&mut self, smt: &mut dyn Smt) {
         let (t, p) = (self.terms, self.program);
-        let locks: Vec<VarId> = p.shared().filter(|v| p.vars[*v].kind == VarKind::Lock && p.vars[*v].sort == Sort::INT).collect();
+        let locks: Vec<VarId> =
+            p.shared().filter(|v| p.vars[*v].kind == VarKind::Lock && p.vars[*v].sort == Sort::INT).collect();
         let mine = |v: VarId| t.eq(t.sym(p.vars[v].symbol), t.sym(p.tid));
         let mut kept: Vec<BTreeSet<VarId>> = self
             .cells
             .iter()
-            .map(|c| if c.location == p.threads[c.thread].code.entry { BTreeSet::new() } else { locks.iter().copied().collect() })
+            .map(|c| {
+                if c.location == p.threads[c.thread].code.entry {
+                    BTreeSet::new()
+                } else {
+                    locks.iter().copied().collect()
+                }
+            })
             .collect();
         let other = t.symbol("other", Sort::INT);
         let tid = t.sym(p.tid);
@@ -231,8 +238,10 @@ impl<'a> System<'a> {
             }
         }
         let constant: Vec<usize> = (0..quantities.len()).filter(|q| rows.iter().all(|r| r[*q].is_some())).collect();
-        let exact: Vec<Row> =
-            rows.iter().map(|r| constant.iter().map(|q| r[*q].expect("only constant changes are kept")).collect()).collect();
+        let exact: Vec<Row> = rows
+            .iter()
+            .map(|r| constant.iter().map(|q| r[*q].expect("only constant changes are kept")).collect())
+            .collect();
         let Some(basis) = null_space(&exact, constant.len()) else { return };
         for v in basis {
             let weights: Vec<(Quantity, i128)> =

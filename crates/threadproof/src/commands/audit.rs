@@ -111,6 +111,7 @@ fn audit(request: &Audit, paint: Paint) -> i32 {
                 claims.extend(shared.properties.iter().map(|p| (*p, Claim::Proved(shared.clone()))));
             }
             Entry::Trace { trace, .. } => claims.push((trace.violates, Claim::Refuted(trace))),
+            Entry::Local { local, .. } => claims.push((local.violates, Claim::Breached(local))),
         }
     }
     let is_construct = |p: &PropertyId| matches!(program.properties[*p].kind, PropertyKind::Unmodelled(_));

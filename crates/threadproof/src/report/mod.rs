@@ -1,6 +1,7 @@
 //! Reports: text for people, JSON for programs. Both are made from the board alone.
 
 pub mod json;
+pub mod local;
 pub mod paint;
 pub mod story;
 pub mod text;

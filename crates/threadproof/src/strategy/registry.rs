@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 /// All methods of this build.
 pub fn methods() -> Vec<Arc<dyn Method>> {
-    vec![Arc::new(methods::explore::Explore), Arc::new(methods::shape::Shape)]
+    let explore: Arc<dyn Method> = Arc::new(methods::explore::Explore);
+    let count: Arc<dyn Method> = Arc::new(methods::count::Count);
+    let conform = methods::conform::Conform { composition: vec![count.clone(), explore.clone()] };
+    vec![explore, count, Arc::new(conform), Arc::new(methods::shape::Shape)]
 }
 
 /// What runs when the user names no method: all of them, and a short search for bugs in front.

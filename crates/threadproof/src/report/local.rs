@@ -1,0 +1,53 @@
+//! A local counterexample told to a person: what the others left in the shared store, what the thread did, and which
+//! machine states could still stand for it.
+//!
+//! In: a program, its sources and a `Local` run. Out: lines of text. The run is replayed by the checker's rule for local runs.
+
+use base::Sources;
+use evidence::Local;
+use logic::Value;
+use program::{Program, VarId};
+
+pub fn tell(program: &Program, sources: &Sources, local: &Local) -> Vec<String> {
+    let thread = &program.threads[local.thread];
+    let machine = thread.follows.map(|(m, _)| &program.machines[m]);
+    let candidates = checker::rules::local::check(program, local).unwrap_or_default();
+    let shared: Vec<VarId> = program.shared().collect();
+    let states = |i: usize| -> String {
+        let list = candidates.get(i).map(Vec::as_slice).unwrap_or_default();
+        let names =
+            list.iter().filter_map(|c| machine.and_then(|m| m.states.get(*c as usize)).map(|s| s.name.as_str()));
+        format!("{{{}}}", names.collect::<Vec<_>>().join(", "))
+    };
+    let mut out =
+        vec![format!("thread {} alone; the other threads may change the shared store between its steps", thread.name)];
+    let given: Vec<String> = thread
+        .locals
+        .iter()
+        .zip(&local.locals)
+        .filter(|(v, _)| program.vars[**v].initial.is_none())
+        .map(|(v, x)| shown(program, *v, x))
+        .collect();
+    if !given.is_empty() {
+        out.push(format!("start: {}", given.join(", ")));
+    }
+    for (i, step) in local.steps.iter().enumerate() {
+        let action = &thread.code.actions[step.action];
+        let origin = &program.origins[action.origin];
+        let place = origin.span.map_or(String::new(), |s| format!("{}  ", sources.place(s)));
+        let store: Vec<String> = shared.iter().zip(&step.store).map(|(v, x)| shown(program, *v, x)).collect();
+        out.push(format!("{:>3}  machine in {}; store: {}", i + 1, states(i), store.join(", ")));
+        out.push(format!("     {place}{}", origin.text));
+    }
+    let last = local.steps.len();
+    out.push(if candidates.len() > last {
+        format!("no step of the machine from {} makes this change of the shared store", states(last - 1))
+    } else {
+        format!("the step goes wrong, and no assertion of {} fails there", states(last.saturating_sub(1)))
+    });
+    out
+}
+
+fn shown(program: &Program, v: VarId, value: &Value) -> String {
+    format!("{} = {}", program.vars[v].name, value.show(&program.terms, program.vars[v].sort))
+}
