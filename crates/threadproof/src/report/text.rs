@@ -198,7 +198,7 @@ fn unknown_reasons(file: &FileRows, row: &Row, out: &mut String) {
         let name = file.methods.get(*method).map_or("?", |m| m.name);
         let _ = writeln!(out, "  {name}: {reason}");
     }
-    if let Some(stopped) = &file.stopped {
+    if let Some(stopped) = file.stopped.as_ref().filter(|s| !row.reasons.iter().any(|(_, r)| r == *s)) {
         let _ = writeln!(out, "  {stopped}");
     } else if row.reasons.is_empty() && row.unmodelled.is_none() {
         let _ = writeln!(out, "  no method decided it");
@@ -251,10 +251,15 @@ fn next(file: &FileRows, outcome: Outcome, paint: Paint, out: &mut String) {
             }
         }
         Outcome::Unknown => {
-            match file.stopped.as_deref() {
-                Some(s) if s.contains("time") => advice.push("give it more time: --time 30m".into()),
-                Some(s) if s.contains("memory") => advice.push("give it more memory: --memory 8G".into()),
-                _ => {}
+            let said = |words: &str| {
+                file.stopped.as_deref().is_some_and(|s| s.contains(words))
+                    || file.rows.iter().flat_map(|r| &r.reasons).any(|(_, r)| r.contains(words))
+            };
+            if said("time limit") {
+                advice.push("give it more time: --time 30m".into());
+            }
+            if said("memory limit") {
+                advice.push("give it more memory: --memory 8G".into());
             }
             if file.parametric {
                 advice.push("look for a bug in a small instance: --threads THREAD=3 (a proof for three says nothing about four)".into());

@@ -5,6 +5,7 @@
 mod command_line;
 mod house;
 mod schema;
+mod verify;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,0 +1,227 @@
+//! `verify`, `audit` and `simulate` through the whole pipe: verdicts, evidence, limits, interruption.
+
+use crate::schema::violations;
+use crate::{Scratch, code, root, stderr, stdout, threadproof};
+use serde_json::Value;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Two threads that add to a counter under a lock.
+const LOCKED: &str = "
+var m: lock;
+var count: int = 0;
+var done: int = 0;
+thread Add[2] { acquire m; count := count + 1; done := done + 1; release m; }
+thread Check { assume done == 2; assert count == 2; }
+";
+/// The same without the lock.
+const RACY: &str = "
+var count: int = 0;
+var done: int = 0;
+thread Add[2] { var c: int; c := count; count := c + 1; atomic { done := done + 1; } }
+thread Check { assume done == 2; assert count == 2; }
+";
+/// Never finished by a search, and nothing is wrong in it.
+const ENDLESS: &str = "
+var a: int = 0;
+var b: int = 0;
+var c: int = 0;
+thread Count[3] { while true { choose { a := a * 3 + b; } or { b := b + a * 2 + 1; } or { c := c + a * b + 1; } } }
+thread Check { assert a * a + b * b + c * c + 1 > 0; }
+";
+
+fn json(output: &std::process::Output) -> Value {
+    let document: Value = serde_json::from_str(&stdout(output)).unwrap_or_else(|e| panic!("{e}: {}", stdout(output)));
+    assert_eq!(violations(&document), Vec::<String>::new());
+    document
+}
+
+#[test]
+fn check_a_safe_program_is_safe_and_an_unsafe_one_shows_its_run() {
+    let scratch = Scratch::new("verdicts");
+    let locked = scratch.file("locked.tp", LOCKED);
+    let output = threadproof(&["verify", &locked]);
+    assert_eq!(code(&output), 0, "{}", stdout(&output));
+    assert!(stdout(&output).starts_with(&format!("{locked}: safe")), "{}", stdout(&output));
+    assert!(stdout(&output).contains("memory model: sequential consistency"));
+
+    let racy = scratch.file("racy.tp", RACY);
+    let output = threadproof(&["verify", &racy]);
+    assert_eq!(code(&output), 1, "{}", stdout(&output));
+    let text = stdout(&output);
+    assert!(text.starts_with(&format!("{racy}: unsafe")), "{text}");
+    assert!(text.contains("replayed") && text.contains("racy.tp:5") && text.contains("assert count == 2"), "{text}");
+    assert!(text.contains("next: "), "{text}");
+
+    let both = threadproof(&["verify", &locked, &racy]);
+    assert_eq!(code(&both), 1);
+    assert!(stdout(&both).contains("2 files: 1 unsafe, 1 safe"), "{}", stdout(&both));
+}
+
+#[test]
+fn check_equal_runs_give_equal_bytes_and_no_colour_in_a_pipe() {
+    let scratch = Scratch::new("bytes");
+    let racy = scratch.file("racy.tp", RACY);
+    let run = || threadproof(&["verify", &racy, "--method", "explore", "--workers", "1", "--json"]).stdout;
+    assert_eq!(run(), run());
+    let text = stdout(&threadproof(&["verify", &racy]));
+    assert!(!text.contains('\x1b'), "{text}");
+    assert!(stdout(&threadproof(&["verify", &racy, "--color", "always"])).contains('\x1b'));
+}
+
+#[test]
+fn check_json_follows_its_schema_for_every_outcome() {
+    let scratch = Scratch::new("json");
+    let safe = scratch.file("safe.tp", LOCKED);
+    let bad = scratch.file("bad.tp", RACY);
+    let broken = scratch.file("broken.tp", "thread {");
+    let endless = scratch.file("endless.tp", ENDLESS);
+    let output = threadproof(&["verify", "--json", "--time", "1s", &safe, &bad, &broken, &endless, "missing.tp"]);
+    assert_eq!(code(&output), 65);
+    let document = json(&output);
+    let verdicts: Vec<&str> =
+        document["files"].as_array().expect("files").iter().filter_map(|f| f["verdict"].as_str()).collect();
+    assert_eq!(verdicts, ["safe", "unsafe", "unknown", "unknown", "unknown"]);
+    let property = &document["files"][1]["properties"][0];
+    assert_eq!(property["verdict"], "unsafe");
+    assert_eq!(property["trust"]["level"], "replayed");
+    assert_eq!(property["evidence"]["kind"], "trace");
+    assert_eq!(property["place"]["line"], 5);
+    let sequential = |a: &Value| a["code"] == "sequential-consistency";
+    assert!(property["assumptions"].as_array().expect("a list").iter().any(sequential));
+}
+
+#[test]
+fn check_constants_threads_and_properties_can_be_chosen() {
+    let scratch = Scratch::new("chosen");
+    let text =
+        "const N: int = 1; var x: int = 0; thread T[*] { x := x + N; } thread C { assert x < 3; assert x >= 0; }";
+    let path = scratch.file("x.tp", text);
+    let verify =
+        |more: &[&str]| threadproof(&[&["verify", &path, "--time", "10s", "--method", "explore"], more].concat());
+    assert_eq!(code(&verify(&["--threads", "T=2"])), 0);
+    assert_eq!(code(&verify(&["--threads", "T=3"])), 1);
+    assert_eq!(code(&verify(&["--threads", "T=2", "--set", "N=2"])), 1);
+    let fixed = json(&verify(&["--threads", "T=2", "--json"]));
+    assert_eq!(fixed["files"][0]["assumptions"][0]["code"], "instances");
+    let names: Vec<String> = fixed["files"][0]["properties"]
+        .as_array()
+        .expect("properties")
+        .iter()
+        .map(|p| p["name"].as_str().expect("a name").to_string())
+        .collect();
+    assert_eq!(names.len(), 2);
+    assert_eq!(code(&verify(&["--threads", "T=3", "--property", &names[1]])), 0);
+    assert_eq!(code(&verify(&["--threads", "Nobody=3"])), 65);
+    assert_eq!(code(&verify(&["--set", "M=3"])), 65);
+    assert_eq!(code(&verify(&["--property", "no such"])), 65);
+}
+
+#[test]
+fn check_a_certificate_is_audited_and_a_forged_one_rejected() {
+    let scratch = Scratch::new("audit");
+    let program = scratch.file("locked.tp", LOCKED);
+    let proof = scratch.path("proof.json");
+    let output = threadproof(&["verify", &program, "--certificate", &proof, "--method", "explore"]);
+    assert_eq!(code(&output), 0, "{} {}", stdout(&output), stderr(&output));
+    let audited = threadproof(&["audit", &proof, &program]);
+    assert_eq!(code(&audited), 0, "{} {}", stdout(&audited), stderr(&audited));
+    assert!(stdout(&audited).contains("accepted"));
+
+    let text = std::fs::read_to_string(&proof).expect("it was written");
+    let other = scratch.file("racy.tp", RACY);
+    assert_eq!(code(&threadproof(&["audit", &proof, &other])), 65, "it is about another program");
+    let cut = scratch.file("cut.json", &text[..text.len() / 2]);
+    assert_eq!(code(&threadproof(&["audit", &cut, &program])), 65);
+    let newer = scratch.file("newer.json", text.replace("\"version\": 1", "\"version\": 2"));
+    assert_eq!(code(&threadproof(&["audit", &newer, &program])), 65);
+    // Another number of instances: read well, not accepted.
+    let forged: Value = serde_json::from_str(&text).expect("JSON");
+    let mut forged = forged.clone();
+    forged["entries"][0]["proof"]["instances"] = serde_json::json!([1, 1]);
+    let forged = scratch.file("forged.json", forged.to_string());
+    let output = threadproof(&["audit", &forged, &program]);
+    assert_ne!(code(&output), 0, "{}", stdout(&output));
+    // A number of states that nobody can count again is no evidence.
+    let mut boast: Value = serde_json::from_str(&text).expect("JSON");
+    boast["entries"][0]["proof"]["states"] = serde_json::json!(u64::MAX / 4);
+    let boast = scratch.file("boast.json", boast.to_string());
+    assert_ne!(code(&threadproof(&["audit", &boast, &program])), 0);
+    for bytes in [&b""[..], b"{}", b"[]", b"null", b"\xff\xfe", b"{\"format\": 1}"] {
+        let path = scratch.file("bytes.json", bytes);
+        assert_eq!(code(&threadproof(&["audit", &path, &program])), 65);
+    }
+}
+
+#[test]
+fn check_a_trace_can_be_walked_and_audited() {
+    let scratch = Scratch::new("trace");
+    let program = scratch.file("racy.tp", RACY);
+    let trace = scratch.path("run.json");
+    assert_eq!(code(&threadproof(&["verify", &program, "--trace", &trace])), 1);
+    let walked = threadproof(&["simulate", &program, "--trace", &trace]);
+    assert_eq!(code(&walked), 1, "{}", stderr(&walked));
+    assert!(stdout(&walked).contains("assert count == 2"), "{}", stdout(&walked));
+    assert_eq!(code(&threadproof(&["audit", &trace, &program])), 1);
+    let other = scratch.file("locked.tp", LOCKED);
+    assert_eq!(code(&threadproof(&["simulate", &other, "--trace", &trace])), 65);
+}
+
+#[test]
+fn check_models_are_printed_and_read_back() {
+    let scratch = Scratch::new("model");
+    let program = scratch.file("racy.tp", RACY);
+    let shown = threadproof(&["show", &program]);
+    assert_eq!(code(&shown), 0);
+    let model = scratch.file("racy.model", &shown.stdout);
+    let again = threadproof(&["show", &model]);
+    assert_eq!(code(&again), 0, "{}", stderr(&again));
+    assert_eq!(code(&threadproof(&["verify", &model])), 1);
+    let dot = stdout(&threadproof(&["show", &program, "--thread", "Add", "--dot"]));
+    assert!(dot.starts_with("digraph") && dot.contains("->"), "{dot}");
+    assert_eq!(code(&threadproof(&["show", &program, "--thread", "Nobody"])), 64);
+    assert!(stdout(&threadproof(&["show", &program, "--properties"])).contains("assert"));
+}
+
+#[test]
+fn check_the_time_limit_ends_in_unknown() {
+    let scratch = Scratch::new("time");
+    let path = scratch.file("endless.tp", ENDLESS);
+    let start = Instant::now();
+    let output = threadproof(&["verify", &path, "--time", "700ms", "--method", "explore"]);
+    // Far above the limit, because a test machine may be busy; what is tested is that it ends at all.
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    assert_eq!(code(&output), 2, "{}", stdout(&output));
+    assert!(stdout(&output).contains("the time limit was reached"), "{}", stdout(&output));
+}
+
+#[test]
+fn check_the_memory_limit_ends_in_unknown() {
+    let scratch = Scratch::new("memory");
+    let path = scratch.file("endless.tp", ENDLESS);
+    let output = threadproof(&["verify", &path, "--memory", "40M", "--time", "60s", "--method", "explore"]);
+    assert_eq!(code(&output), 2, "{}", stdout(&output));
+    assert!(stdout(&output).contains("memory limit"), "{}", stdout(&output));
+}
+
+#[test]
+fn check_an_interruption_tells_what_is_known() {
+    let scratch = Scratch::new("interrupt");
+    let path = scratch.file("endless.tp", ENDLESS);
+    let safe = scratch.file("safe.tp", LOCKED);
+    let child = Command::new(env!("CARGO_BIN_EXE_threadproof"))
+        .args(["verify", &safe, &path, "--method", "explore"])
+        .current_dir(root())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    std::thread::sleep(Duration::from_millis(1500));
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+    assert!(killed.success());
+    let start = Instant::now();
+    let output = child.wait_with_output().expect("it ends");
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    assert_eq!(code(&output), 2, "{}", stdout(&output));
+    let text = stdout(&output);
+    assert!(text.contains("safe.tp: safe") && text.contains("it was interrupted"), "{text}");
+}
