@@ -121,6 +121,14 @@ pub(crate) trait Target {
     ) -> Result<Self::Expr, Refusal>;
     /// Whether its sets are exactly the finite ones.
     const FINITE_SETS: bool;
+    /// Keeps an expression through `release`.
+    fn pin(&mut self, _expr: Self::Expr) {}
+    /// How many expressions are kept that `release` would let go.
+    fn kept(&self) -> usize {
+        0
+    }
+    /// Lets go of every expression but symbols, numbers and pinned ones.
+    fn release(&mut self) {}
 }
 
 /// What the encoding is for.
@@ -152,15 +160,63 @@ pub(crate) struct Encoder<'t, T: Target> {
     pub target: T,
     pub machines: Machines,
     pub purpose: Purpose,
-    cache: Vec<Option<Encoded<T::Expr>>>,
+    /// By term: the translation, and the generation it is of.
+    cache: Vec<Option<(u32, Encoded<T::Expr>)>>,
+    generation: u32,
+    /// How many expressions are kept, and how many terms were translated again in this generation.
+    many: usize,
+    again: usize,
     symbols: FxHashMap<Symbol, T::Expr>,
     shapes: FxHashMap<Sort, Rc<Shape>>,
     sides: Vec<Side<T::Expr>>,
     /// Sides found while the term at hand is built.
     fresh: Vec<u32>,
+    /// Room for the arguments of the term at hand.
+    scratch: Vec<T::Expr>,
     /// Stores into maps over 8 and 16 bit integers: see `store`.
     narrow_stores: [u32; 2],
 }
+
+/// Recursion goes no deeper than this.
+const DEEP: u32 = 200;
+
+/// A node as the encoder looks at it.
+enum Seen {
+    Bool(bool),
+    Num(i128, Sort),
+    Variant(u32),
+    Ref(u32),
+    Sym(Symbol),
+    App(Op, Args),
+    Quant(Quantifier, Box<[Symbol]>, Term),
+}
+
+/// Arguments; up to three need no heap.
+#[derive(Clone)]
+enum Args {
+    Few([Term; 3], u8),
+    Many(Rc<[Term]>),
+}
+
+impl Args {
+    fn new(args: &[Term]) -> Self {
+        if args.len() > 3 {
+            return Args::Many(args.into());
+        }
+        let mut few = [Term(0); 3];
+        few[..args.len()].copy_from_slice(args);
+        Args::Few(few, args.len() as u8)
+    }
+    fn as_slice(&self) -> &[Term] {
+        match self {
+            Args::Few(few, count) => &few[..usize::from(*count)],
+            Args::Many(args) => args,
+        }
+    }
+}
+
+/// Translations are kept up to this number of expressions at first.
+const MANY: usize = 4_000;
 
 /// Enums up to this size are compared, as keys, one by one.
 const SMALL_ENUM: usize = 64;
@@ -173,10 +229,14 @@ impl<'t, T: Target> Encoder<'t, T> {
             machines,
             purpose,
             cache: Vec::new(),
+            generation: 0,
+            many: MANY,
+            again: 0,
             symbols: FxHashMap::default(),
             shapes: FxHashMap::default(),
             sides: Vec::new(),
             fresh: Vec::new(),
+            scratch: Vec::new(),
             narrow_stores: [0; 2],
         }
     }
@@ -185,17 +245,73 @@ impl<'t, T: Target> Encoder<'t, T> {
         &self.sides[at as usize]
     }
 
-    fn known(&self, term: Term) -> Option<&Encoded<T::Expr>> {
-        self.cache.get(term.index()).and_then(Option::as_ref)
+    /// Forgets translations when there are very many: a table of all that was ever asked slows the solver down, and
+    /// what is asked again is translated again.
+    pub(crate) fn forget_if_many(&mut self) {
+        if self.target.kept() > self.many {
+            // Where much had to be translated again, more is worth keeping.
+            if self.again > self.many / 4 {
+                self.many *= 2;
+            }
+            self.again = 0;
+            self.generation += 1;
+            self.target.release();
+        }
     }
 
-    /// Encodes a term; every subterm is encoded once in the life of the encoder.
+    fn known(&self, term: Term) -> Option<&Encoded<T::Expr>> {
+        match self.cache.get(term.index()) {
+            Some(Some((generation, known))) if *generation == self.generation => Some(known),
+            _ => None,
+        }
+    }
+
+    /// Encodes a term; every subterm is encoded once in the life of the cache.
     pub(crate) fn encode(&mut self, term: Term) -> Result<Encoded<T::Expr>, Refusal> {
         if let Some(known) = self.known(term) {
             return Ok(known.clone());
         }
-        // A loop with its own stack, because terms can be deeper than the thread's stack is long.
-        let terms = self.terms;
+        if self.cache.len() < self.terms.len() {
+            self.cache.resize_with(self.terms.len() * 2, || None);
+        }
+        self.encode_to(term, 0)?;
+        Ok(self.known(term).expect("it has just been encoded").clone())
+    }
+
+    /// Encodes arguments before the term. Small terms by recursion, which is fast; what is deeper than the limit by
+    /// a loop with its own stack, because terms can be deeper than the thread's stack is long.
+    fn encode_to(&mut self, term: Term, depth: u32) -> Result<(), Refusal> {
+        let node = self.look(term);
+        let (args, body);
+        let missing: &[Term] = match &node {
+            Seen::App(_, list) => {
+                args = list.clone();
+                args.as_slice()
+            }
+            Seen::Quant(_, _, inner) => {
+                body = [*inner];
+                &body
+            }
+            _ => &[],
+        };
+        for arg in missing {
+            if self.known(*arg).is_none() {
+                if depth < DEEP {
+                    self.encode_to(*arg, depth + 1)?;
+                } else {
+                    self.encode_deep(*arg)?;
+                }
+            }
+        }
+        // Encoding may have made default terms, for which the table must have room.
+        let made = self.build(term, &node)?;
+        let slot = &mut self.cache[term.index()];
+        self.again += usize::from(slot.is_some());
+        *slot = Some((self.generation, made));
+        Ok(())
+    }
+
+    fn encode_deep(&mut self, term: Term) -> Result<(), Refusal> {
         let mut todo = vec![term];
         while let Some(&next) = todo.last() {
             if self.known(next).is_some() {
@@ -203,21 +319,31 @@ impl<'t, T: Target> Encoder<'t, T> {
                 continue;
             }
             let before = todo.len();
-            terms.with_node(next, |node| match node {
-                Node::App(_, args) => todo.extend(args.iter().rev().filter(|a| self.known(**a).is_none())),
-                Node::Quant(_, _, body) if self.known(*body).is_none() => todo.push(*body),
+            match self.look(next) {
+                Seen::App(_, args) => todo.extend(args.as_slice().iter().rev().filter(|a| self.known(**a).is_none())),
+                Seen::Quant(_, _, body) if self.known(body).is_none() => todo.push(body),
                 _ => {}
-            });
+            }
             if todo.len() == before {
-                let made = self.build(next)?;
-                if self.cache.len() <= next.index() {
-                    self.cache.resize_with(terms.len().max(next.index() + 1), || None);
-                }
-                self.cache[next.index()] = Some(made);
+                // All arguments are there: this does not go deeper.
+                self.encode_to(next, 0)?;
                 todo.pop();
             }
         }
-        Ok(self.known(term).expect("the loop has just encoded it").clone())
+        Ok(())
+    }
+
+    /// A node, copied without the heap where it is small.
+    fn look(&self, term: Term) -> Seen {
+        self.terms.with_node(term, |node| match node {
+            Node::App(op, args) => Seen::App(*op, Args::new(args)),
+            Node::Quant(q, bound, body) => Seen::Quant(*q, bound.clone(), *body),
+            Node::Bool(b) => Seen::Bool(*b),
+            Node::Num(n, sort) => Seen::Num(*n, *sort),
+            Node::Variant(_, at) => Seen::Variant(*at),
+            Node::Ref(_, n) => Seen::Ref(*n),
+            Node::Sym(s) => Seen::Sym(*s),
+        })
     }
 
     fn done(&self, term: Term) -> T::Expr {
@@ -288,24 +414,28 @@ impl<'t, T: Target> Encoder<'t, T> {
         self.apply(Head::And, &[above, below])
     }
 
-    fn build(&mut self, term: Term) -> Result<Encoded<T::Expr>, Refusal> {
-        let node = self.terms.node(term);
+    fn build(&mut self, term: Term, node: &Seen) -> Result<Encoded<T::Expr>, Refusal> {
         self.fresh.clear();
-        let (expr, mut sides) = match &node {
-            Node::Bool(b) => (self.target.boolean(*b)?, None),
-            Node::Num(n, sort) => (arith::literal(self, *n, *sort)?, None),
-            Node::Variant(_, at) => (self.target.int(i128::from(*at))?, None),
-            Node::Ref(_, n) => (self.target.int(self.reference(*n))?, None),
-            Node::Sym(s) => (self.symbol(*s)?, None),
-            Node::Quant(q, bound, body) => self.quantifier(*q, bound, *body)?,
-            Node::App(op, args) => {
+        let (expr, mut sides) = match node {
+            Seen::Bool(b) => (self.target.boolean(*b)?, None),
+            Seen::Num(n, sort) => (arith::literal(self, *n, *sort)?, None),
+            Seen::Variant(at) => (self.target.int(i128::from(*at))?, None),
+            Seen::Ref(n) => (self.target.int(self.reference(*n))?, None),
+            Seen::Sym(s) => (self.symbol(*s)?, None),
+            Seen::Quant(q, bound, body) => self.quantifier(*q, bound, *body)?,
+            Seen::App(op, args) => {
+                let args = args.as_slice();
                 let sides = self.join_sides(args);
-                let exprs: Vec<T::Expr> = args.iter().map(|a| self.done(*a)).collect();
-                (self.application(term, *op, args, &exprs)?, sides)
+                let mut exprs = std::mem::take(&mut self.scratch);
+                exprs.clear();
+                exprs.extend(args.iter().map(|a| self.done(*a)));
+                let made = self.application(term, *op, args, &exprs);
+                self.scratch = exprs;
+                (made?, sides)
             }
         };
         // Only a read can be out of range: everything else is computed to be in it.
-        let reads = matches!(node, Node::Sym(_) | Node::App(Op::Select | Op::At, _));
+        let reads = matches!(node, Seen::Sym(_) | Seen::App(Op::Select | Op::At, _));
         if reads {
             self.keep_in_range(expr, self.terms.sort_of(term), term)?;
         }
@@ -328,6 +458,7 @@ impl<'t, T: Target> Encoder<'t, T> {
             _ => None,
         };
         if let Some(fact) = fact {
+            self.target.pin(fact);
             let at = u32::try_from(self.sides.len()).expect("fewer than 2^32 sides");
             self.sides.push(Side { expr: fact, of });
             self.fresh.push(at);

@@ -122,7 +122,10 @@ impl Sexpr {
             SortKind::Set(e) => self.set(terms, machines, e).map(Value::Set),
             SortKind::Seq(e) => {
                 let mut out = Vec::new();
-                self.seq(&mut |item| Some(out.push(of(item, e)?)))?;
+                self.seq(&mut |item| {
+                    out.push(of(item, e)?);
+                    Some(())
+                })?;
                 Some(Value::Seq(out))
             }
             _ => from_number(terms, machines, Purpose::Models, sort, self.number()?),

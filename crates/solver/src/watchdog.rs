@@ -2,10 +2,11 @@
 //!
 //! In: a context that is busy and the budget it works for. Out: `Z3_interrupt`, repeated until the question returns,
 //! because an interrupt that arrives before Z3 has begun is lost. One thread for the whole process looks at all
-//! busy contexts every few milliseconds; it sleeps when there is none. A question thus costs two short locks.
+//! busy contexts every few milliseconds, and parks when there was none for a while. A question thus costs two short
+//! locks, and no wake-up in a row of questions.
 
 use base::Budget;
-use std::sync::{Condvar, Mutex, OnceLock};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use z3_sys::{Z3_context, Z3_interrupt};
 
@@ -20,8 +21,16 @@ struct Busy {
 unsafe impl Send for Busy {}
 
 #[derive(Default)]
+struct List {
+    busy: Vec<Busy>,
+    tickets: u64,
+    /// Whether the thread must be woken.
+    parked: bool,
+}
+
+#[derive(Default)]
 struct Watch {
-    busy: Mutex<(Vec<Busy>, u64)>,
+    list: Mutex<List>,
     arrived: Condvar,
 }
 
@@ -31,6 +40,8 @@ pub(crate) struct Watched {
 }
 
 const EVERY: Duration = Duration::from_millis(5);
+/// Looks without any work before the thread parks: about a second.
+const PARK_AFTER: u32 = 200;
 
 fn watch() -> &'static Watch {
     static WATCH: OnceLock<&'static Watch> = OnceLock::new();
@@ -42,38 +53,42 @@ fn watch() -> &'static Watch {
     })
 }
 
-fn lock(watch: &Watch) -> std::sync::MutexGuard<'_, (Vec<Busy>, u64)> {
-    watch.busy.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+fn lock(watch: &Watch) -> MutexGuard<'_, List> {
+    watch.list.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn look(watch: &'static Watch) {
-    let mut busy = lock(watch);
+    let mut list = lock(watch);
+    let (mut quiet, mut seen) = (0, 0);
     loop {
-        if busy.0.is_empty() {
-            busy = watch.arrived.wait(busy).unwrap_or_else(std::sync::PoisonError::into_inner);
+        quiet = if list.busy.is_empty() && list.tickets == seen { quiet + 1 } else { 0 };
+        seen = list.tickets;
+        if quiet > PARK_AFTER {
+            list.parked = true;
+            list = watch.arrived.wait(list).unwrap_or_else(PoisonError::into_inner);
+            list.parked = false;
+            quiet = 0;
             continue;
         }
-        for one in &busy.0 {
+        for one in &list.busy {
             if one.budget.check().is_err() {
                 // SAFETY: the context is alive while it is listed.
                 unsafe { Z3_interrupt(one.context) };
             }
         }
-        drop(busy);
+        drop(list);
         std::thread::sleep(EVERY);
-        busy = lock(watch);
+        list = lock(watch);
     }
 }
 
 pub(crate) fn guard(context: Z3_context, budget: &Budget) -> Watched {
     let watch = watch();
-    let mut busy = lock(watch);
-    busy.1 += 1;
-    let ticket = busy.1;
-    let first = busy.0.is_empty();
-    busy.0.push(Busy { context, budget: budget.clone(), ticket });
-    drop(busy);
-    if first {
+    let mut list = lock(watch);
+    list.tickets += 1;
+    let ticket = list.tickets;
+    list.busy.push(Busy { context, budget: budget.clone(), ticket });
+    if list.parked {
         watch.arrived.notify_one();
     }
     Watched { ticket }
@@ -81,6 +96,6 @@ pub(crate) fn guard(context: Z3_context, budget: &Budget) -> Watched {
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        lock(watch()).0.retain(|one| one.ticket != self.ticket);
+        lock(watch()).busy.retain(|one| one.ticket != self.ticket);
     }
 }

@@ -1,6 +1,6 @@
 //! A Z3 context of our own, as a target of the encoder.
 //!
-//! In: heads and arguments. Out: Z3 terms, kept alive as long as the context: the encoder's cache refers to all of them.
+//! In: heads and arguments. Out: Z3 terms, kept alive until the encoder forgets them, or as long as the context.
 //! A context belongs to one session on one thread; only `Z3_interrupt` may be called from elsewhere (see `watchdog`).
 //! No error handler is set, so that a failed call gives a null, which becomes a refusal with Z3's own words.
 
@@ -16,6 +16,8 @@ pub(crate) struct Context {
     bool: Z3_sort,
     sorts: FxHashMap<Shape, Z3_sort>,
     small: FxHashMap<i128, Z3_ast>,
+    /// What the encoder made since the last release.
+    log: Vec<Z3_ast>,
 }
 
 /// What every session sets before the first context exists: Z3 must leave Ctrl-C to us.
@@ -50,7 +52,7 @@ impl Context {
             Z3_inc_ref(raw, ast_of_sort(raw, int)?);
             let bool = Z3_mk_bool_sort(raw).ok_or_else(none)?;
             Z3_inc_ref(raw, ast_of_sort(raw, bool)?);
-            Ok(Self { raw, int, bool, sorts: FxHashMap::default(), small: FxHashMap::default() })
+            Ok(Self { raw, int, bool, sorts: FxHashMap::default(), small: FxHashMap::default(), log: Vec::new() })
         }
     }
 
@@ -64,6 +66,13 @@ impl Context {
             }
             None => Err(self.complaint()),
         }
+    }
+
+    /// Keeps a term until the next release.
+    fn keep_for_now(&mut self, ast: Option<Z3_ast>) -> Result<Z3_ast, Refusal> {
+        let ast = self.keep(ast)?;
+        self.log.push(ast);
+        Ok(ast)
     }
 
     /// Z3's own words for the last failure.
@@ -161,9 +170,25 @@ impl Target for Context {
     type Expr = Z3_ast;
     const FINITE_SETS: bool = false;
 
+    fn pin(&mut self, expr: Z3_ast) {
+        // SAFETY: the term belongs to this context.
+        unsafe { Z3_inc_ref(self.raw, expr) };
+    }
+
+    fn kept(&self) -> usize {
+        self.log.len()
+    }
+
+    fn release(&mut self) {
+        for ast in self.log.drain(..) {
+            // SAFETY: counted when it was logged; the encoder has just forgotten it.
+            unsafe { Z3_dec_ref(self.raw, ast) };
+        }
+    }
+
     fn boolean(&mut self, value: bool) -> Result<Z3_ast, Refusal> {
         // SAFETY: a call on our own context.
-        self.keep(unsafe { if value { Z3_mk_true(self.raw) } else { Z3_mk_false(self.raw) } })
+        self.keep_for_now(unsafe { if value { Z3_mk_true(self.raw) } else { Z3_mk_false(self.raw) } })
     }
 
     fn int(&mut self, value: i128) -> Result<Z3_ast, Refusal> {
@@ -181,7 +206,9 @@ impl Target for Context {
 
     fn bits(&mut self, value: u128, width: u32) -> Result<Z3_ast, Refusal> {
         let sort = self.sort(&Shape::Bits(width))?;
-        self.numeral(value.to_string(), sort)
+        let made = self.numeral(value.to_string(), sort)?;
+        self.log.push(made);
+        Ok(made)
     }
 
     fn symbol(&mut self, symbol: Symbol, name: &str, shape: &Shape) -> Result<Z3_ast, Refusal> {
@@ -227,7 +254,7 @@ impl Target for Context {
                 Head::Minus => Z3_mk_set_difference(c, a[0], a[1]),
                 Head::Subset => Z3_mk_set_subset(c, a[0], a[1]),
                 Head::Finite => {
-                    let almost = self.keep(Z3_mk_array_default(c, a[0]))?;
+                    let almost = self.keep_for_now(Z3_mk_array_default(c, a[0]))?;
                     Z3_mk_not(c, almost)
                 }
                 Head::EmptySeq(shape) => {
@@ -269,7 +296,7 @@ impl Target for Context {
                 }
             }
         };
-        self.keep(made)
+        self.keep_for_now(made)
     }
 
     fn quantify(&mut self, q: Quantifier, bound: &[Z3_ast], body: Z3_ast) -> Result<Z3_ast, Refusal> {
@@ -280,6 +307,6 @@ impl Target for Context {
             let (n, p) = (bound.len() as std::ffi::c_uint, bound.as_ptr());
             Z3_mk_quantifier_const(self.raw, q == Quantifier::Forall, 0, n, p, 0, std::ptr::null(), body)
         };
-        self.keep(made)
+        self.keep_for_now(made)
     }
 }

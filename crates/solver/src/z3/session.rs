@@ -303,6 +303,8 @@ impl Smt for Z3<'_> {
         }
         // SAFETY: a call on our own solver, with as many pushes before it.
         unsafe { Z3_solver_pop(self.raw(), self.solver, 1) };
+        // No expression is in anyone's hands here.
+        self.encoder.forget_if_many();
     }
 
     fn assert(&mut self, formula: Term) {
