@@ -105,11 +105,22 @@ pub struct EnumDecl {
 struct Store {
     nodes: Vec<Node>,
     sorts_of: Vec<Sort>,
-    table: HashTable<u32>,
+    /// Numbers of nodes with their hashes, so that neither a search nor growing looks at nodes in vain.
+    table: HashTable<(u32, u32)>,
     kinds: Vec<SortKind>,
     symbols: Vec<(String, Sort)>,
     enums: Vec<EnumDecl>,
     classes: Vec<String>,
+}
+
+impl Store {
+    fn add(&mut self, node: Node, sort: Sort, hash: u32) -> Term {
+        let at = u32::try_from(self.nodes.len()).expect("fewer than 2^32 terms");
+        self.nodes.push(node);
+        self.sorts_of.push(sort);
+        self.table.insert_unique(spread(hash), (at, hash), |&(_, h)| spread(h));
+        Term(at)
+    }
 }
 
 /// The table of terms, symbols, sorts, enums and classes.
@@ -118,10 +129,30 @@ pub struct Terms {
     store: RefCell<Store>,
 }
 
-fn hash_of(node: &Node) -> u64 {
+/// The hash of an application is that of operator and arguments, so that it can be looked for before it is built.
+fn hash_of(node: &Node) -> u32 {
     let mut h = FxHasher::default();
-    node.hash(&mut h);
-    h.finish()
+    match node {
+        Node::App(op, args) => return hash_of_app(*op, args),
+        other => other.hash(&mut h),
+    }
+    fold(h.finish())
+}
+
+fn hash_of_app(op: Op, args: &[Term]) -> u32 {
+    let mut h = FxHasher::default();
+    op.hash(&mut h);
+    args.hash(&mut h);
+    fold(h.finish())
+}
+
+fn fold(hash: u64) -> u32 {
+    (hash ^ (hash >> 32)) as u32
+}
+
+/// 64 bits for the table, all of them mixed.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 impl Default for Terms {
@@ -297,15 +328,23 @@ impl Terms {
         let hash = hash_of(&node);
         let mut guard = self.store.borrow_mut();
         let s = &mut *guard;
-        if let Some(&at) = s.table.find(hash, |&i| s.nodes[i as usize] == node) {
+        let same = |&(at, h): &(u32, u32)| h == hash && s.nodes[at as usize] == node;
+        if let Some(&(at, _)) = s.table.find(spread(hash), same) {
             return Term(at);
         }
-        let at = u32::try_from(s.nodes.len()).expect("fewer than 2^32 terms");
-        s.nodes.push(node);
-        s.sorts_of.push(sort);
-        let nodes = &s.nodes;
-        s.table.insert_unique(hash, at, |&i| hash_of(&nodes[i as usize]));
-        Term(at)
+        s.add(node, sort, hash)
+    }
+    fn intern_app(&self, op: Op, args: &[Term], sort: Sort) -> Term {
+        let hash = hash_of_app(op, args);
+        let mut guard = self.store.borrow_mut();
+        let s = &mut *guard;
+        let same = |&(at, h): &(u32, u32)| {
+            h == hash && matches!(&s.nodes[at as usize], Node::App(o, a) if *o == op && a[..] == *args)
+        };
+        if let Some(&(at, _)) = s.table.find(spread(hash), same) {
+            return Term(at);
+        }
+        s.add(Node::App(op, args.into()), sort, hash)
     }
     pub fn bool(&self, b: bool) -> Term {
         self.intern(Node::Bool(b), Sort::BOOL)
@@ -342,7 +381,7 @@ impl Terms {
     /// Builds an application; the result sort follows from the operator.
     pub fn mk(&self, op: Op, args: &[Term]) -> Term {
         let sort = self.result_sort(op, args);
-        self.intern(Node::App(op, args.into()), sort)
+        self.intern_app(op, args, sort)
     }
     fn result_sort(&self, op: Op, args: &[Term]) -> Sort {
         let of = |i: usize| self.sort_of(args[i]);
