@@ -8,6 +8,7 @@ pub mod build;
 pub mod eval;
 pub mod print;
 mod quantify;
+pub mod simplify;
 pub mod sort;
 pub mod subst;
 pub mod term;
