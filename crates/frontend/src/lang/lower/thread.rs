@@ -47,14 +47,20 @@ impl<'a> Lowering<'a> {
                 }
                 return Copies::Any;
             }
+            (_, Some(0)) => {
+                let message = format!("`{}` cannot have 0 copies", thread.name.kind);
+                let label = "expected at least one";
+                self.report(Diagnostic::error(codes::BAD_COPIES, thread.name.span, message).label(label));
+                1
+            }
             (_, Some(set)) => i128::from(set),
             (ast::Copies::One, None) => 1,
             (ast::Copies::Any, None) => return Copies::Any,
             (ast::Copies::Exactly(e), None) => match self.constant_number(e) {
-                Some(n) if (0..=MOST_COPIES).contains(&n) => n,
+                Some(n) if (1..=MOST_COPIES).contains(&n) => n,
                 Some(n) => {
                     let message = format!("a thread cannot have {n} copies");
-                    let label = format!("expected a number from 0 to {MOST_COPIES}");
+                    let label = format!("expected a number from 1 to {MOST_COPIES}");
                     self.report(Diagnostic::error(codes::BAD_COPIES, e.span, message).label(label));
                     1
                 }

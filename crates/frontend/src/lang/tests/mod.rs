@@ -2,6 +2,7 @@
 
 mod broken;
 mod generate;
+mod lower_robust;
 mod lowering;
 mod robust;
 
