@@ -23,6 +23,8 @@ const MOST_ERRORS: usize = 100;
 /// Parses the text of a file.
 pub fn parse_file(file: SourceId, text: &str) -> Parsed {
     let lexed = lex(file, text);
+    let strange =
+        lexed.diagnostics.iter().filter(|d| d.code == codes::STRANGE_CHARACTER).map(|d| d.span.start).collect();
     let mut parser = Parser {
         file,
         text,
@@ -32,6 +34,7 @@ pub fn parse_file(file: SourceId, text: &str) -> Parsed {
         recovering: false,
         diagnostics: lexed.diagnostics,
         lost: false,
+        strange,
     };
     let items = parser.items();
     let mut diagnostics = parser.diagnostics;
@@ -50,6 +53,8 @@ struct Parser<'a> {
     recovering: bool,
     diagnostics: Vec<Diagnostic>,
     lost: bool,
+    /// Where there are characters that mean nothing, in order.
+    strange: Vec<u32>,
 }
 
 impl Parser<'_> {
@@ -132,7 +137,11 @@ impl Parser<'_> {
     fn fail(&mut self, diagnostic: Diagnostic) {
         // A second error at one place is only an echo of the first.
         let echo = self.diagnostics.last().is_some_and(|d| d.span.start == diagnostic.span.start);
-        if !self.recovering && !echo {
+        // So is one right behind characters that mean nothing.
+        let (from, to) = (self.behind().end, self.start());
+        let strange = self.strange.partition_point(|s| *s < from);
+        let strange = self.strange.get(strange).is_some_and(|s| *s < to);
+        if !self.recovering && !echo && !strange {
             self.report(diagnostic);
         }
         self.recovering = true;

@@ -1,6 +1,7 @@
 //! Tests of the front of the language: everything in the contract parses, printing round-trips, nothing crashes.
 
 mod broken;
+mod document;
 mod generate;
 mod lower_robust;
 mod lowering;

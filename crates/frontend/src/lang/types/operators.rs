@@ -51,6 +51,9 @@ impl Lowering<'_> {
             return Some((left_term?, right_term?));
         }
         let left_term = self.infer(left, wanted);
+        if left_term.is_none() && is_open(right) {
+            return None;
+        }
         let sort = left_term.map(|t| self.program.terms.sort_of(t)).or(wanted);
         let right_term = self.infer(right, sort);
         Some((left_term?, right_term?))
