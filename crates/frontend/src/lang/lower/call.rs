@@ -18,6 +18,14 @@ use program::{Gate, LocId, PropertyKind, ThreadId, Update, VarId, What};
 /// Calls inside calls that are inlined at most.
 const DEEPEST_CALL: usize = 64;
 
+/// What goes into a call and out of it.
+struct Passed {
+    args: Vec<Term>,
+    /// What computing the arguments needs.
+    gates: Vec<Gate>,
+    targets: Option<Vec<Target>>,
+}
+
 impl Lowering<'_> {
     pub(super) fn is_len(&self, call: &Call) -> bool {
         call.object.is_none() && &*call.name.kind == "len" && !self.globals.procs.contains("len")
@@ -127,7 +135,7 @@ impl Lowering<'_> {
         }
         let gates = self.gates();
         if b.mode == Calls::Keep && routine.has_spec() {
-            return self.kept_call(b, callee, args, gates, targets, span, at);
+            return self.kept_call(b, callee, Passed { args, gates, targets }, span, at);
         }
         let around = b.frames.iter().any(|f| f.routine == Some(callee));
         if around && !routine.has_spec() {
@@ -142,7 +150,7 @@ impl Lowering<'_> {
         if around || b.frames.len() > DEEPEST_CALL {
             return Some(self.unmodelled_call(b, &call.name.kind, span, at));
         }
-        self.inlined_call(b, callee, args, gates, targets, span, at)
+        self.inlined_call(b, callee, Passed { args, gates, targets }, span, at)
     }
 
     /// A recursive call: reached, it makes the program's verdicts unknown.
@@ -172,16 +180,8 @@ impl Lowering<'_> {
         formulas.into_iter().map(|f| Gate { property, formula: terms.substitute(f, pairs.iter().copied()) }).collect()
     }
 
-    fn kept_call(
-        &mut self,
-        b: &mut Builder,
-        callee: usize,
-        args: Vec<Term>,
-        gates: Vec<Gate>,
-        targets: Option<Vec<Target>>,
-        span: Span,
-        at: LocId,
-    ) -> Option<LocId> {
+    fn kept_call(&mut self, b: &mut Builder, callee: usize, passed: Passed, span: Span, at: LocId) -> Option<LocId> {
+        let Passed { args, gates, targets } = passed;
         let origin = self.origin(span);
         let routine = self.globals.routines[callee].clone();
         let procedure = routine.id?;
@@ -232,16 +232,8 @@ impl Lowering<'_> {
         if self.program.terms.sort_of(term) == sort { term } else { self.cast(term, sort) }
     }
 
-    fn inlined_call(
-        &mut self,
-        b: &mut Builder,
-        callee: usize,
-        args: Vec<Term>,
-        mut gates: Vec<Gate>,
-        targets: Option<Vec<Target>>,
-        span: Span,
-        at: LocId,
-    ) -> Option<LocId> {
+    fn inlined_call(&mut self, b: &mut Builder, callee: usize, passed: Passed, span: Span, at: LocId) -> Option<LocId> {
+        let Passed { args, mut gates, targets } = passed;
         let origin = self.origin(span);
         let routine = self.globals.routines[callee].clone();
         gates.extend(self.requires_gates(callee, &args, span));

@@ -166,7 +166,7 @@ impl<'a> Lowering<'a> {
             let procedure = &self.program.procedures[id];
             let (params, results) = (procedure.params.clone(), procedure.results.clone());
             let builder = Builder::new(Scope::Procedure(id), Calls::Keep);
-            let (code, locals) = self.routine_code(builder, index, routine.ast, routine.object, &params, &results, &[]);
+            let (code, locals) = self.routine_code(builder, index, routine.ast, (&params, &results), &[]);
             let procedure = &mut self.program.procedures[id];
             procedure.code = code;
             procedure.locals = locals;
@@ -179,9 +179,7 @@ impl<'a> Lowering<'a> {
         mut b: Builder,
         index: usize,
         proc: &'a Proc,
-        object: Option<usize>,
-        params: &[VarId],
-        results: &[VarId],
+        (params, results): (&[VarId], &[VarId]),
         around: &[(String, VarId)],
     ) -> (Code, Vec<VarId>) {
         let mut locals = around.to_vec();
@@ -189,6 +187,7 @@ impl<'a> Lowering<'a> {
         locals.extend(names.zip(params.iter().chain(results).copied()));
         let sequential = proc.form == ProcForm::Abstract;
         let tid = if sequential { Allowed::No } else { Allowed::Yes };
+        let object = if sequential { None } else { self.globals.routines[index].object };
         self.view = View { locals, object, tid, checks: Allowed::Yes, ..View::default() };
         let origin = self.origin(proc.body.span);
         let (entry, exit) = (b.location(origin), b.location(origin));
@@ -349,7 +348,7 @@ impl<'a> Lowering<'a> {
                 continue;
             };
             let at = ops.len() as u32;
-            let operation = self.operation(proc, routine, index, Scope::Operation(id, at));
+            let operation = self.operation(proc, routine, Scope::Operation(id, at));
             ops.push(operation);
             spec_ops.extend(self.spec_operation(proc, meaning, routine, Scope::Spec(id), &around));
         }
@@ -377,12 +376,12 @@ impl<'a> Lowering<'a> {
         });
     }
 
-    fn operation(&mut self, proc: &'a Proc, routine: usize, object: usize, scope: Scope) -> Operation {
+    fn operation(&mut self, proc: &'a Proc, routine: usize, scope: Scope) -> Operation {
         let known = self.globals.routines[routine].clone();
         let (params, results, _) = self.signature(proc, &known.params, &known.results, scope);
         let mut builder = Builder::new(scope, Calls::Inline);
         builder.linearize = Allowed::Yes;
-        let (code, locals) = self.routine_code(builder, routine, proc, Some(object), &params, &results, &[]);
+        let (code, locals) = self.routine_code(builder, routine, proc, (&params, &results), &[]);
         let origin = self.origin(proc.span.0);
         Operation { name: proc.name.kind.to_string(), params, results, locals, code, origin }
     }
@@ -415,7 +414,7 @@ impl<'a> Lowering<'a> {
         }
         let (params, results, _) = self.signature(meaning, &params, &results, scope);
         let builder = Builder::new(scope, Calls::Inline);
-        let (code, locals) = self.routine_code(builder, routine, meaning, None, &params, &results, around);
+        let (code, locals) = self.routine_code(builder, routine, meaning, (&params, &results), around);
         Some(SpecOp { params, results, locals, code })
     }
 

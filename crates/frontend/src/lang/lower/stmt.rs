@@ -43,7 +43,7 @@ impl Lowering<'_> {
         }
         match &stmt.kind {
             StmtKind::Local { name, ty, value } => {
-                self.local(b, name, ty, value.as_ref(), following, span, at).unwrap_or(at)
+                self.local(b, (name, ty, value.as_ref()), following, span, at).unwrap_or(at)
             }
             StmtKind::Assign { targets, value } => self.assign(b, targets, value, span, at).unwrap_or(at),
             StmtKind::Havoc(places) => self.havoc(b, places, span, at).unwrap_or(at),
@@ -127,9 +127,7 @@ impl Lowering<'_> {
     fn local(
         &mut self,
         b: &mut Builder,
-        name: &Name,
-        ty: &Type,
-        value: Option<&Value>,
+        (name, ty, value): (&Name, &Type, Option<&Value>),
         following: &[Stmt],
         span: Span,
         at: LocId,
@@ -610,10 +608,7 @@ impl Lowering<'_> {
     }
 
     fn step(&mut self, b: &mut Builder, action: &Action, span: Span, at: LocId) -> Option<LocId> {
-        let asserted = match &action.asserting {
-            Some(e) => Some(self.formula(e)),
-            None => None,
-        };
+        let asserted = action.asserting.as_ref().map(|e| self.formula(e));
         let gates_of_assertion = self.gates();
         let relation = self.two_store(action);
         let mut gates = self.gates();
