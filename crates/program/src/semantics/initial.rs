@@ -40,8 +40,16 @@ impl Semantics<'_> {
     }
 
     pub(crate) fn init_facts(&self) -> Vec<Term> {
+        let t = &self.program.terms;
         let written = self.program.init.iter().filter_map(|f| f.formula);
-        written.flat_map(|f| self.program.terms.conjuncts(f)).collect()
+        let split = |f: Term| match t.node(f) {
+            // A `forall` of several conjuncts defines a map with each of them.
+            Node::Quant(Quantifier::Forall, bound, body) => {
+                t.conjuncts(body).into_iter().map(|c| t.forall(&bound, c)).collect()
+            }
+            _ => vec![f],
+        };
+        written.flat_map(|f| t.conjuncts(f)).flat_map(split).collect()
     }
 
     /// `x == e` and `forall i :: m[i] == e` for a variable that is wholly open and an `e` that has a value.

@@ -197,6 +197,26 @@ fn check_init_defines_maps_and_pins_values() {
 }
 
 #[test]
+fn check_one_forall_defines_two_maps() {
+    let mut b = Build::new();
+    let numbers = b.p.terms.map_sort(Sort::INT, Sort::INT);
+    let flags = b.p.terms.map_sort(Sort::INT, Sort::BOOL);
+    let m = b.shared("m", numbers, None);
+    let f = b.shared("f", flags, None);
+    let t = &b.p.terms;
+    let i = t.symbol("i", Sort::INT);
+    let zero = t.eq(t.select(b.p.now(m), t.sym(i)), t.int(0));
+    let down = t.not(t.select(b.p.now(f), t.sym(i)));
+    let both = t.forall(&[i], t.and(&[zero, down]));
+    b.init(both);
+    let sem = Semantics::new(&b.p);
+    let initial = sem.initial(&Instances(vec![]), Sampling::default());
+    assert_eq!((initial.incomplete, initial.states.len()), (None, 1));
+    let shared = &initial.states[0].0.shared;
+    assert_eq!(shared, &vec![Value::map(Value::Int(0)), Value::map(Value::Bool(false))]);
+}
+
+#[test]
 fn check_init_over_a_range_decides_entries_exactly() {
     let mut b = Build::new();
     let map = b.p.terms.map_sort(Sort::INT, Sort::INT);
