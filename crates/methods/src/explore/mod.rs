@@ -31,6 +31,8 @@ pub mod update;
 pub mod worker;
 
 #[cfg(test)]
+mod random;
+#[cfg(test)]
 mod tests;
 
 pub use method::Explore;

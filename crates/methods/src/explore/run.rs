@@ -66,6 +66,7 @@ pub fn explore(plan: &Plan<'_>) -> Answer {
     let longest = first.traces.values().map(|t| t.steps.len()).max().unwrap_or(plan.depth);
     let second = pass_exact(plan, &found, longest.min(plan.depth), &mut guess, &mut restarts);
     first.restarts = restarts;
+    debug_assert!(second.untraced.is_empty(), "{:?}", second.untraced);
     for (p, trace) in second.traces {
         first.untraced.remove(&p);
         match first.traces.get(&p) {
@@ -154,7 +155,7 @@ fn once(
             }
         };
     }
-    widths!(1 2 3 4 5 6 8 10 12 16 24 32 48 64)
+    widths!(1 2 3 4 6 10 20 64)
 }
 
 fn run<const W: usize>(plan: &Plan<'_>, system: &System, depth: usize, mode: Mode) -> Result<Answer, Escape> {

@@ -209,7 +209,10 @@ impl<const W: usize> Owner<'_, '_, W> {
         let mut reported = Instant::now();
         loop {
             match self.meet(&mut reported) {
-                Decision::Stop(why) => return why,
+                Decision::Stop(why) => {
+                    self.shard.levels.push(self.level_end);
+                    return why;
+                }
                 Decision::Round => {
                     self.tolerate(|s| s.expand_some(&mut expansion, &mut out));
                     self.hand_over(&mut out);
@@ -228,7 +231,10 @@ impl<const W: usize> Owner<'_, '_, W> {
     }
     /// Remembers a failure; everyone stops at the next meeting.
     fn tolerate(&mut self, work: impl FnOnce(&mut Self) -> Result<(), Failure>) {
-        match work(self) {
+        // A worker that is gone would leave the others waiting: a panic is a failure like any other.
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(self)));
+        let panicked = || Err(Failure::Escape(Escape::Stuck("a worker met an error of ours".into())));
+        match done.unwrap_or_else(|_| panicked()) {
             Ok(()) => return,
             Err(Failure::Escape(e)) => {
                 self.shared.escape.lock().expect("nobody panics with it").get_or_insert(e);

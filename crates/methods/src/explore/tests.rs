@@ -104,6 +104,10 @@ impl Step<'_> {
         self.action.gates.push(Gate { property, formula });
         self
     }
+    /// The action, to be changed further and added by the caller.
+    pub fn take(self) -> &'static mut Action {
+        Box::leak(Box::new(self.action))
+    }
     pub fn done(self) {
         self.b.p.threads[self.thread].code.actions.push(self.action);
     }
