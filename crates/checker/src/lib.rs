@@ -9,6 +9,7 @@ mod conclude;
 pub mod leaves;
 pub mod obligation;
 pub mod rules;
+pub mod shape;
 pub mod verdict;
 
 pub use conclude::{Checked, Checker, Limits};

@@ -1,0 +1,357 @@
+//! Does a view hold of a thread in the state that a fragment describes? The definition, clause by clause.
+//!
+//! Comes in: a fragment after a step, a thread of it, a view of the certificate. Goes out: yes, or no. Cells of the fragment are mapped to the
+//! view by the variables that name them, the rest by their kind; cells that are not in the fragment stay what they were in the views
+//! before the step. Every value that a field may have must be allowed by the view.
+
+use super::fragment::{Candidate, Fragment, Image, Progress, Side, Slot, Successor, V, Who, kind};
+use evidence::views::{Cell, Done, Owner, Status, Val, View};
+use logic::{ClassId, SortKind};
+use program::{Scope, VarId};
+
+/// A view being compared with a fragment.
+struct Cover<'c, 'a> {
+    at: &'c Fragment<'a>,
+    view: &'c View,
+    who: Who,
+    side: usize,
+    /// Cell of the view -> cell of the fragment.
+    bound: Vec<Option<usize>>,
+    /// Cell of the fragment -> what it is in the view.
+    image: Vec<Option<Image>>,
+}
+
+pub fn covers(at: &Fragment<'_>, side: usize, view: &View) -> bool {
+    let who = if side == 0 { Who::Own } else { Who::Peer };
+    let mut cover = Cover {
+        at,
+        view,
+        who,
+        side,
+        bound: vec![None; view.cells.len()],
+        image: vec![None; at.items.len()],
+    };
+    cover.scalars() && cover.map() && cover.cells() && cover.rest()
+}
+
+impl Cover<'_, '_> {
+    fn bind(&mut self, cell: usize, item: usize) -> bool {
+        match (self.bound[cell], self.image[item]) {
+            (Some(d), _) => d == item,
+            (None, Some(_)) => false,
+            (None, None) => {
+                self.bound[cell] = Some(item);
+                self.image[item] = Some(Image::Cell(cell));
+                true
+            }
+        }
+    }
+    /// Whether a variable with this value is as the view says; binds cells on the way.
+    fn fits(&mut self, val: Val, v: &V) -> bool {
+        match (val, v) {
+            (Val::Any, _) => true,
+            (Val::Cell(i), V::Object(d) | V::Datum(d)) => (i as usize) < self.bound.len() && self.bind(i as usize, *d),
+            (val, v) => plain(val, v, self.who),
+        }
+    }
+    fn scalars(&mut self) -> bool {
+        let program = self.at.world.program;
+        let view = self.view;
+        for (var, val) in &view.vars {
+            let own = self.side == 0 || program.vars[*var].scope == Scope::Shared;
+            let store = if own { &self.at.vars } else { &self.at.peer };
+            if !self.fits(*val, &store[var.0 as usize]) {
+                return false;
+            }
+        }
+        match (&view.ends, &self.at.ends) {
+            (None, None) => {}
+            (Some((a, b)), Some((x, y))) => {
+                if !self.fits(*a, x) || !self.fits(*b, y) {
+                    return false;
+                }
+            }
+            _ => return false,
+        }
+        // Weaker witnesses are a weaker claim.
+        if view.member != self.at.member || view.witnessed & !self.at.witnessed[self.side] != 0 {
+            return false;
+        }
+        let pairs: Vec<(Val, V)> = match (&view.done, &self.at.done[self.side]) {
+            (Done::No, Progress::No) => Vec::new(),
+            (Done::Pure(w), Progress::Pure(h)) | (Done::Changed(w), Progress::Changed(h)) if w.len() == h.len() => {
+                w.iter().copied().zip(h.iter().cloned()).collect()
+            }
+            _ => return false,
+        };
+        // A remembered result that the view forgets would be compared with anything later: it must be known there too.
+        pairs.into_iter().all(|(w, h)| if w == Val::Any { h == V::Any } else { self.fits(w, &h) })
+    }
+    /// Maps every described cell that no variable of the view names to a group of its kind.
+    fn map(&mut self) -> bool {
+        if self.bound.iter().any(Option::is_none) {
+            return false;
+        }
+        for d in 0..self.at.items.len() {
+            if self.image[d].is_some() || self.at.items[d].owner.is_some() {
+                continue;
+            }
+            let Some(g) = self.group_of(d) else { return false };
+            self.image[d] = Some(Image::Group(g));
+        }
+        true
+    }
+    fn group_of(&self, d: usize) -> Option<usize> {
+        self.view.groups.iter().position(|g| g.owner == Owner::Published && self.is_of(d, g))
+    }
+    /// Class, status and finite fields of a cell are those of its image.
+    fn is_of(&self, d: usize, cell: &Cell) -> bool {
+        let item = &self.at.items[d];
+        let (class, status, colours) = kind(cell);
+        item.class == class
+            && item.status == status
+            && colours.iter().all(|(f, val)| match &item.fields[*f] {
+                Slot::Is(v) => plain(*val, v, self.who),
+                Slot::Open => {
+                    let all = self.at.candidates(Some(d), item.image, item.class, *f);
+                    all.iter().all(|c| matches!(c, Candidate::Value(v) if plain(*val, v, self.who)))
+                }
+            })
+    }
+    fn known(&self, image: Image) -> &Cell {
+        match image {
+            Image::Cell(i) => &self.view.cells[i],
+            Image::Group(g) => &self.view.groups[g],
+        }
+    }
+    /// The view's group for cells outside the fragment that were in these groups before.
+    fn group_after(&self, groups: [Option<usize>; 2]) -> Option<usize> {
+        let side = usize::from(groups[0].is_none());
+        let before = self.at.known(Image::Group(groups[side]?), side);
+        let wanted = kind(before);
+        self.view.groups.iter().position(|g| kind(g) == wanted)
+    }
+    /// Whether the view allows the candidate in this list.
+    fn allowed(&self, list: &[Val], item: Option<usize>, c: &Candidate) -> bool {
+        if list.contains(&Val::Any) {
+            return true;
+        }
+        let image = |d: usize| match self.image[d] {
+            Some(Image::Cell(i)) => list.contains(&Val::Cell(i as u16)),
+            Some(Image::Group(g)) => list.contains(&Val::Group(g as u16)),
+            None => false,
+        };
+        match c {
+            Candidate::New(groups) => {
+                self.group_after(*groups).is_some_and(|g| list.contains(&Val::Group(g as u16)))
+            }
+            Candidate::Value(V::Datum(d)) if Some(*d) == item => list.contains(&Val::Itself),
+            Candidate::Value(V::Object(d) | V::Datum(d)) => image(*d),
+            Candidate::Value(v) => list.iter().any(|val| plain(*val, v, self.who)),
+        }
+    }
+    fn cells(&self) -> bool {
+        for d in 0..self.at.items.len() {
+            let item = &self.at.items[d];
+            let Some(image) = self.image[d] else { continue };
+            let cell = self.known(image);
+            let owner = match item.owner {
+                None => Owner::Published,
+                Some(w) if w == self.who => Owner::Mine,
+                Some(_) => return false,
+            };
+            if cell.owner != owner || !self.is_of(d, cell) {
+                return false;
+            }
+            for (f, slot) in item.fields.iter().enumerate() {
+                let fine = match slot {
+                    Slot::Is(v) => self.allowed(&cell.fields[f], Some(d), &Candidate::Value(v.clone())),
+                    Slot::Open => {
+                        let all = self.at.candidates(Some(d), item.image, item.class, f);
+                        all.iter().all(|c| self.allowed(&cell.fields[f], Some(d), c))
+                    }
+                };
+                if !fine {
+                    return false;
+                }
+            }
+            if item.status == Status::In && !self.successor(d, cell) {
+                return false;
+            }
+            if cell.lone && !self.lone(d) {
+                return false;
+            }
+        }
+        true
+    }
+    fn successor(&self, d: usize, cell: &Cell) -> bool {
+        let list = &cell.successor;
+        match &self.at.items[d].successor {
+            Successor::AsLink => list.contains(&Val::AsLink),
+            Successor::Is(v) => self.allowed(list, Some(d), &Candidate::Value(v.clone())),
+            Successor::Open => {
+                (!self.at.may_agree(self.at.items[d].image) || list.contains(&Val::AsLink))
+                    && self.at.successors(d).iter().all(|c| self.allowed(list, Some(d), c))
+            }
+        }
+    }
+    /// At most one published cell links to it: known before and no new one came, or counted.
+    fn lone(&self, d: usize) -> bool {
+        let item = &self.at.items[d];
+        if item.owner.is_some() || item.lone {
+            return true;
+        }
+        let class = item.class;
+        let Some(link) = self.at.world.links[class.0 as usize] else { return true };
+        let may = |c: &Candidate| matches!(c, Candidate::Value(V::Any)) || *c == Candidate::Value(V::Object(d));
+        let mut count = 0;
+        for (q, x) in self.at.items.iter().enumerate() {
+            if x.class != class || x.owner.is_some() {
+                continue;
+            }
+            let here = match &x.fields[link] {
+                Slot::Is(v) => may(&Candidate::Value(v.clone())),
+                Slot::Open => self.at.candidates(Some(q), x.image, class, link).iter().any(may),
+            };
+            count += usize::from(here);
+        }
+        let outside = self.outside().into_iter().any(|(image, c)| {
+            c == class && self.at.candidates(None, image, class, link).iter().any(may)
+        });
+        count <= 1 && !outside
+    }
+    /// The groups that cells outside the fragment may be in, in both views.
+    fn outside(&self) -> Vec<([Option<Image>; 2], ClassId)> {
+        let side = usize::from(self.at.sides[0].is_none());
+        let Some(view) = self.at.sides[side] else { return Vec::new() };
+        (0..view.groups.len())
+            .flat_map(|g| self.at.new_members(side, g))
+            .filter_map(|c| match c {
+                Candidate::New(groups) => {
+                    Some(([groups[0].map(Image::Group), groups[1].map(Image::Group)], view.groups[groups[side]?].class))
+                }
+                Candidate::Value(_) => None,
+            })
+            .collect()
+    }
+    /// Cells outside the fragment.
+    fn rest(&self) -> bool {
+        self.outside().into_iter().all(|(image, class)| {
+            let fields = self.at.world.fields[class.0 as usize].len();
+            let open: Vec<Vec<Candidate>> = (0..fields).map(|f| self.at.candidates(None, image, class, f)).collect();
+            // A cell has a value in each field: where none is possible there is no such cell.
+            let empty = (0..fields).any(|f| open[f].is_empty() && !self.itself(image, f));
+            if empty {
+                return true;
+            }
+            let groups = [0, 1].map(|s| match image[s] {
+                Some(Image::Group(g)) => Some(g),
+                _ => None,
+            });
+            let Some(g) = self.group_after(groups) else { return false };
+            let cell = &self.view.groups[g];
+            let fields = (0..fields).all(|f| {
+                open[f].iter().all(|c| self.allowed(&cell.fields[f], None, c))
+                    && (!self.itself(image, f) || cell.fields[f].contains(&Val::Itself) || cell.fields[f].contains(&Val::Any))
+            });
+            let lists = (0..2).filter_map(|s| image[s].map(|i| (s, self.at.known(i, s))));
+            let lone = lists.clone().any(|(_, c)| c.lone);
+            let agrees = self.at.may_agree(image);
+            let explicit = lists.clone().all(|(_, c)| c.successor.iter().any(|v| *v != Val::AsLink));
+            let successor = cell.status != Status::In
+                || ((!agrees || cell.successor.contains(&Val::AsLink)) && (!explicit || self.explicit(image, cell)));
+            fields && successor && (!cell.lone || lone)
+        })
+    }
+    /// Successors other than the link, of cells outside the fragment.
+    fn explicit(&self, image: [Option<Image>; 2], cell: &Cell) -> bool {
+        let lists: Vec<(usize, &[Val])> =
+            (0..2).filter_map(|s| image[s].map(|i| (s, self.at.known(i, s).successor.as_slice()))).collect();
+        self.at.meet(&lists, None, true).iter().all(|c| self.allowed(&cell.successor, None, c))
+    }
+    /// Whether all views let the field of such a cell be the value it stands for.
+    fn itself(&self, image: [Option<Image>; 2], field: usize) -> bool {
+        (0..2).all(|s| {
+            image[s].is_none_or(|i| {
+                let list = &self.at.known(i, s).fields[field];
+                list.contains(&Val::Itself) || list.contains(&Val::Any)
+            })
+        }) && (0..2).any(|s| image[s].is_some_and(|i| self.at.known(i, s).fields[field].contains(&Val::Itself)))
+    }
+}
+
+/// Values that are not cells.
+fn plain(val: Val, v: &V, who: Who) -> bool {
+    match (val, v) {
+        (Val::Any, _) | (Val::Null, V::Null) => true,
+        (Val::Argument, V::Argument(w)) => *w == who,
+        (Val::Number(n), V::Number(m)) => n == *m,
+        (Val::Free, V::Number(0)) => true,
+        (Val::Bool(a), V::Bool(b)) => a == *b,
+        (Val::Variant(a), V::Variant(b)) => a == *b,
+        (Val::Me, V::Id(w)) => *w == who,
+        (Val::Other, V::Id(w)) => *w != who,
+        (Val::Below, V::Key(Side::Below)) | (Val::Equal, V::Key(Side::Equal)) | (Val::Above, V::Key(Side::Above)) => true,
+        _ => false,
+    }
+}
+
+/// A pattern of the shared variables that both a fragment and the views that can cover it have: to find views quickly.
+pub fn pattern(values: impl Iterator<Item = Shared>) -> Option<Vec<u32>> {
+    let mut seen: Vec<usize> = Vec::new();
+    let mut out = Vec::new();
+    for v in values {
+        out.push(match v {
+            Shared::Cell(d) => {
+                let at = seen.iter().position(|x| *x == d).unwrap_or_else(|| {
+                    seen.push(d);
+                    seen.len() - 1
+                });
+                16 + at as u32
+            }
+            Shared::Code(c) => c,
+            Shared::Unknown => return None,
+        });
+    }
+    Some(out)
+}
+
+pub enum Shared {
+    Cell(usize),
+    Code(u32),
+    Unknown,
+}
+
+/// Shared variables of the pattern: references and booleans.
+pub fn patterned(program: &program::Program) -> Vec<VarId> {
+    program
+        .shared()
+        .filter(|v| {
+            let v = &program.vars[*v];
+            matches!(v.kind, program::VarKind::Plain) && matches!(program.terms.kind(v.sort), SortKind::Ref(_) | SortKind::Bool)
+        })
+        .collect()
+}
+
+pub fn of_fragment(at: &Fragment<'_>, vars: &[VarId]) -> Option<Vec<u32>> {
+    let value = |v: &V| match v {
+        V::Object(d) | V::Datum(d) => Shared::Cell(*d),
+        V::Null => Shared::Code(1),
+        V::Bool(b) => Shared::Code(2 + u32::from(*b)),
+        _ => Shared::Unknown,
+    };
+    let ends = at.ends.iter().flat_map(|(a, b)| [value(a), value(b)]);
+    pattern(vars.iter().map(|v| value(&at.vars[v.0 as usize])).chain(ends))
+}
+
+pub fn of_view(view: &View, vars: &[VarId]) -> Option<Vec<u32>> {
+    let value = |v: Val| match v {
+        Val::Cell(i) => Shared::Cell(i as usize),
+        Val::Null => Shared::Code(1),
+        Val::Bool(b) => Shared::Code(2 + u32::from(b)),
+        _ => Shared::Unknown,
+    };
+    let of = |var: &VarId| view.vars.iter().find(|(v, _)| v == var).map_or(Shared::Unknown, |(_, val)| value(*val));
+    let ends = view.ends.iter().flat_map(|(a, b)| [value(*a), value(*b)]);
+    pattern(vars.iter().map(of).chain(ends))
+}

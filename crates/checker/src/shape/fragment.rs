@@ -1,0 +1,592 @@
+//! A fragment of a concrete state: the cells that have been looked at, and two threads' views as constraints on the rest.
+//!
+//! Comes in: the view of the thread that moves (`OWN`) and, in a pair, the view of another thread (`PEER`). Each cell of the fragment
+//! is one concrete cell; it knows which cell or group of each view it is. A field that has not been looked at is open; `candidates` are
+//! the values that both views allow for it, and deciding it may bring a new cell into the fragment. Nothing is joined or masked here.
+//! The definition followed is the concretisation in `docs/decisions/010-shape-evidence.md`.
+
+use evidence::views::{Cell, Owner, Status, Val, View};
+use logic::{ClassId, SortKind};
+use program::{Program, Scope, VarId};
+
+/// Threads in sight: the one that moves, the one that looks on, any other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    Own,
+    Peer,
+    Third,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Below,
+    Equal,
+    Above,
+}
+
+/// A concrete value, as far as it is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum V {
+    Any,
+    Null,
+    Object(usize),
+    /// The value that a cell stands for.
+    Datum(usize),
+    /// A call's argument that no cell stands for.
+    Argument(Who),
+    Number(i128),
+    Bool(bool),
+    Variant(u32),
+    /// The id of a thread.
+    Id(Who),
+    Key(Side),
+}
+
+/// A field of a cell of the fragment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Slot {
+    Open,
+    Is(V),
+}
+
+/// The successor in the specification's sequence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Successor {
+    Open,
+    AsLink,
+    /// Different from the link.
+    Is(V),
+}
+
+/// What a cell is in a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Image {
+    Cell(usize),
+    Group(usize),
+}
+
+#[derive(Clone, Debug)]
+pub struct Item {
+    pub class: ClassId,
+    /// `None`: published.
+    pub owner: Option<Who>,
+    pub status: Status,
+    pub fields: Vec<Slot>,
+    pub successor: Successor,
+    /// In the view of the thread that moves, in the view of the other.
+    pub image: [Option<Image>; 2],
+    /// Known before the step: at most one published cell links to it.
+    pub lone: bool,
+    /// Made by this step.
+    pub new: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    No,
+    Pure(Vec<V>),
+    Changed(Vec<V>),
+}
+
+#[derive(Clone, Debug)]
+pub struct Fragment<'a> {
+    pub world: &'a World<'a>,
+    pub sides: [Option<&'a View>; 2],
+    pub items: Vec<Item>,
+    /// Shared variables and those of the thread that moves, by id.
+    pub vars: Vec<V>,
+    /// Variables of the other thread, by id.
+    pub peer: Vec<V>,
+    pub ends: Option<(V, V)>,
+    pub member: Option<bool>,
+    /// Of the thread that moves and of the other.
+    pub done: [Progress; 2],
+    pub witnessed: [u32; 2],
+}
+
+/// What every fragment needs to know of the program.
+#[derive(Debug)]
+pub struct World<'a> {
+    pub program: &'a Program,
+    /// For each class: its fields, and the position of its link.
+    pub fields: Vec<Vec<VarId>>,
+    pub links: Vec<Option<usize>>,
+    /// At the start: fields that lead to initial objects or null only.
+    pub closed: Vec<VarId>,
+}
+
+impl<'a> World<'a> {
+    pub fn new(program: &'a Program) -> Self {
+        let fields: Vec<Vec<VarId>> = program.classes.iter().map(|c| c.fields.clone()).collect();
+        let links = program
+            .classes
+            .iter_enumerated()
+            .map(|(id, c)| {
+                let own = program.terms.sort(SortKind::Ref(id));
+                c.fields.iter().position(|f| match program.terms.kind(program.vars[*f].sort) {
+                    SortKind::Map(_, v) => v == own,
+                    _ => false,
+                })
+            })
+            .collect();
+        Self { program, fields, links, closed: Vec::new() }
+    }
+    pub fn position(&self, class: ClassId, field: VarId) -> Option<usize> {
+        self.fields[class.0 as usize].iter().position(|f| *f == field)
+    }
+    pub fn entry_sort(&self, class: ClassId, field: usize) -> logic::Sort {
+        let var = self.fields[class.0 as usize][field];
+        match self.program.terms.kind(self.program.vars[var].sort) {
+            SortKind::Map(_, v) => v,
+            _ => unreachable!("well-formed programs have maps as fields"),
+        }
+    }
+}
+
+/// A value a field may have: one that is there, or a cell not yet in the fragment, by its groups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Candidate {
+    Value(V),
+    New([Option<usize>; 2]),
+}
+
+/// What distinguishes groups: class, status, and the fields with one finite value.
+pub fn kind(cell: &Cell) -> (ClassId, Status, Vec<(usize, Val)>) {
+    let finite = |v: &Val| matches!(v, Val::Bool(_) | Val::Below | Val::Equal | Val::Above);
+    let colours = cell.fields.iter().enumerate().filter_map(|(i, vs)| match vs[..] {
+        [v] if finite(&v) => Some((i, v)),
+        _ => None,
+    });
+    (cell.class, cell.status, colours.collect())
+}
+
+impl<'a> Fragment<'a> {
+    pub fn known(&self, image: Image, side: usize) -> &'a Cell {
+        let view = self.sides[side].expect("an image is in a view that is there");
+        match image {
+            Image::Cell(i) => &view.cells[i],
+            Image::Group(g) => &view.groups[g],
+        }
+    }
+    /// Brings a cell of the views into the fragment.
+    pub fn add(&mut self, image: [Option<Image>; 2]) -> usize {
+        let side = usize::from(image[0].is_none());
+        let cell = self.known(image[side].expect("a cell is known to one side"), side);
+        let lone = (0..2).any(|s| image[s].is_some_and(|i| self.known(i, s).lone));
+        let who = if side == 0 { Who::Own } else { Who::Peer };
+        self.items.push(Item {
+            class: cell.class,
+            owner: (cell.owner == Owner::Mine).then_some(who),
+            status: cell.status,
+            fields: vec![Slot::Open; cell.fields.len()],
+            successor: Successor::Open,
+            image,
+            lone,
+            new: false,
+        });
+        self.items.len() - 1
+    }
+    /// A value of a variable or field of one view, where it is one certain value. `sort` tells objects from the values they stand for.
+    pub fn translate(&self, val: Val, side: usize, place: &[usize], reference: bool) -> V {
+        match val {
+            Val::Null => V::Null,
+            Val::Cell(i) if reference => V::Object(place[i as usize]),
+            Val::Cell(i) => V::Datum(place[i as usize]),
+            Val::Argument => V::Argument(if side == 0 { Who::Own } else { Who::Peer }),
+            Val::Number(n) => V::Number(n),
+            Val::Bool(b) => V::Bool(b),
+            Val::Variant(v) => V::Variant(v),
+            Val::Free => V::Number(0),
+            Val::Me => V::Id(if side == 0 { Who::Own } else { Who::Peer }),
+            Val::Other => V::Id(Who::Third),
+            Val::Below => V::Key(Side::Below),
+            Val::Equal => V::Key(Side::Equal),
+            Val::Above => V::Key(Side::Above),
+            Val::Any | Val::Group(_) | Val::Itself | Val::AsLink => V::Any,
+        }
+    }
+    /// Whether one view's list of values allows the candidate for a field of the cell with that image.
+    fn allows(&self, side: usize, list: &[Val], item: Option<usize>, candidate: &Candidate) -> bool {
+        if list.contains(&Val::Any) {
+            return true;
+        }
+        let here = |d: usize| match self.items[d].image[side] {
+            Some(Image::Cell(i)) => list.contains(&Val::Cell(i as u16)),
+            Some(Image::Group(g)) => list.contains(&Val::Group(g as u16)),
+            None => false,
+        };
+        let (me, other) = if side == 0 { (Who::Own, Who::Peer) } else { (Who::Peer, Who::Own) };
+        match candidate {
+            Candidate::New(groups) => groups[side].is_some_and(|g| list.contains(&Val::Group(g as u16))),
+            Candidate::Value(v) => match v {
+                V::Any => false,
+                V::Null => list.contains(&Val::Null),
+                V::Object(d) => here(*d),
+                V::Datum(d) => if Some(*d) == item { list.contains(&Val::Itself) } else { here(*d) },
+                V::Argument(_) => false,
+                V::Number(n) => list.contains(&Val::Number(*n)) || (*n == 0 && list.contains(&Val::Free)),
+                V::Bool(b) => list.contains(&Val::Bool(*b)),
+                V::Variant(x) => list.contains(&Val::Variant(*x)),
+                V::Id(w) if *w == me => list.contains(&Val::Me),
+                V::Id(w) => {
+                    debug_assert!(*w == other || *w == Who::Third, "three kinds of threads");
+                    list.contains(&Val::Other)
+                }
+                V::Key(Side::Below) => list.contains(&Val::Below),
+                V::Key(Side::Equal) => list.contains(&Val::Equal),
+                V::Key(Side::Above) => list.contains(&Val::Above),
+            },
+        }
+    }
+    /// All candidates of one view's list.
+    fn expand(&self, side: usize, list: &[Val], item: Option<usize>, reference: bool) -> Vec<Candidate> {
+        let mut out = Vec::new();
+        let refer = |d: usize| Candidate::Value(if reference { V::Object(d) } else { V::Datum(d) });
+        for val in list {
+            match val {
+                Val::Cell(i) => {
+                    let found = self.items.iter().position(|x| x.image[side] == Some(Image::Cell(*i as usize)));
+                    out.extend(found.map(refer));
+                }
+                Val::Group(g) => {
+                    let g = *g as usize;
+                    let members = self.items.iter().enumerate().filter(|(_, x)| x.image[side] == Some(Image::Group(g)));
+                    // A cell's own value is `Itself`; a group there is another cell's.
+                    out.extend(members.filter(|(d, _)| reference || Some(*d) != item).map(|(d, _)| refer(d)));
+                    out.extend(self.new_members(side, g));
+                }
+                Val::Itself => match item {
+                    Some(d) => out.push(Candidate::Value(V::Datum(d))),
+                    None => {}
+                },
+                Val::Other => {
+                    let other = if side == 0 { Who::Peer } else { Who::Own };
+                    if self.sides[1 - side].is_some() {
+                        out.push(Candidate::Value(V::Id(other)));
+                    }
+                    out.push(Candidate::Value(V::Id(Who::Third)));
+                }
+                Val::AsLink => {}
+                v => out.push(Candidate::Value(self.translate(*v, side, &[], reference))),
+            }
+        }
+        out
+    }
+    /// Ways to be a cell that is not in the fragment yet and belongs to group `g` of one view.
+    pub fn new_members(&self, side: usize, g: usize) -> Vec<Candidate> {
+        let other = 1 - side;
+        let mut groups = [None, None];
+        groups[side] = Some(g);
+        let Some(view) = self.sides[other] else { return vec![Candidate::New(groups)] };
+        let wanted = kind(&self.sides[side].expect("the side is there").groups[g]);
+        let same = view.groups.iter().enumerate().filter(|(_, c)| kind(c) == wanted);
+        same.map(|(h, _)| {
+            let mut groups = groups;
+            groups[other] = Some(h);
+            Candidate::New(groups)
+        })
+        .collect()
+    }
+    /// The values that everything known allows for an open field of a cell (or of any member of the groups given by `image`).
+    pub fn candidates(&self, item: Option<usize>, image: [Option<Image>; 2], class: ClassId, field: usize) -> Vec<Candidate> {
+        let reference = matches!(self.world.program.terms.kind(self.world.entry_sort(class, field)), SortKind::Ref(_));
+        let lists: Vec<(usize, &[Val])> = (0..2)
+            .filter_map(|s| image[s].map(|i| (s, self.known(i, s).fields[field].as_slice())))
+            .collect();
+        if lists.is_empty() {
+            return self.at_start(class, field, reference);
+        }
+        let mut out = self.meet(&lists, item, reference);
+        if self.world.links[class.0 as usize] == Some(field) {
+            let published = item.is_none_or(|i| self.items[i].owner.is_none());
+            if published {
+                out.retain(|c| !self.taken(c, item, class, field));
+            }
+            let status = item.map_or_else(|| self.status_of(image), |i| self.items[i].status);
+            let as_link = match item.map(|i| &self.items[i].successor) {
+                Some(Successor::AsLink) => true,
+                Some(Successor::Is(_)) => false,
+                _ => (0..2).any(|s| image[s].is_some_and(|i| self.known(i, s).successor == [Val::AsLink])),
+            };
+            if status == Status::In && as_link {
+                out.retain(|c| self.may_follow(item, c));
+            }
+        }
+        out
+    }
+    /// Fields of the objects that are there from the start.
+    fn at_start(&self, class: ClassId, field: usize, reference: bool) -> Vec<Candidate> {
+        let var = self.world.fields[class.0 as usize][field];
+        if !reference || !self.world.closed.contains(&var) {
+            return vec![Candidate::Value(V::Any)];
+        }
+        let SortKind::Ref(to) = self.world.program.terms.kind(self.world.entry_sort(class, field)) else {
+            return vec![Candidate::Value(V::Any)];
+        };
+        let cells = self.items.iter().enumerate().filter(|(_, x)| x.class == to);
+        let mut out: Vec<Candidate> = cells.map(|(d, _)| Candidate::Value(V::Object(d))).collect();
+        out.push(Candidate::Value(V::Null));
+        out
+    }
+    fn status_of(&self, image: [Option<Image>; 2]) -> Status {
+        let side = usize::from(image[0].is_none());
+        image[side].map_or(Status::Never, |i| self.known(i, side).status)
+    }
+    /// Values that every list allows; a list with `Any` allows everything.
+    pub fn meet(&self, lists: &[(usize, &[Val])], item: Option<usize>, reference: bool) -> Vec<Candidate> {
+        let bound = lists.iter().find(|(_, l)| !l.contains(&Val::Any)).or(lists.first());
+        let Some((side, list)) = bound else { return Vec::new() };
+        let mut out: Vec<Candidate> = Vec::new();
+        for c in self.expand(*side, list, item, reference) {
+            if lists.iter().all(|(s, l)| self.allows(*s, l, item, &c)) && !out.contains(&c) {
+                out.push(c);
+            }
+        }
+        if list.contains(&Val::Any) {
+            out.push(Candidate::Value(V::Any));
+        }
+        out
+    }
+    pub fn successors(&self, item: usize) -> Vec<Candidate> {
+        let image = self.items[item].image;
+        let lists: Vec<(usize, &[Val])> =
+            (0..2).filter_map(|s| image[s].map(|i| (s, self.known(i, s).successor.as_slice()))).collect();
+        self.meet(&lists, Some(item), true)
+    }
+    /// Whether every view lets the successor be the link.
+    pub fn may_agree(&self, image: [Option<Image>; 2]) -> bool {
+        (0..2).all(|s| image[s].is_none_or(|i| self.known(i, s).successor.contains(&Val::AsLink)))
+    }
+    /// A lone cell whose one predecessor is known is nobody else's successor.
+    fn taken(&self, c: &Candidate, item: Option<usize>, class: ClassId, link: usize) -> bool {
+        let Candidate::Value(V::Object(d)) = c else { return false };
+        self.items[*d].lone
+            && self.items.iter().enumerate().any(|(q, x)| {
+                Some(q) != item
+                    && x.owner.is_none()
+                    && x.class == class
+                    && x.fields[link] == Slot::Is(V::Object(*d))
+            })
+    }
+    /// What the link of a cell of the sequence may be where it agrees with the sequence.
+    fn may_follow(&self, item: Option<usize>, c: &Candidate) -> bool {
+        let Some((first, last)) = &self.ends else { return true };
+        let end = item.is_some_and(|i| *last == V::Datum(i));
+        match c {
+            Candidate::Value(V::Any) => true,
+            Candidate::Value(V::Null) => end,
+            Candidate::Value(V::Object(d)) => {
+                !end && self.items[*d].status == Status::In && *first != V::Datum(*d) && Some(*d) != item
+            }
+            Candidate::New(groups) => {
+                let side = usize::from(groups[0].is_none());
+                !end && groups[side].is_some_and(|g| self.known(Image::Group(g), side).status == Status::In)
+            }
+            Candidate::Value(_) => false,
+        }
+    }
+    /// The value of a candidate; a new cell is brought in.
+    pub fn realise(&mut self, candidate: Candidate, reference: bool) -> V {
+        match candidate {
+            Candidate::Value(v) => v,
+            Candidate::New(groups) => {
+                let d = self.add([groups[0].map(Image::Group), groups[1].map(Image::Group)]);
+                if reference { V::Object(d) } else { V::Datum(d) }
+            }
+        }
+    }
+    /// All ways to decide an open field (or, with `None`, the successor) of a cell.
+    pub fn decide(&self, item: usize, field: Option<usize>) -> Vec<Fragment<'a>> {
+        let mut out = Vec::new();
+        match field {
+            Some(f) => {
+                let class = self.items[item].class;
+                let reference =
+                    matches!(self.world.program.terms.kind(self.world.entry_sort(class, f)), SortKind::Ref(_));
+                for c in self.candidates(Some(item), self.items[item].image, class, f) {
+                    let mut next = self.clone();
+                    let v = next.realise(c, reference);
+                    next.items[item].fields[f] = Slot::Is(v);
+                    out.push(next);
+                }
+            }
+            None => {
+                if self.may_agree(self.items[item].image) {
+                    let mut next = self.clone();
+                    next.items[item].successor = Successor::AsLink;
+                    out.push(next);
+                }
+                for c in self.successors(item) {
+                    let mut next = self.clone();
+                    let v = next.realise(c, true);
+                    next.items[item].successor = Successor::Is(v);
+                    out.push(next);
+                }
+            }
+        }
+        out.retain(Fragment::consistent);
+        out
+    }
+    /// Facts that decided fields must satisfy together: at most one published predecessor of a lone cell; the sequence's own shape.
+    pub fn consistent(&self) -> bool {
+        for (q, x) in self.items.iter().enumerate() {
+            let Some(link) = self.world.links[x.class.0 as usize] else { continue };
+            let Slot::Is(v) = &x.fields[link] else { continue };
+            if let (V::Object(d), None) = (v, x.owner)
+                && self.taken(&Candidate::Value(V::Object(*d)), Some(q), x.class, link)
+            {
+                return false;
+            }
+            let explicit_same = matches!(&x.successor, Successor::Is(s) if s == v && *v != V::Any);
+            if x.status == Status::In
+                && (explicit_same
+                    || (x.successor == Successor::AsLink && !self.may_follow(Some(q), &Candidate::Value(v.clone()))))
+            {
+                return false;
+            }
+        }
+        true
+    }
+    /// The fragment before any field is looked at: the named cells of both views, laid over each other in every possible way.
+    pub fn start(world: &'a World<'a>, own: &'a View, peer: Option<&'a View>) -> Vec<Fragment<'a>> {
+        let n = world.program.vars.len();
+        let mut f = Fragment {
+            world,
+            sides: [Some(own), peer],
+            items: Vec::new(),
+            vars: vec![V::Any; n],
+            peer: vec![V::Any; n],
+            ends: None,
+            member: own.member,
+            done: [Progress::No, Progress::No],
+            witnessed: [own.witnessed, peer.map_or(0, |p| p.witnessed)],
+        };
+        if peer.is_some_and(|p| p.member != own.member) {
+            return Vec::new();
+        }
+        for i in 0..own.cells.len() {
+            f.add([Some(Image::Cell(i)), None]);
+        }
+        let place: Vec<usize> = (0..own.cells.len()).collect();
+        f.fill(0, own, &place);
+        let Some(peer) = peer else { return vec![f] };
+        let mut out = Vec::new();
+        f.overlay(peer, &mut Vec::new(), &mut out);
+        out
+    }
+    fn reference(&self, var: VarId) -> bool {
+        matches!(self.world.program.terms.kind(self.world.program.vars[var].sort), SortKind::Ref(_))
+    }
+    /// Sets the variables of one side from its view.
+    fn fill(&mut self, side: usize, view: &View, place: &[usize]) {
+        for (var, val) in &view.vars {
+            let v = self.translate(*val, side, place, self.reference(*var));
+            if side == 0 || self.world.program.vars[*var].scope == Scope::Shared {
+                // In a pair a lock that the peer holds is the peer's; shared values were compared before.
+                if side == 0 || self.vars[var.0 as usize] == V::Any || v == V::Id(Who::Peer) {
+                    self.vars[var.0 as usize] = v;
+                }
+            } else {
+                self.peer[var.0 as usize] = v;
+            }
+        }
+        if let Some((a, b)) = view.ends {
+            let ends = (self.translate(a, side, place, false), self.translate(b, side, place, false));
+            self.ends = Some(ends);
+        }
+        let results = |vs: &[Val]| vs.iter().map(|v| self.translate(*v, side, place, false)).collect::<Vec<_>>();
+        self.done[side] = match &view.done {
+            evidence::views::Done::No => Progress::No,
+            evidence::views::Done::Pure(vs) => Progress::Pure(results(vs)),
+            evidence::views::Done::Changed(vs) => Progress::Changed(results(vs)),
+        };
+    }
+    /// Lays the peer's named cells, from position `place.len()` on, over the fragment.
+    fn overlay(&self, peer: &'a View, place: &mut Vec<usize>, out: &mut Vec<Fragment<'a>>) {
+        let at = place.len();
+        if at == peer.cells.len() {
+            if let Some(f) = self.agree(peer, place) {
+                out.push(f);
+            }
+            return;
+        }
+        let cell = &peer.cells[at];
+        let wanted = kind(cell);
+        if cell.owner == Owner::Published {
+            let own = self.sides[0].expect("the thread that moves has a view");
+            for d in 0..own.cells.len() {
+                let x = &self.items[d];
+                if x.image[1].is_none() && x.owner.is_none() && kind(&own.cells[d]) == wanted {
+                    let mut next = self.clone();
+                    next.items[d].image[1] = Some(Image::Cell(at));
+                    next.items[d].lone |= cell.lone;
+                    place.push(d);
+                    next.overlay(peer, place, out);
+                    place.pop();
+                }
+            }
+            for (g, group) in own.groups.iter().enumerate() {
+                if kind(group) == wanted {
+                    let mut next = self.clone();
+                    let d = next.add([Some(Image::Group(g)), Some(Image::Cell(at))]);
+                    place.push(d);
+                    next.overlay(peer, place, out);
+                    place.pop();
+                }
+            }
+        } else {
+            let mut next = self.clone();
+            let d = next.add([None, Some(Image::Cell(at))]);
+            place.push(d);
+            next.overlay(peer, place, out);
+            place.pop();
+        }
+    }
+    /// Completes an overlay: shared variables agree, and every published cell that only the mover names is in a group of the peer.
+    fn agree(&self, peer: &'a View, place: &[usize]) -> Option<Fragment<'a>> {
+        let mut f = self.clone();
+        let own = f.sides[0].expect("the thread that moves has a view");
+        for (var, val) in &peer.vars {
+            if f.world.program.vars[*var].scope != Scope::Shared {
+                continue;
+            }
+            let theirs = f.translate(*val, 1, place, f.reference(*var));
+            let ours = &f.vars[var.0 as usize];
+            let fits = match (ours, &theirs) {
+                (V::Any, _) | (_, V::Any) => true,
+                (V::Id(Who::Own), V::Id(w)) => *w == Who::Third,
+                (V::Id(Who::Third), V::Id(w)) => *w != Who::Own,
+                (a, b) => a == b,
+            };
+            if !fits {
+                return None;
+            }
+        }
+        if let (Some((a, b)), Some((c, d))) = (own.ends, peer.ends) {
+            let ours: Vec<usize> = (0..own.cells.len()).collect();
+            if f.translate(a, 0, &ours, false) != f.translate(c, 1, place, false)
+                || f.translate(b, 0, &ours, false) != f.translate(d, 1, place, false)
+            {
+                return None;
+            }
+        }
+        for d in 0..own.cells.len() {
+            if f.items[d].owner.is_none() && f.items[d].image[1].is_none() {
+                let wanted = kind(&own.cells[d]);
+                let g = peer.groups.iter().position(|c| kind(c) == wanted)?;
+                f.items[d].image[1] = Some(Image::Group(g));
+                f.items[d].lone |= peer.groups[g].lone;
+            }
+        }
+        f.fill(1, peer, place);
+        // Every cell has some value in each field.
+        for i in 0..f.items.len() {
+            for field in 0..f.items[i].fields.len() {
+                if f.candidates(Some(i), f.items[i].image, f.items[i].class, field).is_empty() {
+                    return None;
+                }
+            }
+        }
+        Some(f)
+    }
+}

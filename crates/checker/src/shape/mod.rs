@@ -1,0 +1,493 @@
+//! Rule "views": a set of views that holds of every thread at the start and is kept by every step holds of every thread always.
+//!
+//! Comes in: a program and the certificate `Views`. Goes out: how much was checked, or why the certificate is rejected. The rule is the
+//! invariance rule over the domain of Thread Quantification (section 3): the start satisfies "for all t some view", and for every
+//! two threads in any views of the set, every step of one leaves both in views of the set. Written from the definition of when a view
+//! holds, on concrete fragments, with no code of the method. See `docs/decisions/010-shape-evidence.md`.
+
+mod cover;
+mod fragment;
+mod start;
+mod step;
+mod terms;
+
+use crate::rules::Malformed;
+use base::Budget;
+use cover::{covers, of_fragment, of_view, patterned};
+use evidence::Reason;
+use evidence::views::{Control, Fires, Val, View, Views};
+use fragment::{Fragment, Progress, Side, V, World};
+use logic::{SortKind, Symbol};
+use program::{ActionId, Code, Copies, LocId, Mark, ObjectId, Program, PropertyId, PropertyKind, Scope, Start, VarId};
+use rustc_hash::FxHashMap;
+use step::{Call, Step, results_agree, run, witness};
+
+/// What was checked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Checked {
+    pub views: usize,
+    pub steps: usize,
+    pub pairs: usize,
+}
+
+pub fn check(program: &Program, views: &Views, claimed: &[PropertyId], budget: &Budget) -> Result<Checked, Reason> {
+    let malformed = |m: Malformed| Reason::Internal(format!("the certificate was rejected: {}", m.0));
+    let rule = Rule::new(program, views, claimed).map_err(malformed)?;
+    rule.check(budget)
+}
+
+/// How many private steps a thread takes in a row at most.
+const CHAIN: usize = 64;
+
+struct Rule<'p> {
+    program: &'p Program,
+    views: &'p Views,
+    claimed: &'p [PropertyId],
+    names: FxHashMap<Symbol, VarId>,
+    vars: Vec<VarId>,
+    /// Views by control and pattern of the shared variables; views without a pattern by control.
+    index: FxHashMap<(Control, Option<Vec<u32>>), Vec<usize>>,
+    /// Views by pattern alone.
+    alike: FxHashMap<Vec<u32>, Vec<usize>>,
+    wild: Vec<usize>,
+    patterns: Vec<Option<Vec<u32>>>,
+}
+
+impl<'p> Rule<'p> {
+    fn new(program: &'p Program, views: &'p Views, claimed: &'p [PropertyId]) -> Result<Self, Malformed> {
+        let names = program.vars.iter_enumerated().map(|(id, v)| (v.symbol, id)).collect();
+        let vars = patterned(program);
+        let mut rule = Self {
+            program,
+            views,
+            claimed,
+            names,
+            vars,
+            index: FxHashMap::default(),
+            alike: FxHashMap::default(),
+            wild: Vec::new(),
+            patterns: Vec::new(),
+        };
+        rule.vet()?;
+        for (i, v) in views.views.iter().enumerate() {
+            let pattern = of_view(v, &rule.vars);
+            rule.index.entry((v.control, pattern.clone())).or_default().push(i);
+            match &pattern {
+                Some(p) => rule.alike.entry(p.clone()).or_default().push(i),
+                None => rule.wild.push(i),
+            }
+            rule.patterns.push(pattern);
+        }
+        Ok(rule)
+    }
+    /// What must be true of the certificate before its meaning is looked at.
+    fn vet(&self) -> Result<(), Malformed> {
+        let p = self.program;
+        let no = |what: &str| Err(Malformed(what.into()));
+        if let Some(o) = self.views.object {
+            let Some(object) = p.objects.get(o) else { return no("there is no such object") };
+            if !p.threads.is_empty() {
+                return no("the object is used beside threads of the program");
+            }
+            if object.spec.vars.len() != 1 || object.spec.ops.len() != object.ops.len() {
+                return no("the specification's state is not one collection");
+            }
+        } else if p.threads.iter().any(|t| t.start == Start::BySpawn) {
+            return no("threads started by spawn");
+        }
+        for code in self.codes() {
+            if code.locations.iter().any(|l| l.inside) || !code.calls.is_empty() {
+                return no("an atomic block with a loop, or a call kept as a call");
+            }
+        }
+        for id in self.claimed {
+            let fine = match p.properties.get(*id).map(|x| &x.kind) {
+                Some(PropertyKind::Linearizable(o)) => Some(*o) == self.views.object,
+                Some(
+                    PropertyKind::Assertion
+                    | PropertyKind::Division
+                    | PropertyKind::Null
+                    | PropertyKind::Freed
+                    | PropertyKind::Release
+                    | PropertyKind::Bounds
+                    | PropertyKind::Overflow
+                    | PropertyKind::Access(_)
+                    | PropertyKind::Unmodelled(_),
+                ) => self.covers_gates(*id),
+                _ => false,
+            };
+            if !fine {
+                return no("this rule says nothing about one of the properties");
+            }
+        }
+        for point in &self.views.points {
+            let Some(op) = self.views.object.and_then(|o| p.objects[o].ops.get(point.operation as usize)) else {
+                return no("a point of an operation that does not exist");
+            };
+            if op.code.actions.get(point.action).is_none() {
+                return no("a point at a step that does not exist");
+            }
+            if marked(&op.code) && marks(&op.code, point.action) != vec![point.when] {
+                return no("a point that is not where the user marked it");
+            }
+        }
+        self.views.views.iter().try_for_each(|v| self.vet_view(v))
+    }
+    /// Every gate of the property is in code that the certificate is about.
+    fn covers_gates(&self, id: PropertyId) -> bool {
+        let gated = |c: &Code| c.actions.iter().any(|a| a.gates.iter().any(|g| g.property == id));
+        let p = self.program;
+        let here = self.codes().iter().any(|c| gated(c));
+        let all: Vec<&Code> = p
+            .threads
+            .iter()
+            .map(|t| &t.code)
+            .chain(p.procedures.iter().map(|x| &x.code))
+            .chain(p.objects.iter().flat_map(|o| o.ops.iter().map(|x| &x.code)))
+            .collect();
+        let inside = |c: &Code| self.codes().iter().any(|d| std::ptr::eq(*d, c));
+        here && all.iter().all(|c| !gated(c) || inside(c))
+    }
+    fn codes(&self) -> Vec<&'p Code> {
+        match self.views.object {
+            Some(o) => self.program.objects[o].ops.iter().map(|x| &x.code).collect(),
+            None => self.program.threads.iter().map(|t| &t.code).collect(),
+        }
+    }
+    fn vet_view(&self, v: &View) -> Result<(), Malformed> {
+        let p = self.program;
+        let no = |what: &str| Err(Malformed(what.into()));
+        let control = match v.control {
+            Control::Idle => self.views.object.is_some(),
+            Control::Operation(op, at) => self.views.object.is_some_and(|o| {
+                p.objects[o].ops.get(op as usize).is_some_and(|x| x.code.locations.get(at).is_some())
+            }),
+            Control::Thread(t, at) => {
+                self.views.object.is_none() && p.threads.get(t).is_some_and(|x| x.code.locations.get(at).is_some())
+            }
+        };
+        if !control {
+            return no("a view at a place that does not exist");
+        }
+        let (cells, groups) = (v.cells.len(), v.groups.len());
+        let inside = |val: &Val| match val {
+            Val::Cell(i) => (*i as usize) < cells,
+            Val::Group(g) => (*g as usize) < groups,
+            _ => true,
+        };
+        for (i, c) in v.cells.iter().chain(&v.groups).enumerate() {
+            let Some(class) = p.classes.get(c.class) else { return no("a cell of a class that does not exist") };
+            if class.fields.len() != c.fields.len() {
+                return no("a cell with fields that its class does not have");
+            }
+            if i >= cells && c.owner == evidence::views::Owner::Mine {
+                return no("a group of owned cells");
+            }
+            if !c.fields.iter().flatten().chain(&c.successor).all(inside) {
+                return no("a value that refers outside its view");
+            }
+        }
+        for (i, g) in v.groups.iter().enumerate() {
+            if v.groups[..i].iter().any(|h| fragment::kind(h) == fragment::kind(g)) {
+                return no("two groups of one kind");
+            }
+        }
+        let local = |var: VarId| match (p.vars.get(var).map(|x| x.scope), v.control) {
+            (Some(Scope::Shared), _) => true,
+            (Some(Scope::Operation(o, i)), Control::Operation(op, _)) => Some(o) == self.views.object && i == op,
+            (Some(Scope::Thread(t)), Control::Thread(u, _)) => t == u,
+            _ => false,
+        };
+        let mut last = None;
+        for (var, val) in &v.vars {
+            if !local(*var) || last.is_some_and(|l| l >= *var) {
+                return no("a view with a variable that is not there");
+            }
+            last = Some(*var);
+            if !inside(val) || matches!(val, Val::Group(_) | Val::Itself | Val::AsLink) {
+                return no("a variable with a value that only fields have");
+            }
+        }
+        if let Some((a, b)) = &v.ends
+            && (!inside(a) || !inside(b))
+        {
+            return no("ends that refer outside their view");
+        }
+        let results: &[Val] = match &v.done {
+            evidence::views::Done::No => &[],
+            evidence::views::Done::Pure(r) | evidence::views::Done::Changed(r) => r,
+        };
+        if !results.iter().all(inside) {
+            return no("results that refer outside their view");
+        }
+        let sequence = self.state().is_some_and(|s| matches!(p.terms.kind(p.vars[s].sort), SortKind::Seq(_)));
+        let set = self.state().is_some_and(|s| matches!(p.terms.kind(p.vars[s].sort), SortKind::Set(_)));
+        if v.ends.is_some() != sequence || v.member.is_some() != set {
+            return no("a view that does not fit the specification");
+        }
+        Ok(())
+    }
+    fn object(&self) -> Option<(ObjectId, &'p program::Object)> {
+        self.views.object.map(|o| (o, &self.program.objects[o]))
+    }
+    fn state(&self) -> Option<VarId> {
+        self.object().map(|(_, o)| o.spec.vars[0])
+    }
+    fn call(&self, control: Control) -> Option<Call<'p>> {
+        let (Control::Operation(op, _), Some((_, object))) = (control, self.object()) else { return None };
+        let o = &object.ops[op as usize];
+        Some(Call {
+            params: &o.params,
+            results: &o.results,
+            spec: &object.spec.ops[op as usize],
+            state: object.spec.vars[0],
+            marked: marked(&o.code),
+        })
+    }
+    fn code(&self, control: Control) -> Option<(&'p Code, LocId)> {
+        match control {
+            Control::Idle => None,
+            Control::Operation(op, at) => self.object().map(|(_, o)| (&o.ops[op as usize].code, at)),
+            Control::Thread(t, at) => Some((&self.program.threads[t].code, at)),
+        }
+    }
+    fn moved(&self, control: Control, to: LocId) -> Control {
+        match control {
+            Control::Idle => Control::Idle,
+            Control::Operation(op, _) => Control::Operation(op, to),
+            Control::Thread(t, _) => Control::Thread(t, to),
+        }
+    }
+    fn fires(&self, control: Control, action: ActionId) -> Option<Fires> {
+        let Control::Operation(op, _) = control else { return None };
+        self.views.points.iter().find(|p| p.operation == op && p.action == action).map(|p| p.when)
+    }
+    fn step(&self, control: Control, code: &'p Code, id: ActionId) -> Step<'_> {
+        Step {
+            program: self.program,
+            names: &self.names,
+            action: &code.actions[id],
+            fires: self.fires(control, id),
+            call: self.call(control),
+        }
+    }
+
+    fn check(&self, budget: &Budget) -> Result<Checked, Reason> {
+        let rejected = |why: String| Reason::Internal(format!("the certificate was rejected: {why}"));
+        let mut checked = Checked { views: self.views.views.len(), ..Checked::default() };
+        start::check(self).map_err(rejected)?;
+        for (i, view) in self.views.views.iter().enumerate() {
+            budget.check().map_err(Reason::Exhausted)?;
+            self.own(i, view, &mut checked, budget)?.map_err(rejected)?;
+        }
+        Ok(checked)
+    }
+    /// All steps of the thread whose view it is, and what every other thread sees of them.
+    fn own(&self, i: usize, view: &View, checked: &mut Checked, budget: &Budget) -> Result<Result<(), String>, Reason> {
+        let world = World::new(self.program);
+        let fragments = Fragment::start(&world, view, None);
+        let Some((code, at)) = self.code(view.control) else {
+            for f in fragments {
+                if let Err(e) = self.invocations(&f) {
+                    return Ok(Err(e));
+                }
+            }
+            return Ok(Ok(()));
+        };
+        for (id, action) in code.from(at) {
+            let step = self.step(view.control, code, id);
+            let mut visible = false;
+            for f in &fragments {
+                checked.steps += 1;
+                let after = match run(f.clone(), &step) {
+                    Ok(after) => after,
+                    Err(e) => return Ok(Err(self.place(view.control, e))),
+                };
+                for a in after {
+                    visible |= a.visible;
+                    if let Err(e) = self.settled(a, self.moved(view.control, action.to), 0) {
+                        return Ok(Err(self.place(view.control, e)));
+                    }
+                }
+            }
+            if visible {
+                for t in self.partners(i) {
+                    budget.check().map_err(Reason::Exhausted)?;
+                    if self.alone(view.control, self.views.views[t].control) {
+                        continue;
+                    }
+                    checked.pairs += 1;
+                    if let Err(e) = self.seen(&world, view, &self.views.views[t], &step) {
+                        return Ok(Err(self.place(view.control, e)));
+                    }
+                }
+            }
+        }
+        Ok(Ok(()))
+    }
+    fn place(&self, control: Control, why: String) -> String {
+        match self.code(control) {
+            Some((code, at)) => format!("{why} (at {})", code.locations[at].name),
+            None => why,
+        }
+    }
+    fn partners(&self, i: usize) -> Vec<usize> {
+        match &self.patterns[i] {
+            Some(p) => self.alike.get(p).into_iter().flatten().chain(&self.wild).copied().collect(),
+            None => (0..self.views.views.len()).collect(),
+        }
+    }
+    /// Two instances of a thread that comes once.
+    fn alone(&self, a: Control, b: Control) -> bool {
+        match (a, b) {
+            (Control::Thread(t, _), Control::Thread(u, _)) => {
+                t == u && matches!(self.program.threads[t].copies, Copies::One | Copies::Exactly(1))
+            }
+            _ => false,
+        }
+    }
+    /// What thread `t` sees of a visible step.
+    fn seen(&self, world: &World<'_>, sc: &View, t: &View, step: &Step<'_>) -> Result<(), String> {
+        for f in Fragment::start(world, sc, Some(t)) {
+            for mut a in run(f, step)? {
+                if a.wrong.is_some() || !a.visible {
+                    continue;
+                }
+                if let Some(call) = self.call(t.control) {
+                    witness(&mut a.at, &self.names, &call, 1).map_err(|h| format!("{h:?}"))?;
+                }
+                if !self.covered(&a.at, 1, t.control) {
+                    return Err("a step takes another thread out of the views".into());
+                }
+            }
+        }
+        Ok(())
+    }
+    fn covered(&self, at: &Fragment<'_>, side: usize, control: Control) -> bool {
+        let pattern = of_fragment(at, &self.vars);
+        let all = [pattern, None];
+        all.iter().enumerate().filter(|(i, p)| *i == 1 || p.is_some()).any(|(_, p)| {
+            let found = self.index.get(&(control, p.clone()));
+            found.is_some_and(|list| list.iter().any(|v| covers(at, side, &self.views.views[*v])))
+        })
+    }
+    /// The state after a thread's own step: in a view, or on its way to one by private steps.
+    fn settled(&self, after: step::After<'_>, control: Control, depth: usize) -> Result<(), String> {
+        if let Some(p) = after.wrong {
+            return if self.claimed.contains(&p) {
+                Err(format!("{} may fail", self.program.properties[p].name))
+            } else {
+                Ok(())
+            };
+        }
+        let mut at = after.at;
+        let mut control = control;
+        if let Some(call) = self.call(control) {
+            witness(&mut at, &self.names, &call, 0).map_err(|h| format!("{h:?}"))?;
+            let exit = self.code(control).is_some_and(|(code, here)| code.exit == Some(here));
+            if exit {
+                let linearizable = self.object().map(|(_, o)| o.property);
+                if linearizable.is_some_and(|p| self.claimed.contains(&p)) && !results_agree(&at, &call) {
+                    return Err("a call ends with other results than the specification".into());
+                }
+                self.forget(&mut at, control);
+                control = Control::Idle;
+            }
+        }
+        if self.covered(&at, 0, control) {
+            return Ok(());
+        }
+        self.private(at, control, depth)
+    }
+    /// The end of a call: its variables are gone.
+    fn forget(&self, at: &mut Fragment<'_>, control: Control) {
+        let Control::Operation(op, _) = control else { return };
+        let Some((_, object)) = self.object() else { return };
+        let o = &object.ops[op as usize];
+        for v in o.params.iter().chain(&o.results).chain(&o.locals) {
+            at.vars[v.0 as usize] = V::Any;
+        }
+        at.done[0] = Progress::No;
+        at.witnessed[0] = 0;
+    }
+    /// All next steps must look at nothing shared; then they are taken at once.
+    fn private(&self, at: Fragment<'_>, control: Control, depth: usize) -> Result<(), String> {
+        let out = || Err("a step takes the thread itself out of the views".to_string());
+        let Some((code, here)) = self.code(control) else { return out() };
+        if depth == CHAIN {
+            return out();
+        }
+        let mut next = Vec::new();
+        // The fragment's undecided fields keep their constraints; what the last step made is no longer new.
+        let mut at = at;
+        at.items.iter_mut().for_each(|x| x.new = false);
+        for (id, action) in code.from(here) {
+            let step = self.step(control, code, id);
+            for a in run(at.clone(), &step)? {
+                if a.touched {
+                    return out();
+                }
+                next.push((a, self.moved(control, action.to)));
+            }
+        }
+        if next.is_empty() {
+            return out();
+        }
+        next.into_iter().try_for_each(|(a, control)| self.settled(a, control, depth + 1))
+    }
+    /// From idle: every operation with every argument.
+    fn invocations(&self, at: &Fragment<'_>) -> Result<(), String> {
+        let Some((_, object)) = self.object() else { return Ok(()) };
+        for (i, op) in object.ops.iter().enumerate() {
+            let mut starts = vec![at.clone()];
+            for v in op.params.iter().chain(&op.results).chain(&op.locals) {
+                let param = op.params.contains(v);
+                let named = op.params.iter().find(|p| self.integer(**p)) == Some(v);
+                let options: Vec<V> = match self.program.terms.kind(self.program.vars[*v].sort) {
+                    _ if !param => vec![step::initial(self.program, *v).map_err(|h| format!("{h:?}"))?],
+                    SortKind::Bool => vec![V::Bool(false), V::Bool(true)],
+                    SortKind::Int if at.member.is_some() => {
+                        vec![V::Key(Side::Below), V::Key(Side::Equal), V::Key(Side::Above)]
+                    }
+                    _ if named => vec![V::Argument(fragment::Who::Own)],
+                    _ => vec![V::Any],
+                };
+                starts = starts
+                    .into_iter()
+                    .flat_map(|f| {
+                        options.iter().map(move |o| {
+                            let mut f = f.clone();
+                            f.vars[v.0 as usize] = o.clone();
+                            f
+                        })
+                    })
+                    .collect();
+            }
+            let control = Control::Operation(i as u32, op.code.entry);
+            for f in starts {
+                let after = step::After { at: f, touched: true, visible: false, wrong: None };
+                self.settled(after, control, 0)?;
+            }
+        }
+        Ok(())
+    }
+    fn integer(&self, v: VarId) -> bool {
+        self.program.vars[v].sort.is_integer()
+    }
+}
+
+fn marks(code: &Code, action: ActionId) -> Vec<Fires> {
+    code.actions[action]
+        .marks
+        .iter()
+        .filter_map(|m| match m {
+            Mark::Linearize(None) => Some(Fires::Always),
+            Mark::Linearize(Some(e)) => Some(Fires::When(*e)),
+            Mark::Witness(_) => None,
+        })
+        .collect()
+}
+
+fn marked(code: &Code) -> bool {
+    code.actions.iter().any(|a| a.marks.iter().any(|m| matches!(m, Mark::Linearize(_))))
+}

@@ -1,0 +1,643 @@
+//! Steps on fragments: an action of the program, the specification's operation at a linearization point, the end of a call.
+//!
+//! Comes in: a fragment and an action. Goes out: every fragment after it, with what the step touched. A step is run from the start; what it
+//! needs to know is decided in the fragment before the step, in every possible way, and it is run again. Publication is computed when the
+//! step is over, from who refers to what.
+
+use super::fragment::{Fragment, Item, Progress, Side, Slot, Successor, V, Who};
+use super::terms::{Bound, Choices, Eval, Halt, T, fail, same};
+use evidence::views::{Fires, Status};
+use logic::{Node, Op, SortKind, Symbol, Term};
+use program::{Action, Code, LocId, Program, PropertyId, Scope, SpecOp, VarId, VarKind};
+use rustc_hash::FxHashMap;
+
+/// An action to run, and what stands around it.
+pub struct Step<'p> {
+    pub program: &'p Program,
+    pub names: &'p FxHashMap<Symbol, VarId>,
+    pub action: &'p Action,
+    pub fires: Option<Fires>,
+    pub call: Option<Call<'p>>,
+}
+
+/// The operation that the thread is in.
+#[derive(Clone, Copy)]
+pub struct Call<'p> {
+    pub params: &'p [VarId],
+    pub results: &'p [VarId],
+    pub spec: &'p SpecOp,
+    /// The specification's state.
+    pub state: VarId,
+    /// The user marked points in it: outcomes that change nothing then need one too.
+    pub marked: bool,
+}
+
+pub struct After<'a> {
+    pub at: Fragment<'a>,
+    pub touched: bool,
+    pub visible: bool,
+    /// A gate that fails: the run ends there.
+    pub wrong: Option<PropertyId>,
+}
+
+/// Every outcome of `act` over every way to decide what it asks for.
+pub fn outcomes<'a, X>(
+    start: Fragment<'a>,
+    act: impl Fn(&Fragment<'a>, &Choices) -> Result<X, Halt>,
+) -> Result<Vec<X>, String> {
+    let mut todo: Vec<(Fragment<'a>, Choices)> = vec![(start, Vec::new())];
+    let mut out = Vec::new();
+    while let Some((at, choices)) = todo.pop() {
+        match act(&at, &choices) {
+            Ok(x) => out.push(x),
+            Err(Halt::Impossible) => {}
+            Err(Halt::Fail(why)) => return Err(why),
+            Err(Halt::Decide(item, field)) => {
+                todo.extend(at.decide(item, field).into_iter().map(|f| (f, choices.clone())));
+            }
+            Err(Halt::Choose(key, options)) => {
+                todo.extend(options.into_iter().map(|v| {
+                    let mut more = choices.clone();
+                    more.push((key, v));
+                    (at.clone(), more)
+                }));
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Every outcome of the action; those that go wrong are among them.
+pub fn run<'a>(start: Fragment<'a>, step: &Step<'_>) -> Result<Vec<After<'a>>, String> {
+    outcomes(start, |at, choices| once(at, step, choices))
+}
+
+fn choice(choices: &Choices, key: (u32, Term, Term), options: &[V]) -> Result<V, Halt> {
+    match choices.iter().find(|(k, _)| *k == key) {
+        Some((_, v)) => Ok(v.clone()),
+        None => Err(Halt::Choose(key, options.to_vec())),
+    }
+}
+
+/// Inputs that become live objects in this step.
+fn made(program: &Program, action: &Action) -> Vec<Symbol> {
+    let mut out = Vec::new();
+    for u in &action.updates {
+        if matches!(program.vars[u.var].kind, VarKind::Live(_)) {
+            let mut at = u.value;
+            while let Some((op, args)) = program.terms.app(at) {
+                match op {
+                    Op::Insert => {
+                        out.extend(program.terms.as_symbol(args[0]));
+                        at = args[1];
+                    }
+                    Op::Union => {
+                        if let Some((Op::Insert, one)) = program.terms.app(args[1]) {
+                            out.extend(program.terms.as_symbol(one[0]));
+                        }
+                        at = args[0];
+                    }
+                    _ => break,
+                }
+            }
+        }
+    }
+    out.retain(|s| action.inputs.contains(s));
+    out
+}
+
+const BEFORE: u32 = 0;
+const AFTER: u32 = 1;
+const INPUT: u32 = 2;
+const SPEC: u32 = 16;
+
+fn once<'a>(start: &Fragment<'a>, step: &Step<'_>, choices: &Choices) -> Result<After<'a>, Halt> {
+    let (program, action) = (step.program, step.action);
+    if action.spawn.is_some() {
+        return fail("spawn");
+    }
+    let mut before = start.clone();
+    let mut bound = Bound::default();
+    let fresh = made(program, action);
+    for (i, s) in action.inputs.iter().enumerate() {
+        let key = (INPUT, Term(i as u32), Term(0));
+        let v = match program.terms.kind(program.terms.symbol_sort(*s)) {
+            SortKind::Ref(class) if fresh.contains(s) => {
+                let count = before.world.fields[class.0 as usize].len();
+                before.items.push(Item {
+                    class,
+                    owner: Some(Who::Own),
+                    status: Status::Never,
+                    fields: vec![Slot::Is(V::Any); count],
+                    successor: Successor::AsLink,
+                    image: [None, None],
+                    lone: false,
+                    new: true,
+                });
+                V::Object(before.items.len() - 1)
+            }
+            SortKind::Bool => choice(choices, key, &[V::Bool(false), V::Bool(true)])?,
+            SortKind::Int | SortKind::Machine(_) if before.member.is_some() => {
+                // Where the specification is a set, an integer may be a key.
+                choice(choices, key, &[V::Key(Side::Below), V::Key(Side::Equal), V::Key(Side::Above)])?
+            }
+            _ => V::Any,
+        };
+        bound.insert(*s, v);
+    }
+    let mut eval = Eval::new(&before, step.names, &bound, choices, BEFORE, None);
+    if !eval.holds(action.guard)? {
+        return Err(Halt::Impossible);
+    }
+    for gate in &action.gates {
+        if !eval.holds(gate.formula)? {
+            let touched = eval.touched;
+            return Ok(After { at: before.clone(), touched, visible: false, wrong: Some(gate.property) });
+        }
+    }
+    let mut values = Vec::new();
+    for u in &action.updates {
+        values.push((u.var, eval.term(u.value)?));
+    }
+    let mut touched = eval.touched;
+    let mut visible = false;
+    let mut changed = false;
+    let mut after = before.clone();
+    for (var, value) in &values {
+        let shared = program.vars[*var].scope == Scope::Shared;
+        match value {
+            T::V(v) => {
+                let old = std::mem::replace(&mut after.vars[var.0 as usize], v.clone());
+                if shared {
+                    if matches!(v, V::Argument(_)) {
+                        return fail("an argument is stored in a shared variable before any cell");
+                    }
+                    visible = true;
+                    changed |= same(&old, v) != Some(true);
+                }
+            }
+            T::Live(_, more) => {
+                let new = |v: &V| matches!(v, V::Object(d) if after.items[*d].new);
+                if !more.iter().all(new) {
+                    return fail("an object made live that is not new");
+                }
+            }
+            T::Field(field, writes) if field == var => {
+                for (k, v) in writes {
+                    changed |= write(&mut after, *field, k, v.clone(), &mut visible)?;
+                }
+            }
+            _ => return fail(format!("an update of {}", program.vars[*var].name)),
+        }
+    }
+    if let (Some(fires), Some(call)) = (step.fires, step.call) {
+        touched = true;
+        let now = match fires {
+            Fires::Always => true,
+            Fires::Change => changed || publishes(&after),
+            Fires::When(e) => Eval::new(&after, step.names, &bound, choices, AFTER, None).holds(e)?,
+        };
+        if now && about_the_key(&after, &call) {
+            specify(&mut after, step, &call, choices, &mut visible)?;
+        }
+    }
+    visible |= publish(&mut after);
+    new_edges(&before, &mut after)?;
+    Ok(After { at: after, touched: touched || visible, visible, wrong: None })
+}
+
+/// A cell that a published cell links to since this step may no longer be taken for lone.
+fn new_edges(before: &Fragment<'_>, after: &mut Fragment<'_>) -> Result<(), Halt> {
+    for p in 0..after.items.len() {
+        let Some(link) = after.world.links[after.items[p].class.0 as usize] else { continue };
+        if after.items[p].owner.is_some() {
+            continue;
+        }
+        let known = before.items[p].owner.is_none();
+        match &after.items[p].fields[link] {
+            Slot::Open if known => {}
+            Slot::Open => return Err(Halt::Decide(p, Some(link))),
+            now if known && *now == before.items[p].fields[link] => {}
+            Slot::Is(V::Object(d)) => {
+                let d = *d;
+                after.items[d].lone = false;
+            }
+            Slot::Is(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Writes a field; whether a published cell changed.
+fn write(at: &mut Fragment<'_>, field: VarId, key: &V, value: V, visible: &mut bool) -> Result<bool, Halt> {
+    let d = match key {
+        V::Null => return Ok(false),
+        V::Object(d) => *d,
+        _ => return fail("a field of an unknown object is written"),
+    };
+    let class = at.items[d].class;
+    let Some(f) = at.world.position(class, field) else { return fail("a field of another class") };
+    let mut value = value;
+    if value == V::Argument(Who::Own) {
+        stand_for(at, d)?;
+        value = V::Datum(d);
+    }
+    let published = at.items[d].owner.is_none();
+    if at.world.links[class.0 as usize] == Some(f) && at.items[d].status == Status::In {
+        relink(at, d, f, &value)?;
+    }
+    let differs = match &at.items[d].fields[f] {
+        Slot::Is(old) => same(old, &value) != Some(true),
+        // Whether it changes matters for points that fire on a change: it must be known.
+        Slot::Open if published => return Err(Halt::Decide(d, Some(f))),
+        Slot::Open => true,
+    };
+    at.items[d].fields[f] = Slot::Is(value);
+    *visible |= published;
+    Ok(published && differs)
+}
+
+/// The argument is named by the cell it is stored in, which must not stand for a value yet.
+fn stand_for(at: &mut Fragment<'_>, d: usize) -> Result<(), Halt> {
+    let item = &at.items[d];
+    let named = |v: &V| *v == V::Datum(d);
+    let in_cells = at.items.iter().any(|x| x.fields.iter().any(|s| matches!(s, Slot::Is(v) if named(v))));
+    // An open field of an owned cell may hold its own value.
+    let open = item.fields.iter().position(|s| *s == Slot::Open);
+    if let Some(f) = open {
+        return Err(Halt::Decide(d, Some(f)));
+    }
+    if item.owner != Some(Who::Own) || item.status != Status::Never || in_cells || at.vars.iter().any(named) {
+        return fail("an argument is stored in a cell that already stands for a value");
+    }
+    for v in &mut at.vars {
+        if *v == V::Argument(Who::Own) {
+            *v = V::Datum(d);
+        }
+    }
+    Ok(())
+}
+
+/// The link of a cell in the sequence changes: its successor stays what it was.
+fn relink(at: &mut Fragment<'_>, d: usize, link: usize, value: &V) -> Result<(), Halt> {
+    let successor = successor(at, d, link)?;
+    match same(&successor, value) {
+        Some(true) => at.items[d].successor = Successor::AsLink,
+        Some(false) => at.items[d].successor = Successor::Is(successor),
+        None => return fail("the link of a cell in the sequence becomes unknown"),
+    }
+    Ok(())
+}
+
+/// The successor as an object or null, decided.
+fn successor(at: &Fragment<'_>, d: usize, link: usize) -> Result<V, Halt> {
+    match &at.items[d].successor {
+        Successor::Open => Err(Halt::Decide(d, None)),
+        Successor::Is(v) => Ok(v.clone()),
+        Successor::AsLink => match &at.items[d].fields[link] {
+            Slot::Open => Err(Halt::Decide(d, Some(link))),
+            Slot::Is(v) => Ok(v.clone()),
+        },
+    }
+}
+
+fn set_successor(at: &mut Fragment<'_>, d: usize, to: V) -> Result<(), Halt> {
+    let Some(link) = at.world.links[at.items[d].class.0 as usize] else {
+        at.items[d].successor = Successor::Is(to);
+        return Ok(());
+    };
+    match &at.items[d].fields[link] {
+        Slot::Open => Err(Halt::Decide(d, Some(link))),
+        Slot::Is(v) => match same(v, &to) {
+            Some(true) => {
+                at.items[d].successor = Successor::AsLink;
+                Ok(())
+            }
+            Some(false) => {
+                at.items[d].successor = Successor::Is(to);
+                Ok(())
+            }
+            None => fail("a cell enters the sequence with an unknown link"),
+        },
+    }
+}
+
+/// Whether the call's keys are the one key of the proof (always, where the specification is no set).
+pub fn about_the_key(at: &Fragment<'_>, call: &Call<'_>) -> bool {
+    at.member.is_none()
+        || call.params.iter().all(|p| !matches!(at.vars[p.0 as usize], V::Key(Side::Below | Side::Above)))
+}
+
+/// Values of the specification's own variables, from the call.
+fn bind(program: &Program, at: &Fragment<'_>, call: &Call<'_>) -> Result<Bound, Halt> {
+    let mut bound = Bound::default();
+    for (p, s) in call.params.iter().zip(&call.spec.params) {
+        bound.insert(program.vars[*s].symbol, at.vars[p.0 as usize].clone());
+    }
+    for r in &call.spec.results {
+        bound.insert(program.vars[*r].symbol, initial(program, *r)?);
+    }
+    Ok(bound)
+}
+
+pub fn initial(program: &Program, var: VarId) -> Result<V, Halt> {
+    Ok(match program.vars[var].initial.map(|t| program.terms.node(t)) {
+        None => V::Any,
+        Some(Node::Bool(b)) => V::Bool(b),
+        Some(Node::Num(n, _)) => V::Number(n),
+        Some(Node::Variant(_, v)) => V::Variant(v),
+        Some(Node::Ref(_, 0)) => V::Null,
+        Some(_) => V::Any,
+    })
+}
+
+/// Runs the specification's operation from entry to exit.
+fn specify(
+    at: &mut Fragment<'_>,
+    step: &Step<'_>,
+    call: &Call<'_>,
+    choices: &Choices,
+    visible: &mut bool,
+) -> Result<(), Halt> {
+    let program = step.program;
+    if matches!(at.done[0], Progress::Changed(_)) {
+        return fail("an operation takes effect twice");
+    }
+    let code = &call.spec.code;
+    let mut bound = bind(program, at, call)?;
+    let state = program.vars[call.state].symbol;
+    let (mut here, mut changes, mut count) = (code.entry, false, 0);
+    let mut path = Vec::new();
+    while Some(here) != code.exit {
+        count += 1;
+        if count > code.actions.len() + 1 {
+            return fail("a specification with a loop");
+        }
+        let mut taken = None;
+        for (id, a) in code.from(here) {
+            let mut eval = Eval::new(at, step.names, &bound, choices, SPEC + id.0, Some(state));
+            if !a.inputs.is_empty() {
+                return fail("a specification that chooses a value");
+            }
+            if !eval.holds(a.guard)? {
+                continue;
+            }
+            for g in &a.gates {
+                if !eval.holds(g.formula)? {
+                    return fail("the specification goes wrong");
+                }
+            }
+            let values =
+                a.updates.iter().map(|u| Ok((u.var, eval.term(u.value)?))).collect::<Result<Vec<_>, Halt>>()?;
+            taken = Some((id, a.to, values));
+            break;
+        }
+        let Some((id, to, values)) = taken else { return fail("the specification waits") };
+        path.push(id);
+        for (var, value) in values {
+            match value {
+                T::V(v) if call.spec.results.contains(&var) => {
+                    bound.insert(program.vars[var].symbol, v);
+                }
+                value if var == call.state => {
+                    changes |= change(at, value)?;
+                }
+                _ => return fail("what the specification assigns"),
+            }
+        }
+        here = to;
+    }
+    *visible |= changes;
+    let results: Vec<V> =
+        call.spec.results.iter().map(|r| bound[&program.vars[*r].symbol].clone()).collect();
+    let watched = !call.marked && pure_paths(program, call.spec, call.state).iter().any(|p| p.0 == path);
+    if changes {
+        at.done[0] = Progress::Changed(results);
+    } else if !watched {
+        at.done[0] = Progress::Pure(results);
+    }
+    Ok(())
+}
+
+/// Applies a new state of the specification; whether it is one that may differ.
+fn change(at: &mut Fragment<'_>, value: T) -> Result<bool, Halt> {
+    match value {
+        T::State => Ok(false),
+        T::Front(v) => {
+            let (first, last) = at.ends.clone().ok_or_else(|| Halt::Fail("no sequence".into()))?;
+            let d = enter(at, &v)?;
+            set_successor(at, d, as_object(&first))?;
+            at.ends = Some((v.clone(), if first == V::Null { v } else { last }));
+            Ok(true)
+        }
+        T::Back(v) => {
+            let (first, last) = at.ends.clone().ok_or_else(|| Halt::Fail("no sequence".into()))?;
+            let d = enter(at, &v)?;
+            set_successor(at, d, V::Null)?;
+            if let V::Datum(l) = last {
+                set_successor(at, l, V::Object(d))?;
+            }
+            at.ends = Some((if first == V::Null { v.clone() } else { first }, v));
+            Ok(true)
+        }
+        T::Rest => {
+            let (first, last) = at.ends.clone().ok_or_else(|| Halt::Fail("no sequence".into()))?;
+            let V::Datum(f) = first else { return Ok(true) };
+            let next = if first == last {
+                V::Null
+            } else {
+                let link = at.world.links[at.items[f].class.0 as usize];
+                let next = successor(at, f, link.unwrap_or(usize::MAX))?;
+                // The sequence goes on to another of its cells, never back to its first.
+                match next {
+                    V::Object(d) if d != f && at.items[d].status == Status::In => V::Datum(d),
+                    V::Any => return fail("the successor of a cell in the sequence is unknown"),
+                    _ => return Err(Halt::Impossible),
+                }
+            };
+            at.items[f].status = Status::Past;
+            at.items[f].successor = Successor::AsLink;
+            let last = if first == last { V::Null } else { last };
+            at.ends = Some((next, last));
+            Ok(true)
+        }
+        T::With(V::Key(Side::Equal)) => {
+            at.member = Some(true);
+            Ok(true)
+        }
+        T::Without(V::Key(Side::Equal)) => {
+            at.member = Some(false);
+            Ok(true)
+        }
+        _ => fail("what the specification does to its state"),
+    }
+}
+
+fn as_object(v: &V) -> V {
+    if let V::Datum(d) = v { V::Object(*d) } else { v.clone() }
+}
+
+fn enter(at: &mut Fragment<'_>, v: &V) -> Result<usize, Halt> {
+    let V::Datum(d) = v else { return fail("a value that no cell stands for enters the specification") };
+    if at.items[*d].status != Status::Never {
+        return fail("a value enters the specification twice");
+    }
+    at.items[*d].status = Status::In;
+    Ok(*d)
+}
+
+/// Owned cells that everyone can reach now.
+fn reachable(at: &Fragment<'_>) -> Vec<usize> {
+    let mut todo: Vec<usize> = Vec::new();
+    let cell = |v: &V| if let V::Object(d) | V::Datum(d) = v { Some(*d) } else { None };
+    for (id, v) in at.world.program.vars.iter_enumerated() {
+        if v.scope == Scope::Shared {
+            todo.extend(cell(&at.vars[id.0 as usize]));
+        }
+    }
+    if let Some((a, b)) = &at.ends {
+        todo.extend(cell(a));
+        todo.extend(cell(b));
+    }
+    todo.extend((0..at.items.len()).filter(|d| at.items[*d].owner.is_none()));
+    let mut seen = vec![false; at.items.len()];
+    while let Some(d) = todo.pop() {
+        if std::mem::replace(&mut seen[d], true) {
+            continue;
+        }
+        for (f, s) in at.items[d].fields.iter().enumerate() {
+            match s {
+                Slot::Is(v) => todo.extend(cell(v)),
+                // An open field of an owned cell may lead to any cell its view allows.
+                Slot::Open if at.items[d].owner.is_some() => {
+                    for c in at.candidates(Some(d), at.items[d].image, at.items[d].class, f) {
+                        if let super::fragment::Candidate::Value(v) = c {
+                            todo.extend(cell(&v));
+                        }
+                    }
+                }
+                Slot::Open => {}
+            }
+        }
+    }
+    (0..at.items.len()).filter(|d| seen[*d] && at.items[*d].owner.is_some()).collect()
+}
+
+fn publishes(at: &Fragment<'_>) -> bool {
+    !reachable(at).is_empty()
+}
+
+/// Publishes what everyone can reach now; whether there was anything.
+fn publish(at: &mut Fragment<'_>) -> bool {
+    let found = reachable(at);
+    for d in &found {
+        at.items[*d].owner = None;
+        at.items[*d].lone = false;
+    }
+    !found.is_empty()
+}
+
+/// Paths of the specification's operation that change nothing and give constant results, in the order of their actions.
+pub fn pure_paths(program: &Program, spec: &SpecOp, state: VarId) -> Vec<(Vec<program::ActionId>, Vec<V>)> {
+    let code: &Code = &spec.code;
+    let start: Vec<V> = spec.results.iter().map(|r| initial(program, *r).unwrap_or(V::Any)).collect();
+    let mut todo: Vec<(LocId, Vec<program::ActionId>, Vec<V>)> = vec![(code.entry, Vec::new(), start)];
+    let mut out = Vec::new();
+    while let Some((at, path, results)) = todo.pop() {
+        if Some(at) == code.exit {
+            out.push((path, results));
+            continue;
+        }
+        if path.len() > code.actions.len() {
+            return Vec::new();
+        }
+        'actions: for (id, a) in code.from(at) {
+            let mut next = results.clone();
+            for u in &a.updates {
+                if u.var == state {
+                    continue 'actions;
+                }
+                let Some(i) = spec.results.iter().position(|r| *r == u.var) else { continue 'actions };
+                next[i] = match program.terms.node(u.value) {
+                    Node::Bool(b) => V::Bool(b),
+                    Node::Num(n, _) => V::Number(n),
+                    Node::Variant(_, v) => V::Variant(v),
+                    Node::Ref(_, 0) => V::Null,
+                    Node::Sym(s) => match spec.results.iter().position(|r| program.vars[*r].symbol == s) {
+                        Some(j) => results[j].clone(),
+                        None => continue 'actions,
+                    },
+                    _ => continue 'actions,
+                };
+            }
+            let mut path = path.clone();
+            path.push(id);
+            todo.push((a.to, path, next));
+        }
+    }
+    out.sort_by(|a, b| a.0.cmp(&b.0));
+    out
+}
+
+/// Adds to a thread's witnesses the pure paths that are possible now.
+pub fn witness(at: &mut Fragment<'_>, names: &FxHashMap<Symbol, VarId>, call: &Call<'_>, side: usize) -> Result<(), Halt> {
+    if call.marked || at.done[side] != Progress::No {
+        return Ok(());
+    }
+    let program = at.world.program;
+    let vars = if side == 0 { &at.vars } else { &at.peer };
+    if at.member.is_some() && call.params.iter().any(|p| matches!(vars[p.0 as usize], V::Key(Side::Below | Side::Above))) {
+        return Ok(());
+    }
+    let mut bound = Bound::default();
+    for (p, s) in call.params.iter().zip(&call.spec.params) {
+        bound.insert(program.vars[*s].symbol, vars[p.0 as usize].clone());
+    }
+    let state = program.vars[call.state].symbol;
+    for (i, (path, _)) in pure_paths(program, call.spec, call.state).iter().enumerate() {
+        let none = Choices::new();
+        let possible = path.iter().all(|id| {
+            let a = &call.spec.code.actions[*id];
+            let mut eval = Eval::new(at, names, &bound, &none, 0, Some(state));
+            matches!(eval.holds(a.guard), Ok(true))
+                && a.gates.iter().all(|g| matches!(eval.holds(g.formula), Ok(true)))
+        });
+        if possible {
+            at.witnessed[side] |= 1 << i;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the results of a call that ends are the specification's.
+pub fn results_agree(at: &Fragment<'_>, call: &Call<'_>) -> bool {
+    if !about_the_key(at, call) {
+        return true;
+    }
+    let have: Vec<&V> = call.results.iter().map(|r| &at.vars[r.0 as usize]).collect();
+    let agree = |want: &[V], open: &[bool]| {
+        have.iter().zip(want).zip(open).all(|((h, w), o)| (*o && *w == V::Any) || same(h, w) == Some(true))
+    };
+    // A result that the specification never sets is open: any value will do.
+    let program = at.world.program;
+    let unset: Vec<bool> = call
+        .spec
+        .results
+        .iter()
+        .map(|r| {
+            program.vars[*r].initial.is_none()
+                && !call.spec.code.actions.iter().any(|a| a.updates.iter().any(|u| u.var == *r))
+        })
+        .collect();
+    if let Some(v) = super::terms::remembered(&at.done[0])
+        && agree(v, &unset)
+    {
+        return true;
+    }
+    !matches!(at.done[0], Progress::Changed(_))
+        && !call.marked
+        && pure_paths(program, call.spec, call.state)
+            .iter()
+            .enumerate()
+            .any(|(i, (_, r))| at.witnessed[0] >> i & 1 == 1 && agree(r, &vec![true; r.len()]))
+}
