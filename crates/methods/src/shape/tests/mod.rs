@@ -1,6 +1,7 @@
 //! Tests of the shape method on programs built by hand.
 
 mod build;
+mod corpus;
 mod objects;
 
 use super::domain::Domain;
