@@ -4,3 +4,5 @@
 
 pub mod corpus;
 pub mod random;
+pub mod shrink;
+pub mod solvers;

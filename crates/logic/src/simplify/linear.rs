@@ -117,7 +117,7 @@ impl Linear {
     }
 
     /// `self == 0` as a formula.
-    pub fn is_zero(mut self, t: &Terms) -> Option<Term> {
+    pub fn equals_zero(mut self, t: &Terms) -> Option<Term> {
         if let Some(c) = self.constant() {
             return Some(t.bool(c == 0));
         }
@@ -138,7 +138,7 @@ impl Linear {
     }
 
     /// `self <= 0` as a formula.
-    pub fn is_at_most_zero(mut self, t: &Terms) -> Option<Term> {
+    pub fn at_most_zero(mut self, t: &Terms) -> Option<Term> {
         if let Some(c) = self.constant() {
             return Some(t.bool(c <= 0));
         }

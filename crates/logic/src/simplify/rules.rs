@@ -173,7 +173,7 @@ fn equal(t: &Terms, a: Term, b: Term) -> Term {
     }
     if sort == Sort::INT
         && let Some(d) = difference(t, a, b)
-        && let Some(f) = d.is_zero(t)
+        && let Some(f) = d.equals_zero(t)
     {
         return f;
     }
@@ -209,7 +209,7 @@ fn compare(t: &Terms, op: Op, a: Term, b: Term) -> Term {
     if t.sort_of(a) == Sort::INT
         && let Some(mut d) = difference(t, a, b)
         && let Some(()) = if strict { d.shift(1) } else { Some(()) }
-        && let Some(f) = d.is_at_most_zero(t)
+        && let Some(f) = d.at_most_zero(t)
     {
         return f;
     }
