@@ -129,6 +129,10 @@ impl Converter<'_> {
     fn labelled(&mut self, l: &Node<c::LabeledStatement>, span: Span) -> Stmt {
         let label_span = self.span(&l.node.label);
         let kind = match &l.node.label.node {
+            // A convention of another tool: the labelled statement would run in a thread of its own.
+            c::Label::Identifier(i) if i.node.name.starts_with("__CPROVER_ASYNC") => {
+                StmtKind::Unmodelled("a statement labelled to run asynchronously".into())
+            }
             c::Label::Identifier(i) => StmtKind::Label(self.label(&i.node.name)),
             c::Label::Case(e) => self.case(e, e),
             c::Label::CaseRange(r) => self.case(&r.node.low, &r.node.high),

@@ -431,7 +431,7 @@ impl Lower<'_> {
         if self.cur.at.is_none() {
             return;
         }
-        let alone = self.tasks.len() == 1 && self.cur.loops == 0 && leave == Leave::Stop;
+        let alone = !self.created && self.cur.loops == 0 && leave == Leave::Stop;
         let exited = self.exited;
         let value = self.terms.tt();
         let to = match (leave, self.cur.flow.exit) {

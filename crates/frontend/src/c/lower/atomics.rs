@@ -36,10 +36,20 @@ impl Lower<'_> {
             return Some(Some(zero));
         }
         let family = if name.starts_with("__sync_") { Family::Sync } else { Family::Atomic };
-        let pointer = args.first()?;
-        let Some(of) = self.unit.types.pointee(pointer.ty) else {
+        // `void *` says nothing of what it points to.
+        let pointer = match args.first()? {
+            a if self.unit.types.pointee(a.ty).is_some_and(|t| self.unit.types.is_void(t)) => super::library::strip(a),
+            a => a,
+        };
+        let Some(mut of) = self.unit.types.pointee(pointer.ty) else {
             return Some(None);
         };
+        // `atomic_flag` is a struct of one member.
+        if let Some(record) = self.unit.types.record(of)
+            && let Some([only]) = self.unit.types.records[record].fields.as_deref()
+        {
+            of = only.ty;
+        }
         if !self.unit.types.is_scalar(of) {
             self.unmodelled("an atomic operation on a whole struct", span);
             return Some(None);

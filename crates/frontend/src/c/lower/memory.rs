@@ -192,11 +192,20 @@ impl Lower<'_> {
             Err(why) => Content::Nothing(why),
         };
         let id = self.place_object(key, 1, content);
-        // Far above every other object, each pool in a stretch of its own.
-        self.pools += 1;
-        self.objects[id].base = i128::from(self.pools) << 70;
-        self.objects[id].size = 1 << 69;
+        self.far_away(id);
         id
+    }
+
+    /// Moves an object without end far above the others, into a stretch of its own that fits the pointers.
+    pub(super) fn far_away(&mut self, id: ObjId) {
+        self.pools += 1;
+        let shift = if self.unit.types.model == DataModel::Ilp32 { 24 } else { 40 };
+        self.objects[id].base = i128::from(self.pools) << shift;
+        self.objects[id].size = (1i128 << shift) - 1;
+        if i128::from(self.pools) >= 1i128 << (self.unit.types.model.pointer_bytes() * 8 - shift) {
+            self.objects[id].content = Content::Nothing("more places of repeated allocation than fit".into());
+        }
+        self.assume("c-few-objects", "one place in the code makes fewer than 2^24 objects or threads");
     }
 
     pub(super) fn place_object(&mut self, key: &str, size: i128, content: Content) -> ObjId {

@@ -173,7 +173,7 @@ struct Lower<'u> {
     checks: &'u [Check],
     terms: Terms,
     tid: Symbol,
-    facts: &'u Facts,
+    facts: Facts,
     found: Facts,
     slots: IdVec<SlotId, Slot>,
     slot_keys: FxHashMap<String, SlotId>,
@@ -189,8 +189,8 @@ struct Lower<'u> {
     exited: SlotId,
     assumptions: BTreeMap<&'static str, String>,
     steps_left: usize,
-    /// The thread-specific keys made so far.
-    has_keys: bool,
+    /// A thread has been created on the way to here.
+    created: bool,
 }
 
 /// Steps a program may have before merging; beyond it the rest is unmodelled.
@@ -200,13 +200,16 @@ const MOST_PASSES: usize = 30;
 /// Lowers a unit. `None` if it has no `main`.
 pub fn lower(unit: &Unit, sources: &Sources, name: &str, checks: &[Check]) -> Option<Program> {
     let main = unit.function("main").filter(|f| unit.functions[*f].body.is_some())?;
-    let mut facts = Facts::default();
+    let mut lower = Lower::new(unit, sources, checks, main);
     for pass in 0.. {
-        let mut lower = Lower::new(unit, sources, checks, &facts, main);
+        // Objects, slots and threads keep their identity from pass to pass; only the code is made anew.
+        let before = (lower.objects.len(), lower.tasks.len());
+        lower.flows.clear();
+        lower.steps_left = MOST_STEPS;
         lower.run();
         let found = std::mem::take(&mut lower.found);
-        let mut grown = facts.clone();
-        if !grown.absorb(found) {
+        let grown = lower.facts.absorb(found);
+        if !grown && before == (lower.objects.len(), lower.tasks.len()) {
             return Some(lower.finish(name));
         }
         if pass > MOST_PASSES {
@@ -214,14 +217,12 @@ pub fn lower(unit: &Unit, sources: &Sources, name: &str, checks: &[Check]) -> Op
             lower.give_up("what pointers can point to did not become stable");
             return Some(lower.finish(name));
         }
-        drop(lower);
-        facts = grown;
     }
     None
 }
 
 impl<'u> Lower<'u> {
-    fn new(unit: &'u Unit, sources: &'u Sources, checks: &'u [Check], facts: &'u Facts, main: FnId) -> Self {
+    fn new(unit: &'u Unit, sources: &'u Sources, checks: &'u [Check], main: FnId) -> Self {
         let terms = Terms::new();
         let tid = terms.symbol("tid", Sort::INT);
         let span = unit.functions[main].span;
@@ -231,7 +232,7 @@ impl<'u> Lower<'u> {
             checks,
             terms,
             tid,
-            facts,
+            facts: Facts::default(),
             found: Facts::default(),
             slots: IdVec::new(),
             slot_keys: FxHashMap::default(),
@@ -261,7 +262,7 @@ impl<'u> Lower<'u> {
             exited: SlotId(0),
             assumptions: BTreeMap::new(),
             steps_left: MOST_STEPS,
-            has_keys: false,
+            created: false,
         };
         lower.exited = lower.flag("<exited>", "exited", span);
         lower.place_functions();
@@ -388,8 +389,13 @@ impl<'u> Lower<'u> {
         argument: Argument,
         span: Span,
     ) -> TaskId {
-        if let Some(id) = self.task_keys.get(key) {
-            return *id;
+        if let Some(id) = self.task_keys.get(key).copied() {
+            // Known from an earlier pass, which may have known less.
+            self.tasks[id].argument = argument;
+            if self.tasks[id].many && self.tasks[id].tickets.is_none() && self.facts.joined.contains(key) {
+                self.tasks[id].tickets = Some(self.ticket_slots(key, shown, span));
+            }
+            return id;
         }
         let many = multiplicity == Multiplicity::Many;
         let started =
@@ -397,19 +403,11 @@ impl<'u> Lower<'u> {
         let done = self.flag(&format!("<done {key}>"), &format!("done_{shown}"), span);
         let zero = Some(self.terms.int(0));
         let result = self.internal(&format!("<result {key}>"), &format!("result_{shown}"), Sort::INT, zero, span);
-        let tickets = (many && self.facts.joined.contains(key)).then(|| {
-            let map = self.terms.map_sort(Sort::INT, Sort::BOOL);
-            let none = self.terms.const_map(map, self.terms.ff());
-            let next = self.internal(&format!("<ticket {key}>"), &format!("ticket_{shown}"), Sort::INT, zero, span);
-            let ended = self.internal(&format!("<ended {key}>"), &format!("ended_{shown}"), map, Some(none), span);
-            (next, ended)
-        });
+        let tickets = (many && self.facts.joined.contains(key)).then(|| self.ticket_slots(key, shown, span));
         let id = self.tasks.next_id();
         let handle = self.place_object(&format!("<thread {key}>"), 1, memory::Content::Thread(id));
         if many {
-            self.pools += 1;
-            self.objects[handle].base = i128::from(self.pools) << 70;
-            self.objects[handle].size = 1 << 69;
+            self.far_away(handle);
         }
         self.tasks.push(Task {
             key: key.to_string(),
@@ -428,8 +426,19 @@ impl<'u> Lower<'u> {
         id
     }
 
+    /// For many threads that are joined: the next ticket, and which tickets have ended.
+    fn ticket_slots(&mut self, key: &str, shown: &str, span: Span) -> (SlotId, SlotId) {
+        let map = self.terms.map_sort(Sort::INT, Sort::BOOL);
+        let none = self.terms.const_map(map, self.terms.ff());
+        let zero = Some(self.terms.int(0));
+        let next = self.internal(&format!("<ticket {key}>"), &format!("ticket_{shown}"), Sort::INT, zero, span);
+        let ended = self.internal(&format!("<ended {key}>"), &format!("ended_{shown}"), map, Some(none), span);
+        (next, ended)
+    }
+
     /// Lowers every thread, also those found on the way.
     fn run(&mut self) {
+        self.created = false;
         let mut next = 0;
         while next < self.tasks.len() {
             let task = TaskId(next as u32);

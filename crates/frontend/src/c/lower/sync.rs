@@ -579,6 +579,7 @@ impl Lower<'_> {
                 targets.push((self.objects[object].base, f));
             }
         }
+        self.created = true;
         let repeated = self.cur.loops > 0 || self.tasks[self.cur.task].many;
         let site = self.numbered_site(span);
         let head = self.cur.at?;
@@ -626,6 +627,7 @@ impl Lower<'_> {
             let mut handle_value = self.terms.int(self.objects[handle].base);
             if let Some((next, _)) = tickets {
                 let mine = self.temp(span);
+                self.slots[mine].range = Some((0, (1 << 24) - 1));
                 self.update(vec![(mine, self.slot_term(next))], What::Assign, span);
                 handle_value = self.b().add(self.slot_term(mine), handle_value);
             }
@@ -691,7 +693,7 @@ impl Lower<'_> {
                 let Some((_, ended)) = task.tickets else { continue };
                 let ticket = self.b().sub(handle, self.terms.int(base));
                 let b = self.b();
-                let hit = b.all([b.le(b.num(base), handle), b.lt(handle, b.num(base + (1 << 69)))]);
+                let hit = b.all([b.le(b.num(base), handle), b.lt(handle, b.num(base + (1 << 24)))]);
                 let guard = b.and(hit, b.select(self.slot_term(ended), ticket));
                 self.note_write(result, zero);
                 self.emit_step(to, guard, Vec::new(), vec![(result, zero)], What::Join, span, access::Waits::Yes);
@@ -740,7 +742,6 @@ impl Lower<'_> {
             Some(o) => *o,
             None => self.place_object(&key, 1, Content::Nothing("a key".into())),
         };
-        self.has_keys = true;
         let place = self.settle(at);
         let value = self.terms.int(self.objects[object].base);
         self.write(place, ty, value, span);

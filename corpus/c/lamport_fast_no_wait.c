@@ -1,0 +1,70 @@
+// truth: unsafe
+// why: the slow path does not wait for the other thread to make up its mind.
+// check: unreach-call
+// source: own
+
+#include <assert.h>
+#include <pthread.h>
+
+int x, y, b1, b2, c;
+
+void *one(void *unused) {
+  while (1) {
+    b1 = 1;
+    x = 1;
+    if (y != 0) {
+      b1 = 0;
+      while (y != 0)
+        ;
+      continue;
+    }
+    y = 1;
+    if (x != 1) {
+      b1 = 0;
+      if (y != 1)
+        continue;
+    }
+    break;
+  }
+  c = 0;
+  assert(c <= 0);
+  y = 0;
+  b1 = 0;
+  return 0;
+}
+
+void *two(void *unused) {
+  while (1) {
+    b2 = 1;
+    x = 2;
+    if (y != 0) {
+      b2 = 0;
+      while (y != 0)
+        ;
+      continue;
+    }
+    y = 2;
+    if (x != 2) {
+      b2 = 0;
+      while (b1 >= 1)
+        ;
+      if (y != 2)
+        continue;
+    }
+    break;
+  }
+  c = 1;
+  assert(c >= 1);
+  y = 0;
+  b2 = 0;
+  return 0;
+}
+
+int main(void) {
+  pthread_t a, b;
+  pthread_create(&a, 0, one, 0);
+  pthread_create(&b, 0, two, 0);
+  pthread_join(a, 0);
+  pthread_join(b, 0);
+  return 0;
+}

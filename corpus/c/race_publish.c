@@ -1,0 +1,32 @@
+// truth: safe
+// why: the atomic flag orders the plain data.
+// check: no-data-race
+// source: own
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+int data;
+atomic_int ready;
+
+void *producer(void *unused) {
+  data = 42;
+  atomic_store(&ready, 1);
+  return 0;
+}
+
+void *consumer(void *unused) {
+  if (atomic_load(&ready))
+    data++;
+  return 0;
+}
+
+int main(void) {
+  pthread_t a, b;
+  pthread_create(&a, 0, producer, 0);
+  pthread_create(&b, 0, consumer, 0);
+  pthread_join(a, 0);
+  pthread_join(b, 0);
+  return 0;
+}
