@@ -15,14 +15,44 @@ use std::collections::BTreeMap;
 
 const MOST_COMBINATIONS: usize = 3_000;
 
+pub type Invariant = Vec<(Vec<LocId>, Term)>;
+
+/// Tries with the counters that matter most, then with all: a counter left out may be anything.
 pub fn solve(
     system: &System<'_>,
     wanted: &[PropertyId],
     settings: &Settings,
     budget: &Budget,
-) -> Result<Vec<(Vec<LocId>, Term)>, Reason> {
+) -> Result<Invariant, Reason> {
+    let all: Vec<usize> = (0..system.groups.len()).collect();
+    let few: Vec<usize> = all.iter().copied().filter(|g| matters(system, *g)).collect();
+    if few.len() < all.len()
+        && let Ok(found) = attempt(system, wanted, &few, settings, budget)
+    {
+        return Ok(found);
+    }
+    attempt(system, wanted, &all, settings, budget)
+}
+
+/// The number at the entry of `T[*]` is arbitrary anyway, and nothing follows from how many have ended.
+fn matters(system: &System<'_>, g: usize) -> bool {
+    let p = system.program;
+    let group = &system.groups[g];
+    let thread = &p.threads[group.thread];
+    let entry = group.cells.iter().any(|c| system.cells[*c].location == thread.code.entry);
+    let left = system.moves.iter().any(|m| system.group_of[m.from] == g && system.group_of[m.to] != g);
+    thread.copies != program::Copies::Any || (left && !entry)
+}
+
+fn attempt(
+    system: &System<'_>,
+    wanted: &[PropertyId],
+    kept: &[usize],
+    settings: &Settings,
+    budget: &Budget,
+) -> Result<Invariant, Reason> {
     let (t, p) = (system.terms, system.program);
-    let params = parameters(system);
+    let params = parameters(system, kept);
     let combinations = combinations(system)?;
     let mut horn = Horn::new(t, *settings, budget);
     let relations: BTreeMap<Vec<LocId>, Relation> =
@@ -42,10 +72,11 @@ pub fn solve(
         }
     }
     start.extend(p.init.iter().filter_map(|f| f.formula));
-    for c in &system.cells {
-        let thread = &p.threads[c.thread];
-        if c.location != thread.code.entry || thread.start == program::Start::BySpawn {
-            start.push(t.eq(t.sym(c.symbol), t.int(0)));
+    for g in &system.groups {
+        let thread = &p.threads[g.thread];
+        let entered = g.cells.iter().any(|c| system.cells[*c].location == thread.code.entry);
+        if !entered || thread.start == program::Start::BySpawn {
+            start.push(t.eq(t.sym(g.symbol), t.int(0)));
         }
     }
     let entries: Vec<LocId> = system.singles.iter().map(|(s, _)| p.threads[*s].code.entry).collect();
@@ -79,22 +110,27 @@ pub fn solve(
         let mut seen = std::collections::BTreeSet::new();
         for m in &system.moves {
             let action = system.action(m);
-            let (from, to) = (&system.cells[m.from], &system.cells[m.to]);
-            let here = t.le(t.int(1), t.sym(from.symbol));
+            let cell = &system.cells[m.from];
+            let (from, to) =
+                (system.groups[system.group_of[m.from]].symbol, system.groups[system.group_of[m.to]].symbol);
+            let here = t.le(t.int(1), t.sym(from));
             if seen.insert((m.from, m.action)) {
                 let tid = t.sym(p.tid);
-                let mut pre = vec![here, t.lt(t.int(0), tid), from.formula, system.holds[m.from], action.guard];
+                let mut pre = vec![here, t.lt(t.int(0), tid), cell.formula, system.holds[m.from], action.guard];
                 pre.extend(system.singles.iter().map(|(_, s)| t.ne(tid, t.sym(*s))));
                 let gates: Vec<(PropertyId, Term)> = action.gates.iter().map(|g| (g.property, g.formula)).collect();
                 failures(system, *relation, &known, &pre, &gates, wanted, &mut bad);
+            }
+            if from == to && action.updates.iter().all(|u| p.vars[u.var].scope != program::Scope::Shared) {
+                continue;
             }
             let mut body = known.clone();
             body.push(here);
             body.extend(system.before(m));
             let mut effect: Vec<(Symbol, Term)> = system.effect(action, t.sym(p.tid));
-            if from.symbol != to.symbol {
-                effect.push((from.symbol, t.sub(t.sym(from.symbol), t.int(1))));
-                effect.push((to.symbol, t.add(t.sym(to.symbol), t.int(1))));
+            if from != to {
+                effect.push((from, t.sub(t.sym(from), t.int(1))));
+                effect.push((to, t.add(t.sym(to), t.int(1))));
             }
             let head = Atom { relation: *relation, args: after(&effect) };
             horn.rule(Rule { body: vec![at_now(*relation)], constraint: t.and(&body), head: Some(head) });
@@ -104,7 +140,9 @@ pub fn solve(
         horn.rule(Rule { body: vec![at_now(relation)], constraint, head: None });
     }
     match horn.solve() {
-        HornAnswer::Safe(solution) => Ok(relations.into_iter().map(|(at, r)| (at, solution[r.0 as usize])).collect()),
+        HornAnswer::Safe(solution) => {
+            Ok(relations.into_iter().map(|(at, r)| (at, system.ungrouped(solution[r.0 as usize]))).collect())
+        }
         HornAnswer::Unsafe(_) => Err(Reason::Alarm("the counted program reaches a violation".into())),
         HornAnswer::Unknown(why) => Err(Reason::Solver {
             reason: why.to_string(),
@@ -133,7 +171,7 @@ fn failures(
 }
 
 /// Symbols whose values the relations keep.
-fn parameters(system: &System<'_>) -> Vec<Symbol> {
+fn parameters(system: &System<'_>, kept: &[usize]) -> Vec<Symbol> {
     let (t, p) = (system.terms, system.program);
     let scalar = |v: &VarId| {
         matches!(
@@ -146,7 +184,7 @@ fn parameters(system: &System<'_>) -> Vec<Symbol> {
         out.extend(p.threads[*thread].locals.iter().filter(|v| scalar(v)).map(|v| p.vars[*v].symbol));
         out.push(*tid);
     }
-    out.extend(system.cells.iter().map(|c| c.symbol));
+    out.extend(kept.iter().map(|g| system.groups[*g].symbol));
     out
 }
 

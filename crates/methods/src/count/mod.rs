@@ -49,6 +49,8 @@ impl Method for Count {
         let p = &task.program;
         let terms = p.terms.clone();
         let settings = Settings { seed: run.seed as u32, ..Settings::default() };
+        // Spacer's work is one long question.
+        let patient = Settings { limit: 1_000_000_000, ..settings };
         let mut smt = match Z3::new(&terms, settings, &run.budget) {
             Ok(smt) => smt,
             Err(why) => return Claims::undecided(wanted, Reason::Internal(why.to_string())),
@@ -71,7 +73,7 @@ impl Method for Count {
             if group.iter().all(|w| matches!(claims.claims.get(w), Some(Claim::Proved(_)))) {
                 continue;
             }
-            let claim = match encode::solve(&system, &group, &settings, &run.budget) {
+            let claim = match encode::solve(&system, &group, &patient, &run.budget) {
                 Ok(invariant) => {
                     let counters = system.cells.iter().zip(&system.holds).map(|(c, holds)| Counter {
                         thread: c.thread,

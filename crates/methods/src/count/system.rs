@@ -21,12 +21,24 @@ pub struct System<'a> {
     /// For each cell.
     pub holds: Vec<Term>,
     pub forgotten: Vec<VarId>,
+    /// Cells that only unconditional local steps separate are counted together: the group of each cell.
+    pub group_of: Vec<usize>,
+    pub groups: Vec<Group>,
     lemmas: Vec<Lemma>,
+}
+
+/// Cells counted together.
+pub struct Group {
+    pub thread: ThreadId,
+    /// How many instances are in its cells: a symbol of the Horn clauses.
+    pub symbol: Symbol,
+    pub cells: Vec<usize>,
 }
 
 /// Something that is counted or measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Quantity {
+    /// The number of instances in a group.
     Counter(usize),
     /// An integer over the shared store.
     Measure(Term),
@@ -38,8 +50,6 @@ enum Quantity {
 struct Lemma {
     weights: Vec<(Quantity, i128)>,
     constant: i128,
-    /// For each counted thread with a weight on its entry: that weight, times all its cells.
-    entries: Vec<(ThreadId, i128)>,
 }
 
 pub fn is_counted(program: &Program, thread: ThreadId) -> bool {
@@ -67,18 +77,21 @@ impl<'a> System<'a> {
             moves: cells.moves,
             holds,
             forgotten: cells.forgotten,
+            group_of: Vec::new(),
+            groups: Vec::new(),
             lemmas: Vec::new(),
         };
+        system.fold();
         system.find_holds(smt);
         system.find_lemmas(smt);
         Ok(system)
     }
 
-    /// What is true of counters and thread ids in every state.
+    /// What is true of groups and thread ids in every state.
     pub fn facts(&self) -> Vec<Term> {
         let t = self.terms;
         let zero = t.int(0);
-        let mut facts: Vec<Term> = self.cells.iter().map(|c| t.le(zero, t.sym(c.symbol))).collect();
+        let mut facts: Vec<Term> = self.groups.iter().map(|g| t.le(zero, t.sym(g.symbol))).collect();
         for thread in self.program.threads.ids().filter(|x| is_counted(self.program, *x)) {
             if let Copies::Exactly(n) = self.program.threads[thread].copies {
                 facts.push(t.eq(self.all_of(thread), t.int(i128::from(n))));
@@ -93,7 +106,7 @@ impl<'a> System<'a> {
     /// The number of instances of a thread.
     pub fn all_of(&self, thread: ThreadId) -> Term {
         let t = self.terms;
-        let of = self.cells.iter().filter(|c| c.thread == thread).map(|c| t.sym(c.symbol));
+        let of = self.groups.iter().filter(|g| g.thread == thread).map(|g| t.sym(g.symbol));
         of.reduce(|a, b| t.add(a, b)).unwrap_or_else(|| t.int(0))
     }
     pub fn action(&self, m: &Move) -> &'a Action {
@@ -121,6 +134,54 @@ impl<'a> System<'a> {
         let effect = self.effect(self.action(m), tid);
         out.push(t.substitute(self.cells[m.to].formula, effect));
         out
+    }
+
+    /// Groups the cells. A cell joins the only cell it can go to, if that step reads and writes nothing shared, passes no
+    /// gate and always happens: an invariant over the sums is then inductive for the single cells too.
+    fn fold(&mut self) {
+        let p = self.program;
+        let shared: BTreeSet<Symbol> = p.shared().map(|v| p.vars[v].symbol).collect();
+        let mut leader: Vec<usize> = (0..self.cells.len()).collect();
+        fn find(leader: &[usize], mut x: usize) -> usize {
+            while leader[x] != x {
+                x = leader[x];
+            }
+            x
+        }
+        for c in 0..self.cells.len() {
+            let mut out = self.moves.iter().filter(|m| m.from == c);
+            let (Some(m), None) = (out.next(), out.next()) else { continue };
+            let action = self.action(m);
+            let reads = |f: Term| self.terms.free_symbols(f).iter().any(|s| shared.contains(s));
+            let local = action.gates.is_empty()
+                && !reads(action.guard)
+                && action.updates.iter().all(|u| !shared.contains(&p.vars[u.var].symbol) && !reads(u.value));
+            if local {
+                let (a, b) = (find(&leader, c), find(&leader, m.to));
+                leader[a] = b;
+            }
+        }
+        let mut index: Vec<Option<usize>> = vec![None; self.cells.len()];
+        for c in 0..self.cells.len() {
+            let l = find(&leader, c);
+            let g = *index[l].get_or_insert_with(|| {
+                let thread = self.cells[l].thread;
+                let name = format!("#{}.{}", p.threads[thread].name, self.cells[l].location);
+                self.groups.push(Group { thread, symbol: self.terms.symbol(name, Sort::INT), cells: Vec::new() });
+                self.groups.len() - 1
+            });
+            self.groups[g].cells.push(c);
+            self.group_of.push(g);
+        }
+    }
+
+    /// A formula over groups as one over cells.
+    pub fn ungrouped(&self, formula: Term) -> Term {
+        let t = self.terms;
+        let sum = |g: &Group| {
+            g.cells.iter().map(|c| t.sym(self.cells[*c].symbol)).reduce(|a, b| t.add(a, b)).unwrap_or_else(|| t.int(0))
+        };
+        t.substitute(formula, self.groups.iter().map(|g| (g.symbol, sum(g))))
     }
 
     fn find_holds(&mut self, smt: &mut dyn Smt) {
@@ -200,7 +261,7 @@ impl<'a> System<'a> {
 
     fn find_lemmas(&mut self, smt: &mut dyn Smt) {
         let (t, p) = (self.terms, self.program);
-        let mut quantities: Vec<Quantity> = (0..self.cells.len()).map(Quantity::Counter).collect();
+        let mut quantities: Vec<Quantity> = (0..self.groups.len()).map(Quantity::Counter).collect();
         let one_if = |c: Term| t.ite(c, t.int(1), t.int(0));
         for v in p.shared() {
             let x = t.sym(p.vars[v].symbol);
@@ -220,7 +281,7 @@ impl<'a> System<'a> {
         for m in &self.moves {
             let effect = self.effect(self.action(m), t.sym(p.tid));
             let control = |q: &Quantity| match q {
-                Quantity::Counter(c) => i128::from(*c == m.to) - i128::from(*c == m.from),
+                Quantity::Counter(g) => i128::from(*g == self.group_of[m.to]) - i128::from(*g == self.group_of[m.from]),
                 _ => 0,
             };
             rows.extend(self.row(&quantities, &self.before(m), &effect, control, smt));
@@ -294,7 +355,6 @@ impl<'a> System<'a> {
     fn lemma(&self, weights: Vec<(Quantity, i128)>) -> Option<Lemma> {
         let (t, p) = (self.terms, self.program);
         let mut constant: i128 = 0;
-        let mut entries: Vec<(ThreadId, i128)> = Vec::new();
         for (q, w) in &weights {
             match q {
                 Quantity::Measure(m) => {
@@ -312,21 +372,31 @@ impl<'a> System<'a> {
                 Quantity::Counter(_) => {}
             }
         }
-        for thread in p.threads.ids().filter(|x| is_counted(p, *x) && p.threads[*x].start == Start::AtOnce) {
-            let at_entry: BTreeSet<i128> = self
-                .cells
-                .iter()
-                .enumerate()
-                .filter(|(_, c)| c.thread == thread && c.location == p.threads[thread].code.entry)
-                .map(|(i, _)| weights.iter().find(|(q, _)| *q == Quantity::Counter(i)).map_or(0, |(_, w)| *w))
+        // Initially all instances of a thread are at its entry, in whatever number: take the entry's weight off every
+        // group of the thread, which changes both sides by that weight times the number of instances.
+        let weight_of = |g: usize| weights.iter().find(|(q, _)| *q == Quantity::Counter(g)).map_or(0, |(_, w)| *w);
+        let mut out: Vec<(Quantity, i128)> =
+            weights.iter().filter(|(q, _)| !matches!(q, Quantity::Counter(_))).cloned().collect();
+        for thread in p.threads.ids().filter(|x| is_counted(p, *x)) {
+            let entry = p.threads[thread].code.entry;
+            let at_entry: BTreeSet<i128> = (0..self.cells.len())
+                .filter(|c| self.cells[*c].thread == thread && self.cells[*c].location == entry)
+                .map(|c| weight_of(self.group_of[c]))
                 .collect();
-            match at_entry.len() {
-                0 => {}
-                1 => entries.extend(at_entry.into_iter().filter(|w| *w != 0).map(|w| (thread, w))),
+            let base = match (at_entry.len(), p.threads[thread].start) {
+                (_, Start::BySpawn) | (0, _) => 0,
+                (1, _) => at_entry.into_iter().next().unwrap_or(0),
                 _ => return None,
+            };
+            for (g, group) in self.groups.iter().enumerate().filter(|(_, g)| g.thread == thread) {
+                debug_assert_eq!(group.thread, thread, "a group is of one thread");
+                let w = weight_of(g).checked_sub(base)?;
+                if w != 0 {
+                    out.push((Quantity::Counter(g), w));
+                }
             }
         }
-        Some(Lemma { weights, constant, entries })
+        (!out.is_empty()).then_some(Lemma { weights: out, constant })
     }
 
     /// The lemmas where the singles are at these locations.
@@ -339,15 +409,12 @@ impl<'a> System<'a> {
             let times = |w: i128, x: Term| if w == 1 { x } else { t.mul(t.int(w), x) };
             for (q, w) in &l.weights {
                 match q {
-                    Quantity::Counter(c) => left.push(times(*w, t.sym(self.cells[*c].symbol))),
+                    Quantity::Counter(g) => left.push(times(*w, t.sym(self.groups[*g].symbol))),
                     Quantity::Measure(m) => left.push(times(*w, *m)),
                     Quantity::At(k, loc) => constant -= if at[*k] == *loc { *w } else { 0 },
                 }
             }
-            let mut right = t.int(constant);
-            for (thread, w) in &l.entries {
-                right = t.add(right, times(*w, self.all_of(*thread)));
-            }
+            let right = t.int(constant);
             let left = left.into_iter().reduce(|a, b| t.add(a, b)).unwrap_or_else(|| t.int(0));
             let equation = t.eq(left, right);
             if !matches!((t.node(left), t.node(right)), (Node::Num(a, _), Node::Num(b, _)) if a == b) {
