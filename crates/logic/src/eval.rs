@@ -36,7 +36,8 @@ pub enum EvalError {
 /// Values of symbols, and how many objects of a class there are.
 pub trait Env {
     fn value(&self, symbol: Symbol) -> Option<&Value>;
-    /// Objects of a class are numbered 1..=objects; quantifiers over a class range over these and null.
+    /// Objects of a class that anything refers to are among 1..=objects. References are only compared, so these, null and
+    /// one more stand for all references when a quantifier is evaluated.
     fn objects(&self, _class: ClassId) -> u32 {
         0
     }
@@ -60,7 +61,10 @@ impl Env for Bound<'_> {
         if symbol == self.symbol { Some(&self.value) } else { self.under.value(symbol) }
     }
     fn objects(&self, class: ClassId) -> u32 {
-        self.under.objects(class)
+        let under = self.under.objects(class);
+        // A reference bound outside is in use for the quantifiers inside; of which class it is does not matter, since
+        // more candidates never change the value.
+        if let Value::Ref(n) = self.value { under.max(n) } else { under }
     }
 }
 

@@ -6,6 +6,7 @@
 //! suffice. Anything else is `Unbounded`.
 
 use crate::eval::{Bound, Env, EvalError, domain, eval as eval_term, holds};
+use crate::sort::SortKind;
 use crate::term::{Node, Op, Quantifier, Symbol, Term, Terms};
 use crate::value::Value;
 use std::collections::BTreeSet;
@@ -15,7 +16,12 @@ const LIMIT: usize = 70_000;
 pub(crate) fn eval(t: &Terms, q: Quantifier, bound: &[Symbol], body: Term, env: &dyn Env) -> Result<bool, EvalError> {
     let Some((&first, rest)) = bound.split_first() else { return holds(t, body, env) };
     let sort = t.symbol_sort(first);
-    let candidates = match domain(t, sort, env, LIMIT) {
+    let whole = match t.kind(sort) {
+        // All references: those in use, and one that stands for every other.
+        SortKind::Ref(c) => Some((0..=env.objects(c).saturating_add(1)).map(Value::Ref).collect()),
+        _ => domain(t, sort, env, LIMIT),
+    };
+    let candidates = match whole {
         Some(values) => values,
         None if sort.is_integer() => match range(t, q, first, rest, body, env)? {
             Some(values) => values,

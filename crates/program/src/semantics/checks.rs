@@ -61,6 +61,9 @@ impl Semantics<'_> {
                     out.found.push(Breach { property, before: Vec::new(), after: choices });
                     return;
                 }
+                Err(EvalError::Open(place, _)) if self.beyond(&view, &place) => {
+                    note(out, "an invariant speaks of the fields of all objects, also of those that are not there");
+                }
                 Err(EvalError::Open(place, sort)) => {
                     let found = self.any_value(&view, sort, sampling);
                     if !found.exhaustive {
@@ -149,6 +152,10 @@ impl Semantics<'_> {
                 Ok(false) => {
                     out.found.push(Breach { property, before: chosen, after: finally });
                     return true;
+                }
+                Err(EvalError::Open(place, _)) if self.beyond(&view, &place) => {
+                    note(out, "a rely speaks of the fields of all objects, also of those that are not there");
+                    continue;
                 }
                 Err(EvalError::Open(place, sort)) => (place, sort),
                 Err(e) => {

@@ -98,6 +98,24 @@ impl Semantics<'_> {
         Some(sort)
     }
 
+    /// Whether a place belongs to an object that nothing refers to: a quantifier reached it, and there is no end of such
+    /// objects to decide.
+    pub(crate) fn beyond(&self, view: &View<'_>, place: &Place) -> bool {
+        let t = &self.program.terms;
+        let mut sort = t.symbol_sort(place.symbol);
+        for key in &place.keys {
+            let SortKind::Map(k, v) = t.kind(sort) else { return false };
+            if let (Value::Ref(n), SortKind::Ref(c)) = (key, t.kind(k))
+                && *n != 0
+                && !self.used_by(view, c).contains(n)
+            {
+                return true;
+            }
+            sort = v;
+        }
+        false
+    }
+
     /// Values for an undecided place. Only values with which `wanted` can still hold matter.
     pub(crate) fn candidates(
         &self,

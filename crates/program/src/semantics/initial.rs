@@ -126,6 +126,9 @@ impl Semantics<'_> {
             match open {
                 _ if excluded => {}
                 None => out.states.push((state, choices)),
+                Some(EvalError::Open(place, _)) if self.beyond(&view, &place) => {
+                    out.incomplete.get_or_insert("`init` speaks of the fields of all objects".into());
+                }
                 Some(EvalError::Open(place, sort)) => {
                     let found = match self.candidates(&view, &place, sort, &facts, sampling) {
                         Ok(found) => found,

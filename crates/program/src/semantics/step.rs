@@ -140,6 +140,9 @@ impl Semantics<'_> {
             return note(out, "a place could not be decided".into());
         };
         let view = View::of_instance(self, &partial.state, at).with_inputs(&partial.inputs);
+        if self.beyond(&view, &place) {
+            return note(out, "a step speaks of the fields of all objects, also of those that are not there".into());
+        }
         let found = match self.candidates(&view, &place, sort, &[action.guard], sampling) {
             Ok(found) => found,
             Err(e) => return note(out, format!("a step could not be evaluated ({e:?})")),

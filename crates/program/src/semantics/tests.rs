@@ -447,3 +447,23 @@ fn check_forged_choices_are_rejected() {
         assert!(replay(&b.p, &trace).is_err());
     }
 }
+
+#[test]
+fn check_quantifiers_over_a_class_range_over_all_references() {
+    let b = Build::new();
+    let class = b.p.terms.declare_class("Node");
+    let node = b.p.terms.sort(SortKind::Ref(class));
+    let sem = Semantics::new(&b.p);
+    let state = State { shared: vec![], instances: vec![], entered: None };
+    let t = &b.p.terms;
+    let names = ["x", "y", "z"];
+    let xs: Vec<Symbol> = names.iter().map(|n| t.symbol(*n, node)).collect();
+    let terms: Vec<Term> = xs.iter().map(|s| t.sym(*s)).collect();
+    let distinct = t.and(&[t.ne(terms[0], terms[1]), t.ne(terms[1], terms[2]), t.ne(terms[0], terms[2])]);
+    let not_null = t.and(&terms.iter().map(|x| t.ne(*x, t.null(class))).collect::<Vec<_>>());
+    let three = t.exists(&xs, t.and(&[distinct, not_null]));
+    assert_eq!(View::of_store(&sem, &state).holds(three), Ok(true));
+    // One after the other, and in different quantifiers.
+    let inner = t.exists(&xs[1..2], t.ne(terms[0], terms[1]));
+    assert_eq!(View::of_store(&sem, &state).holds(t.forall(&xs[..1], inner)), Ok(true));
+}

@@ -110,6 +110,7 @@ impl Env for View<'_> {
                 self.sem.collect_refs(value, self.sem.program.vars[*v].sort, class, &mut used);
             }
         }
-        used.last().copied().unwrap_or(0)
+        let chosen = self.inputs.iter().flatten().map(|v| if let Value::Ref(n) = v { *n } else { 0 }).max();
+        used.last().copied().unwrap_or(0).max(chosen.unwrap_or(0))
     }
 }
