@@ -93,8 +93,8 @@ impl<'a> Lowering<'a> {
         for clause in &thread.clauses {
             match &clause.kind {
                 ClauseKind::Rely(e) => {
-                    let view = View { locals: names.clone(), ..View::default() };
-                    self.rely(e, clause.span, view, Some(id));
+                    // A rely speaks of the shared store only.
+                    self.rely(e, clause.span, View::default(), Some(id));
                 }
                 ClauseKind::Invariant(e) => {
                     self.view = View { locals: names.clone(), tid: Allowed::Yes, ..View::default() };

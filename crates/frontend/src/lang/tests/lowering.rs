@@ -154,3 +154,114 @@ fn check_small_searches_agree_with_the_truth_of_the_corpus() {
     assert!(decided * 3 > all * 2, "only {decided} of {all} are decided");
     assert!(failures.is_empty(), "{failures}");
 }
+
+#[test]
+fn check_odd_but_legal_programs_are_well_formed() {
+    for text in [
+        "thread J(a: int) rely tid == tid; invariant a >= 0 || tid > 0; { skip; } thread M { spawn J(1); }",
+        "var x: int; thread T[2] rely x' >= x; invariant x == x; { x := x; }",
+        "var m: [int]int; thread T { var i: int; m[i], m[i + 1] := m[i + 1], m[i]; }",
+        "var m: [int]int; thread T { var i: int; step <m[i], m[i + 1]> m'[i] == m[i + 1] && m'[i + 1] > m[i]; }",
+        "var x: int; thread T { var i: int; step <x, i> x' == i && i' == x; step <i> i' > i; }",
+        "class C { f: C; g: [int]seq<int>; l: lock; } var c: C; thread T { c.f := new C; c.f.g[3] := [1]; c.g[1][0] := 4; \
+         acquire c.l; release c.l; atomic { c := new C; c.f := c; } }",
+        "class C { f: int accessible_if g == tid; g: int; h: [int]int accessible_if[i] g == i; } var c: C; \
+         thread T { c.f := c.h[2]; }",
+        "var t: [int]int; thread J(a: int) { skip; } thread M { t[0] := spawn J(1); join t[0]; }",
+        "proc p(a: int) returns (r: int) requires a > 0; ensures r > a; { if a > 5 { return a + 1; } r := p(a); } \
+         thread T { var x: int := p(1); p(2); }",
+        "var x: u8; proc p() returns (a: i16, b: bool) { a, b := 3, true; } thread T { var b: bool; while * { x, b := p(); } }",
+        "var x: int; thread T { while * { var i: int; if i > 0 { x := i; } } }",
+        "var x: int; thread T { atomic { while x > 0 { x := x - 1; if * { break; } } } atomic { } atomic { skip; } }",
+        "var x: int; thread T { while true { atomic { if x > 0 { break; } else { continue; } } } x := 1; }",
+        "var x: int; var y: int; thread T { atomic { assert x / y > 0; assume y > x; havoc x; x := x / y; } }",
+        "const A: int; const B: int = 3; init A > B; var x: [int]set<int>; var y: seq<seq<bool>> = [[true], []]; thread T { skip; }",
+        "enum E { P, Q } var e: [E]E; init e[P] == Q && (forall a: E :: e[a] != a); thread T { e[e[P]] := Q; }",
+        "strict machine M { start A; A -> A : <> true; } thread T[*] follows M { skip; }",
+        "object O { var x: int = 0; inline proc add(n: int) { x := x + n; } op a(n: int) { add(n); } } thread T { O.a(2); O.x := 3; }",
+        "thread T { return; skip; } thread U { while true { skip; } skip; } thread V { }",
+        "var x: int; proc p() performs (A: <x> x' == x + 1)*; B: <> true [] <x> x' == 0; { x := 0; witness A; } thread T { p(); }",
+    ] {
+        well_formed(&program(text), text);
+    }
+}
+
+/// Names of the properties that a small search violates, if the search was complete.
+fn violated(text: &str) -> Option<Vec<String>> {
+    let program = program(text);
+    let instances = program::semantics::Instances::of(&program, 2);
+    let limits = program::semantics::Limits { states: 3_000, ..Default::default() };
+    let reached = program::semantics::reach(&program, &instances, &limits);
+    let mut names: Vec<String> = reached.violations.keys().map(|p| program.properties[*p].name.clone()).collect();
+    names.sort();
+    Some(names).filter(|_| reached.complete())
+}
+
+#[test]
+fn check_composed_blocks_mean_what_blocks_with_inner_locations_mean() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
+    let mut paths = Vec::new();
+    files(&corpus, &mut paths);
+    paths.sort();
+    let mut texts: Vec<String> = paths
+        .iter()
+        .filter(|p| !p.components().any(|c| c.as_os_str() == "malformed"))
+        .filter_map(|p| std::fs::read_to_string(p).ok())
+        .filter(|t| t.contains("atomic {"))
+        .collect();
+    for block in [
+        "assert y != 0; assume x > 5; x := 1;",
+        "x := x + 1; assert x < 2; assume y == 0; y := x;",
+        "choose { x := 1; } or { y := 2; assert x == 0; } assume y < 2; x := x + y;",
+        "if x == 0 { x := 1; } else { assume y == 1; } assert x < 2; y := y + 1; assert y < 3;",
+        "var i: int := x; x := y; y := i + 1; if y > 3 { assert false; }",
+        "acquire m; x := x + 1; release m; assert x != 2;",
+        "b := cas(x, 0, 3); if b { assert y == 0; } else { y := 1; }",
+        "step <x, y> x' == y && y' == x + 1 asserting x >= 0; assert y < 2;",
+        "x := 4 / y; assume false;",
+        "assume x == 0; x := 1 / y;",
+    ] {
+        texts.push(std::format!(
+            "var x: int = 0;\nvar y: int = 0;\nvar m: lock;\nthread A[2] {{\n  var b: bool;\n  atomic {{ {block} }}\n}}\n\
+             thread B {{ y := y + 1; x := x + 1; }}\n"
+        ));
+    }
+    let mut compared = 0;
+    for text in &texts {
+        // A loop that is never taken keeps the inner locations.
+        let slow = text.replace("atomic {", "atomic { while false { }");
+        if let (Some(a), Some(b)) = (violated(text), violated(&slow)) {
+            // The loop moves the columns.
+            let line = |name: &String| name.split(':').take(2).collect::<Vec<_>>().join(":");
+            let lines = |names: &[String]| names.iter().map(line).collect::<Vec<_>>();
+            assert_eq!(lines(&a), lines(&b), "{text}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 15, "only {compared} were compared");
+}
+
+#[test]
+fn check_threads_that_are_spawned_once_become_ordinary_threads() {
+    let text = "var x: int = 0;\nthread Job(a: int) { x := x + a; }\nthread Main {\n  var s: int := spawn Job(1);\n  \
+                var t: int := spawn Job(2);\n  join s;\n  join t;\n  assert x == 3;\n  assert s != t && s != tid;\n}\n";
+    let ordinary = program(text);
+    well_formed(&ordinary, text);
+    assert!(ordinary.threads.iter().all(|t| t.start == program::Start::AtOnce && t.params.is_empty()));
+    assert_eq!(ordinary.threads.len(), 3);
+    assert_eq!(violated(text), Some(Vec::new()));
+    let wrong = text.replace("x == 3", "x == 2");
+    assert_eq!(violated(&wrong), Some(vec!["assert:8".to_owned()]));
+    let early = text.replace("join s;", "");
+    assert_eq!(violated(&early), Some(vec!["assert:8".to_owned()]));
+    // In a loop, or by several instances, the number of instances is open.
+    for many in [
+        text.replace("join s;", "while * { spawn Job(3); }"),
+        text.replace("thread Main", "thread Main[2]"),
+        text.replace("thread Main {", "proc go() { spawn Job(1); }\nthread Main { go();"),
+    ] {
+        let program = program(&many);
+        well_formed(&program, &many);
+        assert!(program.threads.iter().any(|t| t.start == program::Start::BySpawn), "{many}");
+    }
+}
