@@ -66,7 +66,7 @@ fn file_report(file: &FileRows, paint: Paint, out: &mut String) {
                 writeln!(out, "{} nothing to verify: the program states no property", paint.bold(&format!("{path}:")));
         }
         [one] => {
-            let _ = writeln!(out, "{} {verdict}: {}", paint.bold(&format!("{path}:")), title(one));
+            let _ = writeln!(out, "{} {verdict}: {}{}", paint.bold(&format!("{path}:")), title(one), at(one));
             paragraph(file, one, paint, out);
         }
         _ => {
@@ -138,22 +138,44 @@ fn table(file: &FileRows, shown: &[&Row], paint: Paint, out: &mut String) {
 }
 
 fn paragraphs(file: &FileRows, shown: &[&Row], paint: Paint, out: &mut String) {
-    let wanted: Vec<&&Row> = shown.iter().filter(|r| file.outcome_of(r) != Outcome::Safe).collect();
-    for row in wanted.iter().take(PARAGRAPHS) {
+    // Properties that are unknown for the same reasons are told together.
+    let mut told: Vec<(Outcome, Vec<&Row>, String)> = Vec::new();
+    for row in shown.iter().filter(|r| file.outcome_of(r) != Outcome::Safe) {
+        let mut why = String::new();
+        paragraph(file, row, paint, &mut why);
         let outcome = file.outcome_of(row);
-        let _ = writeln!(out, "\n{} {}", paint.outcome(outcome, &format!("{}:", outcome.word())), title(row));
-        paragraph(file, row, paint, out);
+        match told.iter_mut().find(|(o, _, w)| *o == Outcome::Unknown && outcome == *o && *w == why) {
+            Some((_, rows, _)) => rows.push(row),
+            None => told.push((outcome, vec![row], why)),
+        }
     }
-    if wanted.len() > PARAGRAPHS {
-        let _ = writeln!(out, "\n  and {} more; --property NAME shows one of them", wanted.len() - PARAGRAPHS);
+    for (outcome, rows, why) in told.iter().take(PARAGRAPHS) {
+        let word = paint.outcome(*outcome, &format!("{}:", outcome.word()));
+        match rows.as_slice() {
+            [one] => {
+                let _ = writeln!(out, "\n{word} {}{}", title(one), at(one));
+            }
+            many => {
+                let names: Vec<&str> = many.iter().map(|r| r.name.as_str()).collect();
+                let _ = writeln!(out, "\n{word} {}", names.join(", "));
+            }
+        }
+        out.push_str(why);
     }
+    if told.len() > PARAGRAPHS {
+        let _ = writeln!(out, "\n  and {} more; --property NAME shows one of them", told.len() - PARAGRAPHS);
+    }
+    if !told.is_empty() {
+        out.push('\n');
+    }
+}
+
+fn at(row: &Row) -> String {
+    row.place.as_ref().map_or(String::new(), |p| format!(" at {}:{}:{}", p.file, p.line, p.column))
 }
 
 /// Why the verdict is what it is.
 fn paragraph(file: &FileRows, row: &Row, paint: Paint, out: &mut String) {
-    if let Some(p) = &row.place {
-        let _ = writeln!(out, "  at {}:{}:{}", p.file, p.line, p.column);
-    }
     match (file.outcome_of(row), &row.finding) {
         (Outcome::Unknown, Some(found)) if found.outcome() == Outcome::Safe => {
             let blocked = file.open_construct().map_or(String::new(), describe_construct);
@@ -185,9 +207,8 @@ fn paragraph(file: &FileRows, row: &Row, paint: Paint, out: &mut String) {
 }
 
 fn describe_construct(row: &Row) -> String {
-    let at = row.place.as_ref().map_or(String::new(), |p| format!(" at {}:{}:{}", p.file, p.line, p.column));
     let what = row.unmodelled.clone().unwrap_or_default();
-    format!("{what}{at} is outside the model and may be reached")
+    format!("{what}{} is outside the model and may be reached", at(row))
 }
 
 fn unknown_reasons(file: &FileRows, row: &Row, out: &mut String) {
