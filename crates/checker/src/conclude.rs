@@ -231,9 +231,7 @@ impl<'a> Checker<'a> {
                 };
                 Ok(Established { trust, properties: c.properties.iter().map(|p| (*p, Ok(()))).collect() })
             }
-            Proof::Layers(_) => {
-                Err(malformed(Malformed("this form of proof is not checked by this version".into())))
-            }
+            Proof::Layers(_) => Err(malformed(Malformed("this form of proof is not checked by this version".into()))),
         }
     }
 

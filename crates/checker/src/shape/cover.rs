@@ -4,7 +4,7 @@
 //! view by the variables that name them, the rest by their kind; cells that are not in the fragment stay what they were in the views
 //! before the step. Every value that a field may have must be allowed by the view.
 
-use super::fragment::{Candidate, Fragment, Image, Progress, Side, Slot, Successor, V, Who, kind};
+use super::fragment::{Candidate, Fragment, Image, Progress, Side, Sight, Slot, Successor, V, Who, kind};
 use evidence::views::{Cell, Done, Owner, Status, Val, View};
 use logic::{ClassId, SortKind};
 use program::{Scope, VarId};
@@ -12,6 +12,7 @@ use program::{Scope, VarId};
 /// A view being compared with a fragment.
 struct Cover<'c, 'a> {
     at: &'c Fragment<'a>,
+    sight: Sight<'c>,
     view: &'c View,
     who: Who,
     side: usize,
@@ -21,16 +22,11 @@ struct Cover<'c, 'a> {
     image: Vec<Option<Image>>,
 }
 
-pub fn covers(at: &Fragment<'_>, side: usize, view: &View) -> bool {
+pub fn covers(at: &Fragment<'_>, side: usize, sight: Sight<'_>) -> bool {
+    let view = sight.view;
     let who = if side == 0 { Who::Own } else { Who::Peer };
-    let mut cover = Cover {
-        at,
-        view,
-        who,
-        side,
-        bound: vec![None; view.cells.len()],
-        image: vec![None; at.items.len()],
-    };
+    let mut cover =
+        Cover { at, sight, view, who, side, bound: vec![None; view.cells.len()], image: vec![None; at.items.len()] };
     cover.scalars() && cover.map() && cover.cells() && cover.rest()
 }
 
@@ -127,9 +123,8 @@ impl Cover<'_, '_> {
     /// The view's group for cells outside the fragment that were in these groups before.
     fn group_after(&self, groups: [Option<usize>; 2]) -> Option<usize> {
         let side = usize::from(groups[0].is_none());
-        let before = self.at.known(Image::Group(groups[side]?), side);
-        let wanted = kind(before);
-        self.view.groups.iter().position(|g| kind(g) == wanted)
+        let wanted = self.at.sides[side]?.groups[groups[side]?];
+        self.sight.groups.iter().position(|g| *g == wanted)
     }
     /// Whether the view allows the candidate in this list.
     fn allowed(&self, list: &[Val], item: Option<usize>, c: &Candidate) -> bool {
@@ -142,9 +137,7 @@ impl Cover<'_, '_> {
             None => false,
         };
         match c {
-            Candidate::New(groups) => {
-                self.group_after(*groups).is_some_and(|g| list.contains(&Val::Group(g as u16)))
-            }
+            Candidate::New(groups) => self.group_after(*groups).is_some_and(|g| list.contains(&Val::Group(g as u16))),
             Candidate::Value(V::Datum(d)) if Some(*d) == item => list.contains(&Val::Itself),
             Candidate::Value(V::Object(d) | V::Datum(d)) => image(*d),
             Candidate::Value(v) => list.iter().any(|val| plain(*val, v, self.who)),
@@ -215,17 +208,20 @@ impl Cover<'_, '_> {
             };
             count += usize::from(here);
         }
-        let outside = self.outside().into_iter().any(|(image, c)| {
-            c == class && self.at.candidates(None, image, class, link).iter().any(may)
-        });
+        let outside = self
+            .outside()
+            .into_iter()
+            .any(|(image, c)| c == class && self.at.candidates(None, image, class, link).iter().any(may));
         count <= 1 && !outside
     }
     /// The groups that cells outside the fragment may be in, in both views.
     fn outside(&self) -> Vec<([Option<Image>; 2], ClassId)> {
         let side = usize::from(self.at.sides[0].is_none());
-        let Some(view) = self.at.sides[side] else { return Vec::new() };
+        let Some(Sight { view, .. }) = self.at.sides[side] else { return Vec::new() };
+        let single = self.at.single();
         (0..view.groups.len())
             .flat_map(|g| self.at.new_members(side, g))
+            .filter(|c| !single || self.at.exists(c))
             .filter_map(|c| match c {
                 Candidate::New(groups) => {
                     Some(([groups[0].map(Image::Group), groups[1].map(Image::Group)], view.groups[groups[side]?].class))
@@ -252,7 +248,9 @@ impl Cover<'_, '_> {
             let cell = &self.view.groups[g];
             let fields = (0..fields).all(|f| {
                 open[f].iter().all(|c| self.allowed(&cell.fields[f], None, c))
-                    && (!self.itself(image, f) || cell.fields[f].contains(&Val::Itself) || cell.fields[f].contains(&Val::Any))
+                    && (!self.itself(image, f)
+                        || cell.fields[f].contains(&Val::Itself)
+                        || cell.fields[f].contains(&Val::Any))
             });
             let lists = (0..2).filter_map(|s| image[s].map(|i| (s, self.at.known(i, s))));
             let lone = lists.clone().any(|(_, c)| c.lone);
@@ -291,7 +289,9 @@ fn plain(val: Val, v: &V, who: Who) -> bool {
         (Val::Variant(a), V::Variant(b)) => a == *b,
         (Val::Me, V::Id(w)) => *w == who,
         (Val::Other, V::Id(w)) => *w != who,
-        (Val::Below, V::Key(Side::Below)) | (Val::Equal, V::Key(Side::Equal)) | (Val::Above, V::Key(Side::Above)) => true,
+        (Val::Below, V::Key(Side::Below)) | (Val::Equal, V::Key(Side::Equal)) | (Val::Above, V::Key(Side::Above)) => {
+            true
+        }
         _ => false,
     }
 }
@@ -328,7 +328,8 @@ pub fn patterned(program: &program::Program) -> Vec<VarId> {
         .shared()
         .filter(|v| {
             let v = &program.vars[*v];
-            matches!(v.kind, program::VarKind::Plain) && matches!(program.terms.kind(v.sort), SortKind::Ref(_) | SortKind::Bool)
+            matches!(v.kind, program::VarKind::Plain)
+                && matches!(program.terms.kind(v.sort), SortKind::Ref(_) | SortKind::Bool)
         })
         .collect()
 }

@@ -91,7 +91,7 @@ pub enum Progress {
 #[derive(Clone, Debug)]
 pub struct Fragment<'a> {
     pub world: &'a World<'a>,
-    pub sides: [Option<&'a View>; 2],
+    pub sides: [Option<Sight<'a>>; 2],
     pub items: Vec<Item>,
     /// Shared variables and those of the thread that moves, by id.
     pub vars: Vec<V>,
@@ -102,6 +102,14 @@ pub struct Fragment<'a> {
     /// Of the thread that moves and of the other.
     pub done: [Progress; 2],
     pub witnessed: [u32; 2],
+}
+
+/// A view with the kinds of its cells and groups as numbers: equal numbers, equal kinds.
+#[derive(Clone, Copy, Debug)]
+pub struct Sight<'a> {
+    pub view: &'a View,
+    pub cells: &'a [u32],
+    pub groups: &'a [u32],
 }
 
 /// What every fragment needs to know of the program.
@@ -162,7 +170,7 @@ pub fn kind(cell: &Cell) -> (ClassId, Status, Vec<(usize, Val)>) {
 
 impl<'a> Fragment<'a> {
     pub fn known(&self, image: Image, side: usize) -> &'a Cell {
-        let view = self.sides[side].expect("an image is in a view that is there");
+        let view = self.sides[side].expect("an image is in a view that is there").view;
         match image {
             Image::Cell(i) => &view.cells[i],
             Image::Group(g) => &view.groups[g],
@@ -222,7 +230,13 @@ impl<'a> Fragment<'a> {
                 V::Any => false,
                 V::Null => list.contains(&Val::Null),
                 V::Object(d) => here(*d),
-                V::Datum(d) => if Some(*d) == item { list.contains(&Val::Itself) } else { here(*d) },
+                V::Datum(d) => {
+                    if Some(*d) == item {
+                        list.contains(&Val::Itself)
+                    } else {
+                        here(*d)
+                    }
+                }
                 V::Argument(_) => false,
                 V::Number(n) => list.contains(&Val::Number(*n)) || (*n == 0 && list.contains(&Val::Free)),
                 V::Bool(b) => list.contains(&Val::Bool(*b)),
@@ -278,21 +292,22 @@ impl<'a> Fragment<'a> {
         let mut groups = [None, None];
         groups[side] = Some(g);
         let Some(view) = self.sides[other] else { return vec![Candidate::New(groups)] };
-        let wanted = kind(&self.sides[side].expect("the side is there").groups[g]);
-        let same = view.groups.iter().enumerate().filter(|(_, c)| kind(c) == wanted);
-        same.map(|(h, _)| {
-            let mut groups = groups;
-            groups[other] = Some(h);
-            Candidate::New(groups)
-        })
-        .collect()
+        let wanted = self.sides[side].expect("the side is there").groups[g];
+        let same = view.groups.iter().position(|k| *k == wanted);
+        groups[other] = same;
+        if same.is_some() { vec![Candidate::New(groups)] } else { Vec::new() }
     }
     /// The values that everything known allows for an open field of a cell (or of any member of the groups given by `image`).
-    pub fn candidates(&self, item: Option<usize>, image: [Option<Image>; 2], class: ClassId, field: usize) -> Vec<Candidate> {
+    pub fn candidates(
+        &self,
+        item: Option<usize>,
+        image: [Option<Image>; 2],
+        class: ClassId,
+        field: usize,
+    ) -> Vec<Candidate> {
         let reference = matches!(self.world.program.terms.kind(self.world.entry_sort(class, field)), SortKind::Ref(_));
-        let lists: Vec<(usize, &[Val])> = (0..2)
-            .filter_map(|s| image[s].map(|i| (s, self.known(i, s).fields[field].as_slice())))
-            .collect();
+        let lists: Vec<(usize, &[Val])> =
+            (0..2).filter_map(|s| image[s].map(|i| (s, self.known(i, s).fields[field].as_slice()))).collect();
         if lists.is_empty() {
             return self.at_start(class, field, reference);
         }
@@ -312,7 +327,30 @@ impl<'a> Fragment<'a> {
                 out.retain(|c| self.may_follow(item, c));
             }
         }
+        if self.single() {
+            out.retain(|c| self.exists(c));
+        }
         out
+    }
+    /// The sequence has at most one cell: its first is its last.
+    pub fn single(&self) -> bool {
+        matches!(&self.ends, Some((first, last)) if first == last)
+    }
+    /// Where the sequence has at most one cell there is no other cell of it.
+    pub fn exists(&self, c: &Candidate) -> bool {
+        let first = |d: usize| matches!(&self.ends, Some((V::Datum(f), _)) if *f == d);
+        match c {
+            Candidate::Value(V::Object(d) | V::Datum(d)) => self.items[*d].status != Status::In || first(*d),
+            Candidate::New(groups) => {
+                let side = usize::from(groups[0].is_none());
+                groups[side].is_none_or(|g| self.known(Image::Group(g), side).status != Status::In)
+            }
+            Candidate::Value(_) => true,
+        }
+    }
+    /// Whether the sequence can be as the fragment says.
+    pub fn possible(&self) -> bool {
+        !self.single() || (0..self.items.len()).all(|d| self.exists(&Candidate::Value(V::Object(d))))
     }
     /// Fields of the objects that are there from the start.
     fn at_start(&self, class: ClassId, field: usize, reference: bool) -> Vec<Candidate> {
@@ -362,10 +400,7 @@ impl<'a> Fragment<'a> {
         let Candidate::Value(V::Object(d)) = c else { return false };
         self.items[*d].lone
             && self.items.iter().enumerate().any(|(q, x)| {
-                Some(q) != item
-                    && x.owner.is_none()
-                    && x.class == class
-                    && x.fields[link] == Slot::Is(V::Object(*d))
+                Some(q) != item && x.owner.is_none() && x.class == class && x.fields[link] == Slot::Is(V::Object(*d))
             })
     }
     /// What the link of a cell of the sequence may be where it agrees with the sequence.
@@ -427,8 +462,21 @@ impl<'a> Fragment<'a> {
         out.retain(Fragment::consistent);
         out
     }
+    /// Whether there is such a state at all, as far as links and the sequence tell.
+    pub fn feasible(&self) -> bool {
+        self.consistent()
+            && self.items.iter().enumerate().all(|(i, x)| match self.world.links[x.class.0 as usize] {
+                Some(link) if x.fields[link] == Slot::Open => {
+                    !self.candidates(Some(i), x.image, x.class, link).is_empty()
+                }
+                _ => true,
+            })
+    }
     /// Facts that decided fields must satisfy together: at most one published predecessor of a lone cell; the sequence's own shape.
     pub fn consistent(&self) -> bool {
+        if !self.possible() {
+            return false;
+        }
         for (q, x) in self.items.iter().enumerate() {
             let Some(link) = self.world.links[x.class.0 as usize] else { continue };
             let Slot::Is(v) = &x.fields[link] else { continue };
@@ -448,30 +496,41 @@ impl<'a> Fragment<'a> {
         true
     }
     /// The fragment before any field is looked at: the named cells of both views, laid over each other in every possible way.
-    pub fn start(world: &'a World<'a>, own: &'a View, peer: Option<&'a View>) -> Vec<Fragment<'a>> {
+    pub fn start(world: &'a World<'a>, own: Sight<'a>, peer: Option<Sight<'a>>) -> Vec<Fragment<'a>> {
+        let mut forced = Vec::new();
+        if let Some(peer) = peer {
+            match shared_cells(world, own.view, peer.view) {
+                Some(pairs) => forced = pairs,
+                None => return Vec::new(),
+            }
+        }
         let n = world.program.vars.len();
         let mut f = Fragment {
             world,
             sides: [Some(own), peer],
             items: Vec::new(),
             vars: vec![V::Any; n],
-            peer: vec![V::Any; n],
+            peer: if peer.is_some() { vec![V::Any; n] } else { Vec::new() },
             ends: None,
-            member: own.member,
+            member: own.view.member,
             done: [Progress::No, Progress::No],
-            witnessed: [own.witnessed, peer.map_or(0, |p| p.witnessed)],
+            witnessed: [own.view.witnessed, peer.map_or(0, |p| p.view.witnessed)],
         };
-        if peer.is_some_and(|p| p.member != own.member) {
-            return Vec::new();
-        }
-        for i in 0..own.cells.len() {
+        for i in 0..own.view.cells.len() {
             f.add([Some(Image::Cell(i)), None]);
         }
-        let place: Vec<usize> = (0..own.cells.len()).collect();
-        f.fill(0, own, &place);
-        let Some(peer) = peer else { return vec![f] };
+        let place: Vec<usize> = (0..own.view.cells.len()).collect();
+        f.fill(0, own.view, &place);
+        let Some(peer) = peer else { return if f.possible() { vec![f] } else { Vec::new() } };
+        for (d, c) in &forced {
+            if own.cells[*d] != peer.cells[*c] || own.view.cells[*d].owner != peer.view.cells[*c].owner {
+                return Vec::new();
+            }
+            f.items[*d].image[1] = Some(Image::Cell(*c));
+            f.items[*d].lone |= peer.view.cells[*c].lone;
+        }
         let mut out = Vec::new();
-        f.overlay(peer, &mut Vec::new(), &mut out);
+        f.overlay(peer, &forced, &mut Vec::new(), &mut out);
         out
     }
     fn reference(&self, var: VarId) -> bool {
@@ -502,91 +561,117 @@ impl<'a> Fragment<'a> {
         };
     }
     /// Lays the peer's named cells, from position `place.len()` on, over the fragment.
-    fn overlay(&self, peer: &'a View, place: &mut Vec<usize>, out: &mut Vec<Fragment<'a>>) {
+    fn overlay(&self, peer: Sight<'a>, forced: &[(usize, usize)], place: &mut Vec<usize>, out: &mut Vec<Fragment<'a>>) {
         let at = place.len();
-        if at == peer.cells.len() {
-            if let Some(f) = self.agree(peer, place) {
+        if at == peer.view.cells.len() {
+            if let Some(f) = self.complete(peer, place) {
                 out.push(f);
             }
             return;
         }
-        let cell = &peer.cells[at];
-        let wanted = kind(cell);
+        let cell = &peer.view.cells[at];
+        if let Some((d, _)) = forced.iter().find(|(_, c)| *c == at) {
+            place.push(*d);
+            self.overlay(peer, forced, place, out);
+            place.pop();
+            return;
+        }
+        let wanted = peer.cells[at];
         if cell.owner == Owner::Published {
             let own = self.sides[0].expect("the thread that moves has a view");
-            for d in 0..own.cells.len() {
+            for d in 0..own.view.cells.len() {
                 let x = &self.items[d];
-                if x.image[1].is_none() && x.owner.is_none() && kind(&own.cells[d]) == wanted {
+                if x.image[1].is_none() && x.owner.is_none() && own.cells[d] == wanted {
                     let mut next = self.clone();
                     next.items[d].image[1] = Some(Image::Cell(at));
                     next.items[d].lone |= cell.lone;
                     place.push(d);
-                    next.overlay(peer, place, out);
+                    next.overlay(peer, forced, place, out);
                     place.pop();
                 }
             }
-            for (g, group) in own.groups.iter().enumerate() {
-                if kind(group) == wanted {
-                    let mut next = self.clone();
-                    let d = next.add([Some(Image::Group(g)), Some(Image::Cell(at))]);
-                    place.push(d);
-                    next.overlay(peer, place, out);
-                    place.pop();
-                }
+            if let Some(g) = own.groups.iter().position(|k| *k == wanted) {
+                let mut next = self.clone();
+                let d = next.add([Some(Image::Group(g)), Some(Image::Cell(at))]);
+                place.push(d);
+                next.overlay(peer, forced, place, out);
+                place.pop();
             }
         } else {
             let mut next = self.clone();
             let d = next.add([None, Some(Image::Cell(at))]);
             place.push(d);
-            next.overlay(peer, place, out);
+            next.overlay(peer, forced, place, out);
             place.pop();
         }
     }
-    /// Completes an overlay: shared variables agree, and every published cell that only the mover names is in a group of the peer.
-    fn agree(&self, peer: &'a View, place: &[usize]) -> Option<Fragment<'a>> {
+    /// Completes an overlay: every published cell that only the mover names is in a group of the peer, every cell has a link.
+    fn complete(&self, peer: Sight<'a>, place: &[usize]) -> Option<Fragment<'a>> {
+        let own = self.sides[0].expect("the thread that moves has a view");
         let mut f = self.clone();
-        let own = f.sides[0].expect("the thread that moves has a view");
-        for (var, val) in &peer.vars {
-            if f.world.program.vars[*var].scope != Scope::Shared {
-                continue;
-            }
-            let theirs = f.translate(*val, 1, place, f.reference(*var));
-            let ours = &f.vars[var.0 as usize];
-            let fits = match (ours, &theirs) {
-                (V::Any, _) | (_, V::Any) => true,
-                (V::Id(Who::Own), V::Id(w)) => *w == Who::Third,
-                (V::Id(Who::Third), V::Id(w)) => *w != Who::Own,
-                (a, b) => a == b,
-            };
-            if !fits {
-                return None;
+        for d in 0..own.view.cells.len() {
+            if f.items[d].owner.is_none() && f.items[d].image[1].is_none() {
+                let g = peer.groups.iter().position(|k| *k == own.cells[d])?;
+                f.items[d].image[1] = Some(Image::Group(g));
+                f.items[d].lone |= peer.view.groups[g].lone;
             }
         }
-        if let (Some((a, b)), Some((c, d))) = (own.ends, peer.ends) {
-            let ours: Vec<usize> = (0..own.cells.len()).collect();
-            if f.translate(a, 0, &ours, false) != f.translate(c, 1, place, false)
-                || f.translate(b, 0, &ours, false) != f.translate(d, 1, place, false)
+        f.fill(1, peer.view, place);
+        if !f.possible() {
+            return None;
+        }
+        for i in 0..f.items.len() {
+            if let Some(link) = f.world.links[f.items[i].class.0 as usize]
+                && f.candidates(Some(i), f.items[i].image, f.items[i].class, link).is_empty()
             {
                 return None;
             }
         }
-        for d in 0..own.cells.len() {
-            if f.items[d].owner.is_none() && f.items[d].image[1].is_none() {
-                let wanted = kind(&own.cells[d]);
-                let g = peer.groups.iter().position(|c| kind(c) == wanted)?;
-                f.items[d].image[1] = Some(Image::Group(g));
-                f.items[d].lone |= peer.groups[g].lone;
-            }
-        }
-        f.fill(1, peer, place);
-        // Every cell has some value in each field.
-        for i in 0..f.items.len() {
-            for field in 0..f.items[i].fields.len() {
-                if f.candidates(Some(i), f.items[i].image, f.items[i].class, field).is_empty() {
-                    return None;
-                }
-            }
-        }
         Some(f)
     }
+}
+
+/// Compares what both views say of the shared store; which named cells are then one (the mover's, the peer's). `None`: they contradict.
+fn shared_cells(world: &World<'_>, own: &View, peer: &View) -> Option<Vec<(usize, usize)>> {
+    if own.member != peer.member {
+        return None;
+    }
+    let mut pairs: Vec<(usize, usize)> = Vec::new();
+    let mut meet = |a: Val, b: Val| -> bool {
+        match (a, b) {
+            (Val::Any, _) | (_, Val::Any) => true,
+            (Val::Cell(x), Val::Cell(y)) => {
+                let (x, y) = (x as usize, y as usize);
+                if pairs.contains(&(x, y)) {
+                    return true;
+                }
+                if pairs.iter().any(|(p, q)| *p == x || *q == y) {
+                    return false;
+                }
+                pairs.push((x, y));
+                true
+            }
+            (Val::Me, Val::Other) | (Val::Other, Val::Me | Val::Other) => true,
+            (Val::Me, Val::Me) => false,
+            (a, b) => a == b,
+        }
+    };
+    let mut at = 0;
+    for (var, val) in &own.vars {
+        if world.program.vars[*var].scope != Scope::Shared {
+            continue;
+        }
+        while at < peer.vars.len() && peer.vars[at].0 < *var {
+            at += 1;
+        }
+        if at < peer.vars.len() && peer.vars[at].0 == *var && !meet(*val, peer.vars[at].1) {
+            return None;
+        }
+    }
+    if let (Some((a, b)), Some((c, d))) = (own.ends, peer.ends)
+        && (!meet(a, c) || !meet(b, d))
+    {
+        return None;
+    }
+    Some(pairs)
 }

@@ -16,7 +16,7 @@ use base::Budget;
 use cover::{covers, of_fragment, of_view, patterned};
 use evidence::Reason;
 use evidence::views::{Control, Fires, Val, View, Views};
-use fragment::{Fragment, Progress, Side, V, World};
+use fragment::{Fragment, Progress, Side, Sight, V, World};
 use logic::{SortKind, Symbol};
 use program::{ActionId, Code, Copies, LocId, Mark, ObjectId, Program, PropertyId, PropertyKind, Scope, Start, VarId};
 use rustc_hash::FxHashMap;
@@ -51,6 +51,8 @@ struct Rule<'p> {
     alike: FxHashMap<Vec<u32>, Vec<usize>>,
     wild: Vec<usize>,
     patterns: Vec<Option<Vec<u32>>>,
+    /// Kinds of the cells and groups of each view, as numbers.
+    kinds: Vec<(Vec<u32>, Vec<u32>)>,
 }
 
 impl<'p> Rule<'p> {
@@ -67,8 +69,23 @@ impl<'p> Rule<'p> {
             alike: FxHashMap::default(),
             wild: Vec::new(),
             patterns: Vec::new(),
+            kinds: Vec::new(),
         };
         rule.vet()?;
+        let mut table = Vec::new();
+        let mut number = |c: &evidence::views::Cell| {
+            let kind = fragment::kind(c);
+            let at = table.iter().position(|k| *k == kind).unwrap_or_else(|| {
+                table.push(kind);
+                table.len() - 1
+            });
+            at as u32
+        };
+        for v in &views.views {
+            let cells = v.cells.iter().map(&mut number).collect();
+            let groups = v.groups.iter().map(&mut number).collect();
+            rule.kinds.push((cells, groups));
+        }
         for (i, v) in views.views.iter().enumerate() {
             let pattern = of_view(v, &rule.vars);
             rule.index.entry((v.control, pattern.clone())).or_default().push(i);
@@ -159,9 +176,10 @@ impl<'p> Rule<'p> {
         let no = |what: &str| Err(Malformed(what.into()));
         let control = match v.control {
             Control::Idle => self.views.object.is_some(),
-            Control::Operation(op, at) => self.views.object.is_some_and(|o| {
-                p.objects[o].ops.get(op as usize).is_some_and(|x| x.code.locations.get(at).is_some())
-            }),
+            Control::Operation(op, at) => self
+                .views
+                .object
+                .is_some_and(|o| p.objects[o].ops.get(op as usize).is_some_and(|x| x.code.locations.get(at).is_some())),
             Control::Thread(t, at) => {
                 self.views.object.is_none() && p.threads.get(t).is_some_and(|x| x.code.locations.get(at).is_some())
             }
@@ -227,6 +245,9 @@ impl<'p> Rule<'p> {
         }
         Ok(())
     }
+    fn sight(&self, i: usize) -> Sight<'_> {
+        Sight { view: &self.views.views[i], cells: &self.kinds[i].0, groups: &self.kinds[i].1 }
+    }
     fn object(&self) -> Option<(ObjectId, &'p program::Object)> {
         self.views.object.map(|o| (o, &self.program.objects[o]))
     }
@@ -285,7 +306,7 @@ impl<'p> Rule<'p> {
     /// All steps of the thread whose view it is, and what every other thread sees of them.
     fn own(&self, i: usize, view: &View, checked: &mut Checked, budget: &Budget) -> Result<Result<(), String>, Reason> {
         let world = World::new(self.program);
-        let fragments = Fragment::start(&world, view, None);
+        let fragments = Fragment::start(&world, self.sight(i), None);
         let Some((code, at)) = self.code(view.control) else {
             for f in fragments {
                 if let Err(e) = self.invocations(&f) {
@@ -317,7 +338,7 @@ impl<'p> Rule<'p> {
                         continue;
                     }
                     checked.pairs += 1;
-                    if let Err(e) = self.seen(&world, view, &self.views.views[t], &step) {
+                    if let Err(e) = self.seen(&world, i, t, &step) {
                         return Ok(Err(self.place(view.control, e)));
                     }
                 }
@@ -347,16 +368,17 @@ impl<'p> Rule<'p> {
         }
     }
     /// What thread `t` sees of a visible step.
-    fn seen(&self, world: &World<'_>, sc: &View, t: &View, step: &Step<'_>) -> Result<(), String> {
-        for f in Fragment::start(world, sc, Some(t)) {
+    fn seen(&self, world: &World<'_>, sc: usize, other: usize, step: &Step<'_>) -> Result<(), String> {
+        let t = &self.views.views[other];
+        for f in Fragment::start(world, self.sight(sc), Some(self.sight(other))) {
             for mut a in run(f, step)? {
-                if a.wrong.is_some() || !a.visible {
+                if a.wrong.is_some() || !a.visible || !a.at.possible() {
                     continue;
                 }
                 if let Some(call) = self.call(t.control) {
                     witness(&mut a.at, &self.names, &call, 1).map_err(|h| format!("{h:?}"))?;
                 }
-                if !self.covered(&a.at, 1, t.control) {
+                if !self.covered(&a.at, 1, t.control) && a.at.feasible() {
                     return Err("a step takes another thread out of the views".into());
                 }
             }
@@ -368,7 +390,7 @@ impl<'p> Rule<'p> {
         let all = [pattern, None];
         all.iter().enumerate().filter(|(i, p)| *i == 1 || p.is_some()).any(|(_, p)| {
             let found = self.index.get(&(control, p.clone()));
-            found.is_some_and(|list| list.iter().any(|v| covers(at, side, &self.views.views[*v])))
+            found.is_some_and(|list| list.iter().any(|v| covers(at, side, self.sight(*v))))
         })
     }
     /// The state after a thread's own step: in a view, or on its way to one by private steps.
@@ -381,6 +403,9 @@ impl<'p> Rule<'p> {
             };
         }
         let mut at = after.at;
+        if !at.possible() {
+            return Ok(());
+        }
         let mut control = control;
         if let Some(call) = self.call(control) {
             witness(&mut at, &self.names, &call, 0).map_err(|h| format!("{h:?}"))?;
@@ -394,7 +419,7 @@ impl<'p> Rule<'p> {
                 control = Control::Idle;
             }
         }
-        if self.covered(&at, 0, control) {
+        if self.covered(&at, 0, control) || !at.feasible() {
             return Ok(());
         }
         self.private(at, control, depth)

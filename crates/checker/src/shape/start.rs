@@ -3,7 +3,7 @@
 //! Comes in: initial values and `init` facts. Shared references without an initial value refer to objects that are there from the
 //! start; the facts must say that these are the live ones. Any fact that cannot be evaluated is left out: more initial states, never fewer.
 
-use super::fragment::{Fragment, Item, Progress, Slot, Successor, V, World};
+use super::fragment::{Candidate, Fragment, Item, Progress, Slot, Successor, V, Who, World};
 use super::step::{initial, outcomes};
 use super::terms::{Bound, Eval, Halt};
 use super::{Rule, Side};
@@ -14,7 +14,8 @@ use program::{Program, VarId, VarKind};
 pub(super) fn check(rule: &Rule<'_>) -> Result<(), String> {
     let program = rule.program;
     let mut world = World::new(program);
-    let facts: Vec<Term> = program.init.iter().filter_map(|f| f.formula).flat_map(|f| program.terms.conjuncts(f)).collect();
+    let facts: Vec<Term> =
+        program.init.iter().filter_map(|f| f.formula).flat_map(|f| program.terms.conjuncts(f)).collect();
     for f in &facts {
         world.closed.extend(closed(program, *f));
     }
@@ -37,6 +38,22 @@ pub(super) fn check(rule: &Rule<'_>) -> Result<(), String> {
             return Err("the specification does not start empty".into());
         }
     }
+    let mut empty = empty;
+    for class in program.classes.ids() {
+        for _ in 0..objects(program, class)? {
+            let count = world.fields[class.0 as usize].len();
+            empty.items.push(Item {
+                class,
+                owner: None,
+                status: Status::Never,
+                fields: vec![Slot::Open; count],
+                successor: Successor::AsLink,
+                image: [None, None],
+                lone: false,
+                new: false,
+            });
+        }
+    }
     let mut starts = vec![empty];
     for var in program.shared().collect::<Vec<_>>() {
         let v = &program.vars[var];
@@ -45,21 +62,8 @@ pub(super) fn check(rule: &Rule<'_>) -> Result<(), String> {
         }
         let mut next = Vec::new();
         for f in starts {
-            for (value, make) in options(program, &facts, &f, var)? {
+            for value in options(program, &facts, &f, var)? {
                 let mut f = f.clone();
-                if let Some(class) = make {
-                    let count = world.fields[class.0 as usize].len();
-                    f.items.push(Item {
-                        class,
-                        owner: None,
-                        status: Status::Never,
-                        fields: vec![Slot::Open; count],
-                        successor: Successor::AsLink,
-                        image: [None, None],
-                        lone: false,
-                        new: false,
-                    });
-                }
                 f.vars[var.0 as usize] = value;
                 next.push(f);
             }
@@ -68,72 +72,51 @@ pub(super) fn check(rule: &Rule<'_>) -> Result<(), String> {
     }
     for f in starts {
         for f in satisfying(rule, f, &facts)? {
-            begin(rule, f)?;
+            begin(rule, reachable(f))?;
         }
     }
     Ok(())
 }
 
-type Options = Vec<(V, Option<ClassId>)>;
-
-fn options(program: &Program, facts: &[Term], f: &Fragment<'_>, var: VarId) -> Result<Options, String> {
+fn options(program: &Program, facts: &[Term], f: &Fragment<'_>, var: VarId) -> Result<Vec<V>, String> {
     let v = &program.vars[var];
     if v.initial.is_some() {
-        return Ok(vec![(initial(program, var).map_err(|h| format!("{h:?}"))?, None)]);
+        return Ok(vec![initial(program, var).map_err(|h| format!("{h:?}"))?]);
     }
     Ok(match program.terms.kind(v.sort) {
-        SortKind::Bool => vec![(V::Bool(false), None), (V::Bool(true), None)],
+        SortKind::Bool => vec![V::Bool(false), V::Bool(true)],
         SortKind::Ref(class) => {
-            if !facts.iter().any(|fact| rooted(program, *fact, class)) {
+            let r = program.now(var);
+            let (t, live) = (&program.terms, program.now(program.classes[class].live));
+            let held = t.or(&[t.eq(r, t.null(class)), t.member(r, live)]);
+            if !facts.contains(&held) {
                 return Err(format!("{} may refer to an object that is not live", v.name));
             }
             let same = f.items.iter().enumerate().filter(|(_, x)| x.class == class);
-            let mut all: Options = same.map(|(d, _)| (V::Object(d), None)).collect();
-            all.push((V::Null, None));
-            all.push((V::Object(f.items.len()), Some(class)));
-            all
+            same.map(|(d, _)| V::Object(d)).chain([V::Null]).collect()
         }
-        _ if v.kind == VarKind::Lock => vec![(V::Number(0), None)],
-        _ => vec![(V::Any, None)],
+        _ if v.kind == VarKind::Lock => vec![V::Number(0)],
+        _ => vec![V::Any],
     })
 }
 
-/// The live objects of the class are those that shared variables refer to: `live == {a, ..} - {null}`.
-fn rooted(program: &Program, fact: Term, class: ClassId) -> bool {
+/// How many objects of the class are live at the start: `live` begins as a set of numbered objects.
+fn objects(program: &Program, class: ClassId) -> Result<usize, String> {
     let t = &program.terms;
-    let live = program.vars[program.classes[class].live].symbol;
-    let Some((Op::Eq, sides)) = t.app(fact) else { return false };
-    let set = match (t.as_symbol(sides[0]) == Some(live), t.as_symbol(sides[1]) == Some(live)) {
-        (true, false) => sides[1],
-        (false, true) => sides[0],
-        _ => return false,
-    };
-    let mut named = Vec::new();
-    if !elements(program, set, &mut named) {
-        return false;
-    }
-    let shared = |v: VarId| matches!(t.kind(program.vars[v].sort), SortKind::Ref(c) if c == class);
-    program.shared().filter(|v| shared(*v) && program.vars[*v].initial.is_none()).all(|v| named.contains(&program.vars[v].symbol))
-        && named.iter().all(|s| program.shared().any(|v| program.vars[v].symbol == *s && shared(v)))
-}
-
-fn elements(program: &Program, set: Term, named: &mut Vec<logic::Symbol>) -> bool {
-    let t = &program.terms;
-    match t.app(set) {
-        Some((Op::EmptySet(_), _)) => true,
-        Some((Op::Insert, a)) => match t.as_symbol(a[0]) {
-            Some(s) => {
-                named.push(s);
-                elements(program, a[1], named)
+    let live = &program.vars[program.classes[class].live];
+    let mut numbers = std::collections::BTreeSet::new();
+    let mut set = live.initial;
+    loop {
+        match set.map(|s| t.node(s)) {
+            Some(Node::App(Op::EmptySet(_), _)) => return Ok(numbers.len()),
+            Some(Node::App(Op::Insert, a)) if matches!(t.node(a[0]), Node::Ref(_, n) if n > 0) => {
+                if let Node::Ref(_, n) = t.node(a[0]) {
+                    numbers.insert(n);
+                }
+                set = Some(a[1]);
             }
-            None => false,
-        },
-        Some((Op::Minus, a)) => {
-            let null_alone = matches!(t.app(a[1]), Some((Op::Insert, b))
-                if matches!(t.node(b[0]), Node::Ref(_, 0)) && matches!(t.app(b[1]), Some((Op::EmptySet(_), _))));
-            null_alone && elements(program, a[0], named)
+            _ => return Err(format!("which objects are in {} at the start is not known", live.name)),
         }
-        _ => false,
     }
 }
 
@@ -147,7 +130,8 @@ fn closed(program: &Program, fact: Term) -> Option<VarId> {
     let (Op::Eq, null) = t.app(*either.first()?)? else { return None };
     let (Op::Member, to) = t.app(*either.get(1)?)? else { return None };
     let (Op::Select, read) = t.app(null[0])? else { return None };
-    let live = |s: Term| t.as_symbol(s).is_some_and(|s| program.classes.iter().any(|c| program.vars[c.live].symbol == s));
+    let live =
+        |s: Term| t.as_symbol(s).is_some_and(|s| program.classes.iter().any(|c| program.vars[c.live].symbol == s));
     let o = t.sym(*bound.first()?);
     let fine = bound.len() == 1
         && either.len() == 2
@@ -177,14 +161,41 @@ fn satisfying<'a>(rule: &Rule<'_>, f: Fragment<'a>, facts: &[Term]) -> Result<Ve
     })
 }
 
+/// The objects that shared variables lead to; nobody ever sees the others.
+fn reachable(mut f: Fragment<'_>) -> Fragment<'_> {
+    let cell = |v: &V| if let V::Object(d) = v { Some(*d) } else { None };
+    let mut todo: Vec<usize> = f.vars.iter().filter_map(cell).collect();
+    let mut seen = vec![false; f.items.len()];
+    while let Some(d) = todo.pop() {
+        if std::mem::replace(&mut seen[d], true) {
+            continue;
+        }
+        for (i, s) in f.items[d].fields.iter().enumerate() {
+            match s {
+                Slot::Is(v) => todo.extend(cell(v)),
+                Slot::Open => {
+                    let all = f.candidates(Some(d), [None, None], f.items[d].class, i);
+                    todo.extend(all.iter().filter_map(|c| match c {
+                        Candidate::Value(v) => cell(v),
+                        Candidate::New(_) => None,
+                    }));
+                }
+            }
+        }
+    }
+    // A cell that is taken to be owned by a thread out of sight is described by nobody's view.
+    for (d, seen) in seen.iter().enumerate() {
+        if !seen {
+            f.items[d].owner = Some(Who::Third);
+        }
+    }
+    f
+}
+
 fn begin(rule: &Rule<'_>, f: Fragment<'_>) -> Result<(), String> {
     let program = rule.program;
     if rule.views.object.is_some() {
-        return if rule.covered(&f, 0, Control::Idle) {
-            Ok(())
-        } else {
-            Err("the start is not in the views".into())
-        };
+        return if rule.covered(&f, 0, Control::Idle) { Ok(()) } else { Err("the start is not in the views".into()) };
     }
     for (id, thread) in program.threads.iter_enumerated() {
         let mut f = f.clone();

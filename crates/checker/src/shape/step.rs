@@ -408,8 +408,7 @@ fn specify(
         here = to;
     }
     *visible |= changes;
-    let results: Vec<V> =
-        call.spec.results.iter().map(|r| bound[&program.vars[*r].symbol].clone()).collect();
+    let results: Vec<V> = call.spec.results.iter().map(|r| bound[&program.vars[*r].symbol].clone()).collect();
     let watched = !call.marked && pure_paths(program, call.spec, call.state).iter().any(|p| p.0 == path);
     if changes {
         at.done[0] = Progress::Changed(results);
@@ -580,13 +579,20 @@ pub fn pure_paths(program: &Program, spec: &SpecOp, state: VarId) -> Vec<(Vec<pr
 }
 
 /// Adds to a thread's witnesses the pure paths that are possible now.
-pub fn witness(at: &mut Fragment<'_>, names: &FxHashMap<Symbol, VarId>, call: &Call<'_>, side: usize) -> Result<(), Halt> {
+pub fn witness(
+    at: &mut Fragment<'_>,
+    names: &FxHashMap<Symbol, VarId>,
+    call: &Call<'_>,
+    side: usize,
+) -> Result<(), Halt> {
     if call.marked || at.done[side] != Progress::No {
         return Ok(());
     }
     let program = at.world.program;
     let vars = if side == 0 { &at.vars } else { &at.peer };
-    if at.member.is_some() && call.params.iter().any(|p| matches!(vars[p.0 as usize], V::Key(Side::Below | Side::Above))) {
+    if at.member.is_some()
+        && call.params.iter().any(|p| matches!(vars[p.0 as usize], V::Key(Side::Below | Side::Above)))
+    {
         return Ok(());
     }
     let mut bound = Bound::default();
@@ -599,8 +605,7 @@ pub fn witness(at: &mut Fragment<'_>, names: &FxHashMap<Symbol, VarId>, call: &C
         let possible = path.iter().all(|id| {
             let a = &call.spec.code.actions[*id];
             let mut eval = Eval::new(at, names, &bound, &none, 0, Some(state));
-            matches!(eval.holds(a.guard), Ok(true))
-                && a.gates.iter().all(|g| matches!(eval.holds(g.formula), Ok(true)))
+            matches!(eval.holds(a.guard), Ok(true)) && a.gates.iter().all(|g| matches!(eval.holds(g.formula), Ok(true)))
         });
         if possible {
             at.witnessed[side] |= 1 << i;

@@ -326,7 +326,9 @@ impl<'e, 'a> Eval<'e, 'a> {
             V::Object(d) => {
                 let item = &self.at.items[*d];
                 self.touched |= item.owner.is_none();
-                let Some(f) = self.at.world.position(item.class, field) else { return fail("a field of another class") };
+                let Some(f) = self.at.world.position(item.class, field) else {
+                    return fail("a field of another class");
+                };
                 match &item.fields[f] {
                     Slot::Is(v) => Ok(v.clone()),
                     Slot::Open => Err(Halt::Decide(*d, Some(f))),
@@ -346,9 +348,21 @@ pub fn same(a: &V, b: &V) -> Option<bool> {
         (V::Id(Who::Third), V::Id(Who::Third)) => None,
         (V::Id(x), V::Id(y)) => Some(x == y),
         // A thread's id is positive.
-        (V::Id(_), V::Number(n)) | (V::Number(n), V::Id(_)) => if *n <= 0 { Some(false) } else { None },
+        (V::Id(_), V::Number(n)) | (V::Number(n), V::Id(_)) => {
+            if *n <= 0 {
+                Some(false)
+            } else {
+                None
+            }
+        }
         (V::Key(Side::Equal), V::Key(Side::Equal)) => Some(true),
-        (V::Key(x), V::Key(y)) => if x == y { None } else { Some(false) },
+        (V::Key(x), V::Key(y)) => {
+            if x == y {
+                None
+            } else {
+                Some(false)
+            }
+        }
         // Two names of values may be equal numbers; one name is one number.
         (V::Datum(x), V::Datum(y)) if x == y => Some(true),
         (V::Argument(x), V::Argument(y)) if x == y => Some(true),

@@ -11,7 +11,7 @@ use super::model::{Initial, Model, Routine};
 use super::quantified::{Base, Grown, Own};
 use super::step::{Outcome, cases, finish, invoke, run, witness};
 use super::types::Ty;
-use super::view::{ANY, Code, FALSE, FREE, Key, NULL, OWN, THIRD, TRUE, View, bit};
+use super::view::{ANY, Code, FALSE, FREE, GROUPS, Key, NULL, OWN, THIRD, TRUE, View, bit, codes, is_cell};
 use evidence::views::Status;
 use program::{Copies, LocId};
 
@@ -121,12 +121,14 @@ impl Domain<'_> {
                     (Initial::Open, Ty::Lock) => vec![FREE],
                     (Initial::Open, Ty::Data | Ty::Variant(_) | Ty::Key) => vec![ANY],
                     (Initial::Open, Ty::Ref(class)) => {
-                        if !model.start.rooted.contains(&(class.0 as u16)) {
+                        let Some(room) = model.start.objects[class.0 as usize] else {
                             return lost(format!("{} may refer to an object that is not live", slot.name));
-                        }
+                        };
                         let same = (0..v.cells()).filter(|c| model.kinds[v.kind(*c) as usize].class == class);
                         let mut options: Vec<Code> = std::iter::once(NULL).chain(same).collect();
-                        options.push(v.cells());
+                        if options.len() <= room as usize {
+                            options.push(v.cells());
+                        }
                         options
                     }
                 };
@@ -160,6 +162,14 @@ impl Domain<'_> {
     /// Every field of every initial cell may have any value of its type; references lead to live objects where `init` says so.
     fn open_rows(&self, v: &mut View) {
         let model = self.model;
+        // Objects that are there without a name, of classes where there are more objects than named ones.
+        for (k, kind) in model.kinds.iter().enumerate() {
+            let named = (0..v.cells()).filter(|c| model.kinds[v.kind(*c) as usize].class == kind.class).count();
+            let objects = model.start.objects[kind.class.0 as usize].unwrap_or(0);
+            if kind.status == Status::Never && objects as usize > named {
+                v.present |= 1 << k;
+            }
+        }
         for at in v.all().collect::<Vec<_>>() {
             let class = model.kinds[v.kind(at) as usize].class;
             for r in 0..model.width {
@@ -201,6 +211,7 @@ impl Domain<'_> {
                     }
                 }
                 let mut v = v.clone();
+                self.forget_unreachable(&mut v);
                 prune(self.model, &mut v)?;
                 Ok(Some(v))
             });
@@ -209,6 +220,27 @@ impl Domain<'_> {
         match alarms.pop() {
             Some(alarm) => Err(alarm),
             None => Ok(out),
+        }
+    }
+}
+
+impl Domain<'_> {
+    /// Objects that nothing leads to are never seen by anyone.
+    fn forget_unreachable(&self, v: &mut View) {
+        let mut reached = 0u128;
+        let mut todo: Vec<Code> = v.vars.iter().copied().filter(|c| is_cell(*c)).collect();
+        while let Some(c) = todo.pop() {
+            if reached & bit(c) == 0 {
+                reached |= bit(c);
+                for r in 0..self.model.width {
+                    todo.extend(codes(v.row(c, r)).filter(|d| *d < NULL));
+                }
+            }
+        }
+        for k in 0..self.model.kinds.len() as u8 {
+            if v.has_group(k) && reached & bit(GROUPS + k) == 0 {
+                v.empty_group(k);
+            }
         }
     }
 }

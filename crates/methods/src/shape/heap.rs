@@ -283,6 +283,7 @@ pub fn prune(model: &Model, view: &mut View) -> Result<(), Stop> {
         let mut changed = false;
         changed |= strip_lone(model, view);
         changed |= sequence_facts(model, view);
+        changed |= single_cell(model, view)?;
         for at in view.all().collect::<Vec<_>>() {
             for r in 0..model.width {
                 if view.row(at, r) == 0 {
@@ -320,6 +321,27 @@ fn strip_lone(model: &Model, view: &mut View) -> bool {
         }
     }
     changed
+}
+
+/// Where the first cell of the sequence is its last there is no other cell of the sequence.
+fn single_cell(model: &Model, view: &mut View) -> Result<bool, Stop> {
+    let Some((f, l)) = model.ends else { return Ok(false) };
+    let (first, last) = (view.vars[f as usize], view.vars[l as usize]);
+    if first != last {
+        return Ok(false);
+    }
+    let mut changed = false;
+    for c in view.all().collect::<Vec<_>>() {
+        if c == first || model.kinds[view.kind(c) as usize].status != Status::In {
+            continue;
+        }
+        if is_cell(c) {
+            return Err(Stop::Impossible);
+        }
+        view.empty_group(c - GROUPS);
+        changed = true;
+    }
+    Ok(changed)
 }
 
 /// A cell of the sequence whose successor is its link: the last one links to nothing, every other to a cell of the sequence

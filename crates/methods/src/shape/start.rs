@@ -6,14 +6,14 @@
 
 use super::expr::{Compiler, Constant, Ex, ExId, Meaning};
 use super::types::Types;
-use logic::{Node, Op, Quantifier, Symbol, Term};
+use logic::{ClassId, Node, Op, Quantifier, SortKind, Symbol, Term};
 use program::Program;
 use rustc_hash::FxHashMap;
 
 #[derive(Default)]
 pub struct Start {
-    /// Classes whose live objects at the start are those that shared variables refer to.
-    pub rooted: Vec<u16>,
+    /// For each class: how many objects are live at the start, where shared variables refer only to those.
+    pub objects: Vec<Option<u32>>,
     /// Fields that lead from live objects only to live objects or null.
     pub closed: Vec<u16>,
     pub facts: Vec<(Vec<Ex>, ExId)>,
@@ -26,11 +26,10 @@ pub fn read(
     constants: &mut Vec<Constant>,
 ) -> Start {
     let mut start = Start::default();
+    start.objects = program.classes.ids().map(|c| objects(program, c)).collect();
     let facts = program.init.iter().filter_map(|f| f.formula).flat_map(|f| program.terms.conjuncts(f));
     for fact in facts.collect::<Vec<_>>() {
-        if let Some(class) = roots(program, meaning, fact) {
-            start.rooted.push(class);
-        } else if let Some(field) = closed(program, meaning, fact) {
+        if let Some(field) = closed(program, meaning, fact) {
             start.closed.push(field);
         } else {
             let mut c = Compiler::new(&program.terms, types, meaning, constants);
@@ -49,44 +48,33 @@ fn live_of(program: &Program, meaning: &FxHashMap<Symbol, Meaning>, term: Term) 
     }
 }
 
-/// `live == {a, b} - {null}` where the shared variables of the class without an initial value are among a, b.
-fn roots(program: &Program, meaning: &FxHashMap<Symbol, Meaning>, fact: Term) -> Option<u16> {
+/// How many objects of the class are live at the start: `live` is a set of numbered objects, and every shared variable of the class
+/// without an initial value is null or one of them (`r == null || r in live`).
+fn objects(program: &Program, class: ClassId) -> Option<u32> {
     let t = &program.terms;
-    let (Op::Eq, sides) = t.app(fact)? else { return None };
-    let (class, mut set) = match (live_of(program, meaning, sides[0]), live_of(program, meaning, sides[1])) {
-        (Some(c), None) => (c, sides[1]),
-        (None, Some(c)) => (c, sides[0]),
-        _ => return None,
-    };
-    let mut named = Vec::new();
-    loop {
-        match t.node(set) {
-            Node::App(Op::EmptySet(_), _) => break,
-            Node::App(Op::Insert, a) => {
-                named.push(t.as_symbol(a[0])?);
-                set = a[1];
-            }
-            Node::App(Op::Minus, a) => {
-                let (Op::Insert, nothing) = t.app(a[1])? else { return None };
-                let null = matches!(t.node(nothing[0]), Node::Ref(_, 0));
-                if !null || !matches!(t.app(nothing[1]), Some((Op::EmptySet(_), _))) {
-                    return None;
-                }
-                set = a[0];
-            }
-            _ => return None,
+    let live = program.classes[class].live;
+    let mut numbers = Vec::new();
+    let mut set = program.vars[live].initial?;
+    while let (Op::Insert, a) = t.app(set)? {
+        let Node::Ref(_, n) = t.node(a[0]) else { return None };
+        if n != 0 && !numbers.contains(&n) {
+            numbers.push(n);
         }
+        set = a[1];
     }
-    // Only shared variables of the class may be named, and all that are open.
-    let of_class = |v: &program::Var| matches!(t.kind(v.sort), logic::SortKind::Ref(c) if c.0 as u16 == class);
-    let known =
-        named.iter().all(|s| program.shared().any(|v| program.vars[v].symbol == *s && of_class(&program.vars[v])));
-    let all = program
-        .shared()
-        .map(|v| &program.vars[v])
-        .filter(|v| of_class(v) && v.initial.is_none())
-        .all(|v| named.contains(&v.symbol));
-    (known && all).then_some(class)
+    if !matches!(t.app(set), Some((Op::EmptySet(_), _))) {
+        return None;
+    }
+    let facts: Vec<Term> = program.init.iter().filter_map(|f| f.formula).flat_map(|f| t.conjuncts(f)).collect();
+    let sort = t.sort(SortKind::Ref(class));
+    let mut roots = program.shared().filter(|v| program.vars[*v].sort == sort && program.vars[*v].initial.is_none());
+    let held = |v: program::VarId| {
+        let r = program.now(v);
+        let null = t.eq(r, t.null(class));
+        let alive = t.member(r, program.now(live));
+        facts.contains(&t.or(&[null, alive]))
+    };
+    roots.all(held).then_some(numbers.len() as u32)
 }
 
 /// `forall o :: o in live ==> o.f == null || o.f in live`

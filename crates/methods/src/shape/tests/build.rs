@@ -58,20 +58,20 @@ impl Maker {
         let origin = self.o;
         self.p.init.push(Fact { formula: Some(formula), property: None, origin });
     }
-    /// The live objects at the start are those that these variables refer to, and lead to nothing else.
+    /// As many objects are live at the start as there are roots; roots and fields refer to those or to nothing.
     pub fn initial_heap(&mut self, roots: &[VarId]) {
         let t = &self.p.terms;
         let empty = t.mk(Op::EmptySet(self.p.vars[self.live].sort), &[]);
-        let named = roots.iter().fold(empty, |s, r| t.mk(Op::Insert, &[self.p.now(*r), s]));
-        let objects = t.mk(Op::Minus, &[named, t.mk(Op::Insert, &[self.null(), empty])]);
+        let objects = (1..=roots.len() as u32).fold(empty, |s, n| t.mk(Op::Insert, &[t.reference(self.node, n), s]));
         let live = self.p.now(self.live);
-        let rooted = t.eq(live, objects);
+        let alive = |r: Term| t.or(&[t.eq(r, self.null()), t.member(r, live)]);
+        let held: Vec<Term> = roots.iter().map(|r| alive(self.p.now(*r))).collect();
         let o = t.symbol("o", self.ref_sort());
         let target = t.select(self.p.now(self.next), t.sym(o));
         let fine = t.or(&[t.eq(target, self.null()), t.member(target, live)]);
         let closed = t.forall(&[o], t.implies(t.member(t.sym(o), live), fine));
-        self.p.vars[self.live].initial = None;
-        self.init(rooted);
+        self.p.vars[self.live].initial = Some(objects);
+        held.into_iter().for_each(|f| self.init(f));
         self.init(closed);
     }
     /// A queue or stack specification: `push` at the front or the back, `pop` from the front.

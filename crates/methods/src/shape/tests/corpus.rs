@@ -69,7 +69,13 @@ pub fn verify(p: &Program) -> Answered {
         (_, checker::Evidence::Reason(r)) => format!("CHECKER: {r}"),
         _ => v.trust().to_string(),
     };
-    println!("{}: {:?} {:?} found {found:?} checked {:?}", p.name, claims.statistics, claims.notes, start.elapsed() - found);
+    println!(
+        "{}: {:?} {:?} found {found:?} checked {:?}",
+        p.name,
+        claims.statistics,
+        claims.notes,
+        start.elapsed() - found
+    );
     let outcomes = verdicts
         .iter()
         .map(|v| (p.properties[v.property()].name.clone(), (v.outcome(), text(v.property(), v))))
