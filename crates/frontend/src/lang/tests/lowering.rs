@@ -265,3 +265,17 @@ fn check_threads_that_are_spawned_once_become_ordinary_threads() {
         assert!(program.threads.iter().any(|t| t.start == program::Start::BySpawn), "{many}");
     }
 }
+
+#[test]
+fn check_a_quantified_reference_is_null_or_an_object_that_is_there() {
+    let text = "class Node { val: int; }\nvar x: int = 0;\ninvariant exists n: Node :: n != null;\n\
+                rely forall n: Node :: n.val' == n.val;\nthread T { x := 1; }\n";
+    let program = program(text);
+    let show = |t: Option<logic::Term>| t.map(|t| program.terms.show(t)).unwrap_or_default();
+    assert_eq!(
+        show(program.invariants[0].formula),
+        "exists n: Node :: (n == null || n in live_Node) && (n != null)",
+        "without the guard a solver finds an object in an empty heap"
+    );
+    assert!(show(program.relies[0].formula).contains("n in live_Node || n in live_Node'"));
+}

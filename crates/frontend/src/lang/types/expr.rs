@@ -6,7 +6,7 @@ use crate::lang::codes;
 use crate::lang::lower::Lowering;
 use crate::lang::resolve::{Allowed, Named, nearest};
 use base::{Diagnostic, Span};
-use logic::{Op, Sort, SortKind, Term};
+use logic::{Op, Sort, SortKind, Symbol, Term};
 use program::VarId;
 
 /// A term, and the variable it is an entry of, with the keys so far, if the access is not noted yet.
@@ -442,15 +442,35 @@ impl Lowering<'_> {
             symbols.push(symbol);
             self.view.bound.push((binder.name.kind.to_string(), symbol));
         }
+        let mut parts: Vec<Term> = symbols.iter().filter_map(|s| self.exists_now(*s)).collect();
         self.under.push(Under::Bound(symbols.clone()));
+        self.under.extend(parts.iter().map(|p| Under::Condition(*p)));
         let body = self.formula(body);
-        self.under.pop();
+        self.under.truncate(self.under.len() - parts.len() - 1);
         self.view.bound.truncate(depth);
-        let quantifier = match quantifier {
-            Quantifier::Forall => logic::Quantifier::Forall,
-            Quantifier::Exists => logic::Quantifier::Exists,
-        };
-        Some(self.program.terms.quant(quantifier, &symbols, body?))
+        let body = body?;
+        let terms = &self.program.terms;
+        Some(match quantifier {
+            Quantifier::Forall if parts.is_empty() => terms.forall(&symbols, body),
+            Quantifier::Forall => terms.forall(&symbols, terms.implies(terms.and(&parts), body)),
+            Quantifier::Exists => {
+                parts.push(body);
+                terms.exists(&symbols, terms.and(&parts))
+            }
+        })
+    }
+
+    /// A bound reference is null or an object that is there, in a formula of two stores in either of them: a solver
+    /// knows endlessly many numbers that were never given to an object.
+    fn exists_now(&self, bound: Symbol) -> Option<Term> {
+        let terms = &self.program.terms;
+        let SortKind::Ref(class) = terms.kind(terms.symbol_sort(bound)) else { return None };
+        let (live, it) = (self.program.classes[class].live, terms.sym(bound));
+        let mut cases = vec![terms.eq(it, terms.null(class)), terms.member(it, self.program.now(live))];
+        if self.view.primes == Allowed::Yes {
+            cases.push(terms.member(it, self.program.next(live)));
+        }
+        Some(terms.or(&cases))
     }
 }
 
