@@ -156,7 +156,7 @@ impl Tracer<'_> {
     /// Every end of the quiet steps of one instance.
     fn settled(&self, state: &State, i: usize, way: &mut Vec<Step>, out: &mut Vec<(Vec<Step>, State)>) {
         let outcomes = if self.is_quiet(state, i) { self.moves(state, i) } else { Vec::new() };
-        if outcomes.is_empty() {
+        if !outcomes.iter().any(|o| matches!(o, Outcome::Moved { .. })) {
             out.push((way.clone(), state.clone()));
         }
         for o in outcomes {

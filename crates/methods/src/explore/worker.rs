@@ -195,7 +195,7 @@ impl<'s> Worker<'s> {
             outcomes.clear();
             self.outcomes(i, act, &pre, &mut outcomes)?;
             for o in &outcomes {
-                moved = true;
+                moved |= matches!(o, Out::Moved(_));
                 match o {
                     Out::Moved(post) => self.arrive(i, act.to, *post, Mode::Eager, steps + 1, out)?,
                     Out::Wrong(p) | Out::Breach(p) => out.wrong.push((*p, 1)),
@@ -203,7 +203,7 @@ impl<'s> Worker<'s> {
             }
         }
         if !moved {
-            // It waits here for ever: the state is kept as it is.
+            // It waits here for ever or can only go wrong; the others may go on while it stays.
             let mut post = pre;
             if system.symmetry.is_on() {
                 system.symmetry.canonical(&mut post);
@@ -278,7 +278,7 @@ impl<'s> Worker<'s> {
             outcomes.clear();
             self.outcomes(i, act, &pre, &mut outcomes)?;
             for o in &outcomes {
-                moved = true;
+                moved |= matches!(o, Out::Moved(_));
                 match o {
                     Out::Moved(post) if system.places[i][act.to as usize].quiet => {
                         self.settle_plain(i, act.to, *post, out)?;

@@ -1,0 +1,206 @@
+//! `explore` beside SPIN, in one run: states per second on one core without reductions, bytes per state, and the time
+//! with all reductions.
+//!
+//! `cargo bench -p threadproof --bench explore -- [FAMILY [N]]`. SPIN is Debian's package `spin`; where it is missing
+//! the script `benches/explore.sh` installs it. Families: bluetooth, battery, philosophers, buffer. Each line says what
+//! was measured; nothing is averaged away: one run each, user time of SPIN's `pan` as it reports it.
+//! The models of SPIN are in `benches/models`; ours are in the corpus or beside them.
+
+use base::{Budget, Sources};
+use methods::explore::search::Progress;
+use methods::explore::system::Switches;
+use methods::explore::{Answer, Plan, explore};
+use program::semantics::Instances;
+use program::{Program, PropertyKind};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+struct Family {
+    name: &'static str,
+    ours: &'static str,
+    theirs: &'static str,
+    /// Sizes for the comparison state by state; sizes for the reductions.
+    plain: &'static [u32],
+    reduced: &'static [u32],
+}
+
+const FAMILIES: [Family; 4] = [
+    Family {
+        name: "bluetooth",
+        ours: "corpus/seeds/abstract-threads/bluetooth.tp",
+        theirs: "benches/models/bluetooth_concrete.pml",
+        plain: &[5, 6, 7],
+        reduced: &[7, 10, 13, 16, 20, 24],
+    },
+    Family {
+        name: "battery",
+        ours: "corpus/seeds/abstract-threads/battery_bounded.tp",
+        theirs: "benches/models/battery_concrete.pml",
+        plain: &[4, 5, 6],
+        reduced: &[6, 8, 10, 12],
+    },
+    Family {
+        name: "philosophers",
+        ours: "benches/models/philosophers.tp",
+        theirs: "benches/models/philosophers.pml",
+        plain: &[4, 5, 6],
+        reduced: &[5, 6, 7],
+    },
+    Family {
+        name: "buffer",
+        ours: "benches/models/bounded_buffer.tp",
+        theirs: "benches/models/bounded_buffer.pml",
+        plain: &[2, 3],
+        reduced: &[3, 4, 5],
+    },
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Our model at a size: constants `N` and instances of threads in any number.
+fn load(family: &Family, n: u32) -> (Program, Instances) {
+    let path = root().join(family.ours);
+    let text = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let mut sources = Sources::new();
+    let parsed = frontend::lang::parse(&mut sources, family.ours, &text);
+    let mut settings = frontend::lang::lower::Settings::default();
+    if String::from_utf8_lossy(&text).contains("const N: int") {
+        settings.constants.push(("N".into(), n.to_string()));
+    }
+    let lowered = frontend::lang::lower::lower(&parsed, &sources, &settings);
+    let program = lowered.program.unwrap_or_else(|| panic!("{}: {:?}", family.ours, lowered.diagnostics));
+    let counts = Instances::of(&program, n.saturating_sub(1));
+    (program, counts)
+}
+
+fn ours(family: &Family, n: u32, switches: Switches, workers: usize) -> Answer {
+    let (program, counts) = load(family, n);
+    let wanted = program
+        .properties
+        .iter_enumerated()
+        .filter(|(_, p)| !matches!(p.kind, PropertyKind::Deadlock))
+        .map(|(id, _)| id)
+        .collect();
+    let quiet = |_: &Progress| {};
+    explore(&Plan {
+        program: &program,
+        counts,
+        wanted,
+        switches,
+        workers,
+        depth: usize::MAX,
+        budget: Budget::unlimited().with_memory(6 << 30).with_time(std::time::Duration::from_secs(120)),
+        progress: &quiet,
+    })
+}
+
+struct Spin {
+    states: f64,
+    seconds: f64,
+    bytes: f64,
+}
+
+/// Builds and runs SPIN's model; `None` where SPIN is missing or gives up.
+fn spin(family: &Family, n: u32, flags: &[&str]) -> Option<Spin> {
+    let dir = std::env::temp_dir().join(format!("explore-bench-{}-{}-{}", family.name, n, flags.join("")));
+    std::fs::create_dir_all(&dir).ok()?;
+    let model = std::fs::canonicalize(root().join(family.theirs)).ok()?;
+    let run = |program: &str, args: &[String]| {
+        Command::new(program).args(args).current_dir(&dir).output().ok().filter(|o| o.status.success())
+    };
+    run("spin", &["-a".into(), format!("-DN={n}"), model.display().to_string()])?;
+    let mut gcc: Vec<String> = ["-O2", "-DSAFETY", "-o", "pan", "pan.c"].iter().map(|s| s.to_string()).collect();
+    gcc.extend(flags.iter().map(|s| s.to_string()));
+    run("gcc", &gcc)?;
+    let out = run("./pan", &["-E".into(), "-n".into(), "-m200000".into(), "-w24".into()])?;
+    let text = String::from_utf8_lossy(&out.stdout).to_string();
+    let number = |word: &str, at: usize| {
+        let line = text.lines().find(|l| l.contains(word))?;
+        line.split_whitespace().filter_map(|w| w.parse::<f64>().ok()).nth(at)
+    };
+    let states = number("states, stored", 0)?;
+    let seconds = number("elapsed time", 0).unwrap_or(0.01).max(0.01);
+    // The empty hash table of 2^24 places is not counted for SPIN.
+    let megabytes = number("total actual memory usage", 0)? - 128.0;
+    let _ = std::fs::remove_dir_all(&dir);
+    Some(Spin { states, seconds, bytes: megabytes.max(0.0) * 1048576.0 / states })
+}
+
+fn plain(family: &Family, n: u32) {
+    let a = ours(family, n, Switches::NONE, 1);
+    let rate = a.states as f64 / a.seconds.max(1e-6);
+    println!(
+        "{} n={n} unreduced: {} states, {:.2} s, {:.0} states/s, {:.1} bytes/state, {} words, {} restarts, {} interpreted{}",
+        family.name,
+        a.states,
+        a.seconds,
+        rate,
+        a.bytes as f64 / a.states.max(1) as f64,
+        a.words,
+        a.restarts,
+        a.slow,
+        a.incomplete.map_or(String::new(), |w| format!(" ({w})"))
+    );
+    for flags in [["-DNOREDUCE"].as_slice(), &["-DNOREDUCE", "-DCOLLAPSE"]] {
+        match spin(family, n, flags) {
+            None => println!("  spin {}: did not run", flags.join(" ")),
+            Some(s) => {
+                let theirs = s.states / s.seconds;
+                println!(
+                    "  spin {}: {} states, {:.2} s, {:.0} states/s, {:.1} bytes/state; ours is {:.1} times as fast",
+                    flags.join(" "),
+                    s.states,
+                    s.seconds,
+                    theirs,
+                    s.bytes,
+                    rate / theirs
+                );
+            }
+        }
+    }
+}
+
+fn reduced(family: &Family, n: u32) -> (f64, f64) {
+    let start = Instant::now();
+    let a = ours(family, n, Switches::ALL, 1);
+    let seconds = start.elapsed().as_secs_f64();
+    println!(
+        "{} n={n} reduced: {} states, {seconds:.3} s in all{}",
+        family.name,
+        a.states,
+        a.incomplete.map_or(String::new(), |w| format!(" ({w})"))
+    );
+    (f64::from(n), a.states as f64)
+}
+
+/// The exponent of the least squares line through (log n, log states).
+fn degree(points: &[(f64, f64)]) -> f64 {
+    let logs: Vec<(f64, f64)> = points.iter().map(|(n, s)| (n.ln(), s.max(1.0).ln())).collect();
+    let k = logs.len() as f64;
+    let (sx, sy): (f64, f64) = logs.iter().fold((0.0, 0.0), |(a, b), (x, y)| (a + x, b + y));
+    let sxy: f64 = logs.iter().map(|(x, y)| x * y).sum();
+    let sxx: f64 = logs.iter().map(|(x, _)| x * x).sum();
+    (k * sxy - sx * sy) / (k * sxx - sx * sx)
+}
+
+fn main() {
+    // `cargo bench` adds its own flag.
+    let args: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
+    let only = args.get(1).and_then(|n| n.parse::<u32>().ok());
+    for family in FAMILIES.iter().filter(|f| args.is_empty() || args[0] == f.name) {
+        for n in family.plain.iter().filter(|n| only.is_none_or(|o| o == **n)) {
+            plain(family, *n);
+        }
+        let points: Vec<(f64, f64)> =
+            family.reduced.iter().filter(|n| only.is_none_or(|o| o == **n)).map(|n| reduced(family, *n)).collect();
+        if points.len() > 2 {
+            println!("{}: states grow as n^{:.2} over these sizes", family.name, degree(&points));
+        }
+        if let Some(s) = only.map_or_else(|| spin(family, 7, &[]), |_| None) {
+            println!("  spin n=7 with its own reduction: {} states, {:.2} s", s.states, s.seconds);
+        }
+    }
+}
