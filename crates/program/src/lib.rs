@@ -4,6 +4,7 @@
 //! `docs/decisions/001-model.md` for why it has the shape it has.
 
 pub mod client;
+pub mod clients;
 pub mod code;
 pub mod compose;
 pub mod model;

@@ -54,19 +54,33 @@ pub struct Answer {
 const MOST_RESTARTS: usize = 400;
 
 pub fn explore(plan: &Plan<'_>) -> Answer {
+    let mut answer = explore_as(plan, &plan.wanted, plan.switches);
+    if !answer.untraced.is_empty() && plan.switches.symmetry {
+        // A representative that is not the only one of its orbit can hide the way forward: search without symmetry.
+        let lost: Vec<PropertyId> = answer.untraced.keys().copied().collect();
+        let again = explore_as(plan, &lost, Switches { symmetry: false, ..plan.switches });
+        for (p, trace) in again.traces {
+            answer.untraced.remove(&p);
+            answer.traces.insert(p, trace);
+        }
+        answer.notes.push("traces were found by a search without symmetry".into());
+    }
+    answer
+}
+
+fn explore_as(plan: &Plan<'_>, wanted: &[PropertyId], switches: Switches) -> Answer {
     let mut guess = Guess::new(plan.program, &plan.counts);
     let mut restarts = 0;
-    let mut first = pass(plan, &plan.wanted, plan.switches, plan.depth, &mut guess, &mut restarts);
+    let mut first = widening(plan, wanted, switches, plan.depth, None, &mut guess, &mut restarts);
     first.restarts = restarts;
     let found: Vec<PropertyId> = first.traces.keys().chain(first.untraced.keys()).copied().collect();
-    if found.is_empty() || !first.notes.is_empty() && first.notes.iter().any(|n| n == UNFOLDED) || !plan.switches.por {
+    if found.is_empty() || first.notes.iter().any(|n| n == UNFOLDED) || !switches.por {
         return first;
     }
     // The second search, for the lengths: nothing longer than what is known has to be looked at.
     let longest = first.traces.values().map(|t| t.steps.len()).max().unwrap_or(plan.depth);
-    let second = pass_exact(plan, &found, longest.min(plan.depth), &mut guess, &mut restarts);
+    let second = pass_exact(plan, &found, switches, longest.min(plan.depth), &mut guess, &mut restarts);
     first.restarts = restarts;
-    debug_assert!(second.untraced.is_empty(), "{:?}", second.untraced);
     for (p, trace) in second.traces {
         first.untraced.remove(&p);
         match first.traces.get(&p) {
@@ -76,9 +90,8 @@ pub fn explore(plan: &Plan<'_>) -> Answer {
             }
         }
     }
-    match second.stopped {
-        Some(Stop::Exhausted(e)) => first.long = Some(e.to_string()),
-        _ => first.long = second.incomplete.filter(|_| false),
+    if let Some(Stop::Exhausted(e)) = second.stopped {
+        first.long = Some(e.to_string());
     }
     first
 }
@@ -86,13 +99,7 @@ pub fn explore(plan: &Plan<'_>) -> Answer {
 /// Said where a search did not fold, so that its distances are steps.
 const UNFOLDED: &str = "no local steps were folded";
 
-fn pass_exact(plan: &Plan<'_>, wanted: &[PropertyId], depth: usize, guess: &mut Guess, restarts: &mut usize) -> Answer {
-    let is_deadlock = |p: &PropertyId| plan.program.properties[*p].kind == program::PropertyKind::Deadlock;
-    let mode = if wanted.iter().any(is_deadlock) { Mode::Plain } else { Mode::Lazy };
-    widening(plan, wanted, plan.switches, depth, Some(mode), guess, restarts)
-}
-
-fn pass(
+fn pass_exact(
     plan: &Plan<'_>,
     wanted: &[PropertyId],
     switches: Switches,
@@ -100,7 +107,9 @@ fn pass(
     guess: &mut Guess,
     restarts: &mut usize,
 ) -> Answer {
-    widening(plan, wanted, switches, depth, None, guess, restarts)
+    let is_deadlock = |p: &PropertyId| plan.program.properties[*p].kind == program::PropertyKind::Deadlock;
+    let mode = if wanted.iter().any(is_deadlock) { Mode::Plain } else { Mode::Lazy };
+    widening(plan, wanted, switches, depth, Some(mode), guess, restarts)
 }
 
 /// Searches with wider and wider layouts until nothing escapes.
@@ -155,7 +164,7 @@ fn once(
             }
         };
     }
-    widths!(1 2 3 4 6 10 20 64)
+    widths!(1 2 4 10 64)
 }
 
 fn run<const W: usize>(plan: &Plan<'_>, system: &System, depth: usize, mode: Mode) -> Result<Answer, Escape> {

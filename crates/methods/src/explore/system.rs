@@ -158,7 +158,7 @@ impl System {
         let is_deadlock = |p: &&PropertyId| program.properties[**p].kind == PropertyKind::Deadlock;
         let has_inside = program.threads.iter().any(|t| t.code.locations.iter().any(|l| l.inside));
         let symmetry = if switches.symmetry {
-            super::symmetry::Symmetry::of(program, counts, &layout, &cx)
+            super::symmetry::Symmetry::of(program, counts, &layout)?
         } else {
             super::symmetry::Symmetry::none()
         };

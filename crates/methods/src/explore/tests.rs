@@ -228,3 +228,32 @@ fn check_the_broken_driver_has_the_shortest_trace_with_every_switch() {
         }
     }
 }
+
+/// Identical threads that take a lock and mark themselves in a map: ids are stored and are keys.
+fn lockers() -> (Program, PropertyId) {
+    let mut b = Build::new();
+    let zero = b.p.terms.int(0);
+    let sort = b.p.terms.map_sort(Sort::INT, Sort::BOOL);
+    let nowhere = b.p.terms.const_map(sort, b.p.terms.ff());
+    let lock = b.p.add_var("m", Sort::INT, Scope::Shared, VarKind::Lock, Some(zero), b.origin);
+    let inside = b.shared("inside", sort, Some(nowhere));
+    let safe = b.property("assert:1", PropertyKind::Assertion);
+    let t = b.thread("T", Copies::Any, 5);
+    let me = |p: &Program| p.terms.sym(p.tid);
+    b.step(t, 0, 1).when(move |p| p.terms.eq(p.now(lock), zero)).set(lock, me).done();
+    b.step(t, 1, 2).set(inside, |p| p.terms.store(p.now(inside), p.terms.sym(p.tid), p.terms.tt())).done();
+    b.step(t, 2, 3).gate(safe, |p| p.terms.eq(p.now(lock), p.terms.sym(p.tid))).done();
+    b.step(t, 3, 4).set(lock, move |_| zero).done();
+    (b.p, safe)
+}
+
+#[test]
+fn check_stored_thread_ids_are_renamed() {
+    let (p, safe) = lockers();
+    let on = Switches { por: false, dead: false, symmetry: true };
+    let all = run(&p, &[4], &[safe], Switches::NONE, 1);
+    let up_to = run(&p, &[4], &[safe], on, 1);
+    // In turn 0 to 4 instances are done, and nobody or one is at one of three places; 4!/(4-k)! orders become one.
+    assert_eq!(up_to.states, 5 + 4 * 3, "{:?}", up_to.notes);
+    assert_eq!(all.states, 16 + 32 * 3);
+}

@@ -1,0 +1,179 @@
+//! A search for histories of an object that are not linearizable: few clients, few operations, every interleaving.
+//!
+//! Comes in: a program with an object. Goes out: a history with the least number of operations among those tried that
+//! has no explanation, as a trace of a client program (`program::clients`), or the violation of a gate inside an
+//! operation; or how far was searched. Clients are tried by the number of their operations: two threads with one
+//! operation each first. Arguments are small numbers, once all different and once all equal.
+//! Finding nothing proves nothing.
+
+use super::run::{Answer, Plan, explore};
+use super::system::Switches;
+use crate::method::Run;
+use logic::{SortKind, Value};
+use program::clients::{ClientCall, Clients, client_program};
+use program::semantics::{Instances, Trace};
+use program::{ObjectId, Program, PropertyId, PropertyKind};
+
+/// How far to look.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    pub threads: usize,
+    /// Operations of one client.
+    pub each: usize,
+    /// Operations of all clients together.
+    pub total: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { threads: 3, each: 3, total: 4 }
+    }
+}
+
+/// A run of clients that goes wrong.
+#[derive(Clone, Debug)]
+pub struct Counterexample {
+    pub clients: Clients,
+    /// The program the trace is of; rebuilt by `client_program` from the clients.
+    pub program: Program,
+    /// `None`: the history is not linearizable; else the property of the original program that a step violates.
+    pub gate: Option<PropertyId>,
+    pub trace: Trace,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    pub found: Option<Counterexample>,
+    /// Client programs searched in full.
+    pub searched: usize,
+    pub states: u64,
+    /// Why some client program was not searched in full.
+    pub incomplete: Option<String>,
+}
+
+/// Looks for a history that is not linearizable.
+pub fn search(program: &Program, object: ObjectId, bounds: Bounds, run: &Run) -> Outcome {
+    let mut out = Outcome::default();
+    for clients in plans(program, object, bounds) {
+        if let Err(e) = run.budget.check() {
+            out.incomplete.get_or_insert(e.to_string());
+            return out;
+        }
+        let (p, history) = match client_program(program, object, &clients) {
+            Ok(made) => made,
+            Err(why) => {
+                out.incomplete.get_or_insert(why);
+                return out;
+            }
+        };
+        let answer = explore_clients(&p, history, run);
+        out.states += answer.states;
+        match &answer.incomplete {
+            None => out.searched += 1,
+            Some(why) => {
+                out.incomplete.get_or_insert_with(|| why.clone());
+            }
+        }
+        run.progress(format!("explore: {} client programs, {} states", out.searched, out.states));
+        let worst = answer.traces.into_iter().min_by_key(|(p, t)| (*p != history, t.steps.len()));
+        if let Some((property, trace)) = worst {
+            let gate = (property != history).then_some(property);
+            out.found = Some(Counterexample { clients, program: p, gate, trace });
+            return out;
+        }
+    }
+    out
+}
+
+fn explore_clients(p: &Program, history: PropertyId, run: &Run) -> Answer {
+    let in_gates = |id: &PropertyId| {
+        p.threads.iter().any(|t| t.code.actions.iter().any(|a| a.gates.iter().any(|g| g.property == *id)))
+    };
+    let counted = |id: &PropertyId| !matches!(p.properties[*id].kind, PropertyKind::Unmodelled(_));
+    let mut wanted: Vec<PropertyId> = p.properties.ids().filter(in_gates).filter(counted).collect();
+    if !wanted.contains(&history) {
+        wanted.push(history);
+    }
+    explore(&Plan {
+        program: p,
+        counts: Instances(vec![1; p.threads.len()]),
+        wanted,
+        switches: Switches::ALL,
+        workers: run.workers.max(1),
+        depth: usize::MAX,
+        budget: run.budget.clone(),
+        progress: &|_| {},
+    })
+}
+
+/// Client programs, the smallest first. Clients are interchangeable, so their lists of operations are in order.
+fn plans(program: &Program, object: ObjectId, bounds: Bounds) -> Vec<Clients> {
+    let Some(o) = program.objects.get(object) else { return Vec::new() };
+    let ops = o.ops.len();
+    let mut lists: Vec<Vec<usize>> = (0..ops).map(|op| vec![op]).collect();
+    let mut from = 0;
+    for _ in 1..bounds.each {
+        let end = lists.len();
+        for l in from..end {
+            for op in 0..ops {
+                let mut longer = lists[l].clone();
+                longer.push(op);
+                lists.push(longer);
+            }
+        }
+        from = end;
+    }
+    let mut plans: Vec<Vec<usize>> = Vec::new();
+    let mut todo: Vec<Vec<usize>> = (0..lists.len()).map(|l| vec![l]).collect();
+    while let Some(plan) = todo.pop() {
+        let size: usize = plan.iter().map(|l| lists[*l].len()).sum();
+        if size > bounds.total {
+            continue;
+        }
+        if plan.len() >= 2 {
+            plans.push(plan.clone());
+        }
+        if plan.len() < bounds.threads {
+            let last = plan[plan.len() - 1];
+            todo.extend((last..lists.len()).map(|l| plan.iter().copied().chain([l]).collect::<Vec<_>>()));
+        }
+    }
+    let size = |plan: &Vec<usize>| plan.iter().map(|l| lists[*l].len()).sum::<usize>();
+    plans.sort_by_key(|plan| (size(plan), plan.len(), plan.clone()));
+    let mut out: Vec<Clients> = Vec::new();
+    for plan in plans {
+        for distinct in [true, false] {
+            let mut number = 0;
+            let clients = plan
+                .iter()
+                .map(|l| {
+                    lists[*l]
+                        .iter()
+                        .map(|op| {
+                            number += 1;
+                            let n = if distinct { number } else { 1 };
+                            let arguments = o.ops[*op].params.iter().map(|v| value(program, *v, n)).collect();
+                            ClientCall { operation: *op, arguments }
+                        })
+                        .collect()
+                })
+                .collect();
+            let clients = Clients(clients);
+            if out.last() != Some(&clients) {
+                out.push(clients);
+            }
+        }
+    }
+    out
+}
+
+fn value(program: &Program, var: program::VarId, n: u32) -> Value {
+    let t = &program.terms;
+    let sort = program.vars[var].sort;
+    match t.kind(sort) {
+        SortKind::Bool => Value::Bool(n % 2 == 1),
+        SortKind::Int | SortKind::Machine(_) => Value::Int(n.into()),
+        SortKind::Enum(e) => Value::Variant(n % t.enum_size(e).max(1) as u32),
+        _ => Value::default_of(t, sort),
+    }
+}

@@ -1,0 +1,380 @@
+//! Which integers are thread ids, and whether ids are used so that renaming them maps runs to runs.
+//!
+//! Comes in: a program. Goes out: for each variable, whether its numbers are ids and which levels of its keys are; or why
+//! ids are used in a way that tells one instance from another. Integer terms are sorted into classes: what is copied,
+//! compared for equality, stored in one variable or used as a key of one map is of one class. Ids and numbers (what
+//! is added, compared by size, cast, counted) must stay apart, and no literal in the class of ids may be the id of an
+//! instance. This is a type inference over the whole program text; it does not look at values.
+
+use super::guess::symbols;
+use logic::{Node, Op, Sort, SortKind, Symbol, Term, Value};
+use program::{Program, VarId};
+use rustc_hash::FxHashMap;
+
+/// For each variable, what of it are ids.
+#[derive(Clone, Debug, Default)]
+pub struct Ids {
+    leaf: FxHashMap<VarId, bool>,
+    keys: FxHashMap<(VarId, usize), bool>,
+}
+
+impl Ids {
+    pub fn leaf(&self, var: VarId) -> bool {
+        self.leaf.get(&var).copied().unwrap_or(false)
+    }
+    pub fn key(&self, var: VarId, level: usize) -> bool {
+        self.keys.get(&(var, level)).copied().unwrap_or(false)
+    }
+    pub fn any(&self) -> bool {
+        self.leaf.values().chain(self.keys.values()).any(|x| *x)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Place {
+    Id,
+    Number,
+    Leaf(VarId),
+    Key(VarId, usize),
+    Symbol(Symbol),
+}
+
+/// A term of an integer sort has a class; a map or set is a version of a variable at a depth, or built of literals.
+#[derive(Clone, Copy)]
+enum Shape {
+    Class(usize),
+    Of(VarId, usize),
+    /// Not an integer, or a map that is no variable's.
+    Other,
+}
+
+struct Classes<'a> {
+    p: &'a Program,
+    vars: FxHashMap<Symbol, VarId>,
+    places: FxHashMap<Place, usize>,
+    parent: Vec<usize>,
+    literals: Vec<(usize, i128)>,
+    seen: FxHashMap<Term, usize>,
+    strange: Option<String>,
+}
+
+/// The ids of a program whose instances with several copies have these ids; the reason where renaming is not possible.
+pub fn ids(p: &Program, renamed: &dyn Fn(i128) -> bool) -> Result<Ids, String> {
+    let primed = p.vars.iter_enumerated().map(|(id, v)| (v.primed, id));
+    let vars = symbols(p).into_iter().chain(primed).collect();
+    let mut c = Classes {
+        p,
+        vars,
+        places: FxHashMap::default(),
+        parent: Vec::new(),
+        literals: Vec::new(),
+        seen: FxHashMap::default(),
+        strange: None,
+    };
+    for root in super::guess::roots(p) {
+        c.shape(root);
+    }
+    for t in p.threads.iter() {
+        for a in t.code.actions.iter() {
+            for u in &a.updates {
+                let value = c.shape(u.value);
+                c.same(Shape::Of(u.var, 0), value, p.vars[u.var].sort);
+            }
+            if let Some(s) = &a.spawn {
+                for (param, arg) in p.threads[s.thread].params.iter().zip(&s.args) {
+                    let value = c.shape(*arg);
+                    c.same(Shape::Of(*param, 0), value, p.vars[*param].sort);
+                }
+                if let Some(into) = s.into {
+                    let (a, b) = (c.place(Place::Leaf(into)), c.place(Place::Id));
+                    c.join(a, b);
+                }
+            }
+        }
+    }
+    for (id, v) in p.vars.iter_enumerated() {
+        if let Some(t) = v.initial {
+            if p.terms.free_symbols(t).contains(&p.tid) {
+                let value = c.shape(t);
+                c.same(Shape::Of(id, 0), value, v.sort);
+            } else if let Ok(value) = logic::eval::eval(&p.terms, t, &FxHashMap::default()) {
+                c.initial(id, 0, &value);
+            }
+        }
+    }
+    if let Some(why) = c.strange {
+        return Err(why);
+    }
+    let (id, number) = (c.place(Place::Id), c.place(Place::Number));
+    if c.find(id) == c.find(number) {
+        return Err("thread ids are used as numbers".into());
+    }
+    let literals = std::mem::take(&mut c.literals);
+    for (at, n) in literals {
+        if renamed(n) && c.find(at) == c.find(id) {
+            return Err(format!("the thread id {n} is named"));
+        }
+    }
+    let mut out = Ids::default();
+    let places: Vec<(Place, usize)> = c.places.iter().map(|(p, at)| (*p, *at)).collect();
+    for (place, at) in places {
+        let is = c.find(at) == c.find(id);
+        match place {
+            Place::Leaf(v) => {
+                out.leaf.insert(v, is);
+            }
+            Place::Key(v, level) => {
+                out.keys.insert((v, level), is);
+            }
+            _ => {}
+        }
+    }
+    Ok(out)
+}
+
+impl Classes<'_> {
+    fn place(&mut self, place: Place) -> usize {
+        if let Some(at) = self.places.get(&place) {
+            return *at;
+        }
+        let at = self.parent.len();
+        self.parent.push(at);
+        self.places.insert(place, at);
+        at
+    }
+    fn fresh(&mut self) -> usize {
+        self.parent.push(self.parent.len());
+        self.parent.len() - 1
+    }
+    fn find(&mut self, mut at: usize) -> usize {
+        while self.parent[at] != at {
+            self.parent[at] = self.parent[self.parent[at]];
+            at = self.parent[at];
+        }
+        at
+    }
+    fn join(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.find(a), self.find(b));
+        self.parent[a] = b;
+    }
+    fn number(&mut self, s: Shape) {
+        if let Some(at) = self.class(s) {
+            let n = self.place(Place::Number);
+            self.join(at, n);
+        }
+    }
+    fn class(&mut self, s: Shape) -> Option<usize> {
+        match s {
+            Shape::Class(at) => Some(at),
+            Shape::Of(v, _) => Some(self.place(Place::Leaf(v))),
+            Shape::Other => None,
+        }
+    }
+    fn depth(&self, var: VarId) -> usize {
+        let mut sort = self.p.vars[var].sort;
+        let mut depth = 0;
+        loop {
+            match self.p.terms.kind(sort) {
+                SortKind::Map(_, v) => sort = v,
+                SortKind::Set(_) => return depth + 1,
+                _ => return depth,
+            }
+            depth += 1;
+        }
+    }
+    /// Two terms of one sort hold the same kind of numbers.
+    fn same(&mut self, a: Shape, b: Shape, sort: Sort) {
+        match (a, b) {
+            (Shape::Of(v, i), Shape::Of(w, j)) => {
+                let (x, y) = (self.place(Place::Leaf(v)), self.place(Place::Leaf(w)));
+                self.join(x, y);
+                for k in 0..self.depth(v).saturating_sub(i) {
+                    let (x, y) = (self.place(Place::Key(v, i + k)), self.place(Place::Key(w, j + k)));
+                    self.join(x, y);
+                }
+            }
+            (Shape::Class(x), Shape::Class(y)) => self.join(x, y),
+            (Shape::Of(v, _), Shape::Class(y)) | (Shape::Class(y), Shape::Of(v, _)) => {
+                let x = self.place(Place::Leaf(v));
+                self.join(x, y);
+            }
+            (Shape::Other, _) | (_, Shape::Other) => {
+                // A value that is no variable's: harmless where no integer is inside, beyond this analysis otherwise.
+                if has_integers(self.p, sort) && !matches!(self.p.terms.kind(sort), SortKind::Seq(_)) {
+                    self.strange.get_or_insert("a map is computed in a way that is not followed".into());
+                }
+            }
+        }
+    }
+    fn initial(&mut self, var: VarId, level: usize, value: &Value) {
+        match value {
+            Value::Int(n) => {
+                let at = self.place(Place::Leaf(var));
+                self.literals.push((at, *n));
+            }
+            Value::Map(m) => {
+                for (k, v) in &m.entries {
+                    self.key_literal(var, level, k);
+                    self.initial(var, level + 1, v);
+                }
+                self.initial(var, level + 1, &m.default);
+            }
+            Value::Set(s) => s.iter().for_each(|k| self.key_literal(var, level, k)),
+            _ => {}
+        }
+    }
+    fn key_literal(&mut self, var: VarId, level: usize, key: &Value) {
+        if let Value::Int(n) = key {
+            let at = self.place(Place::Key(var, level));
+            self.literals.push((at, *n));
+        }
+    }
+    /// A key of a map or element of a set.
+    fn key(&mut self, map: Shape, key: Shape, key_sort: Sort) {
+        match map {
+            Shape::Of(v, level) => {
+                let at = self.place(Place::Key(v, level));
+                if let Some(k) = self.class(key) {
+                    self.join(at, k);
+                }
+            }
+            _ if key_sort.is_integer() => {
+                self.strange.get_or_insert("a map is computed in a way that is not followed".into());
+            }
+            _ => {}
+        }
+    }
+    fn shape(&mut self, term: Term) -> Shape {
+        let p = self.p;
+        let t = &p.terms;
+        let sort = t.sort_of(term);
+        match t.node(term) {
+            Node::Num(n, _) => {
+                // Every occurrence of a literal is a class of its own, so that 0 here and 0 there are not tied.
+                let at = self.fresh();
+                self.literals.push((at, n));
+                Shape::Class(at)
+            }
+            Node::Sym(s) if s == p.tid => Shape::Class(self.place(Place::Id)),
+            Node::Sym(s) => match self.vars.get(&s) {
+                Some(v) => Shape::Of(*v, 0),
+                None if sort.is_integer() => Shape::Class(self.place(Place::Symbol(s))),
+                None => Shape::Other,
+            },
+            Node::Quant(_, _, body) => {
+                self.shape(body);
+                Shape::Other
+            }
+            Node::App(op, args) => {
+                if let Some(at) = self.seen.get(&term) {
+                    return Shape::Class(*at);
+                }
+                let shapes: Vec<Shape> = args.iter().map(|a| self.shape(*a)).collect();
+                let out = self.apply(op, &args, &shapes, sort);
+                if let (Shape::Class(at), true) = (out, sort.is_integer()) {
+                    self.seen.insert(term, at);
+                }
+                out
+            }
+            _ => Shape::Other,
+        }
+    }
+    fn apply(&mut self, op: Op, args: &[Term], shapes: &[Shape], sort: Sort) -> Shape {
+        let t = &self.p.terms;
+        let of = |i: usize| t.sort_of(args[i]);
+        match op {
+            Op::Eq => {
+                if has_integers(self.p, of(0)) {
+                    self.same(shapes[0], shapes[1], of(0));
+                }
+                Shape::Other
+            }
+            Op::Lt | Op::Le => {
+                shapes.iter().for_each(|s| self.number(*s));
+                Shape::Other
+            }
+            Op::Ite => {
+                if has_integers(self.p, sort) {
+                    self.same(shapes[1], shapes[2], sort);
+                }
+                if matches!(shapes[1], Shape::Other) { shapes[2] } else { shapes[1] }
+            }
+            Op::Select => {
+                self.key(shapes[0], shapes[1], of(1));
+                match shapes[0] {
+                    Shape::Of(v, level) if self.depth(v) == level + 1 => Shape::Class(self.place(Place::Leaf(v))),
+                    Shape::Of(v, level) => Shape::Of(v, level + 1),
+                    other => other,
+                }
+            }
+            Op::Store => {
+                self.key(shapes[0], shapes[1], of(1));
+                if has_integers(self.p, of(2)) {
+                    let inner = match shapes[0] {
+                        Shape::Of(v, level) if self.depth(v) > level + 1 => Shape::Of(v, level + 1),
+                        Shape::Of(v, _) => Shape::Class(self.place(Place::Leaf(v))),
+                        other => other,
+                    };
+                    self.same(inner, shapes[2], of(2));
+                }
+                shapes[0]
+            }
+            Op::Member => {
+                self.key(shapes[1], shapes[0], of(0));
+                Shape::Other
+            }
+            Op::Insert => {
+                // The elements of a set built from nothing are looked at where it is used.
+                if matches!(shapes[1], Shape::Of(..)) {
+                    self.key(shapes[1], shapes[0], of(0));
+                }
+                shapes[1]
+            }
+            Op::Union | Op::Minus => match (shapes[0], shapes[1]) {
+                (Shape::Of(..), Shape::Of(..)) => {
+                    self.same(shapes[0], shapes[1], sort);
+                    shapes[0]
+                }
+                (s @ Shape::Of(..), Shape::Other) => {
+                    // `s + {e}` and `s - {e}`.
+                    let mut set = args[1];
+                    while let Some((Op::Insert, inner)) = t.app(set) {
+                        let e = self.shape(inner[0]);
+                        self.key(s, e, t.sort_of(inner[0]));
+                        set = inner[1];
+                    }
+                    s
+                }
+                (other, _) => other,
+            },
+            Op::Subset => {
+                self.same(shapes[0], shapes[1], of(0));
+                Shape::Other
+            }
+            Op::ConstMap(_) => {
+                // A constant map has no keys of its own; its value must not be an id.
+                self.number(shapes[0]);
+                Shape::Other
+            }
+            Op::Unit | Op::At | Op::Slice | Op::Concat | Op::Len => {
+                shapes.iter().for_each(|s| self.number(*s));
+                let n = self.place(Place::Number);
+                if sort.is_integer() { Shape::Class(n) } else { Shape::Other }
+            }
+            _ if sort.is_integer() => {
+                shapes.iter().for_each(|s| self.number(*s));
+                Shape::Class(self.place(Place::Number))
+            }
+            _ => Shape::Other,
+        }
+    }
+}
+
+fn has_integers(p: &Program, sort: Sort) -> bool {
+    match p.terms.kind(sort) {
+        SortKind::Int | SortKind::Machine(_) => true,
+        SortKind::Map(k, v) => has_integers(p, k) || has_integers(p, v),
+        SortKind::Set(e) | SortKind::Seq(e) => has_integers(p, e),
+        _ => false,
+    }
+}

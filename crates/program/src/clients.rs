@@ -1,0 +1,331 @@
+//! Clients of an object: a finite program whose assertion is that a history is linearizable.
+//!
+//! Comes in: a program with an object, and for each client thread the operations it calls, with their arguments. Goes
+//! out: a program of its own in which those threads call the operations, and the last one to return asserts that the
+//! finished history is one of the sequential specification: some order of the operations that keeps every "returned
+//! before the other was called" gives every result that was returned (Herlihy and Wing's definition, for finished
+//! histories). The order of calls and returns is kept in shared variables that nothing else reads. A trace of this
+//! program to the violation of that assertion is a history of the object that is not linearizable.
+//! The specification's code is executed symbolically; it may not loop. Absent: pending operations, so an operation that
+//! never returns shows nothing here. Marks of linearization points are not looked at.
+
+use crate::code::{Action, Code, Gate, LocId, Location, Update, What};
+use crate::model::{Copies, OriginId, Program, Scope, Start, Thread, ThreadId, VarId, VarKind};
+use crate::property::{Property, PropertyId, PropertyKind};
+use crate::spec::{ObjectId, SpecOp};
+use base::IdVec;
+use logic::{Sort, Symbol, Term, Value};
+
+/// One operation of the object, by position, with its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientCall {
+    pub operation: usize,
+    pub arguments: Vec<Value>,
+}
+
+/// For each client thread, what it calls, in order.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Clients(pub Vec<Vec<ClientCall>>);
+
+/// A call with the variables made for it.
+struct Ghost {
+    client: usize,
+    call: ClientCall,
+    /// It has returned.
+    done: VarId,
+    /// For every call, whether it had returned when this one was called.
+    before: Vec<VarId>,
+    results: Vec<VarId>,
+}
+
+const MOST_PATHS: usize = 256;
+
+/// The program of the clients, and the property that their history is linearizable.
+pub fn client_program(program: &Program, object: ObjectId, clients: &Clients) -> Result<(Program, PropertyId), String> {
+    let object = program.objects.get(object).ok_or("there is no such object")?.clone();
+    let origin = object.origin;
+    let mut p = program.clone();
+    p.name = format!("clients of {}", object.name);
+    p.threads = IdVec::new();
+    p.relies.clear();
+    let property =
+        p.properties.push(Property { kind: PropertyKind::Assertion, name: format!("history:{}", object.name), origin });
+    let calls: Vec<(usize, ClientCall)> =
+        clients.0.iter().enumerate().flat_map(|(i, calls)| calls.iter().map(move |c| (i, c.clone()))).collect();
+    let mut ghosts: Vec<Ghost> = Vec::new();
+    for (n, (client, call)) in calls.iter().enumerate() {
+        let op = object.ops.get(call.operation).ok_or("there is no such operation")?;
+        if op.params.len() != call.arguments.len() {
+            return Err(format!("operation {} has {} parameters", op.name, op.params.len()));
+        }
+        let no = p.terms.ff();
+        let done = p.add_var(&format!("returned{n}"), Sort::BOOL, Scope::Shared, VarKind::Plain, Some(no), origin);
+        let before = (0..calls.len())
+            .map(|k| {
+                let name = format!("returned{k}_before{n}");
+                p.add_var(&name, Sort::BOOL, Scope::Shared, VarKind::Plain, Some(no), origin)
+            })
+            .collect();
+        let mut results = Vec::new();
+        for (k, r) in op.results.iter().enumerate() {
+            let sort = p.vars[*r].sort;
+            let zero = p.terms.default_of(sort);
+            let name = format!("result{k}_of{n}");
+            results.push(p.add_var(&name, sort, Scope::Shared, VarKind::Plain, Some(zero), origin));
+        }
+        ghosts.push(Ghost { client: *client, call: call.clone(), done, before, results });
+    }
+    for client in 0..clients.0.len() {
+        add_thread(&mut p, program, &object, client, &ghosts, property, origin)?;
+    }
+    Ok((p, property))
+}
+
+/// The thread of one client.
+fn add_thread(
+    p: &mut Program,
+    source: &Program,
+    object: &crate::spec::Object,
+    client: usize,
+    ghosts: &[Ghost],
+    property: PropertyId,
+    origin: OriginId,
+) -> Result<(), String> {
+    let id = ThreadId(p.threads.len() as u32);
+    let mut code = Code::new();
+    let mut locals = Vec::new();
+    let place = |code: &mut Code, name: String| {
+        code.locations.push(Location { name, inside: false, invariants: Vec::new(), origin })
+    };
+    let mut at = place(&mut code, format!("client {client}"));
+    code.entry = at;
+    for (n, ghost) in ghosts.iter().enumerate().filter(|(_, g)| g.client == client) {
+        let op = &object.ops[ghost.call.operation];
+        let exit = op.code.exit.ok_or_else(|| format!("operation {} never returns", op.name))?;
+        // Every call has its own copies of the operation's variables and inputs.
+        let mut renamed: Vec<(Symbol, Term)> = Vec::new();
+        let mut vars: Vec<(VarId, VarId)> = Vec::new();
+        for v in op.params.iter().chain(&op.results).chain(&op.locals) {
+            let old = source.vars[*v].clone();
+            let new = p.add_var(&old.name, old.sort, Scope::Thread(id), old.kind, old.initial, old.origin);
+            renamed.push((old.symbol, p.now(new)));
+            vars.push((*v, new));
+            locals.push(new);
+        }
+        let own = |v: VarId| vars.iter().find(|(old, _)| *old == v).map_or(v, |(_, new)| *new);
+        let first = code.locations.len() as u32;
+        for l in op.code.locations.iter() {
+            code.locations.push(Location { invariants: Vec::new(), ..l.clone() });
+        }
+        let here = |l: LocId| LocId(first + l.0);
+        let mut arguments = Vec::new();
+        for (v, value) in op.params.iter().zip(&ghost.call.arguments) {
+            let value = value.to_term(&p.terms, source.vars[*v].sort).ok_or("an argument has another sort")?;
+            arguments.push(Update { var: own(*v), value });
+        }
+        for (k, other) in ghosts.iter().enumerate().filter(|(k, _)| *k != n) {
+            arguments.push(Update { var: ghost.before[k], value: p.now(other.done) });
+        }
+        let call = format!("call {}", op.name);
+        code.actions.push(plain(p, at, here(op.code.entry), Vec::new(), arguments, What::Skip, &call, origin));
+        for a in op.code.actions.iter() {
+            let mut names = renamed.clone();
+            let mut inputs = Vec::new();
+            for s in &a.inputs {
+                let new = p.terms.symbol(p.terms.symbol_name(*s), p.terms.symbol_sort(*s));
+                names.push((*s, p.terms.sym(new)));
+                inputs.push(new);
+            }
+            if a.spawn.is_some() {
+                return Err("an operation starts a thread".into());
+            }
+            let t = &p.terms;
+            let again = |f: Term| t.substitute(f, names.iter().copied());
+            code.actions.push(Action {
+                from: here(a.from),
+                to: here(a.to),
+                inputs,
+                guard: again(a.guard),
+                gates: a.gates.iter().map(|g| Gate { property: g.property, formula: again(g.formula) }).collect(),
+                updates: a.updates.iter().map(|u| Update { var: own(u.var), value: again(u.value) }).collect(),
+                spawn: None,
+                relation: None,
+                marks: Vec::new(),
+                what: a.what,
+                origin: a.origin,
+            });
+        }
+        let returned: Vec<Term> = op.results.iter().map(|r| p.now(own(*r))).collect();
+        let formula = history(p, object, ghosts, n, &returned)?;
+        let mut updates: Vec<Update> =
+            ghost.results.iter().zip(&returned).map(|(var, value)| Update { var: *var, value: *value }).collect();
+        updates.push(Update { var: ghost.done, value: p.terms.tt() });
+        let next = place(&mut code, format!("client {client}, after {}", op.name));
+        let words = format!("{} returns", op.name);
+        let gates = vec![Gate { property, formula }];
+        code.actions.push(plain(p, here(exit), next, gates, updates, What::Return, &words, origin));
+        at = next;
+    }
+    code.exit = Some(at);
+    p.threads.push(Thread {
+        name: format!("Client{}", client + 1),
+        copies: Copies::One,
+        start: Start::AtOnce,
+        params: Vec::new(),
+        locals,
+        code,
+        outline: None,
+        follows: None,
+        origin,
+    });
+    Ok(())
+}
+
+#[allow(clippy::too_many_arguments)]
+fn plain(
+    p: &mut Program,
+    from: LocId,
+    to: LocId,
+    gates: Vec<Gate>,
+    updates: Vec<Update>,
+    what: What,
+    words: &str,
+    origin: OriginId,
+) -> Action {
+    let span = p.origins[origin].span;
+    let origin = p.add_origin(span, words);
+    let guard = p.terms.tt();
+    Action {
+        from,
+        to,
+        inputs: Vec::new(),
+        guard,
+        gates,
+        updates,
+        spawn: None,
+        relation: None,
+        marks: Vec::new(),
+        what,
+        origin,
+    }
+}
+
+/// When call `last` returns: if all others have returned, some allowed order explains all results.
+fn history(
+    p: &Program,
+    object: &crate::spec::Object,
+    ghosts: &[Ghost],
+    last: usize,
+    returned: &[Term],
+) -> Result<Term, String> {
+    let t = &p.terms;
+    let others: Vec<Term> = ghosts.iter().enumerate().filter(|(k, _)| *k != last).map(|(_, g)| p.now(g.done)).collect();
+    let results: Vec<Vec<Term>> = ghosts
+        .iter()
+        .enumerate()
+        .map(|(k, g)| if k == last { returned.to_vec() } else { g.results.iter().map(|r| p.now(*r)).collect() })
+        .collect();
+    let mut store = Vec::new();
+    for v in &object.spec.vars {
+        let initial = p.vars[*v].initial.ok_or("a variable of the specification has no initial value")?;
+        store.push((p.vars[*v].symbol, initial));
+    }
+    let order = Order { p, object, ghosts, results: &results };
+    let explained = order.explain((1u32 << ghosts.len()) - 1, &store)?;
+    Ok(t.implies(t.and(&others), explained))
+}
+
+struct Order<'a> {
+    p: &'a Program,
+    object: &'a crate::spec::Object,
+    ghosts: &'a [Ghost],
+    results: &'a [Vec<Term>],
+}
+
+impl Order<'_> {
+    /// Some order of the calls in `left` explains their results from this store of the specification.
+    fn explain(&self, left: u32, store: &[(Symbol, Term)]) -> Result<Term, String> {
+        let t = &self.p.terms;
+        if left == 0 {
+            return Ok(t.tt());
+        }
+        let mut ways = Vec::new();
+        for n in (0..self.ghosts.len()).filter(|n| left & (1 << n) != 0) {
+            let ghost = &self.ghosts[n];
+            // Nobody left had returned before this one was called.
+            let first: Vec<Term> = (0..self.ghosts.len())
+                .filter(|k| *k != n && left & (1 << k) != 0)
+                .map(|k| t.not(self.p.now(ghost.before[k])))
+                .collect();
+            let op = &self.object.spec.ops[ghost.call.operation];
+            for path in self.paths(op, &ghost.call, store)? {
+                let mut all = first.clone();
+                all.push(path.condition);
+                for (returned, meant) in self.results[n].iter().zip(&path.results) {
+                    all.push(t.eq(*returned, *meant));
+                }
+                all.push(self.explain(left & !(1 << n), &path.store)?);
+                ways.push(t.and(&all));
+            }
+        }
+        Ok(t.or(&ways))
+    }
+    /// The runs of a sequential operation.
+    fn paths(&self, op: &SpecOp, call: &ClientCall, store: &[(Symbol, Term)]) -> Result<Vec<Path>, String> {
+        let (p, t) = (self.p, &self.p.terms);
+        let exit = op.code.exit.ok_or("an operation of the specification never ends")?;
+        let mut env = store.to_vec();
+        for (v, value) in op.params.iter().zip(&call.arguments) {
+            let term = value.to_term(t, p.vars[*v].sort).ok_or("an argument has another sort")?;
+            env.push((p.vars[*v].symbol, term));
+        }
+        for v in op.results.iter().chain(&op.locals) {
+            let term = p.vars[*v].initial.unwrap_or_else(|| t.default_of(p.vars[*v].sort));
+            env.push((p.vars[*v].symbol, term));
+        }
+        let mut out = Vec::new();
+        let mut todo = vec![(op.code.entry, vec![], env, 0)];
+        while let Some((at, conditions, env, steps)) = todo.pop() {
+            if out.len() + todo.len() > MOST_PATHS || steps > MOST_PATHS {
+                return Err("the specification has too many paths, or a loop".into());
+            }
+            if at == exit {
+                let read = |v: &VarId| t.substitute(p.now(*v), env.iter().copied());
+                out.push(Path {
+                    condition: t.and(&conditions),
+                    results: op.results.iter().map(read).collect(),
+                    store: env[..store.len()].to_vec(),
+                });
+                continue;
+            }
+            for (_, a) in op.code.from(at) {
+                if !a.inputs.is_empty() || a.spawn.is_some() {
+                    return Err("the specification chooses values".into());
+                }
+                let guard = t.substitute(a.guard, env.iter().copied());
+                if t.is_false(guard) {
+                    continue;
+                }
+                let mut conditions: Vec<Term> = conditions.clone();
+                conditions.push(guard);
+                let mut next = env.clone();
+                for u in &a.updates {
+                    let value = t.substitute(u.value, env.iter().copied());
+                    let symbol = p.vars[u.var].symbol;
+                    match next.iter_mut().find(|(s, _)| *s == symbol) {
+                        Some((_, old)) => *old = value,
+                        None => return Err("the specification writes a variable that is not its own".into()),
+                    }
+                }
+                todo.push((a.to, conditions, next, steps + 1));
+            }
+        }
+        Ok(out)
+    }
+}
+
+struct Path {
+    condition: Term,
+    results: Vec<Term>,
+    store: Vec<(Symbol, Term)>,
+}
