@@ -6,3 +6,4 @@ pub mod corpus;
 pub mod random;
 pub mod shrink;
 pub mod solvers;
+pub mod source;

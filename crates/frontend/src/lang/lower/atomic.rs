@@ -119,7 +119,7 @@ impl Lowering<'_> {
 
     fn extend(&mut self, path: &mut Path, action: &Action) -> Option<()> {
         let terms = &self.program.terms;
-        // Inputs are renamed: two paths share the steps before they part.
+        // Inputs are renamed: a step may lie on several paths.
         let mut pairs: Vec<(Symbol, Term)> = Vec::new();
         for input in &action.inputs {
             let fresh = terms.symbol(terms.symbol_name(*input), terms.symbol_sort(*input));
@@ -160,13 +160,13 @@ impl Lowering<'_> {
             .filter(|(var, value)| self.program.now(*var) != *value)
             .map(|(var, value)| Update { var: *var, value: *value })
             .collect();
-        Draft {
+        self.with_own_inputs(Draft {
             inputs: path.inputs.clone(),
             guard: self.program.terms.and(&path.guards),
             gates: path.gates.clone(),
             updates,
             ..self.draft(What::Atomic, origin)
-        }
+        })
     }
 
     /// The failure of the checks so far, which does not wait for what comes behind them.
@@ -175,11 +175,28 @@ impl Lowering<'_> {
         let checks: Vec<Term> = path.gates.iter().map(|g| g.formula).collect();
         let mut guards = path.guards.clone();
         guards.push(terms.not(terms.and(&checks)));
-        Draft {
+        self.with_own_inputs(Draft {
             inputs: path.inputs.clone(),
             guard: terms.and(&guards),
             gates: path.gates.clone(),
             ..self.draft(What::Atomic, origin)
+        })
+    }
+
+    /// Two paths share the inputs of the steps before they part; every action has its own.
+    fn with_own_inputs(&self, draft: Draft) -> Draft {
+        let terms = &self.program.terms;
+        let inputs: Vec<Symbol> =
+            draft.inputs.iter().map(|s| terms.symbol(terms.symbol_name(*s), terms.symbol_sort(*s))).collect();
+        let pairs: Vec<(Symbol, Term)> =
+            draft.inputs.iter().zip(&inputs).map(|(old, new)| (*old, terms.sym(*new))).collect();
+        let own = |term: Term| terms.substitute(term, pairs.iter().copied());
+        Draft {
+            inputs,
+            guard: own(draft.guard),
+            gates: draft.gates.iter().map(|g| Gate { property: g.property, formula: own(g.formula) }).collect(),
+            updates: draft.updates.iter().map(|u| Update { var: u.var, value: own(u.value) }).collect(),
+            ..draft
         }
     }
 }
