@@ -200,6 +200,13 @@ impl<'a> Checker<'a> {
                     .map_err(malformed)?;
                 self.discharge(c, list)
             }
+            Proof::Product(p) => {
+                let counts = fixed_counts(self.program)
+                    .ok_or_else(|| malformed(Malformed("it speaks of a fixed number of threads".into())))?;
+                let list = rules::product::obligations(self.program, &c.terms, p, &counts.0, &c.properties)
+                    .map_err(malformed)?;
+                self.discharge(c, list)
+            }
             Proof::Search(p) => {
                 let counts = fixed_counts(self.program)
                     .ok_or_else(|| malformed(Malformed("it speaks of a fixed number of threads".into())))?;

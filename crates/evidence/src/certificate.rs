@@ -22,6 +22,8 @@ pub enum Proof {
     RelyGuarantee(RelyGuarantee),
     /// A fixed list of instances, each with what it reaches and what its environment does (Threader's R and E, not modular).
     Environments(Environments),
+    /// A fixed list of instances, with one inductive invariant for each combination of their locations.
+    Product(Product),
     /// An inductive invariant over the shared store and the number of threads at each location.
     Counting(Counting),
     /// A finite instance, all of whose reachable states are listed implicitly: the checker searches again by the
@@ -53,8 +55,9 @@ pub struct Annotation {
     pub at: Vec<Term>,
     /// Two-store formula over the shared store, `tid` the thread that moves (Threader's E as others see it; Calvin's guarantee).
     pub guarantee: Term,
-    /// Two-store formula over the shared store (and this thread's locals and `tid`) that every step of every other instance satisfies.
-    pub rely: Term,
+    /// Two-store formula over the shared store and `tid` that every step of every other instance satisfies; `None`: the
+    /// guarantees of the others are taken as they are.
+    pub rely: Option<Term>,
 }
 
 /// Threader's R_i and E_i for a fixed list of instances (tid 1, 2, ..). Formulas may speak of every instance.
@@ -67,6 +70,15 @@ pub struct Environments {
     /// For each instance: what one step of another instance may do, over the shared store before and after, and the
     /// locals and control of all instances before and after (its own stay).
     pub environment: Vec<Term>,
+}
+
+/// An inductive invariant of a fixed list of instances (tid 1, 2, ..).
+#[derive(Clone, Debug)]
+pub struct Product {
+    pub instances: Vec<InstanceSymbols>,
+    /// Over the shared store and all instances' locals (the symbols before a step), for each combination of locations
+    /// that can be reached.
+    pub invariant: Vec<(Vec<LocId>, Term)>,
 }
 
 /// The symbols by which formulas speak of one instance.
@@ -146,6 +158,7 @@ impl Proof {
         match self {
             Proof::RelyGuarantee(_) => "rely-guarantee",
             Proof::Environments(_) => "environments",
+            Proof::Product(_) => "product",
             Proof::Counting(_) => "counting",
             Proof::Search(_) => "search",
             Proof::Simulation(_) => "simulation",

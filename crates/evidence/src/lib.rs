@@ -10,7 +10,7 @@ pub mod trace;
 pub mod views;
 
 pub use certificate::{
-    Annotation, Certificate, Composed, Counter, Counting, Environments, InstanceSymbols, Layer, Pair, Proof,
+    Annotation, Certificate, Composed, Counter, Counting, Environments, InstanceSymbols, Layer, Pair, Product, Proof,
     RelyGuarantee, Search, Simulation,
 };
 pub use claim::{Claim, Claims, Reason, Statistics};

@@ -6,7 +6,10 @@
 pub mod conform;
 pub mod count;
 pub mod explore;
+pub mod horn;
 pub mod method;
+pub mod modular;
+pub mod rely;
 pub mod shape;
 
 pub use method::{About, Event, Method, Options, Refusal, Run, Task};

@@ -11,7 +11,7 @@
 
 use super::{Malformed, claimable};
 use crate::obligation::{self, Obligation, Vocabulary};
-use evidence::Environments;
+use evidence::{Environments, InstanceSymbols};
 use logic::{Sort, Symbol, Term, Terms};
 use program::{Action, Program, PropertyId, PropertyKind, ThreadId};
 
@@ -24,10 +24,11 @@ pub fn obligations(
     counts: &[u32],
     claimed: &[PropertyId],
 ) -> Result<Vec<Obligation>, Malformed> {
-    vet(program, terms, proof, counts)?;
+    vet_instances(program, terms, &proof.instances, counts)?;
+    vet(program, terms, proof)?;
     claimable(program, claimed)?;
     let n = proof.instances.len();
-    let sight: Vec<Sight> = (0..n).map(|i| Sight::new(program, terms, proof, i)).collect();
+    let sight: Vec<Sight> = (0..n).map(|i| Sight::new(program, terms, &proof.instances, i)).collect();
     let mut out = Vec::new();
 
     let mut init = vec![obligation::initial_store(program, terms)];
@@ -49,7 +50,7 @@ pub fn obligations(
             terms.implies(init, proof.reach[i][code.entry.0 as usize]),
         ));
         for action in code.actions.iter() {
-            let step = Step::new(program, terms, proof, &sight, i, action);
+            let step = Step::new(program, terms, &proof.instances, &sight, i, action);
             let at = terms.eq(terms.sym(proof.instances[i].pc.0), terms.int(i128::from(action.from.0)));
             let mut pre = vec![at, proof.reach[i][action.from.0 as usize], step.guard];
             for (gate, formula) in &step.gates {
@@ -131,14 +132,14 @@ pub fn obligations(
 }
 
 /// How the thread's own symbols (locals, tid) are read for one instance.
-struct Sight<'a> {
+pub(super) struct Sight<'a> {
     terms: &'a Terms,
     renaming: Vec<(Symbol, Term)>,
 }
 
 impl<'a> Sight<'a> {
-    fn new(program: &Program, terms: &'a Terms, proof: &Environments, i: usize) -> Self {
-        let instance = &proof.instances[i];
+    pub(super) fn new(program: &Program, terms: &'a Terms, instances: &[InstanceSymbols], i: usize) -> Self {
+        let instance = &instances[i];
         let mut renaming: Vec<(Symbol, Term)> = program.threads[instance.thread]
             .locals
             .iter()
@@ -148,16 +149,16 @@ impl<'a> Sight<'a> {
         renaming.push((program.tid, terms.int(i as i128 + 1)));
         Self { terms, renaming }
     }
-    fn own(&self, formula: Term) -> Term {
+    pub(super) fn own(&self, formula: Term) -> Term {
         self.terms.substitute(formula, self.renaming.iter().copied())
     }
 }
 
 /// One action of one instance, in the certificate's symbols.
-struct Step<'a> {
+pub(super) struct Step<'a> {
     terms: &'a Terms,
-    guard: Term,
-    gates: Vec<(PropertyId, Term)>,
+    pub(super) guard: Term,
+    pub(super) gates: Vec<(PropertyId, Term)>,
     /// Unprimed symbols to values after.
     effect: Vec<(Symbol, Term)>,
     /// Primed symbols to values after, of all instances.
@@ -165,10 +166,10 @@ struct Step<'a> {
 }
 
 impl<'a> Step<'a> {
-    fn new(
+    pub(super) fn new(
         program: &Program,
         terms: &'a Terms,
-        proof: &Environments,
+        instances: &[InstanceSymbols],
         sight: &[Sight<'a>],
         i: usize,
         action: &Action,
@@ -181,7 +182,7 @@ impl<'a> Step<'a> {
             effect.extend(update.map(|value| (var.symbol, value)));
             both.push((var.primed, update.unwrap_or_else(|| terms.sym(var.symbol))));
         }
-        for (k, other) in proof.instances.iter().enumerate() {
+        for (k, other) in instances.iter().enumerate() {
             for (v, (now, next)) in program.threads[other.thread].locals.iter().zip(&other.locals) {
                 let update =
                     if k == i { action.updates.iter().find(|u| u.var == *v).map(|u| mine.own(u.value)) } else { None };
@@ -199,10 +200,10 @@ impl<'a> Step<'a> {
             both,
         }
     }
-    fn after(&self, formula: Term) -> Term {
+    pub(super) fn after(&self, formula: Term) -> Term {
         self.terms.substitute(formula, self.effect.iter().copied())
     }
-    fn two_store(&self, formula: Term) -> Term {
+    pub(super) fn two_store(&self, formula: Term) -> Term {
         self.terms.substitute(formula, self.both.iter().copied())
     }
 }
@@ -234,17 +235,20 @@ fn moved_by_others(program: &Program, terms: &Terms, proof: &Environments, i: us
     terms.substitute(formula, pairs)
 }
 
-fn vet(program: &Program, terms: &Terms, proof: &Environments, counts: &[u32]) -> Result<(), Malformed> {
+/// The instances are those of the program, and their symbols are new, different, and of the right sorts.
+pub(super) fn vet_instances(
+    program: &Program,
+    terms: &Terms,
+    instances: &[InstanceSymbols],
+    counts: &[u32],
+) -> Result<(), Malformed> {
     let expected: Vec<ThreadId> = program
         .threads
         .ids()
         .flat_map(|t| std::iter::repeat_n(t, counts.get(t.0 as usize).copied().unwrap_or(0) as usize))
         .collect();
-    if proof.instances.iter().map(|i| i.thread).collect::<Vec<_>>() != expected {
+    if instances.iter().map(|i| i.thread).collect::<Vec<_>>() != expected {
         return Err(Malformed("the instances are not those of the program".into()));
-    }
-    if proof.reach.len() != expected.len() || proof.environment.len() != expected.len() {
-        return Err(Malformed("one annotation and one environment for each instance are needed".into()));
     }
     if program.threads.iter().any(|t| t.code.actions.iter().any(|a| a.spawn.is_some()) || !t.code.calls.is_empty()) {
         return Err(Malformed("threads that spawn or call are outside this rule".into()));
@@ -254,7 +258,7 @@ fn vet(program: &Program, terms: &Terms, proof: &Environments, counts: &[u32]) -
     seen.push(program.tid);
     let inputs = program.threads.iter().flat_map(|t| t.code.actions.iter().flat_map(|a| a.inputs.iter().copied()));
     seen.extend(inputs);
-    for instance in &proof.instances {
+    for instance in instances {
         let locals = &program.threads[instance.thread].locals;
         if instance.locals.len() != locals.len() {
             return Err(Malformed("one pair of symbols for each local is needed".into()));
@@ -274,6 +278,13 @@ fn vet(program: &Program, terms: &Terms, proof: &Environments, counts: &[u32]) -
             }
             seen.push(s);
         }
+    }
+    Ok(())
+}
+
+fn vet(program: &Program, terms: &Terms, proof: &Environments) -> Result<(), Malformed> {
+    if proof.reach.len() != proof.instances.len() || proof.environment.len() != proof.instances.len() {
+        return Err(Malformed("one annotation and one environment for each instance are needed".into()));
     }
     let shared = Vocabulary::shared(program);
     for (i, instance) in proof.instances.iter().enumerate() {

@@ -3,6 +3,7 @@
 pub mod counting;
 pub mod environments;
 pub mod local;
+pub mod product;
 pub mod rely_guarantee;
 pub mod search;
 pub mod simulation;
@@ -19,7 +20,9 @@ pub fn claimable(program: &Program, claimed: &[PropertyId]) -> Result<(), Malfor
         let elsewhere = program.procedures.iter().any(|c| gated(&c.code, *p))
             || program.objects.iter().any(|o| o.ops.iter().any(|op| gated(&op.code, *p)));
         let fine = match property.kind {
-            PropertyKind::Invariant(_) | PropertyKind::Rely(_) => true,
+            PropertyKind::Invariant(_) => true,
+            // A rely sees an atomic block as one step; rules that look at its steps one by one cannot speak of it.
+            PropertyKind::Rely(_) => !program.threads.iter().any(|t| t.code.locations.iter().any(|l| l.inside)),
             PropertyKind::Performs(_)
             | PropertyKind::Follows(_)
             | PropertyKind::Linearizable(_)

@@ -8,7 +8,7 @@
 //!        I and at_T[to];
 //!   RG3  each action of T satisfies G_T;
 //!   RG4  G_U implies A_T for every other instance (different tid), also of the same thread unless it has one copy;
-//!   RG5  at_T[l] is stable under A_T (between stores that satisfy I);
+//!   RG5  at_T[l] is stable under A_T (between stores that satisfy I); where no rely is given, under each other's G_U;
 //!   RG6  I implies each invariant claimed; G_U implies each written rely claimed;
 //!   RG7  a spawned instance starts with at_T[entry].
 //! Steps inside atomic blocks are treated like any other: more interleavings than there are, never fewer.
@@ -107,33 +107,35 @@ pub fn obligations(
     let distinct = terms.and(&[positive, terms.lt(terms.int(0), terms.sym(other)), terms.ne(tid, terms.sym(other))]);
     let inv_after = obligation::primed_shared(program, terms, inv);
     for a in &annotations {
-        for b in &annotations {
-            if a.thread == b.thread && program.threads[a.thread].copies == Copies::One {
-                continue;
+        let steps: Vec<(ThreadId, Term)> = annotations
+            .iter()
+            .filter(|b| a.thread != b.thread || program.threads[a.thread].copies != Copies::One)
+            .map(|b| (b.thread, terms.substitute(b.guarantee, [(program.tid, terms.sym(other))])))
+            .collect();
+        if let Some(rely) = a.rely {
+            for (thread, step) in &steps {
+                let (theirs, ours) = (&program.threads[*thread].name, &program.threads[a.thread].name);
+                let pre = terms.and(&[distinct, inv, inv_after, *step]);
+                out.push(Obligation::common(
+                    RULE,
+                    format!("steps of {theirs} are steps that {ours} relies on"),
+                    terms.implies(pre, rely),
+                ));
             }
-            let step = terms.substitute(b.guarantee, [(program.tid, terms.sym(other))]);
-            let pre = terms.and(&[distinct, inv, inv_after, step]);
-            out.push(Obligation::common(
-                RULE,
-                format!(
-                    "steps of {} are steps that {} relies on",
-                    program.threads[b.thread].name, program.threads[a.thread].name
-                ),
-                terms.implies(pre, a.rely),
-            ));
         }
+        let moves: Vec<Term> = match a.rely {
+            Some(rely) => vec![terms.and(&[positive, rely])],
+            None => steps.iter().map(|(_, step)| terms.and(&[distinct, *step])).collect(),
+        };
         let code = &program.threads[a.thread].code;
-        for at in code.locations.ids() {
-            if code.locations[at].inside {
-                continue;
-            }
+        for at in code.locations.ids().filter(|at| !code.locations[*at].inside) {
             let here = a.at[at.0 as usize];
-            let pre = terms.and(&[positive, inv, inv_after, here, a.rely]);
-            out.push(Obligation::common(
-                RULE,
-                format!("{} is stable", obligation::location_words(program, code, a.thread, at)),
-                terms.implies(pre, obligation::primed_shared(program, terms, here)),
-            ));
+            let stays = obligation::primed_shared(program, terms, here);
+            for step in &moves {
+                let pre = terms.and(&[inv, inv_after, here, *step]);
+                let what = format!("{} is stable", obligation::location_words(program, code, a.thread, at));
+                out.push(Obligation::common(RULE, what, terms.implies(pre, stays)));
+            }
         }
     }
 
@@ -235,7 +237,9 @@ fn vet<'a>(
         }
         let two = Vocabulary::new(program, shared.iter().chain(&primed).copied().chain([program.tid]));
         see(&two, a.guarantee, "a guarantee")?;
-        see(&two, a.rely, "a rely")?;
+        if let Some(rely) = a.rely {
+            see(&two, rely, "a rely")?;
+        }
         found.push(a);
     }
     if found.len() != proof.threads.len() {

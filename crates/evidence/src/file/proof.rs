@@ -4,8 +4,8 @@ use super::FileError;
 use super::read::Reader;
 use super::terms::{Pool, Read};
 use crate::certificate::{
-    Annotation, Composed, Counter, Counting, Environments, InstanceSymbols, Layer, Pair, Proof, RelyGuarantee, Search,
-    Simulation,
+    Annotation, Composed, Counter, Counting, Environments, InstanceSymbols, Layer, Pair, Product, Proof, RelyGuarantee,
+    Search, Simulation,
 };
 use logic::Term;
 use program::{LocId, Program, ThreadId};
@@ -22,23 +22,14 @@ pub fn write(program: &Program, proof: &Proof, pool: &mut Pool<'_>) -> Json {
                         "thread": thread_name(program, a.thread),
                         "at": formulas(&a.at, pool),
                         "guarantee": pool.formula(a.guarantee),
-                        "rely": pool.formula(a.rely),
+                        "rely": a.rely.map(|r| pool.formula(r)),
                     })
                 })
                 .collect();
             json!({ "form": "rely-guarantee", "invariant": pool.formula(p.invariant), "threads": threads })
         }
         Proof::Environments(p) => {
-            let instances: Vec<Json> = p
-                .instances
-                .iter()
-                .map(|i| {
-                    let locals: Vec<Json> =
-                        i.locals.iter().map(|(a, b)| json!([pool.symbol(*a), pool.symbol(*b)])).collect();
-                    let pc = json!([pool.symbol(i.pc.0), pool.symbol(i.pc.1)]);
-                    json!({ "thread": thread_name(program, i.thread), "locals": locals, "pc": pc })
-                })
-                .collect();
+            let instances = write_instances(program, &p.instances, pool);
             let reach: Vec<Json> = p.reach.iter().map(|r| formulas(r, pool)).collect();
             json!({
                 "form": "environments",
@@ -46,6 +37,17 @@ pub fn write(program: &Program, proof: &Proof, pool: &mut Pool<'_>) -> Json {
                 "reach": reach,
                 "environment": formulas(&p.environment, pool),
             })
+        }
+        Proof::Product(p) => {
+            let invariant: Vec<Json> = p
+                .invariant
+                .iter()
+                .map(|(at, formula)| {
+                    let at: Vec<u32> = at.iter().map(|l| l.0).collect();
+                    json!({ "at": at, "formula": pool.formula(*formula) })
+                })
+                .collect();
+            json!({ "form": "product", "instances": write_instances(program, &p.instances, pool), "invariant": invariant })
         }
         Proof::Counting(p) => {
             let singles: Vec<Json> = p
@@ -97,6 +99,31 @@ pub fn write(program: &Program, proof: &Proof, pool: &mut Pool<'_>) -> Json {
     }
 }
 
+fn write_instances(program: &Program, list: &[InstanceSymbols], pool: &mut Pool<'_>) -> Json {
+    let one = |i: &InstanceSymbols, pool: &mut Pool<'_>| {
+        let locals: Vec<Json> = i.locals.iter().map(|(a, b)| json!([pool.symbol(*a), pool.symbol(*b)])).collect();
+        let pc = json!([pool.symbol(i.pc.0), pool.symbol(i.pc.1)]);
+        json!({ "thread": thread_name(program, i.thread), "locals": locals, "pc": pc })
+    };
+    Json::Array(list.iter().map(|i| one(i, pool)).collect())
+}
+
+fn read_instances(program: &Program, r: &Reader<'_>, pool: &Read) -> Result<Vec<InstanceSymbols>, FileError> {
+    let pair = |p: &Reader<'_>| match &p.list()?[..] {
+        [a, b] => Ok((pool.symbol(a)?, pool.symbol(b)?)),
+        _ => Err(p.error("a pair of symbols was expected")),
+    };
+    let mut instances = Vec::new();
+    for i in r.list()? {
+        instances.push(InstanceSymbols {
+            thread: read_thread(program, &i.field("thread")?)?,
+            locals: i.field("locals")?.list()?.iter().map(pair).collect::<Result<_, _>>()?,
+            pc: pair(&i.field("pc")?)?,
+        });
+    }
+    Ok(instances)
+}
+
 fn simulation(program: &Program, s: &Simulation, pool: &mut Pool<'_>) -> Json {
     let pairs: Vec<Json> = s
         .pairs
@@ -146,27 +173,32 @@ pub fn read(program: &Program, r: &Reader<'_>, pool: &Read, depth: usize) -> Res
                     thread: read_thread(program, &t.field("thread")?)?,
                     at: read_formulas(&t.field("at")?, pool)?,
                     guarantee: pool.formula(&t.field("guarantee")?)?,
-                    rely: pool.formula(&t.field("rely")?)?,
+                    rely: t.optional("rely").map(|r| pool.formula(&r)).transpose()?,
                 });
             }
             Ok(Proof::RelyGuarantee(RelyGuarantee { invariant: pool.formula(&r.field("invariant")?)?, threads }))
         }
         "environments" => {
-            let pair = |p: &Reader<'_>| match &p.list()?[..] {
-                [a, b] => Ok((pool.symbol(a)?, pool.symbol(b)?)),
-                _ => Err(p.error("a pair of symbols was expected")),
-            };
-            let mut instances = Vec::new();
-            for i in r.field("instances")?.list()? {
-                instances.push(InstanceSymbols {
-                    thread: read_thread(program, &i.field("thread")?)?,
-                    locals: i.field("locals")?.list()?.iter().map(pair).collect::<Result<_, _>>()?,
-                    pc: pair(&i.field("pc")?)?,
-                });
-            }
+            let instances = read_instances(program, &r.field("instances")?, pool)?;
             let reach = r.field("reach")?.list()?.iter().map(|x| read_formulas(x, pool)).collect::<Result<_, _>>()?;
             let environment = read_formulas(&r.field("environment")?, pool)?;
             Ok(Proof::Environments(Environments { instances, reach, environment }))
+        }
+        "product" => {
+            let instances = read_instances(program, &r.field("instances")?, pool)?;
+            let mut invariant = Vec::new();
+            for i in r.field("invariant")?.list()? {
+                let places = i.field("at")?.list()?;
+                if places.len() != instances.len() {
+                    return Err(i.error("one location for each instance is needed"));
+                }
+                let mut at = Vec::new();
+                for (l, instance) in places.iter().zip(&instances) {
+                    at.push(LocId(l.index(program.threads[instance.thread].code.locations.len())? as u32));
+                }
+                invariant.push((at, pool.formula(&i.field("formula")?)?));
+            }
+            Ok(Proof::Product(Product { instances, invariant }))
         }
         "counting" => {
             let location = |t: ThreadId, r: &Reader<'_>| {

@@ -8,8 +8,11 @@ use std::sync::Arc;
 pub fn methods() -> Vec<Arc<dyn Method>> {
     let explore: Arc<dyn Method> = Arc::new(methods::explore::Explore);
     let count: Arc<dyn Method> = Arc::new(methods::count::Count);
-    let conform = methods::conform::Conform { composition: vec![count.clone(), explore.clone()] };
-    vec![explore, count, Arc::new(conform), Arc::new(methods::shape::Shape)]
+    let rely: Arc<dyn Method> = Arc::new(methods::rely::Rely);
+    let horn: Arc<dyn Method> = Arc::new(methods::horn::HornClauses);
+    let composition = vec![count.clone(), explore.clone(), horn.clone()];
+    let conform = methods::conform::Conform { composition };
+    vec![explore, rely, count, horn, Arc::new(conform), Arc::new(methods::shape::Shape)]
 }
 
 /// What runs when the user names no method: all of them, and a short search for bugs in front.

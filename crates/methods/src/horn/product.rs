@@ -1,0 +1,161 @@
+//! All instances at once: one relation for each combination of locations, over the shared store and everybody's locals.
+//!
+//! In: a fixed list of instances. Out: an inductive invariant for each combination (rule `product`). While an instance is
+//! inside an atomic block, only it moves.
+
+use base::Budget;
+use evidence::{InstanceSymbols, Product, Reason};
+use logic::{Sort, SortKind, Symbol, Term, Terms};
+use program::{LocId, Program, PropertyId, PropertyKind, ThreadId};
+use solver::{Atom, Horn, HornAnswer, Relation, Rule, Settings};
+use std::collections::BTreeMap;
+
+const MOST_COMBINATIONS: usize = 4_000;
+
+pub fn solve(
+    p: &Program,
+    t: &Terms,
+    counts: &[u32],
+    wanted: &[PropertyId],
+    settings: Settings,
+    budget: &Budget,
+) -> Result<Product, Reason> {
+    let instances = instances(p, t, counts);
+    let views: Vec<Vec<(Symbol, Term)>> = instances
+        .iter()
+        .enumerate()
+        .map(|(i, x)| {
+            let locals = p.threads[x.thread].locals.iter().zip(&x.locals);
+            let mut view: Vec<(Symbol, Term)> = locals.map(|(v, (now, _))| (p.vars[*v].symbol, t.sym(*now))).collect();
+            view.push((p.tid, t.int(i as i128 + 1)));
+            view
+        })
+        .collect();
+    let see = |i: usize, f: Term| t.substitute(f, views[i].iter().copied());
+    let kept = |s: &Symbol| !matches!(t.kind(t.symbol_sort(*s)), SortKind::Seq(_));
+    let mut params: Vec<Symbol> = p.shared().map(|v| p.vars[v].symbol).filter(kept).collect();
+    params.extend(instances.iter().flat_map(|x| x.locals.iter().map(|l| l.0)).filter(kept));
+    let now: Vec<Term> = params.iter().map(|s| t.sym(*s)).collect();
+    let code = |i: usize| &p.threads[instances[i].thread].code;
+    let combinations = combinations(p, &instances)?;
+    let mut horn = Horn::new(t, settings, budget);
+    let relations: BTreeMap<Vec<LocId>, Relation> =
+        combinations.iter().enumerate().map(|(i, at)| (at.clone(), horn.relation(format!("at{i}"), &params))).collect();
+
+    let mut start: Vec<Term> = p.shared().filter_map(|v| p.vars[v].initial.map(|x| t.eq(p.now(v), x))).collect();
+    start.extend(p.init.iter().filter_map(|f| f.formula));
+    for (i, x) in instances.iter().enumerate() {
+        let own =
+            p.threads[x.thread].locals.iter().filter_map(|v| p.vars[*v].initial.map(|value| t.eq(p.now(*v), value)));
+        start.extend(own.map(|f| see(i, f)).collect::<Vec<_>>());
+    }
+    let entries: Vec<LocId> = (0..instances.len()).map(|i| code(i).entry).collect();
+    let head = Atom { relation: relations[&entries], args: now.clone() };
+    horn.rule(Rule { body: vec![], constraint: t.and(&start), head: Some(head) });
+
+    for (at, relation) in &relations {
+        let here = Atom { relation: *relation, args: now.clone() };
+        let inside = (0..instances.len()).find(|i| code(*i).locations[at[*i]].inside);
+        for w in wanted.iter().filter(|_| inside.is_none()) {
+            if let PropertyKind::Invariant(formula) = p.properties[*w].kind {
+                horn.rule(Rule { body: vec![here.clone()], constraint: t.not(formula), head: None });
+            }
+        }
+        for i in (0..instances.len()).filter(|i| inside.is_none_or(|only| only == *i)) {
+            for a in code(i).actions.iter().filter(|a| a.from == at[i]) {
+                let mut taken = vec![see(i, a.guard)];
+                for g in &a.gates {
+                    if wanted.contains(&g.property) {
+                        let constraint = t.and(&[t.and(&taken), t.not(see(i, g.formula))]);
+                        horn.rule(Rule { body: vec![here.clone()], constraint, head: None });
+                    }
+                    taken.push(see(i, g.formula));
+                }
+                let constraint = t.and(&taken);
+                let mut effect: Vec<(Symbol, Term)> = Vec::new();
+                for u in &a.updates {
+                    let own = p.threads[instances[i].thread].locals.iter().position(|v| *v == u.var);
+                    let symbol = own.map_or(p.vars[u.var].symbol, |k| instances[i].locals[k].0);
+                    effect.push((symbol, see(i, u.value)));
+                }
+                let mut next = at.clone();
+                next[i] = a.to;
+                let args = now.iter().map(|x| t.substitute(*x, effect.iter().copied())).collect();
+                let head = Atom { relation: relations[&next], args };
+                horn.rule(Rule { body: vec![here.clone()], constraint, head: Some(head) });
+                for w in wanted {
+                    let PropertyKind::Rely(r) = p.properties[*w].kind else { continue };
+                    let rely = &p.relies[r as usize];
+                    let Some(formula) = rely.formula else { continue };
+                    let value = |s: Symbol| effect.iter().find(|(x, _)| *x == s).map_or_else(|| t.sym(s), |(_, v)| *v);
+                    let primed: Vec<(Symbol, Term)> =
+                        p.shared().map(|v| (p.vars[v].primed, value(p.vars[v].symbol))).collect();
+                    let others = (0..instances.len())
+                        .filter(|j| *j != i && rely.thread.is_none_or(|x| x == instances[*j].thread));
+                    for j in others {
+                        let seen = t.substitute(formula, [(p.tid, t.int(j as i128 + 1))]);
+                        let seen = t.substitute(seen, primed.iter().copied());
+                        let constraint = t.and(&[constraint, t.not(seen)]);
+                        horn.rule(Rule { body: vec![here.clone()], constraint, head: None });
+                    }
+                }
+            }
+        }
+    }
+    match horn.solve() {
+        HornAnswer::Safe(solution) => {
+            let invariant = relations.into_iter().map(|(at, r)| (at, solution[r.0 as usize])).collect();
+            Ok(Product { instances, invariant })
+        }
+        HornAnswer::Unsafe(_) => Err(Reason::Alarm("a violation is reachable in the Horn clauses".into())),
+        HornAnswer::Unknown(why) => Err(Reason::Solver {
+            reason: why.to_string(),
+            obligation: "an inductive invariant of all instances".into(),
+        }),
+    }
+}
+
+fn instances(p: &Program, t: &Terms, counts: &[u32]) -> Vec<InstanceSymbols> {
+    let list: Vec<ThreadId> =
+        p.threads.ids().flat_map(|x| std::iter::repeat_n(x, counts[x.0 as usize] as usize)).collect();
+    list.iter()
+        .enumerate()
+        .map(|(i, thread)| {
+            let n = i + 1;
+            let pair = |name: &str, sort: Sort| {
+                (t.symbol(format!("{name}.{n}"), sort), t.symbol(format!("{name}.{n}'"), sort))
+            };
+            InstanceSymbols {
+                thread: *thread,
+                locals: p.threads[*thread].locals.iter().map(|v| pair(&p.vars[*v].name, p.vars[*v].sort)).collect(),
+                pc: pair("pc", Sort::INT),
+            }
+        })
+        .collect()
+}
+
+/// The combinations of locations that control alone allows.
+fn combinations(p: &Program, instances: &[InstanceSymbols]) -> Result<Vec<Vec<LocId>>, Reason> {
+    let code = |i: usize| &p.threads[instances[i].thread].code;
+    let mut out = vec![(0..instances.len()).map(|i| code(i).entry).collect::<Vec<LocId>>()];
+    let mut seen: std::collections::BTreeSet<Vec<LocId>> = out.iter().cloned().collect();
+    let mut next = 0;
+    while next < out.len() {
+        if out.len() > MOST_COMBINATIONS {
+            return Err(Reason::NotAdmitted(format!("more than {MOST_COMBINATIONS} combinations of locations")));
+        }
+        let at = out[next].clone();
+        let inside = (0..instances.len()).find(|i| code(*i).locations[at[*i]].inside);
+        for i in (0..instances.len()).filter(|i| inside.is_none_or(|only| only == *i)) {
+            for a in code(i).actions.iter().filter(|a| a.from == at[i]) {
+                let mut to = at.clone();
+                to[i] = a.to;
+                if seen.insert(to.clone()) {
+                    out.push(to);
+                }
+            }
+        }
+        next += 1;
+    }
+    Ok(out)
+}
