@@ -42,11 +42,14 @@ pub fn solve(
     let relations: BTreeMap<Vec<LocId>, Relation> =
         combinations.iter().enumerate().map(|(i, at)| (at.clone(), horn.relation(format!("at{i}"), &params))).collect();
 
-    let mut start: Vec<Term> = p.shared().filter_map(|v| p.vars[v].initial.map(|x| t.eq(p.now(v), x))).collect();
+    let mut start: Vec<Term> =
+        p.shared().filter_map(|v| p.vars[v].initial.map(|x| t.eq(t.sym(p.vars[v].symbol), x))).collect();
     start.extend(p.init.iter().filter_map(|f| f.formula));
     for (i, x) in instances.iter().enumerate() {
-        let own =
-            p.threads[x.thread].locals.iter().filter_map(|v| p.vars[*v].initial.map(|value| t.eq(p.now(*v), value)));
+        let own = p.threads[x.thread]
+            .locals
+            .iter()
+            .filter_map(|v| p.vars[*v].initial.map(|value| t.eq(t.sym(p.vars[*v].symbol), value)));
         start.extend(own.map(|f| see(i, f)).collect::<Vec<_>>());
     }
     let entries: Vec<LocId> = (0..instances.len()).map(|i| code(i).entry).collect();

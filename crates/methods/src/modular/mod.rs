@@ -98,7 +98,7 @@ impl<'a> Modular<'a> {
 
     fn now(&self, t: ThreadId) -> Vec<Term> {
         let vars = self.shared.iter().chain(&self.locals[t.0 as usize]);
-        vars.map(|v| self.program.now(*v)).chain([self.terms.sym(self.program.tid)]).collect()
+        vars.map(|v| self.terms.sym(self.program.vars[*v].symbol)).chain([self.terms.sym(self.program.tid)]).collect()
     }
 
     fn effect(&self, action: &Action) -> Vec<(Symbol, Term)> {
@@ -107,8 +107,9 @@ impl<'a> Modular<'a> {
 
     /// Primed shared symbols to their values after the action.
     fn primed(&self, action: &Action) -> Vec<(Symbol, Term)> {
-        let p = self.program;
-        let value = |v: VarId| action.updates.iter().find(|u| u.var == v).map_or_else(|| p.now(v), |u| u.value);
+        let (t, p) = (self.terms, self.program);
+        let value =
+            |v: VarId| action.updates.iter().find(|u| u.var == v).map_or_else(|| t.sym(p.vars[v].symbol), |u| u.value);
         p.shared().map(|v| (p.vars[v].primed, value(v))).collect()
     }
 
@@ -116,13 +117,16 @@ impl<'a> Modular<'a> {
         let (t, p) = (self.terms, self.program);
         let tid = t.sym(p.tid);
         let positive = t.lt(t.int(0), tid);
-        let mut init: Vec<Term> = p.shared().filter_map(|v| p.vars[v].initial.map(|i| t.eq(p.now(v), i))).collect();
+        let mut init: Vec<Term> =
+            p.shared().filter_map(|v| p.vars[v].initial.map(|i| t.eq(t.sym(p.vars[v].symbol), i))).collect();
         init.extend(p.init.iter().filter_map(|f| f.formula));
         for (id, thread) in p.threads.iter_enumerated() {
             let i = id.0 as usize;
             let mut start = init.clone();
             start.push(positive);
-            start.extend(thread.locals.iter().filter_map(|v| p.vars[*v].initial.map(|x| t.eq(p.now(*v), x))));
+            start.extend(
+                thread.locals.iter().filter_map(|v| p.vars[*v].initial.map(|x| t.eq(t.sym(p.vars[*v].symbol), x))),
+            );
             let head = Atom { relation: self.at[i][thread.code.entry.0 as usize], args: self.now(id) };
             self.horn.rule(Rule { body: vec![], constraint: t.and(&start), head: Some(head) });
             for action in thread.code.actions.iter() {
@@ -144,7 +148,7 @@ impl<'a> Modular<'a> {
                 let writes = action.updates.iter().any(|u| p.vars[u.var].scope == program::Scope::Shared);
                 let primed = self.primed(action);
                 if writes {
-                    let mut args: Vec<Term> = shared.iter().map(|v| p.now(*v)).collect();
+                    let mut args: Vec<Term> = shared.iter().map(|v| t.sym(p.vars[*v].symbol)).collect();
                     args.extend(shared.iter().map(|v| t.substitute(t.sym(p.vars[*v].primed), primed.iter().copied())));
                     args.push(tid);
                     let head = Atom { relation: self.steps[i], args };
@@ -188,10 +192,11 @@ impl<'a> Modular<'a> {
     fn environment(&mut self, id: ThreadId, here: &Atom) {
         let (t, p) = (self.terms, self.program);
         let other = t.sym(self.other);
-        let after: Vec<(Symbol, Term)> = self.shared.iter().map(|v| (p.vars[*v].symbol, p.next(*v))).collect();
+        let after: Vec<(Symbol, Term)> =
+            self.shared.iter().map(|v| (p.vars[*v].symbol, t.sym(p.vars[*v].primed))).collect();
         for u in p.threads.ids().filter(|u| self.meet(id, *u)).collect::<Vec<_>>() {
-            let mut args: Vec<Term> = self.shared.iter().map(|v| p.now(*v)).collect();
-            args.extend(self.shared.iter().map(|v| p.next(*v)));
+            let mut args: Vec<Term> = self.shared.iter().map(|v| t.sym(p.vars[*v].symbol)).collect();
+            args.extend(self.shared.iter().map(|v| t.sym(p.vars[*v].primed)));
             args.push(other);
             let step = Atom { relation: self.steps[u.0 as usize], args };
             let moved: Vec<Term> = here.args.iter().map(|x| t.substitute(*x, after.iter().copied())).collect();
@@ -208,7 +213,8 @@ impl<'a> Modular<'a> {
             .filter_map(|w| if let PropertyKind::Invariant(f) = p.properties[*w].kind { Some(f) } else { None })
             .collect();
         // Steps that write nothing shared are steps too; they were left out of the clauses because they change nothing.
-        let idle = t.and(&p.shared().map(|v| t.eq(p.next(v), p.now(v))).collect::<Vec<_>>());
+        let idle =
+            t.and(&p.shared().map(|v| t.eq(t.sym(p.vars[v].primed), t.sym(p.vars[v].symbol))).collect::<Vec<_>>());
         // A relation that is not kept in the clauses is unconstrained in them; nothing is said of it here either.
         let threads = p
             .threads
