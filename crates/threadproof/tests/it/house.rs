@@ -139,3 +139,24 @@ fn check_links_between_documents_lead_somewhere() {
         }
     }
 }
+
+#[test]
+fn check_every_assumption_is_listed() {
+    let listed = std::fs::read_to_string(root().join("docs/assumptions.md")).expect("the list is there");
+    let mut codes = BTreeSet::new();
+    for file in sources(&root().join("crates")) {
+        let text = std::fs::read_to_string(&file).expect("a source file can be read");
+        let starts = ["Assumption { code: \"", "\n            code: \"", ".assume(\"", "=> (\"c-", "\"c-"];
+        for (start, part) in starts.iter().flat_map(|s| text.split(s).skip(1).map(move |p| (*s, p))) {
+            let code = part.split('"').next().unwrap_or_default();
+            let code = if start.ends_with("c-") { format!("c-{code}") } else { code.to_string() };
+            let fits = code.len() > 3 && code.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+            if fits && file.components().any(|c| c.as_os_str() == "src") {
+                codes.insert(code);
+            }
+        }
+    }
+    assert!(codes.contains("sequential-consistency") && codes.contains("instances"), "{codes:?}");
+    let missing: Vec<&String> = codes.iter().filter(|c| !listed.contains(&format!("| `{c}` |"))).collect();
+    assert!(missing.is_empty(), "docs/assumptions.md does not list {missing:?}");
+}

@@ -3,6 +3,7 @@
 //! One binary, because each one costs a link.
 
 mod command_line;
+mod corpus;
 mod house;
 mod schema;
 mod verify;
