@@ -6,6 +6,7 @@
 //! holds, on concrete fragments, with no code of the method. See `docs/decisions/010-shape-evidence.md`.
 
 mod cover;
+mod coverage;
 mod fragment;
 mod start;
 mod step;
@@ -29,6 +30,8 @@ pub struct Checked {
     pub steps: usize,
     pub pairs: usize,
 }
+
+pub use coverage::{Bounds, Coverage, coverage};
 
 pub fn check(program: &Program, views: &Views, claimed: &[PropertyId], budget: &Budget) -> Result<Checked, Reason> {
     let malformed = |m: Malformed| Reason::Internal(format!("the certificate was rejected: {}", m.0));
@@ -106,6 +109,11 @@ impl<'p> Rule<'p> {
             if !p.threads.is_empty() {
                 return no("the object is used beside threads of the program");
             }
+            let one_sequence =
+                object.spec.vars.iter().all(|v| matches!(p.terms.kind(p.vars[*v].sort), SortKind::Seq(_)));
+            if !one_sequence {
+                return no("the specification's state is not a sequence");
+            }
             if object.spec.vars.len() != 1 || object.spec.ops.len() != object.ops.len() {
                 return no("the specification's state is not one collection");
             }
@@ -150,20 +158,15 @@ impl<'p> Rule<'p> {
         }
         self.views.views.iter().try_for_each(|v| self.vet_view(v))
     }
-    /// Every gate of the property is in code that the certificate is about.
+    /// The property has gates in the code that the certificate is about, and in no other code that runs. Procedures are inlined
+    /// where they are called.
     fn covers_gates(&self, id: PropertyId) -> bool {
         let gated = |c: &Code| c.actions.iter().any(|a| a.gates.iter().any(|g| g.property == id));
         let p = self.program;
-        let here = self.codes().iter().any(|c| gated(c));
-        let all: Vec<&Code> = p
-            .threads
-            .iter()
-            .map(|t| &t.code)
-            .chain(p.procedures.iter().map(|x| &x.code))
-            .chain(p.objects.iter().flat_map(|o| o.ops.iter().map(|x| &x.code)))
-            .collect();
+        let threads = p.threads.iter().map(|t| &t.code);
+        let mut running = threads.chain(p.objects.iter().flat_map(|o| o.ops.iter().map(|x| &x.code)));
         let inside = |c: &Code| self.codes().iter().any(|d| std::ptr::eq(*d, c));
-        here && all.iter().all(|c| !gated(c) || inside(c))
+        self.codes().iter().any(|c| gated(c)) && running.all(|c| !gated(c) || inside(c))
     }
     fn codes(&self) -> Vec<&'p Code> {
         match self.views.object {

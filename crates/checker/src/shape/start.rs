@@ -12,17 +12,29 @@ use logic::{ClassId, Node, Op, Quantifier, SortKind, Term};
 use program::{Program, VarId, VarKind};
 
 pub(super) fn check(rule: &Rule<'_>) -> Result<(), String> {
-    let program = rule.program;
+    let world = world(rule.program);
+    states(rule, &world)?.into_iter().try_for_each(|f| begin(rule, f))
+}
+
+fn facts(program: &Program) -> Vec<Term> {
+    program.init.iter().filter_map(|f| f.formula).flat_map(|f| program.terms.conjuncts(f)).collect()
+}
+
+/// The program with what its facts say of the fields of initial objects.
+pub(super) fn world(program: &Program) -> World<'_> {
     let mut world = World::new(program);
-    let facts: Vec<Term> =
-        program.init.iter().filter_map(|f| f.formula).flat_map(|f| program.terms.conjuncts(f)).collect();
-    for f in &facts {
-        world.closed.extend(closed(program, *f));
-    }
+    world.closed = facts(program).into_iter().filter_map(|f| closed(program, f)).collect();
+    world
+}
+
+/// All initial states, each with the fields that no fact speaks of still open.
+pub(super) fn states<'w>(rule: &Rule<'_>, world: &'w World<'w>) -> Result<Vec<Fragment<'w>>, String> {
+    let program = rule.program;
+    let facts = facts(program);
     let n = program.vars.len();
     let set = rule.state().is_some_and(|s| matches!(program.terms.kind(program.vars[s].sort), SortKind::Set(_)));
     let empty = Fragment {
-        world: &world,
+        world,
         sides: [None, None],
         items: Vec::new(),
         vars: vec![V::Any; n],
@@ -70,12 +82,11 @@ pub(super) fn check(rule: &Rule<'_>) -> Result<(), String> {
         }
         starts = next;
     }
+    let mut out = Vec::new();
     for f in starts {
-        for f in satisfying(rule, f, &facts)? {
-            begin(rule, reachable(f))?;
-        }
+        out.extend(satisfying(rule, f, &facts)?.into_iter().map(reachable));
     }
-    Ok(())
+    Ok(out)
 }
 
 fn options(program: &Program, facts: &[Term], f: &Fragment<'_>, var: VarId) -> Result<Vec<V>, String> {

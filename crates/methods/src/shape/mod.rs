@@ -5,6 +5,7 @@
 //! `types`, `expr`, `spec` and `model` read the program; `points` guesses linearization points; `method` is the door.
 //! Deliberately absent: `free` and reuse, atomic blocks with loops, spawn: programs with these are refused.
 
+pub mod boolean;
 mod certify;
 pub mod domain;
 pub mod eval;

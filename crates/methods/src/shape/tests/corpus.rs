@@ -83,6 +83,102 @@ pub fn verify(p: &Program) -> Answered {
     Answered { admitted: Ok(()), outcomes }
 }
 
+/// The certificate of an object's linearizability, if there is one.
+pub fn certificate(p: &Program) -> Option<(evidence::views::Views, Vec<PropertyId>)> {
+    let properties: Vec<PropertyId> = p.properties.ids().collect();
+    let task = Task { program: p.clone(), properties, threads: BTreeMap::new(), options: Options::default() };
+    let run = Run::quiet(Budget::unlimited().with_time(std::time::Duration::from_secs(60)));
+    let claims = Shape.run(&task, &run);
+    claims.claims.values().find_map(|c| match c {
+        Claim::Proved(c) => match &c.proof {
+            evidence::Proof::Views(v) => Some((v.clone(), c.properties.clone())),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+fn outcome(file: &str) -> Outcome {
+    let a = verify(&load(file));
+    a.outcomes.iter().find(|(n, _)| n.starts_with("linearizable")).map(|(_, (o, _))| *o).unwrap()
+}
+
+#[test]
+fn check_the_objects_of_the_paper_are_linearizable_for_any_number_of_threads() {
+    for file in ["treiber", "treiber_unmarked", "two_lock_queue", "two_lock_queue_unmarked", "doherty_queue"] {
+        let file = format!("seeds/thread-quantification/{file}.tp");
+        assert_eq!(outcome(&file), Outcome::Safe, "{file}");
+    }
+}
+
+#[test]
+fn check_broken_objects_are_not_verified() {
+    for file in [
+        "treiber_push_store",
+        "treiber_pop_store",
+        "treiber_lifo_as_queue",
+        "treiber_early_point",
+        "two_lock_queue_no_head_lock",
+        "two_lock_queue_no_tail_lock",
+        "two_lock_queue_tail_first",
+        "doherty_queue_head_store",
+        "doherty_queue_link_store",
+        "michael_scott_queue_head_store",
+        "michael_scott_queue_link_store",
+        "michael_scott_queue_tail_store",
+    ] {
+        let file = format!("seeds/thread-quantification/{file}.tp");
+        assert_eq!(outcome(&file), Outcome::Unknown, "{file}");
+    }
+}
+
+#[test]
+fn check_every_view_of_a_certificate_is_needed() {
+    let p = load("seeds/thread-quantification/treiber.tp");
+    let (views, claimed) = certificate(&p).unwrap();
+    let check = |v: &evidence::views::Views| checker::shape::check(&p, v, &claimed, &Budget::unlimited());
+    assert!(check(&views).is_ok());
+    for i in 0..views.views.len() {
+        let mut less = views.clone();
+        less.views.remove(i);
+        assert!(check(&less).is_err(), "without view {i} the set is not closed");
+    }
+}
+
+#[test]
+fn check_stronger_views_are_rejected() {
+    // Claiming less than what can happen: a possible value of a field is left out, or a cell is said to be lone.
+    let p = load("seeds/thread-quantification/treiber.tp");
+    let (views, claimed) = certificate(&p).unwrap();
+    let check = |v: &evidence::views::Views| checker::shape::check(&p, v, &claimed, &Budget::unlimited());
+    let mut forged = 0;
+    for i in 0..views.views.len() {
+        for g in 0..views.views[i].groups.len() {
+            for f in 0..views.views[i].groups[g].fields.len() {
+                if views.views[i].groups[g].fields[f].len() > 1 {
+                    let mut less = views.clone();
+                    less.views[i].groups[g].fields[f].pop();
+                    assert!(check(&less).is_err(), "view {i} group {g} field {f}");
+                    forged += 1;
+                }
+            }
+        }
+    }
+    assert!(forged > 10);
+}
+
+#[test]
+fn check_every_small_state_of_the_objects_is_in_the_views() {
+    for (file, cells) in [("treiber", 3), ("treiber_unmarked", 3), ("two_lock_queue", 4), ("doherty_queue", 4)] {
+        let p = load(&format!("seeds/thread-quantification/{file}.tp"));
+        let (views, claimed) = certificate(&p).unwrap();
+        let bounds = checker::shape::Bounds { cells, states: 3_000 };
+        let seen = checker::shape::coverage(&p, &views, &claimed, bounds).unwrap();
+        println!("{file}: {seen:?}");
+        assert!(seen.compared > 500, "{file}: {seen:?}");
+    }
+}
+
 #[test]
 #[ignore = "prints what every heap program of the corpus gives"]
 fn show_the_corpus() {

@@ -2,6 +2,7 @@
 
 mod build;
 mod corpus;
+mod figure;
 mod objects;
 
 use super::domain::Domain;
