@@ -270,9 +270,8 @@ impl Lowering<'_> {
                 }
             };
             // In a loop the variable holds what the last call left; a new call starts with any value.
-            let fresh = scan::returns_everything(routine.ast)
-                || scan::set_before_read(&result.name.kind, &routine.ast.body.kind)
-                    && scan::always_mentioned(&result.name.kind, &routine.ast.body);
+            let fresh =
+                scan::returns_everything(routine.ast) || scan::result_set_first(&result.name.kind, &routine.ast.body);
             if b.loop_depth > 0 && !fresh {
                 let (input, update) = self.arbitrary(var);
                 inputs.push(input);

@@ -105,8 +105,11 @@ impl<'a> Lowering<'a> {
                     continue;
                 }
             };
-            // A constant in error still has a name, so that its uses say nothing more.
-            let term = term.unwrap_or_else(|| self.program.terms.default_of(sort));
+            // The uses of a constant in error say nothing more.
+            let Some(term) = term else {
+                self.broken.insert(name.kind.to_string());
+                continue;
+            };
             if let Err(first) = self.globals.values.declare(name, Named::Value(term)) {
                 self.declared_twice(name, first);
             }

@@ -9,6 +9,7 @@ mod call;
 mod code;
 mod declare;
 mod heap;
+mod memory;
 mod once;
 mod relation;
 mod scan;

@@ -67,36 +67,90 @@ pub(super) fn labels(proc: &Proc) -> Vec<&str> {
     out
 }
 
-/// Whether the statements certainly give a variable a value before they read it.
+/// What some statements do with a variable first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum First {
+    /// They may read it before they set it.
+    Read,
+    /// They set it before they read it, or leave its scope.
+    Set,
+    /// They may do neither.
+    Open,
+}
+
+/// Whose first use is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    /// A local of a block: what leaves the block or the loop around it ends its life.
+    Local,
+    /// A named result: a bare `return` reads it.
+    Result,
+}
+
+/// Whether a local that is declared before the statements is never read before it is set.
 pub(super) fn set_before_read(name: &str, stmts: &[Stmt]) -> bool {
-    for stmt in stmts {
-        if let StmtKind::Assign { targets, value } = &stmt.kind {
-            let direct = targets.iter().any(|t| is_name(t, name));
-            let reads = value_mentions(value, name) || targets.iter().any(|t| !is_name(t, name) && mentions(t, name));
-            if reads {
-                return false;
-            }
-            if direct {
-                return true;
-            }
-            continue;
+    first_use(name, stmts, Of::Local) != First::Read
+}
+
+/// Whether a procedure certainly sets a result before it reads it or returns.
+pub(super) fn result_set_first(name: &str, body: &Block) -> bool {
+    first_use(name, &body.kind, Of::Result) == First::Set
+}
+
+fn first_use(name: &str, stmts: &[Stmt], of: Of) -> First {
+    let uses = stmts.iter().map(|s| first_in(name, s, of));
+    uses.into_iter().find(|u| *u != First::Open).unwrap_or(First::Open)
+}
+
+fn first_in(name: &str, stmt: &Stmt, of: Of) -> First {
+    // Of several ways, one that reads decides; all must set to be sure.
+    let ways = |uses: &mut dyn Iterator<Item = First>| {
+        let uses: Vec<First> = uses.collect();
+        if uses.contains(&First::Read) {
+            First::Read
+        } else if uses.iter().all(|u| *u == First::Set) {
+            First::Set
+        } else {
+            First::Open
         }
-        let mut simple = true;
-        let mut found = false;
-        in_stmt(stmt, &mut |inner| {
-            found |= stmt_mentions(inner, name);
-            simple &= !matches!(
-                inner.kind,
-                StmtKind::Break | StmtKind::Continue | StmtKind::Return(_) | StmtKind::While { .. } | StmtKind::Error
-            );
-        });
-        if found || !simple {
-            // Leaving early means that nothing behind is read; but what is read elsewhere is not looked into.
-            return false;
-        }
+    };
+    let inside = |block: &Block| first_use(name, &block.kind, of);
+    if stmt_reads(stmt, name) {
+        return First::Read;
     }
-    // Never mentioned in the rest of its block: never read.
-    true
+    match &stmt.kind {
+        StmtKind::Assign { targets, .. } if targets.iter().any(|t| is_name(t, name)) => First::Set,
+        StmtKind::Havoc(places) if places.iter().any(|p| is_name(p, name)) => First::Set,
+        StmtKind::Atomic(block) | StmtKind::Block(block) => inside(block),
+        StmtKind::If { arms, otherwise } => {
+            let last = otherwise.as_ref().map_or(First::Open, inside);
+            ways(&mut arms.iter().map(|a| inside(&a.body)).chain([last]))
+        }
+        StmtKind::Choose(branches) => ways(&mut branches.iter().map(inside)),
+        // The body may be taken no time at all.
+        StmtKind::While { body, .. } => {
+            if inside(body) == First::Read {
+                First::Read
+            } else {
+                First::Open
+            }
+        }
+        StmtKind::Return(values) if of == Of::Result && values.is_empty() => First::Read,
+        StmtKind::Return(_) => First::Set,
+        StmtKind::Break | StmtKind::Continue if of == Of::Local => First::Set,
+        _ => First::Open,
+    }
+}
+
+/// Whether the statement itself reads a variable; setting it is no reading.
+fn stmt_reads(stmt: &Stmt, name: &str) -> bool {
+    match &stmt.kind {
+        StmtKind::Assign { targets, value } => {
+            value_mentions(value, name) || targets.iter().any(|t| !is_name(t, name) && mentions(t, name))
+        }
+        StmtKind::Havoc(places) => places.iter().any(|p| !is_name(p, name) && mentions(p, name)),
+        _ => stmt_mentions(stmt, name),
+    }
 }
 
 /// Whether every way out of a procedure gives all results a value, and the results are named nowhere else.
@@ -179,12 +233,4 @@ pub(super) fn mentions(expr: &Expr, name: &str) -> bool {
         | ExprKind::Unknown
         | ExprKind::Error => false,
     }
-}
-
-/// Whether a statement directly in the block mentions a name.
-pub(super) fn always_mentioned(name: &str, block: &Block) -> bool {
-    block
-        .kind
-        .iter()
-        .any(|s| matches!(&s.kind, StmtKind::Assign { targets, .. } if targets.iter().any(|t| is_name(t, name))))
 }

@@ -279,3 +279,54 @@ fn check_a_quantified_reference_is_null_or_an_object_that_is_there() {
     );
     assert!(show(program.relies[0].formula).contains("n in live_Node || n in live_Node'"));
 }
+
+#[test]
+fn check_settings_change_constants_and_copies() {
+    let text = "const N: int = 2; const B: bool = false; thread T[N] { assert B; } thread U[*] { skip; }";
+    let settings = Settings {
+        constants: vec![("N".to_owned(), "5".to_owned()), ("B".to_owned(), "true".to_owned())],
+        copies: vec![("U".to_owned(), 3)],
+    };
+    let (lowered, _) = lowered_with(text, &settings);
+    let program = lowered.program.unwrap();
+    let copies: Vec<_> = program.threads.iter().map(|t| t.copies).collect();
+    assert_eq!(copies, [program::Copies::Exactly(5), program::Copies::Exactly(3)]);
+    for (constants, copies) in [
+        (vec![("M", "1")], vec![]),
+        (vec![("N", "true")], vec![]),
+        (vec![], vec![("V", 2)]),
+        (vec![("B", "7")], vec![("W", 1)]),
+    ] {
+        let constants: Vec<_> = constants.into_iter().map(|(n, v)| (n.to_owned(), v.to_owned())).collect();
+        let copies: Vec<_> = copies.into_iter().map(|(n, c)| (n.to_owned(), c)).collect();
+        let (lowered, _) = lowered_with(text, &Settings { constants, copies });
+        assert!(lowered.diagnostics.iter().all(|d| d.code == codes::BAD_SETTING) && lowered.program.is_none());
+    }
+}
+
+#[test]
+fn check_a_local_without_a_value_is_arbitrary_again_in_every_round() {
+    let stale =
+        "var x: int = 0; thread T { while x < 2 { var b: bool; if x == 1 { assert b; } b := true; x := x + 1; } }";
+    assert_eq!(violated(stale), Some(vec!["assert:1".to_owned()]));
+    let set = "var x: int = 0; thread T { while x < 2 { var i: int; if x == 0 { i := 1; } else { i := 2; } assert i > 0; \
+               x := x + 1; } }";
+    // No value is chosen here, so the search is complete.
+    assert_eq!(violated(set), Some(Vec::new()));
+    let result = "var x: int = 0; proc p() returns (b: bool) { if x == 0 { b := true; } } \
+                  thread T { var c: bool; while x < 2 { c := p(); assert c; x := x + 1; } }";
+    assert_eq!(violated(result), Some(vec!["assert:1".to_owned()]));
+}
+
+#[test]
+fn check_the_corpus_survives_printing() {
+    let mut paths = Vec::new();
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus"), &mut paths);
+    for path in paths.iter().filter(|p| !p.components().any(|c| c.as_os_str() == "malformed")) {
+        let text = std::fs::read_to_string(path).unwrap();
+        let once = formatted(&text);
+        assert_eq!(must_parse(&text).0.tree, must_parse(&once).0.tree, "{}", path.display());
+        assert_eq!(once, formatted(&once), "{}", path.display());
+        assert_eq!(must_parse(&text).0.comments.len(), must_parse(&once).0.comments.len(), "{}", path.display());
+    }
+}
