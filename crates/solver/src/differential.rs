@@ -102,3 +102,95 @@ fn check_models_over_a_pipe_agree_with_evaluation() {
         assert!(counts.replayed > 5 && counts.unsat > 1, "most questions are decided and replayed: {counts:?}");
     }
 }
+
+/// Under one quantifier, over every scalar sort: two solvers may not contradict each other, nor evaluation.
+#[test]
+fn check_solvers_agree_on_quantified_formulas() {
+    let world = World::new();
+    let t = &world.terms;
+    let z3 = crate::Z3InProcess;
+    let cvc5 = crate::PipeSolver::cvc5();
+    let settings = Settings { limit: 200_000, ..Settings::default() };
+    let mut first = z3.open(t, settings, &Budget::unlimited());
+    let mut second = cvc5.as_ref().map(|s| s.open(t, settings, &Budget::unlimited()));
+    let (mut decided, mut agreed) = (0, 0);
+    for seed in 3000..3040 {
+        let mut dice = Dice::new(seed);
+        let body = world.term(&mut dice, Sort::BOOL, 3);
+        let scalars: Vec<Symbol> =
+            t.free_symbols(body).into_iter().filter(|s| world.sorts[..7].contains(&t.symbol_sort(*s))).collect();
+        if scalars.is_empty() {
+            continue;
+        }
+        let bound = [dice.pick(&scalars)];
+        let formula = if dice.below(2) == 0 { t.forall(&bound, body) } else { t.exists(&bound, body) };
+        first.push();
+        first.assert(formula);
+        let said = first.check();
+        first.pop();
+        decided += usize::from(!matches!(said, Answer::Unknown(_)));
+        if said.is_unsat() {
+            for _ in 0..100 {
+                let values: FxHashMap<Symbol, Value> =
+                    world.symbols.iter().map(|s| (*s, world.value(&mut dice, t.symbol_sort(*s)))).collect();
+                let truth = eval(t, formula, &values);
+                assert_ne!(truth, Ok(Value::Bool(true)), "seed {seed}: unsat, but {values:?} in {}", t.show(formula));
+            }
+        }
+        if let Some(second) = &mut second {
+            second.push();
+            second.assert(formula);
+            let other = second.check();
+            second.pop();
+            if !matches!(said, Answer::Unknown(_)) && !matches!(other, Answer::Unknown(_)) {
+                assert_eq!(said, other, "seed {seed}: {}", t.show(formula));
+                agreed += 1;
+            }
+        }
+    }
+    assert!(decided > 10, "{decided} decided");
+    assert!(cvc5.is_none() || agreed > 5, "{agreed} agreed");
+}
+
+#[test]
+fn check_the_simplifier_keeps_the_meaning_of_formulas() {
+    let world = World::new();
+    let t = &world.terms;
+    let settings = Settings { limit: 400_000, ..Settings::default() };
+    let mut smt = crate::Z3InProcess.open(t, settings, &Budget::unlimited());
+    let mut proved = 0;
+    for seed in 4000..4100 {
+        let mut dice = Dice::new(seed);
+        let formula = world.term(&mut dice, Sort::BOOL, 4);
+        let simple = t.simplify(formula);
+        smt.push();
+        smt.assert(t.ne(formula, simple));
+        let said = smt.check();
+        assert!(!said.is_sat(), "seed {seed}: {} became {}", t.show(formula), t.show(simple));
+        proved += usize::from(said.is_unsat());
+        smt.pop();
+    }
+    assert!(proved > 70, "{proved} proved equivalent");
+}
+
+#[test]
+fn check_very_deep_terms_are_encoded_and_printed() {
+    let t = logic::Terms::new();
+    let x = t.sym(t.symbol("x", Sort::INT));
+    let mut sum = x;
+    for n in 0..20_000 {
+        sum = t.add(sum, t.int(n % 3));
+    }
+    let mut encoder = crate::encode::Encoder::new(
+        &t,
+        crate::smtlib::Text::new(crate::smtlib::Dialect::Cvc5),
+        Machines::Integers,
+        crate::encode::Purpose::Models,
+    );
+    let root = encoder.encode(t.lt(x, sum)).expect("a sum can be told").expr;
+    let text = crate::smtlib::Text::script(&encoder.target, &[root]);
+    assert_eq!(text.matches("(+ ").count(), 20_000);
+    let mut smt = crate::Z3InProcess.open(&t, Settings::default(), &Budget::unlimited());
+    smt.assert(t.le(sum, x));
+    assert_eq!(smt.check(), Answer::Unsat);
+}
