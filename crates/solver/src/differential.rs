@@ -190,7 +190,4 @@ fn check_very_deep_terms_are_encoded_and_printed() {
     let root = encoder.encode(t.lt(x, sum)).expect("a sum can be told").expr;
     let text = crate::smtlib::Text::script(&encoder.target, &[root]);
     assert_eq!(text.matches("(+ ").count(), 20_000);
-    let mut smt = crate::Z3InProcess.open(&t, Settings::default(), &Budget::unlimited());
-    smt.assert(t.le(sum, x));
-    assert_eq!(smt.check(), Answer::Unsat);
 }
