@@ -127,6 +127,49 @@ struct Maker<'p> {
     count: Option<VarId>,
 }
 
+/// What a client needs to know of a callee.
+struct Called<'p> {
+    name: &'p str,
+    params: &'p [VarId],
+    results: &'p [VarId],
+    locals: &'p [VarId],
+    code: &'p Code,
+    origin: OriginId,
+    requires: &'p [Fact],
+    ensures: &'p [Fact],
+}
+
+fn called(p: &Program, callee: Callee) -> Called<'_> {
+    match callee {
+        Callee::Procedure(id) => {
+            let q = &p.procedures[id];
+            Called {
+                name: &q.name,
+                params: &q.params,
+                results: &q.results,
+                locals: &q.locals,
+                code: &q.code,
+                origin: q.origin,
+                requires: &q.requires,
+                ensures: &q.ensures,
+            }
+        }
+        Callee::Operation(id, k) => {
+            let o = &p.objects[id].ops[k as usize];
+            Called {
+                name: &o.name,
+                params: &o.params,
+                results: &o.results,
+                locals: &o.locals,
+                code: &o.code,
+                origin: o.origin,
+                requires: &[],
+                ensures: &[],
+            }
+        }
+    }
+}
+
 /// The client's variables for those of the callee.
 #[derive(Clone, Default)]
 struct Renaming {
@@ -212,25 +255,7 @@ impl Maker<'_> {
 
     fn call_from(&mut self, hub: LocId, callee: Callee) -> Result<Calls, String> {
         let old = self.old;
-        let (name, params, results, locals, code, origin, requires, ensures): (
-            &str,
-            &[VarId],
-            &[VarId],
-            &[VarId],
-            &Code,
-            OriginId,
-            &[Fact],
-            &[Fact],
-        ) = match callee {
-            Callee::Procedure(id) => {
-                let q = &old.procedures[id];
-                (&q.name, &q.params, &q.results, &q.locals, &q.code, q.origin, &q.requires, &q.ensures)
-            }
-            Callee::Operation(id, k) => {
-                let o = &old.objects[id].ops[k as usize];
-                (&o.name, &o.params, &o.results, &o.locals, &o.code, o.origin, &[], &[])
-            }
-        };
+        let Called { name, params, results, locals, code, origin, requires, ensures } = called(old, callee);
         let mut r = Renaming::default();
         self.rename(name, [params, results, locals], &mut r);
         let mut inputs = Vec::new();

@@ -4,7 +4,7 @@
 use base::Sources;
 use frontend::lang::{self, Settings};
 use program::semantics::{Instances, Limits, reach, replay};
-use program::{Program, PropertyKind};
+use program::{Program, Property, PropertyKind};
 use testkit::corpus::{self, Entry, Truth};
 
 fn lower(e: &Entry) -> Result<(Program, Sources), String> {
@@ -73,10 +73,14 @@ fn in_gates(kind: &PropertyKind) -> bool {
 
 #[test]
 fn check_the_reference_semantics_agrees_with_the_truth() {
-    let limits = Limits { states: 6_000, ..Limits::default() };
+    let limits = Limits { states: 2_500, ..Limits::default() };
     let (mut wrong, mut complete, mut refuted) = (Vec::new(), 0, 0);
     for e in programs() {
-        let Ok((p, sources)) = lower(&e) else { continue };
+        let Ok((mut p, sources)) = lower(&e) else { continue };
+        if e.deadlock.is_some() {
+            let origin = p.add_origin(None, "nobody waits for ever");
+            p.properties.push(Property { kind: PropertyKind::Deadlock, name: "deadlock".into(), origin });
+        }
         if p.threads.is_empty() || program::wellformed(&p) != vec![] {
             continue;
         }
@@ -85,6 +89,15 @@ fn check_the_reference_semantics_agrees_with_the_truth() {
         refuted += usize::from(!r.violations.is_empty());
         for (id, trace) in &r.violations {
             let property = &p.properties[*id];
+            if property.kind == PropertyKind::Deadlock {
+                if let Err(why) = replay(&p, trace) {
+                    wrong.push(format!("{}: the deadlock does not replay: {why}", e.name));
+                }
+                if e.deadlock == Some(false) {
+                    wrong.push(format!("{}: a deadlock is reached and should not be", e.name));
+                }
+                continue;
+            }
             if let Err(why) = replay(&p, trace) {
                 wrong.push(format!("{}: the run to {} does not replay: {why}", e.name, property.name));
             }
@@ -94,6 +107,10 @@ fn check_the_reference_semantics_agrees_with_the_truth() {
             if e.truth == Some(Truth::Safe) || marked == Some(Truth::Safe) {
                 wrong.push(format!("{}: {} is violated and should not be", e.name, property.name));
             }
+        }
+        let stuck = |id: &program::PropertyId| p.properties[*id].kind == PropertyKind::Deadlock;
+        if e.deadlock == Some(true) && r.complete() && !r.violations.keys().any(stuck) {
+            wrong.push(format!("{}: a deadlock should be reached and is not", e.name));
         }
         // A marked property that a complete search does not violate is wrong, if a run can violate it at all.
         if r.complete() {

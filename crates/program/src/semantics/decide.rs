@@ -220,7 +220,7 @@ impl Semantics<'_> {
                 best = Some(set);
             }
             if let Some((small, large, strict)) = self.comparison(*c) {
-                let is_place = |term: Term| Ok::<bool, EvalError>(self.reads(view, term, place)?);
+                let is_place = |term: Term| self.reads(view, term, place);
                 if is_place(large)? {
                     if let Some(Value::Int(n)) = self.known(view, small)? {
                         let n = n.saturating_add(strict.into());
