@@ -89,7 +89,7 @@ fn write(t: &Terms, term: Term, context: u8, names: Names<'_>, out: &mut String)
 }
 
 fn infix(t: &Terms, sign: &str, args: &[Term], mine: u8, context: u8, names: Names<'_>, out: &mut String) {
-    let open = context > mine || (context == mine && matches!(mine, 1 | 2 | 5));
+    let open = context > mine;
     out.push_str(if open { "(" } else { "" });
     for (i, a) in args.iter().enumerate() {
         if i > 0 {

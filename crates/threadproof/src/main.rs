@@ -50,9 +50,6 @@ fn run(request: Request) -> i32 {
         Command::Audit(audit) => commands::audit::run(audit, paint),
         Command::Simulate(simulate) => commands::simulate::run(simulate, paint),
         Command::Show(show) => commands::show::run(show, paint),
-        Command::Propose(_) => {
-            eprintln!("error: this command is not in this build");
-            exit::INTERNAL
-        }
+        Command::Propose(propose) => commands::propose::run(propose, paint),
     }
 }

@@ -9,6 +9,7 @@
 
 mod check;
 mod path;
+pub mod propose;
 
 use crate::method::{About, Method, Refusal, Run, Task};
 use check::Conformance;

@@ -6,7 +6,6 @@
 //! split by the numbers they are compared with, and what else is forgotten is said; then a proof is still a proof and
 //! the lack of one means nothing. Absent: bugs (`explore` looks for them with growing numbers of threads), spawning.
 
-mod cells;
 mod encode;
 mod places;
 mod system;

@@ -5,8 +5,8 @@
 //! establishes and nobody else's step breaks. Lemmas are place invariants: linear equations over counters, integer
 //! variables, booleans (as 0 or 1), held locks (as 0 or 1) and the singles' control.
 
-use super::cells::{Cell, Cells, Move, TooMany};
 use super::places::{Row, null_space};
+use crate::cells::{Cell, Cells, Move, TooMany, folded};
 use logic::{Node, Sort, SortKind, Symbol, Term, Terms, Value};
 use program::{Action, Copies, LocId, Program, Start, ThreadId, VarId, VarKind};
 use solver::Smt;
@@ -136,42 +136,16 @@ impl<'a> System<'a> {
         out
     }
 
-    /// Groups the cells. A cell joins the only cell it can go to, if that step reads and writes nothing shared, passes no
-    /// gate and always happens: an invariant over the sums is then inductive for the single cells too.
+    /// Counts folded cells together: an invariant over the sums is inductive for the single cells too.
     fn fold(&mut self) {
-        let p = self.program;
-        let shared: BTreeSet<Symbol> = p.shared().map(|v| p.vars[v].symbol).collect();
-        let mut leader: Vec<usize> = (0..self.cells.len()).collect();
-        fn find(leader: &[usize], mut x: usize) -> usize {
-            while leader[x] != x {
-                x = leader[x];
-            }
-            x
-        }
-        for c in 0..self.cells.len() {
-            let mut out = self.moves.iter().filter(|m| m.from == c);
-            let (Some(m), None) = (out.next(), out.next()) else { continue };
-            let action = self.action(m);
-            let reads = |f: Term| self.terms.free_symbols(f).iter().any(|s| shared.contains(s));
-            let local = action.gates.is_empty()
-                && !reads(action.guard)
-                && action.updates.iter().all(|u| !shared.contains(&p.vars[u.var].symbol) && !reads(u.value));
-            if local {
-                let (a, b) = (find(&leader, c), find(&leader, m.to));
-                leader[a] = b;
-            }
-        }
-        let mut index: Vec<Option<usize>> = vec![None; self.cells.len()];
-        for c in 0..self.cells.len() {
-            let l = find(&leader, c);
-            let g = *index[l].get_or_insert_with(|| {
-                let thread = self.cells[l].thread;
-                let name = format!("#{}.{}", p.threads[thread].name, self.cells[l].location);
+        self.group_of = folded(self.program, self.terms, &self.cells, &self.moves);
+        for (c, g) in self.group_of.iter().enumerate() {
+            if *g == self.groups.len() {
+                let thread = self.cells[c].thread;
+                let name = format!("#{}.{}", self.program.threads[thread].name, self.cells[c].location);
                 self.groups.push(Group { thread, symbol: self.terms.symbol(name, Sort::INT), cells: Vec::new() });
-                self.groups.len() - 1
-            });
-            self.groups[g].cells.push(c);
-            self.group_of.push(g);
+            }
+            self.groups[*g].cells.push(c);
         }
     }
 

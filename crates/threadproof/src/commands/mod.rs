@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod fmt;
+pub mod propose;
 pub mod show;
 pub mod simulate;
 pub mod verify;

@@ -147,6 +147,39 @@ impl Cells {
     }
 }
 
+/// Groups of cells that only unconditional local steps separate: the group of each cell, numbered in order. A cell joins the
+/// only cell it can go to, if that step reads and writes nothing shared and passes no gate.
+pub fn folded(program: &Program, terms: &Terms, cells: &[Cell], moves: &[Move]) -> Vec<usize> {
+    let shared: BTreeSet<Symbol> = program.shared().map(|v| program.vars[v].symbol).collect();
+    let mut leader: Vec<usize> = (0..cells.len()).collect();
+    fn find(leader: &[usize], mut x: usize) -> usize {
+        while leader[x] != x {
+            x = leader[x];
+        }
+        x
+    }
+    for c in 0..cells.len() {
+        let mut out = moves.iter().filter(|m| m.from == c);
+        let (Some(m), None) = (out.next(), out.next()) else { continue };
+        let action = &program.threads[cells[c].thread].code.actions[m.action];
+        let reads = |f: Term| terms.free_symbols(f).iter().any(|s| shared.contains(s));
+        let local = action.gates.is_empty()
+            && !reads(action.guard)
+            && action.updates.iter().all(|u| !shared.contains(&program.vars[u.var].symbol) && !reads(u.value));
+        if local {
+            let (a, b) = (find(&leader, c), find(&leader, m.to));
+            leader[a] = b;
+        }
+    }
+    let mut number: BTreeMap<usize, usize> = BTreeMap::new();
+    (0..cells.len())
+        .map(|c| {
+            let next = number.len();
+            *number.entry(find(&leader, c)).or_insert(next)
+        })
+        .collect()
+}
+
 #[allow(clippy::too_many_arguments)]
 fn split(
     terms: &Terms,
