@@ -107,20 +107,22 @@ fn attempt(
                 horn.rule(Rule { body: vec![at_now(*relation)], constraint: t.and(&body), head: Some(head) });
             }
         }
-        let mut seen = std::collections::BTreeSet::new();
-        for m in &system.moves {
-            let action = system.action(m);
-            let cell = &system.cells[m.from];
-            let (from, to) =
-                (system.groups[system.group_of[m.from]].symbol, system.groups[system.group_of[m.to]].symbol);
-            let here = t.le(t.int(1), t.sym(from));
-            if seen.insert((m.from, m.action)) {
+        // Every action of every cell may fail, also one whose gates never let it pass.
+        for (c, cell) in system.cells.iter().enumerate() {
+            let here = t.le(t.int(1), t.sym(system.groups[system.group_of[c]].symbol));
+            for action in p.threads[cell.thread].code.actions.iter().filter(|a| a.from == cell.location) {
                 let tid = t.sym(p.tid);
-                let mut pre = vec![here, t.lt(t.int(0), tid), cell.formula, system.holds[m.from], action.guard];
+                let mut pre = vec![here, t.lt(t.int(0), tid), cell.formula, system.holds[c], action.guard];
                 pre.extend(system.singles.iter().map(|(_, s)| t.ne(tid, t.sym(*s))));
                 let gates: Vec<(PropertyId, Term)> = action.gates.iter().map(|g| (g.property, g.formula)).collect();
                 failures(system, *relation, &known, &pre, &gates, wanted, &mut bad);
             }
+        }
+        for m in &system.moves {
+            let action = system.action(m);
+            let (from, to) =
+                (system.groups[system.group_of[m.from]].symbol, system.groups[system.group_of[m.to]].symbol);
+            let here = t.le(t.int(1), t.sym(from));
             if from == to && action.updates.iter().all(|u| p.vars[u.var].scope != program::Scope::Shared) {
                 continue;
             }
