@@ -3,6 +3,8 @@
 //! In: the arguments of the process. Out: `Request`, with every value already parsed; what is wrong with the
 //! arguments is said by the parser with exit code 64. Deliberately absent: anything that looks at a file.
 
+use crate::strategy::registry;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -111,7 +113,7 @@ pub struct Verify {
     #[arg(required = true, value_name = "FILES")]
     pub files: Vec<PathBuf>,
     /// Use only this method (may be repeated); the default is every method that admits the program, side by side.
-    #[arg(long, value_name = "METHOD")]
+    #[arg(long, value_name = "METHOD", value_parser = method_names())]
     pub method: Vec<String>,
     #[command(flatten)]
     pub reading: Reading,
@@ -236,6 +238,12 @@ pub struct Propose {
     pub reading: Reading,
     #[command(flatten)]
     pub limits: Limits,
+}
+
+/// The methods of this build, for help, completion and mistakes.
+fn method_names() -> PossibleValuesParser {
+    let about = registry::methods().into_iter().map(|m| m.about());
+    PossibleValuesParser::new(about.map(|a| PossibleValue::new(a.name).help(a.summary)))
 }
 
 fn split_pair(text: &str) -> Result<(&str, &str), String> {
