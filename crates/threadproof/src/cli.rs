@@ -301,11 +301,7 @@ fn parse_size(text: &str) -> Result<u64, String> {
     };
     let bytes = number * f64::from(1u32 << (shift / 2)) * f64::from(1u32 << (shift / 2));
     const LEAST: f64 = 16.0 * 1024.0 * 1024.0;
-    if bytes.is_finite() && bytes >= LEAST && bytes < 1e18 {
-        Ok(bytes as u64)
-    } else {
-        Err("a memory limit is at least 16M".into())
-    }
+    if (LEAST..1e18).contains(&bytes) { Ok(bytes as u64) } else { Err("a memory limit is at least 16M".into()) }
 }
 
 #[cfg(test)]

@@ -269,10 +269,7 @@ impl<'a> Fragment<'a> {
                     out.extend(members.filter(|(d, _)| reference || Some(*d) != item).map(|(d, _)| refer(d)));
                     out.extend(self.new_members(side, g));
                 }
-                Val::Itself => match item {
-                    Some(d) => out.push(Candidate::Value(V::Datum(d))),
-                    None => {}
-                },
+                Val::Itself => out.extend(item.map(|d| Candidate::Value(V::Datum(d)))),
                 Val::Other => {
                     let other = if side == 0 { Who::Peer } else { Who::Own };
                     if self.sides[1 - side].is_some() {

@@ -56,11 +56,12 @@ impl Domain<'_> {
     fn settle(&self, mut view: View, alarms: &mut Vec<Alarm>) -> Option<View> {
         let (routine, at) = self.model.routine_at(view.control)?;
         witness(self.model, routine, &mut view);
-        if self.model.object.is_some() && routine.exit == Some(at) {
-            if let Err(alarm) = finish(self.model, routine, &mut view) {
-                alarms.push(alarm);
-                return None;
-            }
+        if self.model.object.is_some()
+            && routine.exit == Some(at)
+            && let Err(alarm) = finish(self.model, routine, &mut view)
+        {
+            alarms.push(alarm);
+            return None;
         }
         Some(view.canonical())
     }

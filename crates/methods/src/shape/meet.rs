@@ -275,7 +275,7 @@ pub fn project(model: &Model, pair: &View, t: &View) -> View {
         PEER => OWN,
         c => c,
     };
-    debug_assert!(FREE != OWN, "lock values are told apart");
+    const { assert!(FREE != OWN, "lock values are told apart") };
     let mut view = pair.clone();
     view.control = t.control;
     view.witnessed = t.witnessed;

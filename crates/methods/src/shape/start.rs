@@ -25,8 +25,8 @@ pub fn read(
     meaning: &FxHashMap<Symbol, Meaning>,
     constants: &mut Vec<Constant>,
 ) -> Start {
-    let mut start = Start::default();
-    start.objects = program.classes.ids().map(|c| objects(program, c)).collect();
+    let objects = program.classes.ids().map(|c| objects(program, c)).collect();
+    let mut start = Start { objects, ..Start::default() };
     let facts = program.init.iter().filter_map(|f| f.formula).flat_map(|f| program.terms.conjuncts(f));
     for fact in facts.collect::<Vec<_>>() {
         if let Some(field) = closed(program, meaning, fact) {

@@ -161,7 +161,8 @@ impl Converter<'_> {
             let string = matches!(e.node, c::Expression::StringLiteral(_));
             let whole = self.type_of(e);
             let same = self.types.record(sub).is_some() && self.types.record(whole) == self.types.record(sub);
-            if !same && !(string && matches!(self.types.kind(sub), Kind::Array(..))) {
+            let text = string && matches!(self.types.kind(sub), Kind::Array(..));
+            if !same && !text {
                 self.fill(sub, offset, items, at, Braces::Elided, parts, span);
                 return;
             }

@@ -134,10 +134,7 @@ impl Lower<'_> {
             _ if bare.starts_with("compare_exchange") => {
                 return Some(self.compare_exchange(bare, name, at, of, args, span));
             }
-            _ => match arithmetic_name(bare) {
-                Some(found) => found,
-                None => return None,
-            },
+            _ => arithmetic_name(bare)?,
         };
         let operand = self.value(args.get(1)?);
         let operand = if pointer_like { operand } else { self.wrap(operand, int) };
