@@ -242,10 +242,24 @@ impl<'t, T: Target> Encoder<'t, T> {
         if let Some(known) = self.symbols.get(&symbol) {
             return Ok(*known);
         }
-        let shape = self.shape(self.terms.symbol_sort(symbol));
+        let sort = self.terms.symbol_sort(symbol);
+        if self.purpose == Purpose::Horn && self.has_seq(sort) {
+            return Err(Refusal::new("sequences in Horn rules"));
+        }
+        let shape = self.shape(sort);
         let expr = self.target.symbol(symbol, &self.terms.symbol_name(symbol), &shape)?;
         self.symbols.insert(symbol, expr);
         Ok(expr)
+    }
+
+    /// Spacer knows no sequences, neither as parameters nor in between.
+    pub(crate) fn has_seq(&self, sort: Sort) -> bool {
+        match self.terms.kind(sort) {
+            SortKind::Seq(_) => true,
+            SortKind::Map(k, v) => self.has_seq(k) || self.has_seq(v),
+            SortKind::Set(e) => self.has_seq(e),
+            _ => false,
+        }
     }
 
     pub(crate) fn shape(&mut self, sort: Sort) -> Rc<Shape> {
@@ -428,6 +442,9 @@ impl<'t, T: Target> Encoder<'t, T> {
 
     fn application(&mut self, term: Term, op: Op, args: &[Term], e: &[T::Expr]) -> Result<T::Expr, Refusal> {
         let sort_of = |at: usize| self.terms.sort_of(args[at]);
+        if self.purpose == Purpose::Horn && matches!(op, Op::EmptySeq(_) | Op::Unit) {
+            return Err(Refusal::new("sequences in Horn rules"));
+        }
         match op {
             Op::Not => self.apply(Head::Not, e),
             Op::And | Op::Or => match e {

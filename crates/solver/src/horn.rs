@@ -179,6 +179,9 @@ impl<'t> Engine<'t> {
             for (at, relation) in horn.relations.iter().enumerate() {
                 let mut sorts = Vec::new();
                 for p in &relation.params {
+                    if engine.encoder.has_seq(horn.terms.symbol_sort(*p)) {
+                        return Err(Refusal::new("sequences in Horn rules").into());
+                    }
                     let shape = engine.encoder.shape(horn.terms.symbol_sort(*p));
                     sorts.push(engine.encoder.target.sort(&shape)?);
                 }
@@ -452,6 +455,15 @@ mod tests {
         let x = t.sym(horn.params(Relation(0))[0]);
         horn.lemma(Relation(0), t.le(x, t.int(2)));
         assert!(matches!(horn.solve(), HornAnswer::Unknown(_)), "a goal within reach is never safe");
+    }
+
+    #[test]
+    fn check_sequences_are_refused() {
+        let t = Terms::new();
+        let seq = t.sort(SortKind::Seq(Sort::INT));
+        let mut horn = Horn::new(&t, Settings::default(), &Budget::unlimited());
+        horn.relation("state", &[t.symbol("q", seq)]);
+        assert!(matches!(horn.solve(), HornAnswer::Unknown(Reason::Refused(_))));
     }
 
     #[test]
