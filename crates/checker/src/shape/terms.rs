@@ -345,7 +345,8 @@ pub fn same(a: &V, b: &V) -> Option<bool> {
         (V::Any, _) | (_, V::Any) => None,
         (V::Object(_) | V::Null, V::Object(_) | V::Null) => Some(a == b),
         (V::Bool(_), V::Bool(_)) | (V::Variant(_), V::Variant(_)) | (V::Number(_), V::Number(_)) => Some(a == b),
-        (V::Id(Who::Third), V::Id(Who::Third)) => None,
+        // A thread out of sight may be any other, also the peer, where its id was copied before the peer was looked at.
+        (V::Id(Who::Third), V::Id(Who::Third | Who::Peer)) | (V::Id(Who::Peer), V::Id(Who::Third)) => None,
         (V::Id(x), V::Id(y)) => Some(x == y),
         // A thread's id is positive.
         (V::Id(_), V::Number(n)) | (V::Number(n), V::Id(_)) => {

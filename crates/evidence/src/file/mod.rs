@@ -8,6 +8,7 @@ mod proof;
 mod read;
 mod terms;
 mod trace;
+mod views;
 
 use crate::certificate::Certificate;
 use crate::local::Local;

@@ -89,8 +89,7 @@ pub fn write(program: &Program, proof: &Proof, pool: &mut Pool<'_>) -> Json {
             };
             json!({ "form": "composed", "simulations": simulations, "composition": inner })
         }
-        // Not written out yet: a reader refuses the form.
-        Proof::Views(_) => json!({ "form": "views" }),
+        Proof::Views(v) => super::views::write(v, pool),
         Proof::Layers(layers) => {
             let layers: Vec<Json> =
                 layers.iter().map(|l| json!({ "name": l.name, "proof": write(program, &l.proof, pool) })).collect();
@@ -236,6 +235,7 @@ pub fn read(program: &Program, r: &Reader<'_>, pool: &Read, depth: usize) -> Res
                 u64::try_from(r.field("states")?.number()?).map_err(|_| r.error("a number of states was expected"))?;
             Ok(Proof::Search(Search { instances, states }))
         }
+        "views" => Ok(Proof::Views(super::views::read(r, pool)?)),
         "simulation" => Ok(Proof::Simulation(read_simulation(program, r, pool)?)),
         "composed" if depth < 8 => {
             let simulations = r

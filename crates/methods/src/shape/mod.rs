@@ -14,6 +14,7 @@ mod heap;
 mod meet;
 mod method;
 pub mod model;
+pub mod picture;
 mod points;
 pub mod quantified;
 mod spec;

@@ -3,6 +3,7 @@
 mod build;
 mod corpus;
 mod figure;
+mod hunt;
 mod objects;
 
 use super::domain::Domain;

@@ -1,0 +1,216 @@
+//! Views in a file: `form: "views"`. Values are short words, so that a certificate can be read by a person.
+//!
+//! Words: `null any self link arg true false free me other < = >`, `c3` a cell, `g1` a group, `n5` a number, `e2` a variant.
+//! Reading trusts nothing; whether positions fit together is for the checker to say.
+
+use super::FileError;
+use super::read::Reader;
+use super::terms::{Pool, Read};
+use crate::views::{Cell, Control, Done, Fires, Owner, Point, Status, Val, View, Views};
+use logic::ClassId;
+use program::{ActionId, LocId, ObjectId, ThreadId, VarId};
+use serde_json::{Value as Json, json};
+
+pub fn write(views: &Views, pool: &mut Pool<'_>) -> Json {
+    let points: Vec<Json> = views
+        .points
+        .iter()
+        .map(|p| {
+            let when = match p.when {
+                Fires::Always => json!("always"),
+                Fires::Change => json!("change"),
+                Fires::When(t) => pool.formula(t),
+            };
+            json!({ "operation": p.operation, "action": p.action.0, "when": when })
+        })
+        .collect();
+    let all: Vec<Json> = views.views.iter().map(view).collect();
+    json!({ "form": "views", "object": views.object.map(|o| o.0), "points": points, "views": all })
+}
+
+fn view(v: &View) -> Json {
+    let control = match v.control {
+        Control::Idle => json!(null),
+        Control::Operation(o, at) => json!({ "operation": o, "at": at.0 }),
+        Control::Thread(t, at) => json!({ "thread": t.0, "at": at.0 }),
+    };
+    let vars: Vec<Json> = v.vars.iter().map(|(var, val)| json!([var.0, word(*val)])).collect();
+    let done = match &v.done {
+        Done::No => json!(null),
+        Done::Pure(r) => json!({ "pure": words(r) }),
+        Done::Changed(r) => json!({ "changed": words(r) }),
+    };
+    json!({
+        "control": control,
+        "vars": vars,
+        "ends": v.ends.map(|(a, b)| words(&[a, b])),
+        "member": v.member,
+        "done": done,
+        "witnessed": v.witnessed,
+        "cells": v.cells.iter().map(cell).collect::<Vec<_>>(),
+        "groups": v.groups.iter().map(cell).collect::<Vec<_>>(),
+    })
+}
+
+fn cell(c: &Cell) -> Json {
+    json!({
+        "class": c.class.0,
+        "status": match c.status { Status::Never => "never", Status::In => "in", Status::Past => "past" },
+        "owner": match c.owner { Owner::Mine => "mine", Owner::Published => "published" },
+        "fields": c.fields.iter().map(|f| words(f)).collect::<Vec<_>>(),
+        "successor": words(&c.successor),
+        "lone": c.lone,
+    })
+}
+
+fn words(vals: &[Val]) -> Json {
+    Json::Array(vals.iter().map(|v| Json::String(word(*v))).collect())
+}
+
+fn word(v: Val) -> String {
+    match v {
+        Val::Null => "null".into(),
+        Val::Any => "any".into(),
+        Val::Cell(i) => format!("c{i}"),
+        Val::Group(g) => format!("g{g}"),
+        Val::Itself => "self".into(),
+        Val::AsLink => "link".into(),
+        Val::Argument => "arg".into(),
+        Val::Number(n) => format!("n{n}"),
+        Val::Bool(b) => b.to_string(),
+        Val::Variant(x) => format!("e{x}"),
+        Val::Free => "free".into(),
+        Val::Me => "me".into(),
+        Val::Other => "other".into(),
+        Val::Below => "<".into(),
+        Val::Equal => "=".into(),
+        Val::Above => ">".into(),
+    }
+}
+
+fn read_word(r: &Reader<'_>) -> Result<Val, FileError> {
+    let text = r.string()?;
+    let wrong = || r.error(format!("`{text}` is no value of a view"));
+    Ok(match text {
+        "null" => Val::Null,
+        "any" => Val::Any,
+        "self" => Val::Itself,
+        "link" => Val::AsLink,
+        "arg" => Val::Argument,
+        "true" => Val::Bool(true),
+        "false" => Val::Bool(false),
+        "free" => Val::Free,
+        "me" => Val::Me,
+        "other" => Val::Other,
+        "<" => Val::Below,
+        "=" => Val::Equal,
+        ">" => Val::Above,
+        _ => {
+            let (kind, digits) = match text.chars().next() {
+                Some(k) if k.is_ascii() => (k, &text[1..]),
+                _ => return Err(wrong()),
+            };
+            match kind {
+                'c' => Val::Cell(digits.parse().map_err(|_| wrong())?),
+                'g' => Val::Group(digits.parse().map_err(|_| wrong())?),
+                'n' => Val::Number(digits.parse().map_err(|_| wrong())?),
+                'e' => Val::Variant(digits.parse().map_err(|_| wrong())?),
+                _ => return Err(wrong()),
+            }
+        }
+    })
+}
+
+fn read_words(r: &Reader<'_>) -> Result<Vec<Val>, FileError> {
+    r.list()?.iter().map(read_word).collect()
+}
+
+pub fn read(r: &Reader<'_>, pool: &Read) -> Result<Views, FileError> {
+    let object = match r.optional("object") {
+        Some(o) => Some(ObjectId(o.count()?)),
+        None => None,
+    };
+    let mut points = Vec::new();
+    for p in r.field("points")?.list()? {
+        let when = p.field("when")?;
+        let fires = match when.string() {
+            Ok("always") => Fires::Always,
+            Ok("change") => Fires::Change,
+            _ => Fires::When(pool.formula(&when)?),
+        };
+        points.push(Point {
+            operation: p.field("operation")?.count()?,
+            action: ActionId(p.field("action")?.count()?),
+            when: fires,
+        });
+    }
+    let views = r.field("views")?.list()?.iter().map(read_view).collect::<Result<_, _>>()?;
+    Ok(Views { object, points, views })
+}
+
+fn read_view(r: &Reader<'_>) -> Result<View, FileError> {
+    let control = match r.optional("control") {
+        None => Control::Idle,
+        Some(c) => {
+            let at = LocId(c.field("at")?.count()?);
+            match c.optional("operation") {
+                Some(o) => Control::Operation(o.count()?, at),
+                None => Control::Thread(ThreadId(c.field("thread")?.count()?), at),
+            }
+        }
+    };
+    let mut vars = Vec::new();
+    for pair in r.field("vars")?.list()? {
+        match &pair.list()?[..] {
+            [var, val] => vars.push((VarId(var.count()?), read_word(val)?)),
+            _ => return Err(pair.error("a variable and its value were expected")),
+        }
+    }
+    let ends = match r.optional("ends") {
+        None => None,
+        Some(e) => match read_words(&e)?[..] {
+            [a, b] => Some((a, b)),
+            _ => return Err(e.error("two ends were expected")),
+        },
+    };
+    let done = match r.optional("done") {
+        None => Done::No,
+        Some(d) => match d.optional("pure") {
+            Some(p) => Done::Pure(read_words(&p)?),
+            None => Done::Changed(read_words(&d.field("changed")?)?),
+        },
+    };
+    let cells = |name: &str| r.field(name)?.list()?.iter().map(read_cell).collect::<Result<Vec<_>, FileError>>();
+    Ok(View {
+        control,
+        vars,
+        ends,
+        member: r.optional("member").map(|m| m.boolean()).transpose()?,
+        done,
+        witnessed: r.field("witnessed")?.count()?,
+        cells: cells("cells")?,
+        groups: cells("groups")?,
+    })
+}
+
+fn read_cell(r: &Reader<'_>) -> Result<Cell, FileError> {
+    let status = r.field("status")?;
+    let owner = r.field("owner")?;
+    Ok(Cell {
+        class: ClassId(r.field("class")?.count()?),
+        status: match status.string()? {
+            "never" => Status::Never,
+            "in" => Status::In,
+            "past" => Status::Past,
+            _ => return Err(status.error("`never`, `in` or `past` was expected")),
+        },
+        owner: match owner.string()? {
+            "mine" => Owner::Mine,
+            "published" => Owner::Published,
+            _ => return Err(owner.error("`mine` or `published` was expected")),
+        },
+        fields: r.field("fields")?.list()?.iter().map(read_words).collect::<Result<_, _>>()?,
+        successor: read_words(&r.field("successor")?)?,
+        lone: r.field("lone")?.boolean()?,
+    })
+}

@@ -1,0 +1,226 @@
+//! Pictures of views as SVG: one box for each cell, a dashed double box for a group, arrows for links.
+//!
+//! Comes in: views of a certificate. Goes out: SVG text, the same bytes for the same view. A cell of the view is one concrete cell (solid box), a
+//! group stands for any number of them (dashed); a link that is certain is a solid arrow, a possible one is dotted. `step` puts the view
+//! before and the view after a step side by side.
+
+use evidence::views::{Cell, Control, Owner, Status, Val, View};
+use program::Program;
+use std::fmt::Write;
+
+const WIDTH: i32 = 150;
+const HEIGHT: i32 = 46;
+const GAP: i32 = 60;
+
+/// One view.
+pub fn view(program: &Program, v: &View) -> String {
+    let drawn = Drawn::new(program, v);
+    frame(drawn.width, drawn.height, &drawn.body)
+}
+
+/// Two views, before and after the named step.
+pub fn step(program: &Program, before: &View, after: &View, name: &str) -> String {
+    let (a, b) = (Drawn::new(program, before), Drawn::new(program, after));
+    let height = a.height.max(b.height) + 30;
+    let mut body = String::new();
+    let _ = write!(body, "<g>{}</g>", a.body);
+    let _ = write!(body, "<g transform=\"translate({},0)\">{}</g>", a.width + 40, b.body);
+    let _ = write!(
+        body,
+        "<text x=\"{}\" y=\"{}\" font-weight=\"bold\">{} &#8594;</text>",
+        a.width - 20,
+        height - 10,
+        escape(name)
+    );
+    frame(a.width + b.width + 40, height, &body)
+}
+
+fn frame(width: i32, height: i32, body: &str) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
+         font-family=\"monospace\" font-size=\"12\">\n\
+         <defs><marker id=\"tip\" markerWidth=\"8\" markerHeight=\"8\" refX=\"7\" refY=\"3\" orient=\"auto\">\
+         <path d=\"M0,0 L7,3 L0,6 z\"/></marker></defs>\n{body}</svg>\n"
+    )
+}
+
+pub fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+struct Drawn {
+    body: String,
+    width: i32,
+    height: i32,
+}
+
+impl Drawn {
+    fn new(program: &Program, v: &View) -> Self {
+        let columns = v.cells.len().max(v.groups.len()).max(1) as i32;
+        let width = 20 + columns * (WIDTH + GAP);
+        let height = 60 + 2 * (HEIGHT + 90);
+        let mut body = String::new();
+        let _ = writeln!(body, "<text x=\"10\" y=\"16\">{}</text>", escape(&heading(program, v)));
+        for (i, c) in v.cells.iter().enumerate() {
+            body.push_str(&boxed(program, v, c, at_cell(i), Some(i)));
+        }
+        for (g, c) in v.groups.iter().enumerate() {
+            body.push_str(&boxed(program, v, c, at_group(g), None));
+        }
+        for (from, c) in places(v) {
+            body.push_str(&arrows(program, c, from));
+        }
+        Self { body, width, height }
+    }
+}
+
+fn at_cell(i: usize) -> (i32, i32) {
+    (20 + i as i32 * (WIDTH + GAP), 60)
+}
+fn at_group(g: usize) -> (i32, i32) {
+    (20 + g as i32 * (WIDTH + GAP), 60 + HEIGHT + 90)
+}
+
+fn places(v: &View) -> Vec<((i32, i32), &Cell)> {
+    let cells = v.cells.iter().enumerate().map(|(i, c)| (at_cell(i), c));
+    cells.chain(v.groups.iter().enumerate().map(|(g, c)| (at_group(g), c))).collect()
+}
+
+fn heading(program: &Program, v: &View) -> String {
+    let at = match v.control {
+        Control::Idle => "between two calls".to_string(),
+        Control::Operation(_, at) | Control::Thread(_, at) => {
+            let code = program.objects.iter().flat_map(|o| o.ops.iter().enumerate().map(|(i, x)| (Some(i as u32), None, &x.code)));
+            let threads = program.threads.iter_enumerated().map(|(id, t)| (None, Some(id), &t.code));
+            let found = code.chain(threads).find(|(op, thread, _)| match v.control {
+                Control::Operation(o, _) => *op == Some(o),
+                Control::Thread(t, _) => *thread == Some(t),
+                Control::Idle => false,
+            });
+            found.and_then(|(_, _, c)| c.locations.get(at)).map_or_else(String::new, |l| l.name.clone())
+        }
+    };
+    let scalars: Vec<String> = v
+        .vars
+        .iter()
+        .filter(|(_, val)| !matches!(val, Val::Cell(_) | Val::Any))
+        .map(|(var, val)| format!("{} = {}", program.vars[*var].name, value(*val)))
+        .collect();
+    format!("at {at}   {}", scalars.join(", "))
+}
+
+fn value(v: Val) -> String {
+    match v {
+        Val::Null => "null".into(),
+        Val::Bool(b) => b.to_string(),
+        Val::Number(n) => n.to_string(),
+        Val::Variant(x) => format!("#{x}"),
+        Val::Free => "free".into(),
+        Val::Me => "this thread".into(),
+        Val::Other => "another thread".into(),
+        Val::Argument => "the argument".into(),
+        Val::Below => "below".into(),
+        Val::Equal => "the key".into(),
+        Val::Above => "above".into(),
+        Val::Cell(_) | Val::Group(_) | Val::Itself | Val::AsLink | Val::Any => "?".into(),
+    }
+}
+
+fn boxed(program: &Program, v: &View, c: &Cell, (x, y): (i32, i32), cell: Option<usize>) -> String {
+    let mut out = String::new();
+    let fill = match (c.owner, c.status) {
+        (Owner::Mine, _) => "#fff3c4",
+        (_, Status::In) => "#d5ecd4",
+        (_, Status::Past) => "#e6e6e6",
+        (_, Status::Never) => "#ffffff",
+    };
+    let dash = if cell.is_none() { " stroke-dasharray=\"5,3\"" } else { "" };
+    if cell.is_none() {
+        let _ = writeln!(
+            out,
+            "<rect x=\"{}\" y=\"{}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" rx=\"6\" fill=\"{fill}\" stroke=\"black\"{dash}/>",
+            x + 5,
+            y + 5
+        );
+    }
+    let _ = writeln!(
+        out,
+        "<rect x=\"{x}\" y=\"{y}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" rx=\"6\" fill=\"{fill}\" stroke=\"black\"{dash}/>"
+    );
+    let mut names: Vec<String> = Vec::new();
+    if let Some(i) = cell {
+        let here = Val::Cell(i as u16);
+        names.extend(v.vars.iter().filter(|(_, val)| *val == here).map(|(var, _)| program.vars[*var].name.clone()));
+        if let Some((a, b)) = v.ends {
+            names.extend((a == here).then(|| "first".to_string()));
+            names.extend((b == here).then(|| "last".to_string()));
+        }
+    }
+    let _ = writeln!(out, "<text x=\"{x}\" y=\"{}\" fill=\"#1a4f9c\">{}</text>", y - 6, escape(&names.join(" ")));
+    let status = match c.status {
+        Status::Never => "",
+        Status::In => " in",
+        Status::Past => " past",
+    };
+    let many = if cell.is_none() { " *" } else { "" };
+    let class = &program.classes[c.class].name;
+    let _ = writeln!(out, "<text x=\"{}\" y=\"{}\">{}{status}{many}</text>", x + 8, y + 18, escape(class));
+    let scalars: Vec<String> = program.classes[c.class]
+        .fields
+        .iter()
+        .zip(&c.fields)
+        .filter_map(|(f, vals)| match vals[..] {
+            [one] if !matches!(one, Val::Cell(_) | Val::Group(_) | Val::Itself | Val::Any | Val::Null) => {
+                Some(format!("{}={}", program.vars[*f].name, value(one)))
+            }
+            _ => None,
+        })
+        .collect();
+    let _ = writeln!(out, "<text x=\"{}\" y=\"{}\">{}</text>", x + 8, y + 36, escape(&scalars.join(" ")));
+    out
+}
+
+fn arrows(program: &Program, c: &Cell, (x, y): (i32, i32)) -> String {
+    let mut out = String::new();
+    for (f, vals) in program.classes[c.class].fields.iter().zip(&c.fields) {
+        let certain = vals.len() == 1;
+        let dash = if certain { "" } else { " stroke-dasharray=\"2,3\"" };
+        for (i, val) in vals.iter().enumerate() {
+            let to = match val {
+                Val::Cell(d) => at_cell(*d as usize),
+                Val::Group(g) => at_group(*g as usize),
+                Val::Null => {
+                    let end = x + WIDTH + 18;
+                    let _ = writeln!(
+                        out,
+                        "<path d=\"M{},{} h18 m0,-6 v12\" fill=\"none\" stroke=\"black\"{dash}/><text x=\"{}\" y=\"{}\" font-size=\"9\">{}</text>",
+                        x + WIDTH,
+                        y + 30,
+                        end + 3,
+                        y + 40,
+                        escape(&program.vars[*f].name)
+                    );
+                    continue;
+                }
+                _ => continue,
+            };
+            let (fx, fy) = (x + WIDTH / 2 + 12 * i as i32, y + HEIGHT);
+            let (tx, ty) = (to.0 + WIDTH / 2 - 8 * i as i32, if to.1 > y { to.1 } else { to.1 + HEIGHT });
+            let bend = fy + 34 + 6 * i as i32;
+            let _ = writeln!(
+                out,
+                "<path d=\"M{fx},{fy} C{fx},{bend} {tx},{bend} {tx},{ty}\" fill=\"none\" stroke=\"black\"{dash} marker-end=\"url(#tip)\"/>"
+            );
+            if certain {
+                let _ = writeln!(
+                    out,
+                    "<text x=\"{}\" y=\"{}\" font-size=\"9\">{}</text>",
+                    (fx + tx) / 2,
+                    bend - 4,
+                    escape(&program.vars[*f].name)
+                );
+            }
+        }
+    }
+    out
+}
