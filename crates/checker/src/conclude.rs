@@ -66,6 +66,7 @@ impl<'a> Checker<'a> {
         match claim {
             Claim::Undecided(reason) => self.unknown(property, method, reason.clone()),
             Claim::Refuted(trace) => self.refuted(property, method, trace),
+            Claim::Disproved(history) => self.disproved(property, method, history),
             Claim::Breached(local) => match rules::local::check(self.program, local) {
                 Ok(_) if local.violates == property => {
                     self.verdict(property, method, Outcome::Unsafe, Trust::Replayed, Evidence::Local(local.clone()))
@@ -126,6 +127,39 @@ impl<'a> Checker<'a> {
 
     fn unknown(&self, property: PropertyId, method: &str, reason: Reason) -> Checked {
         self.verdict(property, method, Outcome::Unknown, Trust::Nothing, Evidence::Reason(reason))
+    }
+
+    /// Rule `history`: the client program is built again from the program and the clients; the trace is replayed in it.
+    fn disproved(&self, property: PropertyId, method: &str, h: &evidence::History) -> Checked {
+        let rejected = |why: String| {
+            self.unknown(property, method, Reason::Internal(format!("the history of {method} was rejected: {why}")))
+        };
+        let about = match h.gate {
+            Some(gate) => gate == property,
+            None => self.program.properties[property].kind == PropertyKind::Linearizable(h.object),
+        };
+        if !about {
+            return rejected("it is about another property".into());
+        }
+        let (clients, history) = match program::clients::client_program(self.program, h.object, &h.clients) {
+            Ok(made) => made,
+            Err(why) => return rejected(why),
+        };
+        if h.trace.violates != h.gate.unwrap_or(history)
+            || h.trace.instances != Instances(vec![1; clients.threads.len()])
+        {
+            return rejected("its trace is not one of the clients to the violation".into());
+        }
+        match program::semantics::replay(&clients, &h.trace) {
+            Err(mismatch) => rejected(mismatch.to_string()),
+            Ok(_) => match &self.program.properties[property].kind {
+                PropertyKind::Unmodelled(what) => {
+                    let reason = Reason::Incomplete(format!("a construct outside the model is reached: {what}"));
+                    self.unknown(property, method, reason)
+                }
+                _ => self.verdict(property, method, Outcome::Unsafe, Trust::Replayed, Evidence::History(h.clone())),
+            },
+        }
     }
 
     fn refuted(&self, property: PropertyId, method: &str, trace: &Trace) -> Checked {

@@ -1,6 +1,6 @@
 //! Verdicts. Their fields are private and nothing outside this crate can make one.
 
-use evidence::{Certificate, Local, Reason, Trace};
+use evidence::{Certificate, History, Local, Reason, Trace};
 use program::{Assumption, PropertyId};
 use std::sync::Arc;
 
@@ -56,6 +56,8 @@ impl std::fmt::Display for Trust {
 pub enum Evidence {
     Certificate(Arc<Certificate>),
     Trace(Trace),
+    /// A run of clients of an object.
+    History(History),
     Local(Local),
     /// Why there is no verdict.
     Reason(Reason),

@@ -1,6 +1,7 @@
 //! What a method says about one property, before anyone has checked it.
 
 use crate::certificate::Certificate;
+use crate::history::History;
 use crate::local::Local;
 use crate::trace::Trace;
 use program::PropertyId;
@@ -14,6 +15,8 @@ pub enum Claim {
     Refuted(Trace),
     /// The code does not satisfy its specification; the thread's own steps show it.
     Breached(Local),
+    /// Clients of an object show that it is not linearizable.
+    Disproved(History),
     Undecided(Reason),
 }
 

@@ -5,6 +5,7 @@
 pub mod certificate;
 pub mod claim;
 pub mod file;
+pub mod history;
 pub mod local;
 pub mod trace;
 pub mod views;
@@ -14,5 +15,6 @@ pub use certificate::{
     RelyGuarantee, Search, Simulation,
 };
 pub use claim::{Claim, Claims, Reason, Statistics};
+pub use history::History;
 pub use local::{Local, LocalStep};
 pub use trace::{Choice, Instances, Trace, TraceStep};

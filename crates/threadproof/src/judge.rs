@@ -135,6 +135,13 @@ impl<'a> Judge<'a> {
                 let shown = told.map_or(Vec::new(), |story| story.lines(width() - 4));
                 Evidence::Trace { steps: trace.steps.len(), shown }
             }
+            checker::Evidence::History(h) => {
+                // The run is one of the client program, which the checker has built and replayed already.
+                let clients = program::clients::client_program(self.program, h.object, &h.clients).ok();
+                let told = clients.and_then(|(p, _)| story::tell(&p, self.sources, &h.trace));
+                let shown = told.map_or(Vec::new(), |story| story.lines(width() - 4));
+                Evidence::Trace { steps: h.trace.steps.len(), shown }
+            }
             checker::Evidence::Local(run) => {
                 Evidence::Trace { steps: run.steps.len(), shown: local::tell(self.program, self.sources, run) }
             }
@@ -174,7 +181,8 @@ impl<'a> Judge<'a> {
                 Some(Entry::Trace { method: self.method.to_string(), trace: trace.clone() })
             }
             checker::Evidence::Local(run) => Some(Entry::Local { method: self.method.to_string(), local: run.clone() }),
-            checker::Evidence::Reason(_) => None,
+            // A history is shown; the file format has no entry for it yet.
+            checker::Evidence::History(_) | checker::Evidence::Reason(_) => None,
         }
     }
 }

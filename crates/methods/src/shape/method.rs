@@ -10,12 +10,16 @@ use super::eval::Alarm;
 use super::model::{Model, Question, build};
 use super::points::assignments;
 use super::quantified::{Figures, OnAlarm, Parent, Quantified, fixpoint};
+use crate::explore::linear;
 use crate::method::{About, Method, Refusal, Run, Task};
-use evidence::{Certificate, Claim, Claims, Proof, Reason};
+use evidence::{Certificate, Claim, Claims, History, Proof, Reason};
 use program::{Code, ObjectId, Program, PropertyId, PropertyKind};
 use std::sync::Arc;
 
 pub struct Shape;
+
+/// How long an alarm is tried on small numbers of clients.
+const CONCRETE: std::time::Duration = std::time::Duration::from_secs(20);
 
 /// More views than this and the domain is not the right one for the program.
 const LIMIT: usize = 60_000;
@@ -185,12 +189,27 @@ fn analyse(task: &Task, run: &Run, subject: Option<ObjectId>, claims: &mut Claim
             note_points(p, o, &analysis.model, claims);
         }
     }
+    let history = subject.filter(|_| proved.len() < wanted.len()).and_then(|o| concrete(p, o, run));
     for id in wanted.iter().filter(|id| !proved.contains(id)) {
+        if let Some(h) = &history
+            && (h.gate == Some(*id)
+                || (h.gate.is_none() && p.properties[*id].kind == PropertyKind::Linearizable(h.object)))
+        {
+            claims.set(*id, Claim::Disproved(h.clone()));
+            continue;
+        }
         let found = alarm_of(*id).or_else(|| analysis.alarms.first());
         let text = found
             .map_or_else(String::new, |(a, steps)| format!("{}; abstract run: {}", describe(p, a), steps.join("; ")));
         claims.set(*id, Claim::Undecided(Reason::Alarm(text)));
     }
+}
+
+/// Tries to make an alarm concrete: two and three clients, up to four operations, every interleaving.
+fn concrete(p: &Program, object: ObjectId, run: &Run) -> Option<History> {
+    let run = Run { budget: run.budget.child().with_time(CONCRETE), ..run.clone() };
+    let found = linear::search(p, object, linear::Bounds::default(), &run).found?;
+    Some(History { object, clients: found.clients, gate: found.gate, trace: found.trace })
 }
 
 fn note_points(p: &Program, o: ObjectId, model: &Model, claims: &mut Claims) {

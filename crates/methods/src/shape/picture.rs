@@ -90,7 +90,10 @@ fn heading(program: &Program, v: &View) -> String {
     let at = match v.control {
         Control::Idle => "between two calls".to_string(),
         Control::Operation(_, at) | Control::Thread(_, at) => {
-            let code = program.objects.iter().flat_map(|o| o.ops.iter().enumerate().map(|(i, x)| (Some(i as u32), None, &x.code)));
+            let code = program
+                .objects
+                .iter()
+                .flat_map(|o| o.ops.iter().enumerate().map(|(i, x)| (Some(i as u32), None, &x.code)));
             let threads = program.threads.iter_enumerated().map(|(id, t)| (None, Some(id), &t.code));
             let found = code.chain(threads).find(|(op, thread, _)| match v.control {
                 Control::Operation(o, _) => *op == Some(o),

@@ -184,7 +184,8 @@ fn check_a_certificate_survives_the_file_and_is_still_accepted() {
     let p = load("seeds/thread-quantification/treiber.tp");
     let (views, properties) = certificate(&p).unwrap();
     let proof = evidence::Proof::Views(views.clone());
-    let entry = evidence::Certificate { method: "shape".into(), terms: p.terms.clone(), properties: properties.clone(), proof };
+    let entry =
+        evidence::Certificate { method: "shape".into(), terms: p.terms.clone(), properties: properties.clone(), proof };
     let text = evidence::file::write(&p, &[evidence::file::Entry::Certificate(entry)]);
     let back = evidence::file::read(&p, text.as_bytes()).unwrap();
     let [evidence::file::Entry::Certificate(c)] = &back[..] else { panic!("one certificate") };
@@ -200,7 +201,11 @@ fn check_pictures_tell_cells_from_groups() {
     let full = views.views.iter().find(|v| v.cells.len() > 1 && !v.groups.is_empty()).unwrap();
     let svg = crate::shape::picture::view(&p, full);
     assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
-    assert_eq!(svg.matches("stroke-dasharray=\"5,3\"").count(), 2 * full.groups.len(), "two dashed boxes for each group");
+    assert_eq!(
+        svg.matches("stroke-dasharray=\"5,3\"").count(),
+        2 * full.groups.len(),
+        "two dashed boxes for each group"
+    );
     assert_eq!(svg.matches("<rect").count(), full.cells.len() + 2 * full.groups.len());
     let pair = crate::shape::picture::step(&p, full, full, "Top := x");
     assert_eq!(pair.matches("<rect").count(), 2 * svg.matches("<rect").count());

@@ -32,7 +32,10 @@ fn statement(r: &mut Random, held: &mut bool, depth: usize) -> String {
     let a = reference(r);
     let c = reference(r);
     match r.below(14) {
-        0 | 1 => format!("  {local} := new Node;\n  {local}.next := null;\n  {local}.flag := {};\n", ["true", "false", "b"][r.below(3)]),
+        0 | 1 => format!(
+            "  {local} := new Node;\n  {local}.next := null;\n  {local}.flag := {};\n",
+            ["true", "false", "b"][r.below(3)]
+        ),
         2 | 3 => format!("  {local} := {a};\n"),
         4 | 5 => format!("  {} := {local};\n", ["g", "h"][r.below(2)]),
         6 => format!("  if {local} != null {{\n    {local}.next := {};\n  }}\n", ["x", "y", "null"][r.below(3)]),
