@@ -104,7 +104,18 @@ impl<'a> Teller<'a> {
             text if text.is_empty() => word(action.what).to_owned(),
             text => text.split_whitespace().collect::<Vec<_>>().join(" "),
         };
+        let text = if action.what == What::Test { self.tested(&text, action.guard) } else { text };
         Event { instance: step.instance as usize, place: self.place(action.origin), text, changes }
+    }
+    /// A test with what it found, where that is not what the statement says: the other branch was taken.
+    fn tested(&self, text: &str, guard: logic::Term) -> String {
+        let t = &self.program().terms;
+        let found = t.show(t.simplify(guard));
+        let plain = |s: &str| s.chars().filter(|c| !c.is_whitespace() && !"()".contains(*c)).collect::<String>();
+        if plain(&found) == plain(text) || found == "true" || found.len() > 40 {
+            return text.to_owned();
+        }
+        format!("{text}: {found}")
     }
     /// `file:line` of an origin.
     pub fn place(&self, origin: OriginId) -> String {
