@@ -41,6 +41,7 @@ fn read(task: &Task, run: &Run) -> Result<Read, String> {
             "por" => out.switches.por = switch()?,
             "symmetry" => out.switches.symmetry = switch()?,
             "dead" => out.switches.dead = switch()?,
+            "heap" => out.switches.heap = switch()?,
             "workers" => out.workers = number()?.clamp(1, 256),
             "depth" => out.depth = number()?,
             "instances" => out.most = number()? as u32,

@@ -18,6 +18,7 @@ pub mod code;
 pub mod compile;
 pub mod facts;
 pub mod guess;
+pub mod heap;
 pub mod layout;
 pub mod linear;
 pub mod machine;

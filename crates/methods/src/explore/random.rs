@@ -448,7 +448,7 @@ fn compare(seed: u64) -> bool {
             .into_iter()
             .enumerate()
     {
-        let switches = Switches { por, symmetry, dead };
+        let switches = Switches { por, symmetry, dead, heap: symmetry || k == 1 };
         let a = run(&p, &counts.0, &wanted, switches, 1 + (seed as usize + k) % 2);
         assert!(a.untraced.is_empty(), "seed {seed} {switches:?}: {:?}", a.untraced);
         assert_eq!(lengths(&a), expected(&oracle), "seed {seed} {switches:?} {:?}", a.incomplete);

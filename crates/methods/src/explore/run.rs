@@ -196,6 +196,9 @@ fn run<const W: usize>(plan: &Plan<'_>, system: &System, depth: usize, mode: Mod
     if let Some(why) = &system.symmetry.refused {
         answer.notes.push(format!("no symmetry reduction: {why}"));
     }
+    if let Some(why) = &system.heap.refused {
+        answer.notes.push(format!("objects are not renumbered: {why}"));
+    }
     let sem = Semantics::new(plan.program);
     let tracer = Tracer { system, sem: &sem, mode, sampling };
     for (p, found) in &searched.violations {

@@ -314,9 +314,7 @@ impl<const W: usize> Owner<'_, '_, W> {
                 self.report(p, 1, 0, packed);
             }
             for (mut s, _) in starts.states {
-                if system.symmetry.is_on() {
-                    system.symmetry.canonical(&mut s);
-                }
+                system.canonical(&mut s);
                 self.address(s, 0, out);
             }
         }

@@ -20,11 +20,13 @@ pub struct Switches {
     pub por: bool,
     pub symmetry: bool,
     pub dead: bool,
+    /// Objects are numbered as they are reached.
+    pub heap: bool,
 }
 
 impl Switches {
-    pub const ALL: Switches = Switches { por: true, symmetry: true, dead: true };
-    pub const NONE: Switches = Switches { por: false, symmetry: false, dead: false };
+    pub const ALL: Switches = Switches { por: true, symmetry: true, dead: true, heap: false };
+    pub const NONE: Switches = Switches { por: false, symmetry: false, dead: false, heap: false };
 }
 
 /// How an input of a compiled action gets its value.
@@ -93,6 +95,7 @@ pub struct System {
     pub switches: Switches,
     pub folds: bool,
     pub symmetry: super::symmetry::Symmetry,
+    pub heap: super::heap::Heap,
     /// Actions left to the reference semantics.
     pub slow: usize,
 }
@@ -177,9 +180,27 @@ impl System {
             registers: registers + 8,
             switches,
             symmetry,
+            heap: if switches.heap { super::heap::Heap::of(program, &layout) } else { super::heap::Heap::none() },
             slow,
             layout,
         })
+    }
+}
+
+impl System {
+    /// Replaces a state by its representative.
+    #[inline]
+    pub fn canonical<const W: usize>(&self, words: &mut [u64; W]) {
+        if self.heap.is_on() {
+            self.heap.canonical(words);
+        }
+        if self.symmetry.is_on() {
+            self.symmetry.canonical(words);
+            if self.heap.is_on() {
+                // Sorting has changed the order in which objects are reached.
+                self.heap.canonical(words);
+            }
+        }
     }
 }
 

@@ -173,7 +173,7 @@ fn every_switch() -> Vec<Switches> {
     let on = [false, true];
     on.iter()
         .flat_map(|por| on.iter().map(move |symmetry| (*por, *symmetry)))
-        .flat_map(|(por, symmetry)| on.iter().map(move |dead| Switches { por, symmetry, dead: *dead }))
+        .flat_map(|(por, symmetry)| on.iter().map(move |dead| Switches { por, symmetry, dead: *dead, heap: symmetry }))
         .collect()
 }
 
@@ -250,7 +250,7 @@ fn lockers() -> (Program, PropertyId) {
 #[test]
 fn check_stored_thread_ids_are_renamed() {
     let (p, safe) = lockers();
-    let on = Switches { por: false, dead: false, symmetry: true };
+    let on = Switches { symmetry: true, ..Switches::NONE };
     let all = run(&p, &[4], &[safe], Switches::NONE, 1);
     let up_to = run(&p, &[4], &[safe], on, 1);
     // In turn 0 to 4 instances are done, and nobody or one is at one of three places; 4!/(4-k)! orders become one.

@@ -33,21 +33,22 @@ impl Tracer<'_> {
         found: &Found<W>,
     ) -> Result<Trace, String> {
         let chain = self.way_back(searched, found)?;
-        let trace = self.way_forward(&chain, property)?;
+        let last = if self.mode == Mode::Eager { None } else { Some(found.distance - found.level) };
+        let trace = self.way_forward(&chain, property, last)?;
         match replay(self.sem.program, &trace) {
             Ok(_) => Ok(trace),
             Err(e) => Err(format!("a trace does not replay: {e}")),
         }
     }
-    /// The representatives from level 0 to the violation.
-    fn way_back<const W: usize>(&self, searched: &Searched<W>, found: &Found<W>) -> Result<Vec<[u64; W]>, String> {
+    /// The representatives from level 0 to the violation, with their levels.
+    fn way_back<const W: usize>(&self, searched: &Searched<W>, found: &Found<W>) -> Result<Vec<(usize, [u64; W])>, String> {
         let mut worker = Worker::new(self.system, self.sem);
         worker.sampling = self.sampling;
-        let mut chain = vec![found.source];
+        let mut chain = vec![(found.level, found.source)];
         let mut level = found.level;
         let mut expansion = Expansion::default();
         while level > 0 {
-            let target = chain[chain.len() - 1];
+            let (_, target) = chain[chain.len() - 1];
             let mut best: Option<(usize, [u64; W])> = None;
             for before in (0..level).rev() {
                 for shard in &searched.shards {
@@ -69,18 +70,24 @@ impl Tracer<'_> {
                 }
             }
             let (before, state) = best.ok_or("no way back from a state that was reached")?;
-            chain.push(state);
+            chain.push((before, state));
             level = before;
         }
         chain.reverse();
         Ok(chain)
     }
-    fn way_forward<const W: usize>(&self, chain: &[[u64; W]], property: PropertyId) -> Result<Trace, String> {
+    fn way_forward<const W: usize>(
+        &self,
+        chain: &[(usize, [u64; W])],
+        property: PropertyId,
+        last: Option<usize>,
+    ) -> Result<Trace, String> {
         let mut steps = Vec::new();
-        let (mut state, initial) = self.start(&chain[0], &mut steps)?;
-        for target in &chain[1..] {
-            let goal = |s: &State| self.packed::<W>(s).as_ref() == Some(target);
-            let (way, next) = self.macro_step(&state, &goal).ok_or("a step on the way forward is missing")?;
+        let (mut state, initial) = self.start(&chain[0].1, &mut steps)?;
+        for pair in chain.windows(2) {
+            let goal = |s: &State| self.packed::<W>(s) == Some(pair[1].1);
+            let length = pair[1].0 - pair[0].0;
+            let (way, next) = self.macro_step(&state, length, &goal).ok_or("a step on the way forward is missing")?;
             steps.extend(way);
             state = next;
         }
@@ -93,7 +100,7 @@ impl Tracer<'_> {
             }
             PropertyKind::Deadlock => {}
             _ => {
-                let (way, after) = self.fall(&state, property).ok_or("the last step is missing")?;
+                let (way, after) = self.fall(&state, property, last).ok_or("the last step is missing")?;
                 steps.extend(way);
                 finally = after;
             }
@@ -110,9 +117,7 @@ impl Tracer<'_> {
                 out[m.word] = (out[m.word] & m.keep) | m.bits;
             }
         }
-        if system.symmetry.is_on() {
-            system.symmetry.canonical(&mut out);
-        }
+        system.canonical(&mut out);
         Some(out)
     }
     fn start<const W: usize>(&self, target: &[u64; W], steps: &mut Vec<Step>) -> Result<(State, Vec<Choice>), String> {
@@ -144,6 +149,9 @@ impl Tracer<'_> {
         })
     }
     fn is_quiet(&self, state: &State, i: usize) -> bool {
+        if self.mode == Mode::Plain {
+            return false;
+        }
         let at = &state.instances[i];
         let code = self.system.layout.instances[i].code(at.thread, at.at);
         code.is_some_and(|c| self.system.places[i][c as usize].quiet)
@@ -173,8 +181,8 @@ impl Tracer<'_> {
             None => (0..state.instances.len()).collect(),
         }
     }
-    /// The steps of one instance that the search takes at once, to a state with the goal.
-    fn macro_step(&self, state: &State, goal: &dyn Fn(&State) -> bool) -> Option<(Vec<Step>, State)> {
+    /// The steps of one instance that the search takes at once, to a state with the goal; `length` counts in lazy mode.
+    fn macro_step(&self, state: &State, length: usize, goal: &dyn Fn(&State) -> bool) -> Option<(Vec<Step>, State)> {
         self.movers(state).into_iter().find_map(|i| match self.mode {
             Mode::Plain => self.moves(state, i).into_iter().find_map(|o| match o {
                 Outcome::Moved { step, state } if goal(&state) => Some((vec![step], state)),
@@ -186,17 +194,18 @@ impl Tracer<'_> {
                 self.settled(&state, i, &mut vec![step], &mut ends);
                 ends.into_iter().find(|(_, s)| goal(s))
             }),
-            Mode::Lazy => self.lazily(state, i, &mut Vec::new(), &mut |_, step, o| match o {
+            Mode::Lazy => self.lazily(state, i, Some(length), &mut Vec::new(), &mut |_, step, o| match o {
                 Outcome::Moved { state, .. } if goal(state) => Some((vec![step.clone()], state.clone())),
                 _ => None,
             }),
         })
     }
-    /// Quiet steps, then a step that `take` accepts.
+    /// Quiet steps, then a step that `take` accepts; of this length in all, if one is given.
     fn lazily<T>(
         &self,
         state: &State,
         i: usize,
+        length: Option<usize>,
         way: &mut Vec<Step>,
         take: &mut dyn FnMut(&State, &Step, &Outcome) -> Option<(Vec<Step>, T)>,
     ) -> Option<(Vec<Step>, T)> {
@@ -205,12 +214,13 @@ impl Tracer<'_> {
             match &o {
                 Outcome::Moved { step, state: next } if quiet => {
                     way.push(step.clone());
-                    let found = self.lazily(next, i, way, take);
+                    let found = self.lazily(next, i, length, way, take);
                     way.pop();
                     if found.is_some() {
                         return found;
                     }
                 }
+                _ if length.is_some_and(|n| n != way.len() + 1) => {}
                 _ => {
                     if let Some((last, end)) = take(state, o.step(), &o) {
                         return Some((way.iter().cloned().chain(last).collect(), end));
@@ -221,7 +231,7 @@ impl Tracer<'_> {
         None
     }
     /// The steps to the violation of a property by a step, and what has to be decided after it.
-    fn fall(&self, state: &State, property: PropertyId) -> Option<(Vec<Step>, Vec<Choice>)> {
+    fn fall(&self, state: &State, property: PropertyId, length: Option<usize>) -> Option<(Vec<Step>, Vec<Choice>)> {
         let mut take = |before: &State, step: &Step, o: &Outcome| match o {
             Outcome::Wrong { property: p, .. } => (*p == property).then(|| (vec![step.clone()], Vec::new())),
             Outcome::Moved { state: after, .. } => {
@@ -242,7 +252,7 @@ impl Tracer<'_> {
         };
         // Before its first step of the search an instance may have quiet steps to take, in eager mode all of them.
         for i in self.movers(state) {
-            if let Some(found) = self.lazily(state, i, &mut Vec::new(), &mut take) {
+            if let Some(found) = self.lazily(state, i, length, &mut Vec::new(), &mut take) {
                 keep(found);
             }
             if self.mode != Mode::Eager {
@@ -250,7 +260,7 @@ impl Tracer<'_> {
             }
             for o in self.moves(state, i) {
                 let Outcome::Moved { step, state: next } = o else { continue };
-                if let Some((mut way, after)) = self.lazily(&next, i, &mut Vec::new(), &mut take) {
+                if let Some((mut way, after)) = self.lazily(&next, i, None, &mut Vec::new(), &mut take) {
                     way.insert(0, step);
                     keep((way, after));
                 }

@@ -170,9 +170,7 @@ impl<'s> Worker<'s> {
         if mode == Mode::Eager && system.places[i][pc as usize].quiet {
             return self.settle(i, pc, post, steps, out);
         }
-        if system.symmetry.is_on() {
-            system.symmetry.canonical(&mut post);
-        }
+        system.canonical(&mut post);
         // In eager mode every folded run counts as one step of the search.
         out.states.push((post, 1));
         Ok(())
@@ -205,9 +203,7 @@ impl<'s> Worker<'s> {
         if !moved {
             // It waits here for ever or can only go wrong; the others may go on while it stays.
             let mut post = pre;
-            if system.symmetry.is_on() {
-                system.symmetry.canonical(&mut post);
-            }
+            system.canonical(&mut post);
             out.states.push((post, 1));
         }
         Ok(())
@@ -235,9 +231,7 @@ impl<'s> Worker<'s> {
                     Out::Moved(post) if at.quiet => self.walk(i, act.to, post, steps + 1, out)?,
                     Out::Moved(post) => {
                         let mut post = *post;
-                        if system.symmetry.is_on() {
-                            system.symmetry.canonical(&mut post);
-                        }
+                        system.canonical(&mut post);
                         out.states.push((post, steps + 1));
                     }
                     Out::Wrong(p) | Out::Breach(p) => out.wrong.push((*p, steps + 1)),
