@@ -17,21 +17,27 @@ const MOST_COMBINATIONS: usize = 3_000;
 
 pub type Invariant = Vec<(Vec<LocId>, Term)>;
 
+/// Facts by combination of the singles' locations.
+pub type Facts = BTreeMap<Vec<LocId>, Vec<Term>>;
+
 /// Tries with the counters that matter most, then with all: a counter left out may be anything.
 pub fn solve(
     system: &System<'_>,
     wanted: &[PropertyId],
+    guessed: &Facts,
     settings: &Settings,
     budget: &Budget,
 ) -> Result<Invariant, Reason> {
     let all: Vec<usize> = (0..system.groups.len()).collect();
     let few: Vec<usize> = all.iter().copied().filter(|g| matters(system, *g)).collect();
-    if few.len() < all.len()
-        && let Ok(found) = attempt(system, wanted, &few, settings, budget)
-    {
-        return Ok(found);
+    if few.len() < all.len() {
+        // Most of what can be shown with few counters is shown soon.
+        let short = Settings { limit: settings.limit / 4, ..*settings };
+        if let Ok(found) = attempt(system, wanted, &few, guessed, &short, budget) {
+            return Ok(found);
+        }
     }
-    attempt(system, wanted, &all, settings, budget)
+    attempt(system, wanted, &all, guessed, settings, budget)
 }
 
 /// The number at the entry of `T[*]` is arbitrary anyway, and nothing follows from how many have ended.
@@ -48,6 +54,7 @@ fn attempt(
     system: &System<'_>,
     wanted: &[PropertyId],
     kept: &[usize],
+    guessed: &Facts,
     settings: &Settings,
     budget: &Budget,
 ) -> Result<Invariant, Reason> {
@@ -64,31 +71,24 @@ fn attempt(
         now.iter().map(|x| t.substitute(*x, effect.iter().copied())).collect()
     };
 
-    // Initial stores.
-    let mut start = facts.clone();
-    for v in p.shared().chain(system.singles.iter().flat_map(|(s, _)| p.threads[*s].locals.iter().copied())) {
-        if let Some(value) = p.vars[v].initial {
-            start.push(t.eq(t.sym(p.vars[v].symbol), value));
-        }
-    }
-    start.extend(p.init.iter().filter_map(|f| f.formula));
-    for g in &system.groups {
-        let thread = &p.threads[g.thread];
-        let entered = g.cells.iter().any(|c| system.cells[*c].location == thread.code.entry);
-        if !entered || thread.start == program::Start::BySpawn {
-            start.push(t.eq(t.sym(g.symbol), t.int(0)));
-        }
-    }
+    let start = initial(system);
     let entries: Vec<LocId> = system.singles.iter().map(|(s, _)| p.threads[*s].code.entry).collect();
     horn.rule(Rule { body: vec![], constraint: t.and(&start), head: Some(at_now(relations[&entries])) });
 
     let mut bad: Vec<(Relation, Term)> = Vec::new();
     for (at, relation) in &relations {
         system.lemmas_at(at).into_iter().for_each(|l| horn.lemma(*relation, l));
+        guessed.get(at).into_iter().flatten().for_each(|l| horn.lemma(*relation, *l));
         let known = facts.clone();
         for w in wanted {
             if let PropertyKind::Invariant(formula) = p.properties[*w].kind {
                 bad.push((*relation, t.and(&[t.and(&known), t.not(formula)])));
+            }
+        }
+        for step in steps(system, at) {
+            if let Some(to) = relations.get(&step.to) {
+                let head = Atom { relation: *to, args: after(&step.effect) };
+                horn.rule(Rule { body: vec![at_now(*relation)], constraint: t.and(&step.pre), head: Some(head) });
             }
         }
         for (k, (thread, tid)) in system.singles.iter().enumerate() {
@@ -98,13 +98,6 @@ fn attempt(
                 let gates: Vec<(PropertyId, Term)> =
                     a.gates.iter().map(|g| (g.property, t.substitute(g.formula, [(p.tid, tid)]))).collect();
                 failures(system, *relation, &known, &[guard], &gates, wanted, &mut bad);
-                let mut next = at.clone();
-                next[k] = a.to;
-                let Some(to) = relations.get(&next) else { continue };
-                let mut body = known.clone();
-                body.extend(system.taken(a, tid));
-                let head = Atom { relation: *to, args: after(&system.effect(a, tid)) };
-                horn.rule(Rule { body: vec![at_now(*relation)], constraint: t.and(&body), head: Some(head) });
             }
         }
         // Every action of every cell may fail, also one whose gates never let it pass.
@@ -117,25 +110,6 @@ fn attempt(
                 let gates: Vec<(PropertyId, Term)> = action.gates.iter().map(|g| (g.property, g.formula)).collect();
                 failures(system, *relation, &known, &pre, &gates, wanted, &mut bad);
             }
-        }
-        for m in &system.moves {
-            let action = system.action(m);
-            let (from, to) =
-                (system.groups[system.group_of[m.from]].symbol, system.groups[system.group_of[m.to]].symbol);
-            let here = t.le(t.int(1), t.sym(from));
-            if from == to && action.updates.iter().all(|u| p.vars[u.var].scope != program::Scope::Shared) {
-                continue;
-            }
-            let mut body = known.clone();
-            body.push(here);
-            body.extend(system.before(m));
-            let mut effect: Vec<(Symbol, Term)> = system.effect(action, t.sym(p.tid));
-            if from != to {
-                effect.push((from, t.sub(t.sym(from), t.int(1))));
-                effect.push((to, t.add(t.sym(to), t.int(1))));
-            }
-            let head = Atom { relation: *relation, args: after(&effect) };
-            horn.rule(Rule { body: vec![at_now(*relation)], constraint: t.and(&body), head: Some(head) });
         }
     }
     for (relation, constraint) in bad {
@@ -151,6 +125,67 @@ fn attempt(
             obligation: "an inductive invariant over the counters".into(),
         }),
     }
+}
+
+/// What is true initially, of the store, the singles and the groups.
+pub fn initial(system: &System<'_>) -> Vec<Term> {
+    let (t, p) = (system.terms, system.program);
+    let mut start = system.facts();
+    for v in p.shared().chain(system.singles.iter().flat_map(|(s, _)| p.threads[*s].locals.iter().copied())) {
+        if let Some(value) = p.vars[v].initial {
+            start.push(t.eq(t.sym(p.vars[v].symbol), value));
+        }
+    }
+    start.extend(p.init.iter().filter_map(|f| f.formula));
+    for g in &system.groups {
+        let thread = &p.threads[g.thread];
+        let entered = g.cells.iter().any(|c| system.cells[*c].location == thread.code.entry);
+        if !entered || thread.start == program::Start::BySpawn {
+            start.push(t.eq(t.sym(g.symbol), t.int(0)));
+        }
+    }
+    start
+}
+
+/// A step of the counted system from a combination of the singles' locations.
+pub struct Step {
+    pub pre: Vec<Term>,
+    pub to: Vec<LocId>,
+    pub effect: Vec<(Symbol, Term)>,
+}
+
+/// Every step that can be taken where the singles are at these locations.
+pub fn steps(system: &System<'_>, at: &[LocId]) -> Vec<Step> {
+    let (t, p) = (system.terms, system.program);
+    let facts = system.facts();
+    let mut out = Vec::new();
+    for (k, (thread, tid)) in system.singles.iter().enumerate() {
+        let tid = t.sym(*tid);
+        for a in p.threads[*thread].code.actions.iter().filter(|a| a.from == at[k]) {
+            let mut to = at.to_vec();
+            to[k] = a.to;
+            let mut pre = facts.clone();
+            pre.extend(system.taken(a, tid));
+            out.push(Step { pre, to, effect: system.effect(a, tid) });
+        }
+    }
+    for m in &system.moves {
+        let action = system.action(m);
+        let (from, to) = (system.groups[system.group_of[m.from]].symbol, system.groups[system.group_of[m.to]].symbol);
+        if from == to && action.updates.iter().all(|u| p.vars[u.var].scope != program::Scope::Shared) {
+            continue;
+        }
+        let mut pre = facts.clone();
+        pre.push(t.le(t.int(1), t.sym(from)));
+        pre.extend(system.before(m));
+        let mut effect = system.effect(action, t.sym(p.tid));
+        if from != to {
+            effect.push((from, t.sub(t.sym(from), t.int(1))));
+            effect.push((to, t.add(t.sym(to), t.int(1))));
+        }
+        out.push(Step { pre, to: at.to_vec(), effect });
+    }
+    out
 }
 
 fn failures(
@@ -191,7 +226,7 @@ fn parameters(system: &System<'_>, kept: &[usize]) -> Vec<Symbol> {
 }
 
 /// The combinations of the singles' locations that control alone allows.
-fn combinations(system: &System<'_>) -> Result<Vec<Vec<LocId>>, Reason> {
+pub fn combinations(system: &System<'_>) -> Result<Vec<Vec<LocId>>, Reason> {
     let p = system.program;
     let start: Vec<LocId> = system.singles.iter().map(|(s, _)| p.threads[*s].code.entry).collect();
     let mut out = vec![start];

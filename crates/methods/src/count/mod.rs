@@ -7,6 +7,7 @@
 //! the lack of one means nothing. Absent: bugs (`explore` looks for them with growing numbers of threads), spawning.
 
 mod encode;
+mod guess;
 mod places;
 mod system;
 
@@ -63,6 +64,11 @@ impl Method for Count {
         let mut claims = Claims::default();
         claims.statistics.insert("cells".into(), system.cells.len() as u64);
         claims.statistics.insert("moves".into(), system.moves.len() as u64);
+        let guessed = match encode::combinations(&system) {
+            Ok(combinations) => guess::Guess::facts(&system, &combinations, &mut smt).unwrap_or_default(),
+            Err(reason) => return Claims::undecided(wanted, reason),
+        };
+        run.progress("count: Horn clauses");
         // All together first: one invariant usually shows everything. Else one by one.
         let mut open = vec![wanted.clone()];
         if wanted.len() > 1 {
@@ -72,7 +78,7 @@ impl Method for Count {
             if group.iter().all(|w| matches!(claims.claims.get(w), Some(Claim::Proved(_)))) {
                 continue;
             }
-            let claim = match encode::solve(&system, &group, &patient, &run.budget) {
+            let claim = match encode::solve(&system, &group, &guessed, &patient, &run.budget) {
                 Ok(invariant) => {
                     let counters = system.cells.iter().zip(&system.holds).map(|(c, holds)| Counter {
                         thread: c.thread,

@@ -294,19 +294,33 @@ impl<'a> System<'a> {
         control: impl Fn(&Quantity) -> i128,
         smt: &mut dyn Smt,
     ) -> Option<Vec<Option<i128>>> {
+        let measures: Vec<Option<Term>> =
+            quantities.iter().map(|q| if let Quantity::Measure(m) = q { Some(*m) } else { None }).collect();
+        let changes = self.changes(&measures, pre, effect, smt)?;
+        let change =
+            |(q, c): (&Quantity, Option<i128>)| if matches!(q, Quantity::Measure(_)) { c } else { Some(control(q)) };
+        Some(quantities.iter().zip(changes).map(change).collect())
+    }
+
+    /// By how much each measure changes in a step, where that is constant; nothing if the step cannot happen.
+    pub fn changes(
+        &self,
+        measures: &[Option<Term>],
+        pre: &[Term],
+        effect: &[(Symbol, Term)],
+        smt: &mut dyn Smt,
+    ) -> Option<Vec<Option<i128>>> {
         let t = self.terms;
         smt.push();
         pre.iter().for_each(|f| smt.assert(*f));
         let possible = !smt.check().is_unsat();
         let row = possible.then(|| {
-            quantities
+            measures
                 .iter()
-                .map(|q| match q {
-                    Quantity::Measure(m) => {
-                        let touched = t.free_symbols(*m).iter().any(|s| effect.iter().any(|(x, _)| x == s));
-                        if touched { self.constant_change(*m, effect, smt) } else { Some(0) }
-                    }
-                    other => Some(control(other)),
+                .map(|m| {
+                    let m = (*m)?;
+                    let touched = t.free_symbols(m).iter().any(|s| effect.iter().any(|(x, _)| x == s));
+                    if touched { self.constant_change(m, effect, smt) } else { Some(0) }
                 })
                 .collect()
         });
