@@ -21,6 +21,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub enum Fact {
     /// The same wherever they are.
     Plain(Term),
+    /// While the single (by position) is in its cell.
+    There(usize, usize, Term),
     /// `sum == constant` or `sum <= constant`.
     Sum { weights: Vec<(Quantity, i128)>, bound: Bound, constant: i128 },
 }
@@ -57,8 +59,8 @@ pub struct Guess<'s, 'a> {
 }
 
 /// Steps of each random run, and how many runs.
-const STEPS: usize = 400;
-const RUNS: usize = 8;
+const STEPS: usize = 80;
+const RUNS: usize = 100;
 
 impl<'s, 'a> Guess<'s, 'a> {
     /// Facts by combination of the singles' locations.
@@ -96,12 +98,14 @@ impl<'s, 'a> Guess<'s, 'a> {
                 candidates.push(Fact::Plain(t.implies(someone, t.le(t.int(1), t.sym(p.vars[v].symbol)))));
             }
         }
+        candidates.extend(guess.small());
         candidates.extend(guess.sums(smt));
         guess.houdini(candidates, combinations, smt)
     }
 
     fn hinted(&self, thread: ThreadId, at: LocId) -> BTreeSet<VarId> {
-        self.hints.get(&(thread, at)).cloned().unwrap_or_default()
+        // Where no run went, everything is guessed; what is wrong is dropped later.
+        self.hints.get(&(thread, at)).cloned().unwrap_or_else(|| self.numbers.iter().copied().collect())
     }
 
     /// Random runs with three instances of each counted thread: which variables get negative, and which are
@@ -235,8 +239,8 @@ impl<'s, 'a> Guess<'s, 'a> {
         let kept: Vec<Quantity> = constant.iter().map(|q| quantities[*q].clone()).collect();
         let mut out = Vec::new();
         for v in null_space(&exact, kept.len()).unwrap_or_default() {
-            let weights: Vec<(Quantity, i128)> = kept.iter().cloned().zip(v).filter(|(_, w)| *w != 0).collect();
-            out.extend(self.fact(weights, Bound::Equal));
+            let weights: Vec<(Quantity, i128)> = kept.iter().cloned().zip(v).collect();
+            out.extend(self.fact(self.without_entries(weights), Bound::Equal));
         }
         out.extend(self.bounds(&kept, &exact, smt));
         out
@@ -321,6 +325,45 @@ impl<'s, 'a> Guess<'s, 'a> {
         }
     }
 
+    /// Takes the weight of a thread's entry off all its groups: their sum is the number of instances, which stays.
+    fn without_entries(&self, mut weights: Vec<(Quantity, i128)>) -> Vec<(Quantity, i128)> {
+        let s = self.system;
+        for thread in s.program.threads.ids() {
+            let of_thread = |q: &Quantity| matches!(q, Quantity::Group(g) if s.groups[*g].thread == thread);
+            let entry = weights.iter().find(|(q, _)| of_thread(q) && self.initial(q).is_none()).map_or(0, |(_, w)| *w);
+            weights.iter_mut().filter(|(q, _)| of_thread(q)).for_each(|(_, w)| *w -= entry);
+        }
+        weights.retain(|(_, w)| *w != 0);
+        weights
+    }
+
+    /// Small facts under a condition: a boolean, its negation, or a single in one of its cells.
+    fn small(&self) -> Vec<Fact> {
+        let (s, t, p) = (self.system, self.system.terms, self.system.program);
+        let zero = t.int(0);
+        let bools: Vec<Term> = p
+            .shared()
+            .filter(|v| p.vars[*v].sort == Sort::BOOL)
+            .map(|v| t.sym(p.vars[v].symbol))
+            .flat_map(|b| [b, t.not(b)])
+            .collect();
+        let mut small: Vec<Term> = s.groups.iter().map(|g| t.eq(t.sym(g.symbol), zero)).collect();
+        for v in &self.numbers {
+            let x = t.sym(p.vars[*v].symbol);
+            small.extend([t.eq(x, zero), t.lt(zero, x)]);
+        }
+        let mut out: Vec<Fact> = Vec::new();
+        for b in &bools {
+            out.extend(small.iter().chain(bools.iter().filter(|c| *c != b)).map(|f| Fact::Plain(t.implies(*b, *f))));
+        }
+        for (k, own) in self.cells.iter().enumerate() {
+            for c in 0..own.cells.len() {
+                out.extend(small.iter().chain(&bools).map(|f| Fact::There(k, c, *f)));
+            }
+        }
+        out
+    }
+
     fn fact(&self, weights: Vec<(Quantity, i128)>, bound: Bound) -> Option<Fact> {
         let mut constant: i128 = 0;
         for (q, w) in &weights {
@@ -334,6 +377,10 @@ impl<'s, 'a> Guess<'s, 'a> {
         let (s, t) = (self.system, self.system.terms);
         match fact {
             Fact::Plain(f) => *f,
+            Fact::There(k, c, f) => {
+                let cell = &self.cells[*k].cells[*c];
+                if cell.location == at[*k] { t.implies(cell.formula, *f) } else { t.tt() }
+            }
             Fact::Sum { weights, bound, constant } => {
                 let mut left = Vec::new();
                 for (q, w) in weights {
@@ -383,7 +430,8 @@ impl<'s, 'a> Guess<'s, 'a> {
                 break;
             }
         }
-        Some(combinations.iter().map(|at| (at.clone(), candidates.iter().map(|c| self.at(c, at)).collect())).collect())
+        let there = |at: &[LocId]| candidates.iter().map(|c| self.at(c, at)).filter(|f| !s.terms.is_true(*f)).collect();
+        Some(combinations.iter().map(|at| (at.clone(), there(at))).collect())
     }
 
     /// Drops the candidates that a step from `pre` can break; gives up where the solver does.
