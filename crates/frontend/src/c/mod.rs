@@ -7,11 +7,13 @@
 pub mod annotations;
 pub mod ast;
 mod convert;
+pub mod harness;
 pub mod lower;
 mod normalise;
 pub mod preprocess;
 pub mod task;
 pub mod types;
+pub mod witness;
 
 use base::{Diagnostic, Sources, Span};
 use std::path::Path;
@@ -89,7 +91,9 @@ pub fn load(
         Ok(parsed) => parsed,
         Err(diagnostics) => return (None, diagnostics),
     };
-    let mut diagnostics = parsed.diagnostics;
+    let mut parsed = parsed;
+    let mut diagnostics = std::mem::take(&mut parsed.diagnostics);
+    apply_annotations(&mut parsed, sources, &mut diagnostics);
     if diagnostics.iter().any(Diagnostic::is_error) {
         return (None, diagnostics);
     }
@@ -104,6 +108,32 @@ pub fn load(
     }
     (program, diagnostics)
 }
+
+/// Gives variables the mutex that a comment beside their declaration names, and says which comments are not used.
+fn apply_annotations(parsed: &mut Parsed, sources: &Sources, diagnostics: &mut Vec<Diagnostic>) {
+    for annotation in &parsed.annotations {
+        let unused = |words: &str| Diagnostic::warning(UNUSED_ANNOTATION, annotation.span, words.to_string());
+        if annotation.kind != annotations::AnnotationKind::GuardedBy {
+            diagnostics.push(unused("this specification is not used for C yet; the verdict does not depend on it"));
+            continue;
+        }
+        let line = if annotation.trailing { annotation.line } else { annotation.line + 1 };
+        let mut found = false;
+        for variable in parsed.unit.variables.iter_mut() {
+            let here = variable.span.file == parsed.main && sources.line_of(variable.span) == line;
+            if here && variable.storage == ast::Storage::Static {
+                variable.guarded_by = Some(annotation.text.clone());
+                found = true;
+            }
+        }
+        if !found {
+            diagnostics.push(unused("there is no global variable on the line this belongs to"));
+        }
+    }
+}
+
+/// A comment for the verifier that changes nothing.
+pub const UNUSED_ANNOTATION: base::Code = base::Code("C0107");
 
 /// A file without `main`.
 pub const NO_MAIN: base::Code = base::Code("C0106");

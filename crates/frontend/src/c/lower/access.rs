@@ -210,9 +210,22 @@ impl Lower<'_> {
             Some(failure) => self.check(failure, formula, span),
             None => {
                 self.assume_defined(undefined);
-                self.wait(formula, Vec::new(), What::Assume, span);
+                self.only_if(formula, span);
             }
         }
+    }
+
+    /// Runs where the formula is false are not looked at. Waiting for it would count as a deadlock.
+    pub(super) fn only_if(&mut self, formula: Term, span: Span) {
+        if !self.checks(Check::Deadlock) {
+            return self.wait(formula, Vec::new(), What::Assume, span);
+        }
+        let (yes, no) = (self.fresh(span), self.fresh(span));
+        let value = self.b().bit(formula);
+        self.test(value, yes, no, span);
+        self.enter(no);
+        self.leave_program(span, Leave::Stop);
+        self.enter(yes);
     }
 
     pub(super) fn assume_defined(&mut self, undefined: Undefined) {
@@ -434,10 +447,7 @@ impl Lower<'_> {
         let alone = !self.created && self.cur.loops == 0 && leave == Leave::Stop;
         let exited = self.exited;
         let value = self.terms.tt();
-        let to = match (leave, self.cur.flow.exit) {
-            (Leave::Return, Some(exit)) => exit,
-            _ => self.fresh(span),
-        };
+        let to = self.cur.flow.exit.unwrap_or(self.cur.end);
         let tt = self.terms.tt();
         let updates = if alone { Vec::new() } else { vec![(exited, value)] };
         if !alone {

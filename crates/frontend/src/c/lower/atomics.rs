@@ -24,7 +24,7 @@ impl Lower<'_> {
     }
 
     /// `Some(result)` if the function is an atomic operation.
-    pub(super) fn atomic_call(&mut self, name: &str, args: &[Expr], ty: Ty, span: Span) -> Option<Option<Term>> {
+    pub(super) fn atomic_call(&mut self, name: &str, args: &[Expr], span: Span) -> Option<Option<Term>> {
         let zero = self.terms.int(0);
         let bare = name
             .strip_prefix("__sync_")
@@ -35,7 +35,6 @@ impl Lower<'_> {
         if matches!(bare, "synchronize" | "thread_fence" | "signal_fence") {
             return Some(Some(zero));
         }
-        let family = if name.starts_with("__sync_") { Family::Sync } else { Family::Atomic };
         // `void *` says nothing of what it points to.
         let pointer = match args.first()? {
             a if self.unit.types.pointee(a.ty).is_some_and(|t| self.unit.types.is_void(t)) => super::library::strip(a),
@@ -63,15 +62,17 @@ impl Lower<'_> {
         let at = self.settle(address);
         let (operation, result) = match bare {
             "load_n" | "load" if args.len() <= 2 || bare == "load_n" => {
+                let before = self.cur.flow.steps.len();
                 let value = self.read(at, of, span);
-                self.atomic_step();
+                self.atomic_step(before);
                 return Some(Some(value));
             }
             "load" => {
                 // `__atomic_load(p, ret, order)`
                 let into = self.value(&args[1]);
+                let before = self.cur.flow.steps.len();
                 let value = self.read(at, of, span);
-                self.atomic_step();
+                self.atomic_step(before);
                 let to = self.settle(into);
                 self.write(to, of, value, span);
                 return Some(Some(zero));
@@ -88,8 +89,9 @@ impl Lower<'_> {
                     _ => self.value(args.get(1)?),
                 };
                 let value = if pointer_like { value } else { self.wrap(value, int) };
+                let before = self.cur.flow.steps.len();
                 self.write(at, of, value, span);
-                self.atomic_step();
+                self.atomic_step(before);
                 return Some(Some(zero));
             }
             "exchange_n" | "exchange" | "lock_test_and_set" => {
@@ -153,7 +155,6 @@ impl Lower<'_> {
                 }
             }
         };
-        let _ = (family, ty);
         let old = self.exchange(at, of, span, What::Cas, apply);
         Some(Some(match result {
             Gives::Old => old,
@@ -161,11 +162,12 @@ impl Lower<'_> {
         }))
     }
 
-    /// The read or write just emitted is an atomic one: it does not race.
-    fn atomic_step(&mut self) {
-        let Some(at) = self.cur.at else { return };
-        for step in self.cur.flow.steps.iter_mut().rev().take_while(|s| s.to == at) {
-            step.what = What::Cas;
+    /// The accesses emitted since then are atomic ones: they do not race with each other.
+    fn atomic_step(&mut self, before: usize) {
+        for step in self.cur.flow.steps.iter_mut().skip(before) {
+            if step.what == What::Assign {
+                step.what = What::Cas;
+            }
         }
     }
 
@@ -228,12 +230,6 @@ impl Lower<'_> {
 enum Gives {
     Old,
     New,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Family {
-    Sync,
-    Atomic,
 }
 
 /// `fetch_and_add`, `add_and_fetch`, `fetch_add`, `add_fetch`: the operator (`None` is nand) and which value it gives.

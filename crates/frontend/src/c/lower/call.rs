@@ -37,7 +37,7 @@ impl Lower<'_> {
             return None;
         }
         if function.body.is_none() || self.overrides(&name) {
-            return self.library(&name, f, args, ty, span);
+            return self.library(&name, args, ty, span);
         }
         let mut values = Vec::new();
         for (i, a) in args.iter().enumerate() {
@@ -120,6 +120,9 @@ impl Lower<'_> {
             let ty = self.unit.variables[*param].ty;
             let object = self.variable_object(*param);
             let at = Ref::Object(object, self.terms.int(0));
+            if self.escapes(*param, object) {
+                self.unmodelled("the address of a parameter of a repeated thread leaves the thread", span);
+            }
             match args.get(i) {
                 Some(value) if self.unit.types.record(ty).is_some() => {
                     let from = self.settle(*value);
@@ -171,7 +174,7 @@ impl Lower<'_> {
             let hit = self.b().eq_linear(address, base);
             none = self.b().and(none, self.b().not(hit));
             let start = self.fresh(span);
-            self.emit(start, hit, Vec::new(), What::Test, span);
+            self.emit_step(start, hit, Vec::new(), Vec::new(), What::Test, span, access::Waits::Yes);
             self.enter(start);
             if self.cur.at.is_none() {
                 continue;

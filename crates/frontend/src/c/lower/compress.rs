@@ -83,6 +83,7 @@ impl Lower<'_> {
                 let removed = self.drop_dead_updates(&mut flow);
                 self.merge(&mut flow, Rule::Both);
                 let removed = removed | self.drop_dead_updates(&mut flow);
+                flow.steps.iter_mut().for_each(|step| self.drop_free_tests(step));
                 if flow.steps.len() == before && !removed {
                     break;
                 }
@@ -307,6 +308,51 @@ impl Lower<'_> {
             span: lead.span,
             joins,
         })
+    }
+
+    /// A value chosen only to be tested once against a constant can be chosen either way: the test says nothing.
+    /// (`exists v in range. v != 0` is true, so both branches of `if (nondet())` are free.)
+    fn drop_free_tests(&self, step: &mut Step) {
+        let build = Build(&self.terms);
+        for input in step.inputs.clone() {
+            let mentions = |t: Term| self.terms.free_symbols(t).contains(&input.symbol);
+            let elsewhere =
+                step.updates.iter().any(|(_, v)| mentions(*v)) || step.gates.iter().any(|(_, g)| mentions(*g));
+            let conjuncts = self.terms.conjuncts(step.guard);
+            let tests: Vec<Term> = conjuncts.iter().copied().filter(|c| mentions(*c)).collect();
+            let [test] = tests[..] else { continue };
+            if elsewhere || !self.either_way(test, input) {
+                continue;
+            }
+            step.guard = build.all(conjuncts.into_iter().filter(|c| *c != test));
+            step.inputs.retain(|i| i.symbol != input.symbol);
+        }
+    }
+
+    /// Whether some value of the input satisfies the test, which compares it with a constant.
+    fn either_way(&self, test: Term, input: Input) -> bool {
+        let build = Build(&self.terms);
+        let value = self.terms.sym(input.symbol);
+        let (atom, wanted) = match self.terms.app(test) {
+            Some((logic::Op::Not, args)) => (args[0], false),
+            _ => (test, true),
+        };
+        if atom == value {
+            return true;
+        }
+        let Some((op, args)) = self.terms.app(atom) else { return false };
+        let Some((low, high)) = input.range else { return false };
+        match (op, build.as_num(args[0]), build.as_num(args[1])) {
+            (logic::Op::Eq, None, Some(k)) if args[0] == value => {
+                let inside = (low..=high).contains(&k);
+                if wanted { inside } else { !inside || low < high }
+            }
+            (logic::Op::Lt, None, Some(k)) if args[0] == value && wanted => low < k,
+            (logic::Op::Le, None, Some(k)) if args[0] == value && wanted => low <= k,
+            (logic::Op::Lt, Some(k), None) if args[1] == value && wanted => k < high,
+            (logic::Op::Le, Some(k), None) if args[1] == value && wanted => k <= high,
+            _ => false,
+        }
     }
 
     /// Drops assignments to private slots that nobody reads afterwards.

@@ -73,6 +73,29 @@ impl Lower<'_> {
         self.slots[exited].owner = Owner::Shared;
         let ended = self.slot_term(exited);
         let build = terms::Build(&self.terms);
+        if self.checks.contains(&Check::Deadlock) {
+            // When the program ends, so does every thread, wherever it is.
+            let stops = self.terms.sym(self.slots[exited].symbol);
+            for flow in &mut self.flows {
+                let Some(exit) = flow.exit else { continue };
+                let places: Vec<Loc> = flow.places.ids().filter(|l| *l != exit && !flow.places[*l].inside).collect();
+                for from in places {
+                    let span = flow.places[from].span;
+                    flow.steps.push(Step {
+                        from,
+                        to: exit,
+                        inputs: Vec::new(),
+                        guard: stops,
+                        blocking: true,
+                        gates: Vec::new(),
+                        updates: Vec::new(),
+                        what: What::Return,
+                        span,
+                        joins: Vec::new(),
+                    });
+                }
+            }
+        }
         for flow in &mut self.flows {
             for (_, gate) in flow.steps.iter_mut().flat_map(|s| s.gates.iter_mut()) {
                 *gate = build.or(ended, *gate);
@@ -88,6 +111,8 @@ struct Emitter<'u> {
     properties: Vec<(Failure, PropertyId)>,
     names: FxHashMap<String, u32>,
     origins: FxHashMap<(base::Span, String), OriginId>,
+    /// Variables with a mutex: slot, property, when it may be accessed.
+    guarded: Vec<(SlotId, PropertyId, Term)>,
 }
 
 impl<'u> Emitter<'u> {
@@ -102,6 +127,7 @@ impl<'u> Emitter<'u> {
             properties: Vec::new(),
             names: FxHashMap::default(),
             origins: FxHashMap::default(),
+            guarded: Vec::new(),
         }
     }
 
@@ -109,6 +135,7 @@ impl<'u> Emitter<'u> {
         let flows = std::mem::take(&mut self.lower.flows);
         self.declare_checks();
         self.shared_variables(&flows);
+        self.guards();
         for (i, flow) in flows.iter().enumerate() {
             self.thread(TaskId(i as u32), flow);
         }
@@ -268,6 +295,38 @@ impl<'u> Emitter<'u> {
         }
     }
 
+    /// `guarded_by`: a variable may be accessed while its mutex is free or held by the thread at hand.
+    fn guards(&mut self) {
+        let unit = self.lower.unit;
+        for v in &unit.globals {
+            let Some(name) = unit.variables[*v].guarded_by.as_deref() else { continue };
+            let name = name.trim_start_matches('&');
+            let slots = |lower: &Lower<'_>, v: &VarId| -> Vec<SlotId> {
+                let key = format!("{}#{}", lower.unit.variables[*v].name, v.0);
+                match lower.object_keys.get(&key).map(|o| &lower.objects[*o].content) {
+                    Some(memory::Content::Leaves(leaves)) => leaves.iter().map(|l| l.slot).collect(),
+                    _ => Vec::new(),
+                }
+            };
+            let mutex = unit.globals.iter().find(|g| unit.variables[**g].name == name);
+            let mutex = mutex.and_then(|g| slots(&self.lower, g).first().copied());
+            let Some(mutex) = mutex.filter(|m| self.vars.contains_key(m)) else { continue };
+            for slot in slots(&self.lower, v) {
+                let Some(var) = self.vars.get(&slot).copied() else { continue };
+                let origin = self.at(unit.variables[*v].span);
+                let t = &self.program.terms;
+                let held = t.sym(self.lower.slots[mutex].symbol);
+                let formula = t.or(&[t.eq(held, t.int(0)), t.eq(held, t.sym(self.program.tid))]);
+                let access = program::Access { binders: Vec::new(), formula: Some(formula), origin };
+                self.program.vars[var].access = Some(access);
+                let name = format!("access:{}", self.program.vars[var].name);
+                let kind = PropertyKind::Access(var);
+                let property = self.program.properties.push(program::Property { kind, name, origin });
+                self.guarded.push((slot, property, formula));
+            }
+        }
+    }
+
     fn touch(&self, step: &Step) -> Vec<SlotId> {
         let t = &self.program.terms;
         let mut out: Vec<SlotId> = step.updates.iter().map(|(s, _)| *s).collect();
@@ -330,11 +389,19 @@ impl<'u> Emitter<'u> {
 
     fn action(&mut self, step: &Step, locations: &FxHashMap<Loc, LocId>) -> Action {
         let origin = self.at(step.span);
-        let gates = step
+        let touched = self.touch(step);
+        let mut gates: Vec<Gate> = self
+            .guarded
+            .iter()
+            .filter(|(slot, _, _)| touched.contains(slot))
+            .map(|(_, property, formula)| Gate { property: *property, formula: *formula })
+            .collect();
+        let more: Vec<Gate> = step
             .gates
             .iter()
             .map(|(failure, formula)| Gate { property: self.property(failure, Some(step.span)), formula: *formula })
             .collect();
+        gates.extend(more);
         let t = &self.program.terms;
         let build = terms::Build(t);
         let mut guard = step.guard;

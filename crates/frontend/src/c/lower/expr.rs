@@ -72,6 +72,9 @@ impl Lower<'_> {
                 if let Some(id) = self.object_keys.get(&key) {
                     return *id;
                 }
+                if variable.address_taken && self.tasks[task].many {
+                    self.unmodelled("the address of a thread-local variable of a repeated thread", variable.span);
+                }
                 let owner = self.local_owner(variable.address_taken);
                 let id = self.object(&key, &variable.name, variable.ty, owner, variable.span, Start::Zero);
                 if let Some(init) = &variable.init {

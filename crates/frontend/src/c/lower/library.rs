@@ -10,12 +10,12 @@ use crate::c::ast::*;
 use crate::c::types::{Int, Opaque};
 
 impl Lower<'_> {
-    pub(super) fn library(&mut self, name: &str, f: FnId, args: &[Expr], ty: Ty, span: Span) -> Option<Term> {
+    pub(super) fn library(&mut self, name: &str, args: &[Expr], ty: Ty, span: Span) -> Option<Term> {
         let zero = self.terms.int(0);
         if let Some(result) = self.sync_call(name, args, span) {
             return result;
         }
-        if let Some(result) = self.atomic_call(name, args, ty, span) {
+        if let Some(result) = self.atomic_call(name, args, span) {
             return result;
         }
         if let Some(kind) = name.strip_prefix("__VERIFIER_nondet_") {
@@ -34,7 +34,7 @@ impl Lower<'_> {
             "__VERIFIER_assume" | "__builtin_assume" | "__CPROVER_assume" => {
                 let value = args.first().map_or(zero, |a| self.value(a));
                 let holds = self.b().truth(value);
-                self.wait(holds, Vec::new(), What::Assume, span);
+                self.only_if(holds, span);
                 Some(zero)
             }
             "__CPROVER_assert" | "assert" | "__VERIFIER_assert" => {
@@ -93,7 +93,17 @@ impl Lower<'_> {
                 }
                 if self.unit.types.is_void(ty) { Some(zero) } else { Some(self.nondet(ty, span)) }
             }
-            _ => self.unknown_function(name, f, args, ty, span),
+            // These fill in a struct they are handed.
+            "gettimeofday" => {
+                self.havoc_behind(args.first(), span);
+                if self.unit.types.is_void(ty) { Some(zero) } else { Some(self.nondet(ty, span)) }
+            }
+            "clock_gettime" => {
+                self.havoc_behind(args.get(1), span);
+                Some(self.nondet(ty, span))
+            }
+            "nanosleep" if args.get(1).is_some_and(|a| a.as_const() == Some(0)) => Some(self.nondet(ty, span)),
+            _ => self.unknown_function(name, args, ty, span),
         }
     }
 
@@ -140,7 +150,9 @@ impl Lower<'_> {
             (Some(d), _) => self.nondet_in(Some(d.range(model)), Sort::INT, span),
             (None, _) if self.unit.types.pointee(ty).is_some() => {
                 let high = (1i128 << (model.pointer_bytes() * 8)) - 1;
-                self.nondet_in(Some((0, high)), Sort::INT, span)
+                let value = self.nondet_in(Some((0, high)), Sort::INT, span);
+                self.outside(value);
+                value
             }
             _ => {
                 self.unmodelled(&format!("__VERIFIER_nondet_{kind}"), span);
@@ -282,8 +294,7 @@ impl Lower<'_> {
         Some(to)
     }
 
-    fn unknown_function(&mut self, name: &str, f: FnId, args: &[Expr], ty: Ty, span: Span) -> Option<Term> {
-        let _ = f;
+    fn unknown_function(&mut self, name: &str, args: &[Expr], ty: Ty, span: Span) -> Option<Term> {
         for a in args {
             if self.unit.types.is_scalar(a.ty) && !self.has_float(a) {
                 let value = self.value(a);
@@ -302,7 +313,29 @@ impl Lower<'_> {
             self.unmodelled(&format!("the result of `{name}`"), span);
             return None;
         }
-        Some(self.nondet(ty, span))
+        let value = self.nondet(ty, span);
+        self.outside(value);
+        Some(value)
+    }
+
+    /// A value from outside may point to memory that the program did not make.
+    pub(super) fn outside(&mut self, value: Term) {
+        if let Some(slot) = self.terms.as_symbol(value).and_then(|s| self.by_symbol.get(&s)) {
+            let key = self.slots[*slot].key.clone();
+            Facts::extend(&mut self.found.points_to, &key, vec![memory::OUTSIDE.to_string()]);
+        }
+    }
+
+    /// Any values in the scalar parts of what an argument points to.
+    fn havoc_behind(&mut self, argument: Option<&Expr>, span: Span) {
+        let Some(e) = argument.filter(|a| a.as_const() != Some(0)) else { return };
+        let address = self.value(e);
+        let Some(ty) = self.unit.types.pointee(strip(e).ty) else { return };
+        for (offset, leaf) in self.scalar_parts(ty) {
+            let value = self.nondet(leaf, span);
+            let at = self.settle(self.b().add(address, self.b().num(offset)));
+            self.write(at, leaf, value, span);
+        }
     }
 
     /// The kind of a mutex from its static initialiser.
@@ -368,7 +401,6 @@ fn is_ignored(name: &str) -> bool {
             | "printk"
             | "sleep"
             | "usleep"
-            | "nanosleep"
             | "sched_yield"
             | "pthread_yield"
             | "thrd_yield"
@@ -376,12 +408,10 @@ fn is_ignored(name: &str) -> bool {
             | "srandom"
             | "setbuf"
             | "setvbuf"
-            | "time"
             | "clock"
             | "getpid"
             | "gettid"
             | "syslog"
-            | "alarm"
             | "write"
             | "close"
             | "pthread_setconcurrency"
@@ -396,8 +426,6 @@ fn is_ignored(name: &str) -> bool {
             | "pthread_condattr_setclock"
             | "pthread_mutexattr_destroy"
             | "pthread_mutexattr_setpshared"
-            | "pthread_setcancelstate"
-            | "pthread_setcanceltype"
             | "pthread_testcancel"
             | "pthread_setname_np"
             | "pthread_rwlockattr_init"
@@ -408,9 +436,6 @@ fn is_ignored(name: &str) -> bool {
             | "vprintf"
             | "vfprintf"
             | "fwrite"
-            | "signal"
-            | "atexit"
-            | "on_exit"
             | "__builtin_prefetch"
     )
 }

@@ -20,6 +20,9 @@ base::id_type!(
     ObjId, "obj"
 );
 
+/// The object that stands for all memory the program did not make.
+pub(super) const OUTSIDE: &str = "<outside>";
+
 /// Arrays longer than this are maps.
 const LONGEST_SPLIT: u64 = 20;
 /// An object with more leaves than this is not modelled.
@@ -488,6 +491,7 @@ impl Lower<'_> {
         let mut cases = Vec::new();
         let mut unmodelled: Vec<Term> = Vec::new();
         let mut why = String::new();
+        let mut outside = false;
         let mut narrowed = Vec::new();
         let (objects, address): (Vec<ObjId>, Option<Term>) = match place {
             Ref::Object(o, _) => (vec![o], None),
@@ -528,6 +532,10 @@ impl Lower<'_> {
                     _ => b.ff(),
                 }
             };
+            if object.key == OUTSIDE {
+                outside = true;
+                continue;
+            }
             let leaves = match &object.content {
                 Content::Leaves(leaves) => leaves,
                 Content::Nothing(reason) => {
@@ -581,6 +589,12 @@ impl Lower<'_> {
                     }
                 }
             }
+        }
+        if let (true, Some(a)) = (outside, address) {
+            // Neither null nor an object of the program.
+            let known = b.any(cases.iter().map(|c| c.cond));
+            unmodelled.push(b.and(b.ne(a, b.num(0)), b.not(known)));
+            why = "memory that the program did not make".into();
         }
         let bad = b.any(unmodelled);
         let invalid = b.not(b.or(b.any(cases.iter().map(|c| c.cond)), bad));

@@ -265,6 +265,7 @@ impl<'u> Lower<'u> {
             created: false,
         };
         lower.exited = lower.flag("<exited>", "exited", span);
+        lower.place_object(memory::OUTSIDE, 1, memory::Content::Nothing("memory that the program did not make".into()));
         lower.place_functions();
         lower.place_globals();
         lower.task("main", "main", main, Multiplicity::Once, Argument::None, span);
@@ -319,6 +320,8 @@ impl<'u> Lower<'u> {
             if let (Start::Any, memory::Content::Leaves(leaves)) = (start, &self.objects[object].content) {
                 for leaf in leaves.clone() {
                     self.slots[leaf.slot].external = true;
+                    let key = self.slots[leaf.slot].key.clone();
+                    Facts::extend(&mut self.found.points_to, &key, vec![memory::OUTSIDE.to_string()]);
                 }
             }
             if matches!(self.unit.types.kind(ty), Kind::Opaque(_)) {
@@ -510,7 +513,10 @@ impl<'u> Lower<'u> {
             // `main(argc, argv)`: any number of arguments, whose texts are not modelled.
             for (i, param) in function.params.iter().enumerate() {
                 let ty = self.unit.variables[*param].ty;
-                let value = if i == 0 { self.nondet(ty, span) } else { self.terms.int(0) };
+                let value = self.nondet(ty, span);
+                if i > 0 {
+                    self.outside(value);
+                }
                 arguments.push(value);
             }
         }

@@ -66,7 +66,7 @@ impl Lower<'_> {
             flow.steps.push(step);
             return;
         };
-        if matches!(self.terms.kind(self.slots[slot].sort), logic::SortKind::Map(..)) {
+        if slots.len() > 1 || matches!(self.terms.kind(self.slots[slot].sort), logic::SortKind::Map(..)) {
             let ff = self.terms.ff();
             let why = format!("races on elements of `{}`", self.slots[slot].shown);
             flow.steps.push(Step { gates: vec![(Failure::Unmodelled(why), ff)], what: What::Unmodelled, ..step });

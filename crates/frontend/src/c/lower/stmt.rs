@@ -104,15 +104,7 @@ impl Lower<'_> {
     pub(super) fn declare(&mut self, v: VarId, init: Option<&Init>, span: Span) {
         let object = self.variable_object(v);
         let ty = self.unit.variables[v].ty;
-        let many = self.tasks[self.cur.task].many;
-        let key = self.objects[object].key.clone();
-        let escapes = many
-            && self.unit.variables[v].address_taken
-            && self.facts.points_to.iter().any(|(slot, names)| {
-                names.contains(&key)
-                    && self.slot_keys.get(slot).is_some_and(|s| self.slots[*s].owner != Owner::Task(self.cur.task))
-            });
-        if escapes {
+        if self.escapes(v, object) {
             return self.unmodelled("the address of a local of a repeated thread leaves the thread", span);
         }
         if let memory::Content::Nothing(why) = &self.objects[object].content {
@@ -157,6 +149,17 @@ impl Lower<'_> {
         if matches!(self.unit.types.kind(ty), Kind::Opaque(_)) {
             self.local_kind(object, init, span);
         }
+    }
+
+    /// Whether the address of a local of a repeated thread, of which each copy has its own, reaches another thread.
+    pub(super) fn escapes(&self, v: VarId, object: memory::ObjId) -> bool {
+        let key = &self.objects[object].key;
+        self.tasks[self.cur.task].many
+            && self.unit.variables[v].address_taken
+            && self.facts.points_to.iter().any(|(slot, names)| {
+                names.contains(key)
+                    && self.slot_keys.get(slot).is_some_and(|s| self.slots[*s].owner != Owner::Task(self.cur.task))
+            })
     }
 
     fn leaves(&self, object: memory::ObjId) -> Vec<memory::Leaf> {
@@ -211,52 +214,49 @@ impl Lower<'_> {
         loc
     }
 
-    /// A label can be jumped to from below: it is the head of a loop and nothing assigned in the function is known.
+    /// A label that is jumped to from below is the head of a loop: nothing assigned in the function is known there.
     fn label(&mut self, l: LabelId, span: Span) {
         let loc = self.label_loc(l, span);
         let Some(frame) = self.cur.frames.last() else { return };
         let function = frame.function;
         let body: Vec<&Stmt> = self.unit.functions[function].body.iter().flatten().collect();
         let effects = effects_of(&body, &[]);
-        if !effects.gotos.contains(&l) {
+        let Some(last) = effects.gotos.get(&l) else { return };
+        let backward = *last >= span.start;
+        self.goto(loc, span);
+        if !backward {
+            // Every jump to it has been lowered: what they agree on is known.
+            self.enter(loc);
             return;
         }
-        self.goto(loc, span);
-        // Control can come from a jump that is not lowered yet; what is dropped here is dropped for all of them.
-        self.forget(&effects);
         let known = self.cur.envs.get(&loc).cloned().unwrap_or_default();
         let kept: Known = known.into_iter().filter(|(slot, _)| !self.assigned_slot(*slot, &effects)).collect();
         self.cur.envs.insert(loc, kept.clone());
         self.cur.known = kept;
         self.cur.at = Some(loc);
-        // Everything after a label may run again.
+        self.cur.atomic = u32::from(self.cur.flow.places[loc].inside);
+        // Everything after such a label may run again.
         self.cur.loops += 1;
     }
 
-    /// Whether a private slot belongs to a variable that the code assigns in the current frame.
+    /// Whether what is known of a private slot may change in code with these effects. Only the variables of the
+    /// functions around are told apart; of everything else (thread-local variables, results) nothing stays known.
     fn assigned_slot(&self, slot: SlotId, effects: &Effects) -> bool {
-        let Some(frame) = self.cur.frames.last() else { return true };
-        effects.assigned.iter().any(|v| {
-            frame.vars.get(v).is_some_and(|o| match &self.objects[*o].content {
-                memory::Content::Leaves(leaves) => leaves.iter().any(|l| l.slot == slot),
-                _ => false,
-            })
-        }) || self.slots[slot].key.starts_with("<temp")
-            || frame.result.is_some_and(|o| self.leaves(o).iter().any(|l| l.slot == slot))
-            || self.slots[slot].key.contains("#tls")
+        let holds = |o: &memory::ObjId| match &self.objects[*o].content {
+            memory::Content::Leaves(leaves) => leaves.iter().any(|l| l.slot == slot),
+            _ => false,
+        };
+        let Some((current, callers)) = self.cur.frames.split_last() else { return true };
+        if let Some((v, _)) = current.vars.iter().find(|(_, o)| holds(o)) {
+            return effects.assigned.contains(v);
+        }
+        // A caller's variable whose address is not taken cannot be reached from here.
+        !callers.iter().any(|f| f.vars.values().any(holds))
     }
 
     fn forget(&mut self, effects: &Effects) {
         let known = std::mem::take(&mut self.cur.known);
         self.cur.known = known.into_iter().filter(|(slot, _)| !self.assigned_slot(*slot, effects)).collect();
-        // Thread-local variables are assigned by any function.
-        let tls: Vec<SlotId> = self.cur.known.keys().copied().filter(|s| self.slots[*s].key.contains('!')).collect();
-        for slot in tls {
-            let local = self.cur.frames.iter().any(|f| self.slots[slot].key.contains(&format!("!{}.", f.path)));
-            if !local {
-                self.cur.known.remove(&slot);
-            }
-        }
     }
 
     fn switch(&mut self, value: &Expr, body: &Stmt, span: Span) {
@@ -401,8 +401,6 @@ impl Lower<'_> {
         }
         let cond = r.cond?;
         let inner = effects_of(&[r.body], &[]);
-        let used = effects_of(&[], &[]);
-        let _ = used;
         let mut values: FxHashMap<VarId, i128> = FxHashMap::default();
         for turn in 0..=limit {
             // A variable the body assigns is not known from turn to turn.

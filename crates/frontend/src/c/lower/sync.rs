@@ -580,6 +580,7 @@ impl Lower<'_> {
             }
         }
         self.created = true;
+        self.assume("c-threads-start", "creating a thread does not fail");
         let repeated = self.cur.loops > 0 || self.tasks[self.cur.task].many;
         let site = self.numbered_site(span);
         let head = self.cur.at?;
@@ -592,7 +593,7 @@ impl Lower<'_> {
             let hit = self.b().eq_linear(function, base);
             none = self.b().and(none, self.b().not(hit));
             let start = self.fresh(span);
-            self.emit(start, hit, Vec::new(), What::Test, span);
+            self.emit_step(start, hit, Vec::new(), Vec::new(), What::Test, span, access::Waits::Yes);
             self.enter(start);
             if self.cur.at.is_none() {
                 continue;

@@ -230,3 +230,16 @@ fn check_thread_results_and_arguments_pass_through_memory() {
         struct job *k = r; assert(k->out == 42); return 0; }";
     assert_eq!(answer(text), Answer::Safe);
 }
+
+#[test]
+fn check_guarded_by_is_a_property_of_its_own() {
+    let text = "pthread_mutex_t m;\nint x; //@ guarded_by(m)\nint y __attribute__((guarded_by(m)));
+      void *f(void *p) { pthread_mutex_lock(&m); x = 1; pthread_mutex_unlock(&m); y = 1; return 0; }
+      int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); pthread_mutex_lock(&m); x = 2; y = 2;
+        pthread_mutex_unlock(&m); return 0; }";
+    let program = lowered(text, Check::Reach);
+    let found = reach(&program, &Instances::of(&program, 1), &Limits::default());
+    let broken: Vec<&str> = found.violations.keys().map(|p| program.properties[*p].name.as_str()).collect();
+    assert_eq!(broken, ["access:y"]);
+    assert!(program.properties.iter().any(|p| p.name == "access:x"));
+}

@@ -1,7 +1,7 @@
 //! Walks over the typed tree: which variables a piece of code assigns, which functions it calls.
 
 use crate::c::ast::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a piece of code does, as far as its text shows.
 #[derive(Clone, Debug, Default)]
@@ -11,7 +11,8 @@ pub(super) struct Effects {
     pub indirect: bool,
     /// An array is indexed by something that is not constant.
     pub indexes: bool,
-    pub gotos: BTreeSet<LabelId>,
+    /// Labels jumped to, with the place of the last jump.
+    pub gotos: BTreeMap<LabelId, u32>,
 }
 
 pub(super) fn effects_of(stmts: &[&Stmt], exprs: &[&Expr]) -> Effects {
@@ -46,7 +47,8 @@ fn statement(stmt: &Stmt, out: &mut Effects) {
         }
         StmtKind::Return(e) => e.iter().for_each(|e| expression(e, out)),
         StmtKind::Goto(l) => {
-            out.gotos.insert(*l);
+            let at = out.gotos.entry(*l).or_insert(0);
+            *at = (*at).max(stmt.span.start);
         }
         _ => {}
     }
