@@ -100,13 +100,13 @@ fn scratch(name: &str) -> PathBuf {
 /// Compiles and runs; the output and whether it ended well. `None` if there is no compiler.
 fn compiled(text: &str, name: &str) -> Option<(String, bool)> {
     let (source, binary) = (scratch(&format!("{name}.c")), scratch(name));
-    std::fs::write(&source, text).unwrap();
+    std::fs::write(&source, text).expect("the source can be written");
     let built = Command::new("gcc").args(["-w", "-O0", "-pthread", "-o"]).arg(&binary).arg(&source).output();
     let result = match built {
         Err(_) => None,
         Ok(built) => {
             assert!(built.status.success(), "{}\n{text}", String::from_utf8_lossy(&built.stderr));
-            let run = Command::new(&binary).output().unwrap();
+            let run = Command::new(&binary).output().expect("the program runs");
             Some((String::from_utf8_lossy(&run.stdout).into_owned(), run.status.success()))
         }
     };

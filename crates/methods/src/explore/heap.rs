@@ -189,11 +189,7 @@ impl Heap {
 /// Whether references are used only in ways that do not depend on numbers.
 fn plain_use(program: &Program) -> Result<(), String> {
     let t = &program.terms;
-    let lives: Vec<_> = program
-        .classes
-        .iter()
-        .flat_map(|c| [program.now(c.live), program.next(c.live)])
-        .collect();
+    let lives: Vec<_> = program.classes.iter().flat_map(|c| [program.now(c.live), program.next(c.live)]).collect();
     let has_refs = |s| {
         let mut todo = vec![s];
         while let Some(s) = todo.pop() {
@@ -212,7 +208,9 @@ fn plain_use(program: &Program) -> Result<(), String> {
             // `live := live + {r}` and `live := live - {o}` are `new` and `free`; the set itself is not looked at.
             if program.classes.iter().any(|c| c.live == u.var) {
                 todo.retain(|x| *x != u.value);
-                todo.extend(elements(program, u.value, program.now(u.var)).ok_or("the live objects are computed with")?);
+                todo.extend(
+                    elements(program, u.value, program.now(u.var)).ok_or("the live objects are computed with")?,
+                );
             }
         }
     }

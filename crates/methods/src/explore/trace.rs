@@ -41,7 +41,11 @@ impl Tracer<'_> {
         }
     }
     /// The representatives from level 0 to the violation, with their levels.
-    fn way_back<const W: usize>(&self, searched: &Searched<W>, found: &Found<W>) -> Result<Vec<(usize, [u64; W])>, String> {
+    fn way_back<const W: usize>(
+        &self,
+        searched: &Searched<W>,
+        found: &Found<W>,
+    ) -> Result<Vec<(usize, [u64; W])>, String> {
         let mut worker = Worker::new(self.system, self.sem);
         worker.sampling = self.sampling;
         let mut chain = vec![(found.level, found.source)];

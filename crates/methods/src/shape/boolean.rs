@@ -56,7 +56,7 @@ impl<'p> BooleanHeaps<'p> {
         self.vars.iter().position(|v| *v == var).map(|i| 2 << i)
     }
     fn globals(&self) -> Word {
-        (2 << self.shared) - 2 | NULL
+        ((2 << self.shared) - 2) | NULL
     }
     /// The word of the object that a term refers to; `None` for the new object.
     fn target(&self, words: &BTreeSet<Word>, term: Term) -> Option<Word> {

@@ -274,7 +274,7 @@ fn check_a_quantified_reference_is_null_or_an_object_that_is_there() {
     let show = |t: Option<logic::Term>| t.map(|t| program.terms.show(t)).unwrap_or_default();
     assert_eq!(
         show(program.invariants[0].formula),
-        "exists n: Node :: (n == null || n in live_Node) && (n != null)",
+        "exists n: Node :: (n == null || n in live_Node) && n != null",
         "without the guard a solver finds an object in an empty heap"
     );
     assert!(show(program.relies[0].formula).contains("n in live_Node || n in live_Node'"));
