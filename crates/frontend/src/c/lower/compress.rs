@@ -94,6 +94,15 @@ impl Lower<'_> {
 
     /// Drops updates of slots that no step of the program reads.
     pub(super) fn drop_unread(&mut self) {
+        // An access of a variable with a mutex is itself a question.
+        let mut kept: BTreeSet<SlotId> = BTreeSet::from([self.exited]);
+        for (v, variable) in self.unit.variables.iter_enumerated().filter(|(_, v)| v.guarded_by.is_some()) {
+            let key = format!("{}#{}", variable.name, v.0);
+            if let Some(memory::Content::Leaves(leaves)) = self.object_keys.get(&key).map(|o| &self.objects[*o].content)
+            {
+                kept.extend(leaves.iter().map(|l| l.slot));
+            }
+        }
         loop {
             let mut flows = std::mem::take(&mut self.flows);
             let mut changed = false;
@@ -104,10 +113,9 @@ impl Lower<'_> {
             for step in flows.iter().flat_map(|f| &f.steps) {
                 read.extend(self.touch(step).reads);
             }
-            let exited = self.exited;
             for step in flows.iter_mut().flat_map(|f| &mut f.steps) {
                 let old = step.updates.len();
-                step.updates.retain(|(s, _)| read.contains(s) || *s == exited);
+                step.updates.retain(|(s, _)| read.contains(s) || kept.contains(s));
                 changed |= step.updates.len() != old;
             }
             self.flows = flows;
