@@ -257,3 +257,27 @@ fn check_stored_thread_ids_are_renamed() {
     assert_eq!(up_to.states, 5 + 4 * 3, "{:?}", up_to.notes);
     assert_eq!(all.states, 16 + 32 * 3);
 }
+
+#[test]
+#[ignore = "a measurement, for release builds"]
+fn check_the_speed_on_the_bluetooth_driver() {
+    let (p, safe) = bluetooth(false);
+    for (n, switches) in [
+        (6, Switches::NONE),
+        (7, Switches::NONE),
+        (7, Switches::ALL),
+        (16, Switches { por: false, ..Switches::ALL }),
+        (16, Switches::ALL),
+        (24, Switches::ALL),
+    ] {
+        let a = run(&p, &[1, n - 1], &[safe], switches, 1);
+        println!(
+            "{n} threads, {switches:?}: {} states, {} transitions, {:.2} s, {:.0} states/s, {:.1} bytes/state",
+            a.states,
+            a.transitions,
+            a.seconds,
+            a.states as f64 / a.seconds,
+            a.bytes as f64 / a.states as f64
+        );
+    }
+}
