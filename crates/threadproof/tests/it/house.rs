@@ -111,8 +111,9 @@ fn check_every_file_opens_with_a_header_and_is_not_too_long() {
 
 #[test]
 fn check_nothing_is_left_open_in_the_code() {
-    // Spelt in two parts, so that this file does not find itself.
-    let words = [concat!("todo", "!("), concat!("unimplemented", "!("), concat!("FIX", "ME"), concat!("#[", "ignore")];
+    // Spelt in two parts, so that this file does not find itself. A long hunt may be left out of the daily tests, but it
+    // must say why.
+    let words = [concat!("todo", "!("), concat!("unimplemented", "!("), concat!("FIX", "ME"), concat!("#[", "ignore]")];
     for file in sources(&root().join("crates")) {
         let text = std::fs::read_to_string(&file).expect("a source file can be read");
         for word in words {
