@@ -84,7 +84,9 @@ fn file_report(file: &FileRows, paint: Paint, out: &mut String) {
         out.push_str(text);
     }
     for method in &file.methods {
-        if !method.notes.is_empty() {
+        // What a method found on the way matters where its claim is the verdict.
+        let used = shown.iter().any(|r| r.finding.as_ref().is_some_and(|f| f.method() == method.name));
+        if used && !method.notes.is_empty() {
             let _ = writeln!(out, "  {} found:", method.name);
             for line in method.notes.iter().flat_map(|n| n.lines()) {
                 let _ = writeln!(out, "    {line}");
