@@ -44,11 +44,12 @@ fn language(path: &Path) -> Result<Language, Rejected> {
         Some("c" | "i") => Ok(Language::C),
         Some("model") => Ok(Language::Model),
         Some(other) => {
-            Err(Rejected::one(path, format!("files ending in .{other} are not read; .tp, .c, .i and .model are")))
+            Err(Rejected::one(path, format!("files ending in .{other} are not read; .tp, .c, .i, .yml and .model are")))
         }
-        None => {
-            Err(Rejected::one(path, "the name has no ending that says its language; .tp, .c, .i and .model are read"))
-        }
+        None => Err(Rejected::one(
+            path,
+            "the name has no ending that says its language; .tp, .c, .i, .yml and .model are read",
+        )),
     }
 }
 
@@ -65,6 +66,10 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Rejected> {
 }
 
 pub fn load(path: &Path, reading: &Reading, paint: Paint) -> Result<Loaded, Rejected> {
+    if path.extension().is_some_and(|e| e == "yml") {
+        let (file, reading) = task(path, reading)?;
+        return load(&file, &reading, paint);
+    }
     let language = language(path)?;
     let bytes = read(path)?;
     let mut sources = Sources::new();
@@ -98,6 +103,28 @@ pub fn load(path: &Path, reading: &Reading, paint: Paint) -> Result<Loaded, Reje
         add_deadlock(&mut program);
     }
     Ok(Loaded { program, sources, warnings })
+}
+
+/// A task definition: its C file, read with its data model and, unless the command line says otherwise, its properties.
+fn task(path: &Path, reading: &Reading) -> Result<(std::path::PathBuf, Reading), Rejected> {
+    let text = String::from_utf8_lossy(&read(path)?).into_owned();
+    let task = frontend::c::task::task(&text).map_err(|e| Rejected::one(path, e))?;
+    let [input] = &task.inputs[..] else { return Err(Rejected::one(path, "a task of several files is not read")) };
+    if input.ends_with(".yml") {
+        return Err(Rejected::one(path, "a task cannot be the input of a task"));
+    }
+    let mut reading = reading.clone();
+    reading.data_model = match task.model {
+        frontend::c::DataModel::Ilp32 => crate::cli::DataModel::Ilp32,
+        frontend::c::DataModel::Lp64 => crate::cli::DataModel::Lp64,
+    };
+    if reading.check.is_empty() {
+        reading.check = task.properties.iter().filter_map(|p| p.check).take(1).collect();
+        if reading.check.is_empty() && !task.properties.is_empty() {
+            return Err(Rejected::one(path, "the task asks for no property that is modelled"));
+        }
+    }
+    Ok((path.parent().unwrap_or(Path::new(".")).join(input), reading))
 }
 
 type Lowered = (Option<Program>, Vec<Diagnostic>);
