@@ -414,7 +414,9 @@ impl<'a> Lowering<'a> {
         }
         let (params, results, _) = self.signature(meaning, &params, &results, scope);
         let builder = Builder::new(scope, Calls::Inline);
+        self.in_spec = true;
         let (code, locals) = self.routine_code(builder, routine, meaning, (&params, &results), around);
+        self.in_spec = false;
         Some(SpecOp { params, results, locals, code })
     }
 
