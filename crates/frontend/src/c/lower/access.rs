@@ -231,7 +231,10 @@ impl Lower<'_> {
     pub(super) fn assume_defined(&mut self, undefined: Undefined) {
         let (code, text) = match undefined {
             Undefined::Overflow => ("c-no-signed-overflow", "signed integer arithmetic does not overflow"),
-            Undefined::Deref => ("c-valid-dereference", "no null, dangling or out-of-bounds access happens"),
+            Undefined::Deref => (
+                "c-valid-dereference",
+                "no null, dangling or out-of-bounds access happens, and none through a pointer of another type",
+            ),
             Undefined::Division => ("c-no-zero-division", "no division by zero happens"),
             Undefined::Shift => ("c-valid-shift", "shift amounts are within the width of the type"),
             Undefined::Join => ("c-valid-join", "only handles of created threads are joined"),

@@ -114,6 +114,7 @@ impl Lower<'_> {
             breaks: Vec::new(),
             continues: Vec::new(),
             labels: FxHashMap::default(),
+            lowered: Vec::new(),
             switches: Vec::new(),
         });
         for (i, param) in function.params.iter().enumerate() {
@@ -134,7 +135,16 @@ impl Lower<'_> {
         }
         self.block(body);
         self.goto(return_to, span);
-        self.cur.frames.pop();
+        if let Some(frame) = self.cur.frames.pop() {
+            // A jump must lead somewhere: to code that was not lowered it leads to the end of what is known.
+            let mut lost: Vec<Loc> =
+                frame.labels.iter().filter(|(l, _)| !frame.lowered.contains(l)).map(|(_, loc)| *loc).collect();
+            lost.sort();
+            for loc in lost {
+                self.enter(loc);
+                self.unmodelled("a jump into code that cannot be entered otherwise", span);
+            }
+        }
         self.cur.iterations = iterations;
         self.cur.loops = loops;
         self.enter(return_to);

@@ -137,6 +137,8 @@ struct Frame {
     pub breaks: Vec<Loc>,
     pub continues: Vec<Loc>,
     pub labels: FxHashMap<super::ast::LabelId, Loc>,
+    /// The labels whose place in the code has been lowered.
+    pub lowered: Vec<super::ast::LabelId>,
     /// The dispatch tables of the switches around: case ranges with their places, and the default.
     pub switches: Vec<Switch>,
 }

@@ -217,6 +217,9 @@ impl Lower<'_> {
     /// A label that is jumped to from below is the head of a loop: nothing assigned in the function is known there.
     fn label(&mut self, l: LabelId, span: Span) {
         let loc = self.label_loc(l, span);
+        if let Some(frame) = self.cur.frames.last_mut() {
+            frame.lowered.push(l);
+        }
         let Some(frame) = self.cur.frames.last() else { return };
         let function = frame.function;
         let body: Vec<&Stmt> = self.unit.functions[function].body.iter().flatten().collect();
@@ -338,8 +341,12 @@ impl Lower<'_> {
         }
         let (head, body, next, end) = (self.fresh(span), self.fresh(span), self.fresh(span), self.fresh(span));
         self.forget(&effects);
-        self.goto(if r.first == First::Test { head } else { body }, span);
         let start = if r.first == First::Test { head } else { body };
+        if self.cur.at.is_none() {
+            // Entered only by a jump to a label inside: the loop comes back to its start, of which nothing is known.
+            self.cur.envs.insert(start, Known::default());
+        }
+        self.goto(start, span);
         self.cur.loops += 1;
         if let Some(frame) = self.cur.frames.last_mut() {
             frame.breaks.push(end);

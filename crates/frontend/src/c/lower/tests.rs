@@ -243,3 +243,18 @@ fn check_guarded_by_is_a_property_of_its_own() {
     assert_eq!(broken, ["access:y"]);
     assert!(program.properties.iter().any(|p| p.name == "access:x"));
 }
+
+#[test]
+fn check_jumps_into_loops_and_switches_are_not_lost() {
+    let duff = "int main(void) { int n = __VERIFIER_nondet_bool() ? 3 : 2, sum = 0, turns = n;
+      switch (turns % 2) { do { case 0: sum++; case 1: sum++; } while (--turns > 0); }
+      assert(sum == 5 || sum == 4); return 0; }";
+    assert_eq!(answer(duff), Answer::Safe);
+    assert_eq!(answer(&duff.replace("sum == 5 || sum == 4", "sum == 4")), Answer::Unsafe);
+    let inside = "int main(void) { int i = 5; goto in; while (i < 7) { i = 0; in: i++; } reach_error(); return 0; }";
+    assert_ne!(answer(inside), Answer::Unsafe);
+    let late = "int main(void) { int i = 5; goto in; while (i < 7) { i = 8; in: i++; } reach_error(); return 0; }";
+    assert_eq!(answer(late), Answer::Unsafe);
+    let into = "int main(void) { goto out; switch (1) { case 1: out: reach_error(); } return 0; }";
+    assert_ne!(answer(into), Answer::Safe);
+}
