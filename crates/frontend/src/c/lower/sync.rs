@@ -709,10 +709,10 @@ impl Lower<'_> {
             // Written before the thread ended, and never after: no step of its own.
             let value = if into.is_some() { self.slot_term(task.result) } else { zero };
             self.note_write(result, value);
+            let before = self.cur.flow.steps.len();
             self.emit_step(to, guard, Vec::new(), vec![(result, value)], What::Join, span, access::Waits::Yes);
-            if let Some(step) = self.cur.flow.steps.last_mut()
-                && step.to == to
-            {
+            // A step that can never be taken is not emitted, and then nothing was waited for.
+            if let Some(step) = self.cur.flow.steps.get_mut(before) {
                 step.joins.push(t);
             }
         }
