@@ -20,6 +20,9 @@ pub struct Tracer<'s> {
     pub sampling: Sampling,
 }
 
+/// Accepts a step from a state, giving the steps it stands for and what comes after.
+type Take<'a, T> = &'a mut dyn FnMut(&State, &Step, &Outcome) -> Option<(Vec<Step>, T)>;
+
 fn told(e: Escape) -> String {
     format!("a value escaped on the way back ({e:?})")
 }
@@ -211,7 +214,7 @@ impl Tracer<'_> {
         i: usize,
         length: Option<usize>,
         way: &mut Vec<Step>,
-        take: &mut dyn FnMut(&State, &Step, &Outcome) -> Option<(Vec<Step>, T)>,
+        take: Take<'_, T>,
     ) -> Option<(Vec<Step>, T)> {
         let quiet = self.is_quiet(state, i);
         for o in self.moves(state, i) {
