@@ -76,7 +76,8 @@ fn check_json_follows_its_schema_for_every_outcome() {
     let bad = scratch.file("bad.tp", RACY);
     let broken = scratch.file("broken.tp", "thread {");
     let endless = scratch.file("endless.tp", ENDLESS);
-    let output = threadproof(&["verify", "--json", "--time", "1s", &safe, &bad, &broken, &endless, "missing.tp"]);
+    let files = [safe.as_str(), &bad, &broken, &endless, "missing.tp"];
+    let output = threadproof(&[&["verify", "--json", "--time", "1s", "--method", "explore"], &files[..]].concat());
     assert_eq!(code(&output), 65);
     let document = json(&output);
     let verdicts: Vec<&str> =
