@@ -46,7 +46,7 @@ pub enum Control {
 }
 
 /// What one thread sees: shared variables, its own locals, the cells that are published or its own.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct View {
     pub control: Control,
     /// Shared variables and the thread's own; each exactly once, by increasing id. A variable left out may be anything.
@@ -65,7 +65,7 @@ pub struct View {
     pub groups: Vec<Cell>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Done {
     No,
     /// By a path of the specification that changes nothing: may be done again.
@@ -74,7 +74,7 @@ pub enum Done {
 }
 
 /// A cell, or what is true of every cell of a group.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cell {
     pub class: ClassId,
     pub status: Status,

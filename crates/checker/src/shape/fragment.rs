@@ -159,7 +159,9 @@ pub enum Candidate {
 }
 
 /// What distinguishes groups: class, status, and the fields with one finite value.
-pub fn kind(cell: &Cell) -> (ClassId, Status, Vec<(usize, Val)>) {
+pub type Kind = (ClassId, Status, Vec<(usize, Val)>);
+
+pub fn kind(cell: &Cell) -> Kind {
     let finite = |v: &Val| matches!(v, Val::Bool(_) | Val::Below | Val::Equal | Val::Above);
     let colours = cell.fields.iter().enumerate().filter_map(|(i, vs)| match vs[..] {
         [v] if finite(&v) => Some((i, v)),

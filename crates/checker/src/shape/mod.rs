@@ -11,6 +11,7 @@ mod fragment;
 mod start;
 mod step;
 mod terms;
+mod weaken;
 
 use crate::rules::Malformed;
 use base::Budget;
@@ -20,8 +21,9 @@ use evidence::views::{Control, Fires, Val, View, Views};
 use fragment::{Fragment, Progress, Side, Sight, V, World};
 use logic::{SortKind, Symbol};
 use program::{ActionId, Code, Copies, LocId, Mark, ObjectId, Program, PropertyId, PropertyKind, Scope, Start, VarId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use step::{Call, Step, results_agree, run, witness};
+use weaken::weaken;
 
 /// What was checked.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,6 +58,8 @@ struct Rule<'p> {
     patterns: Vec<Option<Vec<u32>>>,
     /// Kinds of the cells and groups of each view, as numbers.
     kinds: Vec<(Vec<u32>, Vec<u32>)>,
+    /// The kinds by number.
+    table: Vec<fragment::Kind>,
 }
 
 impl<'p> Rule<'p> {
@@ -73,21 +77,16 @@ impl<'p> Rule<'p> {
             wild: Vec::new(),
             patterns: Vec::new(),
             kinds: Vec::new(),
+            table: Vec::new(),
         };
         rule.vet()?;
-        let mut table = Vec::new();
-        let mut number = |c: &evidence::views::Cell| {
-            let kind = fragment::kind(c);
-            let at = table.iter().position(|k| *k == kind).unwrap_or_else(|| {
-                table.push(kind);
-                table.len() - 1
-            });
-            at as u32
-        };
         for v in &views.views {
-            let cells = v.cells.iter().map(&mut number).collect();
-            let groups = v.groups.iter().map(&mut number).collect();
-            rule.kinds.push((cells, groups));
+            for kind in v.cells.iter().chain(&v.groups).map(fragment::kind) {
+                if !rule.table.contains(&kind) {
+                    rule.table.push(kind);
+                }
+            }
+            rule.kinds.push(rule.numbers(v));
         }
         for (i, v) in views.views.iter().enumerate() {
             let pattern = of_view(v, &rule.vars);
@@ -248,6 +247,14 @@ impl<'p> Rule<'p> {
         }
         Ok(())
     }
+    /// The kinds of a view's cells and groups, by number; all of them occur in some view of the certificate.
+    fn numbers(&self, v: &View) -> (Vec<u32>, Vec<u32>) {
+        let number = |c: &evidence::views::Cell| {
+            let kind = fragment::kind(c);
+            self.table.iter().position(|k| *k == kind).expect("a view and its weaker forms have the same kinds") as u32
+        };
+        (v.cells.iter().map(number).collect(), v.groups.iter().map(number).collect())
+    }
     fn sight(&self, i: usize) -> Sight<'_> {
         Sight { view: &self.views.views[i], cells: &self.kinds[i].0, groups: &self.kinds[i].1 }
     }
@@ -300,52 +307,73 @@ impl<'p> Rule<'p> {
         let rejected = |why: String| Reason::Internal(format!("the certificate was rejected: {why}"));
         let mut checked = Checked { views: self.views.views.len(), ..Checked::default() };
         start::check(self).map_err(rejected)?;
+        let mut seen = Vec::new();
         for (i, view) in self.views.views.iter().enumerate() {
             budget.check().map_err(Reason::Exhausted)?;
-            self.own(i, view, &mut checked, budget)?.map_err(rejected)?;
+            self.own(i, view, &mut checked, &mut seen).map_err(rejected)?;
         }
+        self.others(&seen, &mut checked, budget)?.map_err(rejected)?;
         Ok(checked)
     }
-    /// All steps of the thread whose view it is, and what every other thread sees of them.
-    fn own(&self, i: usize, view: &View, checked: &mut Checked, budget: &Budget) -> Result<Result<(), String>, Reason> {
+    /// All steps of the thread whose view it is. Steps that others can see are noted.
+    fn own(
+        &self,
+        i: usize,
+        view: &View,
+        checked: &mut Checked,
+        seen: &mut Vec<(usize, ActionId)>,
+    ) -> Result<(), String> {
         let world = World::new(self.program);
         let fragments = Fragment::start(&world, self.sight(i), None);
         let Some((code, at)) = self.code(view.control) else {
-            for f in fragments {
-                if let Err(e) = self.invocations(&f) {
-                    return Ok(Err(e));
-                }
-            }
-            return Ok(Ok(()));
+            return fragments.iter().try_for_each(|f| self.invocations(f));
         };
         for (id, action) in code.from(at) {
             let step = self.step(view.control, code, id);
             let mut visible = false;
             for f in &fragments {
                 checked.steps += 1;
-                let after = match run(f.clone(), &step) {
-                    Ok(after) => after,
-                    Err(e) => return Ok(Err(self.place(view.control, e))),
-                };
-                for a in after {
+                for a in run(f.clone(), &step).map_err(|e| self.place(view.control, e))? {
                     visible |= a.visible;
-                    if let Err(e) = self.settled(a, self.moved(view.control, action.to), 0) {
-                        return Ok(Err(self.place(view.control, e)));
-                    }
+                    self.settled(a, self.moved(view.control, action.to), 0).map_err(|e| self.place(view.control, e))?;
                 }
             }
             if visible {
-                for t in self.partners(i) {
-                    budget.check().map_err(Reason::Exhausted)?;
-                    if self.alone(view.control, self.views.views[t].control) {
-                        continue;
-                    }
-                    checked.pairs += 1;
-                    if let Err(e) = self.seen(&world, i, t, &step) {
-                        return Ok(Err(self.place(view.control, e)));
-                    }
+                seen.push((i, id));
+            }
+        }
+        Ok(())
+    }
+    /// What every other thread sees of the visible steps. Of the thread that moves, only what the step looks at matters.
+    fn others(
+        &self,
+        seen: &[(usize, ActionId)],
+        checked: &mut Checked,
+        budget: &Budget,
+    ) -> Result<Result<(), String>, Reason> {
+        let world = World::new(self.program);
+        let mut done: FxHashSet<(ActionId, View)> = FxHashSet::default();
+        for (i, id) in seen {
+            let control = self.views.views[*i].control;
+            let Some((code, _)) = self.code(control) else { continue };
+            let step = self.step(control, code, *id);
+            let weak = weaken(&self.views.views[*i], &step);
+            if done.contains(&(*id, weak.clone())) {
+                continue;
+            }
+            let (cells, groups) = self.numbers(&weak);
+            let sight = Sight { view: &weak, cells: &cells, groups: &groups };
+            for t in self.partners(*i) {
+                budget.check().map_err(Reason::Exhausted)?;
+                if self.alone(control, self.views.views[t].control) {
+                    continue;
+                }
+                checked.pairs += 1;
+                if let Err(e) = self.seen(&world, sight, t, &step) {
+                    return Ok(Err(self.place(control, e)));
                 }
             }
+            done.insert((*id, weak));
         }
         Ok(Ok(()))
     }
@@ -371,9 +399,9 @@ impl<'p> Rule<'p> {
         }
     }
     /// What thread `t` sees of a visible step.
-    fn seen(&self, world: &World<'_>, sc: usize, other: usize, step: &Step<'_>) -> Result<(), String> {
+    fn seen(&self, world: &World<'_>, sc: Sight<'_>, other: usize, step: &Step<'_>) -> Result<(), String> {
         let t = &self.views.views[other];
-        for f in Fragment::start(world, self.sight(sc), Some(self.sight(other))) {
+        for f in Fragment::start(world, sc, Some(self.sight(other))) {
             for mut a in run(f, step)? {
                 if a.wrong.is_some() || !a.visible || !a.at.possible() {
                     continue;

@@ -5,9 +5,10 @@
 //! every step of the others. Chains of such steps are cut after a fixed length, so no cycle of them hides a state.
 
 use super::eval::{Alarm, Eval, Stop};
+use super::expr::slots_read;
 use super::heap::{lost, prune};
 use super::meet::{meet, project};
-use super::model::{Initial, Model, Routine};
+use super::model::{Firing, Initial, Model, Routine};
 use super::quantified::{Base, Grown, Own};
 use super::step::{Outcome, cases, finish, invoke, run, witness};
 use super::types::Ty;
@@ -16,7 +17,7 @@ use evidence::views::Status;
 use program::{Copies, LocId};
 
 /// A step by routine: its beginning, or one of its actions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StepId {
     Invoke(u16),
     Take(u16, u16),
@@ -299,6 +300,10 @@ impl Base for Domain<'_> {
         }
         own
     }
+    fn footprint(&self, sc: &View, step: StepId) -> View {
+        let StepId::Take(r, s) = step else { return sc.clone() };
+        footprint(self.model, &self.model.routines[r as usize], s, sc)
+    }
     fn observe(&self, t: &View, sc: &View, step: StepId) -> Result<Vec<View>, Alarm> {
         if self.alone(t, sc) {
             return Ok(Vec::new());
@@ -325,6 +330,53 @@ impl Base for Domain<'_> {
         }
         Ok(out)
     }
+}
+
+/// Keeps what the step reads, and the cells that these certainly lead to: another thread sees the step through nothing else.
+fn footprint(model: &Model, routine: &Routine, step: u16, sc: &View) -> View {
+    let step = &routine.steps[step as usize];
+    let base = model.globals.len();
+    let mut keep = vec![false; sc.vars.len()];
+    keep[..base].fill(true);
+    for s in slots_read(&step.arena) {
+        keep[s as usize] = true;
+    }
+    if let Some(firing) = &step.fires {
+        keep[base..base + routine.params].fill(true);
+        keep[model.done as usize] = true;
+        if let Firing::When(arena, _) = firing {
+            slots_read(arena).for_each(|s| keep[s as usize] = true);
+        }
+    }
+    let mut named: u32 = 0;
+    let mut todo: Vec<Code> =
+        (0..keep.len()).filter(|i| keep[*i]).map(|i| sc.vars[i]).filter(|v| is_cell(*v)).collect();
+    while let Some(c) = todo.pop() {
+        if named >> c & 1 == 1 {
+            continue;
+        }
+        named |= 1 << c;
+        for r in 0..model.width {
+            let row = sc.row(c, r);
+            for d in codes(row).filter(|d| is_cell(*d) && named >> *d & 1 == 0) {
+                // A cell of one's own would be lost without a name.
+                if (row.count_ones() == 1 || sc.owned(d))
+                    && let Some(i) = (base..keep.len()).find(|i| sc.vars[*i] == d)
+                {
+                    keep[i] = true;
+                    todo.push(d);
+                }
+            }
+        }
+    }
+    let mut out = sc.clone();
+    out.witnessed = 0;
+    for (v, keep) in out.vars.iter_mut().zip(keep) {
+        if !keep {
+            *v = ANY;
+        }
+    }
+    out.canonical()
 }
 
 /// The location of a control number, for people.

@@ -20,7 +20,7 @@ pub trait Base {
     /// Views of equal key are joined.
     type Key: Clone + Eq + Hash;
     /// A step of the scheduled thread.
-    type Step: Copy + Eq + std::fmt::Debug;
+    type Step: Copy + Eq + Hash + std::fmt::Debug;
     type Alarm: Clone;
 
     fn key(&self, view: &Self::View) -> Self::Key;
@@ -29,6 +29,12 @@ pub trait Base {
     fn initial(&self) -> Vec<Self::View>;
     /// All steps of the thread itself, from its own view.
     fn own(&self, view: &Self::View) -> Own<Self::View, Self::Step, Self::Alarm>;
+    /// What of the scheduled thread's view matters for what others see of its step: a weaker view. Views with equal
+    /// footprints are one to everybody else.
+    fn footprint(&self, sc: &Self::View, step: Self::Step) -> Self::View {
+        let _ = step;
+        sc.clone()
+    }
     /// What `t` sees when another thread `sc` takes the step: meet, step, project.
     fn observe(&self, t: &Self::View, sc: &Self::View, step: Self::Step) -> Result<Vec<Self::View>, Self::Alarm>;
 }
@@ -60,7 +66,14 @@ pub enum Parent<S> {
 pub struct Entry<D: Base> {
     pub view: D::View,
     pub parent: Parent<D::Step>,
-    visible: Vec<D::Step>,
+}
+
+/// A visible step, as the other threads know it.
+struct Footprint<D: Base> {
+    view: D::View,
+    step: D::Step,
+    /// The entry it was first taken from.
+    from: usize,
 }
 
 /// The fixpoint, or what there is of it when alarms stopped the work.
@@ -77,6 +90,7 @@ pub struct Figures {
     pub own_posts: u64,
     pub pairs: u64,
     pub observed: u64,
+    pub footprints: u64,
 }
 
 /// What to do when an alarm is raised.
@@ -90,6 +104,8 @@ struct Work<'a, D: Base> {
     base: &'a D,
     out: Quantified<D>,
     index: FxHashMap<D::Key, usize>,
+    footprints: Vec<Footprint<D>>,
+    known: FxHashMap<(D::Step, D::Key), usize>,
     queue: VecDeque<usize>,
     queued: Vec<bool>,
 }
@@ -105,6 +121,8 @@ pub fn fixpoint<D: Base>(
         base,
         out: Quantified { entries: Vec::new(), alarms: Vec::new(), figures: Figures::default() },
         index: FxHashMap::default(),
+        footprints: Vec::new(),
+        known: FxHashMap::default(),
         queue: VecDeque::new(),
         queued: Vec::new(),
     };
@@ -138,7 +156,7 @@ impl<D: Base> Work<'_, D> {
             None => {
                 let at = self.out.entries.len();
                 self.index.insert(key, at);
-                self.out.entries.push(Entry { view, parent, visible: Vec::new() });
+                self.out.entries.push(Entry { view, parent });
                 self.queued.push(false);
                 at
             }
@@ -161,33 +179,47 @@ impl<D: Base> Work<'_, D> {
             self.out.figures.own_posts += 1;
             self.insert(post, Parent::Own(at, step));
         }
-        self.out.entries[at].visible = own.visible.clone();
         // The view as the scheduled thread, against every view as the other; itself included, for two threads may be alike.
         for step in own.visible {
-            for t in 0..self.out.entries.len() {
-                self.interfere(t, at, step);
+            if let Some(f) = self.leave(at, &view, step) {
+                for t in 0..self.out.entries.len() {
+                    self.interfere(t, f);
+                }
             }
         }
-        // The view as the other thread, against every view with visible steps.
-        for sc in 0..self.out.entries.len() {
-            for i in 0..self.out.entries[sc].visible.len() {
-                let step = self.out.entries[sc].visible[i];
-                self.interfere(at, sc, step);
+        // The view as the other thread, against every visible step.
+        for f in 0..self.footprints.len() {
+            self.interfere(at, f);
+        }
+    }
+    /// Notes the footprint of a visible step; `None` where it adds nothing.
+    fn leave(&mut self, at: usize, view: &D::View, step: D::Step) -> Option<usize> {
+        let view = self.base.footprint(view, step);
+        let key = (step, self.base.key(&view));
+        match self.known.get(&key) {
+            Some(&f) => (self.base.join(&mut self.footprints[f].view, &view) == Grown::More).then_some(f),
+            None => {
+                self.footprints.push(Footprint { view, step, from: at });
+                self.known.insert(key, self.footprints.len() - 1);
+                self.out.figures.footprints += 1;
+                Some(self.footprints.len() - 1)
             }
         }
     }
-    fn interfere(&mut self, t: usize, sc: usize, step: D::Step) {
+    fn interfere(&mut self, t: usize, f: usize) {
         self.out.figures.pairs += 1;
-        match self.base.observe(&self.out.entries[t].view, &self.out.entries[sc].view, step) {
+        let Footprint { view: sc, step, from } = &self.footprints[f];
+        let (step, from) = (*step, *from);
+        match self.base.observe(&self.out.entries[t].view, sc, step) {
             Ok(views) => {
                 for view in views {
                     self.out.figures.observed += 1;
-                    self.insert(view, Parent::Other(t, sc, step));
+                    self.insert(view, Parent::Other(t, from, step));
                 }
             }
             Err(alarm) => {
-                if !self.out.alarms.iter().any(|(_, v, s)| *v == sc && *s == step) {
-                    self.out.alarms.push((alarm, sc, step));
+                if !self.out.alarms.iter().any(|(_, v, s)| *v == from && *s == step) {
+                    self.out.alarms.push((alarm, from, step));
                 }
             }
         }

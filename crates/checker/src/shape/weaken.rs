@@ -1,0 +1,127 @@
+//! What another thread sees of a step depends on little of the view of the thread that moves.
+//!
+//! Comes in: a view and the step its thread takes. Goes out: a weaker view that keeps the shared variables, what the step looks at and the cells that
+//! these certainly lead to. Every state that the view holds in satisfies the weaker one too, so the check of a pair is done once for all views
+//! that are weakened to the same one. Nothing is assumed to be kept: whatever is left out only admits more states.
+
+use super::fragment::kind;
+use super::step::Step;
+use evidence::views::{Cell, Done, Fires, Owner, Val, View};
+use logic::{Symbol, Term};
+use program::{Scope, VarId};
+use rustc_hash::FxHashSet;
+
+/// The variables that the step may look at.
+fn looked_at(step: &Step<'_>) -> FxHashSet<VarId> {
+    let program = step.program;
+    let mut terms: Vec<Term> = vec![step.action.guard];
+    terms.extend(step.action.gates.iter().map(|g| g.formula));
+    terms.extend(step.action.updates.iter().map(|u| u.value));
+    if let Some(Fires::When(e)) = step.fires {
+        terms.push(e);
+    }
+    let symbols = terms.into_iter().flat_map(|t| program.terms.free_symbols(t));
+    let mut out: FxHashSet<VarId> = symbols.filter_map(|s: Symbol| step.names.get(&s).copied()).collect();
+    if let (Some(_), Some(call)) = (step.fires, &step.call) {
+        out.extend(call.params.iter().copied());
+    }
+    out
+}
+
+/// The view, weakened to what matters for the step.
+pub fn weaken(view: &View, step: &Step<'_>) -> View {
+    let looked = looked_at(step);
+    let shared = |v: &VarId| step.program.vars[*v].scope == Scope::Shared;
+    let mut keep: Vec<bool> = view.vars.iter().map(|(v, _)| shared(v) || looked.contains(v)).collect();
+    let mut named = vec![false; view.cells.len()];
+    let mut todo: Vec<usize> = Vec::new();
+    let cell = |v: &Val| if let Val::Cell(i) = v { Some(*i as usize) } else { None };
+    let fires = step.fires.is_some();
+    let ghosts =
+        view.ends.iter().flat_map(|(a, b)| [*a, *b]).chain(if fires { results(&view.done) } else { Vec::new() });
+    todo.extend(ghosts.filter_map(|v| cell(&v)));
+    todo.extend(view.vars.iter().zip(&keep).filter(|(_, k)| **k).filter_map(|((_, v), _)| cell(v)));
+    // A cell of the thread's own that something else refers to is never left out.
+    let referred = |d: usize| {
+        let all = view.cells.iter().chain(&view.groups);
+        all.flat_map(|c| c.fields.iter().flatten().chain(&c.successor)).any(|v| cell(v) == Some(d))
+    };
+    todo.extend((0..view.cells.len()).filter(|d| view.cells[*d].owner == Owner::Mine && referred(*d)));
+    while let Some(c) = todo.pop() {
+        if std::mem::replace(&mut named[c], true) {
+            continue;
+        }
+        if let Some(i) = view.vars.iter().position(|(_, v)| cell(v) == Some(c)) {
+            // One name is enough; where a kept variable has it already this changes nothing.
+            let has_name = view.vars.iter().zip(&keep).any(|((_, v), k)| *k && cell(v) == Some(c));
+            keep[i] |= !has_name && !view.ends.iter().any(|(a, b)| cell(a) == Some(c) || cell(b) == Some(c));
+        }
+        let lists = view.cells[c].fields.iter().chain(std::iter::once(&view.cells[c].successor));
+        todo.extend(lists.filter(|l| l.len() == 1).filter_map(|l| cell(&l[0])));
+    }
+    rebuild(view, &keep, &named, fires)
+}
+
+fn results(done: &Done) -> Vec<Val> {
+    match done {
+        Done::No => Vec::new(),
+        Done::Pure(r) | Done::Changed(r) => r.clone(),
+    }
+}
+
+/// The view with the kept variables and named cells; other published cells go to the groups of their kinds.
+fn rebuild(view: &View, keep: &[bool], named: &[bool], fires: bool) -> View {
+    let mut groups = view.groups.clone();
+    let mut to: Vec<Option<Val>> = vec![None; view.cells.len()];
+    let mut count = 0;
+    for (i, c) in view.cells.iter().enumerate() {
+        if named[i] {
+            to[i] = Some(Val::Cell(count));
+            count += 1;
+        } else if c.owner == Owner::Published {
+            let at = groups.iter().position(|g| kind(g) == kind(c));
+            let at = at.unwrap_or_else(|| {
+                let fields = vec![Vec::new(); c.fields.len()];
+                groups.push(Cell { fields, successor: Vec::new(), ..c.clone() });
+                groups.len() - 1
+            });
+            let g = &mut groups[at];
+            g.lone &= c.lone;
+            for (into, from) in g.fields.iter_mut().zip(&c.fields) {
+                into.extend(from);
+            }
+            g.successor.extend(&c.successor);
+            to[i] = Some(Val::Group(at as u16));
+        }
+    }
+    let moved = |v: Val| match v {
+        Val::Cell(i) => to[i as usize],
+        v => Some(v),
+    };
+    let list = |l: &[Val]| {
+        let mut out: Vec<Val> = l.iter().filter_map(|v| moved(*v)).collect();
+        out.sort_unstable();
+        out.dedup();
+        out
+    };
+    let cell = |c: &Cell| Cell {
+        fields: c.fields.iter().map(|f| list(f)).collect(),
+        successor: list(&c.successor),
+        ..c.clone()
+    };
+    let value = |v: Val| moved(v).unwrap_or(Val::Any);
+    View {
+        control: view.control,
+        vars: view.vars.iter().zip(keep).filter(|(_, k)| **k).map(|((v, x), _)| (*v, value(*x))).collect(),
+        ends: view.ends.map(|(a, b)| (value(a), value(b))),
+        member: view.member,
+        done: match &view.done {
+            Done::Pure(r) if fires => Done::Pure(r.iter().map(|v| value(*v)).collect()),
+            Done::Changed(r) if fires => Done::Changed(r.iter().map(|v| value(*v)).collect()),
+            _ => Done::No,
+        },
+        witnessed: 0,
+        cells: view.cells.iter().zip(named).filter(|(_, n)| **n).map(|(c, _)| cell(c)).collect(),
+        groups: groups.iter().map(cell).collect(),
+    }
+}
