@@ -8,10 +8,10 @@
 //! with arguments and results can be read off a run.
 //! Absent: recursion (refused), and judging histories, which belongs to a search.
 
-use crate::code::{Action, ActionId, Call, Code, Gate, LocId, Location, Mark, Update, What};
+use crate::code::{ActionId, Code, LocId, Update, What};
+use crate::graft::{Graft, Inside, Renaming};
 use crate::model::{Copies, Fact, OriginId, Program, Scope, Start, Thread, ThreadId, VarId, VarKind};
-use crate::property::PropertyKind;
-use crate::spec::{ObjectId, Place, ProcId, TwoStore};
+use crate::spec::{ObjectId, ProcId};
 use logic::{Sort, Symbol, Term};
 use rustc_hash::FxHashMap;
 
@@ -89,40 +89,40 @@ pub fn client(program: &Program, callees: &[Callee], effort: Effort) -> Result<C
         follows: None,
         origin,
     });
-    let mut m = Maker { old: program, p, thread, code: Code::new(), origin, effort, count: None };
-    let hub = m.location("idle", Inside::No, origin);
-    m.code.entry = hub;
+    let g = Graft {
+        old: program,
+        p,
+        scope: Scope::Thread(thread),
+        code: Code::new(),
+        origin,
+        locals: Vec::new(),
+        specified: Vec::new(),
+        of_calls: Vec::new(),
+    };
+    let mut m = Maker { g, effort, count: None };
+    let hub = m.g.location("idle", Inside::No, origin);
+    m.g.code.entry = hub;
     if let Effort::Bounded { calls, .. } = effort {
-        let (zero, limit) = (m.p.terms.int(0), m.p.terms.int(calls.into()));
-        let count = m.local("calls", Sort::INT, VarKind::Plain, Some(zero));
+        let (zero, limit) = (m.g.p.terms.int(0), m.g.p.terms.int(calls.into()));
+        let count = m.g.local("calls", Sort::INT, VarKind::Plain, Some(zero));
         m.count = Some(count);
-        let done = m.location("done", Inside::No, origin);
-        m.code.exit = Some(done);
-        let full = m.p.terms.eq(m.p.now(count), limit);
-        m.step(hub, done, full, vec![], What::Skip, origin);
+        let done = m.g.location("done", Inside::No, origin);
+        m.g.code.exit = Some(done);
+        let full = m.g.p.terms.eq(m.g.p.now(count), limit);
+        m.g.step(hub, done, full, vec![], What::Skip, origin);
     }
     let mut calls = Vec::new();
     for callee in callees {
         calls.push(m.call_from(hub, *callee)?);
     }
-    let Maker { mut p, code, .. } = m;
+    let Graft { mut p, code, locals, .. } = m.g;
     p.threads[thread].code = code;
+    p.threads[thread].locals = locals;
     Ok(Client { program: p, thread, calls })
 }
 
-/// Whether a location is inside an atomic block.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Inside {
-    Yes,
-    No,
-}
-
 struct Maker<'p> {
-    old: &'p Program,
-    p: Program,
-    thread: ThreadId,
-    code: Code,
-    origin: OriginId,
+    g: Graft<'p>,
     effort: Effort,
     count: Option<VarId>,
 }
@@ -170,275 +170,66 @@ fn called(p: &Program, callee: Callee) -> Called<'_> {
     }
 }
 
-/// The client's variables for those of the callee.
-#[derive(Clone, Default)]
-struct Renaming {
-    vars: FxHashMap<VarId, VarId>,
-    symbols: FxHashMap<Symbol, Term>,
-}
-
 impl Maker<'_> {
-    fn location(&mut self, name: &str, inside: Inside, origin: OriginId) -> LocId {
-        let inside = inside == Inside::Yes;
-        self.code.locations.push(Location { name: name.into(), inside, invariants: vec![], origin })
-    }
-
-    fn local(&mut self, name: &str, sort: Sort, kind: VarKind, initial: Option<Term>) -> VarId {
-        let v = self.p.add_var(name, sort, Scope::Thread(self.thread), kind, initial, self.origin);
-        self.p.threads[self.thread].locals.push(v);
-        v
-    }
-
-    fn step(
-        &mut self,
-        from: LocId,
-        to: LocId,
-        guard: Term,
-        updates: Vec<Update>,
-        what: What,
-        origin: OriginId,
-    ) -> ActionId {
-        self.code.actions.push(Action {
-            from,
-            to,
-            inputs: vec![],
-            guard,
-            gates: vec![],
-            updates,
-            spawn: None,
-            relation: None,
-            marks: vec![],
-            what,
-            origin,
-        })
-    }
-
-    /// The client's copies of a callee's variables.
-    fn rename(&mut self, name: &str, lists: [&[VarId]; 3], into: &mut Renaming) {
-        for v in lists.into_iter().flatten() {
-            if into.vars.contains_key(v) {
-                continue;
-            }
-            let var = &self.old.vars[*v];
-            let mine = self.local(&format!("{name}.{}", var.name), var.sort, var.kind, None);
-            into.vars.insert(*v, mine);
-            into.symbols.insert(var.symbol, self.p.now(mine));
-            into.symbols.insert(var.primed, self.p.next(mine));
-        }
-    }
-
-    fn term(&self, t: Term, r: &Renaming) -> Term {
-        self.p.terms.substitute(t, r.symbols.iter().map(|(s, t)| (*s, *t)))
-    }
-
-    /// A new input, and the update of a variable with it.
-    fn any_value(&mut self, var: VarId, inputs: &mut Vec<Symbol>) -> Update {
-        let v = &self.p.vars[var];
-        let symbol = self.p.terms.symbol(format!("any {}", v.name), v.sort);
-        inputs.push(symbol);
-        Update { var, value: self.p.terms.sym(symbol) }
-    }
-
-    /// Locals and results start anew at each call, with their initial value or any.
-    fn fresh(&mut self, vars: &[VarId], r: &Renaming, inputs: &mut Vec<Symbol>, updates: &mut Vec<Update>) {
-        for v in vars {
-            let mine = r.vars[v];
-            match self.old.vars[*v].initial {
-                Some(e) => updates.push(Update { var: mine, value: e }),
-                None => {
-                    let u = self.any_value(mine, inputs);
-                    updates.push(u);
-                }
-            }
-        }
-    }
-
     fn call_from(&mut self, hub: LocId, callee: Callee) -> Result<Calls, String> {
-        let old = self.old;
+        let old = self.g.old;
         let Called { name, params, results, locals, code, origin, requires, ensures } = called(old, callee);
         let mut r = Renaming::default();
-        self.rename(name, [params, results, locals], &mut r);
+        self.g.rename(name, [params, results, locals], &mut r);
         let mut inputs = Vec::new();
         let mut updates = Vec::new();
         let mut arguments: FxHashMap<Symbol, Term> = FxHashMap::default();
         let mut guard = Vec::new();
         for v in params {
-            let u = self.any_value(r.vars[v], &mut inputs);
+            let u = self.g.any_value(r.vars[v], &mut inputs);
             updates.push(u);
             arguments.insert(old.vars[*v].symbol, u.value);
             if let (Effort::Bounded { values, .. }, true) = (self.effort, old.vars[*v].sort.is_integer()) {
-                let t = &self.p.terms;
+                let t = &self.g.p.terms;
                 let sort = old.vars[*v].sort;
                 guard.push(t.le(t.num(0, sort), u.value));
                 guard.push(t.lt(u.value, t.num(values.into(), sort)));
             }
         }
         for f in requires.iter().filter_map(|f| f.formula) {
-            guard.push(self.p.terms.substitute(f, arguments.iter().map(|(s, t)| (*s, *t))));
+            guard.push(self.g.p.terms.substitute(f, arguments.iter().map(|(s, t)| (*s, *t))));
         }
-        self.fresh(results, &r, &mut inputs, &mut updates);
-        self.fresh(locals, &r, &mut inputs, &mut updates);
+        self.g.fresh(results, &r, &mut inputs, &mut updates);
+        self.g.fresh(locals, &r, &mut inputs, &mut updates);
         if let (Some(count), Effort::Bounded { calls, .. }) = (self.count, self.effort) {
-            let t = &self.p.terms;
-            guard.push(t.lt(self.p.now(count), t.int(calls.into())));
-            updates.push(Update { var: count, value: t.add(self.p.now(count), t.int(1)) });
+            let t = &self.g.p.terms;
+            guard.push(t.lt(self.g.p.now(count), t.int(calls.into())));
+            updates.push(Update { var: count, value: t.add(self.g.p.now(count), t.int(1)) });
         }
         let mut stack = match callee {
             Callee::Procedure(id) => vec![id],
             Callee::Operation(..) => vec![],
         };
-        let (entry, exit) = self.copy(code, &r, name, Inside::No, &mut stack)?;
-        let guard = self.p.terms.and(&guard);
-        let words = self.p.origins[origin].span;
+        let (entry, exit) = self.g.copy(code, &r, name, Inside::No, &mut stack)?;
+        let guard = self.g.p.terms.and(&guard);
+        let words = self.g.p.origins[origin].span;
         let shown: Vec<&str> = params.iter().map(|v| old.vars[*v].name.as_str()).collect();
-        let called = self.p.add_origin(words, format!("call {name}({})", shown.join(", ")));
-        let call = self.step(hub, entry, guard, updates, What::Choose, called);
-        self.code.actions[call].inputs = inputs;
+        let called = self.g.p.add_origin(words, format!("call {name}({})", shown.join(", ")));
+        let call = self.g.step(hub, entry, guard, updates, What::Choose, called);
+        self.g.code.actions[call].inputs = inputs;
         let ret = exit.map(|exit| {
             let shown: Vec<&str> = results.iter().map(|v| old.vars[*v].name.as_str()).collect();
-            let returned = self.p.add_origin(words, format!("return {} from {name}", shown.join(", ")));
-            let tt = self.p.terms.tt();
-            let ret = self.step(exit, hub, tt, vec![], What::Return, returned);
-            self.code.actions[ret].gates = self.gates(ensures, &r);
+            let returned = self.g.p.add_origin(words, format!("return {} from {name}", shown.join(", ")));
+            let tt = self.g.p.terms.tt();
+            let ret = self.g.step(exit, hub, tt, vec![], What::Return, returned);
+            self.g.code.actions[ret].gates = self.g.gates(ensures, &r);
             ret
         });
         let mine = |vars: &[VarId]| vars.iter().map(|v| r.vars[v]).collect();
         Ok(Calls { callee, call, ret, params: mine(params), results: mine(results) })
-    }
-
-    /// The gates for facts of a contract. A fact that compares two stores is no gate: it is left to methods that
-    /// see the call as a whole.
-    fn gates(&self, facts: &[Fact], r: &Renaming) -> Vec<Gate> {
-        let one_store = |f: &Term| {
-            let symbols = self.old.terms.free_symbols(*f);
-            !self.old.vars.iter().any(|v| symbols.contains(&v.primed))
-        };
-        let gate = |f: &Fact| {
-            let formula = f.formula.filter(one_store)?;
-            Some(Gate { property: f.property?, formula: self.term(formula, r) })
-        };
-        facts.iter().filter_map(gate).collect()
-    }
-
-    /// Copies code into the client's; its entry and its exit there.
-    fn copy(
-        &mut self,
-        code: &Code,
-        r: &Renaming,
-        name: &str,
-        inside: Inside,
-        stack: &mut Vec<ProcId>,
-    ) -> Result<(LocId, Option<LocId>), String> {
-        let mut places: FxHashMap<LocId, LocId> = FxHashMap::default();
-        for (id, l) in code.locations.iter_enumerated() {
-            let within = if l.inside { Inside::Yes } else { inside };
-            let mine = self.location(&format!("{name}: {}", l.name), within, l.origin);
-            self.code.locations[mine].invariants = l.invariants.iter().map(|f| f.map(|f| self.term(f, r))).collect();
-            places.insert(id, mine);
-        }
-        for a in code.actions.iter() {
-            let copy = self.copy_action(a, r, &places);
-            self.code.actions.push(copy);
-        }
-        for c in &code.calls {
-            self.inline(c, r, &places, stack)?;
-        }
-        Ok((places[&code.entry], code.exit.map(|e| places[&e])))
-    }
-
-    fn copy_action(&mut self, a: &Action, r: &Renaming, places: &FxHashMap<LocId, LocId>) -> Action {
-        let mut r = r.clone();
-        let mut inputs = Vec::new();
-        for s in &a.inputs {
-            let mine = self.p.terms.symbol(self.old.terms.symbol_name(*s), self.old.terms.symbol_sort(*s));
-            r.symbols.insert(*s, self.p.terms.sym(mine));
-            inputs.push(mine);
-        }
-        let var = |v: VarId| r.vars.get(&v).copied().unwrap_or(v);
-        let term = |t: Term| self.term(t, &r);
-        let place = |f: &Place| Place { var: var(f.var), keys: f.keys.iter().map(|k| term(*k)).collect() };
-        Action {
-            from: places[&a.from],
-            to: places[&a.to],
-            inputs,
-            guard: term(a.guard),
-            gates: a.gates.iter().map(|g| Gate { property: g.property, formula: term(g.formula) }).collect(),
-            updates: a.updates.iter().map(|u| Update { var: var(u.var), value: term(u.value) }).collect(),
-            spawn: a.spawn.as_ref().map(|s| crate::code::Spawn {
-                thread: s.thread,
-                args: s.args.iter().map(|x| term(*x)).collect(),
-                into: s.into.map(var),
-            }),
-            relation: a
-                .relation
-                .as_ref()
-                .map(|x| TwoStore { frame: x.frame.iter().map(place).collect(), relation: term(x.relation) }),
-            marks: a
-                .marks
-                .iter()
-                .map(|m| match m {
-                    Mark::Linearize(f) => Mark::Linearize(f.map(term)),
-                    Mark::Witness(l) => Mark::Witness(l.clone()),
-                })
-                .collect(),
-            what: a.what,
-            origin: a.origin,
-        }
-    }
-
-    /// A call inside: a step that passes the arguments, the callee's code, a step that takes the results.
-    fn inline(
-        &mut self,
-        c: &Call,
-        caller: &Renaming,
-        places: &FxHashMap<LocId, LocId>,
-        stack: &mut Vec<ProcId>,
-    ) -> Result<(), String> {
-        let old = self.old;
-        let q = &old.procedures[c.procedure];
-        if stack.contains(&c.procedure) {
-            return Err(format!("{} calls itself", q.name));
-        }
-        stack.push(c.procedure);
-        let mut r = Renaming::default();
-        self.rename(&q.name, [&q.params, &q.results, &q.locals], &mut r);
-        let (from, to) = (places[&c.from], places[&c.to]);
-        let inside = if self.code.locations[from].inside { Inside::Yes } else { Inside::No };
-        let (entry, exit) = self.copy(&q.code, &r, &q.name, inside, stack)?;
-        let args: Vec<Term> = c.args.iter().map(|a| self.term(*a, caller)).collect();
-        let passed: Vec<(Symbol, Term)> = q.params.iter().zip(&args).map(|(v, a)| (old.vars[*v].symbol, *a)).collect();
-        let mut inputs = Vec::new();
-        let mut updates: Vec<Update> =
-            q.params.iter().zip(&args).map(|(v, a)| Update { var: r.vars[v], value: *a }).collect();
-        self.fresh(&q.results, &r, &mut inputs, &mut updates);
-        self.fresh(&q.locals, &r, &mut inputs, &mut updates);
-        let tt = self.p.terms.tt();
-        let call = self.step(from, entry, tt, updates, What::Skip, c.origin);
-        let mut gates = Vec::new();
-        for f in &q.requires {
-            let property = c.requires.or(f.property);
-            if let (Some(formula), Some(property)) = (f.formula, property) {
-                debug_assert_eq!(old.properties[property].kind, PropertyKind::Requires(c.procedure));
-                gates.push(Gate { property, formula: self.p.terms.substitute(formula, passed.iter().copied()) });
-            }
-        }
-        self.code.actions[call].gates = gates;
-        self.code.actions[call].inputs = inputs;
-        if let Some(exit) = exit {
-            let taken = c.results.iter().zip(&q.results);
-            let var = |v: &VarId| caller.vars.get(v).copied().unwrap_or(*v);
-            let updates = taken.map(|(v, x)| Update { var: var(v), value: self.p.now(r.vars[x]) }).collect();
-            let ret = self.step(exit, to, tt, updates, What::Return, c.origin);
-            self.code.actions[ret].gates = self.gates(&q.ensures, &r);
-        }
-        stack.pop();
-        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::code::Call;
+    use crate::property::PropertyKind;
     use crate::semantics::tests::Build;
     use crate::semantics::{Instances, Limits, reach, replay};
     use crate::spec::{Procedure, written};

@@ -3,15 +3,20 @@
 //! Everything a front end produces and a method consumes. No source text, no solver. See
 //! `docs/decisions/001-model.md` for why it has the shape it has.
 
+pub mod access;
 pub mod client;
 pub mod clients;
 pub mod code;
 pub mod compose;
+mod graft;
 pub mod model;
+pub mod order;
 pub mod property;
 pub mod relation;
 pub mod semantics;
 pub mod spec;
+pub mod specified;
+pub mod symbolic;
 pub mod text;
 pub mod wellformed;
 

@@ -1,0 +1,261 @@
+//! What a step touches, and when a thread may touch it.
+//!
+//! In: actions and access predicates (`accessible_if`). Out: the places a step reads or writes, each with the condition under
+//! which it does; the predicate of a place for a thread. What stands to the right of `&&`, `||` and `==>` or in a
+//! branch is touched only where it decides the value. More places than a step touches are never wrong, fewer would
+//! be: anything that is not understood counts as the whole variable. Calvin-R, section 3 (the sets V and the formulas A).
+
+use crate::code::{Action, Code};
+use crate::model::{Program, Scope, VarId, VarKind};
+use crate::spec::Place;
+use logic::{Node, Op, Symbol, Term, Terms};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A place that a step touches where `when` holds (over the store before it and its inputs).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Touch {
+    pub when: Term,
+    pub place: Place,
+}
+
+/// Finds touched places; one table of variables for many actions.
+pub struct Touches<'a> {
+    program: &'a Program,
+    terms: &'a Terms,
+    shared: FxHashMap<Symbol, VarId>,
+}
+
+impl<'a> Touches<'a> {
+    /// Constants are left out: nobody can change them.
+    pub fn new(program: &'a Program, terms: &'a Terms) -> Self {
+        let constants = constants(program);
+        let shared = program.shared().filter(|v| !constants.contains(v)).map(|v| (program.vars[v].symbol, v)).collect();
+        Self { program, terms, shared }
+    }
+
+    /// Everything the action touches.
+    pub fn of(&self, action: &Action) -> Vec<Touch> {
+        let mut found = Found::default();
+        let mut when = self.terms.tt();
+        self.reads(action.guard, when, &mut found);
+        when = self.both(when, action.guard);
+        for gate in &action.gates {
+            self.reads(gate.formula, when, &mut found);
+        }
+        for u in &action.updates {
+            self.written(u.var, Vec::new(), self.terms.sym(self.program.vars[u.var].symbol), u.value, when, &mut found);
+        }
+        found.list
+    }
+
+    /// What deciding whether the action can be taken touches.
+    pub fn of_guard(&self, action: &Action) -> Vec<Touch> {
+        self.of_term(action.guard)
+    }
+
+    /// What computing a value touches.
+    pub fn of_term(&self, term: Term) -> Vec<Touch> {
+        let mut found = Found::default();
+        self.reads(term, self.terms.tt(), &mut found);
+        found.list
+    }
+
+    fn both(&self, a: Term, b: Term) -> Term {
+        if self.terms.is_true(a) { b } else { self.terms.and(&[a, b]) }
+    }
+
+    /// An update of a place whose old value is `old`: only the entries stored into are touched.
+    fn written(&self, var: VarId, keys: Vec<Term>, old: Term, value: Term, when: Term, found: &mut Found) {
+        if value == old {
+            return;
+        }
+        let shared = self.program.vars[var].scope == Scope::Shared;
+        match self.terms.app(value) {
+            Some((Op::Store, args)) => {
+                let mut deeper = keys.clone();
+                deeper.push(args[1]);
+                self.reads(args[1], when, found);
+                self.written(var, deeper, self.terms.select(old, args[1]), args[2], when, found);
+                self.written(var, keys, old, args[0], when, found);
+            }
+            Some((Op::Ite, args)) => {
+                self.reads(args[0], when, found);
+                self.written(var, keys.clone(), old, args[1], self.both(when, args[0]), found);
+                self.written(var, keys, old, args[2], self.both(when, self.terms.not(args[0])), found);
+            }
+            _ => {
+                if shared {
+                    found.add(Touch { when, place: Place { var, keys } });
+                }
+                self.reads(value, when, found);
+            }
+        }
+    }
+
+    fn reads(&self, term: Term, when: Term, found: &mut Found) {
+        if !found.seen.insert((term, when)) {
+            return;
+        }
+        let t = self.terms;
+        match t.node(term) {
+            Node::Sym(s) => {
+                if let Some(var) = self.shared.get(&s) {
+                    found.add(Touch { when, place: Place { var: *var, keys: Vec::new() } });
+                }
+            }
+            Node::App(Op::And, args) => {
+                let mut when = when;
+                for a in args.iter() {
+                    self.reads(*a, when, found);
+                    when = self.both(when, *a);
+                }
+            }
+            Node::App(Op::Or, args) => {
+                let mut when = when;
+                for a in args.iter() {
+                    self.reads(*a, when, found);
+                    when = self.both(when, t.not(*a));
+                }
+            }
+            Node::App(Op::Implies, args) => {
+                self.reads(args[0], when, found);
+                self.reads(args[1], self.both(when, args[0]), found);
+            }
+            Node::App(Op::Ite, args) => {
+                self.reads(args[0], when, found);
+                self.reads(args[1], self.both(when, args[0]), found);
+                self.reads(args[2], self.both(when, t.not(args[0])), found);
+            }
+            Node::App(Op::Select, _) => self.entry(term, when, found),
+            Node::App(_, args) => args.iter().for_each(|a| self.reads(*a, when, found)),
+            Node::Quant(_, bound, body) => {
+                let mut inner = Found::default();
+                self.reads(body, t.tt(), &mut inner);
+                let free = |x: Term| !t.free_symbols(x).iter().any(|s| bound.contains(s));
+                for mut touch in inner.list {
+                    // A key that ranges over many values: the whole of what is below it.
+                    let kept = touch.place.keys.iter().position(|k| !free(*k)).unwrap_or(touch.place.keys.len());
+                    touch.place.keys.truncate(kept);
+                    found.add(Touch { when, place: touch.place });
+                }
+            }
+            Node::Bool(_) | Node::Num(..) | Node::Variant(..) | Node::Ref(..) => {}
+        }
+    }
+
+    /// `x[k][l]`: the entry, and what its keys touch. A map that was stored into is looked through.
+    fn entry(&self, term: Term, when: Term, found: &mut Found) {
+        let (mut base, mut keys) = (term, Vec::new());
+        loop {
+            match self.terms.app(base) {
+                Some((Op::Select, args)) => {
+                    keys.push(args[1]);
+                    base = args[0];
+                }
+                Some((Op::Store, args)) => {
+                    self.reads(args[1], when, found);
+                    self.reads(args[2], when, found);
+                    base = args[0];
+                }
+                _ => break,
+            }
+        }
+        keys.reverse();
+        keys.iter().for_each(|k| self.reads(*k, when, found));
+        match self.terms.as_symbol(base) {
+            Some(s) => {
+                if let Some(var) = self.shared.get(&s) {
+                    found.add(Touch { when, place: Place { var: *var, keys } });
+                }
+            }
+            None => self.reads(base, when, found),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Found {
+    list: Vec<Touch>,
+    known: FxHashSet<Touch>,
+    seen: FxHashSet<(Term, Term)>,
+}
+
+impl Found {
+    fn add(&mut self, touch: Touch) {
+        if self.known.insert(touch.clone()) {
+            self.list.push(touch);
+        }
+    }
+}
+
+/// The access predicate of a place for the thread `who`, over the store at hand. For a map of which only some keys
+/// are given, the fresh symbols stand for the others: the predicate of any entry.
+#[derive(Clone, Debug)]
+pub struct Predicate {
+    pub any: Vec<Symbol>,
+    pub formula: Term,
+}
+
+/// `None`: the variable has no predicate, and may be touched at any time. A predicate asked for with `?` is none.
+pub fn predicate(program: &Program, terms: &Terms, place: &Place, who: Term) -> Option<Predicate> {
+    let access = program.vars[place.var].access.as_ref()?;
+    let formula = access.formula?;
+    let mut any = Vec::new();
+    let mut pairs = vec![(program.tid, who)];
+    for (at, binder) in access.binders.iter().enumerate() {
+        let key = place.keys.get(at).copied().unwrap_or_else(|| {
+            let fresh = terms.symbol(terms.symbol_name(*binder), terms.symbol_sort(*binder));
+            any.push(fresh);
+            terms.sym(fresh)
+        });
+        pairs.push((*binder, key));
+    }
+    Some(Predicate { any, formula: terms.substitute(formula, pairs) })
+}
+
+/// Shared variables that never change: no initial value, no access predicate, and no code or specification of the file writes them.
+/// (`const N: int;` is one.)
+pub fn constants(program: &Program) -> FxHashSet<VarId> {
+    let mut out: FxHashSet<VarId> = program
+        .shared()
+        .filter(|v| {
+            let var = &program.vars[*v];
+            var.kind == VarKind::Plain && var.access.is_none() && var.initial.is_none()
+        })
+        .collect();
+    let mut codes: Vec<&Code> = Vec::new();
+    for t in program.threads.iter() {
+        codes.push(&t.code);
+        codes.extend(t.outline.as_ref());
+    }
+    codes.extend(program.procedures.iter().map(|q| &q.code));
+    codes.extend(program.objects.iter().flat_map(|o| o.ops.iter().map(|op| &op.code)));
+    for code in codes {
+        for u in code.actions.iter().flat_map(|a| &a.updates) {
+            out.remove(&u.var);
+        }
+    }
+    for q in program.procedures.iter() {
+        for (_, action) in q.performs.iter().flat_map(|(p, _)| p.actions()) {
+            for place in &action.frame {
+                out.remove(&place.var);
+            }
+        }
+    }
+    for e in program.machines.iter().flat_map(|m| &m.edges) {
+        for place in &e.action.frame {
+            out.remove(&place.var);
+        }
+    }
+    out
+}
+
+/// The `init` formulas that speak of constants alone: they hold for ever.
+pub fn constant_facts(program: &Program, terms: &Terms) -> Vec<Term> {
+    let constants = constants(program);
+    let known: FxHashSet<Symbol> = constants.iter().map(|v| program.vars[*v].symbol).collect();
+    let facts = program.init.iter().filter_map(|f| f.formula);
+    let mut parts: Vec<Term> = facts.flat_map(|f| terms.conjuncts(f)).collect();
+    parts.retain(|f| terms.free_symbols(*f).iter().all(|s| known.contains(s)));
+    parts
+}

@@ -1,0 +1,237 @@
+//! The program without calls: each call is replaced by what the callee performs, or by the callee's code.
+//!
+//! In: a program whose procedures and threads' outlines keep calls, and the procedures that may be used by specification.
+//! Out: a program with the same properties and more variables in which no code has calls. Ids of the program stay
+//! valid; actions of a procedure keep their ids, those of calls follow. Whoever replaces a call by `performs` owes a proof of
+//! it (Calvin-R, section 3): this module only rewrites. A parameter that the code assigns becomes a local of its own, so
+//! that the parameter is the value at the call wherever the specification names it.
+//! `methods/reduce` and its rule use it; so can anything that looks at threads one by one.
+
+use crate::code::{ActionId, Code};
+use crate::graft::{Graft, Inside, Renaming};
+use crate::model::{Program, Scope, ThreadId, VarId};
+use crate::spec::ProcId;
+
+/// Whose code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Unit {
+    Thread(ThreadId),
+    Procedure(ProcId),
+}
+
+/// One unit's code without calls.
+#[derive(Clone, Debug)]
+pub struct Rewritten {
+    pub unit: Unit,
+    /// The steps that stand for calls by specification.
+    pub of_calls: Vec<ActionId>,
+    /// Parameters that the code assigns, each with the local that takes its place; equal at the entry.
+    pub copied: Vec<(VarId, VarId)>,
+    /// Why the calls could not be replaced; the code is then as it was.
+    pub refused: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Specified {
+    pub program: Program,
+    /// Threads first, then procedures, each in their order.
+    pub units: Vec<Rewritten>,
+}
+
+impl Specified {
+    pub fn unit(&self, unit: Unit) -> Option<&Rewritten> {
+        self.units.iter().find(|u| u.unit == unit)
+    }
+    pub fn code(&self, unit: Unit) -> &Code {
+        match unit {
+            Unit::Thread(t) => &self.program.threads[t].code,
+            Unit::Procedure(q) => &self.program.procedures[q].code,
+        }
+    }
+    /// Every variable that is the unit's own, parameters and results included.
+    pub fn locals(&self, unit: Unit) -> Vec<VarId> {
+        match unit {
+            Unit::Thread(t) => self.program.threads[t].locals.clone(),
+            Unit::Procedure(q) => {
+                let q = &self.program.procedures[q];
+                q.params.iter().chain(&q.results).chain(&q.locals).copied().collect()
+            }
+        }
+    }
+    pub fn name(&self, unit: Unit) -> String {
+        match unit {
+            Unit::Thread(t) => format!("thread {}", self.program.threads[t].name),
+            Unit::Procedure(q) => self.program.procedures[q].name.clone(),
+        }
+    }
+}
+
+/// The program in which calls of the given procedures are replaced by what they perform, and all others are inlined.
+pub fn specified(program: &Program, by_performs: &[ProcId]) -> Specified {
+    let mut p = program.clone();
+    let mut units = Vec::new();
+    for (t, thread) in program.threads.iter_enumerated() {
+        let code = thread.outline.as_ref().unwrap_or(&thread.code);
+        let (next, unit) = rewrite(program, p, Unit::Thread(t), code, by_performs);
+        p = next;
+        if unit.refused.is_none() {
+            p.threads[t].outline = None;
+        }
+        units.push(unit);
+    }
+    for (q, procedure) in program.procedures.iter_enumerated() {
+        let (next, unit) = rewrite(program, p, Unit::Procedure(q), &procedure.code, by_performs);
+        p = next;
+        units.push(unit);
+    }
+    Specified { program: p, units }
+}
+
+fn rewrite(old: &Program, p: Program, unit: Unit, code: &Code, by_performs: &[ProcId]) -> (Program, Rewritten) {
+    let assigned = |v: &VarId| code.actions.iter().any(|a| a.updates.iter().any(|u| u.var == *v));
+    let taken = |v: &VarId| code.calls.iter().any(|c| c.results.contains(v));
+    let (scope, origin, name, changed, mut stack) = match unit {
+        Unit::Thread(t) => (Scope::Thread(t), old.threads[t].origin, &old.threads[t].name, Vec::new(), Vec::new()),
+        Unit::Procedure(q) => {
+            let procedure = &old.procedures[q];
+            let changed: Vec<VarId> = procedure.params.iter().copied().filter(|v| assigned(v) || taken(v)).collect();
+            (Scope::Procedure(q), procedure.origin, &procedure.name, changed, vec![q])
+        }
+    };
+    if code.calls.is_empty() && changed.is_empty() {
+        return (p, Rewritten { unit, of_calls: Vec::new(), copied: Vec::new(), refused: None });
+    }
+    let before = p.clone();
+    let mut g = Graft {
+        old,
+        p,
+        scope,
+        code: Code::new(),
+        origin,
+        locals: Vec::new(),
+        specified: by_performs.to_vec(),
+        of_calls: Vec::new(),
+    };
+    let mut r = Renaming::default();
+    g.rename(name, [&changed, &[], &[]], &mut r);
+    let copied: Vec<(VarId, VarId)> = changed.iter().map(|v| (*v, r.vars[v])).collect();
+    match g.copy(code, &r, name, Inside::No, &mut stack) {
+        Err(why) => (before, Rewritten { unit, of_calls: Vec::new(), copied: Vec::new(), refused: Some(why) }),
+        Ok((entry, exit)) => {
+            let Graft { mut p, code, locals, of_calls, .. } = g;
+            let code = Code { entry, exit, ..code };
+            match unit {
+                Unit::Thread(t) => {
+                    p.threads[t].code = code;
+                    p.threads[t].locals.extend(locals);
+                }
+                Unit::Procedure(q) => {
+                    p.procedures[q].code = code;
+                    p.procedures[q].locals.extend(locals);
+                }
+            }
+            (p, Rewritten { unit, of_calls, copied, refused: None })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::{Call, Gate, LocId};
+    use crate::model::{Copies, VarKind};
+    use crate::property::PropertyKind;
+    use crate::semantics::tests::Build;
+    use crate::semantics::{Instances, Limits, reach};
+    use crate::spec::{Performs, Place, Procedure, TwoStore};
+    use logic::Sort;
+
+    /// `inc(a) performs <x> x' == x + a`, and a thread that calls it twice and asserts the sum.
+    fn caller() -> (Build, ThreadId) {
+        let mut b = Build::new();
+        let zero = b.p.terms.int(0);
+        let x = b.shared("x", Sort::INT, Some(zero));
+        let id = ProcId(0);
+        let a = b.p.add_var("a", Sort::INT, Scope::Procedure(id), VarKind::Plain, None, b.o);
+        let relation = b.p.terms.eq(b.p.next(x), b.p.terms.add(b.p.now(x), b.p.now(a)));
+        let action = TwoStore { frame: vec![Place { var: x, keys: vec![] }], relation };
+        let property = b.property(PropertyKind::Performs(id));
+        b.p.procedures.push(Procedure {
+            name: "inc".into(),
+            params: vec![a],
+            results: vec![],
+            locals: vec![],
+            requires: vec![],
+            ensures: vec![],
+            performs: Some((Performs::Action { label: "Inc".into(), action, origin: b.o }, property)),
+            inline: false,
+            code: Code::new(),
+            origin: b.o,
+        });
+        let t = b.thread("T", Copies::One, 4);
+        let sum = b.p.terms.eq(b.p.now(x), b.p.terms.int(5));
+        b.gate(t, 2, 3, sum);
+        let mut outline = b.p.threads[t].code.clone();
+        for (k, n) in [2, 3].into_iter().enumerate() {
+            outline.calls.push(Call {
+                from: LocId(k as u32),
+                to: LocId(k as u32 + 1),
+                procedure: id,
+                args: vec![b.p.terms.int(n)],
+                results: vec![],
+                requires: None,
+                origin: b.o,
+            });
+        }
+        b.p.threads[t].outline = Some(outline);
+        (b, t)
+    }
+
+    #[test]
+    fn check_a_call_by_specification_does_what_the_callee_performs() {
+        let (b, t) = caller();
+        let s = specified(&b.p, &[ProcId(0)]);
+        assert!(s.program.threads[t].code.calls.is_empty());
+        // Passing, acting and returning, twice.
+        assert_eq!(s.unit(Unit::Thread(t)).unwrap().of_calls.len(), 6);
+        let r = reach(&s.program, &Instances::of(&s.program, 0), &Limits::default());
+        assert!(r.complete() && r.violations.is_empty());
+        let mut wrong = b.p.clone();
+        let never = wrong.terms.ff();
+        let gate: &mut Gate = &mut wrong.threads[t].outline.as_mut().unwrap().actions[ActionId(0)].gates[0];
+        gate.formula = never;
+        let s = specified(&wrong, &[ProcId(0)]);
+        let r = reach(&s.program, &Instances::of(&s.program, 0), &Limits::default());
+        assert_eq!(r.violations.len(), 1);
+    }
+
+    #[test]
+    fn check_an_assigned_parameter_keeps_its_first_value_beside_the_copy() {
+        let (mut b, _) = caller();
+        let q = ProcId(0);
+        let a = b.p.procedures[q].params[0];
+        let t = b.thread("body", Copies::One, 2);
+        let (tt, zero) = (b.p.terms.tt(), b.p.terms.int(0));
+        b.act(t, 0, 1, tt, &[(a, zero)]);
+        b.p.procedures[q].code = b.p.threads[t].code.clone();
+        let s = specified(&b.p, &[]);
+        let unit = s.unit(Unit::Procedure(q)).unwrap();
+        let [(from, copy)] = unit.copied[..] else { panic!("one parameter is copied") };
+        assert_eq!(from, a);
+        let updates = &s.code(Unit::Procedure(q)).actions[ActionId(0)].updates;
+        assert_eq!(updates[0].var, copy);
+    }
+
+    #[test]
+    fn check_recursion_is_kept_by_specification_and_refused_otherwise() {
+        let (mut b, _) = caller();
+        let q = ProcId(0);
+        let t = b.thread("body", Copies::One, 2);
+        let mut code = b.p.threads[t].code.clone();
+        let (from, to, args) = (LocId(0), LocId(1), vec![b.p.terms.int(1)]);
+        code.calls.push(Call { from, to, procedure: q, args, results: vec![], requires: None, origin: b.o });
+        b.p.procedures[q].code = code;
+        assert!(specified(&b.p, &[q]).unit(Unit::Procedure(q)).unwrap().refused.is_none());
+        assert!(specified(&b.p, &[]).unit(Unit::Procedure(q)).unwrap().refused.is_some());
+    }
+}
