@@ -442,19 +442,26 @@ impl Lower<'_> {
         self.slot_term(into)
     }
 
-    /// The whole program ends here.
+    /// The whole program ends here. What goes wrong in another thread could as well go wrong just before this step, for it
+    /// changes nothing: so the thread simply stops, and the end matters to the question of deadlocks alone.
     pub(super) fn leave_program(&mut self, span: Span, leave: Leave) {
         if self.cur.at.is_none() {
             return;
         }
-        let alone = !self.created && self.cur.loops == 0 && leave == Leave::Stop;
-        let exited = self.exited;
-        let value = self.terms.tt();
         let to = self.cur.flow.exit.unwrap_or(self.cur.end);
         let tt = self.terms.tt();
-        let updates = if alone { Vec::new() } else { vec![(exited, value)] };
+        if !self.checks(Check::Deadlock) {
+            if leave == Leave::Return {
+                self.emit(to, tt, Vec::new(), What::Return, span);
+            }
+            self.cur.at = None;
+            return;
+        }
+        let alone = !self.created && self.cur.loops == 0 && leave == Leave::Stop;
+        let exited = self.exited;
+        let updates = if alone { Vec::new() } else { vec![(exited, tt)] };
         if !alone {
-            self.note_write(exited, value);
+            self.note_write(exited, tt);
         }
         self.emit(to, tt, updates, What::Return, span);
         self.cur.at = None;

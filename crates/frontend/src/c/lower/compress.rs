@@ -8,12 +8,19 @@
 //! is never joined to an earlier visible write or gate, for that would hide them while it waits.
 
 use super::flow::*;
+use super::phases::{Access, Phases, spawned};
 use super::terms::Build;
 use super::*;
 use std::collections::VecDeque;
 
 /// No location is removed if that makes more steps than this out of it.
 const MOST_PRODUCTS: usize = 24;
+
+/// Liveness of shared slots is looked at up to so many pairs of a slot and a place.
+const MOST_LIVENESS: usize = 2_000_000;
+
+/// What is known of slots at a place.
+pub(super) type Env = FxHashMap<Symbol, Term>;
 
 /// What a step touches.
 pub(super) struct Touch {
@@ -61,90 +68,115 @@ impl Lower<'_> {
         }
     }
 
-    fn is_private(&self, step: &Step) -> bool {
+    /// Whether nobody can tell when the step happens: no other thread can meet an access of it.
+    fn is_private(&self, step: &Step, task: TaskId, phases: &Phases) -> bool {
         let touch = self.touch(step);
-        touch.reads.iter().chain(&touch.writes).all(|s| self.slots[*s].owner != Owner::Shared)
+        let seen = |s: &SlotId, access| {
+            self.slots[*s].owner == Owner::Shared && phases.contended(*s, task, step.from, access)
+        };
+        !touch.reads.iter().any(|s| seen(s, Access::Read)) && !touch.writes.iter().any(|s| seen(s, Access::Write))
     }
 
-    fn writes_shared(&self, step: &Step) -> bool {
-        step.updates.iter().any(|(s, _)| self.slots[*s].owner == Owner::Shared)
+    fn writes_shared(&self, step: &Step, task: TaskId, phases: &Phases) -> bool {
+        step.updates.iter().any(|(s, _)| {
+            self.slots[*s].owner == Owner::Shared && phases.contended(*s, task, step.from, Access::Write)
+        })
     }
 
     /// Merges and cleans all flows.
     pub(super) fn compress(&mut self) {
-        for i in 0..self.flows.len() {
-            let mut flow = std::mem::take(&mut self.flows[i]);
-            let task = TaskId(i as u32);
-            for _ in 0..4 {
-                let before = flow.steps.len();
-                self.fold_constants(&mut flow, task);
+        for _ in 0..6 {
+            let before: Vec<usize> = self.flows.iter().map(|f| f.steps.len()).collect();
+            let phases = self.phases();
+            let mut changed = false;
+            let mut entries: Vec<Option<Env>> = vec![None; self.flows.len()];
+            for i in 0..self.flows.len() {
+                let mut flow = std::mem::take(&mut self.flows[i]);
+                self.fold_constants(&mut flow, TaskId(i as u32), &phases, &mut entries);
+                self.flows[i] = flow;
+            }
+            for i in 0..self.flows.len() {
+                let mut flow = std::mem::take(&mut self.flows[i]);
+                let task = TaskId(i as u32);
                 // Tests belong to the read before them; only what is left is moved to the access after it.
-                self.merge(&mut flow, Rule::Backward);
-                let removed = self.drop_dead_updates(&mut flow);
-                self.merge(&mut flow, Rule::Both);
-                let removed = removed | self.drop_dead_updates(&mut flow);
+                self.merge(&mut flow, Rule::Backward, task, &phases);
+                changed |= self.drop_dead_updates(&mut flow, task, &phases);
+                self.merge(&mut flow, Rule::Both, task, &phases);
+                changed |= self.drop_dead_updates(&mut flow, task, &phases);
                 flow.steps.iter_mut().for_each(|step| self.drop_free_tests(step));
-                if flow.steps.len() == before && !removed {
-                    break;
+                self.flows[i] = flow;
+            }
+            changed |= self.fold_start();
+            changed |= self.open_creation();
+            changed |= self.drop_irrelevant();
+            self.privatise();
+            if !changed && self.flows.iter().map(|f| f.steps.len()).eq(before) {
+                break;
+            }
+        }
+        self.drop_all_if_nothing_can_fail();
+    }
+
+    /// Drops updates of slots that decide nothing: no guard, no gate, and no slot that does.
+    pub(super) fn drop_irrelevant(&mut self) -> bool {
+        // An access of a variable with a mutex is itself a question.
+        let mut needed = self.guarded_slots();
+        needed.insert(self.exited);
+        let slots_of = |t: Term| -> Vec<SlotId> {
+            self.terms.free_symbols(t).iter().filter_map(|s| self.by_symbol.get(s).copied()).collect()
+        };
+        let mut sources: FxHashMap<SlotId, Vec<Term>> = FxHashMap::default();
+        for step in self.flows.iter().flat_map(|f| &f.steps) {
+            needed.extend(slots_of(step.guard));
+            step.gates.iter().for_each(|(_, g)| needed.extend(slots_of(*g)));
+            step.updates.iter().for_each(|(s, v)| sources.entry(*s).or_default().push(*v));
+        }
+        let mut queue: Vec<SlotId> = needed.iter().copied().collect();
+        while let Some(slot) = queue.pop() {
+            for source in sources.remove(&slot).unwrap_or_default().into_iter().flat_map(slots_of) {
+                if needed.insert(source) {
+                    queue.push(source);
                 }
             }
-            self.flows[i] = flow;
         }
+        let mut changed = false;
+        for step in self.flows.iter_mut().flat_map(|f| &mut f.steps) {
+            let old = step.updates.len();
+            step.updates.retain(|(s, _)| needed.contains(s));
+            changed |= step.updates.len() != old;
+        }
+        changed
     }
 
-    /// Drops updates of slots that no step of the program reads.
-    pub(super) fn drop_unread(&mut self) {
-        // An access of a variable with a mutex is itself a question.
-        let mut kept: BTreeSet<SlotId> = BTreeSet::from([self.exited]);
-        for (v, variable) in self.unit.variables.iter_enumerated().filter(|(_, v)| v.guarded_by.is_some()) {
-            let key = format!("{}#{}", variable.name, v.0);
-            if let Some(memory::Content::Leaves(leaves)) = self.object_keys.get(&key).map(|o| &self.objects[*o].content)
-            {
-                kept.extend(leaves.iter().map(|l| l.slot));
-            }
-        }
-        loop {
-            let mut flows = std::mem::take(&mut self.flows);
-            let mut changed = false;
-            for flow in &mut flows {
-                changed |= self.drop_dead_updates(flow);
-            }
-            let mut read: BTreeSet<SlotId> = BTreeSet::new();
-            for step in flows.iter().flat_map(|f| &f.steps) {
-                read.extend(self.touch(step).reads);
-            }
-            for step in flows.iter_mut().flat_map(|f| &mut f.steps) {
-                let old = step.updates.len();
-                step.updates.retain(|(s, _)| read.contains(s) || kept.contains(s));
-                changed |= step.updates.len() != old;
-            }
-            self.flows = flows;
-            if !changed {
-                return;
-            }
-        }
-    }
-
-    /// Replaces private slots by their value where it is the same constant on every way to a step.
-    fn fold_constants(&self, flow: &mut Flow, task: TaskId) {
+    /// Replaces slots by their value where it is the same constant on every way to a step and nobody else can change it
+    /// meanwhile. A new thread knows what its creator knows.
+    fn fold_constants(&self, flow: &mut Flow, task: TaskId, phases: &Phases, entries: &mut [Option<Env>]) {
         let build = Build(&self.terms);
         let Some(entry) = flow.entry else { return };
         let constant = |t: Term| build.as_num(t).is_some() || build.as_bool(t).is_some();
-        let mut start: FxHashMap<Symbol, Term> = FxHashMap::default();
+        // Whether what is known of a shared slot stays true while the thread stands at a place.
+        let steady = |symbol: Symbol, at: Loc| -> bool {
+            self.by_symbol.get(&symbol).is_some_and(|slot| {
+                self.slots[*slot].owner == Owner::Task(task) || !phases.contended(*slot, task, at, Access::Read)
+            })
+        };
+        let mut start: Env = entries[task.0 as usize].take().unwrap_or_default();
+        start.retain(|symbol, _| steady(*symbol, entry));
         for slot in self.slots.iter() {
-            if slot.owner == Owner::Task(task)
-                && let Some(initial) = slot.initial.filter(|t| constant(*t))
-            {
+            let own = slot.owner == Owner::Task(task)
+                || (task == TaskId(0) && slot.owner == Owner::Shared && steady(slot.symbol, entry));
+            if own && let Some(initial) = slot.initial.filter(|t| constant(*t)) {
                 start.insert(slot.symbol, initial);
             }
         }
-        let mut envs: Vec<Option<FxHashMap<Symbol, Term>>> = vec![None; flow.places.len()];
+        let mut envs: Vec<Option<Env>> = vec![None; flow.places.len()];
         envs[entry.0 as usize] = Some(start);
         let mut outs: Vec<Vec<usize>> = vec![Vec::new(); flow.places.len()];
         for (i, step) in flow.steps.iter().enumerate() {
             outs[step.from.0 as usize].push(i);
         }
         let mut queue: VecDeque<Loc> = VecDeque::from([entry]);
+        let mut given: Vec<(TaskId, usize)> = Vec::new();
         while let Some(at) = queue.pop_front() {
             let Some(env) = envs[at.0 as usize].clone() else { continue };
             for i in &outs[at.0 as usize] {
@@ -152,16 +184,8 @@ impl Lower<'_> {
                 if build.as_bool(build.substitute(step.guard, &env)) == Some(false) {
                     continue;
                 }
-                let mut after = env.clone();
-                for (slot, value) in &step.updates {
-                    let slot = &self.slots[*slot];
-                    let value = build.substitute(*value, &env);
-                    if slot.owner == Owner::Task(task) && constant(value) {
-                        after.insert(slot.symbol, value);
-                    } else {
-                        after.remove(&slot.symbol);
-                    }
-                }
+                given.extend(spawned(step, phases.starts()).filter(|c| *c != task).map(|child| (child, *i)));
+                let after = self.env_after(step, &env, task, |s| steady(s, step.to));
                 let target = &mut envs[step.to.0 as usize];
                 let changed = match target {
                     None => {
@@ -178,6 +202,21 @@ impl Lower<'_> {
                     queue.push_back(step.to);
                 }
             }
+        }
+        given.sort_unstable();
+        given.dedup();
+        for (child, i) in given {
+            let step = &flow.steps[i];
+            let Some(env) = &envs[step.from.0 as usize] else { continue };
+            let mut known = self.env_after(step, env, task, |_| true);
+            known.retain(|s, _| self.by_symbol.get(s).is_some_and(|slot| self.slots[*slot].owner == Owner::Shared));
+            match &mut entries[child.0 as usize] {
+                none @ None => *none = Some(known),
+                Some(old) => old.retain(|s, v| known.get(s) == Some(v)),
+            }
+        }
+        if task == TaskId(0) {
+            self.know_initial(entries);
         }
         let old = std::mem::take(&mut flow.steps);
         for mut step in old {
@@ -197,7 +236,45 @@ impl Lower<'_> {
         }
     }
 
-    fn merge(&self, flow: &mut Flow, rule: Rule) {
+    /// Threads that run from the beginning know the initial values.
+    fn know_initial(&self, entries: &mut [Option<Env>]) {
+        let build = Build(&self.terms);
+        for (id, task) in self.tasks.iter_enumerated() {
+            if !task.started.is_some_and(|s| self.begins_true(s)) {
+                continue;
+            }
+            let shared = self.slots.iter().filter(|s| s.owner == Owner::Shared);
+            let known: Env = shared
+                .filter_map(|s| Some((s.symbol, s.initial?)))
+                .filter(|(_, t)| build.as_num(*t).is_some() || build.as_bool(*t).is_some())
+                .collect();
+            match &mut entries[id.0 as usize] {
+                none @ None => *none = Some(known),
+                Some(old) => old.retain(|s, v| known.get(s) == Some(v)),
+            }
+        }
+    }
+
+    /// What is known after a step, of the slots that stay as they are at its target.
+    fn env_after(&self, step: &Step, env: &Env, task: TaskId, steady: impl Fn(Symbol) -> bool) -> Env {
+        let build = Build(&self.terms);
+        let mut after = env.clone();
+        after.retain(|s, _| steady(*s));
+        for (slot, value) in &step.updates {
+            let slot = &self.slots[*slot];
+            let value = build.substitute(*value, env);
+            let known = build.as_num(value).is_some() || build.as_bool(value).is_some();
+            let own = slot.owner == Owner::Task(task) || (slot.owner == Owner::Shared && steady(slot.symbol));
+            if own && known {
+                after.insert(slot.symbol, value);
+            } else {
+                after.remove(&slot.symbol);
+            }
+        }
+        after
+    }
+
+    fn merge(&self, flow: &mut Flow, rule: Rule, task: TaskId, phases: &Phases) {
         let count = flow.places.len();
         let mut steps: Vec<Option<(Step, Marks)>> = Vec::new();
         let mut ins: Vec<Vec<usize>> = vec![Vec::new(); count];
@@ -206,7 +283,10 @@ impl Lower<'_> {
                    ins: &mut Vec<Vec<usize>>,
                    outs: &mut Vec<Vec<usize>>,
                    step: Step| {
-            let marks = Marks { private: self.is_private(&step), visible: self.writes_shared(&step) };
+            let marks = Marks {
+                private: self.is_private(&step, task, phases),
+                visible: self.writes_shared(&step, task, phases),
+            };
             let at = steps.len();
             outs[step.from.0 as usize].push(at);
             ins[step.to.0 as usize].push(at);
@@ -363,12 +443,30 @@ impl Lower<'_> {
         }
     }
 
-    /// Drops assignments to private slots that nobody reads afterwards.
-    fn drop_dead_updates(&self, flow: &mut Flow) -> bool {
+    /// Drops assignments that nobody reads afterwards: of private slots, and in the first thread of shared ones that no
+    /// thread who runs or is started later can still see.
+    fn drop_dead_updates(&self, flow: &mut Flow, task: TaskId, phases: &Phases) -> bool {
         let count = flow.places.len();
         let touches: Vec<Touch> = flow.steps.iter().map(|s| self.touch(s)).collect();
         let mut live: Vec<BTreeSet<SlotId>> = vec![BTreeSet::new(); count];
-        let private = |s: &SlotId| self.slots[*s].owner != Owner::Shared;
+        let mut candidates: BTreeSet<SlotId> = BTreeSet::new();
+        if task == TaskId(0) {
+            candidates.extend(touches.iter().flat_map(|t| t.writes.iter().copied()).filter(|s| {
+                self.slots[*s].owner == Owner::Shared && !phases.pinned(*s) && !phases.starts().contains_key(s)
+            }));
+            if candidates.len() * count > MOST_LIVENESS {
+                candidates.clear();
+            }
+        }
+        for slot in &candidates {
+            let readers = phases.readers(*slot);
+            for (at, live) in live.iter_mut().enumerate() {
+                if readers.iter().any(|r| *r != task && phases.may_run(task, Loc(at as u32), *r)) {
+                    live.insert(*slot);
+                }
+            }
+        }
+        let private = |s: &SlotId| self.slots[*s].owner != Owner::Shared || candidates.contains(s);
         let mut ins: Vec<Vec<usize>> = vec![Vec::new(); count];
         for (i, step) in flow.steps.iter().enumerate() {
             ins[step.to.0 as usize].push(i);
@@ -400,6 +498,14 @@ impl Lower<'_> {
             let after = live[step.to.0 as usize].clone();
             let (always, each) = &needs[i];
             let mut before: BTreeSet<SlotId> = always.iter().copied().collect();
+            let mut after = after;
+            if !candidates.is_empty() {
+                // What a new thread, or one it starts, may read is read after this step.
+                for child in spawned(step, phases.starts()).filter(|c| *c != task) {
+                    let reads = |s: &SlotId| phases.readers(*s).iter().any(|r| phases.in_family(child, *r));
+                    after.extend(candidates.iter().copied().filter(reads));
+                }
+            }
             for slot in &after {
                 if !touches[i].writes.contains(slot) {
                     before.insert(*slot);
@@ -426,9 +532,14 @@ impl Lower<'_> {
         for step in &mut flow.steps {
             let after = &live[step.to.0 as usize];
             let old = step.updates.len();
+            let children: Vec<TaskId> = spawned(step, phases.starts()).filter(|c| *c != task).collect();
+            let handed = |s: &SlotId| {
+                !children.is_empty()
+                    && phases.readers(*s).iter().any(|r| children.iter().any(|c| phases.in_family(*c, *r)))
+            };
             step.updates.retain(|(s, v)| {
                 let same = self.terms.as_symbol(*v) == Some(self.slots[*s].symbol);
-                (!private(s) || after.contains(s)) && !same
+                (!private(s) || after.contains(s) || handed(s)) && !same
             });
             removed |= step.updates.len() != old;
             let mut used: Vec<Symbol> = self.terms.free_symbols(step.guard);

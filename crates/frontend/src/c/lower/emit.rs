@@ -16,7 +16,7 @@ impl Lower<'_> {
             self.privatise();
             self.instrument_races();
         }
-        self.drop_unread();
+        self.drop_irrelevant();
         self.privatise();
         self.gate_by_exit();
         self.compress();

@@ -16,7 +16,9 @@ mod expr;
 mod flow;
 mod library;
 mod memory;
+mod phases;
 mod race;
+mod start;
 mod stmt;
 mod sync;
 mod terms;
@@ -193,6 +195,8 @@ struct Lower<'u> {
     steps_left: usize,
     /// A thread has been created on the way to here.
     created: bool,
+    /// Starts of repeated threads that stay given once given.
+    opened: BTreeSet<SlotId>,
 }
 
 /// Steps a program may have before merging; beyond it the rest is unmodelled.
@@ -265,6 +269,7 @@ impl<'u> Lower<'u> {
             assumptions: BTreeMap::new(),
             steps_left: MOST_STEPS,
             created: false,
+            opened: BTreeSet::new(),
         };
         lower.exited = lower.flag("<exited>", "exited", span);
         lower.place_object(memory::OUTSIDE, 1, memory::Content::Nothing("memory that the program did not make".into()));

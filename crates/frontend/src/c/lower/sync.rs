@@ -568,6 +568,8 @@ impl Lower<'_> {
         let (zero, c11) = (self.terms.int(0), name == "thrd_create");
         let (function, argument) = if c11 { (args.get(1)?, args.get(2)?) } else { (args.get(2)?, args.get(3)?) };
         let handle_at = self.value(args.first()?);
+        // Some programs do not want the handle.
+        let no_handle = self.b().as_num(handle_at) == Some(0);
         let function = self.value(super::library::strip(function));
         let argument = self.value(argument);
         self.cur.at?;
@@ -634,6 +636,7 @@ impl Lower<'_> {
             }
             if let Some(ty) = handle_ty
                 && self.unit.types.is_scalar(ty)
+                && !no_handle
             {
                 self.write(handle_at, ty, handle_value, span);
             }

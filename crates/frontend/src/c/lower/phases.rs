@@ -1,0 +1,322 @@
+//! Which threads can run at the same time, and so which accesses can meet.
+//!
+//! Comes in: flows, with the steps that start threads and the steps that have waited for their end. Goes out: for each place
+//! of each thread the threads that may be running while it stands there, and for each slot who can meet an access of it.
+//! A thread that is not started yet, or has surely ended, meets nobody. This is what makes the initialisation before the first
+//! creation, the argument block of a thread and the result read after a join private, though other threads touch them too.
+//! Absent on purpose: order by locks, flags or barriers.
+
+use super::flow::*;
+use super::*;
+use base::ids::Id;
+
+/// A set of threads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Set(Vec<u64>);
+
+impl Set {
+    fn of(count: usize) -> Self {
+        Self(vec![0; count.div_ceil(64)])
+    }
+    fn has(&self, task: TaskId) -> bool {
+        self.0.get(task.index() / 64).is_some_and(|w| w >> (task.index() % 64) & 1 == 1)
+    }
+    fn insert(&mut self, task: TaskId) {
+        self.0[task.index() / 64] |= 1 << (task.index() % 64);
+    }
+    fn remove(&mut self, task: TaskId) {
+        self.0[task.index() / 64] &= !(1 << (task.index() % 64));
+    }
+    fn meet(&mut self, other: &Set) {
+        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a &= b);
+    }
+    fn join(&mut self, other: &Set) {
+        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
+    }
+}
+
+/// What one thread surely knows of its children at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Know {
+    /// Not started yet.
+    fresh: Set,
+    /// Started once and ended.
+    ended: Set,
+    /// One of the two.
+    idle: Set,
+}
+
+impl Know {
+    fn meet(&mut self, other: &Know) {
+        self.fresh.meet(&other.fresh);
+        self.ended.meet(&other.ended);
+        self.idle.meet(&other.idle);
+    }
+}
+
+pub(super) struct Phases {
+    /// By thread and place: who may be running while it stands there.
+    running: Vec<Vec<Set>>,
+    /// By slot and thread: whom its reads can meet, and whom its writes can meet.
+    reads: FxHashMap<SlotId, Vec<(TaskId, Set)>>,
+    writes: FxHashMap<SlotId, Vec<(TaskId, Set)>>,
+    /// Slots that say that a thread may start: always seen by others.
+    starts: FxHashMap<SlotId, TaskId>,
+    /// Slots of which every access is a question of its own.
+    pinned: BTreeSet<SlotId>,
+    /// By thread: it and everyone it starts, and whom they start.
+    family: Vec<Set>,
+}
+
+impl Lower<'_> {
+    pub(super) fn phases(&self) -> Phases {
+        let count = self.flows.len();
+        let starts: FxHashMap<SlotId, TaskId> =
+            self.tasks.iter_enumerated().filter_map(|(id, t)| t.started.map(|s| (s, id))).collect();
+        let mut parents: Vec<Option<TaskId>> = vec![None; count];
+        for (i, flow) in self.flows.iter().enumerate() {
+            for child in flow.steps.iter().flat_map(|s| spawned(s, &starts)) {
+                // A repeated thread takes its own start back; that is no creation.
+                if child.index() != i {
+                    parents[child.index()] = Some(TaskId(i as u32));
+                }
+            }
+        }
+        // A thread whose start is folded into the initial values is the first thread's.
+        for (id, task) in self.tasks.iter_enumerated() {
+            let at_once = task.started.is_some_and(|s| self.begins_true(s));
+            if at_once && parents[id.index()].is_none() && id.index() > 0 {
+                parents[id.index()] = Some(TaskId(0));
+            }
+        }
+        let mut family: Vec<Set> = (0..count)
+            .map(|i| {
+                let mut set = Set::of(count);
+                set.insert(TaskId(i as u32));
+                set
+            })
+            .collect();
+        for i in (1..count).rev() {
+            // Creators come before those they create.
+            if let Some(parent) = parents[i] {
+                let own = family[i].clone();
+                family[parent.index()].join(&own);
+            }
+        }
+        let knows: Vec<Vec<Option<Know>>> = (0..count).map(|i| self.know(TaskId(i as u32), &starts, &parents)).collect();
+        // Who has surely ended whenever another thread is started.
+        let mut ended_before: Vec<Option<Set>> = vec![None; count];
+        for (i, flow) in self.flows.iter().enumerate() {
+            for step in &flow.steps {
+                for child in spawned(step, &starts).filter(|c| c.index() != i) {
+                    let Some(know) = &knows[i][step.from.index()] else { continue };
+                    match &mut ended_before[child.index()] {
+                        Some(set) => set.meet(&know.ended),
+                        none => *none = Some(know.ended.clone()),
+                    }
+                }
+            }
+        }
+        for (id, task) in self.tasks.iter_enumerated() {
+            if task.started.is_some_and(|s| self.begins_true(s)) {
+                // There from the beginning: nobody has ended before.
+                ended_before[id.index()] = None;
+            }
+        }
+        let never = |a: TaskId, b: TaskId| -> bool {
+            // Some thread above `b`, or `b` itself, is started only when `a` has ended.
+            let mut at = Some(b);
+            while let Some(t) = at {
+                if ended_before[t.index()].as_ref().is_some_and(|s| s.has(a)) {
+                    return true;
+                }
+                at = parents[t.index()];
+            }
+            false
+        };
+        let mut running: Vec<Vec<Set>> = Vec::new();
+        for (i, flow) in self.flows.iter().enumerate() {
+            let me = TaskId(i as u32);
+            let mut always = Set::of(count);
+            for j in 0..count {
+                let other = TaskId(j as u32);
+                let itself = i == j && self.tasks[me].many;
+                if itself || (!family[i].has(other) && !never(me, other) && !never(other, me)) {
+                    always.insert(other);
+                }
+            }
+            let mut places: Vec<Set> = Vec::with_capacity(flow.places.len());
+            for know in &knows[i] {
+                let mut set = always.clone();
+                for j in 0..count {
+                    let child = TaskId(j as u32);
+                    if i == j || !family[i].has(child) {
+                        continue;
+                    }
+                    let mut top = child;
+                    while parents[top.index()].is_some_and(|p| p != me) {
+                        top = parents[top.index()].unwrap_or(top);
+                    }
+                    let idle = know.as_ref().is_some_and(|k| {
+                        if top == child { k.idle.has(child) } else { k.fresh.has(top) }
+                    });
+                    if !idle {
+                        set.insert(child);
+                    }
+                }
+                places.push(set);
+            }
+            running.push(places);
+        }
+        let pinned = self.guarded_slots();
+        let mut phases =
+            Phases { running, reads: FxHashMap::default(), writes: FxHashMap::default(), starts, pinned, family };
+        for (i, flow) in self.flows.iter().enumerate() {
+            let me = TaskId(i as u32);
+            for step in &flow.steps {
+                let touch = self.touch(step);
+                let at = phases.running[i][step.from.index()].clone();
+                for slot in &touch.reads {
+                    note(&mut phases.reads, *slot, me, &at);
+                }
+                for slot in &touch.writes {
+                    note(&mut phases.writes, *slot, me, &at);
+                }
+            }
+        }
+        phases
+    }
+
+    /// Slots of variables that are to be accessed under a mutex only.
+    pub(super) fn guarded_slots(&self) -> BTreeSet<SlotId> {
+        let mut out = BTreeSet::new();
+        for (v, variable) in self.unit.variables.iter_enumerated().filter(|(_, v)| v.guarded_by.is_some()) {
+            let key = format!("{}#{}", variable.name, v.0);
+            if let Some(memory::Content::Leaves(leaves)) = self.object_keys.get(&key).map(|o| &self.objects[*o].content)
+            {
+                out.extend(leaves.iter().map(|l| l.slot));
+            }
+        }
+        out
+    }
+
+    pub(super) fn begins_true(&self, slot: SlotId) -> bool {
+        self.slots[slot].initial.and_then(|t| self.b().as_bool(t)) == Some(true)
+    }
+
+    /// What a thread knows of the threads it starts, at each of its places; `None` where it never comes.
+    fn know(&self, me: TaskId, starts: &FxHashMap<SlotId, TaskId>, parents: &[Option<TaskId>]) -> Vec<Option<Know>> {
+        let flow = &self.flows[me.index()];
+        let count = self.flows.len();
+        let mut out: Vec<Option<Know>> = vec![None; flow.places.len()];
+        let Some(entry) = flow.entry else { return out };
+        let mut first = Know { fresh: Set::of(count), ended: Set::of(count), idle: Set::of(count) };
+        // Of a repeated thread, another copy may have started them.
+        if !self.tasks[me].many {
+            for (id, parent) in parents.iter().enumerate() {
+                let child = TaskId(id as u32);
+                let at_once = self.tasks[child].started.is_some_and(|s| self.begins_true(s));
+                if *parent == Some(me) && !at_once {
+                    first.fresh.insert(child);
+                    first.idle.insert(child);
+                }
+            }
+        }
+        out[entry.index()] = Some(first);
+        let mut outs: Vec<Vec<usize>> = vec![Vec::new(); flow.places.len()];
+        for (i, step) in flow.steps.iter().enumerate() {
+            outs[step.from.index()].push(i);
+        }
+        let mut queue = vec![entry];
+        while let Some(at) = queue.pop() {
+            let Some(know) = out[at.index()].clone() else { continue };
+            for i in &outs[at.index()] {
+                let step = &flow.steps[*i];
+                let mut after = know.clone();
+                for child in spawned(step, starts).filter(|c| *c != me) {
+                    after.fresh.remove(child);
+                    after.ended.remove(child);
+                    after.idle.remove(child);
+                }
+                for child in step.joins.iter().filter(|c| parents[c.index()] == Some(me) && !self.tasks[**c].many) {
+                    after.ended.insert(*child);
+                    after.idle.insert(*child);
+                }
+                let target = &mut out[step.to.index()];
+                let changed = match target {
+                    None => {
+                        *target = Some(after);
+                        true
+                    }
+                    Some(old) => {
+                        let before = old.clone();
+                        old.meet(&after);
+                        *old != before
+                    }
+                };
+                if changed {
+                    queue.push(step.to);
+                }
+            }
+        }
+        out
+    }
+}
+
+fn note(map: &mut FxHashMap<SlotId, Vec<(TaskId, Set)>>, slot: SlotId, me: TaskId, at: &Set) {
+    let list = map.entry(slot).or_default();
+    match list.iter_mut().find(|(t, _)| *t == me) {
+        Some((_, set)) => set.join(at),
+        None => list.push((me, at.clone())),
+    }
+}
+
+/// The threads that a step starts.
+pub(super) fn spawned<'a>(
+    step: &'a Step,
+    starts: &'a FxHashMap<SlotId, TaskId>,
+) -> impl Iterator<Item = TaskId> + 'a {
+    step.updates.iter().filter_map(|(slot, _)| starts.get(slot).copied())
+}
+
+impl Phases {
+    /// Whether another thread can make an access of the slot that does not commute with this one, while the thread is at
+    /// the place.
+    pub(super) fn contended(&self, slot: SlotId, me: TaskId, at: Loc, access: Access) -> bool {
+        if self.starts.contains_key(&slot) || self.pinned.contains(&slot) {
+            return true;
+        }
+        let Some(running) = self.running[me.index()].get(at.index()) else { return true };
+        let by = |map: &FxHashMap<SlotId, Vec<(TaskId, Set)>>| {
+            map.get(&slot).is_some_and(|list| list.iter().any(|(t, met)| running.has(*t) && met.has(me)))
+        };
+        by(&self.writes) || (access == Access::Write && by(&self.reads))
+    }
+
+    pub(super) fn pinned(&self, slot: SlotId) -> bool {
+        self.pinned.contains(&slot)
+    }
+
+    /// The threads that read the slot.
+    pub(super) fn readers(&self, slot: SlotId) -> Vec<TaskId> {
+        self.reads.get(&slot).map_or_else(Vec::new, |l| l.iter().map(|(t, _)| *t).collect())
+    }
+
+    pub(super) fn may_run(&self, me: TaskId, at: Loc, other: TaskId) -> bool {
+        self.running[me.index()].get(at.index()).is_none_or(|s| s.has(other))
+    }
+
+    pub(super) fn in_family(&self, of: TaskId, member: TaskId) -> bool {
+        self.family[of.index()].has(member)
+    }
+
+    pub(super) fn starts(&self) -> &FxHashMap<SlotId, TaskId> {
+        &self.starts
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Write,
+}
