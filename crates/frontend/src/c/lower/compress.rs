@@ -71,16 +71,15 @@ impl Lower<'_> {
     /// Whether nobody can tell when the step happens: no other thread can meet an access of it.
     fn is_private(&self, step: &Step, task: TaskId, phases: &Phases) -> bool {
         let touch = self.touch(step);
-        let seen = |s: &SlotId, access| {
-            self.slots[*s].owner == Owner::Shared && phases.contended(*s, task, step.from, access)
-        };
+        let seen =
+            |s: &SlotId, access| self.slots[*s].owner == Owner::Shared && phases.contended(*s, task, step.from, access);
         !touch.reads.iter().any(|s| seen(s, Access::Read)) && !touch.writes.iter().any(|s| seen(s, Access::Write))
     }
 
     fn writes_shared(&self, step: &Step, task: TaskId, phases: &Phases) -> bool {
-        step.updates.iter().any(|(s, _)| {
-            self.slots[*s].owner == Owner::Shared && phases.contended(*s, task, step.from, Access::Write)
-        })
+        step.updates
+            .iter()
+            .any(|(s, _)| self.slots[*s].owner == Owner::Shared && phases.contended(*s, task, step.from, Access::Write))
     }
 
     /// Merges and cleans all flows.

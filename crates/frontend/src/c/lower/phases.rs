@@ -103,7 +103,8 @@ impl Lower<'_> {
                 family[parent.index()].join(&own);
             }
         }
-        let knows: Vec<Vec<Option<Know>>> = (0..count).map(|i| self.know(TaskId(i as u32), &starts, &parents)).collect();
+        let knows: Vec<Vec<Option<Know>>> =
+            (0..count).map(|i| self.know(TaskId(i as u32), &starts, &parents)).collect();
         // Who has surely ended whenever another thread is started.
         let mut ended_before: Vec<Option<Set>> = vec![None; count];
         for (i, flow) in self.flows.iter().enumerate() {
@@ -157,9 +158,8 @@ impl Lower<'_> {
                     while parents[top.index()].is_some_and(|p| p != me) {
                         top = parents[top.index()].unwrap_or(top);
                     }
-                    let idle = know.as_ref().is_some_and(|k| {
-                        if top == child { k.idle.has(child) } else { k.fresh.has(top) }
-                    });
+                    let idle =
+                        know.as_ref().is_some_and(|k| if top == child { k.idle.has(child) } else { k.fresh.has(top) });
                     if !idle {
                         set.insert(child);
                     }
@@ -272,10 +272,7 @@ fn note(map: &mut FxHashMap<SlotId, Vec<(TaskId, Set)>>, slot: SlotId, me: TaskI
 }
 
 /// The threads that a step starts.
-pub(super) fn spawned<'a>(
-    step: &'a Step,
-    starts: &'a FxHashMap<SlotId, TaskId>,
-) -> impl Iterator<Item = TaskId> + 'a {
+pub(super) fn spawned<'a>(step: &'a Step, starts: &'a FxHashMap<SlotId, TaskId>) -> impl Iterator<Item = TaskId> + 'a {
     step.updates.iter().filter_map(|(slot, _)| starts.get(slot).copied())
 }
 
