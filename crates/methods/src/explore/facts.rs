@@ -20,12 +20,12 @@ pub struct ThreadFacts {
 }
 
 /// The variables an action reads and writes.
-struct Touch {
-    reads: FxHashSet<VarId>,
-    writes: FxHashSet<VarId>,
+pub struct Touch {
+    pub reads: FxHashSet<VarId>,
+    pub writes: FxHashSet<VarId>,
 }
 
-fn touch(program: &Program, vars: &FxHashMap<Symbol, VarId>, action: &Action) -> Touch {
+pub fn touch(program: &Program, vars: &FxHashMap<Symbol, VarId>, action: &Action) -> Touch {
     let mut reads = FxHashSet::default();
     let mut look = |t: Term| reads.extend(program.terms.free_symbols(t).iter().filter_map(|s| vars.get(s)));
     look(action.guard);

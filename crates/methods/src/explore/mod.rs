@@ -22,6 +22,7 @@ pub mod heap;
 pub mod layout;
 pub mod linear;
 pub mod machine;
+pub mod memo;
 mod method;
 mod run;
 pub mod search;

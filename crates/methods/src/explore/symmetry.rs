@@ -29,6 +29,8 @@ pub struct Symmetry {
     keyed: Vec<Keyed>,
     keyed_by: Vec<Vec<Keyed>>,
     slots: Vec<super::layout::Slot>,
+    /// For each instance, the block of the one before it in its group, its own, and their mask.
+    before: Vec<Option<((usize, u32), (usize, u32), u64)>>,
 }
 
 /// An array one of whose levels has ids as keys.
@@ -88,6 +90,12 @@ impl Symmetry {
             return refuse("there are more than 64 instances of a thread");
         }
         if !mentions_tid(program) {
+            out.before = vec![None; layout.instances.len()];
+            for g in out.groups.iter().filter(|g| g.words == 0) {
+                for at in 1..g.len {
+                    out.before[g.first + at] = Some((g.blocks[at - 1], g.blocks[at], g.mask));
+                }
+            }
             return Ok(out);
         }
         let groups: Vec<(i128, i128)> =
@@ -172,13 +180,10 @@ impl Symmetry {
     /// Whether an instance is in the same local state as the one before it, so that its steps are the same.
     #[inline]
     pub fn repeats(&self, i: usize, words: &[u64]) -> bool {
-        self.plain
-            && self.groups.iter().any(|g| {
-                i > g.first && i < g.first + g.len && g.words == 0 && {
-                    let (a, b) = (g.blocks[i - g.first - 1], g.blocks[i - g.first]);
-                    (words[a.0] >> a.1) & g.mask == (words[b.0] >> b.1) & g.mask
-                }
-            })
+        match self.before.get(i) {
+            Some(&Some((a, b, mask))) => (words[a.0] >> a.1) & mask == (words[b.0] >> b.1) & mask,
+            _ => false,
+        }
     }
     /// Replaces a state by its representative.
     #[inline]

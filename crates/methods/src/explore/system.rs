@@ -9,6 +9,7 @@ use super::code::{Instr, SpawnPlan, Tables};
 use super::compile::{Beyond, Compiler, Context, Made};
 use super::facts::{ThreadFacts, thread_facts};
 use super::guess::Escape;
+use super::memo::{Site, Sites};
 use super::layout::{Layout, OPEN, Scalar, Shape};
 use logic::{ClassId, Node, Op, Symbol, Term};
 use program::semantics::{Instances, Semantics};
@@ -83,6 +84,10 @@ pub struct System {
     pub counts: Instances,
     pub tables: Tables,
     pub places: Vec<Vec<At>>,
+    /// For each instance and code of its pc, the bits that decide what it can do.
+    pub sites: Vec<Vec<Site>>,
+    /// The number of the first site of each instance.
+    pub site_base: Vec<u32>,
     pub invariants: Vec<Check>,
     /// For each instance as observer, the wanted relies it has.
     pub relies: Vec<Vec<Check>>,
@@ -165,13 +170,31 @@ impl System {
         } else {
             super::symmetry::Symmetry::none()
         };
+        let folds = switches.por && relies.is_empty();
+        let finder = Sites { program, layout: &layout, tables: &tables };
+        let sites: Vec<Vec<Site>> = places
+            .iter()
+            .enumerate()
+            // Relies look at the whole store.
+            .map(|(i, p)| if relies.is_empty() { finder.of(i, p, folds) } else { vec![Site::default(); p.len()] })
+            .collect();
+        let site_base = sites
+            .iter()
+            .scan(0u32, |next, s| {
+                let base = *next;
+                *next += s.len() as u32;
+                Some(base)
+            })
+            .collect();
         Ok(System {
             counts: counts.clone(),
             tables,
             places,
+            sites,
+            site_base,
             invariants,
             // A rely may speak of a step that changes nothing, so every step matters and nothing is folded.
-            folds: switches.por && relies.is_empty(),
+            folds,
             no_relies: relies.is_empty(),
             relies: observers,
             deadlock: wanted.iter().filter(is_deadlock).copied().collect(),
@@ -188,6 +211,10 @@ impl System {
 }
 
 impl System {
+    /// Whether states have representatives.
+    pub fn is_reduced(&self) -> bool {
+        self.heap.is_on() || self.symmetry.is_on()
+    }
     /// Replaces a state by its representative.
     #[inline]
     pub fn canonical<const W: usize>(&self, words: &mut [u64; W]) {

@@ -9,6 +9,7 @@ use super::code::{Exit, Frame};
 use super::guess::Escape;
 use super::layout::{Shape, Slot};
 use super::machine::run;
+use super::memo::{Memo, Site};
 use super::system::{Act, Input, System};
 use logic::ClassId;
 use program::PropertyId;
@@ -57,6 +58,11 @@ pub struct Worker<'s> {
     pub incomplete: Option<String>,
     /// Outcomes that decided a value: a state that looks alive may be stuck for other values.
     decided: bool,
+    /// Something other than compiled code was asked whose answer may depend on more than the bits of a site.
+    unsure: bool,
+    memo: Memo,
+    /// The way to expand that `memo` is about.
+    mode: Mode,
 }
 
 const MOST_QUIET: u32 = 10_000;
@@ -70,6 +76,9 @@ impl<'s> Worker<'s> {
             frame: Frame::new(system.registers),
             incomplete: None,
             decided: false,
+            unsure: false,
+            memo: Memo::new(),
+            mode: Mode::Plain,
         }
     }
     fn note(&mut self, why: String) {
@@ -83,27 +92,88 @@ impl<'s> Worker<'s> {
     pub fn expand<const W: usize>(&mut self, pre: &[u64; W], mode: Mode, out: &mut Expansion<W>) -> Result<(), Escape> {
         let system = self.system;
         self.decided = false;
-        let before = out.states.len() + out.wrong.len();
+        if self.mode != mode {
+            self.memo.clear();
+            self.mode = mode;
+        }
+        let (states, wrong) = (out.states.len(), out.wrong.len());
         let only = if system.has_inside { self.inside(pre) } else { None };
+        let remember = self.memo.pays();
         for i in 0..system.places.len() {
             if only.is_some_and(|o| o != i) || system.symmetry.repeats(i, pre) {
                 continue;
             }
             let pc = system.layout.slots[system.layout.instances[i].pc].code(pre);
-            if mode == Mode::Lazy {
-                self.walk(i, pc, pre, 0, out)?;
-                continue;
-            }
-            for act in &system.places[i][pc as usize].acts {
-                self.step(i, act, pre, mode, out)?;
+            let site = &system.sites[i][pc as usize];
+            if site.on && remember {
+                self.recall(i, pc, site, pre, mode, out)?;
+            } else {
+                self.moves(i, pc, pre, mode, out)?;
             }
         }
+        if system.is_reduced() {
+            out.states[states..].iter_mut().for_each(|(s, _)| system.canonical(s));
+        }
         if !system.deadlock.is_empty() {
-            let moved = out.states.len() + out.wrong.len() > before;
+            let moved = out.states.len() + out.wrong.len() > states + wrong;
             if moved && self.decided {
                 self.note("whether a state is stuck depends on an undecided value".into());
             }
             out.stuck = !moved && !self.ended(pre);
+        }
+        Ok(())
+    }
+    /// The moves of one instance, from memory if the bits that decide them were met before.
+    #[inline]
+    fn recall<const W: usize>(
+        &mut self,
+        i: usize,
+        pc: u64,
+        site: &Site,
+        pre: &[u64; W],
+        mode: Mode,
+        out: &mut Expansion<W>,
+    ) -> Result<(), Escape> {
+        let number = self.system.site_base[i] + pc as u32;
+        let place = match self.memo.find(site, number, pre) {
+            Ok((known, decided)) => {
+                self.decided |= decided;
+                for at in known {
+                    let change = self.memo.change(at);
+                    match change.wrong {
+                        None => out.states.push((change.apply(site, pre), change.steps)),
+                        Some(p) => out.wrong.push((p, change.steps)),
+                    }
+                }
+                return Ok(());
+            }
+            Err(place) => place,
+        };
+        let (states, wrong) = (out.states.len(), out.wrong.len());
+        let before = std::mem::take(&mut self.decided);
+        self.unsure = false;
+        self.moves(i, pc, pre, mode, out)?;
+        if !self.unsure {
+            self.memo.keep(site, number, place, self.decided, pre, &out.states[states..], &out.wrong[wrong..]);
+        }
+        self.decided |= before;
+        Ok(())
+    }
+    /// The moves of one instance.
+    fn moves<const W: usize>(
+        &mut self,
+        i: usize,
+        pc: u64,
+        pre: &[u64; W],
+        mode: Mode,
+        out: &mut Expansion<W>,
+    ) -> Result<(), Escape> {
+        if mode == Mode::Lazy {
+            return self.walk(i, pc, pre, 0, out);
+        }
+        let system = self.system;
+        for act in &system.places[i][pc as usize].acts {
+            self.step(i, act, pre, mode, out)?;
         }
         Ok(())
     }
@@ -161,7 +231,7 @@ impl<'s> Worker<'s> {
         &mut self,
         i: usize,
         pc: u64,
-        mut post: [u64; W],
+        post: [u64; W],
         mode: Mode,
         steps: u32,
         out: &mut Expansion<W>,
@@ -170,7 +240,6 @@ impl<'s> Worker<'s> {
         if mode == Mode::Eager && system.places[i][pc as usize].quiet {
             return self.settle(i, pc, post, steps, out);
         }
-        system.canonical(&mut post);
         // In eager mode every folded run counts as one step of the search.
         out.states.push((post, 1));
         Ok(())
@@ -202,9 +271,7 @@ impl<'s> Worker<'s> {
         }
         if !moved {
             // It waits here for ever or can only go wrong; the others may go on while it stays.
-            let mut post = pre;
-            system.canonical(&mut post);
-            out.states.push((post, 1));
+            out.states.push((pre, 1));
         }
         Ok(())
     }
@@ -229,11 +296,7 @@ impl<'s> Worker<'s> {
             for o in &outcomes {
                 match o {
                     Out::Moved(post) if at.quiet => self.walk(i, act.to, post, steps + 1, out)?,
-                    Out::Moved(post) => {
-                        let mut post = *post;
-                        system.canonical(&mut post);
-                        out.states.push((post, steps + 1));
-                    }
+                    Out::Moved(post) => out.states.push((*post, steps + 1)),
                     Out::Wrong(p) | Out::Breach(p) => out.wrong.push((*p, steps + 1)),
                 }
             }
@@ -248,7 +311,7 @@ impl<'s> Worker<'s> {
             for (s, _) in done.states {
                 let pc = self.pc(i, &s);
                 if self.system.places[i][pc as usize].quiet {
-                    self.settle_plain(i, pc, s, &mut next)?;
+                    self.settle(i, pc, s, 1, &mut next)?;
                 } else {
                     next.states.push((s, 1));
                 }
@@ -257,37 +320,6 @@ impl<'s> Worker<'s> {
         }
         Ok(done)
     }
-    /// As `settle`, without choosing representatives on the way.
-    fn settle_plain<const W: usize>(
-        &mut self,
-        i: usize,
-        pc: u64,
-        pre: [u64; W],
-        out: &mut Expansion<W>,
-    ) -> Result<(), Escape> {
-        let system = self.system;
-        let mut moved = false;
-        let mut outcomes = Vec::new();
-        for act in &system.places[i][pc as usize].acts {
-            outcomes.clear();
-            self.outcomes(i, act, &pre, &mut outcomes)?;
-            for o in &outcomes {
-                moved |= matches!(o, Out::Moved(_));
-                match o {
-                    Out::Moved(post) if system.places[i][act.to as usize].quiet => {
-                        self.settle_plain(i, act.to, *post, out)?;
-                    }
-                    Out::Moved(post) => out.states.push((*post, 1)),
-                    Out::Wrong(p) | Out::Breach(p) => out.wrong.push((*p, 1)),
-                }
-            }
-        }
-        if !moved {
-            out.states.push((pre, 1));
-        }
-        Ok(())
-    }
-
     /// Everything one action of one instance leads to.
     pub fn outcomes<const W: usize>(
         &mut self,
@@ -387,6 +419,8 @@ impl<'s> Worker<'s> {
         out: &mut Vec<Out<W>>,
     ) -> Result<(), Escape> {
         let system = self.system;
+        // With inputs or undecided values around, what happens may depend on more than the variables named.
+        self.unsure |= act.code.is_some();
         let state = system.layout.unpack(self.sem, pre);
         let mut found = Successors::default();
         self.sem.action_outcomes(&state, i, act.id, self.sampling, &mut found);

@@ -1,0 +1,323 @@
+//! Remembered steps: what an instance can do depends on few bits of a state, and these seldom differ.
+//!
+//! Comes in: the compiled actions at each code of a pc. Goes out: `Site`s, the bits that everything done from there may
+//! read or write, taken from the instructions themselves; and a `Memo`, a table of bounded size from those bits to the
+//! changes they lead to. A change is kept as the bits that flip, so it can be laid over any state with the same key.
+//! A site is left out where the bits cannot be told (spawned instances, new objects, relies, actions that decide open values).
+//! Absent: anything about representatives; flips are laid over before symmetry is applied.
+
+use super::code::{Instr, Tables};
+use super::facts::touch;
+use super::layout::Layout;
+use super::system::{Act, At, Input};
+use program::{Program, PropertyId, VarId};
+use rustc_hash::FxHashSet;
+
+/// A key takes at most this many words.
+const WORDS: usize = 3;
+/// Above this many bits a key is unlikely to be met again.
+const MOST_BITS: u32 = 48;
+
+/// The bits that decide what happens from one code of a pc.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Site {
+    pub on: bool,
+    count: u8,
+    words: [u8; WORDS],
+    masks: [u64; WORDS],
+}
+
+/// Bits of a state, word by word.
+type Bits = Vec<u64>;
+
+fn add_slot(bits: &mut Bits, layout: &Layout, slot: usize) {
+    let s = &layout.slots[slot];
+    bits[s.word as usize] |= s.mask() << s.shift;
+}
+
+fn add_array(bits: &mut Bits, layout: &Layout, first: usize) {
+    (first..first + layout.plan_of(first).slots()).for_each(|s| add_slot(bits, layout, s));
+}
+
+/// What code reads and writes; `None` where that is not known from the code.
+fn code_bits(code: &[Instr], tables: &Tables, layout: &Layout, bits: &mut Bits) -> Option<()> {
+    for i in code {
+        match *i {
+            Instr::Load { word, shift, bits: n, .. }
+            | Instr::RequireCode { word, shift, bits: n, .. }
+            | Instr::RequireNotCode { word, shift, bits: n, .. }
+            | Instr::Bump { word, shift, bits: n, .. }
+            | Instr::StoreCode { word, shift, bits: n, .. } => bits[word as usize] |= ((1u64 << n) - 1) << shift,
+            Instr::LoadOpen { slot, .. } | Instr::Store { slot, .. } => add_slot(bits, layout, slot as usize),
+            Instr::LoadAt { array, .. } | Instr::PassAt { array, .. } | Instr::StoreAt { array, .. } => {
+                add_array(bits, layout, tables.arrays[array as usize].first as usize);
+            }
+            Instr::Spawn { .. } => return None,
+            Instr::Const { .. }
+            | Instr::Copy { .. }
+            | Instr::Position { .. }
+            | Instr::Join { .. }
+            | Instr::Listed { .. }
+            | Instr::Add { .. }
+            | Instr::AddK { .. }
+            | Instr::Sub { .. }
+            | Instr::Mul { .. }
+            | Instr::Div { .. }
+            | Instr::Mod { .. }
+            | Instr::Machine { .. }
+            | Instr::Wrap { .. }
+            | Instr::FromU64 { .. }
+            | Instr::Eq { .. }
+            | Instr::EqK { .. }
+            | Instr::Lt { .. }
+            | Instr::Le { .. }
+            | Instr::LtK { .. }
+            | Instr::GtK { .. }
+            | Instr::LtU { .. }
+            | Instr::LeU { .. }
+            | Instr::Not { .. }
+            | Instr::And { .. }
+            | Instr::Or { .. }
+            | Instr::Jump { .. }
+            | Instr::JumpIf { .. }
+            | Instr::JumpIfNot { .. }
+            | Instr::Require { .. }
+            | Instr::Gate { .. }
+            | Instr::Fits { .. } => {}
+        }
+    }
+    Some(())
+}
+
+/// Computes sites, for one layout.
+pub struct Sites<'a> {
+    pub program: &'a Program,
+    pub layout: &'a Layout,
+    pub tables: &'a Tables,
+}
+
+impl Sites<'_> {
+    /// The site of every code of an instance's pc; `folds`: quiet steps are taken together with others.
+    pub fn of(&self, instance: usize, places: &[At], folds: bool) -> Vec<Site> {
+        if self.layout.interned || self.layout.entered.is_some() {
+            return vec![Site::default(); places.len()];
+        }
+        let own: Vec<Option<Bits>> = places.iter().map(|at| self.bits(instance, at)).collect();
+        (0..places.len())
+            .map(|code| {
+                let mut seen = FxHashSet::default();
+                let mut all = vec![0; self.layout.words];
+                let known = gather(code, places, &own, folds, &mut seen, &mut all);
+                known.map_or_else(Site::default, |()| site(&all))
+            })
+            .collect()
+    }
+    fn bits(&self, instance: usize, at: &At) -> Option<Bits> {
+        let mut bits = vec![0; self.layout.words];
+        add_slot(&mut bits, self.layout, self.layout.instances[instance].pc);
+        for act in &at.acts {
+            if act.inputs.iter().any(|i| matches!(i, Input::Fresh(_))) {
+                return None;
+            }
+            act.finish.iter().for_each(|m| bits[m.word] |= !m.keep);
+            match &act.code {
+                Some(code) => code_bits(code, self.tables, self.layout, &mut bits)?,
+                None => self.slow_bits(instance, act, &mut bits)?,
+            }
+        }
+        Some(bits)
+    }
+    /// Of an action that the reference semantics takes: the variables in it, if nothing else can matter.
+    fn slow_bits(&self, instance: usize, act: &Act, bits: &mut Bits) -> Option<()> {
+        let place = &self.layout.instances[instance];
+        let (thread, _) = *place.menu.first().filter(|_| place.menu.len() == 1)?;
+        let action = &self.program.threads[thread].code.actions[act.id];
+        let plain = action.inputs.is_empty() && action.spawn.is_none() && action.relation.is_none();
+        if !plain || self.layout.slots.iter().any(|s| s.open) {
+            return None;
+        }
+        let vars = super::guess::symbols(self.program);
+        let touched = touch(self.program, &vars, action);
+        let all: FxHashSet<VarId> = touched.reads.union(&touched.writes).copied().collect();
+        for v in all {
+            let first = place.locals.get(&v).or_else(|| self.layout.shared_at.get(&v))?;
+            add_array(bits, self.layout, *first);
+        }
+        Some(())
+    }
+}
+
+/// Adds the bits of everything that may be done in one go from a code.
+fn gather(
+    code: usize,
+    places: &[At],
+    own: &[Option<Bits>],
+    folds: bool,
+    seen: &mut FxHashSet<usize>,
+    all: &mut Bits,
+) -> Option<()> {
+    if !seen.insert(code) {
+        return Some(());
+    }
+    all.iter_mut().zip(own[code].as_ref()?).for_each(|(a, b)| *a |= b);
+    for act in &places[code].acts {
+        if folds && (places[code].quiet || places[act.to as usize].quiet) {
+            gather(act.to as usize, places, own, folds, seen, all)?;
+        }
+    }
+    Some(())
+}
+
+fn site(bits: &Bits) -> Site {
+    let mut out = Site::default();
+    let used: Vec<usize> = (0..bits.len()).filter(|w| bits[*w] != 0).collect();
+    let width: u32 = bits.iter().map(|b| b.count_ones()).sum();
+    if used.len() > WORDS || width > MOST_BITS {
+        return out;
+    }
+    out.on = true;
+    out.count = used.len() as u8;
+    for (k, w) in used.into_iter().enumerate() {
+        out.words[k] = w as u8;
+        out.masks[k] = bits[w];
+    }
+    out
+}
+
+/// One thing that can happen.
+#[derive(Clone, Copy, Debug)]
+pub struct Change {
+    flips: [u64; WORDS],
+    pub steps: u32,
+    /// Goes wrong for this property instead of moving.
+    pub wrong: Option<PropertyId>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    key: [u64; WORDS],
+    /// The site's number plus one; 0: empty.
+    site: u32,
+    start: u32,
+    len: u32,
+    decided: bool,
+}
+
+const EMPTY: Entry = Entry { key: [0; WORDS], site: 0, start: 0, len: 0, decided: false };
+
+/// A table of remembered steps, one for each worker. It forgets: two keys with one place take turns.
+pub struct Memo {
+    entries: Vec<Entry>,
+    changes: Vec<Change>,
+    met: u64,
+    missed: u64,
+}
+
+/// Where a lookup ended.
+pub struct Place {
+    at: usize,
+    key: [u64; WORDS],
+}
+
+const FIRST: usize = 1 << 11;
+const LAST: usize = 1 << 16;
+const MOST_CHANGES: usize = 1 << 19;
+
+impl Memo {
+    pub fn new() -> Self {
+        Self { entries: vec![EMPTY; FIRST], changes: Vec::new(), met: 0, missed: 0 }
+    }
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.entries.fill(EMPTY);
+        self.changes.clear();
+    }
+    /// Whether remembering is worth its cost: most keys are met again.
+    #[inline]
+    pub fn pays(&self) -> bool {
+        self.met < 20_000 || self.missed * 3 < self.met
+    }
+    /// What happens from a state at a site, and whether a value was decided on the way; or where to remember it.
+    #[inline]
+    pub fn find<const W: usize>(
+        &mut self,
+        site: &Site,
+        number: u32,
+        state: &[u64; W],
+    ) -> Result<(std::ops::Range<usize>, bool), Place> {
+        let mut key = [0; WORDS];
+        let mut h = u64::from(number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        for k in 0..usize::from(site.count).min(WORDS) {
+            key[k] = state[usize::from(site.words[k])] & site.masks[k];
+            h = (h ^ key[k]).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+            h ^= h >> 32;
+        }
+        self.met += 1;
+        let at = h.wrapping_mul(0x9E37_79B9_7F4A_7C15) as usize >> (64 - self.entries.len().trailing_zeros());
+        let e = &self.entries[at];
+        if e.site == number + 1 && e.key == key {
+            return Ok((e.start as usize..(e.start + e.len) as usize, e.decided));
+        }
+        self.missed += 1;
+        Err(Place { at, key })
+    }
+    #[inline]
+    pub fn change(&self, at: usize) -> &Change {
+        &self.changes[at]
+    }
+    /// Remembers what happened; `false` if a change reaches beyond the site, which is an error of ours.
+    pub fn keep<const W: usize>(
+        &mut self,
+        site: &Site,
+        number: u32,
+        place: Place,
+        decided: bool,
+        pre: &[u64; W],
+        moved: &[([u64; W], u32)],
+        wrong: &[(PropertyId, u32)],
+    ) -> bool {
+        if self.changes.len() + moved.len() + wrong.len() > MOST_CHANGES {
+            self.clear();
+        }
+        let start = self.changes.len();
+        for (post, steps) in moved {
+            let mut rest = *post;
+            let mut flips = [0; WORDS];
+            for k in 0..usize::from(site.count) {
+                let w = usize::from(site.words[k]);
+                flips[k] = (pre[w] ^ post[w]) & site.masks[k];
+                rest[w] ^= flips[k];
+            }
+            if rest != *pre {
+                debug_assert!(false, "a step changed bits that its code does not name");
+                self.changes.truncate(start);
+                return false;
+            }
+            self.changes.push(Change { flips, steps: *steps, wrong: None });
+        }
+        for (p, steps) in wrong {
+            self.changes.push(Change { flips: [0; WORDS], steps: *steps, wrong: Some(*p) });
+        }
+        let len = (self.changes.len() - start) as u32;
+        self.entries[place.at] = Entry { key: place.key, site: number + 1, start: start as u32, len, decided };
+        // Many keys: more places, up to what stays near the processor.
+        if self.missed as usize > 2 * self.entries.len() && self.entries.len() < LAST {
+            self.entries = vec![EMPTY; self.entries.len() * 2];
+            self.changes.clear();
+            self.missed /= 2;
+        }
+        true
+    }
+}
+
+impl Change {
+    /// Lays the change over a state.
+    #[inline]
+    pub fn apply<const W: usize>(&self, site: &Site, state: &[u64; W]) -> [u64; W] {
+        let mut out = *state;
+        for k in 0..usize::from(site.count).min(WORDS) {
+            out[usize::from(site.words[k])] ^= self.flips[k];
+        }
+        out
+    }
+}
