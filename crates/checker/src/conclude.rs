@@ -5,7 +5,7 @@
 //! outside the model may be reached, nothing is safe. A certificate that serves several properties is checked once.
 
 use crate::leaves::{Answer, Leaves};
-use crate::obligation::Obligation;
+use crate::obligation::{Obligation, Serves};
 use crate::rules::{self, Malformed};
 use crate::verdict::{Evidence, Outcome, Trust, Verdict};
 use evidence::{Certificate, Claim, Composed, Proof, Reason, Trace};
@@ -262,6 +262,11 @@ impl<'a> Checker<'a> {
                 self.discharge(c, list)
             }
             Proof::Composed(p) => self.composed(c, p),
+            Proof::Reduction(p) => {
+                let list =
+                    rules::reduction::obligations(self.program, &c.terms, p, &c.properties).map_err(malformed)?;
+                self.discharge(c, list)
+            }
             Proof::Views(p) => {
                 let found = crate::shape::check(self.program, p, &c.properties, &self.limits.budget)?;
                 let trust = Trust::Argued {
@@ -349,9 +354,11 @@ impl<'a> Checker<'a> {
                 }
             };
             match o.serves {
-                None => return Err(reason),
-                Some(p) => {
-                    properties.insert(p, Err(reason));
+                Serves::All => return Err(reason),
+                Serves::These(list) => {
+                    for p in list.iter() {
+                        properties.insert(*p, Err(reason.clone()));
+                    }
                 }
             }
         }

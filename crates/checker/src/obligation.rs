@@ -4,6 +4,7 @@
 use logic::{Node, Symbol, Term, Terms};
 use program::{Action, Code, LocId, Program, PropertyId, Scope, ThreadId, VarId};
 use rustc_hash::FxHashSet;
+use std::sync::Arc;
 
 #[derive(Clone, Debug)]
 pub struct Obligation {
@@ -12,16 +13,25 @@ pub struct Obligation {
     /// What it says, for people: "`count := j` keeps the invariant".
     pub what: String,
     pub formula: Term,
-    /// The property it is needed for; `None`: for every property of the certificate.
-    pub serves: Option<PropertyId>,
+    pub serves: Serves,
+}
+
+/// Which properties of the certificate need an obligation.
+#[derive(Clone, Debug)]
+pub enum Serves {
+    All,
+    These(Arc<[PropertyId]>),
 }
 
 impl Obligation {
     pub fn common(rule: &'static str, what: impl Into<String>, formula: Term) -> Self {
-        Self { rule, what: what.into(), formula, serves: None }
+        Self { rule, what: what.into(), formula, serves: Serves::All }
     }
     pub fn of(property: PropertyId, rule: &'static str, what: impl Into<String>, formula: Term) -> Self {
-        Self { rule, what: what.into(), formula, serves: Some(property) }
+        Self { rule, what: what.into(), formula, serves: Serves::These([property].into()) }
+    }
+    pub fn these(properties: &Arc<[PropertyId]>, rule: &'static str, what: impl Into<String>, formula: Term) -> Self {
+        Self { rule, what: what.into(), formula, serves: Serves::These(properties.clone()) }
     }
 }
 

@@ -35,6 +35,8 @@ pub enum Proof {
     Simulation(Simulation),
     /// Every thread that follows a machine conforms to it, and the composition of the machines does not go wrong (Theorem 1).
     Composed(Composed),
+    /// Runs of right movers, one step and left movers, each simulated by what a procedure performs (Calvin-R).
+    Reduction(crate::reduction::Reduction),
     /// Proofs in sequence; what one establishes the next may use. Forms still to come have their place here.
     Layers(Vec<Layer>),
 }
@@ -164,6 +166,7 @@ impl Proof {
             Proof::Simulation(_) => "simulation",
             Proof::Composed(_) => "composed",
             Proof::Views(_) => "views",
+            Proof::Reduction(_) => "reduction",
             Proof::Layers(_) => "layers",
         }
     }

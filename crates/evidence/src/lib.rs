@@ -7,6 +7,7 @@ pub mod claim;
 pub mod file;
 pub mod history;
 pub mod local;
+pub mod reduction;
 pub mod trace;
 pub mod views;
 
@@ -17,4 +18,5 @@ pub use certificate::{
 pub use claim::{Claim, Claims, Reason, Statistics};
 pub use history::History;
 pub use local::{Local, LocalStep};
+pub use reduction::{Cut, Phase, Reduced, Reduction};
 pub use trace::{Choice, Instances, Trace, TraceStep};

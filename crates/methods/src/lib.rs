@@ -10,6 +10,7 @@ pub mod explore;
 pub mod horn;
 pub mod method;
 pub mod modular;
+pub mod reduce;
 pub mod rely;
 pub mod shape;
 

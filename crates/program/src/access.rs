@@ -8,6 +8,7 @@
 use crate::code::{Action, Code};
 use crate::model::{Program, Scope, VarId, VarKind};
 use crate::spec::Place;
+use crate::symbolic::Store;
 use logic::{Node, Op, Symbol, Term, Terms};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -188,29 +189,29 @@ impl Found {
     }
 }
 
-/// The access predicate of a place for the thread `who`, over the store at hand. For a map of which only some keys
-/// are given, the fresh symbols stand for the others: the predicate of any entry.
+/// The access predicate of a place for a thread.
 #[derive(Clone, Debug)]
 pub struct Predicate {
+    /// Symbols for the keys that the place does not give: the predicate is that of any entry.
     pub any: Vec<Symbol>,
     pub formula: Term,
 }
 
+/// The predicate of a place for the thread `who`, in a store. The keys and `who` are terms over the start of that store.
 /// `None`: the variable has no predicate, and may be touched at any time. A predicate asked for with `?` is none.
-pub fn predicate(program: &Program, terms: &Terms, place: &Place, who: Term) -> Option<Predicate> {
+pub fn predicate(program: &Program, terms: &Terms, place: &Place, who: Term, store: &Store) -> Option<Predicate> {
     let access = program.vars[place.var].access.as_ref()?;
-    let formula = access.formula?;
-    let mut any = Vec::new();
-    let mut pairs = vec![(program.tid, who)];
-    for (at, binder) in access.binders.iter().enumerate() {
-        let key = place.keys.get(at).copied().unwrap_or_else(|| {
-            let fresh = terms.symbol(terms.symbol_name(*binder), terms.symbol_sort(*binder));
-            any.push(fresh);
-            terms.sym(fresh)
-        });
-        pairs.push((*binder, key));
-    }
-    Some(Predicate { any, formula: terms.substitute(formula, pairs) })
+    let mut formula = access.formula?;
+    // The store's values may mention `tid` and the keys may mention variables: new symbols keep them apart.
+    let thread = terms.symbol("thread", logic::Sort::INT);
+    let fresh: Vec<Symbol> =
+        access.binders.iter().map(|b| terms.symbol(terms.symbol_name(*b), terms.symbol_sort(*b))).collect();
+    let apart = access.binders.iter().zip(&fresh).map(|(b, f)| (*b, terms.sym(*f)));
+    formula = terms.substitute(formula, apart.chain([(program.tid, terms.sym(thread))]));
+    formula = store.read(program, terms, formula);
+    let given = fresh.iter().copied().zip(place.keys.iter().copied());
+    formula = terms.substitute(formula, given.chain([(thread, who)]));
+    Some(Predicate { any: fresh.get(place.keys.len()..).unwrap_or_default().to_vec(), formula })
 }
 
 /// Shared variables that never change: no initial value, no access predicate, and no code or specification of the file writes them.

@@ -98,6 +98,7 @@ pub fn client(program: &Program, callees: &[Callee], effort: Effort) -> Result<C
         locals: Vec::new(),
         specified: Vec::new(),
         of_calls: Vec::new(),
+        called: Vec::new(),
     };
     let mut m = Maker { g, effort, count: None };
     let hub = m.g.location("idle", Inside::No, origin);

@@ -12,6 +12,7 @@ use crate::order::Order;
 use crate::property::PropertyKind;
 use crate::relation::executable;
 use crate::spec::{Place, ProcId, TwoStore};
+use crate::symbolic::Store;
 use logic::{Sort, Symbol, Term};
 use rustc_hash::FxHashMap;
 
@@ -35,6 +36,8 @@ pub(crate) struct Graft<'p> {
     pub specified: Vec<ProcId>,
     /// The steps that stand for a call by specification, in order.
     pub of_calls: Vec<ActionId>,
+    /// The procedures so called.
+    pub called: Vec<ProcId>,
 }
 
 /// The new code's variables for those of the copied code.
@@ -259,6 +262,7 @@ impl Graft<'_> {
         let q = &old.procedures[c.procedure];
         let (performs, _) = q.performs.as_ref().ok_or_else(|| format!("{} has no `performs`", q.name))?;
         let order = Order::of(performs);
+        self.called.push(c.procedure);
         let mut r = Renaming::default();
         self.rename(&q.name, [&q.params, &q.results, &[]], &mut r);
         let (from, to) = (places[&c.from], places[&c.to]);
@@ -319,9 +323,10 @@ impl Graft<'_> {
     fn argument_gates(&self, args: &[Term]) -> Result<Vec<Gate>, String> {
         let (p, terms) = (&self.p, &self.p.terms);
         let touches = access::Touches::new(p, terms);
+        let here = Store::default();
         let mut out = Vec::new();
         for touch in args.iter().flat_map(|a| touches.of_term(*a)) {
-            let Some(a) = access::predicate(p, terms, &touch.place, terms.sym(p.tid)) else { continue };
+            let Some(a) = access::predicate(p, terms, &touch.place, terms.sym(p.tid), &here) else { continue };
             let kind = PropertyKind::Access(touch.place.var);
             let property = p.properties.iter_enumerated().find(|(_, q)| q.kind == kind).map(|(id, _)| id);
             let property = property.ok_or("an argument reads a guarded variable that has no property")?;

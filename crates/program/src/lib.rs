@@ -10,6 +10,7 @@ pub mod code;
 pub mod compose;
 mod graft;
 pub mod model;
+pub mod movers;
 pub mod order;
 pub mod property;
 pub mod relation;

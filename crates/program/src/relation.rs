@@ -4,7 +4,7 @@
 //! given values after a step that the step is one of the relation's.
 
 use crate::code::Update;
-use crate::model::{Program, VarId};
+use crate::model::{Program, Scope, VarId};
 use crate::spec::{Place, TwoStore};
 use logic::{Op, Symbol, Term, Terms};
 
@@ -49,13 +49,32 @@ pub fn executable(program: &Program, terms: &Terms, step: &TwoStore) -> Executab
 
 /// The formula that a step with these values after it (for each shared variable; missing ones stay) is a step of the relation.
 pub fn is_step(program: &Program, terms: &Terms, step: &TwoStore, after: &[Update]) -> Term {
-    let value =
-        |v: VarId| after.iter().find(|u| u.var == v).map_or_else(|| terms.sym(program.vars[v].symbol), |u| u.value);
-    let pairs = program.vars.iter_enumerated().map(|(v, var)| (var.primed, value(v)));
-    let mut parts = vec![terms.substitute(step.relation, pairs)];
+    let old = |v: VarId| terms.sym(program.vars[v].symbol);
+    let new = |v: VarId| after.iter().find(|u| u.var == v).map_or_else(|| old(v), |u| u.value);
+    relates(program, terms, step, &Ends { old: &old, new: &new, given: &[] })
+}
+
+/// Two stores, as terms, and terms for further symbols of a relation (parameters, results).
+pub struct Ends<'a> {
+    pub old: &'a dyn Fn(VarId) -> Term,
+    pub new: &'a dyn Fn(VarId) -> Term,
+    pub given: &'a [(Symbol, Term)],
+}
+
+/// The formula that the relation leads from one store to the other.
+pub fn relates(program: &Program, terms: &Terms, step: &TwoStore, ends: &Ends<'_>) -> Term {
+    let mut pairs: Vec<(Symbol, Term)> = ends.given.to_vec();
+    for (v, var) in program.vars.iter_enumerated() {
+        if var.scope == Scope::Shared {
+            pairs.push((var.symbol, (ends.old)(v)));
+        }
+        pairs.push((var.primed, (ends.new)(v)));
+    }
+    let over = |t: Term| terms.substitute(t, pairs.iter().copied());
+    let mut parts = vec![over(step.relation)];
     let framed = framed(step);
     for v in program.shared() {
-        let (old, new) = (terms.sym(program.vars[v].symbol), value(v));
+        let (old, new) = ((ends.old)(v), (ends.new)(v));
         if old == new {
             continue;
         }
@@ -66,6 +85,7 @@ pub fn is_step(program: &Program, terms: &Terms, step: &TwoStore, after: &[Updat
         // Only the framed entries of a map may differ.
         let mut expected = old;
         for keys in entries(step, v) {
+            let keys: Vec<Term> = keys.into_iter().map(over).collect();
             expected = written(terms, expected, &keys, read(terms, new, &keys));
         }
         if expected != new {

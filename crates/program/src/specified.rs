@@ -25,10 +25,18 @@ pub struct Rewritten {
     pub unit: Unit,
     /// The steps that stand for calls by specification.
     pub of_calls: Vec<ActionId>,
+    /// The procedures called by specification, each once.
+    pub called: Vec<ProcId>,
     /// Parameters that the code assigns, each with the local that takes its place; equal at the entry.
     pub copied: Vec<(VarId, VarId)>,
     /// Why the calls could not be replaced; the code is then as it was.
     pub refused: Option<String>,
+}
+
+impl Rewritten {
+    fn plain(unit: Unit, refused: Option<String>) -> Self {
+        Self { unit, of_calls: Vec::new(), called: Vec::new(), copied: Vec::new(), refused }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -99,7 +107,7 @@ fn rewrite(old: &Program, p: Program, unit: Unit, code: &Code, by_performs: &[Pr
         }
     };
     if code.calls.is_empty() && changed.is_empty() {
-        return (p, Rewritten { unit, of_calls: Vec::new(), copied: Vec::new(), refused: None });
+        return (p, Rewritten::plain(unit, None));
     }
     let before = p.clone();
     let mut g = Graft {
@@ -111,14 +119,17 @@ fn rewrite(old: &Program, p: Program, unit: Unit, code: &Code, by_performs: &[Pr
         locals: Vec::new(),
         specified: by_performs.to_vec(),
         of_calls: Vec::new(),
+        called: Vec::new(),
     };
     let mut r = Renaming::default();
     g.rename(name, [&changed, &[], &[]], &mut r);
     let copied: Vec<(VarId, VarId)> = changed.iter().map(|v| (*v, r.vars[v])).collect();
     match g.copy(code, &r, name, Inside::No, &mut stack) {
-        Err(why) => (before, Rewritten { unit, of_calls: Vec::new(), copied: Vec::new(), refused: Some(why) }),
+        Err(why) => (before, Rewritten::plain(unit, Some(why))),
         Ok((entry, exit)) => {
-            let Graft { mut p, code, locals, of_calls, .. } = g;
+            let Graft { mut p, code, locals, of_calls, mut called, .. } = g;
+            called.sort_unstable();
+            called.dedup();
             let code = Code { entry, exit, ..code };
             match unit {
                 Unit::Thread(t) => {
@@ -130,7 +141,7 @@ fn rewrite(old: &Program, p: Program, unit: Unit, code: &Code, by_performs: &[Pr
                     p.procedures[q].locals.extend(locals);
                 }
             }
-            (p, Rewritten { unit, of_calls, copied, refused: None })
+            (p, Rewritten { unit, of_calls, called, copied, refused: None })
         }
     }
 }

@@ -4,6 +4,7 @@ pub mod counting;
 pub mod environments;
 pub mod local;
 pub mod product;
+pub mod reduction;
 pub mod rely_guarantee;
 pub mod search;
 pub mod simulation;

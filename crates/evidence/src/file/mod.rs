@@ -6,11 +6,12 @@
 
 mod proof;
 mod read;
+mod reduction;
 mod terms;
 mod trace;
 mod views;
 
-use crate::certificate::Certificate;
+use crate::certificate::{Certificate, Proof};
 use crate::local::Local;
 use crate::trace::Trace;
 use program::{Program, PropertyId};
@@ -122,7 +123,12 @@ pub fn write(program: &Program, entries: &[Entry]) -> String {
 
 /// A certificate without its kind: also what stands inside another.
 fn certificate(program: &Program, c: &Certificate) -> Json {
-    let mut pool = terms::Pool::new(program, &c.terms);
+    // A reduction speaks of the program without calls, whose terms extend this program's.
+    let basis = match &c.proof {
+        Proof::Reduction(r) => Some(r.basis(program)),
+        _ => None,
+    };
+    let mut pool = terms::Pool::new(basis.as_ref().map_or(program, |b| &b.program), &c.terms);
     let proof = proof::write(program, &c.proof, &mut pool);
     json!({
         "method": c.method,
@@ -174,8 +180,16 @@ fn read_certificate(program: &Program, e: &Reader<'_>, depth: usize) -> Result<C
     for p in e.field("properties")?.list()? {
         properties.push(property(program, &p)?);
     }
+    let proof = e.field("proof")?;
+    if proof.field("form")?.string()? == "reduction" {
+        let specified = reduction::read_specified(program, &proof)?;
+        let basis = program::specified::specified(program, &specified);
+        let pool = terms::read(&basis.program, &e.field("terms")?)?;
+        let proof = Proof::Reduction(reduction::read(program, specified, &basis, &proof, &pool)?);
+        return Ok(Certificate { method: e.field("method")?.string()?.into(), terms: pool.terms, properties, proof });
+    }
     let pool = terms::read(program, &e.field("terms")?)?;
-    let proof = proof::read(program, &e.field("proof")?, &pool, depth)?;
+    let proof = proof::read(program, &proof, &pool, depth)?;
     Ok(Certificate { method: e.field("method")?.string()?.into(), terms: pool.terms, properties, proof })
 }
 

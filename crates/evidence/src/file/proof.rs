@@ -90,6 +90,7 @@ pub fn write(program: &Program, proof: &Proof, pool: &mut Pool<'_>) -> Json {
             json!({ "form": "composed", "simulations": simulations, "composition": inner })
         }
         Proof::Views(v) => super::views::write(v, pool),
+        Proof::Reduction(r) => super::reduction::write(program, r, pool),
         Proof::Layers(layers) => {
             let layers: Vec<Json> =
                 layers.iter().map(|l| json!({ "name": l.name, "proof": write(program, &l.proof, pool) })).collect();

@@ -12,7 +12,8 @@ pub fn methods() -> Vec<Arc<dyn Method>> {
     let horn: Arc<dyn Method> = Arc::new(methods::horn::HornClauses);
     let composition = vec![count.clone(), explore.clone(), horn.clone()];
     let conform = methods::conform::Conform { composition };
-    vec![explore, rely, count, horn, Arc::new(conform), Arc::new(methods::shape::Shape)]
+    let reduce = Arc::new(methods::reduce::Reduce);
+    vec![explore, rely, reduce, count, horn, Arc::new(conform), Arc::new(methods::shape::Shape)]
 }
 
 /// What runs when the user names no method: all of them, and a short search for bugs in front.

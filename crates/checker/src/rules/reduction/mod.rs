@@ -1,0 +1,414 @@
+//! Rule `reduction`: access predicates, movers and `performs` (Calvin-R, section 3, figures 6 and 8).
+//!
+//! In: for threads and procedures, the locations where their runs are cut with what holds there, and which actions are right
+//! movers. A run is right movers, one step, left movers. Out: obligations over the program without calls
+//! (`program::specified`), in which the other threads do anything that the access predicates allow:
+//!   RD1  every step of the program touches a variable only where its access predicate holds (given its guard and gates);
+//!   RD2  at the entry (with `requires`, or in an initial store) a cut holds; a cut between runs survives a step of others;
+//!   RD3  from each cut, each step passes its claimed gates, and what arrives at the next cut satisfies one of the cuts there;
+//!   RD4  each step before a run commits that is listed as a right mover is one, each step after it is a left mover;
+//!   RD5  of a unit that performs: each finished run is idle or is an action that may come next; at the end the
+//!        specification may end; results that an action named stay as they are;
+//!   RD6  of a unit that performs: after it has committed a run can go on by a step of its own until it ends, and its
+//!        loops come down in rank.
+//! A call by specification uses what RD5 and RD6 show of the callee: every property served by a caller is served by them.
+//! Deliberately absent: spawning units; steps of a call by specification do not count as going on (the callee may wait).
+
+mod vet;
+
+use super::Malformed;
+use crate::obligation::{self, Obligation};
+use evidence::{Cut, Phase, Reduced, Reduction};
+use logic::{Symbol, Term, Terms};
+use program::access::{Touches, constant_facts, predicate};
+use program::movers::{Others, primed};
+use program::order::Order;
+use program::relation::{Ends, relates};
+use program::specified::{Specified, Unit};
+use program::symbolic::{Bounds, Piece, Point, Store, piece};
+use program::{Action, Code, LocId, Program, PropertyId, VarId};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const RULE: &str = "reduction";
+
+pub fn obligations(
+    program: &Program,
+    terms: &Terms,
+    proof: &Reduction,
+    claimed: &[PropertyId],
+) -> Result<Vec<Obligation>, Malformed> {
+    let basis = proof.basis(program);
+    if !terms.extends(&basis.program.terms) {
+        return Err(Malformed("it speaks of another program".into()));
+    }
+    let needs = vet::vet(&basis, terms, proof, claimed)?;
+    let p = &basis.program;
+    let mut facts = vec![terms.lt(terms.int(0), terms.sym(p.tid))];
+    facts.extend(constant_facts(p, terms));
+    let rule = Rule {
+        basis: &basis,
+        p,
+        terms,
+        others: Others::new(p, terms),
+        touches: Touches::new(p, terms),
+        facts: terms.and(&facts),
+        claimed,
+    };
+    let mut out = rule.gated()?;
+    for (i, unit) in proof.units.iter().enumerate() {
+        let served = Served { all: needs.all[i].clone().into(), performing: needs.performing[i].clone().into() };
+        rule.unit(unit, &served, needs.performs[i], &mut out)?;
+    }
+    Ok(out)
+}
+
+struct Rule<'a> {
+    basis: &'a Specified,
+    p: &'a Program,
+    terms: &'a Terms,
+    others: Others<'a>,
+    touches: Touches<'a>,
+    /// What always holds.
+    facts: Term,
+    claimed: &'a [PropertyId],
+}
+
+/// Which properties need a unit.
+struct Served {
+    all: Arc<[PropertyId]>,
+    /// And what it performs.
+    performing: Arc<[PropertyId]>,
+}
+
+/// One cut of a unit, with the piece of code from it.
+struct Start<'a> {
+    unit: &'a Reduced,
+    code: &'a Code,
+    order: Option<&'a Order<'a>>,
+    cut: &'a Cut,
+    piece: Piece,
+    /// The procedure's results, where it performs something.
+    results: Vec<VarId>,
+}
+
+impl Rule<'_> {
+    /// RD1, for all code of the program.
+    fn gated(&self) -> Result<Vec<Obligation>, Malformed> {
+        let (p, t) = (self.p, self.terms);
+        let mut out = Vec::new();
+        let here = Store::default();
+        let tid = t.sym(p.tid);
+        let ops = p.objects.iter().flat_map(|o| o.ops.iter().map(|op| (&op.code, None)));
+        let units = self.basis.units.iter().map(|u| (self.basis.code(u.unit), Some(u)));
+        for (code, unit) in units.chain(ops) {
+            let mut goals = Vec::new();
+            for (id, a) in code.actions.iter_enumerated() {
+                // What a callee performs is not a step of anybody: its code's steps are looked at instead.
+                if a.relation.is_some() && unit.is_some_and(|u| u.of_calls.contains(&id)) {
+                    continue;
+                }
+                let mut needed = Vec::new();
+                for touch in self.touches.of(a) {
+                    if let Some(f) = predicate(p, t, &touch.place, tid, &here) {
+                        needed.push(t.implies(touch.when, f.formula));
+                    }
+                }
+                if !needed.is_empty() {
+                    let may = t.and(&[self.facts, a.guard, obligation::gates(t, a)]);
+                    goals.push(t.implies(may, t.and(&needed)));
+                }
+            }
+            for arg in code.calls.iter().flat_map(|c| &c.args) {
+                if self.touches.of_term(*arg).iter().any(|x| p.vars[x.place.var].access.is_some()) {
+                    return Err(Malformed("an argument of a call that is kept reads a guarded variable".into()));
+                }
+            }
+            let whose = unit.map_or("an operation".into(), |u| self.basis.name(u.unit));
+            let what = format!("RD1: every step of {whose} touches only what its access predicates allow");
+            out.push(Obligation::common(RULE, what, t.and(&goals)));
+        }
+        Ok(out)
+    }
+
+    fn unit(
+        &self,
+        unit: &Reduced,
+        served: &Served,
+        performs: bool,
+        out: &mut Vec<Obligation>,
+    ) -> Result<(), Malformed> {
+        let (p, t) = (self.p, self.terms);
+        let code = self.basis.code(unit.unit);
+        let name = self.basis.name(unit.unit);
+        let order = match unit.unit {
+            Unit::Procedure(q) if performs => p.procedures[q].performs.as_ref().map(|(s, _)| Order::of(s)),
+            _ => None,
+        };
+        let results = match unit.unit {
+            Unit::Procedure(q) => p.procedures[q].results.clone(),
+            Unit::Thread(_) => Vec::new(),
+        };
+        let first =
+            unit.cuts.iter().filter(|c| c.location == code.entry && c.phase == Phase::Between && c.position == 0);
+        let first: Vec<Term> = first.map(|c| c.formula).collect();
+        let entry = t.implies(t.and(&[self.facts, self.entered(unit.unit)]), t.or(&first));
+        out.push(Obligation::these(&served.all, RULE, format!("RD2: the entry of {name}"), entry));
+        let at_cut: FxHashSet<LocId> = unit.cuts.iter().map(|c| c.location).collect();
+        for cut in &unit.cuts {
+            let here = format!("{name} at {} ({})", cut.location, code.locations[cut.location].name);
+            let right: FxHashSet<_> = unit.right.iter().copied().collect();
+            let bounds = Bounds {
+                start: cut.location,
+                stops: &|l| at_cut.contains(&l),
+                commits: &|a| !right.contains(&a),
+                committed: cut.phase == Phase::Left,
+            };
+            let piece = piece(p, t, code, &bounds)
+                .map_err(|c| Malformed(format!("a loop of {name} through {} has no cut", c.0)))?;
+            let start = Start { unit, code, order: order.as_ref(), cut, piece, results: results.clone() };
+            let known = t.and(&[self.facts, cut.formula]);
+            self.gates(&start, known, &here, out);
+            let mut core = self.movers(&start);
+            core.extend(self.arrivals(&start)?);
+            if cut.phase == Phase::Between {
+                let after = primed(p, t, cut.formula);
+                core.push(t.implies(self.others.step(t.and(&[cut.formula, after])), after));
+            }
+            let what = format!("RD2 to RD5: the runs of {here}");
+            // What is arrived at speaks of the specification only where the unit performs it.
+            let whom = if order.is_some() { &served.performing } else { &served.all };
+            let both: Arc<[PropertyId]> = whom.iter().chain(served.all.iter()).copied().collect();
+            out.push(Obligation::these(&both, RULE, what, t.implies(known, t.and(&core))));
+            if order.is_some() {
+                let goes_on = self.progress(&start);
+                let what = format!("RD6: runs that have committed end, {here}");
+                out.push(Obligation::these(&served.performing, RULE, what, t.implies(known, t.and(&goes_on))));
+            }
+            self.ensures(&start, known, &here, out);
+        }
+        Ok(())
+    }
+
+    /// What holds when a unit is entered.
+    fn entered(&self, unit: Unit) -> Term {
+        let (p, t) = (self.p, self.terms);
+        match unit {
+            Unit::Thread(th) => {
+                let mut parts = vec![obligation::initial_locals(p, t, th)];
+                if p.threads[th].start == program::Start::AtOnce {
+                    parts.push(obligation::initial_store(p, t));
+                }
+                t.and(&parts)
+            }
+            Unit::Procedure(q) => {
+                let procedure = &p.procedures[q];
+                let mut parts: Vec<Term> = procedure.requires.iter().filter_map(|f| f.formula).collect();
+                let copied = self.basis.unit(unit).map(|u| u.copied.as_slice()).unwrap_or_default();
+                let sym = |v: VarId| t.sym(p.vars[v].symbol);
+                parts.extend(copied.iter().map(|(from, copy)| t.eq(sym(*from), sym(*copy))));
+                t.and(&parts)
+            }
+        }
+    }
+
+    /// RD3: claimed gates.
+    fn gates(&self, start: &Start<'_>, known: Term, here: &str, out: &mut Vec<Obligation>) {
+        let (p, t) = (self.p, self.terms);
+        let mut goals: BTreeMap<PropertyId, Vec<Term>> = BTreeMap::new();
+        for step in &start.piece.steps {
+            let mut tried = vec![step.tried];
+            for gate in &start.code.actions[step.action].gates {
+                let formula = step.before.read(p, t, gate.formula);
+                if self.claimed.contains(&gate.property) {
+                    goals.entry(gate.property).or_default().push(t.implies(t.and(&tried), formula));
+                }
+                tried.push(formula);
+            }
+        }
+        for (property, goals) in goals {
+            let what = format!("RD3: {} on the way from {here}", p.properties[property].name);
+            out.push(Obligation::of(property, RULE, what, t.implies(known, t.and(&goals))));
+        }
+    }
+
+    /// RD4.
+    fn movers(&self, start: &Start<'_>) -> Vec<Term> {
+        let t = self.terms;
+        let apart = self.others.apart();
+        let mut out = Vec::new();
+        for step in &start.piece.steps {
+            let action = &start.code.actions[step.action];
+            let touches = self.touches.of(action);
+            if start.unit.right.contains(&step.action) && !t.is_true(step.committed) {
+                let when = t.and(&[step.taken, t.not(step.committed), apart]);
+                out.push(t.implies(when, t.and(&self.others.right(&touches, step))));
+            }
+            if !t.is_false(step.committed) {
+                let when = t.and(&[step.taken, step.committed, apart]);
+                out.push(t.implies(when, t.and(&self.others.left(&touches, step))));
+                // Nobody else may decide whether the step can be taken, even where it cannot.
+                let at = t.and(&[reached(&start.piece, action), step.committed, apart]);
+                let touches = self.touches.of_guard(action);
+                let decided: Vec<Term> =
+                    self.others.excluded(&touches, &step.before, &step.before).into_iter().map(|(_, f)| f).collect();
+                out.push(t.implies(at, t.and(&decided)));
+            }
+        }
+        out
+    }
+
+    /// RD3 and RD5: what arrives at the next cuts.
+    fn arrivals(&self, start: &Start<'_>) -> Result<Vec<Term>, Malformed> {
+        let (p, t) = (self.p, self.terms);
+        let mut out = Vec::new();
+        for (at, end) in &start.piece.ends {
+            let cuts = start.unit.cuts.iter().filter(|c| c.location == *at);
+            let ways: Vec<Term> = cuts.filter_map(|c| self.arrival(start, end, c)).collect();
+            let mut goal = vec![t.or(&ways)];
+            for r in self.settled(start) {
+                goal.push(t.eq(end.store.value(p, t, r), t.sym(p.vars[r].symbol)));
+            }
+            out.push(t.implies(end.reached, t.and(&goal)));
+        }
+        Ok(out)
+    }
+
+    /// The results that actions so far have named.
+    fn settled(&self, start: &Start<'_>) -> Vec<VarId> {
+        let Some(order) = start.order else { return Vec::new() };
+        // Every position from which this one can be reached, and itself.
+        let mut before: FxHashSet<usize> = FxHashSet::default();
+        let mut todo = vec![start.cut.position as usize];
+        while let Some(k) = todo.pop() {
+            if before.insert(k) {
+                todo.extend((0..order.next.len()).filter(|j| order.next[*j].contains(&k)));
+            }
+        }
+        let named = |r: &VarId| {
+            let symbol = self.p.vars[*r].symbol;
+            before.iter().filter(|k| **k > 0).any(|k| {
+                let action = order.actions[k - 1].action;
+                let keys = action.frame.iter().flat_map(|f| f.keys.iter().copied());
+                keys.chain([action.relation]).any(|f| self.terms.free_symbols(f).contains(&symbol))
+            })
+        };
+        start.results.iter().copied().filter(named).collect()
+    }
+
+    fn arrival(&self, start: &Start<'_>, end: &Point, to: &Cut) -> Option<Term> {
+        let (p, t) = (self.p, self.terms);
+        let formula = |f: Term| end.store.read(p, t, f);
+        if to.phase == Phase::Between {
+            let mut parts = vec![formula(to.formula)];
+            if let Some(order) = start.order {
+                if start.code.exit == Some(to.location) && !order.ends[to.position as usize] {
+                    return None;
+                }
+                parts.push(self.performed(start, end, order, to.position)?);
+            }
+            return Some(t.and(&parts));
+        }
+        if to.position != start.cut.position {
+            return None;
+        }
+        // Inside a run the symbols of its begin stay; from a cut between runs they are the store there.
+        let mut inner = formula(to.formula);
+        let mut rank = to.rank.map(formula);
+        if start.cut.phase == Phase::Between {
+            let begin: Vec<(Symbol, Term)> =
+                p.shared().zip(&start.unit.before).map(|(v, s)| (*s, t.sym(p.vars[v].symbol))).collect();
+            inner = t.substitute(inner, begin.iter().copied());
+            rank = rank.map(|r| t.substitute(r, begin.iter().copied()));
+        }
+        let mut parts = vec![inner];
+        if to.phase == Phase::Right {
+            parts.push(t.not(end.committed));
+        }
+        if start.order.is_some() && start.cut.phase == Phase::Left {
+            parts.push(t.lt(rank?, start.cut.rank?));
+        }
+        Some(t.and(&parts))
+    }
+
+    /// The run from the start is idle, or an action that leads to the position.
+    fn performed(&self, start: &Start<'_>, end: &Point, order: &Order<'_>, position: u32) -> Option<Term> {
+        let (p, t) = (self.p, self.terms);
+        let shared: Vec<VarId> = p.shared().collect();
+        let old = |v: VarId| {
+            let i = shared.iter().position(|x| *x == v);
+            match (start.cut.phase, i) {
+                (Phase::Between, _) | (_, None) => t.sym(p.vars[v].symbol),
+                (_, Some(i)) => t.sym(start.unit.before[i]),
+            }
+        };
+        let new = |v: VarId| end.store.value(p, t, v);
+        let mut ways = Vec::new();
+        let (from, to) = (start.cut.position as usize, position as usize);
+        if from == to {
+            let idle: Vec<Term> =
+                shared.iter().filter(|v| old(**v) != new(**v)).map(|v| t.eq(new(*v), old(*v))).collect();
+            ways.push(t.and(&idle));
+        }
+        if order.next[from].contains(&to) {
+            let given: Vec<(Symbol, Term)> = start.results.iter().map(|r| (p.vars[*r].symbol, new(*r))).collect();
+            let ends = Ends { old: &old, new: &new, given: &given };
+            ways.push(relates(p, t, order.actions[to - 1].action, &ends));
+        }
+        (!ways.is_empty()).then(|| t.or(&ways))
+    }
+
+    /// RD6.
+    fn progress(&self, start: &Start<'_>) -> Vec<Term> {
+        let (p, t) = (self.p, self.terms);
+        let mut out = Vec::new();
+        if let (Phase::Left, Some(rank)) = (start.cut.phase, start.cut.rank) {
+            out.push(t.le(t.int(0), rank));
+        }
+        let of_calls = self.basis.unit(start.unit.unit).map(|u| u.of_calls.as_slice()).unwrap_or_default();
+        for (at, point) in start.piece.points.iter().filter(|(_, x)| !t.is_false(x.committed)) {
+            let own = start.code.actions.iter_enumerated().filter(|(id, a)| a.from == *at && !of_calls.contains(id));
+            let ways: Vec<Term> = own
+                .map(|(_, a)| {
+                    let can = t.and(&[a.guard, obligation::gates(t, a)]);
+                    let used = t.free_symbols(can);
+                    let inputs: Vec<Symbol> = a.inputs.iter().copied().filter(|s| used.contains(s)).collect();
+                    // The inputs are chosen anew: the values in the store may mention those of earlier steps.
+                    let fresh: Vec<Symbol> =
+                        inputs.iter().map(|s| t.symbol(t.symbol_name(*s), t.symbol_sort(*s))).collect();
+                    let can = t.substitute(can, inputs.iter().copied().zip(fresh.iter().map(|s| t.sym(*s))));
+                    t.exists(&fresh, point.store.read(p, t, can))
+                })
+                .collect();
+            out.push(t.implies(t.and(&[point.reached, point.committed]), t.or(&ways)));
+        }
+        out
+    }
+
+    /// What a procedure ensures follows from each cut at its exit.
+    fn ensures(&self, start: &Start<'_>, known: Term, here: &str, out: &mut Vec<Obligation>) {
+        let Unit::Procedure(q) = start.unit.unit else { return };
+        if start.code.exit != Some(start.cut.location) || start.cut.phase != Phase::Between {
+            return;
+        }
+        for fact in &self.p.procedures[q].ensures {
+            if let (Some(formula), Some(property)) = (fact.formula, fact.property)
+                && self.claimed.contains(&property)
+            {
+                let what = format!("RD3: {} at {here}", self.p.properties[property].name);
+                out.push(Obligation::of(property, RULE, what, self.terms.implies(known, formula)));
+            }
+        }
+    }
+}
+
+/// The location of an action is reached.
+fn reached(piece: &Piece, action: &Action) -> Term {
+    piece
+        .points
+        .iter()
+        .find(|(at, _)| *at == action.from)
+        .map(|(_, x)| x.reached)
+        .expect("a step of the piece leaves one of its points")
+}

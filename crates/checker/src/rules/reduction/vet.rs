@@ -1,0 +1,226 @@
+//! What must be right about a certificate of rule `reduction` before any formula is looked at, and which properties
+//! need which units.
+
+use super::Malformed;
+use crate::obligation::Vocabulary;
+use evidence::{Cut, Phase, Reduced, Reduction};
+use logic::{Sort, Symbol, Terms};
+use program::specified::{Specified, Unit};
+use program::{Code, ProcId, Program, PropertyId, PropertyKind};
+use rustc_hash::FxHashSet;
+
+/// For each unit of the certificate.
+pub struct Needs {
+    /// Whether it is shown to perform its specification.
+    pub performs: Vec<bool>,
+    /// The claimed properties that rest on it.
+    pub all: Vec<Vec<PropertyId>>,
+    /// The claimed properties that rest on what it performs.
+    pub performing: Vec<Vec<PropertyId>>,
+}
+
+pub fn vet(basis: &Specified, terms: &Terms, proof: &Reduction, claimed: &[PropertyId]) -> Result<Needs, Malformed> {
+    let p = &basis.program;
+    if proof.specified.windows(2).any(|w| w[0] >= w[1]) {
+        return Err(Malformed("the procedures used by specification are not in order".into()));
+    }
+    let mut seen: FxHashSet<Unit> = FxHashSet::default();
+    for u in &proof.units {
+        let exists = match u.unit {
+            Unit::Thread(t) => p.threads.get(t).is_some(),
+            Unit::Procedure(q) => p.procedures.get(q).is_some(),
+        };
+        if !exists || !seen.insert(u.unit) {
+            return Err(Malformed("a unit does not exist, or is there twice".into()));
+        }
+    }
+    let performs: Vec<bool> = proof.units.iter().map(|u| performing(p, proof, claimed, u.unit)).collect();
+    for q in &proof.specified {
+        let fine = p
+            .procedures
+            .get(*q)
+            .is_some_and(|x| x.performs.is_some() && x.requires.iter().all(|f| f.formula.is_some()));
+        if !fine || !seen.contains(&Unit::Procedure(*q)) {
+            return Err(Malformed("a procedure used by specification is not shown to perform it".into()));
+        }
+    }
+    for (u, performs) in proof.units.iter().zip(&performs) {
+        unit(basis, terms, u, *performs)?;
+    }
+    let direct: Vec<Vec<usize>> = claimed.iter().map(|c| units_of(basis, proof, *c)).collect::<Result<_, _>>()?;
+    Ok(needs(basis, proof, claimed, performs, &direct))
+}
+
+fn performing(p: &Program, proof: &Reduction, claimed: &[PropertyId], unit: Unit) -> bool {
+    let Unit::Procedure(q) = unit else { return false };
+    let Some((_, property)) = &p.procedures[q].performs else { return false };
+    proof.specified.contains(&q) || claimed.contains(property)
+}
+
+fn unit(basis: &Specified, terms: &Terms, u: &Reduced, performs: bool) -> Result<(), Malformed> {
+    let p = &basis.program;
+    let code = basis.code(u.unit);
+    let name = basis.name(u.unit);
+    let wrong = |what: &str| Err(Malformed(format!("{name}: {what}")));
+    if !code.calls.is_empty() {
+        return wrong("its calls could not be replaced");
+    }
+    if code.actions.iter().any(|a| a.spawn.is_some()) {
+        return wrong("it spawns threads");
+    }
+    if code.locations.get(code.entry).is_none() {
+        return wrong("it has no code");
+    }
+    let shared: Vec<Sort> = p.shared().map(|v| p.vars[v].sort).collect();
+    let known = p.terms.symbol_count() as u32;
+    let distinct: FxHashSet<Symbol> = u.before.iter().copied().collect();
+    let fits = u.before.len() == shared.len()
+        && distinct.len() == shared.len()
+        && u.before
+            .iter()
+            .zip(&shared)
+            .all(|(s, sort)| s.0 >= known && (s.0 as usize) < terms.symbol_count() && terms.symbol_sort(*s) == *sort);
+    if !fits {
+        return wrong("the symbols for the begin of a run are not new ones of the right sorts");
+    }
+    if u.right.iter().any(|a| code.actions.get(*a).is_none()) {
+        return wrong("a right mover does not exist");
+    }
+    let positions = match u.unit {
+        Unit::Procedure(q) if performs => p.procedures[q].performs.as_ref().map_or(0, |(s, _)| s.actions().len()),
+        _ => 0,
+    };
+    let own: Vec<Symbol> = basis.locals(u.unit).into_iter().map(|v| p.vars[v].symbol).collect();
+    let mut between = Vocabulary::shared(p);
+    between.extend(own);
+    between.push(p.tid);
+    let mut within = between.clone();
+    within.extend(&u.before);
+    let (between, within) = (Vocabulary::new(p, between), Vocabulary::new(p, within));
+    for c in &u.cuts {
+        let words = if c.phase == Phase::Between { &between } else { &within };
+        cut(terms, code, c, words, positions).map_err(|what| Malformed(format!("{name}: {what}")))?;
+    }
+    if code.exit.is_some_and(|e| u.cuts.iter().any(|c| c.location == e && c.phase != Phase::Between)) {
+        return wrong("a run goes on after the exit");
+    }
+    // An exit without a cut would be an end of the piece where nothing is asked.
+    let reaches_exit = code.exit.is_some_and(|e| !u.cuts.iter().any(|c| c.location == e));
+    if reaches_exit {
+        return wrong("its exit has no cut");
+    }
+    Ok(())
+}
+
+fn cut(terms: &Terms, code: &Code, c: &Cut, words: &Vocabulary, positions: usize) -> Result<(), String> {
+    if code.locations.get(c.location).is_none() || c.position as usize > positions {
+        return Err("a cut is at no location or position".into());
+    }
+    if terms.sort_of(c.formula) != Sort::BOOL || c.rank.is_some_and(|r| terms.sort_of(r) != Sort::INT) {
+        return Err("a cut has no formula".into());
+    }
+    if c.rank.is_some() && c.phase != Phase::Left {
+        return Err("only cuts among left movers have a rank".into());
+    }
+    match [Some(c.formula), c.rank].into_iter().flatten().find_map(|f| words.stranger(terms, f)) {
+        Some(s) => Err(format!("a cut at {} mentions `{}`, which it may not", c.location, terms.symbol_name(s))),
+        None => Ok(()),
+    }
+}
+
+/// The units that a claimed property speaks of; an error where the rule does not cover all of them.
+fn units_of(basis: &Specified, proof: &Reduction, claimed: PropertyId) -> Result<Vec<usize>, Malformed> {
+    let p = &basis.program;
+    let property = &p.properties[claimed];
+    let at = |unit: Unit| proof.units.iter().position(|u| u.unit == unit);
+    let missing = || Malformed(format!("not all that {} speaks of is in the certificate", property.name));
+    match &property.kind {
+        PropertyKind::Performs(q) => match &p.procedures[*q].performs {
+            Some((_, own)) if *own == claimed => Ok(vec![at(Unit::Procedure(*q)).ok_or_else(missing)?]),
+            _ => Err(missing()),
+        },
+        PropertyKind::Ensures(q) => {
+            let fact = p.procedures[*q].ensures.iter().find(|f| f.property == Some(claimed)).and_then(|f| f.formula);
+            let primed = |s: &Symbol| p.vars.iter().any(|v| v.primed == *s);
+            match fact {
+                Some(f) if !p.terms.free_symbols(f).iter().any(primed) => {
+                    Ok(vec![at(Unit::Procedure(*q)).ok_or_else(missing)?])
+                }
+                _ => Err(Malformed(format!("this rule says nothing about {}", property.name))),
+            }
+        }
+        PropertyKind::Invariant(_)
+        | PropertyKind::Rely(_)
+        | PropertyKind::Follows(_)
+        | PropertyKind::Linearizable(_)
+        | PropertyKind::Deadlock
+        | PropertyKind::Unmodelled(_) => Err(Malformed(format!("this rule says nothing about {}", property.name))),
+        _ => {
+            let gated = |code: &Code| code.actions.iter().any(|a| a.gates.iter().any(|g| g.property == claimed));
+            if p.objects.iter().any(|o| o.ops.iter().any(|op| gated(&op.code))) {
+                return Err(missing());
+            }
+            let roots = basis.units.iter().map(|u| u.unit).filter(|u| is_root(p, *u));
+            let found: Vec<usize> =
+                roots.filter(|u| gated(basis.code(*u))).map(|u| at(u).ok_or_else(missing)).collect::<Result<_, _>>()?;
+            if found.is_empty() { Err(missing()) } else { Ok(found) }
+        }
+    }
+}
+
+/// Threads, and procedures that anybody may call: those with a specification, and all of a file without threads. A
+/// procedure without one is part of the threads that call it.
+fn is_root(p: &Program, unit: Unit) -> bool {
+    let Unit::Procedure(q) = unit else { return true };
+    let q = &p.procedures[q];
+    let specified = q.performs.is_some() || !q.requires.is_empty() || !q.ensures.is_empty();
+    !q.inline && (specified || p.threads.is_empty())
+}
+
+fn needs(
+    basis: &Specified,
+    proof: &Reduction,
+    claimed: &[PropertyId],
+    performs: Vec<bool>,
+    direct: &[Vec<usize>],
+) -> Needs {
+    let called: Vec<Vec<usize>> = proof
+        .units
+        .iter()
+        .map(|u| {
+            let list: &[ProcId] = basis.unit(u.unit).map(|r| r.called.as_slice()).unwrap_or_default();
+            proof
+                .units
+                .iter()
+                .enumerate()
+                .filter(|(_, v)| list.iter().any(|q| v.unit == Unit::Procedure(*q)))
+                .map(|(i, _)| i)
+                .collect()
+        })
+        .collect();
+    let n = proof.units.len();
+    let mut out = Needs { performs, all: vec![Vec::new(); n], performing: vec![Vec::new(); n] };
+    for (c, direct) in claimed.iter().zip(direct) {
+        let mut reached: FxHashSet<usize> = FxHashSet::default();
+        let mut todo = direct.clone();
+        let mut used: FxHashSet<usize> = FxHashSet::default();
+        if matches!(basis.program.properties[*c].kind, PropertyKind::Performs(_)) {
+            used.extend(direct);
+        }
+        while let Some(u) = todo.pop() {
+            if reached.insert(u) {
+                used.extend(&called[u]);
+                todo.extend(&called[u]);
+            }
+        }
+        for u in 0..n {
+            if reached.contains(&u) {
+                out.all[u].push(*c);
+            }
+            if used.contains(&u) {
+                out.performing[u].push(*c);
+            }
+        }
+    }
+    out
+}

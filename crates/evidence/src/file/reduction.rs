@@ -1,0 +1,94 @@
+//! Certificates of rule `reduction` in files.
+
+use super::FileError;
+use super::read::Reader;
+use super::terms::{Pool, Read};
+use crate::reduction::{Cut, Phase, Reduced, Reduction};
+use program::specified::{Specified, Unit};
+use program::{ActionId, LocId, ProcId, Program, ThreadId};
+use serde_json::{Value as Json, json};
+
+pub fn write(program: &Program, proof: &Reduction, pool: &mut Pool<'_>) -> Json {
+    let units: Vec<Json> = proof
+        .units
+        .iter()
+        .map(|u| {
+            let cuts: Vec<Json> = u
+                .cuts
+                .iter()
+                .map(|c| {
+                    json!({
+                        "location": c.location.0,
+                        "position": c.position,
+                        "phase": c.phase.word(),
+                        "formula": pool.formula(c.formula),
+                        "rank": c.rank.map(|r| pool.formula(r)),
+                    })
+                })
+                .collect();
+            let before: Vec<usize> = u.before.iter().map(|s| pool.symbol(*s)).collect();
+            let right: Vec<u32> = u.right.iter().map(|a| a.0).collect();
+            let (kind, number, name) = match u.unit {
+                Unit::Thread(t) => ("thread", t.0, &program.threads[t].name),
+                Unit::Procedure(q) => ("procedure", q.0, &program.procedures[q].name),
+            };
+            json!({ kind: number, "shown": name, "before": before, "right": right, "cuts": cuts })
+        })
+        .collect();
+    let specified: Vec<u32> = proof.specified.iter().map(|q| q.0).collect();
+    json!({ "form": "reduction", "specified": specified, "units": units })
+}
+
+fn procedure(program: &Program, r: &Reader<'_>) -> Result<ProcId, FileError> {
+    Ok(ProcId(r.index(program.procedures.len())? as u32))
+}
+
+/// What the program without calls is built from: read before any formula can be.
+pub fn read_specified(program: &Program, r: &Reader<'_>) -> Result<Vec<ProcId>, FileError> {
+    r.field("specified")?.list()?.iter().map(|q| procedure(program, q)).collect()
+}
+
+/// `basis` is the program without calls, whose terms the pool extends.
+pub fn read(
+    program: &Program,
+    specified: Vec<ProcId>,
+    basis: &Specified,
+    r: &Reader<'_>,
+    pool: &Read,
+) -> Result<Reduction, FileError> {
+    let mut units = Vec::new();
+    for u in r.field("units")?.list()? {
+        let unit = match u.optional("procedure") {
+            Some(q) => Unit::Procedure(procedure(program, &q)?),
+            None => Unit::Thread(ThreadId(u.field("thread")?.index(program.threads.len())? as u32)),
+        };
+        let code = basis.code(unit);
+        let mut cuts = Vec::new();
+        for c in u.field("cuts")?.list()? {
+            let word = c.field("phase")?;
+            let phase = Phase::ALL.iter().find(|(_, w)| word.string().is_ok_and(|x| x == *w)).map(|(p, _)| *p);
+            cuts.push(Cut {
+                location: LocId(c.field("location")?.index(code.locations.len())? as u32),
+                position: c.field("position")?.count()?,
+                phase: phase.ok_or_else(|| word.error("no such phase"))?,
+                formula: pool.formula(&c.field("formula")?)?,
+                rank: match c.optional("rank") {
+                    Some(x) => Some(pool.term(&x.field("node")?)?),
+                    None => None,
+                },
+            });
+        }
+        units.push(Reduced {
+            unit,
+            before: u.field("before")?.list()?.iter().map(|s| pool.symbol(s)).collect::<Result<_, _>>()?,
+            right: u
+                .field("right")?
+                .list()?
+                .iter()
+                .map(|a| Ok(ActionId(a.index(code.actions.len())? as u32)))
+                .collect::<Result<_, FileError>>()?,
+            cuts,
+        });
+    }
+    Ok(Reduction { specified, units })
+}

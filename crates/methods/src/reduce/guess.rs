@@ -1,0 +1,268 @@
+//! Formulas that may hold at a cut, guessed from the unit's own text: what is wrong among them is dropped later.
+//!
+//! In: a unit of the program without calls. Out: for a location, conjuncts over the shared store, the unit's variables and
+//! `tid`; inside a run also over the store where it began; ranks for loops. Sources: written loop invariants, `requires`,
+//! conditions of the code and their neighbours, locks that access predicates name, assigned constants, equalities
+//! between a local and what was read into it, and one of these under the condition of another.
+
+use super::search::Setting;
+use logic::{Node, Op, Sort, SortKind, Symbol, Term, Terms};
+use program::specified::Unit;
+use program::{Code, LocId, Program, VarId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// So many formulas at a cut at most: the rest would cost more than it finds.
+const MOST: usize = 260;
+const MOST_CONDITIONS: usize = 14;
+
+pub struct Guesses {
+    /// Facts of the unit that may hold anywhere.
+    anywhere: Vec<Term>,
+    /// Over the store where a run began, too.
+    within: Vec<(VarId, Vec<Term>)>,
+    shared: Vec<VarId>,
+    ints: Vec<Term>,
+}
+
+impl Guesses {
+    pub fn new(s: &Setting<'_>, unit: Unit, shared: &[VarId]) -> Self {
+        let (p, t) = (s.p, s.terms);
+        let code = s.basis.code(unit);
+        let locals = s.basis.locals(unit);
+        let own: FxHashSet<Symbol> = locals.iter().map(|v| p.vars[*v].symbol).chain([p.tid]).collect();
+        let constants: FxHashSet<Symbol> =
+            program::access::constants(p).into_iter().map(|v| p.vars[v].symbol).collect();
+        let is_own = |f: Term| t.free_symbols(f).iter().all(|x| own.contains(x) || constants.contains(x));
+        let known = |f: Term| {
+            let shared: FxHashSet<Symbol> = shared.iter().map(|v| p.vars[*v].symbol).collect();
+            t.free_symbols(f).iter().all(|x| own.contains(x) || shared.contains(x))
+        };
+        let mut list = List::default();
+        if let Unit::Procedure(q) = unit {
+            for f in p.procedures[q].requires.iter().filter_map(|f| f.formula) {
+                t.conjuncts(f).into_iter().for_each(|c| list.add(c));
+            }
+        }
+        let copied = s.basis.unit(unit).map(|u| u.copied.clone()).unwrap_or_default();
+        for (a, b) in copied {
+            list.add(t.eq(t.sym(p.vars[a].symbol), t.sym(p.vars[b].symbol)));
+        }
+        let mut atoms = List::default();
+        for a in code.actions.iter() {
+            let formulas = std::iter::once(a.guard).chain(a.gates.iter().map(|g| g.formula));
+            formulas.for_each(|f| collect_atoms(t, f, &mut atoms));
+        }
+        let locks = locks(s, code, &known);
+        locks.iter().for_each(|f| list.add(*f));
+        let ints: Vec<Term> = locals
+            .iter()
+            .filter(|v| t.kind(p.vars[**v].sort) == SortKind::Int)
+            .map(|v| t.sym(p.vars[*v].symbol))
+            .collect();
+        assigned(p, t, code, &locals, &known, &mut list);
+        for f in atoms.all.iter().copied().filter(|f| known(*f)) {
+            neighbours(t, f, &mut list);
+        }
+        let conditions: Vec<Term> = atoms
+            .all
+            .iter()
+            .copied()
+            .filter(|f| is_own(*f))
+            .take(MOST_CONDITIONS)
+            .flat_map(|f| [f, t.not(f)])
+            .collect();
+        let flags = locals.iter().filter(|v| p.vars[**v].sort == Sort::BOOL).map(|v| t.sym(p.vars[*v].symbol));
+        let conditions: Vec<Term> = flags.flat_map(|f| [f, t.not(f)]).chain(conditions).collect();
+        for c in &conditions {
+            for f in &locks {
+                list.add(t.implies(*c, *f));
+            }
+        }
+        let within = shared
+            .iter()
+            .map(|v| {
+                let sort = p.vars[*v].sort;
+                let steps = if t.kind(sort) == SortKind::Int { ints.clone() } else { Vec::new() };
+                (*v, steps)
+            })
+            .collect();
+        Self { anywhere: list.all, within, shared: shared.to_vec(), ints }
+    }
+
+    /// `before`: inside a run, the symbols for the store where it began.
+    pub fn at(&self, s: &Setting<'_>, code: &Code, at: LocId, before: Option<&Vec<Symbol>>) -> Vec<Term> {
+        let (p, t) = (s.p, s.terms);
+        let mut list = List::default();
+        for f in code.locations[at].invariants.iter().flatten() {
+            t.conjuncts(*f).into_iter().for_each(|c| list.add(c));
+        }
+        if let Some(before) = before {
+            let begin: FxHashMap<VarId, Symbol> = self.shared.iter().copied().zip(before.iter().copied()).collect();
+            for (v, steps) in &self.within {
+                let (now, then) = (t.sym(p.vars[*v].symbol), t.sym(begin[v]));
+                list.add(t.eq(now, then));
+                for k in steps {
+                    list.add(t.eq(now, t.add(then, *k)));
+                    list.add(t.eq(now, t.sub(then, *k)));
+                    list.add(t.eq(*k, then));
+                }
+            }
+            // What was guessed about now may also have held at the begin.
+            let back: Vec<(Symbol, Term)> = begin.iter().map(|(v, x)| (p.vars[*v].symbol, t.sym(*x))).collect();
+            for f in self.anywhere.iter().take(MOST / 3) {
+                list.add(t.substitute(*f, back.iter().copied()));
+            }
+            for v in self.shared.iter().filter(|v| p.vars[**v].kind == program::VarKind::Lock) {
+                if p.vars[*v].sort == Sort::INT {
+                    list.add(t.eq(t.sym(begin[v]), t.int(0)));
+                }
+            }
+        }
+        self.anywhere.iter().for_each(|f| list.add(*f));
+        list.all.truncate(MOST);
+        list.all
+    }
+
+    /// What may come down with every turn of the loop.
+    pub fn ranks(&self, s: &Setting<'_>, code: &Code, head: LocId) -> Vec<Term> {
+        let t = s.terms;
+        let mut list = List::default();
+        for a in code.actions.iter().filter(|a| a.from == head) {
+            let mut atoms = List::default();
+            collect_atoms(t, a.guard, &mut atoms);
+            for f in atoms.all {
+                if let Some((Op::Lt | Op::Le, args)) = t.app(f)
+                    && t.sort_of(args[0]) == Sort::INT
+                {
+                    for (x, y) in [(args[0], args[1]), (args[1], args[0])] {
+                        list.add(t.sub(y, x));
+                        list.add(t.add(t.sub(y, x), t.int(1)));
+                        let none = t.le(y, x);
+                        list.add(t.ite(none, t.int(0), t.sub(y, x)));
+                    }
+                }
+            }
+        }
+        self.ints.iter().for_each(|x| list.add(*x));
+        list.all
+    }
+}
+
+#[derive(Default)]
+struct List {
+    all: Vec<Term>,
+    seen: FxHashSet<Term>,
+}
+
+impl List {
+    fn add(&mut self, f: Term) {
+        if self.seen.insert(f) {
+            self.all.push(f);
+        }
+    }
+}
+
+/// The conditions a formula is made of.
+fn collect_atoms(t: &Terms, f: Term, out: &mut List) {
+    match t.node(f) {
+        Node::Bool(_) | Node::Quant(..) => {}
+        Node::App(Op::And | Op::Or | Op::Not | Op::Implies, args) => {
+            args.iter().for_each(|a| collect_atoms(t, *a, out));
+        }
+        Node::App(Op::Ite, args) if t.sort_of(f) == Sort::BOOL => args.iter().for_each(|a| collect_atoms(t, *a, out)),
+        Node::App(Op::Eq, args) if t.sort_of(args[0]) == Sort::BOOL => {
+            args.iter().for_each(|a| collect_atoms(t, *a, out));
+        }
+        _ => out.add(f),
+    }
+}
+
+/// A condition, its negation, and for comparisons the weaker ones next to it.
+fn neighbours(t: &Terms, f: Term, out: &mut List) {
+    out.add(f);
+    out.add(t.not(f));
+    if let Some((Op::Lt | Op::Le, args)) = t.app(f) {
+        let (x, y) = (args[0], args[1]);
+        if t.sort_of(x) == Sort::INT {
+            out.add(t.le(x, y));
+            out.add(t.le(y, x));
+            out.add(t.le(x, t.add(y, t.int(1))));
+            for z in [x, y] {
+                out.add(t.le(t.int(0), z));
+            }
+        }
+    }
+}
+
+/// `lock == tid` for the locks that access predicates name, at the keys the code uses.
+fn locks(s: &Setting<'_>, code: &Code, known: &dyn Fn(Term) -> bool) -> Vec<Term> {
+    let (p, t) = (s.p, s.terms);
+    let tid = t.sym(p.tid);
+    let mut out = List::default();
+    for v in p.shared() {
+        let Some(access) = &p.vars[v].access else { continue };
+        let Some(formula) = access.formula else { continue };
+        let mut atoms = List::default();
+        collect_atoms(t, formula, &mut atoms);
+        let holds: Vec<Term> = atoms
+            .all
+            .into_iter()
+            .filter(|f| matches!(t.app(*f), Some((Op::Eq, args)) if args.contains(&tid)))
+            .collect();
+        if access.binders.is_empty() {
+            holds.iter().filter(|f| known(**f)).for_each(|f| out.add(*f));
+            continue;
+        }
+        for action in code.actions.iter() {
+            for touch in s.touches.of(action).into_iter().filter(|x| x.place.var == v) {
+                if touch.place.keys.len() < access.binders.len() || touch.place.keys.iter().any(|k| !known(*k)) {
+                    continue;
+                }
+                let at: Vec<(Symbol, Term)> =
+                    access.binders.iter().copied().zip(touch.place.keys.iter().copied()).collect();
+                for f in &holds {
+                    let f = t.substitute(*f, at.iter().copied());
+                    if known(f) {
+                        out.add(f);
+                    }
+                }
+            }
+        }
+    }
+    out.all.truncate(24);
+    out.all
+}
+
+/// Locals that were set to a constant, or to something that can still be named.
+fn assigned(p: &Program, t: &Terms, code: &Code, locals: &[VarId], known: &dyn Fn(Term) -> bool, out: &mut List) {
+    for u in code.actions.iter().flat_map(|a| &a.updates) {
+        if !locals.contains(&u.var) || !known(u.value) {
+            continue;
+        }
+        let var = t.sym(p.vars[u.var].symbol);
+        if p.vars[u.var].sort == Sort::BOOL {
+            out.add(var);
+            out.add(t.not(var));
+        }
+        if !t.free_symbols(u.value).contains(&p.vars[u.var].symbol) {
+            out.add(t.eq(var, u.value));
+        }
+        if p.vars[u.var].sort == Sort::INT {
+            if t.free_symbols(u.value).is_empty() {
+                out.add(t.le(u.value, var));
+                out.add(t.le(var, u.value));
+            }
+            // `j := j + 1` after `j := x`.
+            if let Some((Op::Add | Op::Sub, args)) = t.app(u.value)
+                && args[0] == var
+            {
+                let earlier =
+                    code.actions.iter().flat_map(|a| &a.updates).filter(|e| e.var == u.var && e.value != u.value);
+                for e in earlier.filter(|e| known(e.value) && !t.free_symbols(e.value).contains(&p.vars[u.var].symbol))
+                {
+                    out.add(t.eq(var, t.substitute(u.value, [(p.vars[u.var].symbol, e.value)])));
+                }
+            }
+        }
+    }
+}

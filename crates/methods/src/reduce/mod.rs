@@ -1,0 +1,269 @@
+//! `reduce`: access predicates, movers and `performs` (Calvin-R).
+//!
+//! In: a program with access predicates or `performs`. Out: proofs by the rule `reduction` that procedures perform what they
+//! say, and that accesses, releases and other checks of threads and procedures do not fail, for any number of threads and any
+//! callers: the other threads do anything the access predicates allow. Calls use the callee's specification where it is
+//! shown, else they are inlined. What is not shown is told: which step ended a run, what another thread may touch
+//! there, which run is no action of the specification, with values.
+//! Absent: units that spawn threads; properties that are not local to a unit (invariants, relies).
+
+mod explain;
+mod guess;
+mod search;
+
+use crate::method::{About, Method, Refusal, Run, Task};
+use evidence::{Certificate, Claim, Claims, Proof, Reason, Reduction};
+use program::specified::{Specified, Unit, specified};
+use program::{Code, ProcId, Program, PropertyId, PropertyKind};
+use search::{Found, Search, Setting, Split, Taste};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+pub struct Reduce;
+
+impl Method for Reduce {
+    fn about(&self) -> About {
+        About {
+            name: "reduce",
+            summary: "procedures perform what they say, by access predicates and movers; any number of threads",
+            paper: "Calvin-R",
+        }
+    }
+
+    fn admits(&self, task: &Task) -> Result<(), Refusal> {
+        let p = &task.program;
+        let guarded = p.shared().any(|v| p.vars[v].access.as_ref().is_some_and(|a| a.formula.is_some()));
+        let performs = p.procedures.iter().any(|q| q.performs.is_some());
+        if !guarded && !performs {
+            return Err(Refusal("no variable has an access predicate and no procedure says what it performs".into()));
+        }
+        Ok(())
+    }
+
+    fn run(&self, task: &Task, run: &Run) -> Claims {
+        let p = &task.program;
+        let mut claims = Claims::default();
+        let mut by_performs: Vec<ProcId> =
+            p.procedures.iter_enumerated().filter(|(_, q)| usable(q)).map(|(id, _)| id).collect();
+        // A procedure that is not shown to perform its specification is inlined in the next round.
+        let mut lost: BTreeMap<ProcId, Claim> = BTreeMap::new();
+        loop {
+            let basis = specified(p, &by_performs);
+            let terms = basis.program.terms.clone();
+            let round = match Round::run(&basis, &terms, task, run, &lost) {
+                Ok(round) => round,
+                Err(reason) => return Claims::undecided(task.properties.iter().copied(), reason),
+            };
+            let failed: Vec<ProcId> = by_performs.iter().copied().filter(|q| !round.shown.contains(q)).collect();
+            for q in &failed {
+                lost.insert(*q, round.why(*q, p));
+            }
+            if failed.is_empty() {
+                round.claim(&by_performs, task, &mut claims);
+                for (q, claim) in lost {
+                    if let Some((_, property)) = &p.procedures[q].performs {
+                        claims.set(*property, claim);
+                    }
+                }
+                claims.claims.retain(|q, _| task.properties.contains(q));
+                return claims;
+            }
+            by_performs.retain(|q| !failed.contains(q));
+        }
+    }
+}
+
+fn usable(q: &program::Procedure) -> bool {
+    q.performs.is_some() && !q.inline && q.requires.iter().all(|f| f.formula.is_some())
+}
+
+/// What was found with one set of procedures used by specification.
+struct Round<'a> {
+    basis: &'a Specified,
+    terms: &'a logic::Terms,
+    units: Vec<(Unit, Result<Found, Reason>)>,
+    /// Procedures shown to perform their specification.
+    shown: BTreeSet<ProcId>,
+}
+
+impl<'a> Round<'a> {
+    fn run(
+        basis: &'a Specified,
+        terms: &'a logic::Terms,
+        task: &Task,
+        run: &'a Run,
+        lost: &BTreeMap<ProcId, Claim>,
+    ) -> Result<Self, Reason> {
+        let setting = Setting::new(basis, terms, run);
+        let mut out = Round { basis, terms, units: Vec::new(), shown: BTreeSet::new() };
+        for u in &basis.units {
+            run.budget.check().map_err(Reason::Exhausted)?;
+            if !wanted(basis, u.unit, task) {
+                continue;
+            }
+            run.progress(format!("reduce: {}", basis.name(u.unit)));
+            let performs = match u.unit {
+                Unit::Procedure(q) => usable(&basis.program.procedures[q]) && !lost.contains_key(&q),
+                Unit::Thread(_) => false,
+            };
+            let found = match &u.refused {
+                Some(why) => Err(Reason::NotAdmitted(why.clone())),
+                None => look(&setting, u.unit, performs),
+            };
+            if let (Unit::Procedure(q), Ok(f)) = (u.unit, &found)
+                && performs
+                && f.strays.is_empty()
+            {
+                out.shown.insert(q);
+            }
+            out.units.push((u.unit, found));
+        }
+        Ok(out)
+    }
+
+    /// Why a procedure is not shown to perform its specification.
+    fn why(&self, q: ProcId, p: &Program) -> Claim {
+        let found = self.units.iter().find(|(u, _)| *u == Unit::Procedure(q));
+        let reason = match found {
+            Some((_, Ok(f))) => match f.strays.first() {
+                Some(stray) => Reason::Alarm(explain::stray(self.basis, q, stray)),
+                None => Reason::Internal("nothing stands against it".into()),
+            },
+            Some((_, Err(reason))) => reason.clone(),
+            None => Reason::NotAdmitted(format!("{} is outside this method", p.procedures[q].name)),
+        };
+        Claim::Undecided(reason)
+    }
+
+    /// One certificate for everything that was shown.
+    fn claim(self, by_performs: &[ProcId], task: &Task, claims: &mut Claims) {
+        let p = &self.basis.program;
+        let mut proved = Vec::new();
+        let mut runs = 0;
+        for property in &task.properties {
+            match self.judge(*property) {
+                Some(Ok(())) => proved.push(*property),
+                Some(Err(reason)) => claims.set(*property, Claim::Undecided(reason)),
+                None => {}
+            }
+        }
+        let mut units = Vec::new();
+        for (unit, found) in self.units {
+            if let Ok(found) = found {
+                runs += found.runs as u64;
+                if let Unit::Procedure(q) = unit
+                    && by_performs.contains(&q)
+                {
+                    claims.notes.extend(explain::witnesses(self.basis, q, &found.performed));
+                }
+                units.push(found.reduced);
+            }
+        }
+        claims.statistics.insert("units".into(), units.len() as u64);
+        claims.statistics.insert("runs".into(), runs);
+        let _ = p;
+        let certificate = Arc::new(Certificate {
+            method: "reduce".into(),
+            terms: self.terms.clone(),
+            properties: proved.clone(),
+            proof: Proof::Reduction(Reduction { specified: by_performs.to_vec(), units }),
+        });
+        for property in proved {
+            claims.set(property, Claim::Proved(certificate.clone()));
+        }
+    }
+
+    /// Whether the property is shown; `None`: it is none of ours.
+    fn judge(&self, property: PropertyId) -> Option<Result<(), Reason>> {
+        let p = &self.basis.program;
+        match &p.properties[property].kind {
+            PropertyKind::Performs(q) => self.shown.contains(q).then_some(Ok(())),
+            PropertyKind::Ensures(_)
+            | PropertyKind::Invariant(_)
+            | PropertyKind::Rely(_)
+            | PropertyKind::Follows(_)
+            | PropertyKind::Linearizable(_)
+            | PropertyKind::Deadlock
+            | PropertyKind::Unmodelled(_) => None,
+            _ => {
+                if p.objects.iter().any(|o| o.ops.iter().any(|op| gated(&op.code, property))) {
+                    return None;
+                }
+                let mut any = false;
+                for u in self.basis.units.iter().map(|u| u.unit).filter(|u| is_root(p, *u)) {
+                    if !gated(self.basis.code(u), property) {
+                        continue;
+                    }
+                    any = true;
+                    match self.units.iter().find(|(x, _)| *x == u).map(|(_, f)| f) {
+                        Some(Ok(found)) => {
+                            if let Some(failure) = found.open.get(&property) {
+                                return Some(Err(Reason::Alarm(explain::gate(self.basis, u, property, failure))));
+                            }
+                        }
+                        Some(Err(reason)) => return Some(Err(reason.clone())),
+                        None => return None,
+                    }
+                }
+                any.then_some(Ok(()))
+            }
+        }
+    }
+}
+
+fn gated(code: &Code, property: PropertyId) -> bool {
+    code.actions.iter().any(|a| a.gates.iter().any(|g| g.property == property))
+}
+
+/// As the checker has it: threads, procedures with a specification, and all procedures of a file without threads.
+fn is_root(p: &Program, unit: Unit) -> bool {
+    let Unit::Procedure(q) = unit else { return true };
+    let q = &p.procedures[q];
+    let specified = q.performs.is_some() || !q.requires.is_empty() || !q.ensures.is_empty();
+    !q.inline && (specified || p.threads.is_empty())
+}
+
+fn wanted(basis: &Specified, unit: Unit, task: &Task) -> bool {
+    let p = &basis.program;
+    let code = basis.code(unit);
+    let spawns = code.actions.iter().any(|a| a.spawn.is_some());
+    let performs = matches!(unit, Unit::Procedure(q) if p.procedures[q].performs.is_some());
+    is_root(p, unit) && !spawns && (performs || task.properties.iter().any(|q| gated(code, *q)))
+}
+
+/// One unit, in several ways until one shows everything.
+fn look(s: &Setting<'_>, unit: Unit, performs: bool) -> Result<Found, Reason> {
+    let heads = search::loop_heads(s.basis.code(unit));
+    let none = BTreeSet::new();
+    let first = Search::new(s, unit, performs, Taste::IdleFirst)?.find(&none, Split::Greedy)?;
+    if first.strays.is_empty() {
+        return Ok(first);
+    }
+    // Loops where a run was cut in vain go inside a run; then other ways to read and to split.
+    let cut_in_vain: BTreeSet<_> = first.strays.iter().map(|f| f.to).filter(|at| heads.contains(at)).collect();
+    let ways = [
+        (Taste::ActionFirst, &none, Split::Greedy),
+        (Taste::IdleFirst, &cut_in_vain, Split::Greedy),
+        (Taste::IdleFirst, &heads, Split::Greedy),
+        (Taste::ActionFirst, &heads, Split::Greedy),
+        (Taste::ActionFirst, &none, Split::Marked),
+        (Taste::IdleFirst, &none, Split::Everywhere),
+        (Taste::ActionFirst, &none, Split::Everywhere),
+    ];
+    let mut best = first;
+    for (i, (taste, inner, split)) in ways.into_iter().enumerate() {
+        let loops = matches!(i, 1..=3);
+        if loops && inner.is_empty() {
+            continue;
+        }
+        let next = Search::new(s, unit, performs, taste)?.find(inner, split)?;
+        if next.strays.is_empty() {
+            return Ok(next);
+        }
+        // With the loop inside the run, what remains is nearer to the cause.
+        if i == 1 {
+            best = next;
+        }
+    }
+    Ok(best)
+}

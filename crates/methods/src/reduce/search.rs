@@ -1,0 +1,744 @@
+//! The search for one unit's cuts: where its runs end, which steps are right movers, what holds between runs.
+//!
+//! In: the program without calls and one unit. Out: the unit's part of a certificate, and what it does not show: gates that
+//! may fail, runs that are no action of the specification. Runs are as long as they can be (Calvin-R, figure 8): a run
+//! ends before a step that is not a left mover. What holds at a cut starts as many guessed formulas, of which those that do
+//! not hold are dropped (Houdini). Loops are cut between runs if that goes, else inside a run.
+
+use super::guess::Guesses;
+use crate::method::Run;
+use evidence::{Cut, Phase, Reason, Reduced};
+use logic::{Symbol, Term, Terms, Value};
+use program::access::{Touches, constant_facts};
+use program::movers::{Others, primed};
+use program::order::Order;
+use program::relation::{Ends, relates};
+use program::specified::{Specified, Unit};
+use program::symbolic::{Bounds, Piece, Point, piece};
+use program::{ActionId, Code, LocId, Mark, Place, Program, PropertyId, VarId};
+use solver::{Answer, Settings, Smt, Z3};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is the same for every unit.
+pub struct Setting<'a> {
+    pub basis: &'a Specified,
+    pub p: &'a Program,
+    pub terms: &'a Terms,
+    pub others: Others<'a>,
+    pub touches: Touches<'a>,
+    pub facts: Term,
+    pub run: &'a Run,
+}
+
+impl<'a> Setting<'a> {
+    pub fn new(basis: &'a Specified, terms: &'a Terms, run: &'a Run) -> Self {
+        let p = &basis.program;
+        let mut facts = vec![terms.lt(terms.int(0), terms.sym(p.tid))];
+        facts.extend(constant_facts(p, terms));
+        Self {
+            basis,
+            p,
+            terms,
+            others: Others::new(p, terms),
+            touches: Touches::new(p, terms),
+            facts: terms.and(&facts),
+            run,
+        }
+    }
+}
+
+/// A unit's part of a certificate, and what it does not show.
+pub struct Found {
+    pub reduced: Reduced,
+    /// Claimed gates that may fail, each with the first way it was seen to.
+    pub open: BTreeMap<PropertyId, Failure>,
+    /// The runs that are no action of the specification; empty if the unit performs it (or has none).
+    pub strays: Vec<Failure>,
+    /// How many runs there are.
+    pub runs: usize,
+    /// Which action each run performs that is not idle: where it ends, and the label.
+    pub performed: Vec<(LocId, String)>,
+}
+
+/// Something that a step or a run may do and must not.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// Where the run began.
+    pub from: LocId,
+    /// The failing step; or where the run ended.
+    pub action: Option<ActionId>,
+    pub to: LocId,
+    /// The last action of the specification that was performed.
+    pub position: u32,
+    /// The step before which the run had to end, and what others may touch there.
+    pub broken_by: Option<Broken>,
+    /// The steps of the run, in order.
+    pub steps: Vec<ActionId>,
+    /// Shared variables and locals where the run began and where it ended.
+    pub before: Vec<(VarId, Value)>,
+    pub after: Vec<(VarId, Value)>,
+    /// No model was found: the solver did not decide.
+    pub undecided: Option<String>,
+}
+
+/// Why a run ended where it did.
+#[derive(Clone, Debug)]
+pub struct Broken {
+    pub action: ActionId,
+    /// What another thread may touch; none: the step may have to wait.
+    pub place: Option<Place>,
+}
+
+/// How the search prefers to read runs that are both idle and an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taste {
+    IdleFirst,
+    ActionFirst,
+}
+
+/// Where runs end besides where they must.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Split {
+    /// Nowhere.
+    Greedy,
+    /// After steps marked by a witness, and around calls.
+    Marked,
+    /// Everywhere.
+    Everywhere,
+}
+
+/// One location and one position of the specification.
+type Node = (LocId, u32);
+
+pub struct Search<'s, 'a> {
+    s: &'s Setting<'a>,
+    unit: Unit,
+    code: &'a Code,
+    order: Option<Order<'a>>,
+    results: Vec<VarId>,
+    shared: Vec<VarId>,
+    before: Vec<Symbol>,
+    taste: Taste,
+    guesses: Guesses,
+    cuts: BTreeMap<LocId, Phase>,
+    broken: BTreeMap<LocId, Broken>,
+    ranks: BTreeMap<LocId, Term>,
+    nodes: BTreeMap<Node, Vec<Term>>,
+    right: BTreeSet<ActionId>,
+    smt: Z3<'a>,
+}
+
+/// An arrival: the node, when, and how formulas there read.
+struct Arrival {
+    node: Node,
+    when: Term,
+}
+
+impl<'s, 'a> Search<'s, 'a> {
+    /// `performs`: whether runs are compared with the specification.
+    pub fn new(s: &'s Setting<'a>, unit: Unit, performs: bool, taste: Taste) -> Result<Self, Reason> {
+        let (p, t) = (s.p, s.terms);
+        let code = s.basis.code(unit);
+        let (order, results) = match unit {
+            Unit::Procedure(q) => {
+                let q = &p.procedures[q];
+                let order = q.performs.as_ref().filter(|_| performs).map(|(x, _)| Order::of(x));
+                (order, q.results.clone())
+            }
+            Unit::Thread(_) => (None, Vec::new()),
+        };
+        let shared: Vec<VarId> = p.shared().collect();
+        let before = shared.iter().map(|v| t.symbol(format!("{} before", p.vars[*v].name), p.vars[*v].sort)).collect();
+        let settings = Settings { seed: s.run.seed as u32, limit: 4_000_000, ..Settings::default() };
+        let smt = Z3::new(t, settings, &s.run.budget).map_err(|r| Reason::Internal(r.to_string()))?;
+        let right = code.actions.ids().collect();
+        let guesses = Guesses::new(s, unit, &shared);
+        Ok(Self {
+            s,
+            unit,
+            code,
+            order,
+            results,
+            shared,
+            before,
+            taste,
+            guesses,
+            cuts: BTreeMap::new(),
+            broken: BTreeMap::new(),
+            ranks: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            right,
+            smt,
+        })
+    }
+
+    /// Looks for cuts with these loop heads inside runs.
+    pub fn find(mut self, inner: &BTreeSet<LocId>, split: Split) -> Result<Found, Reason> {
+        self.cuts.insert(self.code.entry, Phase::Between);
+        for at in self.code.exit.into_iter().chain(loop_heads(self.code)) {
+            let inside = inner.contains(&at) && at != self.code.entry;
+            self.cuts.insert(at, if inside { Phase::Right } else { Phase::Between });
+        }
+        self.split(split);
+        loop {
+            self.budget()?;
+            self.houdini()?;
+            if !self.movers()? {
+                break;
+            }
+        }
+        self.found()
+    }
+
+    fn budget(&self) -> Result<(), Reason> {
+        self.s.run.budget.check().map_err(Reason::Exhausted)
+    }
+
+    fn split(&mut self, split: Split) {
+        let of_calls = self.s.basis.unit(self.unit).map(|u| u.of_calls.clone()).unwrap_or_default();
+        for (id, a) in self.code.actions.iter_enumerated() {
+            let here = match split {
+                Split::Greedy => false,
+                Split::Marked => {
+                    a.marks.iter().any(|m| matches!(m, Mark::Witness(_)))
+                        || (of_calls.contains(&id) && a.relation.is_some())
+                }
+                Split::Everywhere => true,
+            };
+            if here {
+                self.cuts.entry(a.to).or_insert(Phase::Between);
+            }
+        }
+    }
+
+    fn piece(&self, at: LocId) -> Result<Piece, Reason> {
+        let bounds = Bounds {
+            start: at,
+            stops: &|l| self.cuts.contains_key(&l),
+            commits: &|a| !self.right.contains(&a),
+            committed: self.cuts[&at] == Phase::Left,
+        };
+        piece(self.s.p, self.s.terms, self.code, &bounds)
+            .map_err(|c| Reason::Internal(format!("a loop through {} has no cut", c.0)))
+    }
+
+    fn guesses_at(&self, at: LocId) -> Vec<Term> {
+        self.guesses.at(self.s, self.code, at, (self.cuts[&at] != Phase::Between).then_some(&self.before))
+    }
+
+    fn entered(&self) -> Term {
+        let (p, t) = (self.s.p, self.s.terms);
+        let sym = |v: VarId| t.sym(p.vars[v].symbol);
+        let mut parts = Vec::new();
+        match self.unit {
+            Unit::Thread(th) => {
+                let thread = &p.threads[th];
+                let mut vars = thread.locals.clone();
+                if thread.start == program::Start::AtOnce {
+                    vars.extend(&self.shared);
+                    parts.extend(p.init.iter().filter_map(|f| f.formula));
+                }
+                parts.extend(vars.into_iter().filter_map(|v| p.vars[v].initial.map(|x| t.eq(sym(v), x))));
+            }
+            Unit::Procedure(q) => {
+                parts.extend(p.procedures[q].requires.iter().filter_map(|f| f.formula));
+                let copied = self.s.basis.unit(self.unit).map(|u| u.copied.clone()).unwrap_or_default();
+                parts.extend(copied.iter().map(|(a, b)| t.eq(sym(*a), sym(*b))));
+            }
+        }
+        t.and(&parts)
+    }
+
+    /// Drops formulas that do not hold. `read` gives a formula in the situation that is asserted.
+    fn keep_valid(&mut self, list: &mut Vec<Term>, read: &dyn Fn(Term) -> Term) -> bool {
+        let t = self.s.terms;
+        let mut dropped = false;
+        while !list.is_empty() {
+            let instances: Vec<Term> = list.iter().map(|f| read(*f)).collect();
+            self.smt.push();
+            self.smt.assert(t.not(t.and(&instances)));
+            let answer = self.smt.check();
+            let wrong: Vec<bool> = match answer {
+                Answer::Sat => instances.iter().map(|f| self.smt.value(*f) == Some(Value::Bool(false))).collect(),
+                _ => vec![false; instances.len()],
+            };
+            self.smt.pop();
+            if answer.is_unsat() {
+                break;
+            }
+            dropped = true;
+            if wrong.iter().any(|w| *w) {
+                let mut at = 0;
+                list.retain(|_| {
+                    at += 1;
+                    !wrong[at - 1]
+                });
+                continue;
+            }
+            // Not one is false in the model, or there is none: each is asked about alone.
+            let mut kept = Vec::new();
+            for (f, instance) in list.iter().zip(&instances) {
+                self.smt.push();
+                self.smt.assert(t.not(*instance));
+                if self.smt.check().is_unsat() {
+                    kept.push(*f);
+                }
+                self.smt.pop();
+            }
+            *list = kept;
+            break;
+        }
+        dropped
+    }
+
+    /// The largest set of guesses that hold at each node.
+    fn houdini(&mut self) -> Result<(), Reason> {
+        let t = self.s.terms;
+        self.nodes.clear();
+        let entry = (self.code.entry, 0);
+        let mut first = self.guesses_at(entry.0);
+        self.smt.push();
+        self.smt.assert(self.s.facts);
+        self.smt.assert(self.entered());
+        self.keep_valid(&mut first, &|f| f);
+        self.smt.pop();
+        self.nodes.insert(entry, first);
+        let mut todo = BTreeSet::from([entry]);
+        while let Some(node) = todo.pop_first() {
+            self.budget()?;
+            let mut list = self.nodes[&node].clone();
+            if self.cuts[&node.0] == Phase::Between {
+                while !list.is_empty() {
+                    let all = t.and(&list);
+                    let after = primed(self.s.p, t, all);
+                    self.smt.push();
+                    self.smt.assert(self.s.facts);
+                    self.smt.assert(all);
+                    self.smt.assert(self.s.others.step(t.and(&[all, after])));
+                    let p = self.s.p;
+                    let dropped = self.keep_valid(&mut list, &|f| primed(p, t, f));
+                    self.smt.pop();
+                    if !dropped {
+                        break;
+                    }
+                }
+                self.nodes.insert(node, list.clone());
+            }
+            let piece = self.piece(node.0)?;
+            self.smt.push();
+            self.smt.assert(self.s.facts);
+            self.smt.assert(t.and(&list));
+            for (at, end) in &piece.ends {
+                for arrival in self.arrivals(node, *at, end) {
+                    self.smt.push();
+                    self.smt.assert(arrival.when);
+                    let known = self.nodes.contains_key(&arrival.node);
+                    if !known && self.smt.check().is_unsat() {
+                        self.smt.pop();
+                        continue;
+                    }
+                    let mut there = match self.nodes.get(&arrival.node) {
+                        Some(list) => list.clone(),
+                        None => self.guesses_at(*at),
+                    };
+                    let dropped = self.keep_valid(&mut there, &self.reading(node.0, *at, end));
+                    self.smt.pop();
+                    if dropped || !known {
+                        self.nodes.insert(arrival.node, there);
+                        todo.insert(arrival.node);
+                    }
+                }
+            }
+            self.smt.pop();
+        }
+        Ok(())
+    }
+
+    /// How a formula at the end of a piece reads at its start.
+    fn reading(&self, from: LocId, to: LocId, end: &Point) -> impl Fn(Term) -> Term + use<'s, 'a> {
+        let (p, t) = (self.s.p, self.s.terms);
+        let begins = self.cuts[&from] == Phase::Between && self.cuts[&to] != Phase::Between;
+        let begin: Vec<(Symbol, Term)> = if begins {
+            self.shared.iter().zip(&self.before).map(|(v, s)| (*s, t.sym(p.vars[*v].symbol))).collect()
+        } else {
+            Vec::new()
+        };
+        let store = end.store.clone();
+        move |f| {
+            let read = store.read(p, t, f);
+            if begin.is_empty() { read } else { t.substitute(read, begin.iter().copied()) }
+        }
+    }
+
+    /// The nodes that what arrives at a cut may be at, each with its condition; they exclude each other.
+    fn arrivals(&self, node: Node, at: LocId, end: &Point) -> Vec<Arrival> {
+        let t = self.s.terms;
+        let Some(order) = self.order.as_ref().filter(|_| self.cuts[&at] == Phase::Between) else {
+            return vec![Arrival { node: (at, node.1), when: end.reached }];
+        };
+        let mut out = Vec::new();
+        let mut rest = vec![end.reached];
+        for position in self.candidates(order, node.1, at) {
+            let Some(sim) = self.performed(node, end, order, position) else { continue };
+            out.push(Arrival { node: (at, position), when: t.and(&[t.and(&rest), sim]) });
+            rest.push(t.not(sim));
+        }
+        out
+    }
+
+    /// The positions that may be next, in the order of preference.
+    fn candidates(&self, order: &Order<'_>, position: u32, at: LocId) -> Vec<u32> {
+        let mut out: Vec<u32> = order.next[position as usize].iter().map(|n| *n as u32).collect();
+        let idle = if self.taste == Taste::IdleFirst { 0 } else { out.len() };
+        if !out.contains(&position) {
+            out.insert(idle, position);
+        }
+        if self.code.exit == Some(at) {
+            out.retain(|n| order.ends[*n as usize]);
+        }
+        out
+    }
+
+    fn performed(&self, node: Node, end: &Point, order: &Order<'_>, position: u32) -> Option<Term> {
+        let (p, t) = (self.s.p, self.s.terms);
+        let between = self.cuts[&node.0] == Phase::Between;
+        let old = |v: VarId| match self.shared.iter().position(|x| *x == v) {
+            Some(i) if !between => t.sym(self.before[i]),
+            _ => t.sym(p.vars[v].symbol),
+        };
+        let new = |v: VarId| end.store.value(p, t, v);
+        let mut ways = Vec::new();
+        if position == node.1 {
+            let changed = self.shared.iter().filter(|v| old(**v) != new(**v));
+            ways.push(t.and(&changed.map(|v| t.eq(new(*v), old(*v))).collect::<Vec<_>>()));
+        }
+        if order.next[node.1 as usize].contains(&(position as usize)) {
+            let given: Vec<(Symbol, Term)> = self.results.iter().map(|r| (p.vars[*r].symbol, new(*r))).collect();
+            let ends = Ends { old: &old, new: &new, given: &given };
+            ways.push(relates(p, t, order.actions[position as usize - 1].action, &ends));
+        }
+        (!ways.is_empty()).then(|| t.or(&ways))
+    }
+
+    fn valid(&mut self, assumed: &[Term], goal: Term) -> bool {
+        let t = self.s.terms;
+        if t.is_true(goal) {
+            return true;
+        }
+        self.smt.push();
+        assumed.iter().for_each(|f| self.smt.assert(*f));
+        self.smt.assert(t.not(goal));
+        let answer = self.smt.check();
+        self.smt.pop();
+        answer.is_unsat()
+    }
+
+    /// Which steps are right movers, and whether those after them are left movers. A run that goes on too long is cut;
+    /// gives whether one was.
+    fn movers(&mut self) -> Result<bool, Reason> {
+        let t = self.s.terms;
+        let nodes: Vec<Node> = self.nodes.keys().copied().collect();
+        let apart = self.s.others.apart();
+        for node in &nodes {
+            let known = self.known(*node);
+            let mut piece = self.piece(node.0)?;
+            let mut i = 0;
+            while i < piece.steps.len() {
+                self.budget()?;
+                let step = &piece.steps[i];
+                i += 1;
+                if !self.right.contains(&step.action) || t.is_true(step.committed) {
+                    continue;
+                }
+                let touches = self.s.touches.of(&self.code.actions[step.action]);
+                let goal = t.and(&self.s.others.right(&touches, step));
+                let assumed = [known, step.taken, t.not(step.committed), apart];
+                if !self.valid(&assumed, goal) {
+                    self.right.remove(&piece.steps[i - 1].action);
+                    // What comes later is after the commit now.
+                    piece = self.piece(node.0)?;
+                }
+            }
+        }
+        for node in &nodes {
+            let known = self.known(*node);
+            let piece = self.piece(node.0)?;
+            if let Some((at, broken)) = self.too_long(&piece, known)? {
+                self.cuts.insert(at, Phase::Between);
+                self.ranks.remove(&at);
+                self.broken.insert(at, broken);
+                return Ok(true);
+            }
+            for (at, end) in &piece.ends {
+                if self.cuts[at] == Phase::Right && !self.valid(&[known, end.reached], t.not(end.committed)) {
+                    self.cuts.insert(*at, Phase::Left);
+                    return Ok(true);
+                }
+            }
+        }
+        self.rank()
+    }
+
+    fn known(&self, node: Node) -> Term {
+        let t = self.s.terms;
+        t.and(&[self.s.facts, t.and(&self.nodes[&node])])
+    }
+
+    /// A location before which a run from here must end.
+    fn too_long(&mut self, piece: &Piece, known: Term) -> Result<Option<(LocId, Broken)>, Reason> {
+        let (p, t) = (self.s.p, self.s.terms);
+        let apart = self.s.others.apart();
+        let of_calls = self.s.basis.unit(self.unit).map(|u| u.of_calls.clone()).unwrap_or_default();
+        for (at, point) in piece.points.iter().filter(|(_, x)| !t.is_false(x.committed)) {
+            self.budget()?;
+            let here = [known, point.reached, point.committed];
+            for step in piece.steps.iter().filter(|s| self.code.actions[s.action].from == *at) {
+                let action = &self.code.actions[step.action];
+                let broken = |place: Option<Place>| Some((*at, Broken { action: step.action, place }));
+                let touches = self.s.touches.of_guard(action);
+                for (place, f) in self.s.others.excluded(&touches, &step.before, &step.before) {
+                    if !self.valid(&[known, point.reached, point.committed, apart], f) {
+                        return Ok(broken(Some(place)));
+                    }
+                }
+                let touches = self.s.touches.of(action);
+                let taken = [known, step.taken, step.committed, apart];
+                for (place, f) in self.s.others.excluded(&touches, &step.before, &step.before) {
+                    if !self.valid(&taken, f) {
+                        return Ok(broken(Some(place)));
+                    }
+                }
+                if !self.valid(&taken, t.and(&self.s.others.left(&touches, step))) {
+                    return Ok(broken(None));
+                }
+            }
+            if self.order.is_some() {
+                let own = self.code.actions.iter_enumerated().filter(|(id, a)| a.from == *at && !of_calls.contains(id));
+                let ways: Vec<Term> = own
+                    .map(|(_, a)| {
+                        let gates = a.gates.iter().map(|g| g.formula);
+                        let can = t.and(&gates.chain([a.guard]).collect::<Vec<_>>());
+                        let used = t.free_symbols(can);
+                        let inputs: Vec<Symbol> = a.inputs.iter().copied().filter(|s| used.contains(s)).collect();
+                        let fresh: Vec<Symbol> =
+                            inputs.iter().map(|s| t.symbol(t.symbol_name(*s), t.symbol_sort(*s))).collect();
+                        let can = t.substitute(can, inputs.into_iter().zip(fresh.iter().map(|s| t.sym(*s))));
+                        t.exists(&fresh, point.store.read(p, t, can))
+                    })
+                    .collect();
+                if !self.valid(&here, t.or(&ways)) {
+                    let action = piece.steps.iter().map(|s| s.action).find(|a| self.code.actions[*a].from == *at);
+                    if let Some(action) = action {
+                        return Ok(Some((*at, Broken { action, place: None })));
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Loops among left movers must come down in rank; one that does not is cut between runs.
+    fn rank(&mut self) -> Result<bool, Reason> {
+        let t = self.s.terms;
+        let heads: Vec<LocId> = self.cuts.iter().filter(|(_, p)| **p == Phase::Left).map(|(l, _)| *l).collect();
+        for head in heads {
+            let nodes: Vec<Node> = self.nodes.keys().copied().filter(|n| n.0 == head).collect();
+            let mut found = None;
+            for rank in self.guesses.ranks(self.s, self.code, head) {
+                let mut fine = true;
+                for node in &nodes {
+                    let known = self.known(*node);
+                    fine &= self.valid(&[known], t.le(t.int(0), rank));
+                    let piece = self.piece(head)?;
+                    for (at, end) in &piece.ends {
+                        if self.cuts[at] == Phase::Left {
+                            let later = if *at == head { rank } else { self.ranks.get(at).copied().unwrap_or(rank) };
+                            let later = self.reading(head, *at, end)(later);
+                            fine &= self.valid(&[known, end.reached], t.lt(later, rank));
+                        }
+                    }
+                }
+                if fine {
+                    found = Some(rank);
+                    break;
+                }
+            }
+            match found {
+                Some(rank) => {
+                    self.ranks.insert(head, rank);
+                }
+                None => {
+                    self.cuts.insert(head, Phase::Between);
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    fn found(mut self) -> Result<Found, Reason> {
+        let t = self.s.terms;
+        let mut open = BTreeMap::new();
+        let mut strays = Vec::new();
+        let mut performed = BTreeSet::new();
+        let nodes: Vec<Node> = self.nodes.keys().copied().collect();
+        let mut runs = 0;
+        for node in &nodes {
+            self.budget()?;
+            let known = self.known(*node);
+            let piece = self.piece(node.0)?;
+            for step in &piece.steps {
+                let mut tried = vec![known, step.tried];
+                for gate in &self.code.actions[step.action].gates {
+                    let formula = step.before.read(self.s.p, t, gate.formula);
+                    if !open.contains_key(&gate.property)
+                        && let Some(f) = self.counter(*node, &piece, &tried, formula, Some(step.action), &step.before)
+                    {
+                        open.insert(gate.property, f);
+                    }
+                    tried.push(formula);
+                }
+            }
+            runs += usize::from(self.cuts[&node.0] == Phase::Between && !piece.steps.is_empty());
+            for (at, end) in &piece.ends {
+                if self.order.is_none() || self.cuts[at] != Phase::Between {
+                    continue;
+                }
+                let ways = self.arrivals(*node, *at, end);
+                let goal = t.or(&ways.iter().map(|a| a.when).collect::<Vec<_>>());
+                if let Some(f) = self.counter(*node, &piece, &[known, end.reached], goal, None, &end.store) {
+                    strays.push(Failure { to: *at, broken_by: self.broken.get(at).cloned(), ..f });
+                }
+                let order = self.order.as_ref();
+                let labels = ways.iter().filter(|a| a.node.1 != node.1 && self.nodes.contains_key(&a.node));
+                performed.extend(labels.filter_map(|a| Some((*at, order?.label(a.node.1 as usize).to_string()))));
+                for r in self.settled(node.1) {
+                    let (now, then) = (end.store.value(self.s.p, t, r), t.sym(self.s.p.vars[r].symbol));
+                    let goal = t.eq(now, then);
+                    if let Some(f) = self.counter(*node, &piece, &[known, end.reached], goal, None, &end.store) {
+                        strays.push(Failure { to: *at, ..f });
+                    }
+                }
+            }
+        }
+        let mut cuts = Vec::new();
+        for ((at, position), list) in &self.nodes {
+            let phase = self.cuts[at];
+            let rank = self.ranks.get(at).copied().filter(|_| phase == Phase::Left);
+            cuts.push(Cut { location: *at, position: *position, phase, formula: t.and(list), rank });
+        }
+        // A cut that nothing reaches is there all the same, so that pieces end at it.
+        for (at, phase) in &self.cuts {
+            if !self.nodes.keys().any(|n| n.0 == *at) {
+                cuts.push(Cut { location: *at, position: 0, phase: *phase, formula: t.ff(), rank: None });
+            }
+        }
+        let reduced = Reduced { unit: self.unit, before: self.before, right: self.right.into_iter().collect(), cuts };
+        Ok(Found { reduced, open, strays, runs, performed: performed.into_iter().collect() })
+    }
+
+    /// The results that actions up to this position have named.
+    fn settled(&self, position: u32) -> Vec<VarId> {
+        let (p, t) = (self.s.p, self.s.terms);
+        let Some(order) = &self.order else { return Vec::new() };
+        let mut before = BTreeSet::new();
+        let mut todo = vec![position as usize];
+        while let Some(k) = todo.pop() {
+            if before.insert(k) {
+                todo.extend((0..order.next.len()).filter(|j| order.next[*j].contains(&k)));
+            }
+        }
+        let named = |r: &VarId| {
+            before.iter().filter(|k| **k > 0).any(|k| {
+                let action = order.actions[k - 1].action;
+                let keys = action.frame.iter().flat_map(|f| f.keys.iter().copied());
+                keys.chain([action.relation]).any(|f| t.free_symbols(f).contains(&p.vars[*r].symbol))
+            })
+        };
+        self.results.iter().copied().filter(named).collect()
+    }
+
+    /// A situation in which the goal does not follow, with values.
+    fn counter(
+        &mut self,
+        node: Node,
+        piece: &Piece,
+        assumed: &[Term],
+        goal: Term,
+        action: Option<ActionId>,
+        store: &program::symbolic::Store,
+    ) -> Option<Failure> {
+        let (p, t) = (self.s.p, self.s.terms);
+        if t.is_true(goal) {
+            return None;
+        }
+        self.smt.push();
+        assumed.iter().for_each(|f| self.smt.assert(*f));
+        self.smt.assert(t.not(goal));
+        let answer = self.smt.check();
+        let mut failure = Failure {
+            from: node.0,
+            action,
+            to: action.map_or(node.0, |a| self.code.actions[a].from),
+            position: node.1,
+            broken_by: None,
+            steps: Vec::new(),
+            before: Vec::new(),
+            after: Vec::new(),
+            undecided: None,
+        };
+        match &answer {
+            Answer::Unsat => {
+                self.smt.pop();
+                return None;
+            }
+            Answer::Unknown(why) => failure.undecided = Some(why.to_string()),
+            Answer::Sat => {
+                let vars: Vec<VarId> = self.shared.iter().copied().chain(self.s.basis.locals(self.unit)).collect();
+                let inner = self.cuts[&node.0] != Phase::Between;
+                for v in &vars {
+                    let begin = match self.shared.iter().position(|x| x == v) {
+                        Some(i) if inner => self.before[i],
+                        _ => p.vars[*v].symbol,
+                    };
+                    failure.before.extend(self.smt.value(t.sym(begin)).map(|x| (*v, x)));
+                    failure.after.extend(self.smt.value(store.value(p, t, *v)).map(|x| (*v, x)));
+                }
+                let passed: Vec<(ActionId, Term)> = piece.steps.iter().map(|s| (s.action, s.taken)).collect();
+                for (a, taken) in passed {
+                    if self.smt.value(taken) == Some(Value::Bool(true)) {
+                        failure.steps.push(a);
+                    }
+                }
+            }
+        }
+        self.smt.pop();
+        Some(failure)
+    }
+}
+
+/// The targets of back edges, from the entry.
+pub fn loop_heads(code: &Code) -> BTreeSet<LocId> {
+    let outgoing = code.outgoing();
+    let mut open = vec![false; code.locations.len()];
+    let mut done = vec![false; code.locations.len()];
+    let mut heads = BTreeSet::new();
+    let mut stack = vec![(code.entry, 0usize)];
+    open[code.entry.0 as usize] = true;
+    while let Some((at, followed)) = stack.pop() {
+        let Some(id) = outgoing[at].get(followed) else {
+            open[at.0 as usize] = false;
+            done[at.0 as usize] = true;
+            continue;
+        };
+        stack.push((at, followed + 1));
+        let to = code.actions[*id].to;
+        if open[to.0 as usize] {
+            heads.insert(to);
+        } else if !done[to.0 as usize] {
+            open[to.0 as usize] = true;
+            stack.push((to, 0));
+        }
+    }
+    heads
+}

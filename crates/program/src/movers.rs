@@ -1,0 +1,198 @@
+//! What makes a step a mover, and what the other threads may do, as formulas (Calvin-R, sections 2 and 3).
+//!
+//! In: a step between two stores (terms over one start), the places it touches, the access predicates. Out: formulas about the
+//! other thread `other`, a symbol: any thread but this one. A step moves to the right of the others' steps if after it nobody
+//! else may touch what it touched; to the left, if before it nobody else may. Moving past a step must not make that step
+//! one which its access predicates forbid: the second part of each formula, which the paper leaves to its global
+//! argument. Goals are universal, so their quantifiers are symbols; hypotheses about the entries of maps are given for the entries
+//! a goal names.
+
+use crate::access::{Touch, constants, predicate};
+use crate::model::{Program, Scope, VarId};
+use crate::spec::Place;
+use crate::symbolic::{Store, Taken};
+use logic::{Node, Op, Sort, Symbol, Term, Terms};
+use rustc_hash::FxHashSet;
+
+/// Another thread, and what is common to all questions about it.
+pub struct Others<'a> {
+    program: &'a Program,
+    terms: &'a Terms,
+    /// The id of the other thread.
+    pub other: Symbol,
+    constants: FxHashSet<VarId>,
+}
+
+impl<'a> Others<'a> {
+    pub fn new(program: &'a Program, terms: &'a Terms) -> Self {
+        let other = terms.symbol("other", Sort::INT);
+        Self { program, terms, other, constants: constants(program) }
+    }
+
+    /// `other` is a thread, and not this one.
+    pub fn apart(&self) -> Term {
+        let (t, other) = (self.terms, self.terms.sym(self.other));
+        t.and(&[t.lt(t.int(0), other), t.ne(other, t.sym(self.program.tid))])
+    }
+
+    /// `other` may not touch any of the places in the store `there`; conditions and keys are read in `here`.
+    pub fn excluded(&self, touches: &[Touch], here: &Store, there: &Store) -> Vec<(Place, Term)> {
+        let (p, t) = (self.program, self.terms);
+        let mut out = Vec::new();
+        for touch in touches.iter().filter(|x| !self.constants.contains(&x.place.var)) {
+            let keys = touch.place.keys.iter().map(|k| here.read(p, t, *k)).collect();
+            let place = Place { var: touch.place.var, keys };
+            let when = here.read(p, t, touch.when);
+            let never = match predicate(p, t, &place, t.sym(self.other), there) {
+                Some(a) => t.not(a.formula),
+                None => t.ff(),
+            };
+            out.push((touch.place.clone(), if t.is_true(when) { never } else { t.implies(when, never) }));
+        }
+        out
+    }
+
+    /// Whatever `other` may touch in the first store it may touch in the second, as far as the step could change that.
+    fn kept(&self, step: &Taken, first: &Store, second: &Store) -> Vec<Term> {
+        let (p, t) = (self.program, self.terms);
+        let changed: FxHashSet<Symbol> = step
+            .after
+            .changed()
+            .filter(|(v, x)| p.vars[*v].scope == Scope::Shared && step.before.value(p, t, *v) != *x)
+            .map(|(v, _)| p.vars[v].symbol)
+            .collect();
+        let mut out = Vec::new();
+        for v in p.shared() {
+            let Some(access) = &p.vars[v].access else { continue };
+            let Some(formula) = access.formula else { continue };
+            if !t.free_symbols(formula).iter().any(|s| changed.contains(s)) {
+                continue;
+            }
+            let keys: Vec<Term> =
+                access.binders.iter().map(|b| t.sym(t.symbol(t.symbol_name(*b), t.symbol_sort(*b)))).collect();
+            let place = Place { var: v, keys };
+            let at = |store: &Store| predicate(p, t, &place, t.sym(self.other), store);
+            if let (Some(a), Some(b)) = (at(first), at(second)) {
+                out.push(t.implies(a.formula, b.formula));
+            }
+        }
+        out
+    }
+
+    /// The step moves to the right of any step of `other`.
+    pub fn right(&self, touches: &[Touch], step: &Taken) -> Vec<Term> {
+        let mut out: Vec<Term> =
+            self.excluded(touches, &step.before, &step.after).into_iter().map(|(_, f)| f).collect();
+        out.extend(self.kept(step, &step.after, &step.before));
+        out
+    }
+
+    /// The step moves to the left of any step of `other`.
+    pub fn left(&self, touches: &[Touch], step: &Taken) -> Vec<Term> {
+        let mut out: Vec<Term> =
+            self.excluded(touches, &step.before, &step.before).into_iter().map(|(_, f)| f).collect();
+        out.extend(self.kept(step, &step.before, &step.after));
+        out
+    }
+
+    /// What one step of `other` may do, between the unprimed and the primed store, as far as the formula asks: a place
+    /// stays as it is unless `other` may touch it.
+    pub fn step(&self, formula: Term) -> Term {
+        let (p, t) = (self.program, self.terms);
+        let here = Store::default();
+        let used = uses(p, t, formula);
+        let mut parts = vec![self.apart()];
+        for u in &used {
+            let var = &p.vars[u.var];
+            let (old, new) = (t.sym(var.symbol), t.sym(var.primed));
+            if self.constants.contains(&u.var) {
+                parts.push(t.eq(new, old));
+                continue;
+            }
+            let deep = var.access.as_ref().map_or(0, |a| a.binders.len());
+            let stays = |keys: &[Term]| {
+                let place = Place { var: u.var, keys: keys.to_vec() };
+                let a = predicate(p, t, &place, t.sym(self.other), &here)?;
+                let read = |m: Term| keys.iter().fold(m, |m, k| t.select(m, *k));
+                Some((a.any, t.or(&[t.eq(read(new), read(old)), a.formula])))
+            };
+            if u.keys.len() >= deep && !u.bound {
+                // A key may itself be read in either store.
+                let keys = &u.keys[..deep];
+                let primed: Vec<Term> = keys.iter().map(|k| primed(p, t, *k)).collect();
+                parts.extend(stays(keys).map(|(_, f)| f));
+                if primed != keys {
+                    parts.extend(stays(&primed).map(|(_, f)| f));
+                }
+            } else if var.access.is_some() {
+                let keys: Vec<Symbol> = var
+                    .access
+                    .iter()
+                    .flat_map(|a| &a.binders)
+                    .map(|b| t.symbol(t.symbol_name(*b), t.symbol_sort(*b)))
+                    .collect();
+                let at: Vec<Term> = keys.iter().map(|k| t.sym(*k)).collect();
+                parts.extend(stays(&at).map(|(_, f)| t.forall(&keys, f)));
+            }
+        }
+        t.and(&parts)
+    }
+}
+
+/// A formula about the store after a step of others.
+pub fn primed(program: &Program, terms: &Terms, formula: Term) -> Term {
+    terms.substitute(formula, program.shared().map(|v| (program.vars[v].symbol, terms.sym(program.vars[v].primed))))
+}
+
+/// A use of a shared variable in a formula, with the keys it is read at.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Use {
+    var: VarId,
+    keys: Vec<Term>,
+    /// A key mentions a bound symbol.
+    bound: bool,
+}
+
+fn uses(program: &Program, terms: &Terms, formula: Term) -> Vec<Use> {
+    let mut out: Vec<Use> = Vec::new();
+    let mut seen: FxHashSet<Term> = FxHashSet::default();
+    let mut bound: FxHashSet<Symbol> = FxHashSet::default();
+    let mut todo = vec![formula];
+    let shared = |s: Symbol| program.shared().find(|v| program.vars[*v].symbol == s);
+    while let Some(term) = todo.pop() {
+        if !seen.insert(term) {
+            continue;
+        }
+        match terms.node(term) {
+            Node::Sym(s) => out.extend(shared(s).map(|var| Use { var, keys: Vec::new(), bound: false })),
+            Node::App(Op::Select, _) => {
+                let (mut base, mut keys) = (term, Vec::new());
+                while let Some((Op::Select, args)) = terms.app(base) {
+                    keys.push(args[1]);
+                    base = args[0];
+                }
+                keys.reverse();
+                todo.extend(&keys);
+                match terms.as_symbol(base).and_then(shared) {
+                    Some(var) => out.push(Use { var, keys, bound: false }),
+                    None => todo.push(base),
+                }
+            }
+            Node::App(_, args) => todo.extend(args.iter()),
+            Node::Quant(_, symbols, body) => {
+                bound.extend(symbols.iter());
+                todo.push(body);
+            }
+            Node::Bool(_) | Node::Num(..) | Node::Variant(..) | Node::Ref(..) => {}
+        }
+    }
+    for u in &mut out {
+        u.bound = u.keys.iter().any(|k| terms.free_symbols(*k).iter().any(|s| bound.contains(s)));
+        if u.bound {
+            u.keys.clear();
+        }
+    }
+    let mut known = FxHashSet::default();
+    out.retain(|u| known.insert(u.clone()));
+    out
+}
