@@ -63,8 +63,6 @@ pub struct Found {
 /// Something that a step or a run may do and must not.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// Where the run began.
-    pub from: LocId,
     /// The failing step; or where the run ended.
     pub action: Option<ActionId>,
     pub to: LocId,
@@ -677,7 +675,6 @@ impl<'s, 'a> Search<'s, 'a> {
         self.smt.assert(t.not(goal));
         let answer = self.smt.check();
         let mut failure = Failure {
-            from: node.0,
             action,
             to: action.map_or(node.0, |a| self.code.actions[a].from),
             position: node.1,

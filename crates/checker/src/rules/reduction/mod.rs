@@ -26,7 +26,7 @@ use program::order::Order;
 use program::relation::{Ends, relates};
 use program::specified::{Specified, Unit};
 use program::symbolic::{Bounds, Piece, Point, Store, piece};
-use program::{Action, Code, LocId, Program, PropertyId, VarId};
+use program::{Action, Code, LocId, Program, PropertyId, PropertyKind, VarId};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub fn obligations(
     if !terms.extends(&basis.program.terms) {
         return Err(Malformed("it speaks of another program".into()));
     }
-    let needs = vet::vet(&basis, terms, proof, claimed)?;
+    let needs = vet::vet(program, &basis, terms, proof, claimed)?;
     let p = &basis.program;
     let mut facts = vec![terms.lt(terms.int(0), terms.sym(p.tid))];
     facts.extend(constant_facts(p, terms));
@@ -109,8 +109,12 @@ impl Rule<'_> {
                 if a.relation.is_some() && unit.is_some_and(|u| u.of_calls.contains(&id)) {
                     continue;
                 }
+                // A predicate reads variables too, but is no step of the program.
+                let access = |g: &program::Gate| matches!(p.properties[g.property].kind, PropertyKind::Access(_));
+                let mut real = a.clone();
+                real.gates.retain(|g| !access(g));
                 let mut needed = Vec::new();
-                for touch in self.touches.of(a) {
+                for touch in self.touches.of(&real) {
                     if let Some(f) = predicate(p, t, &touch.place, tid, &here) {
                         needed.push(t.implies(touch.when, f.formula));
                     }
