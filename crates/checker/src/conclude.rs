@@ -8,7 +8,8 @@ use crate::leaves::{Answer, Leaves};
 use crate::obligation::{Obligation, Serves};
 use crate::rules::{self, Malformed};
 use crate::verdict::{Evidence, Outcome, Trust, Verdict};
-use evidence::{Certificate, Claim, Composed, Proof, Reason, Trace};
+use evidence::{Callers, Certificate, Claim, Composed, Proof, Reason, Trace};
+use program::client::Effort;
 use program::semantics::Instances;
 use program::{Assumption, Copies, Program, PropertyId, PropertyKind, Start};
 use std::collections::BTreeMap;
@@ -67,6 +68,7 @@ impl<'a> Checker<'a> {
             Claim::Undecided(reason) => self.unknown(property, method, reason.clone()),
             Claim::Refuted(trace) => self.refuted(property, method, trace),
             Claim::Disproved(history) => self.disproved(property, method, history),
+            Claim::Called(called) => self.called(property, method, called),
             Claim::Breached(local) => match rules::local::check(self.program, local) {
                 Ok(_) if local.violates == property => {
                     self.verdict(property, method, Outcome::Unsafe, Trust::Replayed, Evidence::Local(local.clone()))
@@ -152,13 +154,40 @@ impl<'a> Checker<'a> {
         }
         match program::semantics::replay(&clients, &h.trace) {
             Err(mismatch) => rejected(mismatch.to_string()),
-            Ok(_) => match &self.program.properties[property].kind {
-                PropertyKind::Unmodelled(what) => {
-                    let reason = Reason::Incomplete(format!("a construct outside the model is reached: {what}"));
-                    self.unknown(property, method, reason)
-                }
-                _ => self.verdict(property, method, Outcome::Unsafe, Trust::Replayed, Evidence::History(h.clone())),
-            },
+            Ok(_) => self.run_found(property, method, Evidence::History(h.clone())),
+        }
+    }
+
+    /// Rule `called`: the bounded client is built again from the program and the effort; the trace is replayed in it.
+    fn called(&self, property: PropertyId, method: &str, c: &evidence::Called) -> Checked {
+        let rejected = |why: String| {
+            let why = format!("the run of callers of {method} was rejected: {why}");
+            self.unknown(property, method, Reason::Internal(why))
+        };
+        if c.trace.violates != property {
+            return rejected("it is about another property".into());
+        }
+        let client = match program::callers::callers(self.program, None, &[], c.effort) {
+            Ok(client) => client,
+            Err(why) => return rejected(why),
+        };
+        if !c.trace.instances.allowed(&client.program) {
+            return rejected("its instances are not those of the callers".into());
+        }
+        match program::semantics::replay(&client.program, &c.trace) {
+            Err(mismatch) => rejected(mismatch.to_string()),
+            Ok(_) => self.run_found(property, method, Evidence::Called(c.clone())),
+        }
+    }
+
+    /// A run that was replayed: the property is violated, unless it only marks a construct outside the model.
+    fn run_found(&self, property: PropertyId, method: &str, evidence: Evidence) -> Checked {
+        match &self.program.properties[property].kind {
+            PropertyKind::Unmodelled(what) => {
+                let reason = Reason::Incomplete(format!("a construct outside the model is reached: {what}"));
+                self.unknown(property, method, reason)
+            }
+            _ => self.verdict(property, method, Outcome::Unsafe, Trust::Replayed, evidence),
         }
     }
 
@@ -174,13 +203,7 @@ impl<'a> Checker<'a> {
         }
         match program::semantics::replay(self.program, trace) {
             Err(mismatch) => rejected(mismatch.to_string()),
-            Ok(_) => match &self.program.properties[property].kind {
-                PropertyKind::Unmodelled(what) => {
-                    let reason = Reason::Incomplete(format!("a construct outside the model is reached: {what}"));
-                    self.unknown(property, method, reason)
-                }
-                _ => self.verdict(property, method, Outcome::Unsafe, Trust::Replayed, Evidence::Trace(trace.clone())),
-            },
+            Ok(_) => self.run_found(property, method, Evidence::Trace(trace.clone())),
         }
     }
 
@@ -267,6 +290,7 @@ impl<'a> Checker<'a> {
                     rules::reduction::obligations(self.program, &c.terms, p, &c.properties).map_err(malformed)?;
                 self.discharge(c, list)
             }
+            Proof::Callers(p) => self.callers(c, p),
             Proof::Views(p) => {
                 let found = crate::shape::check(self.program, p, &c.properties, &self.limits.budget)?;
                 let trust = Trust::Argued {
@@ -320,6 +344,44 @@ impl<'a> Checker<'a> {
             return Err(reason);
         }
         Ok(Established { trust: Trust::Both(Box::new(own.trust), Box::new(found.trust)), properties: own.properties })
+    }
+
+    /// Rule `callers`: the program with its most general client is built again, and the proof inside is one of that
+    /// program. Properties keep their ids in it. With an object, only its linearizability follows: the specification
+    /// beside it is there for nothing else.
+    fn callers(&mut self, c: &Certificate, p: &Callers) -> Result<Established, Reason> {
+        let rejected = |why: String| Reason::Internal(format!("the certificate was rejected: {why}"));
+        let client = program::callers::callers(self.program, p.object, &p.moments, Effort::Any).map_err(rejected)?;
+        let gated = program::compose::ways_to_go_wrong(&client.program);
+        let mut stands_for = Vec::new();
+        for q in &c.properties {
+            let shown = match (&self.program.properties[*q].kind, p.object) {
+                (PropertyKind::Linearizable(o), Some(object)) if *o == object => client.history,
+                (PropertyKind::Linearizable(_), _) | (_, Some(_)) => None,
+                (PropertyKind::Invariant(_) | PropertyKind::Rely(_), None) => Some(*q),
+                (_, None) => gated.contains(q).then_some(*q),
+            };
+            let shown = shown.filter(|s| p.proof.properties.contains(s));
+            let Some(shown) = shown else {
+                return Err(rejected(format!("callers say nothing about {}", self.program.properties[*q].name)));
+            };
+            stands_for.push((*q, shown));
+        }
+        let mut inner = Checker {
+            program: &client.program,
+            leaves: &mut *self.leaves,
+            limits: self.limits.clone(),
+            seen: Vec::new(),
+        };
+        let found = inner.establish(&p.proof)?;
+        let of = |shown: PropertyId| {
+            let missing = || Err(rejected("the proof inside does not claim what it stands for".into()));
+            found.properties.get(&shown).cloned().unwrap_or_else(missing)
+        };
+        Ok(Established {
+            trust: found.trust.clone(),
+            properties: stands_for.iter().map(|(q, shown)| (*q, of(*shown))).collect(),
+        })
     }
 
     /// Puts the obligations to the oracle. A common obligation that is not valid takes every property with it.

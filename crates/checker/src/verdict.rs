@@ -1,6 +1,6 @@
 //! Verdicts. Their fields are private and nothing outside this crate can make one.
 
-use evidence::{Certificate, History, Local, Reason, Trace};
+use evidence::{Called, Certificate, History, Local, Reason, Trace};
 use program::{Assumption, PropertyId};
 use std::sync::Arc;
 
@@ -58,6 +58,7 @@ pub enum Evidence {
     Trace(Trace),
     /// A run of clients of an object.
     History(History),
+    Called(Called),
     Local(Local),
     /// Why there is no verdict.
     Reason(Reason),

@@ -4,7 +4,8 @@
 //! program's (ids of the program's terms and symbols are valid in it). `file` reads and writes them.
 
 use logic::{Symbol, Term, Terms};
-use program::{LocId, PropertyId, ThreadId};
+use program::callers::Moment;
+use program::{LocId, ObjectId, PropertyId, ThreadId};
 
 #[derive(Clone, Debug)]
 pub struct Certificate {
@@ -37,6 +38,8 @@ pub enum Proof {
     Composed(Composed),
     /// Runs of right movers, one step and left movers, each simulated by what a procedure performs (Calvin-R).
     Reduction(crate::reduction::Reduction),
+    /// A program without threads, for any callers: a proof of the program with its most general client.
+    Callers(Callers),
     /// Proofs in sequence; what one establishes the next may use. Forms still to come have their place here.
     Layers(Vec<Layer>),
 }
@@ -140,6 +143,16 @@ pub struct Composed {
     pub composition: Box<Certificate>,
 }
 
+#[derive(Clone, Debug)]
+pub struct Callers {
+    /// The object whose specification runs beside it; `None`: the code alone.
+    pub object: Option<ObjectId>,
+    /// Where its operations take effect.
+    pub moments: Vec<Moment>,
+    /// Of the program with its callers (`program::callers`): its terms extend that program's.
+    pub proof: Box<Certificate>,
+}
+
 /// An exhaustive search of a finite instance.
 #[derive(Clone, Debug)]
 pub struct Search {
@@ -167,6 +180,7 @@ impl Proof {
             Proof::Composed(_) => "composed",
             Proof::Views(_) => "views",
             Proof::Reduction(_) => "reduction",
+            Proof::Callers(_) => "callers",
             Proof::Layers(_) => "layers",
         }
     }

@@ -1,5 +1,6 @@
 //! What a method says about one property, before anyone has checked it.
 
+use crate::called::Called;
 use crate::certificate::Certificate;
 use crate::history::History;
 use crate::local::Local;
@@ -17,6 +18,8 @@ pub enum Claim {
     Breached(Local),
     /// Clients of an object show that it is not linearizable.
     Disproved(History),
+    /// Callers of a program without threads make it go wrong.
+    Called(Called),
     Undecided(Reason),
 }
 

@@ -2,6 +2,7 @@
 //!
 //! A claim is what a method says; it is not a verdict. Only the crate `checker` turns claims into verdicts.
 
+pub mod called;
 pub mod certificate;
 pub mod claim;
 pub mod file;
@@ -11,9 +12,10 @@ pub mod reduction;
 pub mod trace;
 pub mod views;
 
+pub use called::Called;
 pub use certificate::{
-    Annotation, Certificate, Composed, Counter, Counting, Environments, InstanceSymbols, Layer, Pair, Product, Proof,
-    RelyGuarantee, Search, Simulation,
+    Annotation, Callers, Certificate, Composed, Counter, Counting, Environments, InstanceSymbols, Layer, Pair, Product,
+    Proof, RelyGuarantee, Search, Simulation,
 };
 pub use claim::{Claim, Claims, Reason, Statistics};
 pub use history::History;

@@ -42,6 +42,8 @@ pub enum Callee {
 pub struct Calls {
     pub callee: Callee,
     pub call: ActionId,
+    /// The copy of the callee's first action; the others follow it in order.
+    pub body: ActionId,
     /// `None` where the code never ends.
     pub ret: Option<ActionId>,
     /// The client's locals that hold arguments from the call on, and results at the return.
@@ -206,6 +208,7 @@ impl Maker<'_> {
             Callee::Procedure(id) => vec![id],
             Callee::Operation(..) => vec![],
         };
+        let body = self.g.code.actions.next_id();
         let (entry, exit) = self.g.copy(code, &r, name, Inside::No, &mut stack)?;
         let guard = self.g.p.terms.and(&guard);
         let words = self.g.p.origins[origin].span;
@@ -222,7 +225,7 @@ impl Maker<'_> {
             ret
         });
         let mine = |vars: &[VarId]| vars.iter().map(|v| r.vars[v]).collect();
-        Ok(Calls { callee, call, ret, params: mine(params), results: mine(results) })
+        Ok(Calls { callee, call, body, ret, params: mine(params), results: mine(results) })
     }
 }
 

@@ -12,7 +12,8 @@
 use crate::code::{Action, Code, Gate, LocId, Location, Update, What};
 use crate::model::{Copies, OriginId, Program, Scope, Start, Thread, ThreadId, VarId, VarKind};
 use crate::property::{Property, PropertyId, PropertyKind};
-use crate::spec::{ObjectId, SpecOp};
+use crate::sequential;
+use crate::spec::ObjectId;
 use base::IdVec;
 use logic::{Sort, Symbol, Term, Value};
 
@@ -37,8 +38,6 @@ struct Ghost {
     before: Vec<VarId>,
     results: Vec<VarId>,
 }
-
-const MOST_PATHS: usize = 256;
 
 /// The program of the clients, and the property that their history is linearizable.
 pub fn client_program(program: &Program, object: ObjectId, clients: &Clients) -> Result<(Program, PropertyId), String> {
@@ -243,6 +242,16 @@ struct Order<'a> {
 }
 
 impl Order<'_> {
+    /// The arguments of a call, as terms.
+    fn arguments(&self, n: usize) -> Result<Vec<Term>, String> {
+        let call = &self.ghosts[n].call;
+        let params = &self.object.spec.ops[call.operation].params;
+        let term = |(v, value): (&VarId, &Value)| {
+            value.to_term(&self.p.terms, self.p.vars[*v].sort).ok_or_else(|| "an argument has another sort".to_string())
+        };
+        params.iter().zip(&call.arguments).map(term).collect()
+    }
+
     /// Some order of the calls in `left` explains their results from this store of the specification.
     fn explain(&self, left: u32, store: &[(Symbol, Term)]) -> Result<Term, String> {
         let t = &self.p.terms;
@@ -258,7 +267,7 @@ impl Order<'_> {
                 .map(|k| t.not(self.p.now(ghost.before[k])))
                 .collect();
             let op = &self.object.spec.ops[ghost.call.operation];
-            for path in self.paths(op, &ghost.call, store)? {
+            for path in sequential::paths(self.p, op, &self.arguments(n)?, store)? {
                 let mut all = first.clone();
                 all.push(path.condition);
                 for (returned, meant) in self.results[n].iter().zip(&path.results) {
@@ -270,62 +279,4 @@ impl Order<'_> {
         }
         Ok(t.or(&ways))
     }
-    /// The runs of a sequential operation.
-    fn paths(&self, op: &SpecOp, call: &ClientCall, store: &[(Symbol, Term)]) -> Result<Vec<Path>, String> {
-        let (p, t) = (self.p, &self.p.terms);
-        let exit = op.code.exit.ok_or("an operation of the specification never ends")?;
-        let mut env = store.to_vec();
-        for (v, value) in op.params.iter().zip(&call.arguments) {
-            let term = value.to_term(t, p.vars[*v].sort).ok_or("an argument has another sort")?;
-            env.push((p.vars[*v].symbol, term));
-        }
-        for v in op.results.iter().chain(&op.locals) {
-            let term = p.vars[*v].initial.unwrap_or_else(|| t.default_of(p.vars[*v].sort));
-            env.push((p.vars[*v].symbol, term));
-        }
-        let mut out = Vec::new();
-        let mut todo = vec![(op.code.entry, vec![], env, 0)];
-        while let Some((at, conditions, env, steps)) = todo.pop() {
-            if out.len() + todo.len() > MOST_PATHS || steps > MOST_PATHS {
-                return Err("the specification has too many paths, or a loop".into());
-            }
-            if at == exit {
-                let read = |v: &VarId| t.substitute(p.now(*v), env.iter().copied());
-                out.push(Path {
-                    condition: t.and(&conditions),
-                    results: op.results.iter().map(read).collect(),
-                    store: env[..store.len()].to_vec(),
-                });
-                continue;
-            }
-            for (_, a) in op.code.from(at) {
-                if !a.inputs.is_empty() || a.spawn.is_some() {
-                    return Err("the specification chooses values".into());
-                }
-                let guard = t.substitute(a.guard, env.iter().copied());
-                if t.is_false(guard) {
-                    continue;
-                }
-                let mut conditions: Vec<Term> = conditions.clone();
-                conditions.push(guard);
-                let mut next = env.clone();
-                for u in &a.updates {
-                    let value = t.substitute(u.value, env.iter().copied());
-                    let symbol = p.vars[u.var].symbol;
-                    match next.iter_mut().find(|(s, _)| *s == symbol) {
-                        Some((_, old)) => *old = value,
-                        None => return Err("the specification writes a variable that is not its own".into()),
-                    }
-                }
-                todo.push((a.to, conditions, next, steps + 1));
-            }
-        }
-        Ok(out)
-    }
-}
-
-struct Path {
-    condition: Term,
-    results: Vec<Term>,
-    store: Vec<(Symbol, Term)>,
 }

@@ -4,17 +4,20 @@
 //! `docs/decisions/001-model.md` for why it has the shape it has.
 
 pub mod access;
+pub mod callers;
 pub mod client;
 pub mod clients;
 pub mod code;
 pub mod compose;
 mod graft;
+pub mod live;
 pub mod model;
 pub mod movers;
 pub mod order;
 pub mod property;
 pub mod relation;
 pub mod semantics;
+pub mod sequential;
 pub mod spec;
 pub mod specified;
 pub mod symbolic;

@@ -3,6 +3,7 @@
 //! Nothing here is part of the tool; other crates use it as a dev-dependency.
 
 pub mod corpus;
+pub mod oracle;
 pub mod random;
 pub mod shrink;
 pub mod solvers;

@@ -142,6 +142,12 @@ impl<'a> Judge<'a> {
                 let shown = told.map_or(Vec::new(), |story| story.lines(width() - 4));
                 Evidence::Trace { steps: h.trace.steps.len(), shown }
             }
+            checker::Evidence::Called(c) => {
+                let client = program::callers::callers(self.program, None, &[], c.effort).ok();
+                let told = client.and_then(|x| story::tell(&x.program, self.sources, &c.trace).ok());
+                let shown = told.map_or(Vec::new(), |story| story.lines(width() - 4));
+                Evidence::Trace { steps: c.trace.steps.len(), shown }
+            }
             checker::Evidence::Local(run) => {
                 Evidence::Trace { steps: run.steps.len(), shown: local::tell(self.program, self.sources, run) }
             }
@@ -181,6 +187,7 @@ impl<'a> Judge<'a> {
                 Some(Entry::Trace { method: self.method.to_string(), trace: trace.clone() })
             }
             checker::Evidence::Local(run) => Some(Entry::Local { method: self.method.to_string(), local: run.clone() }),
+            checker::Evidence::Called(c) => Some(Entry::Called { method: self.method.to_string(), called: c.clone() }),
             // A history is shown; the file format has no entry for it yet.
             checker::Evidence::History(_) | checker::Evidence::Reason(_) => None,
         }

@@ -4,6 +4,7 @@
 //! Reading trusts nothing: any bytes give either a well-sorted certificate over the program's own symbols or a
 //! `FileError` that says what is wrong and where. Text fields named `shown` are for people; the reader ignores them.
 
+mod callers;
 mod proof;
 mod read;
 mod reduction;
@@ -11,6 +12,7 @@ mod terms;
 mod trace;
 mod views;
 
+use crate::called::Called;
 use crate::certificate::{Certificate, Proof};
 use crate::local::Local;
 use crate::trace::Trace;
@@ -38,13 +40,14 @@ pub enum Entry {
     Certificate(Certificate),
     Trace { method: String, trace: Trace },
     Local { method: String, local: Local },
+    Called { method: String, called: Called },
 }
 
 impl Entry {
     pub fn method(&self) -> &str {
         match self {
             Entry::Certificate(c) => &c.method,
-            Entry::Trace { method, .. } | Entry::Local { method, .. } => method,
+            Entry::Trace { method, .. } | Entry::Local { method, .. } | Entry::Called { method, .. } => method,
         }
     }
     pub fn properties(&self) -> Vec<PropertyId> {
@@ -52,6 +55,7 @@ impl Entry {
             Entry::Certificate(c) => c.properties.clone(),
             Entry::Trace { trace, .. } => vec![trace.violates],
             Entry::Local { local, .. } => vec![local.violates],
+            Entry::Called { called, .. } => vec![called.trace.violates],
         }
     }
 }
@@ -101,6 +105,11 @@ pub fn write(program: &Program, entries: &[Entry]) -> String {
                 "kind": "local",
                 "method": method,
                 "local": trace::write_local(program, local),
+            }),
+            Entry::Called { method, called } => json!({
+                "kind": "called",
+                "method": method,
+                "called": callers::write_called(program, called),
             }),
             Entry::Trace { method, trace } => json!({
                 "kind": "trace",
@@ -170,7 +179,10 @@ fn entry(program: &Program, e: &Reader<'_>) -> Result<Entry, FileError> {
         "certificate" => Ok(Entry::Certificate(read_certificate(program, e, 0)?)),
         "trace" => Ok(Entry::Trace { method, trace: trace::read(program, &e.field("trace")?)? }),
         "local" => Ok(Entry::Local { method, local: trace::read_local(program, &e.field("local")?)? }),
-        other => Err(e.error(format!("an entry is a certificate, a trace or a local run, not `{other}`"))),
+        "called" => Ok(Entry::Called { method, called: callers::read_called(program, &e.field("called")?)? }),
+        other => {
+            Err(e.error(format!("an entry is a certificate, a trace, a local run or a run of callers, not `{other}`")))
+        }
     }
 }
 

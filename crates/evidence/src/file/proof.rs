@@ -91,6 +91,7 @@ pub fn write(program: &Program, proof: &Proof, pool: &mut Pool<'_>) -> Json {
         }
         Proof::Views(v) => super::views::write(v, pool),
         Proof::Reduction(r) => super::reduction::write(program, r, pool),
+        Proof::Callers(p) => super::callers::write(program, p),
         Proof::Layers(layers) => {
             let layers: Vec<Json> =
                 layers.iter().map(|l| json!({ "name": l.name, "proof": write(program, &l.proof, pool) })).collect();
@@ -249,6 +250,7 @@ pub fn read(program: &Program, r: &Reader<'_>, pool: &Read, depth: usize) -> Res
             let composition = super::read_certificate(&composed, &r.field("composition")?, depth + 1)?;
             Ok(Proof::Composed(Composed { simulations, composition: Box::new(composition) }))
         }
+        "callers" if depth < 8 => Ok(Proof::Callers(super::callers::read(program, r, depth)?)),
         "layers" if depth < 8 => {
             let mut layers = Vec::new();
             for l in r.field("layers")?.list()? {

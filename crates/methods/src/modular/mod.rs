@@ -3,14 +3,14 @@
 //! In: a program and the properties to show. Out: an annotation of each thread for the rule `rely-guarantee`, which holds
 //! for every number of instances, or why there is none. Relations: at_T[l] over the shared store, T's locals and tid; step_T
 //! over the shared store before and after and the tid of the mover (Threader's R and E for the symmetric, modular
-//! case; Calvin's annotations with the guarantees unknown). Every instance of a thread is checked once, for an
+//! case; Calvin's annotations with the guarantees unknown). Locals that are not read again are left out of at_T[l]. Every instance of a thread is checked once, for an
 //! arbitrary tid against an arbitrary other tid, so the cost does not depend on their number.
 //! Used by `rely` and by `horn`. Absent: spawning; facts that relate two threads' locals.
 
 use base::Budget;
 use evidence::{Annotation, Reason, RelyGuarantee};
 use logic::{Sort, SortKind, Symbol, Term, Terms};
-use program::{Action, Copies, Program, PropertyId, PropertyKind, ThreadId, VarId};
+use program::{Action, Copies, LocId, Program, PropertyId, PropertyKind, ThreadId, VarId};
 use solver::{Atom, Horn, HornAnswer, Relation, Rule, Settings};
 
 /// Whether the clauses can be built for this program.
@@ -66,9 +66,9 @@ struct Modular<'a> {
     horn: Horn<'a>,
     /// Shared variables whose values the relations keep.
     shared: Vec<VarId>,
-    /// For each thread: its kept locals, a relation for each location, and one for its steps.
+    /// For each thread: for each location its kept locals and a relation; and one relation for its steps.
     at: Vec<Vec<Relation>>,
-    locals: Vec<Vec<VarId>>,
+    locals: Vec<Vec<Vec<VarId>>>,
     steps: Vec<Relation>,
     other: Symbol,
 }
@@ -80,12 +80,18 @@ impl<'a> Modular<'a> {
         let mut horn = Horn::new(terms, settings, budget);
         let (mut at, mut locals, mut steps) = (Vec::new(), Vec::new(), Vec::new());
         for thread in program.threads.iter() {
-            let own: Vec<VarId> = thread.locals.iter().copied().filter(kept).collect();
-            let mut params: Vec<Symbol> = shared.iter().chain(&own).map(|v| program.vars[*v].symbol).collect();
-            params.push(program.tid);
-            at.push(
-                thread.code.locations.ids().map(|l| horn.relation(format!("{}.{l}", thread.name), &params)).collect(),
-            );
+            let live = program::live::live(program, &thread.code);
+            let mut own: Vec<Vec<VarId>> = Vec::new();
+            let mut here = Vec::new();
+            for l in thread.code.locations.ids() {
+                let mine = thread.locals.iter().copied().filter(|v| live[l].contains(v)).filter(kept);
+                own.push(mine.collect());
+                let mut params: Vec<Symbol> =
+                    shared.iter().chain(&own[own.len() - 1]).map(|v| program.vars[*v].symbol).collect();
+                params.push(program.tid);
+                here.push(horn.relation(format!("{}.{l}", thread.name), &params));
+            }
+            at.push(here);
             let mut both: Vec<Symbol> = shared.iter().map(|v| program.vars[*v].symbol).collect();
             both.extend(shared.iter().map(|v| program.vars[*v].primed));
             both.push(program.tid);
@@ -96,8 +102,8 @@ impl<'a> Modular<'a> {
         Self { program, terms, horn, shared, at, locals, steps, other }
     }
 
-    fn now(&self, t: ThreadId) -> Vec<Term> {
-        let vars = self.shared.iter().chain(&self.locals[t.0 as usize]);
+    fn now(&self, t: ThreadId, at: LocId) -> Vec<Term> {
+        let vars = self.shared.iter().chain(&self.locals[t.0 as usize][at.0 as usize]);
         vars.map(|v| self.terms.sym(self.program.vars[*v].symbol)).chain([self.terms.sym(self.program.tid)]).collect()
     }
 
@@ -127,10 +133,11 @@ impl<'a> Modular<'a> {
             start.extend(
                 thread.locals.iter().filter_map(|v| p.vars[*v].initial.map(|x| t.eq(t.sym(p.vars[*v].symbol), x))),
             );
-            let head = Atom { relation: self.at[i][thread.code.entry.0 as usize], args: self.now(id) };
+            let entry = thread.code.entry;
+            let head = Atom { relation: self.at[i][entry.0 as usize], args: self.now(id, entry) };
             self.horn.rule(Rule { body: vec![], constraint: t.and(&start), head: Some(head) });
             for action in thread.code.actions.iter() {
-                let here = Atom { relation: self.at[i][action.from.0 as usize], args: self.now(id) };
+                let here = Atom { relation: self.at[i][action.from.0 as usize], args: self.now(id, action.from) };
                 let mut taken = vec![positive, action.guard];
                 for gate in &action.gates {
                     if wanted.contains(&gate.property) {
@@ -141,7 +148,8 @@ impl<'a> Modular<'a> {
                 }
                 let constraint = t.and(&taken);
                 let effect = self.effect(action);
-                let after: Vec<Term> = here.args.iter().map(|x| t.substitute(*x, effect.iter().copied())).collect();
+                let then = self.now(id, action.to);
+                let after: Vec<Term> = then.iter().map(|x| t.substitute(*x, effect.iter().copied())).collect();
                 let to = Atom { relation: self.at[i][action.to.0 as usize], args: after };
                 self.horn.rule(Rule { body: vec![here.clone()], constraint, head: Some(to) });
                 let shared = &self.shared;
@@ -169,7 +177,7 @@ impl<'a> Modular<'a> {
                 }
             }
             for at in thread.code.locations.ids() {
-                let here = Atom { relation: self.at[i][at.0 as usize], args: self.now(id) };
+                let here = Atom { relation: self.at[i][at.0 as usize], args: self.now(id, at) };
                 for w in wanted {
                     if let PropertyKind::Invariant(formula) = p.properties[*w].kind {
                         self.horn.rule(Rule { body: vec![here.clone()], constraint: t.not(formula), head: None });

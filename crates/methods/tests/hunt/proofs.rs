@@ -4,34 +4,13 @@
 //! any number; and the checker must accept the certificate, with Z3 asked again as its oracle.
 
 use base::Budget;
-use checker::{Answer, Checker, Leaves, Limits, Outcome};
+use checker::{Checker, Limits, Outcome};
 use evidence::Claim;
-use logic::{Term, Terms};
 use methods::{Method, Options, Run, Task};
 use program::semantics::{self, Instances};
-use solver::{Backend, Settings, Z3InProcess};
 use std::time::Duration;
+use testkit::oracle::Again;
 use testkit::random::{self, Knobs};
-
-struct Again;
-
-impl Leaves for Again {
-    fn name(&self) -> String {
-        "z3 again".into()
-    }
-    fn independent(&self) -> bool {
-        false
-    }
-    fn valid(&mut self, terms: &Terms, formula: Term) -> Answer {
-        let mut smt = Z3InProcess.open(terms, Settings::default(), &Budget::unlimited());
-        smt.assert(terms.not(formula));
-        match smt.check() {
-            solver::Answer::Unsat => Answer::Valid,
-            solver::Answer::Sat => Answer::Invalid(String::new()),
-            solver::Answer::Unknown(why) => Answer::Unknown(why.to_string()),
-        }
-    }
-}
 
 /// Runs a method on random programs; gives how many properties it proved.
 fn hunt(method: &dyn Method, knobs: &Knobs, seeds: std::ops::Range<u64>) -> usize {

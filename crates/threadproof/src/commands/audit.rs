@@ -111,6 +111,7 @@ fn audit(request: &Audit, paint: Paint) -> i32 {
                 claims.extend(shared.properties.iter().map(|p| (*p, Claim::Proved(shared.clone()))));
             }
             Entry::Trace { trace, .. } => claims.push((trace.violates, Claim::Refuted(trace))),
+            Entry::Called { called, .. } => claims.push((called.trace.violates, Claim::Called(called))),
             Entry::Local { local, .. } => claims.push((local.violates, Claim::Breached(local))),
         }
     }

@@ -50,7 +50,7 @@ fn first_trace(loaded: &Loaded, path: &Path) -> Result<Trace, String> {
     let entries = evidence::file::read(&loaded.program, &bytes).map_err(|e| format!("{}: {e}", path.display()))?;
     let trace = entries.into_iter().find_map(|entry| match entry {
         Entry::Trace { trace, .. } => Some(trace),
-        Entry::Certificate(_) | Entry::Local { .. } => None,
+        Entry::Certificate(_) | Entry::Local { .. } | Entry::Called { .. } => None,
     });
     trace.ok_or_else(|| format!("{} holds no trace", path.display()))
 }

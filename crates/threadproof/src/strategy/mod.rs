@@ -250,7 +250,7 @@ fn claimed(claim: &Claim) -> Option<Outcome> {
     match claim {
         Claim::Undecided(_) => None,
         Claim::Proved(_) => Some(Outcome::Safe),
-        Claim::Refuted(_) | Claim::Breached(_) | Claim::Disproved(_) => Some(Outcome::Unsafe),
+        Claim::Refuted(_) | Claim::Breached(_) | Claim::Disproved(_) | Claim::Called(_) => Some(Outcome::Unsafe),
     }
 }
 

@@ -13,7 +13,9 @@ pub fn methods() -> Vec<Arc<dyn Method>> {
     let composition = vec![count.clone(), explore.clone(), horn.clone()];
     let conform = methods::conform::Conform { composition };
     let reduce = Arc::new(methods::reduce::Reduce);
-    vec![explore, rely, reduce, count, horn, Arc::new(conform), Arc::new(methods::shape::Shape)]
+    let callers = methods::callers::Callers { provers: vec![rely.clone(), count.clone()] };
+    let shape = Arc::new(methods::shape::Shape);
+    vec![explore, rely, reduce, count, horn, Arc::new(conform), shape, Arc::new(callers)]
 }
 
 /// What runs when the user names no method: all of them, and a short search for bugs in front.

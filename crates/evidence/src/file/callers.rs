@@ -1,0 +1,86 @@
+//! Proofs for any callers, and runs of callers, in a file. What stands inside speaks of the program with its client.
+
+use super::FileError;
+use super::read::Reader;
+use crate::called::Called;
+use crate::certificate::Callers;
+use program::callers::{Effect, Moment, callers};
+use program::client::{Effort, callees, client};
+use program::{ActionId, Program};
+use serde_json::{Value as Json, json};
+
+pub fn write(program: &Program, p: &Callers) -> Json {
+    let moments: Vec<Json> = p
+        .moments
+        .iter()
+        .map(|m| {
+            let effect = match m.effect {
+                Effect::Writes => "writes",
+                Effect::Reads => "reads",
+            };
+            json!({ "operation": m.operation, "action": m.action.0, "effect": effect })
+        })
+        .collect();
+    let inner = match callers(program, p.object, &p.moments, Effort::Any) {
+        Ok(c) => super::certificate(&c.program, &p.proof),
+        Err(why) => json!({ "missing": why }),
+    };
+    json!({ "form": "callers", "object": p.object.map(|o| program.objects[o].name.clone()), "moments": moments, "proof": inner })
+}
+
+pub fn read(program: &Program, r: &Reader<'_>, depth: usize) -> Result<Callers, FileError> {
+    let object = match r.optional("object") {
+        None => None,
+        Some(o) => {
+            let name = o.string()?;
+            let found = program.objects.iter_enumerated().find(|(_, x)| x.name == name).map(|(id, _)| id);
+            Some(found.ok_or_else(|| o.error(format!("no object is called `{name}`")))?)
+        }
+    };
+    let mut moments = Vec::new();
+    for m in r.field("moments")?.list()? {
+        let effect = match m.field("effect")?.string()? {
+            "writes" => Effect::Writes,
+            "reads" => Effect::Reads,
+            other => return Err(m.error(format!("an effect writes or reads, not `{other}`"))),
+        };
+        moments.push(Moment {
+            operation: m.field("operation")?.count()?,
+            action: ActionId(m.field("action")?.count()?),
+            effect,
+        });
+    }
+    let c = callers(program, object, &moments, Effort::Any).map_err(|why| r.error(why))?;
+    let proof = super::read_certificate(&c.program, &r.field("proof")?, depth + 1)?;
+    Ok(Callers { object, moments, proof: Box::new(proof) })
+}
+
+pub fn write_called(program: &Program, called: &Called) -> Json {
+    let effort = match called.effort {
+        Effort::Any => json!("any"),
+        Effort::Bounded { clients, calls, values } => json!({ "clients": clients, "calls": calls, "values": values }),
+    };
+    let trace = match client(program, &callees(program), called.effort) {
+        Ok(c) => super::trace::write(&c.program, &called.trace),
+        Err(why) => json!({ "missing": why }),
+    };
+    json!({ "effort": effort, "trace": trace })
+}
+
+/// Larger clients than this are refused before anything is built for them.
+const MOST: u32 = 1000;
+
+pub fn read_called(program: &Program, r: &Reader<'_>) -> Result<Called, FileError> {
+    let e = r.field("effort")?;
+    let number = |name: &str| match e.field(name)?.count()? {
+        n if n <= MOST => Ok(n),
+        _ => Err(e.error(format!("`{name}` is too large"))),
+    };
+    let effort = match e.string() {
+        Ok("any") => Effort::Any,
+        Ok(other) => return Err(e.error(format!("an effort is not `{other}`"))),
+        Err(_) => Effort::Bounded { clients: number("clients")?, calls: number("calls")?, values: number("values")? },
+    };
+    let c = client(program, &callees(program), effort).map_err(|why| r.error(why))?;
+    Ok(Called { effort, trace: super::trace::read(&c.program, &r.field("trace")?)? })
+}

@@ -1,0 +1,68 @@
+//! The runs of a sequential operation, executed symbolically.
+//!
+//! Comes in: an operation of an object's specification, its arguments, the store of the specification. Goes out: for
+//! each path through its code the condition, the results and the store after. A result that is not assigned has its
+//! initial value or the default of its sort. Absent: loops, arbitrary choices and threads in a specification (refused).
+
+use crate::model::{Program, VarId};
+use crate::spec::SpecOp;
+use logic::{Symbol, Term};
+
+const MOST_PATHS: usize = 256;
+
+/// One path through the operation.
+pub struct Path {
+    pub condition: Term,
+    pub results: Vec<Term>,
+    /// The variables of the specification after it, in the order they came in.
+    pub store: Vec<(Symbol, Term)>,
+}
+
+pub fn paths(p: &Program, op: &SpecOp, arguments: &[Term], store: &[(Symbol, Term)]) -> Result<Vec<Path>, String> {
+    let t = &p.terms;
+    let exit = op.code.exit.ok_or("an operation of the specification never ends")?;
+    let mut env = store.to_vec();
+    env.extend(op.params.iter().zip(arguments).map(|(v, term)| (p.vars[*v].symbol, *term)));
+    for v in op.results.iter().chain(&op.locals) {
+        let term = p.vars[*v].initial.unwrap_or_else(|| t.default_of(p.vars[*v].sort));
+        env.push((p.vars[*v].symbol, term));
+    }
+    let mut out = Vec::new();
+    let mut todo = vec![(op.code.entry, vec![], env, 0)];
+    while let Some((at, conditions, env, steps)) = todo.pop() {
+        if out.len() + todo.len() > MOST_PATHS || steps > MOST_PATHS {
+            return Err("the specification has too many paths, or a loop".into());
+        }
+        if at == exit {
+            let read = |v: &VarId| t.substitute(p.now(*v), env.iter().copied());
+            out.push(Path {
+                condition: t.and(&conditions),
+                results: op.results.iter().map(read).collect(),
+                store: env[..store.len()].to_vec(),
+            });
+            continue;
+        }
+        for (_, a) in op.code.from(at) {
+            if !a.inputs.is_empty() || a.spawn.is_some() {
+                return Err("the specification chooses values".into());
+            }
+            let guard = t.substitute(a.guard, env.iter().copied());
+            if t.is_false(guard) {
+                continue;
+            }
+            let mut conditions: Vec<Term> = conditions.clone();
+            conditions.push(guard);
+            let mut next = env.clone();
+            for u in &a.updates {
+                let value = t.substitute(u.value, env.iter().copied());
+                let symbol = p.vars[u.var].symbol;
+                match next.iter_mut().find(|(s, _)| *s == symbol) {
+                    Some((_, old)) => *old = value,
+                    None => return Err("the specification writes a variable that is not its own".into()),
+                }
+            }
+            todo.push((a.to, conditions, next, steps + 1));
+        }
+    }
+    Ok(out)
+}
