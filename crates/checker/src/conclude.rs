@@ -9,10 +9,11 @@ use crate::obligation::{Obligation, Serves};
 use crate::rules::{self, Malformed};
 use crate::verdict::{Evidence, Outcome, Trust, Verdict};
 use evidence::{Callers, Certificate, Claim, Composed, Proof, Reason, Trace};
+use logic::{Node, Term, Terms};
 use program::client::Effort;
 use program::semantics::Instances;
 use program::{Assumption, Copies, Program, PropertyId, PropertyKind, Start};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A claim that has been looked at. Not yet a verdict: see `Checker::conclude`.
@@ -390,37 +391,34 @@ impl<'a> Checker<'a> {
             c.properties.iter().map(|p| (*p, Ok(()))).collect();
         let count = list.len();
         // The same formula is often asked for twice, once for each of several reasons.
-        let mut valid = std::collections::BTreeSet::new();
-        for o in list {
+        let mut seen = BTreeSet::new();
+        let open: Vec<Term> =
+            list.iter().map(|o| o.formula).filter(|f| !c.terms.is_true(*f) && seen.insert(*f)).collect();
+        // Questions with quantifiers are put one by one, others in bunches.
+        let (alone, together): (Vec<Term>, Vec<Term>) = open.into_iter().partition(|f| quantified(&c.terms, *f));
+        let mut todo: Vec<&[Term]> = alone.chunks(1).chain(together.chunks(BUNCH)).rev().collect();
+        while let Some(bunch) = todo.pop() {
             if let Err(e) = self.limits.budget.check() {
                 return Err(Reason::Exhausted(e));
             }
-            if c.terms.is_true(o.formula) || !valid.insert(o.formula) {
-                continue;
-            }
-            let reason = match self.leaves.valid(&c.terms, o.formula) {
-                Answer::Valid => continue,
-                Answer::Invalid(values) => {
-                    valid.remove(&o.formula);
-                    Reason::Internal(format!(
-                        "an obligation of the certificate does not hold ({}: {}) {values}",
-                        o.rule, o.what
-                    ))
-                }
-                Answer::Unknown(why) => {
-                    valid.remove(&o.formula);
-                    Reason::Solver {
-                        reason: format!("{}: {why}", self.leaves.name()),
-                        obligation: format!("{}: {}", o.rule, o.what),
+            match (self.leaves.valid(&c.terms, c.terms.and(bunch)), bunch) {
+                (Answer::Valid, _) => {}
+                (answer, [one]) => {
+                    for o in list.iter().filter(|o| o.formula == *one) {
+                        let reason = self.not_valid(o, &answer);
+                        match &o.serves {
+                            Serves::All => return Err(reason),
+                            Serves::These(these) => {
+                                these.iter().for_each(|p| {
+                                    properties.insert(*p, Err(reason.clone()));
+                                });
+                            }
+                        }
                     }
                 }
-            };
-            match o.serves {
-                Serves::All => return Err(reason),
-                Serves::These(list) => {
-                    for p in list.iter() {
-                        properties.insert(*p, Err(reason.clone()));
-                    }
+                (_, many) => {
+                    let (first, second) = many.split_at(many.len() / 2);
+                    todo.extend([second, first]);
                 }
             }
         }
@@ -428,6 +426,40 @@ impl<'a> Checker<'a> {
             Trust::Certified { by: self.leaves.name(), independent: self.leaves.independent(), obligations: count };
         Ok(Established { trust, properties })
     }
+
+    /// Why an obligation that was not found valid leaves its property unknown.
+    fn not_valid(&self, o: &Obligation, answer: &Answer) -> Reason {
+        match answer {
+            Answer::Unknown(why) => Reason::Solver {
+                reason: format!("{}: {why}", self.leaves.name()),
+                obligation: format!("{}: {}", o.rule, o.what),
+            },
+            Answer::Valid | Answer::Invalid(_) => {
+                let values = if let Answer::Invalid(values) = answer { values.as_str() } else { "" };
+                Reason::Internal(format!(
+                    "an obligation of the certificate does not hold ({}: {}) {values}",
+                    o.rule, o.what
+                ))
+            }
+        }
+    }
+}
+
+/// A conjunction is valid if and only if each part is, and one question with many parts costs less than many questions.
+/// A bunch that is not found valid is taken apart.
+const BUNCH: usize = 32;
+
+/// Whether a quantifier occurs in the formula.
+fn quantified(terms: &Terms, formula: Term) -> bool {
+    let (mut todo, mut seen) = (vec![formula], BTreeSet::new());
+    while let Some(t) = todo.pop() {
+        match terms.node(t) {
+            Node::Quant(..) => return true,
+            Node::App(_, args) => todo.extend(args.iter().filter(|a| seen.insert(**a))),
+            _ => {}
+        }
+    }
+    false
 }
 
 /// The numbers of instances, where the program fixes them all.
