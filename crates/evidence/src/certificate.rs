@@ -103,6 +103,13 @@ pub struct Counting {
     pub singles: Vec<(ThreadId, Symbol)>,
     /// The cells of all other threads.
     pub counters: Vec<Counter>,
+    /// For locals of counted threads, and `tid`: the symbol that stands for it in a second instance.
+    pub second: Vec<(Symbol, Symbol)>,
+    /// Two cells, by position, the smaller first, and what two different instances in them may rely on: over the first's
+    /// locals and `tid`, and the symbols that stand for the second's.
+    pub apart: Vec<(usize, usize, Term)>,
+    /// Two cells, by position, the smaller first, that two different instances are never in at the same time.
+    pub exclusive: Vec<(usize, usize)>,
     /// Over the shared store, the counters, the singles' locals and tid symbols; one formula for each combination of
     /// the singles' locations that can be reached, in the order of `singles`.
     pub invariant: Vec<(Vec<LocId>, Term)>,

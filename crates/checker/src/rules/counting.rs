@@ -10,7 +10,11 @@
 //!   CT3  each action of an instance in a cell (of which there is then at least one) passes its claimed gates, leads
 //!        into some cell of its target, and for every cell it may be put in keeps the invariant and makes `holds` true;
 //!   CT4  `holds` of every cell is kept by each action of any other instance;
-//!   CT5  the invariant implies each claimed invariant.
+//!   CT5  the invariant implies each claimed invariant;
+//!   CT6  what two instances in two cells may rely on of each other's locals (`apart`) is true initially, and made true by
+//!        each action that puts an instance into one of the cells while a second one is in the other; nobody else can
+//!        break it, because it speaks of the two instances' locals only;
+//!   CT7  two cells listed as exclusive: what two instances in them rely on is contradictory, so there are no two.
 //! That counters are not negative, and add up to the number of copies where that is fixed, is a fact of the semantics.
 //! Steps inside atomic blocks are treated like any other. Absent: spawning, relies.
 
@@ -19,7 +23,7 @@ use crate::obligation::{self, Obligation, Renaming, Vocabulary};
 use evidence::{Counter, Counting};
 use logic::{Sort, Symbol, Term, Terms};
 use program::{Action, Copies, LocId, Program, PropertyId, PropertyKind, Start, ThreadId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const RULE: &str = "counting";
 
@@ -39,11 +43,12 @@ pub fn obligations(
         out: Vec::new(),
     };
     c.initial();
+    c.exclusion();
     for combination in proof.invariant.iter().map(|(at, _)| at.clone()) {
         for k in 0..proof.singles.len() {
             c.single_steps(&combination, k);
         }
-        for s in &proof.counters {
+        for s in 0..proof.counters.len() {
             c.cell_steps(&combination, s);
         }
     }
@@ -78,6 +83,10 @@ impl Counted<'_> {
                 let all = self.cells_of(thread).map(|c| t.sym(c.symbol)).reduce(|a, b| t.add(a, b));
                 facts.push(t.eq(all.unwrap_or(zero), t.int(i128::from(n))));
             }
+        }
+        for (a, b) in &self.proof.exclusive {
+            let (x, y) = (t.sym(self.proof.counters[*a].symbol), t.sym(self.proof.counters[*b].symbol));
+            facts.push(t.le(if a == b { x } else { t.add(x, y) }, t.int(1)));
         }
         for (i, (_, tid)) in self.proof.singles.iter().enumerate() {
             facts.push(t.lt(zero, t.sym(*tid)));
@@ -144,6 +153,63 @@ impl Counted<'_> {
             }
             self.out.extend(new);
         }
+        for (a, b, formula) in &self.proof.apart {
+            let (x, y) = (&self.proof.counters[*a], &self.proof.counters[*b]);
+            let starts = |c: &Counter| c.location == p.threads[c.thread].code.entry;
+            if starts(x) && starts(y) {
+                let own = t.and(&[obligation::initial_locals(p, t, x.thread), x.cell]);
+                let other = self.second(t.and(&[obligation::initial_locals(p, t, y.thread), y.cell]));
+                let pre = t.and(&[store, own, other, self.strangers()]);
+                let what = format!("CT6: {} and {} start apart", self.cell_words(x), self.cell_words(y));
+                self.out.push(Obligation::common(RULE, what, t.implies(pre, *formula)));
+            }
+        }
+    }
+
+    /// CT7.
+    fn exclusion(&mut self) {
+        let t = self.terms;
+        for (a, b) in &self.proof.exclusive {
+            let (x, y) = (&self.proof.counters[*a], &self.proof.counters[*b]);
+            let own = t.and(&[x.cell, x.holds]);
+            let other = self.second(t.and(&[y.cell, y.holds]));
+            let both = t.and(&[own, other, self.apart(*a, *b), self.strangers()]);
+            let what = format!("CT7: {} and {} exclude each other", self.cell_words(x), self.cell_words(y));
+            self.out.push(Obligation::common(RULE, what, t.not(both)));
+        }
+    }
+
+    /// A formula about an instance as one about the second.
+    fn second(&self, formula: Term) -> Term {
+        let t = self.terms;
+        t.substitute(formula, self.proof.second.iter().map(|(x, y)| (*x, t.sym(*y))))
+    }
+
+    /// An instance and the second one are different, and neither is a single.
+    fn strangers(&self) -> Term {
+        let t = self.terms;
+        let tid = t.sym(self.program.tid);
+        let second = self.second(tid);
+        t.and(&[self.stranger_tid(tid), self.stranger_tid(second), t.ne(tid, second)])
+    }
+
+    /// What an instance in cell `a` and the second one, in cell `b`, may rely on of each other's locals.
+    fn apart(&self, a: usize, b: usize) -> Term {
+        let t = self.terms;
+        let swapped = |f: Term| {
+            let swap = self.proof.second.iter().flat_map(|(x, y)| [(*x, t.sym(*y)), (*y, t.sym(*x))]);
+            t.substitute(f, swap)
+        };
+        let mut parts = Vec::new();
+        for (x, y, formula) in &self.proof.apart {
+            if (*x, *y) == (a, b) {
+                parts.push(*formula);
+            }
+            if (*x, *y) == (b, a) {
+                parts.push(swapped(*formula));
+            }
+        }
+        t.and(&parts)
     }
 
     /// Gates of an action: obligations for those claimed; what holds once all passed.
@@ -173,7 +239,7 @@ impl Counted<'_> {
             next[k] = action.to;
             let goal = self.invariant.get(&next).copied().unwrap_or_else(|| t.ff());
             let effect = effect(p, t, action, &view);
-            self.out.push(Obligation::common(RULE, who, t.implies(pre, t.substitute(goal, effect.iter().copied()))));
+            self.out.push(Obligation::common(RULE, who, self.follows(pre, t.substitute(goal, effect.iter().copied()))));
             self.interference(
                 &format!("{} with {}", obligation::words(p, thread, action), self.words(at)),
                 pre,
@@ -184,8 +250,9 @@ impl Counted<'_> {
         }
     }
 
-    fn cell_steps(&mut self, at: &[LocId], s: &Counter) {
+    fn cell_steps(&mut self, at: &[LocId], mover: usize) {
         let (t, p) = (self.terms, self.program);
+        let s = &self.proof.counters[mover];
         let (inv, one) = (self.invariant[at], t.int(1));
         let tid = t.sym(p.tid);
         for action in p.threads[s.thread].code.actions.iter().filter(|a| a.from == s.location) {
@@ -207,11 +274,18 @@ impl Counted<'_> {
             ];
             let pre = self.pass_gates(&who, action, &view, here);
             let effect = effect(p, t, action, &view);
-            let targets: Vec<Counter> = self.cells_at(s.thread, action.to).into_iter().cloned().collect();
+            let all = 0..self.proof.counters.len();
+            let targets: Vec<usize> = all
+                .filter(|c| {
+                    let c = &self.proof.counters[*c];
+                    c.thread == s.thread && c.location == action.to
+                })
+                .collect();
             let after = |f: Term| t.substitute(f, effect.iter().copied());
-            let some = t.or(&targets.iter().map(|c| after(c.cell)).collect::<Vec<_>>());
-            self.out.push(Obligation::common(RULE, format!("{who} leads into a cell"), t.implies(pre, some)));
-            for target in &targets {
+            let some = t.or(&targets.iter().map(|c| after(self.proof.counters[*c].cell)).collect::<Vec<_>>());
+            self.out.push(Obligation::common(RULE, format!("{who} leads into a cell"), self.follows(pre, some)));
+            for to in &targets {
+                let target = &self.proof.counters[*to];
                 // The invariant after the move: shared variables as updated, one instance fewer here, one more there.
                 let mut moved: Renaming = effect.iter().copied().filter(|(x, _)| is_shared(p, *x)).collect();
                 if target.symbol != s.symbol {
@@ -219,36 +293,62 @@ impl Counted<'_> {
                     moved.push((target.symbol, t.add(t.sym(target.symbol), one)));
                 }
                 let goal = t.and(&[t.substitute(inv, moved), after(target.holds)]);
-                let formula = t.implies(t.and(&[pre, after(target.cell)]), goal);
-                self.out.push(Obligation::common(RULE, format!("{who} into {}", self.cell_words(target)), formula));
+                let arrives = t.and(&[pre, after(target.cell)]);
+                let what = format!("{who} into {}", self.cell_words(target));
+                self.out.push(Obligation::common(RULE, what, self.follows(arrives, goal)));
+                for r in 0..self.proof.counters.len() {
+                    let goal = self.apart(*to, r);
+                    if !t.is_true(goal) {
+                        let what = format!("CT6: {who} stays apart from {}", self.cell_words(&self.proof.counters[r]));
+                        let pre = t.and(&[arrives, self.second_in(r, tid, Some(mover))]);
+                        self.out.push(Obligation::common(RULE, what, t.implies(pre, after(goal))));
+                    }
+                }
             }
-            self.interference(&who, pre, &effect, tid, Some(s.symbol));
+            self.interference(&who, pre, &effect, tid, Some(mover));
         }
     }
 
-    /// CT4: what other counted instances rely on survives a step. `mine` is the counter of the mover, if it is counted.
-    fn interference(&mut self, who: &str, pre: Term, effect: &Renaming, mover: Term, mine: Option<Symbol>) {
+    /// That the goal follows; its parts that are assumed as they stand need not be asked for.
+    fn follows(&self, pre: Term, goal: Term) -> Term {
+        let t = self.terms;
+        let known: BTreeSet<Term> = t.conjuncts(pre).into_iter().collect();
+        let left: Vec<Term> =
+            t.conjuncts(goal).into_iter().filter(|g| !t.is_true(*g) && !known.contains(g)).collect();
+        if left.is_empty() { t.tt() } else { t.implies(pre, t.and(&left)) }
+    }
+
+    /// A second instance, which is not the mover, is in a cell. `from` is the cell of the mover, if it is counted.
+    fn second_in(&self, cell: usize, mover: Term, from: Option<usize>) -> Term {
+        let t = self.terms;
+        let r = &self.proof.counters[cell];
+        let tid = self.second(t.sym(self.program.tid));
+        let at_least = if from == Some(cell) { 2 } else { 1 };
+        t.and(&[
+            self.stranger_tid(tid),
+            t.ne(tid, mover),
+            t.le(t.int(at_least), t.sym(r.symbol)),
+            self.second(t.and(&[r.cell, r.holds])),
+            from.map_or(t.tt(), |from| self.apart(from, cell)),
+        ])
+    }
+
+    /// CT4: what other counted instances rely on survives a step of someone, who is in the cell `from` if it is counted.
+    fn interference(&mut self, who: &str, pre: Term, effect: &Renaming, mover: Term, from: Option<usize>) {
         let (t, p) = (self.terms, self.program);
-        let mut new = Vec::new();
-        for r in self.proof.counters.iter().filter(|r| !t.is_true(r.holds)) {
-            let symbols = p.threads[r.thread].locals.iter().map(|v| p.vars[*v].symbol).chain([p.tid]);
-            let mut other = obligation::fresh_copies(t, symbols, ".other");
-            let tid = other.last().expect("the tid was renamed last").1;
-            let at_least = if mine == Some(r.symbol) { 2 } else { 1 };
-            let there = t.and(&[
-                self.stranger_tid(tid),
-                t.ne(tid, mover),
-                t.le(t.int(at_least), t.sym(r.symbol)),
-                t.substitute(r.cell, other.iter().copied()),
-                t.substitute(r.holds, other.iter().copied()),
-            ]);
+        let seen: Renaming = effect.iter().copied().filter(|(x, _)| is_shared(p, *x)).collect();
+        for (r, cell) in self.proof.counters.iter().enumerate() {
+            // What the step does not touch stays.
+            let touched = t.free_symbols(cell.holds).iter().any(|s| seen.iter().any(|(x, _)| x == s));
+            if !touched {
+                continue;
+            }
             // Afterwards its own symbols are as before; the shared store is as updated.
-            other.extend(effect.iter().copied().filter(|(x, _)| is_shared(p, *x)));
-            let goal = t.substitute(r.holds, other);
-            let what = format!("CT4: {who} keeps what {} relies on", self.cell_words(r));
-            new.push(Obligation::common(RULE, what, t.implies(t.and(&[pre, there]), goal)));
+            let goal = t.substitute(self.second(cell.holds), seen.iter().copied());
+            let what = format!("CT4: {who} keeps what {} relies on", self.cell_words(cell));
+            let pre = t.and(&[pre, self.second_in(r, mover, from)]);
+            self.out.push(Obligation::common(RULE, what, t.implies(pre, goal)));
         }
-        self.out.extend(new);
     }
 }
 
@@ -288,8 +388,22 @@ fn vet(program: &Program, terms: &Terms, proof: &Counting, claimed: &[PropertyId
         let inputs = program.threads.iter().flat_map(|t| t.code.actions.iter().flat_map(|a| a.inputs.iter().copied()));
         program.vars.iter().flat_map(|v| [v.symbol, v.primed]).chain([program.tid]).chain(inputs).collect()
     };
+    let mut own: Vec<Symbol> = vec![program.tid];
+    for thread in program.threads.ids().filter(|t| is_counted(program, *t)) {
+        own.extend(Vocabulary::locals(program, thread));
+    }
+    if proof.second.iter().map(|(x, _)| *x).collect::<Vec<_>>() != own {
+        return Err(Malformed("a second instance needs a symbol for `tid` and each local, in order".into()));
+    }
+    let mut copies: Vec<Symbol> = Vec::new();
+    for (x, copy) in &proof.second {
+        if copies.contains(copy) || known.contains(copy) || terms.symbol_sort(*copy) != terms.symbol_sort(*x) {
+            return Err(Malformed(format!("the symbol `{}` is not a new copy", terms.symbol_name(*copy))));
+        }
+        copies.push(*copy);
+    }
     for s in proof.singles.iter().map(|(_, s)| *s).chain(proof.counters.iter().map(|c| c.symbol)) {
-        if fresh.contains(&s) || known.contains(&s) || terms.symbol_sort(s) != Sort::INT {
+        if copies.contains(&s) || fresh.contains(&s) || known.contains(&s) || terms.symbol_sort(s) != Sort::INT {
             return Err(Malformed(format!("the symbol `{}` is not a new integer", terms.symbol_name(s))));
         }
         fresh.push(s);
@@ -313,6 +427,21 @@ fn vet(program: &Program, terms: &Terms, proof: &Counting, claimed: &[PropertyId
             c.holds,
             "what a cell relies on",
         )?;
+    }
+    let inside = |a: &usize, b: &usize| a <= b && *b < proof.counters.len();
+    for (a, b, f) in &proof.apart {
+        if !inside(a, b) {
+            return Err(Malformed("a pair of cells that does not exist, or is not in order".into()));
+        }
+        let first = Vocabulary::locals(program, proof.counters[*a].thread);
+        let other = Vocabulary::locals(program, proof.counters[*b].thread);
+        let copy = |x: &Symbol| proof.second.iter().find(|(y, _)| y == x).map(|(_, copy)| *copy);
+        let other: Vec<Symbol> = other.iter().chain([&program.tid]).filter_map(copy).collect();
+        let vocabulary = Vocabulary::new(program, first.into_iter().chain([program.tid]).chain(other));
+        formula(&vocabulary, *f, "what two instances rely on")?;
+    }
+    if !proof.exclusive.iter().all(|(a, b)| inside(a, b)) {
+        return Err(Malformed("a pair of cells that does not exist, or is not in order".into()));
     }
     let mut symbols = shared;
     symbols.extend(fresh);

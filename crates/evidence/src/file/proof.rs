@@ -76,7 +76,18 @@ pub fn write(program: &Program, proof: &Proof, pool: &mut Pool<'_>) -> Json {
                     json!({ "at": at, "formula": pool.formula(*formula) })
                 })
                 .collect();
-            json!({ "form": "counting", "singles": singles, "counters": counters, "invariant": invariant })
+            let second: Vec<Json> =
+                p.second.iter().map(|(a, b)| json!({ "of": pool.symbol(*a), "symbol": pool.symbol(*b) })).collect();
+            let apart: Vec<Json> = p
+                .apart
+                .iter()
+                .map(|(a, b, f)| json!({ "first": a, "second": b, "formula": pool.formula(*f) }))
+                .collect();
+            let exclusive: Vec<Json> = p.exclusive.iter().map(|(a, b)| json!([a, b])).collect();
+            json!({
+                "form": "counting", "singles": singles, "counters": counters, "second": second, "apart": apart,
+                "exclusive": exclusive, "invariant": invariant,
+            })
         }
         Proof::Search(p) => json!({ "form": "search", "instances": p.instances, "states": p.states }),
         Proof::Simulation(p) => simulation(program, p, pool),
@@ -229,7 +240,22 @@ pub fn read(program: &Program, r: &Reader<'_>, pool: &Read, depth: usize) -> Res
                 let at = places.iter().zip(&singles).map(|(l, (t, _))| location(*t, l)).collect::<Result<_, _>>()?;
                 invariant.push((at, pool.formula(&i.field("formula")?)?));
             }
-            Ok(Proof::Counting(Counting { singles, counters, invariant }))
+            let cell = |r: &Reader<'_>| r.index(counters.len());
+            let (mut second, mut apart, mut exclusive) = (Vec::new(), Vec::new(), Vec::new());
+            for s in r.field("second")?.list()? {
+                second.push((pool.symbol(&s.field("of")?)?, pool.symbol(&s.field("symbol")?)?));
+            }
+            for a in r.field("apart")?.list()? {
+                let (first, second) = (cell(&a.field("first")?)?, cell(&a.field("second")?)?);
+                apart.push((first, second, pool.formula(&a.field("formula")?)?));
+            }
+            for e in r.field("exclusive")?.list()? {
+                match &e.list()?[..] {
+                    [a, b] => exclusive.push((cell(a)?, cell(b)?)),
+                    _ => return Err(e.error("two cells were expected")),
+                }
+            }
+            Ok(Proof::Counting(Counting { singles, counters, second, apart, exclusive, invariant }))
         }
         "search" => {
             let instances = r.field("instances")?.list()?.iter().map(Reader::count).collect::<Result<_, _>>()?;

@@ -7,14 +7,18 @@
 //! the lack of one means nothing. Absent: bugs (`explore` looks for them with growing numbers of threads), spawning.
 
 mod encode;
-mod guess;
+mod houdini;
+mod lemmas;
 mod places;
+mod relies;
 mod system;
 
 use crate::method::{About, Method, Refusal, Run, Task};
 use evidence::{Certificate, Claim, Claims, Counter, Counting, Proof, Reason};
+use houdini::Kept;
 use program::{PropertyId, PropertyKind};
 use solver::{Settings, Z3};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use system::System;
 
@@ -56,50 +60,79 @@ impl Method for Count {
             Err(why) => return Claims::undecided(wanted, Reason::Internal(why.to_string())),
         };
         run.progress("count: finding the local situations");
-        let system = match System::new(p, &terms, &mut smt) {
+        let mut system = match System::new(p, &terms, &mut smt) {
             Ok(system) => system,
             Err(_) => return Claims::undecided(wanted, Reason::NotAdmitted("too many local situations".into())),
         };
+        relies::find(&mut system, &mut smt);
         run.progress(format!("count: {} cells, {} moves; Horn clauses", system.cells.len(), system.moves.len()));
         let mut claims = Claims::default();
         claims.statistics.insert("cells".into(), system.cells.len() as u64);
         claims.statistics.insert("moves".into(), system.moves.len() as u64);
-        let guessed = match encode::combinations(&system) {
-            Ok(combinations) => guess::Guess::facts(&system, &combinations, &mut smt).unwrap_or_default(),
+        let combinations = match encode::combinations(&system) {
+            Ok(combinations) => combinations,
             Err(reason) => return Claims::undecided(wanted, reason),
         };
+        run.progress("count: facts that no step breaks");
+        let prove = |properties: Vec<PropertyId>, invariant: encode::Invariant| {
+            Claim::Proved(Arc::new(Certificate {
+                method: "count".into(),
+                terms: terms.clone(),
+                properties,
+                proof: Proof::Counting(certificate(&system, invariant)),
+            }))
+        };
+        // What follows from inductive facts alone needs no search for an invariant.
+        let guesses = lemmas::candidates(&system, &mut smt);
+        let kept = Kept::new(&system, guesses, &mut smt);
+        let mut bad = system.bad(&wanted);
+        let excluded = kept.exclude(&bad, &mut smt);
+        let open: BTreeSet<PropertyId> =
+            bad.iter().zip(&excluded).filter(|(_, fine)| !**fine).map(|(b, _)| b.property).collect();
+        let shown: Vec<PropertyId> = wanted.iter().copied().filter(|w| !open.contains(w)).collect();
+        if !shown.is_empty() {
+            bad.retain(|b| shown.contains(&b.property));
+            let needed = kept.needed(&bad, &mut smt);
+            claims.statistics.insert("facts".into(), needed.len() as u64);
+            let claim = prove(shown.clone(), encode::of_facts(&system, &needed, &combinations));
+            shown.iter().for_each(|w| claims.set(*w, claim.clone()));
+        }
+        let facts = kept.close(&mut smt);
         run.progress("count: Horn clauses");
         // All together first: one invariant usually shows everything. Else one by one.
-        let mut open = vec![wanted.clone()];
-        if wanted.len() > 1 {
-            open.extend(wanted.iter().map(|w| vec![*w]));
+        let mut groups: Vec<Vec<PropertyId>> = vec![open.iter().copied().collect()];
+        if open.len() > 1 {
+            groups.extend(open.iter().map(|w| vec![*w]));
         }
-        for group in open {
+        for group in groups {
             if group.iter().all(|w| matches!(claims.claims.get(w), Some(Claim::Proved(_)))) {
                 continue;
             }
-            let claim = match encode::solve(&system, &group, &guessed, &patient, &run.budget) {
-                Ok(invariant) => {
-                    let counters = system.cells.iter().zip(&system.holds).map(|(c, holds)| Counter {
-                        thread: c.thread,
-                        location: c.location,
-                        cell: c.formula,
-                        holds: *holds,
-                        symbol: c.symbol,
-                    });
-                    let proof = Counting { singles: system.singles.clone(), counters: counters.collect(), invariant };
-                    Claim::Proved(Arc::new(Certificate {
-                        method: "count".into(),
-                        terms: terms.clone(),
-                        properties: group.clone(),
-                        proof: Proof::Counting(proof),
-                    }))
-                }
+            let claim = match encode::solve(&system, &group, &facts, &combinations, &patient, &run.budget) {
+                Ok(invariant) => prove(group.clone(), invariant),
                 Err(reason) => Claim::Undecided(forgetful(&system, reason)),
             };
             group.iter().for_each(|w| claims.set(*w, claim.clone()));
         }
         claims
+    }
+}
+
+fn certificate(system: &System<'_>, invariant: encode::Invariant) -> Counting {
+    let counters = system.cells.iter().zip(&system.holds).map(|(c, holds)| Counter {
+        thread: c.thread,
+        location: c.location,
+        cell: c.formula,
+        holds: *holds,
+        symbol: c.symbol,
+    });
+    Counting {
+        singles: system.singles.iter().map(|s| (s.thread, s.tid)).collect(),
+        counters: counters.collect(),
+        second: system.second.clone(),
+        apart: system.apart.iter().map(|((a, b), f)| (*a, *b, *f)).collect(),
+        exclusive: system.exclusive.iter().copied().collect(),
+        invariant,
     }
 }
 

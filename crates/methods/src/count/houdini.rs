@@ -1,0 +1,181 @@
+//! The largest part of a set of candidates that nothing breaks, and the part of it that a proof needs.
+//!
+//! In: candidates, and questions whose answer breaks some of them. Out: those that are left. `Kept` is a set of facts, inductive
+//! together, each behind a literal, so that a core names the facts that a proof used.
+
+use super::system::{Bad, Step, System};
+use logic::{Sort, Symbol, Term, Value};
+use solver::{Answer, Smt};
+use std::collections::BTreeSet;
+
+/// Which goals do not follow from what is asserted: all that some model breaks, and all where the solver does not know.
+/// `relevant` is assumed.
+pub fn broken(goals: &[Term], relevant: &[Term], terms: &logic::Terms, smt: &mut dyn Smt) -> BTreeSet<usize> {
+    let mut out = BTreeSet::new();
+    loop {
+        let left: Vec<usize> = (0..goals.len()).filter(|g| !out.contains(g) && !terms.is_true(goals[*g])).collect();
+        if left.is_empty() {
+            return out;
+        }
+        smt.push();
+        smt.assert(terms.or(&left.iter().map(|g| terms.not(goals[*g])).collect::<Vec<_>>()));
+        let answer = smt.check_assuming(relevant);
+        let before = out.len();
+        if answer == Answer::Sat {
+            out.extend(left.iter().filter(|g| smt.value(goals[**g]) == Some(Value::Bool(false))));
+        }
+        smt.pop();
+        match answer {
+            Answer::Unsat => return out,
+            // A model that shows nothing, or none: give them all up.
+            Answer::Unknown(_) => out.extend(left),
+            Answer::Sat if out.len() == before => out.extend(left),
+            Answer::Sat => {}
+        }
+    }
+}
+
+/// Facts that hold initially and that every step keeps, given all of them.
+pub struct Kept<'s, 'a> {
+    system: &'s System<'a>,
+    steps: Vec<Step>,
+    facts: Vec<Fact>,
+}
+
+struct Fact {
+    formula: Term,
+    mentions: Vec<Symbol>,
+    /// Implies the formula.
+    literal: Symbol,
+}
+
+impl Fact {
+    fn touched(&self, step: &Step) -> bool {
+        step.effect.iter().any(|(x, _)| self.mentions.contains(x))
+    }
+}
+
+impl<'s, 'a> Kept<'s, 'a> {
+    /// Asserts what is true in every state and leaves the scope open: the session belongs to this set until it is closed.
+    pub fn new(system: &'s System<'a>, candidates: Vec<Term>, smt: &mut dyn Smt) -> Self {
+        let t = system.terms;
+        let mut seen = BTreeSet::new();
+        let candidates = candidates.into_iter().filter(|c| !t.is_true(*c) && seen.insert(*c));
+        let fact = |formula: Term| Fact {
+            formula,
+            mentions: t.free_symbols(formula),
+            literal: t.symbol("fact", Sort::BOOL),
+        };
+        let mut kept = Self { system, steps: system.steps(), facts: candidates.map(fact).collect() };
+        smt.push();
+        system.facts().into_iter().chain(system.control()).for_each(|f| smt.assert(f));
+        smt.push();
+        system.initial().into_iter().for_each(|f| smt.assert(f));
+        kept.drop_broken(None, smt);
+        smt.pop();
+        for f in &kept.facts {
+            smt.assert(t.implies(t.sym(f.literal), f.formula));
+        }
+        loop {
+            let before = kept.facts.len();
+            for s in std::mem::take(&mut kept.steps) {
+                kept.drop_broken(Some(&s), smt);
+                kept.steps.push(s);
+            }
+            if kept.facts.len() == before {
+                return kept;
+            }
+        }
+    }
+
+    pub fn close(self, smt: &mut dyn Smt) -> Vec<Term> {
+        smt.pop();
+        self.facts.into_iter().map(|f| f.formula).collect()
+    }
+
+    /// Drops the facts that a step can break; without a step, those that are not true where we are.
+    fn drop_broken(&mut self, step: Option<&Step>, smt: &mut dyn Smt) {
+        let t = self.system.terms;
+        let (goals, literals): (Vec<Term>, Vec<Term>) = match step {
+            None => (self.facts.iter().map(|f| f.formula).collect(), Vec::new()),
+            Some(s) => {
+                let after = |f: &Fact| if f.touched(s) { t.substitute(f.formula, s.effect.iter().copied()) } else { t.tt() };
+                (self.facts.iter().map(after).collect(), self.facts.iter().map(|f| t.sym(f.literal)).collect())
+            }
+        };
+        smt.push();
+        step.iter().flat_map(|s| &s.pre).for_each(|f| smt.assert(*f));
+        // Without the facts that turn out to be broken, others may break too.
+        let gone = broken(&goals, &literals, t, smt);
+        smt.pop();
+        let mut at = 0;
+        self.facts.retain(|_| {
+            at += 1;
+            !gone.contains(&(at - 1))
+        });
+    }
+
+    /// Whether the facts rule out each of these ways to go wrong.
+    pub fn exclude(&self, bad: &[Bad], smt: &mut dyn Smt) -> Vec<bool> {
+        let all: Vec<Term> = self.facts.iter().map(|f| self.system.terms.sym(f.literal)).collect();
+        let mut out = Vec::new();
+        for b in bad {
+            smt.push();
+            b.formula.iter().for_each(|f| smt.assert(*f));
+            out.push(smt.check_assuming(&all).is_unsat());
+            smt.pop();
+        }
+        out
+    }
+
+    /// Facts, inductive together, that are enough to rule out these ways to go wrong, each of which all facts rule out.
+    pub fn needed(&self, bad: &[Bad], smt: &mut dyn Smt) -> Vec<Term> {
+        let t = self.system.terms;
+        let mut needed: BTreeSet<usize> = BTreeSet::new();
+        for b in bad {
+            smt.push();
+            b.formula.iter().for_each(|f| smt.assert(*f));
+            self.add_core(&mut needed, smt);
+            smt.pop();
+        }
+        loop {
+            let before = needed.len();
+            for s in &self.steps {
+                let goals: Vec<Term> = needed
+                    .iter()
+                    .map(|n| &self.facts[*n])
+                    .filter(|f| f.touched(s))
+                    .map(|f| t.not(t.substitute(f.formula, s.effect.iter().copied())))
+                    .collect();
+                if goals.is_empty() {
+                    continue;
+                }
+                smt.push();
+                s.pre.iter().for_each(|f| smt.assert(*f));
+                smt.assert(t.or(&goals));
+                self.add_core(&mut needed, smt);
+                smt.pop();
+            }
+            if needed.len() == before {
+                return needed.into_iter().map(|n| self.facts[n].formula).collect();
+            }
+        }
+    }
+
+    /// Adds facts that contradict what is asserted, if those that are there do not.
+    fn add_core(&self, needed: &mut BTreeSet<usize>, smt: &mut dyn Smt) {
+        let t = self.system.terms;
+        let literal = |n: usize| t.sym(self.facts[n].literal);
+        let mine: Vec<Term> = needed.iter().map(|n| literal(*n)).collect();
+        if smt.check_assuming(&mine).is_unsat() {
+            return;
+        }
+        let all: Vec<Term> = (0..self.facts.len()).map(literal).collect();
+        if smt.check_assuming(&all).is_unsat() {
+            let core: BTreeSet<Term> = smt.core().into_iter().collect();
+            needed.extend((0..all.len()).filter(|n| core.contains(&all[*n])));
+        } else {
+            needed.extend(0..all.len());
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! Candidates for facts about the counted system: what short random runs suggest, and weighted sums.
+//!
+//! In: the counted system. Out: formulas over the shared store, the groups and the singles' control that may be true in
+//! every state: variables that never are negative; variables that are positive while some instance is at a location; small
+//! implications; linear equations and bounds over groups, integer variables, booleans and held locks (as 0 or 1), "variable is
+//! zero" and the singles' control. Equations come from the null space of the changes that steps make (place invariants), bounds
+//! (a weighted sum that no step increases) from the solver; both are computed as it is and once more with the guesses taken
+//! for granted. Nothing here is trusted: `houdini` drops what is not inductive, so a wrong guess costs time and nothing else.
+
+use super::places::null_space;
+use super::system::{Place, Step, System};
+use logic::{Sort, SortKind, Symbol, Term, Value};
+use program::semantics::{Instances, Outcome, Sampling, Semantics};
+use program::{LocId, Start, ThreadId, VarId, VarKind};
+use solver::Smt;
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bound {
+    Equal,
+    AtMost,
+}
+
+/// Something that is counted or measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Quantity {
+    /// The number of instances in a group, or 1 where a single is in its cell.
+    At(Place),
+    /// An integer over the shared store.
+    Measure(Term),
+}
+
+/// Whether guesses are taken for granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Taking {
+    Nothing,
+    Guesses,
+}
+
+struct Guess<'s, 'a> {
+    system: &'s System<'a>,
+    numbers: Vec<VarId>,
+    hints: BTreeMap<(ThreadId, LocId), BTreeSet<VarId>>,
+}
+
+/// Steps of each random run, and how many runs.
+const STEPS: usize = 80;
+const RUNS: usize = 100;
+
+/// Candidates, none of them checked.
+pub fn candidates(system: &System<'_>, smt: &mut dyn Smt) -> Vec<Term> {
+    let (t, p) = (system.terms, system.program);
+    let number = |v: &VarId| t.kind(p.vars[*v].sort) == SortKind::Int && p.vars[*v].kind != VarKind::Lock;
+    let mut guess = Guess { system, numbers: p.shared().filter(number).collect(), hints: BTreeMap::new() };
+    let negative = guess.sample();
+    guess.numbers.retain(|v| !negative.contains(v));
+    let mut out: Vec<Term> = guess.numbers.iter().map(|v| t.le(t.int(0), t.sym(p.vars[*v].symbol))).collect();
+    for group in &system.groups {
+        let of = |c: &usize| guess.hinted(group.thread, system.cells[*c].location);
+        for v in group.cells.iter().map(of).reduce(|a, b| &a & &b).unwrap_or_default() {
+            let someone = t.le(t.int(1), t.sym(group.symbol));
+            out.push(t.implies(someone, t.le(t.int(1), t.sym(p.vars[v].symbol))));
+        }
+    }
+    out.extend(guess.small());
+    let steps = system.steps();
+    out.extend(guess.sums(&steps, Taking::Nothing, smt));
+    out.extend(guess.sums(&steps, Taking::Guesses, smt));
+    out
+}
+
+impl Guess<'_, '_> {
+    fn hinted(&self, thread: ThreadId, at: LocId) -> BTreeSet<VarId> {
+        // Where no run went, everything is guessed; what is wrong is dropped later.
+        self.hints.get(&(thread, at)).cloned().unwrap_or_else(|| self.numbers.iter().copied().collect())
+    }
+
+    /// Random runs with three instances of each counted thread: which variables get negative, and which are
+    /// positive whenever some instance is at a location.
+    fn sample(&mut self) -> BTreeSet<VarId> {
+        let p = self.system.program;
+        let sem = Semantics::new(p);
+        let instances = Instances::of(p, 3);
+        let mut negative = BTreeSet::new();
+        let mut seed: u64 = 1;
+        for _ in 0..RUNS {
+            let Some((mut state, _)) = sem.initial(&instances, Sampling::default()).states.into_iter().next() else {
+                break;
+            };
+            for _ in 0..STEPS {
+                let mut positive: BTreeSet<VarId> = BTreeSet::new();
+                for v in &self.numbers {
+                    match sem.shared_index(*v).and_then(|i| state.shared.get(i)) {
+                        Some(Value::Int(n)) if *n < 0 => {
+                            negative.insert(*v);
+                        }
+                        Some(Value::Int(n)) if *n > 0 => {
+                            positive.insert(*v);
+                        }
+                        _ => {}
+                    }
+                }
+                for i in &state.instances {
+                    let known = self.hints.entry((i.thread, i.at)).or_insert_with(|| positive.clone());
+                    known.retain(|v| positive.contains(v));
+                }
+                let mut next: Vec<_> = sem
+                    .successors(&state, Sampling::default())
+                    .outcomes
+                    .into_iter()
+                    .filter_map(|o| if let Outcome::Moved { state, .. } = o { Some(state) } else { None })
+                    .collect();
+                if next.is_empty() {
+                    break;
+                }
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let pick = (seed >> 33) as usize % next.len();
+                state = next.swap_remove(pick);
+            }
+        }
+        negative
+    }
+
+    /// What is guessed to be true before and after a step.
+    fn guessed(&self, step: &Step) -> Vec<Term> {
+        let (t, p) = (self.system.terms, self.system.program);
+        let mut out: Vec<Term> = self.numbers.iter().map(|v| t.le(t.int(0), t.sym(p.vars[*v].symbol))).collect();
+        let after: Vec<Term> = out.iter().map(|f| t.substitute(*f, step.effect.iter().copied())).collect();
+        out.extend(after);
+        let (thread, at) = step.at;
+        out.extend(self.hinted(thread, at).iter().map(|v| t.le(t.int(1), t.sym(p.vars[*v].symbol))));
+        out
+    }
+
+    fn quantities(&self) -> Vec<Quantity> {
+        let (s, t, p) = (self.system, self.system.terms, self.system.program);
+        let one_if = |c: Term| t.ite(c, t.int(1), t.int(0));
+        let mut out: Vec<Quantity> = (0..s.groups.len()).map(|g| Quantity::At(Place::Group(g))).collect();
+        for v in p.shared() {
+            let x = t.sym(p.vars[v].symbol);
+            match t.kind(p.vars[v].sort) {
+                SortKind::Bool => out.push(Quantity::Measure(one_if(x))),
+                SortKind::Enum(e) => {
+                    let values = (0..t.enum_size(e) as u32).map(|i| one_if(t.eq(x, t.variant(e, i))));
+                    out.extend(values.map(Quantity::Measure));
+                }
+                SortKind::Int if p.vars[v].kind == VarKind::Lock => {
+                    out.push(Quantity::Measure(one_if(t.ne(x, t.int(0)))))
+                }
+                SortKind::Int => {
+                    out.push(Quantity::Measure(x));
+                    if self.numbers.contains(&v) {
+                        out.push(Quantity::Measure(one_if(t.eq(x, t.int(0)))));
+                    }
+                }
+                _ => {}
+            }
+        }
+        for (k, single) in s.singles.iter().enumerate() {
+            out.extend((0..single.cells.len()).map(|c| Quantity::At(Place::Cell(k, c))));
+        }
+        out
+    }
+
+    /// Equations and bounds.
+    fn sums(&self, steps: &[Step], taking: Taking, smt: &mut dyn Smt) -> Vec<Term> {
+        let quantities = self.quantities();
+        let mut rows: Vec<Vec<Option<i128>>> = Vec::new();
+        for step in steps {
+            let mut pre = step.pre.clone();
+            if taking == Taking::Guesses {
+                pre.extend(self.guessed(step));
+            }
+            rows.extend(self.changes(&quantities, &pre, step, smt));
+        }
+        let constant: Vec<usize> = (0..quantities.len()).filter(|q| rows.iter().all(|r| r[*q].is_some())).collect();
+        let exact: Vec<Vec<i128>> =
+            rows.iter().map(|r| constant.iter().map(|q| r[*q].unwrap_or(0)).collect()).collect();
+        let kept: Vec<Quantity> = constant.iter().map(|q| quantities[*q].clone()).collect();
+        let mut out = Vec::new();
+        for v in null_space(&exact, kept.len()).unwrap_or_default() {
+            let weights: Vec<(Quantity, i128)> = kept.iter().cloned().zip(v).collect();
+            out.extend(self.sum(self.without_entries(weights), Bound::Equal));
+        }
+        out.extend(self.bounds(&kept, &exact, smt));
+        out
+    }
+
+    /// By how much each quantity changes in a step, where that is constant; nothing if the step cannot happen.
+    fn changes(
+        &self,
+        quantities: &[Quantity],
+        pre: &[Term],
+        step: &Step,
+        smt: &mut dyn Smt,
+    ) -> Option<Vec<Option<i128>>> {
+        let t = self.system.terms;
+        smt.push();
+        pre.iter().for_each(|f| smt.assert(*f));
+        let possible = !smt.check().is_unsat();
+        let row = possible.then(|| {
+            let change = |q: &Quantity| match q {
+                Quantity::At(place) => Some(i128::from(*place == step.to) - i128::from(*place == step.from)),
+                Quantity::Measure(m) => {
+                    let touched = t.free_symbols(*m).iter().any(|s| step.effect.iter().any(|(x, _)| x == s));
+                    if touched { self.constant_change(*m, &step.effect, smt) } else { Some(0) }
+                }
+            };
+            quantities.iter().map(change).collect()
+        });
+        smt.pop();
+        row
+    }
+
+    fn constant_change(&self, measure: Term, effect: &[(Symbol, Term)], smt: &mut dyn Smt) -> Option<i128> {
+        let t = self.system.terms;
+        let change = t.sub(t.substitute(measure, effect.iter().copied()), measure);
+        if !smt.check().is_sat() {
+            return None;
+        }
+        let Some(Value::Int(d)) = smt.value(change) else { return None };
+        let differs = t.ne(change, t.int(d));
+        smt.check_assuming(&[differs]).is_unsat().then_some(d)
+    }
+
+    /// Weighted sums with weights 0 and 1 that no step increases and that are at most 1 initially, each with as many
+    /// quantities as possible.
+    fn bounds(&self, kept: &[Quantity], rows: &[Vec<i128>], smt: &mut dyn Smt) -> Vec<Term> {
+        let t = self.system.terms;
+        let y: Vec<Term> = (0..kept.len()).map(|i| t.sym(t.symbol(format!("w{i}"), Sort::INT))).collect();
+        let (zero, one) = (t.int(0), t.int(1));
+        let sum = |list: Vec<Term>| list.into_iter().reduce(|a, b| t.add(a, b)).unwrap_or(zero);
+        let mut out: Vec<Term> = Vec::new();
+        smt.push();
+        let mut initial = Vec::new();
+        for (q, w) in kept.iter().zip(&y) {
+            smt.assert(t.and(&[t.le(zero, *w), t.le(*w, one)]));
+            match self.initial(q) {
+                Some(n) => initial.push(t.mul(t.int(n), *w)),
+                None => smt.assert(t.eq(*w, zero)),
+            }
+        }
+        smt.assert(t.le(sum(initial), one));
+        let mut distinct: BTreeSet<&Vec<i128>> = BTreeSet::new();
+        for r in rows.iter().filter(|r| distinct.insert(*r)) {
+            let parts = r.iter().zip(&y).filter(|(d, _)| **d != 0).map(|(d, w)| t.mul(t.int(*d), *w)).collect();
+            smt.assert(t.le(sum(parts), zero));
+        }
+        let mut covered: BTreeSet<usize> = BTreeSet::new();
+        for g in (0..kept.len()).filter(|i| matches!(kept[*i], Quantity::At(Place::Group(_)))) {
+            if covered.contains(&g) {
+                continue;
+            }
+            smt.push();
+            smt.assert(t.eq(y[g], one));
+            if smt.check().is_sat() {
+                let mut support = vec![g];
+                for i in (0..kept.len()).filter(|i| *i != g) {
+                    if smt.check_assuming(&[t.eq(y[i], one)]).is_sat() {
+                        smt.assert(t.eq(y[i], one));
+                        support.push(i);
+                    }
+                }
+                covered.extend(&support);
+                let weights = support.iter().map(|i| (kept[*i].clone(), 1)).collect();
+                out.extend(self.sum(weights, Bound::AtMost));
+            }
+            smt.pop();
+        }
+        smt.pop();
+        out
+    }
+
+    /// The initial value of a quantity; `None` where it is not known (the number of instances at an entry).
+    fn initial(&self, q: &Quantity) -> Option<i128> {
+        let (s, t, p) = (self.system, self.system.terms, self.system.program);
+        match q {
+            Quantity::Measure(m) => {
+                let initial = p.shared().filter_map(|v| p.vars[v].initial.map(|i| (p.vars[v].symbol, i)));
+                let none = rustc_hash::FxHashMap::default();
+                match logic::eval(t, t.substitute(*m, initial), &none) {
+                    Ok(Value::Int(n)) => Some(n),
+                    _ => None,
+                }
+            }
+            Quantity::At(Place::Cell(k, c)) => {
+                let single = &s.singles[*k];
+                let entry = p.threads[single.thread].code.entry;
+                let here = single.cells.iter().filter(|c| c.location == entry).count();
+                match (single.cells[*c].location == entry, here) {
+                    (false, _) => Some(0),
+                    (true, 1) => Some(1),
+                    (true, _) => None,
+                }
+            }
+            Quantity::At(Place::Group(g)) => {
+                let thread = &p.threads[s.groups[*g].thread];
+                let entered = s.groups[*g].cells.iter().any(|c| s.cells[*c].location == thread.code.entry);
+                (!entered || thread.start == Start::BySpawn).then_some(0)
+            }
+        }
+    }
+
+    /// Takes the weight of a thread's entry off all its groups: their sum is the number of instances, which stays.
+    fn without_entries(&self, mut weights: Vec<(Quantity, i128)>) -> Vec<(Quantity, i128)> {
+        let s = self.system;
+        for thread in s.program.threads.ids() {
+            let of_thread = |q: &Quantity| matches!(q, Quantity::At(Place::Group(g)) if s.groups[*g].thread == thread);
+            let entry = weights.iter().find(|(q, _)| of_thread(q) && self.initial(q).is_none()).map_or(0, |(_, w)| *w);
+            weights.iter_mut().filter(|(q, _)| of_thread(q)).for_each(|(_, w)| *w -= entry);
+        }
+        weights.retain(|(_, w)| *w != 0);
+        weights
+    }
+
+    /// Small facts under a condition: a boolean, its negation, or a single in one of its cells.
+    fn small(&self) -> Vec<Term> {
+        let (s, t, p) = (self.system, self.system.terms, self.system.program);
+        let zero = t.int(0);
+        let mut bools: Vec<Term> = Vec::new();
+        for v in p.shared() {
+            let x = t.sym(p.vars[v].symbol);
+            match t.kind(p.vars[v].sort) {
+                SortKind::Bool => bools.extend([x, t.not(x)]),
+                SortKind::Enum(e) => {
+                    let is = |i: u32| t.eq(x, t.variant(e, i));
+                    bools.extend((0..t.enum_size(e) as u32).flat_map(|i| [is(i), t.not(is(i))]));
+                }
+                _ => {}
+            }
+        }
+        let mut small: Vec<Term> = s.groups.iter().map(|g| t.eq(t.sym(g.symbol), zero)).collect();
+        for v in &self.numbers {
+            let x = t.sym(p.vars[*v].symbol);
+            small.extend([t.eq(x, zero), t.lt(zero, x)]);
+        }
+        let mut out = Vec::new();
+        for b in &bools {
+            out.extend(small.iter().chain(bools.iter().filter(|c| *c != b)).map(|f| t.implies(*b, *f)));
+        }
+        for there in s.singles.iter().flat_map(|x| &x.there) {
+            out.extend(small.iter().chain(&bools).map(|f| t.implies(t.sym(*there), *f)));
+        }
+        out
+    }
+
+    /// The sum stays what it is initially, or gets no larger.
+    fn sum(&self, weights: Vec<(Quantity, i128)>, bound: Bound) -> Option<Term> {
+        let (s, t) = (self.system, self.system.terms);
+        let (mut constant, mut left): (i128, Option<Term>) = (0, None);
+        for (q, w) in &weights {
+            constant = constant.checked_add(self.initial(q)?.checked_mul(*w)?)?;
+            let x = match q {
+                Quantity::At(Place::Group(g)) => t.sym(s.groups[*g].symbol),
+                Quantity::Measure(m) => *m,
+                Quantity::At(Place::Cell(k, c)) => t.ite(t.sym(s.singles[*k].there[*c]), t.int(1), t.int(0)),
+            };
+            let part = if *w == 1 { x } else { t.mul(t.int(*w), x) };
+            left = Some(left.map_or(part, |l| t.add(l, part)));
+        }
+        let left = left.filter(|_| weights.len() > 1)?;
+        Some(match bound {
+            Bound::Equal => t.eq(left, t.int(constant)),
+            Bound::AtMost => t.le(left, t.int(constant)),
+        })
+    }
+}

@@ -1,0 +1,249 @@
+//! What an instance may rely on, what two may rely on of each other's locals, and which cells exclude each other.
+//!
+//! In: the counted system. Out: its `holds`, `apart` and `exclusive`. Candidates come from the program's text: "this lock is
+//! mine" (`m == tid`), comparisons of a local with a shared variable that the code compares it with (`mine < next`,
+//! `mine == serving`), and that such a local differs between two instances. The largest part is kept that every step
+//! establishes for the mover and nobody else's step breaks. Two cells exclude each other where what their instances
+//! rely on is contradictory (two holders of one lock, two owners of the ticket that is served).
+
+use super::houdini::broken;
+use super::system::System;
+use logic::{Node, Op, Sort, SortKind, Symbol, Term, Terms};
+use program::{Scope, VarId};
+use solver::Smt;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// More pairs of cells than this and nothing is asked about two instances.
+const MOST_PAIRS: usize = 1_500;
+
+struct Candidates {
+    /// For each cell.
+    holds: Vec<Vec<Term>>,
+    apart: BTreeMap<(usize, usize), Vec<Term>>,
+}
+
+pub fn find(system: &mut System<'_>, smt: &mut dyn Smt) {
+    let mut c = candidates(system);
+    loop {
+        let t = system.terms;
+        system.holds = c.holds.iter().map(|h| t.and(h)).collect();
+        system.apart = c.apart.iter().map(|(k, f)| (*k, t.and(f))).collect();
+        if !refute(system, &mut c, smt) {
+            break;
+        }
+    }
+    find_exclusive(system, smt);
+    // Where nothing excludes anything, facts about two instances are not worth their obligations.
+    if system.exclusive.is_empty() {
+        system.apart.clear();
+    }
+    let t = system.terms;
+    system.apart.retain(|_, f| !t.is_true(*f));
+}
+
+/// Drops candidates that some step does not keep; whether there were any.
+fn refute(system: &System<'_>, c: &mut Candidates, smt: &mut dyn Smt) -> bool {
+    let (t, p) = (system.terms, system.program);
+    let tid = t.sym(p.tid);
+    let mut changed = false;
+    for m in &system.moves {
+        let effect = system.effect(system.action(m), tid);
+        let seen = system.shared_effect(system.action(m), tid);
+        let after = |f: Term| t.substitute(f, effect.iter().copied());
+        smt.push();
+        system.before(m).iter().for_each(|f| smt.assert(*f));
+        let goals: Vec<Term> = c.holds[m.to].iter().map(|f| after(*f)).collect();
+        changed |= remove(&mut c.holds[m.to], &broken(&goals, &[], t, smt));
+        for r in 0..system.cells.len() {
+            let own: Vec<Term> = c.holds[r].iter().map(|f| system.of_second(*f)).collect();
+            let theirs: Vec<Term> = own.iter().map(|f| unless_same(t, *f, &seen)).collect();
+            let key = (m.to.min(r), m.to.max(r));
+            let both = c.apart.get(&key).cloned().unwrap_or_default();
+            if both.is_empty() && theirs.iter().all(|f| t.is_true(*f)) {
+                continue;
+            }
+            smt.push();
+            system.inside(r).iter().for_each(|f| smt.assert(system.of_second(*f)));
+            smt.assert(t.ne(tid, system.of_second(tid)));
+            smt.assert(system.apart(m.from, r));
+            changed |= remove(&mut c.holds[r], &broken(&theirs, &[], t, smt));
+            let ways: Vec<Term> = both.iter().map(|f| after(facing(system, *f, m.to, r))).collect();
+            let gone = broken(&ways, &[], t, smt);
+            if let Some(list) = c.apart.get_mut(&key) {
+                changed |= remove(list, &gone);
+            }
+            smt.pop();
+        }
+        smt.pop();
+    }
+    for s in &system.singles {
+        for a in p.threads[s.thread].code.actions.iter() {
+            let effect = system.shared_effect(a, t.sym(s.tid));
+            if effect.is_empty() {
+                continue;
+            }
+            smt.push();
+            system.taken(a, t.sym(s.tid)).iter().for_each(|f| smt.assert(*f));
+            for r in 0..system.cells.len() {
+                let goals: Vec<Term> = c.holds[r].iter().map(|f| unless_same(t, *f, &effect)).collect();
+                if goals.iter().all(|f| t.is_true(*f)) {
+                    continue;
+                }
+                smt.push();
+                system.inside(r).iter().for_each(|f| smt.assert(*f));
+                changed |= remove(&mut c.holds[r], &broken(&goals, &[], t, smt));
+                smt.pop();
+            }
+            smt.pop();
+        }
+    }
+    changed
+}
+
+/// The formula after an effect; true where the effect does not touch it.
+fn unless_same(t: &Terms, formula: Term, effect: &[(Symbol, Term)]) -> Term {
+    let touched = t.free_symbols(formula).iter().any(|s| effect.iter().any(|(x, _)| x == s));
+    if touched { t.substitute(formula, effect.iter().copied()) } else { t.tt() }
+}
+
+/// A candidate about two instances, for the first in cell `a` and the second in cell `b`.
+fn facing(system: &System<'_>, formula: Term, a: usize, b: usize) -> Term {
+    if a <= b {
+        return formula;
+    }
+    let t = system.terms;
+    t.substitute(formula, system.second.iter().flat_map(|(x, y)| [(*x, t.sym(*y)), (*y, t.sym(*x))]))
+}
+
+fn remove(list: &mut Vec<Term>, gone: &BTreeSet<usize>) -> bool {
+    let mut at = 0;
+    list.retain(|_| {
+        at += 1;
+        !gone.contains(&(at - 1))
+    });
+    !gone.is_empty()
+}
+
+fn candidates(system: &System<'_>) -> Candidates {
+    let (t, p) = (system.terms, system.program);
+    let compared = compared(system);
+    let owners: Vec<VarId> = p.shared().filter(|v| p.vars[*v].sort == Sort::INT && names_a_thread(system, *v)).collect();
+    let mut holds = Vec::new();
+    let mut differing: Vec<BTreeSet<Symbol>> = Vec::new();
+    for c in &system.cells {
+        let (mut here, mut own) = (Vec::new(), BTreeSet::new());
+        if c.location != p.threads[c.thread].code.entry {
+            here.extend(owners.iter().map(|v| t.eq(t.sym(p.vars[*v].symbol), t.sym(p.tid))));
+            for (x, v) in compared.iter().filter(|(x, _)| p.vars[*x].scope == Scope::Thread(c.thread)) {
+                let (a, b) = (t.sym(p.vars[*x].symbol), t.sym(p.vars[*v].symbol));
+                here.extend([t.eq(a, b), t.lt(a, b), t.le(a, b), t.lt(b, a), t.le(b, a)]);
+                own.insert(p.vars[*x].symbol);
+            }
+        }
+        holds.push(here);
+        differing.push(own);
+    }
+    let mut apart = BTreeMap::new();
+    let n = system.cells.len();
+    if n * n / 2 <= MOST_PAIRS {
+        let second: BTreeMap<Symbol, Symbol> = system.second.iter().copied().collect();
+        for a in 0..n {
+            for b in a..n {
+                let mut list = Vec::new();
+                for x in &differing[a] {
+                    let same = |y: &&Symbol| t.symbol_sort(**y) == t.symbol_sort(*x);
+                    list.extend(differing[b].iter().filter(same).map(|y| t.ne(t.sym(*x), t.sym(second[y]))));
+                }
+                if !list.is_empty() {
+                    apart.insert((a, b), list);
+                }
+            }
+        }
+    }
+    Candidates { holds, apart }
+}
+
+/// Numeric locals of counted threads and the shared variables that some condition compares them with, directly.
+fn compared(system: &System<'_>) -> BTreeSet<(VarId, VarId)> {
+    let (t, p) = (system.terms, system.program);
+    let number = |v: VarId| matches!(t.kind(p.vars[v].sort), SortKind::Int | SortKind::Machine(_));
+    let by_symbol: BTreeMap<Symbol, VarId> =
+        p.vars.ids().filter(|v| number(*v)).map(|v| (p.vars[v].symbol, v)).collect();
+    let mut out = BTreeSet::new();
+    let threads: BTreeSet<program::ThreadId> = system.cells.iter().map(|c| c.thread).collect();
+    for thread in threads {
+        let mut todo = Vec::new();
+        for a in p.threads[thread].code.actions.iter() {
+            todo.push(a.guard);
+            todo.extend(a.gates.iter().map(|g| g.formula));
+            todo.extend(a.updates.iter().map(|u| u.value));
+        }
+        let mut seen = BTreeSet::new();
+        while let Some(f) = todo.pop() {
+            if !seen.insert(f) {
+                continue;
+            }
+            match t.node(f) {
+                Node::App(op, args) => {
+                    if matches!(op, Op::Eq | Op::Lt | Op::Le) {
+                        let sides: BTreeSet<VarId> = args
+                            .iter()
+                            .flat_map(|a| t.free_symbols(*a))
+                            .filter_map(|s| by_symbol.get(&s).copied())
+                            .collect();
+                        for x in sides.iter().filter(|x| p.vars[**x].scope == Scope::Thread(thread)) {
+                            let shared = sides.iter().filter(|v| p.vars[**v].scope == Scope::Shared);
+                            out.extend(shared.filter(|v| p.vars[**v].sort == p.vars[*x].sort).map(|v| (*x, *v)));
+                        }
+                    }
+                    todo.extend(args.iter());
+                }
+                Node::Quant(_, _, body) => todo.push(body),
+                _ => {}
+            }
+        }
+    }
+    // A local that is compared with one shared variable often is a copy of another: `mine := next`.
+    let locals: BTreeSet<VarId> = out.iter().map(|(x, _)| *x).collect();
+    for x in &locals {
+        let Scope::Thread(thread) = p.vars[*x].scope else { continue };
+        for u in p.threads[thread].code.actions.iter().flat_map(|a| &a.updates).filter(|u| u.var == *x) {
+            let read = t.free_symbols(u.value).into_iter().filter_map(|s| by_symbol.get(&s).copied());
+            out.extend(
+                read.filter(|v| p.vars[*v].scope == Scope::Shared && p.vars[*v].sort == p.vars[*x].sort).map(|v| (*x, v)),
+            );
+        }
+    }
+    out
+}
+
+/// Whether some thread writes its id into the variable.
+fn names_a_thread(system: &System<'_>, v: VarId) -> bool {
+    let (t, p) = (system.terms, system.program);
+    let writes = |u: &program::Update| u.var == v && t.free_symbols(u.value).contains(&p.tid);
+    p.threads.iter().any(|x| x.code.actions.iter().any(|a| a.updates.iter().any(writes)))
+}
+
+fn find_exclusive(system: &mut System<'_>, smt: &mut dyn Smt) {
+    let t = system.terms;
+    let n = system.cells.len();
+    let tid = t.sym(system.program.tid);
+    let silent = |c: usize| t.is_true(system.holds[c]);
+    let mut found = BTreeSet::new();
+    if n * n / 2 <= MOST_PAIRS {
+        for a in 0..n {
+            for b in (a..n).filter(|b| !silent(a) && !silent(*b)) {
+                smt.push();
+                system.inside(a).iter().for_each(|f| smt.assert(*f));
+                system.inside(b).iter().for_each(|f| smt.assert(system.of_second(*f)));
+                smt.assert(t.ne(tid, system.of_second(tid)));
+                smt.assert(system.apart(a, b));
+                if smt.check().is_unsat() {
+                    found.insert((a, b));
+                }
+                smt.pop();
+            }
+        }
+    }
+    system.exclusive = found;
+}
