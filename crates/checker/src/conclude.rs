@@ -447,7 +447,7 @@ impl<'a> Checker<'a> {
 
 /// A conjunction is valid if and only if each part is, and one question with many parts costs less than many questions.
 /// A bunch that is not found valid is taken apart.
-const BUNCH: usize = 32;
+const BUNCH: usize = 64;
 
 /// Whether a quantifier occurs in the formula.
 fn quantified(terms: &Terms, formula: Term) -> bool {

@@ -126,6 +126,11 @@ impl Vocabulary {
         }
         Self { allowed, reserved }
     }
+    /// Further symbols that obligations substitute, or put in the place of others.
+    pub fn reserving(mut self, symbols: impl IntoIterator<Item = Symbol>) -> Self {
+        self.reserved.extend(symbols);
+        self
+    }
     pub fn shared(program: &Program) -> Vec<Symbol> {
         program.shared().map(|v| program.vars[v].symbol).collect()
     }

@@ -26,7 +26,7 @@ pub enum Proof {
     /// A fixed list of instances, with one inductive invariant for each combination of their locations.
     Product(Product),
     /// An inductive invariant over the shared store and the number of threads at each location.
-    Counting(Counting),
+    Counting(Box<Counting>),
     /// A finite instance, all of whose reachable states are listed implicitly: the checker searches again by the
     /// reference semantics, or compares with the listed digest. Fixed numbers of threads only.
     Search(Search),

@@ -313,8 +313,7 @@ impl Counted<'_> {
     fn follows(&self, pre: Term, goal: Term) -> Term {
         let t = self.terms;
         let known: BTreeSet<Term> = t.conjuncts(pre).into_iter().collect();
-        let left: Vec<Term> =
-            t.conjuncts(goal).into_iter().filter(|g| !t.is_true(*g) && !known.contains(g)).collect();
+        let left: Vec<Term> = t.conjuncts(goal).into_iter().filter(|g| !t.is_true(*g) && !known.contains(g)).collect();
         if left.is_empty() { t.tt() } else { t.implies(pre, t.and(&left)) }
     }
 
@@ -409,7 +408,8 @@ fn vet(program: &Program, terms: &Terms, proof: &Counting, claimed: &[PropertyId
         fresh.push(s);
     }
     let shared = Vocabulary::shared(program);
-    let formula = |v: &Vocabulary, f: Term, what: &str| match v.stranger(terms, f) {
+    let new: Vec<Symbol> = copies.iter().chain(&fresh).copied().collect();
+    let formula = |v: Vocabulary, f: Term, what: &str| match v.reserving(new.iter().copied()).stranger(terms, f) {
         None if terms.sort_of(f) == Sort::BOOL => Ok(()),
         None => Err(Malformed(format!("{what} is not a formula"))),
         Some(s) => Err(Malformed(format!("{what} mentions `{}`, which it may not", terms.symbol_name(s)))),
@@ -421,9 +421,9 @@ fn vet(program: &Program, terms: &Terms, proof: &Counting, claimed: &[PropertyId
         }
         let mut own = Vocabulary::locals(program, c.thread);
         own.push(program.tid);
-        formula(&Vocabulary::new(program, own.clone()), c.cell, "a cell")?;
+        formula(Vocabulary::new(program, own.clone()), c.cell, "a cell")?;
         formula(
-            &Vocabulary::new(program, own.into_iter().chain(shared.iter().copied())),
+            Vocabulary::new(program, own.into_iter().chain(shared.iter().copied())),
             c.holds,
             "what a cell relies on",
         )?;
@@ -438,7 +438,7 @@ fn vet(program: &Program, terms: &Terms, proof: &Counting, claimed: &[PropertyId
         let copy = |x: &Symbol| proof.second.iter().find(|(y, _)| y == x).map(|(_, copy)| *copy);
         let other: Vec<Symbol> = other.iter().chain([&program.tid]).filter_map(copy).collect();
         let vocabulary = Vocabulary::new(program, first.into_iter().chain([program.tid]).chain(other));
-        formula(&vocabulary, *f, "what two instances rely on")?;
+        formula(vocabulary, *f, "what two instances rely on")?;
     }
     if !proof.exclusive.iter().all(|(a, b)| inside(a, b)) {
         return Err(Malformed("a pair of cells that does not exist, or is not in order".into()));
@@ -446,7 +446,6 @@ fn vet(program: &Program, terms: &Terms, proof: &Counting, claimed: &[PropertyId
     let mut symbols = shared;
     symbols.extend(fresh);
     symbols.extend(proof.singles.iter().flat_map(|(t, _)| Vocabulary::locals(program, *t)));
-    let vocabulary = Vocabulary::new(program, symbols);
     let mut listed: Vec<&Vec<LocId>> = Vec::new();
     for (at, f) in &proof.invariant {
         let fits = at.len() == singles.len()
@@ -455,7 +454,7 @@ fn vet(program: &Program, terms: &Terms, proof: &Counting, claimed: &[PropertyId
             return Err(Malformed("a combination of locations is listed twice or does not exist".into()));
         }
         listed.push(at);
-        formula(&vocabulary, *f, "the invariant")?;
+        formula(Vocabulary::new(program, symbols.iter().copied()), *f, "the invariant")?;
     }
     Ok(())
 }

@@ -255,7 +255,7 @@ pub fn read(program: &Program, r: &Reader<'_>, pool: &Read, depth: usize) -> Res
                     _ => return Err(e.error("two cells were expected")),
                 }
             }
-            Ok(Proof::Counting(Counting { singles, counters, second, apart, exclusive, invariant }))
+            Ok(Proof::Counting(Box::new(Counting { singles, counters, second, apart, exclusive, invariant })))
         }
         "search" => {
             let instances = r.field("instances")?.list()?.iter().map(Reader::count).collect::<Result<_, _>>()?;

@@ -61,11 +61,8 @@ impl<'s, 'a> Kept<'s, 'a> {
         let t = system.terms;
         let mut seen = BTreeSet::new();
         let candidates = candidates.into_iter().filter(|c| !t.is_true(*c) && seen.insert(*c));
-        let fact = |formula: Term| Fact {
-            formula,
-            mentions: t.free_symbols(formula),
-            literal: t.symbol("fact", Sort::BOOL),
-        };
+        let fact =
+            |formula: Term| Fact { formula, mentions: t.free_symbols(formula), literal: t.symbol("fact", Sort::BOOL) };
         let mut kept = Self { system, steps: system.steps(), facts: candidates.map(fact).collect() };
         smt.push();
         system.facts().into_iter().chain(system.control()).for_each(|f| smt.assert(f));
@@ -88,9 +85,14 @@ impl<'s, 'a> Kept<'s, 'a> {
         }
     }
 
+    pub fn all(&self) -> Vec<Term> {
+        self.facts.iter().map(|f| f.formula).collect()
+    }
+
+    /// Leaves the scope that `new` opened.
     pub fn close(self, smt: &mut dyn Smt) -> Vec<Term> {
         smt.pop();
-        self.facts.into_iter().map(|f| f.formula).collect()
+        self.all()
     }
 
     /// Drops the facts that a step can break; without a step, those that are not true where we are.
@@ -99,7 +101,8 @@ impl<'s, 'a> Kept<'s, 'a> {
         let (goals, literals): (Vec<Term>, Vec<Term>) = match step {
             None => (self.facts.iter().map(|f| f.formula).collect(), Vec::new()),
             Some(s) => {
-                let after = |f: &Fact| if f.touched(s) { t.substitute(f.formula, s.effect.iter().copied()) } else { t.tt() };
+                let after =
+                    |f: &Fact| if f.touched(s) { t.substitute(f.formula, s.effect.iter().copied()) } else { t.tt() };
                 (self.facts.iter().map(after).collect(), self.facts.iter().map(|f| t.sym(f.literal)).collect())
             }
         };
@@ -171,11 +174,20 @@ impl<'s, 'a> Kept<'s, 'a> {
             return;
         }
         let all: Vec<Term> = (0..self.facts.len()).map(literal).collect();
-        if smt.check_assuming(&all).is_unsat() {
-            let core: BTreeSet<Term> = smt.core().into_iter().collect();
-            needed.extend((0..all.len()).filter(|n| core.contains(&all[*n])));
-        } else {
+        if !smt.check_assuming(&all).is_unsat() {
             needed.extend(0..all.len());
+            return;
         }
+        let core: BTreeSet<Term> = smt.core().into_iter().collect();
+        let mut new: Vec<usize> = (0..all.len()).filter(|n| core.contains(&all[*n]) && !needed.contains(n)).collect();
+        // A core need not be small: each fact that is new must be worth its obligations.
+        for n in new.clone() {
+            let without: Vec<Term> =
+                needed.iter().chain(new.iter().filter(|m| **m != n)).map(|m| literal(*m)).collect();
+            if smt.check_assuming(&without).is_unsat() {
+                new.retain(|m| *m != n);
+            }
+        }
+        needed.extend(new);
     }
 }

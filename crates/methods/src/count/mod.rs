@@ -12,6 +12,8 @@ mod lemmas;
 mod places;
 mod relies;
 mod system;
+#[cfg(test)]
+mod tests;
 
 use crate::method::{About, Method, Refusal, Run, Task};
 use evidence::{Certificate, Claim, Claims, Counter, Counting, Proof, Reason};
@@ -64,7 +66,7 @@ impl Method for Count {
             Ok(system) => system,
             Err(_) => return Claims::undecided(wanted, Reason::NotAdmitted("too many local situations".into())),
         };
-        relies::find(&mut system, &mut smt);
+        relies::find(&mut system, &[], &mut smt);
         run.progress(format!("count: {} cells, {} moves; Horn clauses", system.cells.len(), system.moves.len()));
         let mut claims = Claims::default();
         claims.statistics.insert("cells".into(), system.cells.len() as u64);
@@ -74,33 +76,49 @@ impl Method for Count {
             Err(reason) => return Claims::undecided(wanted, reason),
         };
         run.progress("count: facts that no step breaks");
-        let prove = |properties: Vec<PropertyId>, invariant: encode::Invariant| {
+        let prove = |system: &System<'_>, properties: Vec<PropertyId>, invariant: encode::Invariant| {
             Claim::Proved(Arc::new(Certificate {
                 method: "count".into(),
                 terms: terms.clone(),
                 properties,
-                proof: Proof::Counting(certificate(&system, invariant)),
+                proof: Proof::Counting(Box::new(certificate(system, invariant))),
             }))
         };
         // What follows from inductive facts alone needs no search for an invariant.
-        let guesses = lemmas::candidates(&system, &mut smt);
-        let kept = Kept::new(&system, guesses, &mut smt);
-        let mut bad = system.bad(&wanted);
-        let excluded = kept.exclude(&bad, &mut smt);
-        let open: BTreeSet<PropertyId> =
-            bad.iter().zip(&excluded).filter(|(_, fine)| !**fine).map(|(b, _)| b.property).collect();
-        let shown: Vec<PropertyId> = wanted.iter().copied().filter(|w| !open.contains(w)).collect();
-        if !shown.is_empty() {
-            bad.retain(|b| shown.contains(&b.property));
-            let needed = kept.needed(&bad, &mut smt);
-            claims.statistics.insert("facts".into(), needed.len() as u64);
-            let claim = prove(shown.clone(), encode::of_facts(&system, &needed, &combinations));
-            shown.iter().for_each(|w| claims.set(*w, claim.clone()));
+        let (mut open, mut facts) = (wanted.clone(), Vec::new());
+        for round in [Round::First, Round::Second] {
+            if round == Round::Second {
+                // With the facts, instances may rely on more, and with that more facts may hold.
+                relies::find(&mut system, &facts, &mut smt);
+            }
+            let mut guesses = lemmas::candidates(&system, &mut smt);
+            guesses.append(&mut facts);
+            let kept = Kept::new(&system, guesses, &mut smt);
+            let mut bad = system.bad(&open);
+            let excluded = kept.exclude(&bad, &mut smt);
+            let failing: BTreeSet<PropertyId> =
+                bad.iter().zip(&excluded).filter(|(_, fine)| !**fine).map(|(b, _)| b.property).collect();
+            let shown: Vec<PropertyId> = open.iter().copied().filter(|w| !failing.contains(w)).collect();
+            if !shown.is_empty() {
+                bad.retain(|b| shown.contains(&b.property));
+                // In the second round, what instances rely on may rest on any of the facts.
+                let needed = match round {
+                    Round::First => kept.needed(&bad, &mut smt),
+                    Round::Second => kept.all(),
+                };
+                claims.statistics.insert("facts".into(), needed.len() as u64);
+                let claim = prove(&system, shown.clone(), encode::of_facts(&system, &needed, &combinations));
+                shown.iter().for_each(|w| claims.set(*w, claim.clone()));
+            }
+            open.retain(|w| failing.contains(w));
+            facts = kept.close(&mut smt);
+            if open.is_empty() {
+                return claims;
+            }
         }
-        let facts = kept.close(&mut smt);
         run.progress("count: Horn clauses");
         // All together first: one invariant usually shows everything. Else one by one.
-        let mut groups: Vec<Vec<PropertyId>> = vec![open.iter().copied().collect()];
+        let mut groups: Vec<Vec<PropertyId>> = vec![open.clone()];
         if open.len() > 1 {
             groups.extend(open.iter().map(|w| vec![*w]));
         }
@@ -109,13 +127,19 @@ impl Method for Count {
                 continue;
             }
             let claim = match encode::solve(&system, &group, &facts, &combinations, &patient, &run.budget) {
-                Ok(invariant) => prove(group.clone(), invariant),
+                Ok(invariant) => prove(&system, group.clone(), invariant),
                 Err(reason) => Claim::Undecided(forgetful(&system, reason)),
             };
             group.iter().for_each(|w| claims.set(*w, claim.clone()));
         }
         claims
     }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Round {
+    First,
+    Second,
 }
 
 fn certificate(system: &System<'_>, invariant: encode::Invariant) -> Counting {

@@ -3,13 +3,13 @@
 //! In: the counted system. Out: its `holds`, `apart` and `exclusive`. Candidates come from the program's text: "this lock is
 //! mine" (`m == tid`), comparisons of a local with a shared variable that the code compares it with (`mine < next`,
 //! `mine == serving`), and that such a local differs between two instances. The largest part is kept that every step
-//! establishes for the mover and nobody else's step breaks. Two cells exclude each other where what their instances
+//! establishes for the mover and nobody else's step breaks, given facts about the counters that are known. Two cells exclude each other where what their instances
 //! rely on is contradictory (two holders of one lock, two owners of the ticket that is served).
 
 use super::houdini::broken;
 use super::system::System;
 use logic::{Node, Op, Sort, SortKind, Symbol, Term, Terms};
-use program::{Scope, VarId};
+use program::{Scope, ThreadId, VarId};
 use solver::Smt;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,8 +22,14 @@ struct Candidates {
     apart: BTreeMap<(usize, usize), Vec<Term>>,
 }
 
-pub fn find(system: &mut System<'_>, smt: &mut dyn Smt) {
+/// `known` are facts that are inductive with what instances rely on already.
+pub fn find(system: &mut System<'_>, known: &[Term], smt: &mut dyn Smt) {
     let mut c = candidates(system);
+    smt.push();
+    if !known.is_empty() {
+        let facts = system.facts().into_iter().chain(system.control());
+        facts.chain(known.iter().copied()).for_each(|f| smt.assert(f));
+    }
     loop {
         let t = system.terms;
         system.holds = c.holds.iter().map(|h| t.and(h)).collect();
@@ -32,6 +38,7 @@ pub fn find(system: &mut System<'_>, smt: &mut dyn Smt) {
             break;
         }
     }
+    smt.pop();
     find_exclusive(system, smt);
     // Where nothing excludes anything, facts about two instances are not worth their obligations.
     if system.exclusive.is_empty() {
@@ -50,7 +57,9 @@ fn refute(system: &System<'_>, c: &mut Candidates, smt: &mut dyn Smt) -> bool {
         let effect = system.effect(system.action(m), tid);
         let seen = system.shared_effect(system.action(m), tid);
         let after = |f: Term| t.substitute(f, effect.iter().copied());
+        let group = |cell: usize| t.sym(system.groups[system.group_of[cell]].symbol);
         smt.push();
+        smt.assert(t.le(t.int(1), group(m.from)));
         system.before(m).iter().for_each(|f| smt.assert(*f));
         let goals: Vec<Term> = c.holds[m.to].iter().map(|f| after(*f)).collect();
         changed |= remove(&mut c.holds[m.to], &broken(&goals, &[], t, smt));
@@ -64,6 +73,8 @@ fn refute(system: &System<'_>, c: &mut Candidates, smt: &mut dyn Smt) -> bool {
             }
             smt.push();
             system.inside(r).iter().for_each(|f| smt.assert(system.of_second(*f)));
+            let least = if system.group_of[r] == system.group_of[m.from] { 2 } else { 1 };
+            smt.assert(t.le(t.int(least), group(r)));
             smt.assert(t.ne(tid, system.of_second(tid)));
             smt.assert(system.apart(m.from, r));
             changed |= remove(&mut c.holds[r], &broken(&theirs, &[], t, smt));
@@ -77,12 +88,15 @@ fn refute(system: &System<'_>, c: &mut Candidates, smt: &mut dyn Smt) -> bool {
         smt.pop();
     }
     for s in &system.singles {
-        for a in p.threads[s.thread].code.actions.iter() {
+        for m in &s.moves {
+            let a = &p.threads[s.thread].code.actions[m.action];
             let effect = system.shared_effect(a, t.sym(s.tid));
             if effect.is_empty() {
                 continue;
             }
             smt.push();
+            smt.assert(t.sym(s.there[m.from]));
+            smt.assert(s.cells[m.from].formula);
             system.taken(a, t.sym(s.tid)).iter().for_each(|f| smt.assert(*f));
             for r in 0..system.cells.len() {
                 let goals: Vec<Term> = c.holds[r].iter().map(|f| unless_same(t, *f, &effect)).collect();
@@ -90,6 +104,7 @@ fn refute(system: &System<'_>, c: &mut Candidates, smt: &mut dyn Smt) -> bool {
                     continue;
                 }
                 smt.push();
+                smt.assert(t.le(t.int(1), t.sym(system.groups[system.group_of[r]].symbol)));
                 system.inside(r).iter().for_each(|f| smt.assert(*f));
                 changed |= remove(&mut c.holds[r], &broken(&goals, &[], t, smt));
                 smt.pop();
@@ -127,7 +142,10 @@ fn remove(list: &mut Vec<Term>, gone: &BTreeSet<usize>) -> bool {
 fn candidates(system: &System<'_>) -> Candidates {
     let (t, p) = (system.terms, system.program);
     let compared = compared(system);
-    let owners: Vec<VarId> = p.shared().filter(|v| p.vars[*v].sort == Sort::INT && names_a_thread(system, *v)).collect();
+    let owners: Vec<VarId> =
+        p.shared().filter(|v| p.vars[*v].sort == Sort::INT && names_a_thread(system, *v)).collect();
+    let threads: BTreeSet<ThreadId> = system.cells.iter().map(|c| c.thread).collect();
+    let atoms: BTreeMap<ThreadId, Vec<Term>> = threads.into_iter().map(|x| (x, atoms(system, x))).collect();
     let mut holds = Vec::new();
     let mut differing: Vec<BTreeSet<Symbol>> = Vec::new();
     for c in &system.cells {
@@ -139,6 +157,7 @@ fn candidates(system: &System<'_>) -> Candidates {
                 here.extend([t.eq(a, b), t.lt(a, b), t.le(a, b), t.lt(b, a), t.le(b, a)]);
                 own.insert(p.vars[*x].symbol);
             }
+            here.extend(atoms[&c.thread].iter().filter(|a| !here.contains(a)).copied().collect::<Vec<_>>());
         }
         holds.push(here);
         differing.push(own);
@@ -163,6 +182,31 @@ fn candidates(system: &System<'_>) -> Candidates {
     Candidates { holds, apart }
 }
 
+/// Comparisons in the thread's conditions that relate its locals, or its id, with the shared store.
+fn atoms(system: &System<'_>, thread: ThreadId) -> Vec<Term> {
+    let (t, p) = (system.terms, system.program);
+    let scope = |s: Symbol| p.vars.iter().find(|v| v.symbol == s).map(|v| v.scope);
+    let relates = |f: Term| {
+        let free = t.free_symbols(f);
+        let own = |s: &Symbol| *s == p.tid || scope(*s) == Some(Scope::Thread(thread));
+        let shared = |s: &Symbol| scope(*s) == Some(Scope::Shared);
+        free.iter().any(own) && free.iter().any(shared) && free.iter().all(|s| own(s) || shared(s))
+    };
+    let actions = p.threads[thread].code.actions.iter();
+    let mut todo: Vec<Term> =
+        actions.flat_map(|a| a.gates.iter().map(|g| g.formula).chain([a.guard]).collect::<Vec<_>>()).collect();
+    let (mut out, mut seen) = (Vec::new(), BTreeSet::new());
+    while let Some(f) = todo.pop() {
+        match t.node(f) {
+            Node::App(Op::Eq | Op::Lt | Op::Le, _) if relates(f) && seen.insert(f) => out.push(f),
+            Node::App(Op::And | Op::Or | Op::Not | Op::Implies, args) if seen.insert(f) => todo.extend(args.iter()),
+            _ => {}
+        }
+    }
+    out.sort();
+    out
+}
+
 /// Numeric locals of counted threads and the shared variables that some condition compares them with, directly.
 fn compared(system: &System<'_>) -> BTreeSet<(VarId, VarId)> {
     let (t, p) = (system.terms, system.program);
@@ -170,7 +214,7 @@ fn compared(system: &System<'_>) -> BTreeSet<(VarId, VarId)> {
     let by_symbol: BTreeMap<Symbol, VarId> =
         p.vars.ids().filter(|v| number(*v)).map(|v| (p.vars[v].symbol, v)).collect();
     let mut out = BTreeSet::new();
-    let threads: BTreeSet<program::ThreadId> = system.cells.iter().map(|c| c.thread).collect();
+    let threads: BTreeSet<ThreadId> = system.cells.iter().map(|c| c.thread).collect();
     for thread in threads {
         let mut todo = Vec::new();
         for a in p.threads[thread].code.actions.iter() {
@@ -210,7 +254,8 @@ fn compared(system: &System<'_>) -> BTreeSet<(VarId, VarId)> {
         for u in p.threads[thread].code.actions.iter().flat_map(|a| &a.updates).filter(|u| u.var == *x) {
             let read = t.free_symbols(u.value).into_iter().filter_map(|s| by_symbol.get(&s).copied());
             out.extend(
-                read.filter(|v| p.vars[*v].scope == Scope::Shared && p.vars[*v].sort == p.vars[*x].sort).map(|v| (*x, v)),
+                read.filter(|v| p.vars[*v].scope == Scope::Shared && p.vars[*v].sort == p.vars[*x].sort)
+                    .map(|v| (*x, v)),
             );
         }
     }

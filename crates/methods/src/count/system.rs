@@ -134,7 +134,8 @@ impl<'a> System<'a> {
         for (i, g) in self.groups.iter().enumerate() {
             for h in &self.groups[..=i] {
                 if g.cells.iter().all(|a| h.cells.iter().all(|b| apart(*a, *b))) {
-                    let both = if g.symbol == h.symbol { t.sym(g.symbol) } else { t.add(t.sym(g.symbol), t.sym(h.symbol)) };
+                    let both =
+                        if g.symbol == h.symbol { t.sym(g.symbol) } else { t.add(t.sym(g.symbol), t.sym(h.symbol)) };
                     facts.push(t.le(both, one));
                 }
             }
@@ -255,7 +256,8 @@ impl<'a> System<'a> {
                 let tid = t.sym(s.tid);
                 let mut effect = self.effect(action, tid);
                 let (from, to) = (&s.cells[m.from], &s.cells[m.to]);
-                let mut pre = vec![t.sym(s.there[m.from]), from.formula, t.substitute(to.formula, effect.iter().copied())];
+                let mut pre =
+                    vec![t.sym(s.there[m.from]), from.formula, t.substitute(to.formula, effect.iter().copied())];
                 pre.extend(self.taken(action, tid));
                 if m.from != m.to {
                     effect.extend([(s.there[m.from], t.ff()), (s.there[m.to], t.tt())]);
