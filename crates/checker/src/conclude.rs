@@ -251,6 +251,11 @@ impl<'a> Checker<'a> {
                     rules::rely_guarantee::obligations(self.program, &c.terms, p, &c.properties).map_err(malformed)?;
                 self.discharge(c, list)
             }
+            Proof::AssumeGuarantee(p) => {
+                let list = rules::assume_guarantee::obligations(self.program, &c.terms, p, &c.properties)
+                    .map_err(malformed)?;
+                self.discharge(c, list)
+            }
             Proof::Environments(p) => {
                 let counts = fixed_counts(self.program)
                     .ok_or_else(|| malformed(Malformed("it speaks of a fixed number of threads".into())))?;

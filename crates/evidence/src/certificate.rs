@@ -21,6 +21,8 @@ pub struct Certificate {
 pub enum Proof {
     /// Rely/guarantee: an annotation of each thread and an environment relation of each (Calvin; Threader's R and E).
     RelyGuarantee(RelyGuarantee),
+    /// Calvin's theorem: what each thread assumes of the others' steps, and loop invariants; the code between is looked at as a whole.
+    AssumeGuarantee(AssumeGuarantee),
     /// A fixed list of instances, each with what it reaches and what its environment does (Threader's R and E, not modular).
     Environments(Environments),
     /// A fixed list of instances, with one inductive invariant for each combination of their locations.
@@ -63,6 +65,23 @@ pub struct Annotation {
     /// Two-store formula over the shared store and `tid` that every step of every other instance satisfies; `None`: the
     /// guarantees of the others are taken as they are.
     pub rely: Option<Term>,
+}
+
+/// An invariant of the shared store, and for every thread what it assumes of the others and what holds at its cuts.
+#[derive(Clone, Debug)]
+pub struct AssumeGuarantee {
+    /// Holds of the shared store always (outside atomic blocks).
+    pub invariant: Term,
+    pub threads: Vec<Assumes>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Assumes {
+    pub thread: ThreadId,
+    /// Two-store formula over the shared store and `tid`, reflexive and transitive: every step of every other instance satisfies it.
+    pub rely: Term,
+    /// Locations that break every loop, increasing, each with what holds there: over the shared store, the locals and `tid`.
+    pub cuts: Vec<(LocId, Term)>,
 }
 
 /// Threader's R_i and E_i for a fixed list of instances (tid 1, 2, ..). Formulas may speak of every instance.
@@ -179,6 +198,7 @@ impl Proof {
     pub fn form(&self) -> &'static str {
         match self {
             Proof::RelyGuarantee(_) => "rely-guarantee",
+            Proof::AssumeGuarantee(_) => "assume-guarantee",
             Proof::Environments(_) => "environments",
             Proof::Product(_) => "product",
             Proof::Counting(_) => "counting",

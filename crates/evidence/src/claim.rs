@@ -36,6 +36,8 @@ pub enum Reason {
     Incomplete(String),
     /// An alarm that could not be made concrete.
     Alarm(String),
+    /// An annotation does not hold, or does not suffice: lines for people. `@o12@` is the place of an origin.
+    Annotation(String),
     /// An error inside the method, caught; a bug of ours.
     Internal(String),
 }
@@ -48,6 +50,7 @@ impl std::fmt::Display for Reason {
             Reason::NotAdmitted(why) => write!(f, "not handled by this method: {why}"),
             Reason::Incomplete(what) => write!(f, "searched only in part: {what}"),
             Reason::Alarm(what) => write!(f, "an alarm that may be false: {what}"),
+            Reason::Annotation(what) => f.write_str(what),
             Reason::Internal(what) => write!(f, "internal error: {what}"),
         }
     }

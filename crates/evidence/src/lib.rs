@@ -14,8 +14,8 @@ pub mod views;
 
 pub use called::Called;
 pub use certificate::{
-    Annotation, Callers, Certificate, Composed, Counter, Counting, Environments, InstanceSymbols, Layer, Pair, Product,
-    Proof, RelyGuarantee, Search, Simulation,
+    Annotation, AssumeGuarantee, Assumes, Callers, Certificate, Composed, Counter, Counting, Environments,
+    InstanceSymbols, Layer, Pair, Product, Proof, RelyGuarantee, Search, Simulation,
 };
 pub use claim::{Claim, Claims, Reason, Statistics};
 pub use history::History;

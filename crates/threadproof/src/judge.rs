@@ -193,3 +193,22 @@ impl<'a> Judge<'a> {
         }
     }
 }
+
+/// Puts line and column where a reason names an origin (`@o12@`).
+pub fn placed(program: &Program, sources: &Sources, text: &str) -> String {
+    let mut out = String::new();
+    for (i, part) in text.split('@').enumerate() {
+        let origin = part.strip_prefix('o').and_then(|n| n.parse::<u32>().ok()).map(program::OriginId);
+        match origin.filter(|_| i % 2 == 1).and_then(|o| program.origins.get(o)) {
+            Some(o) => match o.span {
+                Some(span) => {
+                    let (line, column) = sources.file(span.file).position(span.start);
+                    out.push_str(&format!("{line}:{column}"));
+                }
+                None => out.push_str("somewhere"),
+            },
+            None => out.push_str(part),
+        }
+    }
+    out
+}

@@ -1,5 +1,6 @@
 //! One file per proof rule. A rule turns a program and a certificate into obligations, or says what is wrong with the certificate.
 
+pub mod assume_guarantee;
 pub mod counting;
 pub mod environments;
 pub mod local;

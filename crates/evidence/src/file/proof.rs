@@ -4,8 +4,8 @@ use super::FileError;
 use super::read::Reader;
 use super::terms::{Pool, Read};
 use crate::certificate::{
-    Annotation, Composed, Counter, Counting, Environments, InstanceSymbols, Layer, Pair, Product, Proof, RelyGuarantee,
-    Search, Simulation,
+    Annotation, AssumeGuarantee, Assumes, Composed, Counter, Counting, Environments, InstanceSymbols, Layer, Pair,
+    Product, Proof, RelyGuarantee, Search, Simulation,
 };
 use logic::Term;
 use program::{LocId, Program, ThreadId};
@@ -27,6 +27,19 @@ pub fn write(program: &Program, proof: &Proof, pool: &mut Pool<'_>) -> Json {
                 })
                 .collect();
             json!({ "form": "rely-guarantee", "invariant": pool.formula(p.invariant), "threads": threads })
+        }
+        Proof::AssumeGuarantee(p) => {
+            let threads: Vec<Json> = p
+                .threads
+                .iter()
+                .map(|a| {
+                    let cuts: Vec<Json> =
+                        a.cuts.iter().map(|(l, f)| json!({ "location": l.0, "formula": pool.formula(*f) })).collect();
+                    let rely = pool.formula(a.rely);
+                    json!({ "thread": thread_name(program, a.thread), "rely": rely, "cuts": cuts })
+                })
+                .collect();
+            json!({ "form": "assume-guarantee", "invariant": pool.formula(p.invariant), "threads": threads })
         }
         Proof::Environments(p) => {
             let instances = write_instances(program, &p.instances, pool);
@@ -189,6 +202,19 @@ pub fn read(program: &Program, r: &Reader<'_>, pool: &Read, depth: usize) -> Res
                 });
             }
             Ok(Proof::RelyGuarantee(RelyGuarantee { invariant: pool.formula(&r.field("invariant")?)?, threads }))
+        }
+        "assume-guarantee" => {
+            let mut threads = Vec::new();
+            for t in r.field("threads")?.list()? {
+                let thread = read_thread(program, &t.field("thread")?)?;
+                let mut cuts = Vec::new();
+                for c in t.field("cuts")?.list()? {
+                    let at = c.field("location")?.index(program.threads[thread].code.locations.len())?;
+                    cuts.push((LocId(at as u32), pool.formula(&c.field("formula")?)?));
+                }
+                threads.push(Assumes { thread, rely: pool.formula(&t.field("rely")?)?, cuts });
+            }
+            Ok(Proof::AssumeGuarantee(AssumeGuarantee { invariant: pool.formula(&r.field("invariant")?)?, threads }))
         }
         "environments" => {
             let instances = read_instances(program, &r.field("instances")?, pool)?;

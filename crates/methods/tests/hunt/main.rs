@@ -2,6 +2,7 @@
 //!
 //! A few hundred programs here; `THREADPROOF_HUNT=20000` makes it a long run. One binary, so that it links once.
 
+mod assume;
 mod conformance;
 mod proofs;
 

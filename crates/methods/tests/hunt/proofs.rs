@@ -45,7 +45,7 @@ fn hunt(method: &dyn Method, knobs: &Knobs, seeds: std::ops::Range<u64>) -> usiz
     proved
 }
 
-fn wide() -> Knobs {
+pub fn wide() -> Knobs {
     Knobs { any: true, invariants: true, relies: true, relations: true, atomic: true, ..Knobs::plain() }
 }
 

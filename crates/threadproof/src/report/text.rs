@@ -219,7 +219,11 @@ fn unknown_reasons(file: &FileRows, row: &Row, out: &mut String) {
     }
     for (method, reason) in &row.reasons {
         let name = file.methods.get(*method).map_or("?", |m| m.name);
-        let _ = writeln!(out, "  {name}: {reason}");
+        let mut lines = reason.lines();
+        let _ = writeln!(out, "  {name}: {}", lines.next().unwrap_or_default());
+        lines.for_each(|line| {
+            let _ = writeln!(out, "    {line}");
+        });
     }
     if let Some(stopped) = file.stopped.as_ref().filter(|s| !row.reasons.iter().any(|(_, r)| r == *s)) {
         let _ = writeln!(out, "  {stopped}");

@@ -180,7 +180,8 @@ impl Worker {
             claims.claims.into_iter().filter(|(p, _)| task.properties.contains(p)).partition(|(p, _)| is_construct(*p));
         for (property, claim) in constructs.iter().chain(&others) {
             if let Claim::Undecided(reason) = claim {
-                self.note_reasons(std::iter::once((*property, reason.to_string())));
+                let told = crate::judge::placed(&task.program, &self.sources, &reason.to_string());
+                self.note_reasons(std::iter::once((*property, told)));
             }
         }
         let mut oracle = Oracle::standard(&self.run.budget);

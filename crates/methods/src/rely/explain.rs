@@ -1,0 +1,228 @@
+//! What stands in the way of a proof, in words: the step, the thread, the conjunct it breaks and whose it is, values
+//! before and after, and what others did on the way.
+//!
+//! In: a condition that does not hold, with the solver's values for it. Out: lines for people. A place in the text is
+//! written as `@o12@` (an origin of the program); the report, which has the text, puts file and line there.
+//! The values are those of one thread's view: the run up to the step is the thread's own, the steps of others are
+//! any that its annotations allow. So it is a reason for "unknown", never a refutation.
+
+use super::engine::{About, Engine, Failure, Of, Written};
+use logic::{Symbol, Term, Value};
+use program::passive::{Region, Store};
+use program::{OriginId, PropertyKind, ThreadId};
+
+/// What the condition was about, for telling causes apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    pub about: About,
+    pub lines: Vec<String>,
+}
+
+pub fn tell(engine: &mut Engine<'_>, failure: &Failure) -> Told {
+    let (zone, batch) = (&engine.zones[failure.zone], &engine.zones[failure.zone].batches[failure.batch]);
+    let about = batch.goals[failure.goal].about;
+    let (of, step) = (zone.of.clone(), batch.step);
+    let broken = breaks(engine, about, failure);
+    let mut lines = Vec::new();
+    match of {
+        Of::Initial => {
+            lines.push(format!("the first store need not satisfy {broken}"));
+            let (p, t) = (engine.program, engine.terms);
+            let start: Store = p.shared().map(|v| (p.vars[v].symbol, t.sym(p.vars[v].symbol))).collect();
+            lines.extend(shared(engine, failure, &start).map(|s| format!("for example {s}")));
+        }
+        Of::Closed(thread) => {
+            let name = &engine.program.threads[thread].name;
+            lines.push(format!("{broken} is not kept by two steps in a row, so {name} cannot rely on it at once"));
+        }
+        Of::Region(thread, region) => in_region(engine, failure, thread, &region, step, &broken, &mut lines),
+    }
+    if let Some(why) = &failure.unknown {
+        lines.push(format!("the solver did not decide this ({why})"));
+    }
+    Told { about, lines }
+}
+
+/// The conjunct and whose it is.
+fn breaks(engine: &Engine<'_>, about: About, failure: &Failure) -> String {
+    let (p, t) = (engine.program, engine.terms);
+    match about {
+        About::Candidate(k) => {
+            let c = &engine.candidates[k];
+            let text = t.show(c.formula);
+            match c.written {
+                Some(Written::Property(w)) => format!("`{text}` ({})", p.properties[w].name),
+                Some(Written::Loop(_)) => format!("the loop invariant `{text}`"),
+                None => format!("`{text}`"),
+            }
+        }
+        About::Property(w) => {
+            let property = &p.properties[w];
+            match property.kind {
+                PropertyKind::Rely(r) => {
+                    let rely = &p.relies[r as usize];
+                    let whose = rely.thread.map_or_else(
+                        || "every other thread relies on".to_string(),
+                        |x| format!("thread {} relies on", p.threads[x].name),
+                    );
+                    let parts = rely.formula.map(|f| t.conjuncts(f)).unwrap_or_default();
+                    // Goals of one rely stand in the order of its conjuncts.
+                    let goals = &engine.zones[failure.zone].batches[failure.batch].goals;
+                    let before = goals[..failure.goal].iter().filter(|g| g.about == about).count();
+                    let text = parts.get(before).map_or_else(String::new, |f| t.show(*f));
+                    format!("what {whose}: `{text}` ({})", property.name)
+                }
+                _ => format!("{} `{}`", property.name, p.origins[property.origin].text),
+            }
+        }
+    }
+}
+
+fn place(origin: OriginId) -> String {
+    format!("@{origin}@")
+}
+
+fn in_region(
+    engine: &mut Engine<'_>,
+    failure: &Failure,
+    thread: ThreadId,
+    region: &Region,
+    step: Option<usize>,
+    broken: &str,
+    lines: &mut Vec<String>,
+) {
+    let p = engine.program;
+    let name = p.threads[thread].name.clone();
+    let code = &p.threads[thread].code;
+    match step {
+        Some(at) => {
+            let s = &region.steps[at];
+            let action = &code.actions[s.action];
+            let text = &p.origins[action.origin].text;
+            lines.push(format!("thread {name}, `{text}` at {}: breaks {broken}", place(action.origin)));
+            let ids = [engine.terms.sym(p.tid), engine.terms.sym(engine.other)];
+            let ids = engine.values(failure, &ids);
+            let rely = matches!(
+                engine.zones[failure.zone].batches[failure.batch].goals[failure.goal].about,
+                About::Property(w) if matches!(p.properties[w].kind, PropertyKind::Rely(_))
+            );
+            if let (true, [Some(Value::Int(mine)), Some(Value::Int(other))]) = (rely, &ids[..]) {
+                lines.push(format!("  the thread that moves has tid {mine}, the one that relies {other}"));
+            } else if let Some(Some(Value::Int(mine))) = ids.first() {
+                lines.push(format!("  tid {mine}"));
+            }
+            lines.extend(everything(engine, failure, thread, &s.before).map(|v| format!("  before: {v}")));
+            let changed = differences(engine, failure, thread, &s.before, &s.after);
+            if !changed.is_empty() {
+                lines.push(format!("  after:  {changed}"));
+            }
+        }
+        None => {
+            let head = &code.locations[region.start];
+            lines.push(format!("thread {name}: a way from `{}` breaks {broken}", head.name));
+            if let Some(end) = region.ends.first() {
+                let end = end.store.clone();
+                lines.extend(everything(engine, failure, thread, &end).map(|v| format!("  with {v}")));
+            }
+        }
+    }
+    lines.extend(way(engine, failure, thread, region, step));
+}
+
+/// The thread's steps before, and what others changed between them.
+fn way(
+    engine: &mut Engine<'_>,
+    failure: &Failure,
+    thread: ThreadId,
+    region: &Region,
+    step: Option<usize>,
+) -> Vec<String> {
+    let p = engine.program;
+    let code = &p.threads[thread].code;
+    let taken: Vec<Term> = region.steps.iter().map(|s| s.taken).collect();
+    let taken = engine.values(failure, &taken);
+    let mut out = Vec::new();
+    let mut at = region.start;
+    let target = step.map(|s| code.actions[region.steps[s].action].from);
+    // The model may take two ways at once; the first is shown.
+    for _ in 0..region.points.len() {
+        if let Some(point) = region.points.iter().find(|x| x.at == at) {
+            let moved = differences(engine, failure, thread, &point.arrived, &point.store);
+            if !moved.is_empty() {
+                out.push(format!("    others: {moved}"));
+            }
+        }
+        if Some(at) == target {
+            break;
+        }
+        let next = region
+            .steps
+            .iter()
+            .zip(&taken)
+            .find(|(s, v)| code.actions[s.action].from == at && **v == Some(Value::Bool(true)));
+        let Some((s, _)) = next else { break };
+        let action = &code.actions[s.action];
+        out.push(format!("    {}  `{}`", place(action.origin), p.origins[action.origin].text));
+        at = action.to;
+    }
+    if !out.is_empty() {
+        out.insert(0, "  on the way:".into());
+    }
+    out
+}
+
+fn pairs(engine: &Engine<'_>, thread: ThreadId, store: &Store) -> Vec<(String, Symbol, Term)> {
+    let p = engine.program;
+    let vars = p.shared().chain(p.threads[thread].locals.iter().copied());
+    vars.filter_map(|v| {
+        let var = &p.vars[v];
+        store.get(&var.symbol).map(|value| (var.name.clone(), var.symbol, *value))
+    })
+    .collect()
+}
+
+fn listed(engine: &mut Engine<'_>, failure: &Failure, pairs: &[(String, Symbol, Term)]) -> Option<String> {
+    let terms: Vec<Term> = pairs.iter().map(|(_, _, v)| *v).collect();
+    let values = engine.values(failure, &terms);
+    let t = engine.terms;
+    let parts: Vec<String> = pairs
+        .iter()
+        .zip(values)
+        .filter_map(|((name, symbol, _), value)| {
+            value.map(|v| format!("{name} = {}", v.show(t, t.symbol_sort(*symbol))))
+        })
+        .collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn everything(engine: &mut Engine<'_>, failure: &Failure, thread: ThreadId, store: &Store) -> Option<String> {
+    let pairs = pairs(engine, thread, store);
+    listed(engine, failure, &pairs)
+}
+
+fn shared(engine: &mut Engine<'_>, failure: &Failure, store: &Store) -> Option<String> {
+    let p = engine.program;
+    let pairs: Vec<(String, Symbol, Term)> =
+        p.shared().map(|v| (p.vars[v].name.clone(), p.vars[v].symbol, store[&p.vars[v].symbol])).collect();
+    listed(engine, failure, &pairs)
+}
+
+/// The variables that differ between two stores, with their values.
+fn differences(engine: &mut Engine<'_>, failure: &Failure, thread: ThreadId, before: &Store, after: &Store) -> String {
+    let changed: Vec<(String, Symbol, Term)> =
+        pairs(engine, thread, after).into_iter().filter(|(_, s, v)| before.get(s) != Some(v)).collect();
+    let mut asked: Vec<Term> = changed.iter().map(|(_, _, v)| *v).collect();
+    asked.extend(changed.iter().map(|(_, s, _)| before[s]));
+    let values = engine.values(failure, &asked);
+    let t = engine.terms;
+    let mut out = Vec::new();
+    for (i, (name, symbol, _)) in changed.iter().enumerate() {
+        if let (Some(new), Some(old)) = (&values[i], &values[i + changed.len()])
+            && new != old
+        {
+            let sort = t.symbol_sort(*symbol);
+            out.push(format!("{name} = {} (was {})", new.show(t, sort), old.show(t, sort)));
+        }
+    }
+    out.join(", ")
+}

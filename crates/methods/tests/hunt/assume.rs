@@ -1,0 +1,260 @@
+//! Rule `assume-guarantee`: certificates made by hand, accepted and rejected premise by premise; and certificates of one
+//! program put to a mutated one, where whatever a plain search finds must be refused.
+
+use crate::proofs::wide;
+use base::ids::Id;
+use base::{Budget, Sources};
+use checker::{Checker, Limits, Outcome};
+use evidence::{AssumeGuarantee, Assumes, Certificate, Claim, Proof};
+use frontend::lang::{Settings, lower, parse};
+use logic::{Op, Sort, Term, Terms};
+use methods::rely::Rely;
+use methods::{Method, Options, Run, Task};
+use program::passive::loop_heads;
+use program::semantics::{self, Instances};
+use program::{Program, PropertyId};
+use std::sync::Arc;
+use std::time::Duration;
+use testkit::oracle::Again;
+use testkit::random;
+
+fn load(text: &str) -> Program {
+    let mut sources = Sources::new();
+    let parsed = parse(&mut sources, "test.tp", text.as_bytes());
+    let lowered = lower(&parsed, &sources, &Settings::default());
+    lowered.program.unwrap_or_else(|| panic!("{:?}", lowered.diagnostics))
+}
+
+/// Names of variables as terms, `x'` the value after.
+struct Words<'a>(&'a Program, &'a Terms);
+
+impl Words<'_> {
+    fn v(&self, name: &str) -> Term {
+        let (plain, after) = name.strip_suffix('\'').map_or((name, false), |n| (n, true));
+        let var = self.0.vars.iter().find(|v| v.name == plain).expect("a variable of the program");
+        self.1.sym(if after { var.primed } else { var.symbol })
+    }
+    fn tid(&self) -> Term {
+        self.1.sym(self.0.tid)
+    }
+}
+
+/// Whether the checker accepts a certificate with this invariant and this rely of every thread, and nothing at the loops
+/// but what `at` gives.
+fn accepted(p: &Program, make: impl Fn(&Words<'_>) -> (Term, Term, Term)) -> bool {
+    let terms = p.terms.clone();
+    let (invariant, rely, at) = make(&Words(p, &terms));
+    let threads = p.threads.iter_enumerated().map(|(thread, t)| Assumes {
+        thread,
+        rely,
+        cuts: loop_heads(&t.code).into_iter().map(|l| (l, at)).collect(),
+    });
+    let proof = AssumeGuarantee { invariant, threads: threads.collect() };
+    judge(p, terms.clone(), proof)
+}
+
+fn judge(p: &Program, terms: Terms, proof: AssumeGuarantee) -> bool {
+    let properties: Vec<PropertyId> = p.properties.ids().collect();
+    let claim = Claim::Proved(Arc::new(Certificate {
+        method: "test".into(),
+        terms,
+        properties: properties.clone(),
+        proof: Proof::AssumeGuarantee(proof),
+    }));
+    let mut leaves = Again;
+    let mut checker = Checker::new(p, &mut leaves, Limits::default());
+    properties.iter().all(|q| checker.check(*q, "test", &claim).outcome() == Outcome::Safe)
+}
+
+const LOCK: &str = "var m: lock; var x: int = 0;
+thread T[*] { while true { acquire m; x := 5; assert x == 5; x := 0; release m; } }
+invariant m == 0 ==> x == 0;";
+
+fn protected(w: &Words<'_>) -> Term {
+    let t = w.1;
+    t.implies(t.eq(w.v("m"), w.tid()), t.and(&[t.eq(w.v("m'"), w.tid()), t.eq(w.v("x'"), w.v("x"))]))
+}
+
+fn free(w: &Words<'_>) -> Term {
+    w.1.implies(w.1.eq(w.v("m"), w.1.int(0)), w.1.eq(w.v("x"), w.1.int(0)))
+}
+
+#[test]
+fn check_calvins_annotation_of_a_lock_is_accepted() {
+    assert!(accepted(&load(LOCK), |w| (free(w), protected(w), w.1.tt())));
+}
+
+#[test]
+fn check_a_rely_that_says_too_little_is_rejected() {
+    // AG3, a gate: nothing protects x.
+    assert!(!accepted(&load(LOCK), |w| (free(w), w.1.tt(), w.1.tt())));
+}
+
+#[test]
+fn check_a_rely_that_a_step_breaks_is_rejected() {
+    // AG3: x changes.
+    let unchanged = |w: &Words<'_>| w.1.and(&[protected(w), w.1.eq(w.v("x'"), w.v("x"))]);
+    assert!(!accepted(&load(LOCK), |w| (free(w), unchanged(w), w.1.tt())));
+}
+
+#[test]
+fn check_an_invariant_that_does_not_hold_at_first_is_rejected() {
+    // AG1.
+    assert!(!accepted(&load(LOCK), |w| (w.1.and(&[free(w), w.1.lt(w.1.int(0), w.v("x"))]), protected(w), w.1.tt())));
+}
+
+#[test]
+fn check_an_invariant_that_a_step_breaks_is_rejected_though_it_would_stop_the_environment() {
+    // AG3: with the lock always free nobody could ever move on; what comes after the step must not excuse it.
+    let never = |w: &Words<'_>| w.1.eq(w.v("m"), w.1.int(0));
+    assert!(!accepted(&load(LOCK), |w| (w.1.and(&[free(w), never(w)]), protected(w), w.1.tt())));
+    let taken_stays =
+        |w: &Words<'_>| w.1.and(&[protected(w), w.1.implies(w.1.not(never(w)), w.1.ne(w.v("m'"), w.1.int(0)))]);
+    assert!(!accepted(&load(LOCK), |w| (w.1.and(&[free(w), never(w)]), taken_stays(w), w.1.tt())));
+}
+
+#[test]
+fn check_a_relation_that_is_not_reflexive_or_not_transitive_is_rejected() {
+    // AG2. Every step of the program grows x by one, so only the shape of the relation is wrong.
+    let grows = "var x: int = 0; thread T[*] { x := x + 1; } invariant x >= 0;";
+    let p = load(grows);
+    let positive = |w: &Words<'_>| w.1.le(w.1.int(0), w.v("x"));
+    assert!(accepted(&p, |w| (positive(w), w.1.le(w.v("x"), w.v("x'")), w.1.tt())));
+    assert!(!accepted(&p, |w| (positive(w), w.1.lt(w.v("x"), w.v("x'")), w.1.tt())));
+    let one = |w: &Words<'_>| w.1.le(w.v("x'"), w.1.mk(Op::Add, &[w.v("x"), w.1.int(1)]));
+    assert!(!accepted(&p, |w| (positive(w), one(w), w.1.tt())));
+}
+
+#[test]
+fn check_what_is_said_at_a_loop_has_to_hold_when_it_is_reached() {
+    // AG3, cuts.
+    let text = "thread T { var i: int := 0; while i < 9 { i := i + 1; assert i > 0; } }";
+    let p = load(text);
+    assert!(accepted(&p, |w| (w.1.tt(), w.1.tt(), w.1.le(w.1.int(0), w.v("i")))));
+    assert!(!accepted(&p, |w| (w.1.tt(), w.1.tt(), w.1.tt())));
+    assert!(!accepted(&p, |w| (w.1.tt(), w.1.tt(), w.1.eq(w.v("i"), w.1.int(0)))));
+}
+
+#[test]
+fn check_a_loop_without_a_cut_and_a_foreign_symbol_are_rejected() {
+    let p = load("var x: int = 0; thread T { while x < 9 { x := x + 1; } assert x >= 9; }");
+    let with = |cut: bool, rely: &dyn Fn(&Terms) -> Term| {
+        let terms = p.terms.clone();
+        let cuts = if cut { loop_heads(&p.threads[program::ThreadId(0)].code) } else { vec![] };
+        let cuts = cuts.into_iter().map(|l| (l, terms.tt())).collect();
+        let rely = rely(&terms);
+        let threads = vec![Assumes { thread: program::ThreadId(0), rely, cuts }];
+        judge(&p, terms.clone(), AssumeGuarantee { invariant: terms.tt(), threads })
+    };
+    let kept = |t: &Terms| t.eq(t.sym(p.vars[program::VarId(0)].primed), t.sym(p.vars[program::VarId(0)].symbol));
+    assert!(with(true, &kept));
+    assert!(!with(false, &kept));
+    assert!(!with(true, &|t| t.and(&[kept(t), t.sym(t.symbol("free", Sort::BOOL))])));
+}
+
+#[test]
+fn check_others_move_before_an_atomic_block_though_the_step_into_it_looks_at_nothing() {
+    let p = load(
+        "var x: int = 0;
+thread A { skip; atomic { var i: int := 0; while i < 2 { i := i + 1; } assert x == 0; } }
+thread B { x := 1; }",
+    );
+    assert!(!accepted(&p, |w| (w.1.tt(), w.1.tt(), w.1.tt())));
+}
+
+#[test]
+fn check_a_spawned_thread_has_to_start_as_annotated() {
+    // AG4.
+    let p = load(
+        "var x: int = 0;
+thread Main { var i: int := 0; while i < 3 { i := i + 1; spawn Job(i); } }
+thread Job(n: int) { assert n > 0; x := n; }",
+    );
+    let at = |low: i128| {
+        let terms = p.terms.clone();
+        let local = |name: &str| terms.sym(p.vars.iter().find(|v| v.name == name).expect("a local").symbol);
+        let threads = p
+            .threads
+            .iter_enumerated()
+            .map(|(thread, t)| {
+                let mut cuts = loop_heads(&t.code);
+                let formula = if t.name == "Job" {
+                    cuts.push(t.code.entry);
+                    terms.le(terms.int(low), local("n"))
+                } else {
+                    terms.le(terms.int(0), local("i"))
+                };
+                Assumes { thread, rely: terms.tt(), cuts: cuts.into_iter().map(|l| (l, formula)).collect() }
+            })
+            .collect();
+        judge(&p, terms.clone(), AssumeGuarantee { invariant: terms.tt(), threads })
+    };
+    assert!(at(1));
+    assert!(!at(2), "the first job has number 1");
+    assert!(!at(0), "too weak for the assertion");
+}
+
+/// Changes one step: its guard, what it asserts, its updates, or where it leads.
+fn mutate(p: &mut Program, seed: u64) {
+    let dice = &mut base::random::Random::new(seed);
+    let threads = p.threads.len();
+    let thread = program::ThreadId::from_index(dice.below(threads));
+    let code = &p.threads[thread].code;
+    if code.actions.is_empty() {
+        return;
+    }
+    let action = program::ActionId::from_index(dice.below(code.actions.len()));
+    let locations = code.locations.len();
+    let yes = p.terms.tt();
+    let to = program::LocId::from_index(dice.below(locations));
+    let choice = dice.below(8);
+    let a = &mut p.threads[thread].code.actions[action];
+    match choice {
+        0 => a.guard = yes,
+        1 => a.updates.clear(),
+        2 => a.to = to,
+        3..=6 => a.gates.iter_mut().for_each(|g| g.formula = p.terms.not(g.formula)),
+        _ => a.guard = p.terms.not(a.guard),
+    }
+}
+
+#[test]
+fn check_a_proof_of_one_program_is_refused_for_another_that_goes_wrong() {
+    let (mut refused, mut kept) = (0, 0);
+    for seed in 0..crate::rounds(24) {
+        let program = random::program(seed, &wide());
+        let properties: Vec<PropertyId> = program.properties.ids().collect();
+        let task =
+            Task { program: program.clone(), properties, threads: Default::default(), options: Options::default() };
+        if Rely.admits(&task).is_err() {
+            continue;
+        }
+        let claims = Rely.run(&task, &Run::quiet(Budget::unlimited().with_time(Duration::from_millis(800))));
+        for round in 0..3 {
+            let Some(Claim::Proved(first)) = claims.claims.values().find(|c| matches!(c, Claim::Proved(_))) else {
+                continue;
+            };
+            let mut other = program.clone();
+            other.terms = first.terms.clone();
+            mutate(&mut other, seed * 7 + round);
+            let limits = semantics::Limits { states: 5_000, ..semantics::Limits::default() };
+            let mut certificate = (**first).clone();
+            certificate.terms = other.terms.clone();
+            let claim = Claim::Proved(Arc::new(certificate));
+            let found = [2, 3].map(|n| semantics::reach(&other, &Instances::of(&other, n), &limits));
+            let mut leaves = Again;
+            let mut checker = Checker::new(&other, &mut leaves, Limits::default());
+            for property in first.properties.clone() {
+                let outcome = checker.check(property, "rely", &claim).outcome();
+                if found.iter().any(|f| f.violations.contains_key(&property)) {
+                    let name = &other.properties[property].name;
+                    assert_ne!(outcome, Outcome::Safe, "{name} of random program {seed}, mutation {round}");
+                    refused += 1;
+                } else {
+                    kept += 1;
+                }
+            }
+        }
+    }
+    assert!(refused > 1 && kept > 20, "{refused} refused, {kept} without a violation");
+}
