@@ -5,6 +5,7 @@
 
 pub mod callers;
 mod cells;
+mod combinations;
 pub mod conform;
 pub mod count;
 pub mod explore;

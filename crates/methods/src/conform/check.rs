@@ -10,7 +10,7 @@ use super::path;
 use crate::method::Run;
 use base::Budget;
 use evidence::{Local, Pair, Reason, Simulation};
-use logic::{SortKind, Symbol, Term, Terms, Value};
+use logic::{Node, SortKind, Symbol, Term, Terms, Value};
 use program::relation::{is_idle, is_step};
 use program::{ActionId, LocId, Machine, Program, ThreadId};
 use solver::{Answer, Atom, Horn, HornAnswer, Relation, Rule, Settings, Smt, Z3};
@@ -28,6 +28,8 @@ pub struct Found {
     pub outcome: Conformance,
     pub pairs: usize,
     pub clauses: usize,
+    /// Symbols in the text of all clauses.
+    pub text: u64,
 }
 
 /// One step of the product: enough to unroll it again.
@@ -49,15 +51,15 @@ pub fn check(program: &Program, terms: &Terms, thread: ThreadId, run: &Run) -> F
     let settings = Settings { seed: run.seed as u32, ..Settings::default() };
     let mut product = match Product::new(program, terms, thread, settings, &run.budget) {
         Ok(product) => product,
-        Err(reason) => return Found { outcome: Conformance::Undecided(reason), pairs: 0, clauses: 0 },
+        Err(reason) => return Found { outcome: Conformance::Undecided(reason), pairs: 0, clauses: 0, text: 0 },
     };
     let built = product.build();
-    let (pairs, clauses) = (product.pairs.len(), product.clauses.len());
+    let (pairs, clauses, text) = (product.pairs.len(), product.clauses.len(), product.text());
     let outcome = match built {
         Err(reason) => Conformance::Undecided(reason),
         Ok(()) => product.solve(settings, &run.budget),
     };
-    Found { outcome, pairs, clauses }
+    Found { outcome, pairs, clauses, text }
 }
 
 struct Product<'a> {
@@ -231,6 +233,13 @@ impl<'a> Product<'a> {
         t.or(&ways)
     }
 
+    /// How much would be written if the clauses were printed, with each constraint written out.
+    fn text(&self) -> u64 {
+        let mut sizes: BTreeMap<Term, u64> = BTreeMap::new();
+        let step = |c: &Clause| if let Clause::Step(s) | Clause::Goal(s) = c { Some(s.constraint) } else { None };
+        self.clauses.iter().map(|c| 1 + step(c).map_or(0, |f| size(self.terms, f, &mut sizes))).sum()
+    }
+
     fn solve(mut self, settings: Settings, budget: &Budget) -> Conformance {
         match self.horn.solve() {
             HornAnswer::Safe(solution) => {
@@ -274,4 +283,18 @@ impl<'a> Product<'a> {
             }),
         }
     }
+}
+
+/// The number of symbols of a term, written out.
+fn size(terms: &Terms, term: Term, known: &mut BTreeMap<Term, u64>) -> u64 {
+    if let Some(n) = known.get(&term) {
+        return *n;
+    }
+    let n = match terms.node(term) {
+        Node::App(_, args) => args.iter().fold(1, |n: u64, a| n.saturating_add(size(terms, *a, known))),
+        Node::Quant(_, bound, body) => size(terms, body, known).saturating_add(1 + bound.len() as u64),
+        _ => 1,
+    };
+    known.insert(term, n);
+    n
 }

@@ -58,6 +58,7 @@ impl Method for Conform {
             let found = check::check(p, &terms, t, run);
             claims.statistics.insert(format!("pairs {}", thread.name), found.pairs as u64);
             claims.statistics.insert(format!("clauses {}", thread.name), found.clauses as u64);
+            claims.statistics.insert(format!("text {}", thread.name), found.text);
             let claim = match found.outcome {
                 Conformance::Conforms(simulation) => {
                     simulations.insert(t, simulation.clone());
@@ -132,10 +133,13 @@ impl Conform {
             });
             if let Some(composition) = whole {
                 let names: Vec<String> = simulations.keys().map(|t| p.threads[*t].name.clone()).collect();
+                let conform = match &names[..] {
+                    [one] => format!("{one} conforms to its machine"),
+                    many => format!("each of {} conforms to its machine", many.join(", ")),
+                };
                 notes.push(format!(
-                    "rests on {} checks: {} each conform to their machine; the composition of the machines by {}",
+                    "rests on {} checks: {conform}; and the composition of the machines, by {}",
                     simulations.len() + 1,
-                    names.join(", "),
                     method.about().name
                 ));
                 return Claim::Proved(Arc::new(Certificate {

@@ -6,6 +6,7 @@
 //! every body, and to the result.
 
 use super::system::{Place, Single, System};
+use crate::combinations::Inside;
 use base::Budget;
 use evidence::Reason;
 use logic::{SortKind, Symbol, Term};
@@ -142,28 +143,10 @@ fn parameters(system: &System<'_>, kept: &[usize]) -> Vec<Symbol> {
     out
 }
 
-/// The combinations of the singles' locations that control alone allows.
+/// The combinations of the singles' locations that control alone allows. Counted threads may move at any time, so nobody
+/// is alone inside an atomic block here.
 pub fn combinations(system: &System<'_>) -> Result<Vec<Vec<LocId>>, Reason> {
-    let p = system.program;
-    let start: Vec<LocId> = system.singles.iter().map(|s| p.threads[s.thread].code.entry).collect();
-    let mut out = vec![start];
-    let mut seen: std::collections::BTreeSet<Vec<LocId>> = out.iter().cloned().collect();
-    let mut at = 0;
-    while at < out.len() {
-        if out.len() > MOST_COMBINATIONS {
-            return Err(Reason::NotAdmitted("too many combinations of single threads' locations".into()));
-        }
-        let here = out[at].clone();
-        for (k, single) in system.singles.iter().enumerate() {
-            for a in p.threads[single.thread].code.actions.iter().filter(|a| a.from == here[k]) {
-                let mut next = here.clone();
-                next[k] = a.to;
-                if seen.insert(next.clone()) {
-                    out.push(next);
-                }
-            }
-        }
-        at += 1;
-    }
-    Ok(out)
+    let codes: Vec<_> = system.singles.iter().map(|s| &system.program.threads[s.thread].code).collect();
+    crate::combinations::combinations(&codes, Inside::Anyone, MOST_COMBINATIONS)
+        .ok_or_else(|| Reason::NotAdmitted("too many combinations of single threads' locations".into()))
 }

@@ -94,12 +94,13 @@ impl Method for Count {
             let mut guesses = lemmas::candidates(&system, &mut smt);
             guesses.append(&mut facts);
             let kept = Kept::new(&system, guesses, &mut smt);
-            let mut bad = system.bad(&open);
+            // Whoever composes proofs needs one certificate for everything, so all properties are asked for again.
+            let mut bad = system.bad(&wanted);
             let excluded = kept.exclude(&bad, &mut smt);
             let failing: BTreeSet<PropertyId> =
                 bad.iter().zip(&excluded).filter(|(_, fine)| !**fine).map(|(b, _)| b.property).collect();
-            let shown: Vec<PropertyId> = open.iter().copied().filter(|w| !failing.contains(w)).collect();
-            if !shown.is_empty() {
+            let shown: Vec<PropertyId> = wanted.iter().copied().filter(|w| !failing.contains(w)).collect();
+            if shown.iter().any(|w| open.contains(w)) {
                 bad.retain(|b| shown.contains(&b.property));
                 // In the second round, what instances rely on may rest on any of the facts.
                 let needed = match round {
@@ -118,7 +119,7 @@ impl Method for Count {
         }
         run.progress("count: Horn clauses");
         // All together first: one invariant usually shows everything. Else one by one.
-        let mut groups: Vec<Vec<PropertyId>> = vec![open.clone()];
+        let mut groups: Vec<Vec<PropertyId>> = vec![wanted.clone()];
         if open.len() > 1 {
             groups.extend(open.iter().map(|w| vec![*w]));
         }
@@ -130,7 +131,8 @@ impl Method for Count {
                 Ok(invariant) => prove(&system, group.clone(), invariant),
                 Err(reason) => Claim::Undecided(forgetful(&system, reason)),
             };
-            group.iter().for_each(|w| claims.set(*w, claim.clone()));
+            let proved = matches!(claim, Claim::Proved(_));
+            group.iter().filter(|w| proved || open.contains(w)).for_each(|w| claims.set(*w, claim.clone()));
         }
         claims
     }

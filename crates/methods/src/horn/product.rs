@@ -3,6 +3,7 @@
 //! In: a fixed list of instances. Out: an inductive invariant for each combination (rule `product`). While an instance is
 //! inside an atomic block, only it moves.
 
+use crate::combinations::{Inside, combinations};
 use base::Budget;
 use evidence::{InstanceSymbols, Product, Reason};
 use logic::{Sort, SortKind, Symbol, Term, Terms};
@@ -37,7 +38,9 @@ pub fn solve(
     params.extend(instances.iter().flat_map(|x| x.locals.iter().map(|l| l.0)).filter(kept));
     let now: Vec<Term> = params.iter().map(|s| t.sym(*s)).collect();
     let code = |i: usize| &p.threads[instances[i].thread].code;
-    let combinations = combinations(p, &instances)?;
+    let codes: Vec<_> = (0..instances.len()).map(code).collect();
+    let combinations = combinations(&codes, Inside::Alone, MOST_COMBINATIONS)
+        .ok_or_else(|| Reason::NotAdmitted(format!("more than {MOST_COMBINATIONS} combinations of locations")))?;
     let mut horn = Horn::new(t, settings, budget);
     let relations: BTreeMap<Vec<LocId>, Relation> =
         combinations.iter().enumerate().map(|(i, at)| (at.clone(), horn.relation(format!("at{i}"), &params))).collect();
@@ -135,30 +138,4 @@ fn instances(p: &Program, t: &Terms, counts: &[u32]) -> Vec<InstanceSymbols> {
             }
         })
         .collect()
-}
-
-/// The combinations of locations that control alone allows.
-fn combinations(p: &Program, instances: &[InstanceSymbols]) -> Result<Vec<Vec<LocId>>, Reason> {
-    let code = |i: usize| &p.threads[instances[i].thread].code;
-    let mut out = vec![(0..instances.len()).map(|i| code(i).entry).collect::<Vec<LocId>>()];
-    let mut seen: std::collections::BTreeSet<Vec<LocId>> = out.iter().cloned().collect();
-    let mut next = 0;
-    while next < out.len() {
-        if out.len() > MOST_COMBINATIONS {
-            return Err(Reason::NotAdmitted(format!("more than {MOST_COMBINATIONS} combinations of locations")));
-        }
-        let at = out[next].clone();
-        let inside = (0..instances.len()).find(|i| code(*i).locations[at[*i]].inside);
-        for i in (0..instances.len()).filter(|i| inside.is_none_or(|only| only == *i)) {
-            for a in code(i).actions.iter().filter(|a| a.from == at[i]) {
-                let mut to = at.clone();
-                to[i] = a.to;
-                if seen.insert(to.clone()) {
-                    out.push(to);
-                }
-            }
-        }
-        next += 1;
-    }
-    Ok(out)
 }

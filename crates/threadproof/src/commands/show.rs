@@ -151,15 +151,13 @@ fn digraph(threads: &[(&str, &Code)], program: &Program) -> String {
     out
 }
 
+fn frame_of(program: &Program, place: &program::Place) -> String {
+    let keys: String = place.keys.iter().map(|k| format!("[{}]", program.terms.show(*k))).collect();
+    format!("{}{keys}", program.vars[place.var].name)
+}
+
 fn two_store(program: &Program, action: &TwoStore) -> String {
-    let frame: Vec<String> = action
-        .frame
-        .iter()
-        .map(|place| {
-            let keys: String = place.keys.iter().map(|k| format!("[{}]", program.terms.show(*k))).collect();
-            format!("{}{keys}", program.vars[place.var].name)
-        })
-        .collect();
+    let frame: Vec<String> = action.frame.iter().map(|place| frame_of(program, place)).collect();
     format!("<{}> {}", frame.join(", "), program.terms.show(action.relation))
 }
 
@@ -185,22 +183,84 @@ fn machine_text(program: &Program, machine: &Machine) -> String {
     out
 }
 
+/// A machine as a figure of a paper: an arrow to the start, names in bold, assertions below them, and on each edge the
+/// relation in angle brackets with the variables that may change below. Idle steps are not drawn.
 fn machine_graph(program: &Program, machine: &Machine) -> String {
+    let strict = if machine.strict { " (strict)" } else { "" };
     let mut out = format!(
-        "digraph {} {{\n  node [shape=ellipse, fontname=\"monospace\"];\n  edge [fontname=\"monospace\"];\n",
-        quote(&machine.name)
+        "digraph {} {{\n  graph [label=<<B>{}</B>{strict}>, labelloc=t, fontname=\"serif\", fontsize=16, nodesep=0.5, \
+         ranksep=0.9, pad=0.2];\n  node [shape=box, style=rounded, fontname=\"serif\", fontsize=13, margin=\"0.14,0.07\"];\n  \
+         edge [fontname=\"serif\", fontsize=11, arrowsize=0.7];\n  start [shape=point, width=0.08, label=\"\"];\n  \
+         start -> s{};\n",
+        quote(&machine.name),
+        mathematical(&machine.name),
+        machine.start
     );
     for (i, state) in machine.states.iter().enumerate() {
-        let text = format!("{}{}", state.name, assertion(program, state).replace(" asserts", "\n"));
-        let start = if i == machine.start { ", penwidth=2" } else { "" };
-        let _ = writeln!(out, "  s{i} [label={}{start}];", quote(&text));
+        let assertion = match state.assertion {
+            None => String::new(),
+            Some(None) => "<BR/>?".into(),
+            Some(Some(formula)) => format!("<BR/>{}", conjunction(program, formula).join("<BR/>")),
+        };
+        let _ = writeln!(out, "  s{i} [label=<<B>{}</B>{assertion}>];", mathematical(&state.name));
     }
-    for edge in &machine.edges {
-        let text = two_store(program, &edge.action);
-        let _ = writeln!(out, "  s{} -> s{} [label={}];", edge.from, edge.to, quote(&text));
+    for (from, to) in pairs(machine) {
+        let edges = machine.edges.iter().filter(|e| (e.from, e.to) == (from, to));
+        let lines: Vec<String> = edges.map(|e| edge_label(program, &e.action)).collect();
+        let _ = writeln!(out, "  s{from} -> s{to} [label=<{}>];", lines.concat());
     }
     out.push_str("}\n");
     out
+}
+
+/// Source and target of edges, each once: several edges between two states share an arrow.
+fn pairs(machine: &Machine) -> Vec<(usize, usize)> {
+    let mut out = Vec::new();
+    for e in &machine.edges {
+        if !out.contains(&(e.from, e.to)) {
+            out.push((e.from, e.to));
+        }
+    }
+    out
+}
+
+fn edge_label(program: &Program, action: &TwoStore) -> String {
+    const LINE: &str = "<BR ALIGN=\"LEFT\"/>";
+    let frame: Vec<String> = action.frame.iter().map(|place| mathematical(&frame_of(program, place))).collect();
+    let below = if frame.is_empty() {
+        String::new()
+    } else {
+        format!("<SUB><FONT POINT-SIZE=\"8\">{}</FONT></SUB>", frame.join(", "))
+    };
+    format!("⟨{}⟩{below}{LINE}", conjunction(program, action.relation).join(LINE))
+}
+
+/// The parts of a conjunction, one for each line.
+fn conjunction(program: &Program, formula: logic::Term) -> Vec<String> {
+    let parts = program.terms.conjuncts(formula);
+    let sign = |i: usize| if i == 0 { "" } else { "∧ " };
+    parts.iter().enumerate().map(|(i, f)| format!("{}{}", sign(i), mathematical(&program.terms.show(*f)))).collect()
+}
+
+/// The language's signs as a paper writes them, safe inside a label.
+fn mathematical(text: &str) -> String {
+    let signs = [
+        ("<==>", "⇔"),
+        ("==>", "⇒"),
+        ("!=", "≠"),
+        ("<=", "≤"),
+        (">=", "≥"),
+        ("==", "="),
+        ("&&", "∧"),
+        ("||", "∨"),
+        ("!", "¬"),
+        ("'", "′"),
+        ("&", "&amp;"),
+        ("<", "&lt;"),
+        (">", "&gt;"),
+        ("\"", "&quot;"),
+    ];
+    signs.iter().fold(text.to_string(), |text, (from, to)| text.replace(from, to))
 }
 
 fn draw(dot: &str) -> Result<String, String> {
