@@ -6,14 +6,26 @@
 //! at once (rule `product`). Control is explicit: one relation for each location, or combination of locations.
 //! Absent: Threader's own abstract reachability trees and its linear solver; the clauses are solved by Spacer.
 
+mod abstraction;
+mod certify;
+mod formula;
+mod interpolate;
 mod product;
+mod rational;
+mod refine;
+mod show;
+mod simplex;
+mod system;
+mod threader;
+mod trees;
 
 use crate::method::{About, Method, Refusal, Run, Task};
 use crate::modular;
 use evidence::{Certificate, Claim, Claims, Proof, Reason};
-use program::PropertyId;
+use program::{PropertyId, PropertyKind};
 use solver::Settings;
 use std::sync::Arc;
+use threader::{Answer, Attempt};
 
 pub struct HornClauses;
 
@@ -71,25 +83,69 @@ impl HornClauses {
             let properties = group.to_vec();
             Claim::Proved(Arc::new(Certificate { method: "horn".into(), terms: terms.clone(), properties, proof }))
         };
+        let show = task.options.0.get("show-trees").is_some_and(|s| s == "on");
+        // A step as a rely sees it is not a predicate of a state: relies are left to the clauses of whole threads.
+        let plain = !group.iter().any(|w| matches!(p.properties[*w].kind, PropertyKind::Rely(_)));
+        let attempt = Attempt {
+            program: p,
+            terms: &terms,
+            wanted: group,
+            settings,
+            budget: &run.budget,
+            most_refinements: 4_000,
+            show,
+        };
         let mut reason = Reason::NotAdmitted("no thread-modular proof, and the number of threads is not fixed".into());
         if bias == "modular" {
             run.progress(format!("horn: thread-modular, {}", p.properties[group[0]].name));
-            // A modular proof is either found soon or not at all: most of the effort goes to the other attempt.
-            let short = Settings { limit: 100_000_000, ..settings };
-            match modular::solve(p, &terms, group, short, &run.budget) {
-                Ok(proof) => {
-                    notes.push("a modular proof: no fact relates two threads' locals".into());
-                    return certify(Proof::RelyGuarantee(proof));
+            let mut exists = true;
+            if plain {
+                let (answer, account) = attempt.modular();
+                account.tell(notes);
+                match answer {
+                    Answer::Proved(proof) => {
+                        notes.push("a modular proof: no fact relates two threads' locals".into());
+                        return certify(proof);
+                    }
+                    Answer::None => {
+                        exists = false;
+                        reason = Reason::Alarm("no thread-modular proof exists".into());
+                    }
+                    Answer::GaveUp(why) => {
+                        notes.push(format!("the modular trees were given up: {why}"));
+                    }
+                    Answer::Refuted(_) => {}
                 }
-                Err(why) => reason = why,
+            }
+            if exists {
+                // A modular proof is either found soon or not at all: most of the effort goes to the other attempt.
+                let short = Settings { limit: 100_000_000, ..settings };
+                match modular::solve(p, &terms, group, short, &run.budget) {
+                    Ok(proof) => {
+                        notes.push("a modular proof: no fact relates two threads' locals".into());
+                        return certify(Proof::RelyGuarantee(proof));
+                    }
+                    Err(why) => reason = why,
+                }
             }
         }
         if task.is_parametric() {
             return Claim::Undecided(reason);
         }
         run.progress(format!("horn: all instances at once, {}", p.properties[group[0]].name));
+        let counts = task.instances(0);
+        if plain {
+            let (answer, account) = attempt.global(&counts);
+            account.tell(notes);
+            match answer {
+                Answer::Proved(proof) => return certify(proof),
+                Answer::Refuted(trace) => return Claim::Refuted(*trace),
+                Answer::GaveUp(why) => notes.push(format!("the trees of all instances were given up: {why}")),
+                Answer::None => {}
+            }
+        }
         let long = Settings { limit: 2_000_000_000, ..settings };
-        match product::solve(p, &terms, &task.instances(0).0, group, long, &run.budget) {
+        match product::solve(p, &terms, &counts.0, group, long, &run.budget) {
             Ok(proof) => certify(Proof::Product(proof)),
             Err(reason) => Claim::Undecided(reason),
         }

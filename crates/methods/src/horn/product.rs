@@ -121,7 +121,7 @@ pub fn solve(
     }
 }
 
-fn instances(p: &Program, t: &Terms, counts: &[u32]) -> Vec<InstanceSymbols> {
+pub fn instances(p: &Program, t: &Terms, counts: &[u32]) -> Vec<InstanceSymbols> {
     let list: Vec<ThreadId> =
         p.threads.ids().flat_map(|x| std::iter::repeat_n(x, counts[x.0 as usize] as usize)).collect();
     list.iter()

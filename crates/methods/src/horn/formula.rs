@@ -1,0 +1,415 @@
+//! Formulas over linear inequalities, from terms and back.
+//!
+//! In: a term and, for each of its symbols, a variable. Out: a formula in negation normal form over linear inequalities of
+//! integers. Booleans are 0 or 1, enums and references are numbers; machine integers are numbers in their range, and an
+//! operation that may wrap subtracts a whole multiple of 2^bits. Elements of maps at constant indices are variables.
+//! Absent: products of variables, bit operations, sets, sequences, quantifiers, other maps: then `Beyond` is said.
+
+use super::simplex::Linear;
+use logic::{Node, Op, Sort, SortKind, Symbol, Term, Terms};
+use rustc_hash::FxHashMap;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Formula {
+    /// `linear <= 0`
+    Le(Linear),
+    And(Vec<Formula>),
+    Or(Vec<Formula>),
+}
+
+impl Formula {
+    pub fn truth() -> Self {
+        Formula::And(Vec::new())
+    }
+    pub fn falsehood() -> Self {
+        Formula::Or(Vec::new())
+    }
+    fn is_false(&self) -> bool {
+        matches!(self, Formula::Or(list) if list.is_empty())
+    }
+}
+
+/// What linear inequalities cannot say; or a number that does not fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beyond(pub String);
+
+fn overflow() -> Beyond {
+    Beyond("a number does not fit 128 bits".into())
+}
+
+/// Variables of inequalities, each of a sort.
+#[derive(Default)]
+pub struct Variables {
+    pub sorts: Vec<Sort>,
+    elements: FxHashMap<(u32, i128), u32>,
+}
+
+impl Variables {
+    pub fn fresh(&mut self, sort: Sort) -> u32 {
+        self.sorts.push(sort);
+        self.sorts.len() as u32 - 1
+    }
+    /// The element of a map variable at an index.
+    pub fn element(&mut self, map: u32, index: i128, sort: Sort) -> u32 {
+        if let Some(v) = self.elements.get(&(map, index)) {
+            return *v;
+        }
+        let v = self.fresh(sort);
+        self.elements.insert((map, index), v);
+        v
+    }
+    pub fn element_of(&self, v: u32) -> Option<(u32, i128)> {
+        self.elements.iter().find(|(_, x)| **x == v).map(|(k, _)| *k)
+    }
+}
+
+/// Which variable a symbol is.
+pub type Valuation = FxHashMap<Symbol, u32>;
+
+/// Reads terms. What it learns on the way (ranges, wrapping) is collected in `sides` and belongs to the same label.
+pub struct Reader<'a> {
+    pub terms: &'a Terms,
+    pub variables: &'a mut Variables,
+    pub valuation: &'a Valuation,
+    pub sides: Vec<Formula>,
+}
+
+/// A number by cases.
+type Cases = Vec<(Vec<Formula>, Linear)>;
+
+const MOST_CASES: usize = 64;
+
+impl Reader<'_> {
+    pub fn formula(&mut self, term: Term, positive: bool) -> Result<Formula, Beyond> {
+        let t = self.terms;
+        Ok(match t.node(term) {
+            Node::Bool(b) if b == positive => Formula::truth(),
+            Node::Bool(_) => Formula::falsehood(),
+            Node::Sym(_) | Node::App(Op::Select, _) => {
+                let cases = self.number(term)?;
+                self.each(cases, |n| {
+                    let n = if positive { Linear::constant(1).minus(&n) } else { Some(n) };
+                    n.map(Formula::Le).ok_or_else(overflow)
+                })?
+            }
+            Node::App(Op::Not, args) => self.formula(args[0], !positive)?,
+            Node::App(op @ (Op::And | Op::Or), args) => {
+                let list = args.iter().map(|a| self.formula(*a, positive)).collect::<Result<Vec<_>, _>>()?;
+                if (op == Op::And) == positive { all(list) } else { any(list) }
+            }
+            Node::App(Op::Implies, args) => {
+                let list = vec![self.formula(args[0], !positive)?, self.formula(args[1], positive)?];
+                if positive { any(list) } else { all(list) }
+            }
+            Node::App(Op::Ite, args) => {
+                let yes = all(vec![self.formula(args[0], true)?, self.formula(args[1], positive)?]);
+                let no = all(vec![self.formula(args[0], false)?, self.formula(args[2], positive)?]);
+                any(vec![yes, no])
+            }
+            Node::App(Op::Eq, args) if t.sort_of(args[0]) == Sort::BOOL => {
+                let both = all(vec![self.formula(args[0], true)?, self.formula(args[1], positive)?]);
+                let neither = all(vec![self.formula(args[0], false)?, self.formula(args[1], !positive)?]);
+                any(vec![both, neither])
+            }
+            Node::App(Op::Eq, args) => {
+                let difference = self.difference(args[0], args[1])?;
+                self.each(difference, |d| {
+                    let turned = d.scale(-1).ok_or_else(overflow)?;
+                    Ok(if positive {
+                        all(vec![Formula::Le(d), Formula::Le(turned)])
+                    } else {
+                        let below = turned.negated().ok_or_else(overflow)?;
+                        any(vec![Formula::Le(d.negated().ok_or_else(overflow)?), Formula::Le(below)])
+                    })
+                })?
+            }
+            Node::App(op @ (Op::Lt | Op::Le), args) => {
+                let difference = self.difference(args[0], args[1])?;
+                self.each(difference, |mut d| {
+                    if op == Op::Lt {
+                        d.constant = d.constant.checked_add(1).ok_or_else(overflow)?;
+                    }
+                    let d = if positive { Some(d) } else { d.negated() };
+                    d.map(Formula::Le).ok_or_else(overflow)
+                })?
+            }
+            _ => return Err(Beyond(format!("`{}` is not linear", t.show(term)))),
+        })
+    }
+    fn difference(&mut self, a: Term, b: Term) -> Result<Cases, Beyond> {
+        let (a, b) = (self.number(a)?, self.number(b)?);
+        self.combine(&a, &b, |x, y| x.minus(y))
+    }
+    fn combine(&self, a: &Cases, b: &Cases, f: impl Fn(&Linear, &Linear) -> Option<Linear>) -> Result<Cases, Beyond> {
+        if a.len() * b.len() > MOST_CASES {
+            return Err(Beyond("too many cases".into()));
+        }
+        let mut out = Vec::new();
+        for (p, x) in a {
+            for (q, y) in b {
+                out.push((p.iter().chain(q).cloned().collect(), f(x, y).ok_or_else(overflow)?));
+            }
+        }
+        Ok(out)
+    }
+    fn each(&self, cases: Cases, f: impl Fn(Linear) -> Result<Formula, Beyond>) -> Result<Formula, Beyond> {
+        let mut list = Vec::new();
+        for (mut conditions, n) in cases {
+            conditions.push(f(n)?);
+            list.push(all(conditions));
+        }
+        Ok(any(list))
+    }
+    fn number(&mut self, term: Term) -> Result<Cases, Beyond> {
+        let t = self.terms;
+        let beyond = || Beyond(format!("`{}` is not linear", t.show(term)));
+        let sort = t.sort_of(term);
+        let exactly = |n: i128| vec![(Vec::new(), Linear::constant(n))];
+        match t.node(term) {
+            Node::Num(n, _) => Ok(exactly(n)),
+            Node::Variant(_, at) => Ok(exactly(i128::from(at))),
+            Node::Ref(_, n) => Ok(exactly(i128::from(n))),
+            Node::Bool(b) => Ok(exactly(i128::from(b))),
+            Node::Sym(s) => {
+                let v = *self.valuation.get(&s).ok_or_else(beyond)?;
+                if matches!(t.kind(sort), SortKind::Map(..) | SortKind::Set(_) | SortKind::Seq(_)) {
+                    return Err(beyond());
+                }
+                self.range(v, sort);
+                Ok(vec![(Vec::new(), Linear::variable(v))])
+            }
+            Node::App(Op::Select, args) => self.element(args[0], args[1], sort).ok_or_else(beyond)?,
+            Node::App(Op::Ite, args) => {
+                let (yes, no) = (self.formula(args[0], true)?, self.formula(args[0], false)?);
+                let mut out = Vec::new();
+                for (f, branch) in [(yes, args[1]), (no, args[2])] {
+                    if f.is_false() {
+                        continue;
+                    }
+                    for (mut conditions, n) in self.number(branch)? {
+                        conditions.push(f.clone());
+                        out.push((conditions, n));
+                    }
+                }
+                if out.len() > MOST_CASES { Err(Beyond("too many cases".into())) } else { Ok(out) }
+            }
+            Node::App(op @ (Op::Add | Op::Sub | Op::Mul), args) if args.len() == 2 => {
+                let (a, b) = (self.number(args[0])?, self.number(args[1])?);
+                let simple = |c: &Cases| c.iter().all(|(_, n)| n.parts.is_empty());
+                let small = op != Op::Mul;
+                let out = match op {
+                    Op::Add => self.combine(&a, &b, |x, y| x.plus(y)),
+                    Op::Sub => self.combine(&a, &b, |x, y| x.minus(y)),
+                    _ if simple(&a) => self.combine(&a, &b, |x, y| y.scale(x.constant)),
+                    _ if simple(&b) => self.combine(&a, &b, |x, y| x.scale(y.constant)),
+                    _ => Err(beyond()),
+                }?;
+                self.wrapped(out, sort, small)
+            }
+            Node::App(Op::Neg, args) => {
+                let out = self.number(args[0])?;
+                let out =
+                    out.into_iter()
+                        .map(|(c, n)| Ok((c, n.scale(-1).ok_or_else(overflow)?)))
+                        .collect::<Result<Cases, Beyond>>()?;
+                self.wrapped(out, sort, true)
+            }
+            Node::App(Op::Cast(_), args) if t.sort_of(args[0]).is_integer() => {
+                let out = self.number(args[0])?;
+                let wider = match (sort.as_machine(), t.sort_of(args[0]).as_machine()) {
+                    (None, _) => true,
+                    (Some(to), Some(from)) => to.min() <= from.min() && from.max() <= to.max(),
+                    (Some(_), None) => false,
+                };
+                if wider { Ok(out) } else { self.wrapped(out, sort, false) }
+            }
+            Node::App(op @ (Op::Div | Op::Mod), args) => {
+                let Node::Num(by, _) = t.node(args[1]) else { return Err(beyond()) };
+                if by <= 0 {
+                    return Err(beyond());
+                }
+                let (quotient, rest) = (self.variables.fresh(Sort::INT), self.variables.fresh(Sort::INT));
+                let cases = self.number(args[0])?;
+                let whole = Linear { parts: vec![(quotient, by), (rest, 1)], constant: 0 };
+                let equal = self.each(cases, |n| {
+                    let d = n.minus(&whole).ok_or_else(overflow)?;
+                    let turned = d.scale(-1).ok_or_else(overflow)?;
+                    Ok(all(vec![Formula::Le(d), Formula::Le(turned)]))
+                })?;
+                self.sides.push(equal);
+                self.between(&Linear::variable(rest), 0, by - 1)?;
+                let out = Linear::variable(if op == Op::Div { quotient } else { rest });
+                self.wrapped(vec![(Vec::new(), out)], sort, true)
+            }
+            _ => Err(beyond()),
+        }
+    }
+    /// An element of a map, through stores and constant maps, at an index that is a number.
+    fn element(&mut self, map: Term, index: Term, sort: Sort) -> Option<Result<Cases, Beyond>> {
+        let t = self.terms;
+        let number = |x: Term| match t.node(x) {
+            Node::Num(n, _) => Some(n),
+            Node::Variant(_, n) | Node::Ref(_, n) => Some(i128::from(n)),
+            _ => None,
+        };
+        let at = number(index)?;
+        match t.node(map) {
+            Node::Sym(s) => {
+                let base = *self.valuation.get(&s)?;
+                let v = self.variables.element(base, at, sort);
+                self.range(v, sort);
+                Some(Ok(vec![(Vec::new(), Linear::variable(v))]))
+            }
+            Node::App(Op::Store, args) => match number(args[1]) {
+                Some(n) if n == at => Some(self.number(args[2])),
+                Some(_) => self.element(args[0], index, sort),
+                None => None,
+            },
+            Node::App(Op::ConstMap(_), args) => Some(self.number(args[0])),
+            _ => None,
+        }
+    }
+    fn range(&mut self, v: u32, sort: Sort) {
+        let (low, high) = match self.terms.kind(sort) {
+            SortKind::Bool => (0, Some(1)),
+            SortKind::Machine(m) => (m.min(), Some(m.max())),
+            SortKind::Enum(e) => (0, Some(self.terms.enum_size(e) as i128 - 1)),
+            SortKind::Ref(_) => (0, None),
+            _ => return,
+        };
+        let mut facts = vec![Formula::Le(Linear { parts: vec![(v, -1)], constant: low })];
+        facts.extend(high.map(|h| Formula::Le(Linear { parts: vec![(v, 1)], constant: -h })));
+        for f in facts {
+            if !self.sides.contains(&f) {
+                self.sides.push(f);
+            }
+        }
+    }
+    fn between(&mut self, n: &Linear, low: i128, high: i128) -> Result<(), Beyond> {
+        let below = Linear::constant(low).minus(n).ok_or_else(overflow)?;
+        let above = n.minus(&Linear::constant(high)).ok_or_else(overflow)?;
+        self.sides.extend([Formula::Le(below), Formula::Le(above)]);
+        Ok(())
+    }
+    /// The value modulo 2^bits, in the range of the sort. `once`: it is off by at most one multiple.
+    fn wrapped(&mut self, cases: Cases, sort: Sort, once: bool) -> Result<Cases, Beyond> {
+        let Some(m) = sort.as_machine() else { return Ok(cases) };
+        let fits = |n: &Linear| n.parts.is_empty() && m.min() <= n.constant && n.constant <= m.max();
+        let mut out = Vec::new();
+        for (conditions, n) in cases {
+            if fits(&n) {
+                out.push((conditions, n));
+                continue;
+            }
+            let times = self.variables.fresh(Sort::INT);
+            let off = Linear { parts: vec![(times, 1i128 << m.bits)], constant: 0 };
+            let value = n.minus(&off).ok_or_else(overflow)?;
+            if once {
+                self.between(&Linear::variable(times), -1, 1)?;
+            }
+            // Several cases share the sides: each multiple is defined whether or not its case applies.
+            self.between(&value, m.min(), m.max())?;
+            out.push((conditions, value));
+        }
+        Ok(out)
+    }
+}
+
+pub fn all(list: Vec<Formula>) -> Formula {
+    let mut out = Vec::new();
+    for f in list {
+        match f {
+            Formula::And(more) => out.extend(more),
+            Formula::Or(x) if x.is_empty() => return Formula::falsehood(),
+            f => out.push(f),
+        }
+    }
+    if out.len() == 1 { out.pop().expect("there is one") } else { Formula::And(out) }
+}
+
+pub fn any(list: Vec<Formula>) -> Formula {
+    let mut out = Vec::new();
+    for f in list {
+        match f {
+            Formula::Or(more) => out.extend(more),
+            Formula::And(x) if x.is_empty() => return Formula::truth(),
+            f => out.push(f),
+        }
+    }
+    if out.len() == 1 { out.pop().expect("there is one") } else { Formula::Or(out) }
+}
+
+/// An inequality as a term, each variable said by a term of its sort; `None` where the sorts have no sums.
+pub fn to_term(t: &Terms, linear: &Linear, say: &dyn Fn(u32) -> Option<Term>) -> Option<Term> {
+    match linear.parts.as_slice() {
+        [] => return Some(t.bool(linear.constant <= 0)),
+        [(v, c)] => {
+            let x = say(*v)?;
+            let sort = t.sort_of(x);
+            // c x <= -k, with c = 1 or -1 once tightened.
+            let bound = if *c > 0 { linear.constant.checked_neg()? } else { linear.constant };
+            if c.abs() == 1 {
+                match t.kind(sort) {
+                    SortKind::Bool => {
+                        let holds = |value: i128| if *c > 0 { value <= bound } else { value >= bound };
+                        return Some(match (holds(0), holds(1)) {
+                            (true, true) => t.tt(),
+                            (false, true) => x,
+                            (true, false) => t.not(x),
+                            (false, false) => t.ff(),
+                        });
+                    }
+                    SortKind::Enum(e) => {
+                        let fit = (0..t.enum_size(e) as u32)
+                            .filter(|at| if *c > 0 { i128::from(*at) <= bound } else { i128::from(*at) >= bound });
+                        return Some(t.or(&fit.map(|at| t.eq(x, t.variant(e, at))).collect::<Vec<_>>()));
+                    }
+                    SortKind::Ref(class) => {
+                        let null = t.eq(x, t.null(class));
+                        return match (*c > 0, bound) {
+                            (true, 0) => Some(null),
+                            (false, 1) => Some(t.not(null)),
+                            _ => None,
+                        };
+                    }
+                    SortKind::Machine(m) => {
+                        if bound < m.min() {
+                            return Some(t.bool(*c < 0));
+                        }
+                        if bound > m.max() {
+                            return Some(t.bool(*c > 0));
+                        }
+                        let k = t.num(bound, sort);
+                        return Some(if *c > 0 { t.le(x, k) } else { t.le(k, x) });
+                    }
+                    SortKind::Int => {
+                        let k = t.int(bound);
+                        return Some(if *c > 0 { t.le(x, k) } else { t.le(k, x) });
+                    }
+                    _ => return None,
+                }
+            }
+        }
+        _ => {}
+    }
+    // Positive parts on the left, negative ones on the right.
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    for (v, c) in &linear.parts {
+        let x = say(*v)?;
+        let x = match t.kind(t.sort_of(x)) {
+            SortKind::Int => x,
+            SortKind::Machine(_) => t.cast(x, Sort::INT),
+            SortKind::Bool => t.ite(x, t.int(1), t.int(0)),
+            _ => return None,
+        };
+        let times = if c.abs() == 1 { x } else { t.mul(t.int(c.abs()), x) };
+        if *c > 0 { left.push(times) } else { right.push(times) }
+    }
+    if linear.constant > 0 {
+        left.push(t.int(linear.constant));
+    } else if linear.constant < 0 {
+        right.push(t.int(-linear.constant));
+    }
+    let sum = |list: Vec<Term>| list.into_iter().reduce(|a, b| t.add(a, b)).unwrap_or_else(|| t.int(0));
+    Some(t.le(sum(left), sum(right)))
+}

@@ -1,0 +1,469 @@
+//! From an abstract violation to Horn clauses, and from their solution to predicates (Threader, section 6: Refine,
+//! MkHornClauses and its modular variant).
+//!
+//! In: trees and a state from which something may fail. Out: how many predicates are new; or that the clauses have no
+//! solution. In the modular case a state's relation is over the shared store and its thread's locals, an environment
+//! transition's over the shared store before and after: if these clauses have no solution, no modular proof exists. In the
+//! global case the path to the state is one interleaving of all instances, and values that satisfy it are a run.
+
+use super::formula::{Reader, Valuation, Variables, to_term};
+use super::interpolate::{self, Solution, Solved};
+use super::system::System;
+use super::trees::{Failure, Forest, Mode, Via};
+use base::Budget;
+use logic::{Node, Op, SortKind, Symbol, Term, Terms};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+pub enum Refined {
+    /// New predicates, or newly tracked control.
+    Progress,
+    /// The clauses have no solution.
+    Real(Witness),
+    Stuck(String),
+}
+
+/// Values along the path to the violation (the global case).
+pub struct Witness {
+    /// In order.
+    pub path: Vec<Via>,
+    /// The last act, where the violation is of its gate: its party and number.
+    pub last: Option<Via>,
+    /// Initial values: the variables of the start, by symbol.
+    pub start: Vec<(Symbol, i128)>,
+    /// For each step (the last one too) the values of its inputs; `None`: any.
+    pub inputs: Vec<Vec<Option<i128>>>,
+}
+
+/// What a node of the tree of clauses stands for.
+enum Meaning {
+    Nothing,
+    State(usize),
+    Edge(usize),
+}
+
+struct Clauses<'f, 'a> {
+    forest: &'f Forest<'a>,
+    variables: Variables,
+    nodes: Vec<interpolate::Node>,
+    meaning: Vec<(Meaning, Vec<(u32, Term)>)>,
+    indices: &'f FxHashMap<Symbol, Vec<i128>>,
+    /// Something could not be said in inequalities and was left out.
+    left_out: Option<String>,
+    /// In the global case: inputs along the path, from the last step to the first; the start's variables.
+    inputs: Vec<Vec<(Symbol, u32)>>,
+    start: Vec<(Symbol, u32)>,
+}
+
+const MOST_NODES: usize = 3_000;
+
+impl<'a> Forest<'a> {
+    pub fn refine(&mut self, failure: Failure, indices: &FxHashMap<Symbol, Vec<i128>>, budget: &Budget) -> Refined {
+        let state = match failure {
+            Failure::Gate(s, ..) | Failure::Invariant(s, _) => s,
+        };
+        if self.mode == Mode::Global {
+            let tracked = self.track(state);
+            if tracked > 0 {
+                return Refined::Progress;
+            }
+        }
+        let mut c = Clauses {
+            forest: self,
+            variables: Variables::default(),
+            nodes: Vec::new(),
+            meaning: Vec::new(),
+            indices,
+            left_out: None,
+            inputs: Vec::new(),
+            start: Vec::new(),
+        };
+        c.root(failure);
+        if c.nodes.len() >= MOST_NODES {
+            return Refined::Stuck("the tree of clauses is too large".into());
+        }
+        let Clauses { variables, nodes, meaning, left_out, inputs, start, .. } = c;
+        let tree = interpolate::Tree { nodes };
+        match interpolate::solve(&tree, budget) {
+            Solved::GaveUp(why) => Refined::Stuck(why.into()),
+            Solved::Values(_) if left_out.is_some() => {
+                Refined::Stuck(left_out.unwrap_or_else(|| "something is not linear".into()))
+            }
+            Solved::Values(values) => Refined::Real(self.witness(state, failure, &values, &inputs, &start)),
+            Solved::Solution(list) => {
+                let mut new = 0;
+                for ((what, back), s) in meaning.iter().zip(&list) {
+                    let found = predicates(self.system.terms, &variables, back, s);
+                    new += found.into_iter().filter(|p| self.learn(what, *p)).count();
+                }
+                if new > 0 { Refined::Progress } else { Refined::Stuck("no new predicate".into()) }
+            }
+        }
+    }
+    fn learn(&mut self, what: &Meaning, p: Term) -> bool {
+        let list = match what {
+            Meaning::Nothing => return false,
+            Meaning::State(s) => {
+                let s = &self.trees.states[*s];
+                &mut self.at[s.party][s.at]
+            }
+            Meaning::Edge(e) => {
+                let e = &self.trees.edges[*e];
+                if self.plain[e.party][e.act].contains(&p) {
+                    return false;
+                }
+                &mut self.on[e.party][e.act]
+            }
+        };
+        let new = !list.contains(&p);
+        if new {
+            list.push(p);
+        }
+        new
+    }
+    /// The states from the root to this one.
+    pub fn branch(&self, state: usize) -> Vec<usize> {
+        let mut out = vec![state];
+        while let Some((p, _)) = self.trees.states[out[out.len() - 1]].parent {
+            out.push(p);
+        }
+        out.reverse();
+        out
+    }
+    /// Follows the control of everybody along the path; at the first step of another that was not where it had to be, tracks its
+    /// location from where it was last known. Gives how many locations are newly tracked.
+    fn track(&mut self, state: usize) -> usize {
+        let branch = self.branch(state);
+        let party = self.trees.states[state].party;
+        let n = self.system.parties.len();
+        let mut at: Vec<u32> = self.system.parties.iter().map(|p| p.entry as u32).collect();
+        let mut since = vec![0; n];
+        let is_inside = |k: usize, l: u32| self.system.parties[k].inside[l as usize];
+        for (i, s) in branch.iter().enumerate().skip(1) {
+            let Some((_, via)) = self.trees.states[*s].parent else { continue };
+            let act = &self.system.parties[via.party].acts[via.act];
+            let mut missing: Option<usize> = None;
+            if via.party != party && at[via.party] != act.from as u32 {
+                missing = Some(via.party);
+            } else if let Some(k) = (0..n).find(|k| *k != via.party && is_inside(*k, at[*k])) {
+                missing = (k != party).then_some(k);
+            }
+            if let Some(k) = missing {
+                let mut new = 0;
+                for s in &branch[since[k]..i] {
+                    let here = self.trees.states[*s].at;
+                    // If one location matters here, most do: telling them apart one by one takes a refinement each.
+                    for l in 0..self.system.parties[k].out.len() as u32 {
+                        new += usize::from(self.tracked[party][here][k].insert(l));
+                    }
+                }
+                return new;
+            }
+            at[via.party] = act.to as u32;
+            since[via.party] = i;
+        }
+        0
+    }
+    fn witness(
+        &self,
+        state: usize,
+        failure: Failure,
+        values: &BTreeMap<u32, i128>,
+        inputs: &[Vec<(Symbol, u32)>],
+        start: &[(Symbol, u32)],
+    ) -> Witness {
+        let branch = self.branch(state);
+        let path = branch.iter().filter_map(|s| self.trees.states[*s].parent.map(|(_, via)| via)).collect();
+        let party = self.trees.states[state].party;
+        let last = match failure {
+            Failure::Gate(_, act, _) => Some(Via { party, act, edge: None }),
+            Failure::Invariant(..) => None,
+        };
+        let given = |list: &Vec<(Symbol, u32)>| list.iter().map(|(_, v)| values.get(v).copied()).collect();
+        Witness {
+            path,
+            last,
+            start: start.iter().filter_map(|(s, v)| values.get(v).map(|x| (*s, *x))).collect(),
+            inputs: inputs.iter().rev().map(given).collect(),
+        }
+    }
+}
+
+impl Clauses<'_, '_> {
+    fn system(&self) -> &System<'_> {
+        &self.forest.system
+    }
+    fn vocabulary(&self, party: usize) -> Vec<Symbol> {
+        let s = self.system();
+        let mut out = s.shared.clone();
+        match self.forest.mode {
+            Mode::Modular => {
+                out.extend(&s.parties[party].locals);
+                out.push(s.program.tid);
+            }
+            Mode::Global => out.extend(s.parties.iter().flat_map(|p| p.locals.iter())),
+        }
+        out
+    }
+    fn fresh(&mut self, s: Symbol) -> u32 {
+        let sort = self.system().terms.symbol_sort(s);
+        self.variables.fresh(sort)
+    }
+    fn node(&mut self, parent: Option<usize>, meaning: Meaning, back: Vec<(u32, Term)>) -> usize {
+        self.nodes.push(interpolate::Node { parent, label: Vec::new() });
+        self.meaning.push((meaning, back));
+        self.nodes.len() - 1
+    }
+    /// Adds a formula to a label.
+    fn say(&mut self, node: usize, f: Term, positive: bool, valuation: &Valuation) {
+        let terms = self.forest.system.terms;
+        let mut r = Reader { terms, variables: &mut self.variables, valuation, sides: Vec::new() };
+        match r.formula(f, positive) {
+            Ok(f) => {
+                let sides = std::mem::take(&mut r.sides);
+                self.nodes[node].label.extend(sides);
+                self.nodes[node].label.push(f);
+            }
+            Err(why) => {
+                self.left_out.get_or_insert(why.0);
+            }
+        }
+    }
+    /// Says that a variable has a value.
+    fn set(&mut self, node: usize, symbol: Symbol, variable: u32, value: Term, valuation: &Valuation) {
+        let t = self.forest.system.terms;
+        // The variable after the step, under a name that does not occur in the value.
+        let mut both = valuation.clone();
+        let sort = t.symbol_sort(symbol);
+        let stand_in = self.forest.stand_ins[&sort];
+        both.insert(stand_in, variable);
+        if let SortKind::Map(key, _) = t.kind(sort) {
+            for k in self.indices.get(&symbol).cloned().unwrap_or_default() {
+                let Some(k) = index_term(t, key, k) else { continue };
+                let f = t.eq(t.select(t.sym(stand_in), k), t.select(value, k));
+                self.say(node, f, true, &both);
+            }
+            return;
+        }
+        self.say(node, t.eq(t.sym(stand_in), value), true, &both);
+    }
+    fn root(&mut self, failure: Failure) {
+        let root = self.node(None, Meaning::Nothing, Vec::new());
+        let state = match failure {
+            Failure::Gate(s, ..) | Failure::Invariant(s, _) => s,
+        };
+        let party = self.forest.trees.states[state].party;
+        let mut valuation: Valuation = Valuation::default();
+        for s in self.vocabulary(party) {
+            let v = self.fresh(s);
+            valuation.insert(s, v);
+        }
+        let forest = self.forest;
+        match failure {
+            Failure::Gate(_, act, gate) => {
+                let a = &forest.system.parties[party].acts[act];
+                let mut more = valuation.clone();
+                let chosen = self.choose(&a.inputs, &mut more);
+                self.inputs.push(chosen);
+                self.say(root, a.guard, true, &more);
+                for (_, f) in &a.gates[..gate] {
+                    self.say(root, *f, true, &more);
+                }
+                self.say(root, a.gates[gate].1, false, &more);
+            }
+            Failure::Invariant(_, property) => {
+                if let program::PropertyKind::Invariant(f) = forest.system.program.properties[property].kind {
+                    self.say(root, f, false, &valuation);
+                }
+            }
+        }
+        self.state(state, valuation, root);
+    }
+    fn choose(&mut self, inputs: &[Symbol], valuation: &mut Valuation) -> Vec<(Symbol, u32)> {
+        let mut out = Vec::new();
+        for s in inputs {
+            let v = self.fresh(*s);
+            valuation.insert(*s, v);
+            out.push((*s, v));
+        }
+        out
+    }
+    fn state(&mut self, id: usize, valuation: Valuation, parent: usize) {
+        if self.nodes.len() >= MOST_NODES {
+            return;
+        }
+        let forest = self.forest;
+        let s = &forest.trees.states[id];
+        let t = forest.system.terms;
+        let mut back: Vec<(u32, Term)> = valuation.iter().map(|(s, v)| (*v, t.sym(*s))).collect();
+        back.sort_unstable();
+        let node = self.node(Some(parent), Meaning::State(id), back);
+        let Some((before, via)) = s.parent else {
+            let party = &forest.system.parties[s.party];
+            let own: Vec<Term> = match forest.mode {
+                Mode::Modular => party.init.clone(),
+                Mode::Global => forest.system.parties.iter().flat_map(|p| p.init.iter().copied()).collect(),
+            };
+            for f in forest.system.init.iter().chain(&own) {
+                self.say(node, *f, true, &valuation);
+            }
+            self.start = valuation.iter().map(|(s, v)| (*s, *v)).collect();
+            self.start.sort_unstable();
+            return;
+        };
+        let act = &forest.system.parties[via.party].acts[via.act];
+        if let Some(edge) = via.edge {
+            let mut pre = valuation.clone();
+            for (now, _) in &act.writes {
+                let v = self.fresh(*now);
+                pre.insert(*now, v);
+            }
+            let tid = forest.system.program.tid;
+            let mover = self.fresh(tid);
+            let mut with = pre.clone();
+            with.insert(forest.other, mover);
+            self.say(node, t.lt(t.int(0), t.sym(forest.other)), true, &with);
+            self.say(node, t.eq(t.sym(forest.other), t.sym(tid)), false, &with);
+            self.state(before, pre.clone(), node);
+            self.edge(edge, &pre, &valuation, mover, node);
+            return;
+        }
+        let mut pre = valuation.clone();
+        for (x, _) in &act.updates {
+            let v = self.fresh(*x);
+            pre.insert(*x, v);
+        }
+        let mut with = pre.clone();
+        let chosen = self.choose(&act.inputs, &mut with);
+        self.inputs.push(chosen);
+        for f in &act.enabled {
+            self.say(node, *f, true, &with);
+        }
+        for (x, value) in &act.updates {
+            self.set(node, *x, valuation[x], *value, &with);
+        }
+        self.state(before, pre, node);
+    }
+    fn edge(&mut self, id: usize, pre: &Valuation, post: &Valuation, mover: u32, parent: usize) {
+        if self.nodes.len() >= MOST_NODES {
+            return;
+        }
+        let forest = self.forest;
+        let e = &forest.trees.edges[id];
+        let t = forest.system.terms;
+        let act = &forest.system.parties[e.party].acts[e.act];
+        let mut back: Vec<(u32, Term)> = forest.system.shared.iter().map(|s| (pre[s], t.sym(*s))).collect();
+        back.extend(act.writes.iter().map(|(now, next)| (post[now], t.sym(*next))));
+        back.push((mover, t.sym(forest.system.program.tid)));
+        let node = self.node(Some(parent), Meaning::Edge(id), back);
+        let mut own: Valuation = forest.system.shared.iter().map(|s| (*s, pre[s])).collect();
+        own.insert(forest.system.program.tid, mover);
+        for s in forest.system.parties[e.party].locals.clone() {
+            let v = self.fresh(s);
+            own.insert(s, v);
+        }
+        let mut with = own.clone();
+        self.choose(&act.inputs, &mut with);
+        for f in &act.enabled {
+            self.say(node, *f, true, &with);
+        }
+        for (now, _) in &act.writes {
+            let value = act.updates.iter().find(|(s, _)| s == now).expect("it is written").1;
+            self.set(node, *now, post[now], value, &with);
+        }
+        self.state(e.origin, own, node);
+    }
+}
+
+fn index_term(t: &Terms, key: logic::Sort, k: i128) -> Option<Term> {
+    match t.kind(key) {
+        SortKind::Int => Some(t.int(k)),
+        SortKind::Machine(_) => Some(t.num(k, key)),
+        SortKind::Enum(e) => Some(t.variant(e, u32::try_from(k).ok()?)),
+        SortKind::Bool => Some(t.bool(k != 0)),
+        _ => None,
+    }
+}
+
+/// Atomic predicates of a solution, and disjunctions whole. Not their negations: with them the trees grow, and no fewer
+/// refinements are needed.
+fn predicates(t: &Terms, variables: &Variables, back: &[(u32, Term)], s: &Solution) -> Vec<Term> {
+    let say = |v: u32| -> Option<Term> {
+        if let Some((_, x)) = back.iter().find(|(w, _)| *w == v) {
+            return Some(*x);
+        }
+        let (map, k) = variables.element_of(v)?;
+        let (_, m) = back.iter().find(|(w, _)| *w == map)?;
+        let SortKind::Map(key, _) = t.kind(t.sort_of(*m)) else { return None };
+        Some(t.select(*m, index_term(t, key, k)?))
+    };
+    let mut out = BTreeSet::new();
+    fn walk(t: &Terms, say: &dyn Fn(u32) -> Option<Term>, s: &Solution, out: &mut BTreeSet<Term>) -> Option<Term> {
+        match s {
+            Solution::Le(l) => {
+                let p = to_term(t, l, say)?;
+                out.insert(p);
+                Some(p)
+            }
+            Solution::And(list) => {
+                let parts: Vec<Option<Term>> = list.iter().map(|s| walk(t, say, s, out)).collect();
+                Some(t.and(&parts.into_iter().collect::<Option<Vec<_>>>()?))
+            }
+            Solution::Or(list) => {
+                let parts: Vec<Option<Term>> = list.iter().map(|s| walk(t, say, s, out)).collect();
+                let whole = t.or(&parts.into_iter().collect::<Option<Vec<_>>>()?);
+                out.insert(whole);
+                Some(whole)
+            }
+        }
+    }
+    walk(t, &say, s, &mut out);
+    out.retain(|p| !t.is_true(*p) && !t.is_false(*p));
+    out.into_iter().collect()
+}
+
+/// For each map symbol, the constant indices at which the system's terms look at it or change it.
+pub fn indices(system: &System<'_>) -> FxHashMap<Symbol, Vec<i128>> {
+    let t = system.terms;
+    let mut out: FxHashMap<Symbol, BTreeSet<i128>> = FxHashMap::default();
+    let mut seen = BTreeSet::new();
+    let mut todo: Vec<Term> = system.init.clone();
+    for p in &system.parties {
+        todo.extend(&p.init);
+        for a in &p.acts {
+            todo.extend(&a.enabled);
+            todo.extend(a.updates.iter().map(|(_, v)| *v));
+        }
+    }
+    for p in system.program.properties.iter() {
+        if let program::PropertyKind::Invariant(f) = p.kind {
+            todo.push(f);
+        }
+    }
+    while let Some(x) = todo.pop() {
+        if !seen.insert(x) {
+            continue;
+        }
+        match t.node(x) {
+            Node::App(op, args) => {
+                if matches!(op, Op::Select | Op::Store) {
+                    let index = match t.node(args[1]) {
+                        Node::Num(n, _) => Some(n),
+                        Node::Variant(_, n) => Some(i128::from(n)),
+                        Node::Bool(b) => Some(i128::from(b)),
+                        _ => None,
+                    };
+                    for s in t.free_symbols(args[0]) {
+                        if matches!(t.kind(t.symbol_sort(s)), SortKind::Map(..)) {
+                            out.entry(s).or_default().extend(index);
+                        }
+                    }
+                }
+                todo.extend(args.iter());
+            }
+            Node::Quant(_, _, body) => todo.push(body),
+            _ => {}
+        }
+    }
+    out.into_iter().map(|(s, set)| (s, set.into_iter().collect())).collect()
+}
