@@ -275,7 +275,7 @@ mod tests {
     fn check_the_papers_example_gives_its_solution() {
         // Figure 13 (e): 1 <= cnt3 below the left child, cnt3 = cnt2 in the root's clause, cnt2 <= 0 below the right.
         let nodes = vec![
-            Node { parent: None, label: vec![le(&[(3, 1), (2, -1)], 0), le(&[(3, -1), (2, 1)], 0)] },
+            Node { parent: None, label: vec![le(&[(2, -1), (3, 1)], 0), le(&[(2, 1), (3, -1)], 0)] },
             Node { parent: Some(0), label: vec![le(&[(3, -1)], 1)] },
             Node { parent: Some(0), label: vec![le(&[(2, 1)], 0), le(&[(2, -1)], 0)] },
         ];
