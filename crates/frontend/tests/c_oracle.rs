@@ -172,7 +172,7 @@ fn check_a_harness_makes_the_bug_happen() {
         let text = std::fs::read_to_string(&path).unwrap();
         let mut sources = Sources::new();
         let check =
-            text.lines().find_map(|l| l.strip_prefix("// check: ")).and_then(frontend::c::Check::parse).unwrap();
+            text.lines().find_map(|l| l.strip_prefix("// check: ")).and_then(|name| frontend::c::Check::parse(name).first().copied()).unwrap();
         let options = Options { model: DataModel::Lp64, checks: vec![check] };
         let (program, _) = load(&mut sources, &path, &text, &options);
         let Some(program) = program else { return };

@@ -96,6 +96,8 @@ pub struct FileRows {
     pub entries: Vec<evidence::file::Entry>,
     /// Whether some thread comes in any number.
     pub parametric: bool,
+    /// The properties asked of a C program; empty for other input.
+    pub asked: Vec<frontend::c::Check>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +121,7 @@ impl FileRows {
             internal: Vec::new(),
             entries: Vec::new(),
             parametric: false,
+            asked: Vec::new(),
         }
     }
 
@@ -153,6 +156,21 @@ impl FileRows {
             return seen.unwrap_or(Outcome::Unknown).max(Outcome::Unknown);
         }
         self.rows.iter().map(|r| self.outcome_of(r)).max().unwrap_or(Outcome::Safe)
+    }
+
+    /// The result string of verification tasks, for C input.
+    pub fn result(&self) -> Option<String> {
+        if self.asked.is_empty() || !self.internal.is_empty() {
+            return None;
+        }
+        let broken = self.asked.iter().find(|check| {
+            self.rows.iter().any(|r| r.name == check.name() && self.outcome_of(r) == Outcome::Unsafe)
+        });
+        Some(match (broken, self.outcome()) {
+            (Some(check), _) => frontend::c::task::result_word(*check, Some(false)),
+            (None, Outcome::Safe) => frontend::c::task::result_word(self.asked[0], Some(true)),
+            (None, _) => frontend::c::task::result_word(self.asked[0], None),
+        })
     }
 
     fn exit_code(&self) -> i32 {

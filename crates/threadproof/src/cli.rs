@@ -63,22 +63,30 @@ pub struct Reading {
     /// Also ask that some thread can always move until all have ended.
     #[arg(long)]
     pub deadlock: bool,
-    /// What to show of a C program: unreach-call, no-data-race, no-overflow, no-deadlock, memory-safety, or a .prp file.
+    /// What to show of a C program: unreach-call, no-data-race, no-overflow, no-deadlock, memory-safety,
+    /// valid-memsafety, no-division-by-zero, valid-unlock, undefined-behavior, or a .prp file.
     #[arg(long, value_name = "NAME", value_parser = parse_check)]
-    pub check: Vec<frontend::c::Check>,
+    pub check: Vec<Checks>,
 }
 
-/// A property of a C program by its name, or by the text of a property file.
-fn parse_check(text: &str) -> Result<frontend::c::Check, String> {
-    if let Some(check) = frontend::c::Check::parse(text) {
-        return Ok(check);
+/// The properties of a C program that one name asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checks(pub Vec<frontend::c::Check>);
+
+/// The properties of a C program by their name, or by the text of a property file.
+pub fn parse_check(text: &str) -> Result<Checks, String> {
+    let checks = frontend::c::Check::parse(text);
+    if !checks.is_empty() {
+        return Ok(Checks(checks));
     }
     if text.ends_with(".prp") {
-        let content = std::fs::read_to_string(text).map_err(|e| e.to_string())?;
+        let content = std::fs::read_to_string(text).map_err(|e| format!("{text}: {e}"))?;
         return frontend::c::task::property(&content)
+            .map(Checks)
             .ok_or_else(|| format!("{text} asks for a property that is not modelled"));
     }
-    Err("expected unreach-call, no-data-race, no-overflow, no-deadlock, memory-safety, or a .prp file".into())
+    let names: Vec<&str> = frontend::c::Check::ALL.iter().map(|c| c.name()).collect();
+    Err(format!("expected {}, or a .prp file", names.join(", ")))
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -128,7 +136,14 @@ pub struct Verify {
     /// Write the trace of the first property found unsafe.
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-    /// Only this property, by its name or by the start of it, such as `assert` (may be repeated).
+    /// With --trace: write the run as a C program that takes the same steps in the same order (for C input).
+    #[arg(long, requires = "trace")]
+    pub as_c: bool,
+    /// Write a witness of the verdict in the YAML format 2 of verification tasks (for C input).
+    #[arg(long, value_name = "FILE")]
+    pub witness: Option<PathBuf>,
+    /// Only this property, by its name or by the start of it, such as `assert` (may be repeated). For C input also what
+    /// --check takes: the name of a property to show, or a .prp file.
     #[arg(long, value_name = "NAME")]
     pub property: Vec<String>,
     /// A switch of a method, such as por=off or symmetry=off (may be repeated).

@@ -9,7 +9,7 @@ use crate::report::paint::Paint;
 use base::render::{Colour, render};
 use base::{Diagnostic, Sources};
 use program::{Assumption, Copies, Program, Property, PropertyKind, Start};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Larger files are refused before they are read.
 const LARGEST: u64 = 1 << 30;
@@ -19,6 +19,17 @@ pub struct Loaded {
     pub sources: Sources,
     /// Rendered warnings.
     pub warnings: Vec<String>,
+    /// What C input was asked.
+    pub c: Option<AskedOfC>,
+}
+
+/// What was asked of a C program, for result strings and witnesses.
+#[derive(Clone, Debug)]
+pub struct AskedOfC {
+    pub file: PathBuf,
+    pub text: Vec<u8>,
+    pub model: frontend::c::DataModel,
+    pub checks: Vec<frontend::c::Check>,
 }
 
 /// Why there is no program: rendered messages, each of which names the file.
@@ -75,7 +86,7 @@ pub fn load(path: &Path, reading: &Reading, paint: Paint) -> Result<Loaded, Reje
     let mut sources = Sources::new();
     let (program, diagnostics) = match language {
         Language::Own => own(&mut sources, path, &bytes, reading),
-        Language::C => c(&mut sources, path, &bytes, reading)?,
+        Language::C => c(&mut sources, path, &bytes, reading),
         Language::Model => (Some(model(path, &bytes)?), Vec::new()),
     };
     let render = |wanted: &dyn Fn(&Diagnostic) -> bool| -> Vec<String> {
@@ -102,7 +113,13 @@ pub fn load(path: &Path, reading: &Reading, paint: Paint) -> Result<Loaded, Reje
     if reading.deadlock {
         add_deadlock(&mut program);
     }
-    Ok(Loaded { program, sources, warnings })
+    let c = matches!(language, Language::C).then(|| AskedOfC {
+        file: path.to_path_buf(),
+        model: model_of(reading),
+        checks: checks_of(reading),
+        text: bytes,
+    });
+    Ok(Loaded { program, sources, warnings, c })
 }
 
 /// A task definition: its C file, read with its data model and, unless the command line says otherwise, its properties.
@@ -119,7 +136,8 @@ fn task(path: &Path, reading: &Reading) -> Result<(std::path::PathBuf, Reading),
         frontend::c::DataModel::Lp64 => crate::cli::DataModel::Lp64,
     };
     if reading.check.is_empty() {
-        reading.check = task.properties.iter().filter_map(|p| p.check).take(1).collect();
+        let first = task.properties.iter().map(|p| &p.checks).find(|c| !c.is_empty());
+        reading.check = first.cloned().into_iter().map(crate::cli::Checks).collect();
         if reading.check.is_empty() && !task.properties.is_empty() {
             return Err(Rejected::one(path, "the task asks for no property that is modelled"));
         }
@@ -136,21 +154,31 @@ fn own(sources: &mut Sources, path: &Path, bytes: &[u8], reading: &Reading) -> L
     (lowered.program, lowered.diagnostics)
 }
 
-fn c(sources: &mut Sources, path: &Path, bytes: &[u8], reading: &Reading) -> Result<Lowered, Rejected> {
-    let text = String::from_utf8_lossy(bytes);
-    let model = match reading.data_model {
+fn model_of(reading: &Reading) -> frontend::c::DataModel {
+    match reading.data_model {
         crate::cli::DataModel::Ilp32 => frontend::c::DataModel::Ilp32,
         crate::cli::DataModel::Lp64 => frontend::c::DataModel::Lp64,
-    };
-    let mut checks = reading.check.clone();
+    }
+}
+
+/// Everything asked for, each once; by default that no error is reached.
+fn checks_of(reading: &Reading) -> Vec<frontend::c::Check> {
+    let mut checks: Vec<frontend::c::Check> = reading.check.iter().flat_map(|c| c.0.iter().copied()).collect();
     if checks.is_empty() {
         checks.push(frontend::c::Check::Reach);
     }
     if reading.deadlock {
         checks.push(frontend::c::Check::Deadlock);
     }
-    let options = frontend::c::Options { model, checks };
-    Ok(frontend::c::load(sources, path, &text, &options))
+    let mut seen = Vec::new();
+    checks.retain(|c| !seen.contains(c) && { seen.push(*c); true });
+    checks
+}
+
+fn c(sources: &mut Sources, path: &Path, bytes: &[u8], reading: &Reading) -> Lowered {
+    let text = String::from_utf8_lossy(bytes);
+    let options = frontend::c::Options { model: model_of(reading), checks: checks_of(reading) };
+    frontend::c::load(sources, path, &text, &options)
 }
 
 fn model(path: &Path, bytes: &[u8]) -> Result<Program, Rejected> {

@@ -33,6 +33,22 @@ pub struct Unit {
     pub texts: IdVec<TextId, Vec<u8>>,
     /// File-scope and static variables in the order of their declaration.
     pub globals: Vec<VarId>,
+    /// Invariants and relies from comments.
+    pub specs: Vec<Spec>,
+}
+
+/// A formula in a comment, as written.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    pub kind: SpecKind,
+    pub text: String,
+    pub span: Span,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpecKind {
+    Invariant,
+    Rely,
 }
 
 impl Unit {
@@ -65,6 +81,8 @@ pub struct Variable {
     pub external: bool,
     /// The mutex named by a `guarded_by` attribute, as written.
     pub guarded_by: Option<String>,
+    /// The number of elements of an array of variable length.
+    pub length: Option<Box<Expr>>,
 }
 
 #[derive(Clone, Debug)]

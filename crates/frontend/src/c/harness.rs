@@ -32,7 +32,7 @@ const PRELUDE: &str = r#"#include <pthread.h>
 
 typedef long long number;
 
-static number quotient(number a, number b) {
+static inline number quotient(number a, number b) {
   number q, r;
   if (b == 0) return 0;
   q = a / b;
@@ -41,7 +41,7 @@ static number quotient(number a, number b) {
   return q;
 }
 
-static number rest(number a, number b) {
+static inline number rest(number a, number b) {
   return b == 0 ? a : a - b * quotient(a, b);
 }
 
@@ -60,7 +60,7 @@ static void done(void) {
   pthread_mutex_unlock(&turn_mutex);
 }
 
-static void must(int holds, const char *what) {
+static inline void must(int holds, const char *what) {
   if (!holds) {
     printf("the run cannot be followed: %s\n", what);
     exit(2);
@@ -125,7 +125,7 @@ impl Harness<'_> {
                 Some(term) => self.term(term)?,
                 None => "0".into(),
             };
-            let _ = writeln!(self.out, "  number {local} = {value};");
+            let _ = writeln!(self.out, "  number {local} = {value};\n  (void){local};");
             self.names.insert(v.symbol, local);
         }
         self.names.insert(self.program.tid, format!("{}", instance + 1));

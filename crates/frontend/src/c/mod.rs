@@ -99,20 +99,35 @@ pub fn load(
     }
     let checks = if options.checks.is_empty() { &[Check::Reach][..] } else { &options.checks };
     let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-    let program = lower::lower(&parsed.unit, sources, &name, checks);
-    if program.is_none() {
+    let lowered = lower::lower(&parsed.unit, sources, &name, checks);
+    let Some((program, bad)) = lowered else {
         diagnostics.push(
             Diagnostic::error(NO_MAIN, whole_file(parsed.main), "there is no function `main` with a body")
                 .hint("a C file is checked as a whole program that starts in `main`"),
         );
+        return (None, diagnostics);
+    };
+    // A specification that cannot be read is never dropped in silence.
+    for (span, why) in bad {
+        diagnostics.push(Diagnostic::error(BAD_SPECIFICATION, span, why));
     }
-    (program, diagnostics)
+    (Some(program), diagnostics)
 }
 
 /// Gives variables the mutex that a comment beside their declaration names, and says which comments are not used.
 fn apply_annotations(parsed: &mut Parsed, sources: &Sources, diagnostics: &mut Vec<Diagnostic>) {
     for annotation in &parsed.annotations {
         let unused = |words: &str| Diagnostic::warning(UNUSED_ANNOTATION, annotation.span, words.to_string());
+        let spec = match annotation.kind {
+            annotations::AnnotationKind::Invariant => Some(ast::SpecKind::Invariant),
+            annotations::AnnotationKind::Rely => Some(ast::SpecKind::Rely),
+            _ => None,
+        };
+        if let Some(kind) = spec {
+            let (text, span) = (annotation.text.clone(), annotation.span);
+            parsed.unit.specs.push(ast::Spec { kind, text, span });
+            continue;
+        }
         if annotation.kind != annotations::AnnotationKind::GuardedBy {
             diagnostics.push(unused("this specification is not used for C yet; the verdict does not depend on it"));
             continue;
@@ -134,6 +149,9 @@ fn apply_annotations(parsed: &mut Parsed, sources: &Sources, diagnostics: &mut V
 
 /// A comment for the verifier that changes nothing.
 pub const UNUSED_ANNOTATION: base::Code = base::Code("C0107");
+
+/// An invariant or a rely that cannot be read.
+pub const BAD_SPECIFICATION: base::Code = base::Code("C0108");
 
 /// A file without `main`.
 pub const NO_MAIN: base::Code = base::Code("C0106");

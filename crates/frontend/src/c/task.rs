@@ -11,8 +11,8 @@ use super::{Check, DataModel};
 pub struct Wanted {
     /// The property file, as the task names it.
     pub file: String,
-    /// `None`: a property that is not modelled (termination, coverage).
-    pub check: Option<Check>,
+    /// Empty: a property that is not modelled (termination, coverage).
+    pub checks: Vec<Check>,
     /// What the author says, if anything.
     pub expected: Option<bool>,
 }
@@ -24,31 +24,32 @@ pub struct Task {
     pub model: DataModel,
 }
 
-/// The property a `.prp` text asks for; `None` if it is none we know.
-pub fn property(text: &str) -> Option<Check> {
-    let text: String = text.lines().filter(|l| !l.trim_start().starts_with("//")).collect();
-    let bare: String = text.chars().filter(|c| !c.is_whitespace()).collect();
-    let known = [
-        ("call(reach_error())", Check::Reach),
-        ("call(__VERIFIER_error())", Check::Reach),
-        ("data-race", Check::Race),
-        ("overflow", Check::Overflow),
-        ("valid-deref", Check::Memory),
-        ("valid-free", Check::Memory),
-        ("deadlock", Check::Deadlock),
-    ];
-    known.iter().find(|(words, _)| bare.contains(words)).map(|(_, check)| *check)
+/// The properties a `.prp` text asks for; `None` if one of them is none we know.
+pub fn property(text: &str) -> Option<Vec<Check>> {
+    let lines = text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with("//"));
+    let mut out = Vec::new();
+    for line in lines {
+        let bare: String = line.chars().filter(|c| !c.is_whitespace()).collect();
+        let known = [
+            ("LTL(G!call(reach_error()))", Check::Reach),
+            ("LTL(G!call(__VERIFIER_error()))", Check::Reach),
+            ("LTL(G!data-race)", Check::Race),
+            ("LTL(G!overflow)", Check::Overflow),
+            ("LTL(Gvalid-deref)", Check::Memory),
+            ("LTL(Gvalid-free)", Check::Memory),
+            ("LTL(Gvalid-memtrack)", Check::Leak),
+            ("LTL(G!deadlock)", Check::Deadlock),
+        ];
+        out.push(known.iter().find(|(words, _)| bare.contains(words)).map(|(_, check)| *check)?);
+    }
+    out.dedup();
+    (!out.is_empty()).then_some(out)
 }
 
-/// The property that the name of a property file suggests, where the file itself is not at hand.
-fn property_by_name(file: &str) -> Option<Check> {
+/// The properties that the name of a property file suggests, where the file itself is not at hand.
+fn property_by_name(file: &str) -> Vec<Check> {
     let name = file.rsplit('/').next().unwrap_or(file);
-    let stem = name.strip_suffix(".prp").unwrap_or(name);
-    match stem {
-        "unreach-call" => Some(Check::Reach),
-        "valid-memsafety" | "memsafety" => Some(Check::Memory),
-        other => Check::parse(other),
-    }
+    Check::parse(name.strip_suffix(".prp").unwrap_or(name))
 }
 
 /// Reads a task definition; a sentence where it is none.
@@ -79,7 +80,7 @@ pub fn task(text: &str) -> Result<Task, String> {
             ("input_files", Some(_)) => return Err(format!("line {}: a file name was expected", number + 1)),
             ("properties", Some(("property_file", value))) => {
                 let file = unquote(value);
-                task.properties.push(Wanted { check: property_by_name(&file), file, expected: None });
+                task.properties.push(Wanted { checks: property_by_name(&file), file, expected: None });
             }
             ("properties", Some(("expected_verdict", value))) => {
                 // A verdict without a property file before it belongs to nothing.
@@ -160,11 +161,16 @@ mod tests {
 
     #[test]
     fn check_property_files_are_understood() {
-        assert_eq!(property("CHECK( init(main()), LTL(G ! call(reach_error())) )"), Some(Check::Reach));
-        assert_eq!(property("CHECK( init(main()), LTL(G ! call(__VERIFIER_error())) )\n"), Some(Check::Reach));
-        assert_eq!(property("CHECK( init(main()), LTL(G ! data-race) )"), Some(Check::Race));
-        assert_eq!(property("CHECK( init(main()), LTL(G ! overflow) )"), Some(Check::Overflow));
-        assert_eq!(property("CHECK( init(main()), LTL(F end) )"), None);
+        let one = |text: &str| property(text).map(|checks| checks[0]);
+        assert_eq!(one("CHECK( init(main()), LTL(G ! call(reach_error())) )"), Some(Check::Reach));
+        assert_eq!(one("CHECK( init(main()), LTL(G ! call(__VERIFIER_error())) )\n"), Some(Check::Reach));
+        assert_eq!(one("CHECK( init(main()), LTL(G ! data-race) )"), Some(Check::Race));
+        assert_eq!(one("CHECK( init(main()), LTL(G ! overflow) )"), Some(Check::Overflow));
+        assert_eq!(one("CHECK( init(main()), LTL(F end) )"), None);
+        let safety = "CHECK( init(main()), LTL(G valid-free) )\nCHECK( init(main()), LTL(G valid-deref) )\n\
+                      CHECK( init(main()), LTL(G valid-memtrack) )\n";
+        assert_eq!(property(safety), Some(vec![Check::Memory, Check::Leak]));
+        assert_eq!(property("CHECK( init(main()), LTL(G valid-memcleanup) )"), None);
     }
 
     #[test]
@@ -175,9 +181,9 @@ mod tests {
         let task = task(text).expect("a task");
         assert_eq!(task.inputs, ["a # b.i"]);
         assert_eq!(task.model, DataModel::Lp64);
-        assert_eq!(task.properties[0].check, Some(Check::Reach));
+        assert_eq!(task.properties[0].checks, [Check::Reach]);
         assert_eq!(task.properties[0].expected, Some(false));
-        assert_eq!((task.properties[1].check, task.properties[1].expected), (None, None));
+        assert!(task.properties[1].checks.is_empty() && task.properties[1].expected.is_none());
     }
 
     #[test]

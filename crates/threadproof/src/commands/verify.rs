@@ -3,15 +3,15 @@
 //! In: the request. Out: the report on standard output, evidence in files if asked, the exit code. The work runs in
 //! its own thread with a deep stack; `watch` ends the process if that thread does not come back in time.
 
-use crate::board::{Board, Record, Stage, exit, rows};
-use crate::cli::{Bias, Verify};
+use crate::board::{Board, Outcome, Record, Stage, exit, rows};
+use crate::cli::{Bias, Reading, Verify, parse_check};
 use crate::load::{self, Rejected};
 use crate::progress::Progress;
-use crate::report::{json, paint::Paint, text};
+use crate::report::{json, paint::Paint, text, witness};
 use crate::strategy::registry::{self, Takes};
 use crate::strategy::{self, Settings};
 use crate::watch::{self, Watch};
-use base::Budget;
+use base::{Budget, Sources};
 use evidence::file::Entry;
 use methods::{Method, Options, Task};
 use program::Program;
@@ -88,6 +88,9 @@ fn choose(request: &Verify) -> Result<Chosen, String> {
     if request.files.len() > 1 && (request.certificate.is_some() || request.trace.is_some()) {
         return Err("--certificate and --trace are for one program at a time".into());
     }
+    if request.files.len() > 1 && request.witness.is_some() {
+        return Err("--witness is for one program at a time".into());
+    }
     let mut chosen = registry::portfolio();
     if !request.method.is_empty() {
         chosen = registry::methods();
@@ -154,15 +157,19 @@ impl Work {
     }
 
     fn file(&self, index: usize, path: &Path, start: Instant) -> Stage {
-        let reading = &self.request.reading;
-        let loaded = match load::load(path, reading, Paint::Plain) {
+        let mut reading = self.request.reading.clone();
+        let mut names = self.request.property.clone();
+        if let Err(sentence) = ask_of_c(path, &mut names, &mut reading) {
+            self.board.with_file(index, |f| f.diagnostics = vec![format!("error: {}: {sentence}\n", path.display())]);
+            return Stage::Rejected;
+        }
+        let loaded = match load::load(path, &reading, Paint::Plain) {
             Ok(loaded) => loaded,
             Err(Rejected(diagnostics)) => {
                 self.board.with_file(index, |f| f.diagnostics = diagnostics);
                 return Stage::Rejected;
             }
         };
-        let names = &self.request.property;
         let wanted =
             |name: &str| names.is_empty() || names.iter().any(|n| name == n || name.starts_with(&format!("{n}:")));
         let rows = rows(&loaded.program, &loaded.sources, &wanted);
@@ -191,6 +198,7 @@ impl Work {
             f.diagnostics = loaded.warnings;
             f.assumptions = task.program.assumptions.clone();
             f.parametric = task.is_parametric();
+            f.asked = loaded.c.as_ref().map_or_else(Vec::new, |c| c.checks.clone());
         });
         if nothing {
             return Stage::Done;
@@ -206,7 +214,10 @@ impl Work {
             sources: Arc::new(loaded.sources),
         };
         strategy::pursue(&task, self.methods.clone(), &settings, &self.board, index);
-        if let Err(sentence) = self.write_evidence(&task.program, index) {
+        let written = self
+            .write_evidence(&task.program, &settings.sources, index)
+            .and_then(|()| self.write_witness(&task.program, &settings.sources, loaded.c.as_ref(), index));
+        if let Err(sentence) = written {
             eprintln!("error: {sentence}");
             self.evidence_lost.store(true, Ordering::Relaxed);
         }
@@ -216,7 +227,7 @@ impl Work {
 
 impl Work {
     /// Writes what `--certificate` and `--trace` ask for.
-    fn write_evidence(&self, program: &Program, index: usize) -> Result<(), String> {
+    fn write_evidence(&self, program: &Program, sources: &Sources, index: usize) -> Result<(), String> {
         let entries =
             self.board.with_file(index, |f| if f.internal.is_empty() { f.entries.clone() } else { Vec::new() });
         let write = |path: &Option<PathBuf>, what: &str, wanted: Vec<Entry>| match path {
@@ -231,8 +242,67 @@ impl Work {
         let (certificates, traces): (Vec<Entry>, Vec<Entry>) =
             entries.into_iter().partition(|e| matches!(e, Entry::Certificate(_)));
         write(&self.request.certificate, "certificate", certificates)?;
+        if let (true, Some(path), Some(Entry::Trace { trace, .. })) =
+            (self.request.as_c, &self.request.trace, traces.first())
+        {
+            let text = frontend::c::harness::harness(program, trace, sources)
+                .map_err(|why| format!("this run cannot be written as a C program: {why}"))?;
+            return std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()));
+        }
         write(&self.request.trace, "trace", traces.into_iter().take(1).collect())
     }
+
+    /// Writes what `--witness` asks for: the run of a violation, or what is known to hold in a correct program.
+    fn write_witness(
+        &self,
+        program: &Program,
+        sources: &Sources,
+        c: Option<&load::AskedOfC>,
+        index: usize,
+    ) -> Result<(), String> {
+        let Some(path) = &self.request.witness else { return Ok(()) };
+        let Some(c) = c else { return Err("--witness is for C programs".into()) };
+        let (outcome, entries) = self.board.with_file(index, |f| {
+            let gravest = f.rows.iter().map(|r| f.outcome_of(r)).max();
+            (if f.internal.is_empty() { gravest.unwrap_or(Outcome::Safe) } else { Outcome::Unknown }, f.entries.clone())
+        });
+        let broken = entries.iter().find_map(|e| match e {
+            Entry::Trace { trace, .. } => Some(trace),
+            _ => None,
+        });
+        let name = broken.map(|t| program.properties[t.violates].name.as_str());
+        let check = c.checks.iter().copied().find(|k| Some(k.name()) == name).unwrap_or(c.checks[0]);
+        let about = witness::about(&c.file.display().to_string(), &c.text, c.model, check);
+        let text = match (outcome, broken) {
+            (Outcome::Unsafe, Some(trace)) => frontend::c::witness::violation(program, trace, sources, &about),
+            (Outcome::Safe, _) => {
+                let found = witness::invariants(program, &entries);
+                frontend::c::witness::invariants(&found, sources, &about)
+            }
+            _ => {
+                eprintln!("note: there is no verdict, so {} was not written", path.display());
+                return Ok(());
+            }
+        };
+        std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
+    }
+}
+
+/// For C input `--property` may name a property to show; what it names otherwise selects among the program's own.
+fn ask_of_c(path: &Path, names: &mut Vec<String>, reading: &mut Reading) -> Result<(), String> {
+    if !path.extension().is_some_and(|e| e == "c" || e == "i" || e == "yml") {
+        return Ok(());
+    }
+    let mut kept = Vec::new();
+    for name in names.drain(..) {
+        match parse_check(&name) {
+            Ok(checks) => reading.check.push(checks),
+            Err(sentence) if name.ends_with(".prp") => return Err(sentence),
+            Err(_) => kept.push(name),
+        }
+    }
+    *names = kept;
+    Ok(())
 }
 
 fn processors() -> usize {

@@ -34,6 +34,7 @@ fn file(file: &FileRows) -> Value {
         "file": file.path.display().to_string(),
         "stage": stage,
         "verdict": file.outcome().word(),
+        "result": file.result(),
         "stopped": file.stopped,
         "internal_errors": file.internal,
         "diagnostics": file.diagnostics,

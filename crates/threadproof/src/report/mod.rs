@@ -5,6 +5,7 @@ pub mod local;
 pub mod paint;
 pub mod story;
 pub mod text;
+pub mod witness;
 
 /// Said with every verdict.
 pub const MEMORY_MODEL: &str = "sequential consistency";

@@ -80,6 +80,9 @@ fn file_report(file: &FileRows, paint: Paint, out: &mut String) {
             paragraphs(file, &shown, paint, out);
         }
     }
+    if let Some(result) = file.result() {
+        let _ = writeln!(out, "  result: {result}");
+    }
     for text in &file.diagnostics {
         out.push_str(text);
     }

@@ -2,6 +2,7 @@
 //!
 //! One binary, because each one costs a link.
 
+mod c;
 mod command_line;
 mod corpus;
 mod house;

@@ -326,22 +326,30 @@ impl Converter<'_> {
                 ty = self.types.pointer(ty).qualified(own);
             }
         }
-        for derived in node.node.derived.iter().rev() {
+        let outermost = node.node.derived.iter().position(|d| matches!(d.node, c::DerivedDeclarator::Array(_)));
+        for (at, derived) in node.node.derived.iter().enumerate().rev() {
             ty = match &derived.node {
                 c::DerivedDeclarator::Pointer(_) => ty,
                 c::DerivedDeclarator::Array(a) => {
+                    let mut size = None;
                     let length = match &a.node.size {
                         c::ArraySize::Unknown | c::ArraySize::VariableUnknown => None,
                         c::ArraySize::VariableExpression(e) | c::ArraySize::StaticExpression(e) => {
-                            let size = self.value(e);
-                            size.as_const().and_then(|v| u64::try_from(v).ok())
+                            let value = self.value(e);
+                            let length = value.as_const().and_then(|v| u64::try_from(v).ok());
+                            size = Some(value);
+                            length
                         }
                     };
                     let variable = matches!(
                         (&a.node.size, length),
                         (c::ArraySize::VariableExpression(_) | c::ArraySize::StaticExpression(_), None)
                     );
-                    if variable {
+                    let plain = matches!(node.node.kind.node, c::DeclaratorKind::Identifier(_));
+                    if variable && plain && outermost == Some(at) && self.types.size(ty).is_some() {
+                        self.length = size;
+                        self.types.intern(Kind::Array(ty, None))
+                    } else if variable {
                         self.types.intern(Kind::Unknown("array of variable length".into()))
                     } else {
                         self.types.intern(Kind::Array(ty, length))
@@ -434,7 +442,9 @@ impl Converter<'_> {
         let mut statements = Vec::new();
         for item in &node.node.declarators {
             let span = self.span(&item.node.declarator);
+            self.length = None;
             let (name, ty) = self.declarator(&item.node.declarator, specifiers.ty);
+            let length = self.length.take();
             let Some(name) = name else { continue };
             if specifiers.class == Class::Typedef {
                 self.bind(&name, Name::Typedef(ty));
@@ -449,6 +459,14 @@ impl Converter<'_> {
             }
             let guarded_by = self.guarded_by(&item.node.declarator.node.extensions).or(specifiers.guarded_by.clone());
             self.object(&name, ty, span, &specifiers, item, guarded_by, &mut statements);
+            let local = |s: &Stmt| matches!(s.kind, StmtKind::Declare(..));
+            if let (Some(length), Some(at)) = (length, statements.iter().rposition(local))
+                && let StmtKind::Declare(var, None) = statements[at].kind
+            {
+                self.variables[var].length = Some(Box::new(length));
+                // What was said of its missing size is not needed.
+                statements.retain(|s| !(s.span == span && matches!(s.kind, StmtKind::Unmodelled(_))));
+            }
         }
         statements
     }

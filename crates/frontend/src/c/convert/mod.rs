@@ -64,6 +64,8 @@ pub(super) struct Converter<'a> {
     pub diagnostics: Vec<Diagnostic>,
     /// Thread functions defined in the file itself: then the library's types are ordinary ones.
     own_library: bool,
+    /// The length of the array of variable length that was just declared.
+    length: Option<Expr>,
 }
 
 /// Converts a parsed unit.
@@ -89,12 +91,13 @@ pub(super) fn convert(
         function_name: String::new(),
         diagnostics: Vec::new(),
         own_library: defines(unit, "pthread_mutex_lock"),
+        length: None,
     };
     for item in &unit.0 {
         converter.external(item);
     }
     let Converter { types, variables, functions, texts, globals, diagnostics, .. } = converter;
-    (Unit { types, variables, functions, texts, globals }, diagnostics)
+    (Unit { types, variables, functions, texts, globals, specs: Vec::new() }, diagnostics)
 }
 
 fn defines(unit: &c::TranslationUnit, name: &str) -> bool {
@@ -239,6 +242,7 @@ impl Converter<'_> {
             init: None,
             external: false,
             guarded_by: None,
+            length: None,
         });
         if !name.is_empty() {
             self.bind(name, Name::Var(id));

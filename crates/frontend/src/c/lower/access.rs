@@ -203,7 +203,7 @@ impl Lower<'_> {
         let failure = match undefined {
             Undefined::Overflow if self.checks(Check::Overflow) => Some(Failure::Overflow),
             Undefined::Deref if self.checks(Check::Memory) => Some(Failure::Deref),
-            Undefined::Division if self.checks(Check::Overflow) => Some(Failure::Division),
+            Undefined::Division if self.checks(Check::Division) => Some(Failure::Division),
             _ => None,
         };
         match failure {

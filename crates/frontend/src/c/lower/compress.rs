@@ -55,8 +55,9 @@ impl Lower<'_> {
                 }
             }
         }
+        let pinned = self.pinned_slots();
         for id in self.slots.ids() {
-            if self.slots[id].owner != Owner::Shared {
+            if self.slots[id].owner != Owner::Shared || pinned.contains(&id) {
                 continue;
             }
             if let Some(tasks) = users.get(&id)
@@ -80,6 +81,22 @@ impl Lower<'_> {
         step.updates
             .iter()
             .any(|(s, _)| self.slots[*s].owner == Owner::Shared && phases.contended(*s, task, step.from, Access::Write))
+    }
+
+    fn is_settled(&self, step: &Step, task: TaskId, phases: &Phases, ends: &BTreeSet<SlotId>) -> bool {
+        if step.joins.is_empty() || !step.gates.is_empty() || self.writes_shared(step, task, phases) {
+            return false;
+        }
+        let contended = |t: Term| {
+            self.terms.free_symbols(t).iter().filter_map(|s| self.by_symbol.get(s)).any(|slot| {
+                self.slots[*slot].owner == Owner::Shared && phases.contended(*slot, task, step.from, Access::Read)
+            })
+        };
+        let end = |t: Term| {
+            self.terms.as_symbol(t).and_then(|s| self.by_symbol.get(&s)).is_some_and(|slot| ends.contains(slot))
+        };
+        self.terms.conjuncts(step.guard).into_iter().all(|c| end(c) || !contended(c))
+            && step.updates.iter().all(|(_, v)| !contended(*v))
     }
 
     /// Merges and cleans all flows.
@@ -119,7 +136,7 @@ impl Lower<'_> {
     /// Drops updates of slots that decide nothing: no guard, no gate, and no slot that does.
     pub(super) fn drop_irrelevant(&mut self) -> bool {
         // An access of a variable with a mutex is itself a question.
-        let mut needed = self.guarded_slots();
+        let mut needed = self.pinned_slots();
         needed.insert(self.exited);
         let slots_of = |t: Term| -> Vec<SlotId> {
             self.terms.free_symbols(t).iter().filter_map(|s| self.by_symbol.get(s).copied()).collect()
@@ -275,6 +292,7 @@ impl Lower<'_> {
 
     fn merge(&self, flow: &mut Flow, rule: Rule, task: TaskId, phases: &Phases) {
         let count = flow.places.len();
+        let ends: BTreeSet<SlotId> = self.tasks.iter().filter(|t| !t.many).map(|t| t.done).collect();
         let mut steps: Vec<Option<(Step, Marks)>> = Vec::new();
         let mut ins: Vec<Vec<usize>> = vec![Vec::new(); count];
         let mut outs: Vec<Vec<usize>> = vec![Vec::new(); count];
@@ -285,6 +303,7 @@ impl Lower<'_> {
             let marks = Marks {
                 private: self.is_private(&step, task, phases),
                 visible: self.writes_shared(&step, task, phases),
+                settled: self.is_settled(&step, task, phases, &ends),
             };
             let at = steps.len();
             outs[step.from.0 as usize].push(at);
@@ -563,6 +582,8 @@ struct Marks {
     private: bool,
     /// Writes something that another thread can reach.
     visible: bool,
+    /// Only waits for threads to end, who never come back: waiting later is as good.
+    settled: bool,
 }
 
 fn removable(into: &[&(Step, Marks)], out: &[&(Step, Marks)], inside: bool, rule: Rule) -> bool {
@@ -573,7 +594,7 @@ fn removable(into: &[&(Step, Marks)], out: &[&(Step, Marks)], inside: bool, rule
     }
     let visible_before = into.iter().any(|(_, m)| m.visible);
     let backward = out.iter().all(|(_, m)| m.private) && !(waits && (fails_before || visible_before));
-    let forward = rule == Rule::Both && into.iter().all(|(s, m)| m.private && s.gates.is_empty());
+    let forward = rule == Rule::Both && into.iter().all(|(s, m)| (m.private || m.settled) && s.gates.is_empty());
     backward || forward
 }
 

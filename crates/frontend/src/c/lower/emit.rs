@@ -20,7 +20,9 @@ impl Lower<'_> {
         self.privatise();
         self.gate_by_exit();
         self.compress();
-        Emitter::new(self, name).run()
+        self.settle_locals();
+        let copies = self.group();
+        Emitter::new(self, name, copies).run()
     }
 
     /// `main`'s return matters only if a thread may still run then.
@@ -113,10 +115,14 @@ struct Emitter<'u> {
     origins: FxHashMap<(base::Span, String), OriginId>,
     /// Variables with a mutex: slot, property, when it may be accessed.
     guarded: Vec<(SlotId, PropertyId, Term)>,
+    /// By thread of the lowering, how many copies of it there are; none if another stands for it.
+    copies: Vec<u32>,
+    /// How often a name of a thread is taken.
+    threads: FxHashMap<String, u32>,
 }
 
 impl<'u> Emitter<'u> {
-    fn new(mut lower: Lower<'u>, name: &str) -> Self {
+    fn new(mut lower: Lower<'u>, name: &str, copies: Vec<u32>) -> Self {
         let mut program = Program::new(name);
         program.terms = std::mem::take(&mut lower.terms);
         program.tid = lower.tid;
@@ -128,6 +134,8 @@ impl<'u> Emitter<'u> {
             names: FxHashMap::default(),
             origins: FxHashMap::default(),
             guarded: Vec::new(),
+            copies,
+            threads: FxHashMap::default(),
         }
     }
 
@@ -136,7 +144,8 @@ impl<'u> Emitter<'u> {
         self.declare_checks();
         self.shared_variables(&flows);
         self.guards();
-        for (i, flow) in flows.iter().enumerate() {
+        self.specifications();
+        for (i, flow) in flows.iter().enumerate().filter(|(i, _)| self.copies[*i] > 0).collect::<Vec<_>>() {
             self.thread(TaskId(i as u32), flow);
         }
         let mut assumptions: Vec<Assumption> = Vec::new();
@@ -170,6 +179,15 @@ impl<'u> Emitter<'u> {
                 }
                 Check::Race => {
                     self.property(&Failure::Race(String::new()), None);
+                }
+                Check::Leak => {
+                    self.property(&Failure::Leak, None);
+                }
+                Check::Division => {
+                    self.property(&Failure::Division, None);
+                }
+                Check::Unlock => {
+                    self.property(&Failure::Unlock, None);
                 }
                 Check::Deadlock => {
                     let origin = self.origin(None, "no-deadlock");
@@ -224,7 +242,9 @@ impl<'u> Emitter<'u> {
         let (kind, name) = match failure {
             Failure::Reach => (PropertyKind::Assertion, Check::Reach.name().to_string()),
             Failure::Overflow => (PropertyKind::Overflow, Check::Overflow.name().to_string()),
-            Failure::Division => (PropertyKind::Division, "division".to_string()),
+            Failure::Division => (PropertyKind::Division, Check::Division.name().to_string()),
+            Failure::Unlock => (PropertyKind::Release, Check::Unlock.name().to_string()),
+            Failure::Leak => (PropertyKind::Assertion, Check::Leak.name().to_string()),
             Failure::Deref => (PropertyKind::Null, Check::Memory.name().to_string()),
             Failure::Race(_) => (PropertyKind::Race, Check::Race.name().to_string()),
             Failure::Unmodelled(why) => {
@@ -327,6 +347,38 @@ impl<'u> Emitter<'u> {
         }
     }
 
+    /// Invariants and relies from comments, each with a property of its own.
+    fn specifications(&mut self) {
+        for written in std::mem::take(&mut self.lower.written) {
+            for slot in &written.slots {
+                self.variable(*slot, Scope::Shared);
+            }
+            let t = &self.program.terms;
+            let after: FxHashMap<Symbol, Term> = written
+                .primed
+                .iter()
+                .map(|(placeholder, slot)| (*placeholder, t.sym(self.program.vars[self.vars[slot]].primed)))
+                .collect();
+            let formula = terms::Build(t).substitute(written.formula, &after);
+            let origin = self.origin(Some(written.span), &written.text);
+            let line = self.lower.sources.line_of(written.span);
+            match written.kind {
+                crate::c::ast::SpecKind::Invariant => {
+                    let (kind, name) = (PropertyKind::Invariant(formula), self.unique(&format!("invariant:{line}")));
+                    let property = Some(self.program.properties.push(program::Property { kind, name, origin }));
+                    self.program.invariants.push(Fact { formula: Some(formula), property, origin });
+                }
+                crate::c::ast::SpecKind::Rely => {
+                    let index = self.program.relies.len() as u32;
+                    let (kind, name) = (PropertyKind::Rely(index), self.unique(&format!("rely:{line}")));
+                    let property = self.program.properties.push(program::Property { kind, name, origin });
+                    let rely = program::Rely { thread: None, formula: Some(formula), property, origin };
+                    self.program.relies.push(rely);
+                }
+            }
+        }
+    }
+
     fn touch(&self, step: &Step) -> Vec<SlotId> {
         let t = &self.program.terms;
         let mut out: Vec<SlotId> = step.updates.iter().map(|(s, _)| *s).collect();
@@ -372,8 +424,14 @@ impl<'u> Emitter<'u> {
             let action = self.action(step, &locations);
             code.actions.push(action);
         }
-        let name = self.unique(&shown);
-        let copies = if many { Copies::Any } else { Copies::One };
+        let taken = self.threads.entry(shown.clone()).or_insert(0);
+        *taken += 1;
+        let name = if *taken == 1 { shown } else { format!("{shown}#{taken}") };
+        let copies = match self.copies[task.0 as usize] {
+            _ if many => Copies::Any,
+            1 => Copies::One,
+            n => Copies::Exactly(n),
+        };
         self.program.threads.push(Thread {
             name,
             copies,

@@ -104,7 +104,7 @@ impl Lower<'_> {
     }
 
     /// A local whose address is taken may be reached by others; the copies of a repeated thread each keep their own.
-    fn local_owner(&self, address_taken: bool) -> Owner {
+    pub(super) fn local_owner(&self, address_taken: bool) -> Owner {
         if address_taken && !self.tasks[self.cur.task].many { Owner::Shared } else { Owner::Task(self.cur.task) }
     }
 

@@ -79,6 +79,9 @@ pub(super) enum Failure {
     Overflow,
     Division,
     Deref,
+    /// A mutex unlocked by a thread that does not hold it.
+    Unlock,
+    Leak,
     Race(String),
     Unmodelled(String),
 }

@@ -93,7 +93,14 @@ impl Lower<'_> {
                 }
                 if self.unit.types.is_void(ty) { Some(zero) } else { Some(self.nondet(ty, span)) }
             }
-            // These fill in a struct they are handed.
+            // These fill in what they are handed.
+            "scanf" | "sscanf" | "fscanf" | "__isoc99_scanf" | "__isoc99_sscanf" | "__isoc99_fscanf" => {
+                let first = if name.ends_with("_scanf") || name == "scanf" { 1 } else { 2 };
+                for a in args.iter().skip(first) {
+                    self.havoc_behind(Some(a), span);
+                }
+                Some(self.nondet(ty, span))
+            }
             "gettimeofday" => {
                 self.havoc_behind(args.first(), span);
                 if self.unit.types.is_void(ty) { Some(zero) } else { Some(self.nondet(ty, span)) }
@@ -204,7 +211,7 @@ impl Lower<'_> {
             (Some(n), false) if n >= each || n == 0 => {
                 let count = (n / each).max(1) as u64;
                 // Fresh leaves have no initial value, which is any value; this place runs once.
-                let object = self.row(&key, &shown, of, count, span, start);
+                let object = self.row(&key, &shown, of, count, Owner::Shared, span, start);
                 Some(self.terms.int(self.objects[object].base))
             }
             (Some(n), true) if n == each => {
@@ -231,6 +238,13 @@ impl Lower<'_> {
                     }
                 }
                 Some(self.slot_term(number))
+            }
+            (None, false) => {
+                let (object, length) = self.measured(&key, &shown, of, Owner::Shared, span, start);
+                let b = self.b();
+                let count = b.quotient(size, each).map_or_else(|| b.div(size, b.num(each)), |(count, _)| count);
+                self.update(vec![(length, count)], What::New, span);
+                Some(self.terms.int(self.objects[object].base))
             }
             _ => {
                 self.unmodelled("an allocation whose size is not known", span);

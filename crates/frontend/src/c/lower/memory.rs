@@ -57,6 +57,8 @@ pub(super) struct Object {
     /// The type of its elements and their number (`None`: without end), where it has one.
     pub element: Option<(Ty, Option<u64>)>,
     pub content: Content,
+    /// The number of elements, where that is known only when the program runs.
+    pub length: Option<SlotId>,
 }
 
 /// One way an access can go.
@@ -135,16 +137,26 @@ impl Lower<'_> {
         id
     }
 
-    /// A heap object: so many elements of one type.
-    pub(super) fn row(&mut self, key: &str, shown: &str, of: Ty, count: u64, span: Span, start: Start) -> ObjId {
+    /// A heap object or an array of variable length: so many elements of one type.
+    #[allow(clippy::too_many_arguments)] // As `object`, and the number.
+    pub(super) fn row(
+        &mut self,
+        key: &str,
+        shown: &str,
+        of: Ty,
+        count: u64,
+        owner: Owner,
+        span: Span,
+        start: Start,
+    ) -> ObjId {
         if count == 1 {
-            return self.object(key, shown, of, Owner::Shared, span, start);
+            return self.object(key, shown, of, owner, span, start);
         }
         if let Some(id) = self.object_keys.get(key) {
             return *id;
         }
         let mut leaves = Vec::new();
-        let made = self.array_leaves(of, count, 0, key, shown, Owner::Shared, span, start, &mut leaves);
+        let made = self.array_leaves(of, count, 0, key, shown, owner, span, start, &mut leaves);
         let content = match made {
             Ok(()) => {
                 tear(&mut leaves);
@@ -184,12 +196,42 @@ impl Lower<'_> {
 
     /// An endless row of objects of one type: what an allocation site gives when it may run any number of times.
     pub(super) fn pool(&mut self, key: &str, shown: &str, ty: Ty, span: Span) -> ObjId {
+        self.endless(key, shown, ty, Owner::Shared, span, Start::Any)
+    }
+
+    /// A row whose number of elements is known only when the program runs; `length` holds it.
+    pub(super) fn measured(
+        &mut self,
+        key: &str,
+        shown: &str,
+        ty: Ty,
+        owner: Owner,
+        span: Span,
+        start: Start,
+    ) -> (ObjId, SlotId) {
+        let id = self.endless(key, shown, ty, owner, span, start);
+        let length = self.slot(NewSlot {
+            key: format!("<length {key}>"),
+            shown: format!("length_{shown}"),
+            sort: Sort::INT,
+            owner,
+            initial: Some(self.terms.int(0)),
+            range: None,
+            lock: false,
+            synchronising: true,
+            span,
+        });
+        self.objects[id].length = Some(length);
+        (id, length)
+    }
+
+    fn endless(&mut self, key: &str, shown: &str, ty: Ty, owner: Owner, span: Span, start: Start) -> ObjId {
         if let Some(id) = self.object_keys.get(key) {
             return *id;
         }
         let size = self.unit.types.size(ty).unwrap_or(1).max(1) as i128;
         let mut leaves = Vec::new();
-        let made = self.row_leaves(ty, 0, (size, None), key, shown, Owner::Shared, span, Start::Any, &mut leaves);
+        let made = self.row_leaves(ty, 0, (size, None), key, shown, owner, span, start, &mut leaves);
         let content = match made {
             Ok(()) => Content::Leaves(leaves),
             Err(why) => Content::Nothing(why),
@@ -215,7 +257,7 @@ impl Lower<'_> {
         let base = self.next_address;
         // One byte between objects, so that one past the end is nobody else's address.
         self.next_address = (base + size.max(1) + 1 + 15) / 16 * 16;
-        let id = self.objects.push(Object { key: key.to_string(), base, size, element: None, content });
+        let id = self.objects.push(Object { key: key.to_string(), base, size, element: None, content, length: None });
         self.object_keys.insert(key.to_string(), id);
         id
     }
@@ -574,7 +616,11 @@ impl Lower<'_> {
                             continue;
                         };
                         let low = b.le(b.num(0), key);
-                        let high = count.map_or(b.tt(), |n| b.lt(key, b.num(n)));
+                        let high = match (count, object.length) {
+                            (Some(n), _) => b.lt(key, b.num(n)),
+                            (None, Some(length)) => b.lt(key, self.slot_term(length)),
+                            (None, None) => b.tt(),
+                        };
                         let cond = b.all([low, high, exact]);
                         if b.as_bool(cond) == Some(false) {
                             continue;

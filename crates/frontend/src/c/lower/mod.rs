@@ -7,13 +7,16 @@
 //! What is not modelled is a step whose gate is an `Unmodelled` property: no proof may step over it.
 
 mod access;
+mod annotate;
 mod arithmetic;
 mod atomics;
 mod call;
 mod compress;
+mod condition;
 mod emit;
 mod expr;
 mod flow;
+mod group;
 mod library;
 mod memory;
 mod phases;
@@ -45,9 +48,25 @@ pub enum Check {
     Deadlock,
     /// Valid dereferences and frees.
     Memory,
+    /// No memory is lost.
+    Leak,
+    Division,
+    /// A mutex is unlocked only by the thread that holds it.
+    Unlock,
 }
 
 impl Check {
+    pub const ALL: [Check; 8] = [
+        Check::Reach,
+        Check::Race,
+        Check::Overflow,
+        Check::Deadlock,
+        Check::Memory,
+        Check::Leak,
+        Check::Division,
+        Check::Unlock,
+    ];
+
     /// The property's name, as on the command line and in task files.
     pub fn name(self) -> &'static str {
         match self {
@@ -56,17 +75,23 @@ impl Check {
             Check::Overflow => "no-overflow",
             Check::Deadlock => "no-deadlock",
             Check::Memory => "memory-safety",
+            Check::Leak => "valid-memtrack",
+            Check::Division => "no-division-by-zero",
+            Check::Unlock => "valid-unlock",
         }
     }
-    pub fn parse(name: &str) -> Option<Check> {
-        Some(match name {
-            "unreach-call" => Check::Reach,
-            "no-data-race" => Check::Race,
-            "no-overflow" => Check::Overflow,
-            "no-deadlock" | "deadlock" => Check::Deadlock,
-            "memory-safety" | "valid-memsafety" | "valid-deref" | "valid-free" => Check::Memory,
-            _ => return None,
-        })
+
+    /// The properties that a name stands for; none if it is no name.
+    pub fn parse(name: &str) -> Vec<Check> {
+        match name {
+            "deadlock" => vec![Check::Deadlock],
+            "valid-deref" | "valid-free" => vec![Check::Memory],
+            "valid-memsafety" | "memsafety" => vec![Check::Memory, Check::Leak],
+            "undefined-behavior" | "undefined-behaviour" => {
+                vec![Check::Overflow, Check::Memory, Check::Division, Check::Unlock]
+            }
+            _ => Check::ALL.into_iter().filter(|c| c.name() == name).collect(),
+        }
     }
 }
 
@@ -81,6 +106,8 @@ struct Facts {
     joined: BTreeSet<String>,
     /// Mutexes that may be of another kind than the default.
     kinds: BTreeSet<String>,
+    /// By condition variable, the threads that wait for it.
+    waiters: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Facts {
@@ -97,6 +124,9 @@ impl Facts {
         self.written.extend(other.written);
         self.joined.extend(other.joined);
         self.kinds.extend(other.kinds);
+        for (key, names) in other.waiters {
+            self.waiters.entry(key).or_default().extend(names);
+        }
         *self != before
     }
 }
@@ -197,14 +227,19 @@ struct Lower<'u> {
     created: bool,
     /// Starts of repeated threads that stay given once given.
     opened: BTreeSet<SlotId>,
+    /// Invariants and relies from comments.
+    written: Vec<annotate::Written>,
 }
 
 /// Steps a program may have before merging; beyond it the rest is unmodelled.
 const MOST_STEPS: usize = 400_000;
 const MOST_PASSES: usize = 30;
 
+/// A program, and the specifications in comments that have no meaning, with the reason.
+pub type Lowered = (Program, Vec<(Span, String)>);
+
 /// Lowers a unit. `None` if it has no `main`.
-pub fn lower(unit: &Unit, sources: &Sources, name: &str, checks: &[Check]) -> Option<Program> {
+pub fn lower(unit: &Unit, sources: &Sources, name: &str, checks: &[Check]) -> Option<Lowered> {
     let main = unit.function("main").filter(|f| unit.functions[*f].body.is_some())?;
     let mut lower = Lower::new(unit, sources, checks, main);
     for pass in 0.. {
@@ -216,12 +251,14 @@ pub fn lower(unit: &Unit, sources: &Sources, name: &str, checks: &[Check]) -> Op
         let found = std::mem::take(&mut lower.found);
         let grown = lower.facts.absorb(found);
         if !grown && before == (lower.objects.len(), lower.tasks.len()) {
-            return Some(lower.finish(name));
+            let (written, bad) = lower.read_specs();
+            lower.written = written;
+            return Some((lower.finish(name), bad));
         }
         if pass > MOST_PASSES {
             // Not stable: nothing may be concluded from this program.
             lower.give_up("what pointers can point to did not become stable");
-            return Some(lower.finish(name));
+            return Some((lower.finish(name), Vec::new()));
         }
     }
     None
@@ -270,6 +307,7 @@ impl<'u> Lower<'u> {
             steps_left: MOST_STEPS,
             created: false,
             opened: BTreeSet::new(),
+            written: Vec::new(),
         };
         lower.exited = lower.flag("<exited>", "exited", span);
         lower.place_object(memory::OUTSIDE, 1, memory::Content::Nothing("memory that the program did not make".into()));

@@ -168,7 +168,7 @@ impl Lower<'_> {
             }
             running.push(places);
         }
-        let pinned = self.guarded_slots();
+        let pinned = self.pinned_slots();
         let mut phases =
             Phases { running, reads: FxHashMap::default(), writes: FxHashMap::default(), starts, pinned, family };
         for (i, flow) in self.flows.iter().enumerate() {
@@ -187,9 +187,9 @@ impl Lower<'_> {
         phases
     }
 
-    /// Slots of variables that are to be accessed under a mutex only.
-    pub(super) fn guarded_slots(&self) -> BTreeSet<SlotId> {
-        let mut out = BTreeSet::new();
+    /// Slots that specifications speak of: every access of them is as it stands in the program.
+    pub(super) fn pinned_slots(&self) -> BTreeSet<SlotId> {
+        let mut out: BTreeSet<SlotId> = self.written.iter().flat_map(|w| w.slots.iter().copied()).collect();
         for (v, variable) in self.unit.variables.iter_enumerated().filter(|(_, v)| v.guarded_by.is_some()) {
             let key = format!("{}#{}", variable.name, v.0);
             if let Some(memory::Content::Leaves(leaves)) = self.object_keys.get(&key).map(|o| &self.objects[*o].content)

@@ -6,6 +6,7 @@
 //! atomic code is never "about to".
 
 use super::flow::*;
+use super::phases::{Access, Phases};
 use super::*;
 
 #[derive(Clone, Copy, Default)]
@@ -34,11 +35,12 @@ impl Lower<'_> {
                 }
             }
         }
+        let phases = self.phases();
         for i in 0..self.flows.len() {
             let mut flow = std::mem::take(&mut self.flows[i]);
             let old = std::mem::take(&mut flow.steps);
             for step in old {
-                self.guard_step(&mut flow, step, &uses);
+                self.guard_step(&mut flow, step, TaskId(i as u32), &uses, &phases);
             }
             self.flows[i] = flow;
         }
@@ -48,7 +50,14 @@ impl Lower<'_> {
         flow.places[step.from].inside || flow.places[step.to].inside || step.what == What::Cas
     }
 
-    fn guard_step(&mut self, flow: &mut Flow, step: Step, uses: &FxHashMap<SlotId, Uses>) {
+    fn guard_step(
+        &mut self,
+        flow: &mut Flow,
+        step: Step,
+        task: TaskId,
+        uses: &FxHashMap<SlotId, Uses>,
+        phases: &Phases,
+    ) {
         let touch = self.touch(&step);
         let atomic = self.is_atomic(flow, &step);
         let slots: Vec<SlotId> = {
@@ -58,7 +67,13 @@ impl Lower<'_> {
             all.retain(|s| {
                 let slot = &self.slots[*s];
                 let used = uses.get(s).copied().unwrap_or_default();
-                slot.owner == Owner::Shared && !slot.synchronising && used.written && used.plain
+                let access = if touch.writes.contains(s) { Access::Write } else { Access::Read };
+                slot.owner == Owner::Shared
+                    && !slot.synchronising
+                    && used.written
+                    && used.plain
+                    // Nobody who can run now touches it.
+                    && phases.contended(*s, task, step.from, access)
             });
             all
         };
@@ -66,7 +81,9 @@ impl Lower<'_> {
             flow.steps.push(step);
             return;
         };
-        if slots.len() > 1 || matches!(self.terms.kind(self.slots[slot].sort), logic::SortKind::Map(..)) {
+        let map = matches!(self.terms.kind(self.slots[slot].sort), logic::SortKind::Map(..));
+        let key = if map { self.one_key(&step, slot) } else { None };
+        if slots.len() > 1 || (map && key.is_none()) {
             let ff = self.terms.ff();
             let why = format!("races on elements of `{}`", self.slots[slot].shown);
             flow.steps.push(Step { gates: vec![(Failure::Unmodelled(why), ff)], what: What::Unmodelled, ..step });
@@ -74,15 +91,21 @@ impl Lower<'_> {
         }
         let writes = touch.writes.contains(&slot);
         let name = self.slots[slot].shown.clone();
-        let (key, span) = (self.slots[slot].key.clone(), self.slots[slot].span);
-        let writing = self.flag(&format!("<writing {key}>"), &format!("writing_{name}"), span);
+        let writing = self.marker(slot, "writing", Sort::BOOL);
         let counts_readers = uses.get(&slot).is_some_and(|u| u.written_atomically);
+        let reading = self.marker(slot, "reading", Sort::INT);
+        let now = |l: &Self, marker: SlotId| match key {
+            Some(k) => l.b().select(l.slot_term(marker), k),
+            None => l.slot_term(marker),
+        };
+        let set = |l: &Self, marker: SlotId, value: Term| match key {
+            Some(k) => (marker, l.terms.store(l.slot_term(marker), k, value)),
+            None => (marker, value),
+        };
         let zero = self.terms.int(0);
-        let reading =
-            self.internal(&format!("<reading {key}>"), &format!("reading_{name}"), Sort::INT, Some(zero), span);
-        let mut free = self.b().not(self.slot_term(writing));
+        let mut free = self.b().not(now(self, writing));
         if counts_readers && writes {
-            free = self.b().and(free, self.b().eq(self.slot_term(reading), zero));
+            free = self.b().and(free, self.b().eq(now(self, reading), zero));
         }
         let gate = (Failure::Race(name), free);
         if atomic || (!writes && !counts_readers) {
@@ -94,10 +117,11 @@ impl Lower<'_> {
         let middle = flow.places.push(flow::Place { span: step.span, inside: false });
         let (begin, end) = if writes {
             let (tt, ff) = (self.terms.tt(), self.terms.ff());
-            ((writing, tt), (writing, ff))
+            (set(self, writing, tt), set(self, writing, ff))
         } else {
-            let (now, b) = (self.slot_term(reading), self.b());
-            ((reading, b.add(now, b.num(1))), (reading, b.sub(now, b.num(1))))
+            let (now, b) = (now(self, reading), self.b());
+            let (more, less) = (b.add(now, b.num(1)), b.sub(now, b.num(1)));
+            (set(self, reading, more), set(self, reading, less))
         };
         flow.steps.push(Step {
             from: step.from,
@@ -114,5 +138,56 @@ impl Lower<'_> {
         let mut updates = step.updates.clone();
         updates.push(end);
         flow.steps.push(Step { from: middle, updates, ..step });
+    }
+
+    /// A slot of our own beside a slot, of the same shape.
+    fn marker(&mut self, slot: SlotId, word: &str, of: Sort) -> SlotId {
+        let Slot { key, shown, span, sort, .. } = self.slots[slot].clone();
+        let none = self.terms.default_of(of);
+        let (sort, initial) = match self.terms.kind(sort) {
+            logic::SortKind::Map(from, _) => {
+                let map = self.terms.map_sort(from, of);
+                (map, self.terms.const_map(map, none))
+            }
+            _ => (of, none),
+        };
+        self.internal(&format!("<{word} {key}>"), &format!("{word}_{shown}"), sort, Some(initial), span)
+    }
+
+    /// The one element of a map that a step touches, named by a term over private slots.
+    fn one_key(&self, step: &Step, slot: SlotId) -> Option<Term> {
+        let map = self.slot_term(slot);
+        let mut keys: Vec<Term> = Vec::new();
+        let terms = step.updates.iter().map(|(_, v)| *v).chain(step.gates.iter().map(|(_, g)| *g));
+        for term in terms.chain([step.guard]) {
+            if !self.keys_of(term, map, &mut keys) {
+                return None;
+            }
+        }
+        keys.dedup();
+        let [key] = keys[..] else { return None };
+        let private = |s: &Symbol| {
+            self.by_symbol.get(s).is_none_or(|slot| matches!(self.slots[*slot].owner, Owner::Task(_)))
+        };
+        self.terms.free_symbols(key).iter().all(private).then_some(key)
+    }
+
+    /// Collects the keys with which a map is read and written in a term; false if it is used in any other way.
+    fn keys_of(&self, term: Term, map: Term, out: &mut Vec<Term>) -> bool {
+        if term == map {
+            return false;
+        }
+        match self.terms.app(term) {
+            Some((logic::Op::Select, args)) if args[0] == map => {
+                out.push(args[1]);
+                self.keys_of(args[1], map, out)
+            }
+            Some((logic::Op::Store, args)) if args[0] == map => {
+                out.push(args[1]);
+                self.keys_of(args[1], map, out) && self.keys_of(args[2], map, out)
+            }
+            Some((_, args)) => args.iter().all(|a| self.keys_of(*a, map, out)),
+            None => true,
+        }
     }
 }

@@ -9,7 +9,7 @@
 //! - A program in which nothing can fail has no step that matters.
 
 use super::flow::*;
-use super::phases::{Access, spawned};
+use super::phases::Access;
 use super::*;
 
 impl Lower<'_> {
@@ -71,23 +71,22 @@ impl Lower<'_> {
         }
     }
 
-    /// Loops that only start threads: the threads are there in any number once the loop is reached.
+    /// Loops that only start threads: the threads are there in any number once the loop is reached. More threads than are
+    /// needed do no harm, for a thread need not take a step.
     pub(super) fn open_creation(&mut self) -> bool {
         let mut changed = false;
-        let starts: FxHashMap<SlotId, TaskId> = self.phases().starts().clone();
         let many: Vec<(SlotId, TaskId)> =
             self.tasks.iter_enumerated().filter(|(_, t)| t.many).filter_map(|(id, t)| Some((t.started?, id))).collect();
-        for (slot, task) in many {
-            if self.opened.contains(&slot) {
+        for (slot, task) in &many {
+            if self.opened.contains(slot) {
                 continue;
             }
-            let free = self.b().not(self.slot_term(slot));
             let mut loops: Vec<(usize, Loc)> = Vec::new();
             let mut other = false;
             for (i, flow) in self.flows.iter().enumerate() {
                 for step in &flow.steps {
                     let touch = self.touch(step);
-                    if !touch.reads.contains(&slot) && !touch.writes.contains(&slot) {
+                    if !touch.reads.contains(slot) && !touch.writes.contains(slot) {
                         continue;
                     }
                     if i == task.0 as usize {
@@ -95,68 +94,147 @@ impl Lower<'_> {
                         other |= Some(step.from) != flow.entry || flow.steps.iter().any(|s| Some(s.to) == flow.entry);
                         continue;
                     }
-                    let only = step.from == step.to
-                        && step.guard == free
-                        && step.gates.is_empty()
-                        && step.updates.len() == 1
-                        && spawned(step, &starts).eq([task])
-                        && !self.tasks[TaskId(i as u32)].many
-                        && !flow.places[step.from].inside;
-                    other |= !only;
+                    other |= self.tasks[TaskId(i as u32)].many
+                        || !self.only_starts(step, flow, &many)
+                        || !self.comes_back(flow, step.to, step.from, &many);
                     loops.push((i, step.from));
                 }
             }
             loops.sort_unstable();
             loops.dedup();
-            if other || loops.is_empty() {
-                continue;
+            if !other && !loops.is_empty() {
+                self.open(*slot, *task, &loops, &many);
+                changed = true;
             }
-            self.open(slot, task, &loops);
-            changed = true;
         }
         changed
     }
 
-    fn open(&mut self, slot: SlotId, task: TaskId, loops: &[(usize, Loc)]) {
+    /// A step that does nothing, or nothing but hand a repeated thread its start.
+    fn only_starts(&self, step: &Step, flow: &Flow, many: &[(SlotId, TaskId)]) -> bool {
+        let b = self.b();
+        let free = match step.updates[..] {
+            [] => b.tt(),
+            [(slot, _)] if many.iter().any(|(s, _)| *s == slot) => b.not(self.slot_term(slot)),
+            _ => return false,
+        };
+        step.gates.is_empty()
+            && (step.guard == free || b.as_bool(step.guard) == Some(true))
+            && !flow.places[step.from].inside
+            && !flow.places[step.to].inside
+    }
+
+    /// Whether steps that only start threads lead from one place to another.
+    fn comes_back(&self, flow: &Flow, from: Loc, to: Loc, many: &[(SlotId, TaskId)]) -> bool {
+        let mut seen = BTreeSet::from([from]);
+        let mut todo = vec![from];
+        while let Some(at) = todo.pop() {
+            if at == to {
+                return true;
+            }
+            for step in flow.steps.iter().filter(|s| s.from == at && self.only_starts(s, flow, many)) {
+                if seen.insert(step.to) {
+                    todo.push(step.to);
+                }
+            }
+        }
+        false
+    }
+
+    fn open(&mut self, slot: SlotId, task: TaskId, loops: &[(usize, Loc)], many: &[(SlotId, TaskId)]) {
         self.opened.insert(slot);
         let yes = self.terms.tt();
         for (i, at) in loops {
+            // The steps into the loop, as opposed to those of the loop itself.
+            let inner: BTreeSet<Loc> = {
+                let flow = &self.flows[*i];
+                let from = flow.steps.iter().map(|s| s.from).filter(|l| {
+                    self.comes_back(flow, *at, *l, many) && self.comes_back(flow, *l, *at, many)
+                });
+                from.chain([*at]).collect()
+            };
             let flow = &mut self.flows[*i];
-            flow.steps.retain(|s| !(s.from == *at && s.updates.iter().any(|(u, _)| *u == slot)));
             if flow.entry == Some(*at) && *i == 0 {
                 self.slots[slot].initial = Some(yes);
-                continue;
+            } else {
+                if flow.entry.is_some_and(|e| inner.contains(&e)) {
+                    // Somewhere to stand before the loop is reached.
+                    let span = flow.places[*at].span;
+                    let before = flow.places.push(flow::Place { span, inside: false });
+                    let to = flow.entry.unwrap_or(*at);
+                    flow.entry = Some(before);
+                    flow.steps.push(Step {
+                        from: before,
+                        to,
+                        inputs: Vec::new(),
+                        guard: yes,
+                        blocking: false,
+                        gates: Vec::new(),
+                        updates: Vec::new(),
+                        what: What::Skip,
+                        span,
+                        joins: Vec::new(),
+                    });
+                }
+                let enters = |s: &Step| inner.contains(&s.to) && !inner.contains(&s.from);
+                for step in flow.steps.iter_mut().filter(|s| enters(s)) {
+                    step.updates.push((slot, yes));
+                }
             }
-            if flow.entry == Some(*at) {
-                // Somewhere to stand before the loop is reached.
-                let span = flow.places[*at].span;
-                let before = flow.places.push(flow::Place { span, inside: false });
-                flow.entry = Some(before);
-                flow.steps.push(Step {
-                    from: before,
-                    to: *at,
-                    inputs: Vec::new(),
-                    guard: yes,
-                    blocking: false,
-                    gates: Vec::new(),
-                    updates: Vec::new(),
-                    what: What::Skip,
-                    span,
-                    joins: Vec::new(),
-                });
+            for step in flow.steps.iter_mut().filter(|s| s.from == *at && inner.contains(&s.to)) {
+                if step.updates.iter().any(|(u, _)| *u == slot) {
+                    step.updates.clear();
+                    step.guard = yes;
+                    step.blocking = false;
+                    step.what = What::Skip;
+                }
             }
-            for step in flow.steps.iter_mut().filter(|s| s.to == *at) {
-                step.updates.push((slot, yes));
-            }
+            flow.steps.retain(|s| !(s.from == s.to && s.updates.is_empty() && s.gates.is_empty()));
         }
         for step in &mut self.flows[task.0 as usize].steps {
             step.updates.retain(|(s, _)| *s != slot);
         }
     }
 
+    /// An undecided initial value that nobody reads may as well be decided.
+    pub(super) fn settle_locals(&mut self) {
+        let mut settled = Vec::new();
+        for (i, flow) in self.flows.iter().enumerate() {
+            let owner = Owner::Task(TaskId(i as u32));
+            let touches: Vec<compress::Touch> = flow.steps.iter().map(|s| self.touch(s)).collect();
+            let mut outs: Vec<Vec<usize>> = vec![Vec::new(); flow.places.len()];
+            let mut open: BTreeSet<SlotId> = BTreeSet::new();
+            for (at, (step, touch)) in flow.steps.iter().zip(&touches).enumerate() {
+                outs[step.from.0 as usize].push(at);
+                let undecided = |s: &&SlotId| self.slots[**s].owner == owner && self.slots[**s].initial.is_none();
+                open.extend(touch.reads.iter().chain(&touch.writes).filter(undecided));
+            }
+            for slot in open {
+                let mut todo: Vec<Loc> = flow.entry.into_iter().collect();
+                let mut seen: BTreeSet<Loc> = todo.iter().copied().collect();
+                let mut read = false;
+                while let (Some(at), false) = (todo.pop(), read) {
+                    for step in &outs[at.0 as usize] {
+                        read |= touches[*step].reads.contains(&slot);
+                        let to = flow.steps[*step].to;
+                        if !touches[*step].writes.contains(&slot) && seen.insert(to) {
+                            todo.push(to);
+                        }
+                    }
+                }
+                if !read {
+                    settled.push(slot);
+                }
+            }
+        }
+        for slot in settled {
+            self.slots[slot].initial = Some(self.terms.default_of(self.slots[slot].sort));
+        }
+    }
+
     /// Without a gate there is nothing to reach.
     pub(super) fn drop_all_if_nothing_can_fail(&mut self) {
-        let guarded = self.guarded_slots();
+        let guarded = self.pinned_slots();
         let asked = self.checks(Check::Deadlock)
             || self.flows.iter().flat_map(|f| &f.steps).any(|s| {
                 !s.gates.is_empty() || {

@@ -102,6 +102,12 @@ impl Lower<'_> {
 
     /// A local comes to life.
     pub(super) fn declare(&mut self, v: VarId, init: Option<&Init>, span: Span) {
+        if let Some(length) = &self.unit.variables[v].length {
+            self.declare_measured(v, length, span);
+            if self.cur.at.is_none() {
+                return;
+            }
+        }
         let object = self.variable_object(v);
         let ty = self.unit.variables[v].ty;
         if self.escapes(v, object) {
@@ -148,6 +154,35 @@ impl Lower<'_> {
         }
         if matches!(self.unit.types.kind(ty), Kind::Opaque(_)) {
             self.local_kind(object, init, span);
+        }
+    }
+
+    /// An array of variable length: exact where the length is known here, else a map with a bound.
+    fn declare_measured(&mut self, v: VarId, length: &Expr, span: Span) {
+        let count = self.value(length);
+        if self.cur.at.is_none() {
+            return;
+        }
+        let variable = &self.unit.variables[v];
+        let Kind::Array(of, _) = *self.unit.types.kind(variable.ty) else { return };
+        let (name, owner) = (variable.name.clone(), self.local_owner(variable.address_taken));
+        let path = self.cur.frames.last().map_or(String::new(), |f| f.path.clone());
+        let iterations: Vec<String> = self.cur.iterations.iter().map(u32::to_string).collect();
+        let key = format!("{}!{path}.{name}#{}!{}", self.tasks[self.cur.task].key, v.0, iterations.join("."));
+        let known = self.b().as_num(count).and_then(|n| u64::try_from(n).ok()).filter(|n| *n > 0);
+        let object = match known {
+            Some(n) => self.row(&format!("{key}*{n}"), &name, of, n, owner, span, Start::Any),
+            None => {
+                let (object, slot) = self.measured(&key, &name, of, owner, span, Start::Any);
+                let positive = self.b().lt(self.b().num(0), count);
+                self.assume_defined(access::Undefined::Deref);
+                self.only_if(positive, span);
+                self.update(vec![(slot, count)], What::Assign, span);
+                object
+            }
+        };
+        if let Some(frame) = self.cur.frames.last_mut() {
+            frame.vars.insert(v, object);
         }
     }
 

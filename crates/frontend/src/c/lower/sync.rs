@@ -13,7 +13,7 @@ use crate::c::types::Opaque;
 const EBUSY: i128 = 16;
 const EDEADLK: i128 = 35;
 const EPERM: i128 = 1;
-const ETIMEDOUT: i128 = 110;
+pub(super) const ETIMEDOUT: i128 = 110;
 const RECURSIVE: i128 = 1;
 const ERRORCHECK: i128 = 2;
 
@@ -64,10 +64,6 @@ impl Lower<'_> {
             | "pthread_cond_destroy"
             | "cnd_init"
             | "cnd_destroy"
-            | "pthread_cond_signal"
-            | "pthread_cond_broadcast"
-            | "cnd_signal"
-            | "cnd_broadcast"
             | "pthread_barrier_destroy"
             | "sem_destroy"
             | "pthread_rwlock_destroy"
@@ -76,6 +72,8 @@ impl Lower<'_> {
                 args.iter().for_each(|a| self.effect(a));
                 return done;
             }
+            "pthread_cond_signal" | "cnd_signal" => return Some(self.signal(args, condition::Wake::One, span)),
+            "pthread_cond_broadcast" | "cnd_broadcast" => return Some(self.signal(args, condition::Wake::All, span)),
             "pthread_cond_wait" | "cnd_wait" | "pthread_cond_timedwait" | "cnd_timedwait" => {
                 return Some(self.wait_condition(name, args, span));
             }
@@ -114,7 +112,7 @@ impl Lower<'_> {
     }
 
     /// The objects of an opaque kind that an argument can be, with their slots.
-    fn objects_of(&mut self, e: &Expr, kind: Opaque, span: Span) -> Option<Vec<Case>> {
+    pub(super) fn objects_of(&mut self, e: &Expr, kind: Opaque, span: Span) -> Option<Vec<Case>> {
         let address = self.value(super::library::strip(e));
         self.cur.at?;
         let place = self.settle(address);
@@ -213,7 +211,7 @@ impl Lower<'_> {
         Some(zero)
     }
 
-    fn lock(&mut self, args: &[Expr], attempt: Try, span: Span) -> Option<Term> {
+    pub(super) fn lock(&mut self, args: &[Expr], attempt: Try, span: Span) -> Option<Term> {
         let zero = self.terms.int(0);
         let e = args.first()?;
         let pointee = self.unit.types.pointee(super::library::strip(e).ty)?;
@@ -309,7 +307,7 @@ impl Lower<'_> {
         Some(self.slot_term(result))
     }
 
-    fn unlock(&mut self, args: &[Expr], span: Span) -> Option<Term> {
+    pub(super) fn unlock(&mut self, args: &[Expr], span: Span) -> Option<Term> {
         let zero = self.terms.int(0);
         let e = args.first()?;
         let pointee = self.unit.types.pointee(super::library::strip(e).ty)?;
@@ -318,10 +316,12 @@ impl Lower<'_> {
             _ => Opaque::Mutex,
         };
         let cases = self.objects_of(e, kind, span)?;
-        self.assume(
-            "c-unlock",
-            "unlocking a default mutex that the thread does not hold makes it free (undefined in POSIX)",
-        );
+        if !self.checks(Check::Unlock) {
+            self.assume(
+                "c-unlock",
+                "unlocking a default mutex that the thread does not hold makes it free (undefined in POSIX)",
+            );
+        }
         let result = self.temp(span);
         self.slots[result].range = Some((0, 200));
         let to = self.fresh(span);
@@ -368,27 +368,16 @@ impl Lower<'_> {
             }
             let update = self.case_update(case, zero);
             self.note_write(update.0, update.1);
-            self.emit(to, case.cond, vec![update, (result, zero)], What::Release, span);
+            let mut gates = Vec::new();
+            if self.checks(Check::Unlock) {
+                let held = self.b().eq(self.case_value(case), me);
+                gates.push((Failure::Unlock, held));
+            }
+            let updates = vec![update, (result, zero)];
+            self.emit_step(to, case.cond, gates, updates, What::Release, span, access::Waits::No);
         }
         self.enter(to);
         Some(self.slot_term(result))
-    }
-
-    /// Releases the mutex and takes it again: a waiter may wake without a signal.
-    fn wait_condition(&mut self, name: &str, args: &[Expr], span: Span) -> Option<Term> {
-        self.effect(args.first()?);
-        let mutex = args.get(1)?;
-        self.unlock(std::slice::from_ref(mutex), span)?;
-        self.lock(std::slice::from_ref(mutex), Try::Wait, span)?;
-        if self.checks(Check::Deadlock) {
-            self.assume("c-spurious-wakeups", "a wait on a condition variable may end without a signal");
-        }
-        if name.contains("timed") {
-            let late = self.nondet_in(Some((0, 1)), Sort::BOOL, span);
-            let b = self.b();
-            return Some(b.ite(b.truth(late), b.num(ETIMEDOUT), b.num(0)));
-        }
-        Some(self.terms.int(0))
     }
 
     fn act(&mut self, kind: Opaque, action: Action, args: &[Expr], span: Span) -> Option<Term> {
@@ -804,7 +793,7 @@ enum KeyAccess {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Try {
+pub(super) enum Try {
     Wait,
     Once,
     Timed,

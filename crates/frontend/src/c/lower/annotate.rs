@@ -1,0 +1,271 @@
+//! Invariants and relies written in comments: from their text to formulas over the program's variables.
+//!
+//! Comes in: the text after `//@ invariant` or `//@ rely`. Goes out: a formula, and the slots it speaks of, which are then kept
+//! as they are. The words are C's: names of globals with `.member` and `[number]`, integers, `+ - *`, comparisons, `! && ||`;
+//! and `==>`, `tid`, `true`, `false`, and in a rely `x'` for the value after a step. A mutex is 0 or its holder's `tid`.
+//! Absent on purpose: locals, pointers, quantifiers.
+
+use super::flow::*;
+use super::memory::Ref;
+use super::*;
+use crate::c::ast::{Spec, SpecKind};
+
+/// A formula, with a placeholder for each value after a step.
+#[derive(Clone, Debug)]
+pub(super) struct Written {
+    pub kind: SpecKind,
+    pub formula: Term,
+    pub slots: BTreeSet<SlotId>,
+    /// Placeholders: the symbol in the formula, and whose value after the step it is.
+    pub primed: Vec<(Symbol, SlotId)>,
+    pub text: String,
+    pub span: Span,
+}
+
+impl Lower<'_> {
+    /// The specifications of the unit, and what is wrong with those that have no meaning.
+    pub(super) fn read_specs(&mut self) -> (Vec<Written>, Vec<(Span, String)>) {
+        let (mut good, mut bad) = (Vec::new(), Vec::new());
+        for spec in &self.unit.specs {
+            match self.read_spec(spec) {
+                Ok(written) => good.push(written),
+                Err(why) => bad.push((spec.span, why)),
+            }
+        }
+        (good, bad)
+    }
+
+    fn read_spec(&mut self, spec: &Spec) -> Result<Written, String> {
+        let tokens = tokens(&spec.text)?;
+        let mut reader = Reader {
+            lower: self,
+            tokens,
+            at: 0,
+            rely: spec.kind == SpecKind::Rely,
+            slots: BTreeSet::new(),
+            primed: Vec::new(),
+        };
+        let value = reader.implication()?;
+        if reader.at < reader.tokens.len() {
+            return Err(format!("`{}` was not expected here", reader.tokens[reader.at]));
+        }
+        let formula = reader.truth(value);
+        let Reader { slots, primed, .. } = reader;
+        let (kind, text, span) = (spec.kind, spec.text.clone(), spec.span);
+        Ok(Written { kind, formula, slots, primed, text, span })
+    }
+}
+
+struct Reader<'a, 'u> {
+    lower: &'a mut Lower<'u>,
+    tokens: Vec<String>,
+    at: usize,
+    rely: bool,
+    slots: BTreeSet<SlotId>,
+    primed: Vec<(Symbol, SlotId)>,
+}
+
+const SYMBOLS: [&str; 20] = [
+    "==>", "==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "(", ")", "+", "-", "*", "[", "]", ".", "'", "&",
+];
+
+fn tokens(text: &str) -> Result<Vec<String>, String> {
+    let mut out = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let word = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let length = match word {
+            0 => SYMBOLS.iter().find(|s| rest.starts_with(**s)).map(|s| s.len()),
+            n => Some(n),
+        };
+        let Some(length) = length else {
+            return Err(format!("`{}` has no meaning here", rest.chars().next().unwrap_or(' ')));
+        };
+        out.push(rest[..length].to_string());
+        rest = rest[length..].trim_start();
+    }
+    if out.is_empty() { Err("a formula is missing".into()) } else { Ok(out) }
+}
+
+impl Reader<'_, '_> {
+    fn b(&self) -> terms::Build<'_> {
+        self.lower.b()
+    }
+
+    fn truth(&self, t: Term) -> Term {
+        if self.lower.terms.sort_of(t) == Sort::BOOL { t } else { self.b().truth(t) }
+    }
+
+    fn number(&self, t: Term) -> Term {
+        if self.lower.terms.sort_of(t) == Sort::BOOL { self.b().bit(t) } else { t }
+    }
+
+    fn peek(&self) -> &str {
+        self.tokens.get(self.at).map_or("", String::as_str)
+    }
+
+    fn take(&mut self, word: &str) -> bool {
+        let there = self.peek() == word;
+        self.at += usize::from(there);
+        there
+    }
+
+    fn expect(&mut self, word: &str) -> Result<(), String> {
+        if self.take(word) { Ok(()) } else { Err(format!("`{word}` was expected before `{}`", self.peek())) }
+    }
+
+    fn implication(&mut self) -> Result<Term, String> {
+        let left = self.disjunction()?;
+        if !self.take("==>") {
+            return Ok(left);
+        }
+        let right = self.implication()?;
+        let (left, right) = (self.truth(left), self.truth(right));
+        Ok(self.b().or(self.b().not(left), right))
+    }
+
+    fn disjunction(&mut self) -> Result<Term, String> {
+        let mut out = self.conjunction()?;
+        while self.take("||") {
+            let next = self.conjunction()?;
+            let (a, b) = (self.truth(out), self.truth(next));
+            out = self.b().or(a, b);
+        }
+        Ok(out)
+    }
+
+    fn conjunction(&mut self) -> Result<Term, String> {
+        let mut out = self.comparison()?;
+        while self.take("&&") {
+            let next = self.comparison()?;
+            let (a, b) = (self.truth(out), self.truth(next));
+            out = self.b().and(a, b);
+        }
+        Ok(out)
+    }
+
+    fn comparison(&mut self) -> Result<Term, String> {
+        let left = self.sum()?;
+        for word in ["==", "!=", "<=", ">=", "<", ">"] {
+            if !self.take(word) {
+                continue;
+            }
+            let right = self.sum()?;
+            let (x, y, b) = (self.number(left), self.number(right), self.b());
+            return Ok(match word {
+                "==" => b.eq(x, y),
+                "!=" => b.ne(x, y),
+                "<=" => b.le(x, y),
+                ">=" => b.le(y, x),
+                "<" => b.lt(x, y),
+                _ => b.lt(y, x),
+            });
+        }
+        Ok(left)
+    }
+
+    fn sum(&mut self) -> Result<Term, String> {
+        let mut out = self.product()?;
+        loop {
+            let minus = self.peek() == "-";
+            if !self.take("+") && !self.take("-") {
+                return Ok(out);
+            }
+            let next = self.product()?;
+            let (x, y) = (self.number(out), self.number(next));
+            out = if minus { self.b().sub(x, y) } else { self.b().add(x, y) };
+        }
+    }
+
+    fn product(&mut self) -> Result<Term, String> {
+        let mut out = self.unary()?;
+        while self.take("*") {
+            let next = self.unary()?;
+            let (x, y) = (self.number(out), self.number(next));
+            out = self.b().mul(x, y);
+        }
+        Ok(out)
+    }
+
+    fn unary(&mut self) -> Result<Term, String> {
+        if self.take("!") {
+            let value = self.unary()?;
+            let value = self.truth(value);
+            return Ok(self.b().not(value));
+        }
+        if self.take("-") {
+            let value = self.unary()?;
+            let value = self.number(value);
+            return Ok(self.b().sub(self.b().num(0), value));
+        }
+        if self.take("(") {
+            let value = self.implication()?;
+            self.expect(")")?;
+            return Ok(value);
+        }
+        let word = self.peek().to_string();
+        self.at += 1;
+        if let Ok(n) = word.parse::<i64>() {
+            return Ok(self.b().num(i128::from(n)));
+        }
+        match word.as_str() {
+            "tid" => Ok(self.lower.terms.sym(self.lower.tid)),
+            "true" => Ok(self.b().tt()),
+            "false" => Ok(self.b().ff()),
+            _ => self.variable(&word),
+        }
+    }
+
+    /// A global with its members and elements, and `'` for its value after a step.
+    fn variable(&mut self, name: &str) -> Result<Term, String> {
+        let unit = self.lower.unit;
+        let found = unit.globals.iter().copied().find(|v| unit.variables[*v].name == name);
+        let v = found.ok_or_else(|| format!("there is no global variable `{name}`"))?;
+        let mut ty = unit.variables[v].ty;
+        let mut offset = 0i128;
+        loop {
+            if self.take(".") {
+                let member = self.peek().to_string();
+                self.at += 1;
+                let record = unit.types.record(ty).ok_or_else(|| format!("`{name}` has no members"))?;
+                let fields = unit.types.records[record].fields.as_deref().unwrap_or_default();
+                let field = fields.iter().find(|f| f.name == member && f.bits.is_none());
+                let field = field.ok_or_else(|| format!("there is no member `{member}`"))?;
+                offset += field.offset as i128;
+                ty = field.ty;
+            } else if self.take("[") {
+                let index: i128 = self.peek().parse().map_err(|_| "an index here is a number".to_string())?;
+                self.at += 1;
+                self.expect("]")?;
+                let Kind::Array(of, _) = *unit.types.kind(ty) else { return Err(format!("`{name}` is no array")) };
+                offset += index * unit.types.size(of).unwrap_or(1) as i128;
+                ty = of;
+            } else {
+                break;
+            }
+        }
+        let object = self.lower.variable_object(v);
+        let place = Ref::Object(object, self.lower.terms.int(offset));
+        let hits = self.lower.hits(place, ty);
+        let [case] = hits.cases[..] else { return Err(format!("`{name}` is not a number here")) };
+        let slot = &self.lower.slots[case.slot];
+        if slot.owner != Owner::Shared {
+            return Err(format!("`{name}` belongs to one thread"));
+        }
+        let (symbol, sort, shown) = (slot.symbol, slot.sort, slot.shown.clone());
+        self.slots.insert(case.slot);
+        let mut whole = self.lower.terms.sym(symbol);
+        if self.take("'") {
+            if !self.rely {
+                return Err("a value after a step belongs in a rely".into());
+            }
+            let placeholder = self.lower.terms.symbol(format!("{shown}'"), sort);
+            self.primed.push((placeholder, case.slot));
+            whole = self.lower.terms.sym(placeholder);
+        }
+        Ok(match case.key {
+            Some(key) => self.b().select(whole, key),
+            None => whole,
+        })
+    }
+}
