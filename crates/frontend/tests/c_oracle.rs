@@ -171,8 +171,11 @@ fn check_a_harness_makes_the_bug_happen() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../corpus/c/{name}.c"));
         let text = std::fs::read_to_string(&path).unwrap();
         let mut sources = Sources::new();
-        let check =
-            text.lines().find_map(|l| l.strip_prefix("// check: ")).and_then(|name| frontend::c::Check::parse(name).first().copied()).unwrap();
+        let check = text
+            .lines()
+            .find_map(|l| l.strip_prefix("// check: "))
+            .and_then(|name| frontend::c::Check::parse(name).first().copied())
+            .unwrap();
         let options = Options { model: DataModel::Lp64, checks: vec![check] };
         let (program, _) = load(&mut sources, &path, &text, &options);
         let Some(program) = program else { return };

@@ -163,9 +163,10 @@ impl FileRows {
         if self.asked.is_empty() || !self.internal.is_empty() {
             return None;
         }
-        let broken = self.asked.iter().find(|check| {
-            self.rows.iter().any(|r| r.name == check.name() && self.outcome_of(r) == Outcome::Unsafe)
-        });
+        let broken = self
+            .asked
+            .iter()
+            .find(|check| self.rows.iter().any(|r| r.name == check.name() && self.outcome_of(r) == Outcome::Unsafe));
         Some(match (broken, self.outcome()) {
             (Some(check), _) => frontend::c::task::result_word(*check, Some(false)),
             (None, Outcome::Safe) => frontend::c::task::result_word(self.asked[0], Some(true)),

@@ -171,7 +171,12 @@ fn checks_of(reading: &Reading) -> Vec<frontend::c::Check> {
         checks.push(frontend::c::Check::Deadlock);
     }
     let mut seen = Vec::new();
-    checks.retain(|c| !seen.contains(c) && { seen.push(*c); true });
+    checks.retain(|c| {
+        !seen.contains(c) && {
+            seen.push(*c);
+            true
+        }
+    });
     checks
 }
 

@@ -46,7 +46,8 @@ fn check_a_task_definition_decides_the_property_and_the_result_string() {
 #[test]
 fn check_a_run_as_c_compiles_and_goes_wrong_where_it_says() {
     let scratch = Scratch::new("c-harness");
-    for name in ["counter_lost_update", "fig2", "peterson_late_flag", "trylock_ignored", "ring_spsc_early", "treiber_push"]
+    for name in
+        ["counter_lost_update", "fig2", "peterson_late_flag", "trylock_ignored", "ring_spsc_early", "treiber_push"]
     {
         let file = format!("corpus/c/{name}.c");
         let harness = scratch.path(&format!("{name}.run.c"));

@@ -65,9 +65,8 @@ struct Reader<'a, 'u> {
     primed: Vec<(Symbol, SlotId)>,
 }
 
-const SYMBOLS: [&str; 20] = [
-    "==>", "==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "(", ")", "+", "-", "*", "[", "]", ".", "'", "&",
-];
+const SYMBOLS: [&str; 20] =
+    ["==>", "==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "(", ")", "+", "-", "*", "[", "]", ".", "'", "&"];
 
 fn tokens(text: &str) -> Result<Vec<String>, String> {
     let mut out = Vec::new();

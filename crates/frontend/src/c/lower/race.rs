@@ -166,9 +166,8 @@ impl Lower<'_> {
         }
         keys.dedup();
         let [key] = keys[..] else { return None };
-        let private = |s: &Symbol| {
-            self.by_symbol.get(s).is_none_or(|slot| matches!(self.slots[*slot].owner, Owner::Task(_)))
-        };
+        let private =
+            |s: &Symbol| self.by_symbol.get(s).is_none_or(|slot| matches!(self.slots[*slot].owner, Owner::Task(_)));
         self.terms.free_symbols(key).iter().all(private).then_some(key)
     }
 

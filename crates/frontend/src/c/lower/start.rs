@@ -148,9 +148,11 @@ impl Lower<'_> {
             // The steps into the loop, as opposed to those of the loop itself.
             let inner: BTreeSet<Loc> = {
                 let flow = &self.flows[*i];
-                let from = flow.steps.iter().map(|s| s.from).filter(|l| {
-                    self.comes_back(flow, *at, *l, many) && self.comes_back(flow, *l, *at, many)
-                });
+                let from = flow
+                    .steps
+                    .iter()
+                    .map(|s| s.from)
+                    .filter(|l| self.comes_back(flow, *at, *l, many) && self.comes_back(flow, *l, *at, many));
                 from.chain([*at]).collect()
             };
             let flow = &mut self.flows[*i];
