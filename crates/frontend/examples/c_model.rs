@@ -16,7 +16,7 @@ fn main() {
         match arg.as_str() {
             "--lp64" => options.model = DataModel::Lp64,
             "--quiet" => quiet = true,
-            "--check" => options.checks = args.next().and_then(|n| Check::parse(&n)).into_iter().collect(),
+            "--check" => options.checks = args.next().map_or_else(Vec::new, |n| Check::parse(&n)),
             "--search" => search = args.next().and_then(|n| n.parse::<u32>().ok()),
             file => one(file, &options, search, quiet),
         }
