@@ -15,7 +15,29 @@ pub struct Views {
     /// Where the specification's operations take effect. Operations without a point take effect only by an outcome
     /// that leaves the specification as it is, witnessed at some moment of the call.
     pub points: Vec<Point>,
+    /// The list that holds a specification's set, if the proof is about one.
+    pub spine: Option<Spine>,
     pub views: Vec<View>,
+}
+
+/// The list that starts at the object a shared variable refers to, by the link of its class. The variable is never assigned.
+///
+/// A cell of the list *stops* the search for the one key if another shared variable that is never assigned refers to it, or by
+/// its key: see `Order`. The list crosses the key where its first stopping cell after the root is, or at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spine {
+    pub root: VarId,
+    /// The field that holds the key.
+    pub key: VarId,
+    pub order: Order,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// A cell whose key is the one key or above it stops.
+    Sorted,
+    /// Only a cell whose key is the one key stops.
+    Unsorted,
 }
 
 /// The step `action` of an operation runs the specification's operation, where `when` says so.
@@ -55,6 +77,8 @@ pub struct View {
     pub ends: Option<(Val, Val)>,
     /// Whether the one key is in the specification's set, if it has one.
     pub member: Option<bool>,
+    /// Where there is a spine: the last cell before the crossing, and the cell after it or null.
+    pub crossing: Option<(Val, Val)>,
     /// Has the specification's operation run, and with which results (by position)?
     pub done: Done,
     /// Bit i: path i of the specification's operation that changes nothing was possible at some moment of the call.
@@ -95,12 +119,26 @@ pub enum Owner {
     Published,
 }
 
-/// The value the cell stands for, in the specification's sequence.
+/// The value the cell stands for, in the specification's sequence; or the place of the cell in the spine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Status {
+    /// Not yet in the sequence; not in the spine.
     Never,
     In,
     Past,
+    /// In the spine, up to the crossing.
+    Before,
+    /// In the spine, after the crossing.
+    After,
+    /// Not in the spine, but was since this thread last read the root (or began its call).
+    Left,
+}
+
+impl Status {
+    /// What all threads agree on.
+    pub fn common(self) -> Status {
+        if self == Status::Left { Status::Never } else { self }
+    }
 }
 
 /// A value. For integers that are only copied, `Cell(i)` is the value that cell i stands for.

@@ -69,6 +69,15 @@ impl Cover<'_, '_> {
             }
             _ => return false,
         }
+        match (&view.crossing, &self.at.crossing) {
+            (None, None) => {}
+            (Some((a, b)), Some((x, y))) => {
+                if !self.fits(*a, x) || !self.fits(*b, y) {
+                    return false;
+                }
+            }
+            _ => return false,
+        }
         // Weaker witnesses are a weaker claim.
         if view.member != self.at.member || view.witnessed & !self.at.witnessed[self.side] != 0 {
             return false;
@@ -104,8 +113,22 @@ impl Cover<'_, '_> {
     fn is_of(&self, d: usize, cell: &Cell) -> bool {
         let item = &self.at.items[d];
         let (class, status, colours) = kind(cell);
+        // A key that nobody knows is a kind of its own.
+        let key = self.at.world.spine.as_ref().filter(|l| l.class == class).map(|l| l.key);
+        let unknown = key.is_none_or(|k| {
+            cell.fields[k] != [Val::Any]
+                || match &item.fields[k] {
+                    Slot::Is(v) => *v == V::Any,
+                    Slot::Open => {
+                        let all = self.at.candidates(Some(d), item.image, item.class, k);
+                        all.iter().all(|c| *c == Candidate::Value(V::Any))
+                    }
+                }
+        });
+        let left = item.left[self.side] && !self.at.looked[self.side];
         item.class == class
-            && item.status == status
+            && status == if left { Status::Left } else { item.status }
+            && unknown
             && colours.iter().all(|(f, val)| match &item.fields[*f] {
                 Slot::Is(v) => plain(*val, v, self.who),
                 Slot::Open => {
@@ -122,9 +145,9 @@ impl Cover<'_, '_> {
     }
     /// The view's group for cells outside the fragment that were in these groups before.
     fn group_after(&self, groups: [Option<usize>; 2]) -> Option<usize> {
-        let side = usize::from(groups[0].is_none());
-        let wanted = self.at.sides[side]?.groups[groups[side]?];
-        self.sight.groups.iter().position(|g| *g == wanted)
+        let (sight, g) = (self.at.sides[self.side]?, groups[self.side]?);
+        let wanted = if self.at.looked[self.side] { sight.groups[g] } else { sight.full[g] };
+        self.sight.full.iter().position(|g| *g == wanted)
     }
     /// Whether the view allows the candidate in this list.
     fn allowed(&self, list: &[Val], item: Option<usize>, c: &Candidate) -> bool {
@@ -341,7 +364,7 @@ pub fn of_fragment(at: &Fragment<'_>, vars: &[VarId]) -> Option<Vec<u32>> {
         V::Bool(b) => Shared::Code(2 + u32::from(*b)),
         _ => Shared::Unknown,
     };
-    let ends = at.ends.iter().flat_map(|(a, b)| [value(a), value(b)]);
+    let ends = at.ends.iter().chain(&at.crossing).flat_map(|(a, b)| [value(a), value(b)]);
     pattern(vars.iter().map(|v| value(&at.vars[v.0 as usize])).chain(ends))
 }
 
@@ -353,6 +376,6 @@ pub fn of_view(view: &View, vars: &[VarId]) -> Option<Vec<u32>> {
         _ => Shared::Unknown,
     };
     let of = |var: &VarId| view.vars.iter().find(|(v, _)| v == var).map_or(Shared::Unknown, |(_, val)| value(*val));
-    let ends = view.ends.iter().flat_map(|(a, b)| [value(*a), value(*b)]);
+    let ends = view.ends.iter().chain(&view.crossing).flat_map(|(a, b)| [value(*a), value(*b)]);
     pattern(vars.iter().map(of).chain(ends))
 }

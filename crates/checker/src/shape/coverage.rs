@@ -31,7 +31,7 @@ pub struct Coverage {
 
 pub fn coverage(program: &Program, views: &Views, claimed: &[PropertyId], bounds: Bounds) -> Result<Coverage, String> {
     let rule = Rule::new(program, views, claimed).map_err(|Malformed(m)| m)?;
-    let world = super::start::world(program);
+    let world = super::start::world(&rule);
     let mut out = Coverage { complete: true, ..Coverage::default() };
     let mut todo: Vec<State<'_>> = Vec::new();
     for f in super::start::states(&rule, &world)?.into_iter().flat_map(decided) {
@@ -112,8 +112,8 @@ struct State<'a> {
 impl State<'_> {
     fn key(&self) -> String {
         let f = &self.at;
-        let items: Vec<_> = f.items.iter().map(|i| (i.class, i.owner, i.status, &i.fields, &i.successor)).collect();
-        format!("{:?}", (self.controls, items, &f.vars, &f.peer, &f.ends, f.member, &f.done, f.witnessed))
+        let items: Vec<_> = f.items.iter().map(|i| (i.class, i.owner, i.status, i.left, &i.fields, &i.successor)).collect();
+        format!("{:?}", (self.controls, items, &f.vars, &f.peer, &f.ends, f.member, &f.crossing, &f.done, f.witnessed))
     }
     fn swapped(&self) -> Self {
         let mut out = self.clone();
@@ -138,6 +138,7 @@ impl State<'_> {
         f.vars.iter_mut().chain(f.peer.iter_mut()).for_each(turn);
         for item in &mut f.items {
             item.owner = item.owner.map(other);
+            item.left.swap(0, 1);
             for s in &mut item.fields {
                 if let Slot::Is(v) = s {
                     turn(v);
@@ -197,6 +198,11 @@ impl<'p> Rule<'p> {
         let mut out = Vec::new();
         for (mut at, mut control) in after {
             at.items.iter_mut().for_each(|i: &mut Item| i.new = false);
+            // What left the list counts from the last look, and never between two calls.
+            at.looked = [false, false];
+            for (side, idle) in [own == Control::Idle, peer == Control::Idle].into_iter().enumerate() {
+                at.items.iter_mut().for_each(|i| i.left[side] &= !idle);
+            }
             for (side, c) in [control, peer].into_iter().enumerate() {
                 if let Some(call) = self.call(c) {
                     witness(&mut at, &self.names, &call, side).map_err(|h| format!("{h:?}"))?;
@@ -204,11 +210,13 @@ impl<'p> Rule<'p> {
             }
             let ends = self.code(control).is_some_and(|(code, here)| code.exit == Some(here));
             if let (Some(call), true) = (self.call(control), ends) {
-                if !results_agree(&at, &call) {
+                if !results_agree(&at, &self.names, &call) {
                     return Err("a call ends with other results than the specification in a reachable state".into());
                 }
                 self.forget(&mut at, control);
                 control = Control::Idle;
+                at.looked = [false, false];
+                at.items.iter_mut().for_each(|i| i.left[0] = false);
                 drop_unreachable(&mut at);
             }
             out.push(State { at, controls: [control, peer] });
@@ -259,7 +267,7 @@ fn drop_unreachable(at: &mut Fragment<'_>) {
     while let Some(last) = at.items.len().checked_sub(1) {
         let named = |v: &V| *v == V::Object(last) || *v == V::Datum(last);
         let held = at.vars.iter().chain(&at.peer).any(named)
-            || at.ends.iter().any(|(a, b)| named(a) || named(b))
+            || at.ends.iter().chain(&at.crossing).any(|(a, b)| named(a) || named(b))
             || at.done.iter().any(|d| step_results(d).iter().any(named))
             || at.items[..last].iter().any(|i| {
                 i.fields.iter().any(|s| matches!(s, Slot::Is(v) if named(v)))

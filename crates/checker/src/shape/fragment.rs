@@ -77,6 +77,8 @@ pub struct Item {
     pub image: [Option<Image>; 2],
     /// Known before the step: at most one published cell links to it.
     pub lone: bool,
+    /// Left the list since the thread last looked: to the thread that moves, to the other.
+    pub left: [bool; 2],
     /// Made by this step.
     pub new: bool,
 }
@@ -99,6 +101,9 @@ pub struct Fragment<'a> {
     pub peer: Vec<V>,
     pub ends: Option<(V, V)>,
     pub member: Option<bool>,
+    pub crossing: Option<(V, V)>,
+    /// For each thread: nothing counts as having left the list any more.
+    pub looked: [bool; 2],
     /// Of the thread that moves and of the other.
     pub done: [Progress; 2],
     pub witnessed: [u32; 2],
@@ -108,8 +113,11 @@ pub struct Fragment<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Sight<'a> {
     pub view: &'a View,
+    /// Of the kinds that all threads agree on.
     pub cells: &'a [u32],
     pub groups: &'a [u32],
+    /// Of the groups, as this thread knows them.
+    pub full: &'a [u32],
 }
 
 /// What every fragment needs to know of the program.
@@ -119,6 +127,7 @@ pub struct World<'a> {
     /// For each class: its fields, and the position of its link.
     pub fields: Vec<Vec<VarId>>,
     pub links: Vec<Option<usize>>,
+    pub spine: Option<super::spine::List>,
     /// At the start: fields that lead to initial objects or null only.
     pub closed: Vec<VarId>,
 }
@@ -137,7 +146,7 @@ impl<'a> World<'a> {
                 })
             })
             .collect();
-        Self { program, fields, links, closed: Vec::new() }
+        Self { program, fields, links, spine: None, closed: Vec::new() }
     }
     pub fn position(&self, class: ClassId, field: VarId) -> Option<usize> {
         self.fields[class.0 as usize].iter().position(|f| *f == field)
@@ -160,6 +169,12 @@ pub enum Candidate {
 
 /// What distinguishes groups: class, status, and the fields with one finite value.
 pub type Kind = (ClassId, Status, Vec<(usize, Val)>);
+
+/// The kind as all threads agree on it.
+pub fn common_kind(cell: &Cell) -> Kind {
+    let (class, status, colours) = kind(cell);
+    (class, status.common(), colours)
+}
 
 pub fn kind(cell: &Cell) -> Kind {
     let finite = |v: &Val| matches!(v, Val::Bool(_) | Val::Below | Val::Equal | Val::Above);
@@ -187,7 +202,10 @@ impl<'a> Fragment<'a> {
         self.items.push(Item {
             class: cell.class,
             owner: (cell.owner == Owner::Mine).then_some(who),
-            status: cell.status,
+            status: cell.status.common(),
+            left: [0, 1].map(|s| {
+                !self.looked[s] && image[s].is_some_and(|i| self.known(i, s).status == Status::Left)
+            }),
             fields: vec![Slot::Open; cell.fields.len()],
             successor: Successor::Open,
             image,
@@ -292,9 +310,12 @@ impl<'a> Fragment<'a> {
         groups[side] = Some(g);
         let Some(view) = self.sides[other] else { return vec![Candidate::New(groups)] };
         let wanted = self.sides[side].expect("the side is there").groups[g];
-        let same = view.groups.iter().position(|k| *k == wanted);
-        groups[other] = same;
-        if same.is_some() { vec![Candidate::New(groups)] } else { Vec::new() }
+        let same = (0..view.groups.len()).filter(|h| view.groups[*h] == wanted);
+        same.map(|h| {
+            groups[other] = Some(h);
+            Candidate::New(groups)
+        })
+        .collect()
     }
     /// The values that everything known allows for an open field of a cell (or of any member of the groups given by `image`).
     pub fn candidates(
@@ -325,6 +346,9 @@ impl<'a> Fragment<'a> {
             if status == Status::In && as_link {
                 out.retain(|c| self.may_follow(item, c));
             }
+            if self.world.spine.as_ref().is_some_and(|l| l.class == class && l.link == field) {
+                out.retain(|c| self.may_lead(item, status, c));
+            }
         }
         if self.single() {
             out.retain(|c| self.exists(c));
@@ -349,7 +373,7 @@ impl<'a> Fragment<'a> {
     }
     /// Whether the sequence can be as the fragment says.
     pub fn possible(&self) -> bool {
-        !self.single() || (0..self.items.len()).all(|d| self.exists(&Candidate::Value(V::Object(d))))
+        self.spine_possible() && !self.single() || (0..self.items.len()).all(|d| self.exists(&Candidate::Value(V::Object(d))))
     }
     /// Fields of the objects that are there from the start.
     fn at_start(&self, class: ClassId, field: usize, reference: bool) -> Vec<Candidate> {
@@ -367,7 +391,7 @@ impl<'a> Fragment<'a> {
     }
     fn status_of(&self, image: [Option<Image>; 2]) -> Status {
         let side = usize::from(image[0].is_none());
-        image[side].map_or(Status::Never, |i| self.known(i, side).status)
+        image[side].map_or(Status::Never, |i| self.known(i, side).status.common())
     }
     /// Values that every list allows; a list with `Any` allows everything.
     pub fn meet(&self, lists: &[(usize, &[Val])], item: Option<usize>, reference: bool) -> Vec<Candidate> {
@@ -484,6 +508,10 @@ impl<'a> Fragment<'a> {
             {
                 return false;
             }
+            let on_list = self.world.spine.as_ref().is_some_and(|l| l.class == x.class);
+            if on_list && !self.may_lead(Some(q), x.status, &Candidate::Value(v.clone())) {
+                return false;
+            }
             let explicit_same = matches!(&x.successor, Successor::Is(s) if s == v && *v != V::Any);
             if x.status == Status::In
                 && (explicit_same
@@ -512,6 +540,8 @@ impl<'a> Fragment<'a> {
             peer: if peer.is_some() { vec![V::Any; n] } else { Vec::new() },
             ends: None,
             member: own.view.member,
+            crossing: None,
+            looked: [false, false],
             done: [Progress::No, Progress::No],
             witnessed: [own.view.witnessed, peer.map_or(0, |p| p.view.witnessed)],
         };
@@ -525,8 +555,7 @@ impl<'a> Fragment<'a> {
             if own.cells[*d] != peer.cells[*c] || own.view.cells[*d].owner != peer.view.cells[*c].owner {
                 return Vec::new();
             }
-            f.items[*d].image[1] = Some(Image::Cell(*c));
-            f.items[*d].lone |= peer.view.cells[*c].lone;
+            f.lay(*d, Image::Cell(*c), peer.view);
         }
         let mut out = Vec::new();
         f.overlay(peer, &forced, &mut Vec::new(), &mut out);
@@ -552,6 +581,9 @@ impl<'a> Fragment<'a> {
             let ends = (self.translate(a, side, place, false), self.translate(b, side, place, false));
             self.ends = Some(ends);
         }
+        if let Some((a, b)) = view.crossing {
+            self.crossing = Some((self.translate(a, side, place, true), self.translate(b, side, place, true)));
+        }
         let results = |vs: &[Val]| vs.iter().map(|v| self.translate(*v, side, place, false)).collect::<Vec<_>>();
         self.done[side] = match &view.done {
             evidence::views::Done::No => Progress::No,
@@ -563,9 +595,8 @@ impl<'a> Fragment<'a> {
     fn overlay(&self, peer: Sight<'a>, forced: &[(usize, usize)], place: &mut Vec<usize>, out: &mut Vec<Fragment<'a>>) {
         let at = place.len();
         if at == peer.view.cells.len() {
-            if let Some(f) = self.complete(peer, place) {
-                out.push(f);
-            }
+            let own = self.sides[0].expect("the thread that moves has a view").view.cells.len();
+            self.complete(peer, place, own, out);
             return;
         }
         let cell = &peer.view.cells[at];
@@ -582,14 +613,13 @@ impl<'a> Fragment<'a> {
                 let x = &self.items[d];
                 if x.image[1].is_none() && x.owner.is_none() && own.cells[d] == wanted {
                     let mut next = self.clone();
-                    next.items[d].image[1] = Some(Image::Cell(at));
-                    next.items[d].lone |= cell.lone;
+                    next.lay(d, Image::Cell(at), peer.view);
                     place.push(d);
                     next.overlay(peer, forced, place, out);
                     place.pop();
                 }
             }
-            if let Some(g) = own.groups.iter().position(|k| *k == wanted) {
+            for g in (0..own.groups.len()).filter(|g| own.groups[*g] == wanted) {
                 let mut next = self.clone();
                 let d = next.add([Some(Image::Group(g)), Some(Image::Cell(at))]);
                 place.push(d);
@@ -604,25 +634,42 @@ impl<'a> Fragment<'a> {
             place.pop();
         }
     }
-    /// Completes an overlay: every published cell that only the mover names is in a group of the peer, every cell has a link.
-    fn complete(&self, peer: Sight<'a>, place: &[usize]) -> Option<Fragment<'a>> {
+    /// The cell is that one of the peer's view.
+    fn lay(&mut self, d: usize, image: Image, peer: &View) {
+        let cell = match image {
+            Image::Cell(i) => &peer.cells[i],
+            Image::Group(g) => &peer.groups[g],
+        };
+        self.items[d].image[1] = Some(image);
+        self.items[d].lone |= cell.lone;
+        self.items[d].left[1] = cell.status == Status::Left;
+    }
+    /// Completes an overlay: every published cell that only the mover names, among the first `rest`, is in a group of the peer, every cell has a link.
+    fn complete(&self, peer: Sight<'a>, place: &[usize], rest: usize, out: &mut Vec<Fragment<'a>>) {
         let own = self.sides[0].expect("the thread that moves has a view");
-        let mut f = self.clone();
-        for d in 0..own.view.cells.len() {
-            if f.items[d].owner.is_none() && f.items[d].image[1].is_none() {
-                let g = peer.groups.iter().position(|k| *k == own.cells[d])?;
-                f.items[d].image[1] = Some(Image::Group(g));
-                f.items[d].lone |= peer.view.groups[g].lone;
-            }
+        let open = (0..rest).rev().find(|d| self.items[*d].owner.is_none() && self.items[*d].image[1].is_none());
+        let Some(d) = open else {
+            out.extend(self.filled(peer, place));
+            return;
+        };
+        for g in (0..peer.groups.len()).filter(|g| peer.groups[*g] == own.cells[d]) {
+            let mut next = self.clone();
+            next.lay(d, Image::Group(g), peer.view);
+            next.complete(peer, place, d, out);
         }
+    }
+    fn filled(&self, peer: Sight<'a>, place: &[usize]) -> Option<Fragment<'a>> {
+        let mut f = self.clone();
         f.fill(1, peer.view, place);
         if !f.possible() {
             return None;
         }
-        for i in 0..f.items.len() {
-            if let Some(link) = f.world.links[f.items[i].class.0 as usize]
-                && f.candidates(Some(i), f.items[i].image, f.items[i].class, link).is_empty()
-            {
+        // A cell that both know has a value in each field; the link of any cell has one.
+        for (i, x) in f.items.iter().enumerate() {
+            let both = x.image.iter().all(Option::is_some);
+            let link = f.world.links[x.class.0 as usize];
+            let mut asked = (0..x.fields.len()).filter(|k| both || link == Some(*k));
+            if asked.any(|k| f.candidates(Some(i), x.image, x.class, k).is_empty()) {
                 return None;
             }
         }
@@ -668,6 +715,11 @@ fn shared_cells(world: &World<'_>, own: &View, peer: &View) -> Option<Vec<(usize
         }
     }
     if let (Some((a, b)), Some((c, d))) = (own.ends, peer.ends)
+        && (!meet(a, c) || !meet(b, d))
+    {
+        return None;
+    }
+    if let (Some((a, b)), Some((c, d))) = (own.crossing, peer.crossing)
         && (!meet(a, c) || !meet(b, d))
     {
         return None;

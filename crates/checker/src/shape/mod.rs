@@ -8,6 +8,7 @@
 mod cover;
 mod coverage;
 mod fragment;
+mod spine;
 mod start;
 mod step;
 mod terms;
@@ -17,9 +18,9 @@ use crate::rules::Malformed;
 use base::Budget;
 use cover::{covers, of_fragment, of_view, patterned};
 use evidence::Reason;
-use evidence::views::{Control, Fires, Val, View, Views};
+use evidence::views::{Control, Fires, Status, Val, View, Views};
 use fragment::{Fragment, Progress, Side, Sight, V, World};
-use logic::{SortKind, Symbol};
+use logic::{ClassId, Sort, SortKind, Symbol};
 use program::{ActionId, Code, Copies, LocId, Mark, ObjectId, Program, PropertyId, PropertyKind, Scope, Start, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use step::{Call, Step, results_agree, run, witness};
@@ -44,6 +45,13 @@ pub fn check(program: &Program, views: &Views, claimed: &[PropertyId], budget: &
 /// How many private steps a thread takes in a row at most.
 const CHAIN: usize = 64;
 
+/// Kinds as numbers: of cells and groups as all threads agree on them, of groups as the thread knows them.
+struct Numbers {
+    cells: Vec<u32>,
+    groups: Vec<u32>,
+    full: Vec<u32>,
+}
+
 struct Rule<'p> {
     program: &'p Program,
     views: &'p Views,
@@ -57,9 +65,15 @@ struct Rule<'p> {
     wild: Vec<usize>,
     patterns: Vec<Option<Vec<u32>>>,
     /// Kinds of the cells and groups of each view, as numbers.
-    kinds: Vec<(Vec<u32>, Vec<u32>)>,
+    kinds: Vec<Numbers>,
     /// The kinds by number.
     table: Vec<fragment::Kind>,
+}
+
+impl Numbers {
+    fn sight<'a>(&'a self, view: &'a View) -> Sight<'a> {
+        Sight { view, cells: &self.cells, groups: &self.groups, full: &self.full }
+    }
 }
 
 impl<'p> Rule<'p> {
@@ -81,7 +95,8 @@ impl<'p> Rule<'p> {
         };
         rule.vet()?;
         for v in &views.views {
-            for kind in v.cells.iter().chain(&v.groups).map(fragment::kind) {
+            let all = v.cells.iter().chain(&v.groups);
+            for kind in all.flat_map(|c| [fragment::kind(c), fragment::common_kind(c)]) {
                 if !rule.table.contains(&kind) {
                     rule.table.push(kind);
                 }
@@ -108,13 +123,21 @@ impl<'p> Rule<'p> {
             if !p.threads.is_empty() {
                 return no("the object is used beside threads of the program");
             }
-            let one_sequence =
-                object.spec.vars.iter().all(|v| matches!(p.terms.kind(p.vars[*v].sort), SortKind::Seq(_)));
-            if !one_sequence {
-                return no("the specification's state is not a sequence");
-            }
             if object.spec.vars.len() != 1 || object.spec.ops.len() != object.ops.len() {
                 return no("the specification's state is not one collection");
+            }
+            let state = &p.vars[object.spec.vars[0]];
+            match p.terms.kind(state.sort) {
+                SortKind::Seq(_) => {}
+                SortKind::Set(e) if e.is_integer() => {
+                    if !object.spec.ops.iter().all(|op| spine::one_key(p, op, state.symbol)) {
+                        return no("an operation of the specification is not about one key");
+                    }
+                    if self.list().is_none() {
+                        return no("the set is in no list");
+                    }
+                }
+                _ => return no("the specification's state is neither a sequence nor a set"),
             }
         } else if p.threads.iter().any(|t| t.start == Start::BySpawn) {
             return no("threads started by spawn");
@@ -195,6 +218,8 @@ impl<'p> Rule<'p> {
             Val::Group(g) => (*g as usize) < groups,
             _ => true,
         };
+        let list = self.list();
+        let set = self.state().is_some_and(|s| matches!(p.terms.kind(p.vars[s].sort), SortKind::Set(_)));
         for (i, c) in v.cells.iter().chain(&v.groups).enumerate() {
             let Some(class) = p.classes.get(c.class) else { return no("a cell of a class that does not exist") };
             if class.fields.len() != c.fields.len() {
@@ -202,6 +227,31 @@ impl<'p> Rule<'p> {
             }
             if i >= cells && c.owner == evidence::views::Owner::Mine {
                 return no("a group of owned cells");
+            }
+            let on_list = list.as_ref().is_some_and(|l| l.class == c.class);
+            let placed = match c.status {
+                Status::Never => true,
+                Status::In | Status::Past => !set,
+                Status::Before | Status::After | Status::Left => on_list,
+            };
+            if !placed {
+                return no("a cell in a place that there is not");
+            }
+            // What tells kinds apart is known of every cell.
+            for (f, vals) in class.fields.iter().zip(&c.fields) {
+                let SortKind::Map(_, entry) = p.terms.kind(p.vars[*f].sort) else {
+                    return no("a field that is not a map");
+                };
+                let key = list.as_ref().is_some_and(|l| on_list && self.program.classes[l.class].fields[l.key] == *f);
+                let one = match vals[..] {
+                    [Val::Bool(_)] => entry == Sort::BOOL,
+                    [Val::Below | Val::Equal | Val::Above | Val::Any] => key,
+                    _ => false,
+                };
+                let sides = |v: &Val| matches!(v, Val::Bool(_) | Val::Below | Val::Equal | Val::Above);
+                if (entry == Sort::BOOL || key) != one && (entry == Sort::BOOL || key || vals.iter().any(sides)) {
+                    return no("a cell of no kind");
+                }
             }
             if !c.fields.iter().flatten().chain(&c.successor).all(inside) {
                 return no("a value that refers outside its view");
@@ -228,9 +278,7 @@ impl<'p> Rule<'p> {
                 return no("a variable with a value that only fields have");
             }
         }
-        if let Some((a, b)) = &v.ends
-            && (!inside(a) || !inside(b))
-        {
+        if v.ends.iter().chain(&v.crossing).any(|(a, b)| !inside(a) || !inside(b)) {
             return no("ends that refer outside their view");
         }
         let results: &[Val] = match &v.done {
@@ -241,22 +289,32 @@ impl<'p> Rule<'p> {
             return no("results that refer outside their view");
         }
         let sequence = self.state().is_some_and(|s| matches!(p.terms.kind(p.vars[s].sort), SortKind::Seq(_)));
-        let set = self.state().is_some_and(|s| matches!(p.terms.kind(p.vars[s].sort), SortKind::Set(_)));
-        if v.ends.is_some() != sequence || v.member.is_some() != set {
+        if v.ends.is_some() != sequence || v.member.is_some() != set || v.crossing.is_some() != set {
             return no("a view that does not fit the specification");
         }
         Ok(())
     }
     /// The kinds of a view's cells and groups, by number; all of them occur in some view of the certificate.
-    fn numbers(&self, v: &View) -> (Vec<u32>, Vec<u32>) {
-        let number = |c: &evidence::views::Cell| {
-            let kind = fragment::kind(c);
+    fn numbers(&self, v: &View) -> Numbers {
+        let number = |kind: fragment::Kind| {
             self.table.iter().position(|k| *k == kind).expect("a view and its weaker forms have the same kinds") as u32
         };
-        (v.cells.iter().map(number).collect(), v.groups.iter().map(number).collect())
+        Numbers {
+            cells: v.cells.iter().map(|c| number(fragment::common_kind(c))).collect(),
+            groups: v.groups.iter().map(|c| number(fragment::common_kind(c))).collect(),
+            full: v.groups.iter().map(|c| number(fragment::kind(c))).collect(),
+        }
     }
     fn sight(&self, i: usize) -> Sight<'_> {
-        Sight { view: &self.views.views[i], cells: &self.kinds[i].0, groups: &self.kinds[i].1 }
+        self.kinds[i].sight(&self.views.views[i])
+    }
+    /// The list of the certificate, if it names one.
+    fn list(&self) -> Option<spine::List> {
+        let links = |c: ClassId| World::new(self.program).links[c.0 as usize];
+        spine::List::new(self.program, self.views.spine?, &self.codes(), links)
+    }
+    fn world(&self) -> World<'p> {
+        World { spine: self.list(), ..World::new(self.program) }
     }
     fn object(&self) -> Option<(ObjectId, &'p program::Object)> {
         self.views.object.map(|o| (o, &self.program.objects[o]))
@@ -323,7 +381,7 @@ impl<'p> Rule<'p> {
         checked: &mut Checked,
         seen: &mut Vec<(usize, ActionId)>,
     ) -> Result<(), String> {
-        let world = World::new(self.program);
+        let world = self.world();
         let fragments = Fragment::start(&world, self.sight(i), None);
         let Some((code, at)) = self.code(view.control) else {
             return fragments.iter().try_for_each(|f| self.invocations(f));
@@ -351,7 +409,7 @@ impl<'p> Rule<'p> {
         checked: &mut Checked,
         budget: &Budget,
     ) -> Result<Result<(), String>, Reason> {
-        let world = World::new(self.program);
+        let world = self.world();
         let mut done: FxHashSet<(ActionId, View)> = FxHashSet::default();
         for (i, id) in seen {
             let control = self.views.views[*i].control;
@@ -361,8 +419,8 @@ impl<'p> Rule<'p> {
             if done.contains(&(*id, weak.clone())) {
                 continue;
             }
-            let (cells, groups) = self.numbers(&weak);
-            let sight = Sight { view: &weak, cells: &cells, groups: &groups };
+            let numbers = self.numbers(&weak);
+            let sight = numbers.sight(&weak);
             for t in self.partners(*i) {
                 budget.check().map_err(Reason::Exhausted)?;
                 if self.alone(control, self.views.views[t].control) {
@@ -409,7 +467,9 @@ impl<'p> Rule<'p> {
                 if let Some(call) = self.call(t.control) {
                     witness(&mut a.at, &self.names, &call, 1).map_err(|h| format!("{h:?}"))?;
                 }
+                a.at.looked[1] = t.control == Control::Idle;
                 if !self.covered(&a.at, 1, t.control) && a.at.feasible() {
+                    if std::env::var("SHAPE_DEBUG").is_ok() { eprintln!("ITEMS {:#?}\nVARS {:?}\nPEER {:?}\nCROSS {:?} {:?} {:?}", a.at.items, a.at.vars, a.at.peer, a.at.crossing, a.at.member, t.control); for v in &self.views.views { if v.control==t.control { eprintln!("VIEW {v:?}"); } } }
                     return Err("a step takes another thread out of the views".into());
                 }
             }
@@ -443,7 +503,7 @@ impl<'p> Rule<'p> {
             let exit = self.code(control).is_some_and(|(code, here)| code.exit == Some(here));
             if exit {
                 let linearizable = self.object().map(|(_, o)| o.property);
-                if linearizable.is_some_and(|p| self.claimed.contains(&p)) && !results_agree(&at, &call) {
+                if linearizable.is_some_and(|p| self.claimed.contains(&p)) && !results_agree(&at, &self.names, &call) {
                     return Err("a call ends with other results than the specification".into());
                 }
                 self.forget(&mut at, control);
@@ -465,6 +525,7 @@ impl<'p> Rule<'p> {
         }
         at.done[0] = Progress::No;
         at.witnessed[0] = 0;
+        at.looked[0] = true;
     }
     /// All next steps must look at nothing shared; then they are taken at once.
     fn private(&self, at: Fragment<'_>, control: Control, depth: usize) -> Result<(), String> {

@@ -12,7 +12,7 @@ use logic::{ClassId, Node, Op, Quantifier, SortKind, Term};
 use program::{Program, VarId, VarKind};
 
 pub(super) fn check(rule: &Rule<'_>) -> Result<(), String> {
-    let world = world(rule.program);
+    let world = world(rule);
     states(rule, &world)?.into_iter().try_for_each(|f| begin(rule, f))
 }
 
@@ -21,8 +21,9 @@ fn facts(program: &Program) -> Vec<Term> {
 }
 
 /// The program with what its facts say of the fields of initial objects.
-pub(super) fn world(program: &Program) -> World<'_> {
-    let mut world = World::new(program);
+pub(super) fn world<'p>(rule: &Rule<'p>) -> World<'p> {
+    let program = rule.program;
+    let mut world = rule.world();
     world.closed = facts(program).into_iter().filter_map(|f| closed(program, f)).collect();
     world
 }
@@ -41,6 +42,8 @@ pub(super) fn states<'w>(rule: &Rule<'_>, world: &'w World<'w>) -> Result<Vec<Fr
         peer: vec![V::Any; n],
         ends: rule.state().filter(|_| !set).map(|_| (V::Null, V::Null)),
         member: set.then_some(false),
+        crossing: None,
+        looked: [false, false],
         done: [Progress::No, Progress::No],
         witnessed: [0, 0],
     };
@@ -62,6 +65,7 @@ pub(super) fn states<'w>(rule: &Rule<'_>, world: &'w World<'w>) -> Result<Vec<Fr
                 successor: Successor::AsLink,
                 image: [None, None],
                 lone: false,
+                left: [false, false],
                 new: false,
             });
         }
@@ -84,7 +88,12 @@ pub(super) fn states<'w>(rule: &Rule<'_>, world: &'w World<'w>) -> Result<Vec<Fr
     }
     let mut out = Vec::new();
     for f in starts {
-        out.extend(satisfying(rule, f, &facts)?.into_iter().map(reachable));
+        for f in satisfying(rule, f, &facts)?.into_iter().map(reachable) {
+            out.extend(outcomes(f, |at, _| {
+                let mut at = at.clone();
+                at.find_spine().map(|()| at)
+            })?);
+        }
     }
     Ok(out)
 }
@@ -160,16 +169,35 @@ fn closed(program: &Program, fact: Term) -> Option<VarId> {
 fn satisfying<'a>(rule: &Rule<'_>, f: Fragment<'a>, facts: &[Term]) -> Result<Vec<Fragment<'a>>, String> {
     let none = Bound::default();
     outcomes(f, |at, choices| {
+        let mut at = at.clone();
+        facts.iter().for_each(|f| impose(rule, &mut at, *f));
         for fact in facts {
-            let mut eval = Eval::new(at, &rule.names, &none, choices, 0, None);
+            let mut eval = Eval::new(&at, &rule.names, &none, choices, 0, None);
             match eval.holds(*fact) {
                 Ok(true) | Err(Halt::Fail(_)) => {}
                 Ok(false) => return Err(Halt::Impossible),
                 Err(h) => return Err(h),
             }
         }
-        Ok(at.clone())
+        Ok(at)
     })
+}
+
+/// `r.f == n` where `r` refers to a cell of which nothing is known yet: its field is the number.
+fn impose(rule: &Rule<'_>, at: &mut Fragment<'_>, fact: Term) {
+    let t = &rule.program.terms;
+    let Some((Op::Eq, sides)) = t.app(fact) else { return };
+    for (a, b) in [(sides[0], sides[1]), (sides[1], sides[0])] {
+        let (Some((Op::Select, read)), Node::Num(n, _)) = (t.app(a), t.node(b)) else { continue };
+        let var = |x: Term| t.as_symbol(x).and_then(|s| rule.names.get(&s)).copied();
+        let (Some(field), Some(holder)) = (var(read[0]), var(read[1])) else { continue };
+        let V::Object(d) = at.vars[holder.0 as usize] else { continue };
+        let Some(f) = at.world.position(at.items[d].class, field) else { continue };
+        let key = at.world.spine.as_ref().is_some_and(|l| l.class == at.items[d].class && l.key == f);
+        if !key && matches!(at.items[d].fields[f], Slot::Open | Slot::Is(V::Any)) {
+            at.items[d].fields[f] = Slot::Is(V::Number(n));
+        }
+    }
 }
 
 /// The objects that shared variables lead to; nobody ever sees the others.

@@ -5,6 +5,7 @@
 //! step is over, from who refers to what.
 
 use super::fragment::{Fragment, Item, Progress, Side, Slot, Successor, V, Who};
+use super::spine::inside;
 use super::terms::{Bound, Choices, Eval, Halt, T, fail, same};
 use evidence::views::{Fires, Status};
 use logic::{Node, Op, SortKind, Symbol, Term};
@@ -132,15 +133,12 @@ fn once<'a>(start: &Fragment<'a>, step: &Step<'_>, choices: &Choices) -> Result<
                     successor: Successor::AsLink,
                     image: [None, None],
                     lone: false,
+                    left: [false, false],
                     new: true,
                 });
                 V::Object(before.items.len() - 1)
             }
             SortKind::Bool => choice(choices, key, &[V::Bool(false), V::Bool(true)])?,
-            SortKind::Int | SortKind::Machine(_) if before.member.is_some() => {
-                // Where the specification is a set, an integer may be a key.
-                choice(choices, key, &[V::Key(Side::Below), V::Key(Side::Equal), V::Key(Side::Above)])?
-            }
             _ => V::Any,
         };
         bound.insert(*s, v);
@@ -201,6 +199,10 @@ fn once<'a>(start: &Fragment<'a>, step: &Step<'_>, choices: &Choices) -> Result<
             specify(&mut after, step, &call, choices, &mut visible)?;
         }
     }
+    if after.world.spine.as_ref().is_some_and(|l| l.looks(program, action)) {
+        after.looked[0] = true;
+        after.items.iter_mut().for_each(|x| x.left[0] = false);
+    }
     visible |= publish(&mut after);
     new_edges(&before, &mut after)?;
     Ok(After { at: after, touched: touched || visible, visible, wrong: None })
@@ -243,6 +245,13 @@ fn write(at: &mut Fragment<'_>, field: VarId, key: &V, value: V, visible: &mut b
         value = V::Datum(d);
     }
     let published = at.items[d].owner.is_none();
+    if at.world.links[class.0 as usize] == Some(f) {
+        at.respine(d, &value)?;
+    }
+    let keyed = at.world.spine.as_ref().is_some_and(|l| l.class == class && l.key == f);
+    if keyed && inside(at.items[d].status) {
+        return fail("the key of a cell in the list changes");
+    }
     if at.world.links[class.0 as usize] == Some(f) && at.items[d].status == Status::In {
         relink(at, d, f, &value)?;
     }
@@ -363,6 +372,34 @@ fn specify(
     if matches!(at.done[0], Progress::Changed(_)) {
         return fail("an operation takes effect twice");
     }
+    let Ran { results, changes, path } = simulate(at, step.names, call, choices)?;
+    *visible |= changes;
+    let watched = !call.marked
+        && (at.member.is_some() || pure_paths(program, call.spec, call.state).iter().any(|p| p.0 == path));
+    if changes {
+        at.done[0] = Progress::Changed(results);
+    } else if !watched {
+        at.done[0] = Progress::Pure(results);
+    }
+    Ok(())
+}
+
+/// A run of the specification's operation.
+struct Ran {
+    results: Vec<V>,
+    /// The state is another one now.
+    changes: bool,
+    path: Vec<program::ActionId>,
+}
+
+/// Runs the specification's operation for the thread that moves.
+fn simulate(
+    at: &mut Fragment<'_>,
+    names: &FxHashMap<Symbol, VarId>,
+    call: &Call<'_>,
+    choices: &Choices,
+) -> Result<Ran, Halt> {
+    let program = at.world.program;
     let code = &call.spec.code;
     let mut bound = bind(program, at, call)?;
     let state = program.vars[call.state].symbol;
@@ -375,7 +412,7 @@ fn specify(
         }
         let mut taken = None;
         for (id, a) in code.from(here) {
-            let mut eval = Eval::new(at, step.names, &bound, choices, SPEC + id.0, Some(state));
+            let mut eval = Eval::new(at, names, &bound, choices, SPEC + id.0, Some(state));
             if !a.inputs.is_empty() {
                 return fail("a specification that chooses a value");
             }
@@ -407,15 +444,8 @@ fn specify(
         }
         here = to;
     }
-    *visible |= changes;
     let results: Vec<V> = call.spec.results.iter().map(|r| bound[&program.vars[*r].symbol].clone()).collect();
-    let watched = !call.marked && pure_paths(program, call.spec, call.state).iter().any(|p| p.0 == path);
-    if changes {
-        at.done[0] = Progress::Changed(results);
-    } else if !watched {
-        at.done[0] = Progress::Pure(results);
-    }
-    Ok(())
+    Ok(Ran { results, changes, path })
 }
 
 /// Applies a new state of the specification; whether it is one that may differ.
@@ -460,14 +490,8 @@ fn change(at: &mut Fragment<'_>, value: T) -> Result<bool, Halt> {
             at.ends = Some((next, last));
             Ok(true)
         }
-        T::With(V::Key(Side::Equal)) => {
-            at.member = Some(true);
-            Ok(true)
-        }
-        T::Without(V::Key(Side::Equal)) => {
-            at.member = Some(false);
-            Ok(true)
-        }
+        T::With(V::Key(Side::Equal)) => Ok(at.member.replace(true) != Some(true)),
+        T::Without(V::Key(Side::Equal)) => Ok(at.member.replace(false) != Some(false)),
         _ => fail("what the specification does to its state"),
     }
 }
@@ -595,6 +619,11 @@ pub fn witness(
     {
         return Ok(());
     }
+    if let Some(member) = at.member {
+        // Of a set: the key was out, was in, at some moment of the call.
+        at.witnessed[side] |= if member { 2 } else { 1 };
+        return Ok(());
+    }
     let mut bound = Bound::default();
     for (p, s) in call.params.iter().zip(&call.spec.params) {
         bound.insert(program.vars[*s].symbol, vars[p.0 as usize].clone());
@@ -615,7 +644,7 @@ pub fn witness(
 }
 
 /// Whether the results of a call that ends are the specification's.
-pub fn results_agree(at: &Fragment<'_>, call: &Call<'_>) -> bool {
+pub fn results_agree(at: &Fragment<'_>, names: &FxHashMap<Symbol, VarId>, call: &Call<'_>) -> bool {
     if !about_the_key(at, call) {
         return true;
     }
@@ -639,9 +668,19 @@ pub fn results_agree(at: &Fragment<'_>, call: &Call<'_>) -> bool {
     {
         return true;
     }
-    !matches!(at.done[0], Progress::Changed(_))
-        && !call.marked
-        && pure_paths(program, call.spec, call.state)
+    if matches!(at.done[0], Progress::Changed(_)) || call.marked {
+        return false;
+    }
+    if at.member.is_some() {
+        // The operation was possible at such a moment, and changed nothing.
+        return [false, true].into_iter().any(|member| {
+            let mut then = at.clone();
+            then.member = Some(member);
+            at.witnessed[0] >> u32::from(member) & 1 == 1
+                && simulate(&mut then, names, call, &Choices::new()).is_ok_and(|r| !r.changes && agree(&r.results, &unset))
+        });
+    }
+    pure_paths(program, call.spec, call.state)
             .iter()
             .enumerate()
             .any(|(i, (_, r))| at.witnessed[0] >> i & 1 == 1 && agree(r, &vec![true; r.len()]))

@@ -54,7 +54,7 @@ pub fn weaken(view: &View, step: &Step<'_>) -> View {
         if let Some(i) = view.vars.iter().position(|(_, v)| cell(v) == Some(c)) {
             // One name is enough; where a kept variable has it already this changes nothing.
             let has_name = view.vars.iter().zip(&keep).any(|((_, v), k)| *k && cell(v) == Some(c));
-            keep[i] |= !has_name && !view.ends.iter().any(|(a, b)| cell(a) == Some(c) || cell(b) == Some(c));
+            keep[i] |= !has_name && !view.ends.iter().chain(&view.crossing).any(|(a, b)| cell(a) == Some(c) || cell(b) == Some(c));
         }
         let lists = view.cells[c].fields.iter().chain(std::iter::once(&view.cells[c].successor));
         todo.extend(lists.filter(|l| l.len() == 1).filter_map(|l| cell(&l[0])));
@@ -115,6 +115,7 @@ fn rebuild(view: &View, keep: &[bool], named: &[bool], fires: bool) -> View {
         vars: view.vars.iter().zip(keep).filter(|(_, k)| **k).map(|((v, x), _)| (*v, value(*x))).collect(),
         ends: view.ends.map(|(a, b)| (value(a), value(b))),
         member: view.member,
+        crossing: view.crossing.map(|(a, b)| (value(a), value(b))),
         done: match &view.done {
             Done::Pure(r) if fires => Done::Pure(r.iter().map(|v| value(*v)).collect()),
             Done::Changed(r) if fires => Done::Changed(r.iter().map(|v| value(*v)).collect()),

@@ -6,7 +6,7 @@
 use super::FileError;
 use super::read::Reader;
 use super::terms::{Pool, Read};
-use crate::views::{Cell, Control, Done, Fires, Owner, Point, Status, Val, View, Views};
+use crate::views::{Cell, Control, Done, Fires, Order, Owner, Point, Spine, Status, Val, View, Views};
 use logic::ClassId;
 use program::{ActionId, LocId, ObjectId, ThreadId, VarId};
 use serde_json::{Value as Json, json};
@@ -25,7 +25,14 @@ pub fn write(views: &Views, pool: &mut Pool<'_>) -> Json {
         })
         .collect();
     let all: Vec<Json> = views.views.iter().map(view).collect();
-    json!({ "form": "views", "object": views.object.map(|o| o.0), "points": points, "views": all })
+    let spine = views.spine.map(|s| {
+        let order = match s.order {
+            Order::Sorted => "sorted",
+            Order::Unsorted => "unsorted",
+        };
+        json!({ "root": s.root.0, "key": s.key.0, "order": order })
+    });
+    json!({ "form": "views", "object": views.object.map(|o| o.0), "points": points, "spine": spine, "views": all })
 }
 
 fn view(v: &View) -> Json {
@@ -45,6 +52,7 @@ fn view(v: &View) -> Json {
         "vars": vars,
         "ends": v.ends.map(|(a, b)| words(&[a, b])),
         "member": v.member,
+        "crossing": v.crossing.map(|(a, b)| words(&[a, b])),
         "done": done,
         "witnessed": v.witnessed,
         "cells": v.cells.iter().map(cell).collect::<Vec<_>>(),
@@ -55,13 +63,22 @@ fn view(v: &View) -> Json {
 fn cell(c: &Cell) -> Json {
     json!({
         "class": c.class.0,
-        "status": match c.status { Status::Never => "never", Status::In => "in", Status::Past => "past" },
+        "status": STATUSES.iter().find(|(s, _)| *s == c.status).map(|(_, name)| *name),
         "owner": match c.owner { Owner::Mine => "mine", Owner::Published => "published" },
         "fields": c.fields.iter().map(|f| words(f)).collect::<Vec<_>>(),
         "successor": words(&c.successor),
         "lone": c.lone,
     })
 }
+
+const STATUSES: [(Status, &str); 6] = [
+    (Status::Never, "never"),
+    (Status::In, "in"),
+    (Status::Past, "past"),
+    (Status::Before, "before"),
+    (Status::After, "after"),
+    (Status::Left, "left"),
+];
 
 fn words(vals: &[Val]) -> Json {
     Json::Array(vals.iter().map(|v| Json::String(word(*v))).collect())
@@ -145,7 +162,19 @@ pub fn read(r: &Reader<'_>, pool: &Read) -> Result<Views, FileError> {
         });
     }
     let views = r.field("views")?.list()?.iter().map(read_view).collect::<Result<_, _>>()?;
-    Ok(Views { object, points, views })
+    let spine = match r.optional("spine") {
+        None => None,
+        Some(s) => {
+            let order = s.field("order")?;
+            let order = match order.string()? {
+                "sorted" => Order::Sorted,
+                "unsorted" => Order::Unsorted,
+                _ => return Err(order.error("`sorted` or `unsorted` was expected")),
+            };
+            Some(Spine { root: VarId(s.field("root")?.count()?), key: VarId(s.field("key")?.count()?), order })
+        }
+    };
+    Ok(Views { object, points, spine, views })
 }
 
 fn read_view(r: &Reader<'_>) -> Result<View, FileError> {
@@ -166,13 +195,15 @@ fn read_view(r: &Reader<'_>) -> Result<View, FileError> {
             _ => return Err(pair.error("a variable and its value were expected")),
         }
     }
-    let ends = match r.optional("ends") {
-        None => None,
+    let two = |name: &str| match r.optional(name) {
+        None => Ok(None),
         Some(e) => match read_words(&e)?[..] {
-            [a, b] => Some((a, b)),
-            _ => return Err(e.error("two ends were expected")),
+            [a, b] => Ok(Some((a, b))),
+            _ => Err(e.error("two values were expected")),
         },
     };
+    let ends = two("ends")?;
+    let crossing = two("crossing")?;
     let done = match r.optional("done") {
         None => Done::No,
         Some(d) => match d.optional("pure") {
@@ -186,6 +217,7 @@ fn read_view(r: &Reader<'_>) -> Result<View, FileError> {
         vars,
         ends,
         member: r.optional("member").map(|m| m.boolean()).transpose()?,
+        crossing,
         done,
         witnessed: r.field("witnessed")?.count()?,
         cells: cells("cells")?,
@@ -198,11 +230,10 @@ fn read_cell(r: &Reader<'_>) -> Result<Cell, FileError> {
     let owner = r.field("owner")?;
     Ok(Cell {
         class: ClassId(r.field("class")?.count()?),
-        status: match status.string()? {
-            "never" => Status::Never,
-            "in" => Status::In,
-            "past" => Status::Past,
-            _ => return Err(status.error("`never`, `in` or `past` was expected")),
+        status: {
+            let word = status.string()?;
+            let found = STATUSES.iter().find(|(_, name)| *name == word);
+            found.ok_or_else(|| status.error("the place of a cell was expected, like `never` or `in`"))?.0
         },
         owner: match owner.string()? {
             "mine" => Owner::Mine,

@@ -15,6 +15,7 @@ pub fn views<'a>(model: &Model, found: impl Iterator<Item = &'a View>) -> views:
     views::Views {
         object: model.object,
         points: model.points.clone(),
+        spine: model.spine.as_ref().map(|s| views::Spine { root: s.root_var, key: s.key_var, order: s.order }),
         views: found.map(|v| Writer::new(model, v).view()).collect(),
     }
 }
@@ -131,6 +132,10 @@ impl<'a> Writer<'a> {
             vars,
             ends: model.ends.map(|(f, l)| (self.value(v.vars[f as usize]), self.value(v.vars[l as usize]))),
             member: model.has_key.map(|k| v.vars[k as usize] == TRUE),
+            crossing: model
+                .spine
+                .as_ref()
+                .map(|s| (self.value(v.vars[s.pred as usize]), self.value(v.vars[s.succ as usize]))),
             done,
             witnessed: u32::from(v.witnessed),
             cells: (0..v.cells()).map(|c| self.cell(c)).collect(),

@@ -6,13 +6,14 @@
 
 use super::eval::{Alarm, Eval, Stop};
 use super::expr::slots_read;
-use super::heap::{lost, prune};
+use super::heap::{Heap, lost, prune};
 use super::meet::{meet, project};
-use super::model::{Firing, Initial, Model, Routine};
+use super::model::{Firing, Initial, Kind, Model, Routine};
 use super::quantified::{Base, Grown, Own};
+use super::spine::forget_left;
 use super::step::{Outcome, cases, finish, invoke, run, witness};
 use super::types::Ty;
-use super::view::{ANY, Code, FALSE, FREE, GROUPS, Key, NULL, OWN, THIRD, TRUE, View, bit, codes, is_cell};
+use super::view::{ABOVE, ANY, BELOW, Code, FALSE, FREE, GROUPS, Key, NULL, OWN, THIRD, TRUE, View, bit, codes, is_cell};
 use evidence::views::Status;
 use program::{Copies, LocId};
 
@@ -136,22 +137,27 @@ impl Domain<'_> {
                 };
                 for o in options {
                     let mut v = v.clone();
-                    if let Ty::Ref(class) = slot.ty
-                        && o == v.cells()
-                    {
-                        let kinds = model.kinds.iter().enumerate();
-                        let mut kinds = kinds.filter(|(_, k)| k.class == class && k.status == Status::Never);
-                        let (kind, k) = kinds.next().expect("every class has a kind");
-                        if !k.colours.is_empty() {
-                            return lost("an initial object with finite-valued fields");
-                        }
-                        let rows = vec![0; model.width];
-                        if v.add_cell(kind as u8, &rows).is_none() {
+                    v.vars.push(o);
+                    let Ty::Ref(class) = slot.ty else {
+                        next.push(v);
+                        continue;
+                    };
+                    if o != v.cells() {
+                        next.push(v);
+                        continue;
+                    }
+                    // A new cell: its booleans may be anything, its key is not known.
+                    let kinds = model.kinds.iter().enumerate();
+                    let tracked = |k: &Kind| k.colours.iter().any(|c| (BELOW..=ABOVE).contains(c));
+                    let kinds =
+                        kinds.filter(|(_, k)| k.class == class && k.status == Status::Never && !tracked(k));
+                    for (kind, _) in kinds {
+                        let mut v = v.clone();
+                        if v.add_cell(kind as u8, &vec![0; model.width]).is_none() {
                             return lost("more named cells than fit in a view");
                         }
+                        next.push(v);
                     }
-                    v.vars.push(o);
-                    next.push(v);
                 }
             }
             views = next;
@@ -214,8 +220,10 @@ impl Domain<'_> {
                 }
                 let mut v = v.clone();
                 self.forget_unreachable(&mut v);
-                prune(self.model, &mut v)?;
-                Ok(Some(v))
+                let mut heap = Heap { model: self.model, view: v, visible: false };
+                heap.begin_spine()?;
+                prune(self.model, &mut heap.view)?;
+                Ok(Some(heap.view))
             });
             out.extend(found);
         }
@@ -316,6 +324,10 @@ impl Base for Domain<'_> {
                     continue;
                 }
                 let mut seen = project(self.model, &o.view, t);
+                if self.model.routine_at(t.control).is_none() {
+                    forget_left(self.model, &mut seen);
+                    seen = seen.canonical();
+                }
                 if let Some((routine, _)) = self.model.routine_at(t.control) {
                     let before = seen.witnessed;
                     witness(self.model, routine, &mut seen);

@@ -29,7 +29,7 @@ impl Heap<'_> {
     fn link_row(&self, at: Code) -> Option<usize> {
         self.model.link_row(self.model.kinds[self.view.kind(at) as usize].class)
     }
-    fn set_kind(&mut self, at: Code, kind: u8) {
+    pub(super) fn set_kind(&mut self, at: Code, kind: u8) {
         let owned = self.view.kinds[at as usize] & OWNED;
         self.view.kinds[at as usize] = kind | owned;
     }
@@ -45,8 +45,14 @@ impl Heap<'_> {
         match f.stored {
             Stored::Colour(i) => {
                 let kind = self.view.kind(at);
-                if value == ANY {
+                if value == ANY && f.ty != Ty::Key {
                     return lost(format!("an unknown value is stored in {}", f.name));
+                }
+                if let Some(s) = &self.model.spine
+                    && s.key_var == f.var
+                    && matches!(self.status(at), Status::Before | Status::After)
+                {
+                    return lost("the key of a cell in the list changes");
                 }
                 let new = self.model.with_colour(kind, i, value);
                 self.visible |= new != kind && !self.view.owned(at);
@@ -59,6 +65,7 @@ impl Heap<'_> {
                 let code = if f.ty == Ty::Data && value == at { SELF } else { value };
                 if self.model.classes[f.class.0 as usize].link == Some(field) {
                     self.before_link(at, r, value)?;
+                    self.before_relink(at, value)?;
                 }
                 let old = self.view.row(at, r);
                 self.view.set_row(at, r, bit(code));
@@ -284,6 +291,7 @@ pub fn prune(model: &Model, view: &mut View) -> Result<(), Stop> {
         changed |= strip_lone(model, view);
         changed |= sequence_facts(model, view);
         changed |= single_cell(model, view)?;
+        changed |= super::spine::facts(model, view)?;
         for at in view.all().collect::<Vec<_>>() {
             for r in 0..model.width {
                 if view.row(at, r) == 0 {

@@ -9,7 +9,7 @@ use super::heap::prune;
 use super::model::{Model, Stored};
 use super::types::Ty;
 use super::view::{
-    ANY, ARGUMENT, Code, FREE, GROUPS, Mask, NULL, OWN, PEER, PEER_ARGUMENT, THIRD, View, bit, codes, is_cell,
+    ANY, ARGUMENT, Code, FREE, GROUPS, Mask, NULL, OWN, OWNED, PEER, PEER_ARGUMENT, THIRD, View, bit, codes, is_cell,
     meet_masks,
 };
 
@@ -53,13 +53,27 @@ pub fn meet(model: &Model, t: &View, sc: &View) -> Vec<View> {
     }
     for a in 0..t.cells() {
         let b = overlay[a as usize];
-        if b != Code::MAX && t.kinds[a as usize] != sc.kinds[b as usize] {
+        if b != Code::MAX && !alike(model, t.kinds[a as usize], sc.kinds[b as usize]) {
             return Vec::new();
         }
     }
     let mut out = Vec::new();
     lay(model, t, sc, 0, &mut overlay, taken, &mut out);
     out
+}
+
+/// Whether one cell can be of the first kind to one thread and of the second to another.
+fn alike(model: &Model, a: u8, b: u8) -> bool {
+    a == b || (a & OWNED == b & OWNED && model.common[(a & !OWNED) as usize] == model.common[(b & !OWNED) as usize])
+}
+/// The kinds a cell may be of to another thread.
+fn kinds_alike(model: &Model, kind: u8) -> impl Iterator<Item = u8> + '_ {
+    let common = model.common[kind as usize];
+    (0..model.kinds.len() as u8).filter(move |k| model.common[*k as usize] == common)
+}
+/// Whether the view may have cells without a name that are of such a kind to another thread.
+fn has_alike(model: &Model, view: &View, kind: u8) -> bool {
+    kinds_alike(model, kind).any(|k| view.has_group(k))
 }
 
 fn lock_bits(ty: Ty) -> bool {
@@ -102,7 +116,9 @@ fn lay(
     out: &mut Vec<View>,
 ) {
     if at == t.cells() {
-        out.extend(build(model, t, sc, overlay, taken));
+        let n = sc.cells();
+        let mut kinds = [Code::MAX; GROUPS as usize];
+        name(model, t, sc, 0, n, overlay, taken, &mut kinds, out);
         return;
     }
     if overlay[at as usize] != Code::MAX {
@@ -116,19 +132,55 @@ fn lay(
         return;
     }
     for b in 0..sc.cells() {
-        if taken >> b & 1 == 0 && sc.kinds[b as usize] == t.kinds[at as usize] {
+        if taken >> b & 1 == 0 && alike(model, sc.kinds[b as usize], t.kinds[at as usize]) {
             overlay[at as usize] = b;
             lay(model, t, sc, at + 1, overlay, taken | 1 << b, out);
         }
     }
-    if sc.has_group(t.kind(at)) {
+    if has_alike(model, sc, t.kind(at)) {
         overlay[at as usize] = APART;
         lay(model, t, sc, at + 1, overlay, taken, out);
     }
     overlay[at as usize] = Code::MAX;
 }
 
-fn build(model: &Model, t: &View, sc: &View, overlay: &[Code; GROUPS as usize], taken: u64) -> Option<View> {
+/// Decides, for each published cell from `at` on that only sc names, of which of t's groups it is a member.
+#[allow(clippy::too_many_arguments)]
+fn name(
+    model: &Model,
+    t: &View,
+    sc: &View,
+    at: Code,
+    n: Code,
+    overlay: &[Code; GROUPS as usize],
+    taken: u64,
+    kinds: &mut [Code; GROUPS as usize],
+    out: &mut Vec<View>,
+) {
+    if at == n {
+        out.extend(build(model, t, sc, overlay, kinds));
+        return;
+    }
+    if taken >> at & 1 == 1 || sc.owned(at) {
+        return name(model, t, sc, at + 1, n, overlay, taken, kinds, out);
+    }
+    for k in kinds_alike(model, sc.kind(at)) {
+        if t.has_group(k) {
+            kinds[at as usize] = k;
+            name(model, t, sc, at + 1, n, overlay, taken, kinds, out);
+        }
+    }
+    kinds[at as usize] = Code::MAX;
+}
+
+/// `kinds`: of the cells that only sc names, as t knows them. Cells and groups of the pair are as t knows them.
+fn build(
+    model: &Model,
+    t: &View,
+    sc: &View,
+    overlay: &[Code; GROUPS as usize],
+    kinds: &[Code; GROUPS as usize],
+) -> Option<View> {
     let n = sc.cells();
     let mut sources: Vec<Source> = (0..n).map(|b| Source { t: None, sc: Some(b) }).collect();
     let mut place = [Code::MAX; GROUPS as usize];
@@ -146,31 +198,44 @@ fn build(model: &Model, t: &View, sc: &View, overlay: &[Code; GROUPS as usize], 
         // Cannot happen with the frames that fit in a view; losing a pair would be unsound, so this is not a None.
         panic!("a pair of views has more cells than fit");
     }
-    // A published cell that only sc names is a member of t's group of its kind.
-    for b in 0..n {
-        if taken >> b & 1 == 0 && !sc.owned(b) && !t.has_group(sc.kind(b)) {
-            return None;
-        }
-    }
     // What may stand for a member of each group of one side, in the pair.
     let mut members_t = [0 as Mask; 40];
     let mut members_sc = [0 as Mask; 40];
     for (i, s) in sources.iter().enumerate() {
         match (s.t, s.sc) {
-            (None, Some(b)) if !sc.owned(b) => members_t[sc.kind(b) as usize] |= bit(i as Code),
-            (Some(a), None) if !t.owned(a) => members_sc[t.kind(a) as usize] |= bit(i as Code),
+            (None, Some(b)) if !sc.owned(b) => members_t[kinds[b as usize] as usize] |= bit(i as Code),
+            (Some(a), None) if !t.owned(a) => {
+                for k in kinds_alike(model, t.kind(a)) {
+                    members_sc[k as usize] |= bit(i as Code);
+                }
+            }
             _ => {}
         }
     }
-    let present = t.present & sc.present;
+    let mut present = 0u64;
+    for k in 0..model.kinds.len() as u8 {
+        if t.has_group(k) && has_alike(model, sc, k) {
+            present |= 1 << k;
+        }
+    }
+    // For a group of sc, the groups that its members may be in to t.
+    for k in 0..model.kinds.len() as u8 {
+        for other in kinds_alike(model, k) {
+            if present >> other & 1 == 1 {
+                members_sc[k as usize] |= bit(GROUPS + other);
+            }
+        }
+        if present >> k & 1 == 1 {
+            members_t[k as usize] |= bit(GROUPS + k);
+        }
+    }
     let translate = |mask: Mask, members: &[Mask; 40], place: &dyn Fn(Code) -> Code| {
         let mut out = 0;
         for c in codes(mask) {
             out |= if is_cell(c) {
                 bit(place(c))
             } else if (GROUPS..NULL).contains(&c) {
-                let k = c - GROUPS;
-                members[k as usize] | if present >> k & 1 == 1 { bit(c) } else { 0 }
+                members[(c - GROUPS) as usize]
             } else {
                 bit(c)
             };
@@ -220,8 +285,9 @@ fn build(model: &Model, t: &View, sc: &View, overlay: &[Code; GROUPS as usize], 
         kinds: sources
             .iter()
             .map(|s| match (s.t, s.sc) {
-                (_, Some(b)) => sc.kinds[b as usize],
-                (Some(a), None) => t.kinds[a as usize],
+                (Some(a), _) => t.kinds[a as usize],
+                (None, Some(b)) if sc.owned(b) => sc.kinds[b as usize],
+                (None, Some(b)) => kinds[b as usize],
                 (None, None) => unreachable!("a cell of a pair comes from one of the two"),
             })
             .collect(),
@@ -235,36 +301,42 @@ fn build(model: &Model, t: &View, sc: &View, overlay: &[Code; GROUPS as usize], 
         // As each side knows the cell: by name, as a member of a group, or not at all.
         let as_t = match (s.t, s.sc) {
             (Some(a), _) => Some(a),
-            (None, Some(b)) if !sc.owned(b) => Some(GROUPS + sc.kind(b)),
+            (None, Some(b)) if !sc.owned(b) => Some(GROUPS + kinds[b as usize]),
             _ => None,
         };
-        let as_sc = match (s.sc, s.t) {
-            (Some(b), _) => Some(b),
-            (None, Some(a)) if !t.owned(a) => Some(GROUPS + t.kind(a)),
-            _ => None,
+        let as_sc: Vec<Code> = match (s.sc, s.t) {
+            (Some(b), _) => vec![b],
+            (None, Some(a)) if !t.owned(a) => groups_alike(model, sc, t.kind(a)),
+            _ => Vec::new(),
         };
         for r in 0..w {
-            let m = match (as_t, as_sc) {
-                (Some(a), Some(b)) => meet_masks(row_of(true, a, r), row_of(false, b, r)),
-                (Some(a), None) => row_of(true, a, r),
-                (None, Some(b)) => row_of(false, b, r),
-                (None, None) => unreachable!("a cell of a pair is known to one of the two"),
-            };
-            view.rows.push(m);
+            let theirs = as_sc.iter().fold(0, |m, b| m | row_of(false, *b, r));
+            view.rows.push(match as_t {
+                Some(a) if as_sc.is_empty() => row_of(true, a, r),
+                Some(a) => meet_masks(row_of(true, a, r), theirs),
+                None => theirs,
+            });
         }
-        let lone = as_t.is_some_and(|a| t.is_lone(a)) || as_sc.is_some_and(|b| sc.is_lone(b));
+        let theirs = !as_sc.is_empty() && as_sc.iter().all(|b| sc.is_lone(*b));
+        let lone = as_t.is_some_and(|a| t.is_lone(a)) || theirs;
         view.set_lone(i as Code, lone);
     }
     for k in 0..model.kinds.len() as Code {
         if present >> k & 1 == 1 {
+            let theirs = groups_alike(model, sc, k);
             for r in 0..w {
-                let m = meet_masks(row_of(true, GROUPS + k, r), row_of(false, GROUPS + k, r));
-                view.groups[k as usize * w + r] = m;
+                let mask = theirs.iter().fold(0, |m, b| m | row_of(false, *b, r));
+                view.groups[k as usize * w + r] = meet_masks(row_of(true, GROUPS + k, r), mask);
             }
-            view.set_lone(GROUPS + k, t.is_lone(GROUPS + k) || sc.is_lone(GROUPS + k));
+            view.set_lone(GROUPS + k, t.is_lone(GROUPS + k) || theirs.iter().all(|b| sc.is_lone(*b)));
         }
     }
     prune(model, &mut view).ok().map(|()| view)
+}
+
+/// The groups of a view that a cell of the kind may be in.
+fn groups_alike(model: &Model, view: &View, kind: u8) -> Vec<Code> {
+    kinds_alike(model, kind).filter(|k| view.has_group(*k)).map(|k| GROUPS + k).collect()
 }
 
 /// What t sees of a pair: the scheduled thread's frame and owned cells are forgotten.

@@ -18,6 +18,7 @@ pub mod picture;
 mod points;
 pub mod quantified;
 mod spec;
+mod spine;
 mod start;
 mod step;
 mod types;

@@ -7,8 +7,9 @@
 
 use super::expr::{Compiled, Compiler, Constant, Ex, ExId, Meaning};
 use super::spec::SpecOperation;
+use super::spine::{self, Spine};
 use super::types::{Ty, Types};
-use super::view::{ABOVE, BELOW, Code, EQUAL, FALSE, TRUE};
+use super::view::{ABOVE, ANY, BELOW, Code, EQUAL, FALSE, TRUE};
 use evidence::views::{Control, Fires, Point, Status};
 use logic::{ClassId, SortKind, Symbol};
 use program::{ActionId, Copies, LocId, Mark, ObjectId, Program, PropertyId, Scope, Start, VarId, VarKind};
@@ -20,6 +21,8 @@ pub struct Model {
     pub ends: Option<(u16, u16)>,
     /// Slot that says whether the one key is in the specification's set.
     pub has_key: Option<u16>,
+    /// The list that holds the specification's set.
+    pub spine: Option<Spine>,
     /// Length of a frame; the same for every routine.
     pub frame: usize,
     /// In a frame: whether the specification has run, and its results.
@@ -28,6 +31,8 @@ pub struct Model {
     pub fields: Vec<Field>,
     pub classes: Vec<Class>,
     pub kinds: Vec<Kind>,
+    /// For each kind what all threads agree on of it: see `Status::common`.
+    pub common: Vec<u8>,
     /// Masks for each cell; the last is `successor` where the specification has a sequence.
     pub width: usize,
     pub routines: Vec<Routine>,
@@ -128,6 +133,8 @@ pub struct Step {
     pub fields: Vec<(u16, ExId)>,
     pub lives: Vec<ExId>,
     pub fires: Option<Firing>,
+    /// The thread reads the root of the list anew: what left the list earlier does not matter any more.
+    pub looks: bool,
     pub origin: program::OriginId,
 }
 
@@ -205,6 +212,7 @@ impl<'a> Builder<'a> {
         let collection = self.collection()?;
         let mut ends = None;
         let mut has_key = None;
+        let mut spine = None;
         match collection {
             Some((_, Collection::Sequence)) => {
                 ends = Some((globals.len() as u16, globals.len() as u16 + 1));
@@ -217,10 +225,21 @@ impl<'a> Builder<'a> {
                 has_key = Some(globals.len() as u16);
                 globals.push(Slot { var: None, name: "member".into(), ty: Ty::Bool });
                 initial.push(Initial::Is(FALSE));
+                let codes: Vec<&program::Code> = match self.question.object {
+                    Some(id) => program.objects[id].ops.iter().map(|o| &o.code).collect(),
+                    None => Vec::new(),
+                };
+                let found = spine::find(program, &codes, &fields, &globals)?;
+                for name in ["pred", "succ"] {
+                    globals.push(Slot { var: None, name: name.into(), ty: Ty::Ref(found.class) });
+                    initial.push(Initial::Is(super::view::NULL));
+                }
+                spine = Some(found);
             }
             None => {}
         }
-        let kinds = self.kinds(&fields, &classes, ends.is_some())?;
+        let kinds = self.kinds(&fields, &classes, ends.is_some(), spine.as_ref())?;
+        let common = kinds.iter().map(|k| common(&kinds, k)).collect();
         let rows =
             fields.iter().filter_map(|f| if let Stored::Row(r) = f.stored { Some(r as usize + 1) } else { None });
         let width = rows.max().unwrap_or(0) + usize::from(ends.is_some());
@@ -228,12 +247,14 @@ impl<'a> Builder<'a> {
             globals,
             ends,
             has_key,
+            spine,
             frame: 0,
             done: 0,
             results: 0,
             fields,
             classes,
             kinds,
+            common,
             width,
             routines: Vec::new(),
             controls: Vec::new(),
@@ -358,19 +379,25 @@ impl<'a> Builder<'a> {
         }
         match self.program.terms.kind(v.sort) {
             SortKind::Seq(e) if e.is_integer() => Ok(Some((v.symbol, Collection::Sequence))),
-            // Views can hold one key of a set, but not yet what keeps a list sorted: see `docs/methods/shape.md`.
-            SortKind::Set(_) => Err("a specification over a set".into()),
+            SortKind::Set(e) if e.is_integer() => Ok(Some((v.symbol, Collection::Set))),
             _ => Err(format!("a specification over {}", self.program.terms.sort_name(v.sort))),
         }
     }
-    fn kinds(&self, fields: &[Field], classes: &[Class], sequence: bool) -> Compiled<Vec<Kind>> {
+    fn kinds(
+        &self,
+        fields: &[Field],
+        classes: &[Class],
+        sequence: bool,
+        spine: Option<&Spine>,
+    ) -> Compiled<Vec<Kind>> {
         let mut kinds = Vec::new();
         for (class, decl) in classes.iter().enumerate() {
             let mut colours: Vec<Vec<Code>> = vec![vec![]];
             for &f in &decl.fields {
                 let options: &[Code] = match (fields[f as usize].stored, fields[f as usize].ty) {
                     (Stored::Colour(_), Ty::Bool) => &[FALSE, TRUE],
-                    (Stored::Colour(_), Ty::Key) => &[BELOW, EQUAL, ABOVE],
+                    // A key that nobody has set, or that was set to something unknown, is a kind of its own.
+                    (Stored::Colour(_), Ty::Key) => &[ANY, BELOW, EQUAL, ABOVE],
                     _ => continue,
                 };
                 colours = colours
@@ -378,8 +405,13 @@ impl<'a> Builder<'a> {
                     .flat_map(|c| options.iter().map(move |o| [c.as_slice(), &[*o]].concat()))
                     .collect();
             }
-            let statuses: &[Status] =
-                if sequence { &[Status::Never, Status::In, Status::Past] } else { &[Status::Never] };
+            let statuses: &[Status] = if sequence {
+                &[Status::Never, Status::In, Status::Past]
+            } else if spine.is_some_and(|s| s.class.0 as usize == class) {
+                &[Status::Never, Status::Before, Status::After, Status::Left]
+            } else {
+                &[Status::Never]
+            };
             for status in statuses {
                 for c in &colours {
                     kinds.push(Kind { class: ClassId(class as u32), status: *status, colours: c.clone() });
@@ -438,6 +470,10 @@ impl<'a> Builder<'a> {
             &params,
             model.results,
         )?;
+        let keys = routine.slots[..routine.params].iter().filter(|s| s.ty == Ty::Key).count();
+        if model.has_key.is_some() && keys > 1 {
+            return Err(format!("{} is about more than one key", op.name));
+        }
         routine.spec = Some(spec);
         Ok(routine)
     }
@@ -554,6 +590,13 @@ impl<'a> Builder<'a> {
             }
         }
         let arena = std::mem::take(&mut c.arena);
+        let looks = model.spine.as_ref().is_some_and(|s| {
+            let root = program.vars[s.root_var].symbol;
+            action.updates.iter().any(|u| {
+                matches!(program.terms.kind(program.vars[u.var].sort), SortKind::Ref(_))
+                    && program.terms.free_symbols(u.value).contains(&root)
+            })
+        });
         let fires = self.fires(model, action, id, control)?;
         Ok(Step {
             action: id,
@@ -567,6 +610,7 @@ impl<'a> Builder<'a> {
             fields,
             lives,
             fires,
+            looks,
             origin: action.origin,
         })
     }
@@ -605,6 +649,11 @@ impl<'a> Builder<'a> {
             }
         }))
     }
+}
+
+fn common(kinds: &[Kind], kind: &Kind) -> u8 {
+    let wanted = Kind { status: kind.status.common(), ..kind.clone() };
+    kinds.iter().position(|k| *k == wanted).expect("kinds come with every status") as u8
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

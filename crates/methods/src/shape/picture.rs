@@ -133,8 +133,8 @@ fn boxed(program: &Program, v: &View, c: &Cell, (x, y): (i32, i32), cell: Option
     let mut out = String::new();
     let fill = match (c.owner, c.status) {
         (Owner::Mine, _) => "#fff3c4",
-        (_, Status::In) => "#d5ecd4",
-        (_, Status::Past) => "#e6e6e6",
+        (_, Status::In | Status::Before | Status::After) => "#d5ecd4",
+        (_, Status::Past | Status::Left) => "#e6e6e6",
         (_, Status::Never) => "#ffffff",
     };
     let dash = if cell.is_none() { " stroke-dasharray=\"5,3\"" } else { "" };
@@ -164,6 +164,9 @@ fn boxed(program: &Program, v: &View, c: &Cell, (x, y): (i32, i32), cell: Option
         Status::Never => "",
         Status::In => " in",
         Status::Past => " past",
+        Status::Before => " before",
+        Status::After => " after",
+        Status::Left => " left",
     };
     let many = if cell.is_none() { " *" } else { "" };
     let class = &program.classes[c.class].name;

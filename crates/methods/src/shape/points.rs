@@ -5,7 +5,7 @@
 //! Deliberately absent: points in another thread's step for outcomes that change the specification (helping, elimination).
 
 use evidence::views::{Fires, Point};
-use logic::Op;
+use logic::{Op, SortKind};
 use program::{ActionId, Mark, ObjectId, Operation, Program, Scope, VarKind};
 
 /// The largest number of assignments that are tried.
@@ -40,6 +40,19 @@ pub fn assignments(program: &Program, object: ObjectId) -> Vec<Vec<Point>> {
 /// Steps that write something shared, compare-and-swap first; then steps that read something shared.
 fn candidates(program: &Program, op: &Operation) -> Vec<(ActionId, Fires)> {
     let mut ranked: Vec<(u32, ActionId, Fires)> = Vec::new();
+    // Fields that hold the ids of threads are locks.
+    let holds_tid = |t| matches!(program.terms.app(t), Some((Op::Store, a)) if program.terms.as_symbol(a[2]) == Some(program.tid));
+    let updates = op.code.actions.iter().flat_map(|a| &a.updates);
+    let locks: Vec<_> = updates.filter(|u| holds_tid(u.value)).map(|u| u.var).collect();
+    // References and flags before numbers: what is stored in an object that is being made is most often a number.
+    let plain = |u: &program::Update| {
+        let sort = program.vars[u.var].sort;
+        let entry = match program.terms.kind(sort) {
+            SortKind::Map(_, entry) => entry,
+            _ => sort,
+        };
+        entry.is_integer()
+    };
     for (id, action) in op.code.actions.iter_enumerated() {
         let makes = action.updates.iter().any(|u| matches!(program.vars[u.var].kind, VarKind::Live(_)));
         let writes: Vec<_> = action
@@ -47,7 +60,7 @@ fn candidates(program: &Program, op: &Operation) -> Vec<(ActionId, Fires)> {
             .iter()
             .filter(|u| {
                 let v = &program.vars[u.var];
-                v.scope == Scope::Shared && v.kind != VarKind::Lock
+                v.scope == Scope::Shared && v.kind != VarKind::Lock && !locks.contains(&u.var)
             })
             .collect();
         if makes {
@@ -65,12 +78,12 @@ fn candidates(program: &Program, op: &Operation) -> Vec<(ActionId, Fires)> {
                 v.scope == Scope::Shared && v.kind != VarKind::Lock
             });
             if reads {
-                ranked.push((2, id, Fires::Always));
+                ranked.push((3, id, Fires::Always));
             }
         } else if writes.iter().any(|u| conditional(u.value)) {
             ranked.push((0, id, Fires::Change));
         } else {
-            ranked.push((1, id, Fires::Change));
+            ranked.push((if writes.iter().all(|u| plain(u)) { 2 } else { 1 }, id, Fires::Change));
         }
     }
     ranked.sort_by_key(|(rank, id, _)| (*rank, *id));

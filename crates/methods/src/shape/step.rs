@@ -8,6 +8,7 @@ use super::eval::{Alarm, Eval, Site, Stop};
 use super::heap::{Heap, lost, prune};
 use super::model::{Firing, Initial, Input, Model, Routine, Step, Stored};
 use super::spec::{Change, SpecOperation};
+use super::spine::forget_left;
 use super::types::Ty;
 use super::view::{
     ABOVE, ANY, ARGUMENT, BELOW, Code, DONE_CHANGED, DONE_NO, DONE_PURE, EQUAL, FALSE, GROUPS, NULL, OPEN, OWNED, TRUE,
@@ -116,6 +117,8 @@ fn attempt(
     let mut inputs = Vec::with_capacity(step.inputs.len());
     for (i, input) in step.inputs.iter().enumerate() {
         inputs.push(match input {
+            // An integer that the step makes up may be any key: nobody knows it.
+            Input::Chosen(Ty::Key) => ANY,
             Input::Chosen(ty) => chosen(*ty, choices, (INPUT, i as u16, 0))?,
             Input::Fresh(class) => {
                 let mut kind = model.kinds.iter().position(|k| k.class == *class && k.status == Status::Never);
@@ -124,7 +127,10 @@ fn attempt(
                     if let (Stored::Colour(c), Some(k)) = (field.stored, kind) {
                         // A colour that the step sets anyway need not be guessed.
                         if !step.fields.iter().any(|(g, _)| g == f) {
-                            let value = chosen(field.ty, choices, (COLOUR, i as u16, c as u16))?;
+                            let value = match field.ty {
+                                Ty::Key => ANY,
+                                ty => chosen(ty, choices, (COLOUR, i as u16, c as u16))?,
+                            };
                             kind = Some(model.with_colour(k as u8, c, value) as usize);
                         }
                     }
@@ -191,6 +197,10 @@ fn attempt(
         }
     }
     heap.publish_nameless();
+    // In a pair the cells are as the other thread knows them.
+    if step.looks && heap.view.vars.len() == base + model.frame {
+        forget_left(model, &mut heap.view);
+    }
     prune(model, &mut heap.view)?;
     heap.view.control = routine.first + step.to.0 as u16;
     Ok(Some(Outcome { touched: touched || heap.visible, visible: heap.visible, view: heap.view }))
@@ -220,6 +230,26 @@ fn fire(
     }
     let results = model.results as usize;
     let saved = heap.view.vars[results..results + spec.start.len()].to_vec();
+    let Ran { path, changes } = specify(model, spec, heap, choices)?;
+    // An operation without marks leaves pure outcomes to the witness of the whole call.
+    let witnessed = routine.watches() && (model.has_key.is_some() || spec.pure.iter().any(|p| p.steps == path));
+    if !changes && witnessed {
+        heap.view.vars[results..results + saved.len()].copy_from_slice(&saved);
+    } else {
+        heap.view.vars[model.done as usize] = if changes { DONE_CHANGED } else { DONE_PURE };
+    }
+    Ok(())
+}
+
+struct Ran {
+    path: Vec<u16>,
+    /// The specification's state is another one now.
+    changes: bool,
+}
+
+/// Runs the specification's operation on the ghost part of the heap, from entry to exit.
+fn specify(model: &Model, spec: &SpecOperation, heap: &mut Heap<'_>, choices: &[(Site, Code)]) -> Result<Ran, Stop> {
+    let results = model.results as usize;
     heap.view.vars[results..results + spec.start.len()].copy_from_slice(&spec.start);
     let mut at = spec.entry;
     let mut path = Vec::new();
@@ -251,36 +281,33 @@ fn fire(
         for (slot, value) in values {
             heap.view.vars[slot as usize] = value;
         }
-        match s.change {
-            None => {}
-            Some(Change::PushFront(_)) => heap.push_front(operand)?,
-            Some(Change::PushBack(_)) => heap.push_back(operand)?,
-            Some(Change::PopFront) => heap.pop_front()?,
+        changes |= match s.change {
+            None => false,
+            Some(Change::PushFront(_)) => heap.push_front(operand).map(|()| true)?,
+            Some(Change::PushBack(_)) => heap.push_back(operand).map(|()| true)?,
+            Some(Change::PopFront) => heap.pop_front().map(|()| true)?,
             Some(Change::AddKey(_)) => set_member(model, heap, operand, TRUE)?,
             Some(Change::RemoveKey(_)) => set_member(model, heap, operand, FALSE)?,
-        }
-        changes |= s.change.is_some();
+        };
         path.push(i as u16);
         at = s.to;
+        if path.len() > spec.steps.len() {
+            return lost("a specification with a loop");
+        }
     }
-    // An operation without marks leaves pure outcomes to the witness of the whole call.
-    let witnessed = routine.watches() && spec.pure.iter().any(|p| p.steps == path);
-    if !changes && witnessed {
-        heap.view.vars[results..results + saved.len()].copy_from_slice(&saved);
-    } else {
-        heap.view.vars[model.done as usize] = if changes { DONE_CHANGED } else { DONE_PURE };
-    }
-    Ok(())
+    Ok(Ran { path, changes })
 }
 
-fn set_member(model: &Model, heap: &mut Heap<'_>, key: Code, value: Code) -> Result<(), Stop> {
+/// The key is in the set from now on, or not; whether that is a change.
+fn set_member(model: &Model, heap: &mut Heap<'_>, key: Code, value: Code) -> Result<bool, Stop> {
     if key != EQUAL {
         return lost("a key other than the call's own");
     }
     let slot = model.has_key.expect("a specification over a set has a membership") as usize;
-    heap.visible |= heap.view.vars[slot] != value;
+    let changes = heap.view.vars[slot] != value;
+    heap.visible |= changes;
     heap.view.vars[slot] = value;
-    Ok(())
+    Ok(changes)
 }
 
 /// A call about another key than the one of the proof: neither run nor compared.
@@ -306,6 +333,11 @@ pub fn witness(model: &Model, routine: &Routine, view: &mut View) {
     if !routine.watches() || view.vars[model.done as usize] != DONE_NO || other_key(model, routine, view) {
         return;
     }
+    if let Some(slot) = model.has_key {
+        // Of a set: the key was out, was in, at some moment of the call.
+        view.witnessed |= if view.vars[slot as usize] == TRUE { 2 } else { 1 };
+        return;
+    }
     for (i, pure) in spec.pure.iter().enumerate() {
         if view.witnessed >> i & 1 == 0 && possible(model, spec, &pure.steps, view) {
             view.witnessed |= 1 << i;
@@ -322,6 +354,15 @@ fn possible(model: &Model, spec: &SpecOperation, path: &[u16], view: &View) -> b
     })
 }
 
+/// The results of the specification's operation where the key is a member or not, if it then changes nothing.
+fn pure_results(model: &Model, spec: &SpecOperation, view: &View, member: Code) -> Option<Vec<Code>> {
+    let mut heap = Heap { model, view: view.clone(), visible: false };
+    heap.view.vars[model.has_key? as usize] = member;
+    let ran = specify(model, spec, &mut heap, &[]).ok()?;
+    let at = model.results as usize;
+    (!ran.changes).then(|| heap.view.vars[at..at + spec.start.len()].to_vec())
+}
+
 /// The end of an operation: results must be the specification's.
 pub fn finish(model: &Model, routine: &Routine, view: &mut View) -> Result<(), Alarm> {
     let spec = routine.spec.as_ref().expect("only operations finish");
@@ -334,7 +375,13 @@ pub fn finish(model: &Model, routine: &Routine, view: &mut View) -> Result<(), A
         let done = view.vars[model.done as usize];
         let remembered = done != DONE_NO && agree(&view.vars[at..at + results.len()]);
         let seen = done != DONE_CHANGED
-            && spec.pure.iter().enumerate().any(|(i, p)| view.witnessed >> i & 1 == 1 && agree(&p.results));
+            && if model.has_key.is_some() {
+                [FALSE, TRUE].into_iter().enumerate().any(|(i, member)| {
+                    view.witnessed >> i & 1 == 1 && pure_results(model, spec, view, member).is_some_and(|r| agree(&r))
+                })
+            } else {
+                spec.pure.iter().enumerate().any(|(i, p)| view.witnessed >> i & 1 == 1 && agree(&p.results))
+            };
         if !remembered && !seen {
             let why = match done {
                 DONE_NO => format!("{} ends and has not taken effect", routine.name),
@@ -347,6 +394,7 @@ pub fn finish(model: &Model, routine: &Routine, view: &mut View) -> Result<(), A
     view.vars[base..base + model.frame].fill(ANY);
     view.witnessed = 0;
     view.control = 0;
+    forget_left(model, view);
     Ok(())
 }
 

@@ -1,0 +1,331 @@
+//! The list that holds the specification's set, seen from one arbitrary key.
+//!
+//! Comes in: a program whose specification is a set of integers. Goes out: which list it is (`find`), and what a step does to it: which cells are in it
+//! before and after the place where the key is or would be, which have left it, and that place itself (`pred`, `succ`). All of it is defined by
+//! the heap alone (`evidence::views::Spine`); nothing is assumed of how the list is used, only that it never has a cycle: a step that does
+//! more than insert cells, cut cells out, or both at one place, is an alarm.
+//! Deliberately absent: lists whose first cell changes (the root variable is fixed), lists of more than one class.
+
+use super::eval::Stop;
+use super::heap::{Heap, lost};
+use super::model::{Field, Model, Slot, Stored};
+use super::types::Ty;
+use super::view::{ABOVE, ANY, BELOW, Code, EQUAL, GROUPS, Mask, NULL, View, bit, definite, is_cell};
+use evidence::views::{Order, Status};
+use logic::{ClassId, Op, Symbol, Term};
+use program::{Code as Body, Program, VarId};
+
+/// How far behind a change the list is followed to find where it goes on as before.
+const REACH: usize = 4;
+
+pub struct Spine {
+    pub class: ClassId,
+    /// Row of the link.
+    pub link: usize,
+    /// Which colour is the key.
+    pub key: u8,
+    pub key_var: VarId,
+    pub root: u16,
+    pub root_var: VarId,
+    /// Other variables that are never assigned: what they refer to ends the search for a key.
+    pub stops: Vec<u16>,
+    pub pred: u16,
+    pub succ: u16,
+    pub order: Order,
+}
+
+/// The list of a specification's set; `globals` are the slots so far, `pred` and `succ` come next.
+pub fn find(program: &Program, codes: &[&Body], fields: &[Field], globals: &[Slot]) -> Result<Spine, String> {
+    let mut keyed = fields.iter().filter(|f| f.ty == Ty::Key);
+    let (Some(key), None) = (keyed.next(), keyed.next()) else {
+        return Err("a set that is not kept in objects with one key each".into());
+    };
+    let Stored::Colour(colour) = key.stored else { return Err("a key that is not part of a kind".into()) };
+    let link = fields.iter().find(|f| f.class == key.class && f.ty == Ty::Ref(key.class));
+    let Some(Field { stored: Stored::Row(row), var: link, .. }) = link else {
+        return Err("a set in objects that are not linked".into());
+    };
+    let assigned = |v: VarId| codes.iter().any(|c| c.actions.iter().any(|a| a.updates.iter().any(|u| u.var == v)));
+    let fixed: Vec<(u16, VarId)> = globals
+        .iter()
+        .enumerate()
+        .filter(|(_, s)| s.ty == Ty::Ref(key.class))
+        .filter_map(|(i, s)| s.var.filter(|v| !assigned(*v)).map(|v| (i as u16, v)))
+        .collect();
+    // The list starts where a fact says that something follows.
+    let t = &program.terms;
+    let follows = |v: VarId| {
+        let symbol = program.vars[v].symbol;
+        let is = |x: Term, s: Symbol| t.as_symbol(x) == Some(s);
+        let facts = program.init.iter().filter_map(|f| f.formula).flat_map(|f| t.conjuncts(f));
+        facts.filter_map(|f| t.app(f)).any(|(op, a)| {
+            op == Op::Eq
+                && a.iter().any(|side| {
+                    matches!(t.app(*side), Some((Op::Select, r)) if is(r[0], program.vars[*link].symbol) && is(r[1], symbol))
+                })
+                && !a.iter().any(|side| *side == t.null(key.class))
+        })
+    };
+    let Some((root, root_var)) = fixed.iter().find(|(_, v)| follows(*v)).or(fixed.first()).copied() else {
+        return Err("a list whose first object is not fixed".into());
+    };
+    let ordered = codes.iter().any(|c| {
+        c.actions.iter().any(|a| {
+            let all = a.gates.iter().map(|g| g.formula).chain([a.guard]).chain(a.updates.iter().map(|u| u.value));
+            all.into_iter().any(|f| compares(program, f, program.vars[key.var].symbol))
+        })
+    });
+    let n = globals.len() as u16;
+    Ok(Spine {
+        class: key.class,
+        link: *row as usize,
+        key: colour,
+        key_var: key.var,
+        root,
+        root_var,
+        stops: fixed.iter().map(|(i, _)| *i).filter(|i| *i != root).collect(),
+        pred: n,
+        succ: n + 1,
+        order: if ordered { Order::Sorted } else { Order::Unsorted },
+    })
+}
+
+/// Whether the order of keys is looked at in the term.
+fn compares(program: &Program, term: Term, key: Symbol) -> bool {
+    let t = &program.terms;
+    match t.app(term) {
+        Some((Op::Lt | Op::Le, a)) if a.iter().any(|x| t.free_symbols(*x).contains(&key)) => true,
+        Some((_, a)) => a.iter().any(|x| compares(program, *x, key)),
+        None => false,
+    }
+}
+
+impl Spine {
+    /// Whether the cell ends the search for the key; `None` where its key is not known.
+    fn stops(&self, model: &Model, view: &View, at: Code) -> Option<bool> {
+        if self.stops.iter().any(|s| view.vars[*s as usize] == at) {
+            return Some(true);
+        }
+        match model.kinds[view.kind(at) as usize].colours[self.key as usize] {
+            BELOW => Some(false),
+            EQUAL => Some(true),
+            ABOVE => Some(self.order == Order::Sorted),
+            _ => None,
+        }
+    }
+}
+
+fn inside(status: Status) -> bool {
+    matches!(status, Status::Before | Status::After)
+}
+
+impl Heap<'_> {
+    fn set_status(&mut self, at: Code, status: Status) {
+        let kind = self.model.with_status(self.view.kind(at), status);
+        self.set_kind(at, kind);
+    }
+    /// The link of a cell, decided.
+    fn follow(&self, at: Code, link: usize) -> Result<Code, Stop> {
+        match definite(self.view.row(at, link)) {
+            Some(ANY) => lost("a link of the list is unknown"),
+            Some(next) => Ok(next),
+            None => Err(Stop::Split(at, link)),
+        }
+    }
+    /// Keeps the list's shape right when the link of a cell is about to become `value`.
+    pub fn before_relink(&mut self, at: Code, value: Code) -> Result<(), Stop> {
+        let Some(spine) = &self.model.spine else { return Ok(()) };
+        if self.model.kinds[self.view.kind(at) as usize].class != spine.class || !inside(self.status(at)) {
+            return Ok(());
+        }
+        let old = self.follow(at, spine.link)?;
+        if value == old {
+            return Ok(());
+        }
+        if value == ANY {
+            return lost("a link of the list becomes unknown");
+        }
+        let mut fresh = Vec::new();
+        let mut on = value;
+        while is_cell(on) && !inside(self.status(on)) {
+            if fresh.contains(&on) || fresh.len() == REACH {
+                return lost("the list goes on through cells that do not lead back to it");
+            }
+            fresh.push(on);
+            on = self.follow(on, spine.link)?;
+        }
+        let mut gone = Vec::new();
+        let mut at_old = old;
+        while at_old != on {
+            if !is_cell(at_old) || gone.len() == REACH {
+                return lost("the list changes in more than one place");
+            }
+            gone.push(at_old);
+            at_old = self.follow(at_old, spine.link)?;
+        }
+        if self.status(at) == Status::Before {
+            self.cross(at, &fresh, on)?;
+        } else {
+            fresh.iter().for_each(|c| self.set_status(*c, Status::After));
+        }
+        gone.iter().for_each(|c| self.set_status(*c, Status::Left));
+        self.visible = true;
+        Ok(())
+    }
+    /// The crossing when `fresh` cells come after `at`, then `on`.
+    fn cross(&mut self, at: Code, fresh: &[Code], on: Code) -> Result<(), Stop> {
+        let spine = self.model.spine.as_ref().expect("called where there is a list");
+        let (mut pred, mut succ) = (at, None);
+        for &c in fresh {
+            if succ.is_some() {
+                self.set_status(c, Status::After);
+                continue;
+            }
+            match spine.stops(self.model, &self.view, c) {
+                None => return lost("a cell with an unknown key enters the list"),
+                Some(true) => {
+                    self.set_status(c, Status::After);
+                    succ = Some(c);
+                }
+                Some(false) => {
+                    self.set_status(c, Status::Before);
+                    pred = c;
+                }
+            }
+        }
+        let before = is_cell(on) && self.status(on) == Status::Before;
+        let succ = match succ {
+            Some(_) if before => return lost("a key that is not below the one key comes before smaller ones"),
+            Some(s) => s,
+            None if before => return Ok(()),
+            None if is_cell(on) && spine.stops(self.model, &self.view, on) != Some(true) => {
+                return lost("the list crosses the key at an unknown place");
+            }
+            None => on,
+        };
+        self.view.vars[spine.pred as usize] = pred;
+        self.view.vars[spine.succ as usize] = succ;
+        Ok(())
+    }
+    /// The list at the start: from the root to its end.
+    pub fn begin_spine(&mut self) -> Result<(), Stop> {
+        let Some(spine) = &self.model.spine else { return Ok(()) };
+        let root = self.view.vars[spine.root as usize];
+        if !is_cell(root) {
+            return lost("the list may have no first object");
+        }
+        let mut seen = vec![root];
+        let (mut pred, mut succ) = (root, None);
+        let mut at = self.follow(root, spine.link)?;
+        while at != NULL {
+            if !is_cell(at) || seen.contains(&at) {
+                return lost("the list may have a cycle at the start");
+            }
+            seen.push(at);
+            if succ.is_none() {
+                match spine.stops(self.model, &self.view, at) {
+                    None => return lost("the list starts with unknown keys"),
+                    Some(true) => succ = Some(at),
+                    Some(false) => pred = at,
+                }
+            }
+            let status = if succ.is_some() { Status::After } else { Status::Before };
+            self.set_status(at, status);
+            at = self.follow(at, spine.link)?;
+        }
+        self.set_status(root, Status::Before);
+        self.view.vars[spine.pred as usize] = pred;
+        self.view.vars[spine.succ as usize] = succ.unwrap_or(NULL);
+        Ok(())
+    }
+}
+
+/// Cells that left the list before this moment are like any other cell outside it.
+pub fn forget_left(model: &Model, view: &mut View) {
+    if model.spine.is_none() {
+        return;
+    }
+    let w = view.width as usize;
+    for at in 0..view.kinds.len() {
+        let owned = view.kinds[at] & super::view::OWNED;
+        view.kinds[at] = model.common[(view.kinds[at] & !super::view::OWNED) as usize] | owned;
+    }
+    for k in 0..model.kinds.len() as u8 {
+        let to = model.common[k as usize];
+        if to == k || !view.has_group(k) {
+            continue;
+        }
+        let lone = view.is_lone(GROUPS + k) && (!view.has_group(to) || view.is_lone(GROUPS + to));
+        for r in 0..w {
+            view.groups[to as usize * w + r] |= view.groups[k as usize * w + r];
+        }
+        view.present |= 1 << to;
+        for m in view.rows.iter_mut().chain(view.groups.iter_mut()) {
+            if *m & bit(GROUPS + k) != 0 {
+                *m |= bit(GROUPS + to);
+            }
+        }
+        view.empty_group(k);
+        view.set_lone(GROUPS + to, lone);
+        view.set_lone(GROUPS + k, false);
+    }
+}
+
+/// What the definition of the list says of links: cells before the crossing lead to such cells, the last of them to the first after it, and
+/// the others to cells after it or nowhere; nothing in the list leads back, and every cell of it has one predecessor in it.
+pub fn facts(model: &Model, view: &mut View) -> Result<bool, Stop> {
+    let Some(spine) = &model.spine else { return Ok(false) };
+    let get = |s: u16| view.vars[s as usize];
+    let (root, pred, succ) = (get(spine.root), get(spine.pred), get(spine.succ));
+    let status = |v: &View, c: Code| model.kinds[v.kind(c) as usize].status;
+    let mut changed = false;
+    for c in view.all().collect::<Vec<_>>() {
+        let alone = status(view, c) == Status::Before && pred == root && c != root;
+        let ended = status(view, c) == Status::After && succ == NULL;
+        if alone || ended {
+            if is_cell(c) {
+                return Err(Stop::Impossible);
+            }
+            view.empty_group(c - GROUPS);
+            changed = true;
+        }
+    }
+    let (mut before, mut after): (Mask, Mask) = (0, bit(NULL));
+    for c in view.all() {
+        match status(view, c) {
+            Status::Before if c != root => before |= bit(c),
+            Status::After if c != succ => after |= bit(c),
+            _ => {}
+        }
+    }
+    for c in view.all().collect::<Vec<_>>() {
+        let own = if is_cell(c) { bit(c) } else { 0 };
+        let allowed = match status(view, c) {
+            Status::Before if c == pred => bit(succ),
+            Status::Before => before & !own,
+            Status::After => after & !own,
+            _ => continue,
+        };
+        let now = view.row(c, spine.link);
+        let new = if now & bit(ANY) != 0 { allowed } else { now & allowed };
+        if new != now {
+            view.set_row(c, spine.link, new);
+            changed = true;
+        }
+    }
+    for d in 0..view.cells() {
+        if !inside(status(view, d)) {
+            continue;
+        }
+        let leads = |v: &View, c: Code| inside(status(v, c)) && v.row(c, spine.link) & bit(d) != 0;
+        let known = (0..view.cells()).find(|c| inside(status(view, *c)) && view.row(*c, spine.link) == bit(d));
+        let Some(known) = known else { continue };
+        for c in view.all().collect::<Vec<_>>() {
+            if c != known && leads(view, c) {
+                view.set_row(c, spine.link, view.row(c, spine.link) & !bit(d));
+                changed = true;
+            }
+        }
+    }
+    Ok(changed)
+}
