@@ -244,7 +244,7 @@ impl Cover<'_, '_> {
         let single = self.at.single();
         (0..view.groups.len())
             .flat_map(|g| self.at.new_members(side, g))
-            .filter(|c| !single || self.at.exists(c))
+            .filter(|c| (!single || self.at.exists(c)) && self.at.on_spine(c))
             .filter_map(|c| match c {
                 Candidate::New(groups) => {
                     Some(([groups[0].map(Image::Group), groups[1].map(Image::Group)], view.groups[groups[side]?].class))

@@ -353,6 +353,9 @@ impl<'a> Fragment<'a> {
         if self.single() {
             out.retain(|c| self.exists(c));
         }
+        if self.world.spine.is_some() {
+            out.retain(|c| self.on_spine(c));
+        }
         out
     }
     /// The sequence has at most one cell: its first is its last.

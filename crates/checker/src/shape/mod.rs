@@ -529,18 +529,18 @@ impl<'p> Rule<'p> {
     }
     /// All next steps must look at nothing shared; then they are taken at once.
     fn private(&self, at: Fragment<'_>, control: Control, depth: usize) -> Result<(), String> {
-        let out = || Err("a step takes the thread itself out of the views".to_string());
+        let out = || { if std::env::var("SHAPE_DEBUG").is_ok() { eprintln!("ITEMS {:#?}\nVARS {:?}\nCROSS {:?} {:?} {:?}", at.items, at.vars, at.crossing, at.member, control); for v in &self.views.views { if v.control==control && v.member==at.member { eprintln!("VIEW {v:?}"); } } } ; Err("a step takes the thread itself out of the views".to_string()) };
         let Some((code, here)) = self.code(control) else { return out() };
         if depth == CHAIN {
             return out();
         }
         let mut next = Vec::new();
         // The fragment's undecided fields keep their constraints; what the last step made is no longer new.
-        let mut at = at;
-        at.items.iter_mut().for_each(|x| x.new = false);
+        let mut now = at.clone();
+        now.items.iter_mut().for_each(|x| x.new = false);
         for (id, action) in code.from(here) {
             let step = self.step(control, code, id);
-            for a in run(at.clone(), &step)? {
+            for a in run(now.clone(), &step)? {
                 if a.touched {
                     return out();
                 }

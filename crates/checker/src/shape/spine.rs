@@ -131,6 +131,26 @@ impl Fragment<'_> {
         let Some(list) = &self.world.spine else { return true };
         self.items.iter().enumerate().all(|(d, x)| self.can_be(x.status, *self.root(list) == V::Object(d)))
     }
+    /// Whether the list leaves room for the cell.
+    pub fn on_spine(&self, c: &Candidate) -> bool {
+        let Some(list) = &self.world.spine else { return true };
+        match c {
+            Candidate::Value(V::Object(d)) => self.can_be(self.items[*d].status, *self.root(list) == V::Object(*d)),
+            Candidate::New(_) => self.can_be(self.status_at(c), false),
+            Candidate::Value(_) => true,
+        }
+    }
+    /// The place of the cell that a candidate is.
+    fn status_at(&self, c: &Candidate) -> Status {
+        match c {
+            Candidate::Value(V::Object(d)) => self.items[*d].status,
+            Candidate::Value(_) => Status::Never,
+            Candidate::New(groups) => {
+                let side = usize::from(groups[0].is_none());
+                groups[side].map_or(Status::Never, |g| self.known(Image::Group(g), side).status.common())
+            }
+        }
+    }
     /// Whether the link of a cell with that status (the cell itself, if it is in the fragment) can lead there.
     pub fn may_lead(&self, item: Option<usize>, status: Status, c: &Candidate) -> bool {
         let (Some(list), Some((pred, succ))) = (&self.world.spine, &self.crossing) else { return true };
@@ -142,11 +162,7 @@ impl Fragment<'_> {
             return value(succ);
         }
         let to = match c {
-            Candidate::Value(V::Object(d)) => self.items[*d].status,
-            Candidate::New(groups) => {
-                let side = usize::from(groups[0].is_none());
-                groups[side].map_or(Status::Never, |g| self.known(Image::Group(g), side).status)
-            }
+            Candidate::Value(V::Object(_)) | Candidate::New(_) => self.status_at(c),
             Candidate::Value(V::Null) => return status == Status::After,
             Candidate::Value(_) => return false,
         };

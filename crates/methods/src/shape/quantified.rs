@@ -10,7 +10,7 @@
 
 use base::{Budget, Exhausted};
 use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
+use std::collections::BTreeSet;
 use std::hash::Hash;
 
 /// What the constructor needs of a base domain (section 3.6).
@@ -106,8 +106,8 @@ struct Work<'a, D: Base> {
     index: FxHashMap<D::Key, usize>,
     footprints: Vec<Footprint<D>>,
     known: FxHashMap<(D::Step, D::Key), usize>,
-    queue: VecDeque<usize>,
-    queued: Vec<bool>,
+    /// Views to visit, the oldest first: what many others depend on is complete before they are looked at again.
+    queue: BTreeSet<usize>,
 }
 
 /// Computes the least closed set of views.
@@ -123,14 +123,12 @@ pub fn fixpoint<D: Base>(
         index: FxHashMap::default(),
         footprints: Vec::new(),
         known: FxHashMap::default(),
-        queue: VecDeque::new(),
-        queued: Vec::new(),
+        queue: BTreeSet::new(),
     };
     for view in base.initial() {
         work.insert(view, Parent::Start);
     }
-    while let Some(at) = work.queue.pop_front() {
-        work.queued[at] = false;
+    while let Some(at) = work.queue.pop_first() {
         budget.check().map_err(|e| (e, work.out.entries.len()))?;
         if work.out.entries.len() > limit {
             return Err((Exhausted::Memory, work.out.entries.len()));
@@ -157,14 +155,10 @@ impl<D: Base> Work<'_, D> {
                 let at = self.out.entries.len();
                 self.index.insert(key, at);
                 self.out.entries.push(Entry { view, parent });
-                self.queued.push(false);
                 at
             }
         };
-        if !self.queued[at] {
-            self.queued[at] = true;
-            self.queue.push_back(at);
-        }
+        self.queue.insert(at);
     }
     fn visit(&mut self, at: usize) {
         self.out.figures.visits += 1;
