@@ -142,6 +142,9 @@ pub struct Verify {
     /// Write a witness of the verdict in the YAML format 2 of verification tasks (for C input).
     #[arg(long, value_name = "FILE")]
     pub witness: Option<PathBuf>,
+    /// Draw the heap: of the run that goes wrong, before and after each step; or, of a proof about heaps, its views.
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
     /// Only this property, by its name or by the start of it, such as `assert` (may be repeated). For C input also what
     /// --check takes: the name of a property to show, or a .prp file.
     #[arg(long, value_name = "NAME")]

@@ -188,8 +188,12 @@ impl<'a> Judge<'a> {
             }
             checker::Evidence::Local(run) => Some(Entry::Local { method: self.method.to_string(), local: run.clone() }),
             checker::Evidence::Called(c) => Some(Entry::Called { method: self.method.to_string(), called: c.clone() }),
-            // A history is shown; the file format has no entry for it yet.
-            checker::Evidence::History(_) | checker::Evidence::Reason(_) => None,
+            checker::Evidence::History(h) => Some(Entry::History {
+                method: self.method.to_string(),
+                property: verdict.property(),
+                history: h.clone(),
+            }),
+            checker::Evidence::Reason(_) => None,
         }
     }
 }

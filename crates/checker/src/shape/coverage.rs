@@ -112,7 +112,8 @@ struct State<'a> {
 impl State<'_> {
     fn key(&self) -> String {
         let f = &self.at;
-        let items: Vec<_> = f.items.iter().map(|i| (i.class, i.owner, i.status, i.left, &i.fields, &i.successor)).collect();
+        let items: Vec<_> =
+            f.items.iter().map(|i| (i.class, i.owner, i.status, i.left, &i.fields, &i.successor)).collect();
         format!("{:?}", (self.controls, items, &f.vars, &f.peer, &f.ends, f.member, &f.crossing, &f.done, f.witnessed))
     }
     fn swapped(&self) -> Self {

@@ -203,9 +203,7 @@ impl<'a> Fragment<'a> {
             class: cell.class,
             owner: (cell.owner == Owner::Mine).then_some(who),
             status: cell.status.common(),
-            left: [0, 1].map(|s| {
-                !self.looked[s] && image[s].is_some_and(|i| self.known(i, s).status == Status::Left)
-            }),
+            left: [0, 1].map(|s| !self.looked[s] && image[s].is_some_and(|i| self.known(i, s).status == Status::Left)),
             fields: vec![Slot::Open; cell.fields.len()],
             successor: Successor::Open,
             image,
@@ -376,7 +374,8 @@ impl<'a> Fragment<'a> {
     }
     /// Whether the sequence can be as the fragment says.
     pub fn possible(&self) -> bool {
-        self.spine_possible() && !self.single() || (0..self.items.len()).all(|d| self.exists(&Candidate::Value(V::Object(d))))
+        self.spine_possible() && !self.single()
+            || (0..self.items.len()).all(|d| self.exists(&Candidate::Value(V::Object(d))))
     }
     /// Fields of the objects that are there from the start.
     fn at_start(&self, class: ClassId, field: usize, reference: bool) -> Vec<Candidate> {

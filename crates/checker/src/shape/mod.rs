@@ -469,7 +469,6 @@ impl<'p> Rule<'p> {
                 }
                 a.at.looked[1] = t.control == Control::Idle;
                 if !self.covered(&a.at, 1, t.control) && a.at.feasible() {
-                    if std::env::var("SHAPE_DEBUG").is_ok() { eprintln!("ITEMS {:#?}\nVARS {:?}\nPEER {:?}\nCROSS {:?} {:?} {:?}", a.at.items, a.at.vars, a.at.peer, a.at.crossing, a.at.member, t.control); for v in &self.views.views { if v.control==t.control { eprintln!("VIEW {v:?}"); } } }
                     return Err("a step takes another thread out of the views".into());
                 }
             }
@@ -529,7 +528,7 @@ impl<'p> Rule<'p> {
     }
     /// All next steps must look at nothing shared; then they are taken at once.
     fn private(&self, at: Fragment<'_>, control: Control, depth: usize) -> Result<(), String> {
-        let out = || { if std::env::var("SHAPE_DEBUG").is_ok() { eprintln!("ITEMS {:#?}\nVARS {:?}\nCROSS {:?} {:?} {:?}", at.items, at.vars, at.crossing, at.member, control); for v in &self.views.views { if v.control==control && v.member==at.member { eprintln!("VIEW {v:?}"); } } } ; Err("a step takes the thread itself out of the views".to_string()) };
+        let out = || Err("a step takes the thread itself out of the views".to_string());
         let Some((code, here)) = self.code(control) else { return out() };
         if depth == CHAIN {
             return out();

@@ -23,7 +23,12 @@ pub struct List {
 
 impl List {
     /// The list that the certificate names, if it is one: a shared reference that no operation assigns, to objects with the key.
-    pub fn new(program: &Program, spine: Spine, codes: &[&Code], link: impl Fn(ClassId) -> Option<usize>) -> Option<Self> {
+    pub fn new(
+        program: &Program,
+        spine: Spine,
+        codes: &[&Code],
+        link: impl Fn(ClassId) -> Option<usize>,
+    ) -> Option<Self> {
         let root = program.vars.get(spine.root)?;
         let SortKind::Ref(class) = program.terms.kind(root.sort) else { return None };
         let key = program.classes[class].fields.iter().position(|f| *f == spine.key)?;

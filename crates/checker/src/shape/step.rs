@@ -374,8 +374,8 @@ fn specify(
     }
     let Ran { results, changes, path } = simulate(at, step.names, call, choices)?;
     *visible |= changes;
-    let watched = !call.marked
-        && (at.member.is_some() || pure_paths(program, call.spec, call.state).iter().any(|p| p.0 == path));
+    let watched =
+        !call.marked && (at.member.is_some() || pure_paths(program, call.spec, call.state).iter().any(|p| p.0 == path));
     if changes {
         at.done[0] = Progress::Changed(results);
     } else if !watched {
@@ -677,11 +677,12 @@ pub fn results_agree(at: &Fragment<'_>, names: &FxHashMap<Symbol, VarId>, call: 
             let mut then = at.clone();
             then.member = Some(member);
             at.witnessed[0] >> u32::from(member) & 1 == 1
-                && simulate(&mut then, names, call, &Choices::new()).is_ok_and(|r| !r.changes && agree(&r.results, &unset))
+                && simulate(&mut then, names, call, &Choices::new())
+                    .is_ok_and(|r| !r.changes && agree(&r.results, &unset))
         });
     }
     pure_paths(program, call.spec, call.state)
-            .iter()
-            .enumerate()
-            .any(|(i, (_, r))| at.witnessed[0] >> i & 1 == 1 && agree(r, &vec![true; r.len()]))
+        .iter()
+        .enumerate()
+        .any(|(i, (_, r))| at.witnessed[0] >> i & 1 == 1 && agree(r, &vec![true; r.len()]))
 }

@@ -54,7 +54,8 @@ pub fn weaken(view: &View, step: &Step<'_>) -> View {
         if let Some(i) = view.vars.iter().position(|(_, v)| cell(v) == Some(c)) {
             // One name is enough; where a kept variable has it already this changes nothing.
             let has_name = view.vars.iter().zip(&keep).any(|((_, v), k)| *k && cell(v) == Some(c));
-            keep[i] |= !has_name && !view.ends.iter().chain(&view.crossing).any(|(a, b)| cell(a) == Some(c) || cell(b) == Some(c));
+            keep[i] |= !has_name
+                && !view.ends.iter().chain(&view.crossing).any(|(a, b)| cell(a) == Some(c) || cell(b) == Some(c));
         }
         let lists = view.cells[c].fields.iter().chain(std::iter::once(&view.cells[c].successor));
         todo.extend(lists.filter(|l| l.len() == 1).filter_map(|l| cell(&l[0])));

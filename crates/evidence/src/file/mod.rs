@@ -5,6 +5,7 @@
 //! `FileError` that says what is wrong and where. Text fields named `shown` are for people; the reader ignores them.
 
 mod callers;
+mod history;
 mod proof;
 mod read;
 mod reduction;
@@ -14,6 +15,7 @@ mod views;
 
 use crate::called::Called;
 use crate::certificate::{Certificate, Proof};
+use crate::history::History;
 use crate::local::Local;
 use crate::trace::Trace;
 use program::{Program, PropertyId};
@@ -41,13 +43,18 @@ pub enum Entry {
     Trace { method: String, trace: Trace },
     Local { method: String, local: Local },
     Called { method: String, called: Called },
+    /// A run of clients of an object; the property is the one of the object, or the gate that fails.
+    History { method: String, property: PropertyId, history: History },
 }
 
 impl Entry {
     pub fn method(&self) -> &str {
         match self {
             Entry::Certificate(c) => &c.method,
-            Entry::Trace { method, .. } | Entry::Local { method, .. } | Entry::Called { method, .. } => method,
+            Entry::Trace { method, .. }
+            | Entry::Local { method, .. }
+            | Entry::Called { method, .. }
+            | Entry::History { method, .. } => method,
         }
     }
     pub fn properties(&self) -> Vec<PropertyId> {
@@ -56,6 +63,7 @@ impl Entry {
             Entry::Trace { trace, .. } => vec![trace.violates],
             Entry::Local { local, .. } => vec![local.violates],
             Entry::Called { called, .. } => vec![called.trace.violates],
+            Entry::History { property, .. } => vec![*property],
         }
     }
 }
@@ -110,6 +118,12 @@ pub fn write(program: &Program, entries: &[Entry]) -> String {
                 "kind": "called",
                 "method": method,
                 "called": callers::write_called(program, called),
+            }),
+            Entry::History { method, property, history } => json!({
+                "kind": "history",
+                "method": method,
+                "property": program.properties[*property].name,
+                "history": history::write(program, history),
             }),
             Entry::Trace { method, trace } => json!({
                 "kind": "trace",
@@ -180,8 +194,14 @@ fn entry(program: &Program, e: &Reader<'_>) -> Result<Entry, FileError> {
         "trace" => Ok(Entry::Trace { method, trace: trace::read(program, &e.field("trace")?)? }),
         "local" => Ok(Entry::Local { method, local: trace::read_local(program, &e.field("local")?)? }),
         "called" => Ok(Entry::Called { method, called: callers::read_called(program, &e.field("called")?)? }),
+        "history" => Ok(Entry::History {
+            method,
+            property: property(program, &e.field("property")?)?,
+            history: history::read(program, &e.field("history")?)?,
+        }),
         other => {
-            Err(e.error(format!("an entry is a certificate, a trace, a local run or a run of callers, not `{other}`")))
+            let kinds = "a certificate, a trace, a local run, a run of callers or a history";
+            Err(e.error(format!("an entry is {kinds}, not `{other}`")))
         }
     }
 }

@@ -13,7 +13,9 @@ use super::quantified::{Base, Grown, Own};
 use super::spine::forget_left;
 use super::step::{Outcome, cases, finish, invoke, run, witness};
 use super::types::Ty;
-use super::view::{ABOVE, ANY, BELOW, Code, FALSE, FREE, GROUPS, Key, NULL, OWN, THIRD, TRUE, View, bit, codes, is_cell};
+use super::view::{
+    ABOVE, ANY, BELOW, Code, FALSE, FREE, GROUPS, Key, NULL, OWN, THIRD, TRUE, View, bit, codes, is_cell,
+};
 use evidence::views::Status;
 use program::{Copies, LocId};
 
@@ -149,8 +151,7 @@ impl Domain<'_> {
                     // A new cell: its booleans may be anything, its key is not known.
                     let kinds = model.kinds.iter().enumerate();
                     let tracked = |k: &Kind| k.colours.iter().any(|c| (BELOW..=ABOVE).contains(c));
-                    let kinds =
-                        kinds.filter(|(_, k)| k.class == class && k.status == Status::Never && !tracked(k));
+                    let kinds = kinds.filter(|(_, k)| k.class == class && k.status == Status::Never && !tracked(k));
                     for (kind, _) in kinds {
                         let mut v = v.clone();
                         if v.add_cell(kind as u8, &vec![0; model.width]).is_none() {

@@ -134,7 +134,6 @@ pub fn search(program: &Program, subject: Option<ObjectId>, run: &Run) -> Result
         let alarms: Vec<_> = alarms.collect();
         let figures = found.figures;
         run.progress(format!("shape: {} views, {} pairs, points tried: {count}", found.entries.len(), figures.pairs));
-        if std::env::var("SHAPE_DEBUG").is_ok() { eprintln!("DBG {count} {} {:?} {:?}", found.entries.len(), figures, alarms.iter().map(|a| describe(program, &a.0)).collect::<Vec<_>>()); }
         let views = found.entries.into_iter().map(|e| e.view).collect();
         let analysis = Analysis { model, views, figures, alarms };
         // An alarm of a check in the code does not depend on the points.

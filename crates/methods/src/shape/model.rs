@@ -383,13 +383,7 @@ impl<'a> Builder<'a> {
             _ => Err(format!("a specification over {}", self.program.terms.sort_name(v.sort))),
         }
     }
-    fn kinds(
-        &self,
-        fields: &[Field],
-        classes: &[Class],
-        sequence: bool,
-        spine: Option<&Spine>,
-    ) -> Compiled<Vec<Kind>> {
+    fn kinds(&self, fields: &[Field], classes: &[Class], sequence: bool, spine: Option<&Spine>) -> Compiled<Vec<Kind>> {
         let mut kinds = Vec::new();
         for (class, decl) in classes.iter().enumerate() {
             let mut colours: Vec<Vec<Code>> = vec![vec![]];

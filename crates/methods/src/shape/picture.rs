@@ -4,7 +4,7 @@
 //! group stands for any number of them (dashed); a link that is certain is a solid arrow, a possible one is dotted. `step` puts the view
 //! before and the view after a step side by side.
 
-use evidence::views::{Cell, Control, Owner, Status, Val, View};
+use evidence::views::{Cell, Control, Owner, Status, Val, View, Views};
 use program::Program;
 use std::fmt::Write;
 
@@ -16,6 +16,27 @@ const GAP: i32 = 60;
 pub fn view(program: &Program, v: &View) -> String {
     let drawn = Drawn::new(program, v);
     frame(drawn.width, drawn.height, &drawn.body)
+}
+
+/// How many views are drawn on one sheet.
+const SHEET: usize = 60;
+
+/// The views of a certificate, one below the other; of a large one the first.
+pub fn sheet(program: &Program, views: &Views) -> String {
+    let (mut body, mut y, mut width) = (String::new(), 0, 300);
+    let count = views.views.len();
+    let title = if count > SHEET { format!("the first {SHEET} of {count} views") } else { format!("{count} views") };
+    let _ = writeln!(body, "<text x=\"10\" y=\"18\" font-weight=\"bold\">{title}: a solid box is one cell, a dashed one any number</text>");
+    y += 30;
+    for v in views.views.iter().take(SHEET) {
+        let drawn = Drawn::new(program, v);
+        let _ = writeln!(body, "<g transform=\"translate(0,{y})\">{}</g>", drawn.body);
+        y += drawn.height;
+        width = width.max(drawn.width);
+        let _ = writeln!(body, "<line x1=\"0\" y1=\"{y}\" x2=\"{width}\" y2=\"{y}\" stroke=\"#ccc\"/>");
+        y += 10;
+    }
+    frame(width, y, &body)
 }
 
 /// Two views, before and after the named step.
@@ -35,7 +56,7 @@ pub fn step(program: &Program, before: &View, after: &View, name: &str) -> Strin
     frame(a.width + b.width + 40, height, &body)
 }
 
-fn frame(width: i32, height: i32, body: &str) -> String {
+pub fn frame(width: i32, height: i32, body: &str) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
          font-family=\"monospace\" font-size=\"12\">\n\

@@ -41,7 +41,8 @@ pub fn assignments(program: &Program, object: ObjectId) -> Vec<Vec<Point>> {
 fn candidates(program: &Program, op: &Operation) -> Vec<(ActionId, Fires)> {
     let mut ranked: Vec<(u32, ActionId, Fires)> = Vec::new();
     // Fields that hold the ids of threads are locks.
-    let holds_tid = |t| matches!(program.terms.app(t), Some((Op::Store, a)) if program.terms.as_symbol(a[2]) == Some(program.tid));
+    let holds_tid =
+        |t| matches!(program.terms.app(t), Some((Op::Store, a)) if program.terms.as_symbol(a[2]) == Some(program.tid));
     let updates = op.code.actions.iter().flat_map(|a| &a.updates);
     let locks: Vec<_> = updates.filter(|u| holds_tid(u.value)).map(|u| u.var).collect();
     // References and flags before numbers: what is stored in an object that is being made is most often a number.

@@ -113,6 +113,7 @@ fn audit(request: &Audit, paint: Paint) -> i32 {
             Entry::Trace { trace, .. } => claims.push((trace.violates, Claim::Refuted(trace))),
             Entry::Called { called, .. } => claims.push((called.trace.violates, Claim::Called(called))),
             Entry::Local { local, .. } => claims.push((local.violates, Claim::Breached(local))),
+            Entry::History { property, history, .. } => claims.push((property, Claim::Disproved(history))),
         }
     }
     let is_construct = |p: &PropertyId| matches!(program.properties[*p].kind, PropertyKind::Unmodelled(_));

@@ -9,6 +9,8 @@ use crate::load::{self, Loaded};
 use crate::report::{paint::Paint, width};
 use crate::simulate::{Ending, Mode, Show, simulate};
 use evidence::file::Entry;
+use program::Program;
+use program::clients::client_program;
 use program::semantics::{Instances, Trace};
 use std::path::Path;
 
@@ -21,6 +23,7 @@ pub fn run(request: Simulate, paint: Paint) -> i32 {
         }
     };
     loaded.warnings.iter().for_each(|w| eprint!("{w}"));
+    let mut loaded = loaded;
     let trace = match request.trace.as_deref().map(|path| first_trace(&loaded, path)).transpose() {
         Ok(trace) => trace,
         Err(sentence) => {
@@ -28,6 +31,13 @@ pub fn run(request: Simulate, paint: Paint) -> i32 {
             return exit::REJECTED;
         }
     };
+    let trace = trace.map(|(clients, trace)| {
+        // A history is a run of the object's clients.
+        if let Some(clients) = clients {
+            loaded.program = clients;
+        }
+        trace
+    });
     let mode = match &trace {
         Some(trace) => Mode::Along(trace),
         None if request.interactive => Mode::Asking,
@@ -45,11 +55,16 @@ pub fn run(request: Simulate, paint: Paint) -> i32 {
     }
 }
 
-fn first_trace(loaded: &Loaded, path: &Path) -> Result<Trace, String> {
+/// The first run of the file; for a history, with the program of the clients.
+fn first_trace(loaded: &Loaded, path: &Path) -> Result<(Option<Program>, Trace), String> {
     let bytes = load::read(path).map_err(|r| r.0.concat())?;
     let entries = evidence::file::read(&loaded.program, &bytes).map_err(|e| format!("{}: {e}", path.display()))?;
     let trace = entries.into_iter().find_map(|entry| match entry {
-        Entry::Trace { trace, .. } => Some(trace),
+        Entry::Trace { trace, .. } => Some((None, trace)),
+        Entry::History { history: h, .. } => {
+            let (clients, _) = client_program(&loaded.program, h.object, &h.clients).ok()?;
+            Some((Some(clients), h.trace))
+        }
         Entry::Certificate(_) | Entry::Local { .. } | Entry::Called { .. } => None,
     });
     trace.ok_or_else(|| format!("{} holds no trace", path.display()))

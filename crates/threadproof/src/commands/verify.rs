@@ -7,7 +7,7 @@ use crate::board::{Board, Outcome, Record, Stage, exit, rows};
 use crate::cli::{Bias, Reading, Verify, parse_check};
 use crate::load::{self, Rejected};
 use crate::progress::Progress;
-use crate::report::{json, paint::Paint, text, witness};
+use crate::report::{heap, json, paint::Paint, story, text, witness};
 use crate::strategy::registry::{self, Takes};
 use crate::strategy::{self, Settings};
 use crate::watch::{self, Watch};
@@ -85,8 +85,8 @@ type Chosen = (Vec<Arc<dyn Method>>, Options);
 
 /// The methods and options that the command line names.
 fn choose(request: &Verify) -> Result<Chosen, String> {
-    if request.files.len() > 1 && (request.certificate.is_some() || request.trace.is_some()) {
-        return Err("--certificate and --trace are for one program at a time".into());
+    if request.files.len() > 1 && (request.certificate.is_some() || request.trace.is_some() || request.svg.is_some()) {
+        return Err("--certificate, --trace and --svg are for one program at a time".into());
     }
     if request.files.len() > 1 && request.witness.is_some() {
         return Err("--witness is for one program at a time".into());
@@ -226,10 +226,16 @@ impl Work {
 }
 
 impl Work {
-    /// Writes what `--certificate` and `--trace` ask for.
+    /// Writes what `--certificate`, `--trace` and `--svg` ask for.
     fn write_evidence(&self, program: &Program, sources: &Sources, index: usize) -> Result<(), String> {
         let entries =
             self.board.with_file(index, |f| if f.internal.is_empty() { f.entries.clone() } else { Vec::new() });
+        if let Some(path) = &self.request.svg {
+            match picture(program, sources, &entries) {
+                Some(svg) => std::fs::write(path, svg).map_err(|e| format!("{}: {e}", path.display()))?,
+                None => eprintln!("note: there is no heap to draw, so {} was not written", path.display()),
+            }
+        }
         let write = |path: &Option<PathBuf>, what: &str, wanted: Vec<Entry>| match path {
             None => Ok(()),
             Some(path) if wanted.is_empty() => {
@@ -303,6 +309,28 @@ fn ask_of_c(path: &Path, names: &mut Vec<String>, reading: &mut Reading) -> Resu
     }
     *names = kept;
     Ok(())
+}
+
+/// The heaps of the first run that goes wrong, else the views of the first proof that has some.
+fn picture(program: &Program, sources: &Sources, entries: &[Entry]) -> Option<String> {
+    let run = entries.iter().find_map(|e| match e {
+        Entry::Trace { trace, .. } => story::heaps(program, sources, trace).ok(),
+        Entry::History { history: h, .. } => {
+            let (clients, _) = program::clients::client_program(program, h.object, &h.clients).ok()?;
+            story::heaps(&clients, sources, &h.trace).ok()
+        }
+        Entry::Certificate(_) | Entry::Local { .. } | Entry::Called { .. } => None,
+    });
+    if let Some(steps) = run.filter(|steps| !steps.is_empty()) {
+        return Some(heap::picture(&steps));
+    }
+    entries.iter().find_map(|e| match e {
+        Entry::Certificate(c) => match &c.proof {
+            evidence::Proof::Views(v) => Some(methods::shape::picture::sheet(program, v)),
+            _ => None,
+        },
+        _ => None,
+    })
 }
 
 fn processors() -> usize {

@@ -1,5 +1,6 @@
 //! Reports: text for people, JSON for programs. Both are made from the board alone.
 
+pub mod heap;
 pub mod json;
 pub mod local;
 pub mod paint;

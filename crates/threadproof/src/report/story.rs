@@ -4,6 +4,7 @@
 //! replayed by the reference semantics, so what is told did happen. Nothing is left out silently: long texts go on in
 //! the next line, and where there is no room for columns each line names its thread.
 
+use super::heap::Heap;
 use base::{Sources, Span};
 use logic::{Sort, SortKind, Value};
 use program::semantics::{Choice, Mismatch, Semantics, State, Step, Trace, replay};
@@ -31,6 +32,8 @@ pub struct Event {
     pub text: String,
     /// `x: 0 -> 1`, and values decided just before the step.
     pub changes: Vec<String>,
+    /// The heap after the step, where it is another one.
+    pub heap: Vec<String>,
 }
 
 impl Story {
@@ -40,6 +43,9 @@ impl Story {
         out.extend(layout.note("start", &self.start));
         for (i, e) in self.events.iter().enumerate() {
             out.extend(layout.row(i + 1, e, &self.columns));
+            for line in &e.heap {
+                out.extend(wrap(line, layout.width.saturating_sub(8)).into_iter().map(|l| format!("        {l}")));
+            }
         }
         for e in &self.end {
             out.extend(wrap(e, layout.width));
@@ -56,11 +62,40 @@ pub fn tell(program: &Program, sources: &Sources, trace: &Trace) -> Result<Story
     let states = &replayed.states;
     let mut events = Vec::new();
     for (i, step) in trace.steps.iter().enumerate() {
-        events.push(teller.event(&states[i], step, states.get(i + 1)));
+        let mut event = teller.event(&states[i], step, states.get(i + 1));
+        if let Some(after) = states.get(i + 1) {
+            event.heap = heap_after(&sem, &states[i], after);
+        }
+        events.push(event);
     }
     let last = states.last().expect("a replay has a first state");
     let columns = (0..last.instances.len()).map(|i| teller.column(last, i)).collect();
     Ok(Story { columns, start: teller.start(&states[0]), events, end: teller.end(trace, last) })
+}
+
+/// The lines of the heap after a step that differ from those before it.
+fn heap_after(sem: &Semantics<'_>, before: &State, after: &State) -> Vec<String> {
+    let (a, b) = (Heap::of(sem, before), Heap::of(sem, after));
+    if a == b { Vec::new() } else { b.lines() }
+}
+
+/// The steps of a run that change the heap, each with the heap before and after it.
+pub fn heaps(program: &Program, sources: &Sources, trace: &Trace) -> Result<Vec<(String, Heap, Heap)>, Mismatch> {
+    let replayed = replay(program, trace)?;
+    let sem = Semantics::new(program);
+    let teller = Teller::new(&sem, sources);
+    let mut out = Vec::new();
+    for (i, step) in trace.steps.iter().enumerate() {
+        let Some(after) = replayed.states.get(i + 1) else { continue };
+        let before = &replayed.states[i];
+        let (a, b) = (Heap::of(&sem, before), Heap::of(&sem, after));
+        if a != b {
+            let event = teller.event(before, step, Some(after));
+            let who = teller.column(after, step.instance as usize);
+            out.push((format!("{}. {who}: {}  {}", i + 1, event.text, event.place), a, b));
+        }
+    }
+    Ok(out)
 }
 
 /// Says states and steps in words.
@@ -105,7 +140,7 @@ impl<'a> Teller<'a> {
             text => text.split_whitespace().collect::<Vec<_>>().join(" "),
         };
         let text = if action.what == What::Test { self.tested(&text, action.guard) } else { text };
-        Event { instance: step.instance as usize, place: self.place(action.origin), text, changes }
+        Event { instance: step.instance as usize, place: self.place(action.origin), text, changes, heap: Vec::new() }
     }
     /// A test with what it found, where that is not what the statement says: the other branch was taken.
     fn tested(&self, text: &str, guard: logic::Term) -> String {
@@ -399,6 +434,7 @@ mod tests {
             place: "a.tp:3".into(),
             text: "x := x + 1".into(),
             changes: vec!["x: 0 -> 1".into()],
+            heap: Vec::new(),
         };
         let story = |n: usize| Story {
             columns: (1..=n).map(|i| format!("{i} Add")).collect(),

@@ -111,6 +111,102 @@ fn check_the_objects_of_the_paper_are_linearizable_for_any_number_of_threads() {
 }
 
 #[test]
+fn check_a_set_with_lock_coupling_is_linearizable_for_any_number_of_threads() {
+    let p = load("lockfree/hand_over_hand_set.tp");
+    let a = verify(&p);
+    assert!(!a.outcomes.is_empty() && a.outcomes.values().all(|(o, _)| *o == Outcome::Safe), "{:?}", a.outcomes);
+}
+
+#[test]
+fn check_broken_sets_raise_alarms() {
+    for file in ["hand_over_hand_set_one_lock", "optimistic_set_no_check", "lazy_set_no_mark_check"] {
+        let p = load(&format!("lockfree/{file}.tp"));
+        let run = Run::quiet(Budget::unlimited().with_time(std::time::Duration::from_secs(60)));
+        let (analysis, _) = crate::shape::search(&p, Some(program::ObjectId(0)), &run).unwrap();
+        assert!(!analysis.alarms.is_empty(), "{file}");
+    }
+}
+
+/// A set of one operation each: small enough for every forgery.
+const CONTAINS: &str = "class Node { key: int; next: Node; m: lock; }
+object Set {
+  spec {
+    var s: set<int> := {};
+    add(k: int) returns (ok: bool) { ok := !(k in s); s := s + {k}; }
+    contains(k: int) returns (ok: bool) { ok := k in s; }
+  }
+  var Head: Node;
+  var m: lock;
+  init Head != null && Head.next == null;
+  op add(k: int) returns (ok: bool) {
+    var p: Node;
+    var c: Node;
+    var x: Node;
+    acquire m;
+    p := Head;
+    c := p.next;
+    while c != null && c.key < k { p := c; c := p.next; }
+    if c != null && c.key == k { ok := false; } else {
+      x := new Node;
+      x.key := k;
+      x.next := c;
+      p.next := x;
+      ok := true;
+    }
+    release m;
+    return;
+  }
+  op contains(k: int) returns (ok: bool) {
+    var c: Node;
+    acquire m;
+    c := Head.next;
+    while c != null && c.key < k { c := c.next; }
+    ok := c != null && c.key == k;
+    release m;
+    return;
+  }
+}
+";
+
+#[test]
+fn check_views_of_a_set_that_say_too_much_are_rejected() {
+    let p = load_text("set.tp", CONTAINS.as_bytes());
+    let (views, claimed) = certificate(&p).expect("the set is proved");
+    let check = |v: &evidence::views::Views| checker::shape::check(&p, v, &claimed, &Budget::unlimited());
+    assert!(check(&views).is_ok());
+    let mut forged = 0;
+    for i in (0..views.views.len()).step_by(5) {
+        let mut less = views.clone();
+        less.views.remove(i);
+        assert!(check(&less).is_err(), "without view {i} the set is not closed");
+        forged += 1;
+    }
+    // Another list, another order, another place of the crossing: all are lies.
+    let mut other = views.clone();
+    other.spine.as_mut().unwrap().root = evidence::views::Spine::clone(&views.spine.unwrap()).key;
+    assert!(check(&other).is_err());
+    let mut other = views.clone();
+    other.spine = None;
+    assert!(check(&other).is_err());
+    let mut other = views.clone();
+    other.views.iter_mut().for_each(|v| v.member = v.member.map(|m| !m));
+    assert!(check(&other).is_err());
+    let mut other = views.clone();
+    other.views.iter_mut().for_each(|v| v.crossing = v.crossing.map(|(a, _)| (a, a)));
+    assert!(check(&other).is_err());
+    assert!(forged > 5);
+}
+
+#[test]
+fn check_every_small_state_of_a_set_is_in_the_views() {
+    let p = load_text("set.tp", CONTAINS.as_bytes());
+    let (views, claimed) = certificate(&p).expect("the set is proved");
+    let bounds = checker::shape::Bounds { cells: 4, states: 3_000 };
+    let seen = checker::shape::coverage(&p, &views, &claimed, bounds).unwrap();
+    assert!(seen.compared > 500, "{seen:?}");
+}
+
+#[test]
 fn check_broken_objects_raise_alarms() {
     for file in [
         "treiber_push_store",
