@@ -26,7 +26,10 @@ pub fn sheet(program: &Program, views: &Views) -> String {
     let (mut body, mut y, mut width) = (String::new(), 0, 300);
     let count = views.views.len();
     let title = if count > SHEET { format!("the first {SHEET} of {count} views") } else { format!("{count} views") };
-    let _ = writeln!(body, "<text x=\"10\" y=\"18\" font-weight=\"bold\">{title}: a solid box is one cell, a dashed one any number</text>");
+    let _ = writeln!(
+        body,
+        "<text x=\"10\" y=\"18\" font-weight=\"bold\">{title}: a solid box is one cell, a dashed one any number</text>"
+    );
     y += 30;
     for v in views.views.iter().take(SHEET) {
         let drawn = Drawn::new(program, v);

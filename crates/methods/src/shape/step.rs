@@ -192,7 +192,7 @@ fn attempt(
     let done = model.object.is_some() && heap.view.vars[model.done as usize] != DONE_NO;
     for (i, live) in routine.live[step.to.0 as usize].iter().enumerate() {
         let argument = i < routine.params && model.object.is_some() && !done;
-        if !live && !argument {
+        if !live && !argument && !last_name(model, &heap.view, base + i) {
             heap.view.vars[base + i] = ANY;
         }
     }
@@ -204,6 +204,15 @@ fn attempt(
     prune(model, &mut heap.view)?;
     heap.view.control = routine.first + step.to.0 as u16;
     Ok(Some(Outcome { touched: touched || heap.visible, visible: heap.visible, view: heap.view }))
+}
+
+/// Whether a variable that nobody reads again is the one name of a cell that an owned cell is going to be put in front of: without the name
+/// it would be forgotten that this cell and the one it follows now are one.
+fn last_name(model: &Model, view: &View, slot: usize) -> bool {
+    let (Some(spine), at) = (&model.spine, view.vars[slot]) else { return false };
+    is_cell(at)
+        && !view.vars.iter().enumerate().any(|(i, v)| i != slot && *v == at)
+        && (0..view.cells()).any(|c| view.owned(c) && view.row(c, spine.link) == bit(at))
 }
 
 /// Runs the specification's operation where the step is a linearization point.

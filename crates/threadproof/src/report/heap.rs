@@ -111,7 +111,8 @@ impl Heap {
         for (i, o) in self.objects.iter().enumerate() {
             let (x, y) = place(i);
             let names: Vec<&str> = self.names.iter().filter(|(_, id)| *id == o.id).map(|(n, _)| n.as_str()).collect();
-            let _ = writeln!(body, "<text x=\"{x}\" y=\"{}\" fill=\"#1a4f9c\">{}</text>", y - 6, escape(&names.join(" ")));
+            let _ =
+                writeln!(body, "<text x=\"{x}\" y=\"{}\" fill=\"#1a4f9c\">{}</text>", y - 6, escape(&names.join(" ")));
             let _ = writeln!(
                 body,
                 "<rect x=\"{x}\" y=\"{y}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" rx=\"4\" fill=\"#ffffff\" stroke=\"#333\"/>"
@@ -127,7 +128,17 @@ impl Heap {
                 let path = if j == i + 1 && ty == y {
                     format!("M{},{mid} L{tx},{end}", x + WIDTH)
                 } else {
-                    format!("M{},{} C{},{} {},{} {},{}", x + WIDTH / 2, y + HEIGHT, x + WIDTH / 2, y + HEIGHT + 34, tx + WIDTH / 2, ty + HEIGHT + 34, tx + WIDTH / 2, ty + HEIGHT)
+                    format!(
+                        "M{},{} C{},{} {},{} {},{}",
+                        x + WIDTH / 2,
+                        y + HEIGHT,
+                        x + WIDTH / 2,
+                        y + HEIGHT + 34,
+                        tx + WIDTH / 2,
+                        ty + HEIGHT + 34,
+                        tx + WIDTH / 2,
+                        ty + HEIGHT
+                    )
                 };
                 let _ = writeln!(body, "<path d=\"{path}\" fill=\"none\" stroke=\"#333\" marker-end=\"url(#tip)\"/>");
             }
