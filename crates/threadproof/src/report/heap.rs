@@ -183,7 +183,7 @@ pub fn picture(steps: &[(String, Heap, Heap)]) -> String {
         let _ = writeln!(body, "<text x=\"{}\" y=\"{}\" font-size=\"20\">&#8658;</text>", wa + 2, y + 80);
         let _ = writeln!(body, "<g transform=\"translate({},{})\">{b}</g>", wa + 30, y + 20);
         y += 30 + ha.max(hb);
-        width = width.max(wa + wb + 40);
+        width = width.max(wa + wb + 40).max(20 + 8 * name.chars().count() as i32);
         let _ = writeln!(body, "<line x1=\"0\" y1=\"{y}\" x2=\"{width}\" y2=\"{y}\" stroke=\"#ccc\"/>");
     }
     frame(width, y + 10, &body)
