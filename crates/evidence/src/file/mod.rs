@@ -40,11 +40,24 @@ impl std::fmt::Display for FileError {
 #[derive(Clone, Debug)]
 pub enum Entry {
     Certificate(Certificate),
-    Trace { method: String, trace: Trace },
-    Local { method: String, local: Local },
-    Called { method: String, called: Called },
+    Trace {
+        method: String,
+        trace: Trace,
+    },
+    Local {
+        method: String,
+        local: Local,
+    },
+    Called {
+        method: String,
+        called: Called,
+    },
     /// A run of clients of an object; the property is the one of the object, or the gate that fails.
-    History { method: String, property: PropertyId, history: History },
+    History {
+        method: String,
+        property: PropertyId,
+        history: History,
+    },
 }
 
 impl Entry {
