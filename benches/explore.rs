@@ -1,8 +1,8 @@
-//! `explore` beside SPIN, in one run: states per second on one core without reductions, bytes per state, and the time
+//! `explore` beside SPIN and Stateright, in one run: states per second on one core without reductions, bytes per state, and the time
 //! with all reductions.
 //!
-//! `cargo bench -p threadproof --bench explore -- [FAMILY [N]]`. SPIN is Debian's package `spin`; where it is missing
-//! the script `benches/explore.sh` installs it. Families: bluetooth, battery, philosophers, buffer. Each line says what
+//! `benches/explore.sh [FAMILY [N]]`, which installs SPIN (Debian's package `spin`) where it is missing and builds the peer
+//! for Stateright (`benches/peers/stateright`, outside the workspace); `STATERIGHT_PEER` says where that program is. Families: bluetooth, battery, philosophers, buffer. Each line says what
 //! was measured; nothing is averaged away: one run each. Times are processor time (user and system) of both tools, so that
 //! a loaded machine does not decide. SPIN's bytes are its "actual memory usage for states", without its table of
 //! pointers and its stack; ours are everything a state costs: states, table, room not yet used.
@@ -21,9 +21,14 @@ struct Family {
     name: &'static str,
     ours: &'static str,
     theirs: &'static str,
-    /// Sizes for the comparison state by state; sizes for the reductions.
+    /// Flags of SPIN's preprocessor that make its model the same as ours.
+    flags: &'static [&'static str],
+    /// Constants of our model that are set to the size.
+    constants: &'static [&'static str],
+    /// Sizes for the comparison state by state; sizes for the reductions; the largest size for SPIN's own reduction.
     plain: &'static [u32],
     reduced: &'static [u32],
+    largest: u32,
 }
 
 const FAMILIES: [Family; 4] = [
@@ -31,29 +36,41 @@ const FAMILIES: [Family; 4] = [
         name: "bluetooth",
         ours: "corpus/seeds/abstract-threads/bluetooth.tp",
         theirs: "benches/models/bluetooth_concrete.pml",
-        plain: &[5, 6, 7],
+        flags: &[],
+        constants: &[],
+        plain: &[5, 6],
         reduced: &[7, 10, 13, 16, 20, 24],
+        largest: 7,
     },
     Family {
         name: "battery",
         ours: "corpus/seeds/abstract-threads/battery_bounded.tp",
         theirs: "benches/models/battery_concrete.pml",
-        plain: &[4, 5, 6],
+        flags: &["-DWMODE=9"],
+        constants: &["Requests"],
+        plain: &[6, 7],
         reduced: &[6, 8, 10, 12],
+        largest: 9,
     },
     Family {
         name: "philosophers",
         ours: "benches/models/philosophers.tp",
         theirs: "benches/models/philosophers.pml",
-        plain: &[4, 5, 6],
+        flags: &[],
+        constants: &["N"],
+        plain: &[7, 8],
         reduced: &[5, 6, 7],
+        largest: 8,
     },
     Family {
         name: "buffer",
         ours: "benches/models/bounded_buffer.tp",
         theirs: "benches/models/bounded_buffer.pml",
-        plain: &[2, 3],
-        reduced: &[3, 4, 5],
+        flags: &[],
+        constants: &["N"],
+        plain: &[3],
+        reduced: &[3, 4, 5, 6],
+        largest: 4,
     },
 ];
 
@@ -68,9 +85,7 @@ fn load(family: &Family, n: u32) -> (Program, Instances) {
     let mut sources = Sources::new();
     let parsed = frontend::lang::parse(&mut sources, family.ours, &text);
     let mut settings = frontend::lang::lower::Settings::default();
-    if String::from_utf8_lossy(&text).contains("const N: int") {
-        settings.constants.push(("N".into(), n.to_string()));
-    }
+    settings.constants.extend(family.constants.iter().map(|c| (c.to_string(), n.to_string())));
     let lowered = frontend::lang::lower::lower(&parsed, &sources, &settings);
     let program = lowered.program.unwrap_or_else(|| panic!("{}: {:?}", family.ours, lowered.diagnostics));
     let counts = Instances::of(&program, n.saturating_sub(1));
@@ -95,6 +110,8 @@ fn ours(family: &Family, n: u32, switches: Switches, workers: usize) -> Answer {
         depth: usize::MAX,
         budget: Budget::unlimited().with_memory(6 << 30).with_time(std::time::Duration::from_secs(120)),
         progress: &quiet,
+        compact: false,
+        unreachable: false,
     })
 }
 
@@ -122,7 +139,10 @@ fn spin(family: &Family, n: u32, flags: &[&str]) -> Option<Spin> {
     let run = |program: &str, args: &[String]| {
         Command::new(program).args(args).current_dir(&dir).output().ok().filter(|o| o.status.success())
     };
-    run("spin", &["-a".into(), format!("-DN={n}"), model.display().to_string()])?;
+    let mut args = vec!["-a".to_string(), format!("-DN={n}")];
+    args.extend(family.flags.iter().map(|f| f.to_string()));
+    args.push(model.display().to_string());
+    run("spin", &args)?;
     let mut gcc: Vec<String> = ["-O2", "-DSAFETY", "-o", "pan", "pan.c"].iter().map(|s| s.to_string()).collect();
     gcc.extend(flags.iter().map(|s| s.to_string()));
     run("gcc", &gcc)?;
@@ -174,19 +194,36 @@ fn plain(family: &Family, n: u32) {
             }
         }
     }
+    if let Some((states, seconds)) = stateright(family, n) {
+        let theirs = states / seconds;
+        println!(
+            "  stateright: {states} states, {seconds:.2} s, {theirs:.0} states/s; ours is {:.1} times as fast",
+            rate / theirs
+        );
+    }
 }
 
-fn reduced(family: &Family, n: u32) -> (f64, f64) {
+/// Runs Stateright's model, if there is one; states and seconds.
+fn stateright(family: &Family, n: u32) -> Option<(f64, f64)> {
+    let peer = std::env::var_os("STATERIGHT_PEER")?;
+    let out = Command::new(peer).args([family.name, &n.to_string()]).output().ok()?;
+    let text = String::from_utf8_lossy(&out.stdout).to_string();
+    let mut numbers = text.split_whitespace().filter_map(|w| w.parse::<f64>().ok());
+    Some((numbers.next()?, numbers.next()?))
+}
+
+fn reduced(family: &Family, n: u32, switches: Switches) -> (f64, f64, f64) {
     let before = processor(false);
-    let a = ours(family, n, Switches::ALL, 1);
+    let a = ours(family, n, switches, 1);
     let seconds = processor(false) - before;
     println!(
-        "{} n={n} reduced: {} states, {seconds:.3} s in all{}",
+        "{} n={n} {}: {} states, {seconds:.2} s in all{}",
         family.name,
+        if switches.por { "reduced" } else { "symmetry alone" },
         a.states,
         a.incomplete.map_or(String::new(), |w| format!(" ({w})"))
     );
-    (f64::from(n), a.states as f64)
+    (f64::from(n), a.states as f64, seconds)
 }
 
 /// The exponent of the least squares line through (log n, log states).
@@ -199,21 +236,43 @@ fn degree(points: &[(f64, f64)]) -> f64 {
     (k * sxy - sx * sy) / (k * sxx - sx * sx)
 }
 
+/// Time with our reductions beside SPIN with its own.
+fn against(family: &Family) {
+    let n = family.largest;
+    let (_, _, seconds) = reduced(family, n, Switches::ALL);
+    match spin(family, n, &[]) {
+        None => println!("  spin n={n} with its own reduction: did not run"),
+        Some(s) => println!(
+            "  spin n={n} with its own reduction: {} states, {:.2} s; ours takes at most 1/{:.0} of it",
+            s.states,
+            s.seconds,
+            // The clock of the processor ticks a hundred times a second.
+            s.seconds / seconds.max(0.01)
+        ),
+    }
+}
+
 fn main() {
     // `cargo bench` adds its own flag.
     let args: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
     let only = args.get(1).and_then(|n| n.parse::<u32>().ok());
+    let some = |n: &&u32| only.is_none_or(|o| o == **n);
     for family in FAMILIES.iter().filter(|f| args.is_empty() || args[0] == f.name) {
-        for n in family.plain.iter().filter(|n| only.is_none_or(|o| o == **n)) {
-            plain(family, *n);
+        family.plain.iter().filter(some).for_each(|n| plain(family, *n));
+        if only.is_none() || only == Some(family.largest) {
+            against(family);
         }
-        let points: Vec<(f64, f64)> =
-            family.reduced.iter().filter(|n| only.is_none_or(|o| o == **n)).map(|n| reduced(family, *n)).collect();
-        if points.len() > 2 {
-            println!("{}: states grow as n^{:.2} over these sizes", family.name, degree(&points));
-        }
-        if let Some(s) = only.map_or_else(|| spin(family, 7, &[]), |_| None) {
-            println!("  spin n=7 with its own reduction: {} states, {:.2} s", s.states, s.seconds);
+        for (what, switches) in [("all reductions", Switches::ALL), ("local steps kept", KEPT)] {
+            let sizes = family.reduced.iter().filter(some).filter(|n| switches.por || **n <= MOST_KEPT);
+            let points: Vec<(f64, f64)> =
+                sizes.map(|n| reduced(family, *n, switches)).map(|(n, s, _)| (n, s)).collect();
+            if points.len() > 2 {
+                println!("{} with {what}: states grow as n^{:.2} over these sizes", family.name, degree(&points));
+            }
         }
     }
 }
+
+/// Symmetry and dead locals alone; up to this size.
+const KEPT: Switches = Switches { por: false, ..Switches::ALL };
+const MOST_KEPT: u32 = 16;

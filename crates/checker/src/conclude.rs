@@ -54,7 +54,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { budget: base::Budget::unlimited(), search: 200_000 }
+        Self { budget: base::Budget::unlimited(), search: 1_000_000 }
     }
 }
 

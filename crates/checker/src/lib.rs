@@ -5,6 +5,7 @@
 //! the reference semantics with no solver. It uses neither the solver crate nor the methods, the front ends or the
 //! simplifier: an error there can lose a proof and cannot make one. One file per rule, see `docs/rules.md`.
 
+mod again;
 mod conclude;
 pub mod leaves;
 pub mod obligation;

@@ -5,8 +5,11 @@
 //! variables nobody writes, shared variables only this one instance uses. Quiet steps commute with every step of the
 //! others in both directions, so they can be folded into the step before or the step after (see `fold`). A location on
 //! every cycle of quiet steps is left out, so folding ends.
-//! Absent: independence that depends on the state or on locks.
+//! A variable that is only ever touched by who holds one lock counts as its holder's own (`locks`): nobody else can touch
+//! it before the lock is released, and neither the lock.
+//! Absent: independence that depends on values or on where the others are.
 
+use super::locks::Locks;
 use logic::{Symbol, Term};
 use program::{Action, Code, LocId, Program, Scope, ThreadId, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -67,6 +70,7 @@ pub fn thread_facts(program: &Program, counts: &[u32], watched: &[Term]) -> Vec<
             && !seen.contains(&v)
     };
     let unwritten = |v: VarId| program.vars[v].initial.is_some() && !writers.contains_key(&v);
+    let locks = Locks::of(program, &touches);
     program
         .threads
         .iter_enumerated()
@@ -74,10 +78,12 @@ pub fn thread_facts(program: &Program, counts: &[u32], watched: &[Term]) -> Vec<
             let own = |v: VarId| program.vars[v].scope != Scope::Shared || private(v, id.0 as usize);
             let quiet_action = |at: usize, a: &Action| {
                 let touch = &touches[id.0 as usize][at];
+                let held = locks.held(id, a.from);
+                let guarded = |v: VarId| locks.guards(v).iter().any(|m| held.contains(m));
                 a.spawn.is_none()
                     && !t.code.locations[a.to].inside
-                    && touch.reads.iter().all(|v| own(*v) || unwritten(*v))
-                    && touch.writes.iter().all(|v| own(*v))
+                    && touch.reads.iter().all(|v| own(*v) || unwritten(*v) || guarded(*v) || held.contains(v))
+                    && touch.writes.iter().all(|v| own(*v) || (guarded(*v) && !seen.contains(v)))
             };
             ThreadFacts {
                 dead: dead(program, id, &t.code, &touches[id.0 as usize], &seen),

@@ -103,6 +103,8 @@ fn explore_clients(p: &Program, history: PropertyId, run: &Run) -> Answer {
         depth: usize::MAX,
         budget: run.budget.clone(),
         progress: &|_| {},
+        compact: false,
+        unreachable: false,
     })
 }
 

@@ -4,9 +4,10 @@ use super::run::{Answer, Plan, explore};
 use super::search::{Progress, Stop};
 use super::system::Switches;
 use crate::method::{About, Method, Refusal, Run, Task};
+use base::Exhausted;
 use evidence::certificate::{Certificate, Proof, Search};
 use evidence::{Claim, Claims, Reason};
-use program::{PropertyId, PropertyKind};
+use program::{LocId, PropertyId, PropertyKind, ThreadId};
 use std::sync::Arc;
 
 /// Every interleaving of finitely many instances.
@@ -25,11 +26,19 @@ struct Read {
     workers: usize,
     depth: usize,
     most: u32,
+    compact: bool,
+    unreachable: bool,
 }
 
 fn read(task: &Task, run: &Run) -> Result<Read, String> {
-    let mut out =
-        Read { switches: Switches::ALL, workers: run.workers.max(1), depth: usize::MAX, most: MOST_INSTANCES };
+    let mut out = Read {
+        switches: Switches::ALL,
+        workers: run.workers.max(1),
+        depth: usize::MAX,
+        most: MOST_INSTANCES,
+        compact: false,
+        unreachable: false,
+    };
     for (name, value) in &task.options.0 {
         let number = || value.parse::<usize>().map_err(|_| format!("`{name}` is a number, not `{value}`"));
         let switch = || match value.as_str() {
@@ -42,6 +51,8 @@ fn read(task: &Task, run: &Run) -> Result<Read, String> {
             "symmetry" => out.switches.symmetry = switch()?,
             "dead" => out.switches.dead = switch()?,
             "heap" => out.switches.heap = switch()?,
+            "compact" => out.compact = switch()?,
+            "unreachable" => out.unreachable = switch()?,
             "workers" => out.workers = number()?.clamp(1, 256),
             "depth" => out.depth = number()?,
             "instances" => out.most = number()? as u32,
@@ -92,12 +103,13 @@ impl Method for Explore {
 fn answer(task: &Task, run: &Run, wanted: &[PropertyId], options: &Read, any: u32) -> Answer {
     let show = |p: &Progress| {
         run.progress(format!(
-            "explore: {} states, {}/s, queue {}, depth {}, {} MB",
+            "explore: {} states, {}/s, queue {}, depth {}, {} MB, {}",
             short(p.states),
             short(p.per_second as u64),
             short(p.queue),
             p.depth,
-            p.bytes >> 20
+            p.bytes >> 20,
+            p.to_come.map_or("still growing".into(), |n| format!("about {} to come", short(n)))
         ));
     };
     explore(&Plan {
@@ -109,6 +121,8 @@ fn answer(task: &Task, run: &Run, wanted: &[PropertyId], options: &Read, any: u3
         depth: options.depth,
         budget: run.budget.clone(),
         progress: &show,
+        compact: options.compact,
+        unreachable: options.unreachable,
     })
 }
 
@@ -136,9 +150,31 @@ fn statistics(claims: &mut Claims, a: &Answer) {
     }
 }
 
+/// What the user asked to be told about code that no run reaches.
+fn tell_unreached(task: &Task, claims: &mut Claims, a: &Answer) {
+    if let Some(why) = &a.incomplete {
+        return claims.notes.push(format!("which code is never reached is not known: {why}"));
+    }
+    // A location without a way out is an end; one without a way in is not code of its own.
+    let written = |(t, at): &&(ThreadId, LocId)| task.program.threads[*t].code.actions.iter().any(|x| x.from == *at);
+    let lines: Vec<String> = a
+        .unreached
+        .iter()
+        .filter(written)
+        .map(|(t, at)| {
+            let thread = &task.program.threads[*t];
+            format!("never reached in {}: `{}`", thread.name, thread.code.locations[*at].name)
+        })
+        .collect();
+    match lines.is_empty() {
+        true => claims.notes.push("all code is reached".into()),
+        false => claims.notes.extend(lines),
+    }
+}
+
 fn reason(a: &Answer) -> Reason {
     match (&a.stopped, &a.incomplete) {
-        (Some(Stop::Exhausted(e)), _) => Reason::Exhausted(*e),
+        (Some(Stop::Exhausted(Exhausted::Cancelled)), _) => Reason::Exhausted(Exhausted::Cancelled),
         (_, Some(why)) => Reason::Incomplete(why.clone()),
         _ => Reason::Internal("a search ended for no reason".into()),
     }
@@ -173,6 +209,9 @@ fn settle(task: &Task, run: &Run, wanted: Vec<PropertyId>, options: &Read) -> Cl
         a.stopped = None;
     }
     statistics(&mut claims, &a);
+    if options.unreachable {
+        tell_unreached(task, &mut claims, &a);
+    }
     refute(task, &a, &mut claims);
     let rest: Vec<PropertyId> = wanted.iter().copied().filter(|p| !claims.claims.contains_key(p)).collect();
     let outside = wanted.iter().any(|p| is_unmodelled(task, *p) && claims.claims.contains_key(p));

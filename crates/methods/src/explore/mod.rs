@@ -21,6 +21,7 @@ pub mod guess;
 pub mod heap;
 pub mod layout;
 pub mod linear;
+pub mod locks;
 pub mod machine;
 pub mod memo;
 mod method;
@@ -34,6 +35,8 @@ mod trace;
 pub mod update;
 pub mod worker;
 
+#[cfg(test)]
+mod checked;
 #[cfg(test)]
 mod random;
 #[cfg(test)]

@@ -8,10 +8,10 @@ use super::layout::Layout;
 use super::search::{Progress, Searched, Settings, Stop, search};
 use super::system::{Switches, System};
 use super::trace::Tracer;
-use super::worker::Mode;
+use super::worker::{Expansion, Mode, Worker, words};
 use base::Budget;
 use program::semantics::{Instances, Sampling, Semantics, Trace};
-use program::{Program, PropertyId};
+use program::{LocId, Program, PropertyId, ThreadId};
 use std::collections::BTreeMap;
 
 /// What to explore, and how.
@@ -25,6 +25,10 @@ pub struct Plan<'a> {
     pub depth: usize,
     pub budget: Budget,
     pub progress: &'a (dyn Fn(&Progress) + Sync),
+    /// Keep hashes instead of states: less memory, and never a proof.
+    pub compact: bool,
+    /// Say which locations no instance reaches; nothing is folded then.
+    pub unreachable: bool,
 }
 
 /// What was found.
@@ -49,16 +53,35 @@ pub struct Answer {
     pub notes: Vec<String>,
     /// Some traces may be longer than needed; why.
     pub long: Option<String>,
+    /// Violations seen by a compact search, with the level: they still need a trace.
+    pub sighted: BTreeMap<PropertyId, usize>,
+    /// Where asked for and every state was seen: the locations of threads with instances that nobody reaches.
+    pub unreached: Vec<(ThreadId, LocId)>,
+}
+
+/// One search of a plan.
+#[derive(Clone, Copy)]
+struct Aim<'a> {
+    wanted: &'a [PropertyId],
+    switches: Switches,
+    depth: usize,
+    /// `None`: as the switches say.
+    mode: Option<Mode>,
+    compact: bool,
 }
 
 const MOST_RESTARTS: usize = 400;
 
 pub fn explore(plan: &Plan<'_>) -> Answer {
-    let mut answer = explore_as(plan, &plan.wanted, plan.switches);
-    if !answer.untraced.is_empty() && plan.switches.symmetry {
+    let switches = Switches { por: plan.switches.por && !plan.unreachable, ..plan.switches };
+    let mut answer = match plan.compact {
+        true => explore_compact(plan, switches),
+        false => explore_as(plan, &plan.wanted, switches, plan.depth),
+    };
+    if !answer.untraced.is_empty() && switches.symmetry {
         // A representative that is not the only one of its orbit can hide the way forward: search without symmetry.
         let lost: Vec<PropertyId> = answer.untraced.keys().copied().collect();
-        let again = explore_as(plan, &lost, Switches { symmetry: false, ..plan.switches });
+        let again = explore_as(plan, &lost, Switches { symmetry: false, ..switches }, plan.depth);
         for (p, trace) in again.traces {
             answer.untraced.remove(&p);
             answer.traces.insert(p, trace);
@@ -68,10 +91,43 @@ pub fn explore(plan: &Plan<'_>) -> Answer {
     answer
 }
 
-fn explore_as(plan: &Plan<'_>, wanted: &[PropertyId], switches: Switches) -> Answer {
+/// Hashes first; what they show is then found with states, no deeper than it was seen.
+fn explore_compact(plan: &Plan<'_>, switches: Switches) -> Answer {
+    let (mut guess, mut restarts) = (Guess::new(plan.program, &plan.counts), 0);
+    let aim = Aim { wanted: &plan.wanted, switches, depth: plan.depth, mode: None, compact: true };
+    let mut first = widening(plan, &aim, &mut guess, &mut restarts);
+    first.restarts = restarts;
+    let chance = (first.states as f64).powi(2) / 2f64.powi(65);
+    let why = format!(
+        "states were told apart by hashes of 64 bits; that none of {} was missed has a chance of about 1 in {:.1e} to be false",
+        first.states,
+        1.0 / chance.max(f64::MIN_POSITIVE)
+    );
+    first.incomplete.get_or_insert(why);
+    let sighted: Vec<PropertyId> = first.sighted.keys().copied().collect();
+    if let Some(deepest) = first.sighted.values().max() {
+        let exact = explore_as(plan, &sighted, switches, *deepest);
+        for p in sighted {
+            match exact.traces.get(&p) {
+                Some(trace) => {
+                    first.traces.insert(p, trace.clone());
+                }
+                None => {
+                    let why = exact.incomplete.as_deref().unwrap_or("its run was not found again");
+                    first.notes.push(format!("{} was violated, but: {why}", plan.program.properties[p].name));
+                }
+            }
+        }
+        first.long = exact.long;
+    }
+    first
+}
+
+fn explore_as(plan: &Plan<'_>, wanted: &[PropertyId], switches: Switches, levels: usize) -> Answer {
     let mut guess = Guess::new(plan.program, &plan.counts);
     let mut restarts = 0;
-    let mut first = widening(plan, wanted, switches, plan.depth, None, &mut guess, &mut restarts);
+    let aim = Aim { wanted, switches, depth: levels, mode: None, compact: false };
+    let mut first = widening(plan, &aim, &mut guess, &mut restarts);
     first.restarts = restarts;
     let found: Vec<PropertyId> = first.traces.keys().chain(first.untraced.keys()).copied().collect();
     if found.is_empty() || first.notes.iter().any(|n| n == UNFOLDED) || !switches.por {
@@ -79,7 +135,10 @@ fn explore_as(plan: &Plan<'_>, wanted: &[PropertyId], switches: Switches) -> Ans
     }
     // The second search, for the lengths: nothing longer than what is known has to be looked at.
     let longest = first.traces.values().map(|t| t.steps.len()).max().unwrap_or(plan.depth);
-    let second = pass_exact(plan, &found, switches, longest.min(plan.depth), &mut guess, &mut restarts);
+    let is_deadlock = |p: &PropertyId| plan.program.properties[*p].kind == program::PropertyKind::Deadlock;
+    let mode = if found.iter().any(is_deadlock) { Mode::Plain } else { Mode::Lazy };
+    let exact = Aim { wanted: &found, depth: longest.min(plan.depth), mode: Some(mode), ..aim };
+    let second = widening(plan, &exact, &mut guess, &mut restarts);
     first.restarts = restarts;
     for (p, trace) in second.traces {
         first.untraced.remove(&p);
@@ -99,31 +158,11 @@ fn explore_as(plan: &Plan<'_>, wanted: &[PropertyId], switches: Switches) -> Ans
 /// Said where a search did not fold, so that its distances are steps.
 const UNFOLDED: &str = "no local steps were folded";
 
-fn pass_exact(
-    plan: &Plan<'_>,
-    wanted: &[PropertyId],
-    switches: Switches,
-    depth: usize,
-    guess: &mut Guess,
-    restarts: &mut usize,
-) -> Answer {
-    let is_deadlock = |p: &PropertyId| plan.program.properties[*p].kind == program::PropertyKind::Deadlock;
-    let mode = if wanted.iter().any(is_deadlock) { Mode::Plain } else { Mode::Lazy };
-    widening(plan, wanted, switches, depth, Some(mode), guess, restarts)
-}
-
 /// Searches with wider and wider layouts until nothing escapes.
-fn widening(
-    plan: &Plan<'_>,
-    wanted: &[PropertyId],
-    switches: Switches,
-    depth: usize,
-    mode: Option<Mode>,
-    guess: &mut Guess,
-    restarts: &mut usize,
-) -> Answer {
+fn widening(plan: &Plan<'_>, aim: &Aim<'_>, guess: &mut Guess, restarts: &mut usize) -> Answer {
+    let mut ranges = 0;
     loop {
-        let escape = match once(plan, wanted, switches, depth, mode, guess) {
+        let escape = match once(plan, aim, guess, &Task::Search) {
             Ok(answer) => return answer,
             Err(e) => e,
         };
@@ -138,40 +177,93 @@ fn widening(
         if let Err(why) = guess.widen(&escape) {
             return stuck(why);
         }
+        ranges += usize::from(matches!(escape, Escape::Range { .. }));
+        // A search that starts again for the second time may be a long one: look ahead first.
+        for _ in 0..if ranges > 1 { MOST_LOOKS } else { 0 } {
+            match once(plan, aim, guess, &Task::Walk) {
+                Err(Escape::Range { var, value })
+                    if value.abs() <= FAR && guess.widen(&Escape::Range { var, value }).is_ok() =>
+                {
+                    *restarts += 1;
+                }
+                _ => break,
+            }
+        }
     }
 }
 
-fn once(
-    plan: &Plan<'_>,
-    wanted: &[PropertyId],
-    switches: Switches,
-    depth: usize,
-    mode: Option<Mode>,
-    guess: &Guess,
-) -> Result<Answer, Escape> {
+/// How often a look ahead may widen ranges, and how far: numbers that grow without end are left to the search.
+const MOST_LOOKS: usize = 24;
+const FAR: i64 = 1 << 10;
+
+enum Task {
+    Search,
+    /// Random walks only, to meet values that escape.
+    Walk,
+}
+
+fn once(plan: &Plan<'_>, aim: &Aim<'_>, guess: &Guess, task: &Task) -> Result<Answer, Escape> {
     let layout = Layout::new(plan.program, &plan.counts, guess)?;
-    let system = System::new(plan.program, &plan.counts, layout, wanted, switches)?;
-    let mode = match mode {
+    let system = System::new(plan.program, &plan.counts, layout, aim.wanted, aim.switches)?;
+    let mode = match aim.mode {
         Some(mode) if system.folds => mode,
         None if system.folds => Mode::Eager,
         _ => Mode::Plain,
     };
     macro_rules! widths {
         ($($w:literal)*) => {
-            match system.layout.words {
-                $(n if n <= $w => run::<$w>(plan, &system, depth, mode),)*
+            match (system.layout.words, task) {
+                $(
+                    (n, Task::Search) if n <= $w => run::<$w>(plan, &system, aim, mode),
+                    (n, Task::Walk) if n <= $w => walk::<$w>(plan, &system),
+                )*
                 _ => Err(Escape::Stuck("too many variables for the packed form".into())),
             }
         };
     }
-    widths!(1 2 4 10 64)
+    widths!(1 2 3 4 6 10 64)
 }
 
-fn run<const W: usize>(plan: &Plan<'_>, system: &System, depth: usize, mode: Mode) -> Result<Answer, Escape> {
+/// A few long random runs: deep values are met in milliseconds instead of at the end of a search.
+fn walk<const W: usize>(plan: &Plan<'_>, system: &System) -> Result<Answer, Escape> {
+    let sem = Semantics::new(plan.program);
+    let mut worker = Worker::new(system, &sem);
+    let starts = sem.initial(&plan.counts, worker.sampling).states;
+    let mut random: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mut expansion = Expansion::default();
+    for n in 0..16 {
+        let Some((start, _)) = starts.get(n % starts.len().max(1)) else { break };
+        let mut state: [u64; W] = words(&system.layout.pack(&sem, start)?);
+        for _ in 0..400 {
+            expansion.clear();
+            worker.expand(&state, Mode::Plain, &mut expansion)?;
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            match expansion.states.len() as u64 {
+                0 => break,
+                many => state = expansion.states[(random % many) as usize].0,
+            }
+        }
+    }
+    Ok(Answer::default())
+}
+
+fn run<const W: usize>(plan: &Plan<'_>, system: &System, aim: &Aim<'_>, mode: Mode) -> Result<Answer, Escape> {
+    let depth = aim.depth;
     let sampling = Sampling::default();
     // Numbers in the table of values depend on who comes first: one worker keeps the result the same.
     let workers = if system.layout.interned { 1 } else { plan.workers };
-    let settings = Settings { mode, workers, depth, budget: plan.budget.clone(), progress: plan.progress, sampling };
+    let settings = Settings {
+        mode,
+        workers,
+        depth,
+        budget: plan.budget.clone(),
+        progress: plan.progress,
+        sampling,
+        compact: aim.compact,
+        mark: plan.unreachable && aim.mode.is_none(),
+    };
     let searched: Searched<W> = search(plan.program, system, &settings)?;
     let mut answer = Answer {
         states: searched.states,
@@ -185,7 +277,7 @@ fn run<const W: usize>(plan: &Plan<'_>, system: &System, depth: usize, mode: Mod
         ..Answer::default()
     };
     answer.incomplete = match &searched.stopped {
-        Some(Stop::Exhausted(e)) => Some(format!("{e} at depth {}", searched.depth)),
+        Some(Stop::Exhausted(e)) => Some(format!("{e} at depth {} with {} states", searched.depth, searched.states)),
         Some(Stop::Depth) => Some(format!("runs of more than {depth} steps were not looked at")),
         Some(Stop::AllFound) => Some("every property is violated".into()),
         None => searched.incomplete.clone(),
@@ -198,6 +290,14 @@ fn run<const W: usize>(plan: &Plan<'_>, system: &System, depth: usize, mode: Mod
     }
     if let Some(why) = &system.heap.refused {
         answer.notes.push(format!("objects are not renumbered: {why}"));
+    }
+    if answer.incomplete.is_none() {
+        answer.unreached = unreached(plan.program, system, &searched.reached);
+    }
+    if aim.compact {
+        let wanted = searched.violations.iter().filter(|(p, _)| system.wanted.contains(p));
+        answer.sighted = wanted.map(|(p, found)| (*p, found.distance.max(1))).collect();
+        return Ok(answer);
     }
     let sem = Semantics::new(plan.program);
     let tracer = Tracer { system, sem: &sem, mode, sampling };
@@ -215,4 +315,19 @@ fn run<const W: usize>(plan: &Plan<'_>, system: &System, depth: usize, mode: Mod
         }
     }
     Ok(answer)
+}
+
+/// The locations that no instance was seen at, of threads that have instances.
+fn unreached(program: &Program, system: &System, reached: &[Vec<bool>]) -> Vec<(ThreadId, LocId)> {
+    let mut seen: BTreeMap<(ThreadId, LocId), bool> = BTreeMap::new();
+    for (place, codes) in system.layout.instances.iter().zip(reached) {
+        for (code, here) in codes.iter().enumerate() {
+            if let Some((thread, at)) = place.at(code as u64)
+                && (at.0 as usize) < program.threads[thread].code.locations.len()
+            {
+                *seen.entry((thread, at)).or_default() |= here;
+            }
+        }
+    }
+    seen.into_iter().filter(|(_, here)| !here).map(|(at, _)| at).collect()
 }

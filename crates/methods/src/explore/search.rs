@@ -26,6 +26,10 @@ pub struct Settings<'a> {
     pub budget: Budget,
     pub progress: &'a (dyn Fn(&Progress) + Sync),
     pub sampling: program::semantics::Sampling,
+    /// Keep hashes instead of states; see `table`.
+    pub compact: bool,
+    /// Note which locations are reached.
+    pub mark: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +39,18 @@ pub struct Progress {
     pub queue: u64,
     pub depth: usize,
     pub bytes: u64,
+    /// States still to come, where the levels shrink; `None` while they grow, when nothing can be said.
+    pub to_come: Option<u64>,
+}
+
+/// States still to come if each level shrinks by the same factor as the last ones did: a geometric series.
+pub fn to_come(levels: &[u64]) -> Option<u64> {
+    let [.., a, b, c] = *levels else { return None };
+    if a <= b || b <= c || c == 0 {
+        return None;
+    }
+    let ratio = (c as f64 / a as f64).sqrt();
+    Some((c as f64 * ratio / (1.0 - ratio)) as u64)
 }
 
 /// The nearest violation of a property.
@@ -58,6 +74,8 @@ pub struct Searched<const W: usize> {
     /// Why not every state was seen.
     pub stopped: Option<Stop>,
     pub incomplete: Option<String>,
+    /// For each instance, which codes of its pc occur; empty unless asked for.
+    pub reached: Vec<Vec<bool>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,6 +128,8 @@ struct Owner<'a, 's, const W: usize> {
     level_end: usize,
     cursor: usize,
     broken: Vec<PropertyId>,
+    /// How many states each level has, of all workers; kept by the first.
+    sizes: Vec<u64>,
 }
 
 /// How many states are expanded before successors are handed over.
@@ -144,11 +164,15 @@ pub fn search<const W: usize>(
         let sem = Semantics::new(program);
         let mut worker = Worker::new(system, &sem);
         worker.sampling = settings.sampling;
+        if settings.mark {
+            worker.reached = system.places.iter().map(|p| vec![false; p.len()]).collect();
+        }
         let mut owner = Owner {
             me,
             shared: &shared,
             worker,
-            shard: Shard::new(),
+            shard: Shard::new(settings.compact),
+            sizes: Vec::new(),
             later: VecDeque::new(),
             level: 0,
             level_end: 0,
@@ -156,7 +180,7 @@ pub fn search<const W: usize>(
             broken: Vec::new(),
         };
         let stopped = owner.run();
-        (owner.shard, owner.worker.incomplete, stopped, owner.level)
+        (owner.shard, owner.worker.incomplete, owner.worker.reached, stopped, owner.level)
     };
     let results: Vec<_> = if workers == 1 {
         vec![one(0, program)]
@@ -184,9 +208,16 @@ pub fn search<const W: usize>(
         seconds: shared.start.elapsed().as_secs_f64(),
         stopped: None,
         incomplete: None,
+        reached: Vec::new(),
     };
-    for (shard, incomplete, stopped, level) in results {
+    for (shard, incomplete, reached, stopped, level) in results {
         out.shards.push(shard);
+        if out.reached.is_empty() {
+            out.reached = reached;
+        } else {
+            let pairs = out.reached.iter_mut().flatten().zip(reached.iter().flatten());
+            pairs.for_each(|(all, one)| *all |= one);
+        }
         out.incomplete = out.incomplete.or(incomplete);
         out.stopped = out.stopped.or(stopped);
         out.depth = out.depth.max(level);
@@ -225,6 +256,7 @@ impl<const W: usize> Owner<'_, '_, W> {
                     self.shard.levels.push(self.level_end);
                     self.tolerate(Self::wake);
                     self.level_end = self.shard.len();
+                    self.shard.forget_before(self.cursor);
                 }
             }
         }
@@ -267,6 +299,7 @@ impl<const W: usize> Owner<'_, '_, W> {
                     queue: (left + coming) as u64,
                     depth: self.level,
                     bytes,
+                    to_come: to_come(&self.sizes),
                 });
             }
             *s.decision.lock().expect("nobody panics with it") = self.decide(left, coming);
@@ -274,7 +307,7 @@ impl<const W: usize> Owner<'_, '_, W> {
         s.barrier.wait();
         s.decision.lock().expect("nobody panics with it").clone()
     }
-    fn decide(&self, left: usize, coming: usize) -> Decision {
+    fn decide(&mut self, left: usize, coming: usize) -> Decision {
         let s = self.shared;
         if let Err(e) = s.settings.budget.check() {
             s.exhausted.lock().expect("nobody panics with it").get_or_insert(e);
@@ -295,7 +328,10 @@ impl<const W: usize> Owner<'_, '_, W> {
         match coming {
             0 => Decision::Stop(None),
             _ if self.level >= s.settings.depth => Decision::Stop(Some(Stop::Depth)),
-            _ => Decision::Level,
+            _ => {
+                self.sizes.push(coming as u64);
+                Decision::Level
+            }
         }
     }
     fn initial(&mut self, out: &mut Handing<W>) -> Result<(), Failure> {
@@ -354,6 +390,9 @@ impl<const W: usize> Owner<'_, '_, W> {
                 *h = hash(s);
                 self.shard.prefetch(*h);
             }
+            if W > 1 {
+                hashes.iter().take(block.len()).for_each(|h| self.shard.prefetch_state(*h));
+            }
             for (h, (s, steps)) in hashes.iter().zip(block) {
                 if *steps <= 1 {
                     self.add(s, *h, self.level + *steps as usize)?;
@@ -409,6 +448,9 @@ impl<const W: usize> Owner<'_, '_, W> {
             let state = *self.shard.get(self.cursor);
             self.cursor += 1;
             expansion.clear();
+            if !self.worker.reached.is_empty() {
+                self.worker.mark(&state);
+            }
             self.worker.expand(&state, mode, expansion)?;
             transitions += expansion.states.len() as u64;
             for (p, steps) in &expansion.wrong {

@@ -335,31 +335,35 @@ impl Symmetry {
 }
 
 fn sort_blocks<const W: usize>(g: &Group, words: &mut [u64; W]) {
-    let mut keys = [0u64; 64];
-    let n = g.len.min(64);
-    let mut sorted = true;
-    let mut last = 0;
-    for (k, (w, s)) in keys.iter_mut().zip(&g.blocks) {
-        *k = (words[*w] >> s) & g.mask;
-        sorted &= last <= *k;
-        last = *k;
-    }
-    if sorted {
-        return;
-    }
-    // Nearly sorted: one instance has moved.
-    for i in 1..n {
-        let k = keys[i];
+    let block = |words: &[u64; W], at: usize| {
+        let (w, s) = g.blocks[at];
+        (words[w] >> s) & g.mask
+    };
+    // Nearly sorted: one instance has moved, so each block is at most shifted past a run of others.
+    let mut last = block(words, 0);
+    for i in 1..g.blocks.len() {
+        let k = block(words, i);
+        if last <= k {
+            last = k;
+            continue;
+        }
         let mut j = i;
-        while j > 0 && keys[j - 1] > k {
-            keys[j] = keys[j - 1];
+        while j > 0 {
+            let before = block(words, j - 1);
+            if before <= k {
+                break;
+            }
+            put_block(g, words, j, before);
             j -= 1;
         }
-        keys[j] = k;
+        put_block(g, words, j, k);
     }
-    for (k, (w, s)) in keys.iter().zip(&g.blocks) {
-        words[*w] = (words[*w] & !(g.mask << s)) | (k << s);
-    }
+}
+
+#[inline]
+fn put_block<const W: usize>(g: &Group, words: &mut [u64; W], at: usize, block: u64) {
+    let (w, s) = g.blocks[at];
+    words[w] = (words[w] & !(g.mask << s)) | (block << s);
 }
 
 fn sort_words<const W: usize>(g: &Group, words: &mut [u64; W]) {

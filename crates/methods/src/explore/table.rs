@@ -4,6 +4,8 @@
 //! insertion. States lie packed in chunks, level after level: no parents are kept, a predecessor is found again by
 //! expanding the level before. For states of one word a table entry is the state itself; for longer ones it is a part
 //! of the hash and the number of the state, and the state is compared in full: nothing is taken for seen by its hash.
+//! Only a *compact* shard, which a user has to ask for, keeps hashes of 64 bits and forgets the states of levels that
+//! are done: two states with one hash are then taken for one, and no such search is a proof.
 
 use base::{Budget, Exhausted};
 
@@ -19,6 +21,10 @@ pub struct Shard<const W: usize> {
     shift: u32,
     /// The state that looks like an empty entry, where states are entries.
     zero_seen: bool,
+    /// Entries are hashes, and states are dropped when their level is done.
+    compact: bool,
+    /// Chunks before this one are dropped.
+    dropped: usize,
     /// Where each level starts.
     pub levels: Vec<usize>,
 }
@@ -36,12 +42,26 @@ pub fn hash<const W: usize>(state: &[u64; W]) -> u64 {
 
 impl<const W: usize> Default for Shard<W> {
     fn default() -> Self {
-        Self::new()
+        Self::new(false)
     }
 }
 
+/// A table of empty entries, on large pages where the system has them: most accesses go to a page of their own.
+fn empty_table(size: usize) -> Vec<u64> {
+    let table = vec![EMPTY; size];
+    #[cfg(target_os = "linux")]
+    if size >= 1 << 19 {
+        const PAGE: usize = 1 << 12;
+        let start = (table.as_ptr() as usize).next_multiple_of(PAGE);
+        let end = (table.as_ptr() as usize + size * 8) / PAGE * PAGE;
+        // SAFETY: the range lies inside the table; the advice changes no content and may be refused.
+        unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE) };
+    }
+    table
+}
+
 impl<const W: usize> Shard<W> {
-    pub fn new() -> Self {
+    pub fn new(compact: bool) -> Self {
         let bits = 10;
         Self {
             chunks: Vec::new(),
@@ -49,6 +69,8 @@ impl<const W: usize> Shard<W> {
             table: vec![EMPTY; 1 << bits],
             shift: 64 - bits,
             zero_seen: false,
+            compact,
+            dropped: 0,
             levels: Vec::new(),
         }
     }
@@ -68,7 +90,34 @@ impl<const W: usize> Shard<W> {
         self.levels.get(level).copied().unwrap_or(self.len)..end
     }
     pub fn bytes(&self) -> usize {
-        self.table.len() * 8 + self.chunks.len() * CHUNK * W * 8
+        self.table.len() * 8 + (self.chunks.len() - self.dropped) * CHUNK * W * 8
+    }
+    /// In a compact shard, forgets the states before this one.
+    pub fn forget_before(&mut self, index: usize) {
+        if self.compact {
+            let to = index / CHUNK;
+            self.chunks[self.dropped.min(to)..to].iter_mut().for_each(|c| *c = Vec::new());
+            self.dropped = self.dropped.max(to);
+        }
+    }
+    /// Brings the state that an entry may stand for near.
+    #[inline]
+    pub fn prefetch_state(&self, hash: u64) {
+        if W == 1 || self.compact {
+            return;
+        }
+        let e = self.table[(hash >> self.shift) as usize];
+        if e != EMPTY && e & !((1 << INDEX_BITS) - 1) == hash << INDEX_BITS {
+            let state = self.get((e & ((1 << INDEX_BITS) - 1)) as usize - 1);
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a prefetch reads nothing.
+            unsafe {
+                use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+                _mm_prefetch::<_MM_HINT_T0>(state.as_ptr().cast());
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            let _ = state;
+        }
     }
     /// Brings the table's line for a hash near.
     #[inline]
@@ -87,6 +136,16 @@ impl<const W: usize> Shard<W> {
     fn find(&self, state: &[u64; W], hash: u64) -> Result<(), usize> {
         let mask = self.table.len() - 1;
         let mut at = (hash >> self.shift) as usize;
+        if self.compact {
+            let mark = hash.max(1);
+            loop {
+                match self.table[at] {
+                    EMPTY => return Err(at),
+                    e if e == mark => return Ok(()),
+                    _ => at = (at + 1) & mask,
+                }
+            }
+        }
         if W == 1 {
             if state[0] == EMPTY {
                 return if self.zero_seen { Ok(()) } else { Err(usize::MAX) };
@@ -119,7 +178,11 @@ impl<const W: usize> Shard<W> {
     #[inline]
     pub fn insert(&mut self, state: &[u64; W], hash: u64, budget: &Budget) -> Result<bool, Exhausted> {
         let Err(at) = self.find(state, hash) else { return Ok(false) };
-        let entry = if W == 1 { state[0] } else { (hash << INDEX_BITS) | (self.len as u64 + 1) };
+        let entry = match W {
+            _ if self.compact => hash.max(1),
+            1 => state[0],
+            _ => (hash << INDEX_BITS) | (self.len as u64 + 1),
+        };
         match at {
             usize::MAX => self.zero_seen = true,
             at => self.table[at] = entry,
@@ -143,34 +206,52 @@ impl<const W: usize> Shard<W> {
         {
             return Err(Exhausted::Memory);
         }
-        self.table = Vec::new();
-        self.table = vec![EMPTY; size];
-        self.shift -= 1;
         let mask = size - 1;
+        if W == 1 || self.compact {
+            // Entries keep their order, so both tables are walked from one end to the other.
+            let old = std::mem::replace(&mut self.table, empty_table(size));
+            self.shift -= 1;
+            for e in old.into_iter().filter(|e| *e != EMPTY) {
+                let h = if self.compact { e } else { hash(&one::<W>(e)) };
+                let mut at = (h >> self.shift) as usize;
+                while self.table[at] != EMPTY {
+                    at = (at + 1) & mask;
+                }
+                self.table[at] = e;
+            }
+            return Ok(());
+        }
+        self.table = Vec::new();
+        self.table = empty_table(size);
+        self.shift -= 1;
         let mut number = 0u64;
         for state in self.chunks.iter().flatten() {
             number += 1;
-            if W == 1 && state[0] == EMPTY {
-                continue;
-            }
             let h = hash(state);
             let mut at = (h >> self.shift) as usize;
             while self.table[at] != EMPTY {
                 at = (at + 1) & mask;
             }
-            self.table[at] = if W == 1 { state[0] } else { (h << INDEX_BITS) | number };
+            self.table[at] = (h << INDEX_BITS) | number;
         }
         Ok(())
     }
+}
+
+/// A state whose first word is given.
+fn one<const W: usize>(word: u64) -> [u64; W] {
+    let mut out = [0; W];
+    out[0] = word;
+    out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn fill<const W: usize>() {
+    fn fill<const W: usize>(compact: bool) {
         let budget = Budget::unlimited();
-        let mut shard: Shard<W> = Shard::new();
+        let mut shard: Shard<W> = Shard::new(compact);
         let state = |n: u64| {
             let mut s = [0; W];
             s[W - 1] = n;
@@ -184,12 +265,18 @@ mod tests {
         }
         assert_eq!(shard.len(), 50_000);
         assert_eq!(shard.get(7), &state(21));
+        let before = shard.bytes();
+        shard.forget_before(49_000);
+        assert_eq!(shard.bytes() < before, compact);
+        assert_eq!(shard.get(49_500), &state(148_500));
     }
 
     #[test]
     fn check_a_state_is_found_exactly_if_it_was_added() {
-        fill::<1>();
-        fill::<2>();
-        fill::<5>();
+        for compact in [false, true] {
+            fill::<1>(compact);
+            fill::<2>(compact);
+            fill::<5>(compact);
+        }
     }
 }

@@ -157,6 +157,17 @@ pub fn bluetooth(early: bool) -> (Program, PropertyId) {
 }
 
 pub fn run(program: &Program, counts: &[u32], wanted: &[PropertyId], switches: Switches, workers: usize) -> Answer {
+    run_with(program, counts, wanted, switches, workers, false)
+}
+
+pub fn run_with(
+    program: &Program,
+    counts: &[u32],
+    wanted: &[PropertyId],
+    switches: Switches,
+    workers: usize,
+    compact: bool,
+) -> Answer {
     explore(&Plan {
         program,
         counts: Instances(counts.to_vec()),
@@ -166,6 +177,8 @@ pub fn run(program: &Program, counts: &[u32], wanted: &[PropertyId], switches: S
         depth: usize::MAX,
         budget: Budget::unlimited(),
         progress: &|_| {},
+        compact,
+        unreachable: false,
     })
 }
 
@@ -258,26 +271,89 @@ fn check_stored_thread_ids_are_renamed() {
     assert_eq!(all.states, 16 + 32 * 3);
 }
 
-#[test]
-#[ignore = "a measurement, for release builds"]
-fn check_the_speed_on_the_bluetooth_driver() {
-    let (p, safe) = bluetooth(false);
-    for (n, switches) in [
-        (6, Switches::NONE),
-        (7, Switches::NONE),
-        (7, Switches::ALL),
-        (16, Switches { por: false, ..Switches::ALL }),
-        (16, Switches::ALL),
-        (24, Switches::ALL),
-    ] {
-        let a = run(&p, &[1, n - 1], &[safe], switches, 1);
-        println!(
-            "{n} threads, {switches:?}: {} states, {} transitions, {:.2} s, {:.0} states/s, {:.1} bytes/state",
-            a.states,
-            a.transitions,
-            a.seconds,
-            a.states as f64 / a.seconds,
-            a.bytes as f64 / a.states as f64
-        );
+/// Both threads count under one lock; the step between taking and giving back is the holder's own.
+fn counters(careless: bool) -> (Program, PropertyId) {
+    let mut b = Build::new();
+    let zero = b.p.terms.int(0);
+    let lock = b.p.add_var("m", Sort::INT, Scope::Shared, VarKind::Lock, Some(zero), b.origin);
+    let x = b.int("x", 0);
+    let safe = b.property("assert:1", PropertyKind::Assertion);
+    let t = b.thread("T", Copies::Any, 5);
+    b.step(t, 0, 1).when(move |p| p.terms.eq(p.now(lock), zero)).set(lock, |p| p.terms.sym(p.tid)).done();
+    b.step(t, 1, 2).set(x, |p| p.terms.add(p.now(x), p.terms.int(1))).done();
+    b.step(t, 2, 3).gate(safe, |p| p.terms.le(p.now(x), p.terms.int(3))).done();
+    b.step(t, 3, 4).set(lock, move |_| zero).done();
+    if careless {
+        let u = b.thread("U", Copies::One, 2);
+        b.step(u, 0, 1).set(x, |p| p.terms.int(0)).done();
     }
+    (b.p, safe)
+}
+
+#[test]
+fn check_steps_on_what_a_held_lock_guards_are_folded_and_others_are_not() {
+    let fold = Switches { por: true, ..Switches::NONE };
+    let (p, safe) = counters(false);
+    let a = run(&p, &[3], &[safe], fold, 1);
+    // k of three are done, and nobody or one of the others has the lock and is about to give it back.
+    assert_eq!((a.states, a.incomplete), (8 + 12, None));
+    assert_eq!(run(&p, &[3], &[safe], Switches::NONE, 1).states, 8 + 12 * 3);
+    // One more counts too far; the trace is the shortest all the same.
+    let (lazy, plain) = (run(&p, &[4], &[safe], fold, 1), run(&p, &[4], &[safe], Switches::NONE, 1));
+    assert_eq!(lazy.traces[&safe].steps.len(), plain.traces[&safe].steps.len());
+    // Someone writes it without the lock: nothing is the holder's own any more.
+    let (p, safe) = counters(true);
+    assert_eq!(run(&p, &[3, 1], &[safe], fold, 1).states, run(&p, &[3, 1], &[safe], Switches::NONE, 1).states);
+}
+
+#[test]
+fn check_code_that_is_never_reached_is_told() {
+    let mut b = Build::new();
+    let x = b.int("x", 0);
+    let t = b.thread("T", Copies::One, 4);
+    b.step(t, 0, 1).when(|p| p.terms.eq(p.now(x), p.terms.int(0))).done();
+    b.step(t, 0, 2).when(|p| p.terms.ne(p.now(x), p.terms.int(0))).done();
+    b.step(t, 1, 3).done();
+    b.step(t, 2, 3).done();
+    let plan = |compact| Plan {
+        program: &b.p,
+        counts: Instances(vec![1]),
+        wanted: Vec::new(),
+        switches: Switches::ALL,
+        workers: 1,
+        depth: usize::MAX,
+        budget: Budget::unlimited(),
+        progress: &|_| {},
+        compact,
+        unreachable: true,
+    };
+    assert_eq!(explore(&plan(false)).unreached, vec![(t, LocId(2))]);
+}
+
+#[test]
+fn check_the_estimate_says_nothing_while_levels_grow() {
+    use super::search::to_come;
+    assert_eq!(to_come(&[10, 20, 40]), None);
+    assert_eq!(to_come(&[40, 20]), None);
+    // Halves from here on: 10, 5, 2, ...
+    assert_eq!(to_come(&[100, 40, 20, 10]), Some(10));
+}
+
+#[test]
+fn check_a_search_out_of_memory_says_how_deep_it_came() {
+    let (p, safe) = bluetooth(false);
+    let a = explore(&Plan {
+        program: &p,
+        counts: Instances(vec![1, 6]),
+        wanted: vec![safe],
+        switches: Switches::NONE,
+        workers: 1,
+        depth: usize::MAX,
+        budget: Budget::unlimited().with_memory(1 << 20),
+        progress: &|_| {},
+        compact: false,
+        unreachable: false,
+    });
+    let why = a.incomplete.expect("a megabyte is not enough for this process");
+    assert!(why.starts_with("the memory limit was reached at depth"), "{why}");
 }

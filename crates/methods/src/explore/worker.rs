@@ -60,6 +60,8 @@ pub struct Worker<'s> {
     decided: bool,
     /// Something other than compiled code was asked whose answer may depend on more than the bits of a site.
     unsure: bool,
+    /// For each instance, the codes of its pc that `mark` has seen.
+    pub reached: Vec<Vec<bool>>,
     memo: Memo,
     /// The way to expand that `memo` is about.
     mode: Mode,
@@ -77,6 +79,7 @@ impl<'s> Worker<'s> {
             incomplete: None,
             decided: false,
             unsure: false,
+            reached: Vec::new(),
             memo: Memo::new(),
             mode: Mode::Plain,
         }
@@ -176,6 +179,13 @@ impl<'s> Worker<'s> {
             self.step(i, act, pre, mode, out)?;
         }
         Ok(())
+    }
+    /// Notes where everyone is.
+    pub fn mark<const W: usize>(&mut self, state: &[u64; W]) {
+        for i in 0..self.reached.len() {
+            let pc = self.pc(i, state) as usize;
+            self.reached[i][pc] = true;
+        }
     }
     fn pc<const W: usize>(&self, i: usize, words: &[u64; W]) -> u64 {
         self.system.layout.slots[self.system.layout.instances[i].pc].code(words)

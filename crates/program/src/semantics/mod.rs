@@ -25,7 +25,7 @@ pub(crate) mod tests;
 pub use checks::Breach;
 pub use decide::{Sampling, refines};
 pub use initial::Initial;
-pub use reach::{Limits, Reached, Violation, reach};
+pub use reach::{Cut, Limits, Reached, Violation, reach};
 pub use replay::{Mismatch, Replay, replay};
 pub use step::{Outcome, Successors};
 pub use trace::{Choice, Instances, Step, Trace};

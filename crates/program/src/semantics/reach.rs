@@ -38,6 +38,16 @@ pub struct Reached {
     pub depth: usize,
     /// Why not every reachable state was seen; `None`: all were, and what is not violated holds for these instances.
     pub incomplete: Option<String>,
+    /// Which limit ended it, where one did.
+    pub cut: Option<Cut>,
+}
+
+/// A limit that ended a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    States,
+    Depth,
+    Budget(base::Exhausted),
 }
 
 impl Reached {
@@ -70,7 +80,7 @@ pub fn reach(program: &Program, instances: &Instances, limits: &Limits) -> Reach
         index: FxHashMap::default(),
         states: Vec::new(),
         parents: Vec::new(),
-        out: Reached { violations: BTreeMap::new(), states: 0, depth: 0, incomplete: None },
+        out: Reached { violations: BTreeMap::new(), states: 0, depth: 0, incomplete: None, cut: None },
     };
     let initial = sem.initial(instances, limits.sampling);
     if let Some(why) = initial.incomplete {
@@ -83,14 +93,17 @@ pub fn reach(program: &Program, instances: &Instances, limits: &Limits) -> Reach
     while at < s.states.len() {
         if s.states.len() > limits.states {
             s.note(format!("more than {} states", limits.states));
+            s.out.cut = Some(Cut::States);
             break;
         }
         if let Err(e) = limits.budget.check() {
             s.note(e.to_string());
+            s.out.cut = Some(Cut::Budget(e));
             break;
         }
         if s.parents[at].1 >= limits.depth {
             s.note(format!("runs of more than {} steps were not looked at", limits.depth));
+            s.out.cut = Some(Cut::Depth);
             break;
         }
         s.expand(at, limits);
