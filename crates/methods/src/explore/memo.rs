@@ -216,6 +216,8 @@ pub struct Memo {
 /// Where a lookup ended.
 pub struct Place {
     at: usize,
+    /// The site's number.
+    number: u32,
     key: [u64; WORDS],
 }
 
@@ -223,10 +225,13 @@ const FIRST: usize = 1 << 11;
 const LAST: usize = 1 << 16;
 const MOST_CHANGES: usize = 1 << 19;
 
-impl Memo {
-    pub fn new() -> Self {
+impl Default for Memo {
+    fn default() -> Self {
         Self { entries: vec![EMPTY; FIRST], changes: Vec::new(), met: 0, missed: 0 }
     }
+}
+
+impl Memo {
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.entries.fill(EMPTY);
@@ -259,7 +264,7 @@ impl Memo {
             return Ok((e.start as usize..(e.start + e.len) as usize, e.decided));
         }
         self.missed += 1;
-        Err(Place { at, key })
+        Err(Place { at, number, key })
     }
     #[inline]
     pub fn change(&self, at: usize) -> &Change {
@@ -269,7 +274,6 @@ impl Memo {
     pub fn keep<const W: usize>(
         &mut self,
         site: &Site,
-        number: u32,
         place: Place,
         decided: bool,
         pre: &[u64; W],
@@ -299,7 +303,7 @@ impl Memo {
             self.changes.push(Change { flips: [0; WORDS], steps: *steps, wrong: Some(*p) });
         }
         let len = (self.changes.len() - start) as u32;
-        self.entries[place.at] = Entry { key: place.key, site: number + 1, start: start as u32, len, decided };
+        self.entries[place.at] = Entry { key: place.key, site: place.number + 1, start: start as u32, len, decided };
         // Many keys: more places, up to what stays near the processor.
         if self.missed as usize > 2 * self.entries.len() && self.entries.len() < LAST {
             self.entries = vec![EMPTY; self.entries.len() * 2];

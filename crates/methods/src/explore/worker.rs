@@ -80,7 +80,7 @@ impl<'s> Worker<'s> {
             decided: false,
             unsure: false,
             reached: Vec::new(),
-            memo: Memo::new(),
+            memo: Memo::default(),
             mode: Mode::Plain,
         }
     }
@@ -157,7 +157,7 @@ impl<'s> Worker<'s> {
         self.unsure = false;
         self.moves(i, pc, pre, mode, out)?;
         if !self.unsure {
-            self.memo.keep(site, number, place, self.decided, pre, &out.states[states..], &out.wrong[wrong..]);
+            self.memo.keep(site, place, self.decided, pre, &out.states[states..], &out.wrong[wrong..]);
         }
         self.decided |= before;
         Ok(())
