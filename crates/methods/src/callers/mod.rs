@@ -259,6 +259,8 @@ fn glance(program: &Program, wanted: &[PropertyId], run: &Run) -> Answer {
         depth: usize::MAX,
         budget: run.budget.child().with_time(GLANCE),
         progress: &|_| {},
+        compact: false,
+        unreachable: false,
     })
 }
 
