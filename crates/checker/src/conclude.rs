@@ -83,6 +83,16 @@ impl<'a> Checker<'a> {
                     Reason::Internal(format!("the local run of {method} was rejected: {why}")),
                 ),
             },
+            Claim::Strayed(stray) => match evidence::stray::replay(self.program, stray) {
+                Ok(_) if stray.violates == property => {
+                    self.verdict(property, method, Outcome::Unsafe, Trust::Replayed, Evidence::Stray(stray.clone()))
+                }
+                Ok(_) => self.unknown(property, method, Reason::Internal("the run is about another property".into())),
+                Err(why) => {
+                    let reason = Reason::Internal(format!("the run of {method} was rejected: {why}"));
+                    self.unknown(property, method, reason)
+                }
+            },
             Claim::Proved(certificate) => self.proved(property, method, certificate),
         }
     }

@@ -60,6 +60,8 @@ pub enum Evidence {
     History(History),
     Called(Called),
     Local(Local),
+    /// A run that a procedure's specification does not explain.
+    Stray(evidence::stray::Stray),
     /// Why there is no verdict.
     Reason(Reason),
 }

@@ -16,6 +16,8 @@ pub enum Claim {
     Refuted(Trace),
     /// The code does not satisfy its specification; the thread's own steps show it.
     Breached(Local),
+    /// A procedure does not perform its specification; a run that no action explains shows it.
+    Strayed(crate::stray::Stray),
     /// Clients of an object show that it is not linearizable.
     Disproved(History),
     /// Callers of a program without threads make it go wrong.

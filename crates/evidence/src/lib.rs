@@ -9,6 +9,7 @@ pub mod file;
 pub mod history;
 pub mod local;
 pub mod reduction;
+pub mod stray;
 pub mod trace;
 pub mod views;
 
@@ -20,5 +21,5 @@ pub use certificate::{
 pub use claim::{Claim, Claims, Reason, Statistics};
 pub use history::History;
 pub use local::{Local, LocalStep};
-pub use reduction::{Cut, Phase, Reduced, Reduction};
+pub use reduction::{Basis, Cut, Guard, Phase, Reduced, Reduction};
 pub use trace::{Choice, Instances, Trace, TraceStep};

@@ -5,7 +5,7 @@
 
 use crate::board::Outcome;
 use crate::leaves::Oracle;
-use crate::report::{local, story, width};
+use crate::report::{local, story, stray, width};
 use base::{Budget, Sources};
 use checker::{Checked, Checker, Limits, Trust, Verdict};
 use evidence::file::Entry;
@@ -151,6 +151,9 @@ impl<'a> Judge<'a> {
             checker::Evidence::Local(run) => {
                 Evidence::Trace { steps: run.steps.len(), shown: local::tell(self.program, self.sources, run) }
             }
+            checker::Evidence::Stray(run) => {
+                Evidence::Trace { steps: run.events.len(), shown: stray::tell(self.program, self.sources, run) }
+            }
             checker::Evidence::Reason(why) => {
                 reason = match why {
                     // Said of the checker's own refusal here, not of a method that crashed.
@@ -193,7 +196,8 @@ impl<'a> Judge<'a> {
                 property: verdict.property(),
                 history: h.clone(),
             }),
-            checker::Evidence::Reason(_) => None,
+            // A stray is shown; the file format has no entry for it yet.
+            checker::Evidence::Stray(_) | checker::Evidence::Reason(_) => None,
         }
     }
 }

@@ -161,10 +161,10 @@ pub fn write(program: &Program, entries: &[Entry]) -> String {
 fn certificate(program: &Program, c: &Certificate) -> Json {
     // A reduction speaks of the program without calls, whose terms extend this program's.
     let basis = match &c.proof {
-        Proof::Reduction(r) => Some(r.basis(program)),
+        Proof::Reduction(r) => r.basis(program).ok(),
         _ => None,
     };
-    let mut pool = terms::Pool::new(basis.as_ref().map_or(program, |b| &b.program), &c.terms);
+    let mut pool = terms::Pool::new(basis.as_ref().map_or(program, |b| &b.specified.program), &c.terms);
     let proof = proof::write(program, &c.proof, &mut pool);
     json!({
         "method": c.method,
@@ -227,10 +227,10 @@ fn read_certificate(program: &Program, e: &Reader<'_>, depth: usize) -> Result<C
     }
     let proof = e.field("proof")?;
     if proof.field("form")?.string()? == "reduction" {
-        let specified = reduction::read_specified(program, &proof)?;
-        let basis = program::specified::specified(program, &specified);
+        let head = reduction::read_head(program, &proof)?;
+        let basis = crate::reduction::basis(program, &head.0, &head.1).map_err(|why| proof.error(why))?.specified;
         let pool = terms::read(&basis.program, &e.field("terms")?)?;
-        let proof = Proof::Reduction(reduction::read(program, specified, &basis, &proof, &pool)?);
+        let proof = Proof::Reduction(reduction::read(program, head, &basis, &proof, &pool)?);
         return Ok(Certificate { method: e.field("method")?.string()?.into(), terms: pool.terms, properties, proof });
     }
     let pool = terms::read(program, &e.field("terms")?)?;

@@ -3,9 +3,9 @@
 use super::FileError;
 use super::read::Reader;
 use super::terms::{Pool, Read};
-use crate::reduction::{Cut, Phase, Reduced, Reduction};
+use crate::reduction::{Cut, Guard, Phase, Reduced, Reduction};
 use program::specified::{Specified, Unit};
-use program::{ActionId, LocId, ProcId, Program, ThreadId};
+use program::{ActionId, LocId, ProcId, Program, ThreadId, VarId};
 use serde_json::{Value as Json, json};
 
 pub fn write(program: &Program, proof: &Reduction, pool: &mut Pool<'_>) -> Json {
@@ -36,22 +36,38 @@ pub fn write(program: &Program, proof: &Reduction, pool: &mut Pool<'_>) -> Json 
         })
         .collect();
     let specified: Vec<u32> = proof.specified.iter().map(|q| q.0).collect();
-    json!({ "form": "reduction", "specified": specified, "units": units })
+    let guards: Vec<Json> = proof
+        .guards
+        .iter()
+        .map(|g| json!({ "var": program.vars[g.var].name, "lock": program.vars[g.lock].name }))
+        .collect();
+    json!({ "form": "reduction", "guards": guards, "specified": specified, "units": units })
 }
 
 fn procedure(program: &Program, r: &Reader<'_>) -> Result<ProcId, FileError> {
     Ok(ProcId(r.index(program.procedures.len())? as u32))
 }
 
+fn shared(program: &Program, r: &Reader<'_>) -> Result<VarId, FileError> {
+    let name = r.string()?;
+    let found = program.shared().find(|v| program.vars[*v].name == name);
+    found.ok_or_else(|| r.error(format!("no shared variable is called `{name}`")))
+}
+
 /// What the program without calls is built from: read before any formula can be.
-pub fn read_specified(program: &Program, r: &Reader<'_>) -> Result<Vec<ProcId>, FileError> {
-    r.field("specified")?.list()?.iter().map(|q| procedure(program, q)).collect()
+pub fn read_head(program: &Program, r: &Reader<'_>) -> Result<(Vec<Guard>, Vec<ProcId>), FileError> {
+    let mut guards = Vec::new();
+    for g in r.field("guards")?.list()? {
+        guards.push(Guard { var: shared(program, &g.field("var")?)?, lock: shared(program, &g.field("lock")?)? });
+    }
+    let specified = r.field("specified")?.list()?.iter().map(|q| procedure(program, q)).collect::<Result<_, _>>()?;
+    Ok((guards, specified))
 }
 
 /// `basis` is the program without calls, whose terms the pool extends.
 pub fn read(
     program: &Program,
-    specified: Vec<ProcId>,
+    (guards, specified): (Vec<Guard>, Vec<ProcId>),
     basis: &Specified,
     r: &Reader<'_>,
     pool: &Read,
@@ -90,5 +106,5 @@ pub fn read(
             cuts,
         });
     }
-    Ok(Reduction { specified, units })
+    Ok(Reduction { guards, specified, units })
 }

@@ -3,16 +3,18 @@
 //! In: a program with access predicates or `performs`. Out: proofs by the rule `reduction` that procedures perform what they
 //! say, and that accesses, releases and other checks of threads and procedures do not fail, for any number of threads and any
 //! callers: the other threads do anything the access predicates allow. Calls use the callee's specification where it is
-//! shown, else they are inlined. What is not shown is told: which step ended a run, what another thread may touch
+//! shown, else they are inlined. A lock that is held wherever a variable is touched is found to guard it. What is not shown is told: which step ended a run, what another thread may touch
 //! there, which run is no action of the specification, with values.
 //! Absent: units that spawn threads; properties that are not local to a unit (invariants, relies).
 
+mod breach;
 mod explain;
+mod guards;
 mod guess;
 mod search;
 
 use crate::method::{About, Method, Refusal, Run, Task};
-use evidence::{Certificate, Claim, Claims, Proof, Reason, Reduction};
+use evidence::{Basis, Certificate, Claim, Claims, Guard, Proof, Reason, Reduction};
 use program::specified::{Specified, Unit, specified};
 use program::{Code, ProcId, Program, PropertyId, PropertyKind};
 use search::{Found, Search, Setting, Split, Taste};
@@ -42,34 +44,97 @@ impl Method for Reduce {
 
     fn run(&self, task: &Task, run: &Run) -> Claims {
         let p = &task.program;
-        let mut claims = Claims::default();
-        let mut by_performs: Vec<ProcId> =
-            p.procedures.iter_enumerated().filter(|(_, q)| usable(q)).map(|(id, _)| id).collect();
-        // A procedure that is not shown to perform its specification is inlined in the next round.
-        let mut lost: BTreeMap<ProcId, Claim> = BTreeMap::new();
-        loop {
-            let basis = specified(p, &by_performs);
-            let terms = basis.program.terms.clone();
-            let round = match Round::run(&basis, &terms, task, run, &lost) {
-                Ok(round) => round,
-                Err(reason) => return Claims::undecided(task.properties.iter().copied(), reason),
-            };
-            let failed: Vec<ProcId> = by_performs.iter().copied().filter(|q| !round.shown.contains(q)).collect();
-            for q in &failed {
-                lost.insert(*q, round.why(*q, p));
+        let mut claims = pursue(task, run, &[]);
+        let open = |c: &Claims| c.claims.values().any(|x| !matches!(x, Claim::Proved(_)));
+        if open(&claims) {
+            self.guarded(task, run, &mut claims);
+        }
+        for (id, q) in p.procedures.iter_enumerated() {
+            let Some((_, property)) = &q.performs else { continue };
+            if let Some(Claim::Undecided(_)) = claims.claims.get(property)
+                && let Some(stray) = breach::find(p, id, run)
+            {
+                claims.set(*property, Claim::Strayed(stray));
             }
-            if failed.is_empty() {
-                round.claim(&by_performs, task, &mut claims);
-                for (q, claim) in lost {
-                    if let Some((_, property)) = &p.procedures[q].performs {
-                        claims.set(*property, claim);
-                    }
-                }
-                claims.claims.retain(|q, _| task.properties.contains(q));
+        }
+        claims
+    }
+}
+
+impl Reduce {
+    /// What is left may need a lock that guards a variable without an access predicate.
+    fn guarded(&self, task: &Task, run: &Run, claims: &mut Claims) {
+        let p = &task.program;
+        let plain = specified(p, &[]);
+        let roots: Vec<Unit> = plain.units.iter().map(|u| u.unit).filter(|u| is_root(&plain.program, *u)).collect();
+        let guards = guards::candidates(&plain, &roots);
+        if guards.is_empty() {
+            return;
+        }
+        let guarded = pursue(task, run, &guards);
+        let better = |q: &PropertyId| {
+            let proved = |c: &Claims| matches!(c.claims.get(q), Some(Claim::Proved(_)));
+            proved(&guarded) && !proved(claims)
+        };
+        let gained: Vec<PropertyId> = task.properties.iter().copied().filter(better).collect();
+        if !gained.is_empty() {
+            for q in gained {
+                claims.set(q, guarded.claims[&q].clone());
+            }
+            claims.notes = guarded.notes;
+        }
+    }
+}
+
+/// Everything that can be shown with these guards. Procedures that are not shown to perform their specification are
+/// inlined, and guards that are not kept to are dropped, until nothing changes.
+fn pursue(task: &Task, run: &Run, guards: &[Guard]) -> Claims {
+    let p = &task.program;
+    let mut claims = Claims::default();
+    let mut guards = guards.to_vec();
+    let mut by_performs: Vec<ProcId> =
+        p.procedures.iter_enumerated().filter(|(_, q)| usable(q)).map(|(id, _)| id).collect();
+    let mut lost: BTreeMap<ProcId, Claim> = BTreeMap::new();
+    loop {
+        let made = evidence::reduction::basis(p, &guards, &by_performs);
+        let Basis { specified: basis, found } = match made {
+            Ok(basis) => basis,
+            Err(why) => return Claims::undecided(task.properties.iter().copied(), Reason::Internal(why)),
+        };
+        let terms = basis.program.terms.clone();
+        let round = match Round::run(&basis, &terms, task, run, &lost, &found) {
+            Ok(round) => round,
+            Err(reason) => return Claims::undecided(task.properties.iter().copied(), reason),
+        };
+        let kept: Vec<Guard> = guards
+            .iter()
+            .zip(&found)
+            .filter(|(_, f)| matches!(round.judge(**f, task), Some(Ok(()))))
+            .map(|(g, _)| *g)
+            .collect();
+        if kept.len() < guards.len() {
+            if kept.is_empty() {
                 return claims;
             }
-            by_performs.retain(|q| !failed.contains(q));
+            guards = kept;
+            continue;
         }
+        let failed: Vec<ProcId> = by_performs.iter().copied().filter(|q| !round.shown.contains(q)).collect();
+        for q in &failed {
+            lost.insert(*q, round.why(*q, p));
+        }
+        if failed.is_empty() {
+            claims.notes.extend(guards.iter().map(|g| guards::shown(p, *g)));
+            round.claim(&guards, &by_performs, task, &mut claims);
+            for (q, claim) in lost {
+                if let Some((_, property)) = &p.procedures[q].performs {
+                    claims.set(*property, claim);
+                }
+            }
+            claims.claims.retain(|q, _| task.properties.contains(q));
+            return claims;
+        }
+        by_performs.retain(|q| !failed.contains(q));
     }
 }
 
@@ -93,12 +158,13 @@ impl<'a> Round<'a> {
         task: &Task,
         run: &'a Run,
         lost: &BTreeMap<ProcId, Claim>,
+        found: &[PropertyId],
     ) -> Result<Self, Reason> {
         let setting = Setting::new(basis, terms, run);
         let mut out = Round { basis, terms, units: Vec::new(), shown: BTreeSet::new() };
         for u in &basis.units {
             run.budget.check().map_err(Reason::Exhausted)?;
-            if !wanted(basis, u.unit, task) {
+            if !wanted(basis, u.unit, task, found) {
                 continue;
             }
             run.progress(format!("reduce: {}", basis.name(u.unit)));
@@ -136,7 +202,7 @@ impl<'a> Round<'a> {
     }
 
     /// One certificate for everything that was shown.
-    fn claim(self, by_performs: &[ProcId], task: &Task, claims: &mut Claims) {
+    fn claim(self, guards: &[Guard], by_performs: &[ProcId], task: &Task, claims: &mut Claims) {
         let mut proved = Vec::new();
         let mut runs = 0;
         for property in &task.properties {
@@ -164,7 +230,7 @@ impl<'a> Round<'a> {
             method: "reduce".into(),
             terms: self.terms.clone(),
             properties: proved.clone(),
-            proof: Proof::Reduction(Reduction { specified: by_performs.to_vec(), units }),
+            proof: Proof::Reduction(Reduction { guards: guards.to_vec(), specified: by_performs.to_vec(), units }),
         });
         for property in proved {
             claims.set(property, Claim::Proved(certificate.clone()));
@@ -224,12 +290,12 @@ fn is_root(p: &Program, unit: Unit) -> bool {
     !q.inline && (specified || p.threads.is_empty())
 }
 
-fn wanted(basis: &Specified, unit: Unit, task: &Task) -> bool {
+fn wanted(basis: &Specified, unit: Unit, task: &Task, found: &[PropertyId]) -> bool {
     let p = &basis.program;
     let code = basis.code(unit);
     let spawns = code.actions.iter().any(|a| a.spawn.is_some());
     let performs = matches!(unit, Unit::Procedure(q) if p.procedures[q].performs.is_some());
-    is_root(p, unit) && !spawns && (performs || task.properties.iter().any(|q| gated(code, *q)))
+    is_root(p, unit) && !spawns && (performs || task.properties.iter().chain(found).any(|q| gated(code, *q)))
 }
 
 /// One unit, in several ways until one shows everything.

@@ -500,12 +500,14 @@ impl<'s, 'a> Search<'s, 'a> {
                     }
                 }
                 let touches = self.s.touches.of(action);
-                let taken = [known, step.taken, step.committed, apart];
+                // Also where a gate fails now: others must not be able to mend it before the step is taken.
+                let tried = [known, step.tried, step.committed, apart];
                 for (place, f) in self.s.others.excluded(&touches, &step.before, &step.before) {
-                    if !self.valid(&taken, f) {
+                    if !self.valid(&tried, f) {
                         return Ok(broken(Some(place)));
                     }
                 }
+                let taken = [known, step.taken, step.committed, apart];
                 if !self.valid(&taken, t.and(&self.s.others.left(&touches, step))) {
                     return Ok(broken(None));
                 }

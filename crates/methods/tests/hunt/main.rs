@@ -5,6 +5,7 @@
 mod assume;
 mod conformance;
 mod proofs;
+mod reduction;
 
 /// How many random programs to look at.
 pub fn rounds(usual: u64) -> u64 {

@@ -5,6 +5,7 @@ pub mod json;
 pub mod local;
 pub mod paint;
 pub mod story;
+pub mod stray;
 pub mod text;
 pub mod witness;
 

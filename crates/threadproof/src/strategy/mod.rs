@@ -251,7 +251,9 @@ fn claimed(claim: &Claim) -> Option<Outcome> {
     match claim {
         Claim::Undecided(_) => None,
         Claim::Proved(_) => Some(Outcome::Safe),
-        Claim::Refuted(_) | Claim::Breached(_) | Claim::Disproved(_) | Claim::Called(_) => Some(Outcome::Unsafe),
+        Claim::Refuted(_) | Claim::Breached(_) | Claim::Disproved(_) | Claim::Called(_) | Claim::Strayed(_) => {
+            Some(Outcome::Unsafe)
+        }
     }
 }
 

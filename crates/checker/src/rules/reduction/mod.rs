@@ -3,6 +3,7 @@
 //! In: for threads and procedures, the locations where their runs are cut with what holds there, and which actions are right
 //! movers. A run is right movers, one step, left movers. Out: obligations over the program without calls
 //! (`program::specified`), in which the other threads do anything that the access predicates allow:
+//! Locks that were found to guard a variable are access predicates too; that all code keeps to them is shown with the rest.
 //!   RD1  every step of the program touches a variable only where its access predicate holds (given its guard and gates);
 //!   RD2  at the entry (with `requires`, or in an initial store) a cut holds; a cut between runs survives a step of others;
 //!   RD3  from each cut, each step passes its claimed gates, and what arrives at the next cut satisfies one of the cuts there;
@@ -17,7 +18,7 @@
 mod vet;
 
 use super::Malformed;
-use crate::obligation::{self, Obligation};
+use crate::obligation::{self, Obligation, Serves};
 use evidence::{Cut, Phase, Reduced, Reduction};
 use logic::{Symbol, Term, Terms};
 use program::access::{Touches, constant_facts, predicate};
@@ -39,10 +40,12 @@ pub fn obligations(
     proof: &Reduction,
     claimed: &[PropertyId],
 ) -> Result<Vec<Obligation>, Malformed> {
-    let basis = proof.basis(program);
+    let evidence::Basis { specified: basis, found } = proof.basis(program).map_err(Malformed)?;
     if !terms.extends(&basis.program.terms) {
         return Err(Malformed("it speaks of another program".into()));
     }
+    // Found predicates are not gates of the program: nothing holds unless they are shown too.
+    let claimed: &[PropertyId] = &[claimed, &found].concat();
     let needs = vet::vet(program, &basis, terms, proof, claimed)?;
     let p = &basis.program;
     let mut facts = vec![terms.lt(terms.int(0), terms.sym(p.tid))];
@@ -60,6 +63,9 @@ pub fn obligations(
     for (i, unit) in proof.units.iter().enumerate() {
         let served = Served { all: needs.all[i].clone().into(), performing: needs.performing[i].clone().into() };
         rule.unit(unit, &served, needs.performs[i], &mut out)?;
+    }
+    if !found.is_empty() {
+        out.iter_mut().for_each(|o| o.serves = Serves::All);
     }
     Ok(out)
 }
@@ -252,6 +258,10 @@ impl Rule<'_> {
             if !t.is_false(step.committed) {
                 let when = t.and(&[step.taken, step.committed, apart]);
                 out.push(t.implies(when, t.and(&self.others.left(&touches, step))));
+                // Also where a gate fails now: others must not be able to mend it before the step is taken.
+                let tried = t.and(&[step.tried, step.committed, apart]);
+                let mine = self.others.excluded(&touches, &step.before, &step.before);
+                out.push(t.implies(tried, t.and(&mine.into_iter().map(|(_, f)| f).collect::<Vec<_>>())));
                 // Nobody else may decide whether the step can be taken, even where it cannot.
                 let at = t.and(&[reached(&start.piece, action), step.committed, apart]);
                 let touches = self.touches.of_guard(action);

@@ -1,0 +1,404 @@
+//! A run of one procedure that its specification does not explain: evidence that it does not perform it.
+//!
+//! The run is the procedure's own steps (calls inlined) and, between them, steps of other threads that keep to the access
+//! predicates: each writes some places, whose values it sees. It shows a breach if the procedure comes to its end and no order
+//! of the same steps of the others, each seeing the same, with actions of the specification between them, leads
+//! from the same store to the same store and results. All by evaluation, with no solver. A run in which a value of an
+//! intermediate store would have to be guessed shows nothing.
+//! Used by the method that looks for such runs and by the checker that replays them.
+
+use logic::{Symbol, Value};
+use program::access::constants;
+use program::order::Order;
+use program::relation::{executable, is_step};
+use program::semantics::{Instance, Outcome, Semantics, State, Step, fits};
+use program::specified::{Unit, specified};
+use program::{
+    ActionId, Copies, ProcId, Program, PropertyId, PropertyKind, Scope, Start, Thread, ThreadId, TwoStore, Update,
+    VarId, VarKind,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stray {
+    pub violates: PropertyId,
+    pub procedure: ProcId,
+    /// The shared store at the call, in the order of `Program::shared`.
+    pub store: Vec<Value>,
+    /// The procedure's own variables at the call, in the order of `Stage::own`.
+    pub own: Vec<Value>,
+    pub events: Vec<Event>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A step of the procedure; its thread has tid 1.
+    Own { action: ActionId, inputs: Vec<Value> },
+    /// A step of another thread.
+    Other { thread: u32, writes: Vec<Write> },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Write {
+    pub var: VarId,
+    pub keys: Vec<Value>,
+    pub value: Value,
+}
+
+/// A procedure as a thread of its own, calls inlined, so that the reference semantics can run it.
+pub struct Stage {
+    pub program: Program,
+    pub thread: ThreadId,
+    pub procedure: ProcId,
+    pub own: Vec<VarId>,
+    pub shared: Vec<VarId>,
+    constants: FxHashSet<VarId>,
+    copied: Vec<(VarId, VarId)>,
+}
+
+type Env = FxHashMap<Symbol, Value>;
+
+impl Stage {
+    pub fn new(program: &Program, procedure: ProcId) -> Result<Self, String> {
+        let s = specified(program, &[]);
+        let unit = Unit::Procedure(procedure);
+        let rewritten = s.unit(unit).ok_or("there is no such procedure")?;
+        if let Some(why) = &rewritten.refused {
+            return Err(why.clone());
+        }
+        let copied = rewritten.copied.clone();
+        let (own, code) = (s.locals(unit), s.code(unit).clone());
+        let mut p = s.program;
+        if code.actions.iter().any(|a| a.spawn.is_some()) {
+            return Err("it spawns threads".into());
+        }
+        let thread = p.threads.next_id();
+        for v in &own {
+            p.vars[*v].scope = Scope::Thread(thread);
+        }
+        let (name, origin) = (p.procedures[procedure].name.clone(), p.procedures[procedure].origin);
+        p.threads.push(Thread {
+            name,
+            copies: Copies::One,
+            start: Start::AtOnce,
+            params: Vec::new(),
+            locals: own.clone(),
+            code,
+            outline: None,
+            follows: None,
+            origin,
+        });
+        p.relies.clear();
+        let shared = p.shared().collect();
+        Ok(Self { constants: constants(program), program: p, thread, procedure, own, shared, copied })
+    }
+
+    pub fn begin(&self, store: &[Value], own: &[Value]) -> Result<State, String> {
+        let p = &self.program;
+        let fit = |vars: &[VarId], values: &[Value]| {
+            vars.len() == values.len()
+                && vars.iter().zip(values).all(|(v, x)| !x.is_open() && fits(p, x, p.vars[*v].sort))
+        };
+        if !fit(&self.shared, store) || !fit(&self.own, own) {
+            return Err("the store does not fit the program's variables".into());
+        }
+        let value = |v: VarId| self.own.iter().position(|x| *x == v).map(|i| &own[i]);
+        if self.copied.iter().any(|(a, b)| value(*a) != value(*b)) {
+            return Err("a parameter is not what it was at the call".into());
+        }
+        let env = self.environment(store, own, 1);
+        for f in &p.procedures[self.procedure].requires {
+            let met = f.formula.map(|f| logic::eval::holds(&p.terms, f, &env));
+            if met != Some(Ok(true)) {
+                return Err("what the procedure requires does not hold".into());
+            }
+        }
+        for f in program::access::constant_facts(p, &p.terms) {
+            if logic::eval::holds(&p.terms, f, &env) != Ok(true) {
+                return Err("the constants are not as `init` has them".into());
+            }
+        }
+        let at = p.threads[self.thread].code.entry;
+        let instance = Instance { thread: self.thread, tid: 1, at, locals: own.to_vec() };
+        Ok(State { shared: store.to_vec(), instances: vec![instance], entered: None })
+    }
+
+    fn environment(&self, store: &[Value], own: &[Value], tid: u32) -> Env {
+        let p = &self.program;
+        let mut env = Env::default();
+        for (v, x) in self.shared.iter().zip(store).chain(self.own.iter().zip(own)) {
+            env.insert(p.vars[*v].symbol, x.clone());
+        }
+        env.insert(p.tid, Value::Int(i128::from(tid)));
+        env
+    }
+
+    /// Whether another thread may write a place.
+    pub fn may_write(&self, state: &State, thread: u32, write: &Write) -> Result<(), String> {
+        let p = &self.program;
+        let var = p.vars.get(write.var).ok_or("no such variable")?;
+        if var.scope != Scope::Shared || self.constants.contains(&write.var) || thread < 2 {
+            return Err("no other thread writes that".into());
+        }
+        if !matches!(var.kind, VarKind::Plain | VarKind::Lock) {
+            return Err("the heap is left alone".into());
+        }
+        let old = read(&state.shared[self.index(write.var)], &write.keys).ok_or("no such entry")?;
+        if var.kind == VarKind::Lock && write.value != Value::Int(0) && write.value != Value::Int(i128::from(thread)) {
+            return Err("a thread takes a lock for itself".into());
+        }
+        let inner = write.keys.iter().fold(var.sort, |s, _| match p.terms.kind(s) {
+            logic::SortKind::Map(_, inner) => inner,
+            _ => s,
+        });
+        let whole = matches!(old, Value::Map(_));
+        if whole || write.value.is_open() || !fits(p, &write.value, inner) {
+            return Err("the value does not fit the place".into());
+        }
+        let Some(access) = &var.access else { return Ok(()) };
+        let Some(formula) = access.formula else { return Ok(()) };
+        let mut env = self.environment(&state.shared, &[], thread);
+        if access.binders.len() > write.keys.len() {
+            return Err("an entry of a map is named by its keys".into());
+        }
+        env.extend(access.binders.iter().copied().zip(write.keys.iter().cloned()));
+        match logic::eval::holds(&p.terms, formula, &env) {
+            Ok(true) => Ok(()),
+            _ => Err(format!("thread {thread} may not touch `{}` there", var.name)),
+        }
+    }
+
+    fn index(&self, var: VarId) -> usize {
+        self.shared.iter().position(|v| *v == var).expect("a shared variable is listed")
+    }
+
+    /// Executes one event; what the step saw, for a step of others.
+    pub fn execute(&self, sem: &Semantics<'_>, state: &State, event: &Event) -> Result<(Outcome, Vec<Value>), String> {
+        match event {
+            Event::Own { action, inputs } => {
+                if inputs.iter().any(Value::is_open) {
+                    return Err("an input is not decided".into());
+                }
+                let (action, inputs) = (*action, inputs.clone());
+                let step = Step { instance: 0, thread: self.thread, action, inputs, choices: Vec::new() };
+                Ok((sem.execute(state, &step)?, Vec::new()))
+            }
+            Event::Other { thread, writes } => {
+                if sem.inside(state).is_some() {
+                    return Err("the procedure is inside an atomic block".into());
+                }
+                let mut next = state.clone();
+                let mut seen = Vec::new();
+                for (i, w) in writes.iter().enumerate() {
+                    self.may_write(state, *thread, w)?;
+                    if writes[..i].iter().any(|x| x.var == w.var) {
+                        return Err("a step writes each variable once".into());
+                    }
+                    let at = self.index(w.var);
+                    seen.push(read(&state.shared[at], &w.keys).ok_or("no such entry")?);
+                    write(&mut next.shared[at], &w.keys, w.value.clone());
+                }
+                let (action, inputs) = (ActionId(0), Vec::new());
+                let step = Step { instance: 0, thread: self.thread, action, inputs, choices: Vec::new() };
+                Ok((Outcome::Moved { step, state: next }, seen))
+            }
+        }
+    }
+
+    pub fn ended(&self, state: &State) -> bool {
+        self.program.threads[self.thread].code.exit == Some(state.instances[0].at)
+    }
+
+    /// Whether the specification explains what was done: `Err` where that cannot be told.
+    pub fn explained(&self, begin: &State, others: &[(Vec<Write>, Vec<Value>)], end: &State) -> Result<bool, String> {
+        let procedure = &self.program.procedures[self.procedure];
+        let (performs, _) = procedure.performs.as_ref().ok_or("it has no specification")?;
+        let order = Order::of(performs);
+        let mut given = Env::default();
+        for v in &procedure.params {
+            let i = self.own.iter().position(|x| x == v).ok_or("a parameter is missing")?;
+            given.insert(self.program.vars[*v].symbol, begin.instances[0].locals[i].clone());
+        }
+        for v in &procedure.results {
+            let i = self.own.iter().position(|x| x == v).ok_or("a result is missing")?;
+            let value = end.instances[0].locals[i].clone();
+            if value.is_open() {
+                return Err("a result is not decided".into());
+            }
+            given.insert(self.program.vars[*v].symbol, value);
+        }
+        if end.shared.iter().any(Value::is_open) {
+            return Err("the last store is not decided".into());
+        }
+        let search = Explanation { stage: self, order: &order, others, end: &end.shared, given };
+        search.from(0, 0, &begin.shared, &mut FxHashSet::default())
+    }
+}
+
+struct Explanation<'a> {
+    stage: &'a Stage,
+    order: &'a Order<'a>,
+    others: &'a [(Vec<Write>, Vec<Value>)],
+    end: &'a [Value],
+    given: Env,
+}
+
+impl Explanation<'_> {
+    fn from(
+        &self,
+        position: usize,
+        done: usize,
+        store: &[Value],
+        tried: &mut FxHashSet<(usize, usize, Vec<Value>)>,
+    ) -> Result<bool, String> {
+        if !tried.insert((position, done, store.to_vec())) {
+            return Ok(false);
+        }
+        if tried.len() > 2_000 {
+            return Err("there are too many orders".into());
+        }
+        if done == self.others.len() && self.order.ends[position] && store == self.end {
+            return Ok(true);
+        }
+        let mut unsure = None;
+        let mut look = |answer: Result<bool, String>| match answer {
+            Ok(yes) => yes,
+            Err(why) => {
+                unsure.get_or_insert(why);
+                false
+            }
+        };
+        if let Some((writes, seen)) = self.others.get(done) {
+            let mut next = store.to_vec();
+            let same = writes.iter().zip(seen).all(|(w, x)| {
+                let at = self.stage.index(w.var);
+                let fits = read(&next[at], &w.keys).as_ref() == Some(x);
+                write(&mut next[at], &w.keys, w.value.clone());
+                fits
+            });
+            if same && look(self.from(position, done + 1, &next, tried)) {
+                return Ok(true);
+            }
+        }
+        for n in &self.order.next[position] {
+            let action = self.order.actions[n - 1].action;
+            match self.after(action, self.order.next[*n].is_empty(), done, store) {
+                Ok(Some(next)) => {
+                    if look(self.from(*n, done, &next, tried)) {
+                        return Ok(true);
+                    }
+                }
+                Ok(None) => {}
+                Err(why) => {
+                    look(Err(why));
+                }
+            }
+        }
+        unsure.map_or(Ok(false), Err)
+    }
+
+    fn env(&self, store: &[Value]) -> Env {
+        let mut env = self.stage.environment(store, &[], 1);
+        env.extend(self.given.iter().map(|(s, x)| (*s, x.clone())));
+        env
+    }
+
+    /// The store after an action. The last action must leave what is seen later; an earlier one must say what it does.
+    fn after(&self, action: &TwoStore, last: bool, done: usize, store: &[Value]) -> Result<Option<Vec<Value>>, String> {
+        let p = &self.stage.program;
+        let terms = p.terms.clone();
+        let mut env = self.env(store);
+        let eval = |t, env: &Env| logic::eval(&terms, t, env).map_err(|e| format!("not evaluated: {e:?}"));
+        let mut next = store.to_vec();
+        if last {
+            for place in &action.frame {
+                let at = self.stage.index(place.var);
+                let keys = place.keys.iter().map(|k| eval(*k, &env)).collect::<Result<Vec<_>, _>>()?;
+                let wanted = read(&self.wanted(place.var, done), &keys).ok_or("no such entry")?;
+                write(&mut next[at], &keys, wanted);
+            }
+        } else {
+            let step = executable(p, &terms, action);
+            if !step.inputs.is_empty() {
+                return Err("an action in the middle leaves a value open".into());
+            }
+            if !logic::eval::holds(&terms, step.guard, &env).map_err(|e| format!("not evaluated: {e:?}"))? {
+                return Ok(None);
+            }
+            for u in &step.updates {
+                next[self.stage.index(u.var)] = eval(u.value, &env)?;
+            }
+            return Ok(Some(next));
+        }
+        for (v, x) in self.stage.shared.iter().zip(&next) {
+            env.insert(p.vars[*v].primed, x.clone());
+        }
+        let change: Vec<Update> =
+            self.stage.shared.iter().map(|v| Update { var: *v, value: terms.sym(p.vars[*v].primed) }).collect();
+        let formula = is_step(p, &terms, action, &change);
+        let holds = logic::eval::holds(&terms, formula, &env).map_err(|e| format!("not evaluated: {e:?}"))?;
+        Ok(holds.then_some(next))
+    }
+
+    /// The value of a variable from which the steps of others to come see what they saw, and the end is the end.
+    fn wanted(&self, var: VarId, done: usize) -> Value {
+        let mut value = self.end[self.stage.index(var)].clone();
+        for (writes, seen) in self.others[done..].iter().rev() {
+            for (w, x) in writes.iter().zip(seen).filter(|(w, _)| w.var == var) {
+                write(&mut value, &w.keys, x.clone());
+            }
+        }
+        value
+    }
+}
+
+fn read(value: &Value, keys: &[Value]) -> Option<Value> {
+    match (keys.split_first(), value) {
+        (None, _) => Some(value.clone()),
+        (Some((k, rest)), Value::Map(m)) => read(m.get(k), rest),
+        _ => None,
+    }
+}
+
+fn write(value: &mut Value, keys: &[Value], new: Value) {
+    match (keys.split_first(), value) {
+        (None, place) => *place = new,
+        (Some((k, rest)), Value::Map(m)) => {
+            let mut inner = m.get(k).clone();
+            write(&mut inner, rest, new);
+            m.set(k.clone(), inner);
+        }
+        _ => {}
+    }
+}
+
+/// Replays a run: the states before each event and after the last. An error where it shows nothing.
+pub fn replay(program: &Program, stray: &Stray) -> Result<Vec<State>, String> {
+    let property = program.properties.get(stray.violates).ok_or("no such property")?;
+    if property.kind != PropertyKind::Performs(stray.procedure) {
+        return Err(format!("such a run says nothing about {}", property.name));
+    }
+    let stage = Stage::new(program, stray.procedure)?;
+    let sem = Semantics::new(&stage.program);
+    let mut states = vec![stage.begin(&stray.store, &stray.own)?];
+    let mut others = Vec::new();
+    for event in &stray.events {
+        let state = states.last().expect("there is a first state");
+        let (outcome, seen) = stage.execute(&sem, state, event)?;
+        if let Event::Other { writes, .. } = event {
+            others.push((writes.clone(), seen));
+        }
+        match outcome {
+            Outcome::Moved { state, .. } => states.push(state),
+            Outcome::Wrong { .. } => return Err("a step goes wrong: the run ends before the procedure does".into()),
+        }
+    }
+    let (first, last) = (&states[0], &states[states.len() - 1]);
+    if !stage.ended(last) {
+        return Err("the procedure does not come to its end".into());
+    }
+    if stage.explained(first, &others, last)? {
+        return Err("the specification explains the run".into());
+    }
+    Ok(states)
+}
