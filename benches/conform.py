@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """The table of Abstract Threads, section 4, with SPIN beside Threadproof in one run.
 
-Rows: the concrete and the abstract program of each driver, for n = 1 to N threads, by SPIN and here; then "every n". Every cell is processor time in seconds (user and system, with the solver processes that
-were started); conformance is part of the abstract rows here, with no annotation but the machines. `t/o` is a cell over its limit, after which larger n are not tried; `-` was not run. SPIN's time is that
-of its search: `spin -a` and the C compiler are not counted.
+Rows: the concrete and the abstract program of each driver, for n = 1 to N threads, by SPIN and here; then "every n". Every cell
+is processor time in seconds (user and system, with the solver processes that were started). Conformance is part of the
+abstract rows here, with no annotation but the machines. `t/o` is a cell over its limit, after which larger n are not tried;
+`-` was not run (the language has no thread of zero copies, so n = 1 is SPIN's alone). SPIN's time is that of its
+search: `spin -a` and the C compiler are not counted.
 
 Usage: conform.py [--most N] [--limit SECONDS] [--tool PATH] [--only bluetooth|battery]
 """
@@ -84,9 +86,9 @@ def cell(seconds):
     return "t/o" if seconds is None else f"{seconds:.2f}"
 
 
-def row(name, most, run):
-    cells, over = [], False
-    for n in range(1, most + 1):
+def row(name, most, run, least=1):
+    cells, over = ["-"] * (least - 1), False
+    for n in range(least, most + 1):
         value = None if over else run(n)
         cells.append("-" if over else cell(value))
         over = over or value is None
@@ -112,9 +114,9 @@ def main():
         print("| --- " * (a.most + 1) + "|")
         fixed = lambda n: ("--threads", f"{worker}={n - 1}")
         row("concrete, SPIN", a.most, lambda n: spin(f"{name}_concrete.pml", n, a.limit))
-        row("concrete, here", a.most, lambda n: here(a.tool, concrete, "explore", a.limit, *fixed(n)))
+        row("concrete, here", a.most, lambda n: here(a.tool, concrete, "explore", a.limit, *fixed(n)), 2)
         row("abstract, SPIN", a.most, lambda n: spin(f"{name}_abstract.pml", n, a.limit))
-        row("abstract, here", a.most, lambda n: here(a.tool, f"{name}_machines.tp", "conform", a.limit, *fixed(n)))
+        row("abstract, here", a.most, lambda n: here(a.tool, f"{name}_machines.tp", "conform", a.limit, *fixed(n)), 2)
         print()
         print(f"every n: concrete {cell(here(a.tool, f'{name}.tp', 'count', a.limit))} s;", end=" ", flush=True)
         print(f"abstract {cell(here(a.tool, f'{name}_machines.tp', 'conform', a.limit))} s;", end=" ", flush=True)
