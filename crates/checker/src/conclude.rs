@@ -10,6 +10,7 @@ use crate::rules::{self, Malformed};
 use crate::verdict::{Evidence, Outcome, Trust, Verdict};
 use evidence::{Callers, Certificate, Claim, Composed, Proof, Reason, Trace};
 use logic::{Node, Term, Terms};
+use program::callers::touched_by_callers;
 use program::client::Effort;
 use program::semantics::Instances;
 use program::{Assumption, Copies, Program, PropertyId, PropertyKind, Start};
@@ -234,13 +235,17 @@ impl<'a> Checker<'a> {
                     Reason::Internal("the certificate does not claim this property".into()),
                 ),
                 Some(Err(reason)) => self.unknown(property, method, reason.clone()),
-                Some(Ok(())) => self.verdict(
-                    property,
-                    method,
-                    Outcome::Safe,
-                    found.trust.clone(),
-                    Evidence::Certificate(certificate.clone()),
-                ),
+                Some(Ok(())) => {
+                    let evidence = Evidence::Certificate(certificate.clone());
+                    let mut checked = self.verdict(property, method, Outcome::Safe, found.trust.clone(), evidence);
+                    if matches!(certificate.proof, Proof::Callers(_)) {
+                        checked.0.assumptions.push(Assumption {
+                            code: "callers-only-call".into(),
+                            text: "callers touch the variables of the file only by calling what is in it".into(),
+                        });
+                    }
+                    checked
+                }
             },
         }
     }
@@ -375,6 +380,7 @@ impl<'a> Checker<'a> {
                 (PropertyKind::Linearizable(o), Some(object)) if *o == object => client.history,
                 (PropertyKind::Linearizable(_), _) | (_, Some(_)) => None,
                 (PropertyKind::Invariant(_) | PropertyKind::Rely(_), None) => Some(*q),
+                (PropertyKind::Access(_), None) if touched_by_callers(self.program, *q) => None,
                 (_, None) => gated.contains(q).then_some(*q),
             };
             let shown = shown.filter(|s| p.proof.properties.contains(s));

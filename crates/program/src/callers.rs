@@ -15,7 +15,7 @@ use crate::code::{ActionId, Gate, Mark, Update};
 use crate::model::{OriginId, Program, Scope, ThreadId, VarId, VarKind};
 use crate::property::{Property, PropertyId, PropertyKind};
 use crate::sequential::{Path, paths};
-use crate::spec::ObjectId;
+use crate::spec::{ObjectId, Procedure};
 use logic::{Op, Sort, Symbol, Term, Terms};
 
 /// A step of an operation at which it may take effect.
@@ -40,6 +40,14 @@ pub struct WithCallers {
     pub program: Program,
     /// With an object: that no return goes wrong. It stands for the object's own property.
     pub history: Option<PropertyId>,
+}
+
+/// Whether an access predicate is about code of procedures. Callers may touch such a variable themselves, as far as the
+/// predicate allows (they may hold its lock), so that what the procedures do to each other does not decide it. The
+/// variables of an object are its own.
+pub fn touched_by_callers(program: &Program, access: PropertyId) -> bool {
+    let gated = |q: &Procedure| q.code.actions.iter().any(|a| a.gates.iter().any(|g| g.property == access));
+    program.procedures.iter().any(gated)
 }
 
 /// The program with all its callers; with an object, its specification runs beside it. The reason, where there can be none.

@@ -15,7 +15,7 @@ use crate::explore::system::Switches;
 use crate::explore::{Answer, Plan, explore};
 use crate::method::{About, Method, Refusal, Run, Task};
 use evidence::{Called, Callers as Proof, Certificate, Claim, Claims, History, Reason};
-use program::callers::{Effect, Moment, callers};
+use program::callers::{Effect, Moment, callers, touched_by_callers};
 use program::client::Effort;
 use program::semantics::Instances;
 use program::{ObjectId, Program, PropertyId, PropertyKind};
@@ -105,6 +105,8 @@ impl Callers {
                 claims.set(property, Claim::Called(Called { effort, trace }));
             }
         }
+        let access = |p: &PropertyId| matches!(program.properties[*p].kind, PropertyKind::Access(_));
+        open.retain(|p| !(access(p) && touched_by_callers(program, *p)));
         let shown = self.shown(task, run, &client, &open);
         claims.notes.extend(shown.notes);
         let mut wrapped: Vec<(Arc<Certificate>, Arc<Certificate>)> = Vec::new();

@@ -207,7 +207,8 @@ impl<'a> Candidates<'a> {
     fn entry(&mut self, v: VarId, key: Sort, tid: Term) {
         let t = self.terms;
         let name = self.program.vars[v].name.clone();
-        if self.entries.iter().any(|(s, f)| *f == t.eq(t.select(self.now(v), t.sym(*s)), tid)) {
+        let same_key = |s: &Symbol| t.symbol_sort(*s) == key;
+        if self.entries.iter().any(|(s, f)| same_key(s) && *f == t.eq(t.select(self.now(v), t.sym(*s)), tid)) {
             return;
         }
         let bound = t.symbol(format!("k_{}", name.replace('.', "_")), key);
@@ -430,9 +431,9 @@ impl<'a> Candidates<'a> {
                 if k == t.symbol_sort(key) {
                     let same = t.eq(t.select(self.next(*v), t.sym(key)), t.select(self.now(*v), t.sym(key)));
                     self.push(place, all(t.implies(entry, same)), None);
-                    let stays = all(t.implies(t.eq(t.select(self.now(*v), t.sym(key)), tid), same));
                     if p.vars[*v].sort == t.map_sort(k, Sort::INT) {
-                        self.push(place, stays, None);
+                        let own = t.eq(t.select(self.now(*v), t.sym(key)), tid);
+                        self.push(place, all(t.implies(own, same)), None);
                     }
                 }
             }
