@@ -1,10 +1,10 @@
 //! `horn`: environment transitions and reachable states as Horn clauses (Threader).
 //!
-//! In: a program with a fixed number of instances (or any number, for modular proofs). Out: proofs. With the modular bias
-//! (`--bias modular`, the default) thread-modular relations are tried first (rule `rely-guarantee`; such a proof holds for
-//! every number of instances); if there is no such proof, or with `--bias none`, the relations speak of all instances
-//! at once (rule `product`). Control is explicit: one relation for each location, or combination of locations.
-//! Absent: Threader's own abstract reachability trees and its linear solver; the clauses are solved by Spacer.
+//! In: a program with a fixed number of instances (or any number, for modular proofs). Out: proofs and runs. With the modular
+//! bias (`--bias modular`, the default) thread-modular trees are built first (rule `rely-guarantee`; such a proof holds for
+//! every number of instances); if there is no such proof, or with `--bias none`, trees over all instances (rule
+//! `environments`). Where trees are given up, Spacer solves the clauses of whole threads, then of all instances
+//! at once (rule `product`). Control is explicit throughout. `--option clauses=spacer` leaves the trees out.
 
 mod abstraction;
 mod certify;
@@ -85,64 +85,79 @@ impl HornClauses {
         };
         let show = task.options.0.get("show-trees").is_some_and(|s| s == "on");
         // A step as a rely sees it is not a predicate of a state: relies are left to the clauses of whole threads.
-        let plain = !group.iter().any(|w| matches!(p.properties[*w].kind, PropertyKind::Rely(_)));
+        let relies = group.iter().any(|w| matches!(p.properties[*w].kind, PropertyKind::Rely(_)));
+        let trees = !relies && task.options.0.get("clauses").is_none_or(|c| c == "trees");
+        // The rule of several instances knows no atomic blocks of several steps.
+        let blocks = p.threads.iter().any(|t| t.code.locations.iter().any(|l| l.inside));
         let attempt = Attempt {
             program: p,
             terms: &terms,
             wanted: group,
             settings,
             budget: &run.budget,
-            most_refinements: 4_000,
+            most_work: usize::MAX,
             show,
         };
-        let mut reason = Reason::NotAdmitted("no thread-modular proof, and the number of threads is not fixed".into());
-        if bias == "modular" {
-            run.progress(format!("horn: thread-modular, {}", p.properties[group[0]].name));
-            let mut exists = true;
-            if plain {
-                let (answer, account) = attempt.modular();
-                account.tell(notes);
-                match answer {
-                    Answer::Proved(proof) => {
-                        notes.push("a modular proof: no fact relates two threads' locals".into());
-                        return certify(proof);
-                    }
-                    Answer::None => {
-                        exists = false;
-                        reason = Reason::Alarm("no thread-modular proof exists".into());
-                    }
-                    Answer::GaveUp(why) => {
-                        notes.push(format!("the modular trees were given up: {why}"));
-                    }
-                    Answer::Refuted(_) => {}
-                }
-            }
-            if exists {
-                // A modular proof is either found soon or not at all: most of the effort goes to the other attempt.
-                let short = Settings { limit: 100_000_000, ..settings };
-                match modular::solve(p, &terms, group, short, &run.budget) {
-                    Ok(proof) => {
-                        notes.push("a modular proof: no fact relates two threads' locals".into());
-                        return certify(Proof::RelyGuarantee(proof));
-                    }
-                    Err(why) => reason = why,
-                }
-            }
-        }
-        if task.is_parametric() {
-            return Claim::Undecided(reason);
-        }
-        run.progress(format!("horn: all instances at once, {}", p.properties[group[0]].name));
         let counts = task.instances(0);
-        if plain {
+        let fixed = !task.is_parametric();
+        let global = |attempt: &Attempt<'_>, notes: &mut Vec<String>| {
+            if !trees || !fixed || blocks {
+                return None;
+            }
+            run.progress(format!("horn: all instances at once, {}", p.properties[group[0]].name));
             let (answer, account) = attempt.global(&counts);
             account.tell(notes);
             match answer {
-                Answer::Proved(proof) => return certify(proof),
-                Answer::Refuted(trace) => return Claim::Refuted(*trace),
-                Answer::GaveUp(why) => notes.push(format!("the trees of all instances were given up: {why}")),
-                Answer::None => {}
+                Answer::Proved(proof) => Some(certify(proof)),
+                Answer::Refuted(trace) => Some(Claim::Refuted(*trace)),
+                Answer::None => None,
+                Answer::GaveUp(why) => {
+                    notes.push(format!("the trees of all instances were given up: {why}"));
+                    None
+                }
             }
+        };
+        // Without a bias the global trees come first, but not for ever: some programs need a thread's own facts.
+        if bias != "modular"
+            && let Some(claim) = global(&Attempt { most_work: 150_000, ..attempt }, notes)
+        {
+            return claim;
+        }
+        let mut reason = Reason::NotAdmitted("no thread-modular proof, and the number of threads is not fixed".into());
+        let mut exists = bias == "modular";
+        if trees {
+            run.progress(format!("horn: thread-modular, {}", p.properties[group[0]].name));
+            let (answer, account) = attempt.modular();
+            account.tell(notes);
+            match answer {
+                Answer::Proved(proof) => {
+                    notes.push(MODULAR.into());
+                    return certify(proof);
+                }
+                Answer::None => {
+                    exists = false;
+                    reason = Reason::Alarm("no thread-modular proof exists".into());
+                }
+                Answer::GaveUp(why) => notes.push(format!("the modular trees were given up: {why}")),
+                Answer::Refuted(_) => {}
+            }
+        }
+        if exists {
+            // A modular proof is either found soon or not at all: most of the effort goes to the other attempt.
+            let short = Settings { limit: 100_000_000, ..settings };
+            match modular::solve(p, &terms, group, short, &run.budget) {
+                Ok(proof) => {
+                    notes.push(MODULAR.into());
+                    return certify(Proof::RelyGuarantee(proof));
+                }
+                Err(why) => reason = why,
+            }
+        }
+        if !fixed {
+            return Claim::Undecided(reason);
+        }
+        if let Some(claim) = global(&attempt, notes) {
+            return claim;
         }
         let long = Settings { limit: 2_000_000_000, ..settings };
         match product::solve(p, &terms, &counts.0, group, long, &run.budget) {
@@ -151,3 +166,6 @@ impl HornClauses {
         }
     }
 }
+
+const MODULAR: &str =
+    "a modular proof: no fact relates two threads' locals, and it holds for every number of instances";

@@ -1,4 +1,4 @@
-//! Trees for people: as text, and as a picture (SVG).
+//! Trees and predicates for people, as text: one line for each abstract state, below the state it came from.
 
 use super::trees::{Forest, Mode};
 use logic::Term;
@@ -77,4 +77,20 @@ pub fn picture(forest: &Forest<'_>) -> Picture {
         }
     }
     Picture { text }
+}
+
+/// The predicates found, by thread and location, and by action.
+pub fn predicates(forest: &Forest<'_>) -> Vec<String> {
+    let t = forest.system.terms;
+    let say = |list: &[Term]| list.iter().map(|f| t.show(t.simplify(*f))).collect::<Vec<_>>().join(", ");
+    let mut out = Vec::new();
+    for (i, p) in forest.system.parties.iter().enumerate() {
+        for (at, list) in forest.at[i].iter().enumerate().filter(|(_, l)| !l.is_empty()) {
+            out.push(format!("predicates of {} at L{at}: {}", p.name, say(list)));
+        }
+        for (a, list) in forest.on[i].iter().enumerate().filter(|(_, l)| !l.is_empty()) {
+            out.push(format!("predicates of a step of {}, `{}`: {}", p.name, p.acts[a].text, say(list)));
+        }
+    }
+    out
 }

@@ -33,6 +33,7 @@ pub struct Account {
     pub states: usize,
     pub edges: usize,
     pub questions: u64,
+    pub lines: Vec<String>,
     /// The trees, where asked for.
     pub trees: Option<show::Picture>,
 }
@@ -45,18 +46,21 @@ impl Account {
             self.refinements, self.predicates, self.transition_predicates, self.states, self.edges, self.questions
         ));
         if let Some(p) = &self.trees {
+            notes.extend(self.lines.iter().cloned());
             notes.extend(p.text.iter().cloned());
         }
     }
 }
 
+#[derive(Clone, Copy)]
 pub struct Attempt<'a> {
     pub program: &'a Program,
     pub terms: &'a Terms,
     pub wanted: &'a [PropertyId],
     pub settings: Settings,
     pub budget: &'a Budget,
-    pub most_refinements: usize,
+    /// How many abstract states may be made in all trees together.
+    pub most_work: usize,
     /// Whether the trees are to be kept for people.
     pub show: bool,
 }
@@ -73,6 +77,7 @@ impl Attempt<'_> {
         let abs = Abstraction::new(self.terms, self.settings, self.budget);
         let mut forest = Forest::new(system, mode, self.wanted, abs);
         let mut account = Account::default();
+        let mut work = 0;
         let answer = loop {
             match forest.build(self.budget) {
                 Err(Trouble::Time) => break Answer::GaveUp("out of time".into()),
@@ -85,7 +90,8 @@ impl Attempt<'_> {
                     });
                 }
                 Ok(Built::Fails(failures)) => {
-                    if account.refinements >= self.most_refinements {
+                    work += forest.trees.states.len();
+                    if work > self.most_work {
                         break Answer::GaveUp(format!("no end after {} refinements", account.refinements));
                     }
                     if let Some(answer) = self.refine(&mut forest, &failures, &indices, counts, &mut account) {
@@ -97,6 +103,7 @@ impl Attempt<'_> {
         account.predicates = forest.at.iter().flatten().flatten().collect::<std::collections::BTreeSet<_>>().len();
         account.transition_predicates =
             forest.on.iter().flatten().flatten().collect::<std::collections::BTreeSet<_>>().len();
+        account.lines = show::predicates(&forest);
         account.states = forest.trees.states.len();
         account.edges = forest.trees.edges.len();
         account.questions = forest.abs.questions;

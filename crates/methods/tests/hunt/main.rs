@@ -6,6 +6,7 @@ mod assume;
 mod conformance;
 mod proofs;
 mod reduction;
+mod threader;
 
 /// How many random programs to look at.
 pub fn rounds(usual: u64) -> u64 {

@@ -39,6 +39,7 @@ const SWITCH: Takes = Takes::Words(&["on", "off"]);
 /// The options that methods read, for `--option NAME=VALUE`.
 pub const OPTIONS: &[(&str, Takes)] = &[
     ("bias", Takes::Words(&["modular", "none"])),
+    ("clauses", Takes::Words(&["trees", "spacer"])),
     ("dead", SWITCH),
     ("depth", Takes::Number),
     ("instances", Takes::Number),
