@@ -3,7 +3,6 @@
 //! "Modular" is asked for exactly where the paper says that a modular proof exists. Violations are runs, which the
 //! checker replays. QRCU is left to the bench.
 
-use crate::proofs::Again;
 use base::{Budget, Sources};
 use checker::{Checker, Limits, Outcome};
 use evidence::{Claim, Proof};
@@ -12,6 +11,7 @@ use methods::{Method, Options, Run, Task};
 use program::Program;
 use std::collections::BTreeMap;
 use std::time::Duration;
+use testkit::oracle::Again;
 
 fn load(name: &str) -> Program {
     let path = testkit::corpus::root().join("seeds/threader").join(format!("{name}.tp"));
