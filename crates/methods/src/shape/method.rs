@@ -34,7 +34,7 @@ impl Method for Shape {
     }
     fn admits(&self, task: &Task) -> Result<(), Refusal> {
         let p = &task.program;
-        if p.classes.is_empty() {
+        if p.classes.is_empty() && p.objects.is_empty() {
             return Err(Refusal("the program has no heap".into()));
         }
         if !task.threads.is_empty() {
@@ -43,8 +43,11 @@ impl Method for Shape {
         let mut why = String::from("none of the properties is about an object or about a check in thread code");
         let subjects = subjects(p, &task.properties);
         for s in subjects {
-            let points = s.and_then(|o| assignments(p, o).into_iter().next()).unwrap_or_default();
-            match build(p, &Question { object: s, points }) {
+            // An object that the domain cannot represent can still be run: a history may show that it is wrong.
+            if s.is_some() {
+                return Ok(());
+            }
+            match build(p, &Question::default()) {
                 Ok(_) => return Ok(()),
                 Err(e) => why = e,
             }
@@ -152,8 +155,10 @@ fn analyse(task: &Task, run: &Run, subject: Option<ObjectId>, claims: &mut Claim
     let (analysis, tries) = match search(p, subject, run) {
         Ok(found) => found,
         Err(reason) => {
+            let history = subject.and_then(|o| concrete(p, o, run));
             for id in wanted {
-                claims.set(id, Claim::Undecided(reason.clone()));
+                let found = history.as_ref().filter(|h| shows(p, h, id));
+                claims.set(id, found.map_or_else(|| Claim::Undecided(reason.clone()), |h| Claim::Disproved(h.clone())));
             }
             return;
         }
@@ -192,10 +197,7 @@ fn analyse(task: &Task, run: &Run, subject: Option<ObjectId>, claims: &mut Claim
     }
     let history = subject.filter(|_| proved.len() < wanted.len()).and_then(|o| concrete(p, o, run));
     for id in wanted.iter().filter(|id| !proved.contains(id)) {
-        if let Some(h) = &history
-            && (h.gate == Some(*id)
-                || (h.gate.is_none() && p.properties[*id].kind == PropertyKind::Linearizable(h.object)))
-        {
+        if let Some(h) = history.as_ref().filter(|h| shows(p, h, *id)) {
             claims.set(*id, Claim::Disproved(h.clone()));
             continue;
         }
@@ -204,6 +206,11 @@ fn analyse(task: &Task, run: &Run, subject: Option<ObjectId>, claims: &mut Claim
             .map_or_else(String::new, |(a, steps)| format!("{}; abstract run: {}", describe(p, a), steps.join("; ")));
         claims.set(*id, Claim::Undecided(Reason::Alarm(text)));
     }
+}
+
+/// Whether the history is about the property.
+fn shows(p: &Program, h: &History, id: PropertyId) -> bool {
+    h.gate == Some(id) || (h.gate.is_none() && p.properties[id].kind == PropertyKind::Linearizable(h.object))
 }
 
 /// Tries to make an alarm concrete: two and three clients, up to four operations, every interleaving.
