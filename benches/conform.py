@@ -73,7 +73,7 @@ def spin(model, n, limit):
 
 
 def here(tool, file, method, limit, *more):
-    command = [tool, "verify", os.path.join(SEEDS, file), "--json", "--time", f"{int(limit)}s", *more]
+    command = [tool, "verify", os.path.join(SEEDS, file), "--json", "--time", f"{int(20 * limit)}s", *more]
     command += ["--method", method] if method else []
     code, text, spent = measured(command, limit)
     if code is None:
