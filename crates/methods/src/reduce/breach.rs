@@ -5,6 +5,7 @@
 //! then with one and two of their steps between those of the procedure.
 
 use crate::method::Run;
+use evidence::Guard;
 use evidence::stray::{Event, Stage, Stray, Write};
 use logic::{Sort, SortKind, Value};
 use program::semantics::{Outcome, Sampling, Semantics, State, Successors};
@@ -15,7 +16,9 @@ const MOST_TRIED: usize = 20_000;
 const MOST_STEPS: usize = 40;
 const MOST_STARTS: usize = 150;
 
-pub fn find(program: &Program, procedure: ProcId, run: &Run) -> Option<Stray> {
+/// `guards`: locks that seem to guard variables without an access predicate; the others keep to them here, so that nothing
+/// is called broken for want of a predicate that could not be shown.
+pub fn find(program: &Program, procedure: ProcId, run: &Run, guards: &[Guard]) -> Option<Stray> {
     let (_, violates) = program.procedures[procedure].performs.as_ref()?;
     let stage = Stage::new(program, procedure).ok()?;
     let sem = Semantics::new(&stage.program);
@@ -31,6 +34,7 @@ pub fn find(program: &Program, procedure: ProcId, run: &Run) -> Option<Stray> {
                 stage: &stage,
                 sem: &sem,
                 run,
+                guards,
                 begin: &begin,
                 left: &mut left,
                 events: Vec::new(),
@@ -49,6 +53,7 @@ struct Search<'a> {
     stage: &'a Stage,
     sem: &'a Semantics<'a>,
     run: &'a Run,
+    guards: &'a [Guard],
     begin: &'a State,
     left: &'a mut usize,
     events: Vec<Event>,
@@ -96,6 +101,13 @@ impl Search<'_> {
         false
     }
 
+    /// Whether the lock that seems to guard the variable is free or the other thread's.
+    fn guarded(&self, state: &State, v: VarId) -> bool {
+        let Some(g) = self.guards.iter().find(|g| g.var == v) else { return true };
+        let lock = self.stage.shared.iter().position(|x| *x == g.lock).map(|i| &state.shared[i]);
+        matches!(lock, Some(Value::Int(0 | 2)))
+    }
+
     /// What another thread may write now, of a few values.
     fn writes(&self, state: &State) -> Vec<Write> {
         let p = &self.stage.program;
@@ -117,7 +129,7 @@ impl Search<'_> {
                 for value in values {
                     let write = Write { var: *v, keys: keys.clone(), value };
                     let idle = keys.is_empty() && *now == write.value;
-                    if !idle && self.stage.may_write(state, 2, &write).is_ok() {
+                    if !idle && self.guarded(state, *v) && self.stage.may_write(state, 2, &write).is_ok() {
                         out.push(write);
                     }
                 }

@@ -33,10 +33,8 @@ impl Guesses {
         let constants: FxHashSet<Symbol> =
             program::access::constants(p).into_iter().map(|v| p.vars[v].symbol).collect();
         let is_own = |f: Term| t.free_symbols(f).iter().all(|x| own.contains(x) || constants.contains(x));
-        let known = |f: Term| {
-            let shared: FxHashSet<Symbol> = shared.iter().map(|v| p.vars[*v].symbol).collect();
-            t.free_symbols(f).iter().all(|x| own.contains(x) || shared.contains(x))
-        };
+        let names: FxHashSet<Symbol> = shared.iter().map(|v| p.vars[*v].symbol).collect();
+        let known = |f: Term| t.free_symbols(f).iter().all(|x| own.contains(x) || names.contains(x));
         let mut list = List::default();
         if let Unit::Procedure(q) = unit {
             for f in p.procedures[q].requires.iter().filter_map(|f| f.formula) {
@@ -199,7 +197,10 @@ fn locks(s: &Setting<'_>, code: &Code, known: &dyn Fn(Term) -> bool) -> Vec<Term
     let (p, t) = (s.p, s.terms);
     let tid = t.sym(p.tid);
     let mut out = List::default();
-    for v in p.shared() {
+    // Only what the unit touches: in a large file most locks are somebody else's.
+    let touched: FxHashSet<VarId> =
+        code.actions.iter().flat_map(|a| s.touches.of(a)).map(|touch| touch.place.var).collect();
+    for v in p.shared().filter(|v| touched.contains(v)) {
         let Some(access) = &p.vars[v].access else { continue };
         let Some(formula) = access.formula else { continue };
         let mut atoms = List::default();

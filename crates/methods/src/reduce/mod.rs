@@ -45,14 +45,17 @@ impl Method for Reduce {
     fn run(&self, task: &Task, run: &Run) -> Claims {
         let p = &task.program;
         let mut claims = pursue(task, run, &[]);
-        let open = |c: &Claims| c.claims.values().any(|x| !matches!(x, Claim::Proved(_)));
-        if open(&claims) {
-            self.guarded(task, run, &mut claims);
+        if claims.claims.values().all(|x| matches!(x, Claim::Proved(_))) {
+            return claims;
         }
+        let plain = specified(p, &[]);
+        let roots: Vec<Unit> = plain.units.iter().map(|u| u.unit).filter(|u| is_root(&plain.program, *u)).collect();
+        let guards = guards::candidates(&plain, &roots);
+        guarded(task, run, &guards, &mut claims);
         for (id, q) in p.procedures.iter_enumerated() {
             let Some((_, property)) = &q.performs else { continue };
             if let Some(Claim::Undecided(_)) = claims.claims.get(property)
-                && let Some(stray) = breach::find(p, id, run)
+                && let Some(stray) = breach::find(p, id, run, &guards)
             {
                 claims.set(*property, Claim::Strayed(stray));
             }
@@ -61,28 +64,22 @@ impl Method for Reduce {
     }
 }
 
-impl Reduce {
-    /// What is left may need a lock that guards a variable without an access predicate.
-    fn guarded(&self, task: &Task, run: &Run, claims: &mut Claims) {
-        let p = &task.program;
-        let plain = specified(p, &[]);
-        let roots: Vec<Unit> = plain.units.iter().map(|u| u.unit).filter(|u| is_root(&plain.program, *u)).collect();
-        let guards = guards::candidates(&plain, &roots);
-        if guards.is_empty() {
-            return;
+/// What is left may need a lock that guards a variable without an access predicate.
+fn guarded(task: &Task, run: &Run, guards: &[Guard], claims: &mut Claims) {
+    if guards.is_empty() {
+        return;
+    }
+    let guarded = pursue(task, run, guards);
+    let better = |q: &PropertyId| {
+        let proved = |c: &Claims| matches!(c.claims.get(q), Some(Claim::Proved(_)));
+        proved(&guarded) && !proved(claims)
+    };
+    let gained: Vec<PropertyId> = task.properties.iter().copied().filter(better).collect();
+    if !gained.is_empty() {
+        for q in gained {
+            claims.set(q, guarded.claims[&q].clone());
         }
-        let guarded = pursue(task, run, &guards);
-        let better = |q: &PropertyId| {
-            let proved = |c: &Claims| matches!(c.claims.get(q), Some(Claim::Proved(_)));
-            proved(&guarded) && !proved(claims)
-        };
-        let gained: Vec<PropertyId> = task.properties.iter().copied().filter(better).collect();
-        if !gained.is_empty() {
-            for q in gained {
-                claims.set(q, guarded.claims[&q].clone());
-            }
-            claims.notes = guarded.notes;
-        }
+        claims.notes = guarded.notes;
     }
 }
 
