@@ -45,5 +45,8 @@ pub const OPTIONS: &[(&str, Takes)] = &[
     ("instances", Takes::Number),
     ("por", SWITCH),
     ("show-trees", SWITCH),
+    ("heap", SWITCH),
+    ("compact", SWITCH),
+    ("unreachable", SWITCH),
     ("symmetry", SWITCH),
 ];
