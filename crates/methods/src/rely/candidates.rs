@@ -133,6 +133,21 @@ impl<'a> Candidates<'a> {
         out
     }
 
+    /// Adds, at every cut, that a lock is held there.
+    pub fn held(&mut self, cuts: &[Vec<LocId>]) {
+        let (p, t) = (self.program, self.terms);
+        let locks: Vec<Term> = p
+            .shared()
+            .filter(|v| p.vars[*v].kind == VarKind::Lock && p.vars[*v].sort == Sort::INT)
+            .map(|v| t.eq(self.now(v), t.sym(p.tid)))
+            .collect();
+        for id in p.threads.ids() {
+            for at in &cuts[id.0 as usize] {
+                locks.iter().for_each(|l| self.push(Place::Cut(id, *at), *l, None));
+            }
+        }
+    }
+
     /// Adds everything guessed.
     pub fn guess(&mut self, cuts: &[Vec<LocId>]) {
         self.gather();

@@ -14,6 +14,9 @@ use program::passive::{Begin, Environment, Passive, Region, Step};
 use program::{Copies, LocId, Program, PropertyId, PropertyKind, Scope, Start, ThreadId};
 use solver::{Answer, Settings, Smt, Z3};
 
+/// How many solver sessions are kept open.
+const SESSIONS: usize = 40;
+
 /// Where a candidate stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
@@ -412,6 +415,14 @@ impl<'a> Engine<'a> {
             for batch in 0..self.zones[zone].batches.len() {
                 self.sift(zone, batch, fixed)?;
             }
+            self.close(zone);
+        }
+    }
+
+    /// Sessions cost memory: with many zones none is kept that is not in use.
+    fn close(&mut self, zone: usize) {
+        if self.zones.len() > SESSIONS {
+            self.sessions[zone] = None;
         }
     }
 
@@ -579,6 +590,7 @@ impl<'a> Engine<'a> {
                     }
                 }
             }
+            self.close(zone);
         }
         Ok(out)
     }
@@ -586,37 +598,41 @@ impl<'a> Engine<'a> {
     /// A small set of candidates that supports itself and the properties.
     pub fn needed(&mut self, properties: &[PropertyId], also: &[usize]) -> Result<Vec<usize>, Reason> {
         let mut need: Vec<bool> = vec![false; self.candidates.len()];
-        let mut todo: Vec<About> = properties.iter().map(|p| About::Property(*p)).collect();
-        for k in also {
-            need[*k] = true;
-            todo.push(About::Candidate(*k));
-        }
-        let mut index: std::collections::BTreeMap<String, Vec<(usize, usize, usize)>> = Default::default();
-        for (z, zone) in self.zones.iter().enumerate() {
-            for (b, batch) in zone.batches.iter().enumerate() {
-                for (g, goal) in batch.goals.iter().enumerate() {
-                    index.entry(format!("{:?}", goal.about)).or_default().push((z, b, g));
-                }
-            }
-        }
-        while let Some(about) = todo.pop() {
-            for (z, b, g) in index.get(&format!("{about:?}")).cloned().unwrap_or_default() {
-                match self.ask(z, b, g)? {
-                    Answered::Holds(used) => {
-                        for k in used {
-                            if !need[k] {
-                                need[k] = true;
-                                todo.push(About::Candidate(k));
+        also.iter().for_each(|k| need[*k] = true);
+        // By zones, again and again until nothing new is needed: a session is opened once in a round.
+        let mut done: Vec<Vec<Vec<bool>>> =
+            self.zones.iter().map(|z| z.batches.iter().map(|b| vec![false; b.goals.len()]).collect()).collect();
+        loop {
+            let mut grew = false;
+            for z in 0..self.zones.len() {
+                for b in 0..self.zones[z].batches.len() {
+                    for g in 0..self.zones[z].batches[b].goals.len() {
+                        let wanted = match self.zones[z].batches[b].goals[g].about {
+                            About::Property(p) => properties.contains(&p),
+                            About::Candidate(k) => need[k],
+                        };
+                        if !wanted || std::mem::replace(&mut done[z][b][g], true) {
+                            continue;
+                        }
+                        match self.ask(z, b, g)? {
+                            Answered::Holds(used) => {
+                                for k in used {
+                                    grew |= !std::mem::replace(&mut need[k], true);
+                                }
+                            }
+                            Answered::Fails(why) => {
+                                return Err(Reason::Solver {
+                                    reason: why.unwrap_or_else(|| "it has a counterexample now".into()),
+                                    obligation: "a condition that held before".into(),
+                                });
                             }
                         }
                     }
-                    Answered::Fails(why) => {
-                        return Err(Reason::Solver {
-                            reason: why.unwrap_or_else(|| "it has a counterexample now".into()),
-                            obligation: "a condition that held before".into(),
-                        });
-                    }
                 }
+                self.close(z);
+            }
+            if !grew {
+                break;
             }
         }
         Ok((0..need.len()).filter(|k| need[*k]).collect())

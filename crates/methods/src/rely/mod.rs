@@ -18,7 +18,7 @@ use evidence::{AssumeGuarantee, Assumes, Certificate, Claim, Claims, Proof, Reas
 use explain::Told;
 use logic::{Node, Quantifier, Sort, Term, Terms};
 use program::passive::loop_heads;
-use program::{LocId, Program, PropertyId, PropertyKind, Start};
+use program::{LocId, Program, PropertyId, PropertyKind, Start, What};
 use solver::Settings;
 use std::sync::Arc;
 
@@ -85,91 +85,128 @@ fn wanted(p: &Program, among: &[PropertyId]) -> Vec<PropertyId> {
     out
 }
 
-/// Cuts: the loops, and the start of threads that are spawned.
+/// From this many actions on, code is also cut where it branches and no local matters.
+const LONG: usize = 120;
+
+/// Cuts: the loops, the start of threads that are spawned, and places that part long code.
 fn cuts(p: &Program) -> Vec<Vec<LocId>> {
     p.threads
         .iter()
         .map(|t| {
             let mut cuts = loop_heads(&t.code);
-            if t.start == Start::BySpawn && !cuts.contains(&t.code.entry) {
+            if t.start == Start::BySpawn {
                 cuts.push(t.code.entry);
             }
+            if t.code.actions.len() > LONG {
+                let live = program::live::live(p, &t.code);
+                let branches = |a: &&program::Action| matches!(a.what, What::Choose | What::Test);
+                let free = |l: &LocId| live[*l].is_empty() && !t.code.locations[*l].inside;
+                cuts.extend(t.code.actions.iter().filter(branches).map(|a| a.to).filter(free));
+            }
             cuts.sort_unstable();
+            cuts.dedup();
             cuts
         })
         .collect()
 }
 
 fn calvin(p: &Program, terms: &Terms, wanted: &[PropertyId], run: &Run, claims: &mut Claims) -> Result<(), Reason> {
-    let settings = Settings { seed: run.seed as u32, limit: 3_000_000, ..Settings::default() };
     let cuts = cuts(p);
+    run.progress("rely: what is written");
+    let mut list = candidates::written(p, terms, &cuts);
+    list.held(&cuts);
+    let attempt = Attempt { p, terms, wanted, cuts: &cuts, run };
+    if attempt.go(list.list(), claims)? {
+        return Ok(());
+    }
+    claims.claims.clear();
+    claims.notes.clear();
     let mut list = candidates::written(p, terms, &cuts);
     list.guess(&cuts);
-    let other = terms.symbol("other", Sort::INT);
-    let question = engine::Question { cuts: &cuts, wanted, other };
-    let mut engine = Engine::new(p, terms, list.list(), question, settings, &run.budget)?;
-    run.progress(format!("rely: {} candidates, {} regions", engine.candidates.len(), engine.zones.len()));
-    // First as it is written: what is written is assumed while the rest is judged, so one cause gives one error.
-    engine.eliminate(&|c| c.written.is_some())?;
-    engine.give_up_open_relations()?;
-    let first = engine.failures(&|g, list| judged(g, list))?;
-    let mut told: Vec<Told> = Vec::new();
-    for f in &first {
-        let one = explain::tell(&mut engine, f);
-        if !told.iter().any(|x| x.lines.first() == one.lines.first()) {
-            told.push(one);
-        }
-    }
-    let broken = |t: &Told| match t.about {
-        Goals::Candidate(_) => true,
-        Goals::Property(w) => matches!(p.properties[w].kind, PropertyKind::Rely(_)),
-    };
-    let mut failed: Vec<PropertyId> = failed(&engine, &first);
-    if told.iter().any(broken) {
-        // Then what holds without the annotations that do not.
-        engine.eliminate_all()?;
-        let second = engine.failures(&|g, _| matches!(g.about, Goals::Property(_)))?;
-        failed = self::failed(&engine, &second);
-        for f in &second {
+    attempt.go(list.list(), claims)?;
+    Ok(())
+}
+
+/// One round: with what is written, or with guesses beside it.
+struct Attempt<'a> {
+    p: &'a Program,
+    terms: &'a Terms,
+    wanted: &'a [PropertyId],
+    cuts: &'a [Vec<LocId>],
+    run: &'a Run,
+}
+
+impl Attempt<'_> {
+    /// Whether everything was proved.
+    fn go(&self, list: Vec<engine::Candidate>, claims: &mut Claims) -> Result<bool, Reason> {
+        let Attempt { p, terms, wanted, cuts, run } = *self;
+        let settings = Settings { seed: run.seed as u32, limit: 3_000_000, ..Settings::default() };
+        let other = terms.symbol("other", Sort::INT);
+        let question = engine::Question { cuts, wanted, other };
+        let mut engine = Engine::new(p, terms, list, question, settings, &run.budget)?;
+        run.progress(format!("rely: {} candidates, {} regions", engine.candidates.len(), engine.zones.len()));
+        // First as it is written: what is written is assumed while the rest is judged, so one cause gives one error.
+        engine.eliminate(&|c| c.written.is_some())?;
+        engine.give_up_open_relations()?;
+        let first = engine.failures(&|g, list| judged(g, list))?;
+        let mut told: Vec<Told> = Vec::new();
+        for f in &first {
             let one = explain::tell(&mut engine, f);
-            if !told.iter().any(|x| x.about == one.about) {
+            if !told.iter().any(|x| x.lines.first() == one.lines.first()) {
                 told.push(one);
             }
         }
-    }
-    let (mut proved, mut also) = (Vec::new(), Vec::new());
-    for w in wanted.iter().filter(|w| !failed.contains(w)) {
-        if let PropertyKind::Invariant(formula) = p.properties[*w].kind {
-            let parts: Vec<Term> = terms.conjuncts(formula).into_iter().filter(|f| !terms.is_true(*f)).collect();
-            let alive = |f: &Term| {
-                engine.candidates.iter().position(|c| c.alive && c.place == Place::Invariant && c.formula == *f)
-            };
-            let found: Vec<usize> = parts.iter().filter_map(alive).collect();
-            if found.len() < parts.len() {
-                continue;
+        let broken = |t: &Told| match t.about {
+            Goals::Candidate(_) => true,
+            Goals::Property(w) => matches!(p.properties[w].kind, PropertyKind::Rely(_)),
+        };
+        let mut failed: Vec<PropertyId> = failed(&engine, &first);
+        if told.iter().any(broken) {
+            // Then what holds without the annotations that do not.
+            engine.eliminate_all()?;
+            let second = engine.failures(&|g, _| matches!(g.about, Goals::Property(_)))?;
+            failed = self::failed(&engine, &second);
+            for f in &second {
+                let one = explain::tell(&mut engine, f);
+                if !told.iter().any(|x| x.about == one.about) {
+                    told.push(one);
+                }
             }
-            also.extend(found);
         }
-        proved.push(*w);
+        let (mut proved, mut also) = (Vec::new(), Vec::new());
+        for w in wanted.iter().filter(|w| !failed.contains(w)) {
+            if let PropertyKind::Invariant(formula) = p.properties[*w].kind {
+                let parts: Vec<Term> = terms.conjuncts(formula).into_iter().filter(|f| !terms.is_true(*f)).collect();
+                let alive = |f: &Term| {
+                    engine.candidates.iter().position(|c| c.alive && c.place == Place::Invariant && c.formula == *f)
+                };
+                let found: Vec<usize> = parts.iter().filter_map(alive).collect();
+                if found.len() < parts.len() {
+                    continue;
+                }
+                also.extend(found);
+            }
+            proved.push(*w);
+        }
+        claims.statistics.insert("candidates".into(), engine.candidates.len() as u64);
+        for w in wanted.iter().filter(|w| !proved.contains(w)) {
+            claims.set(*w, Claim::Undecided(Reason::Annotation(reasons(&engine, &told, *w))));
+        }
+        if !proved.is_empty() {
+            let needed = engine.needed(&proved, &also)?;
+            claims.notes.extend(found::lines(&engine, &needed));
+            let proof = Proof::AssumeGuarantee(certificate(&engine, cuts, &needed));
+            let claim = Claim::Proved(Arc::new(Certificate {
+                method: "rely".into(),
+                terms: terms.clone(),
+                properties: proved.clone(),
+                proof,
+            }));
+            proved.iter().for_each(|w| claims.set(*w, claim.clone()));
+        }
+        claims.statistics.insert("questions".into(), engine.questions);
+        Ok(proved.len() == wanted.len())
     }
-    claims.statistics.insert("candidates".into(), engine.candidates.len() as u64);
-    for w in wanted.iter().filter(|w| !proved.contains(w)) {
-        claims.set(*w, Claim::Undecided(Reason::Annotation(reasons(&engine, &told, *w))));
-    }
-    if !proved.is_empty() {
-        let needed = engine.needed(&proved, &also)?;
-        claims.notes.extend(found::lines(&engine, &needed));
-        let proof = Proof::AssumeGuarantee(certificate(&engine, &cuts, &needed));
-        let claim = Claim::Proved(Arc::new(Certificate {
-            method: "rely".into(),
-            terms: terms.clone(),
-            properties: proved.clone(),
-            proof,
-        }));
-        proved.iter().for_each(|w| claims.set(*w, claim.clone()));
-    }
-    claims.statistics.insert("questions".into(), engine.questions);
-    Ok(())
 }
 
 /// What an error can be about: properties, and written invariants and loop invariants. A written rely is a property.

@@ -194,6 +194,78 @@ thread Job(n: int) { assert n > 0; x := n; }",
     assert!(!at(0), "too weak for the assertion");
 }
 
+fn run(p: &Program) -> evidence::Claims {
+    let properties = p.properties.ids().collect();
+    let task = Task { program: p.clone(), properties, threads: Default::default(), options: Options::default() };
+    Rely.run(&task, &Run::quiet(Budget::unlimited().with_time(Duration::from_secs(60))))
+}
+
+#[test]
+fn check_what_was_found_verifies_when_it_is_pasted_back() {
+    let path = testkit::corpus::root().join("seeds/calvin/dekker_ask.tp");
+    let asked = std::fs::read_to_string(path).expect("the corpus is there");
+    let found = run(&load(&asked));
+    assert!(found.claims.values().all(|c| matches!(c, Claim::Proved(_))), "{:?}", found.claims.keys());
+    let of = |what: &str, thread: &str| -> String {
+        let mine = |l: &&String| l.starts_with(what) && (!l.contains("// of thread") || l.ends_with(thread));
+        found.notes.iter().filter(mine).map(|l| format!("{l}\n")).collect()
+    };
+    let mut text = asked.replacen("invariant ?;", &of("invariant", "nobody"), 1);
+    for thread in ["One", "Two"] {
+        text = text.replacen("rely ?;", &of("rely", thread), 1);
+    }
+    assert!(!text.contains('?') && text.contains("rely"), "{text}");
+    let pasted = load(&text);
+    let again = run(&pasted);
+    assert_eq!(again.claims.len(), pasted.properties.len());
+    assert!(again.claims.values().all(|c| matches!(c, Claim::Proved(_))), "{text}");
+    assert!(again.notes.is_empty(), "nothing more is needed: {:?}", again.notes);
+}
+
+#[test]
+fn check_a_broken_rely_is_told_once_with_step_thread_conjunct_and_values() {
+    let p = load(
+        "var m: lock; var x: int = 5;
+rely m == tid ==> m' == tid && x' == x;
+rely x' >= 0;
+thread One { acquire m; x := x + 2; assert x > 1; release m; }
+thread Two { x := 0; }",
+    );
+    let claims = run(&p).claims;
+    let reason = |name: &str| {
+        let id = p.properties.iter_enumerated().find(|(_, q)| q.name == name).expect("a property").0;
+        match &claims[&id] {
+            Claim::Undecided(reason) => reason.to_string(),
+            other => panic!("{name} is decided: {other:?}"),
+        }
+    };
+    let told = reason("rely:2");
+    assert_eq!(told.matches("breaks").count(), 1, "one cause, one error: {told}");
+    for words in ["thread Two, `x := 0`", "every other thread relies on", "x = 0 (was ", "others: m = "] {
+        assert!(told.contains(words), "{words} in: {told}");
+    }
+    assert!(reason("assert:4").contains("others: x = "), "who interferes is told");
+    let other = p.properties.iter_enumerated().find(|(_, q)| q.name == "rely:3").expect("a property").0;
+    assert!(matches!(claims[&other], Claim::Proved(_)), "the other rely holds");
+}
+
+#[test]
+fn check_conditions_grow_linearly_with_branches() {
+    let size = |k: usize| {
+        let branches: String = (0..k).map(|i| format!("if * {{ x := x + {i}; }} else {{ y := y + x; }}\n")).collect();
+        let p = load(&format!("var x: int = 0; var y: int = 0; thread T[*] {{ {branches} assert true; }}"));
+        let terms = p.terms.clone();
+        let before = terms.len();
+        let env = program::passive::Environment { rely: terms.tt(), invariant: terms.tt() };
+        let thread = program::ThreadId(0);
+        let passive = program::passive::Passive::new(&p, &terms, thread, &p.threads[thread].code, &[], env);
+        passive.region(program::passive::Begin::Entry(terms.tt())).expect("no loop");
+        terms.len() - before
+    };
+    let (small, large) = (size(50), size(200));
+    assert!(large < 5 * small, "four times the branches: {small} and {large}");
+}
+
 /// Changes one step: its guard, what it asserts, its updates, or where it leads.
 fn mutate(p: &mut Program, seed: u64) {
     let dice = &mut base::random::Random::new(seed);
