@@ -54,6 +54,8 @@ pub enum About {
 pub struct Goal {
     pub formula: Term,
     pub about: About,
+    /// The conjunct of the text that it is an instance of, where the property has several.
+    pub part: Option<Term>,
 }
 
 /// Conditions with one premise.
@@ -168,7 +170,11 @@ impl<'a> Engine<'a> {
         let t = self.terms;
         let init = initial_store(self.program, t);
         let goals = self.at(Place::Invariant);
-        let goals = goals.into_iter().map(|k| Goal { formula: self.candidates[k].formula, about: About::Candidate(k) });
+        let goals = goals.into_iter().map(|k| Goal {
+            formula: self.candidates[k].formula,
+            about: About::Candidate(k),
+            part: None,
+        });
         let batch = Batch { when: t.tt(), step: None, goals: goals.collect() };
         self.zones.push(Zone { of: Of::Initial, facts: vec![init], batches: vec![batch], uses: vec![], dirty: true });
     }
@@ -199,7 +205,10 @@ impl<'a> Engine<'a> {
         }
         let mut idle = Substitution::new(t, same);
         let goals = |s: &mut Substitution<'_>, list: &[Candidate]| -> Vec<Goal> {
-            relies.iter().map(|k| Goal { formula: s.apply(list[*k].formula), about: About::Candidate(*k) }).collect()
+            relies
+                .iter()
+                .map(|k| Goal { formula: s.apply(list[*k].formula), about: About::Candidate(*k), part: None })
+                .collect()
         };
         let reflexive = Batch { when: t.tt(), step: None, goals: goals(&mut idle, &self.candidates) };
         let mut premise = vec![rely, t.substitute(rely, next.iter().copied())];
@@ -262,7 +271,7 @@ impl<'a> Engine<'a> {
         let mut goals = Vec::new();
         for k in self.at(entry) {
             let formula = moved.apply(self.candidates[k].formula);
-            goals.push(Goal { formula, about: About::Candidate(k) });
+            goals.push(Goal { formula, about: About::Candidate(k), part: None });
         }
         let batches = vec![Batch { when: t.tt(), step: None, goals }];
         let uses = [Place::Invariant, Place::Rely(id), entry].into_iter().flat_map(|x| self.at(x)).collect();
@@ -278,7 +287,8 @@ impl<'a> Engine<'a> {
             let action = &code.actions[step.action];
             for (i, gate) in action.gates.iter().enumerate() {
                 if wanted.contains(&gate.property) {
-                    let goals = vec![Goal { formula: step.gates[i], about: About::Property(gate.property) }];
+                    let goals =
+                        vec![Goal { formula: step.gates[i], about: About::Property(gate.property), part: None }];
                     out.push(Batch { when: step.before_gate[i], step: Some(at), goals });
                 }
             }
@@ -294,7 +304,7 @@ impl<'a> Engine<'a> {
                 for k in self.at(Place::Invariant) {
                     let goal = after.apply(self.candidates[k].formula);
                     if from.inside || goal != before.apply(self.candidates[k].formula) {
-                        goals.push(Goal { formula: goal, about: About::Candidate(k) });
+                        goals.push(Goal { formula: goal, about: About::Candidate(k), part: None });
                     }
                 }
             }
@@ -307,11 +317,11 @@ impl<'a> Engine<'a> {
                     }
                     let goal = seen.apply(self.candidates[k].formula);
                     if goal != same.apply(self.candidates[k].formula) {
-                        goals.push(Goal { formula: goal, about: About::Candidate(k) });
+                        goals.push(Goal { formula: goal, about: About::Candidate(k), part: None });
                     }
                 }
             }
-            let mut seen = self.seen(step, true);
+            let (mut seen, mut same) = (self.seen(step, true), self.seen(step, false));
             for w in wanted {
                 let PropertyKind::Rely(r) = p.properties[*w].kind else { continue };
                 let Some(rely) = p.relies.get(r as usize) else { continue };
@@ -319,8 +329,12 @@ impl<'a> Engine<'a> {
                 if let Some(formula) = rely.formula
                     && watched
                 {
+                    // What the step does not touch is asked once for each rely, with a step that changes nothing.
                     for c in t.conjuncts(formula) {
-                        goals.push(Goal { formula: seen.apply(c), about: About::Property(*w) });
+                        let goal = seen.apply(c);
+                        if at == 0 || goal != same.apply(c) {
+                            goals.push(Goal { formula: goal, about: About::Property(*w), part: Some(c) });
+                        }
                     }
                 }
             }
@@ -329,7 +343,7 @@ impl<'a> Engine<'a> {
                 let mut started = self.started(spawn, new, step);
                 for k in self.at(Place::Cut(spawn.thread, entry)) {
                     let formula = started.apply(self.candidates[k].formula);
-                    goals.push(Goal { formula, about: About::Candidate(k) });
+                    goals.push(Goal { formula, about: About::Candidate(k), part: None });
                 }
             }
             if !goals.is_empty() {
@@ -341,7 +355,11 @@ impl<'a> Engine<'a> {
             let goals = self.at(Place::Cut(id, end.at));
             let goals: Vec<Goal> = goals
                 .into_iter()
-                .map(|k| Goal { formula: here.apply(self.candidates[k].formula), about: About::Candidate(k) })
+                .map(|k| Goal {
+                    formula: here.apply(self.candidates[k].formula),
+                    about: About::Candidate(k),
+                    part: None,
+                })
                 .collect();
             out.push(Batch { when: end.reached, step: None, goals });
         }
@@ -536,12 +554,21 @@ impl<'a> Engine<'a> {
         result
     }
 
-    /// Asks one condition. `Ok(core)`: it holds, by these candidates.
+    /// Asks one condition.
     pub fn ask(&mut self, zone: usize, batch: usize, goal: usize) -> Result<Answered, Reason> {
+        self.ask_all(zone, batch, &[goal])
+    }
+
+    /// Asks several conditions of a batch at once.
+    fn ask_all(&mut self, zone: usize, batch: usize, goals: &[usize]) -> Result<Answered, Reason> {
         self.budget.check().map_err(Reason::Exhausted)?;
+        if goals.is_empty() {
+            return Ok(Answered::Holds(Vec::new()));
+        }
         let t = self.terms;
         let when = self.zones[zone].batches[batch].when;
-        let formula = self.zones[zone].batches[batch].goals[goal].formula;
+        let formulas: Vec<Term> = goals.iter().map(|g| self.zones[zone].batches[batch].goals[*g].formula).collect();
+        let formula = t.and(&formulas);
         let on = self.on(zone);
         self.questions += 1;
         let session = self.session(zone)?;
@@ -582,10 +609,14 @@ impl<'a> Engine<'a> {
         let mut out = Vec::new();
         for zone in 0..self.zones.len() {
             for batch in 0..self.zones[zone].batches.len() {
-                for goal in 0..self.zones[zone].batches[batch].goals.len() {
-                    if which(&self.zones[zone].batches[batch].goals[goal], &self.candidates)
-                        && let Answered::Fails(unknown) = self.ask(zone, batch, goal)?
-                    {
+                let list: Vec<usize> = (0..self.zones[zone].batches[batch].goals.len())
+                    .filter(|g| which(&self.zones[zone].batches[batch].goals[*g], &self.candidates))
+                    .collect();
+                if matches!(self.ask_all(zone, batch, &list)?, Answered::Holds(_)) {
+                    continue;
+                }
+                for goal in list {
+                    if let Answered::Fails(unknown) = self.ask(zone, batch, goal)? {
                         out.push(Failure { zone, batch, goal, unknown });
                     }
                 }
@@ -606,26 +637,27 @@ impl<'a> Engine<'a> {
             let mut grew = false;
             for z in 0..self.zones.len() {
                 for b in 0..self.zones[z].batches.len() {
+                    let mut list = Vec::new();
                     for g in 0..self.zones[z].batches[b].goals.len() {
                         let wanted = match self.zones[z].batches[b].goals[g].about {
                             About::Property(p) => properties.contains(&p),
                             About::Candidate(k) => need[k],
                         };
-                        if !wanted || std::mem::replace(&mut done[z][b][g], true) {
-                            continue;
+                        if wanted && !std::mem::replace(&mut done[z][b][g], true) {
+                            list.push(g);
                         }
-                        match self.ask(z, b, g)? {
-                            Answered::Holds(used) => {
-                                for k in used {
-                                    grew |= !std::mem::replace(&mut need[k], true);
-                                }
+                    }
+                    match self.ask_all(z, b, &list)? {
+                        Answered::Holds(used) => {
+                            for k in used {
+                                grew |= !std::mem::replace(&mut need[k], true);
                             }
-                            Answered::Fails(why) => {
-                                return Err(Reason::Solver {
-                                    reason: why.unwrap_or_else(|| "it has a counterexample now".into()),
-                                    obligation: "a condition that held before".into(),
-                                });
-                            }
+                        }
+                        Answered::Fails(why) => {
+                            return Err(Reason::Solver {
+                                reason: why.unwrap_or_else(|| "it has a counterexample now".into()),
+                                obligation: "a condition that held before".into(),
+                            });
                         }
                     }
                 }

@@ -65,11 +65,8 @@ fn breaks(engine: &Engine<'_>, about: About, failure: &Failure) -> String {
                         || "every other thread relies on".to_string(),
                         |x| format!("thread {} relies on", p.threads[x].name),
                     );
-                    let parts = rely.formula.map(|f| t.conjuncts(f)).unwrap_or_default();
-                    // Goals of one rely stand in the order of its conjuncts.
-                    let goals = &engine.zones[failure.zone].batches[failure.batch].goals;
-                    let before = goals[..failure.goal].iter().filter(|g| g.about == about).count();
-                    let text = parts.get(before).map_or_else(String::new, |f| t.show(*f));
+                    let part = engine.zones[failure.zone].batches[failure.batch].goals[failure.goal].part;
+                    let text = part.map_or_else(String::new, |f| t.show(f));
                     format!("what {whose}: `{text}` ({})", property.name)
                 }
                 _ => format!("{} `{}`", property.name, p.origins[property.origin].text),
