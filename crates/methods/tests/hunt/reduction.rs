@@ -437,7 +437,7 @@ fn check_wrong_specifications_of_each_kind_are_not_proved() {
         ("two runs", "acquire m; count := count + 1; release m; acquire m; count := count + 1; release m;"),
         ("nothing", "skip;"),
         ("maybe nothing", "acquire m; if * { count := count + 1; } release m;"),
-        ("blocks half way", "acquire m; count := count + 1; release m; acquire k; count := count; release k;"),
+        ("waits half way", "acquire m; count := count + 1; release m; acquire k; count := count + 1; release k;"),
     ];
     for (what, body) in wrong {
         let at = COUNTER.find("{ acquire").expect("the body");
