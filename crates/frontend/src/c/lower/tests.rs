@@ -258,3 +258,11 @@ fn check_jumps_into_loops_and_switches_are_not_lost() {
     let into = "int main(void) { goto out; switch (1) { case 1: out: reach_error(); } return 0; }";
     assert_ne!(answer(into), Answer::Safe);
 }
+
+#[test]
+fn check_no_allocation_is_stepped_over_where_leaks_are_asked_for() {
+    let text = "int main(void) { int *p = malloc(sizeof(int)); *p = 1; p = 0; return 0; }";
+    assert!(matches!(with(text, Check::Leak), Answer::Unmodelled(_)));
+    assert_eq!(with(text, Check::Reach), Answer::Safe);
+    assert_eq!(with("int main(void) { return 0; }", Check::Leak), Answer::Safe);
+}
