@@ -1,18 +1,12 @@
 //! The checker's second search, on claims that are true and claims that are not.
 
-use base::Sources;
+use super::tests::parsed;
 use checker::rules::search::check;
 use checker::{Limits, Trust};
 use evidence::{Reason, Search};
 use program::semantics::Instances;
 use program::{Program, PropertyId, PropertyKind};
 
-fn program(text: &str) -> Program {
-    let mut sources = Sources::new();
-    let parsed = frontend::lang::parse(&mut sources, "t.tp", text.as_bytes());
-    let lowered = frontend::lang::lower::lower(&parsed, &sources, &Default::default());
-    lowered.program.unwrap_or_else(|| panic!("{:?}", lowered.diagnostics))
-}
 fn check_all(p: &Program, states: u64, limit: u64) -> Result<Trust, Reason> {
     let counts = Instances::of(p, 0);
     let all: Vec<PropertyId> = p.properties.ids().collect();
@@ -24,33 +18,33 @@ const COUNT: &str = "var x: int = 0; thread T[4] { x := x + 1; x := x + 1; asser
 
 #[test]
 fn check_a_true_claim_is_searched_again_up_to_symmetry() {
-    let p = program(&COUNT.replace("BOUND", "8"));
+    let p = parsed(&COUNT.replace("BOUND", "8"));
     // Four instances at one of four places, up to their order: C(7, 3).
     assert_eq!(check_all(&p, 35, 1000), Ok(Trust::Searched { states: 35 }));
 }
 #[test]
 fn check_a_false_claim_is_rejected() {
-    let p = program(&COUNT.replace("BOUND", "7"));
+    let p = parsed(&COUNT.replace("BOUND", "7"));
     assert!(matches!(check_all(&p, 35, 1000), Err(Reason::Internal(_))));
 }
 #[test]
 fn check_a_claim_with_thread_ids_is_searched_without_symmetry() {
-    let p = program("var x: int = 0; thread T[2] { x := tid; assert x != 2 || tid == 2; }");
+    let p = parsed("var x: int = 0; thread T[2] { x := tid; assert x != 2 || tid == 2; }");
     assert!(matches!(check_all(&p, 3, 1000), Err(Reason::Internal(_))));
-    let p = program("var x: int = 0; thread T[2] { x := tid; assert x > 0; }");
+    let p = parsed("var x: int = 0; thread T[2] { x := tid; assert x > 0; }");
     // Places 3 x 3; x is 0 at the start, else the id of one that has written.
     assert_eq!(check_all(&p, 3, 1000), Ok(Trust::Searched { states: 1 + 2 + 2 + 4 * 2 }));
 }
 #[test]
 fn check_a_claim_over_open_values_is_searched_again() {
-    let p = program("var x: bool; thread T { havoc x; if x { x := false; } assert !x; }");
+    let p = parsed("var x: bool; thread T { havoc x; if x { x := false; } assert !x; }");
     assert!(matches!(check_all(&p, 3, 1000), Ok(Trust::Searched { .. })));
-    let p = program("var x: bool; thread T { havoc x; assert !x; }");
+    let p = parsed("var x: bool; thread T { havoc x; assert !x; }");
     assert!(matches!(check_all(&p, 3, 1000), Err(Reason::Internal(_))));
 }
 #[test]
 fn check_a_search_that_is_too_large_is_told_as_searched_once() {
-    let p = program(&COUNT.replace("BOUND", "8"));
+    let p = parsed(&COUNT.replace("BOUND", "8"));
     assert_eq!(check_all(&p, 35, 5), Ok(Trust::SearchedOnce { states: 35 }));
     // Fewer claimed than there are: the second search stops at four times the limit.
     assert_eq!(check_all(&p, 5, 5), Ok(Trust::SearchedOnce { states: 5 }));
@@ -60,15 +54,15 @@ fn check_a_deadlock_is_seen_again() {
     let text = "var m: lock; var n: lock;
         thread A { acquire m; acquire n; release n; release m; }
         thread B { acquire n; acquire m; release m; release n; }";
-    let mut p = program(text);
+    let mut p = parsed(text);
     let origin = p.add_origin(None, "deadlock");
     p.properties.push(program::Property { kind: PropertyKind::Deadlock, name: "deadlock".into(), origin });
     assert!(matches!(check_all(&p, 20, 1000), Err(Reason::Internal(_))));
 }
 #[test]
 fn check_an_atomic_block_is_one_step_in_the_second_search() {
-    let p = program("var x: int = 0; invariant x != 1; thread T[2] { atomic { x := x + 1; x := x + 1; } }");
+    let p = parsed("var x: int = 0; invariant x != 1; thread T[2] { atomic { x := x + 1; x := x + 1; } }");
     assert!(matches!(check_all(&p, 3, 1000), Ok(Trust::Searched { .. })));
-    let p = program("var x: int = 0; invariant x != 1; thread T[2] { x := x + 1; x := x + 1; }");
+    let p = parsed("var x: int = 0; invariant x != 1; thread T[2] { x := x + 1; x := x + 1; }");
     assert!(matches!(check_all(&p, 3, 1000), Err(Reason::Internal(_))));
 }

@@ -7,7 +7,7 @@
 //! Absent: interval analysis; the first guess is only made of the numbers in the text.
 
 use logic::{ClassId, Node, Op, Symbol, Term, Value};
-use program::semantics::Instances;
+use program::semantics::{Instances, Sampling, Semantics};
 use program::{Program, VarId, VarKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,6 +55,8 @@ pub struct Guess {
     pub open: BTreeSet<VarId>,
     pub irregular: BTreeSet<VarId>,
     pub objects: BTreeMap<ClassId, u32>,
+    /// What a map without an initial value holds at all keys but few, as the `init` formulas decide it.
+    pub defaults: BTreeMap<VarId, i64>,
     /// Instances that may come into being by `spawn`.
     pub pool: u32,
 }
@@ -90,6 +92,7 @@ impl Guess {
                 guess.objects.insert(c, 2);
             }
         }
+        guess.look_at_starts(program, instances);
         let spawns = program.threads.iter().any(|t| t.code.actions.iter().any(|a| a.spawn.is_some()));
         guess.pool = if spawns { 2 } else { 0 };
         let mut walk = Walk { program, vars: &vars, threads: i64::from(threads), seen: FxHashSet::default() };
@@ -104,6 +107,43 @@ impl Guess {
             }
         }
         guess
+    }
+    /// Variables without an initial value whose values the `init` formulas decide.
+    fn look_at_starts(&mut self, program: &Program, instances: &Instances) {
+        let missing = |v: &VarId| program.vars[*v].initial.is_none();
+        if !program.shared().any(|v| missing(&v)) || program.init.is_empty() {
+            return;
+        }
+        let starts = Semantics::new(program).initial(instances, Sampling::default()).states;
+        for (k, var) in program.shared().enumerate().filter(|(_, v)| missing(v)) {
+            let mut noted = Guess::default();
+            let mut numbers = BTreeSet::new();
+            starts.iter().for_each(|(s, _)| noted.note_value(var, 0, &s.shared[k], &mut numbers));
+            // Some value stays undecided, or there is no start at all.
+            if starts.is_empty() || noted.open.contains(&var) {
+                continue;
+            }
+            self.open.remove(&var);
+            self.widen_range(var, &numbers);
+            for (at, keys) in noted.keys {
+                self.keys.entry(at).or_default().extend(keys);
+            }
+            for (at, length) in noted.lengths {
+                let most = self.lengths.entry(at).or_insert(0);
+                *most = (*most).max(length);
+            }
+            let mut defaults = starts.iter().map(|(s, _)| {
+                let mut value = &s.shared[k];
+                while let Value::Map(m) = value {
+                    value = &m.default;
+                }
+                small(value)
+            });
+            let first = defaults.next().flatten();
+            if let Some(n) = first.filter(|n| defaults.all(|d| d == Some(*n))) {
+                self.defaults.insert(var, n);
+            }
+        }
     }
     fn widen_range(&mut self, var: VarId, numbers: &BTreeSet<i64>) {
         let (Some(&least), Some(&most)) = (numbers.first(), numbers.last()) else { return };

@@ -699,7 +699,9 @@ impl Builder<'_> {
     }
     /// The number at unlisted keys of an array, from the initial value.
     fn default(&self, var: VarId) -> Option<i64> {
-        let Some(initial) = self.program.vars[var].initial else { return Some(OPEN) };
+        let Some(initial) = self.program.vars[var].initial else {
+            return Some(self.guess.defaults.get(&var).copied().unwrap_or(OPEN));
+        };
         let mut value = logic::eval::eval(&self.program.terms, initial, &FxHashMap::default()).ok()?;
         loop {
             match value {

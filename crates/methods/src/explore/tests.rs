@@ -182,6 +182,14 @@ pub fn run_with(
     })
 }
 
+/// A program of the language.
+pub fn parsed(text: &str) -> Program {
+    let mut sources = base::Sources::new();
+    let parsed = frontend::lang::parse(&mut sources, "t.tp", text.as_bytes());
+    let lowered = frontend::lang::lower::lower(&parsed, &sources, &Default::default());
+    lowered.program.unwrap_or_else(|| panic!("{:?}", lowered.diagnostics))
+}
+
 fn every_switch() -> Vec<Switches> {
     let on = [false, true];
     on.iter()
@@ -356,4 +364,61 @@ fn check_a_search_out_of_memory_says_how_deep_it_came() {
     });
     let why = a.incomplete.expect("a megabyte is not enough for this process");
     assert!(why.starts_with("the memory limit was reached at depth"), "{why}");
+}
+
+#[test]
+fn check_heaps_maps_sets_sequences_and_spawned_threads_are_searched_as_the_reference_semantics_does() {
+    let texts = [
+        "class Node { val: int; next: Node; }
+         var head: Node = null;
+         invariant head == null || head.val > 0;
+         thread Push[2] { var n: Node; var b: bool; n := new Node; n.val := tid; b := false; while !b { n.next := head; b := cas(head, n.next, n); } }",
+        "var r: set<int>;
+         thread T[3] { r := r + {tid}; assert tid in r; r := r - {tid}; assert !(tid in r); }",
+        "var l: [int]lock;
+         thread T[2] { var i: int := 0; while i < 2 { acquire l[i]; i := i + 1; } release l[0]; release l[1]; }",
+        "var q: seq<int>;
+         init q == [];
+         thread P[2] { q := q + [tid]; }
+         thread C { var x: int; assume len(q) > 0; x := q[0]; q := q[1..len(q)]; assert x > 0 && x <= 2; }",
+        "var b: u8 = 250;
+         thread T[2] { var k: int := 0; while k < 4 { b := b + 1; k := k + 1; } assert b != 1; }",
+        "var x: int = 0;
+         thread Job(a: int) { x := x + a; }
+         thread Main { var t: int; var u: int; t := spawn Job(1); u := spawn Job(2); join t; join u; assert x == 3; }",
+        "var a: [int]int;
+         init forall i: int :: a[i] == 7;
+         thread T[2] { a[tid] := a[tid] + 1; assert a[tid] == 8; assert a[5] == 7; }",
+        "var x: int = 0;
+         thread T[2] { var k: int := 0; while k < 2 { step <x> x' > x && x' < x + 3 asserting x < 6; k := k + 1; } }",
+        "var m: lock;
+         var n: lock;
+         var x: int = 0;
+         thread A[2] { acquire m; acquire n; x := x + 1; x := x - 1; release n; release m; }
+         thread B { acquire n; assert x == 0; release n; }",
+    ];
+    for text in texts {
+        let p = parsed(text);
+        let counts = Instances::of(&p, 0);
+        let wanted: Vec<PropertyId> = p.properties.ids().collect();
+        let oracle = reach(&p, &counts, &Limits::default());
+        assert!(oracle.complete(), "{text}");
+        let expected: Vec<_> = oracle.violations.iter().map(|(p, t)| (*p, t.steps.len())).collect();
+        for switches in every_switch() {
+            let a = run(&p, &counts.0, &wanted, switches, 1 + expected.len());
+            let found: Vec<_> = a.traces.iter().map(|(p, t)| (*p, t.steps.len())).collect();
+            assert_eq!(found, expected, "{switches:?} {text}");
+            let all = wanted.len() == found.len();
+            assert!(all || a.incomplete.is_none(), "{switches:?} {:?} {text}", a.incomplete);
+        }
+    }
+}
+
+#[test]
+fn check_a_map_that_init_decides_is_packed_and_compiled() {
+    let p =
+        parsed("var a: [int]int; init forall i: int :: a[i] == 7; thread T[3] { a[0] := a[0] + 1; assert a[5] == 7; }");
+    let wanted: Vec<PropertyId> = p.properties.ids().collect();
+    let a = run(&p, &[3], &wanted, Switches::ALL, 1);
+    assert_eq!((a.slow, a.words, a.incomplete), (0, 1, None), "{:?}", a.notes);
 }
