@@ -321,7 +321,7 @@ impl<'a> Engine<'a> {
                     }
                 }
             }
-            let (mut seen, mut same) = (self.seen(step, true), self.seen(step, false));
+            let mut seen = self.seen(step, true);
             for w in wanted {
                 let PropertyKind::Rely(r) = p.properties[*w].kind else { continue };
                 let Some(rely) = p.relies.get(r as usize) else { continue };
@@ -329,12 +329,9 @@ impl<'a> Engine<'a> {
                 if let Some(formula) = rely.formula
                     && watched
                 {
-                    // What the step does not touch is asked once for each rely, with a step that changes nothing.
+                    // Also for a step that touches nothing of it: a written rely need not allow idling.
                     for c in t.conjuncts(formula) {
-                        let goal = seen.apply(c);
-                        if at == 0 || goal != same.apply(c) {
-                            goals.push(Goal { formula: goal, about: About::Property(*w), part: Some(c) });
-                        }
+                        goals.push(Goal { formula: seen.apply(c), about: About::Property(*w), part: Some(c) });
                     }
                 }
             }
