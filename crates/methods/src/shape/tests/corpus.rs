@@ -121,7 +121,7 @@ fn check_a_set_with_lock_coupling_is_linearizable_for_any_number_of_threads() {
 fn check_broken_sets_raise_alarms() {
     for file in ["hand_over_hand_set_one_lock", "optimistic_set_no_check", "lazy_set_no_mark_check"] {
         let p = load(&format!("lockfree/{file}.tp"));
-        let run = Run::quiet(Budget::unlimited().with_time(std::time::Duration::from_secs(60)));
+        let run = Run::quiet(Budget::unlimited().with_time(std::time::Duration::from_secs(25)));
         let (analysis, _) = crate::shape::search(&p, Some(program::ObjectId(0)), &run).unwrap();
         assert!(!analysis.alarms.is_empty(), "{file}");
     }
