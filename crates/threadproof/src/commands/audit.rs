@@ -20,6 +20,7 @@ use evidence::file::Entry;
 use program::{PropertyId, PropertyKind};
 use serde_json::json;
 use solver::{SecondOpinion, Settings};
+use std::io::Write;
 use std::sync::Arc;
 
 pub fn run(request: Audit, paint: Paint) -> i32 {
@@ -152,6 +153,8 @@ fn report(request: &Audit, paint: Paint, lines: &[Line]) -> i32 {
     } else {
         lines.iter().map(|l| l.outcome).max().unwrap_or(Outcome::Unknown)
     };
+    // A reader that went away does not change what holds.
+    let mut out = std::io::stdout().lock();
     if request.json {
         let entries: Vec<_> = lines
             .iter()
@@ -170,26 +173,26 @@ fn report(request: &Audit, paint: Paint, lines: &[Line]) -> i32 {
             "verdict": worst.word(),
             "entries": entries,
         });
-        println!("{document:#}");
+        let _ = writeln!(out, "{document:#}");
     } else {
         let word = match worst {
             Outcome::Unknown => paint.outcome(worst, "not accepted"),
             _ => paint.outcome(worst, "accepted"),
         };
-        println!("{}: {word}", request.certificate.display());
+        let _ = writeln!(out, "{}: {word}", request.certificate.display());
         for line in lines {
             let word = paint.outcome(line.outcome, line.outcome.word());
-            match line.outcome {
+            let _ = match line.outcome {
                 Outcome::Unknown => {
-                    println!("  {word}  {}: the {} was rejected: {}", line.property, line.kind, line.reason)
+                    writeln!(out, "  {word}  {}: the {} was rejected: {}", line.property, line.kind, line.reason)
                 }
-                _ => println!("  {word}  {}: {}", line.property, line.trust),
-            }
+                _ => writeln!(out, "  {word}  {}: {}", line.property, line.trust),
+            };
         }
         if lines.is_empty() {
-            println!("  it holds no evidence");
+            let _ = writeln!(out, "  it holds no evidence");
         }
-        println!("  memory model: {MEMORY_MODEL}");
+        let _ = writeln!(out, "  memory model: {MEMORY_MODEL}");
     }
     match worst {
         Outcome::Safe => exit::SAFE,
