@@ -49,7 +49,10 @@ impl Lowering<'_> {
             StmtKind::Havoc(places) => self.havoc(b, places, span, at).unwrap_or(at),
             StmtKind::Assume(e) => {
                 let Some(guard) = self.formula(e) else { return at };
-                let gates = self.gates();
+                let (mut gates, accesses) = self.gates_apart();
+                // Who waits takes no step, and so accesses nothing: `assume m == 0` is no access while another holds m.
+                let terms = &mut self.program.terms;
+                gates.extend(accesses.into_iter().map(|g| Gate { formula: terms.implies(guard, g.formula), ..g }));
                 let to = b.location(origin);
                 self.emit_blocking(b, at, to, Draft { guard, gates, ..self.draft(What::Assume, origin) });
                 to
