@@ -1,8 +1,8 @@
 //! Candidates for facts about the counted system: what short random runs suggest, and weighted sums.
 //!
 //! In: the counted system. Out: formulas over the shared store, the groups and the singles' control that may be true in
-//! every state: variables that never are negative; variables that are positive while some instance is at a location; small
-//! implications; linear equations and bounds over groups, integer variables, booleans and held locks (as 0 or 1), "variable is
+//! every state: variables that never are negative; variables that are positive, or of one value, while some instance is at a
+//! location; small implications; linear equations and bounds over groups, integer variables, booleans and held locks (as 0 or 1), "variable is
 //! zero" and the singles' control. Equations come from the null space of the changes that steps make (place invariants), bounds
 //! (a weighted sum that no step increases) from the solver; both are computed as it is and once more with the guesses taken
 //! for granted. Nothing here is trusted: `houdini` drops what is not inductive, so a wrong guess costs time and nothing else.
@@ -40,7 +40,17 @@ enum Taking {
 struct Guess<'s, 'a> {
     system: &'s System<'a>,
     numbers: Vec<VarId>,
-    hints: BTreeMap<(ThreadId, LocId), BTreeSet<VarId>>,
+    /// Booleans and enums.
+    words: Vec<VarId>,
+    /// What was true whenever some instance was at a location.
+    hints: BTreeMap<(ThreadId, LocId), BTreeSet<Hint>>,
+}
+
+/// Something that was seen of a shared variable.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Hint {
+    Positive(VarId),
+    Is(VarId, Value),
 }
 
 /// Steps of each random run, and how many runs.
@@ -51,15 +61,17 @@ const RUNS: usize = 100;
 pub fn candidates(system: &System<'_>, smt: &mut dyn Smt) -> Vec<Term> {
     let (t, p) = (system.terms, system.program);
     let number = |v: &VarId| t.kind(p.vars[*v].sort) == SortKind::Int && p.vars[*v].kind != VarKind::Lock;
-    let mut guess = Guess { system, numbers: p.shared().filter(number).collect(), hints: BTreeMap::new() };
+    let word = |v: &VarId| matches!(t.kind(p.vars[*v].sort), SortKind::Bool | SortKind::Enum(_));
+    let (numbers, words) = (p.shared().filter(number).collect(), p.shared().filter(word).collect());
+    let mut guess = Guess { system, numbers, words, hints: BTreeMap::new() };
     let negative = guess.sample();
     guess.numbers.retain(|v| !negative.contains(v));
     let mut out: Vec<Term> = guess.numbers.iter().map(|v| t.le(t.int(0), t.sym(p.vars[*v].symbol))).collect();
     for group in &system.groups {
         let of = |c: &usize| guess.hinted(group.thread, system.cells[*c].location);
-        for v in group.cells.iter().map(of).reduce(|a, b| &a & &b).unwrap_or_default() {
+        for hint in group.cells.iter().map(of).reduce(|a, b| &a & &b).unwrap_or_default() {
             let someone = t.le(t.int(1), t.sym(group.symbol));
-            out.push(t.implies(someone, t.le(t.int(1), t.sym(p.vars[v].symbol))));
+            out.push(t.implies(someone, guess.says(&hint)));
         }
     }
     out.extend(guess.small());
@@ -70,13 +82,28 @@ pub fn candidates(system: &System<'_>, smt: &mut dyn Smt) -> Vec<Term> {
 }
 
 impl Guess<'_, '_> {
-    fn hinted(&self, thread: ThreadId, at: LocId) -> BTreeSet<VarId> {
-        // Where no run went, everything is guessed; what is wrong is dropped later.
-        self.hints.get(&(thread, at)).cloned().unwrap_or_else(|| self.numbers.iter().copied().collect())
+    fn hinted(&self, thread: ThreadId, at: LocId) -> BTreeSet<Hint> {
+        // Where no run went, every number is guessed to be positive; what is wrong is dropped later.
+        let all = || self.numbers.iter().map(|v| Hint::Positive(*v)).collect();
+        self.hints.get(&(thread, at)).cloned().unwrap_or_else(all)
     }
 
-    /// Random runs with three instances of each counted thread: which variables get negative, and which are
-    /// positive whenever some instance is at a location.
+    fn says(&self, hint: &Hint) -> Term {
+        let (t, p) = (self.system.terms, self.system.program);
+        let x = |v: &VarId| t.sym(p.vars[*v].symbol);
+        match hint {
+            Hint::Positive(v) => t.le(t.int(1), x(v)),
+            Hint::Is(v, value) => match (value, t.kind(p.vars[*v].sort)) {
+                (Value::Bool(true), _) => x(v),
+                (Value::Bool(false), _) => t.not(x(v)),
+                (Value::Variant(i), SortKind::Enum(e)) => t.eq(x(v), t.variant(e, *i)),
+                _ => t.tt(),
+            },
+        }
+    }
+
+    /// Random runs with three instances of each counted thread: which variables get negative, and what is true
+    /// whenever some instance is at a location.
     fn sample(&mut self) -> BTreeSet<VarId> {
         let p = self.system.program;
         let sem = Semantics::new(p);
@@ -88,21 +115,23 @@ impl Guess<'_, '_> {
                 break;
             };
             for _ in 0..STEPS {
-                let mut positive: BTreeSet<VarId> = BTreeSet::new();
+                let value = |v: &VarId| sem.shared_index(*v).and_then(|i| state.shared.get(i));
+                let is = |v: &VarId| Some(Hint::Is(*v, value(v)?.clone()));
+                let mut seen: BTreeSet<Hint> = self.words.iter().filter_map(is).collect();
                 for v in &self.numbers {
-                    match sem.shared_index(*v).and_then(|i| state.shared.get(i)) {
+                    match value(v) {
                         Some(Value::Int(n)) if *n < 0 => {
                             negative.insert(*v);
                         }
                         Some(Value::Int(n)) if *n > 0 => {
-                            positive.insert(*v);
+                            seen.insert(Hint::Positive(*v));
                         }
                         _ => {}
                     }
                 }
                 for i in &state.instances {
-                    let known = self.hints.entry((i.thread, i.at)).or_insert_with(|| positive.clone());
-                    known.retain(|v| positive.contains(v));
+                    let known = self.hints.entry((i.thread, i.at)).or_insert_with(|| seen.clone());
+                    known.retain(|h| seen.contains(h));
                 }
                 let mut next: Vec<_> = sem
                     .successors(&state, Sampling::default())
@@ -128,7 +157,7 @@ impl Guess<'_, '_> {
         let after: Vec<Term> = out.iter().map(|f| t.substitute(*f, step.effect.iter().copied())).collect();
         out.extend(after);
         let (thread, at) = step.at;
-        out.extend(self.hinted(thread, at).iter().map(|v| t.le(t.int(1), t.sym(p.vars[*v].symbol))));
+        out.extend(self.hinted(thread, at).iter().map(|h| self.says(h)));
         out
     }
 

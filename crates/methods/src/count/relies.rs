@@ -182,20 +182,30 @@ fn candidates(system: &System<'_>) -> Candidates {
     Candidates { holds, apart }
 }
 
-/// Comparisons in the thread's conditions that relate its locals, or its id, with the shared store.
+/// Comparisons in the thread's conditions that relate its locals, or its id, with the shared store; and for locals whose
+/// values the cells forget, also with each other, and what they are assigned or others are assigned from them.
 fn atoms(system: &System<'_>, thread: ThreadId) -> Vec<Term> {
     let (t, p) = (system.terms, system.program);
-    let scope = |s: Symbol| p.vars.iter().find(|v| v.symbol == s).map(|v| v.scope);
+    let scope: BTreeMap<Symbol, Scope> = p.vars.iter().map(|v| (v.symbol, v.scope)).collect();
+    let forgotten: BTreeSet<Symbol> = system.forgotten.iter().map(|v| p.vars[*v].symbol).collect();
     let relates = |f: Term| {
         let free = t.free_symbols(f);
-        let own = |s: &Symbol| *s == p.tid || scope(*s) == Some(Scope::Thread(thread));
-        let shared = |s: &Symbol| scope(*s) == Some(Scope::Shared);
-        free.iter().any(own) && free.iter().any(shared) && free.iter().all(|s| own(s) || shared(s))
+        let own = |s: &Symbol| *s == p.tid || scope.get(s) == Some(&Scope::Thread(thread));
+        let shared = |s: &Symbol| scope.get(s) == Some(&Scope::Shared);
+        let lost = free.iter().any(|s| forgotten.contains(s));
+        free.iter().any(own) && (lost || free.iter().any(shared)) && free.iter().all(|s| own(s) || shared(s))
     };
+    let assigned = p.threads[thread].code.actions.iter().flat_map(|a| &a.updates).filter_map(|u| {
+        let x = p.vars[u.var].symbol;
+        let free = t.free_symbols(u.value);
+        let lost = forgotten.contains(&x) || free.iter().any(|s| forgotten.contains(s));
+        (lost && !free.contains(&x)).then(|| t.eq(t.sym(x), u.value))
+    });
+    let assigned: BTreeSet<Term> = assigned.filter(|f| relates(*f)).collect();
     let actions = p.threads[thread].code.actions.iter();
     let mut todo: Vec<Term> =
         actions.flat_map(|a| a.gates.iter().map(|g| g.formula).chain([a.guard]).collect::<Vec<_>>()).collect();
-    let (mut out, mut seen) = (Vec::new(), BTreeSet::new());
+    let (mut out, mut seen) = (assigned.iter().copied().collect::<Vec<_>>(), assigned);
     while let Some(f) = todo.pop() {
         match t.node(f) {
             Node::App(Op::Eq | Op::Lt | Op::Le, _) if relates(f) && seen.insert(f) => out.push(f),
