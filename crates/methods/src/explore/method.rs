@@ -8,6 +8,7 @@ use base::Exhausted;
 use evidence::certificate::{Certificate, Proof, Search};
 use evidence::{Claim, Claims, Reason};
 use program::{LocId, PropertyId, PropertyKind, ThreadId};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Every interleaving of finitely many instances.
@@ -21,6 +22,7 @@ pub fn speaks_of(kind: &PropertyKind) -> bool {
 /// How far the search for bugs of any number of instances goes, unless told otherwise.
 const MOST_INSTANCES: u32 = 6;
 
+#[derive(Clone, Copy)]
 struct Read {
     switches: Switches,
     workers: usize,
@@ -239,26 +241,41 @@ fn settle(task: &Task, run: &Run, wanted: Vec<PropertyId>, options: &Read) -> Cl
     claims
 }
 
-/// Any number of instances: more and more of them, until every property is violated or the budget ends.
+/// How deep the rounds of a search for bugs go, and which part of the time that is left each number of instances gets.
+/// A few instances may have endlessly many states while two more steps of others would show the bug.
+const ROUNDS: [(usize, u32); 4] = [(64, 16), (512, 8), (usize::MAX, 4), (usize::MAX, 1)];
+
+/// Any number of instances: more and more of them, deeper and deeper, until every property is violated or the budget ends.
 fn search_for_bugs(task: &Task, run: &Run, wanted: &[PropertyId], options: &Read) -> Claims {
     let mut claims = Claims::default();
     let mut left = wanted.to_vec();
     let mut last = None;
-    let mut done = 0;
-    for n in 1..=options.most {
-        let a = answer(task, run, &left, options, n);
-        refute(task, &a, &mut claims);
-        left.retain(|p| !claims.claims.contains_key(p));
-        let exhausted = matches!(a.stopped, Some(Stop::Exhausted(_)));
-        statistics(&mut claims, &a);
-        if a.incomplete.is_none() {
-            done = n;
-        }
-        last = Some(a);
-        if left.is_empty() || exhausted || run.budget.check().is_err() {
-            break;
+    let mut complete = BTreeSet::new();
+    'rounds: for (depth, share) in ROUNDS {
+        let options = Read { depth: depth.min(options.depth), ..*options };
+        for n in 1..=options.most {
+            if complete.contains(&n) {
+                continue;
+            }
+            let slice = match run.budget.time_left() {
+                Some(time) => run.budget.child().with_time(time / share),
+                None => run.budget.clone(),
+            };
+            let a = answer(task, &Run { budget: slice, ..run.clone() }, &left, &options, n);
+            refute(task, &a, &mut claims);
+            left.retain(|p| !claims.claims.contains_key(p));
+            statistics(&mut claims, &a);
+            if a.incomplete.is_none() {
+                complete.insert(n);
+            }
+            let full = a.stopped == Some(Stop::Exhausted(Exhausted::Memory));
+            last = Some(a);
+            if left.is_empty() || full || run.budget.check().is_err() {
+                break 'rounds;
+            }
         }
     }
+    let done = (1..).take_while(|n| complete.contains(n)).last().unwrap_or(0);
     claims.statistics.insert("instances".into(), done.into());
     for p in left {
         let why = match &last {
