@@ -8,11 +8,12 @@ use crate::leaves::{Answer, Leaves};
 use crate::obligation::{Obligation, Serves};
 use crate::rules::{self, Malformed};
 use crate::verdict::{Evidence, Outcome, Trust, Verdict};
-use evidence::{Callers, Certificate, Claim, Composed, Proof, Reason, Trace};
+use evidence::{Callers, Certificate, Claim, Composed, Performed, Proof, Reason, Trace};
 use logic::{Node, Term, Terms};
 use program::callers::touched_by_callers;
 use program::client::Effort;
 use program::semantics::Instances;
+use program::specified::of_inlining;
 use program::{Assumption, Copies, Program, PropertyId, PropertyKind, Start};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -101,24 +102,27 @@ impl<'a> Checker<'a> {
     /// Verdicts for all that was checked. A construct outside the model that is not proved unreachable makes every
     /// "safe" unknown; and whoever reaches one is not unsafe.
     pub fn conclude(&self, checked: Vec<Checked>) -> Vec<Verdict> {
-        let proved = |p: PropertyId| checked.iter().any(|c| c.0.property == p && c.0.outcome == Outcome::Safe);
-        let open = self
-            .program
-            .properties
-            .iter_enumerated()
-            .find(|(id, p)| matches!(p.kind, PropertyKind::Unmodelled(_)) && !proved(*id));
-        let reason = open.map(|(_, p)| {
-            let what = if let PropertyKind::Unmodelled(what) = &p.kind { what.as_str() } else { "" };
-            Reason::Incomplete(format!("a construct outside the model may be reached: {what} ({})", p.name))
-        });
-        let cap = |c: Checked| match &reason {
-            Some(r) if c.0.outcome == Outcome::Safe => Verdict {
-                outcome: Outcome::Unknown,
-                trust: Trust::Nothing,
-                evidence: Evidence::Reason(r.clone()),
-                ..c.0
-            },
-            _ => c.0,
+        let constructs = self.program.properties.iter_enumerated();
+        let open: Vec<PropertyId> = constructs
+            .filter(|(id, p)| {
+                let proved = |c: &Checked| c.0.property == *id && c.0.outcome == Outcome::Safe && !with_calls(c);
+                matches!(p.kind, PropertyKind::Unmodelled(_)) && !checked.iter().any(proved)
+            })
+            .map(|(id, _)| id)
+            .collect();
+        let cap = |c: Checked| {
+            // A proof over code with calls does not meet what stands only where they were inlined.
+            let met = |q: &PropertyId| !(with_calls(&c) && of_inlining(self.program, *q));
+            match open.iter().copied().find(met) {
+                Some(q) if c.0.outcome == Outcome::Safe => {
+                    let p = &self.program.properties[q];
+                    let what = if let PropertyKind::Unmodelled(what) = &p.kind { what.as_str() } else { "" };
+                    let why = format!("a construct outside the model may be reached: {what} ({})", p.name);
+                    let evidence = Evidence::Reason(Reason::Incomplete(why));
+                    Verdict { outcome: Outcome::Unknown, trust: Trust::Nothing, evidence, ..c.0 }
+                }
+                _ => c.0,
+            }
         };
         checked.into_iter().map(cap).collect()
     }
@@ -311,6 +315,7 @@ impl<'a> Checker<'a> {
                     rules::reduction::obligations(self.program, &c.terms, p, &c.properties).map_err(malformed)?;
                 self.discharge(c, list)
             }
+            Proof::Performed(p) => self.performed(c, p),
             Proof::Callers(p) => self.callers(c, p),
             Proof::Views(p) => {
                 let found = crate::shape::check(self.program, p, &c.properties, &self.limits.budget)?;
@@ -365,6 +370,59 @@ impl<'a> Checker<'a> {
             return Err(reason);
         }
         Ok(Established { trust: Trust::Both(Box::new(own.trust), Box::new(found.trust)), properties: own.properties })
+    }
+
+    /// Rule `performed`: the callees perform their specifications, nothing goes wrong in a call first (`rules::performed`), and
+    /// the proof inside is one of the program whose threads call by specification.
+    fn performed(&mut self, c: &Certificate, p: &Performed) -> Result<Established, Reason> {
+        let rejected = |why: String| Reason::Internal(format!("the certificate was rejected: {why}"));
+        if !matches!(p.proof.proof, Proof::Simulation(_) | Proof::Composed(_)) {
+            return Err(rejected("inside is neither a simulation nor a composition".into()));
+        }
+        let program = p.program(self.program).map_err(rejected)?;
+        let own = program::compose::ways_to_go_wrong(&program);
+        for q in &c.properties {
+            let said = match self.program.properties[*q].kind {
+                PropertyKind::Follows(_) => true,
+                PropertyKind::Unmodelled(_) if of_inlining(self.program, *q) => continue,
+                PropertyKind::Invariant(_) | PropertyKind::Access(_) | PropertyKind::Unmodelled(_) => false,
+                _ => own.contains(q),
+            };
+            if !said || !p.proof.properties.contains(q) {
+                let name = &self.program.properties[*q].name;
+                return Err(rejected(format!("calls by specification say nothing about {name}")));
+            }
+        }
+        let Proof::Reduction(reduction) = &p.calls.proof else {
+            return Err(rejected("calls are shown by a reduction".into()));
+        };
+        let ordered = program::specified::access_first(self.program);
+        let mut of_calls =
+            Checker { program: &ordered, leaves: &mut *self.leaves, limits: self.limits.clone(), seen: Vec::new() };
+        let calls = of_calls.establish(&p.calls)?;
+        for q in evidence::needed_of_calls(self.program, &p.calls).map_err(rejected)? {
+            match calls.properties.get(&q) {
+                Some(Ok(())) => {}
+                Some(Err(reason)) => return Err(reason.clone()),
+                None => return Err(rejected(format!("{} is not shown of the calls", self.program.properties[q].name))),
+            }
+        }
+        let shown: Vec<PropertyId> = calls.properties.iter().filter(|(_, r)| r.is_ok()).map(|(q, _)| *q).collect();
+        if let Some(q) = evidence::shown_of_calls(self.program, &p.calls).iter().find(|q| !shown.contains(q)) {
+            return Err(rejected(format!("{} is not shown of the calls", self.program.properties[*q].name)));
+        }
+        let list = rules::performed::obligations(self.program, &p.calls.terms, reduction, &shown);
+        let touched = self.discharge(&p.calls, list.map_err(|m| rejected(m.0))?)?;
+        let mut inner =
+            Checker { program: &program, leaves: &mut *self.leaves, limits: self.limits.clone(), seen: Vec::new() };
+        let found = inner.establish(&p.proof)?;
+        let of = |q: &PropertyId| match found.properties.get(q) {
+            Some(result) => result.clone(),
+            None if of_inlining(self.program, *q) => Ok(()),
+            None => Err(rejected("the proof inside does not claim it".into())),
+        };
+        let trust = calls.trust.and(touched.trust).and(found.trust.clone());
+        Ok(Established { trust, properties: c.properties.iter().map(|q| (*q, of(q))).collect() })
     }
 
     /// Rule `callers`: the program with its most general client is built again, and the proof inside is one of that
@@ -481,6 +539,11 @@ fn quantified(terms: &Terms, formula: Term) -> bool {
         }
     }
     false
+}
+
+/// Whether a proof looks at code with calls, never at code where they were inlined.
+fn with_calls(c: &Checked) -> bool {
+    matches!(&c.0.evidence, Evidence::Certificate(c) if matches!(c.proof, Proof::Reduction(_) | Proof::Performed(_)))
 }
 
 /// The numbers of instances, where the program fixes them all.

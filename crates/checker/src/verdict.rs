@@ -30,6 +30,22 @@ pub enum Trust {
     Nothing,
 }
 
+impl Trust {
+    /// Rests on this too. Obligations put to the same solver are counted together.
+    pub(crate) fn and(self, other: Trust) -> Trust {
+        match (self, other) {
+            (
+                Trust::Certified { by, independent, obligations },
+                Trust::Certified { by: too, independent: as_well, obligations: more },
+            ) if by == too && independent == as_well => {
+                Trust::Certified { by, independent, obligations: obligations + more }
+            }
+            (this, Trust::Both(threads, composition)) => Trust::Both(Box::new(this.and(*threads)), composition),
+            (this, other) => Trust::Both(Box::new(this), Box::new(other)),
+        }
+    }
+}
+
 impl std::fmt::Display for Trust {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

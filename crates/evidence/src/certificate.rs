@@ -5,7 +5,9 @@
 
 use logic::{Symbol, Term, Terms};
 use program::callers::Moment;
-use program::{LocId, ObjectId, PropertyId, ThreadId};
+use program::specified::{Unit, access_first, following, performing};
+use program::{LocId, ObjectId, ProcId, Program, PropertyId, PropertyKind, ThreadId};
+use std::collections::BTreeSet;
 
 #[derive(Clone, Debug)]
 pub struct Certificate {
@@ -40,6 +42,8 @@ pub enum Proof {
     Composed(Composed),
     /// Runs of right movers, one step and left movers, each simulated by what a procedure performs (Calvin-R).
     Reduction(crate::reduction::Reduction),
+    /// Calls in threads that follow a machine are what the callees perform (Calvin-R in Abstract Threads).
+    Performed(Performed),
     /// A program without threads, for any callers: a proof of the program with its most general client.
     Callers(Callers),
     /// Proofs in sequence; what one establishes the next may use. Forms still to come have their place here.
@@ -170,6 +174,15 @@ pub struct Composed {
 }
 
 #[derive(Clone, Debug)]
+pub struct Performed {
+    /// A reduction: the callees perform their specifications, and everybody keeps to the access predicates. Of the program whose
+    /// steps are asked for access first (`program::specified::access_first`).
+    pub calls: Box<Certificate>,
+    /// A simulation or a composition, of the program whose threads call by specification (`program::specified::following`).
+    pub proof: Box<Certificate>,
+}
+
+#[derive(Clone, Debug)]
 pub struct Callers {
     /// The object whose specification runs beside it; `None`: the code alone.
     pub object: Option<ObjectId>,
@@ -193,6 +206,63 @@ pub struct Layer {
     pub proof: Box<Proof>,
 }
 
+impl Performed {
+    /// The program that the proof inside speaks of.
+    pub fn program(&self, program: &Program) -> Result<Program, String> {
+        performed_program(program, &self.calls)
+    }
+}
+
+/// What a reduction must show so that calls may be by specification, besides that the callees perform it: no check inside a
+/// callee fails, and nobody breaks an access predicate. Then nothing goes wrong in a call first.
+pub fn needed_of_calls(program: &Program, calls: &Certificate) -> Result<Vec<PropertyId>, String> {
+    let Proof::Reduction(r) = &calls.proof else { return Err("calls are shown by a reduction".into()) };
+    let basis = r.basis(&access_first(program))?.specified;
+    let mut todo: Vec<ProcId> = performing(program);
+    let mut out: BTreeSet<PropertyId> = BTreeSet::new();
+    let mut seen: BTreeSet<ProcId> = BTreeSet::new();
+    while let Some(q) = todo.pop() {
+        if !r.specified.contains(&q) {
+            return Err(format!("{} is not shown to perform its specification", program.procedures[q].name));
+        }
+        if !seen.insert(q) {
+            continue;
+        }
+        let unit = Unit::Procedure(q);
+        let procedure = &program.procedures[q];
+        out.extend(procedure.performs.as_ref().map(|(_, own)| *own));
+        out.extend(procedure.ensures.iter().filter_map(|f| f.property));
+        out.extend(basis.code(unit).actions.iter().flat_map(|a| a.gates.iter().map(|g| g.property)));
+        todo.extend(basis.unit(unit).into_iter().flat_map(|u| u.called.iter().copied()));
+    }
+    let threads = program.threads.iter().flat_map(|t| [Some(&t.code), t.outline.as_ref()]).flatten();
+    let gates = threads.chain(program.procedures.iter().map(|q| &q.code)).flat_map(|c| c.actions.iter());
+    let access = |q: &PropertyId| matches!(program.properties[*q].kind, PropertyKind::Access(_));
+    out.extend(gates.flat_map(|a| a.gates.iter().map(|g| g.property)).filter(access));
+    // Gates of guards that were found are not the program's: the reduction shows them in any case.
+    out.retain(|q| program.properties.get(*q).is_some());
+    Ok(out.into_iter().collect())
+}
+
+/// The program in which calls of the procedures that the reduction uses by specification are what they perform.
+pub fn performed_program(program: &Program, calls: &Certificate) -> Result<Program, String> {
+    match &calls.proof {
+        Proof::Reduction(r) => {
+            if let Some(q) = r.specified.iter().find(|q| program.procedures.get(**q).is_none()) {
+                return Err(format!("there is no procedure {q}"));
+            }
+            following(program, &r.specified, &shown_of_calls(program, calls))
+        }
+        other => Err(format!("calls are shown by a reduction, not by {}", other.form())),
+    }
+}
+
+/// The checks that the reduction shows and the proof inside need not look at again: all but assertions.
+pub fn shown_of_calls(program: &Program, calls: &Certificate) -> Vec<PropertyId> {
+    let plain = |q: &&PropertyId| program.properties.get(**q).is_some_and(|p| p.kind != PropertyKind::Assertion);
+    calls.properties.iter().filter(plain).copied().collect()
+}
+
 impl Proof {
     /// The stable name of the form, in files and reports.
     pub fn form(&self) -> &'static str {
@@ -207,6 +277,7 @@ impl Proof {
             Proof::Composed(_) => "composed",
             Proof::Views(_) => "views",
             Proof::Reduction(_) => "reduction",
+            Proof::Performed(_) => "performed",
             Proof::Callers(_) => "callers",
             Proof::Layers(_) => "layers",
         }

@@ -16,10 +16,11 @@ pub mod views;
 pub use called::Called;
 pub use certificate::{
     Annotation, AssumeGuarantee, Assumes, Callers, Certificate, Composed, Counter, Counting, Environments,
-    InstanceSymbols, Layer, Pair, Product, Proof, RelyGuarantee, Search, Simulation,
+    InstanceSymbols, Layer, Pair, Performed, Product, Proof, RelyGuarantee, Search, Simulation, needed_of_calls,
+    performed_program, shown_of_calls,
 };
 pub use claim::{Claim, Claims, Reason, Statistics};
 pub use history::History;
-pub use local::{Local, LocalStep};
+pub use local::{Local, LocalStep, Reading};
 pub use reduction::{Basis, Cut, Guard, Phase, Reduced, Reduction};
 pub use trace::{Choice, Instances, Trace, TraceStep};

@@ -151,5 +151,6 @@ fn gates(p: &Program, touches: &Touches<'_>, guards: &[Guard], found: &[Property
             new.push(Gate { property: found[i], formula });
         }
     }
-    a.gates.extend(new);
+    // First, so that what follows may rest on them: they are shown in any case.
+    a.gates.splice(0..0, new);
 }

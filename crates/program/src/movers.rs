@@ -7,7 +7,7 @@
 //! argument. Goals are universal, so their quantifiers are symbols; hypotheses about the entries of maps are given for the entries
 //! a goal names.
 
-use crate::access::{Touch, constants, predicate};
+use crate::access::{Touch, Touches, constants, predicate};
 use crate::model::{Program, Scope, VarId};
 use crate::spec::Place;
 use crate::symbolic::{Store, Taken};
@@ -21,12 +21,16 @@ pub struct Others<'a> {
     /// The id of the other thread.
     pub other: Symbol,
     constants: FxHashSet<VarId>,
+    touches: Touches<'a>,
 }
+
+/// How many predicates may stand behind each other before a place counts as anybody's.
+const DEEPEST: usize = 8;
 
 impl<'a> Others<'a> {
     pub fn new(program: &'a Program, terms: &'a Terms) -> Self {
         let other = terms.symbol("other", Sort::INT);
-        Self { program, terms, other, constants: constants(program) }
+        Self { program, terms, other, constants: constants(program), touches: Touches::new(program, terms) }
     }
 
     /// `other` is a thread, and not this one.
@@ -35,7 +39,8 @@ impl<'a> Others<'a> {
         t.and(&[t.lt(t.int(0), other), t.ne(other, t.sym(self.program.tid))])
     }
 
-    /// `other` may not touch any of the places in the store `there`; conditions and keys are read in `here`.
+    /// Nobody else may touch any of the places in the store `there`, now or after steps of others: what decides that is
+    /// out of the others' reach too. Conditions and keys are read in `here`.
     pub fn excluded(&self, touches: &[Touch], here: &Store, there: &Store) -> Vec<(Place, Term)> {
         let (p, t) = (self.program, self.terms);
         let mut out = Vec::new();
@@ -43,13 +48,52 @@ impl<'a> Others<'a> {
             let keys = touch.place.keys.iter().map(|k| here.read(p, t, *k)).collect();
             let place = Place { var: touch.place.var, keys };
             let when = here.read(p, t, touch.when);
-            let never = match predicate(p, t, &place, t.sym(self.other), there) {
-                Some(a) => t.not(a.formula),
-                None => t.ff(),
-            };
+            let never = self.reserved(&place, self.other, there, &mut Vec::new());
             out.push((touch.place.clone(), if t.is_true(when) { never } else { t.implies(when, never) }));
         }
         out
+    }
+
+    /// `who`, any other thread, may not touch the place in the store; and whatever its predicate reads to say so, no other
+    /// thread may touch either. Without the second part another thread could first change who may touch the place.
+    fn reserved(&self, place: &Place, who: Symbol, store: &Store, behind: &mut Vec<Place>) -> Term {
+        let (p, t) = (self.program, self.terms);
+        if behind.contains(place) {
+            return t.tt();
+        }
+        let Some(access) = &p.vars[place.var].access else { return t.ff() };
+        let (Some(formula), Some(never)) = (access.formula, predicate(p, t, place, t.sym(who), store)) else {
+            return t.ff();
+        };
+        if behind.len() >= DEEPEST {
+            return t.ff();
+        }
+        behind.push(place.clone());
+        let mut parts = vec![t.not(never.formula)];
+        // The same symbols as in the predicate: keys that the place does not give, any entry's.
+        let given = place.keys.iter().copied().chain(never.any.iter().map(|s| t.sym(*s)));
+        let view: Vec<(Symbol, Term)> =
+            access.binders.iter().copied().zip(given).chain([(p.tid, t.sym(who))]).collect();
+        // The keys may mention variables, which are read already: the formula's own are read first.
+        let names: Vec<(Symbol, Symbol)> =
+            view.iter().map(|(s, _)| (*s, t.symbol(t.symbol_name(*s), t.symbol_sort(*s)))).collect();
+        let formula = t.substitute(formula, names.iter().map(|(s, fresh)| (*s, t.sym(*fresh))));
+        let read = |x: Term| {
+            let here = store.read(p, t, x);
+            t.substitute(here, names.iter().zip(&view).map(|((_, fresh), (_, value))| (*fresh, *value)))
+        };
+        for touch in self.touches.of_term(formula) {
+            let deeper = Place { var: touch.place.var, keys: touch.place.keys.iter().map(|k| read(*k)).collect() };
+            if deeper == *place {
+                continue;
+            }
+            let third = t.symbol("third", Sort::INT);
+            let apart = t.and(&[t.lt(t.int(0), t.sym(third)), t.ne(t.sym(third), t.sym(p.tid))]);
+            let when = t.and(&[read(touch.when), apart]);
+            parts.push(t.implies(when, self.reserved(&deeper, third, store, behind)));
+        }
+        behind.pop();
+        t.and(&parts)
     }
 
     /// Whatever `other` may touch in the first store it may touch in the second, as far as the step could change that.

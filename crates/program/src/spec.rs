@@ -127,6 +127,13 @@ pub struct SpecOp {
     pub code: Code,
 }
 
+impl Procedure {
+    /// Whether calls may be replaced by what it performs, once that is shown.
+    pub fn usable(&self) -> bool {
+        self.performs.is_some() && !self.inline && self.requires.iter().all(|f| f.formula.is_some())
+    }
+}
+
 impl Performs {
     /// The labelled actions, from left to right.
     pub fn actions(&self) -> Vec<(&str, &TwoStore)> {

@@ -5,11 +5,12 @@
 //! valid; actions of a procedure keep their ids, those of calls follow. Whoever replaces a call by `performs` owes a proof of
 //! it (Calvin-R, section 3): this module only rewrites. A parameter that the code assigns becomes a local of its own, so
 //! that the parameter is the value at the call wherever the specification names it.
-//! `methods/reduce` and its rule use it; so can anything that looks at threads one by one.
+//! `methods/reduce` and its rule use it for all code, `methods/conform` and its rules for threads that follow a machine.
 
-use crate::code::{ActionId, Code};
+use crate::code::{ActionId, Code, Gate};
 use crate::graft::{Graft, Inside, Renaming};
 use crate::model::{Program, Scope, ThreadId, VarId};
+use crate::property::{PropertyId, PropertyKind};
 use crate::spec::ProcId;
 
 /// Whose code.
@@ -95,6 +96,81 @@ pub fn specified(program: &Program, by_performs: &[ProcId]) -> Specified {
     Specified { program: p, units }
 }
 
+/// The procedures with a specification that threads which follow a machine call, increasing: not those that these call.
+pub fn performing(program: &Program) -> Vec<ProcId> {
+    let following = program.threads.iter().filter(|t| t.follows.is_some());
+    let mut todo: Vec<ProcId> =
+        following.flat_map(|t| &t.outline).flat_map(|c| &c.calls).map(|c| c.procedure).collect();
+    let (mut seen, mut out) = (Vec::new(), Vec::new());
+    while let Some(q) = todo.pop() {
+        if seen.contains(&q) {
+            continue;
+        }
+        seen.push(q);
+        if program.procedures[q].usable() {
+            out.push(q);
+        } else {
+            todo.extend(program.procedures[q].code.calls.iter().map(|c| c.procedure));
+        }
+    }
+    out.sort_unstable();
+    out
+}
+
+/// The program in which threads that follow a machine, and those whose calls could not be inlined, call by specification.
+/// What was shown of the program itself is no check in it.
+pub fn following(program: &Program, by_performs: &[ProcId], shown: &[PropertyId]) -> Result<Program, String> {
+    let mut p = program.clone();
+    for (t, thread) in program.threads.iter_enumerated() {
+        let Some(code) = &thread.outline else { continue };
+        if thread.follows.is_none() && !unmodelled(program, &thread.code) {
+            continue;
+        }
+        let (next, unit) = rewrite(program, p, Unit::Thread(t), code, by_performs);
+        if let Some(why) = unit.refused {
+            return Err(why);
+        }
+        p = next;
+        p.threads[t].outline = None;
+    }
+    for a in p.threads.iter_mut().flat_map(|t| t.code.actions.iter_mut()) {
+        a.gates.retain(|g| !shown.contains(&g.property));
+    }
+    Ok(p)
+}
+
+/// The program in which each step is asked first whether it may touch what it touches. The same runs go wrong, at the same
+/// step; only which check is said to fail differs.
+pub fn access_first(program: &Program) -> Program {
+    let mut p = program.clone();
+    let access: Vec<bool> = p.properties.iter().map(|q| matches!(q.kind, PropertyKind::Access(_))).collect();
+    let sort = |c: &mut Code| {
+        c.actions.iter_mut().for_each(|a| a.gates.sort_by_key(|g| !access[g.property.0 as usize]));
+    };
+    for t in p.threads.iter_mut() {
+        sort(&mut t.code);
+        t.outline.iter_mut().for_each(sort);
+    }
+    p.procedures.iter_mut().for_each(|q| sort(&mut q.code));
+    p.objects.iter_mut().flat_map(|o| &mut o.ops).for_each(|op| sort(&mut op.code));
+    p
+}
+
+/// Whether the code has a step outside the model, such as a call that could not be inlined.
+pub fn unmodelled(program: &Program, code: &Code) -> bool {
+    let construct = |g: &Gate| matches!(program.properties[g.property].kind, PropertyKind::Unmodelled(_));
+    code.actions.iter().any(|a| a.gates.iter().any(construct))
+}
+
+/// A construct outside the model that stands only where calls were inlined (a recursive call): code with calls has none.
+pub fn of_inlining(program: &Program, property: PropertyId) -> bool {
+    let with_calls = program.threads.iter().map(|t| t.outline.as_ref().unwrap_or(&t.code));
+    let operations = program.objects.iter().flat_map(|o| o.ops.iter().map(|op| &op.code));
+    let mut codes = with_calls.chain(program.procedures.iter().map(|q| &q.code)).chain(operations);
+    matches!(program.properties[property].kind, PropertyKind::Unmodelled(_))
+        && !codes.any(|c| c.actions.iter().any(|a| a.gates.iter().any(|g| g.property == property)))
+}
+
 fn rewrite(old: &Program, p: Program, unit: Unit, code: &Code, by_performs: &[ProcId]) -> (Program, Rewritten) {
     let assigned = |v: &VarId| code.actions.iter().any(|a| a.updates.iter().any(|u| u.var == *v));
     let taken = |v: &VarId| code.calls.iter().any(|c| c.results.contains(v));
@@ -149,9 +225,8 @@ fn rewrite(old: &Program, p: Program, unit: Unit, code: &Code, by_performs: &[Pr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::{Call, Gate, LocId};
+    use crate::code::{Call, LocId};
     use crate::model::{Copies, VarKind};
-    use crate::property::PropertyKind;
     use crate::semantics::tests::Build;
     use crate::semantics::{Instances, Limits, reach};
     use crate::spec::{Performs, Place, Procedure, TwoStore};

@@ -4,6 +4,7 @@ pub mod assume_guarantee;
 pub mod counting;
 pub mod environments;
 pub mod local;
+pub mod performed;
 pub mod product;
 pub mod reduction;
 pub mod rely_guarantee;

@@ -205,7 +205,7 @@ fn entry(program: &Program, e: &Reader<'_>) -> Result<Entry, FileError> {
     match e.field("kind")?.string()? {
         "certificate" => Ok(Entry::Certificate(read_certificate(program, e, 0)?)),
         "trace" => Ok(Entry::Trace { method, trace: trace::read(program, &e.field("trace")?)? }),
-        "local" => Ok(Entry::Local { method, local: trace::read_local(program, &e.field("local")?)? }),
+        "local" => Ok(Entry::Local { method, local: trace::read_local(program, &e.field("local")?, 0)? }),
         "called" => Ok(Entry::Called { method, called: callers::read_called(program, &e.field("called")?)? }),
         "history" => Ok(Entry::History {
             method,

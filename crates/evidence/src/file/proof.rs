@@ -5,9 +5,10 @@ use super::read::Reader;
 use super::terms::{Pool, Read};
 use crate::certificate::{
     Annotation, AssumeGuarantee, Assumes, Composed, Counter, Counting, Environments, InstanceSymbols, Layer, Pair,
-    Product, Proof, RelyGuarantee, Search, Simulation,
+    Performed, Product, Proof, RelyGuarantee, Search, Simulation, performed_program,
 };
 use logic::Term;
+use program::specified::access_first;
 use program::{LocId, Program, ThreadId};
 use serde_json::{Value as Json, json};
 
@@ -115,6 +116,14 @@ pub fn write(program: &Program, proof: &Proof, pool: &mut Pool<'_>) -> Json {
         }
         Proof::Views(v) => super::views::write(v, pool),
         Proof::Reduction(r) => super::reduction::write(program, r, pool),
+        Proof::Performed(p) => {
+            let inner = match p.program(program) {
+                Ok(following) => super::certificate(&following, &p.proof),
+                Err(why) => json!({ "missing": why }),
+            };
+            let calls = super::certificate(&access_first(program), &p.calls);
+            json!({ "form": "performed", "calls": calls, "proof": inner })
+        }
         Proof::Callers(p) => super::callers::write(program, p),
         Proof::Layers(layers) => {
             let layers: Vec<Json> =
@@ -301,6 +310,12 @@ pub fn read(program: &Program, r: &Reader<'_>, pool: &Read, depth: usize) -> Res
             let composed = program::compose::compose(program).map_err(|why| r.error(why))?;
             let composition = super::read_certificate(&composed, &r.field("composition")?, depth + 1)?;
             Ok(Proof::Composed(Composed { simulations, composition: Box::new(composition) }))
+        }
+        "performed" if depth < 8 => {
+            let calls = Box::new(super::read_certificate(&access_first(program), &r.field("calls")?, depth + 1)?);
+            let following = performed_program(program, &calls).map_err(|why| r.error(why))?;
+            let proof = Box::new(super::read_certificate(&following, &r.field("proof")?, depth + 1)?);
+            Ok(Proof::Performed(Performed { calls, proof }))
         }
         "callers" if depth < 8 => Ok(Proof::Callers(super::callers::read(program, r, depth)?)),
         "layers" if depth < 8 => {

@@ -2,7 +2,7 @@
 
 use super::FileError;
 use super::read::{Reader, number};
-use crate::local::{Local, LocalStep};
+use crate::local::{Local, LocalStep, Reading};
 use crate::trace::{Choice, Instances, Trace, TraceStep};
 use logic::value::MapValue;
 use logic::{Place, Sort, SortKind, Symbol, Value};
@@ -42,63 +42,84 @@ pub fn write(program: &Program, trace: &Trace) -> Json {
 }
 
 pub fn write_local(program: &Program, local: &Local) -> Json {
+    match local.reading.of(program) {
+        Ok(read) => write_run(program, &read, local),
+        Err(why) => json!({ "missing": why }),
+    }
+}
+
+/// `read` is the program as the run reads it.
+fn write_run(program: &Program, read: &Program, local: &Local) -> Json {
     let values = |vars: &[VarId], list: &[Value]| -> Vec<Json> {
-        vars.iter().zip(list).map(|(v, x)| write_value(program, x, program.vars[*v].sort)).collect()
+        vars.iter().zip(list).map(|(v, x)| write_value(read, x, read.vars[*v].sort)).collect()
     };
-    let shared: Vec<VarId> = program.shared().collect();
-    let thread = &program.threads[local.thread];
+    let shared: Vec<VarId> = read.shared().collect();
+    let thread = &read.threads[local.thread];
     let steps: Vec<Json> = local
         .steps
         .iter()
         .map(|s| {
             let action = &thread.code.actions[s.action];
-            let sorts = action.inputs.iter().map(|x| program.terms.symbol_sort(*x));
-            let inputs: Vec<Json> = sorts.zip(&s.inputs).map(|(sort, v)| write_value(program, v, sort)).collect();
+            let sorts = action.inputs.iter().map(|x| read.terms.symbol_sort(*x));
+            let inputs: Vec<Json> = sorts.zip(&s.inputs).map(|(sort, v)| write_value(read, v, sort)).collect();
             json!({
                 "store": values(&shared, &s.store),
                 "action": s.action.0,
-                "shown": program.origins[action.origin].text,
+                "shown": read.origins[action.origin].text,
                 "inputs": inputs,
             })
         })
         .collect();
     json!({
-        "violates": program.properties[local.violates].name,
+        "violates": read.properties[local.violates].name,
         "thread": thread.name,
+        "reading": local.reading.word(),
         "locals": values(&thread.locals, &local.locals),
         "steps": steps,
+        "also": local.also.as_ref().map(|l| write_local(program, l)),
     })
 }
 
-pub fn read_local(program: &Program, r: &Reader<'_>) -> Result<Local, FileError> {
+pub fn read_local(program: &Program, r: &Reader<'_>, depth: usize) -> Result<Local, FileError> {
+    let word = r.field("reading")?.string()?;
+    let reading = Reading::ALL.iter().find(|(_, w)| *w == word).map(|(x, _)| *x);
+    let reading = reading.ok_or_else(|| r.error(format!("calls cannot be read as `{word}`")))?;
+    let read = &reading.of(program).map_err(|why| r.error(why))?;
     let name = r.field("thread")?.string()?;
-    let thread = program.threads.iter_enumerated().find(|(_, t)| t.name == name).map(|(id, _)| id);
+    let thread = read.threads.iter_enumerated().find(|(_, t)| t.name == name).map(|(id, _)| id);
     let thread: ThreadId = thread.ok_or_else(|| r.error(format!("no thread is called `{name}`")))?;
     let values = |sorts: &[Sort], r: &Reader<'_>| -> Result<Vec<Value>, FileError> {
         let list = r.list()?;
         if list.len() != sorts.len() {
             return Err(r.error(format!("{} values were expected", sorts.len())));
         }
-        list.iter().zip(sorts).map(|(v, s)| read_value(program, v, *s)).collect()
+        list.iter().zip(sorts).map(|(v, s)| read_value(read, v, *s)).collect()
     };
-    let sorts = |vars: &[VarId]| vars.iter().map(|v| program.vars[*v].sort).collect::<Vec<_>>();
-    let shared = sorts(&program.shared().collect::<Vec<_>>());
-    let code = &program.threads[thread].code;
+    let sorts = |vars: &[VarId]| vars.iter().map(|v| read.vars[*v].sort).collect::<Vec<_>>();
+    let shared = sorts(&read.shared().collect::<Vec<_>>());
+    let code = &read.threads[thread].code;
     let mut steps = Vec::new();
     for s in r.field("steps")?.list()? {
         let action = ActionId(s.field("action")?.index(code.actions.len())? as u32);
-        let inputs: Vec<Sort> = code.actions[action].inputs.iter().map(|x| program.terms.symbol_sort(*x)).collect();
+        let inputs: Vec<Sort> = code.actions[action].inputs.iter().map(|x| read.terms.symbol_sort(*x)).collect();
         steps.push(LocalStep {
             store: values(&shared, &s.field("store")?)?,
             action,
             inputs: values(&inputs, &s.field("inputs")?)?,
         });
     }
+    let also = match r.optional("also") {
+        Some(_) if depth > 0 => return Err(r.error("there are two readings, not more")),
+        Some(l) => Some(Box::new(read_local(program, &l, depth + 1)?)),
+        None => None,
+    };
     Ok(Local {
         violates: super::property(program, &r.field("violates")?)?,
         thread,
-        locals: values(&sorts(&program.threads[thread].locals), &r.field("locals")?)?,
+        reading,
+        locals: values(&sorts(&read.threads[thread].locals), &r.field("locals")?)?,
         steps,
+        also,
     })
 }
 

@@ -12,7 +12,7 @@ use base::Budget;
 use evidence::{Local, Pair, Reason, Simulation};
 use logic::{Node, SortKind, Symbol, Term, Terms, Value};
 use program::relation::{is_idle, is_step};
-use program::{ActionId, LocId, Machine, Program, ThreadId};
+use program::{ActionId, LocId, Machine, Program, PropertyId, ThreadId};
 use solver::{Answer, Atom, Horn, HornAnswer, Relation, Rule, Settings, Smt, Z3};
 use std::collections::BTreeMap;
 
@@ -20,7 +20,8 @@ const MOST_PAIRS: usize = 4_000;
 
 pub enum Conformance {
     Conforms(Simulation),
-    Breached(Local),
+    /// A run, and the check that its last step fails; none where no machine state follows the step.
+    Breached(Local, Option<PropertyId>),
     Undecided(Reason),
 }
 
@@ -44,7 +45,8 @@ pub struct ProductStep {
 enum Clause {
     Start,
     Step(ProductStep),
-    Goal(ProductStep),
+    /// With the check that fails.
+    Goal(ProductStep, Option<PropertyId>),
 }
 
 pub fn check(program: &Program, terms: &Terms, thread: ThreadId, run: &Run) -> Found {
@@ -162,7 +164,7 @@ impl<'a> Product<'a> {
         let mut pre = vec![t.lt(t.int(0), t.sym(p.tid)), t.and(&asserted), action.guard];
         for gate in &action.gates {
             let constraint = t.and(&[t.and(&pre), t.not(gate.formula)]);
-            self.goal(from, id, constraint);
+            self.goal(from, id, constraint, Some(gate.property));
             pre.push(gate.formula);
         }
         let reached: Vec<Term> =
@@ -199,7 +201,7 @@ impl<'a> Product<'a> {
         for (set, exactly) in sets {
             let constraint = t.and(&[t.and(&pre), exactly]);
             if set.is_empty() {
-                self.goal(from, id, constraint);
+                self.goal(from, id, constraint, None);
                 continue;
             }
             let to = self.relation(action.to, &set);
@@ -210,10 +212,10 @@ impl<'a> Product<'a> {
         Ok(())
     }
 
-    fn goal(&mut self, from: Relation, action: ActionId, constraint: Term) {
+    fn goal(&mut self, from: Relation, action: ActionId, constraint: Term, fails: Option<PropertyId>) {
         let body = vec![Atom { relation: from, args: self.now() }];
         self.horn.rule(Rule { body, constraint, head: None });
-        self.clauses.push(Clause::Goal(ProductStep { action, constraint }));
+        self.clauses.push(Clause::Goal(ProductStep { action, constraint }, fails));
     }
 
     /// The machine can go from a candidate to this state, changing the shared store as the action does.
@@ -236,7 +238,7 @@ impl<'a> Product<'a> {
     /// How much would be written if the clauses were printed, with each constraint written out.
     fn text(&self) -> u64 {
         let mut sizes: BTreeMap<Term, u64> = BTreeMap::new();
-        let step = |c: &Clause| if let Clause::Step(s) | Clause::Goal(s) = c { Some(s.constraint) } else { None };
+        let step = |c: &Clause| if let Clause::Step(s) | Clause::Goal(s, _) = c { Some(s.constraint) } else { None };
         self.clauses.iter().map(|c| 1 + step(c).map_or(0, |f| size(self.terms, f, &mut sizes))).sum()
     }
 
@@ -261,14 +263,18 @@ impl<'a> Product<'a> {
                     .rev()
                     .filter(|r| !matches!(self.clauses.get(**r), Some(Clause::Start)))
                     .map(|r| match self.clauses.get(*r) {
-                        Some(Clause::Step(s) | Clause::Goal(s)) => Some(s.clone()),
+                        Some(Clause::Step(s) | Clause::Goal(s, _)) => Some(s.clone()),
                         _ => None,
                     })
                     .collect();
                 let local =
                     steps.and_then(|s| path::concrete(self.program, self.terms, self.thread, &s, settings, budget));
+                let fails = rules.iter().find_map(|r| match self.clauses.get(*r) {
+                    Some(Clause::Goal(_, fails)) => *fails,
+                    _ => None,
+                });
                 match local {
-                    Some(local) => Conformance::Breached(local),
+                    Some(local) => Conformance::Breached(local, fails),
                     None => Conformance::Undecided(Reason::Alarm(
                         "a step that no machine state follows seems possible, but no concrete run was found".into(),
                     )),

@@ -5,6 +5,8 @@
 //! thread conforms and some other method shows that the composition cannot go wrong. Loop invariants are found, not
 //! written: the conformance checker C(T, T#) of section 3 is put to Spacer as Horn clauses indexed by the location and
 //! the set of candidate states. Threads without a machine stay as they are in the composition.
+//! A call of a procedure with a specification is first its code; where the thread does not follow its machine so, it is what the
+//! callee performs, with a reduction that shows it (rule `performed`).
 //! Absent: threads that spawn; assertions asked for with `?`.
 
 mod check;
@@ -13,16 +15,22 @@ pub mod propose;
 
 use crate::method::{About, Method, Refusal, Run, Task};
 use check::Conformance;
-use evidence::{Certificate, Claim, Claims, Composed, Proof, Reason, Simulation};
+use evidence::{
+    Certificate, Claim, Claims, Composed, Local, Performed, Proof, Reading, Reason, Simulation, needed_of_calls,
+    performed_program,
+};
 use logic::Terms;
 use program::compose::{compose, ways_to_go_wrong};
-use program::{PropertyId, PropertyKind, ThreadId};
+use program::specified::{access_first, of_inlining, performing, unmodelled};
+use program::{Program, PropertyId, PropertyKind, ThreadId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The methods that may show the composition safe, tried in order.
 pub struct Conform {
+    /// The methods that may show the composition safe, tried in order.
     pub composition: Vec<Arc<dyn Method>>,
+    /// The method that may show that procedures perform their specifications.
+    pub calls: Option<Arc<dyn Method>>,
 }
 
 impl Method for Conform {
@@ -49,38 +57,162 @@ impl Method for Conform {
 
     fn run(&self, task: &Task, run: &Run) -> Claims {
         let p = &task.program;
-        let terms = p.terms.clone();
         let mut claims = Claims::default();
-        let mut simulations: BTreeMap<ThreadId, Simulation> = BTreeMap::new();
+        let by_code = Followed::find(p, Reading::Code, run, &mut claims);
+        let rest: Vec<PropertyId> = task.properties.iter().copied().filter(|q| carried(task, *q)).collect();
+        if by_code.simulations().is_some() || performing(p).is_empty() {
+            for t in by_code.threads.keys() {
+                claims.set(property_of(p, *t), by_code.claim(p, *t, None));
+            }
+            if !rest.is_empty() {
+                let claim = self.compose(task, run, &by_code, None, &rest, &mut claims.notes);
+                rest.iter().for_each(|q| claims.set(*q, claim.clone()));
+            }
+            return claims;
+        }
+        // A call is what the callee performs, if that is shown.
+        let calls = self.calls(task, run);
+        let read = match &calls {
+            Ok(calls) => performed_program(p, calls),
+            Err(_) => Reading::Specified.of(p),
+        };
+        let read = match read {
+            Ok(read) => read,
+            Err(why) => return Claims::undecided(task.properties.iter().copied(), Reason::NotAdmitted(why)),
+        };
+        let specified = Followed::find(&read, Reading::Specified, run, &mut claims);
+        for t in specified.threads.keys() {
+            claims.set(property_of(p, *t), either(p, *t, &by_code, &specified, &calls));
+        }
+        let (invariants, rest): (Vec<PropertyId>, Vec<PropertyId>) =
+            rest.into_iter().partition(|q| matches!(p.properties[*q].kind, PropertyKind::Invariant(_)));
+        let inside = Reason::NotAdmitted("inside a call by specification an invariant may fail".into());
+        invariants.iter().for_each(|q| claims.set(*q, Claim::Undecided(inside.clone())));
+        if !rest.is_empty() {
+            let claim = match &calls {
+                Ok(calls) => {
+                    let inner = Task { program: read, ..task.clone() };
+                    let own = |q: &PropertyId| carried(&inner, *q) || of_inlining(p, *q);
+                    let open: Vec<PropertyId> = rest.iter().copied().filter(own).collect();
+                    self.compose(&inner, run, &specified, Some((p, calls)), &open, &mut claims.notes)
+                }
+                Err(why) => Claim::Undecided(why.clone()),
+            };
+            for q in &rest {
+                // What the reduction shows is its claim.
+                match (&claim, &calls) {
+                    (_, Ok(calls)) if calls.properties.contains(q) => {}
+                    _ => claims.set(*q, claim.clone()),
+                }
+            }
+        }
+        claims
+    }
+}
+
+fn property_of(p: &Program, t: ThreadId) -> PropertyId {
+    p.threads[t].follows.expect("only threads that follow a machine are looked at").1
+}
+
+/// Every thread that follows a machine, against it, in one reading.
+struct Followed {
+    /// Of the program so read, and of what was found.
+    terms: Terms,
+    threads: BTreeMap<ThreadId, Conformance>,
+}
+
+impl Followed {
+    fn find(p: &Program, reading: Reading, run: &Run, claims: &mut Claims) -> Self {
+        let mut out = Self { terms: p.terms.clone(), threads: BTreeMap::new() };
         for (t, thread) in p.threads.iter_enumerated() {
-            let Some((machine, property)) = thread.follows else { continue };
+            let Some((machine, _)) = thread.follows else { continue };
+            if reading == Reading::Code && unmodelled(p, &thread.code) {
+                let why = format!("a procedure that thread {} calls calls itself", thread.name);
+                out.threads.insert(t, Conformance::Undecided(Reason::NotAdmitted(why)));
+                continue;
+            }
             run.progress(format!("conform: {} against {}", thread.name, p.machines[machine].name));
-            let found = check::check(p, &terms, t, run);
+            let found = check::check(p, &out.terms, t, run);
             claims.statistics.insert(format!("pairs {}", thread.name), found.pairs as u64);
             claims.statistics.insert(format!("clauses {}", thread.name), found.clauses as u64);
             claims.statistics.insert(format!("text {}", thread.name), found.text);
-            let claim = match found.outcome {
-                Conformance::Conforms(simulation) => {
-                    simulations.insert(t, simulation.clone());
-                    Claim::Proved(Arc::new(Certificate {
-                        method: "conform".into(),
-                        terms: terms.clone(),
-                        properties: vec![property],
-                        proof: Proof::Simulation(simulation),
-                    }))
-                }
-                Conformance::Breached(local) => Claim::Breached(local),
-                Conformance::Undecided(reason) => Claim::Undecided(reason),
+            let outcome = match found.outcome {
+                Conformance::Breached(local, fails) => Conformance::Breached(Local { reading, ..local }, fails),
+                other => other,
             };
-            claims.set(property, claim);
+            out.threads.insert(t, outcome);
         }
-        let rest: Vec<PropertyId> = task.properties.iter().copied().filter(|q| carried(task, *q)).collect();
-        if rest.is_empty() {
-            return claims;
+        out
+    }
+
+    /// One simulation for each thread, if there is one.
+    fn simulations(&self) -> Option<Vec<Simulation>> {
+        let one = |c: &Conformance| if let Conformance::Conforms(s) = c { Some(s.clone()) } else { None };
+        self.threads.values().map(one).collect()
+    }
+
+    /// What is said of a thread; with the calls, where they are by specification.
+    fn claim(&self, p: &Program, t: ThreadId, calls: Option<&Certificate>) -> Claim {
+        match &self.threads[&t] {
+            Conformance::Conforms(simulation) => {
+                let proof = Proof::Simulation(simulation.clone());
+                Claim::Proved(Arc::new(self.certified(p, vec![property_of(p, t)], proof, calls)))
+            }
+            Conformance::Breached(local, _) => Claim::Breached(local.clone()),
+            Conformance::Undecided(reason) => Claim::Undecided(reason.clone()),
         }
-        let claim = self.compose(task, run, &terms, &simulations, &rest, &mut claims.notes);
-        rest.iter().for_each(|q| claims.set(*q, claim.clone()));
-        claims
+    }
+
+    /// A certificate of the program; where calls are by specification, one of the program so read stands inside.
+    fn certified(
+        &self,
+        p: &Program,
+        properties: Vec<PropertyId>,
+        proof: Proof,
+        calls: Option<&Certificate>,
+    ) -> Certificate {
+        let certificate = |terms: &Terms, properties, proof| Certificate {
+            method: "conform".into(),
+            terms: terms.clone(),
+            properties,
+            proof,
+        };
+        let Some(calls) = calls else { return certificate(&self.terms, properties, proof) };
+        let inside = properties.iter().copied().filter(|q| !of_inlining(p, *q)).collect();
+        let proof = Box::new(certificate(&self.terms, inside, proof));
+        certificate(&p.terms, properties, Proof::Performed(Performed { calls: Box::new(calls.clone()), proof }))
+    }
+}
+
+/// A thread that calls procedures with a specification follows its machine by their code or by what they perform; it does not
+/// if it does in neither way.
+fn either(
+    p: &Program,
+    t: ThreadId,
+    by_code: &Followed,
+    specified: &Followed,
+    calls: &Result<Certificate, Reason>,
+) -> Claim {
+    match (&by_code.threads[&t], &specified.threads[&t]) {
+        (Conformance::Conforms(_), _) => by_code.claim(p, t, None),
+        (_, Conformance::Conforms(_)) => match calls {
+            Ok(calls) => specified.claim(p, t, Some(calls)),
+            Err(Reason::Alarm(why)) => {
+                Claim::Undecided(Reason::Alarm(format!("with calls as specified it follows its machine, but {why}")))
+            }
+            Err(reason) => Claim::Undecided(reason.clone()),
+        },
+        (_, Conformance::Breached(_, Some(q))) if p.properties[*q].kind != PropertyKind::Assertion => {
+            let name = &p.properties[*q].name;
+            Claim::Undecided(Reason::Alarm(format!("{name} may fail where no assertion of the machine does")))
+        }
+        (Conformance::Breached(code, _), Conformance::Breached(run, _)) => {
+            Claim::Breached(Local { also: Some(Box::new(code.clone())), ..run.clone() })
+        }
+        (Conformance::Undecided(_), Conformance::Breached(run, _)) if unmodelled(p, &p.threads[t].code) => {
+            Claim::Breached(run.clone())
+        }
+        (Conformance::Undecided(reason), _) | (_, Conformance::Undecided(reason)) => Claim::Undecided(reason.clone()),
     }
 }
 
@@ -91,22 +223,55 @@ fn carried(task: &Task, q: PropertyId) -> bool {
 }
 
 impl Conform {
+    /// A reduction that shows what calls by specification need.
+    fn calls(&self, task: &Task, run: &Run) -> Result<Certificate, Reason> {
+        let p = &task.program;
+        let Some(method) = &self.calls else {
+            return Err(Reason::NotAdmitted("no method shows what procedures perform".into()));
+        };
+        let inner = Task { program: access_first(p), properties: p.properties.ids().collect(), ..task.clone() };
+        method.admits(&inner).map_err(|r| Reason::NotAdmitted(r.0))?;
+        run.progress("conform: what the callees perform");
+        let found = method.run(&inner, run);
+        let mut missing = None;
+        for q in performing(p) {
+            let (_, own) = p.procedures[q].performs.as_ref().expect("only such procedures are called so");
+            match found.claims.get(own) {
+                Some(Claim::Proved(c)) => match needed_of_calls(p, c) {
+                    Ok(needed) => match needed.into_iter().find(|n| !c.properties.contains(n)) {
+                        None => return Ok(Certificate::clone(c)),
+                        Some(n) => missing = missing.or(Some(n)),
+                    },
+                    Err(why) => return Err(Reason::Alarm(why)),
+                },
+                _ => missing = Some(*own),
+            }
+        }
+        let name = missing.map_or("a call", |q| p.properties[q].name.as_str());
+        let why = match missing.and_then(|q| found.claims.get(&q)) {
+            Some(Claim::Undecided(Reason::Exhausted(e))) => return Err(Reason::Exhausted(*e)),
+            Some(Claim::Undecided(reason)) => format!("{name} is not shown: {reason}"),
+            _ => format!("{name} is not shown"),
+        };
+        Err(Reason::Alarm(why))
+    }
+
     fn compose(
         &self,
         task: &Task,
         run: &Run,
-        terms: &Terms,
-        simulations: &BTreeMap<ThreadId, Simulation>,
+        followed: &Followed,
+        calls: Option<(&Program, &Certificate)>,
         rest: &[PropertyId],
         notes: &mut Vec<String>,
     ) -> Claim {
         let p = &task.program;
-        let not_conforming =
-            p.threads.iter_enumerated().find(|(t, x)| x.follows.is_some() && !simulations.contains_key(t));
-        if let Some((_, thread)) = not_conforming {
-            let why = format!("thread {} was not shown to conform to its machine", thread.name);
+        let Some(simulations) = followed.simulations() else {
+            let not = followed.threads.iter().find(|(_, c)| !matches!(c, Conformance::Conforms(_))).map(|(t, _)| *t);
+            let name = not.map_or("", |t| p.threads[t].name.as_str());
+            let why = format!("thread {name} was not shown to conform to its machine");
             return Claim::Undecided(Reason::Alarm(why));
-        }
+        };
         let composed = match compose(p) {
             Ok(composed) => composed,
             Err(why) => return Claim::Undecided(Reason::NotAdmitted(why)),
@@ -132,25 +297,21 @@ impl Conform {
                 _ => None,
             });
             if let Some(composition) = whole {
-                let names: Vec<String> = simulations.keys().map(|t| p.threads[*t].name.clone()).collect();
+                let names: Vec<String> = simulations.iter().map(|s| p.threads[s.thread].name.clone()).collect();
                 let conform = match &names[..] {
                     [one] => format!("{one} conforms to its machine"),
                     many => format!("each of {} conforms to its machine", many.join(", ")),
                 };
+                let also = if calls.is_some() { ", with calls that perform what they say, by reduce" } else { "" };
                 notes.push(format!(
-                    "rests on {} checks: {conform}; and the composition of the machines, by {}",
+                    "rests on {} checks: {conform}{also}; and the composition of the machines, by {}",
                     simulations.len() + 1,
                     method.about().name
                 ));
-                return Claim::Proved(Arc::new(Certificate {
-                    method: "conform".into(),
-                    terms: terms.clone(),
-                    properties: rest.to_vec(),
-                    proof: Proof::Composed(Composed {
-                        simulations: simulations.values().cloned().collect(),
-                        composition: Box::new(Certificate::clone(&composition)),
-                    }),
-                }));
+                let composition = Box::new(Certificate::clone(&composition));
+                let proof = Proof::Composed(Composed { simulations, composition });
+                let (whole, calls) = calls.map_or((p, None), |(whole, calls)| (whole, Some(calls)));
+                return Claim::Proved(Arc::new(followed.certified(whole, rest.to_vec(), proof, calls)));
             }
             for (w, claim) in &found.claims {
                 match claim {

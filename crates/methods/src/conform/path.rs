@@ -6,7 +6,7 @@
 
 use super::check::ProductStep;
 use base::Budget;
-use evidence::{Local, LocalStep};
+use evidence::{Local, LocalStep, Reading};
 use logic::{Symbol, Term, Terms, Value};
 use program::{Program, ThreadId, VarId};
 use solver::{Settings, Smt, Z3};
@@ -70,5 +70,5 @@ pub fn concrete(
             inputs: inputs.iter().map(&mut value).collect(),
         })
         .collect();
-    Some(Local { violates, thread, locals, steps })
+    Some(Local { violates, thread, reading: Reading::Code, locals, steps, also: None })
 }

@@ -102,7 +102,9 @@ pub fn propose(program: &Program, thread: ThreadId, run: &Run) -> Result<Proposa
     p.threads[thread].follows = Some((id, property));
     let doubt = match check::check(&p, &terms, thread, run).outcome {
         Conformance::Conforms(_) => None,
-        Conformance::Breached(_) => Some(Reason::Alarm("some step of the thread is not a step of the proposal".into())),
+        Conformance::Breached(..) => {
+            Some(Reason::Alarm("some step of the thread is not a step of the proposal".into()))
+        }
         Conformance::Undecided(reason) => Some(reason),
     };
     Ok(Proposal { program: p, machine: id, text, doubt })

@@ -15,7 +15,7 @@ mod search;
 
 use crate::method::{About, Method, Refusal, Run, Task};
 use evidence::{Basis, Certificate, Claim, Claims, Guard, Proof, Reason, Reduction};
-use program::specified::{Specified, Unit, specified};
+use program::specified::{Specified, Unit, of_inlining, specified};
 use program::{Code, ProcId, Program, PropertyId, PropertyKind};
 use search::{Found, Search, Setting, Split, Taste};
 use std::collections::{BTreeMap, BTreeSet};
@@ -90,7 +90,7 @@ fn pursue(task: &Task, run: &Run, guards: &[Guard]) -> Claims {
     let mut claims = Claims::default();
     let mut guards = guards.to_vec();
     let mut by_performs: Vec<ProcId> =
-        p.procedures.iter_enumerated().filter(|(_, q)| usable(q)).map(|(id, _)| id).collect();
+        p.procedures.iter_enumerated().filter(|(_, q)| q.usable()).map(|(id, _)| id).collect();
     let mut lost: BTreeMap<ProcId, Claim> = BTreeMap::new();
     loop {
         let made = evidence::reduction::basis(p, &guards, &by_performs);
@@ -135,10 +135,6 @@ fn pursue(task: &Task, run: &Run, guards: &[Guard]) -> Claims {
     }
 }
 
-fn usable(q: &program::Procedure) -> bool {
-    q.performs.is_some() && !q.inline && q.requires.iter().all(|f| f.formula.is_some())
-}
-
 /// What was found with one set of procedures used by specification.
 struct Round<'a> {
     basis: &'a Specified,
@@ -166,7 +162,7 @@ impl<'a> Round<'a> {
             }
             run.progress(format!("reduce: {}", basis.name(u.unit)));
             let performs = match u.unit {
-                Unit::Procedure(q) => usable(&basis.program.procedures[q]) && !lost.contains_key(&q),
+                Unit::Procedure(q) => basis.program.procedures[q].usable() && !lost.contains_key(&q),
                 Unit::Thread(_) => false,
             };
             let found = match &u.refused {
@@ -239,6 +235,7 @@ impl<'a> Round<'a> {
         let p = &self.basis.program;
         match &p.properties[property].kind {
             PropertyKind::Performs(q) => self.shown.contains(q).then_some(Ok(())),
+            PropertyKind::Unmodelled(_) if of_inlining(&task.program, property) => Some(Ok(())),
             PropertyKind::Ensures(_)
             | PropertyKind::Invariant(_)
             | PropertyKind::Rely(_)

@@ -185,7 +185,7 @@ fn check_conformance_is_the_definition_both_ways() {
             threads: Default::default(),
             options: Options::default(),
         };
-        let claims = Conform { composition: Vec::new() }.run(&task, &Run::quiet(Budget::unlimited()));
+        let claims = Conform { composition: Vec::new(), calls: None }.run(&task, &Run::quiet(Budget::unlimited()));
         match &claims.claims[&follows] {
             Claim::Proved(_) => assert!(expected, "pair {seed} was proved and does not conform"),
             Claim::Breached(local) => {

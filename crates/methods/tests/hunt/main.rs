@@ -3,6 +3,7 @@
 //! A few hundred programs here; `THREADPROOF_HUNT=20000` makes it a long run. One binary, so that it links once.
 
 mod assume;
+mod calls;
 mod conformance;
 mod proofs;
 mod reduction;

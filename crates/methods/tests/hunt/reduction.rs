@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use testkit::oracle::Again;
 
-fn program(text: &str) -> Program {
+pub fn program(text: &str) -> Program {
     let mut sources = Sources::new();
     let parsed = frontend::lang::parse(&mut sources, "test.tp", text.as_bytes());
     assert!(!parsed.has_errors(), "{text}\n{:?}", parsed.diagnostics);
@@ -103,16 +103,16 @@ fn possible(store: &[Value], among: &BTreeSet<Vec<Value>>) -> bool {
     among.contains(store) || among.iter().any(|s| s.iter().zip(store).all(|(a, c)| a == c || *a == Value::Any))
 }
 
-struct Writer {
-    dice: Random,
-    predicates: [&'static str; 2],
+pub struct Writer {
+    pub dice: Random,
+    pub predicates: [&'static str; 2],
 }
 
 impl Writer {
-    fn roll(&mut self, n: u64) -> u64 {
+    pub fn roll(&mut self, n: u64) -> u64 {
         self.dice.below(n as usize) as u64
     }
-    fn pick<T: Copy>(&mut self, list: &[T]) -> T {
+    pub fn pick<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.dice.below(list.len())]
     }
     fn value(&mut self, locals: &[&'static str]) -> String {
@@ -133,7 +133,10 @@ impl Writer {
             5 => format!("r := {v};\n"),
             6 => self.pick(&["acquire m;\n", "release m;\n", "acquire k;\n", "release k;\n"]).to_string(),
             7 => format!("b := {v};\n"),
-            8 => self.pick(&["assume a;\n", "assert a == b;\n", "skip;\n", "atomic { a := x; x := b; }\n"]).to_string(),
+            8 => {
+                let one = ["assume a;\n", "assert a == b;\n", "skip;\n", "atomic { a := x; x := b; }\n", "assume z;\n"];
+                self.pick(&one).to_string()
+            }
             9 => format!(
                 "if {v} {{ {} }} else {{ {} }}\n",
                 self.block(depth - 1, 1, locals),
@@ -146,7 +149,7 @@ impl Writer {
         }
     }
     /// Mostly well-locked code, so that something is proved.
-    fn body(&mut self) -> String {
+    pub fn body(&mut self) -> String {
         let locals = ["a", "b", "!a"];
         let length = 1 + self.roll(3);
         match self.roll(6) {
@@ -165,7 +168,7 @@ impl Writer {
             ),
         }
     }
-    fn action(&mut self, name: &str) -> String {
+    pub fn action(&mut self, name: &str) -> String {
         let frame = self.pick(&["", "x", "y", "x, y", "x, y", "x, y, m", "x, y, m, k"]);
         let mut parts = vec!["true".to_string()];
         for f in frame.split(", ").filter(|f| *f == "x" || *f == "y") {
@@ -198,7 +201,8 @@ impl Writer {
     /// A step of the environment that keeps to the predicates, and writes down what it sees.
     fn seeing(&mut self, n: usize) -> String {
         let may = |w: &Self, v: usize| w.predicates[v].to_string();
-        match self.roll(7) {
+        match self.roll(8) {
+            7 => "z := !z;\n".into(),
             0 => "acquire m;\n".into(),
             1 => "atomic { assume m == tid; m := 0; }\n".into(),
             2 => "acquire k;\n".into(),
@@ -214,7 +218,7 @@ impl Writer {
             _ => format!("atomic {{ assume {}; assume {}; seen{n} := x; x := y; }}\n", may(self, 0), may(self, 1)),
         }
     }
-    fn file(&mut self) -> String {
+    pub fn choose_predicates(&mut self) {
         let all = [
             "m == 0 || m == tid",
             "m == 0 || m == tid",
@@ -225,8 +229,14 @@ impl Writer {
             "(m == 0 || m == tid) && (k == 0 || k == tid)",
             "tid == 1",
             "m == tid || k == tid",
+            // One predicate behind another, down to what anybody may change.
+            "if y then m == 0 || m == tid else k == 0 || k == tid",
+            "if z then m == 0 || m == tid else k == 0 || k == tid",
         ];
         self.predicates = [self.pick(&all), self.pick(&all)];
+    }
+    fn file(&mut self) -> String {
+        self.choose_predicates();
         let steps: String = (0..3).map(|n| self.seeing(n)).collect();
         let (spec, body) = (self.spec(), self.body());
         // A procedure around it, by specification.
@@ -249,7 +259,7 @@ impl Writer {
         };
         let second = if self.roll(3) == 0 { "thread T2 { var r: bool := false; r := P(); res2 := r; }\n" } else { "" };
         format!(
-            "var m: lock;\nvar k: lock;\nvar x: bool = false accessible_if {};\nvar y: bool = false accessible_if {};\n\
+            "var m: lock;\nvar k: lock;\nvar z: bool = true;\nvar x: bool = false accessible_if {};\nvar y: bool = false accessible_if {};\n\
              var res: bool = false;\nvar res2: bool = false;\nvar seen0: bool = false;\nvar seen1: bool = false;\nvar seen2: bool = false;\n\
              proc P() returns (r: bool)\n  performs {spec};\n{{\nvar a: bool := false;\nvar b: bool := false;\nr := false;\n{body}return;\n}}\n\
              {outer}thread T {{ var r: bool := false; r := {called}(); res := r; }}\n{second}thread E {{ {steps} }}\n",
@@ -371,6 +381,38 @@ fn check_each_premise_of_the_rule_is_needed() {
         let var = p.shared().nth(2).expect("count");
         r.guards = vec![evidence::Guard { var, lock: var }];
     });
+}
+
+/// Who may touch `x` is said by `y`, who may touch `y` by `z`, and anybody may change `z`.
+#[test]
+fn check_access_that_others_can_take_away_makes_no_mover() {
+    let chain = |z: &str, requires: &str, assume: &str| {
+        format!(
+            "var m: lock;\nvar z: int = 1{z};\nvar y: int = 1 accessible_if z == tid;\nvar x: int = 0 accessible_if y == tid;\n\
+             proc p()\n  {requires} performs Inc: <x> x' == x + 1;\n{{ var i: int; {assume} i := x; x := i + 1; }}\n"
+        )
+    };
+    let p = program(&chain("", "", "assume z == tid && y == tid;"));
+    let found = claims(&p);
+    for name in ["performs:p", "access:x"] {
+        assert!(!matches!(found.get(name), Some(Claim::Proved(_))), "{name} was proved");
+    }
+    // Where only the thread itself can change `z`, it stays.
+    let holding = "requires z == tid && y == tid;";
+    let own = program(&chain(" accessible_if z == tid", holding, ""));
+    let c = proof(&own);
+    assert!(accepted(&own, &c));
+    let free = program(&chain("", holding, ""));
+    assert!(!accepted(&free, &c), "the proof says that nobody else changes `z`");
+    // And a program that breaks the predicate is not proved.
+    let threads =
+        "thread T { assume z == tid && y == tid; x := 1; }\nthread W { z := tid; step <y> z == tid && y' == tid; }\n";
+    let text = chain("", "", "");
+    let at = text.find("proc p").expect("the procedure");
+    let p = program(&format!("{}{threads}", &text[..at]));
+    let reached = semantics::reach(&p, &Instances::of(&p, 0), &Default::default());
+    assert_eq!(reached.violations.len(), 1, "the access of `x` is violated");
+    assert!(!matches!(claims(&p).get("access:x"), Some(Claim::Proved(_))));
 }
 
 #[test]

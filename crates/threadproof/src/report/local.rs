@@ -4,14 +4,24 @@
 //! In: a program, its sources and a `Local` run. Out: lines of text. The run is replayed by the checker's rule for local runs.
 
 use base::Sources;
-use evidence::Local;
+use evidence::{Local, Reading};
 use logic::Value;
 use program::{Program, VarId};
 
 pub fn tell(program: &Program, sources: &Sources, local: &Local) -> Vec<String> {
+    let mut out = told(program, sources, local);
+    if let Some(code) = &local.also {
+        out.push("nor does it follow the machine by the code of what it calls:".into());
+        out.extend(told(program, sources, code).into_iter().skip(1));
+    }
+    out
+}
+
+fn told(whole: &Program, sources: &Sources, local: &Local) -> Vec<String> {
+    let Ok(program) = &local.reading.of(whole) else { return Vec::new() };
+    let candidates = checker::rules::local::alone(program, local).unwrap_or_default();
     let thread = &program.threads[local.thread];
     let machine = thread.follows.map(|(m, _)| &program.machines[m]);
-    let candidates = checker::rules::local::check(program, local).unwrap_or_default();
     let shared: Vec<VarId> = program.shared().collect();
     let states = |i: usize| -> String {
         let list = candidates.get(i).map(Vec::as_slice).unwrap_or_default();
@@ -19,8 +29,13 @@ pub fn tell(program: &Program, sources: &Sources, local: &Local) -> Vec<String> 
             list.iter().filter_map(|c| machine.and_then(|m| m.states.get(*c as usize)).map(|s| s.name.as_str()));
         format!("{{{}}}", names.collect::<Vec<_>>().join(", "))
     };
+    let calls = match local.reading {
+        Reading::Code => "",
+        Reading::Specified => ", its calls as specified",
+    };
+    let name = &thread.name;
     let mut out =
-        vec![format!("thread {} alone; the other threads may change the shared store between its steps", thread.name)];
+        vec![format!("thread {name} alone{calls}; the other threads may change the shared store between its steps")];
     let given: Vec<String> = thread
         .locals
         .iter()

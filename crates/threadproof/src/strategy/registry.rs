@@ -11,8 +11,8 @@ pub fn methods() -> Vec<Arc<dyn Method>> {
     let rely: Arc<dyn Method> = Arc::new(methods::rely::Rely);
     let horn: Arc<dyn Method> = Arc::new(methods::horn::HornClauses);
     let composition = vec![count.clone(), explore.clone(), horn.clone()];
-    let conform = methods::conform::Conform { composition };
     let reduce = Arc::new(methods::reduce::Reduce);
+    let conform = methods::conform::Conform { composition, calls: Some(reduce.clone()) };
     let callers = methods::callers::Callers { provers: vec![rely.clone(), count.clone()] };
     let shape = Arc::new(methods::shape::Shape);
     vec![explore, rely, reduce, count, horn, Arc::new(conform), shape, Arc::new(callers)]

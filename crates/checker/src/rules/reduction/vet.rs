@@ -5,7 +5,7 @@ use super::Malformed;
 use crate::obligation::Vocabulary;
 use evidence::{Cut, Phase, Reduced, Reduction};
 use logic::{Sort, Symbol, Terms};
-use program::specified::{Specified, Unit};
+use program::specified::{Specified, Unit, of_inlining};
 use program::{Code, ProcId, Program, PropertyId, PropertyKind};
 use rustc_hash::FxHashSet;
 
@@ -161,6 +161,8 @@ fn units_of(
                 _ => Err(Malformed(format!("this rule says nothing about {}", property.name))),
             }
         }
+        // No step that this rule looks at: calls are kept.
+        PropertyKind::Unmodelled(_) if of_inlining(program, claimed) => Ok(Vec::new()),
         PropertyKind::Invariant(_)
         | PropertyKind::Rely(_)
         | PropertyKind::Follows(_)
