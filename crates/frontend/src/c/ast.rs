@@ -31,6 +31,8 @@ pub struct Unit {
     pub variables: IdVec<VarId, Variable>,
     pub functions: IdVec<FnId, Function>,
     pub texts: IdVec<TextId, Vec<u8>>,
+    /// The type of their characters.
+    pub char_type: Ty,
     /// File-scope and static variables in the order of their declaration.
     pub globals: Vec<VarId>,
     /// Invariants and relies from comments.

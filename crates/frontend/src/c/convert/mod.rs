@@ -96,8 +96,9 @@ pub(super) fn convert(
     for item in &unit.0 {
         converter.external(item);
     }
+    let char_type = converter.types.int(Int::Char);
     let Converter { types, variables, functions, texts, globals, diagnostics, .. } = converter;
-    (Unit { types, variables, functions, texts, globals, specs: Vec::new() }, diagnostics)
+    (Unit { types, variables, functions, texts, char_type, globals, specs: Vec::new() }, diagnostics)
 }
 
 fn defines(unit: &c::TranslationUnit, name: &str) -> bool {

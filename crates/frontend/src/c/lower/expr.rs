@@ -2,7 +2,7 @@
 
 use super::access::Undefined;
 use super::flow::*;
-use super::memory::{Content, Ref};
+use super::memory::Ref;
 use super::*;
 use crate::c::ast::*;
 use crate::c::types::Int;
@@ -44,10 +44,7 @@ impl Lower<'_> {
                 self.offset(base, by)
             }
             PlaceKind::Value(e) => self.aggregate(e)?,
-            PlaceKind::Text(_) => {
-                self.unmodelled("the text of a string literal", place.span);
-                return None;
-            }
+            PlaceKind::Text(t) => Ref::Object(*self.object_keys.get(&text_key(*t))?, self.terms.int(0)),
             PlaceKind::Unmodelled(why) => {
                 self.unmodelled(why, place.span);
                 return None;
@@ -83,8 +80,8 @@ impl Lower<'_> {
                 id
             }
             Storage::Local | Storage::Parameter => {
-                let frame = self.cur.frames.iter().rev().find_map(|f| f.vars.get(&v).copied());
-                if let Some(id) = frame {
+                // Of this call alone: a caller may be the same function, with variables of its own.
+                if let Some(id) = self.cur.frames.last().and_then(|f| f.vars.get(&v).copied()) {
                     return id;
                 }
                 let path = self.cur.frames.last().map_or(String::new(), |f| f.path.clone());
@@ -191,6 +188,7 @@ impl Lower<'_> {
         Some(match &e.kind {
             ExprKind::Const(k) => b.num(*k),
             ExprKind::FunctionAddress(f) => b.num(self.function_address(*f)?),
+            ExprKind::TextAddress(t) => b.num(self.objects[*self.object_keys.get(&text_key(*t))?].base),
             ExprKind::Address(place) => self.constant_address(place)?,
             ExprKind::Cast(inner) if !matches!(self.types().kind(e.ty), Kind::Float(_)) => self.constant_term(inner)?,
             ExprKind::PointerAdd { pointer, index, scale, subtract } => {
@@ -225,6 +223,7 @@ impl Lower<'_> {
                 b.add(self.constant_address(inner)?, by)
             }
             PlaceKind::Deref(e) => self.constant_term(e)?,
+            PlaceKind::Text(t) => b.num(self.objects[*self.object_keys.get(&text_key(*t))?].base),
             _ => return None,
         })
     }
@@ -420,17 +419,7 @@ impl Lower<'_> {
                 Some(address) => self.terms.int(address),
                 None => zero,
             },
-            ExprKind::TextAddress(t) => {
-                let key = format!("<text {}>", t.0);
-                let object = match self.object_keys.get(&key) {
-                    Some(o) => *o,
-                    None => {
-                        let size = self.unit.texts[*t].len() as i128;
-                        self.place_object(&key, size, Content::Nothing("the text of a string literal".into()))
-                    }
-                };
-                self.terms.int(self.objects[object].base)
-            }
+            ExprKind::TextAddress(_) => self.constant_term(e).unwrap_or(zero),
             ExprKind::Unary(op, a) => {
                 let x = self.value(a);
                 let int = self.int_of(e.ty);

@@ -241,11 +241,18 @@ impl Lower<'_> {
         id
     }
 
+    /// The addresses of one repeated allocation, as a power of two.
+    fn stretch(&self) -> u64 {
+        if self.unit.types.model == DataModel::Ilp32 { 24 } else { 40 }
+    }
+
     /// Moves an object without end far above the others, into a stretch of its own that fits the pointers.
     pub(super) fn far_away(&mut self, id: ObjId) {
         self.pools += 1;
-        let shift = if self.unit.types.model == DataModel::Ilp32 { 24 } else { 40 };
+        let shift = self.stretch();
+        self.by_base.remove(&self.objects[id].base);
         self.objects[id].base = i128::from(self.pools) << shift;
+        self.by_base.insert(self.objects[id].base, id);
         self.objects[id].size = (1i128 << shift) - 1;
         if i128::from(self.pools) >= 1i128 << (self.unit.types.model.pointer_bytes() * 8 - shift) {
             self.objects[id].content = Content::Nothing("more places of repeated allocation than fit".into());
@@ -257,8 +264,14 @@ impl Lower<'_> {
         let base = self.next_address;
         // One byte between objects, so that one past the end is nobody else's address.
         self.next_address = (base + size.max(1) + 1 + 15) / 16 * 16;
+        // Above begin the stretches of repeated allocations.
+        let content = match self.next_address < 1 << self.stretch() {
+            true => content,
+            false => Content::Nothing("more memory than fits below the heap".into()),
+        };
         let id = self.objects.push(Object { key: key.to_string(), base, size, element: None, content, length: None });
         self.object_keys.insert(key.to_string(), id);
+        self.by_base.insert(base, id);
         id
     }
 
@@ -431,8 +444,8 @@ impl Lower<'_> {
 
     pub(super) fn object_at(&self, address: i128) -> Option<ObjId> {
         // One past the end still belongs to the object.
-        let i = self.objects.iter_enumerated().find(|(_, o)| o.base <= address && address <= o.base + o.size);
-        i.map(|(id, _)| id)
+        let (_, id) = self.by_base.range(..=address).next_back()?;
+        (address <= self.objects[*id].base + self.objects[*id].size).then_some(*id)
     }
 
     /// The address of a place as a term.

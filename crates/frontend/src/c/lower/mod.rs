@@ -28,7 +28,7 @@ mod terms;
 mod walk;
 
 use super::ast::{FnId, Init, Storage, Unit, VarId};
-use super::types::{Kind, Ty};
+use super::types::{Int, Kind, Ty};
 use base::{IdVec, Sources, Span};
 use flow::*;
 use logic::{Sort, Symbol, Term, Terms};
@@ -214,6 +214,8 @@ struct Lower<'u> {
     by_symbol: FxHashMap<Symbol, SlotId>,
     objects: IdVec<ObjId, Object>,
     object_keys: FxHashMap<String, ObjId>,
+    /// By their addresses.
+    by_base: BTreeMap<i128, ObjId>,
     next_address: i128,
     pools: u32,
     tasks: IdVec<TaskId, Task>,
@@ -282,6 +284,7 @@ impl<'u> Lower<'u> {
             by_symbol: FxHashMap::default(),
             objects: IdVec::new(),
             object_keys: FxHashMap::default(),
+            by_base: BTreeMap::new(),
             next_address: 0x1000,
             pools: 0,
             tasks: IdVec::new(),
@@ -373,6 +376,7 @@ impl<'u> Lower<'u> {
                 self.static_kind(object, id);
             }
         }
+        self.place_texts();
         // The initial values come when every object has its address.
         for id in self.unit.globals.clone() {
             let variable = &self.unit.variables[id];
@@ -382,6 +386,23 @@ impl<'u> Lower<'u> {
             let key = format!("{}#{}", variable.name, id.0);
             if let (Some(init), Some(object)) = (variable.init.as_ref(), self.object_keys.get(&key).copied()) {
                 self.initial_values(object, variable.ty, init);
+            }
+        }
+    }
+
+    /// String literals are arrays of characters that nobody writes.
+    fn place_texts(&mut self) {
+        let (unit, span) = (self.unit, self.unit.functions.iter().next().map_or(Span::new(base::SourceId(0), 0, 0), |f| f.span));
+        for (id, bytes) in unit.texts.iter_enumerated() {
+            let count = bytes.len().max(1) as u64;
+            let shown = format!("text{}", id.0);
+            let object = self.row(&text_key(id), &shown, unit.char_type, count, Owner::Shared, span, Start::Zero);
+            for (i, byte) in bytes.iter().enumerate().filter(|(_, b)| **b != 0) {
+                let at = memory::Ref::Object(object, self.terms.int(i as i128));
+                let value = Int::Char.wrap(i128::from(*byte), unit.types.model);
+                for case in self.hits(at, unit.char_type).cases {
+                    self.set_initial(case, self.terms.int(value));
+                }
             }
         }
     }
@@ -403,8 +424,11 @@ impl<'u> Lower<'u> {
                 if let Some(term) = term {
                     self.set_initial(case, term);
                 } else {
-                    // Not a constant we can read: any value, so that nothing is claimed of it.
+                    // Not a constant we can read: any value, pointing anywhere, so that nothing is claimed of it.
                     self.slots[case.slot].initial = None;
+                    self.slots[case.slot].external = true;
+                    let key = self.slots[case.slot].key.clone();
+                    Facts::extend(&mut self.found.points_to, &key, vec![memory::OUTSIDE.to_string()]);
                 }
             }
         }
@@ -614,6 +638,11 @@ impl<'u> Lower<'u> {
         let tt = self.terms.tt();
         self.emit(exit, tt, updates, What::Return, task.span);
     }
+}
+
+/// The object of a string literal.
+fn text_key(text: super::ast::TextId) -> String {
+    format!("<text {}>", text.0)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
