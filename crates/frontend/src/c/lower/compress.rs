@@ -72,24 +72,45 @@ impl Lower<'_> {
     /// Whether nobody can tell when the step happens: no other thread can meet an access of it.
     fn is_private(&self, step: &Step, task: TaskId, phases: &Phases) -> bool {
         let touch = self.touch(step);
-        let seen =
-            |s: &SlotId, access| self.slots[*s].owner == Owner::Shared && phases.contended(*s, task, step.from, access);
+        let under = self.covers(step, task, &phases.locks);
+        let seen = |s: &SlotId, access| {
+            self.slots[*s].owner == Owner::Shared && phases.contended(*s, task, step.from, under, access)
+        };
         !touch.reads.iter().any(|s| seen(s, Access::Read)) && !touch.writes.iter().any(|s| seen(s, Access::Write))
     }
 
     fn writes_shared(&self, step: &Step, task: TaskId, phases: &Phases) -> bool {
-        step.updates
-            .iter()
-            .any(|(s, _)| self.slots[*s].owner == Owner::Shared && phases.contended(*s, task, step.from, Access::Write))
+        let under = self.covers(step, task, &phases.locks);
+        step.updates.iter().any(|(s, _)| {
+            self.slots[*s].owner == Owner::Shared && phases.contended(*s, task, step.from, under, Access::Write)
+        })
+    }
+
+    /// Whether all that others can tell of the step is that it frees mutexes: then it can as well happen earlier.
+    fn only_frees(&self, step: &Step, task: TaskId, phases: &Phases) -> bool {
+        let touch = self.touch(step);
+        let under = self.covers(step, task, &phases.locks);
+        let seen = |s: &SlotId, access| {
+            self.slots[*s].owner == Owner::Shared && phases.contended(*s, task, step.from, under, access)
+        };
+        let frees = |s: &SlotId| {
+            phases.locks.is_simple(*s)
+                && phases.locks.holds(task, step.from, *s)
+                && step.updates.iter().any(|(u, v)| u == s && self.b().as_num(*v) == Some(0))
+        };
+        !touch.reads.iter().any(|s| seen(s, Access::Read))
+            && !touch.writes.iter().any(|s| seen(s, Access::Write) && !frees(s))
     }
 
     fn is_settled(&self, step: &Step, task: TaskId, phases: &Phases, ends: &BTreeSet<SlotId>) -> bool {
         if step.joins.is_empty() || !step.gates.is_empty() || self.writes_shared(step, task, phases) {
             return false;
         }
+        let under = self.covers(step, task, &phases.locks);
         let contended = |t: Term| {
             self.terms.free_symbols(t).iter().filter_map(|s| self.by_symbol.get(s)).any(|slot| {
-                self.slots[*slot].owner == Owner::Shared && phases.contended(*slot, task, step.from, Access::Read)
+                self.slots[*slot].owner == Owner::Shared
+                    && phases.contended(*slot, task, step.from, under, Access::Read)
             })
         };
         let end = |t: Term| {
@@ -122,6 +143,7 @@ impl Lower<'_> {
                 flow.steps.iter_mut().for_each(|step| self.drop_free_tests(step));
                 self.flows[i] = flow;
             }
+            changed |= self.drop_constant_writes();
             changed |= self.fold_start();
             changed |= self.open_creation();
             changed |= self.drop_irrelevant();
@@ -173,7 +195,8 @@ impl Lower<'_> {
         // Whether what is known of a shared slot stays true while the thread stands at a place.
         let steady = |symbol: Symbol, at: Loc| -> bool {
             self.by_symbol.get(&symbol).is_some_and(|slot| {
-                self.slots[*slot].owner == Owner::Task(task) || !phases.contended(*slot, task, at, Access::Read)
+                self.slots[*slot].owner == Owner::Task(task)
+                    || !phases.contended(*slot, task, at, phases.locks.at(task, at), Access::Read)
             })
         };
         let mut start: Env = entries[task.0 as usize].take().unwrap_or_default();
@@ -303,6 +326,7 @@ impl Lower<'_> {
             let marks = Marks {
                 private: self.is_private(&step, task, phases),
                 visible: self.writes_shared(&step, task, phases),
+                frees: self.only_frees(&step, task, phases),
                 settled: self.is_settled(&step, task, phases, &ends),
             };
             let at = steps.len();
@@ -582,6 +606,8 @@ struct Marks {
     private: bool,
     /// Writes something that another thread can reach.
     visible: bool,
+    /// Others can tell no more than that it frees mutexes.
+    frees: bool,
     /// Only waits for threads to end, who never come back: waiting later is as good.
     settled: bool,
 }
@@ -593,7 +619,7 @@ fn removable(into: &[&(Step, Marks)], out: &[&(Step, Marks)], inside: bool, rule
         return !(waits && fails_before);
     }
     let visible_before = into.iter().any(|(_, m)| m.visible);
-    let backward = out.iter().all(|(_, m)| m.private) && !(waits && (fails_before || visible_before));
+    let backward = out.iter().all(|(_, m)| m.private || m.frees) && !(waits && (fails_before || visible_before));
     let forward = rule == Rule::Both && into.iter().all(|(s, m)| (m.private || m.settled) && s.gates.is_empty());
     backward || forward
 }

@@ -16,6 +16,11 @@ impl Lower<'_> {
             self.privatise();
             self.instrument_races();
         }
+        if self.merging == Merging::None {
+            self.gate_by_exit();
+            let copies = vec![1; self.flows.len()];
+            return Emitter::new(self, name, copies).run();
+        }
         self.drop_irrelevant();
         self.privatise();
         self.gate_by_exit();

@@ -18,6 +18,7 @@ mod expr;
 mod flow;
 mod group;
 mod library;
+mod locks;
 mod memory;
 mod phases;
 mod race;
@@ -231,6 +232,14 @@ struct Lower<'u> {
     opened: BTreeSet<SlotId>,
     /// Invariants and relies from comments.
     written: Vec<annotate::Written>,
+    merging: Merging,
+}
+
+/// Whether steps are merged and the beginning is folded; tests compare the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merging {
+    All,
+    None,
 }
 
 /// Steps a program may have before merging; beyond it the rest is unmodelled.
@@ -242,8 +251,20 @@ pub type Lowered = (Program, Vec<(Span, String)>);
 
 /// Lowers a unit. `None` if it has no `main`.
 pub fn lower(unit: &Unit, sources: &Sources, name: &str, checks: &[Check]) -> Option<Lowered> {
+    lower_with(unit, sources, name, checks, Merging::All)
+}
+
+/// As `lower`, with a choice.
+pub fn lower_with(
+    unit: &Unit,
+    sources: &Sources,
+    name: &str,
+    checks: &[Check],
+    merging: Merging,
+) -> Option<Lowered> {
     let main = unit.function("main").filter(|f| unit.functions[*f].body.is_some())?;
     let mut lower = Lower::new(unit, sources, checks, main);
+    lower.merging = merging;
     for pass in 0.. {
         // Objects, slots and threads keep their identity from pass to pass; only the code is made anew.
         let before = (lower.objects.len(), lower.tasks.len());
@@ -311,6 +332,7 @@ impl<'u> Lower<'u> {
             created: false,
             opened: BTreeSet::new(),
             written: Vec::new(),
+            merging: Merging::All,
         };
         lower.exited = lower.flag("<exited>", "exited", span);
         lower.place_object(memory::OUTSIDE, 1, memory::Content::Nothing("memory that the program did not make".into()));

@@ -7,6 +7,7 @@
 //! Absent on purpose: order by locks, flags or barriers.
 
 use super::flow::*;
+use super::locks::{Held, Locks};
 use super::*;
 use base::ids::Id;
 
@@ -54,12 +55,20 @@ impl Know {
     }
 }
 
+/// Accesses of a slot by one thread under the same mutexes: whom they can meet.
+struct Meeting {
+    task: TaskId,
+    under: Held,
+    met: Set,
+}
+
 pub(super) struct Phases {
     /// By thread and place: who may be running while it stands there.
     running: Vec<Vec<Set>>,
     /// By slot and thread: whom its reads can meet, and whom its writes can meet.
-    reads: FxHashMap<SlotId, Vec<(TaskId, Set)>>,
-    writes: FxHashMap<SlotId, Vec<(TaskId, Set)>>,
+    reads: FxHashMap<SlotId, Vec<Meeting>>,
+    writes: FxHashMap<SlotId, Vec<Meeting>>,
+    pub(super) locks: Locks,
     /// Slots that say that a thread may start: always seen by others.
     starts: FxHashMap<SlotId, TaskId>,
     /// Slots of which every access is a question of its own.
@@ -169,22 +178,39 @@ impl Lower<'_> {
             running.push(places);
         }
         let pinned = self.pinned_slots();
-        let mut phases =
-            Phases { running, reads: FxHashMap::default(), writes: FxHashMap::default(), starts, pinned, family };
+        let (reads, writes) = (FxHashMap::default(), FxHashMap::default());
+        let locks = Locks::default();
+        let mut phases = Phases { running, reads, writes, locks, starts, pinned, family };
+        self.note_accesses(&mut phases);
+        phases.locks = self.locks(&phases);
+        if phases.locks.trusted != 0 {
+            self.note_accesses(&mut phases);
+        }
+        phases
+    }
+
+    fn note_accesses(&self, phases: &mut Phases) {
+        let (mut reads, mut writes) = (FxHashMap::default(), FxHashMap::default());
         for (i, flow) in self.flows.iter().enumerate() {
-            let me = TaskId(i as u32);
+            let task = TaskId(i as u32);
             for step in &flow.steps {
                 let touch = self.touch(step);
-                let at = phases.running[i][step.from.index()].clone();
+                let met = &phases.running[i][step.from.index()];
+                let under = self.covers(step, task, &phases.locks);
+                // A mutex does not guard the steps that take it from each other.
+                let of = |slot: &SlotId| match phases.locks.numbers.contains_key(slot) {
+                    true => phases.locks.at(task, step.from),
+                    false => under,
+                };
                 for slot in &touch.reads {
-                    note(&mut phases.reads, *slot, me, &at);
+                    note(&mut reads, *slot, task, of(slot), met);
                 }
                 for slot in &touch.writes {
-                    note(&mut phases.writes, *slot, me, &at);
+                    note(&mut writes, *slot, task, of(slot), met);
                 }
             }
         }
-        phases
+        (phases.reads, phases.writes) = (reads, writes);
     }
 
     /// Slots that specifications speak of: every access of them is as it stands in the program.
@@ -263,11 +289,11 @@ impl Lower<'_> {
     }
 }
 
-fn note(map: &mut FxHashMap<SlotId, Vec<(TaskId, Set)>>, slot: SlotId, me: TaskId, at: &Set) {
+fn note(map: &mut FxHashMap<SlotId, Vec<Meeting>>, slot: SlotId, task: TaskId, under: Held, met: &Set) {
     let list = map.entry(slot).or_default();
-    match list.iter_mut().find(|(t, _)| *t == me) {
-        Some((_, set)) => set.join(at),
-        None => list.push((me, at.clone())),
+    match list.iter_mut().find(|m| m.task == task && m.under == under) {
+        Some(known) => known.met.join(met),
+        None => list.push(Meeting { task, under, met: met.clone() }),
     }
 }
 
@@ -278,14 +304,17 @@ pub(super) fn spawned<'a>(step: &'a Step, starts: &'a FxHashMap<SlotId, TaskId>)
 
 impl Phases {
     /// Whether another thread can make an access of the slot that does not commute with this one, while the thread is at
-    /// the place.
-    pub(super) fn contended(&self, slot: SlotId, me: TaskId, at: Loc, access: Access) -> bool {
+    /// the place and holds these mutexes.
+    pub(super) fn contended(&self, slot: SlotId, me: TaskId, at: Loc, under: Held, access: Access) -> bool {
         if self.starts.contains_key(&slot) || self.pinned.contains(&slot) {
             return true;
         }
         let Some(running) = self.running[me.index()].get(at.index()) else { return true };
-        let by = |map: &FxHashMap<SlotId, Vec<(TaskId, Set)>>| {
-            map.get(&slot).is_some_and(|list| list.iter().any(|(t, met)| running.has(*t) && met.has(me)))
+        let under = if self.locks.numbers.contains_key(&slot) { self.locks.at(me, at) } else { under };
+        let by = |map: &FxHashMap<SlotId, Vec<Meeting>>| {
+            map.get(&slot).is_some_and(|list| {
+                list.iter().any(|m| m.under & under == 0 && running.has(m.task) && m.met.has(me))
+            })
         };
         by(&self.writes) || (access == Access::Write && by(&self.reads))
     }
@@ -296,7 +325,7 @@ impl Phases {
 
     /// The threads that read the slot.
     pub(super) fn readers(&self, slot: SlotId) -> Vec<TaskId> {
-        self.reads.get(&slot).map_or_else(Vec::new, |l| l.iter().map(|(t, _)| *t).collect())
+        self.reads.get(&slot).map_or_else(Vec::new, |l| l.iter().map(|m| m.task).collect())
     }
 
     pub(super) fn may_run(&self, me: TaskId, at: Loc, other: TaskId) -> bool {

@@ -60,6 +60,7 @@ impl Lower<'_> {
     ) {
         let touch = self.touch(&step);
         let atomic = self.is_atomic(flow, &step);
+        let under = self.covers(&step, task, &phases.locks);
         let slots: Vec<SlotId> = {
             let mut all: Vec<SlotId> = touch.reads.iter().chain(&touch.writes).copied().collect();
             all.sort();
@@ -73,7 +74,7 @@ impl Lower<'_> {
                     && used.written
                     && used.plain
                     // Nobody who can run now touches it.
-                    && phases.contended(*s, task, step.from, access)
+                    && (self.merging == Merging::None || phases.contended(*s, task, step.from, under, access))
             });
             all
         };

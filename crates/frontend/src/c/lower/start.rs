@@ -40,7 +40,7 @@ impl Lower<'_> {
                 let shared = self.slots[*slot].owner == Owner::Shared;
                 let is_start = phases.starts().contains_key(slot);
                 // A start is met by the new thread alone, which does nothing before it.
-                if shared && !is_start && phases.contended(*slot, main, entry, Access::Write) {
+                if shared && !is_start && phases.contended(*slot, main, entry, 0, Access::Write) {
                     return changed;
                 }
                 if b.as_num(*value).is_some() || b.as_bool(*value).is_some() {
@@ -82,6 +82,8 @@ impl Lower<'_> {
                 continue;
             }
             let mut loops: Vec<(usize, Loc)> = Vec::new();
+            // Starts that are no part of a loop: they must lead into one that starts the same thread.
+            let mut single: Vec<(usize, Loc, bool)> = Vec::new();
             let mut other = false;
             for (i, flow) in self.flows.iter().enumerate() {
                 for step in &flow.steps {
@@ -94,20 +96,36 @@ impl Lower<'_> {
                         other |= Some(step.from) != flow.entry || flow.steps.iter().any(|s| Some(s.to) == flow.entry);
                         continue;
                     }
-                    other |= self.tasks[TaskId(i as u32)].many
-                        || !self.only_starts(step, flow, &many)
-                        || !self.comes_back(flow, step.to, step.from, &many);
-                    loops.push((i, step.from));
+                    let turns = self.only_starts(step, flow, &many)
+                        && self.comes_back(flow, step.to, step.from, &many);
+                    if turns && !self.tasks[TaskId(i as u32)].many {
+                        loops.push((i, step.from));
+                    } else {
+                        single.push((i, step.to, self.starts_once(step, *slot)));
+                    }
                 }
             }
             loops.sort_unstable();
             loops.dedup();
+            other |= single.iter().any(|(i, to, fine)| {
+                !fine || !loops.iter().any(|(j, at)| i == j && self.comes_back(&self.flows[*i], *to, *at, &many))
+            });
             if !other && !loops.is_empty() {
                 self.open(*slot, *task, &loops, &many);
                 changed = true;
             }
         }
         changed
+    }
+
+    /// A step that hands a thread its start, and looks at that only to see that it is free.
+    fn starts_once(&self, step: &Step, slot: SlotId) -> bool {
+        let free = self.b().not(self.slot_term(slot));
+        let mentions = |t: Term| self.terms.free_symbols(t).contains(&self.slots[slot].symbol);
+        step.updates.iter().any(|(s, v)| *s == slot && self.b().as_bool(*v) == Some(true))
+            && !self.terms.conjuncts(step.guard).into_iter().any(|c| mentions(c) && c != free)
+            && !step.gates.iter().any(|(_, g)| mentions(*g))
+            && !step.updates.iter().any(|(_, v)| mentions(*v))
     }
 
     /// A step that does nothing, or nothing but hand a repeated thread its start.
@@ -180,6 +198,7 @@ impl Lower<'_> {
                 }
                 let enters = |s: &Step| inner.contains(&s.to) && !inner.contains(&s.from);
                 for step in flow.steps.iter_mut().filter(|s| enters(s)) {
+                    step.updates.retain(|(s, _)| *s != slot);
                     step.updates.push((slot, yes));
                 }
             }
@@ -196,6 +215,16 @@ impl Lower<'_> {
         for step in &mut self.flows[task.0 as usize].steps {
             step.updates.retain(|(s, _)| *s != slot);
         }
+        // Nobody waits any more until the last one has gone.
+        let mut flows = std::mem::take(&mut self.flows);
+        let free = self.b().not(self.slot_term(slot));
+        for step in flows.iter_mut().flat_map(|f| &mut f.steps) {
+            let conjuncts = self.terms.conjuncts(step.guard);
+            if conjuncts.contains(&free) {
+                step.guard = self.b().all(conjuncts.into_iter().filter(|c| *c != free));
+            }
+        }
+        self.flows = flows;
     }
 
     /// An undecided initial value that nobody reads may as well be decided.

@@ -1,5 +1,6 @@
 //! Lowered programs under the reference semantics: every interleaving of small C programs.
 
+use crate::c::lower::{Merging, lower_with};
 use crate::c::{Check, DataModel, Options, load};
 use base::Sources;
 use program::semantics::{Instances, Limits, reach};
@@ -265,4 +266,92 @@ fn check_no_allocation_is_stepped_over_where_leaks_are_asked_for() {
     assert!(matches!(with(text, Check::Leak), Answer::Unmodelled(_)));
     assert_eq!(with(text, Check::Reach), Answer::Safe);
     assert_eq!(with("int main(void) { return 0; }", Check::Leak), Answer::Safe);
+}
+
+/// A small program with two threads, two mutexes and two variables, by a seed.
+fn random_program(seed: u64) -> String {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut pick = |n: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) % n
+    };
+    let mut body = |length: u64, asserts: bool| {
+        let mut out = String::new();
+        let mut held: Vec<&str> = Vec::new();
+        for _ in 0..length {
+            let (a, b) = if pick(2) == 0 { ("x", "y") } else { ("y", "x") };
+            let k = pick(3);
+            match pick(10) {
+                0 | 1 => {
+                    let m = if pick(3) == 0 { "n" } else { "m" };
+                    if held.contains(&m) {
+                        // Now and then a mutex is not given back, or given back twice.
+                        held.retain(|h| *h != m || pick(12) == 0);
+                        out += &format!("pthread_mutex_unlock(&{m}); ");
+                    } else {
+                        held.push(m);
+                        out += &format!("pthread_mutex_lock(&{m}); ");
+                    }
+                }
+                2 | 3 => out += &format!("{a} = {k}; "),
+                4 => out += &format!("{a} = {b}; "),
+                5 => out += &format!("l = {a}; "),
+                6 => out += &format!("if ({a} == {k}) {b} = {}; ", pick(3)),
+                7 => out += &format!("{a} = l; "),
+                8 if asserts => out += &format!("if ({a} == {k} && l != {b}) reach_error(); "),
+                _ => out += &format!("if ({a} != l) l = {k}; "),
+            }
+        }
+        for m in held {
+            if pick(8) != 0 {
+                out += &format!("pthread_mutex_unlock(&{m}); ");
+            }
+        }
+        out
+    };
+    let (first, second) = (body(5, true), body(5, true));
+    let (before, between, after) = (body(2, false), body(2, false), body(2, true));
+    let join = ["pthread_join(t, 0); ", "pthread_join(u, 0); ", "pthread_join(t, 0); pthread_join(u, 0); ", ""];
+    let join = join[(seed % 4) as usize];
+    format!(
+        "typedef unsigned long pthread_t; typedef int pthread_mutex_t;\n\
+         extern int pthread_create(pthread_t *, const void *, void *(*)(void *), void *);\n\
+         extern int pthread_join(pthread_t, void **); extern int pthread_mutex_lock(pthread_mutex_t *);\n\
+         extern int pthread_mutex_unlock(pthread_mutex_t *); extern void reach_error(void);\n\
+         pthread_mutex_t m, n; int x, y;\n\
+         void *f(void *p) {{ int l = 0; {first} return 0; }}\nvoid *g(void *p) {{ int l = 1; {second} return 0; }}\n\
+         int main(void) {{ pthread_t t = 0, u = 0; int l = 2; {before} pthread_create(&t, 0, f, 0); {between}\n\
+         pthread_create(&u, 0, g, 0); {join} {after} return 0; }}\n"
+    )
+}
+
+/// What merging keeps: with all steps merged and with none, the same failures are reached. `THREADPROOF_HUNT=N` tries more.
+#[test]
+fn check_merging_neither_hides_nor_makes_a_failure() {
+    let many = std::env::var("THREADPROOF_HUNT").ok().and_then(|n| n.parse().ok()).unwrap_or(14u64);
+    let (mut broken, mut whole) = (0, 0);
+    for seed in 0..many {
+        let text = random_program(seed);
+        for check in [Check::Reach, Check::Race] {
+            let mut sources = Sources::new();
+            let path = Path::new("random.i");
+            let parsed = crate::c::parse(&mut sources, path, &text, DataModel::Ilp32).expect("it parses");
+            let mut found = Vec::new();
+            for merging in [Merging::All, Merging::None] {
+                let (program, _) = lower_with(&parsed.unit, &sources, "random", &[check], merging).expect("a program");
+                let limits = Limits { states: 6_000, ..Limits::default() };
+                let instances = Instances::of(&program, 2);
+                let result = reach(&program, &instances, &limits);
+                found.push((!result.violations.is_empty(), result.complete()));
+            }
+            let [(merged, merged_whole), (plain, plain_whole)] = found[..] else { unreachable!("two searches") };
+            assert!(merged || !merged_whole || !plain, "seed {seed}, {check:?}: merging hides a failure\n{text}");
+            assert!(plain || !plain_whole || !merged, "seed {seed}, {check:?}: merging makes a failure\n{text}");
+            broken += u32::from(merged && plain);
+            whole += u32::from(merged_whole && !merged);
+        }
+    }
+    assert!(broken > 3 && whole > 3, "{broken} broken and {whole} whole programs are no test");
 }

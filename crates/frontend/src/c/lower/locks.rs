@@ -1,0 +1,159 @@
+//! Which mutexes a thread surely holds, and what that means for the steps in between.
+//!
+//! Comes in: flows and who can run with whom. Goes out: for each place the mutexes held there. A mutex is trusted if every step
+//! that takes it waits until it is free and every step that frees it is one of its holder: then two places that hold it are
+//! never reached at once, so accesses under a common mutex cannot meet. A trusted mutex that nobody looks at otherwise is
+//! simple: taking it can be put off until the thread's next step, and freeing it can be moved up to the thread's last step
+//! (Lipton's right and left movers). Neither is used for the question of deadlocks, where who waits for whom is the point.
+//! Absent on purpose: read-write locks, locks in arrays that are maps, locks that programs make themselves.
+
+use super::flow::*;
+use super::phases::{Access, Phases};
+use super::*;
+use base::ids::Id;
+
+/// A set of mutexes, by their number in `Locks::numbers`.
+pub(super) type Held = u64;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Locks {
+    pub numbers: FxHashMap<SlotId, u32>,
+    /// By thread and place.
+    pub held: Vec<Vec<Held>>,
+    pub trusted: Held,
+    pub simple: Held,
+}
+
+impl Locks {
+    fn bit(&self, slot: SlotId) -> Held {
+        self.numbers.get(&slot).map_or(0, |n| 1 << n)
+    }
+    pub(super) fn at(&self, task: TaskId, place: Loc) -> Held {
+        self.held.get(task.index()).and_then(|h| h.get(place.index())).copied().unwrap_or(0) & self.trusted
+    }
+    pub(super) fn is_simple(&self, slot: SlotId) -> bool {
+        self.bit(slot) & self.simple != 0
+    }
+    pub(super) fn holds(&self, task: TaskId, place: Loc, slot: SlotId) -> bool {
+        self.bit(slot) & self.at(task, place) != 0
+    }
+}
+
+impl Lower<'_> {
+    pub(super) fn locks(&self, phases: &Phases) -> Locks {
+        let mut locks = Locks::default();
+        for (id, slot) in self.slots.iter_enumerated() {
+            if slot.lock && slot.sort == Sort::INT && slot.owner == Owner::Shared && locks.numbers.len() < 64 {
+                locks.numbers.insert(id, locks.numbers.len() as u32);
+            }
+        }
+        if locks.numbers.is_empty() {
+            return locks;
+        }
+        locks.held = (0..self.flows.len()).map(|i| self.held(&self.flows[i], &locks)).collect();
+        let all: Held = locks.numbers.values().fold(0, |a, n| a | 1 << n);
+        let (mut bad, mut looked) = (0, 0);
+        for (i, flow) in self.flows.iter().enumerate() {
+            let task = TaskId(i as u32);
+            for step in &flow.steps {
+                let here = locks.held[i][step.from.index()];
+                let touch = self.touch(step);
+                let touched = touch.reads.iter().chain(&touch.writes).copied();
+                for (slot, bit) in touched.map(|s| (s, locks.bit(s))).filter(|(_, bit)| *bit != 0) {
+                    let update = step.updates.iter().find(|(s, _)| *s == slot);
+                    let takes = self.takes(step, slot);
+                    if let Some((_, value)) = update {
+                        let alone = !phases.contended(slot, task, step.from, 0, Access::Write);
+                        let fine = if *value == self.terms.sym(self.tid) {
+                            takes || alone
+                        } else {
+                            self.b().as_num(*value) == Some(0) && (here & bit != 0 || takes || alone)
+                        };
+                        bad |= if fine { 0 } else { bit };
+                    }
+                    looked |= if self.looks_at(step, slot, update.is_some() && takes) { bit } else { 0 };
+                }
+            }
+        }
+        locks.trusted = all & !bad;
+        // A specification looks at its mutexes in every state.
+        let pinned = self.pinned_slots().into_iter().fold(0, |a, s| a | locks.bit(s));
+        locks.simple = if self.checks(Check::Deadlock) { 0 } else { locks.trusted & !looked & !pinned };
+        locks
+    }
+
+    /// The step waits until the mutex is free.
+    fn takes(&self, step: &Step, slot: SlotId) -> bool {
+        let free = self.b().eq(self.slot_term(slot), self.terms.int(0));
+        self.terms.conjuncts(step.guard).contains(&free)
+    }
+
+    /// Whether a step depends on the mutex otherwise than by taking it.
+    fn looks_at(&self, step: &Step, slot: SlotId, takes: bool) -> bool {
+        let symbol = self.slots[slot].symbol;
+        let mentions = |t: Term| self.terms.free_symbols(t).contains(&symbol);
+        let free = self.b().eq(self.slot_term(slot), self.terms.int(0));
+        let guard = self.terms.conjuncts(step.guard).into_iter().any(|c| mentions(c) && !(takes && c == free));
+        guard
+            || step.gates.iter().any(|(_, g)| mentions(*g))
+            || step.updates.iter().any(|(_, v)| mentions(*v))
+    }
+
+    /// The mutexes surely held at each place of a flow.
+    fn held(&self, flow: &Flow, locks: &Locks) -> Vec<Held> {
+        let mut out: Vec<Option<Held>> = vec![None; flow.places.len()];
+        let mut outs: Vec<Vec<usize>> = vec![Vec::new(); flow.places.len()];
+        for (i, step) in flow.steps.iter().enumerate() {
+            outs[step.from.index()].push(i);
+        }
+        let Some(entry) = flow.entry else { return vec![0; flow.places.len()] };
+        out[entry.index()] = Some(0);
+        let mut todo = vec![entry];
+        let me = self.terms.sym(self.tid);
+        while let Some(at) = todo.pop() {
+            let Some(here) = out[at.index()] else { continue };
+            for i in &outs[at.index()] {
+                let step = &flow.steps[*i];
+                let mut after = here;
+                for (slot, value) in &step.updates {
+                    let bit = locks.bit(*slot);
+                    after = if *value == me { after | bit } else { after & !bit };
+                }
+                let target = &mut out[step.to.index()];
+                let new = target.map_or(after, |old| old & after);
+                if *target != Some(new) {
+                    *target = Some(new);
+                    todo.push(step.to);
+                }
+            }
+        }
+        out.into_iter().map(|h| h.unwrap_or(0)).collect()
+    }
+
+    /// The mutexes that exclude others while the step happens: those held, and those it takes and keeps. A step that takes one
+    /// and frees it again is not covered by it: two such steps can be about to happen at once.
+    pub(super) fn covers(&self, step: &Step, task: TaskId, locks: &Locks) -> Held {
+        let me = self.terms.sym(self.tid);
+        let kept = step.updates.iter().filter(|(s, v)| *v == me && self.takes(step, *s));
+        kept.fold(locks.at(task, step.from), |out, (s, _)| out | (locks.bit(*s) & locks.trusted))
+    }
+
+    /// Writes that say again what was never anything else.
+    pub(super) fn drop_constant_writes(&mut self) -> bool {
+        let pinned = self.pinned_slots();
+        let mut constant: BTreeSet<SlotId> = BTreeSet::new();
+        let mut varies: BTreeSet<SlotId> = pinned;
+        for (slot, value) in self.flows.iter().flat_map(|f| &f.steps).flat_map(|s| &s.updates) {
+            if self.slots[*slot].initial == Some(*value) {
+                constant.insert(*slot);
+            } else {
+                varies.insert(*slot);
+            }
+        }
+        let gone: BTreeSet<SlotId> = constant.difference(&varies).copied().collect();
+        for step in self.flows.iter_mut().flat_map(|f| &mut f.steps) {
+            step.updates.retain(|(s, _)| !gone.contains(s));
+        }
+        !gone.is_empty()
+    }
+}
