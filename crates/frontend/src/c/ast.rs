@@ -2,7 +2,8 @@
 //!
 //! Comes in: from `convert`. Every conversion C makes silently is a `Cast` here, places (lvalues) and values are
 //! different types, array and function decay are explicit, names are resolved to ids, and a construct that is not
-//! modelled is a node that says so with its place. Absent on purpose: floating values, bit-field packing, `va_arg`.
+//! modelled is a node that says so with its place. A floating value has its parts
+//! and, of a constant, its number. Absent on purpose: bit-field packing, `va_arg`.
 
 use super::types::{Int, Ty, Types};
 use base::{IdVec, Span};
@@ -187,6 +188,11 @@ pub enum ExprKind {
     Statements(Vec<Stmt>, Option<Box<Expr>>),
     /// Runs a local's initialisation, then gives a place's value: compound literals.
     Literal(VarId, Box<Init>, Box<Expr>),
+    /// A floating value made of these; its number where it is a constant.
+    Float {
+        number: Option<f64>,
+        parts: Vec<Expr>,
+    },
     Unmodelled(String),
 }
 
@@ -294,6 +300,15 @@ impl Expr {
     }
     pub fn unmodelled(reason: impl Into<String>, ty: Ty, span: Span) -> Expr {
         Expr { kind: ExprKind::Unmodelled(reason.into()), ty, span }
+    }
+    pub fn float(number: Option<f64>, parts: Vec<Expr>, ty: Ty, span: Span) -> Expr {
+        Expr { kind: ExprKind::Float { number, parts }, ty, span }
+    }
+    pub fn as_float(&self) -> Option<f64> {
+        match self.kind {
+            ExprKind::Float { number, .. } => number,
+            _ => None,
+        }
     }
     pub fn as_const(&self) -> Option<i128> {
         match self.kind {

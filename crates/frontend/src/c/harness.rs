@@ -153,9 +153,10 @@ impl Harness<'_> {
                     let property = &self.program.properties[gate.property].name;
                     let _ = writeln!(
                         self.out,
-                        "  if (!({formula})) {{\n    puts(\"{place}: {} breaks {}\");\n    fflush(stdout);\n    abort();\n  }}",
-                        identifier_text(&origin.text),
-                        identifier_text(property)
+                        "  if (!({formula})) {{\n    puts(\"{}: {} breaks {}\");\n    fflush(stdout);\n    abort();\n  }}",
+                        quoted(&place),
+                        quoted(&origin.text),
+                        quoted(property)
                     );
                 }
             }
@@ -179,8 +180,9 @@ impl Harness<'_> {
             lines.push(format!("  {name} = new_{number}_{i};"));
             if var.scope == Scope::Shared {
                 lines.push(format!(
-                    "  printf(\"%s: {} = %lld\\n\", \"{place}\", new_{number}_{i});",
-                    identifier_text(&var.name)
+                    "  printf(\"%s = %lld\\n\", \"{}: {}\", new_{number}_{i});",
+                    quoted(place),
+                    quoted(&var.name)
                 ));
             }
         }
@@ -257,7 +259,7 @@ fn comment(text: &str) -> String {
     text.replace("*/", "* /").replace("/*", "/ *").replace(['\n', '\r'], " ")
 }
 
-/// Text that can stand inside a C string used as a format.
-fn identifier_text(text: &str) -> String {
-    comment(text).replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%")
+/// Text that can stand inside a C string. It is never used as a format, so a `%` is only a `%`.
+fn quoted(text: &str) -> String {
+    comment(text).replace('\\', "\\\\").replace('"', "\\\"").replace("??", "?\\?")
 }

@@ -36,12 +36,13 @@ pub fn property(text: &str) -> Option<Vec<Check>> {
             ("LTL(G!data-race)", Check::Race),
             ("LTL(G!overflow)", Check::Overflow),
             ("LTL(Gvalid-deref)", Check::Memory),
-            ("LTL(Gvalid-free)", Check::Memory),
+            ("LTL(Gvalid-free)", Check::Free),
             ("LTL(Gvalid-memtrack)", Check::Leak),
             ("LTL(G!deadlock)", Check::Deadlock),
         ];
         out.push(known.iter().find(|(words, _)| bare.contains(words)).map(|(_, check)| *check)?);
     }
+    out.sort();
     out.dedup();
     (!out.is_empty()).then_some(out)
 }
@@ -169,7 +170,7 @@ mod tests {
         assert_eq!(one("CHECK( init(main()), LTL(F end) )"), None);
         let safety = "CHECK( init(main()), LTL(G valid-free) )\nCHECK( init(main()), LTL(G valid-deref) )\n\
                       CHECK( init(main()), LTL(G valid-memtrack) )\n";
-        assert_eq!(property(safety), Some(vec![Check::Memory, Check::Leak]));
+        assert_eq!(property(safety), Some(vec![Check::Memory, Check::Free, Check::Leak]));
         assert_eq!(property("CHECK( init(main()), LTL(G valid-memcleanup) )"), None);
     }
 

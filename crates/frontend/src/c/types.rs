@@ -271,11 +271,16 @@ pub struct Field {
     /// Empty for an anonymous struct or union member.
     pub name: String,
     pub ty: Ty,
+    /// In bytes; see `BIT_FIELD`.
     pub offset: u64,
     /// The width of a bit-field.
     pub bits: Option<u32>,
     pub span: Span,
 }
+
+/// A bit-field has no address of its own: its offset is that of its unit and, above, a multiple of this that no other
+/// field of the record has.
+pub const BIT_FIELD: u64 = 1 << 48;
 
 #[derive(Clone, Debug)]
 pub struct Record {
@@ -339,6 +344,9 @@ impl Types {
     pub fn is_scalar(&self, ty: Ty) -> bool {
         matches!(self.kind(ty), Kind::Int(_) | Kind::Float(_) | Kind::Pointer(_))
     }
+    pub fn is_float(&self, ty: Ty) -> bool {
+        matches!(self.kind(ty), Kind::Float(_))
+    }
     pub fn is_void(&self, ty: Ty) -> bool {
         matches!(self.kind(ty), Kind::Void)
     }
@@ -391,7 +399,7 @@ impl Types {
         let (mut end, mut align) = (0u64, 1u64);
         // The unit of the bit-field run at hand: its offset, its bytes and the bits already used.
         let mut run: Option<(u64, u64, u64)> = None;
-        for field in &mut fields {
+        for (number, field) in fields.iter_mut().enumerate() {
             let field_align = if packed { 1 } else { self.align(field.ty) };
             let size = self.size(field.ty).unwrap_or(0);
             align = align.max(field_align);
@@ -408,6 +416,7 @@ impl Types {
                         end = if bits > 0 { at + size } else { at };
                     }
                 }
+                field.offset += BIT_FIELD * (number as u64 + 1);
                 continue;
             }
             run = None;
@@ -417,7 +426,7 @@ impl Types {
                     end = field.offset + size;
                 }
                 RecordKind::Union => {
-                    field.offset = 0;
+                    field.offset = field.bits.map_or(0, |_| BIT_FIELD * (number as u64 + 1));
                     end = end.max(size);
                 }
             }

@@ -33,6 +33,7 @@ pub fn specification(check: Check) -> &'static str {
         Check::Overflow => "CHECK( init(main()), LTL(G ! overflow) )",
         Check::Deadlock => "CHECK( init(main()), LTL(G ! deadlock) )",
         Check::Memory => "CHECK( init(main()), LTL(G valid-deref) )",
+        Check::Free => "CHECK( init(main()), LTL(G valid-free) )",
         Check::Leak => "CHECK( init(main()), LTL(G valid-memtrack) )",
         Check::Division => "CHECK( init(main()), LTL(G ! division-by-zero) )",
         Check::Unlock => "CHECK( init(main()), LTL(G valid-unlock) )",

@@ -140,9 +140,21 @@ impl Converter<'_> {
                 if let PlaceKind::Value(value) = place.kind {
                     return *value;
                 }
-                Expr { kind: ExprKind::Load(Box::new(place)), ty, span }
+                let narrow = self.is_narrow_field(&place);
+                let load = Expr { kind: ExprKind::Load(Box::new(place)), ty, span };
+                // A bit-field narrower than `int` becomes one (C11 6.3.1.1).
+                let int = self.types.int(Int::Int);
+                if narrow && ty != int { self.cast(load, int, span) } else { load }
             }
         }
+    }
+
+    /// A bit-field all of whose values are values of `int`.
+    pub(super) fn is_narrow_field(&self, place: &Place) -> bool {
+        let PlaceKind::Field(inner, index) = &place.kind else { return false };
+        let field = self.types.record(inner.ty).and_then(|r| self.types.field(r, *index));
+        let Some((bits, int)) = field.and_then(|f| Some((f.bits?, self.types.as_int(f.ty)?))) else { return false };
+        int != Int::Bool && bits < Int::Int.bits(self.types.model) + u32::from(int.signed())
     }
 
     /// Notes that a variable's address escapes through a place.
@@ -416,7 +428,7 @@ impl Converter<'_> {
     }
 
     /// The type of `c ? a : b` (C11 6.5.15).
-    fn joined(&mut self, a: &Expr, b: &Expr) -> Ty {
+    pub(super) fn joined(&mut self, a: &Expr, b: &Expr) -> Ty {
         match (self.types.kind(a.ty).clone(), self.types.kind(b.ty).clone()) {
             (Kind::Int(x), Kind::Int(y)) => {
                 let int = self.types.common(x, y);

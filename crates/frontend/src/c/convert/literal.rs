@@ -7,9 +7,12 @@ impl Converter<'_> {
         let span = self.span(node);
         match &node.node {
             c::Constant::Integer(i) => self.integer(i, span),
-            c::Constant::Float(_) => {
-                let ty = self.types.intern(Kind::Float(8));
-                Expr::unmodelled("floating-point value", ty, span)
+            c::Constant::Float(f) => {
+                let bytes = if f.suffix.format == c::FloatFormat::Float { 4 } else { 8 };
+                let plain = f.base == c::FloatBase::Decimal && !f.suffix.imaginary;
+                let number = f.number.parse().ok().filter(|_| plain).map(|n| rounded(n, bytes));
+                let ty = self.types.intern(Kind::Float(bytes));
+                Expr::float(number, Vec::new(), ty, span)
             }
             c::Constant::Character(text) => {
                 let inner = text.trim_start_matches(['L', 'u', 'U']).trim_matches('\'');
@@ -110,4 +113,9 @@ fn unescape(text: &str) -> Vec<u8> {
         }
     }
     out
+}
+
+/// A number as a floating type of so many bytes holds it.
+pub(super) fn rounded(number: f64, bytes: u64) -> f64 {
+    if bytes == 4 { f64::from(number as f32) } else { number }
 }

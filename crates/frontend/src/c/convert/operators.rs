@@ -2,6 +2,7 @@
 //!
 //! Constants are folded on the way, since array sizes, cases and enumerators are constant expressions.
 
+use super::literal::rounded;
 use super::*;
 use crate::c::ast::fold;
 
@@ -26,7 +27,21 @@ impl Converter<'_> {
                 let bits = model.pointer_bytes() as u32 * 8;
                 Expr::constant(k.rem_euclid(1i128 << bits), ty, value.span)
             }
-            (Kind::Float(_), _) => Expr { kind: ExprKind::Cast(Box::new(value)), ty, span },
+            (Kind::Float(bytes), _) => {
+                let number = match &value.kind {
+                    ExprKind::Const(k) if k.abs() < 1 << 24 => Some(*k as f64),
+                    _ => value.as_float(),
+                };
+                let number = number.filter(|_| *bytes <= 8).map(|n| rounded(n, *bytes));
+                Expr::float(number, vec![value], ty, span)
+            }
+            (Kind::Int(int), ExprKind::Float { number: Some(n), .. }) if n.abs() < 2e9 => {
+                let number = if *int == Int::Bool { i128::from(*n != 0.0) } else { n.trunc() as i128 };
+                if int.wrap(number, model) == number {
+                    return Expr::constant(number, ty, span);
+                }
+                Expr { kind: ExprKind::Cast(Box::new(value)), ty, span }
+            }
             (Kind::Record(_) | Kind::Array(..), _) => {
                 if !matches!(self.types.kind(value.ty), Kind::Unknown(_)) {
                     let (a, b) = (self.types.show(value.ty), self.types.show(ty));
@@ -95,6 +110,9 @@ impl Converter<'_> {
             };
             return Expr::constant(int.wrap(result, self.types.model), ty, span);
         }
+        if let (Kind::Float(_), UnaryOp::Minus) = (self.types.kind(ty), op) {
+            return Expr::float(value.as_float().map(|n| -n), vec![value], ty, span);
+        }
         Expr { kind: ExprKind::Unary(op, Box::new(value)), ty, span }
     }
 
@@ -130,6 +148,12 @@ impl Converter<'_> {
         let step = match self.types.kind(ty) {
             Kind::Pointer(to) => by * i128::from(self.types.size(*to).unwrap_or(1)),
             Kind::Int(_) => by,
+            Kind::Float(_) => {
+                // The value of the whole is not followed, so before and after are the same.
+                let value = Box::new(Expr::float(Some(by as f64), Vec::new(), ty, span));
+                let kind = ExprKind::AssignOp { place: Box::new(place), op: BinaryOp::Add, value, compute: ty };
+                return Expr { kind, ty, span };
+            }
             _ => return Expr::unmodelled("an increment of a value of this type", ty, span),
         };
         Expr { kind: ExprKind::Increment { place: Box::new(place), step, fix }, ty, span }
@@ -268,8 +292,22 @@ impl Converter<'_> {
                 let (a, b) = (self.cast(a, ty, span), self.cast(b, ty, span));
                 self.folded(op, a, b, int, ty, span)
             }
-            (Kind::Float(_), _, _) => Expr::unmodelled("floating-point arithmetic", a.ty, span),
-            (_, Kind::Float(_), _) => Expr::unmodelled("floating-point arithmetic", b.ty, span),
+            (Kind::Float(_), Kind::Int(_) | Kind::Float(_), _) | (Kind::Int(_), Kind::Float(_), _) => {
+                let ty = self.joined(&a, &b);
+                let (a, b) = (self.cast(a, ty, span), self.cast(b, ty, span));
+                let Kind::Float(bytes) = *self.types.kind(ty) else { unreachable!("one of them is a float") };
+                let number = a.as_float().zip(b.as_float()).filter(|_| bytes <= 8).and_then(|(x, y)| {
+                    let exact = match op {
+                        BinaryOp::Add => x + y,
+                        BinaryOp::Sub => x - y,
+                        BinaryOp::Mul => x * y,
+                        BinaryOp::Div => x / y,
+                        _ => return None,
+                    };
+                    Some(rounded(exact, bytes))
+                });
+                Expr::float(number, vec![a, b], ty, span)
+            }
             (x, y, _) => {
                 let unknown = matches!(x, Kind::Unknown(_)) || matches!(y, Kind::Unknown(_));
                 let unmodelled = matches!(a.kind, ExprKind::Unmodelled(_)) || matches!(b.kind, ExprKind::Unmodelled(_));
@@ -308,7 +346,20 @@ impl Converter<'_> {
                 (self.cast(a, ty, span), b)
             }
             (Kind::Float(_), _) | (_, Kind::Float(_)) => {
-                return Expr::unmodelled("floating-point comparison", int, span);
+                let ty = self.joined(&a, &b);
+                let (a, b) = (self.cast(a, ty, span), self.cast(b, ty, span));
+                let (Some(x), Some(y)) = (a.as_float(), b.as_float()) else {
+                    return Expr::unmodelled("floating-point comparison", int, span);
+                };
+                let holds = match op {
+                    CompareOp::Eq => x == y,
+                    CompareOp::Ne => x != y,
+                    CompareOp::Lt => x < y,
+                    CompareOp::Le => x <= y,
+                    CompareOp::Gt => x > y,
+                    CompareOp::Ge => x >= y,
+                };
+                return Expr::constant(i128::from(holds), int, span);
             }
             (Kind::Unknown(why), _) | (_, Kind::Unknown(why)) => return Expr::unmodelled(why, int, span),
             _ => {
@@ -359,7 +410,12 @@ impl Converter<'_> {
                 let kind = ExprKind::AssignPointer { place: Box::new(place), index: Box::new(value), scale, subtract };
                 Expr { kind, ty, span }
             }
+            (Kind::Float(_), Kind::Int(_) | Kind::Float(_), _) => {
+                let kind = ExprKind::AssignOp { place: Box::new(place), op, value: Box::new(value), compute: ty };
+                Expr { kind, ty, span }
+            }
             (Kind::Int(x), Kind::Int(y), _) => {
+                let x = if self.is_narrow_field(&place) { Int::Int } else { x };
                 let (compute, operand) = if matches!(op, BinaryOp::Shl | BinaryOp::Shr) {
                     (self.types.promote(x), self.types.promote(y))
                 } else {

@@ -252,6 +252,13 @@ impl Lower<'_> {
 
     /// The value of a case as a C integer of the leaf's type.
     pub(super) fn case_value(&self, case: Case) -> Term {
+        if case.bytes > 0 {
+            let b = self.b();
+            return case.slots().enumerate().fold(b.num(0), |sum, (i, slot)| {
+                let byte = self.cur.known.get(&slot).copied().unwrap_or_else(|| self.slot_term(slot));
+                b.add(sum, b.mul(byte, b.num(1 << (8 * i))))
+            });
+        }
         let slot = self.slot_term(case.slot);
         let slot = self.cur.known.get(&case.slot).copied().unwrap_or(slot);
         let value = match case.key {
@@ -261,7 +268,17 @@ impl Lower<'_> {
         if self.terms.sort_of(value) == Sort::BOOL { self.b().bit(value) } else { value }
     }
 
-    /// The update that stores a C integer into a case.
+    /// The updates that store a C integer into a case.
+    pub(super) fn case_updates(&self, case: Case, value: Term) -> Vec<(SlotId, Term)> {
+        if case.bytes == 0 {
+            return vec![self.case_update(case, value)];
+        }
+        let b = self.b();
+        let byte = |i: usize| b.modulo(b.div(value, b.num(1 << (8 * i))), b.num(256));
+        case.slots().enumerate().map(|(i, slot)| (slot, byte(i))).collect()
+    }
+
+    /// The update that stores a C integer into a case of one slot.
     pub(super) fn case_update(&self, case: Case, value: Term) -> (SlotId, Term) {
         let element = match self.terms.kind(self.slots[case.slot].sort) {
             logic::SortKind::Map(_, to) => to,
@@ -275,7 +292,21 @@ impl Lower<'_> {
     }
 
     fn leaf_int(&self, case: Case) -> Option<(i128, i128)> {
+        if case.bytes > 0 {
+            return Some((0, (1 << (8 * case.bytes)) - 1));
+        }
         self.slots[case.slot].range
+    }
+
+    /// The value as the leaf keeps it.
+    pub(super) fn stored(&mut self, case: Case, value: Term) -> Term {
+        let bit = self.slots[case.slot].sort == Sort::INT;
+        match self.leaf_int(case) {
+            // A bit-field of one bit keeps the last bit; a `_Bool` keeps whether there is one.
+            Some((0, 1)) if bit => self.b().modulo(value, self.b().num(2)),
+            Some(range) => self.wrap_into(value, range),
+            None => value,
+        }
     }
 
     /// Reads a place; one step unless the place is private or constant.
@@ -292,7 +323,8 @@ impl Lower<'_> {
                 let value = self.case_value(case);
                 return self.retyped(value, case, ty);
             }
-            if !self.facts.written.contains(&self.slots[case.slot].key)
+            if case.bytes == 0
+                && !self.facts.written.contains(&self.slots[case.slot].key)
                 && let Some(initial) = self.slots[case.slot].initial
             {
                 let value = match case.key {
@@ -359,25 +391,20 @@ impl Lower<'_> {
         let to = self.fresh(span);
         let single = hits.cases.len() == 1 && hits.unmodelled.is_none();
         for case in hits.cases.clone() {
-            let stored = match self.leaf_int(case) {
-                Some(range) => self.wrap_into(value, range),
-                None => value,
-            };
-            let (slot, term) = self.case_update(case, stored);
-            self.note_write(slot, term);
-            if single && case.key.is_none() {
-                self.learn(slot, term);
-            } else {
-                self.cur.known.remove(&slot);
+            let stored = self.stored(case, value);
+            for (slot, term) in self.case_updates(case, stored) {
+                self.note_write(slot, term);
+                if single && case.key.is_none() {
+                    self.learn(slot, term);
+                } else {
+                    self.cur.known.remove(&slot);
+                }
             }
         }
         for case in hits.cases.clone() {
-            let stored = match self.leaf_int(case) {
-                Some(range) => self.wrap_into(value, range),
-                None => value,
-            };
-            let update = self.case_update(case, stored);
-            self.emit_step(to, case.cond, Vec::new(), vec![update], ACCESS, span, hits.waits(&self.terms));
+            let stored = self.stored(case, value);
+            let updates = self.case_updates(case, stored);
+            self.emit_step(to, case.cond, Vec::new(), updates, ACCESS, span, hits.waits(&self.terms));
         }
         self.misses(&hits, span);
         self.enter(to);
@@ -402,15 +429,14 @@ impl Lower<'_> {
             let old = self.case_value(case);
             let old = self.retyped(old, case, ty);
             let value = new(self, old);
-            let value = match self.leaf_int(case) {
-                Some(range) => self.wrap_into(value, range),
-                None => value,
-            };
-            let (slot, term) = self.case_update(case, value);
+            let value = self.stored(case, value);
+            let mut updates = self.case_updates(case, value);
+            for (slot, term) in &updates {
+                self.note_write(*slot, *term);
+                self.cur.known.remove(slot);
+            }
             self.note_write(into, old);
-            self.note_write(slot, term);
-            self.cur.known.remove(&slot);
-            let updates = vec![(into, old), (slot, term)];
+            updates.insert(0, (into, old));
             self.emit_step(to, case.cond, Vec::new(), updates, what, span, hits.waits(&self.terms));
         }
         self.misses(&hits, span);
@@ -421,6 +447,9 @@ impl Lower<'_> {
 
     /// An arbitrary value of a type.
     pub(super) fn nondet(&mut self, ty: Ty, span: Span) -> Term {
+        if self.unit.types.is_float(ty) {
+            return self.terms.int(0);
+        }
         let int = self.unit.types.as_int(ty);
         let range = int.map(|i| i.range(self.unit.types.model));
         self.nondet_in(range, if int == Some(Int::Bool) { Sort::BOOL } else { Sort::INT }, span)

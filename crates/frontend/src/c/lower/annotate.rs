@@ -247,6 +247,9 @@ impl Reader<'_, '_> {
         let place = Ref::Object(object, self.lower.terms.int(offset));
         let hits = self.lower.hits(place, ty);
         let [case] = hits.cases[..] else { return Err(format!("`{name}` is not a number here")) };
+        if case.bytes > 0 {
+            return Err(format!("`{name}` is kept byte by byte"));
+        }
         let slot = &self.lower.slots[case.slot];
         if slot.owner != Owner::Shared {
             return Err(format!("`{name}` belongs to one thread"));

@@ -121,6 +121,7 @@ impl Lower<'_> {
             let ty = self.unit.variables[*param].ty;
             let object = self.variable_object(*param);
             let at = Ref::Object(object, self.terms.int(0));
+            self.local_begins(object, span);
             if self.escapes(*param, object) {
                 self.unmodelled("the address of a parameter of a repeated thread leaves the thread", span);
             }
@@ -135,6 +136,9 @@ impl Lower<'_> {
         }
         self.block(body);
         self.goto(return_to, span);
+        self.enter(return_to);
+        self.locals_end(span);
+        let return_to = self.cur.at;
         if let Some(frame) = self.cur.frames.pop() {
             // A jump must lead somewhere: to code that was not lowered it leads to the end of what is known.
             let mut lost: Vec<Loc> =
@@ -147,7 +151,7 @@ impl Lower<'_> {
         }
         self.cur.iterations = iterations;
         self.cur.loops = loops;
-        self.enter(return_to);
+        self.enter(return_to?);
         self.cur.at?;
         let object = result?;
         let at = Ref::Object(object, self.terms.int(0));

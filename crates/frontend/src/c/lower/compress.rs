@@ -51,7 +51,9 @@ impl Lower<'_> {
             for step in &flow.steps {
                 let touch = self.touch(step);
                 for slot in touch.reads.into_iter().chain(touch.writes) {
+                    // Bit-fields in the same bytes are one location, which matters where races are asked for.
                     users.entry(slot).or_default().insert(TaskId(i as u32));
+                    users.entry(self.location(slot)).or_default().insert(TaskId(i as u32));
                 }
             }
         }
@@ -60,7 +62,8 @@ impl Lower<'_> {
             if self.slots[id].owner != Owner::Shared || pinned.contains(&id) {
                 continue;
             }
-            if let Some(tasks) = users.get(&id)
+            let asked = if self.checks(Check::Race) { self.location(id) } else { id };
+            if let Some(tasks) = users.get(&asked)
                 && let (1, Some(task)) = (tasks.len(), tasks.first())
                 && !self.tasks[*task].many
             {
@@ -444,44 +447,76 @@ impl Lower<'_> {
     /// (`exists v in range. v != 0` is true, so both branches of `if (nondet())` are free.)
     fn drop_free_tests(&self, step: &mut Step) {
         let build = Build(&self.terms);
+        for input in &mut step.inputs {
+            for test in self.terms.conjuncts(step.guard) {
+                self.narrow(input, test);
+            }
+        }
         for input in step.inputs.clone() {
             let mentions = |t: Term| self.terms.free_symbols(t).contains(&input.symbol);
             let elsewhere =
                 step.updates.iter().any(|(_, v)| mentions(*v)) || step.gates.iter().any(|(_, g)| mentions(*g));
             let conjuncts = self.terms.conjuncts(step.guard);
             let tests: Vec<Term> = conjuncts.iter().copied().filter(|c| mentions(*c)).collect();
-            let [test] = tests[..] else { continue };
-            if elsewhere || !self.either_way(test, input) {
+            if elsewhere || tests.is_empty() || !self.either_way(&tests, input) {
                 continue;
             }
-            step.guard = build.all(conjuncts.into_iter().filter(|c| *c != test));
+            step.guard = build.all(conjuncts.into_iter().filter(|c| !tests.contains(c)));
             step.inputs.retain(|i| i.symbol != input.symbol);
         }
     }
 
-    /// Whether some value of the input satisfies the test, which compares it with a constant.
-    fn either_way(&self, test: Term, input: Input) -> bool {
+    /// Whether some value of the input satisfies the tests, which speak of nothing else.
+    fn either_way(&self, tests: &[Term], input: Input) -> bool {
         let build = Build(&self.terms);
-        let value = self.terms.sym(input.symbol);
-        let (atom, wanted) = match self.terms.app(test) {
-            Some((logic::Op::Not, args)) => (args[0], false),
-            _ => (test, true),
-        };
-        if atom == value {
-            return true;
+        let alone = |t: &Term| self.terms.free_symbols(*t).iter().all(|s| *s == input.symbol);
+        if !tests.iter().all(alone) {
+            return false;
         }
-        let Some((op, args)) = self.terms.app(atom) else { return false };
+        let holds = |value: Term| {
+            let map = FxHashMap::from_iter([(input.symbol, value)]);
+            tests.iter().all(|t| build.as_bool(build.substitute(*t, &map)) == Some(true))
+        };
+        if self.terms.symbol_sort(input.symbol) == Sort::BOOL {
+            return holds(build.tt()) || holds(build.ff());
+        }
         let Some((low, high)) = input.range else { return false };
-        match (op, build.as_num(args[0]), build.as_num(args[1])) {
-            (logic::Op::Eq, None, Some(k)) if args[0] == value => {
-                let inside = (low..=high).contains(&k);
-                if wanted { inside } else { !inside || low < high }
-            }
-            (logic::Op::Lt, None, Some(k)) if args[0] == value && wanted => low < k,
-            (logic::Op::Le, None, Some(k)) if args[0] == value && wanted => low <= k,
-            (logic::Op::Lt, Some(k), None) if args[1] == value && wanted => k < high,
-            (logic::Op::Le, Some(k), None) if args[1] == value && wanted => k <= high,
-            _ => false,
+        // Near the constants it is compared with, and at the ends of its range.
+        let mut values = vec![low, high];
+        tests.iter().for_each(|t| self.constants(*t, &mut values));
+        let near = values.iter().flat_map(|v| [v - 1, *v, v + 1]).collect::<BTreeSet<i128>>();
+        near.into_iter().filter(|v| (low..=high).contains(v)).any(|v| holds(build.num(v)))
+    }
+
+    fn constants(&self, term: Term, out: &mut Vec<i128>) {
+        match self.terms.node(term) {
+            logic::Node::Num(n, _) if out.len() < 64 => out.push(n),
+            logic::Node::App(_, args) => args.iter().for_each(|a| self.constants(*a, out)),
+            _ => {}
+        }
+    }
+
+    /// Takes from an input's range what a test rules out: methods that try values need not try those.
+    fn narrow(&self, input: &mut Input, test: Term) {
+        let build = Build(&self.terms);
+        let (Some((low, high)), Some((op, args))) = (input.range, self.terms.app(test)) else { return };
+        let value = self.terms.sym(input.symbol);
+        let (left, right) = match args[..] {
+            [a, b] => (a, b),
+            _ => return,
+        };
+        let (new_low, new_high) = match (op, build.as_num(left), build.as_num(right)) {
+            (logic::Op::Eq, _, Some(k)) if left == value => (k, k),
+            (logic::Op::Lt, _, Some(k)) if left == value => (low, k - 1),
+            (logic::Op::Le, _, Some(k)) if left == value => (low, k),
+            (logic::Op::Lt, Some(k), _) if right == value => (k + 1, high),
+            (logic::Op::Le, Some(k), _) if right == value => (k, high),
+            _ => return,
+        };
+        let (new_low, new_high) = (low.max(new_low), high.min(new_high));
+        // An empty range would be a lie; the guard says it all the same.
+        if new_low <= new_high {
+            input.range = Some((new_low, new_high));
         }
     }
 

@@ -185,6 +185,9 @@ impl<'u> Emitter<'u> {
                 Check::Race => {
                     self.property(&Failure::Race(String::new()), None);
                 }
+                Check::Free => {
+                    self.property(&Failure::Free, None);
+                }
                 Check::Leak => {
                     self.property(&Failure::Leak, None);
                 }
@@ -251,6 +254,7 @@ impl<'u> Emitter<'u> {
             Failure::Unlock => (PropertyKind::Release, Check::Unlock.name().to_string()),
             Failure::Leak => (PropertyKind::Assertion, Check::Leak.name().to_string()),
             Failure::Deref => (PropertyKind::Null, Check::Memory.name().to_string()),
+            Failure::Free => (PropertyKind::Freed, Check::Free.name().to_string()),
             Failure::Race(_) => (PropertyKind::Race, Check::Race.name().to_string()),
             Failure::Unmodelled(why) => {
                 let line = span.map_or(0, |s| self.lower.sources.line_of(s));
@@ -329,7 +333,9 @@ impl<'u> Emitter<'u> {
             let slots = |lower: &Lower<'_>, v: &VarId| -> Vec<SlotId> {
                 let key = format!("{}#{}", lower.unit.variables[*v].name, v.0);
                 match lower.object_keys.get(&key).map(|o| &lower.objects[*o].content) {
-                    Some(memory::Content::Leaves(leaves)) => leaves.iter().map(|l| l.slot).collect(),
+                    Some(memory::Content::Leaves(leaves)) => {
+                        leaves.iter().filter(|l| l.bytes <= 1).map(|l| l.slot).collect()
+                    }
                     _ => Vec::new(),
                 }
             };
@@ -433,7 +439,8 @@ impl<'u> Emitter<'u> {
         *taken += 1;
         let name = if *taken == 1 { shown } else { format!("{shown}#{taken}") };
         let copies = match self.copies[task.0 as usize] {
-            _ if many => Copies::Any,
+            // A thread without steps is as good as any number of them.
+            _ if many && !flow.steps.is_empty() => Copies::Any,
             1 => Copies::One,
             n => Copies::Exactly(n),
         };

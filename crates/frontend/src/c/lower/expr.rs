@@ -168,15 +168,33 @@ impl Lower<'_> {
             Kind::Record(r) => {
                 let record = &self.types().records[*r];
                 let fields = record.fields.clone().unwrap_or_default();
-                let mut seen: Vec<u64> = Vec::new();
-                for field in fields {
-                    // Members of a union are one copy.
-                    if record.kind == crate::c::types::RecordKind::Union && seen.contains(&field.offset) {
-                        continue;
-                    }
-                    seen.push(field.offset);
-                    self.collect_parts(field.ty, base + field.offset as i128, out);
+                let mut parts = Vec::new();
+                for field in fields.into_iter().filter(|f| f.name != "<padding>") {
+                    self.collect_parts(field.ty, base + field.offset as i128, &mut parts);
                 }
+                if record.kind == crate::c::types::RecordKind::Union {
+                    // What members share is copied once; where they overlap otherwise, every byte.
+                    let size = |ty: Ty| self.types().size(ty).unwrap_or(1) as i128;
+                    parts.sort_by_key(|(at, ty)| (*at, size(*ty)));
+                    parts.dedup_by_key(|(at, ty)| (*at, size(*ty)));
+                    let mut reach = i128::MIN;
+                    for (at, ty) in parts {
+                        let end = at + size(ty);
+                        if at >= reach {
+                            out.push((at, ty));
+                        } else {
+                            // The last one and this one are bytes; so is all of them from now on.
+                            if let Some((first, whole)) = out.pop() {
+                                let covered = reach.max(first + size(whole));
+                                out.extend((first..covered).map(|i| (i, self.unit.char_type)));
+                            }
+                            out.extend((reach..end).map(|i| (i, self.unit.char_type)));
+                        }
+                        reach = reach.max(end);
+                    }
+                    return;
+                }
+                out.extend(parts);
             }
             _ => out.push((base, ty)),
         }
@@ -190,7 +208,8 @@ impl Lower<'_> {
             ExprKind::FunctionAddress(f) => b.num(self.function_address(*f)?),
             ExprKind::TextAddress(t) => b.num(self.objects[*self.object_keys.get(&text_key(*t))?].base),
             ExprKind::Address(place) => self.constant_address(place)?,
-            ExprKind::Cast(inner) if !matches!(self.types().kind(e.ty), Kind::Float(_)) => self.constant_term(inner)?,
+            ExprKind::Float { .. } => b.num(0),
+            ExprKind::Cast(inner) if !self.types().is_float(inner.ty) => self.constant_term(inner)?,
             ExprKind::PointerAdd { pointer, index, scale, subtract } => {
                 let (p, i) = (self.constant_term(pointer)?, self.constant_term(index)?);
                 let by = b.mul(i, b.num(i128::from(*scale)));
@@ -288,7 +307,7 @@ impl Lower<'_> {
     /// Evaluates without any step, if that is possible.
     fn without_steps(&mut self, e: &Expr) -> Option<Term> {
         self.cur.at?;
-        if !self.looks_pure(e) {
+        if self.types().is_float(e.ty) || !self.looks_pure(e) {
             return None;
         }
         let (steps, places, at) = (self.cur.flow.steps.len(), self.cur.flow.places.len(), self.cur.at);
@@ -346,6 +365,9 @@ impl Lower<'_> {
         if self.cur.at.is_none() {
             return;
         }
+        if self.types().is_float(e.ty) {
+            return self.unmodelled("a test of a floating-point value", e.span);
+        }
         match &e.kind {
             ExprKind::Not(inner) => return self.condition(inner, no, yes),
             ExprKind::And(a, b) | ExprKind::Or(a, b) => {
@@ -401,11 +423,12 @@ impl Lower<'_> {
         match &e.kind {
             ExprKind::Const(k) => self.terms.int(*k),
             ExprKind::Load(place) => {
-                if let Kind::Float(_) = self.types().kind(place.ty) {
-                    self.unmodelled("floating-point value", span);
+                let Some(at) = self.place(place) else { return zero };
+                if self.types().is_float(place.ty) {
+                    // An access like any other, of a value that is not followed.
+                    self.read(at, place.ty, span);
                     return zero;
                 }
-                let Some(at) = self.place(place) else { return zero };
                 if self.types().record(place.ty).is_some() {
                     return self.address_of(at);
                 }
@@ -465,6 +488,10 @@ impl Lower<'_> {
                 }
             }
             ExprKind::Cast(inner) => self.cast(inner, e.ty, span),
+            ExprKind::Not(a) | ExprKind::Elvis(a, _) if self.types().is_float(a.ty) => {
+                self.unmodelled("a test of a floating-point value", span);
+                zero
+            }
             ExprKind::Not(a) => {
                 let x = self.value(a);
                 let b = self.b();
@@ -553,6 +580,10 @@ impl Lower<'_> {
                 self.declare(*var, Some(init), span);
                 self.value(value)
             }
+            ExprKind::Float { parts, .. } => {
+                parts.iter().for_each(|p| self.effect(p));
+                zero
+            }
             ExprKind::Unmodelled(why) => {
                 self.unmodelled(why, span);
                 zero
@@ -595,8 +626,12 @@ impl Lower<'_> {
                 self.effect(inner);
                 zero
             }
-            (Kind::Float(_), _) | (_, Kind::Float(_)) => {
-                self.unmodelled("floating-point value", span);
+            (Kind::Float(_), _) => {
+                self.effect(inner);
+                zero
+            }
+            (_, Kind::Float(_)) => {
+                self.unmodelled("a number from a floating-point value", span);
                 zero
             }
             (Kind::Pointer(to), _) => {
@@ -604,7 +639,9 @@ impl Lower<'_> {
                 if let Some(value) = self.allocation(inner, to) {
                     return value;
                 }
-                self.value(inner)
+                let value = self.value(inner);
+                self.note_type(value, to);
+                value
             }
             (Kind::Int(int), Kind::Pointer(_)) => {
                 let value = self.value(inner);
@@ -632,6 +669,11 @@ impl Lower<'_> {
         let zero = self.terms.int(0);
         let y = self.value(value);
         let Some(at) = self.place(place) else { return zero };
+        if self.types().is_float(place.ty) {
+            self.read(at, place.ty, span);
+            self.write(at, place.ty, zero, span);
+            return zero;
+        }
         let (compute, target) = (self.int_of(compute), self.int_of(place.ty));
         if place.ty.quals.atomic {
             let old = self.exchange(at, place.ty, span, What::Cas, |lower, old| {
@@ -659,6 +701,8 @@ impl Lower<'_> {
             [case] if self.slots[case.slot].owner == Owner::Task(self.cur.task) && hits.unmodelled.is_none() => {
                 self.read(at, ty, span)
             }
+            // As it was stored, which for a bit-field is narrower.
+            [case] => self.stored(*case, value),
             _ => value,
         }
     }

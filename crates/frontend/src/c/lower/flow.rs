@@ -79,6 +79,7 @@ pub(super) enum Failure {
     Overflow,
     Division,
     Deref,
+    Free,
     /// A mutex unlocked by a thread that does not hold it.
     Unlock,
     Leak,

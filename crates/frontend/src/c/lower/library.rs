@@ -87,7 +87,7 @@ impl Lower<'_> {
             }
             _ if is_ignored(name) => {
                 for a in args {
-                    if self.unit.types.is_scalar(a.ty) && !self.has_float(a) {
+                    if self.unit.types.is_scalar(a.ty) {
                         self.effect(a);
                     }
                 }
@@ -111,15 +111,6 @@ impl Lower<'_> {
             }
             "nanosleep" if args.get(1).is_some_and(|a| a.as_const() == Some(0)) => Some(self.nondet(ty, span)),
             _ => self.unknown_function(name, args, ty, span),
-        }
-    }
-
-    fn has_float(&self, e: &Expr) -> bool {
-        let float = |e: &Expr| matches!(self.unit.types.kind(e.ty), Kind::Float(_));
-        match &e.kind {
-            ExprKind::Cast(inner) => float(e) || self.has_float(inner),
-            ExprKind::Binary(_, a, b) | ExprKind::Compare(_, a, b) => self.has_float(a) || self.has_float(b),
-            _ => float(e),
         }
     }
 
@@ -161,6 +152,7 @@ impl Lower<'_> {
                 self.outside(value);
                 value
             }
+            _ if self.unit.types.is_float(ty) => self.terms.int(0),
             _ => {
                 self.unmodelled(&format!("__VERIFIER_nondet_{kind}"), span);
                 self.terms.int(0)
@@ -204,19 +196,30 @@ impl Lower<'_> {
         let key = format!("{}!<heap {site}>", self.tasks[self.cur.task].key);
         let start = if name == "calloc" { Start::Zero } else { Start::Any };
         let untyped = self.unit.types.is_void(of) || self.unit.types.size(of).is_none();
-        if untyped {
-            self.unmodelled("memory allocated without a type", span);
-            return None;
-        }
+        let of = match untyped {
+            false => of,
+            true => match self.type_given(&key) {
+                Ok(of) => of,
+                Err(address) => return Some(address),
+            },
+        };
         let each = self.unit.types.size(of).unwrap_or(1).max(1) as i128;
         let bytes = self.b().as_num(size);
         let shown = format!("heap:{}", self.sources.line_of(span));
         let repeated = self.cur.loops > 0 || self.tasks[self.cur.task].many;
+        let follows = self.follows_lifetimes();
+        if follows && name.ends_with("alloca") {
+            self.unmodelled("alloca, for memory safety", span);
+            return None;
+        }
         match (bytes, repeated) {
             (Some(n), false) if n >= each || n == 0 => {
                 let count = (n / each).max(1) as u64;
                 // Fresh leaves have no initial value, which is any value; this place runs once.
                 let object = self.row(&key, &shown, of, count, Owner::Shared, span, start);
+                if follows {
+                    self.mortal(object, true, None, span);
+                }
                 Some(self.terms.int(self.objects[object].base))
             }
             (Some(n), true) if n == each => {
@@ -228,6 +231,9 @@ impl Lower<'_> {
                     Some(self.terms.int(0)),
                     span,
                 );
+                if follows {
+                    self.mortal(object, true, Some((each, next)), span);
+                }
                 let number = self.temp(span);
                 let (old, b) = (self.slot_term(next), self.b());
                 let (base, new) = (self.objects[object].base, b.add(old, b.num(1)));
@@ -246,6 +252,9 @@ impl Lower<'_> {
             }
             (None, false) => {
                 let (object, length) = self.measured(&key, &shown, of, Owner::Shared, span, start);
+                if follows {
+                    self.mortal(object, true, None, span);
+                }
                 let b = self.b();
                 let count = b.quotient(size, each).map_or_else(|| b.div(size, b.num(each)), |(count, _)| count);
                 self.update(vec![(length, count)], What::New, span);
@@ -258,10 +267,36 @@ impl Lower<'_> {
         }
     }
 
-    fn release_memory(&mut self, address: Term, span: Span) {
-        self.assume("c-freed-memory-not-reused", "freed memory is neither used nor handed out again");
-        if self.checks(Check::Memory) && !self.targets(address).is_empty() {
-            self.unmodelled("free, for memory safety", span);
+    /// The one type that the rest of the program gives to memory allocated without a type. Where there is none yet, the
+    /// address of something that can only be looked at to find it.
+    fn type_given(&mut self, key: &str) -> Result<Ty, Term> {
+        let key = format!("{key}?");
+        let mut given: Vec<Ty> = self.facts.made_of.get(&key).into_iter().flatten().copied().collect();
+        if given.len() > 1 {
+            // Looking at single bytes says nothing of what is there.
+            given.retain(|ty| !matches!(self.unit.types.as_int(*ty), Some(Int::Char | Int::UChar)));
+        }
+        if let [one] = given[..] {
+            return Ok(one);
+        }
+        let why = if given.is_empty() { "memory allocated without a type" } else { "memory used with several types" };
+        let object = match self.object_keys.get(&key) {
+            Some(object) => *object,
+            None => self.place_object(&key, 1, memory::Content::Nothing(why.into())),
+        };
+        Err(self.terms.int(self.objects[object].base))
+    }
+
+    /// Notes that an address is used as one of a type.
+    pub(super) fn note_type(&mut self, address: Term, to: Ty) {
+        if self.unit.types.is_void(to) || self.unit.types.size(to).is_none() {
+            return;
+        }
+        for object in self.targets(address) {
+            let key = &self.objects[object].key;
+            if key.ends_with('?') {
+                self.found.made_of.entry(key.clone()).or_default().insert(to.unqualified());
+            }
         }
     }
 
@@ -315,7 +350,7 @@ impl Lower<'_> {
 
     fn unknown_function(&mut self, name: &str, args: &[Expr], ty: Ty, span: Span) -> Option<Term> {
         for a in args {
-            if self.unit.types.is_scalar(a.ty) && !self.has_float(a) {
+            if self.unit.types.is_scalar(a.ty) {
                 let value = self.value(a);
                 self.cur.at?;
                 if !self.targets(value).is_empty() && !matches!(strip(a).kind, ExprKind::TextAddress(_)) {
@@ -326,6 +361,9 @@ impl Lower<'_> {
         }
         self.assume("c-external-functions", "functions without a body change no memory of the program");
         if self.unit.types.is_void(ty) {
+            return Some(self.terms.int(0));
+        }
+        if self.unit.types.is_float(ty) {
             return Some(self.terms.int(0));
         }
         if self.unit.types.as_int(ty).is_none() && self.unit.types.pointee(ty).is_none() {
@@ -434,7 +472,6 @@ fn is_ignored(name: &str) -> bool {
             | "write"
             | "close"
             | "pthread_setconcurrency"
-            | "pthread_detach"
             | "pthread_attr_init"
             | "pthread_attr_destroy"
             | "pthread_attr_setdetachstate"

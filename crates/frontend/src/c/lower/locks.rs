@@ -94,9 +94,7 @@ impl Lower<'_> {
         let mentions = |t: Term| self.terms.free_symbols(t).contains(&symbol);
         let free = self.b().eq(self.slot_term(slot), self.terms.int(0));
         let guard = self.terms.conjuncts(step.guard).into_iter().any(|c| mentions(c) && !(takes && c == free));
-        guard
-            || step.gates.iter().any(|(_, g)| mentions(*g))
-            || step.updates.iter().any(|(_, v)| mentions(*v))
+        guard || step.gates.iter().any(|(_, g)| mentions(*g)) || step.updates.iter().any(|(_, v)| mentions(*v))
     }
 
     /// The mutexes surely held at each place of a flow.
@@ -131,11 +129,17 @@ impl Lower<'_> {
     }
 
     /// The mutexes that exclude others while the step happens: those held, and those it takes and keeps. A step that takes one
-    /// and frees it again is not covered by it: two such steps can be about to happen at once.
+    /// and frees it again is not covered by it: two such steps can be about to happen at once. (It does wait for a holder.)
     pub(super) fn covers(&self, step: &Step, task: TaskId, locks: &Locks) -> Held {
         let me = self.terms.sym(self.tid);
         let kept = step.updates.iter().filter(|(s, v)| *v == me && self.takes(step, *s));
         kept.fold(locks.at(task, step.from), |out, (s, _)| out | (locks.bit(*s) & locks.trusted))
+    }
+
+    /// The mutexes of which a thread that holds one can be sure that this step of another does not happen meanwhile.
+    pub(super) fn excludes(&self, step: &Step, task: TaskId, locks: &Locks) -> Held {
+        let taken = step.updates.iter().filter(|(s, _)| locks.bit(*s) != 0 && self.takes(step, *s));
+        taken.fold(locks.at(task, step.from), |out, (s, _)| out | (locks.bit(*s) & locks.trusted))
     }
 
     /// Writes that say again what was never anything else.

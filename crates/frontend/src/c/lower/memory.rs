@@ -4,15 +4,18 @@
 //! hit. Addresses are constants of the lowering: an object keeps its place for the whole run, so a pointer is an
 //! integer and a dereference a choice among leaves. Which objects a pointer slot can hold is found by repeating the
 //! lowering until the answer is stable (`Facts`). A long array is one map slot per leaf of its element.
-//! Absent on purpose: access to part of a leaf, bit-fields, unions of different sizes (unmodelled where they occur).
+//! Members of unions that overlap are kept byte by byte. Absent on purpose: access to part of a leaf otherwise, to the bytes
+//! of bit-fields and floats (unmodelled where they occur).
 
 use super::flow::*;
+use super::lifetime::Lifetime;
 use super::terms::Build;
 use super::{Facts, Lower};
 use crate::c::types::*;
 use base::Span;
 use logic::{Op, Sort, Term};
 use program::What;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 base::id_type!(
@@ -38,6 +41,8 @@ pub(super) struct Leaf {
     pub repeat: Option<(i128, Option<i128>)>,
     /// Overlaps another leaf of another size: any access is unmodelled.
     pub torn: bool,
+    /// Not 0: this many bytes, each a slot, that follow each other from `slot` on. Members of unions that overlap.
+    pub bytes: u8,
 }
 
 #[derive(Clone, Debug)]
@@ -59,6 +64,7 @@ pub(super) struct Object {
     pub content: Content,
     /// The number of elements, where that is known only when the program runs.
     pub length: Option<SlotId>,
+    pub lifetime: Option<Lifetime>,
 }
 
 /// One way an access can go.
@@ -68,6 +74,15 @@ pub(super) struct Case {
     pub slot: SlotId,
     /// The key, for a map slot.
     pub key: Option<Term>,
+    /// As of the leaf.
+    pub bytes: u8,
+}
+
+impl Case {
+    /// The slots of the bytes, or the one slot.
+    pub fn slots(self) -> impl Iterator<Item = SlotId> {
+        (0..u32::from(self.bytes).max(1)).map(move |i| SlotId(self.slot.0 + i))
+    }
 }
 
 /// What an access can hit.
@@ -125,10 +140,7 @@ impl Lower<'_> {
         }
         let mut leaves = Vec::new();
         let content = match self.leaves_of(ty, 0, key, shown, owner, span, start, &mut leaves) {
-            Ok(()) => {
-                tear(&mut leaves);
-                Content::Leaves(leaves)
-            }
+            Ok(()) => Content::Leaves(self.bytewise(leaves, key, shown, owner, span, start)),
             Err(why) => Content::Nothing(why),
         };
         let size = self.unit.types.size(ty).unwrap_or(1) as i128;
@@ -158,10 +170,7 @@ impl Lower<'_> {
         let mut leaves = Vec::new();
         let made = self.array_leaves(of, count, 0, key, shown, owner, span, start, &mut leaves);
         let content = match made {
-            Ok(()) => {
-                tear(&mut leaves);
-                Content::Leaves(leaves)
-            }
+            Ok(()) => Content::Leaves(self.bytewise(leaves, key, shown, owner, span, start)),
             Err(why) => Content::Nothing(why),
         };
         let size = (self.unit.types.size(of).unwrap_or(1) * count) as i128;
@@ -192,6 +201,78 @@ impl Lower<'_> {
             self.leaves_of(of, offset + i * size, &key, &shown, owner, span, start, out)?;
         }
         Ok(())
+    }
+
+    /// Leaves that overlap become single bytes, of which every number that stands there is made.
+    fn bytewise(
+        &mut self,
+        mut leaves: Vec<Leaf>,
+        key: &str,
+        shown: &str,
+        owner: Owner,
+        span: Span,
+        start: Start,
+    ) -> Vec<Leaf> {
+        let whole: Vec<bool> = leaves.iter().map(|l| !l.torn).collect();
+        tear(&mut leaves);
+        let mut out: Vec<Leaf> = Vec::new();
+        let mut overlapping: Vec<(Leaf, bool)> = Vec::new();
+        for (leaf, whole) in leaves.into_iter().zip(whole) {
+            match leaf.torn {
+                true => overlapping.push((leaf, whole)),
+                false => out.push(leaf),
+            }
+        }
+        overlapping.sort_by_key(|(l, _)| (l.offset, l.size));
+        let mut groups: Vec<Vec<(Leaf, bool)>> = Vec::new();
+        let mut reach = i128::MIN;
+        for (leaf, whole) in overlapping {
+            let end = leaf.offset + leaf.size;
+            match groups.last_mut() {
+                Some(group) if leaf.offset < reach => group.push((leaf, whole)),
+                _ => groups.push(vec![(leaf, whole)]),
+            }
+            reach = reach.max(end);
+        }
+        for group in groups {
+            let number = |(l, whole): &(Leaf, bool)| {
+                let plain = match self.unit.types.kind(l.ty) {
+                    Kind::Int(int) => *int != Int::Bool && l.size <= 8,
+                    Kind::Pointer(_) => true,
+                    _ => false,
+                };
+                plain && *whole && l.repeat.is_none() && l.offset < i128::from(BIT_FIELD)
+            };
+            if !group.iter().all(number) {
+                out.extend(group.into_iter().map(|(l, _)| l));
+                continue;
+            }
+            let low = group.iter().map(|(l, _)| l.offset).min().unwrap_or(0);
+            let high = group.iter().map(|(l, _)| l.offset + l.size).max().unwrap_or(0);
+            let ty = self.unit.char_type;
+            let slots: Vec<SlotId> = (low..high)
+                .map(|at| {
+                    let (key, shown) = (format!("{key}+{at}"), format!("{shown}+{at}"));
+                    let slot = self.leaf_slot(ty, &key, &shown, owner, span, start, None);
+                    self.slots[slot].range = Some((0, 255));
+                    slot
+                })
+                .collect();
+            for bytes in [1u8, 2, 4, 8] {
+                let size = i128::from(bytes);
+                let places = (low..=high - size).zip(&slots);
+                out.extend(places.map(|(offset, slot)| Leaf {
+                    offset,
+                    size,
+                    ty,
+                    slot: *slot,
+                    repeat: None,
+                    torn: false,
+                    bytes,
+                }));
+            }
+        }
+        out
     }
 
     /// An endless row of objects of one type: what an allocation site gives when it may run any number of times.
@@ -269,7 +350,15 @@ impl Lower<'_> {
             true => content,
             false => Content::Nothing("more memory than fits below the heap".into()),
         };
-        let id = self.objects.push(Object { key: key.to_string(), base, size, element: None, content, length: None });
+        let id = self.objects.push(Object {
+            key: key.to_string(),
+            base,
+            size,
+            element: None,
+            content,
+            length: None,
+            lifetime: None,
+        });
         self.object_keys.insert(key.to_string(), id);
         self.by_base.insert(base, id);
         id
@@ -297,14 +386,8 @@ impl Lower<'_> {
                     return Err(format!("`{shown}` has an incomplete type"));
                 };
                 for field in fields {
-                    if field.bits.is_some() {
-                        // A bit-field shares its bytes with its neighbours; its leaf is torn on purpose.
-                        let key = format!("{key}.{}", field.name);
-                        let before = out.len();
-                        self.leaves_of(field.ty, offset + field.offset as i128, &key, &key, owner, span, start, out)?;
-                        for leaf in &mut out[before..] {
-                            leaf.torn = true;
-                        }
+                    if let Some(bits) = field.bits {
+                        self.bit_leaf(&field, bits, offset, key, shown, owner, span, start, out)?;
                         continue;
                     }
                     let dot =
@@ -329,17 +412,60 @@ impl Lower<'_> {
             Kind::Int(_) | Kind::Pointer(_) | Kind::Opaque(_) => {
                 let size = self.unit.types.size(ty).unwrap_or(1) as i128;
                 let slot = self.leaf_slot(ty, key, shown, owner, span, start, None);
-                out.push(Leaf { offset, size, ty, slot, repeat: None, torn: false });
+                out.push(Leaf { offset, size, ty, slot, repeat: None, torn: false, bytes: 0 });
                 Ok(())
             }
             Kind::Float(_) => {
                 let size = self.unit.types.size(ty).unwrap_or(1) as i128;
                 let slot = self.leaf_slot(ty, key, shown, owner, span, start, None);
-                out.push(Leaf { offset, size, ty, slot, repeat: None, torn: true });
+                out.push(Leaf { offset, size, ty, slot, repeat: None, torn: false, bytes: 0 });
                 Ok(())
             }
             _ => Err(format!("`{shown}` has type `{}`, which is not modelled", self.unit.types.show(ty))),
         }
+    }
+
+    /// A bit-field is a leaf of its own, at an offset of its own. Its unit, which it shares with its neighbours, is a torn leaf:
+    /// whoever looks at the bytes themselves is not modelled.
+    #[allow(clippy::too_many_arguments)] // As above.
+    fn bit_leaf(
+        &mut self,
+        field: &Field,
+        bits: u32,
+        offset: i128,
+        key: &str,
+        shown: &str,
+        owner: Owner,
+        span: Span,
+        start: Start,
+        out: &mut Vec<Leaf>,
+    ) -> Result<(), String> {
+        let Some(int) = self.unit.types.as_int(field.ty).filter(|_| field.name != "<padding>") else { return Ok(()) };
+        let (key, shown) = (format!("{key}.{}", field.name), format!("{shown}.{}", field.name));
+        let slot = self.leaf_slot(field.ty, &key, &shown, owner, span, start, None);
+        if int != Int::Bool {
+            let half = 1i128 << bits.saturating_sub(1);
+            self.slots[slot].range = Some(if int.signed() { (-half, half - 1) } else { (0, 2 * half - 1) });
+        }
+        let size = self.unit.types.size(field.ty).unwrap_or(1) as i128;
+        let unit = offset + (field.offset % BIT_FIELD) as i128;
+        let leaf = Leaf {
+            offset: offset + field.offset as i128,
+            size,
+            ty: field.ty,
+            slot,
+            repeat: None,
+            torn: false,
+            bytes: 0,
+        };
+        match out.iter().find(|l| l.torn && l.offset == unit).map(|l| l.slot) {
+            Some(first) => {
+                self.units.insert(slot, first);
+            }
+            None => out.push(Leaf { offset: unit, torn: true, ..leaf.clone() }),
+        }
+        out.push(leaf);
+        Ok(())
     }
 
     #[allow(clippy::too_many_arguments)] // As above.
@@ -359,6 +485,7 @@ impl Lower<'_> {
         // The element's own leaves give the offsets; each becomes a map over the row.
         self.leaves_of(of, 0, &format!("{key}[*]"), &format!("{shown}[*]"), owner, span, start, &mut element)?;
         tear(&mut element);
+        let mut rows: FxHashMap<SlotId, SlotId> = FxHashMap::default();
         for leaf in element {
             if leaf.repeat.is_some() {
                 return Err(format!("`{shown}` is a long array of long arrays"));
@@ -366,6 +493,10 @@ impl Lower<'_> {
             let part = self.slots[leaf.slot].key.clone();
             let name = self.slots[leaf.slot].shown.replace("[*]", "");
             let slot = self.leaf_slot(leaf.ty, &format!("{part}~row"), &name, owner, span, start, Some(row.0));
+            rows.insert(leaf.slot, slot);
+            if let Some(first) = self.units.get(&leaf.slot).and_then(|first| rows.get(first)).copied() {
+                self.units.insert(slot, first);
+            }
             out.push(Leaf { offset: offset + leaf.offset, slot, repeat: Some(row), ..leaf });
         }
         Ok(())
@@ -385,12 +516,14 @@ impl Lower<'_> {
         let int = self.unit.types.as_int(ty);
         let base = if int == Some(Int::Bool) { Sort::BOOL } else { Sort::INT };
         let opaque = matches!(self.unit.types.kind(ty), Kind::Opaque(_));
+        // The value of a float is not followed; the slot stands for its accesses.
+        let float = matches!(self.unit.types.kind(ty), Kind::Float(_));
         let range = match self.unit.types.kind(ty) {
             Kind::Int(i) => Some(i.range(self.unit.types.model)),
             _ => None,
         };
         let zero = self.terms.default_of(base);
-        let initial = if start == Start::Zero || opaque { Some(zero) } else { None };
+        let initial = if start == Start::Zero || opaque || float { Some(zero) } else { None };
         let (sort, initial) = match row {
             None => (base, initial),
             Some(_) => {
@@ -607,12 +740,12 @@ impl Lower<'_> {
                 let fits = self.compatible(ty, leaf);
                 match leaf.repeat {
                     None => {
-                        let cond = at(leaf.offset);
+                        let cond = b.and(at(leaf.offset), self.alive(o, None));
                         if b.as_bool(cond) == Some(false) {
                             continue;
                         }
                         if fits {
-                            cases.push(Case { cond, slot: leaf.slot, key: None });
+                            cases.push(Case { cond, slot: leaf.slot, key: None, bytes: leaf.bytes });
                         } else if self.partial(ty, leaf) {
                             unmodelled.push(cond);
                             why =
@@ -634,12 +767,12 @@ impl Lower<'_> {
                             (None, Some(length)) => b.lt(key, self.slot_term(length)),
                             (None, None) => b.tt(),
                         };
-                        let cond = b.all([low, high, exact]);
+                        let cond = b.all([low, high, exact, self.alive(o, Some(key))]);
                         if b.as_bool(cond) == Some(false) {
                             continue;
                         }
                         if fits {
-                            cases.push(Case { cond, slot: leaf.slot, key: Some(key) });
+                            cases.push(Case { cond, slot: leaf.slot, key: Some(key), bytes: 0 });
                         } else if self.partial(ty, leaf) {
                             unmodelled.push(cond);
                             why =
@@ -667,8 +800,16 @@ impl Lower<'_> {
         if leaf.torn || types.size(ty).map(|s| s as i128) != Some(leaf.size) {
             return false;
         }
+        if leaf.bytes > 0 {
+            return match types.kind(ty) {
+                Kind::Int(int) => *int != Int::Bool,
+                Kind::Pointer(_) => true,
+                _ => false,
+            };
+        }
         match (types.kind(ty), types.kind(leaf.ty)) {
             (Kind::Opaque(a), Kind::Opaque(b)) => a == b,
+            (Kind::Float(_), Kind::Float(_)) => true,
             (Kind::Int(a), Kind::Int(b)) => (*a == Int::Bool) == (*b == Int::Bool),
             (Kind::Int(_) | Kind::Pointer(_), Kind::Pointer(_)) | (Kind::Pointer(_), Kind::Int(_)) => true,
             _ => false,
@@ -679,18 +820,24 @@ impl Lower<'_> {
     /// Any other is undefined by the rule on effective types (C11 6.5p7).
     fn partial(&self, ty: Ty, leaf: &Leaf) -> bool {
         let types = &self.unit.types;
+        if leaf.bytes > 0 {
+            // The bytes are there for numbers up to eight of them.
+            let other = matches!(types.kind(ty), Kind::Int(Int::Bool) | Kind::Float(_) | Kind::Opaque(_));
+            return other || types.size(ty).is_none_or(|s| s > 8);
+        }
         leaf.torn
             || matches!(
                 types.kind(ty),
                 Kind::Int(Int::Char | Int::UChar | Int::Bool) | Kind::Float(_) | Kind::Opaque(_)
             )
             || types.size(ty).is_none()
-            || matches!(types.kind(leaf.ty), Kind::Int(Int::Char | Int::UChar))
+            || matches!(types.kind(leaf.ty), Kind::Int(Int::Char | Int::UChar) | Kind::Float(_))
     }
 }
 
 /// Marks leaves that overlap without being the same.
 fn tear(leaves: &mut [Leaf]) {
+    tear_rows(leaves);
     let mut order: Vec<usize> = (0..leaves.len()).filter(|i| leaves[*i].repeat.is_none()).collect();
     order.sort_by_key(|i| (leaves[*i].offset, leaves[*i].size));
     // The leaf that reaches farthest so far.
@@ -706,6 +853,27 @@ fn tear(leaves: &mut [Leaf]) {
             reach = Some(i);
         }
     }
+}
+
+/// Marks rows that overlap other leaves.
+fn tear_rows(leaves: &mut [Leaf]) {
+    let mut torn = Vec::new();
+    for (i, r) in leaves.iter().enumerate() {
+        let Some((stride, Some(count))) = r.repeat else { continue };
+        let end = r.offset + stride * (count - 1) + r.size;
+        for (j, l) in leaves.iter().enumerate().filter(|(j, _)| *j != i) {
+            let (until, same) = match l.repeat {
+                Some((s, Some(n))) => (l.offset + s * (n - 1) + l.size, s == stride),
+                _ => (l.offset + l.size, true),
+            };
+            let apart = (l.offset - r.offset).rem_euclid(stride.max(1));
+            let between = same && apart >= r.size && apart + l.size <= stride;
+            if l.offset < end && r.offset < until && !between {
+                torn.extend([i, j]);
+            }
+        }
+    }
+    torn.into_iter().for_each(|i| leaves[i].torn = true);
 }
 
 /// How the leaves of a new object begin.

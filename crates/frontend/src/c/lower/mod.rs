@@ -18,6 +18,7 @@ mod expr;
 mod flow;
 mod group;
 mod library;
+mod lifetime;
 mod locks;
 mod memory;
 mod phases;
@@ -47,8 +48,10 @@ pub enum Check {
     Race,
     Overflow,
     Deadlock,
-    /// Valid dereferences and frees.
+    /// Valid dereferences.
     Memory,
+    /// Only what was allocated is freed, and only once.
+    Free,
     /// No memory is lost.
     Leak,
     Division,
@@ -57,12 +60,13 @@ pub enum Check {
 }
 
 impl Check {
-    pub const ALL: [Check; 8] = [
+    pub const ALL: [Check; 9] = [
         Check::Reach,
         Check::Race,
         Check::Overflow,
         Check::Deadlock,
         Check::Memory,
+        Check::Free,
         Check::Leak,
         Check::Division,
         Check::Unlock,
@@ -76,6 +80,7 @@ impl Check {
             Check::Overflow => "no-overflow",
             Check::Deadlock => "no-deadlock",
             Check::Memory => "memory-safety",
+            Check::Free => "valid-free",
             Check::Leak => "valid-memtrack",
             Check::Division => "no-division-by-zero",
             Check::Unlock => "valid-unlock",
@@ -86,10 +91,11 @@ impl Check {
     pub fn parse(name: &str) -> Vec<Check> {
         match name {
             "deadlock" => vec![Check::Deadlock],
-            "valid-deref" | "valid-free" => vec![Check::Memory],
-            "valid-memsafety" | "memsafety" => vec![Check::Memory, Check::Leak],
+            "valid-deref" => vec![Check::Memory],
+            "memory-safety" => vec![Check::Memory, Check::Free],
+            "valid-memsafety" | "memsafety" => vec![Check::Memory, Check::Free, Check::Leak],
             "undefined-behavior" | "undefined-behaviour" => {
-                vec![Check::Overflow, Check::Memory, Check::Division, Check::Unlock]
+                vec![Check::Overflow, Check::Memory, Check::Free, Check::Division, Check::Unlock]
             }
             _ => Check::ALL.into_iter().filter(|c| c.name() == name).collect(),
         }
@@ -109,6 +115,8 @@ struct Facts {
     kinds: BTreeSet<String>,
     /// By condition variable, the threads that wait for it.
     waiters: BTreeMap<String, BTreeSet<String>>,
+    /// By allocation without a type, the types its address is given.
+    made_of: BTreeMap<String, BTreeSet<Ty>>,
 }
 
 impl Facts {
@@ -128,6 +136,9 @@ impl Facts {
         for (key, names) in other.waiters {
             self.waiters.entry(key).or_default().extend(names);
         }
+        for (key, types) in other.made_of {
+            self.made_of.entry(key).or_default().extend(types);
+        }
         *self != before
     }
 }
@@ -144,10 +155,20 @@ struct Task {
     pub started: Option<SlotId>,
     pub done: SlotId,
     pub result: SlotId,
-    /// For many threads that are joined: the ticket each takes, and which tickets have ended.
-    pub tickets: Option<(SlotId, SlotId)>,
+    /// For many threads that are joined.
+    pub tickets: Option<Tickets>,
     pub handle: ObjId,
     pub span: Span,
+}
+
+/// What tells the copies of a repeated thread apart.
+#[derive(Clone, Copy, Debug)]
+struct Tickets {
+    /// The next one.
+    pub next: SlotId,
+    /// By ticket, whether its thread has ended, and with which result.
+    pub ended: SlotId,
+    pub results: SlotId,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -230,6 +251,10 @@ struct Lower<'u> {
     created: bool,
     /// Starts of repeated threads that stay given once given.
     opened: BTreeSet<SlotId>,
+    /// Bit-fields by the first of their unit, with which they race.
+    units: FxHashMap<SlotId, SlotId>,
+    /// An initial value that is no constant of ours.
+    unreadable: Option<Span>,
     /// Invariants and relies from comments.
     written: Vec<annotate::Written>,
     merging: Merging,
@@ -255,13 +280,7 @@ pub fn lower(unit: &Unit, sources: &Sources, name: &str, checks: &[Check]) -> Op
 }
 
 /// As `lower`, with a choice.
-pub fn lower_with(
-    unit: &Unit,
-    sources: &Sources,
-    name: &str,
-    checks: &[Check],
-    merging: Merging,
-) -> Option<Lowered> {
+pub fn lower_with(unit: &Unit, sources: &Sources, name: &str, checks: &[Check], merging: Merging) -> Option<Lowered> {
     let main = unit.function("main").filter(|f| unit.functions[*f].body.is_some())?;
     let mut lower = Lower::new(unit, sources, checks, main);
     lower.merging = merging;
@@ -331,6 +350,8 @@ impl<'u> Lower<'u> {
             steps_left: MOST_STEPS,
             created: false,
             opened: BTreeSet::new(),
+            units: FxHashMap::default(),
+            unreadable: None,
             written: Vec::new(),
             merging: Merging::All,
         };
@@ -414,7 +435,8 @@ impl<'u> Lower<'u> {
 
     /// String literals are arrays of characters that nobody writes.
     fn place_texts(&mut self) {
-        let (unit, span) = (self.unit, self.unit.functions.iter().next().map_or(Span::new(base::SourceId(0), 0, 0), |f| f.span));
+        let (unit, span) =
+            (self.unit, self.unit.functions.iter().next().map_or(Span::new(base::SourceId(0), 0, 0), |f| f.span));
         for (id, bytes) in unit.texts.iter_enumerated() {
             let count = bytes.len().max(1) as u64;
             let shown = format!("text{}", id.0);
@@ -446,11 +468,9 @@ impl<'u> Lower<'u> {
                 if let Some(term) = term {
                     self.set_initial(case, term);
                 } else {
-                    // Not a constant we can read: any value, pointing anywhere, so that nothing is claimed of it.
+                    // Not a constant we can read: nothing may be claimed of a program that begins with it.
                     self.slots[case.slot].initial = None;
-                    self.slots[case.slot].external = true;
-                    let key = self.slots[case.slot].key.clone();
-                    Facts::extend(&mut self.found.points_to, &key, vec![memory::OUTSIDE.to_string()]);
+                    self.unreadable = Some(value.span);
                 }
             }
         }
@@ -458,8 +478,16 @@ impl<'u> Lower<'u> {
 
     fn set_initial(&mut self, case: memory::Case, value: Term) {
         let names: Vec<String> = self.targets(value).iter().map(|o| self.objects[*o].key.clone()).collect();
-        let key = self.slots[case.slot].key.clone();
-        Facts::extend(&mut self.found.points_to, &key, names);
+        for slot in case.slots() {
+            let key = self.slots[slot].key.clone();
+            Facts::extend(&mut self.found.points_to, &key, names.clone());
+        }
+        if case.bytes > 0 {
+            for (slot, byte) in self.case_updates(case, value) {
+                self.slots[slot].initial = Some(byte);
+            }
+            return;
+        }
         let value = match self.terms.kind(self.slots[case.slot].sort) {
             logic::SortKind::Bool => self.b().truth(value),
             logic::SortKind::Map(_, to) if to == Sort::BOOL => self.b().truth(value),
@@ -497,6 +525,10 @@ impl<'u> Lower<'u> {
         let done = self.flag(&format!("<done {key}>"), &format!("done_{shown}"), span);
         let zero = Some(self.terms.int(0));
         let result = self.internal(&format!("<result {key}>"), &format!("result_{shown}"), Sort::INT, zero, span);
+        if many {
+            // Each copy has its own.
+            self.slots[result].owner = Owner::Task(self.tasks.next_id());
+        }
         let tickets = (many && self.facts.joined.contains(key)).then(|| self.ticket_slots(key, shown, span));
         let id = self.tasks.next_id();
         let handle = self.place_object(&format!("<thread {key}>"), 1, memory::Content::Thread(id));
@@ -520,14 +552,16 @@ impl<'u> Lower<'u> {
         id
     }
 
-    /// For many threads that are joined: the next ticket, and which tickets have ended.
-    fn ticket_slots(&mut self, key: &str, shown: &str, span: Span) -> (SlotId, SlotId) {
+    fn ticket_slots(&mut self, key: &str, shown: &str, span: Span) -> Tickets {
         let map = self.terms.map_sort(Sort::INT, Sort::BOOL);
         let none = self.terms.const_map(map, self.terms.ff());
         let zero = Some(self.terms.int(0));
         let next = self.internal(&format!("<ticket {key}>"), &format!("ticket_{shown}"), Sort::INT, zero, span);
         let ended = self.internal(&format!("<ended {key}>"), &format!("ended_{shown}"), map, Some(none), span);
-        (next, ended)
+        let numbers = self.terms.map_sort(Sort::INT, Sort::INT);
+        let nothing = Some(self.terms.const_map(numbers, self.terms.int(0)));
+        let results = self.internal(&format!("<results {key}>"), &format!("results_{shown}"), numbers, nothing, span);
+        Tickets { next, ended, results }
     }
 
     /// Lowers every thread, also those found on the way.
@@ -578,7 +612,7 @@ impl<'u> Lower<'u> {
             let mut updates = Vec::new();
             if task.many {
                 updates.push((started, self.terms.ff()));
-                if let Some((next, _)) = task.tickets {
+                if let Some(Tickets { next, .. }) = task.tickets {
                     let ticket = self.ticket_slot(task);
                     // The creator has already counted this one.
                     let mine = self.b().sub(self.slot_term(next), self.terms.int(1));
@@ -601,6 +635,9 @@ impl<'u> Lower<'u> {
                 _ => {}
             }
         } else {
+            if let Some(span) = self.unreadable {
+                self.unmodelled("an initial value of this form", span);
+            }
             // `main(argc, argv)`: any number of arguments, whose texts are not modelled.
             for (i, param) in function.params.iter().enumerate() {
                 let ty = self.unit.variables[*param].ty;
@@ -648,10 +685,12 @@ impl<'u> Lower<'u> {
         let mut updates = vec![(task.done, self.terms.tt())];
         if task.many {
             updates.clear();
-            if let Some((_, ended)) = task.tickets {
+            if let Some(Tickets { ended, results, .. }) = task.tickets {
                 let mine = self.ticket_slot(task);
-                let map = self.terms.store(self.slot_term(ended), self.slot_term(mine), self.terms.tt());
-                updates.push((ended, map));
+                let mine = self.slot_term(mine);
+                updates.push((ended, self.terms.store(self.slot_term(ended), mine, self.terms.tt())));
+                let result = self.slot_term(task.result);
+                updates.push((results, self.terms.store(self.slot_term(results), mine, result)));
             }
         }
         for (slot, value) in &updates {

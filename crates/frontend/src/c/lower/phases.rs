@@ -4,7 +4,7 @@
 //! of each thread the threads that may be running while it stands there, and for each slot who can meet an access of it.
 //! A thread that is not started yet, or has surely ended, meets nobody. This is what makes the initialisation before the first
 //! creation, the argument block of a thread and the result read after a join private, though other threads touch them too.
-//! Absent on purpose: order by locks, flags or barriers.
+//! Accesses under a common mutex do not meet either (`locks.rs`). Absent on purpose: order by flags or barriers.
 
 use super::flow::*;
 use super::locks::{Held, Locks};
@@ -196,7 +196,7 @@ impl Lower<'_> {
             for step in &flow.steps {
                 let touch = self.touch(step);
                 let met = &phases.running[i][step.from.index()];
-                let under = self.covers(step, task, &phases.locks);
+                let under = self.excludes(step, task, &phases.locks);
                 // A mutex does not guard the steps that take it from each other.
                 let of = |slot: &SlotId| match phases.locks.numbers.contains_key(slot) {
                     true => phases.locks.at(task, step.from),
@@ -312,9 +312,8 @@ impl Phases {
         let Some(running) = self.running[me.index()].get(at.index()) else { return true };
         let under = if self.locks.numbers.contains_key(&slot) { self.locks.at(me, at) } else { under };
         let by = |map: &FxHashMap<SlotId, Vec<Meeting>>| {
-            map.get(&slot).is_some_and(|list| {
-                list.iter().any(|m| m.under & under == 0 && running.has(m.task) && m.met.has(me))
-            })
+            map.get(&slot)
+                .is_some_and(|list| list.iter().any(|m| m.under & under == 0 && running.has(m.task) && m.met.has(me)))
         };
         by(&self.writes) || (access == Access::Write && by(&self.reads))
     }

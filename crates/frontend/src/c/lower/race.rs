@@ -26,7 +26,7 @@ impl Lower<'_> {
                 let touch = self.touch(step);
                 let atomic = self.is_atomic(flow, step);
                 for slot in touch.reads.iter().chain(&touch.writes) {
-                    let entry = uses.entry(*slot).or_default();
+                    let entry = uses.entry(self.location(*slot)).or_default();
                     entry.plain |= !atomic;
                     if touch.writes.contains(slot) {
                         entry.written = true;
@@ -44,6 +44,17 @@ impl Lower<'_> {
             }
             self.flows[i] = flow;
         }
+    }
+
+    /// What stands for the memory location of a slot: bit-fields in the same bytes are one location (C11 3.14).
+    pub(super) fn location(&self, slot: SlotId) -> SlotId {
+        self.units.get(&slot).copied().unwrap_or(slot)
+    }
+
+    fn neighbours(&self, slot: SlotId) -> impl Iterator<Item = SlotId> + '_ {
+        let first = self.location(slot);
+        let others = self.units.iter().filter(move |(_, f)| **f == first).map(|(s, _)| *s);
+        others.chain([first])
     }
 
     fn is_atomic(&self, flow: &Flow, step: &Step) -> bool {
@@ -67,30 +78,33 @@ impl Lower<'_> {
             all.dedup();
             all.retain(|s| {
                 let slot = &self.slots[*s];
-                let used = uses.get(s).copied().unwrap_or_default();
+                let used = uses.get(&self.location(*s)).copied().unwrap_or_default();
                 let access = if touch.writes.contains(s) { Access::Write } else { Access::Read };
                 slot.owner == Owner::Shared
                     && !slot.synchronising
                     && used.written
                     && used.plain
-                    // Nobody who can run now touches it.
-                    && (self.merging == Merging::None || phases.contended(*s, task, step.from, under, access))
+                    // Nobody who can run now touches it, or another bit-field in the same bytes.
+                    && (self.merging == Merging::None
+                        || self.neighbours(*s).any(|s| phases.contended(s, task, step.from, under, access)))
             });
             all
         };
-        let Some(slot) = slots.first().copied() else {
+        let mut locations: Vec<SlotId> = slots.iter().map(|s| self.location(*s)).collect();
+        locations.dedup();
+        let Some(slot) = locations.first().copied() else {
             flow.steps.push(step);
             return;
         };
         let map = matches!(self.terms.kind(self.slots[slot].sort), logic::SortKind::Map(..));
         let key = if map { self.one_key(&step, slot) } else { None };
-        if slots.len() > 1 || (map && key.is_none()) {
+        if locations.len() > 1 || (map && key.is_none()) {
             let ff = self.terms.ff();
             let why = format!("races on elements of `{}`", self.slots[slot].shown);
             flow.steps.push(Step { gates: vec![(Failure::Unmodelled(why), ff)], what: What::Unmodelled, ..step });
             return;
         }
-        let writes = touch.writes.contains(&slot);
+        let writes = touch.writes.iter().any(|w| self.location(*w) == slot);
         let name = self.slots[slot].shown.clone();
         let writing = self.marker(slot, "writing", Sort::BOOL);
         let counts_readers = uses.get(&slot).is_some_and(|u| u.written_atomically);

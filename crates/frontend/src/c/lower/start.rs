@@ -96,8 +96,7 @@ impl Lower<'_> {
                         other |= Some(step.from) != flow.entry || flow.steps.iter().any(|s| Some(s.to) == flow.entry);
                         continue;
                     }
-                    let turns = self.only_starts(step, flow, &many)
-                        && self.comes_back(flow, step.to, step.from, &many);
+                    let turns = self.only_starts(step, flow, &many) && self.comes_back(flow, step.to, step.from, &many);
                     if turns && !self.tasks[TaskId(i as u32)].many {
                         loops.push((i, step.from));
                     } else {

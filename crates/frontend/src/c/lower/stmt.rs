@@ -24,7 +24,10 @@ impl Lower<'_> {
             StmtKind::Label(l) => self.label(*l, span),
             StmtKind::Case(low, high) => self.case(Some((*low, *high)), span),
             StmtKind::Default => self.case(None, span),
-            StmtKind::Block(list) => self.block(list),
+            StmtKind::Block(list) => {
+                self.block(list);
+                self.block_ends(list, span);
+            }
             StmtKind::If(c, a, b) => {
                 let (yes, no, end) = (self.fresh(span), self.fresh(span), self.fresh(span));
                 self.condition(c, yes, no);
@@ -48,6 +51,7 @@ impl Lower<'_> {
                 self.block(init);
                 let repeat = Repeat { cond: cond.as_ref(), step: step.as_ref(), body, first: First::Test };
                 self.repeat(repeat, span);
+                self.block_ends(init, span);
             }
             StmtKind::Switch(value, body) => self.switch(value, body, span),
             _ if self.cur.at.is_none() => {}
@@ -120,6 +124,7 @@ impl Lower<'_> {
         if self.unit.variables[v].storage != Storage::Local {
             return;
         }
+        self.local_begins(object, span);
         match init {
             None => self.havoc_object(object, span),
             Some(Init::Value(e)) => {
@@ -213,7 +218,7 @@ impl Lower<'_> {
                 self.update(vec![(slot, zero)], What::Assign, span);
                 continue;
             }
-            if leaf.torn {
+            if leaf.torn || leaf.bytes > 1 || self.unit.types.is_float(leaf.ty) {
                 continue;
             }
             let range = self.slots[slot].range;
@@ -230,7 +235,7 @@ impl Lower<'_> {
 
     fn zero_object(&mut self, object: memory::ObjId, span: Span, except: &BTreeSet<i128>) {
         for leaf in self.leaves(object) {
-            if leaf.repeat.is_none() && except.contains(&leaf.offset) {
+            if leaf.bytes > 1 || (leaf.repeat.is_none() && except.contains(&leaf.offset)) {
                 continue;
             }
             let zero = self.terms.default_of(self.slots[leaf.slot].sort);

@@ -10,6 +10,8 @@ use super::*;
 use crate::c::ast::*;
 use crate::c::types::Opaque;
 
+/// The tickets of the copies of a repeated thread.
+const TICKETS: (i128, i128) = (0, (1 << 24) - 1);
 const EBUSY: i128 = 16;
 const EDEADLK: i128 = 35;
 const EPERM: i128 = 1;
@@ -40,12 +42,27 @@ impl Lower<'_> {
                 return Some(None);
             }
             "pthread_self" | "thrd_current" => {
-                let task = &self.tasks[self.cur.task];
+                let task = self.tasks[self.cur.task].clone();
+                let base = self.terms.int(self.objects[task.handle].base);
                 if task.many {
-                    self.unmodelled("pthread_self in a repeated thread", span);
-                    return Some(None);
+                    // The copies are told apart by their tickets.
+                    self.found.joined.insert(task.key.clone());
+                    let mine = self.ticket_slot(&task);
+                    self.slots[mine].range = Some(TICKETS);
+                    return Some(Some(self.b().add(self.slot_term(mine), base)));
                 }
-                return Some(Some(self.terms.int(self.objects[task.handle].base)));
+                return Some(Some(base));
+            }
+            // Whoever detaches itself needs no name for that.
+            "pthread_detach" | "thrd_detach" => {
+                let own = |f: &FnId| matches!(self.unit.functions[*f].name.as_str(), "pthread_self" | "thrd_current");
+                let itself = args
+                    .iter()
+                    .all(|a| matches!(&super::library::strip(a).kind, ExprKind::Call(Callee::Direct(f), _) if own(f)));
+                if !itself {
+                    args.iter().for_each(|a| self.effect(a));
+                }
+                return done;
             }
             "pthread_equal" => {
                 let (a, b) = (self.value(args.first()?), self.value(args.get(1)?));
@@ -617,9 +634,9 @@ impl Lower<'_> {
             let task = self.task(&key, &callee, f, multiplicity, passed, span);
             let Task { started, handle, tickets, .. } = self.tasks[task].clone();
             let mut handle_value = self.terms.int(self.objects[handle].base);
-            if let Some((next, _)) = tickets {
+            if let Some(Tickets { next, .. }) = tickets {
                 let mine = self.temp(span);
-                self.slots[mine].range = Some((0, (1 << 24) - 1));
+                self.slots[mine].range = Some(TICKETS);
                 self.update(vec![(mine, self.slot_term(next))], What::Assign, span);
                 handle_value = self.b().add(self.slot_term(mine), handle_value);
             }
@@ -636,7 +653,7 @@ impl Lower<'_> {
             if let Argument::Slot(slot) = passed {
                 updates.push((slot, argument));
             }
-            if let Some((next, _)) = tickets {
+            if let Some(Tickets { next, .. }) = tickets {
                 updates.push((next, self.b().add(self.slot_term(next), self.terms.int(1))));
             }
             match (repeated, started) {
@@ -683,17 +700,14 @@ impl Lower<'_> {
             let task = self.tasks[t].clone();
             if task.many {
                 self.found.joined.insert(task.key.clone());
-                let Some((_, ended)) = task.tickets else { continue };
+                let Some(Tickets { ended, results, .. }) = task.tickets else { continue };
                 let ticket = self.b().sub(handle, self.terms.int(base));
                 let b = self.b();
                 let hit = b.all([b.le(b.num(base), handle), b.lt(handle, b.num(base + (1 << 24)))]);
                 let guard = b.and(hit, b.select(self.slot_term(ended), ticket));
-                self.note_write(result, zero);
-                self.emit_step(to, guard, Vec::new(), vec![(result, zero)], What::Join, span, access::Waits::Yes);
-                if into.is_some() {
-                    self.unmodelled("the result of a repeated thread", span);
-                    return None;
-                }
+                let value = if into.is_some() { b.select(self.slot_term(results), ticket) } else { zero };
+                self.note_write(result, value);
+                self.emit_step(to, guard, Vec::new(), vec![(result, value)], What::Join, span, access::Waits::Yes);
                 continue;
             }
             let hit = self.b().eq_linear(handle, base);

@@ -17,7 +17,7 @@ int pthread_cond_wait(pthread_cond_t *, pthread_mutex_t *); int pthread_cond_sig
 int sem_init(sem_t *, int, unsigned); int sem_wait(sem_t *); int sem_post(sem_t *);
 int pthread_once(pthread_once_t *, void (*)(void));
 int pthread_barrier_init(pthread_barrier_t *, void *, unsigned); int pthread_barrier_wait(pthread_barrier_t *);
-void reach_error(void); void abort(void); void *malloc(size_t); int __VERIFIER_nondet_int(void);
+void reach_error(void); void abort(void); void *malloc(size_t); void free(void *); int __VERIFIER_nondet_int(void);
 _Bool __VERIFIER_nondet_bool(void); void __VERIFIER_assume(int);
 void __VERIFIER_atomic_begin(void); void __VERIFIER_atomic_end(void);
 void assert(int c) { if (!c) reach_error(); }
@@ -218,7 +218,7 @@ fn check_synchronisation_objects() {
 fn check_what_is_not_modelled_is_said() {
     assert!(matches!(answer("int main(void) { double d = 1.5; if (d > 1) reach_error(); }"), Answer::Unmodelled(_)));
     assert!(matches!(answer("int main(void) { __asm__(\"hlt\"); return 0; }"), Answer::Unmodelled(_)));
-    let text = "union u { int i; char c[4]; }; int main(void) { union u v; v.i = 1; if (v.c[0]) reach_error(); }";
+    let text = "union u { int i; float f; }; int main(void) { union u v; v.f = 1; if (v.i) reach_error(); }";
     assert!(matches!(answer(text), Answer::Unmodelled(_)));
     let deep = "int f(int n) { return f(n + 1); } int main(void) { return f(0); }";
     assert!(matches!(answer(deep), Answer::Unmodelled(_)));
@@ -266,6 +266,100 @@ fn check_no_allocation_is_stepped_over_where_leaks_are_asked_for() {
     assert!(matches!(with(text, Check::Leak), Answer::Unmodelled(_)));
     assert_eq!(with(text, Check::Reach), Answer::Safe);
     assert_eq!(with("int main(void) { return 0; }", Check::Leak), Answer::Safe);
+}
+
+#[test]
+fn check_a_recursive_call_has_variables_of_its_own() {
+    let text = "int fact(int n) { if (n <= 1) return 1; return n * fact(n - 1); }
+      int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+      int main(void) { assert(fact(5) == 120 && fib(6) == 8); return 0; }";
+    assert_eq!(answer(text), Answer::Safe);
+    assert_eq!(answer(&text.replace("== 120", "!= 120")), Answer::Unsafe);
+    let down =
+        "void down(int n, int *out) { int own = n; if (n) { int sub; down(n - 1, &sub); own += sub; } *out = own; }
+      int main(void) { int r; down(4, &r); assert(r == 10); return 0; }";
+    assert_eq!(answer(down), Answer::Safe);
+}
+
+#[test]
+fn check_string_literals_are_arrays() {
+    let text = "const char *s = \"hey\"; const char *t[] = { \"a\", \"bc\" };
+      int main(void) { assert(s[1] == 'e' && s[3] == 0 && t[1][1] == 'c' && \"xy\"[1] == 'y'); return 0; }";
+    assert_eq!(answer(text), Answer::Safe);
+    assert_eq!(answer(&text.replace("== 'e'", "!= 'e'")), Answer::Unsafe);
+}
+
+#[test]
+fn check_members_of_unions_share_their_bytes() {
+    let text = "union u { int i; unsigned char c[4]; short h[2]; } g = { 0x01020304 }, f;
+      int main(void) { assert(g.c[0] == 4 && g.h[1] == 0x0102); g.c[1] = 0xff; assert(g.i == 0x0102ff04);
+        g.h[0] = -1; f = g; assert(f.i == 0x0102ffff); f.i = -2; assert(f.c[3] == 255 && f.h[0] == -2); return 0; }";
+    assert_eq!(answer(text), Answer::Safe);
+    let longer = "struct v { union { int i; struct { int a, b; } s; } u; } x, y;
+      int main(void) { x.u.s.a = 4; x.u.s.b = 5; y = x; assert(y.u.s.b == 5 && y.u.i == 4); return 0; }";
+    assert_eq!(answer(longer), Answer::Safe);
+    let row = "union w { int x; int a[40]; } g; int main(void) { g.a[0] = 3; assert(g.x == 3); return 0; }";
+    assert!(matches!(answer(row), Answer::Unmodelled(_)));
+}
+
+#[test]
+fn check_bit_fields_are_as_wide_as_they_say() {
+    let text = "struct f { unsigned a : 3; int b : 4; unsigned c : 1; _Bool d : 1; } s, q = { 5, -2, 1, 1 };
+      int main(void) { assert(s.a - 1 < 0); s.b = 7; s.b++; assert(s.b == -8); s.c = 2; assert(s.c == 0); s.d = 2;
+        assert(s.d == 1); int k = (s.a = 9); assert(k == 1); s = q; assert(s.a == 5 && s.b == -2 && s.c && s.d); return 0; }";
+    assert_eq!(answer(text), Answer::Safe);
+    let race = |field: &str| {
+        format!(
+            "struct f {{ unsigned a : 3; {field} unsigned b : 4; }} s; void *f(void *p) {{ s.a = 1; return 0; }}
+             int main(void) {{ pthread_t t; pthread_create(&t, 0, f, 0); s.b = 2; return 0; }}"
+        )
+    };
+    assert_eq!(with(&race(""), Check::Race), Answer::Unsafe);
+    assert_eq!(with(&race("unsigned : 0;"), Check::Race), Answer::Safe);
+}
+
+#[test]
+fn check_floats_are_unknown_only_where_a_number_comes_of_them() {
+    let text = "double d = 0.5; float h(float x) { return x / 2; }
+      int main(void) { d += 1; d = h(d) * 3 - d; d++; int i = 2.5; assert(i == 2); return 0; }";
+    assert_eq!(answer(text), Answer::Safe);
+    assert!(matches!(answer("double d; int main(void) { int i = d; assert(i == 0); }"), Answer::Unmodelled(_)));
+    assert!(matches!(answer("double d; int main(void) { if (!d) reach_error(); }"), Answer::Unmodelled(_)));
+    let race = "double d; void *f(void *p) { d += 1; return 0; }
+      int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); double e = d; return 0; }";
+    assert_eq!(with(race, Check::Race), Answer::Unsafe);
+}
+
+#[test]
+fn check_memory_allocated_without_a_type_gets_the_one_it_is_used_with() {
+    let text = "struct job { int a, b; }; void *make(unsigned long n) { void *p = malloc(n); return p; }
+      int main(void) { struct job *j = make(sizeof(struct job)); int *k = make(4); j->b = 3; *k = 4; assert(j->b + *k == 7); return 0; }";
+    assert_eq!(answer(text), Answer::Safe);
+    let two = "int main(void) { void *p = malloc(8); int *a = p; *a = 1; long long *b = p; *b = 2; assert(*b == 2); return 0; }";
+    assert!(matches!(answer(two), Answer::Unmodelled(_)));
+}
+
+#[test]
+fn check_nothing_is_used_or_freed_after_its_end() {
+    let main = |body: &str| {
+        format!("int *g; int *f(void) {{ int l = 1; g = &l; return &l; }} int main(void) {{ {body} return 0; }}")
+    };
+    let used = |body: &str| with(&main(body), Check::Memory);
+    let freed = |body: &str| with(&main(body), Check::Free);
+    assert_eq!(used("int *p = malloc(4); *p = 1; free(p); free(0);"), Answer::Safe);
+    assert_eq!(freed("int *p = malloc(4); *p = 1; free(p); free(0);"), Answer::Safe);
+    assert_eq!(used("int *p = malloc(4); free(p); *p = 1;"), Answer::Unsafe);
+    assert_eq!(freed("int *p = malloc(4); free(p); free(p);"), Answer::Unsafe);
+    assert_eq!(freed("int *p = malloc(8); free(p + 1);"), Answer::Unsafe);
+    assert_eq!(freed("int l; g = &l; free(g);"), Answer::Unsafe);
+    assert_eq!(used("f(); *g = 2;"), Answer::Unsafe);
+    assert_eq!(used("*f() = 2;"), Answer::Unsafe);
+    assert_eq!(used("{ int l; g = &l; *g = 1; }"), Answer::Safe);
+    assert_eq!(used("{ int l; g = &l; } *g = 1;"), Answer::Unsafe);
+    let threads = "int *p; void *f(void *q) { *p = 1; return 0; }
+      int main(void) { pthread_t t; p = malloc(4); pthread_create(&t, 0, f, 0); JOIN free(p); return 0; }";
+    assert_eq!(with(&threads.replace("JOIN", "pthread_join(t, 0);"), Check::Memory), Answer::Safe);
+    assert_eq!(with(&threads.replace("JOIN", ""), Check::Memory), Answer::Unsafe);
 }
 
 /// A small program with two threads, two mutexes and two variables, by a seed.

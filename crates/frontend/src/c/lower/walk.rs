@@ -138,6 +138,7 @@ fn expression(e: &Expr, out: &mut Effects) {
             initialiser(init, out);
             expression(value, out);
         }
+        ExprKind::Float { parts, .. } => parts.iter().for_each(|p| expression(p, out)),
         ExprKind::Const(_) | ExprKind::FunctionAddress(_) | ExprKind::TextAddress(_) | ExprKind::Unmodelled(_) => {}
     }
 }

@@ -1,0 +1,191 @@
+//! Lifetimes: `free`, and locals whose function has returned.
+//!
+//! Comes in: the objects of the lowering. Goes out: for an object that can cease to be, a flag (for the objects of a
+//! repeated allocation a map of flags) that every access of it looks at. Only where valid accesses or valid frees are the
+//! question; elsewhere nothing is used after its end by assumption. A local has a flag only if its address is kept
+//! somewhere that outlives it. Absent on purpose: memory that is handed out again after `free`; leaks.
+
+use super::flow::*;
+use super::memory::{Content, ObjId};
+use super::*;
+use crate::c::ast::{Stmt, StmtKind};
+
+/// When an object has ceased to be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lifetime {
+    pub gone: SlotId,
+    /// Made by an allocation: it can be freed.
+    pub heap: bool,
+    /// For a repeated allocation: the size of one object, and how many there are.
+    pub each: Option<(i128, SlotId)>,
+}
+
+impl Lower<'_> {
+    pub(super) fn follows_lifetimes(&self) -> bool {
+        self.checks(Check::Memory) || self.checks(Check::Free)
+    }
+
+    /// Gives an object a flag.
+    pub(super) fn mortal(&mut self, object: ObjId, heap: bool, each: Option<(i128, SlotId)>, span: Span) -> SlotId {
+        if let Some(lifetime) = self.objects[object].lifetime {
+            return lifetime.gone;
+        }
+        let key = format!("<gone {}>", self.objects[object].key);
+        let shown = format!("gone_{}", self.sources.line_of(span));
+        let gone = match each {
+            None => self.flag(&key, &shown, span),
+            Some(_) => {
+                let map = self.terms.map_sort(Sort::INT, Sort::BOOL);
+                let none = self.terms.const_map(map, self.terms.ff());
+                self.internal(&key, &shown, map, Some(none), span)
+            }
+        };
+        self.objects[object].lifetime = Some(Lifetime { gone, heap, each });
+        gone
+    }
+
+    /// That an object is still there; `index` among the objects of a repeated allocation.
+    pub(super) fn alive(&self, object: ObjId, index: Option<Term>) -> Term {
+        let Some(lifetime) = self.objects[object].lifetime else { return self.terms.tt() };
+        let gone = self.slot_term(lifetime.gone);
+        match (lifetime.each, index) {
+            (Some(_), Some(index)) => self.b().not(self.b().select(gone, index)),
+            (Some(_), None) => self.terms.tt(),
+            (None, _) => self.b().not(gone),
+        }
+    }
+
+    pub(super) fn release_memory(&mut self, address: Term, span: Span) {
+        if !self.follows_lifetimes() {
+            return self.assume("c-freed-memory-not-reused", "freed memory is neither used nor handed out again");
+        }
+        self.assume("c-freed-memory-kept", "freed memory is not handed out again");
+        let Some(_) = self.cur.at else { return };
+        let to = self.fresh(span);
+        let null = self.b().eq(address, self.terms.int(0));
+        let mut rest = self.b().not(null);
+        self.emit(to, null, Vec::new(), What::Skip, span);
+        let mut unknown = None;
+        for object in self.targets(address) {
+            let Object { base, ref content, .. } = self.objects[object];
+            if let Content::Nothing(why) = content {
+                unknown = Some(why.clone());
+            }
+            let Some(lifetime) = self.objects[object].lifetime.filter(|l| l.heap) else { continue };
+            let b = self.b();
+            let (here, index) = match lifetime.each {
+                None => (b.eq_linear(address, base), None),
+                Some((each, next)) => {
+                    let Some((index, exact)) = b.quotient(b.sub(address, b.num(base)), each) else { continue };
+                    let made = b.and(b.le(b.num(0), index), b.lt(index, self.slot_term(next)));
+                    (b.and(made, exact), Some(index))
+                }
+            };
+            let here = b.and(here, self.alive(object, index));
+            rest = b.and(rest, b.not(here));
+            let yes = self.terms.tt();
+            let value = match index {
+                Some(index) => self.terms.store(self.slot_term(lifetime.gone), index, yes),
+                None => yes,
+            };
+            self.note_write(lifetime.gone, value);
+            self.emit_step(to, here, Vec::new(), vec![(lifetime.gone, value)], What::Assign, span, access::Waits::No);
+        }
+        // Anything else is no object that can be freed, or one that was.
+        if self.b().as_bool(rest) != Some(false) {
+            let bad = self.fresh(span);
+            let ff = self.terms.ff();
+            let failure = match unknown {
+                Some(why) => Failure::Unmodelled(why),
+                None => Failure::Free,
+            };
+            if self.checks(Check::Free) || matches!(failure, Failure::Unmodelled(_)) {
+                self.emit_step(bad, rest, vec![(failure, ff)], Vec::new(), What::Assert, span, access::Waits::No);
+            } else {
+                self.assume_defined(access::Undefined::Deref);
+            }
+        }
+        self.enter(to);
+    }
+
+    /// Whether the address of a local of the function at hand is kept where it outlives the local. `nested`: the local ends
+    /// before the function does, so that the function's other variables count as well.
+    fn outlived(&self, object: ObjId, nested: bool) -> bool {
+        let Some(frame) = self.cur.frames.last() else { return false };
+        let task = &self.tasks[self.cur.task].key;
+        let own = format!("{task}!{}", frame.path);
+        let callee = format!("{own}@");
+        let result = format!("{own}.<result>");
+        let temps = format!("<temp {task} {}", frame.path);
+        let key = &self.objects[object].key;
+        self.facts.points_to.iter().filter(|(_, names)| names.contains(key)).any(|(slot, _)| {
+            let inside = if nested { slot.starts_with(&callee) } else { slot.starts_with(&own) };
+            let result = slot.starts_with(&result);
+            result || !(inside || slot.starts_with(&temps) || slot.starts_with(key.as_str()))
+        })
+    }
+
+    /// A local begins (again).
+    pub(super) fn local_begins(&mut self, object: ObjId, span: Span) {
+        if let Some(lifetime) = self.objects[object].lifetime {
+            let no = self.terms.ff();
+            self.update(vec![(lifetime.gone, no)], What::Assign, span);
+        }
+    }
+
+    /// Whether the function at hand ends only with the program.
+    fn outermost(&self) -> bool {
+        self.cur.task == TaskId(0) && self.cur.frames.len() == 1
+    }
+
+    /// The locals of the function at hand end.
+    pub(super) fn locals_end(&mut self, span: Span) {
+        if !self.follows_lifetimes() || self.outermost() {
+            return;
+        }
+        let mut objects: Vec<ObjId> =
+            self.cur.frames.last().map_or_else(Vec::new, |f| f.vars.values().copied().collect());
+        objects.sort();
+        self.end(&objects, false, span);
+    }
+
+    fn end(&mut self, objects: &[ObjId], nested: bool, span: Span) {
+        for object in objects.iter().copied().filter(|o| self.outlived(*o, nested)).collect::<Vec<_>>() {
+            let gone = self.mortal(object, false, None, span);
+            let yes = self.terms.tt();
+            self.update(vec![(gone, yes)], What::Assign, span);
+        }
+    }
+
+    /// The locals of a block inside a function end with it. A way out of the block other than its end is not followed.
+    pub(super) fn block_ends(&mut self, list: &[Stmt], span: Span) {
+        if !self.follows_lifetimes() {
+            return;
+        }
+        let declared: Vec<ObjId> = list
+            .iter()
+            .filter_map(|s| match &s.kind {
+                StmtKind::Declare(v, _) => self.cur.frames.last()?.vars.get(v).copied(),
+                _ => None,
+            })
+            .collect();
+        let outlived = declared.iter().any(|o| self.outlived(*o, true));
+        if outlived && list.iter().any(leaves) {
+            return self.unmodelled("a jump out of a block whose variable may still be pointed to", span);
+        }
+        self.end(&declared, true, span);
+    }
+}
+
+/// Whether a statement may leave the block it is in, other than by its end or by returning.
+fn leaves(s: &Stmt) -> bool {
+    match &s.kind {
+        StmtKind::Break | StmtKind::Continue | StmtKind::Goto(_) => true,
+        StmtKind::Block(list) => list.iter().any(leaves),
+        StmtKind::If(_, a, b) => leaves(a) || b.as_ref().is_some_and(|b| leaves(b)),
+        StmtKind::While(_, b) | StmtKind::DoWhile(b, _) | StmtKind::For { body: b, .. } | StmtKind::Switch(_, b) => {
+            leaves(b)
+        }
+        _ => false,
+    }
+}
