@@ -229,7 +229,7 @@ fn agrees(text: &str, seen: &[&str], name: &str) -> Option<()> {
     let mut asserts = String::new();
     for (variable, value) in seen.iter().zip(printed.lines()) {
         // The printed bits of an unsigned long are compared as such.
-        let value: i64 = value.parse().unwrap();
+        let value: i64 = value.parse().expect("a number is printed");
         let literal = if value == i64::MIN { "(-9223372036854775807L - 1)".into() } else { format!("{value}L") };
         let _ = write!(asserts, "assert((long){variable} == {literal});");
     }

@@ -1,5 +1,5 @@
 //! Specifications in C comments: `//@ guarded_by(m)`, `//@ invariant e`, `//@ rely e`, `//@ performs ...`,
-//! `//@ follows M`.
+//! `//@ machine M { ... }` (over several lines if need be), `//@ follows M`.
 //!
 //! Comes in: the user's own file, before preprocessing (which drops comments). Goes out: annotations by line, each
 //! with the text after its keyword. What they mean is decided by the lowering.
@@ -12,6 +12,7 @@ pub enum AnnotationKind {
     Invariant,
     Rely,
     Performs,
+    Machine,
     Follows,
 }
 
@@ -38,7 +39,20 @@ pub fn annotations(sources: &Sources, file: SourceId) -> (Vec<Annotation>, Vec<(
             let word_end = trimmed.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(trimmed.len());
             let (word, rest) = trimmed.split_at(word_end);
             let span = Span::new(file, offset + at, offset + at + 3 + body.len());
+            // A machine may go on over several lines.
+            if let Some(open) = found.last_mut().filter(|a| is_open(a)) {
+                open.text.push(' ');
+                open.text.push_str(trimmed);
+                open.span = Span::new(file, open.span.start as usize, offset + at + 3 + body.len());
+                offset += line.len();
+                continue;
+            }
+            let (word, rest) = match (word, rest.trim_start().strip_prefix("machine")) {
+                ("strict", Some(_)) => ("machine", trimmed),
+                _ => (word, rest),
+            };
             let kind = match word {
+                "machine" => Some(AnnotationKind::Machine),
                 "guarded_by" => Some(AnnotationKind::GuardedBy),
                 "invariant" => Some(AnnotationKind::Invariant),
                 "rely" => Some(AnnotationKind::Rely),
@@ -46,7 +60,8 @@ pub fn annotations(sources: &Sources, file: SourceId) -> (Vec<Annotation>, Vec<(
                 "follows" => Some(AnnotationKind::Follows),
                 _ => None,
             };
-            let rest = rest.trim().trim_end_matches(';').trim();
+            let rest = rest.trim();
+            let rest = if kind == Some(AnnotationKind::Machine) { rest } else { rest.trim_end_matches(';').trim() };
             let text = match kind {
                 Some(AnnotationKind::GuardedBy) => {
                     rest.strip_prefix('(').and_then(|r| r.strip_suffix(')')).unwrap_or(rest).trim()
@@ -67,6 +82,11 @@ pub fn annotations(sources: &Sources, file: SourceId) -> (Vec<Annotation>, Vec<(
         offset += line.len();
     }
     (found, unknown)
+}
+
+/// A machine whose last brace is still to come.
+fn is_open(annotation: &Annotation) -> bool {
+    annotation.kind == AnnotationKind::Machine && !annotation.text.ends_with('}')
 }
 
 /// Where `//@` starts in a line, outside string and character literals.

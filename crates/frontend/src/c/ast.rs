@@ -38,6 +38,9 @@ pub struct Unit {
     pub globals: Vec<VarId>,
     /// Invariants and relies from comments.
     pub specs: Vec<Spec>,
+    /// Machines from comments, and which functions follow which.
+    pub machines: Vec<Spec>,
+    pub follows: Vec<(FnId, String, Span)>,
 }
 
 /// A formula in a comment, as written.
@@ -52,6 +55,7 @@ pub struct Spec {
 pub enum SpecKind {
     Invariant,
     Rely,
+    Machine,
 }
 
 impl Unit {

@@ -60,7 +60,7 @@ pub fn parse(sources: &mut Sources, path: &Path, text: &str, model: DataModel) -
         diagnostics.push(Diagnostic::warning(
             UNKNOWN_ANNOTATION,
             span,
-            format!("`{word}` is not an annotation; known are guarded_by, invariant, rely, performs, follows"),
+            format!("`{word}` is not an annotation; known are guarded_by, invariant, rely, performs, machine, follows"),
         ));
     }
     Ok(Parsed { unit, annotations, diagnostics, main: pre.main })
@@ -121,15 +121,34 @@ fn apply_annotations(parsed: &mut Parsed, sources: &Sources, diagnostics: &mut V
         let spec = match annotation.kind {
             annotations::AnnotationKind::Invariant => Some(ast::SpecKind::Invariant),
             annotations::AnnotationKind::Rely => Some(ast::SpecKind::Rely),
+            annotations::AnnotationKind::Machine => Some(ast::SpecKind::Machine),
             _ => None,
         };
         if let Some(kind) = spec {
             let (text, span) = (annotation.text.clone(), annotation.span);
-            parsed.unit.specs.push(ast::Spec { kind, text, span });
+            let list = match kind {
+                ast::SpecKind::Machine => &mut parsed.unit.machines,
+                _ => &mut parsed.unit.specs,
+            };
+            list.push(ast::Spec { kind, text, span });
+            continue;
+        }
+        if annotation.kind == annotations::AnnotationKind::Follows {
+            let line = if annotation.trailing { annotation.line } else { annotation.line + 1 };
+            let here =
+                |f: &ast::Function| f.body.is_some() && f.span.file == parsed.main && sources.line_of(f.span) == line;
+            match parsed.unit.functions.iter_enumerated().find(|(_, f)| here(f)) {
+                Some((id, _)) => parsed.unit.follows.push((id, annotation.text.clone(), annotation.span)),
+                None => diagnostics.push(Diagnostic::error(
+                    BAD_SPECIFICATION,
+                    annotation.span,
+                    "there is no function on the line this belongs to",
+                )),
+            }
             continue;
         }
         if annotation.kind != annotations::AnnotationKind::GuardedBy {
-            diagnostics.push(unused("this specification is not used for C yet; the verdict does not depend on it"));
+            diagnostics.push(unused("`performs` is not used for C; the verdict does not depend on it"));
             continue;
         }
         let line = if annotation.trailing { annotation.line } else { annotation.line + 1 };

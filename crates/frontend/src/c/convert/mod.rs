@@ -98,7 +98,20 @@ pub(super) fn convert(
     }
     let char_type = converter.types.int(Int::Char);
     let Converter { types, variables, functions, texts, globals, diagnostics, .. } = converter;
-    (Unit { types, variables, functions, texts, char_type, globals, specs: Vec::new() }, diagnostics)
+    (
+        Unit {
+            types,
+            variables,
+            functions,
+            texts,
+            char_type,
+            globals,
+            specs: Vec::new(),
+            machines: Vec::new(),
+            follows: Vec::new(),
+        },
+        diagnostics,
+    )
 }
 
 fn defines(unit: &c::TranslationUnit, name: &str) -> bool {

@@ -36,39 +36,33 @@ impl Lower<'_> {
     }
 
     fn read_spec(&mut self, spec: &Spec) -> Result<Written, String> {
-        let tokens = tokens(&spec.text)?;
-        let mut reader = Reader {
-            lower: self,
-            tokens,
-            at: 0,
-            rely: spec.kind == SpecKind::Rely,
-            slots: BTreeSet::new(),
-            primed: Vec::new(),
-        };
-        let value = reader.implication()?;
-        if reader.at < reader.tokens.len() {
-            return Err(format!("`{}` was not expected here", reader.tokens[reader.at]));
-        }
-        let formula = reader.truth(value);
-        let Reader { slots, primed, .. } = reader;
+        let mut reader = Reader::new(self, tokens(&spec.text)?);
+        reader.primes = spec.kind == SpecKind::Rely;
+        let formula = reader.formula()?;
+        reader.end()?;
+        let (slots, primed) = reader.seen();
         let (kind, text, span) = (spec.kind, spec.text.clone(), spec.span);
         Ok(Written { kind, formula, slots, primed, text, span })
     }
 }
 
-struct Reader<'a, 'u> {
+/// Reads the tokens of a specification.
+pub(super) struct Reader<'a, 'u> {
     lower: &'a mut Lower<'u>,
     tokens: Vec<String>,
     at: usize,
-    rely: bool,
+    /// Whether values after a step may be spoken of.
+    pub primes: bool,
     slots: BTreeSet<SlotId>,
     primed: Vec<(Symbol, SlotId)>,
 }
 
-const SYMBOLS: [&str; 20] =
-    ["==>", "==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "(", ")", "+", "-", "*", "[", "]", ".", "'", "&"];
+const SYMBOLS: [&str; 26] = [
+    "==>", "==", "!=", "<=", ">=", "&&", "||", "->", "<", ">", "!", "(", ")", "+", "-", "*", "[", "]", ".", "'", "&",
+    "{", "}", ";", ":", ",",
+];
 
-fn tokens(text: &str) -> Result<Vec<String>, String> {
+pub(super) fn tokens(text: &str) -> Result<Vec<String>, String> {
     let mut out = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
@@ -86,7 +80,45 @@ fn tokens(text: &str) -> Result<Vec<String>, String> {
     if out.is_empty() { Err("a formula is missing".into()) } else { Ok(out) }
 }
 
-impl Reader<'_, '_> {
+impl<'a, 'u> Reader<'a, 'u> {
+    pub(super) fn new(lower: &'a mut Lower<'u>, tokens: Vec<String>) -> Self {
+        Self { lower, tokens, at: 0, primes: false, slots: BTreeSet::new(), primed: Vec::new() }
+    }
+
+    /// A whole formula.
+    pub(super) fn formula(&mut self) -> Result<Term, String> {
+        let value = self.implication()?;
+        Ok(self.truth(value))
+    }
+
+    /// Nothing may be left.
+    pub(super) fn end(&self) -> Result<(), String> {
+        match self.tokens.get(self.at) {
+            Some(token) => Err(format!("`{token}` was not expected here")),
+            None => Ok(()),
+        }
+    }
+
+    /// The slots spoken of, and the placeholders for values after a step.
+    pub(super) fn seen(self) -> (BTreeSet<SlotId>, Vec<(Symbol, SlotId)>) {
+        (self.slots, self.primed)
+    }
+
+    /// A name.
+    pub(super) fn word(&mut self) -> Result<String, String> {
+        let word = self.peek().to_string();
+        self.at += 1;
+        let name = word.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+        if name { Ok(word) } else { Err(format!("a name was expected before `{word}`")) }
+    }
+
+    /// A variable or an element that may change.
+    pub(super) fn place(&mut self) -> Result<(SlotId, Option<Term>), String> {
+        let name = self.word()?;
+        let (case, _) = self.case(&name)?;
+        Ok((case.slot, case.key))
+    }
+
     fn b(&self) -> terms::Build<'_> {
         self.lower.b()
     }
@@ -99,17 +131,17 @@ impl Reader<'_, '_> {
         if self.lower.terms.sort_of(t) == Sort::BOOL { self.b().bit(t) } else { t }
     }
 
-    fn peek(&self) -> &str {
+    pub(super) fn peek(&self) -> &str {
         self.tokens.get(self.at).map_or("", String::as_str)
     }
 
-    fn take(&mut self, word: &str) -> bool {
+    pub(super) fn take(&mut self, word: &str) -> bool {
         let there = self.peek() == word;
         self.at += usize::from(there);
         there
     }
 
-    fn expect(&mut self, word: &str) -> Result<(), String> {
+    pub(super) fn expect(&mut self, word: &str) -> Result<(), String> {
         if self.take(word) { Ok(()) } else { Err(format!("`{word}` was expected before `{}`", self.peek())) }
     }
 
@@ -215,8 +247,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A global with its members and elements, and `'` for its value after a step.
-    fn variable(&mut self, name: &str) -> Result<Term, String> {
+    /// A global with its members and elements: the slot, and what a person calls it.
+    fn case(&mut self, name: &str) -> Result<(memory::Case, String), String> {
         let unit = self.lower.unit;
         let found = unit.globals.iter().copied().find(|v| unit.variables[*v].name == name);
         let v = found.ok_or_else(|| format!("there is no global variable `{name}`"))?;
@@ -254,12 +286,19 @@ impl Reader<'_, '_> {
         if slot.owner != Owner::Shared {
             return Err(format!("`{name}` belongs to one thread"));
         }
-        let (symbol, sort, shown) = (slot.symbol, slot.sort, slot.shown.clone());
+        let shown = slot.shown.clone();
         self.slots.insert(case.slot);
+        Ok((case, shown))
+    }
+
+    /// A variable, and `'` for its value after a step.
+    fn variable(&mut self, name: &str) -> Result<Term, String> {
+        let (case, shown) = self.case(name)?;
+        let (symbol, sort) = (self.lower.slots[case.slot].symbol, self.lower.slots[case.slot].sort);
         let mut whole = self.lower.terms.sym(symbol);
         if self.take("'") {
-            if !self.rely {
-                return Err("a value after a step belongs in a rely".into());
+            if !self.primes {
+                return Err("a value after a step belongs in a rely or an edge of a machine".into());
             }
             let placeholder = self.lower.terms.symbol(format!("{shown}'"), sort);
             self.primed.push((placeholder, case.slot));

@@ -374,6 +374,7 @@ impl<'u> Emitter<'u> {
             let origin = self.origin(Some(written.span), &written.text);
             let line = self.lower.sources.line_of(written.span);
             match written.kind {
+                crate::c::ast::SpecKind::Machine => {}
                 crate::c::ast::SpecKind::Invariant => {
                     let (kind, name) = (PropertyKind::Invariant(formula), self.unique(&format!("invariant:{line}")));
                     let property = Some(self.program.properties.push(program::Property { kind, name, origin }));
@@ -388,6 +389,66 @@ impl<'u> Emitter<'u> {
                 }
             }
         }
+    }
+
+    /// The machine of a thread, if it follows one, with its property. Each thread has its own, for each has its own
+    /// slots that no machine speaks of.
+    fn follows(
+        &mut self,
+        task: TaskId,
+        id: program::ThreadId,
+        flow: &Flow,
+    ) -> Option<(program::MachineId, PropertyId)> {
+        let machine = self.lower.followed(task)?.clone();
+        for slot in &machine.slots {
+            self.variable(*slot, Scope::Shared);
+        }
+        let own: BTreeSet<SlotId> = flow
+            .steps
+            .iter()
+            .flat_map(|s| &s.updates)
+            .map(|(slot, _)| *slot)
+            .filter(|s| self.lower.slots[*s].owner == Owner::Shared && self.lower.slots[*s].key.starts_with('<'))
+            .collect();
+        let words = format!("machine {}", machine.name);
+        let origin = self.origin(Some(machine.span), &words);
+        let t = &self.program.terms;
+        let after: FxHashMap<Symbol, Term> = machine
+            .primed
+            .iter()
+            .map(|(placeholder, slot)| (*placeholder, t.sym(self.program.vars[self.vars[slot]].primed)))
+            .collect();
+        let place =
+            |slot: SlotId, key: Option<Term>| program::Place { var: self.vars[&slot], keys: key.into_iter().collect() };
+        let mut edges: Vec<program::Edge> = machine
+            .edges
+            .iter()
+            .map(|e| {
+                let frame = e.frame.iter().map(|(slot, key)| place(*slot, *key));
+                let frame = frame.chain(own.iter().map(|s| place(*s, None))).collect();
+                let relation = terms::Build(t).substitute(e.relation, &after);
+                program::Edge { from: e.from, to: e.to, action: program::TwoStore { frame, relation }, origin }
+            })
+            .collect();
+        if !own.is_empty() && !machine.strict {
+            for at in 0..machine.states.len() {
+                let frame = own.iter().map(|s| place(*s, None)).collect();
+                let action = program::TwoStore { frame, relation: t.tt() };
+                edges.push(program::Edge { from: at, to: at, action, origin });
+            }
+        }
+        let states = machine
+            .states
+            .iter()
+            .map(|(name, assertion)| program::State { name: name.clone(), assertion: assertion.map(Some), origin })
+            .collect();
+        let name = self.unique(&machine.name);
+        let made = program::Machine { name, strict: machine.strict, states, start: machine.start, edges, origin };
+        let made = self.program.machines.push(made);
+        let name = self.unique(&format!("follows:{}", self.lower.tasks[task].shown));
+        let kind = PropertyKind::Follows(id);
+        let property = self.program.properties.push(program::Property { kind, name, origin });
+        Some((made, property))
     }
 
     fn touch(&self, step: &Step) -> Vec<SlotId> {
@@ -435,6 +496,7 @@ impl<'u> Emitter<'u> {
             let action = self.action(step, &locations);
             code.actions.push(action);
         }
+        let follows = self.follows(task, id, flow);
         let taken = self.threads.entry(shown.clone()).or_insert(0);
         *taken += 1;
         let name = if *taken == 1 { shown } else { format!("{shown}#{taken}") };
@@ -452,7 +514,7 @@ impl<'u> Emitter<'u> {
             locals,
             code,
             outline: None,
-            follows: None,
+            follows,
             origin,
         });
     }

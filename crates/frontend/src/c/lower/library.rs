@@ -293,9 +293,11 @@ impl Lower<'_> {
             return;
         }
         for object in self.targets(address) {
-            let key = &self.objects[object].key;
-            if key.ends_with('?') {
-                self.found.made_of.entry(key.clone()).or_default().insert(to.unqualified());
+            let key = self.objects[object].key.clone();
+            let asked = if key.ends_with('?') { key } else { format!("{key}?") };
+            // Also where a type was found already: a second one makes it no type at all.
+            if self.object_keys.contains_key(&asked) {
+                self.found.made_of.entry(asked).or_default().insert(to.unqualified());
             }
         }
     }

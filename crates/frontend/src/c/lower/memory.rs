@@ -15,7 +15,6 @@ use crate::c::types::*;
 use base::Span;
 use logic::{Op, Sort, Term};
 use program::What;
-use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 base::id_type!(
@@ -27,9 +26,9 @@ base::id_type!(
 pub(super) const OUTSIDE: &str = "<outside>";
 
 /// Arrays longer than this are maps.
-const LONGEST_SPLIT: u64 = 20;
+pub(super) const LONGEST_SPLIT: u64 = 20;
 /// An object with more leaves than this is not modelled.
-const MOST_LEAVES: usize = 4096;
+pub(super) const MOST_LEAVES: usize = 4096;
 
 #[derive(Clone, Debug)]
 pub(super) struct Leaf {
@@ -179,102 +178,6 @@ impl Lower<'_> {
         id
     }
 
-    #[allow(clippy::too_many_arguments)] // As `leaves_of`.
-    fn array_leaves(
-        &mut self,
-        of: Ty,
-        n: u64,
-        offset: i128,
-        key: &str,
-        shown: &str,
-        owner: Owner,
-        span: Span,
-        start: Start,
-        out: &mut Vec<Leaf>,
-    ) -> Result<(), String> {
-        let size = self.unit.types.size(of).unwrap_or(1) as i128;
-        if n > LONGEST_SPLIT {
-            return self.row_leaves(of, offset, (size, Some(n as i128)), key, shown, owner, span, start, out);
-        }
-        for i in 0..n as i128 {
-            let (key, shown) = (format!("{key}[{i}]"), format!("{shown}[{i}]"));
-            self.leaves_of(of, offset + i * size, &key, &shown, owner, span, start, out)?;
-        }
-        Ok(())
-    }
-
-    /// Leaves that overlap become single bytes, of which every number that stands there is made.
-    fn bytewise(
-        &mut self,
-        mut leaves: Vec<Leaf>,
-        key: &str,
-        shown: &str,
-        owner: Owner,
-        span: Span,
-        start: Start,
-    ) -> Vec<Leaf> {
-        let whole: Vec<bool> = leaves.iter().map(|l| !l.torn).collect();
-        tear(&mut leaves);
-        let mut out: Vec<Leaf> = Vec::new();
-        let mut overlapping: Vec<(Leaf, bool)> = Vec::new();
-        for (leaf, whole) in leaves.into_iter().zip(whole) {
-            match leaf.torn {
-                true => overlapping.push((leaf, whole)),
-                false => out.push(leaf),
-            }
-        }
-        overlapping.sort_by_key(|(l, _)| (l.offset, l.size));
-        let mut groups: Vec<Vec<(Leaf, bool)>> = Vec::new();
-        let mut reach = i128::MIN;
-        for (leaf, whole) in overlapping {
-            let end = leaf.offset + leaf.size;
-            match groups.last_mut() {
-                Some(group) if leaf.offset < reach => group.push((leaf, whole)),
-                _ => groups.push(vec![(leaf, whole)]),
-            }
-            reach = reach.max(end);
-        }
-        for group in groups {
-            let number = |(l, whole): &(Leaf, bool)| {
-                let plain = match self.unit.types.kind(l.ty) {
-                    Kind::Int(int) => *int != Int::Bool && l.size <= 8,
-                    Kind::Pointer(_) => true,
-                    _ => false,
-                };
-                plain && *whole && l.repeat.is_none() && l.offset < i128::from(BIT_FIELD)
-            };
-            if !group.iter().all(number) {
-                out.extend(group.into_iter().map(|(l, _)| l));
-                continue;
-            }
-            let low = group.iter().map(|(l, _)| l.offset).min().unwrap_or(0);
-            let high = group.iter().map(|(l, _)| l.offset + l.size).max().unwrap_or(0);
-            let ty = self.unit.char_type;
-            let slots: Vec<SlotId> = (low..high)
-                .map(|at| {
-                    let (key, shown) = (format!("{key}+{at}"), format!("{shown}+{at}"));
-                    let slot = self.leaf_slot(ty, &key, &shown, owner, span, start, None);
-                    self.slots[slot].range = Some((0, 255));
-                    slot
-                })
-                .collect();
-            for bytes in [1u8, 2, 4, 8] {
-                let size = i128::from(bytes);
-                let places = (low..=high - size).zip(&slots);
-                out.extend(places.map(|(offset, slot)| Leaf {
-                    offset,
-                    size,
-                    ty,
-                    slot: *slot,
-                    repeat: None,
-                    torn: false,
-                    bytes,
-                }));
-            }
-        }
-        out
-    }
-
     /// An endless row of objects of one type: what an allocation site gives when it may run any number of times.
     pub(super) fn pool(&mut self, key: &str, shown: &str, ty: Ty, span: Span) -> ObjId {
         self.endless(key, shown, ty, Owner::Shared, span, Start::Any)
@@ -362,179 +265,6 @@ impl Lower<'_> {
         self.object_keys.insert(key.to_string(), id);
         self.by_base.insert(base, id);
         id
-    }
-
-    #[allow(clippy::too_many_arguments)] // One recursion; the parts vary independently in it.
-    fn leaves_of(
-        &mut self,
-        ty: Ty,
-        offset: i128,
-        key: &str,
-        shown: &str,
-        owner: Owner,
-        span: Span,
-        start: Start,
-        out: &mut Vec<Leaf>,
-    ) -> Result<(), String> {
-        if out.len() > MOST_LEAVES {
-            return Err(format!("`{shown}` has too many parts"));
-        }
-        match self.unit.types.kind(ty).clone() {
-            Kind::Array(of, Some(n)) => self.array_leaves(of, n, offset, key, shown, owner, span, start, out),
-            Kind::Record(r) => {
-                let Some(fields) = self.unit.types.records[r].fields.clone() else {
-                    return Err(format!("`{shown}` has an incomplete type"));
-                };
-                for field in fields {
-                    if let Some(bits) = field.bits {
-                        self.bit_leaf(&field, bits, offset, key, shown, owner, span, start, out)?;
-                        continue;
-                    }
-                    let dot =
-                        |s: &str| if field.name.is_empty() { s.to_string() } else { format!("{s}.{}", field.name) };
-                    // A union's members of one size share their slot.
-                    let twin = out.iter().find(|l| {
-                        l.offset == offset + field.offset as i128
-                            && l.repeat.is_none()
-                            && self.unit.types.size(field.ty).map(|s| s as i128) == Some(l.size)
-                            && self.unit.types.is_scalar(field.ty)
-                            && self.unit.types.is_scalar(l.ty)
-                            && self.unit.types.as_int(l.ty) != Some(Int::Bool)
-                    });
-                    if twin.is_some() {
-                        continue;
-                    }
-                    let at = offset + field.offset as i128;
-                    self.leaves_of(field.ty, at, &dot(key), &dot(shown), owner, span, start, out)?;
-                }
-                Ok(())
-            }
-            Kind::Int(_) | Kind::Pointer(_) | Kind::Opaque(_) => {
-                let size = self.unit.types.size(ty).unwrap_or(1) as i128;
-                let slot = self.leaf_slot(ty, key, shown, owner, span, start, None);
-                out.push(Leaf { offset, size, ty, slot, repeat: None, torn: false, bytes: 0 });
-                Ok(())
-            }
-            Kind::Float(_) => {
-                let size = self.unit.types.size(ty).unwrap_or(1) as i128;
-                let slot = self.leaf_slot(ty, key, shown, owner, span, start, None);
-                out.push(Leaf { offset, size, ty, slot, repeat: None, torn: false, bytes: 0 });
-                Ok(())
-            }
-            _ => Err(format!("`{shown}` has type `{}`, which is not modelled", self.unit.types.show(ty))),
-        }
-    }
-
-    /// A bit-field is a leaf of its own, at an offset of its own. Its unit, which it shares with its neighbours, is a torn leaf:
-    /// whoever looks at the bytes themselves is not modelled.
-    #[allow(clippy::too_many_arguments)] // As above.
-    fn bit_leaf(
-        &mut self,
-        field: &Field,
-        bits: u32,
-        offset: i128,
-        key: &str,
-        shown: &str,
-        owner: Owner,
-        span: Span,
-        start: Start,
-        out: &mut Vec<Leaf>,
-    ) -> Result<(), String> {
-        let Some(int) = self.unit.types.as_int(field.ty).filter(|_| field.name != "<padding>") else { return Ok(()) };
-        let (key, shown) = (format!("{key}.{}", field.name), format!("{shown}.{}", field.name));
-        let slot = self.leaf_slot(field.ty, &key, &shown, owner, span, start, None);
-        if int != Int::Bool {
-            let half = 1i128 << bits.saturating_sub(1);
-            self.slots[slot].range = Some(if int.signed() { (-half, half - 1) } else { (0, 2 * half - 1) });
-        }
-        let size = self.unit.types.size(field.ty).unwrap_or(1) as i128;
-        let unit = offset + (field.offset % BIT_FIELD) as i128;
-        let leaf = Leaf {
-            offset: offset + field.offset as i128,
-            size,
-            ty: field.ty,
-            slot,
-            repeat: None,
-            torn: false,
-            bytes: 0,
-        };
-        match out.iter().find(|l| l.torn && l.offset == unit).map(|l| l.slot) {
-            Some(first) => {
-                self.units.insert(slot, first);
-            }
-            None => out.push(Leaf { offset: unit, torn: true, ..leaf.clone() }),
-        }
-        out.push(leaf);
-        Ok(())
-    }
-
-    #[allow(clippy::too_many_arguments)] // As above.
-    fn row_leaves(
-        &mut self,
-        of: Ty,
-        offset: i128,
-        row: (i128, Option<i128>),
-        key: &str,
-        shown: &str,
-        owner: Owner,
-        span: Span,
-        start: Start,
-        out: &mut Vec<Leaf>,
-    ) -> Result<(), String> {
-        let mut element = Vec::new();
-        // The element's own leaves give the offsets; each becomes a map over the row.
-        self.leaves_of(of, 0, &format!("{key}[*]"), &format!("{shown}[*]"), owner, span, start, &mut element)?;
-        tear(&mut element);
-        let mut rows: FxHashMap<SlotId, SlotId> = FxHashMap::default();
-        for leaf in element {
-            if leaf.repeat.is_some() {
-                return Err(format!("`{shown}` is a long array of long arrays"));
-            }
-            let part = self.slots[leaf.slot].key.clone();
-            let name = self.slots[leaf.slot].shown.replace("[*]", "");
-            let slot = self.leaf_slot(leaf.ty, &format!("{part}~row"), &name, owner, span, start, Some(row.0));
-            rows.insert(leaf.slot, slot);
-            if let Some(first) = self.units.get(&leaf.slot).and_then(|first| rows.get(first)).copied() {
-                self.units.insert(slot, first);
-            }
-            out.push(Leaf { offset: offset + leaf.offset, slot, repeat: Some(row), ..leaf });
-        }
-        Ok(())
-    }
-
-    #[allow(clippy::too_many_arguments)] // As above.
-    fn leaf_slot(
-        &mut self,
-        ty: Ty,
-        key: &str,
-        shown: &str,
-        owner: Owner,
-        span: Span,
-        start: Start,
-        row: Option<i128>,
-    ) -> SlotId {
-        let int = self.unit.types.as_int(ty);
-        let base = if int == Some(Int::Bool) { Sort::BOOL } else { Sort::INT };
-        let opaque = matches!(self.unit.types.kind(ty), Kind::Opaque(_));
-        // The value of a float is not followed; the slot stands for its accesses.
-        let float = matches!(self.unit.types.kind(ty), Kind::Float(_));
-        let range = match self.unit.types.kind(ty) {
-            Kind::Int(i) => Some(i.range(self.unit.types.model)),
-            _ => None,
-        };
-        let zero = self.terms.default_of(base);
-        let initial = if start == Start::Zero || opaque || float { Some(zero) } else { None };
-        let (sort, initial) = match row {
-            None => (base, initial),
-            Some(_) => {
-                let sort = self.terms.map_sort(Sort::INT, base);
-                (sort, initial.map(|i| self.terms.const_map(sort, i)))
-            }
-        };
-        let lock = matches!(self.unit.types.kind(ty), Kind::Opaque(Opaque::Mutex | Opaque::SpinLock)) && row.is_none();
-        let synchronising = opaque || ty.quals.atomic;
-        let (key, shown) = (key.to_string(), shown.to_string());
-        self.slot(NewSlot { key, shown, sort, owner, initial, range, lock, synchronising, span })
     }
 
     /// The objects a term's value can point to.
@@ -736,28 +466,21 @@ impl Lower<'_> {
                 }
                 Content::Function(_) | Content::Thread(_) => continue,
             };
+            let offset = match (place, address) {
+                (Ref::Object(_, offset), _) => offset,
+                (_, Some(a)) => b.sub(a, b.num(object.base)),
+                _ => continue,
+            };
+            let first = cases.len();
+            // A character may look at any byte; elsewhere in memory without a declared type a store may change the type.
+            let character = matches!(self.unit.types.kind(ty), Kind::Int(Int::Char | Int::UChar));
+            let loose = object.key.contains("<heap ");
+            let mut covered = 0;
             for leaf in leaves {
                 let fits = self.compatible(ty, leaf);
-                match leaf.repeat {
-                    None => {
-                        let cond = b.and(at(leaf.offset), self.alive(o, None));
-                        if b.as_bool(cond) == Some(false) {
-                            continue;
-                        }
-                        if fits {
-                            cases.push(Case { cond, slot: leaf.slot, key: None, bytes: leaf.bytes });
-                        } else if self.partial(ty, leaf) {
-                            unmodelled.push(cond);
-                            why =
-                                format!("access to part of `{}`, or through another type", self.slots[leaf.slot].shown);
-                        }
-                    }
+                let (cond, key) = match leaf.repeat {
+                    None => (b.and(at(leaf.offset), self.alive(o, None)), None),
                     Some((stride, count)) => {
-                        let offset = match (place, address) {
-                            (Ref::Object(_, offset), _) => offset,
-                            (_, Some(a)) => b.sub(a, b.num(object.base)),
-                            _ => continue,
-                        };
                         let Some((key, exact)) = b.quotient(b.sub(offset, b.num(leaf.offset)), stride) else {
                             continue;
                         };
@@ -767,18 +490,34 @@ impl Lower<'_> {
                             (None, Some(length)) => b.lt(key, self.slot_term(length)),
                             (None, None) => b.tt(),
                         };
-                        let cond = b.all([low, high, exact, self.alive(o, Some(key))]);
-                        if b.as_bool(cond) == Some(false) {
-                            continue;
-                        }
-                        if fits {
-                            cases.push(Case { cond, slot: leaf.slot, key: Some(key), bytes: 0 });
-                        } else if self.partial(ty, leaf) {
-                            unmodelled.push(cond);
-                            why =
-                                format!("access to part of `{}`, or through another type", self.slots[leaf.slot].shown);
-                        }
+                        (b.all([low, high, exact, self.alive(o, Some(key))]), Some(key))
                     }
+                };
+                if fits {
+                    covered += leaf.size * leaf.repeat.and_then(|(_, n)| n).unwrap_or(1);
+                    if b.as_bool(cond) != Some(false) {
+                        cases.push(Case { cond, slot: leaf.slot, key, bytes: leaf.bytes });
+                    }
+                    continue;
+                }
+                let endless = leaf.repeat.is_some_and(|(_, count)| count.is_none());
+                if (character && !endless && leaf.bytes == 0) || !(loose || self.partial(ty, leaf)) {
+                    continue;
+                }
+                let touched = b.and(self.overlap(offset, ty, leaf, object), self.alive(o, key));
+                if b.as_bool(touched) != Some(false) {
+                    unmodelled.push(touched);
+                    why = format!("access to part of `{}`, or through another type", self.slots[leaf.slot].shown);
+                }
+            }
+            let endless = leaves.iter().any(|l| l.repeat.is_some_and(|(_, count)| count.is_none()));
+            if character && !endless && covered < object.size {
+                let inside = b.and(b.le(b.num(0), offset), b.lt(offset, b.num(object.size)));
+                let known = b.any(cases[first..].iter().map(|c| c.cond));
+                let other = b.all([inside, self.alive(o, None), b.not(known)]);
+                if b.as_bool(other) != Some(false) {
+                    unmodelled.push(other);
+                    why = format!("a byte of `{}`", object.key.split(['#', '!']).next().unwrap_or_default());
                 }
             }
         }
@@ -792,6 +531,30 @@ impl Lower<'_> {
         let invalid = b.not(b.or(b.any(cases.iter().map(|c| c.cond)), bad));
         let unmodelled = (b.as_bool(bad) != Some(false)).then_some((bad, why));
         Hits { cases, invalid, unmodelled }
+    }
+
+    /// Whether an access at an offset touches a leaf.
+    fn overlap(&self, offset: Term, ty: Ty, leaf: &Leaf, object: &Object) -> Term {
+        let b = Build(&self.terms);
+        let size = self.unit.types.size(ty).unwrap_or(1).max(1) as i128;
+        let from = b.sub(offset, b.num(leaf.offset));
+        let begins = b.lt(b.num(-size), from);
+        let Some((stride, count)) = leaf.repeat else { return b.and(begins, b.lt(from, b.num(leaf.size))) };
+        let ends = match (count, object.length) {
+            (Some(n), _) => b.lt(from, b.num(n * stride)),
+            (None, Some(length)) => b.lt(from, b.mul(self.slot_term(length), b.num(stride))),
+            (None, None) => b.tt(),
+        };
+        // Where in its element the access begins, which is often known though the element is not.
+        let constant = self.constant_part(from).unwrap_or(0);
+        let known =
+            b.quotient(b.sub(from, b.num(constant)), stride).filter(|(_, exact)| b.as_bool(*exact) == Some(true));
+        let at = match known {
+            Some(_) => b.num(constant.rem_euclid(stride)),
+            None => b.modulo(from, b.num(stride)),
+        };
+        let meets = b.or(b.lt(at, b.num(leaf.size)), b.lt(b.num(stride - size), at));
+        b.all([begins, ends, meets])
     }
 
     /// Whether an access of the type is an access of the whole leaf.
@@ -833,47 +596,6 @@ impl Lower<'_> {
             || types.size(ty).is_none()
             || matches!(types.kind(leaf.ty), Kind::Int(Int::Char | Int::UChar) | Kind::Float(_))
     }
-}
-
-/// Marks leaves that overlap without being the same.
-fn tear(leaves: &mut [Leaf]) {
-    tear_rows(leaves);
-    let mut order: Vec<usize> = (0..leaves.len()).filter(|i| leaves[*i].repeat.is_none()).collect();
-    order.sort_by_key(|i| (leaves[*i].offset, leaves[*i].size));
-    // The leaf that reaches farthest so far.
-    let mut reach: Option<usize> = None;
-    for i in order {
-        if let Some(j) = reach
-            && leaves[i].offset < leaves[j].offset + leaves[j].size
-        {
-            leaves[i].torn = true;
-            leaves[j].torn = true;
-        }
-        if reach.is_none_or(|j| leaves[j].offset + leaves[j].size < leaves[i].offset + leaves[i].size) {
-            reach = Some(i);
-        }
-    }
-}
-
-/// Marks rows that overlap other leaves.
-fn tear_rows(leaves: &mut [Leaf]) {
-    let mut torn = Vec::new();
-    for (i, r) in leaves.iter().enumerate() {
-        let Some((stride, Some(count))) = r.repeat else { continue };
-        let end = r.offset + stride * (count - 1) + r.size;
-        for (j, l) in leaves.iter().enumerate().filter(|(j, _)| *j != i) {
-            let (until, same) = match l.repeat {
-                Some((s, Some(n))) => (l.offset + s * (n - 1) + l.size, s == stride),
-                _ => (l.offset + l.size, true),
-            };
-            let apart = (l.offset - r.offset).rem_euclid(stride.max(1));
-            let between = same && apart >= r.size && apart + l.size <= stride;
-            if l.offset < end && r.offset < until && !between {
-                torn.extend([i, j]);
-            }
-        }
-    }
-    torn.into_iter().for_each(|i| leaves[i].torn = true);
 }
 
 /// How the leaves of a new object begin.

@@ -17,9 +17,11 @@ mod emit;
 mod expr;
 mod flow;
 mod group;
+mod layout;
 mod library;
 mod lifetime;
 mod locks;
+mod machine;
 mod memory;
 mod phases;
 mod race;
@@ -257,6 +259,7 @@ struct Lower<'u> {
     unreadable: Option<Span>,
     /// Invariants and relies from comments.
     written: Vec<annotate::Written>,
+    machines: Vec<machine::Machine>,
     merging: Merging,
 }
 
@@ -293,8 +296,11 @@ pub fn lower_with(unit: &Unit, sources: &Sources, name: &str, checks: &[Check], 
         let found = std::mem::take(&mut lower.found);
         let grown = lower.facts.absorb(found);
         if !grown && before == (lower.objects.len(), lower.tasks.len()) {
-            let (written, bad) = lower.read_specs();
+            let (written, mut bad) = lower.read_specs();
             lower.written = written;
+            let (machines, more) = lower.read_machines();
+            lower.machines = machines;
+            bad.extend(more);
             return Some((lower.finish(name), bad));
         }
         if pass > MOST_PASSES {
@@ -353,6 +359,7 @@ impl<'u> Lower<'u> {
             units: FxHashMap::default(),
             unreadable: None,
             written: Vec::new(),
+            machines: Vec::new(),
             merging: Merging::All,
         };
         lower.exited = lower.flag("<exited>", "exited", span);

@@ -216,6 +216,7 @@ impl Lower<'_> {
     /// Slots that specifications speak of: every access of them is as it stands in the program.
     pub(super) fn pinned_slots(&self) -> BTreeSet<SlotId> {
         let mut out: BTreeSet<SlotId> = self.written.iter().flat_map(|w| w.slots.iter().copied()).collect();
+        out.extend(self.machines.iter().flat_map(|m| m.slots.iter().copied()));
         for (v, variable) in self.unit.variables.iter_enumerated().filter(|(_, v)| v.guarded_by.is_some()) {
             let key = format!("{}#{}", variable.name, v.0);
             if let Some(memory::Content::Leaves(leaves)) = self.object_keys.get(&key).map(|o| &self.objects[*o].content)

@@ -266,6 +266,7 @@ impl Lower<'_> {
     pub(super) fn drop_all_if_nothing_can_fail(&mut self) {
         let guarded = self.pinned_slots();
         let asked = self.checks(Check::Deadlock)
+            || !self.machines.is_empty()
             || self.flows.iter().flat_map(|f| &f.steps).any(|s| {
                 !s.gates.is_empty() || {
                     let touch = self.touch(s);
