@@ -452,6 +452,19 @@ impl Lower<'_> {
                 self.narrow(input, test);
             }
         }
+        // One value is no choice.
+        let decided: Env = step
+            .inputs
+            .iter()
+            .filter_map(|i| i.range.filter(|(low, high)| low == high).map(|(low, _)| (i.symbol, build.num(low))))
+            .filter(|(symbol, _)| self.terms.symbol_sort(*symbol) == Sort::INT)
+            .collect();
+        if !decided.is_empty() {
+            step.guard = build.substitute(step.guard, &decided);
+            step.gates.iter_mut().for_each(|(_, g)| *g = build.substitute(*g, &decided));
+            step.updates.iter_mut().for_each(|(_, v)| *v = build.substitute(*v, &decided));
+            step.inputs.retain(|i| !decided.contains_key(&i.symbol));
+        }
         for input in step.inputs.clone() {
             let mentions = |t: Term| self.terms.free_symbols(t).contains(&input.symbol);
             let elsewhere =

@@ -274,7 +274,7 @@ impl Lower<'_> {
         let mut given: Vec<Ty> = self.facts.made_of.get(&key).into_iter().flatten().copied().collect();
         if given.len() > 1 {
             // Looking at single bytes says nothing of what is there.
-            given.retain(|ty| !matches!(self.unit.types.as_int(*ty), Some(Int::Char | Int::UChar)));
+            given.retain(|ty| !self.is_character(*ty));
         }
         if let [one] = given[..] {
             return Ok(one);
@@ -287,6 +287,17 @@ impl Lower<'_> {
         Err(self.terms.int(self.objects[object].base))
     }
 
+    /// Whether allocated memory is used with another type than its own.
+    pub(super) fn retyped_memory(&self, object: &memory::Object) -> bool {
+        let own = object.element.map(|(ty, _)| ty.unqualified());
+        let used = self.facts.made_of.get(&format!("{}?", object.key)).into_iter().flatten();
+        used.copied().filter(|ty| !self.is_character(*ty)).any(|ty| Some(ty) != own)
+    }
+
+    fn is_character(&self, ty: Ty) -> bool {
+        matches!(self.unit.types.as_int(ty), Some(Int::Char | Int::UChar))
+    }
+
     /// Notes that an address is used as one of a type.
     pub(super) fn note_type(&mut self, address: Term, to: Ty) {
         if self.unit.types.is_void(to) || self.unit.types.size(to).is_none() {
@@ -294,9 +305,9 @@ impl Lower<'_> {
         }
         for object in self.targets(address) {
             let key = self.objects[object].key.clone();
-            let asked = if key.ends_with('?') { key } else { format!("{key}?") };
-            // Also where a type was found already: a second one makes it no type at all.
-            if self.object_keys.contains_key(&asked) {
+            // Also where the type is known: a second one tells that it may change.
+            if key.contains("<heap ") {
+                let asked = if key.ends_with('?') { key } else { format!("{key}?") };
                 self.found.made_of.entry(asked).or_default().insert(to.unqualified());
             }
         }

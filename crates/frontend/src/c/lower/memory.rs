@@ -221,6 +221,7 @@ impl Lower<'_> {
             Err(why) => Content::Nothing(why),
         };
         let id = self.place_object(key, 1, content);
+        self.objects[id].element = Some((ty, None));
         self.far_away(id);
         id
     }
@@ -474,7 +475,7 @@ impl Lower<'_> {
             let first = cases.len();
             // A character may look at any byte; elsewhere in memory without a declared type a store may change the type.
             let character = matches!(self.unit.types.kind(ty), Kind::Int(Int::Char | Int::UChar));
-            let loose = object.key.contains("<heap ");
+            let loose = object.key.contains("<heap ") && self.retyped_memory(object);
             let mut covered = 0;
             for leaf in leaves {
                 let fits = self.compatible(ty, leaf);

@@ -35,6 +35,8 @@ impl Build<'_> {
             Some((Op::Not, args)) => args[0],
             Some((Op::Lt, args)) if self.0.sort_of(args[0]) == Sort::INT => self.le(args[1], args[0]),
             Some((Op::Le, args)) if self.0.sort_of(args[0]) == Sort::INT => self.lt(args[1], args[0]),
+            // Conjuncts can be told apart later.
+            Some((Op::Or, args)) if args.len() <= 8 => self.all(args.iter().map(|x| self.not(*x)).collect::<Vec<_>>()),
             _ => self.0.not(a),
         }
     }
