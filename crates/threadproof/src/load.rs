@@ -96,7 +96,7 @@ pub fn load(path: &Path, reading: &Reading, paint: Paint) -> Result<Loaded, Reje
     if diagnostics.iter().any(Diagnostic::is_error) {
         return Err(Rejected(render(&|_| true)));
     }
-    let warnings = render(&|d| !d.is_error());
+    let mut warnings = render(&|d| !d.is_error());
     let Some(mut program) = program else {
         return Err(Rejected::one(path, "the front end gave no program and no reason"));
     };
@@ -109,6 +109,7 @@ pub fn load(path: &Path, reading: &Reading, paint: Paint) -> Result<Loaded, Reje
         let lines: Vec<String> = faults.iter().take(5).map(ToString::to_string).collect();
         panic!("the front end made a program that is not well-formed: {}", lines.join("; "));
     }
+    warnings.extend(crate::vacuous::warning(&program).map(|d| picture(&d, &sources, paint)));
     fix_instances(&mut program, path, reading)?;
     if reading.deadlock {
         add_deadlock(&mut program);

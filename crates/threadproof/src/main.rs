@@ -12,6 +12,7 @@ mod progress;
 mod report;
 mod simulate;
 mod strategy;
+mod vacuous;
 mod watch;
 
 use board::exit;

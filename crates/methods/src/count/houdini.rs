@@ -67,11 +67,11 @@ impl<'s, 'a> Kept<'s, 'a> {
         smt.push();
         system.facts().into_iter().chain(system.control()).for_each(|f| smt.assert(f));
         smt.push();
-        system.initial().into_iter().for_each(|f| smt.assert(f));
+        system.initial().into_iter().for_each(|f| smt.assert(system.instances.premise(t, f)));
         kept.drop_broken(None, smt);
         smt.pop();
         for f in &kept.facts {
-            smt.assert(t.implies(t.sym(f.literal), f.formula));
+            smt.assert(t.implies(t.sym(f.literal), system.instances.premise(t, f.formula)));
         }
         loop {
             let before = kept.facts.len();
@@ -99,10 +99,9 @@ impl<'s, 'a> Kept<'s, 'a> {
     fn drop_broken(&mut self, step: Option<&Step>, smt: &mut dyn Smt) {
         let t = self.system.terms;
         let (goals, literals): (Vec<Term>, Vec<Term>) = match step {
-            None => (self.facts.iter().map(|f| f.formula).collect(), Vec::new()),
+            None => (self.facts.iter().map(|f| self.system.instances.goal(t, f.formula)).collect(), Vec::new()),
             Some(s) => {
-                let after =
-                    |f: &Fact| if f.touched(s) { t.substitute(f.formula, s.effect.iter().copied()) } else { t.tt() };
+                let after = |f: &Fact| if f.touched(s) { self.after(f, s) } else { t.tt() };
                 (self.facts.iter().map(after).collect(), self.facts.iter().map(|f| t.sym(f.literal)).collect())
             }
         };
@@ -116,6 +115,12 @@ impl<'s, 'a> Kept<'s, 'a> {
             at += 1;
             !gone.contains(&(at - 1))
         });
+    }
+
+    /// What is to be shown of a fact after a step.
+    fn after(&self, fact: &Fact, step: &Step) -> Term {
+        let t = self.system.terms;
+        t.substitute(self.system.instances.goal(t, fact.formula), step.effect.iter().copied())
     }
 
     /// Whether the facts rule out each of these ways to go wrong.
@@ -148,7 +153,7 @@ impl<'s, 'a> Kept<'s, 'a> {
                     .iter()
                     .map(|n| &self.facts[*n])
                     .filter(|f| f.touched(s))
-                    .map(|f| t.not(t.substitute(f.formula, s.effect.iter().copied())))
+                    .map(|f| t.not(self.after(f, s)))
                     .collect();
                 if goals.is_empty() {
                     continue;

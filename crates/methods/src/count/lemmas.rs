@@ -2,14 +2,14 @@
 //!
 //! In: the counted system. Out: formulas over the shared store, the groups and the singles' control that may be true in
 //! every state: variables that never are negative; variables that are positive, or of one value, while some instance is at a
-//! location; small implications; linear equations and bounds over groups, integer variables, booleans and held locks (as 0 or 1), "variable is
+//! location; small implications; the written invariants; what entries of maps are inside and outside sets of keys; linear equations and bounds over groups, integer variables, booleans and held locks (as 0 or 1), "variable is
 //! zero" and the singles' control. Equations come from the null space of the changes that steps make (place invariants), bounds
 //! (a weighted sum that no step increases) from the solver; both are computed as it is and once more with the guesses taken
 //! for granted. Nothing here is trusted: `houdini` drops what is not inductive, so a wrong guess costs time and nothing else.
 
 use super::places::null_space;
 use super::system::{Place, Step, System};
-use logic::{Sort, SortKind, Symbol, Term, Value};
+use logic::{Op, Sort, SortKind, Symbol, Term, Value};
 use program::semantics::{Instances, Outcome, Sampling, Semantics};
 use program::{LocId, Start, ThreadId, VarId, VarKind};
 use solver::Smt;
@@ -75,9 +75,60 @@ pub fn candidates(system: &System<'_>, smt: &mut dyn Smt) -> Vec<Term> {
         }
     }
     out.extend(guess.small());
+    out.extend(p.invariants.iter().filter_map(|f| f.formula));
+    out.extend(entries(system));
     let steps = system.steps();
     out.extend(guess.sums(&steps, Taking::Nothing, smt));
     out.extend(guess.sums(&steps, Taking::Guesses, smt));
+    out
+}
+
+/// What the entries of a map are inside or outside a set of its keys.
+fn entries(system: &System<'_>) -> Vec<Term> {
+    let (t, p) = (system.terms, system.program);
+    let mut out = Vec::new();
+    for m in p.shared() {
+        let SortKind::Map(key, _) = t.kind(p.vars[m].sort) else { continue };
+        let map = t.sym(p.vars[m].symbol);
+        let sets = p.shared().filter(|s| t.kind(p.vars[*s].sort) == SortKind::Set(key));
+        let sets: Vec<Term> = sets.map(|s| t.sym(p.vars[s].symbol)).collect();
+        if sets.is_empty() {
+            continue;
+        }
+        let k = t.symbol("k", key);
+        for value in stored(system, map) {
+            let is = t.eq(t.select(map, t.sym(k)), value);
+            for set in &sets {
+                let inside = t.member(t.sym(k), *set);
+                out.extend([t.implies(inside, is), t.implies(t.not(inside), is)].map(|f| t.forall(&[k], f)));
+                out.extend([t.implies(is, inside), t.implies(is, t.not(inside))].map(|f| t.forall(&[k], f)));
+            }
+        }
+    }
+    out
+}
+
+/// Constants that the code compares entries of the map with, or stores into it.
+fn stored(system: &System<'_>, map: Term) -> BTreeSet<Term> {
+    let (t, p) = (system.terms, system.program);
+    let mut todo: Vec<Term> = Vec::new();
+    for a in p.threads.iter().flat_map(|x| x.code.actions.iter()) {
+        todo.push(a.guard);
+        todo.extend(a.gates.iter().map(|g| g.formula).chain(a.updates.iter().map(|u| u.value)));
+    }
+    let (mut out, mut seen) = (BTreeSet::new(), BTreeSet::new());
+    let entry = |x: Term| matches!(t.app(x), Some((Op::Select, args)) if args[0] == map);
+    while let Some(f) = todo.pop() {
+        let Some((op, args)) = t.app(f).filter(|_| seen.insert(f)) else { continue };
+        match op {
+            Op::Eq if entry(args[0]) => out.insert(args[1]),
+            Op::Eq if entry(args[1]) => out.insert(args[0]),
+            Op::Store if args[0] == map => out.insert(args[2]),
+            _ => false,
+        };
+        todo.extend(args.iter());
+    }
+    out.retain(|x| t.free_symbols(*x).is_empty());
     out
 }
 

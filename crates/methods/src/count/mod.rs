@@ -8,6 +8,7 @@
 
 mod encode;
 mod houdini;
+mod instances;
 mod lemmas;
 mod places;
 mod relies;
@@ -18,6 +19,7 @@ mod tests;
 use crate::method::{About, Method, Refusal, Run, Task};
 use evidence::{Certificate, Claim, Claims, Counter, Counting, Proof, Reason};
 use houdini::Kept;
+use logic::Term;
 use program::{PropertyId, PropertyKind};
 use solver::{Settings, Z3};
 use std::collections::BTreeSet;
@@ -89,7 +91,8 @@ impl Method for Count {
         for round in [Round::First, Round::Second] {
             if round == Round::Second {
                 // With the facts, instances may rely on more, and with that more facts may hold.
-                relies::find(&mut system, &facts, &mut smt);
+                let known: Vec<Term> = facts.iter().map(|f| system.instances.premise(&terms, *f)).collect();
+                relies::find(&mut system, &known, &mut smt);
             }
             let mut guesses = lemmas::candidates(&system, &mut smt);
             guesses.append(&mut facts);

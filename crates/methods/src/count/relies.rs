@@ -2,7 +2,7 @@
 //!
 //! In: the counted system. Out: its `holds`, `apart` and `exclusive`. Candidates come from the program's text: "this lock is
 //! mine" (`m == tid`), comparisons of a local with a shared variable that the code compares it with (`mine < next`,
-//! `mine == serving`), and that such a local differs between two instances. The largest part is kept that every step
+//! `mine == serving`), membership of a local in a shared set, and that such a local differs between two instances. The largest part is kept that every step
 //! establishes for the mover and nobody else's step breaks, given facts about the counters that are known. Two cells exclude each other where what their instances
 //! rely on is contradictory (two holders of one lock, two owners of the ticket that is served).
 
@@ -30,22 +30,31 @@ pub fn find(system: &mut System<'_>, known: &[Term], smt: &mut dyn Smt) {
         let facts = system.facts().into_iter().chain(system.control());
         facts.chain(known.iter().copied()).for_each(|f| smt.assert(f));
     }
-    loop {
-        let t = system.terms;
-        system.holds = c.holds.iter().map(|h| t.and(h)).collect();
-        system.apart = c.apart.iter().map(|(k, f)| (*k, t.and(f))).collect();
-        if !refute(system, &mut c, smt) {
-            break;
+    keep(system, &mut c, smt);
+    find_exclusive(system, smt);
+    // Where nothing excludes anything, facts about two instances are worth their obligations only if others rest on them.
+    if system.exclusive.is_empty() && !system.apart.is_empty() {
+        let (holds, apart) = (system.holds.clone(), std::mem::take(&mut system.apart));
+        c.apart.clear();
+        keep(system, &mut c, smt);
+        if system.holds != holds {
+            (system.holds, system.apart) = (holds, apart);
         }
     }
     smt.pop();
-    find_exclusive(system, smt);
-    // Where nothing excludes anything, facts about two instances are not worth their obligations.
-    if system.exclusive.is_empty() {
-        system.apart.clear();
-    }
+}
+
+/// The largest part of the candidates that every step keeps.
+fn keep(system: &mut System<'_>, c: &mut Candidates, smt: &mut dyn Smt) {
     let t = system.terms;
-    system.apart.retain(|_, f| !t.is_true(*f));
+    loop {
+        system.holds = c.holds.iter().map(|h| t.and(h)).collect();
+        let apart = c.apart.iter().map(|(k, f)| (*k, t.and(f)));
+        system.apart = apart.filter(|(_, f)| !t.is_true(*f)).collect();
+        if !refute(system, c, smt) {
+            return;
+        }
+    }
 }
 
 /// Drops candidates that some step does not keep; whether there were any.
@@ -141,7 +150,14 @@ fn remove(list: &mut Vec<Term>, gone: &BTreeSet<usize>) -> bool {
 
 fn candidates(system: &System<'_>) -> Candidates {
     let (t, p) = (system.terms, system.program);
-    let compared = compared(system);
+    let (compared, keys) = (compared(system), keys(system));
+    let sets: Vec<(Sort, Term)> = p
+        .shared()
+        .filter_map(|v| match t.kind(p.vars[v].sort) {
+            SortKind::Set(of) => Some((of, t.sym(p.vars[v].symbol))),
+            _ => None,
+        })
+        .collect();
     let owners: Vec<VarId> =
         p.shared().filter(|v| p.vars[*v].sort == Sort::INT && names_a_thread(system, *v)).collect();
     let threads: BTreeSet<ThreadId> = system.cells.iter().map(|c| c.thread).collect();
@@ -155,6 +171,12 @@ fn candidates(system: &System<'_>) -> Candidates {
             for (x, v) in compared.iter().filter(|(x, _)| p.vars[*x].scope == Scope::Thread(c.thread)) {
                 let (a, b) = (t.sym(p.vars[*x].symbol), t.sym(p.vars[*v].symbol));
                 here.extend([t.eq(a, b), t.lt(a, b), t.le(a, b), t.lt(b, a), t.le(b, a)]);
+                own.insert(p.vars[*x].symbol);
+            }
+            for x in keys.iter().filter(|x| p.vars[**x].scope == Scope::Thread(c.thread)) {
+                let key = t.sym(p.vars[*x].symbol);
+                let members = sets.iter().filter(|(of, _)| *of == p.vars[*x].sort).map(|(_, s)| t.member(key, *s));
+                here.extend(members.flat_map(|f| [f, t.not(f)]));
                 own.insert(p.vars[*x].symbol);
             }
             here.extend(atoms[&c.thread].iter().filter(|a| !here.contains(a)).copied().collect::<Vec<_>>());
@@ -199,7 +221,11 @@ fn atoms(system: &System<'_>, thread: ThreadId) -> Vec<Term> {
         let x = p.vars[u.var].symbol;
         let free = t.free_symbols(u.value);
         let lost = forgotten.contains(&x) || free.iter().any(|s| forgotten.contains(s));
-        (lost && !free.contains(&x)).then(|| t.eq(t.sym(x), u.value))
+        match t.app(u.value) {
+            // An entry is stored.
+            Some((Op::Store, args)) if args[0] == t.sym(x) && lost => Some(t.eq(t.select(args[0], args[1]), args[2])),
+            _ => (lost && !free.contains(&x)).then(|| t.eq(t.sym(x), u.value)),
+        }
     });
     let assigned: BTreeSet<Term> = assigned.filter(|f| relates(*f)).collect();
     let actions = p.threads[thread].code.actions.iter();
@@ -214,6 +240,42 @@ fn atoms(system: &System<'_>, thread: ThreadId) -> Vec<Term> {
         }
     }
     out.sort();
+    out
+}
+
+/// Locals whose values the cells forget and that choose an entry of a map or an element of a set.
+fn keys(system: &System<'_>) -> BTreeSet<VarId> {
+    let (t, p) = (system.terms, system.program);
+    let mut out = BTreeSet::new();
+    for x in &system.forgotten {
+        let (key, Scope::Thread(thread)) = (t.sym(p.vars[*x].symbol), p.vars[*x].scope) else { continue };
+        let mut todo: Vec<Term> = Vec::new();
+        for a in p.threads[thread].code.actions.iter() {
+            todo.push(a.guard);
+            todo.extend(a.gates.iter().map(|g| g.formula).chain(a.updates.iter().map(|u| u.value)));
+        }
+        let mut seen = BTreeSet::new();
+        while let Some(f) = todo.pop().filter(|_| !out.contains(x)) {
+            if !seen.insert(f) {
+                continue;
+            }
+            match t.node(f) {
+                Node::App(op, args) => {
+                    let chosen = match op {
+                        Op::Select | Op::Store => args.get(1),
+                        Op::Member | Op::Insert => args.first(),
+                        _ => None,
+                    };
+                    if chosen == Some(&key) {
+                        out.insert(*x);
+                    }
+                    todo.extend(args.iter());
+                }
+                Node::Quant(_, _, body) => todo.push(body),
+                _ => {}
+            }
+        }
+    }
     out
 }
 

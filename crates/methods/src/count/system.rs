@@ -5,6 +5,7 @@
 //! itself wherever the other singles are; `at` turns a formula over these booleans into one for a combination
 //! of locations. What an instance may rely on is found in `relies`.
 
+use super::instances::Instances;
 use crate::cells::{Cell, Cells, Move, TooMany, folded};
 use logic::{Sort, Symbol, Term, Terms};
 use program::{Action, Copies, LocId, Program, PropertyId, PropertyKind, Scope, Start, ThreadId, VarId};
@@ -27,6 +28,8 @@ pub struct System<'a> {
     /// For each local of a counted thread, and `tid`: the symbol that stands for it in a second instance.
     pub second: Vec<(Symbol, Symbol)>,
     pub forgotten: Vec<VarId>,
+    /// The keys at which facts about all keys are used.
+    pub instances: Instances,
     /// Cells that only unconditional local steps separate are counted together: the group of each cell.
     pub group_of: Vec<usize>,
     pub groups: Vec<Group>,
@@ -111,12 +114,18 @@ impl<'a> System<'a> {
             moves: cells.moves,
             apart: BTreeMap::new(),
             exclusive: BTreeSet::new(),
+            instances: Instances::default(),
             second,
             forgotten: cells.forgotten,
             group_of: Vec::new(),
             groups: Vec::new(),
         };
         system.fold();
+        let locals = system.singles.iter().flat_map(|s| &program.threads[s.thread].locals);
+        let singles = locals.map(|v| program.vars[*v].symbol).chain(system.singles.iter().map(|s| s.tid));
+        let counted = system.second.iter().flat_map(|(a, b)| [*a, *b]);
+        let chosen = program.threads.iter().flat_map(|t| t.code.actions.iter().flat_map(|a| &a.inputs)).copied();
+        system.instances = Instances::new(terms, singles.chain(counted).chain(chosen));
         Ok(system)
     }
 

@@ -226,3 +226,14 @@ fn check_an_interruption_tells_what_is_known() {
     let text = stdout(&output);
     assert!(text.contains("safe.tp: safe") && text.contains("it was interrupted"), "{text}");
 }
+
+#[test]
+fn check_a_program_without_a_first_store_is_warned_of() {
+    let scratch = Scratch::new("vacuous");
+    let none = scratch.file("none.tp", "var s: set<int>;\ninit 1 in s;\nthread T { assert false; }\n");
+    let text = stdout(&threadproof(&["verify", &none]));
+    assert!(text.contains("warning[W0501]") && text.contains("none.tp:2:1"), "{text}");
+    let some = scratch.file("some.tp", "var s: set<int> = {1};\ninit 1 in s;\nthread T { assert 1 in s; }\n");
+    let text = stdout(&threadproof(&["verify", &some]));
+    assert!(!text.contains("warning"), "{text}");
+}

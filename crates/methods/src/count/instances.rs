@@ -1,0 +1,50 @@
+//! Facts about all keys of a map or a set, without quantifiers: at the keys that matter.
+//!
+//! In: a fact `forall k :: f`. Out, as a premise: `f` at the keys that instances have at hand and at the key in question; as a
+//! goal: `f` at the key in question, which may be any. A proof from these premises is a proof from the fact, and the solver
+//! need not look for models of quantified formulas. Absent: quantifiers under anything else, which are left as they are.
+
+use logic::{Node, Quantifier, Sort, Symbol, Term, Terms};
+use std::collections::BTreeMap;
+
+#[derive(Default)]
+pub struct Instances {
+    keys: BTreeMap<Sort, Vec<Symbol>>,
+    any: BTreeMap<Sort, Symbol>,
+}
+
+impl Instances {
+    /// `keys` are symbols that stand for keys.
+    pub fn new(terms: &Terms, keys: impl IntoIterator<Item = Symbol>) -> Self {
+        let mut out = Self::default();
+        for k in keys {
+            out.keys.entry(terms.symbol_sort(k)).or_default().push(k);
+        }
+        out.any = out.keys.keys().map(|sort| (*sort, terms.symbol("any key", *sort))).collect();
+        out
+    }
+
+    pub fn premise(&self, t: &Terms, fact: Term) -> Term {
+        let Some((bound, body)) = self.universal(t, fact) else { return fact };
+        let mut out = vec![body];
+        for k in bound {
+            let sort = t.symbol_sort(k);
+            let values: Vec<Symbol> = self.keys[&sort].iter().chain([&self.any[&sort]]).copied().collect();
+            out = out.iter().flat_map(|f| values.iter().map(move |x| t.substitute(*f, [(k, t.sym(*x))]))).collect();
+        }
+        t.and(&out)
+    }
+
+    pub fn goal(&self, t: &Terms, fact: Term) -> Term {
+        let Some((bound, body)) = self.universal(t, fact) else { return fact };
+        t.substitute(body, bound.into_iter().map(|k| (k, t.sym(self.any[&t.symbol_sort(k)]))))
+    }
+
+    /// At most two variables of different sorts, or one: more would be one key twice, or too many instances.
+    fn universal(&self, t: &Terms, fact: Term) -> Option<(Vec<Symbol>, Term)> {
+        let Node::Quant(Quantifier::Forall, bound, body) = t.node(fact) else { return None };
+        let sorts: Vec<Sort> = bound.iter().map(|k| t.symbol_sort(*k)).collect();
+        let apart = sorts.len() == 1 || sorts.len() == 2 && sorts[0] != sorts[1];
+        (apart && sorts.iter().all(|s| self.keys.contains_key(s))).then(|| (bound.to_vec(), body))
+    }
+}
