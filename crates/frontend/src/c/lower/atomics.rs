@@ -15,6 +15,27 @@ impl Lower<'_> {
             BinaryOp::Add => b.add(old, operand),
             BinaryOp::Sub => b.sub(old, operand),
             BinaryOp::Mul => b.mul(old, operand),
+            // In one step, so without the checks that would be steps of their own.
+            BinaryOp::Shl | BinaryOp::Shr | BinaryOp::Div | BinaryOp::Rem => {
+                let width = i128::from(int.bits(self.unit.types.model));
+                let shift = matches!(op, BinaryOp::Shl | BinaryOp::Shr);
+                match b.as_num(operand) {
+                    Some(k) if shift && (0..width.min(100)).contains(&k) => match op {
+                        BinaryOp::Shl => b.mul(old, b.num(1 << k)),
+                        _ => b.div(old, b.num(1 << k)),
+                    },
+                    Some(k) if !shift && k > 0 => {
+                        let make = |t: Term| if op == BinaryOp::Div { b.div(t, operand) } else { b.modulo(t, operand) };
+                        let minus = |t: Term| b.sub(b.num(0), t);
+                        b.ite(b.le(b.num(0), old), make(old), minus(make(minus(old))))
+                    }
+                    _ => {
+                        let span = self.tasks[self.cur.task].span;
+                        self.unmodelled("an atomic division or shift by this amount", span);
+                        return old;
+                    }
+                }
+            }
             _ => {
                 let span = self.tasks[self.cur.task].span;
                 return self.binary_op(op, old, operand, int, span);

@@ -118,8 +118,16 @@ impl Lower<'_> {
         let result = format!("{own}.<result>");
         let temps = format!("<temp {task} {}", frame.path);
         let key = &self.objects[object].key;
+        // A thread started here has the name of this place in its own, and a life of its own.
+        let others: Vec<String> = self
+            .tasks
+            .iter()
+            .filter(|t| t.key.len() > task.len() && t.key.starts_with(&own))
+            .map(|t| format!("{}!", t.key))
+            .collect();
         self.facts.points_to.iter().filter(|(_, names)| names.contains(key)).any(|(slot, _)| {
             let inside = if nested { slot.starts_with(&callee) } else { slot.starts_with(&own) };
+            let inside = inside && !others.iter().any(|o| slot.starts_with(o));
             let result = slot.starts_with(&result);
             result || !(inside || slot.starts_with(&temps) || slot.starts_with(key.as_str()))
         })

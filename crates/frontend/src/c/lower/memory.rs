@@ -281,8 +281,11 @@ impl Lower<'_> {
             logic::Node::Sym(s) => {
                 if let Some(slot) = self.by_symbol.get(&s) {
                     let key = &self.slots[*slot].key;
-                    if let Some(names) = self.facts.points_to.get(key) {
-                        out.extend(names.iter().filter_map(|n| self.object_keys.get(n)));
+                    // What this pass has found already spares a pass; the last pass finds nothing new.
+                    for known in [&self.facts.points_to, &self.found.points_to] {
+                        if let Some(names) = known.get(key) {
+                            out.extend(names.iter().filter_map(|n| self.object_keys.get(n)));
+                        }
                     }
                 }
             }

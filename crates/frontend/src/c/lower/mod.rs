@@ -272,7 +272,7 @@ pub enum Merging {
 
 /// Steps a program may have before merging; beyond it the rest is unmodelled.
 const MOST_STEPS: usize = 400_000;
-const MOST_PASSES: usize = 30;
+const MOST_PASSES: usize = 60;
 
 /// A program, and the specifications in comments that have no meaning, with the reason.
 pub type Lowered = (Program, Vec<(Span, String)>);

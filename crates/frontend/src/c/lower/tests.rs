@@ -362,6 +362,11 @@ fn check_nothing_is_used_or_freed_after_its_end() {
       int main(void) { pthread_t t; p = malloc(4); pthread_create(&t, 0, f, 0); JOIN free(p); return 0; }";
     assert_eq!(with(&threads.replace("JOIN", "pthread_join(t, 0);"), Check::Memory), Answer::Safe);
     assert_eq!(with(&threads.replace("JOIN", ""), Check::Memory), Answer::Unsafe);
+    let lent = "pthread_t t; void *f(void *p) { *(int *)p = 1; return 0; }
+      void go(void) { int l = 0; pthread_create(&t, 0, f, &l); JOIN }
+      int main(void) { go(); return 0; }";
+    assert_eq!(with(&lent.replace("JOIN", "pthread_join(t, 0);"), Check::Memory), Answer::Safe);
+    assert_eq!(with(&lent.replace("JOIN", ""), Check::Memory), Answer::Unsafe);
 }
 
 /// A small program with two threads, two mutexes and two variables, by a seed.
