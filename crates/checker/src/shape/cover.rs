@@ -319,7 +319,7 @@ fn plain(val: Val, v: &V, who: Who) -> bool {
     }
 }
 
-/// A pattern of the shared variables that both a fragment and the views that can cover it have: to find views quickly.
+/// A pattern of the shared variables that views of one state have in common: to find pairs quickly.
 pub fn pattern(values: impl Iterator<Item = Shared>) -> Option<Vec<u32>> {
     let mut seen: Vec<usize> = Vec::new();
     let mut out = Vec::new();
@@ -355,17 +355,6 @@ pub fn patterned(program: &program::Program) -> Vec<VarId> {
                 && matches!(program.terms.kind(v.sort), SortKind::Ref(_) | SortKind::Bool)
         })
         .collect()
-}
-
-pub fn of_fragment(at: &Fragment<'_>, vars: &[VarId]) -> Option<Vec<u32>> {
-    let value = |v: &V| match v {
-        V::Object(d) | V::Datum(d) => Shared::Cell(*d),
-        V::Null => Shared::Code(1),
-        V::Bool(b) => Shared::Code(2 + u32::from(*b)),
-        _ => Shared::Unknown,
-    };
-    let ends = at.ends.iter().chain(&at.crossing).flat_map(|(a, b)| [value(a), value(b)]);
-    pattern(vars.iter().map(|v| value(&at.vars[v.0 as usize])).chain(ends))
 }
 
 pub fn of_view(view: &View, vars: &[VarId]) -> Option<Vec<u32>> {

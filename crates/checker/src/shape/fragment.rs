@@ -130,6 +130,8 @@ pub struct World<'a> {
     pub spine: Option<super::spine::List>,
     /// At the start: fields that lead to initial objects or null only.
     pub closed: Vec<VarId>,
+    /// Fields of which every view allows 0 wherever it allows the id of another thread, and the other way round.
+    pub quiet: Vec<VarId>,
 }
 
 impl<'a> World<'a> {
@@ -146,7 +148,7 @@ impl<'a> World<'a> {
                 })
             })
             .collect();
-        Self { program, fields, links, spine: None, closed: Vec::new() }
+        Self { program, fields, links, spine: None, closed: Vec::new(), quiet: Vec::new() }
     }
     pub fn position(&self, class: ClassId, field: VarId) -> Option<usize> {
         self.fields[class.0 as usize].iter().position(|f| *f == field)

@@ -8,6 +8,7 @@
 mod cover;
 mod coverage;
 mod fragment;
+mod index;
 mod spine;
 mod start;
 mod step;
@@ -16,15 +17,16 @@ mod weaken;
 
 use crate::rules::Malformed;
 use base::Budget;
-use cover::{covers, of_fragment, of_view, patterned};
+use cover::{covers, of_view, patterned};
 use evidence::Reason;
-use evidence::views::{Control, Fires, Status, Val, View, Views};
+use evidence::views::{Control, Fires, Owner, Status, Val, View, Views};
 use fragment::{Fragment, Progress, Side, Sight, V, World};
 use logic::{ClassId, Sort, SortKind, Symbol};
 use program::{ActionId, Code, Copies, LocId, Mark, ObjectId, Program, PropertyId, PropertyKind, Scope, Start, VarId};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 use step::{Call, Step, results_agree, run, witness};
-use weaken::weaken;
+use weaken::{join, skeleton, weaken};
 
 /// What was checked.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,8 +60,7 @@ struct Rule<'p> {
     claimed: &'p [PropertyId],
     names: FxHashMap<Symbol, VarId>,
     vars: Vec<VarId>,
-    /// Views by control and pattern of the shared variables; views without a pattern by control.
-    index: FxHashMap<(Control, Option<Vec<u32>>), Vec<usize>>,
+    index: index::Index,
     /// Views by pattern alone.
     alike: FxHashMap<Vec<u32>, Vec<usize>>,
     wild: Vec<usize>,
@@ -68,6 +69,30 @@ struct Rule<'p> {
     kinds: Vec<Numbers>,
     /// The kinds by number.
     table: Vec<fragment::Kind>,
+    /// See `World::quiet`.
+    quiet: Vec<VarId>,
+}
+
+/// Fields of published cells that every view allows to be 0 if and only if it allows them to be the id of a thread other than its own. When a
+/// thread puts its own id where 0 was, or 0 where its own id was, every other thread stays in the view it was in.
+fn quiet(program: &Program, views: &Views) -> Vec<VarId> {
+    let mut out = Vec::new();
+    for (class, decl) in program.classes.iter_enumerated() {
+        for (f, var) in decl.fields.iter().enumerate() {
+            let mut cells = views.views.iter().flat_map(|v| v.cells.iter().chain(&v.groups));
+            let closed = cells.all(|c| {
+                let list = &c.fields.get(f).map_or(&[][..], |l| l);
+                let plain = |v: &Val| matches!(v, Val::Any | Val::Free | Val::Me | Val::Other | Val::Number(_));
+                let free = list.iter().any(|v| matches!(v, Val::Any | Val::Free | Val::Number(0)));
+                let other = list.iter().any(|v| matches!(v, Val::Any | Val::Other));
+                c.class != class || c.owner == Owner::Mine || (list.iter().all(plain) && free == other)
+            });
+            if closed && matches!(program.terms.kind(program.vars[*var].sort), SortKind::Map(_, e) if e.is_integer()) {
+                out.push(*var);
+            }
+        }
+    }
+    out
 }
 
 impl Numbers {
@@ -86,12 +111,13 @@ impl<'p> Rule<'p> {
             claimed,
             names,
             vars,
-            index: FxHashMap::default(),
+            index: index::Index::default(),
             alike: FxHashMap::default(),
             wild: Vec::new(),
             patterns: Vec::new(),
             kinds: Vec::new(),
             table: Vec::new(),
+            quiet: quiet(program, views),
         };
         rule.vet()?;
         for v in &views.views {
@@ -105,7 +131,7 @@ impl<'p> Rule<'p> {
         }
         for (i, v) in views.views.iter().enumerate() {
             let pattern = of_view(v, &rule.vars);
-            rule.index.entry((v.control, pattern.clone())).or_default().push(i);
+            rule.index.add(v, i);
             match &pattern {
                 Some(p) => rule.alike.entry(p.clone()).or_default().push(i),
                 None => rule.wild.push(i),
@@ -225,7 +251,7 @@ impl<'p> Rule<'p> {
             if class.fields.len() != c.fields.len() {
                 return no("a cell with fields that its class does not have");
             }
-            if i >= cells && c.owner == evidence::views::Owner::Mine {
+            if i >= cells && c.owner == Owner::Mine {
                 return no("a group of owned cells");
             }
             let on_list = list.as_ref().is_some_and(|l| l.class == c.class);
@@ -314,7 +340,7 @@ impl<'p> Rule<'p> {
         spine::List::new(self.program, self.views.spine?, &self.codes(), links)
     }
     fn world(&self) -> World<'p> {
-        World { spine: self.list(), ..World::new(self.program) }
+        World { spine: self.list(), quiet: self.quiet.clone(), ..World::new(self.program) }
     }
     fn object(&self) -> Option<(ObjectId, &'p program::Object)> {
         self.views.object.map(|o| (o, &self.program.objects[o]))
@@ -410,17 +436,26 @@ impl<'p> Rule<'p> {
         budget: &Budget,
     ) -> Result<Result<(), String>, Reason> {
         let world = self.world();
-        let mut done: FxHashSet<(ActionId, View)> = FxHashSet::default();
+        let mut known: FxHashMap<(ActionId, View), usize> = FxHashMap::default();
+        let mut movers: Vec<(usize, ActionId, View)> = Vec::new();
         for (i, id) in seen {
             let control = self.views.views[*i].control;
             let Some((code, _)) = self.code(control) else { continue };
-            let step = self.step(control, code, *id);
-            let weak = weaken(&self.views.views[*i], &step);
-            if done.contains(&(*id, weak.clone())) {
-                continue;
+            let weak = weaken(&self.views.views[*i], &self.step(control, code, *id));
+            match known.entry((*id, skeleton(&weak))) {
+                Entry::Occupied(at) => join(&mut movers[*at.get()].2, &weak),
+                Entry::Vacant(at) => {
+                    at.insert(movers.len());
+                    movers.push((*i, *id, weak));
+                }
             }
-            let numbers = self.numbers(&weak);
-            let sight = numbers.sight(&weak);
+        }
+        for (i, id, weak) in &movers {
+            let control = weak.control;
+            let Some((code, _)) = self.code(control) else { continue };
+            let step = self.step(control, code, *id);
+            let numbers = self.numbers(weak);
+            let sight = numbers.sight(weak);
             for t in self.partners(*i) {
                 budget.check().map_err(Reason::Exhausted)?;
                 if self.alone(control, self.views.views[t].control) {
@@ -431,7 +466,6 @@ impl<'p> Rule<'p> {
                     return Ok(Err(self.place(control, e)));
                 }
             }
-            done.insert((*id, weak));
         }
         Ok(Ok(()))
     }
@@ -476,12 +510,7 @@ impl<'p> Rule<'p> {
         Ok(())
     }
     fn covered(&self, at: &Fragment<'_>, side: usize, control: Control) -> bool {
-        let pattern = of_fragment(at, &self.vars);
-        let all = [pattern, None];
-        all.iter().enumerate().filter(|(i, p)| *i == 1 || p.is_some()).any(|(_, p)| {
-            let found = self.index.get(&(control, p.clone()));
-            found.is_some_and(|list| list.iter().any(|v| covers(at, side, self.sight(*v))))
-        })
+        self.index.candidates(at, side, control).any(|v| covers(at, side, self.sight(v)))
     }
     /// The state after a thread's own step: in a view, or on its way to one by private steps.
     fn settled(&self, after: step::After<'_>, control: Control, depth: usize) -> Result<(), String> {

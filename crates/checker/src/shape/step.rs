@@ -170,8 +170,9 @@ fn once<'a>(start: &Fragment<'a>, step: &Step<'_>, choices: &Choices) -> Result<
                     if matches!(v, V::Argument(_)) {
                         return fail("an argument is stored in a shared variable before any cell");
                     }
-                    visible = true;
-                    changed |= same(&old, v) != Some(true);
+                    let differs = same(&old, v) != Some(true);
+                    visible |= differs;
+                    changed |= differs;
                 }
             }
             T::Live(_, more) => {
@@ -261,8 +262,14 @@ fn write(at: &mut Fragment<'_>, field: VarId, key: &V, value: V, visible: &mut b
         Slot::Open if published => return Err(Halt::Decide(d, Some(f))),
         Slot::Open => true,
     };
+    // Nobody's view tells a free lock from one that another thread holds.
+    let quiet = at.world.quiet.contains(&field)
+        && matches!(
+            (&at.items[d].fields[f], &value),
+            (Slot::Is(V::Number(0)), V::Id(Who::Own)) | (Slot::Is(V::Id(Who::Own)), V::Number(0))
+        );
     at.items[d].fields[f] = Slot::Is(value);
-    *visible |= published;
+    *visible |= published && differs && !quiet;
     Ok(published && differs)
 }
 

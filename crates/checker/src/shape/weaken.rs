@@ -2,7 +2,7 @@
 //!
 //! Comes in: a view and the step its thread takes. Goes out: a weaker view that keeps the shared variables, what the step looks at and the cells that
 //! these certainly lead to. Every state that the view holds in satisfies the weaker one too, so the check of a pair is done once for all views
-//! that are weakened to the same one. Nothing is assumed to be kept: whatever is left out only admits more states.
+//! that are weakened to the same one; views with the same variables and cells are joined for it. Nothing is assumed to be kept: whatever is left out only admits more states.
 
 use super::fragment::kind;
 use super::step::Step;
@@ -10,6 +10,51 @@ use evidence::views::{Cell, Done, Fires, Owner, Val, View};
 use logic::{Symbol, Term};
 use program::{Scope, VarId};
 use rustc_hash::FxHashSet;
+
+/// What views must have in common to be joined: everything but what fields may be, and which groups there are.
+pub fn skeleton(view: &View) -> View {
+    let bare = |c: &Cell| {
+        let colours = kind(c).2;
+        let mut fields = vec![Vec::new(); c.fields.len()];
+        for (f, v) in colours {
+            fields[f].push(v);
+        }
+        Cell { fields, successor: Vec::new(), lone: false, ..c.clone() }
+    };
+    View { cells: view.cells.iter().map(bare).collect(), groups: Vec::new(), ..view.clone() }
+}
+
+/// Weakens `into` until it holds wherever `from`, a view of the same skeleton, holds: a field may be what either says.
+pub fn join(into: &mut View, from: &View) {
+    let mut to = Vec::new();
+    for g in &from.groups {
+        let at = into.groups.iter().position(|h| kind(h) == kind(g)).unwrap_or_else(|| {
+            let fields = g.fields.iter().map(|_| Vec::new()).collect();
+            into.groups.push(Cell { fields, successor: Vec::new(), ..g.clone() });
+            into.groups.len() - 1
+        });
+        to.push(at as u16);
+    }
+    let moved = |v: &Val| match v {
+        Val::Group(g) => Val::Group(to[*g as usize]),
+        v => *v,
+    };
+    let merge = |a: &mut Cell, b: &Cell| {
+        a.lone &= b.lone;
+        let lists = a.fields.iter_mut().zip(&b.fields).chain(std::iter::once((&mut a.successor, &b.successor)));
+        for (list, more) in lists {
+            list.extend(more.iter().map(moved));
+            list.sort_unstable();
+            list.dedup();
+        }
+    };
+    for (a, b) in into.cells.iter_mut().zip(&from.cells) {
+        merge(a, b);
+    }
+    for (b, at) in from.groups.iter().zip(&to) {
+        merge(&mut into.groups[*at as usize], b);
+    }
+}
 
 /// The variables that the step may look at.
 fn looked_at(step: &Step<'_>) -> FxHashSet<VarId> {

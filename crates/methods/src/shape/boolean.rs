@@ -127,9 +127,13 @@ impl<'p> BooleanHeaps<'p> {
 impl Base for BooleanHeaps<'_> {
     type View = Heap;
     type Key = Heap;
+    type Shared = ();
     type Step = ActionId;
     type Alarm = PropertyId;
 
+    fn shared(&self, _: &Heap) -> Option<()> {
+        None
+    }
     fn key(&self, view: &Heap) -> Heap {
         view.clone()
     }

@@ -11,12 +11,12 @@ use super::view::{
 use evidence::views::{self, Cell, Control, Done, Owner, Status, Val};
 use program::LocId;
 
-pub fn views<'a>(model: &Model, found: impl Iterator<Item = &'a View>) -> views::Views {
+pub fn views<'a>(model: &Model, found: impl IntoIterator<Item = &'a View>) -> views::Views {
     views::Views {
         object: model.object,
         points: model.points.clone(),
         spine: model.spine.as_ref().map(|s| views::Spine { root: s.root_var, key: s.key_var, order: s.order }),
-        views: found.map(|v| Writer::new(model, v).view()).collect(),
+        views: found.into_iter().map(|v| Writer::new(model, v).view()).collect(),
     }
 }
 

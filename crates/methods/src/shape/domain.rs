@@ -14,7 +14,7 @@ use super::spine::forget_left;
 use super::step::{Outcome, cases, finish, invoke, run, witness};
 use super::types::Ty;
 use super::view::{
-    ABOVE, ANY, BELOW, Code, FALSE, FREE, GROUPS, Key, NULL, OWN, THIRD, TRUE, View, bit, codes, is_cell,
+    ABOVE, ANY, BELOW, Code, FALSE, FREE, GROUPS, Key, NULL, OWN, OWNED, THIRD, TRUE, View, bit, codes, is_cell,
 };
 use evidence::views::Status;
 use program::{Copies, LocId};
@@ -67,7 +67,7 @@ impl Domain<'_> {
             alarms.push(alarm);
             return None;
         }
-        Some(view.canonical())
+        Some(self.model.canonical(&view))
     }
     /// Follows private steps from a settled view; everything that must be stored goes to `out`.
     fn follow(&self, view: View, depth: usize, alarms: &mut Vec<Alarm>, out: &mut Vec<View>) {
@@ -259,11 +259,30 @@ impl Domain<'_> {
 impl Base for Domain<'_> {
     type View = View;
     type Key = Key;
+    type Shared = Box<[u8]>;
     type Step = StepId;
     type Alarm = Alarm;
 
     fn key(&self, view: &View) -> Key {
         view.key()
+    }
+    fn shared(&self, view: &View) -> Option<Box<[u8]>> {
+        let mut out = Vec::with_capacity(2 * self.model.globals.len());
+        let mut cells = 0;
+        for (slot, code) in self.model.globals.iter().zip(&view.vars) {
+            match slot.ty {
+                // Who holds a lock depends on who looks.
+                Ty::Lock => {}
+                _ if *code == ANY => return None,
+                _ => out.push(*code),
+            }
+            if is_cell(*code) {
+                cells = cells.max(*code as usize + 1);
+            }
+        }
+        // Cells that shared variables refer to come first.
+        out.extend(view.kinds[..cells].iter().map(|k| self.model.common[(k & !OWNED) as usize] | k & OWNED));
+        Some(out.into())
     }
     fn join(&self, into: &mut View, from: &View) -> Grown {
         into.join(from)
@@ -274,7 +293,7 @@ impl Base for Domain<'_> {
         for mut v in starts {
             v.vars.resize(self.model.globals.len() + self.model.frame, ANY);
             if self.model.object.is_some() {
-                out.push(v.canonical());
+                out.push(self.model.canonical(&v));
                 continue;
             }
             for routine in &self.model.routines {
@@ -286,7 +305,7 @@ impl Base for Domain<'_> {
                     };
                 }
                 v.control = routine.first + routine.entry.0 as u16;
-                out.push(v.canonical());
+                out.push(self.model.canonical(&v));
             }
         }
         out
@@ -327,7 +346,7 @@ impl Base for Domain<'_> {
                 let mut seen = project(self.model, &o.view, t);
                 if self.model.routine_at(t.control).is_none() {
                     forget_left(self.model, &mut seen);
-                    seen = seen.canonical();
+                    seen = self.model.canonical(&seen);
                 }
                 if let Some((routine, _)) = self.model.routine_at(t.control) {
                     let before = seen.witnessed;
@@ -389,7 +408,7 @@ fn footprint(model: &Model, routine: &Routine, step: u16, sc: &View) -> View {
             *v = ANY;
         }
     }
-    out.canonical()
+    model.canonical(&out)
 }
 
 /// The location of a control number, for people.

@@ -5,9 +5,11 @@
 //! a lone cell has at most one published predecessor.
 
 use super::eval::{Alarm, Stop};
-use super::model::{Model, Stored};
+use super::model::{Locks, Model, Stored};
 use super::types::Ty;
-use super::view::{ANY, ARGUMENT, AS_LINK, Code, GROUPS, Mask, NULL, OWNED, SELF, View, bit, codes, definite, is_cell};
+use super::view::{
+    ANY, ARGUMENT, AS_LINK, Code, FREE, GROUPS, Mask, NULL, OWN, OWNED, SELF, View, bit, codes, definite, is_cell,
+};
 use evidence::views::Status;
 
 /// A view being changed by a step.
@@ -70,7 +72,11 @@ impl Heap<'_> {
                 let old = self.view.row(at, r);
                 self.view.set_row(at, r, bit(code));
                 if !self.view.owned(at) {
-                    self.visible |= old != bit(code);
+                    // Only the thread itself can see that it takes a lock or gives it back.
+                    let own = self.model.locks == Locks::Own
+                        && f.ty == Ty::Lock
+                        && ((old == bit(FREE) && code == OWN) || (old == bit(OWN) && code == FREE));
+                    self.visible |= old != bit(code) && !own;
                     if is_cell(value) {
                         self.publish(value);
                     }

@@ -359,13 +359,13 @@ pub fn project(model: &Model, pair: &View, t: &View) -> View {
     }
     let peer = &pair.vars[globals + model.frame..];
     view.vars.extend(peer.iter().map(|&v| if v == PEER_ARGUMENT { ARGUMENT } else { v }));
-    for f in &model.fields {
-        if let (Ty::Lock, Stored::Row(r)) = (f.ty, f.stored) {
-            for at in view.all().collect::<Vec<_>>() {
-                let m = view.row(at, r as usize);
-                view.set_row(at, r as usize, codes(m).fold(0, |m, c| m | bit(lock(c))));
+    for (class, r) in model.lock_rows() {
+        for at in view.all() {
+            if model.kinds[view.kind(at) as usize].class == class {
+                let m = view.row(at, r);
+                view.set_row(at, r, codes(m).fold(0, |m, c| m | bit(lock(c))));
             }
         }
     }
-    view.canonical()
+    model.canonical(&view)
 }

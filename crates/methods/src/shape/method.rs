@@ -7,7 +7,7 @@
 use super::certify;
 use super::domain::{Domain, StepId};
 use super::eval::Alarm;
-use super::model::{Model, Question, build};
+use super::model::{Locks, Model, Question, build};
 use super::points::assignments;
 use super::quantified::{Figures, OnAlarm, Parent, Quantified, fixpoint};
 use crate::explore::linear;
@@ -112,8 +112,9 @@ pub struct Analysis {
     pub alarms: Vec<(Alarm, Vec<String>)>,
 }
 
-/// Runs the fixpoint, trying candidates for linearization points until one has no alarm.
-pub fn search(program: &Program, subject: Option<ObjectId>, run: &Run) -> Result<(Analysis, usize), Reason> {
+/// Runs the fixpoint, trying candidates for linearization points until one has no alarm. `locks`: what is kept of locks inside
+/// objects where there are many.
+pub fn search(program: &Program, subject: Option<ObjectId>, locks: Locks, run: &Run) -> Result<(Analysis, usize), Reason> {
     let tries = match subject {
         Some(o) => assignments(program, o),
         None => vec![Vec::new()],
@@ -122,7 +123,10 @@ pub fn search(program: &Program, subject: Option<ObjectId>, run: &Run) -> Result
     let mut count = 0;
     for points in tries {
         count += 1;
-        let model = build(program, &Question { object: subject, points }).map_err(Reason::NotAdmitted)?;
+        let mut model = build(program, &Question { object: subject, points }).map_err(Reason::NotAdmitted)?;
+        if model.many_locks() {
+            model.locks = locks;
+        }
         let on_alarm = if subject.is_some() { OnAlarm::Stop } else { OnAlarm::GoOn };
         let domain = Domain { model: &model };
         if let Err(a) = domain.starts() {
@@ -152,10 +156,19 @@ pub fn search(program: &Program, subject: Option<ObjectId>, run: &Run) -> Result
 fn analyse(task: &Task, run: &Run, subject: Option<ObjectId>, claims: &mut Claims) {
     let p = &task.program;
     let wanted = about(p, subject, &task.properties);
-    let (analysis, tries) = match search(p, subject, run) {
+    let mut found = search(p, subject, Locks::Own, run);
+    let failed = |f: &Result<(Analysis, usize), Reason>| f.as_ref().map_or(true, |(a, _)| !a.alarms.is_empty());
+    let history = subject.filter(|_| failed(&found)).and_then(|o| concrete(p, o, run));
+    // What was kept of locks may have been too little.
+    if history.is_none() && matches!(&found, Ok((a, _)) if !a.alarms.is_empty() && a.model.locks == Locks::Own) {
+        let more = search(p, subject, Locks::Exact, run);
+        if !failed(&more) {
+            found = more;
+        }
+    }
+    let (analysis, tries) = match found {
         Ok(found) => found,
         Err(reason) => {
-            let history = subject.and_then(|o| concrete(p, o, run));
             for id in wanted {
                 let found = history.as_ref().filter(|h| shows(p, h, id));
                 claims.set(id, found.map_or_else(|| Claim::Undecided(reason.clone()), |h| Claim::Disproved(h.clone())));
@@ -195,7 +208,6 @@ fn analyse(task: &Task, run: &Run, subject: Option<ObjectId>, claims: &mut Claim
             note_points(p, o, &analysis.model, claims);
         }
     }
-    let history = subject.filter(|_| proved.len() < wanted.len()).and_then(|o| concrete(p, o, run));
     for id in wanted.iter().filter(|id| !proved.contains(id)) {
         if let Some(h) = history.as_ref().filter(|h| shows(p, h, *id)) {
             claims.set(*id, Claim::Disproved(h.clone()));

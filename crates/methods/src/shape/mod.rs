@@ -24,7 +24,9 @@ mod step;
 mod types;
 pub mod view;
 
-pub use method::{Analysis, Shape, search};
+pub use certify::views as certify_views;
+pub use method::{Analysis, Shape, describe, search};
+pub use model::Locks;
 
 #[cfg(test)]
 mod tests;

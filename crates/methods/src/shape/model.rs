@@ -9,7 +9,7 @@ use super::expr::{Compiled, Compiler, Constant, Ex, ExId, Meaning};
 use super::spec::SpecOperation;
 use super::spine::{self, Spine};
 use super::types::{Ty, Types};
-use super::view::{ABOVE, ANY, BELOW, Code, EQUAL, FALSE, TRUE};
+use super::view::{ABOVE, ANY, BELOW, Code, EQUAL, FALSE, FREE, THIRD, TRUE, View, bit};
 use evidence::views::{Control, Fires, Point, Status};
 use logic::{ClassId, SortKind, Symbol};
 use program::{ActionId, Copies, LocId, Mark, ObjectId, Program, PropertyId, Scope, Start, VarId, VarKind};
@@ -42,8 +42,19 @@ pub struct Model {
     pub linearizable: Option<PropertyId>,
     pub constants: Vec<Constant>,
     pub points: Vec<Point>,
+    pub locks: Locks,
     pub(super) start: super::start::Start,
     pub(super) initial: Vec<Initial>,
+}
+
+/// How much a view says of the locks inside objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Locks {
+    /// Free, held by the thread itself, held by another.
+    #[default]
+    Exact,
+    /// Held by the thread itself, or not: taking a lock and giving it back is then nothing that another thread sees.
+    Own,
 }
 
 /// What is known of a shared variable at the start.
@@ -262,6 +273,7 @@ impl<'a> Builder<'a> {
             linearizable: self.question.object.map(|o| program.objects[o].property),
             constants: Vec::new(),
             points: Vec::new(),
+            locks: Locks::Exact,
             start: super::start::Start::default(),
             initial,
         };
@@ -712,6 +724,34 @@ impl Model {
             Stored::Row(r) => Some(r as usize),
             Stored::Colour(_) => None,
         }
+    }
+    /// Whether it is worth while to keep less of locks: where they are inside the objects of a list. The list is as the specification says at
+    /// every moment, so it rarely matters whether another thread holds the lock of a cell; there are many cells, and many locks taken on the way.
+    pub fn many_locks(&self) -> bool {
+        self.spine.is_some() && self.lock_rows().next().is_some()
+    }
+    /// Rows that hold locks.
+    pub fn lock_rows(&self) -> impl Iterator<Item = (ClassId, usize)> + '_ {
+        self.fields.iter().filter_map(|f| match (f.ty, f.stored) {
+            (Ty::Lock, Stored::Row(r)) => Some((f.class, r as usize)),
+            _ => None,
+        })
+    }
+    /// The canonical form of a view, with as much of locks as the model keeps.
+    pub fn canonical(&self, view: &View) -> View {
+        let mut out = view.canonical();
+        if self.locks == Locks::Own {
+            let others = bit(FREE) | bit(THIRD);
+            for (class, r) in self.lock_rows() {
+                for at in out.all() {
+                    let now = out.row(at, r);
+                    if self.kinds[out.kind(at) as usize].class == class && !out.owned(at) && now & others != 0 {
+                        out.set_row(at, r, now | others);
+                    }
+                }
+            }
+        }
+        out
     }
     pub fn successor_row(&self) -> Option<usize> {
         self.ends.map(|_| self.width - 1)

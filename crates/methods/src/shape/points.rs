@@ -6,7 +6,7 @@
 
 use evidence::views::{Fires, Point};
 use logic::{Op, SortKind};
-use program::{ActionId, Mark, ObjectId, Operation, Program, Scope, VarKind};
+use program::{ActionId, Mark, ObjectId, Operation, Program, Scope, Update, VarKind};
 
 /// The largest number of assignments that are tried.
 const ROOM: usize = 96;
@@ -37,7 +37,20 @@ pub fn assignments(program: &Program, object: ObjectId) -> Vec<Vec<Point>> {
     out.into_iter().map(|(_, p)| p).collect()
 }
 
-/// Steps that write something shared, compare-and-swap first; then steps that read something shared.
+/// Whether a field is written of an object that the operation has made: seldom seen by anybody.
+fn in_new(program: &Program, op: &Operation, update: &Update) -> bool {
+    let t = &program.terms;
+    let Some((Op::Store, args)) = t.app(update.value) else { return false };
+    let Some((object, _)) = t.as_symbol(args[1]).and_then(|s| program.var_of(s)) else { return false };
+    let mut assigned = op.code.actions.iter().flat_map(|a| a.updates.iter().map(move |u| (a, u)));
+    program.vars[object].scope != Scope::Shared
+        && assigned.all(|(a, u)| {
+            let makes = a.updates.iter().any(|u| matches!(program.vars[u.var].kind, VarKind::Live(_)));
+            u.var != object || (makes && t.as_symbol(u.value).is_some_and(|s| a.inputs.contains(&s)))
+        })
+}
+
+/// Steps that write something shared, compare-and-swap first; then steps that read something shared; last writes to new objects.
 fn candidates(program: &Program, op: &Operation) -> Vec<(ActionId, Fires)> {
     let mut ranked: Vec<(u32, ActionId, Fires)> = Vec::new();
     // Fields that hold the ids of threads are locks.
@@ -81,6 +94,8 @@ fn candidates(program: &Program, op: &Operation) -> Vec<(ActionId, Fires)> {
             if reads {
                 ranked.push((3, id, Fires::Always));
             }
+        } else if writes.iter().all(|u| in_new(program, op, u)) {
+            ranked.push((4, id, Fires::Change));
         } else if writes.iter().any(|u| conditional(u.value)) {
             ranked.push((0, id, Fires::Change));
         } else {

@@ -19,11 +19,15 @@ pub trait Base {
     type View: Clone;
     /// Views of equal key are joined.
     type Key: Clone + Eq + Hash;
+    /// What two views of one state have in common.
+    type Shared: Clone + Eq + Hash;
     /// A step of the scheduled thread.
     type Step: Copy + Eq + Hash + std::fmt::Debug;
     type Alarm: Clone;
 
     fn key(&self, view: &Self::View) -> Self::Key;
+    /// Views with different shared parts have no state in common; `None`: it may have one with any view. Depends on the key alone.
+    fn shared(&self, view: &Self::View) -> Option<Self::Shared>;
     /// Joins `from` into `into`; whether `into` grew.
     fn join(&self, into: &mut Self::View, from: &Self::View) -> Grown;
     fn initial(&self) -> Vec<Self::View>;
@@ -76,6 +80,33 @@ struct Footprint<D: Base> {
     from: usize,
 }
 
+/// Numbers of views by what they share; those that go with any are in every list.
+struct Buckets<K> {
+    lists: FxHashMap<K, Vec<usize>>,
+    wild: Vec<usize>,
+}
+
+impl<K: Clone + Eq + Hash> Buckets<K> {
+    fn new() -> Self {
+        Self { lists: FxHashMap::default(), wild: Vec::new() }
+    }
+    fn add(&mut self, shared: Option<K>, at: usize) {
+        match shared {
+            Some(k) => self.lists.entry(k).or_default().push(at),
+            None => self.wild.push(at),
+        }
+    }
+    /// All that may have a state in common with a view, in order; there are `all` of them.
+    fn with(&self, shared: Option<&K>, all: usize) -> Vec<usize> {
+        let Some(k) = shared else { return (0..all).collect() };
+        let mut out: Vec<usize> = self.lists.get(k).into_iter().flatten().chain(&self.wild).copied().collect();
+        if !self.wild.is_empty() {
+            out.sort_unstable();
+        }
+        out
+    }
+}
+
 /// The fixpoint, or what there is of it when alarms stopped the work.
 pub struct Quantified<D: Base> {
     pub entries: Vec<Entry<D>>,
@@ -106,6 +137,8 @@ struct Work<'a, D: Base> {
     index: FxHashMap<D::Key, usize>,
     footprints: Vec<Footprint<D>>,
     known: FxHashMap<(D::Step, D::Key), usize>,
+    entries_with: Buckets<D::Shared>,
+    footprints_with: Buckets<D::Shared>,
     /// Views to visit, the oldest first: what many others depend on is complete before they are looked at again.
     queue: BTreeSet<usize>,
 }
@@ -123,6 +156,8 @@ pub fn fixpoint<D: Base>(
         index: FxHashMap::default(),
         footprints: Vec::new(),
         known: FxHashMap::default(),
+        entries_with: Buckets::new(),
+        footprints_with: Buckets::new(),
         queue: BTreeSet::new(),
     };
     for view in base.initial() {
@@ -154,6 +189,7 @@ impl<D: Base> Work<'_, D> {
             None => {
                 let at = self.out.entries.len();
                 self.index.insert(key, at);
+                self.entries_with.add(self.base.shared(&view), at);
                 self.out.entries.push(Entry { view, parent });
                 at
             }
@@ -176,13 +212,15 @@ impl<D: Base> Work<'_, D> {
         // The view as the scheduled thread, against every view as the other; itself included, for two threads may be alike.
         for step in own.visible {
             if let Some(f) = self.leave(at, &view, step) {
-                for t in 0..self.out.entries.len() {
+                let shared = self.base.shared(&self.footprints[f].view);
+                for t in self.entries_with.with(shared.as_ref(), self.out.entries.len()) {
                     self.interfere(t, f);
                 }
             }
         }
         // The view as the other thread, against every visible step.
-        for f in 0..self.footprints.len() {
+        let shared = self.base.shared(&view);
+        for f in self.footprints_with.with(shared.as_ref(), self.footprints.len()) {
             self.interfere(at, f);
         }
     }
@@ -193,6 +231,7 @@ impl<D: Base> Work<'_, D> {
         match self.known.get(&key) {
             Some(&f) => (self.base.join(&mut self.footprints[f].view, &view) == Grown::More).then_some(f),
             None => {
+                self.footprints_with.add(self.base.shared(&view), self.footprints.len());
                 self.footprints.push(Footprint { view, step, from: at });
                 self.known.insert(key, self.footprints.len() - 1);
                 self.out.figures.footprints += 1;

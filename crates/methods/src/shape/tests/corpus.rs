@@ -1,7 +1,7 @@
 //! The corpus programs: from source text to checked verdicts.
 
 use crate::method::{Method, Options, Run, Task};
-use crate::shape::Shape;
+use crate::shape::{Locks, Shape};
 use base::{Budget, Sources};
 use checker::{Answer, Checker, Leaves, Limits, Outcome};
 use evidence::Claim;
@@ -122,7 +122,7 @@ fn check_broken_sets_raise_alarms() {
     for file in ["hand_over_hand_set_one_lock", "optimistic_set_no_check", "lazy_set_no_mark_check"] {
         let p = load(&format!("lockfree/{file}.tp"));
         let run = Run::quiet(Budget::unlimited().with_time(std::time::Duration::from_secs(25)));
-        let (analysis, _) = crate::shape::search(&p, Some(program::ObjectId(0)), &run).unwrap();
+        let (analysis, _) = crate::shape::search(&p, Some(program::ObjectId(0)), Locks::Own, &run).unwrap();
         assert!(!analysis.alarms.is_empty(), "{file}");
     }
 }
@@ -223,7 +223,7 @@ fn check_broken_objects_raise_alarms() {
     ] {
         let p = load(&format!("seeds/thread-quantification/{file}.tp"));
         let run = Run::quiet(Budget::unlimited().with_time(std::time::Duration::from_secs(60)));
-        let (analysis, _) = crate::shape::search(&p, Some(program::ObjectId(0)), &run).unwrap();
+        let (analysis, _) = crate::shape::search(&p, Some(program::ObjectId(0)), Locks::Own, &run).unwrap();
         assert!(!analysis.alarms.is_empty(), "{file}");
     }
 }
