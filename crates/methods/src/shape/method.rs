@@ -12,6 +12,7 @@ use super::points::assignments;
 use super::quantified::{Figures, OnAlarm, Parent, Quantified, fixpoint};
 use crate::explore::linear;
 use crate::method::{About, Method, Refusal, Run, Task};
+use evidence::views::Point;
 use evidence::{Certificate, Claim, Claims, History, Proof, Reason};
 use program::{Code, ObjectId, Program, PropertyId, PropertyKind};
 use std::sync::Arc;
@@ -20,6 +21,9 @@ pub struct Shape;
 
 /// How long an alarm is tried on small numbers of clients.
 const CONCRETE: std::time::Duration = std::time::Duration::from_secs(20);
+
+/// How long points are tried before an alarm is tried on small numbers of clients.
+const QUICK: std::time::Duration = std::time::Duration::from_secs(30);
 
 /// More views than this and the domain is not the right one for the program.
 const LIMIT: usize = 60_000;
@@ -114,35 +118,26 @@ pub struct Analysis {
 
 /// Runs the fixpoint, trying candidates for linearization points until one has no alarm. `locks`: what is kept of locks inside
 /// objects where there are many.
-pub fn search(program: &Program, subject: Option<ObjectId>, locks: Locks, run: &Run) -> Result<(Analysis, usize), Reason> {
-    let tries = match subject {
-        Some(o) => assignments(program, o),
-        None => vec![Vec::new()],
-    };
+pub fn search(
+    program: &Program,
+    subject: Option<ObjectId>,
+    locks: Locks,
+    run: &Run,
+) -> Result<(Analysis, usize), Reason> {
     let mut first: Option<Analysis> = None;
     let mut count = 0;
-    for points in tries {
+    for points in tries(program, subject) {
         count += 1;
-        let mut model = build(program, &Question { object: subject, points }).map_err(Reason::NotAdmitted)?;
-        if model.many_locks() {
-            model.locks = locks;
-        }
-        let on_alarm = if subject.is_some() { OnAlarm::Stop } else { OnAlarm::GoOn };
-        let domain = Domain { model: &model };
-        if let Err(a) = domain.starts() {
-            return Err(Reason::Alarm(describe(program, &a)));
-        }
-        let found = match fixpoint(&domain, &run.budget, LIMIT, on_alarm) {
-            Ok(found) => found,
-            Err((e, _)) if first.is_none() => return Err(Reason::Exhausted(e)),
-            Err(_) => break,
+        let analysis = match attempt(program, subject, points, locks, run) {
+            Ok(analysis) => analysis,
+            Err(Reason::Exhausted(_)) if first.is_some() => break,
+            Err(reason) => return Err(reason),
         };
-        let alarms = found.alarms.iter().map(|(a, at, step)| (a.clone(), trace(program, &model, &found, *at, *step)));
-        let alarms: Vec<_> = alarms.collect();
-        let figures = found.figures;
-        run.progress(format!("shape: {} views, {} pairs, points tried: {count}", found.entries.len(), figures.pairs));
-        let views = found.entries.into_iter().map(|e| e.view).collect();
-        let analysis = Analysis { model, views, figures, alarms };
+        run.progress(format!(
+            "shape: {} views, {} pairs, points tried: {count}",
+            analysis.views.len(),
+            analysis.figures.pairs
+        ));
         // An alarm of a check in the code does not depend on the points.
         let points_matter = analysis.alarms.iter().all(|(a, _)| matches!(a, Alarm::Results(_) | Alarm::Lost(_)));
         if analysis.alarms.is_empty() || !points_matter {
@@ -153,19 +148,66 @@ pub fn search(program: &Program, subject: Option<ObjectId>, locks: Locks, run: &
     first.map(|a| (a, count)).ok_or_else(|| Reason::Incomplete("no linearization point to try".into()))
 }
 
-fn analyse(task: &Task, run: &Run, subject: Option<ObjectId>, claims: &mut Claims) {
-    let p = &task.program;
-    let wanted = about(p, subject, &task.properties);
-    let mut found = search(p, subject, Locks::Own, run);
+/// The candidates for points, the likely ones first.
+pub fn tries(program: &Program, subject: Option<ObjectId>) -> Vec<Vec<Point>> {
+    subject.map_or_else(|| vec![Vec::new()], |o| assignments(program, o))
+}
+
+/// Runs the fixpoint with these points.
+pub fn attempt(
+    program: &Program,
+    subject: Option<ObjectId>,
+    points: Vec<Point>,
+    locks: Locks,
+    run: &Run,
+) -> Result<Analysis, Reason> {
+    let mut model = build(program, &Question { object: subject, points }).map_err(Reason::NotAdmitted)?;
+    if model.many_locks() {
+        model.locks = locks;
+    }
+    let on_alarm = if subject.is_some() { OnAlarm::Stop } else { OnAlarm::GoOn };
+    let domain = Domain { model: &model };
+    if let Err(a) = domain.starts() {
+        return Err(Reason::Alarm(describe(program, &a)));
+    }
+    let found = fixpoint(&domain, &run.budget, LIMIT, on_alarm).map_err(|(e, _)| Reason::Exhausted(e))?;
+    let alarms = found.alarms.iter().map(|(a, at, step)| (a.clone(), trace(program, &model, &found, *at, *step)));
+    let alarms = alarms.collect();
+    let figures = found.figures;
+    let views = found.entries.into_iter().map(|e| e.view).collect();
+    Ok(Analysis { model, views, figures, alarms })
+}
+
+/// Proves what can be proved. A history that no order of the calls explains is looked for before the less likely points have cost much time.
+fn decide(p: &Program, subject: Option<ObjectId>, run: &Run) -> (Result<(Analysis, usize), Reason>, Option<History>) {
     let failed = |f: &Result<(Analysis, usize), Reason>| f.as_ref().map_or(true, |(a, _)| !a.alarms.is_empty());
-    let history = subject.filter(|_| failed(&found)).and_then(|o| concrete(p, o, run));
+    let quick = Run { budget: run.budget.child().with_time(QUICK), ..run.clone() };
+    let mut found = search(p, subject, Locks::Own, &quick);
+    if !failed(&found) {
+        return (found, None);
+    }
+    let stopped = quick.budget.check().is_err();
+    let history = subject.and_then(|o| concrete(p, o, run));
+    if history.is_some() {
+        return (found, history);
+    }
+    if stopped {
+        found = search(p, subject, Locks::Own, run);
+    }
     // What was kept of locks may have been too little.
-    if history.is_none() && matches!(&found, Ok((a, _)) if !a.alarms.is_empty() && a.model.locks == Locks::Own) {
+    if matches!(&found, Ok((a, _)) if !a.alarms.is_empty() && a.model.locks == Locks::Own) {
         let more = search(p, subject, Locks::Exact, run);
         if !failed(&more) {
             found = more;
         }
     }
+    (found, None)
+}
+
+fn analyse(task: &Task, run: &Run, subject: Option<ObjectId>, claims: &mut Claims) {
+    let p = &task.program;
+    let wanted = about(p, subject, &task.properties);
+    let (found, history) = decide(p, subject, run);
     let (analysis, tries) = match found {
         Ok(found) => found,
         Err(reason) => {

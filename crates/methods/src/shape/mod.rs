@@ -25,7 +25,7 @@ mod types;
 pub mod view;
 
 pub use certify::views as certify_views;
-pub use method::{Analysis, Shape, describe, search};
+pub use method::{Analysis, Shape, attempt, describe, search, tries};
 pub use model::Locks;
 
 #[cfg(test)]
