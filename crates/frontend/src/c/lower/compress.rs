@@ -207,10 +207,18 @@ impl Lower<'_> {
         for slot in self.slots.iter() {
             let own = slot.owner == Owner::Task(task)
                 || (task == TaskId(0) && slot.owner == Owner::Shared && steady(slot.symbol, entry));
-            if own && let Some(initial) = slot.initial.filter(|t| constant(*t)) {
+            // A temporary is written before it is read.
+            let told = own && !slot.key.starts_with("<temp ");
+            if told && let Some(initial) = slot.initial.filter(|t| constant(*t)) {
                 start.insert(slot.symbol, initial);
             }
         }
+        // Only of these does anything have to be forgotten.
+        let mut shared: Vec<Symbol> = start.keys().copied().collect();
+        shared.extend(flow.steps.iter().flat_map(|s| &s.updates).map(|(slot, _)| self.slots[*slot].symbol));
+        shared.retain(|s| self.by_symbol.get(s).is_none_or(|slot| self.slots[*slot].owner != Owner::Task(task)));
+        shared.sort_unstable();
+        shared.dedup();
         let mut envs: Vec<Option<Env>> = vec![None; flow.places.len()];
         envs[entry.0 as usize] = Some(start);
         let mut outs: Vec<Vec<usize>> = vec![Vec::new(); flow.places.len()];
@@ -227,7 +235,7 @@ impl Lower<'_> {
                     continue;
                 }
                 given.extend(spawned(step, phases.starts()).filter(|c| *c != task).map(|child| (child, *i)));
-                let after = self.env_after(step, &env, task, |s| steady(s, step.to));
+                let after = self.env_after(step, &env, task, &shared, |s| steady(s, step.to));
                 let target = &mut envs[step.to.0 as usize];
                 let changed = match target {
                     None => {
@@ -250,7 +258,7 @@ impl Lower<'_> {
         for (child, i) in given {
             let step = &flow.steps[i];
             let Some(env) = &envs[step.from.0 as usize] else { continue };
-            let mut known = self.env_after(step, env, task, |_| true);
+            let mut known = self.env_after(step, env, task, &[], |_| true);
             known.retain(|s, _| self.by_symbol.get(s).is_some_and(|slot| self.slots[*slot].owner == Owner::Shared));
             match &mut entries[child.0 as usize] {
                 none @ None => *none = Some(known),
@@ -298,10 +306,21 @@ impl Lower<'_> {
     }
 
     /// What is known after a step, of the slots that stay as they are at its target.
-    fn env_after(&self, step: &Step, env: &Env, task: TaskId, steady: impl Fn(Symbol) -> bool) -> Env {
+    fn env_after(
+        &self,
+        step: &Step,
+        env: &Env,
+        task: TaskId,
+        shared: &[Symbol],
+        steady: impl Fn(Symbol) -> bool,
+    ) -> Env {
         let build = Build(&self.terms);
         let mut after = env.clone();
-        after.retain(|s, _| steady(*s));
+        for symbol in shared {
+            if after.contains_key(symbol) && !steady(*symbol) {
+                after.remove(symbol);
+            }
+        }
         for (slot, value) in &step.updates {
             let slot = &self.slots[*slot];
             let value = build.substitute(*value, env);
