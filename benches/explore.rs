@@ -34,12 +34,12 @@ struct Family {
 const FAMILIES: [Family; 4] = [
     Family {
         name: "bluetooth",
-        ours: "corpus/seeds/abstract-threads/bluetooth.tp",
+        ours: "benches/models/bluetooth_lines.tp",
         theirs: "benches/models/bluetooth_concrete.pml",
         flags: &[],
         constants: &[],
         plain: &[5, 6],
-        reduced: &[7, 10, 13, 16, 20, 24],
+        reduced: &[2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16],
         largest: 7,
     },
     Family {
@@ -226,6 +226,22 @@ fn reduced(family: &Family, n: u32, switches: Switches) -> (f64, f64, f64) {
     (f64::from(n), a.states as f64, seconds)
 }
 
+/// The degree of the polynomial that goes through all points at consecutive sizes, if there is one with points to spare: the
+/// number of times differences have to be taken until they vanish.
+fn exact_degree(points: &[(f64, f64)]) -> Option<(usize, usize)> {
+    let consecutive = points.windows(2).take_while(|w| w[1].0 == w[0].0 + 1.0).count() + 1;
+    let mut row: Vec<i128> = points[..consecutive.min(points.len())].iter().map(|(_, s)| *s as i128).collect();
+    // The first sizes may be too small for every local state to be occupied.
+    row.remove(0);
+    for degree in 0..row.len().saturating_sub(1) {
+        row = row.windows(2).map(|w| w[1] - w[0]).collect();
+        if row.iter().all(|d| *d == 0) {
+            return Some((degree, row.len()));
+        }
+    }
+    None
+}
+
 /// The exponent of the least squares line through (log n, log states).
 fn degree(points: &[(f64, f64)]) -> f64 {
     let logs: Vec<(f64, f64)> = points.iter().map(|(n, s)| (n.ln(), s.max(1.0).ln())).collect();
@@ -268,9 +284,25 @@ fn main() {
                 sizes.map(|n| reduced(family, *n, switches)).map(|(n, s, _)| (n, s)).collect();
             if points.len() > 2 {
                 println!("{} with {what}: states grow as n^{:.2} over these sizes", family.name, degree(&points));
+                if let Some((degree, spare)) = exact_degree(&points) {
+                    println!("  they are a polynomial of degree {degree} in n, with {spare} points to spare");
+                }
             }
         }
+        if only.is_none() {
+            scaling(family);
+        }
     }
+}
+
+/// The same search by one worker and by two: seconds of the clock, so that the machine has to be idle.
+fn scaling(family: &Family) {
+    let n = family.reduced.iter().copied().max().unwrap_or(family.largest).min(MOST_KEPT);
+    let [one, two] = [1, 2].map(|workers| ours(family, n, KEPT, workers));
+    println!(
+        "{} n={n} symmetry alone: {} states, {:.2} s by one worker and {:.2} s by two",
+        family.name, one.states, one.seconds, two.seconds
+    );
 }
 
 /// Symmetry and dead locals alone; up to this size.

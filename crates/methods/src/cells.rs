@@ -61,7 +61,7 @@ impl Cells {
             }
             classes.push(of);
         }
-        let live = live_locals(program, terms, thread);
+        let live = live_locals(program, thread);
         let mut index: BTreeMap<(LocId, Vec<usize>), usize> = BTreeMap::new();
         let mut todo: Vec<(LocId, Vec<usize>)> = Vec::new();
         let initial: Vec<Term> = program.threads[thread]
@@ -303,33 +303,8 @@ fn is_read(t: &Terms, code: &Code, x: Symbol) -> bool {
 }
 
 /// For each location, which locals (by position) may still be read before they are written.
-fn live_locals(program: &Program, t: &Terms, thread: ThreadId) -> Vec<BTreeSet<usize>> {
-    let th = &program.threads[thread];
-    let position: BTreeMap<Symbol, usize> =
-        th.locals.iter().enumerate().map(|(i, v)| (program.vars[*v].symbol, i)).collect();
-    let mut live: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); th.code.locations.len()];
-    loop {
-        let mut changed = false;
-        for a in th.code.actions.iter() {
-            let mut here: BTreeSet<usize> = live[a.to.0 as usize].clone();
-            for u in &a.updates {
-                if let Some(i) = position.get(&program.vars[u.var].symbol) {
-                    here.remove(i);
-                }
-            }
-            let mut read = vec![a.guard];
-            read.extend(a.gates.iter().map(|g| g.formula));
-            // A local that is only computed for a dead local is dead too; the gain is small, so every value read counts.
-            read.extend(a.updates.iter().map(|u| u.value));
-            for f in read {
-                here.extend(t.free_symbols(f).iter().filter_map(|s| position.get(s)));
-            }
-            let old = live[a.from.0 as usize].len();
-            live[a.from.0 as usize].extend(here);
-            changed |= live[a.from.0 as usize].len() != old;
-        }
-        if !changed {
-            return live;
-        }
-    }
+fn live_locals(program: &Program, thread: ThreadId) -> Vec<BTreeSet<usize>> {
+    let t = &program.threads[thread];
+    let position = |v: &VarId| t.locals.iter().position(|x| x == v);
+    program::live::live(program, &t.code).iter().map(|here| here.iter().filter_map(position).collect()).collect()
 }

@@ -15,6 +15,7 @@ mod relies;
 mod system;
 #[cfg(test)]
 mod tests;
+mod wide;
 
 use crate::method::{About, Method, Refusal, Run, Task};
 use evidence::{Certificate, Claim, Claims, Counter, Counting, Proof, Reason};
@@ -25,6 +26,7 @@ use solver::{Settings, Z3};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use system::System;
+use wide::Wide;
 
 pub struct Count;
 
@@ -68,7 +70,7 @@ impl Method for Count {
             Ok(system) => system,
             Err(_) => return Claims::undecided(wanted, Reason::NotAdmitted("too many local situations".into())),
         };
-        relies::find(&mut system, &[], &mut smt);
+        relies::find(&mut system, &[], None, &mut smt);
         run.progress(format!("count: {} cells, {} moves; Horn clauses", system.cells.len(), system.moves.len()));
         let mut claims = Claims::default();
         claims.statistics.insert("cells".into(), system.cells.len() as u64);
@@ -88,13 +90,36 @@ impl Method for Count {
         };
         // What follows from inductive facts alone needs no search for an invariant.
         let (mut open, mut facts) = (wanted.clone(), Vec::new());
-        for round in [Round::First, Round::Second] {
-            if round == Round::Second {
+        for round in [Round::First, Round::Second, Round::Third] {
+            let mut guesses = Vec::new();
+            match round {
+                Round::First => {}
                 // With the facts, instances may rely on more, and with that more facts may hold.
-                let known: Vec<Term> = facts.iter().map(|f| system.instances.premise(&terms, *f)).collect();
-                relies::find(&mut system, &known, &mut smt);
+                Round::Second => {
+                    let known = premises(&system, &facts);
+                    relies::find(&mut system, &known, None, &mut smt);
+                }
+                Round::Third => {
+                    run.progress("count: Horn clauses");
+                    let short = Settings { limit: SHORT, ..settings };
+                    if let Ok(found) = encode::solve(&system, &wanted, &facts, &combinations, &short, &run.budget) {
+                        let claim = prove(&system, wanted.clone(), found);
+                        wanted.iter().for_each(|w| claims.set(*w, claim.clone()));
+                        return claims;
+                    }
+                    run.progress("count: more that instances may rely on");
+                    let wide = Wide::of(&system);
+                    if !wide.is_small(&system) {
+                        break;
+                    }
+                    facts.extend(wide.facts(&system, &premises(&system, &facts), &mut smt));
+                    facts = Kept::new(&system, facts, &mut smt).close(&mut smt);
+                    let known = premises(&system, &facts);
+                    relies::find(&mut system, &known, Some(&wide), &mut smt);
+                    guesses = wide.facts(&system, &known, &mut smt);
+                }
             }
-            let mut guesses = lemmas::candidates(&system, &mut smt);
+            guesses.extend(lemmas::candidates(&system, &mut smt));
             guesses.append(&mut facts);
             let kept = Kept::new(&system, guesses, &mut smt);
             // Whoever composes proofs needs one certificate for everything, so all properties are asked for again.
@@ -105,10 +130,10 @@ impl Method for Count {
             let shown: Vec<PropertyId> = wanted.iter().copied().filter(|w| !failing.contains(w)).collect();
             if shown.iter().any(|w| open.contains(w)) {
                 bad.retain(|b| shown.contains(&b.property));
-                // In the second round, what instances rely on may rest on any of the facts.
+                // Later, what instances rely on may rest on any of the facts.
                 let needed = match round {
                     Round::First => kept.needed(&bad, &mut smt),
-                    Round::Second => kept.all(),
+                    Round::Second | Round::Third => kept.all(),
                 };
                 claims.statistics.insert("facts".into(), needed.len() as u64);
                 let claim = prove(&system, shown.clone(), encode::of_facts(&system, &needed, &combinations));
@@ -141,10 +166,20 @@ impl Method for Count {
     }
 }
 
+/// Facts as they may be assumed.
+fn premises(system: &System<'_>, facts: &[Term]) -> Vec<Term> {
+    facts.iter().map(|f| system.instances.premise(system.terms, *f)).collect()
+}
+
+/// What Spacer may spend before more candidates are tried.
+const SHORT: u32 = 25_000_000;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Round {
     First,
     Second,
+    /// With more candidates.
+    Third,
 }
 
 fn certificate(system: &System<'_>, invariant: encode::Invariant) -> Counting {

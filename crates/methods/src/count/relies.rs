@@ -8,6 +8,7 @@
 
 use super::houdini::broken;
 use super::system::System;
+use super::wide::Wide;
 use logic::{Node, Op, Sort, SortKind, Symbol, Term, Terms};
 use program::{Scope, ThreadId, VarId};
 use solver::Smt;
@@ -23,8 +24,19 @@ struct Candidates {
 }
 
 /// `known` are facts that are inductive with what instances rely on already.
-pub fn find(system: &mut System<'_>, known: &[Term], smt: &mut dyn Smt) {
+pub fn find(system: &mut System<'_>, known: &[Term], wide: Option<&Wide>, smt: &mut dyn Smt) {
     let mut c = candidates(system);
+    if let Some(wide) = wide {
+        let p = system.program;
+        for (cell, holds) in c.holds.iter_mut().enumerate() {
+            // At the entry everything has to be true of every store that a thread may start with.
+            if system.cells[cell].location != p.threads[system.cells[cell].thread].code.entry {
+                let more = wide.holds(system, cell);
+                let new: Vec<Term> = more.into_iter().filter(|f| !holds.contains(f)).collect();
+                holds.extend(new);
+            }
+        }
+    }
     smt.push();
     if !known.is_empty() {
         let facts = system.facts().into_iter().chain(system.control());

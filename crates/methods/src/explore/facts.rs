@@ -85,38 +85,16 @@ pub fn thread_facts(program: &Program, counts: &[u32], watched: &[Term]) -> Vec<
                     && touch.reads.iter().all(|v| own(*v) || unwritten(*v) || guarded(*v) || held.contains(v))
                     && touch.writes.iter().all(|v| own(*v) || (guarded(*v) && !seen.contains(v)))
             };
-            ThreadFacts {
-                dead: dead(program, id, &t.code, &touches[id.0 as usize], &seen),
-                quiet: quiet(&t.code, &quiet_action),
-            }
+            ThreadFacts { dead: dead(program, id, &seen), quiet: quiet(&t.code, &quiet_action) }
         })
         .collect()
 }
 
-fn dead(
-    program: &Program,
-    thread: ThreadId,
-    code: &Code,
-    touches: &[Touch],
-    seen: &FxHashSet<VarId>,
-) -> Vec<Vec<VarId>> {
-    let locals = &program.threads[thread].locals;
-    let mut live: Vec<FxHashSet<VarId>> = vec![FxHashSet::default(); code.locations.len()];
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for (a, touch) in code.actions.iter().zip(touches) {
-            let after: Vec<VarId> =
-                live[a.to.0 as usize].iter().filter(|v| !touch.writes.contains(v)).copied().collect();
-            let at = &mut live[a.from.0 as usize];
-            let before = at.len();
-            at.extend(after);
-            at.extend(touch.reads.iter().filter(|v| program.vars[**v].scope != Scope::Shared));
-            changed |= at.len() != before;
-        }
-    }
-    let is_dead = |at: &FxHashSet<VarId>, v: &VarId| !at.contains(v) && !seen.contains(v);
-    live.iter().map(|at| locals.iter().filter(|v| is_dead(at, v)).copied().collect()).collect()
+fn dead(program: &Program, thread: ThreadId, seen: &FxHashSet<VarId>) -> Vec<Vec<VarId>> {
+    let t = &program.threads[thread];
+    let is_dead = |live: &FxHashSet<VarId>, v: &VarId| !live.contains(v) && !seen.contains(v);
+    let live = program::live::live(program, &t.code);
+    live.iter().map(|live| t.locals.iter().filter(|v| is_dead(live, v)).copied().collect()).collect()
 }
 
 fn quiet(code: &Code, quiet_action: &dyn Fn(usize, &Action) -> bool) -> Vec<bool> {

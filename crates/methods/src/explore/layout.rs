@@ -108,6 +108,20 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// A value without a regular shape: its number in a table.
+    fn interned(var: Option<VarId>, sort: Sort) -> Self {
+        Self {
+            var,
+            sort,
+            leaf: Scalar::Bool,
+            shape: Shape::Interned,
+            lo: 0,
+            bits: INTERNED_BITS,
+            open: false,
+            default: 0,
+            key_sorts: Vec::new(),
+        }
+    }
     /// How many slots.
     pub fn slots(&self) -> usize {
         match &self.shape {
@@ -254,19 +268,8 @@ impl Layout {
         let mut plans = b.plans;
         let has_inside = program.threads.iter().any(|t| t.code.locations.iter().any(|l| l.inside));
         let has_relies = program.relies.iter().any(|r| r.formula.is_some());
-        let interned_plan = |var: Option<VarId>, sort: Sort| Plan {
-            var,
-            sort,
-            leaf: Scalar::Bool,
-            shape: Shape::Interned,
-            lo: 0,
-            bits: INTERNED_BITS,
-            open: false,
-            default: 0,
-            key_sorts: Vec::new(),
-        };
         let entered_plan = (has_inside && has_relies).then(|| {
-            plans.push(interned_plan(None, Sort::BOOL));
+            plans.push(Plan::interned(None, Sort::BOOL));
             plans.len() - 1
         });
 
@@ -624,17 +627,10 @@ struct Builder<'a> {
 impl Builder<'_> {
     fn plan(&mut self, var: VarId) -> usize {
         let v = &self.program.vars[var];
-        let plan = self.regular(var).filter(|p| p.slots() <= MOST_SLOTS && p.bits <= 62).unwrap_or(Plan {
-            var: Some(var),
-            sort: v.sort,
-            leaf: Scalar::Bool,
-            shape: Shape::Interned,
-            lo: 0,
-            bits: INTERNED_BITS,
-            open: false,
-            default: 0,
-            key_sorts: Vec::new(),
-        });
+        let plan = self
+            .regular(var)
+            .filter(|p| p.slots() <= MOST_SLOTS && p.bits <= 62)
+            .unwrap_or(Plan::interned(Some(var), v.sort));
         self.plans.push(plan);
         self.plans.len() - 1
     }

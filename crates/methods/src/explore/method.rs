@@ -7,9 +7,11 @@ use crate::method::{About, Method, Refusal, Run, Task};
 use base::Exhausted;
 use evidence::certificate::{Certificate, Proof, Search};
 use evidence::{Claim, Claims, Reason};
+use program::semantics::{Instances, Trace};
 use program::{LocId, PropertyId, PropertyKind, ThreadId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Every interleaving of finitely many instances.
 pub struct Explore;
@@ -102,7 +104,7 @@ impl Method for Explore {
     }
 }
 
-fn answer(task: &Task, run: &Run, wanted: &[PropertyId], options: &Read, any: u32) -> Answer {
+fn answer(task: &Task, run: &Run, wanted: &[PropertyId], options: &Read, counts: Instances) -> Answer {
     let show = |p: &Progress| {
         run.progress(format!(
             "explore: {} states, {}/s, queue {}, depth {}, {} MB, {}",
@@ -116,7 +118,7 @@ fn answer(task: &Task, run: &Run, wanted: &[PropertyId], options: &Read, any: u3
     };
     explore(&Plan {
         program: &task.program,
-        counts: task.instances(any),
+        counts,
         wanted: wanted.to_vec(),
         switches: options.switches,
         workers: options.workers,
@@ -204,7 +206,7 @@ fn refute(task: &Task, a: &Answer, claims: &mut Claims) {
 
 /// Fixed numbers of instances: every property is decided if every state was seen.
 fn settle(task: &Task, run: &Run, wanted: Vec<PropertyId>, options: &Read) -> Claims {
-    let mut a = answer(task, run, &wanted, options, 0);
+    let mut a = answer(task, run, &wanted, options, task.instances(0));
     let mut claims = Claims::default();
     // All properties violated is a complete answer for them.
     if a.stopped == Some(Stop::AllFound) {
@@ -241,6 +243,48 @@ fn settle(task: &Task, run: &Run, wanted: Vec<PropertyId>, options: &Read) -> Cl
     claims
 }
 
+/// A violation was found with `n` instances of each thread of any number, and none with fewer of each: the run with the
+/// fewest instances in all, where not all of them are needed.
+fn with_fewer(task: &Task, run: &Run, options: &Read, property: PropertyId, n: u32) -> Option<Trace> {
+    // That everybody waits may well need that nobody else is there.
+    if task.program.properties[property].kind == PropertyKind::Deadlock {
+        return None;
+    }
+    let budget = run.budget.child().with_time(run.budget.time_left().map_or(LONGEST, |left| (left / 8).min(LONGEST)));
+    let run = Run { budget, ..run.clone() };
+    let all = task.instances(n);
+    let none = task.instances(0);
+    let any: Vec<usize> = (0..all.0.len()).filter(|t| all.0[*t] != none.0[*t]).collect();
+    let mut choices: Vec<Instances> = vec![none];
+    for t in any {
+        let with = |c: &Instances, k: u32| {
+            let mut c = c.clone();
+            c.0[t] = k;
+            c
+        };
+        choices = choices.iter().flat_map(|c| (0..=n).map(|k| with(c, k)).collect::<Vec<_>>()).collect();
+        if choices.len() > MOST_CHOICES {
+            return None;
+        }
+    }
+    // With fewer of each there is none, unless nobody was asked for before.
+    choices.retain(|c| {
+        *c != all && (n == 1 || c.0.iter().zip(&all.0).zip(&task.instances(0).0).any(|((c, a), z)| c == a && a != z))
+    });
+    choices.sort_by_key(|c| c.0.iter().sum::<u32>());
+    for counts in choices {
+        let found = answer(task, &run, &[property], options, counts).traces.remove(&property);
+        if found.is_some() || run.budget.check().is_err() {
+            return found;
+        }
+    }
+    None
+}
+
+/// How long, and among how many numbers of instances, fewer ones are looked for.
+const LONGEST: Duration = Duration::from_secs(3);
+const MOST_CHOICES: usize = 400;
+
 /// How deep the rounds of a search for bugs go, and which part of the time that is left each number of instances gets.
 /// A few instances may have endlessly many states while two more steps of others would show the bug.
 const ROUNDS: [(usize, u32); 4] = [(64, 16), (512, 8), (usize::MAX, 4), (usize::MAX, 1)];
@@ -261,7 +305,13 @@ fn search_for_bugs(task: &Task, run: &Run, wanted: &[PropertyId], options: &Read
                 Some(time) => run.budget.child().with_time(time / share),
                 None => run.budget.clone(),
             };
-            let a = answer(task, &Run { budget: slice, ..run.clone() }, &left, &options, n);
+            let slice = Run { budget: slice, ..run.clone() };
+            let mut a = answer(task, &slice, &left, &options, task.instances(n));
+            for (p, trace) in &mut a.traces {
+                if let Some(smaller) = with_fewer(task, run, &options, *p, n) {
+                    *trace = smaller;
+                }
+            }
             refute(task, &a, &mut claims);
             left.retain(|p| !claims.claims.contains_key(p));
             statistics(&mut claims, &a);

@@ -7,7 +7,7 @@ use super::guess::{Escape, Guess};
 use super::layout::Layout;
 use super::search::{Progress, Searched, Settings, Stop, search};
 use super::system::{Switches, System};
-use super::trace::Tracer;
+use super::trace::{Tracer, shorten};
 use super::worker::{Expansion, Mode, Worker, words};
 use base::Budget;
 use program::semantics::{Instances, Sampling, Semantics, Trace};
@@ -78,15 +78,21 @@ pub fn explore(plan: &Plan<'_>) -> Answer {
         true => explore_compact(plan, switches),
         false => explore_as(plan, &plan.wanted, switches, plan.depth),
     };
-    if !answer.untraced.is_empty() && switches.symmetry {
-        // A representative that is not the only one of its orbit can hide the way forward: search without symmetry.
+    // Objects that nothing reaches any more take room in a run but not in its representatives, and objects in sets may
+    // have several numberings: both can hide the way forward, which is then found with fewer reductions.
+    let mut tried = switches;
+    for fewer in [Switches { heap: false, ..switches }, Switches { heap: false, symmetry: false, ..switches }] {
+        if answer.untraced.is_empty() || fewer == tried {
+            continue;
+        }
+        tried = fewer;
         let lost: Vec<PropertyId> = answer.untraced.keys().copied().collect();
-        let again = explore_as(plan, &lost, Switches { symmetry: false, ..switches }, plan.depth);
+        let again = explore_as(plan, &lost, fewer, plan.depth);
         for (p, trace) in again.traces {
             answer.untraced.remove(&p);
             answer.traces.insert(p, trace);
         }
-        answer.notes.push("traces were found by a search without symmetry".into());
+        answer.notes.push("traces were found by a search with fewer reductions".into());
     }
     answer
 }
@@ -151,6 +157,7 @@ fn explore_as(plan: &Plan<'_>, wanted: &[PropertyId], switches: Switches, levels
     }
     if let Some(Stop::Exhausted(e)) = second.stopped {
         first.long = Some(e.to_string());
+        first.traces.values_mut().for_each(|t| *t = shorten(plan.program, t));
     }
     first
 }

@@ -56,6 +56,17 @@ pub struct Group {
     pub words: usize,
 }
 
+/// For each id, the id it becomes; of ids that nobody may rename, itself.
+pub type Renaming = Vec<usize>;
+
+impl Group {
+    /// What is kept of one instance.
+    fn block<'w, const W: usize>(&self, at: usize, words: &'w [u64; W]) -> (u64, &'w [u64]) {
+        let (w, s) = self.blocks[at];
+        if self.words == 0 { ((words[w] >> s) & self.mask, &[]) } else { (0, &words[w..w + self.words]) }
+    }
+}
+
 impl Symmetry {
     pub fn none() -> Self {
         Self::default()
@@ -263,29 +274,41 @@ impl Symmetry {
         mix(referred);
         h
     }
+    /// The renaming that leads from a state to its representative.
+    pub fn renaming<const W: usize>(&self, words: &[u64; W]) -> Renaming {
+        let last = self.groups.iter().map(|g| g.first + g.len).max().unwrap_or(0);
+        let mut new: Renaming = (0..=last).collect();
+        for g in &self.groups {
+            let order: Vec<usize> = if self.plain {
+                let mut order: Vec<usize> = (0..g.len).collect();
+                order.sort_by_key(|at| g.block(*at, words));
+                order
+            } else {
+                let mut order: Vec<(u64, usize)> = (0..g.len).map(|at| (self.signature(g, at, words), at)).collect();
+                order.sort_unstable();
+                order.into_iter().map(|(_, at)| at).collect()
+            };
+            for (to, from) in order.into_iter().enumerate() {
+                new[g.first + from + 1] = g.first + to + 1;
+            }
+        }
+        new
+    }
     /// Orders instances by their signatures and renames ids accordingly.
     fn rename<const W: usize>(&self, words: &mut [u64; W]) {
-        let last = self.groups.iter().map(|g| g.first + g.len).max().unwrap_or(0);
-        // new[old id] and old[new id].
-        let mut new: Vec<i64> = (0..=last as i64).collect();
-        let mut changed = false;
-        let mut orders: Vec<Vec<usize>> = Vec::with_capacity(self.groups.len());
-        for g in &self.groups {
-            let mut order: Vec<(u64, usize)> = (0..g.len).map(|at| (self.signature(g, at, words), at)).collect();
-            order.sort_unstable();
-            for (to, (_, from)) in order.iter().enumerate() {
-                new[g.first + from + 1] = (g.first + to + 1) as i64;
-                changed |= to != *from;
-            }
-            orders.push(order.into_iter().map(|(_, from)| from).collect());
-        }
-        if !changed {
+        let new = self.renaming(words);
+        self.apply(&new, words);
+    }
+    /// Renames the instances, and the ids wherever they are held or are keys.
+    pub fn apply<const W: usize>(&self, new: &Renaming, words: &mut [u64; W]) {
+        if new.iter().enumerate().all(|(old, new)| old == *new) {
             return;
         }
         let old = *words;
-        for (g, order) in self.groups.iter().zip(&orders) {
-            for (to, from) in order.iter().enumerate() {
-                let ((w, s), (fw, fs)) = (g.blocks[to], g.blocks[*from]);
+        for g in &self.groups {
+            for from in 0..g.len {
+                let to = new[g.first + from + 1] - g.first - 1;
+                let ((w, s), (fw, fs)) = (g.blocks[to], g.blocks[from]);
                 if g.words == 0 {
                     words[w] = (words[w] & !(g.mask << s)) | (((old[fw] >> fs) & g.mask) << s);
                 } else {
@@ -293,12 +316,12 @@ impl Symmetry {
                 }
             }
         }
-        let renamed = |v: i64| if v > 0 && (v as usize) < new.len() { new[v as usize] } else { v };
+        let renamed = |v: i64| if v > 0 && (v as usize) < new.len() { new[v as usize] as i64 } else { v };
         for slot in self.held.iter().chain(self.held_by.iter().flatten()) {
             self.put(*slot, renamed(self.slots[*slot].get(words)), words);
         }
         for k in self.keyed.iter().chain(self.keyed_by.iter().flatten()) {
-            self.rename_array(k, &new, &renamed, words);
+            self.rename_array(k, new, &renamed, words);
         }
     }
     fn put<const W: usize>(&self, slot: usize, value: i64, words: &mut [u64; W]) {
@@ -308,7 +331,13 @@ impl Symmetry {
             None => debug_assert_eq!(value, OPEN, "a field that can hold one id can hold all"),
         }
     }
-    fn rename_array<const W: usize>(&self, k: &Keyed, new: &[i64], renamed: &dyn Fn(i64) -> i64, words: &mut [u64; W]) {
+    fn rename_array<const W: usize>(
+        &self,
+        k: &Keyed,
+        new: &Renaming,
+        renamed: &dyn Fn(i64) -> i64,
+        words: &mut [u64; W],
+    ) {
         let before = *words;
         let size: usize = k.lengths.iter().product();
         for at in 0..size {
@@ -320,7 +349,7 @@ impl Symmetry {
                 rest /= length;
                 let moved = match places {
                     Some(places) => match places.iter().position(|p| *p == here) {
-                        Some(tid) => places[new[tid] as usize],
+                        Some(tid) => places[new[tid]],
                         None => here,
                     },
                     None => here,

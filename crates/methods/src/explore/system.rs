@@ -11,6 +11,7 @@ use super::facts::{ThreadFacts, thread_facts};
 use super::guess::Escape;
 use super::layout::{Layout, OPEN, Scalar, Shape};
 use super::memo::{Site, Sites};
+use super::symmetry::Renaming;
 use logic::{ClassId, Node, Op, Symbol, Term};
 use program::semantics::{Instances, Semantics};
 use program::{Action, ActionId, LocId, Program, PropertyId, PropertyKind, ThreadId};
@@ -228,6 +229,22 @@ impl System {
                 self.heap.canonical(words);
             }
         }
+    }
+}
+
+impl System {
+    /// Renames the instances, then replaces the state by its representative; the renaming of both together.
+    pub fn represent<const W: usize>(&self, so_far: &Renaming, words: &mut [u64; W]) -> Renaming {
+        self.symmetry.apply(so_far, words);
+        if self.heap.is_on() {
+            self.heap.canonical(words);
+        }
+        let more = self.symmetry.renaming(words);
+        self.symmetry.apply(&more, words);
+        if self.heap.is_on() {
+            self.heap.canonical(words);
+        }
+        so_far.iter().map(|id| more.get(*id).copied().unwrap_or(*id)).collect()
     }
 }
 

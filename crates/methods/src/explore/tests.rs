@@ -279,6 +279,31 @@ fn check_stored_thread_ids_are_renamed() {
     assert_eq!(all.states, 16 + 32 * 3);
 }
 
+#[test]
+fn check_a_trace_is_found_though_an_orbit_has_several_representatives() {
+    // Who came before whom is kept in a map from ids to ids: instances look alike that are not, and are not sorted.
+    let p = parsed(
+        "var next: [int]int;
+         var last: int = 0;
+         init forall i: int :: next[i] == 0;
+         thread T[4] {
+           var p: int;
+           atomic { next[tid] := last; last := tid; }
+           p := next[tid];
+           p := next[p];
+           p := next[p];
+           assert p == 0;
+         }",
+    );
+    let wanted: Vec<PropertyId> = p.properties.ids().collect();
+    for switches in every_switch() {
+        let a = run(&p, &[4], &wanted, switches, 1);
+        let lengths: Vec<usize> = a.traces.values().map(|t| t.steps.len()).collect();
+        assert_eq!(lengths, [8], "{switches:?} {:?}", a.untraced);
+        assert!(a.notes.iter().all(|n| !n.contains("fewer reductions")), "{switches:?} {:?}", a.notes);
+    }
+}
+
 /// Both threads count under one lock; the step between taking and giving back is the holder's own.
 fn counters(careless: bool) -> (Program, PropertyId) {
     let mut b = Build::new();
@@ -421,4 +446,82 @@ fn check_a_map_that_init_decides_is_packed_and_compiled() {
     let wanted: Vec<PropertyId> = p.properties.ids().collect();
     let a = run(&p, &[3], &wanted, Switches::ALL, 1);
     assert_eq!((a.slow, a.words, a.incomplete), (0, 1, None), "{:?}", a.notes);
+}
+
+/// What the method says about a program of the corpus with threads in any number: instances and length of each trace.
+fn told(text: &str) -> Vec<(Vec<u32>, usize)> {
+    use crate::method::{Method, Options, Run, Task};
+    let program = parsed(text);
+    let properties = program.properties.ids().collect();
+    let task = Task { program, properties, threads: Default::default(), options: Options::default() };
+    let claims = super::Explore.run(&task, &Run::quiet(Budget::unlimited()));
+    let traces = claims.claims.into_values().filter_map(|c| match c {
+        evidence::Claim::Refuted(trace) => Some(trace),
+        _ => None,
+    });
+    traces.map(|t| (t.instances.0.clone(), t.steps.len())).collect()
+}
+
+/// The fewest instances of the last thread with which the reference semantics finds a violation, and its least length.
+fn least(text: &str) -> (u32, usize) {
+    let p = parsed(text);
+    for n in 0..4 {
+        let counts = Instances::of(&p, n);
+        let found = reach(&p, &counts, &Limits::default());
+        if let Some(least) = found.violations.values().map(|t| t.steps.len()).min() {
+            return (n, least);
+        }
+    }
+    panic!("there is a violation")
+}
+
+#[test]
+fn check_broken_drivers_have_a_trace_with_the_fewest_threads_and_steps() {
+    let texts = [
+        include_str!("../../../../corpus/seeds/abstract-threads/bluetooth_test_first.tp"),
+        include_str!("../../../../corpus/seeds/abstract-threads/bluetooth_early_decrement.tp"),
+        include_str!("../../../../corpus/seeds/abstract-threads/bluetooth_split_increment.tp"),
+        include_str!("../../../../corpus/seeds/abstract-threads/bluetooth_no_reference.tp"),
+    ];
+    for text in texts {
+        let (n, steps) = least(text);
+        let found = told(text);
+        assert!(!found.is_empty(), "{text}");
+        let nearest = found.iter().min_by_key(|(_, steps)| *steps).expect("there is one");
+        assert_eq!((nearest.0.iter().max(), nearest.1), (Some(&n.max(1)), steps), "{text}");
+    }
+}
+
+#[test]
+fn check_threads_that_a_violation_does_not_need_are_left_out() {
+    // Two writers are needed and no reader; with one of each there is no violation.
+    let text = "var w: int = 0; var r: int = 0;
+        thread Reader[*] { r := r + 1; r := r - 1; }
+        thread Writer[*] { w := w + 1; assert w < 2; w := w - 1; }
+        thread Watch { assert w >= 0; }";
+    assert_eq!(told(text), [(vec![0, 2, 1], 3)]);
+    // Nobody at all is needed.
+    let text = "var x: int = 0; thread T[*] { x := 0; } thread Main { assert x > 0; }";
+    assert_eq!(told(text), [(vec![0, 1], 1)]);
+}
+
+#[test]
+fn check_a_run_is_cut_down_to_what_it_needs() {
+    let p = parsed(
+        "var x: int = 0; var y: int = 0; thread T[2] { y := y + 1; y := y + 1; } thread U { x := 1; assert x == 0; }",
+    );
+    let wanted: Vec<PropertyId> = p.properties.ids().collect();
+    let found = run(&p, &[2, 1], &wanted, Switches::NONE, 1).traces.into_values().next().expect("it is violated");
+    let mut long = found.clone();
+    // Both instances of T go first.
+    let other = |instance: u32, action: u32| program::semantics::Step {
+        instance,
+        thread: ThreadId(0),
+        action: program::ActionId(action),
+        ..found.steps[0].clone()
+    };
+    let idle = [other(0, 0), other(1, 0), other(0, 1)];
+    long.steps.splice(0..0, idle);
+    replay(&p, &long).expect("it is a run");
+    assert_eq!(super::trace::shorten(&p, &long).steps, found.steps);
 }

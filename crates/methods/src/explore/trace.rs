@@ -7,6 +7,7 @@
 
 use super::guess::Escape;
 use super::search::{Found, Searched};
+use super::symmetry::Renaming;
 use super::system::System;
 use super::worker::{Expansion, Mode, Worker, words};
 use program::PropertyId;
@@ -91,11 +92,15 @@ impl Tracer<'_> {
     ) -> Result<Trace, String> {
         let mut steps = Vec::new();
         let (mut state, initial) = self.start(&chain[0].1, &mut steps)?;
+        // How the instances of the run are called on the way back. Two states of one orbit may have two
+        // representatives, so it is not enough to compare those: the run is the way back under one renaming.
+        let mut called = self.packed::<W>(&state, &self.nobody()).ok_or("the start does not fit")?.1;
         for pair in chain.windows(2) {
-            let goal = |s: &State| self.packed::<W>(s) == Some(pair[1].1);
+            let goal = |s: &State| self.is(s, &called, &pair[1].1);
             let length = pair[1].0 - pair[0].0;
             let (way, next) = self.macro_step(&state, length, &goal).ok_or("a step on the way forward is missing")?;
             steps.extend(way);
+            called = self.packed::<W>(&next, &called).ok_or("a state on the way forward does not fit")?.1;
             state = next;
         }
         let mut finally = Vec::new();
@@ -114,8 +119,15 @@ impl Tracer<'_> {
         }
         Ok(Trace { instances: self.system.counts.clone(), initial, steps, finally, violates: property })
     }
-    /// The representative of a concrete state.
-    fn packed<const W: usize>(&self, state: &State) -> Option<[u64; W]> {
+    /// Nobody is renamed.
+    fn nobody(&self) -> Renaming {
+        (0..=self.system.layout.instances.len()).collect()
+    }
+    fn is<const W: usize>(&self, state: &State, called: &Renaming, target: &[u64; W]) -> bool {
+        self.packed::<W>(state, called).is_some_and(|(found, _)| found == *target)
+    }
+    /// The representative of a concrete state whose instances are first renamed, and the renaming that leads to it.
+    fn packed<const W: usize>(&self, state: &State, called: &Renaming) -> Option<([u64; W], Renaming)> {
         let system = self.system;
         let mut out: [u64; W] = words(&system.layout.pack(self.sem, state).ok()?);
         for (i, place) in system.layout.instances.iter().enumerate() {
@@ -124,13 +136,13 @@ impl Tracer<'_> {
                 out[m.word] = (out[m.word] & m.keep) | m.bits;
             }
         }
-        system.canonical(&mut out);
-        Some(out)
+        let called = system.represent(called, &mut out);
+        Some((out, called))
     }
     fn start<const W: usize>(&self, target: &[u64; W], steps: &mut Vec<Step>) -> Result<(State, Vec<Choice>), String> {
         let initial = self.sem.initial(&self.system.counts, self.sampling);
         for (state, choices) in initial.states {
-            if self.packed::<W>(&state).as_ref() == Some(target) {
+            if self.is(&state, &self.nobody(), target) {
                 return Ok((state, choices));
             }
             if self.mode == Mode::Eager
@@ -145,7 +157,7 @@ impl Tracer<'_> {
     /// Quiet steps of one instance after another, to a state of the given representative.
     fn settle_all<const W: usize>(&self, state: &State, i: usize, target: &[u64; W]) -> Option<(Vec<Step>, State)> {
         if i == state.instances.len() {
-            return (self.packed::<W>(state).as_ref() == Some(target)).then(|| (Vec::new(), state.clone()));
+            return self.is(state, &self.nobody(), target).then(|| (Vec::new(), state.clone()));
         }
         let mut settled = Vec::new();
         self.settled(state, i, &mut Vec::new(), &mut settled);
@@ -275,4 +287,22 @@ impl Tracer<'_> {
         }
         best
     }
+}
+
+/// Leaves out what a run does not need: for each instance as many of its last steps as can go, all of them first.
+pub fn shorten(program: &program::Program, trace: &Trace) -> Trace {
+    let mut best = trace.clone();
+    let movers: std::collections::BTreeSet<u32> = trace.steps.iter().map(|s| s.instance).collect();
+    for i in movers {
+        let own: Vec<usize> = (0..best.steps.len()).filter(|s| best.steps[*s].instance == i).collect();
+        for from in own {
+            let kept = best.steps.iter().enumerate().filter(|(at, s)| s.instance != i || *at < from);
+            let fewer = Trace { steps: kept.map(|(_, s)| s.clone()).collect(), ..best.clone() };
+            if replay(program, &fewer).is_ok() {
+                best = fewer;
+                break;
+            }
+        }
+    }
+    best
 }

@@ -5,6 +5,7 @@
 mod assume;
 mod calls;
 mod conformance;
+mod exploration;
 mod proofs;
 mod reduction;
 mod threader;

@@ -1,4 +1,5 @@
 //! Runs the methods that admit a program side by side and keeps the first checked verdict of each property.
+//! Where there are fewer processors than methods, those that the registry lets wait start as others end, or after a while.
 //!
 //! In: a task, the methods to try, limits. Out: rows of the board filled in. Each method runs in its own thread with
 //! its own clone of the program and its own budget; the same thread then has each claim checked. A panic becomes a
@@ -18,11 +19,14 @@ use methods::{Event, Method, Run, Task};
 use program::PropertyId;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 /// Deep terms are walked by recursion; the pages of a stack that are not touched cost nothing.
 pub const STACK: usize = 1 << 29;
+
+/// After this time nothing waits for a free processor any more.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Called with the name of a method and what it says.
 pub type Listen = Arc<dyn Fn(&'static str, Event) + Send + Sync>;
@@ -54,11 +58,10 @@ pub fn pursue(task: &Task, methods: Vec<Arc<dyn Method>>, settings: &Settings, b
             .collect();
     });
     let (sender, done) = channel::<()>();
-    let mut running = 0;
-    for (index, method) in methods.into_iter().enumerate() {
+    let start = |index: usize| {
         let worker = Worker {
             index,
-            method,
+            method: methods[index].clone(),
             board: board.clone(),
             file,
             sources: settings.sources.clone(),
@@ -69,20 +72,26 @@ pub fn pursue(task: &Task, methods: Vec<Arc<dyn Method>>, settings: &Settings, b
                 events: Arc::new(|_| {}),
             },
         };
-        match worker.start(task.clone(), settings.listen.clone(), sender.clone()) {
-            Ok(()) => running += 1,
-            Err(error) => board.with_file(file, |f| {
+        let started = worker.start(task.clone(), settings.listen.clone(), sender.clone());
+        if let Err(error) = &started {
+            board.with_file(file, |f| {
                 f.methods[index].state = MethodState::Failed(format!("its thread could not be started: {error}"));
-            }),
+            });
         }
-    }
-    drop(sender);
+        usize::from(started.is_ok())
+    };
+    let names: Vec<&str> = methods.iter().map(|m| m.about().name).collect();
+    let mut waiting = registry::later(task, &names, settings.workers);
+    let mut running: usize = (0..methods.len()).filter(|i| !waiting.contains(i)).map(&start).sum();
+    let patience = Instant::now() + PATIENCE;
     let mut stopped = None;
-    while running > 0 && !settled(board, file) {
-        match done.recv_timeout(Duration::from_millis(20)) {
-            Ok(()) => running -= 1,
-            Err(RecvTimeoutError::Disconnected) => break,
-            Err(RecvTimeoutError::Timeout) => {}
+    while running + waiting.len() > 0 && !settled(board, file) {
+        let impatient = Instant::now() >= patience;
+        while !waiting.is_empty() && (impatient || running < settings.workers.max(2)) {
+            running += start(waiting.remove(0));
+        }
+        if done.recv_timeout(Duration::from_millis(20)).is_ok() {
+            running -= 1;
         }
         stopped = stopped.or_else(|| budget.check().err());
         if Instant::now() >= end || settings.budget.is_cancelled() {
@@ -123,14 +132,23 @@ struct Worker {
     run: Run,
 }
 
+/// Says that a thread has ended, however it ends.
+struct Told(Sender<()>);
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
+}
+
 impl Worker {
     fn start(mut self, task: Task, listen: Listen, done: Sender<()>) -> std::io::Result<()> {
         let name = self.method.about().name;
         self.run.events = Arc::new(move |event| listen(name, event));
         let thread = std::thread::Builder::new().name(name.into()).stack_size(STACK);
         thread.spawn(move || {
+            let _told = Told(done);
             self.work(&task);
-            let _ = done.send(());
         })?;
         Ok(())
     }

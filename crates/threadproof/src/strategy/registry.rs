@@ -1,7 +1,7 @@
 //! Every method, one line each: the order is the order of reports and of preference between equal answers.
 
 use super::scout::Scout;
-use methods::Method;
+use methods::{Method, Task};
 use std::sync::Arc;
 
 /// All methods of this build.
@@ -25,6 +25,19 @@ pub fn portfolio() -> Vec<Arc<dyn Method>> {
         all.insert(0, Arc::new(Scout(search)));
     }
     all
+}
+
+/// Who may wait, in the order in which they start: where threads come in any number and nothing is written about them
+/// that a method could use, counting them is the way to a proof, and the short search the way to a bug.
+pub fn later(task: &Task, names: &[&str], workers: usize) -> Vec<usize> {
+    let p = &task.program;
+    // A lock has its access predicate by itself.
+    let said = |v: &program::Var| v.access.is_some() && v.kind != program::VarKind::Lock;
+    let annotated = !p.relies.is_empty() || !p.invariants.is_empty() || p.vars.iter().any(said);
+    if !task.is_parametric() || annotated || workers >= names.len() || !names.contains(&"scout") {
+        return Vec::new();
+    }
+    ["rely", "horn", "explore"].iter().filter_map(|late| names.iter().position(|n| n == late)).collect()
 }
 
 /// What an option takes.

@@ -26,7 +26,9 @@ impl Method for Scout {
         let time = run.budget.time_left().map_or(LONGEST, |left| (left / 5).min(LONGEST));
         let mut task = task.clone();
         task.options.0.entry("instances".into()).or_insert_with(|| "3".into());
-        let short = Run { budget: run.budget.child().with_time(time), ..run.clone() };
+        // The proof for every number of threads runs beside it.
+        let workers = if task.is_parametric() { (run.workers / 2).max(1) } else { run.workers };
+        let short = Run { budget: run.budget.child().with_time(time), workers, ..run.clone() };
         let mut claims = self.0.run(&task, &short);
         claims.claims.retain(|_, claim| !matches!(claim, Claim::Undecided(_)));
         claims.notes.clear();

@@ -261,3 +261,20 @@ fn check_places_are_told_with_the_row() {
     assert_eq!((row.kind, row.place.clone()), ("assertion", None::<Place>));
     assert_eq!(rows(&p, &Sources::new(), &|name| name == "other").len(), 0);
 }
+
+#[test]
+fn check_long_methods_wait_only_for_threads_in_any_number_and_few_processors() {
+    let names: Vec<&str> = registry::portfolio().iter().map(|m| m.about().name).collect();
+    let task = |copies: Copies| {
+        let mut program = program(PropertyKind::Assertion, true);
+        program.threads[ThreadId(0)].copies = copies;
+        let properties = program.properties.ids().collect();
+        Task { program, properties, threads: Default::default(), options: Options::default() }
+    };
+    let told = |late: Vec<usize>| late.into_iter().map(|i| names[i]).collect::<Vec<_>>();
+    assert_eq!(told(registry::later(&task(Copies::Any), &names, 2)), ["rely", "horn", "explore"]);
+    assert!(registry::later(&task(Copies::Any), &names, 64).is_empty());
+    assert!(registry::later(&task(Copies::Exactly(3)), &names, 2).is_empty());
+    // A user who names methods gets them at once.
+    assert!(registry::later(&task(Copies::Any), &["explore", "count"], 2).is_empty());
+}

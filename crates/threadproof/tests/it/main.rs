@@ -7,6 +7,7 @@ mod command_line;
 mod corpus;
 mod house;
 mod schema;
+mod searching;
 mod verify;
 
 use std::path::{Path, PathBuf};

@@ -1,0 +1,102 @@
+//! The corpus under every reduction: neither a verdict nor the length of a shortest trace depends on what is switched on
+//! or on the number of workers.
+//!
+//! Each program gets little time without reductions; those that are not done by then are left out. With
+//! `THREADPROOF_HUNT=N` the time is N milliseconds.
+
+use base::{Budget, Sources};
+use methods::explore::search::Stop;
+use methods::explore::system::Switches;
+use methods::explore::{Answer, Plan, explore};
+use program::semantics::Instances;
+use program::{Copies, Program, Property, PropertyId, PropertyKind, Start};
+use std::path::Path;
+use std::time::Duration;
+use testkit::corpus::{self, Entry};
+
+fn load(e: &Entry) -> Option<Program> {
+    let mut sources = Sources::new();
+    if e.name.ends_with(".tp") {
+        let parsed = frontend::lang::parse(&mut sources, e.name.clone(), &e.bytes);
+        return frontend::lang::lower(&parsed, &sources, &Default::default()).program;
+    }
+    let text = String::from_utf8_lossy(&e.bytes);
+    let (program, diagnostics) = frontend::c::load(&mut sources, Path::new(&e.name), &text, &Default::default());
+    program.filter(|_| !diagnostics.iter().any(base::Diagnostic::is_error))
+}
+
+fn run(p: &Program, counts: &Instances, switches: Switches, workers: usize, time: Duration) -> Answer {
+    let spoken = |k: &PropertyKind| {
+        !matches!(k, PropertyKind::Performs(_) | PropertyKind::Follows(_) | PropertyKind::Linearizable(_))
+    };
+    explore(&Plan {
+        program: p,
+        counts: counts.clone(),
+        wanted: p.properties.iter_enumerated().filter(|(_, x)| spoken(&x.kind)).map(|(id, _)| id).collect(),
+        switches,
+        workers,
+        depth: usize::MAX,
+        budget: Budget::unlimited().with_time(time).with_memory(4 << 30),
+        progress: &|_| {},
+        compact: false,
+        unreachable: false,
+    })
+}
+
+fn is_done(a: &Answer) -> bool {
+    a.incomplete.is_none() || a.stopped == Some(Stop::AllFound)
+}
+
+fn lengths(a: &Answer) -> Vec<(PropertyId, usize)> {
+    a.traces.iter().map(|(p, t)| (*p, t.steps.len())).collect()
+}
+
+/// Compares one program; whether it was small enough.
+fn compare(name: &str, p: &Program, counts: &Instances, time: Duration, wrong: &mut Vec<String>) -> bool {
+    let plain = run(p, counts, Switches::NONE, 1, time);
+    if !is_done(&plain) {
+        return false;
+    }
+    let some = |por, symmetry, dead, heap| Switches { por, symmetry, dead, heap };
+    let ways = [
+        (some(true, true, true, false), 2),
+        (some(false, true, false, false), 1),
+        (some(true, false, true, false), 3),
+        (some(true, true, true, true), 1),
+    ];
+    for (switches, workers) in ways {
+        let reduced = run(p, counts, switches, workers, Duration::from_secs(20));
+        if lengths(&plain) != lengths(&reduced) || !is_done(&reduced) || !reduced.untraced.is_empty() {
+            let (a, b) = (lengths(&plain), lengths(&reduced));
+            let why = (&reduced.incomplete, &reduced.untraced);
+            wrong.push(format!("{name} {:?} {switches:?} {workers}: {a:?} {b:?} {why:?}", counts.0));
+        }
+    }
+    true
+}
+
+#[test]
+fn check_no_verdict_or_length_of_a_trace_in_the_corpus_depends_on_reductions() {
+    let time = Duration::from_millis(super::rounds(60));
+    let all = corpus::read(&corpus::root(), &["tp", "c", "i"]).expect("the corpus can be read");
+    let (mut wrong, mut done) = (Vec::new(), 0);
+    for e in all.iter().filter(|e| e.errors.is_empty()) {
+        let Some(mut p) = load(e) else { continue };
+        let origin = p.add_origin(None, "nobody waits for ever");
+        p.properties.push(Property { kind: PropertyKind::Deadlock, name: "deadlock".into(), origin });
+        let counts = Instances::of(&p, 2);
+        if counts.0.iter().all(|n| *n == 0) {
+            continue;
+        }
+        done += usize::from(compare(&e.name, &p, &counts, time, &mut wrong));
+        // Two of each thread: groups that nobody wrote.
+        let mut twice = counts;
+        for (n, t) in twice.0.iter_mut().zip(p.threads.iter_mut()).filter(|(_, t)| t.start == Start::AtOnce) {
+            t.copies = Copies::Any;
+            *n = (*n).max(2);
+        }
+        done += usize::from(compare(&e.name, &p, &twice, time, &mut wrong));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(done > 100, "only {done} were small enough");
+}

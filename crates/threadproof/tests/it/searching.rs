@@ -1,0 +1,48 @@
+//! What `explore` tells on request, and what it gives up: deadlocks, code that is never reached, hashes instead of states.
+
+use crate::{Scratch, code, stdout, threadproof};
+
+fn explored(file: &str, more: &[&str]) -> (i32, String) {
+    let output = threadproof(&[&["verify", file, "--method", "explore"], more].concat());
+    (code(&output), stdout(&output))
+}
+
+#[test]
+fn check_deadlocks_are_told_on_request_alone() {
+    let scratch = Scratch::new("stuck");
+    let text = "var m: lock; var n: lock;
+        thread A { acquire m; acquire n; release n; release m; }
+        thread B { acquire n; acquire m; release m; release n; }";
+    let file = scratch.file("stuck.tp", text);
+    let (asked, told) = explored(&file, &["--deadlock"]);
+    assert!(asked == 1 && told.contains("unsafe: deadlock"), "{told}");
+    assert_eq!(explored(&file, &[]).0, 0);
+    let ordered = scratch.file("ordered.tp", text.replace("acquire n; acquire m;", "acquire m; acquire n;"));
+    assert_eq!(explored(&ordered, &["--deadlock"]).0, 0);
+}
+
+#[test]
+fn check_code_that_no_run_reaches_is_told_on_request_alone() {
+    let scratch = Scratch::new("unreached");
+    let text = "var x: int = 0;\nthread T[2] { x := 1; if x == 2 { x := 3; } assert x == 1; }\n";
+    let file = scratch.file("unreached.tp", text);
+    let (safe, told) = explored(&file, &["--option", "unreachable=on"]);
+    assert!(safe == 0 && told.contains("never reached in T: `x := 3`"), "{told}");
+    assert!(!explored(&file, &[]).1.contains("never reached"));
+    let all = scratch.file("reached.tp", text.replace("x == 2", "x == 1").replace("x := 3", "x := 1"));
+    assert!(explored(&all, &["--option", "unreachable=on"]).1.contains("all code is reached"));
+}
+
+#[test]
+fn check_hashes_instead_of_states_are_never_a_proof_and_say_so() {
+    let scratch = Scratch::new("compact");
+    let text = "var x: int = 0;\nthread T[2] { x := 1; assert x == 1; }\n";
+    let file = scratch.file("compact.tp", text);
+    let (unknown, told) = explored(&file, &["--option", "compact=on"]);
+    assert!(unknown == 2 && told.contains("told apart by hashes of 64 bits"), "{told}");
+    assert_eq!(explored(&file, &[]).0, 0);
+    // A violation that hashes show is a violation, with its run.
+    let wrong = scratch.file("wrong.tp", text.replace("x == 1", "x == 0"));
+    let (found, told) = explored(&wrong, &["--option", "compact=on"]);
+    assert!(found == 1 && told.contains("it was replayed"), "{told}");
+}
