@@ -10,7 +10,7 @@ extern void __VERIFIER_atomic_begin(void);
 extern void __VERIFIER_atomic_end(void);
 extern _Bool __VERIFIER_nondet_bool(void);
 extern void __VERIFIER_assume(int);
-int idx, ctr1 = 1, ctr2, progress1, progress2;
+int idx, ctr1 = 1, ctr2, progress;
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 _Bool take1(void) {
@@ -62,24 +62,16 @@ int sum(void) {
   return s;
 }
 
-void *reader1(void *unused) {
+void *reader(void *unused) {
   int mine = enter();
-  progress1 = 1;
-  progress1 = 2;
-  leave(mine);
-  return 0;
-}
-
-void *reader2(void *unused) {
-  int mine = enter();
-  progress2 = 1;
-  progress2 = 2;
+  progress = 1;
+  progress = 2;
   leave(mine);
   return 0;
 }
 
 void *updater(void *unused) {
-  int start1 = progress1, start2 = progress2;
+  int start = progress;
   int s = sum();
   if (s <= 1)
     s = sum();
@@ -106,20 +98,16 @@ void *updater(void *unused) {
     }
     pthread_mutex_unlock(&mutex);
   }
-  if (start1 == 1)
-    assert(progress1 != 1);
-  if (start2 == 1)
-    assert(progress2 != 1);
+  if (start == 1)
+    assert(progress != 1);
   return 0;
 }
 
 int main(void) {
-  pthread_t a, b, c;
-  pthread_create(&a, 0, reader1, 0);
-  pthread_create(&b, 0, reader2, 0);
-  pthread_create(&c, 0, updater, 0);
+  pthread_t a, b;
+  pthread_create(&a, 0, reader, 0);
+  pthread_create(&b, 0, updater, 0);
   pthread_join(a, 0);
   pthread_join(b, 0);
-  pthread_join(c, 0);
   return 0;
 }

@@ -68,6 +68,8 @@ pub struct Claims {
     pub statistics: Statistics,
     /// Lines for the user: inferred formulas in the language, the predicates found.
     pub notes: Vec<String>,
+    /// Drawings for the user as SVG, where asked for; the last is of the last attempt.
+    pub pictures: Vec<String>,
 }
 
 impl Claims {

@@ -76,6 +76,8 @@ pub struct MethodRow {
     pub state: MethodState,
     pub statistics: evidence::Statistics,
     pub notes: Vec<String>,
+    /// Drawings as SVG.
+    pub pictures: Vec<String>,
 }
 
 /// One file of the run.

@@ -143,6 +143,7 @@ pub struct Verify {
     #[arg(long, value_name = "FILE")]
     pub witness: Option<PathBuf>,
     /// Draw the heap: of the run that goes wrong, before and after each step; or, of a proof about heaps, its views.
+    /// With --show-trees: draw the trees instead.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
     /// Only this property, by its name or by the start of it, such as `assert` (may be repeated). For C input also what
@@ -155,7 +156,7 @@ pub struct Verify {
     /// Predicates preferred by `horn`: those of one thread, or any.
     #[arg(long, value_enum, value_name = "BIAS")]
     pub bias: Option<Bias>,
-    /// Print the abstract reachability and environment trees of `horn`.
+    /// Print the abstract reachability and environment trees of `horn`; with --svg FILE they are drawn, too.
     #[arg(long)]
     pub show_trees: bool,
 }

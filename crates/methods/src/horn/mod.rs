@@ -8,8 +8,11 @@
 
 mod abstraction;
 mod certify;
+mod control;
 mod formula;
 mod interpolate;
+mod modular_runs;
+mod picture;
 mod product;
 mod rational;
 mod refine;
@@ -26,6 +29,7 @@ use program::{PropertyId, PropertyKind};
 use solver::Settings;
 use std::sync::Arc;
 use threader::{Answer, Attempt};
+use trees::Mode;
 
 pub struct HornClauses;
 
@@ -60,7 +64,7 @@ impl Method for HornClauses {
             if group.iter().all(done) {
                 continue;
             }
-            let claim = self.group(task, run, &group, bias, &mut claims.notes);
+            let claim = self.group(task, run, &group, bias, &mut claims);
             for w in &group {
                 if !matches!(claims.claims.get(w), Some(Claim::Proved(_))) {
                     claims.set(*w, claim.clone());
@@ -75,7 +79,7 @@ impl Method for HornClauses {
 }
 
 impl HornClauses {
-    fn group(&self, task: &Task, run: &Run, group: &[PropertyId], bias: &str, notes: &mut Vec<String>) -> Claim {
+    fn group(&self, task: &Task, run: &Run, group: &[PropertyId], bias: &str, told: &mut Claims) -> Claim {
         let p = &task.program;
         let terms = p.terms.clone();
         let settings = Settings { seed: run.seed as u32, ..Settings::default() };
@@ -100,64 +104,82 @@ impl HornClauses {
         };
         let counts = task.instances(0);
         let fixed = !task.is_parametric();
-        let global = |attempt: &Attempt<'_>, notes: &mut Vec<String>| {
-            if !trees || !fixed || blocks {
-                return None;
-            }
-            run.progress(format!("horn: all instances at once, {}", p.properties[group[0]].name));
-            let (answer, account) = attempt.global(&counts);
-            account.tell(notes);
-            match answer {
-                Answer::Proved(proof) => Some(certify(proof)),
-                Answer::Refuted(trace) => Some(Claim::Refuted(*trace)),
-                Answer::None => None,
-                Answer::GaveUp(why) => {
-                    notes.push(format!("the trees of all instances were given up: {why}"));
-                    None
-                }
-            }
-        };
-        // Without a bias the global trees come first, but not for ever: some programs need a thread's own facts.
-        if bias != "modular"
-            && let Some(claim) = global(&Attempt { most_work: 150_000, ..attempt }, notes)
-        {
-            return claim;
-        }
+        let name = &p.properties[group[0]].name;
         let mut reason = Reason::NotAdmitted("no thread-modular proof, and the number of threads is not fixed".into());
-        let mut exists = bias == "modular";
-        if trees {
-            run.progress(format!("horn: thread-modular, {}", p.properties[group[0]].name));
-            let (answer, account) = attempt.modular();
-            account.tell(notes);
-            match answer {
-                Answer::Proved(proof) => {
-                    notes.push(MODULAR.into());
-                    return certify(proof);
-                }
-                Answer::None => {
-                    exists = false;
-                    reason = Reason::Alarm("no thread-modular proof exists".into());
-                }
-                Answer::GaveUp(why) => notes.push(format!("the modular trees were given up: {why}")),
-                Answer::Refuted(_) => {}
-            }
-        }
-        if exists {
+        let modular_by_spacer = |told: &mut Claims| {
             // A modular proof is either found soon or not at all: most of the effort goes to the other attempt.
             let short = Settings { limit: 100_000_000, ..settings };
-            match modular::solve(p, &terms, group, short, &run.budget) {
-                Ok(proof) => {
-                    notes.push(MODULAR.into());
-                    return certify(Proof::RelyGuarantee(proof));
+            let proof = modular::solve(p, &terms, group, short, &run.budget)?;
+            told.notes.push(MODULAR.into());
+            Ok(certify(Proof::RelyGuarantee(proof)))
+        };
+        // Which kinds of trees are worth trying (again); whether a modular proof may exist; whether Spacer may be asked for it.
+        let (mut single, mut everyone, mut exists) = (trees, trees && fixed && !blocks, true);
+        let mut ask_spacer = bias == "modular";
+        let kinds = if bias == "modular" { [Mode::Modular, Mode::Global] } else { [Mode::Global, Mode::Modular] };
+        for (round, limit) in [SHORT, usize::MAX].into_iter().enumerate() {
+            for kind in kinds {
+                let most_work = if single && everyone { limit } else { usize::MAX };
+                let attempt = Attempt { most_work, ..attempt };
+                if kind == Mode::Global && everyone {
+                    run.progress(format!("horn: all instances at once, {name}"));
+                    let (answer, account) = attempt.global(&counts);
+                    account.tell(told);
+                    match answer {
+                        Answer::Proved(proof) => return certify(proof),
+                        Answer::Refuted(trace) => return Claim::Refuted(*trace),
+                        Answer::None => everyone = false,
+                        Answer::Unfinished(why) => told.notes.push(format!("the trees of all instances: {why}")),
+                        Answer::GaveUp(why) => {
+                            everyone = false;
+                            told.notes.push(format!("the trees of all instances were given up: {why}"));
+                        }
+                    }
                 }
+                if kind == Mode::Global || !single {
+                    continue;
+                }
+                run.progress(format!("horn: thread-modular, {name}"));
+                let answer = if round == 0 && modular_runs::violate(p, &terms, group, &run.budget) {
+                    told.notes
+                        .push("no modular proof exists: steps of others, without their locals, violate it".into());
+                    Answer::None
+                } else {
+                    let (answer, account) = attempt.modular();
+                    account.tell(told);
+                    answer
+                };
+                match answer {
+                    Answer::Proved(proof) => {
+                        told.notes.push(MODULAR.into());
+                        return certify(proof);
+                    }
+                    Answer::None | Answer::Refuted(_) => {
+                        (single, exists, ask_spacer) = (false, false, false);
+                        reason = Reason::Alarm("no thread-modular proof exists".into());
+                    }
+                    Answer::Unfinished(why) => told.notes.push(format!("the modular trees: {why}")),
+                    Answer::GaveUp(why) => {
+                        single = false;
+                        told.notes.push(format!("the modular trees were given up: {why}"));
+                        if std::mem::take(&mut ask_spacer) {
+                            match modular_by_spacer(told) {
+                                Ok(claim) => return claim,
+                                Err(why) => reason = why,
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        if exists && ask_spacer {
+            match modular_by_spacer(told) {
+                Ok(claim) => return claim,
                 Err(why) => reason = why,
             }
         }
         if !fixed {
             return Claim::Undecided(reason);
-        }
-        if let Some(claim) = global(&attempt, notes) {
-            return claim;
         }
         let long = Settings { limit: 2_000_000_000, ..settings };
         match product::solve(p, &terms, &counts.0, group, long, &run.budget) {
@@ -166,6 +188,9 @@ impl HornClauses {
         }
     }
 }
+
+/// How many abstract states an attempt may make before the other kind of trees is tried.
+const SHORT: usize = 150_000;
 
 const MODULAR: &str =
     "a modular proof: no fact relates two threads' locals, and it holds for every number of instances";

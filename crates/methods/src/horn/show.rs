@@ -1,95 +1,153 @@
 //! Trees and predicates for people, as text: one line for each abstract state, below the state it came from.
 
+use super::control::Known;
+use super::picture;
 use super::trees::{Forest, Mode};
 use logic::Term;
 
-/// Trees as text, one line for each node, and the predicates they are built from.
+/// Trees as text, one line for each node; and as a drawing.
 pub struct Picture {
     pub text: Vec<String>,
+    pub svg: String,
+}
+
+/// A state in words.
+pub struct Node {
+    pub name: String,
+    pub at: String,
+    /// What is known there, one fact each.
+    pub known: Vec<String>,
+    /// How it came about.
+    pub by: String,
+    /// Whether that was a step of another.
+    pub foreign: bool,
+    pub children: Vec<usize>,
+    pub is_root: bool,
+}
+
+/// The tree of one party: its name, and its nodes by number of the state.
+pub struct Tree {
+    pub name: String,
+    pub nodes: Vec<(usize, Node)>,
 }
 
 pub fn picture(forest: &Forest<'_>) -> Picture {
-    let t = forest.system.terms;
+    let trees: Vec<Tree> = (0..forest.system.parties.len()).map(|i| tree(forest, i)).collect();
+    let steps = transitions(forest);
     let mut text = Vec::new();
-    let say = |list: &[Term]| -> String {
-        if list.is_empty() {
-            return "true".into();
-        }
-        list.iter().map(|f| t.show(t.simplify(*f))).collect::<Vec<_>>().join(" && ")
-    };
-    let names = |party: usize| &forest.system.program.threads[forest.system.parties[party].thread].code.locations;
-    for (i, p) in forest.system.parties.iter().enumerate() {
-        text.push(format!("tree of {}", p.name));
-        let mut children: Vec<Vec<usize>> = vec![Vec::new(); forest.trees.states.len()];
-        let mut roots = Vec::new();
-        for (s, state) in forest.trees.states.iter().enumerate().filter(|(_, s)| s.party == i) {
-            match state.parent {
-                None => roots.push(s),
-                Some((p, _)) => children[p].push(s),
-            }
-        }
-        let mut todo: Vec<(usize, usize)> = roots.into_iter().map(|s| (s, 1)).collect();
+    for t in trees.iter().filter(|t| !t.nodes.is_empty()) {
+        text.push(format!("tree of {}", t.name));
+        let node = |s: usize| &t.nodes[t.nodes.binary_search_by_key(&s, |n| n.0).expect("children are nodes")].1;
+        let roots = t.nodes.iter().filter(|n| n.1.is_root);
+        let mut todo: Vec<(usize, usize)> = roots.map(|n| (n.0, 1)).collect();
         while let Some((s, depth)) = todo.pop() {
-            let state = &forest.trees.states[s];
-            let mut known: Vec<String> = Vec::new();
-            for (k, c) in state.control.iter().enumerate().filter(|(k, _)| *k != i) {
-                known.extend(c.map(|l| format!("{} at L{l}", forest.system.parties[k].name)));
-            }
-            let cube = forest.abs.parts(state.cube);
-            if !cube.is_empty() || known.is_empty() {
-                known.push(say(&cube));
-            }
-            let by = match state.parent {
-                None => "start".to_string(),
-                Some((_, via)) => {
-                    let act = &forest.system.parties[via.party].acts[via.act];
-                    match via.edge {
-                        Some(e) => format!("e{e} ({}: {})", forest.system.parties[via.party].name, act.text),
-                        None if via.party != i => format!("{}: {}", forest.system.parties[via.party].name, act.text),
-                        None => act.text.clone(),
-                    }
-                }
-            };
-            let at = &names(i)[program::LocId(state.at as u32)].name;
+            let n = node(s);
             text.push(format!(
-                "{}m{s} at L{} ({at}): {}   [by {by}]",
+                "{}{} at {}: {}   [by {}]",
                 "  ".repeat(depth),
-                state.at,
-                known.join(" && ")
+                n.name,
+                n.at,
+                n.known.join(" && "),
+                n.by
             ));
-            for c in children[s].iter().rev() {
-                todo.push((*c, depth + 1));
+            todo.extend(n.children.iter().rev().map(|c| (*c, depth + 1)));
+        }
+    }
+    text.extend(steps.iter().cloned());
+    Picture { text, svg: picture::draw(&trees, &steps) }
+}
+
+/// A conjunction in words; `a <= b` and `b <= a` are said as one equality.
+fn say(forest: &Forest<'_>, list: &[Term]) -> Vec<String> {
+    let t = forest.system.terms;
+    if list.is_empty() {
+        return vec!["true".into()];
+    }
+    let turned = |f: Term| match t.node(f) {
+        logic::Node::App(logic::Op::Le, args) => list.iter().position(|g| *g == t.le(args[1], args[0])),
+        _ => None,
+    };
+    let mut out = Vec::new();
+    for (i, f) in list.iter().enumerate() {
+        match (turned(*f), t.node(*f)) {
+            (Some(j), _) if j < i => {}
+            (Some(j), logic::Node::App(_, args)) if j > i => out.push(t.show(t.simplify(t.eq(args[0], args[1])))),
+            _ => out.push(t.show(t.simplify(*f))),
+        }
+    }
+    out
+}
+
+fn tree(forest: &Forest<'_>, i: usize) -> Tree {
+    let parties = &forest.system.parties;
+    let locations = &forest.system.program.threads[parties[i].thread].code.locations;
+    let mut nodes: Vec<(usize, Node)> = Vec::new();
+    for (s, state) in forest.trees.states.iter().enumerate().filter(|(_, s)| s.party == i) {
+        let mut known: Vec<String> = Vec::new();
+        for (k, c) in state.control.iter().enumerate().filter(|(k, _)| *k != i) {
+            known.extend(c.map(|c| {
+                let list = match c {
+                    Known::At(l) => vec![l],
+                    Known::Phase(p) => forest.phases[k].locations(p),
+                };
+                let list: Vec<String> = list.iter().map(|l| format!("L{l}")).collect();
+                format!("{} at {}", parties[k].name, list.join(" or "))
+            }));
+        }
+        let cube = forest.abs.parts(state.cube);
+        if !cube.is_empty() || known.is_empty() {
+            known.extend(say(forest, &cube));
+        }
+        let (by, foreign) = match state.parent {
+            None => ("start".to_string(), false),
+            Some((_, via)) => {
+                let act = &parties[via.party].acts[via.act];
+                match via.edge {
+                    Some(e) => (format!("e{e} ({}: {})", parties[via.party].name, act.text), true),
+                    None if via.party != i => (format!("{}: {}", parties[via.party].name, act.text), true),
+                    None => (act.text.clone(), false),
+                }
             }
+        };
+        let at = format!("L{} ({})", state.at, locations[program::LocId(state.at as u32)].name);
+        let is_root = state.parent.is_none();
+        nodes.push((s, Node { name: format!("m{s}"), at, known, by, foreign, children: Vec::new(), is_root }));
+    }
+    for (s, state) in forest.trees.states.iter().enumerate().filter(|(_, s)| s.party == i) {
+        if let Some((p, _)) = state.parent
+            && let Ok(at) = nodes.binary_search_by_key(&p, |n| n.0)
+        {
+            nodes[at].1.children.push(s);
         }
     }
-    if forest.mode == Mode::Modular {
-        for (e, edge) in forest.trees.edges.iter().enumerate() {
-            let p = &forest.system.parties[edge.party];
-            let mut parts = forest.plain[edge.party][edge.act].clone();
-            parts.extend(forest.abs.parts(edge.cube).iter());
-            text.push(format!(
-                "e{e} = {}   [{} from m{}: {}]",
-                say(&parts),
-                p.name,
-                edge.origin,
-                p.acts[edge.act].text
-            ));
-        }
+    Tree { name: parties[i].name.clone(), nodes }
+}
+
+/// The environment transitions, one line each (the modular case).
+fn transitions(forest: &Forest<'_>) -> Vec<String> {
+    if forest.mode != Mode::Modular {
+        return Vec::new();
     }
-    Picture { text }
+    let line = |(e, edge): (usize, &super::trees::Edge)| {
+        let p = &forest.system.parties[edge.party];
+        let mut parts = forest.plain[edge.party][edge.act].clone();
+        parts.extend(forest.abs.parts(edge.cube).iter());
+        let formula = say(forest, &parts).join(" && ");
+        format!("e{e} = {formula}   [{} from m{}: {}]", p.name, edge.origin, p.acts[edge.act].text)
+    };
+    forest.trees.edges.iter().enumerate().map(line).collect()
 }
 
 /// The predicates found, by thread and location, and by action.
 pub fn predicates(forest: &Forest<'_>) -> Vec<String> {
-    let t = forest.system.terms;
-    let say = |list: &[Term]| list.iter().map(|f| t.show(t.simplify(*f))).collect::<Vec<_>>().join(", ");
     let mut out = Vec::new();
     for (i, p) in forest.system.parties.iter().enumerate() {
         for (at, list) in forest.at[i].iter().enumerate().filter(|(_, l)| !l.is_empty()) {
-            out.push(format!("predicates of {} at L{at}: {}", p.name, say(list)));
+            out.push(format!("predicates of {} at L{at}: {}", p.name, say(forest, list).join(", ")));
         }
         for (a, list) in forest.on[i].iter().enumerate().filter(|(_, l)| !l.is_empty()) {
-            out.push(format!("predicates of a step of {}, `{}`: {}", p.name, p.acts[a].text, say(list)));
+            let list = say(forest, list).join(", ");
+            out.push(format!("predicates of a step of {}, `{}`: {list}", p.name, p.acts[a].text));
         }
     }
     out

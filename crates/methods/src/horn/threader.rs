@@ -9,7 +9,7 @@ use super::show;
 use super::system::System;
 use super::trees::{Built, Failure, Forest, Mode, Trouble};
 use base::Budget;
-use evidence::{Choice, Instances, Proof, Trace, TraceStep};
+use evidence::{Choice, Claims, Instances, Proof, Trace, TraceStep};
 use logic::{Place, Sort, SortKind, Symbol, Terms, Value};
 use program::semantics::{Semantics, replay};
 use program::{Program, PropertyId};
@@ -21,6 +21,8 @@ pub enum Answer {
     Refuted(Box<Trace>),
     /// No proof of this form exists.
     None,
+    /// Not yet, after as much work as was allowed.
+    Unfinished(String),
     GaveUp(String),
 }
 
@@ -39,15 +41,16 @@ pub struct Account {
 }
 
 impl Account {
-    /// Adds it to the notes of a run.
-    pub fn tell(&self, notes: &mut Vec<String>) {
-        notes.push(format!(
+    /// Adds it to what a run tells.
+    pub fn tell(self, told: &mut Claims) {
+        told.notes.push(format!(
             "{} refinements, {} predicates, {} transition predicates; trees of {} states and {} environment transitions; {} questions",
             self.refinements, self.predicates, self.transition_predicates, self.states, self.edges, self.questions
         ));
-        if let Some(p) = &self.trees {
-            notes.extend(self.lines.iter().cloned());
-            notes.extend(p.text.iter().cloned());
+        if let Some(p) = self.trees {
+            told.notes.extend(self.lines);
+            told.notes.extend(p.text);
+            told.pictures.push(p.svg);
         }
     }
 }
@@ -92,7 +95,7 @@ impl Attempt<'_> {
                 Ok(Built::Fails(failures)) => {
                     work += forest.trees.states.len();
                     if work > self.most_work {
-                        break Answer::GaveUp(format!("no end after {} refinements", account.refinements));
+                        break Answer::Unfinished(format!("no end after {} refinements", account.refinements));
                     }
                     if let Some(answer) = self.refine(&mut forest, &failures, &indices, counts, &mut account) {
                         break answer;

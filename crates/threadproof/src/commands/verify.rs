@@ -231,9 +231,16 @@ impl Work {
         let entries =
             self.board.with_file(index, |f| if f.internal.is_empty() { f.entries.clone() } else { Vec::new() });
         if let Some(path) = &self.request.svg {
-            match picture(program, sources, &entries) {
+            // Trees are drawn where they are asked for: those of the last attempt, which found the answer.
+            let trees = self.board.with_file(index, |f| f.methods.iter().find_map(|m| m.pictures.last().cloned()));
+            let (what, found) = if self.request.show_trees {
+                ("are no trees", trees)
+            } else {
+                ("is no heap", picture(program, sources, &entries))
+            };
+            match found {
                 Some(svg) => std::fs::write(path, svg).map_err(|e| format!("{}: {e}", path.display()))?,
-                None => eprintln!("note: there is no heap to draw, so {} was not written", path.display()),
+                None => eprintln!("note: there {what} to draw, so {} was not written", path.display()),
             }
         }
         let write = |path: &Option<PathBuf>, what: &str, wanted: Vec<Entry>| match path {

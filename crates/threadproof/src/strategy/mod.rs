@@ -54,6 +54,7 @@ pub fn pursue(task: &Task, methods: Vec<Arc<dyn Method>>, settings: &Settings, b
                 state: MethodState::Running,
                 statistics: Default::default(),
                 notes: Vec::new(),
+                pictures: Vec::new(),
             })
             .collect();
     });
@@ -191,6 +192,7 @@ impl Worker {
         self.board.with_file(self.file, |f| {
             f.methods[self.index].statistics = claims.statistics;
             f.methods[self.index].notes = claims.notes;
+            f.methods[self.index].pictures = claims.pictures;
         });
         let is_construct =
             |p: PropertyId| matches!(task.program.properties[p].kind, program::PropertyKind::Unmodelled(_));
