@@ -3,7 +3,6 @@
 //! In: closed trees. Out: modular: an annotation of each thread and a guarantee, which holds for every number of instances
 //! (rule `rely-guarantee`); global: what each instance reaches and what its environment does (rule `environments`).
 
-use super::control::Known;
 use super::trees::{Forest, Mode};
 use evidence::{Annotation, Environments, RelyGuarantee};
 use logic::{Symbol, Term};
@@ -17,7 +16,7 @@ impl Forest<'_> {
             .collect();
         let within = |a: usize, b: usize| {
             let (x, y) = (&self.trees.states[a], &self.trees.states[b]);
-            self.abs.within(x.cube, y.cube) && self.control_within(&x.control, &y.control)
+            self.abs.within(x.cube, y.cube) && y.control.iter().zip(&x.control).all(|(o, n)| o.is_none() || o == n)
         };
         let kept = here.iter().copied().filter(|s| !here.iter().any(|o| o != s && within(*s, *o)));
         let cases: Vec<Term> = kept
@@ -25,12 +24,8 @@ impl Forest<'_> {
                 let state = &self.trees.states[s];
                 let mut parts: Vec<Term> = Vec::new();
                 for (k, c) in state.control.iter().enumerate().filter(|(k, _)| *k != party) {
-                    let pc = t.sym(self.system.instances[k].pc.0);
-                    let here = |l: &u32| t.eq(pc, t.int(i128::from(*l)));
-                    parts.extend(c.map(|c| match c {
-                        Known::At(l) => here(&l),
-                        Known::Phase(p) => t.or(&self.phases[k].locations(p).iter().map(here).collect::<Vec<_>>()),
-                    }));
+                    let pc = self.system.instances[k].pc.0;
+                    parts.extend(c.map(|l| t.eq(t.sym(pc), t.int(i128::from(l)))));
                 }
                 parts.extend(self.abs.parts(state.cube).iter());
                 t.and(&parts)

@@ -106,6 +106,19 @@ impl Reader<'_> {
                 let no = all(vec![self.formula(args[0], false)?, self.formula(args[2], positive)?]);
                 any(vec![yes, no])
             }
+            // Copies of booleans are equations of numbers: no case is split.
+            Node::App(Op::Eq, args) if self.truth_value(args[0]).is_some() && self.truth_value(args[1]).is_some() => {
+                let (Some(a), Some(b)) = (self.truth_value(args[0]), self.truth_value(args[1])) else {
+                    return Err(overflow());
+                };
+                let mut d = a.minus(&b).ok_or_else(overflow)?;
+                if !positive {
+                    // They differ: their sum is one.
+                    d = a.plus(&b).and_then(|s| s.minus(&Linear::constant(1))).ok_or_else(overflow)?;
+                }
+                let turned = d.scale(-1).ok_or_else(overflow)?;
+                all(vec![Formula::Le(d), Formula::Le(turned)])
+            }
             Node::App(Op::Eq, args) if t.sort_of(args[0]) == Sort::BOOL => {
                 let both = all(vec![self.formula(args[0], true)?, self.formula(args[1], positive)?]);
                 let neither = all(vec![self.formula(args[0], false)?, self.formula(args[1], !positive)?]);
@@ -135,6 +148,30 @@ impl Reader<'_> {
             }
             _ => return Err(Beyond(format!("`{}` is not linear", t.show(term)))),
         })
+    }
+    /// A boolean as a number, where it is a constant, a variable, an element, or the negation of one.
+    fn truth_value(&mut self, term: Term) -> Option<Linear> {
+        let t = self.terms;
+        if t.sort_of(term) != Sort::BOOL {
+            return None;
+        }
+        match t.node(term) {
+            Node::Bool(b) => Some(Linear::constant(i128::from(b))),
+            Node::Sym(s) => {
+                let v = *self.valuation.get(&s)?;
+                self.range(v, Sort::BOOL);
+                Some(Linear::variable(v))
+            }
+            Node::App(Op::Not, args) => Linear::constant(1).minus(&self.truth_value(args[0])?),
+            Node::App(Op::Select, args) => match self.element(args[0], args[1], Sort::BOOL)? {
+                Ok(cases) => match cases.as_slice() {
+                    [(conditions, n)] if conditions.is_empty() => Some(n.clone()),
+                    _ => None,
+                },
+                Err(_) => None,
+            },
+            _ => None,
+        }
     }
     fn difference(&mut self, a: Term, b: Term) -> Result<Cases, Beyond> {
         let (a, b) = (self.number(a)?, self.number(b)?);
@@ -400,6 +437,10 @@ pub fn to_term(t: &Terms, linear: &Linear, say: &dyn Fn(u32) -> Option<Term>) ->
             SortKind::Int => x,
             SortKind::Machine(_) => t.cast(x, Sort::INT),
             SortKind::Bool => t.ite(x, t.int(1), t.int(0)),
+            SortKind::Enum(e) => {
+                let later = (1..t.enum_size(e) as u32).rev();
+                later.fold(t.int(0), |rest, at| t.ite(t.eq(x, t.variant(e, at)), t.int(i128::from(at)), rest))
+            }
             _ => return None,
         };
         let times = if c.abs() == 1 { x } else { t.mul(t.int(c.abs()), x) };

@@ -8,7 +8,6 @@
 
 mod abstraction;
 mod certify;
-mod control;
 mod formula;
 mod interpolate;
 mod modular_runs;
@@ -16,6 +15,7 @@ mod picture;
 mod product;
 mod rational;
 mod refine;
+mod seeds;
 mod show;
 mod simplex;
 mod system;

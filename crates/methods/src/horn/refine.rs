@@ -150,13 +150,12 @@ impl<'a> Forest<'a> {
             }
             if let Some(k) = missing {
                 let mut new = 0;
-                let phase = self.phases[k].of(at[k]);
-                // The phase suffices if it shows that this step is not k's next one.
-                let phases = k == via.party && phase != self.phases[k].of(act.from as u32);
                 for s in &branch[since[k]..i] {
-                    let tracked = &mut self.tracked[party][self.trees.states[*s].at][k];
-                    let more = if phases { tracked.tell_phases() } else { tracked.tell_locations(phase) };
-                    new += usize::from(more);
+                    let here = self.trees.states[*s].at;
+                    // If one location matters here, most do: telling them apart one by one takes a refinement each.
+                    for l in 0..self.system.parties[k].out.len() as u32 {
+                        new += usize::from(self.tracked[party][here][k].insert(l));
+                    }
                 }
                 return new;
             }

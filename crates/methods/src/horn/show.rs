@@ -1,6 +1,5 @@
 //! Trees and predicates for people, as text: one line for each abstract state, below the state it came from.
 
-use super::control::Known;
 use super::picture;
 use super::trees::{Forest, Mode};
 use logic::Term;
@@ -85,14 +84,7 @@ fn tree(forest: &Forest<'_>, i: usize) -> Tree {
     for (s, state) in forest.trees.states.iter().enumerate().filter(|(_, s)| s.party == i) {
         let mut known: Vec<String> = Vec::new();
         for (k, c) in state.control.iter().enumerate().filter(|(k, _)| *k != i) {
-            known.extend(c.map(|c| {
-                let list = match c {
-                    Known::At(l) => vec![l],
-                    Known::Phase(p) => forest.phases[k].locations(p),
-                };
-                let list: Vec<String> = list.iter().map(|l| format!("L{l}")).collect();
-                format!("{} at {}", parties[k].name, list.join(" or "))
-            }));
+            known.extend(c.map(|l| format!("{} at L{l}", parties[k].name)));
         }
         let cube = forest.abs.parts(state.cube);
         if !cube.is_empty() || known.is_empty() {

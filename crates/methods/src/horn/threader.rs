@@ -140,7 +140,7 @@ impl Attempt<'_> {
                 Refined::Stuck(why) => stuck = Some(why),
             }
         }
-        if progress { None } else { Some(Answer::GaveUp(stuck.unwrap_or_default())) }
+        if progress || forest.seed() { None } else { Some(Answer::GaveUp(stuck.unwrap_or_default())) }
     }
     fn trace(&self, forest: &Forest<'_>, failure: Failure, w: &Witness, counts: &Instances) -> Result<Trace, String> {
         let p = self.program;

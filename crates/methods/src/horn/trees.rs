@@ -9,13 +9,12 @@
 //! what a new predicate touches is asked again.
 
 use super::abstraction::{Abstraction, Cube, NoAnswer};
-use super::control::{Known, Phases, Tracked};
 use super::system::{Act, System};
 use base::Budget;
 use logic::{Sort, Symbol, Term};
 use program::{PropertyId, PropertyKind, VarKind};
 use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -38,8 +37,8 @@ pub struct Via {
 pub struct State {
     pub party: usize,
     pub at: usize,
-    /// What is known of the control of all parties (the global case).
-    pub control: Vec<Option<Known>>,
+    /// Known locations of all parties (the global case).
+    pub control: Vec<Option<u32>>,
     pub cube: Cube,
     pub parent: Option<(usize, Via)>,
 }
@@ -100,11 +99,11 @@ pub struct Forest<'a> {
     pub on: Vec<Vec<Predicates>>,
     /// By party and act: what an environment transition says from the start.
     pub plain: Vec<Vec<Vec<Term>>>,
-    /// By party, location and other party: what is told apart of its control.
-    pub tracked: Vec<Vec<Vec<Tracked>>>,
-    /// By party.
-    pub phases: Vec<Phases>,
+    /// By party and location: which locations of which other party are told apart.
+    pub tracked: Vec<Vec<Vec<BTreeSet<u32>>>>,
     pub trees: Trees,
+    /// Whether predicates were taken from the program's text.
+    pub seeded: bool,
     pub other: Symbol,
     /// For each sort of a variable, a symbol that occurs nowhere else.
     pub stand_ins: FxHashMap<Sort, Symbol>,
@@ -144,8 +143,7 @@ impl<'a> Forest<'a> {
             .iter()
             .map(|p| p.acts.iter().map(|a| if a.writes.is_empty() { Vec::new() } else { held.clone() }).collect())
             .collect();
-        let tracked = system.parties.iter().map(|p| vec![vec![Tracked::default(); n]; p.out.len()]).collect();
-        let phases = system.parties.iter().map(Phases::new).collect();
+        let tracked = system.parties.iter().map(|p| vec![vec![BTreeSet::new(); n]; p.out.len()]).collect();
         let mut heard: Vec<Symbol> = system.shared.clone();
         heard.push(system.program.tid);
         let plain = system
@@ -184,8 +182,8 @@ impl<'a> Forest<'a> {
             on,
             plain,
             tracked,
-            phases,
             trees: Trees::default(),
+            seeded: false,
             other,
             stand_ins,
             posts: FxHashMap::default(),
@@ -196,6 +194,9 @@ impl<'a> Forest<'a> {
     }
     pub fn invariants(&self) -> &[(PropertyId, Term)] {
         &self.invariants
+    }
+    pub fn is_wanted(&self, property: PropertyId) -> bool {
+        self.wanted.contains(&property)
     }
     /// Facts that hold of a party's symbols always.
     fn always(&self) -> Vec<Term> {
@@ -322,12 +323,9 @@ impl<'a> Forest<'a> {
     fn covered(&self, new: &State, index: &[Vec<Vec<usize>>]) -> bool {
         index[new.party][new.at].iter().any(|s| {
             let old = &self.trees.states[*s];
-            self.abs.within(new.cube, old.cube) && self.control_within(&new.control, &old.control)
+            self.abs.within(new.cube, old.cube)
+                && old.control.iter().zip(&new.control).all(|(o, n)| o.is_none() || o == n)
         })
-    }
-    /// Every control that `new` allows is allowed by `old`.
-    pub fn control_within(&self, new: &[Option<Known>], old: &[Option<Known>]) -> bool {
-        (0..new.len()).all(|k| self.phases[k].covers(old[k], new[k]))
     }
     /// Builds the trees until they are closed or something may fail.
     pub fn build(&mut self, budget: &Budget) -> Result<Built, Trouble> {
@@ -401,17 +399,19 @@ impl<'a> Forest<'a> {
             self.system.parties[party].acts.iter().any(|a| a.gates.iter().any(|(p, _)| self.wanted.contains(p)));
         gated || (party == 0 && !self.invariants.is_empty())
     }
-    fn start_control(&self, party: usize) -> Vec<Option<Known>> {
-        let all = self.system.parties.iter().map(|p| Some(Known::At(p.entry as u32))).collect();
+    fn start_control(&self, party: usize) -> Vec<Option<u32>> {
+        let all = self.system.parties.iter().map(|p| Some(p.entry as u32)).collect();
         self.forget(party, self.system.parties[party].entry, all)
     }
     /// Keeps what is tracked at a location.
-    fn forget(&self, party: usize, at: usize, mut control: Vec<Option<Known>>) -> Vec<Option<Known>> {
+    fn forget(&self, party: usize, at: usize, mut control: Vec<Option<u32>>) -> Vec<Option<u32>> {
         if self.mode == Mode::Modular {
             return Vec::new();
         }
-        for (k, c) in control.iter_mut().enumerate().filter(|(k, _)| *k != party) {
-            *c = self.tracked[party][at][k].round(&self.phases[k], *c);
+        for (k, c) in control.iter_mut().enumerate() {
+            if k != party && c.is_some_and(|l| !self.tracked[party][at][k].contains(&l)) {
+                *c = None;
+            }
         }
         control
     }
@@ -422,8 +422,8 @@ impl<'a> Forest<'a> {
             self.trees.states.push(s);
         }
     }
-    fn is_inside(&self, party: usize, at: Option<Known>) -> bool {
-        matches!(at, Some(Known::At(l)) if self.system.parties[party].inside[l as usize])
+    fn is_inside(&self, party: usize, at: Option<u32>) -> bool {
+        at.is_some_and(|l| self.system.parties[party].inside[l as usize])
     }
     fn step(&mut self, s: usize, index: &mut [Vec<Vec<usize>>], queue: &mut VecDeque<Item>) -> Result<(), Trouble> {
         let State { party, at, control, cube, .. } = self.trees.states[s].clone();
@@ -435,7 +435,7 @@ impl<'a> Forest<'a> {
                 if let Some(next) = self.post(party, cube, party, act, to)? {
                     let mut control = control.clone();
                     if self.mode == Mode::Global {
-                        control[party] = Some(Known::At(to as u32));
+                        control[party] = Some(to as u32);
                     }
                     let control = self.forget(party, to, control);
                     let via = Via { party, act, edge: None };
@@ -464,12 +464,12 @@ impl<'a> Forest<'a> {
                     let a = &self.system.parties[mover].acts[act];
                     (a.from as u32, a.to as u32)
                 };
-                if !self.phases[mover].may_be(control[mover], from) {
+                if control[mover].is_some_and(|l| l != from) {
                     continue;
                 }
                 let Some(next) = self.post(party, cube, mover, act, at)? else { continue };
                 let mut control = control.clone();
-                control[mover] = Some(Known::At(to));
+                control[mover] = Some(to);
                 let control = self.forget(party, at, control);
                 let via = Via { party: mover, act, edge: None };
                 self.add(State { party, at, control, cube: next, parent: Some((s, via)) }, index, queue);

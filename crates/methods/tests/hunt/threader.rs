@@ -128,13 +128,6 @@ fn check_threaders_table_as_c() {
     }
 }
 
-#[test]
-fn check_two_readers_have_no_modular_proof() {
-    let found = run("qrcu_two_readers", &load("qrcu_two_readers"), "modular");
-    assert!(found.notes.iter().any(|n| n.starts_with("no modular proof exists")), "{:?}", found.notes);
-    assert_ne!(found.worst, Outcome::Unsafe);
-}
-
 /// Section 2.2 and figure 4: facts about the lock and the own location only; transitions say that the lock was free.
 #[test]
 fn check_lock_id_is_proved_as_the_paper_does() {
@@ -144,7 +137,12 @@ fn check_lock_id_is_proved_as_the_paper_does() {
     assert!(has("predicates of One at L2: owner == 1"), "m2 = (pc1 = b, lock = 1): {:#?}", found.notes);
     assert!(has("predicates of Two at L2: 2 <= owner"), "n2 = (pc2 = q, lock = 2): {:#?}", found.notes);
     assert!(has("= owner == 0 && owner' == 1"), "e1: {:#?}", found.notes);
-    assert!(!has("One at L") && !has("Two at L2 &&"), "nobody knows where the other is");
+    let states = found.notes.iter().filter(|n| n.contains("[by "));
+    assert!(states.clone().count() > 4);
+    assert!(
+        states.clone().all(|n| !n.contains(": One at") && !n.contains(": Two at")),
+        "nobody knows where the other is"
+    );
 }
 
 /// Section 2.1 and figure 2 (c): each thread knows where the other is, and that the lock is taken once one is inside.
