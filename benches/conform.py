@@ -3,7 +3,7 @@
 
 Rows: the concrete and the abstract program of each driver, for n = 1 to N threads, by SPIN and here; then "every n". Every cell
 is processor time in seconds (user and system, with the solver processes that were started). Conformance is part of the
-abstract rows here, with no annotation but the machines. `t/o` is a cell over its limit, after which larger n are not tried;
+abstract rows here, with no annotation but the machines. `t/o` is a cell over its limit (SPIN: or over 4 GB); after two of them larger n are not tried;
 `-` was not run (the language has no thread of zero copies, so n = 1 is SPIN's alone). SPIN's time is that of its
 search: `spin -a` and the C compiler are not counted.
 
@@ -87,11 +87,11 @@ def cell(seconds):
 
 
 def row(name, most, run, least=1):
-    cells, over = ["-"] * (least - 1), False
+    cells, over = ["-"] * (least - 1), 0
     for n in range(least, most + 1):
-        value = None if over else run(n)
-        cells.append("-" if over else cell(value))
-        over = over or value is None
+        value = None if over == 2 else run(n)
+        cells.append("-" if over == 2 else cell(value))
+        over = 0 if value is not None else min(over + 1, 2)
     print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
 

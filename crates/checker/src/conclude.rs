@@ -475,7 +475,8 @@ impl<'a> Checker<'a> {
             list.iter().map(|o| o.formula).filter(|f| !c.terms.is_true(*f) && seen.insert(*f)).collect();
         // Questions with quantifiers are put one by one, others in bunches.
         let (alone, together): (Vec<Term>, Vec<Term>) = open.into_iter().partition(|f| quantified(&c.terms, *f));
-        let mut todo: Vec<&[Term]> = alone.chunks(1).chain(together.chunks(BUNCH)).rev().collect();
+        let mut todo: Vec<&[Term]> = alone.chunks(1).chain(bunches(&c.terms, &together)).collect();
+        todo.reverse();
         while let Some(bunch) = todo.pop() {
             if let Err(e) = self.limits.budget.check() {
                 return Err(Reason::Exhausted(e));
@@ -527,6 +528,31 @@ impl<'a> Checker<'a> {
 /// A conjunction is valid if and only if each part is, and one question with many parts costs less than many questions.
 /// A bunch that is not found valid is taken apart.
 const BUNCH: usize = 64;
+/// What the parts of a bunch say is known to the solver while it looks at each of them: large ones are put in smaller bunches.
+const BUNCH_SIZE: usize = 600;
+
+/// The formulas in bunches, in their order.
+fn bunches<'l>(terms: &Terms, list: &'l [Term]) -> Vec<&'l [Term]> {
+    let (mut out, mut rest) = (Vec::new(), list);
+    while !rest.is_empty() {
+        let (mut seen, mut n) = (BTreeSet::new(), 0);
+        while n < rest.len().min(BUNCH) && (n == 0 || seen.len() < BUNCH_SIZE) {
+            let mut todo = vec![rest[n]];
+            while let Some(t) = todo.pop() {
+                if seen.insert(t)
+                    && let Node::App(_, args) = terms.node(t)
+                {
+                    todo.extend(args.iter());
+                }
+            }
+            n += 1;
+        }
+        let (bunch, later) = rest.split_at(n);
+        out.push(bunch);
+        rest = later;
+    }
+    out
+}
 
 /// Whether a quantifier occurs in the formula.
 fn quantified(terms: &Terms, formula: Term) -> bool {

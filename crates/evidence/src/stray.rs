@@ -5,6 +5,8 @@
 //! of the same steps of the others, each seeing the same, with actions of the specification between them, leads
 //! from the same store to the same store and results. All by evaluation, with no solver. A run in which a value of an
 //! intermediate store would have to be guessed shows nothing.
+//! In a file without threads a run may also show that an access predicate is broken: from an initial store, after steps of other
+//! threads and of the caller that keep to the predicates, the procedure touches a variable where it may not.
 //! Used by the method that looks for such runs and by the checker that replays them.
 
 use logic::{Symbol, Value};
@@ -93,7 +95,14 @@ impl Stage {
         Ok(Self { constants: constants(program), program: p, thread, procedure, own, shared, copied })
     }
 
+    /// The state at the call: what the procedure requires holds.
     pub fn begin(&self, store: &[Value], own: &[Value]) -> Result<State, String> {
+        let state = self.start(store, own)?;
+        self.meets(&state).map(|()| state)
+    }
+
+    /// The state before the call, whatever the procedure requires.
+    pub fn start(&self, store: &[Value], own: &[Value]) -> Result<State, String> {
         let p = &self.program;
         let fit = |vars: &[VarId], values: &[Value]| {
             vars.len() == values.len()
@@ -107,12 +116,6 @@ impl Stage {
             return Err("a parameter is not what it was at the call".into());
         }
         let env = self.environment(store, own, 1);
-        for f in &p.procedures[self.procedure].requires {
-            let met = f.formula.map(|f| logic::eval::holds(&p.terms, f, &env));
-            if met != Some(Ok(true)) {
-                return Err("what the procedure requires does not hold".into());
-            }
-        }
         for f in program::access::constant_facts(p, &p.terms) {
             if logic::eval::holds(&p.terms, f, &env) != Ok(true) {
                 return Err("the constants are not as `init` has them".into());
@@ -121,6 +124,36 @@ impl Stage {
         let at = p.threads[self.thread].code.entry;
         let instance = Instance { thread: self.thread, tid: 1, at, locals: own.to_vec() };
         Ok(State { shared: store.to_vec(), instances: vec![instance], entered: None })
+    }
+
+    /// What the procedure requires holds.
+    pub fn meets(&self, state: &State) -> Result<(), String> {
+        let env = self.environment(&state.shared, &state.instances[0].locals, 1);
+        for f in &self.program.procedures[self.procedure].requires {
+            let met = f.formula.map(|f| logic::eval::holds(&self.program.terms, f, &env));
+            if met != Some(Ok(true)) {
+                return Err("what the procedure requires does not hold".into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The store is one the program may start with.
+    fn initial(&self, store: &[Value]) -> Result<(), String> {
+        let p = &self.program;
+        let env = self.environment(store, &[], 1);
+        for (v, x) in self.shared.iter().zip(store) {
+            let fixed = p.vars[*v].initial.map(|e| logic::eval(&p.terms, e, &env));
+            if fixed.is_some_and(|e| e.as_ref() != Ok(x)) {
+                return Err(format!("`{}` does not start with that value", p.vars[*v].name));
+            }
+        }
+        for f in p.init.iter().chain(&p.invariants) {
+            if f.formula.map(|f| logic::eval::holds(&p.terms, f, &env)) != Some(Ok(true)) {
+                return Err("an `init` or `invariant` does not hold at the start".into());
+            }
+        }
+        Ok(())
     }
 
     fn environment(&self, store: &[Value], own: &[Value], tid: u32) -> Env {
@@ -137,7 +170,7 @@ impl Stage {
     pub fn may_write(&self, state: &State, thread: u32, write: &Write) -> Result<(), String> {
         let p = &self.program;
         let var = p.vars.get(write.var).ok_or("no such variable")?;
-        if var.scope != Scope::Shared || self.constants.contains(&write.var) || thread < 2 {
+        if var.scope != Scope::Shared || self.constants.contains(&write.var) || thread == 0 {
             return Err("no other thread writes that".into());
         }
         if !matches!(var.kind, VarKind::Plain | VarKind::Lock) {
@@ -210,7 +243,15 @@ impl Stage {
     }
 
     /// Whether the specification explains what was done: `Err` where that cannot be told.
-    pub fn explained(&self, begin: &State, others: &[(Vec<Write>, Vec<Value>)], end: &State) -> Result<bool, String> {
+    /// `steps`: of the procedure. One of them is at most one action, so there are not more actions than steps; twice as many
+    /// and a few more are tried, so that a repetition comes to an end.
+    pub fn explained(
+        &self,
+        begin: &State,
+        others: &[(Vec<Write>, Vec<Value>)],
+        end: &State,
+        steps: usize,
+    ) -> Result<bool, String> {
         let procedure = &self.program.procedures[self.procedure];
         let (performs, _) = procedure.performs.as_ref().ok_or("it has no specification")?;
         let order = Order::of(performs);
@@ -231,7 +272,7 @@ impl Stage {
             return Err("the last store is not decided".into());
         }
         let search = Explanation { stage: self, order: &order, others, end: &end.shared, given };
-        search.from(0, 0, &begin.shared, &mut FxHashSet::default())
+        search.from(0, 0, &begin.shared, 2 * steps + 4, &mut FxHashSet::default())
     }
 }
 
@@ -249,12 +290,13 @@ impl Explanation<'_> {
         position: usize,
         done: usize,
         store: &[Value],
-        tried: &mut FxHashSet<(usize, usize, Vec<Value>)>,
+        left: usize,
+        tried: &mut FxHashSet<(usize, usize, Vec<Value>, usize)>,
     ) -> Result<bool, String> {
-        if !tried.insert((position, done, store.to_vec())) {
+        if !tried.insert((position, done, store.to_vec(), left)) {
             return Ok(false);
         }
-        if tried.len() > 2_000 {
+        if tried.len() > 5_000 {
             return Err("there are too many orders".into());
         }
         if done == self.others.len() && self.order.ends[position] && store == self.end {
@@ -276,15 +318,16 @@ impl Explanation<'_> {
                 write(&mut next[at], &w.keys, w.value.clone());
                 fits
             });
-            if same && look(self.from(position, done + 1, &next, tried)) {
+            if same && look(self.from(position, done + 1, &next, left, tried)) {
                 return Ok(true);
             }
         }
-        for n in &self.order.next[position] {
+        let next = if left == 0 { &[][..] } else { &self.order.next[position][..] };
+        for n in next {
             let action = self.order.actions[n - 1].action;
             match self.after(action, self.order.next[*n].is_empty(), done, store) {
                 Ok(Some(next)) => {
-                    if look(self.from(*n, done, &next, tried)) {
+                    if look(self.from(*n, done, &next, left - 1, tried)) {
                         return Ok(true);
                     }
                 }
@@ -375,17 +418,23 @@ fn write(value: &mut Value, keys: &[Value], new: Value) {
 /// Replays a run: the states before each event and after the last. An error where it shows nothing.
 pub fn replay(program: &Program, stray: &Stray) -> Result<Vec<State>, String> {
     let property = program.properties.get(stray.violates).ok_or("no such property")?;
-    if property.kind != PropertyKind::Performs(stray.procedure) {
-        return Err(format!("such a run says nothing about {}", property.name));
-    }
     let stage = Stage::new(program, stray.procedure)?;
+    match property.kind {
+        PropertyKind::Performs(q) if q == stray.procedure => {}
+        // Where there are threads, only they call.
+        PropertyKind::Access(_) if program.threads.is_empty() => return touches(&stage, stray),
+        _ => return Err(format!("such a run says nothing about {}", property.name)),
+    }
     let sem = Semantics::new(&stage.program);
     let mut states = vec![stage.begin(&stray.store, &stray.own)?];
     let mut others = Vec::new();
     for event in &stray.events {
         let state = states.last().expect("there is a first state");
         let (outcome, seen) = stage.execute(&sem, state, event)?;
-        if let Event::Other { writes, .. } = event {
+        if let Event::Other { writes, thread } = event {
+            if *thread < 2 {
+                return Err("the caller takes no step of its own during the call".into());
+            }
             others.push((writes.clone(), seen));
         }
         match outcome {
@@ -397,8 +446,44 @@ pub fn replay(program: &Program, stray: &Stray) -> Result<Vec<State>, String> {
     if !stage.ended(last) {
         return Err("the procedure does not come to its end".into());
     }
-    if stage.explained(first, &others, last)? {
+    let steps = stray.events.iter().filter(|e| matches!(e, Event::Own { .. })).count();
+    if stage.explained(first, &others, last, steps)? {
         return Err("the specification explains the run".into());
     }
     Ok(states)
+}
+
+/// The states before each event of a run whose last step breaks an access predicate.
+fn touches(stage: &Stage, stray: &Stray) -> Result<Vec<State>, String> {
+    let sem = Semantics::new(&stage.program);
+    stage.initial(&stray.store)?;
+    let mut states = vec![stage.start(&stray.store, &stray.own)?];
+    let mut called = false;
+    for (i, event) in stray.events.iter().enumerate() {
+        let state = states.last().expect("there is a first state");
+        match event {
+            Event::Own { .. } if !called => {
+                stage.meets(state)?;
+                called = true;
+            }
+            Event::Own { .. } => {}
+            Event::Other { thread, writes } => {
+                if called && *thread == 1 {
+                    return Err("the caller takes no step of its own during the call".into());
+                }
+                let agreed = |w: &Write| stage.program.vars.get(w.var).is_some_and(|v| v.access.is_some());
+                if !writes.iter().all(agreed) {
+                    return Err("callers write only what has an access predicate".into());
+                }
+            }
+        }
+        match stage.execute(&sem, state, event)?.0 {
+            Outcome::Moved { state, .. } => states.push(state),
+            Outcome::Wrong { property, .. } if property == stray.violates && i + 1 == stray.events.len() => {
+                return Ok(states);
+            }
+            Outcome::Wrong { .. } => return Err("a step goes wrong in another way, or too early".into()),
+        }
+    }
+    Err("no step touches what it may not".into())
 }

@@ -141,17 +141,10 @@ fn add_thread(
             let t = &p.terms;
             let again = |f: Term| t.substitute(f, names.iter().copied());
             code.actions.push(Action {
-                from: here(a.from),
-                to: here(a.to),
                 inputs,
-                guard: again(a.guard),
                 gates: a.gates.iter().map(|g| Gate { property: g.property, formula: again(g.formula) }).collect(),
                 updates: a.updates.iter().map(|u| Update { var: own(u.var), value: again(u.value) }).collect(),
-                spawn: None,
-                relation: None,
-                marks: Vec::new(),
-                what: a.what,
-                origin: a.origin,
+                ..Action::plain(here(a.from), here(a.to), again(a.guard), a.what, a.origin)
             });
         }
         let returned: Vec<Term> = op.results.iter().map(|r| p.now(own(*r))).collect();
@@ -193,20 +186,7 @@ fn plain(
 ) -> Action {
     let span = p.origins[origin].span;
     let origin = p.add_origin(span, words);
-    let guard = p.terms.tt();
-    Action {
-        from,
-        to,
-        inputs: Vec::new(),
-        guard,
-        gates,
-        updates,
-        spawn: None,
-        relation: None,
-        marks: Vec::new(),
-        what,
-        origin,
-    }
+    Action { gates, updates, ..Action::plain(from, to, p.terms.tt(), what, origin) }
 }
 
 /// When call `last` returns: if all others have returned, some allowed order explains all results.

@@ -62,6 +62,25 @@ pub struct Action {
     pub origin: OriginId,
 }
 
+impl Action {
+    /// A step that changes nothing and checks nothing, to be filled in.
+    pub fn plain(from: LocId, to: LocId, guard: Term, what: What, origin: OriginId) -> Self {
+        Self {
+            from,
+            to,
+            inputs: Vec::new(),
+            guard,
+            gates: Vec::new(),
+            updates: Vec::new(),
+            spawn: None,
+            relation: None,
+            marks: Vec::new(),
+            what,
+            origin,
+        }
+    }
+}
+
 /// Goes wrong where `formula` is false (given the guard and the earlier gates).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Gate {

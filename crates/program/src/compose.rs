@@ -44,19 +44,7 @@ fn machine_code(out: &mut Program, t: ThreadId, machine: &Machine) -> Result<Cod
     let at = |i: usize| crate::code::LocId::from_index(i);
     code.entry = at(machine.start);
     let yes = out.terms.tt();
-    let plain = |from: usize, to: usize, origin| Action {
-        from: at(from),
-        to: at(to),
-        inputs: Vec::new(),
-        guard: yes,
-        gates: Vec::new(),
-        updates: Vec::new(),
-        spawn: None,
-        relation: None,
-        marks: Vec::new(),
-        what: What::Relation,
-        origin,
-    };
+    let plain = |from: usize, to: usize, origin| Action::plain(at(from), at(to), yes, What::Relation, origin);
     let mut actions = Vec::new();
     for e in &machine.edges {
         let step = executable(out, &out.terms, &e.action);

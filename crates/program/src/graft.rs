@@ -68,19 +68,7 @@ impl Graft<'_> {
         what: What,
         origin: OriginId,
     ) -> ActionId {
-        self.code.actions.push(Action {
-            from,
-            to,
-            inputs: vec![],
-            guard,
-            gates: vec![],
-            updates,
-            spawn: None,
-            relation: None,
-            marks: vec![],
-            what,
-            origin,
-        })
+        self.code.actions.push(Action { updates, ..Action::plain(from, to, guard, what, origin) })
     }
 
     /// The client's copies of a callee's variables.

@@ -196,8 +196,8 @@ impl<'a> Judge<'a> {
                 property: verdict.property(),
                 history: h.clone(),
             }),
-            // A stray is shown; the file format has no entry for it yet.
-            checker::Evidence::Stray(_) | checker::Evidence::Reason(_) => None,
+            checker::Evidence::Stray(run) => Some(Entry::Stray { method: self.method.to_string(), stray: run.clone() }),
+            checker::Evidence::Reason(_) => None,
         }
     }
 }

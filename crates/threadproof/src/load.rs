@@ -4,6 +4,7 @@
 //! instances fixed on the command line becomes part of the program, and an assumption of every verdict about it.
 //! Deliberately absent: printing.
 
+use crate::board::exit;
 use crate::cli::Reading;
 use crate::report::paint::Paint;
 use base::render::{Colour, render};
@@ -74,6 +75,14 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Rejected> {
         return Err(Rejected::one(path, "the file is larger than 1 GB"));
     }
     std::fs::read(path).map_err(|e| Rejected::one(path, e))
+}
+
+/// What was loaded; else the reasons are told and this is the exit code.
+pub fn told<T>(result: Result<T, Rejected>) -> Result<T, i32> {
+    result.map_err(|rejected| {
+        rejected.0.iter().for_each(|m| eprint!("{m}"));
+        exit::REJECTED
+    })
 }
 
 pub fn load(path: &Path, reading: &Reading, paint: Paint) -> Result<Loaded, Rejected> {

@@ -316,17 +316,9 @@ mod tests {
         }
         code.exit = Some(LocId(2));
         let action = |from, to, gates, updates, what, origin| Action {
-            from: LocId(from),
-            to: LocId(to),
-            inputs: vec![],
-            guard: tt,
             gates,
             updates,
-            spawn: None,
-            relation: None,
-            marks: vec![],
-            what,
-            origin,
+            ..Action::plain(LocId(from), LocId(to), tt, what, origin)
         };
         code.actions.push(action(0, 1, vec![], vec![Update { var: x, value: sum }], What::Assign, add));
         code.actions.push(action(1, 2, vec![Gate { property, formula: is_one }], vec![], What::Assert, assert));

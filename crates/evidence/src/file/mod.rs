@@ -9,6 +9,7 @@ mod history;
 mod proof;
 mod read;
 mod reduction;
+mod stray;
 mod terms;
 mod trace;
 mod views;
@@ -17,6 +18,7 @@ use crate::called::Called;
 use crate::certificate::{Certificate, Proof};
 use crate::history::History;
 use crate::local::Local;
+use crate::stray::Stray;
 use crate::trace::Trace;
 use program::{Program, PropertyId};
 use read::Reader;
@@ -52,6 +54,11 @@ pub enum Entry {
         method: String,
         called: Called,
     },
+    /// A run of a procedure that its specification does not explain, or that breaks an access predicate.
+    Stray {
+        method: String,
+        stray: Stray,
+    },
     /// A run of clients of an object; the property is the one of the object, or the gate that fails.
     History {
         method: String,
@@ -67,6 +74,7 @@ impl Entry {
             Entry::Trace { method, .. }
             | Entry::Local { method, .. }
             | Entry::Called { method, .. }
+            | Entry::Stray { method, .. }
             | Entry::History { method, .. } => method,
         }
     }
@@ -76,6 +84,7 @@ impl Entry {
             Entry::Trace { trace, .. } => vec![trace.violates],
             Entry::Local { local, .. } => vec![local.violates],
             Entry::Called { called, .. } => vec![called.trace.violates],
+            Entry::Stray { stray, .. } => vec![stray.violates],
             Entry::History { property, .. } => vec![*property],
         }
     }
@@ -131,6 +140,11 @@ pub fn write(program: &Program, entries: &[Entry]) -> String {
                 "kind": "called",
                 "method": method,
                 "called": callers::write_called(program, called),
+            }),
+            Entry::Stray { method, stray } => json!({
+                "kind": "stray",
+                "method": method,
+                "stray": stray::write(program, stray),
             }),
             Entry::History { method, property, history } => json!({
                 "kind": "history",
@@ -206,6 +220,7 @@ fn entry(program: &Program, e: &Reader<'_>) -> Result<Entry, FileError> {
         "certificate" => Ok(Entry::Certificate(read_certificate(program, e, 0)?)),
         "trace" => Ok(Entry::Trace { method, trace: trace::read(program, &e.field("trace")?)? }),
         "local" => Ok(Entry::Local { method, local: trace::read_local(program, &e.field("local")?, 0)? }),
+        "stray" => Ok(Entry::Stray { method, stray: stray::read(program, &e.field("stray")?)? }),
         "called" => Ok(Entry::Called { method, called: callers::read_called(program, &e.field("called")?)? }),
         "history" => Ok(Entry::History {
             method,
@@ -213,7 +228,7 @@ fn entry(program: &Program, e: &Reader<'_>) -> Result<Entry, FileError> {
             history: history::read(program, &e.field("history")?)?,
         }),
         other => {
-            let kinds = "a certificate, a trace, a local run, a run of callers or a history";
+            let kinds = "a certificate, a trace, a local run, a run of callers, a stray run or a history";
             Err(e.error(format!("an entry is {kinds}, not `{other}`")))
         }
     }

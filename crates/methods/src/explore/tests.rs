@@ -66,19 +66,7 @@ impl Build {
     }
     pub fn step(&mut self, thread: ThreadId, from: u32, to: u32) -> Step<'_> {
         let guard = self.p.terms.tt();
-        let action = Action {
-            from: LocId(from),
-            to: LocId(to),
-            inputs: Vec::new(),
-            guard,
-            gates: Vec::new(),
-            updates: Vec::new(),
-            spawn: None,
-            relation: None,
-            marks: Vec::new(),
-            what: What::Assign,
-            origin: self.origin,
-        };
+        let action = Action::plain(LocId(from), LocId(to), guard, What::Assign, self.origin);
         Step { b: self, thread, action }
     }
 }

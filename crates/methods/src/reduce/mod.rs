@@ -60,6 +60,16 @@ impl Method for Reduce {
                 claims.set(*property, Claim::Strayed(stray));
             }
         }
+        for q in &task.properties {
+            let broken = matches!(p.properties[*q].kind, PropertyKind::Access(_))
+                && matches!(claims.claims.get(q), Some(Claim::Undecided(Reason::Alarm(_))));
+            let touching =
+                |(id, x): (ProcId, &program::Procedure)| is_root(p, Unit::Procedure(id)) && gated(&x.code, *q);
+            let suspects = p.procedures.iter_enumerated().filter(|(id, x)| broken && touching((*id, x)));
+            if let Some(stray) = suspects.map(|(id, _)| id).find_map(|id| breach::find_access(p, id, *q, run)) {
+                claims.set(*q, Claim::Strayed(stray));
+            }
+        }
         claims
     }
 }

@@ -47,7 +47,7 @@ const COUNTER: &str = "var m: lock;\nvar count: int = 0 guarded_by m;\nvar other
 
 /// The proof of the last assertion, with what stands inside.
 fn proof(p: &Program) -> (PropertyId, Certificate, Performed) {
-    let last = p.properties.iter_enumerated().filter(|(_, q)| q.kind == PropertyKind::Assertion).next_back();
+    let last = p.properties.iter_enumerated().rfind(|(_, q)| q.kind == PropertyKind::Assertion);
     let (property, _) = last.expect("there is an assertion");
     let Claim::Proved(c) = claims(p).remove(&property).expect("it is claimed") else { panic!("not proved") };
     let c = Certificate::clone(&c);

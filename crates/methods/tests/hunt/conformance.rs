@@ -69,19 +69,7 @@ fn pair(seed: u64) -> (Program, [VarId; 2], VarId) {
                 updates.push(Update { var: v, value: literal(&p, d, &own) });
             }
         }
-        code.actions.push(Action {
-            from,
-            to,
-            inputs: Vec::new(),
-            guard,
-            gates,
-            updates,
-            spawn: None,
-            relation: None,
-            marks: Vec::new(),
-            what: What::Assign,
-            origin: o,
-        });
+        code.actions.push(Action { gates, updates, ..Action::plain(from, to, guard, What::Assign, o) });
     }
     let states = 1 + d.roll(3);
     let machine = Machine {

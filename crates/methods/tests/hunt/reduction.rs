@@ -268,17 +268,22 @@ impl Writer {
     }
 }
 
-#[test]
-fn check_what_reduce_proves_of_random_procedures_holds() {
-    let (mut performs, mut gates, mut nested) = (0, 0, 0);
-    for seed in 0..crate::rounds(40) {
-        let mut writer = Writer { dice: Random::new(77_000 + seed), predicates: ["", ""] };
-        let text = writer.file();
-        let p = program(&text);
+/// How much was proved of a program and agrees with the reference semantics; it panics where something does not.
+#[derive(Default)]
+struct Tally {
+    performs: u64,
+    gates: u64,
+    nested: u64,
+}
+
+impl Tally {
+    /// Whether anything was proved.
+    fn add(&mut self, what: &str, text: &str) -> bool {
+        let p = program(text);
         let found = claims(&p);
         let proved: Vec<(&String, &Claim)> = found.iter().filter(|(_, c)| matches!(c, Claim::Proved(_))).collect();
         if proved.is_empty() {
-            continue;
+            return false;
         }
         let instances = Instances::of(&p, 0);
         let reached = semantics::reach(&p, &instances, &semantics::Limits { states: 60_000, ..Default::default() });
@@ -288,8 +293,8 @@ fn check_what_reduce_proves_of_random_procedures_holds() {
             }
             let (id, property) = p.properties.iter_enumerated().find(|(_, q)| q.name == *name).expect("it has one");
             let PropertyKind::Performs(q) = property.kind else {
-                gates += 1;
-                assert!(!reached.violations.contains_key(&id), "program {seed}: {name} is violated\n{text}");
+                self.gates += 1;
+                assert!(!reached.violations.contains_key(&id), "{what}: {name} is violated\n{text}");
                 continue;
             };
             let concrete = seen(&p, &instances);
@@ -297,14 +302,52 @@ fn check_what_reduce_proves_of_random_procedures_holds() {
             if !concrete.complete || !abstracted.complete {
                 continue;
             }
-            performs += 1;
-            nested += u64::from(q.0 > 0);
+            self.performs += 1;
+            self.nested += u64::from(q.0 > 0);
             let more = concrete.environment.iter().find(|s| !possible(s, &abstracted.environment));
-            assert!(more.is_none(), "program {seed}: the environment sees {more:?}\n{text}");
+            assert!(more.is_none(), "{what}: the environment sees {more:?}\n{text}");
             let more = concrete.finally.iter().find(|s| !possible(s, &abstracted.finally));
-            assert!(more.is_none(), "program {seed}: ends with {more:?}\n{text}");
+            assert!(more.is_none(), "{what}: ends with {more:?}\n{text}");
+        }
+        true
+    }
+}
+
+/// The program with one statement of its first procedure left out, done twice, or another one in its place.
+fn mutated(text: &str, dice: &mut Random) -> Option<String> {
+    let begin = text.find("r := false;\n")? + "r := false;\n".len();
+    let end = begin + text[begin..].find("return;\n")?;
+    let mut lines: Vec<&str> = text[begin..end].lines().collect();
+    let simple: Vec<usize> = (0..lines.len()).filter(|i| !lines[*i].contains(['{', '}'])).collect();
+    let at = *simple.get(dice.below(simple.len().max(1)))?;
+    match dice.below(4) {
+        0 => {
+            lines.remove(at);
+        }
+        1 => lines.insert(at, lines[at]),
+        2 => lines[at] = ["x := !x;", "release m;", "acquire m;", "a := x;", "y := x;", "z := !z;"][dice.below(6)],
+        _ => {
+            let other = *simple.get(dice.below(simple.len()))?;
+            lines.swap(at, other);
         }
     }
+    Some(format!("{}{}\n{}", &text[..begin], lines.join("\n"), &text[end..]))
+}
+
+#[test]
+fn check_what_reduce_proves_of_random_procedures_holds() {
+    let mut tally = Tally::default();
+    for seed in 0..crate::rounds(30) {
+        let mut writer = Writer { dice: Random::new(77_000 + seed), predicates: ["", ""] };
+        let text = writer.file();
+        // What was proved is broken in one place; a proof of that must hold as well.
+        if tally.add(&format!("program {seed}"), &text)
+            && let Some(other) = mutated(&text, &mut writer.dice)
+        {
+            tally.add(&format!("program {seed}, mutated"), &other);
+        }
+    }
+    let Tally { performs, gates, nested } = tally;
     assert!(performs + nested + gates > 0, "the hunt must prove something: {performs}, {nested}, {gates}");
 }
 
@@ -377,6 +420,25 @@ fn check_each_premise_of_the_rule_is_needed() {
         cut.formula = t.tt();
         r.units[0].cuts.push(cut);
     });
+    // RD1: a step that is not asked whether it may touch the counter.
+    let mut unasked = p.clone();
+    let access: Vec<_> = p
+        .properties
+        .iter_enumerated()
+        .filter(|(_, q)| matches!(q.kind, PropertyKind::Access(_)))
+        .map(|(q, _)| q)
+        .collect();
+    for q in unasked.procedures.iter_mut() {
+        q.code.actions.iter_mut().for_each(|a| a.gates.retain(|g| !access.contains(&g.property)));
+    }
+    let performs = Certificate {
+        properties: vec![
+            p.properties.ids().find(|q| p.properties[*q].name == "performs:increment").expect("it has one"),
+        ],
+        ..c.clone()
+    };
+    assert!(accepted(&p, &performs));
+    assert!(!accepted(&unasked, &performs), "accepted although a step is not asked for access (RD1)");
     rejected("a found guard is no lock", &|r, _| {
         let var = p.shared().nth(2).expect("count");
         r.guards = vec![evidence::Guard { var, lock: var }];
@@ -413,6 +475,43 @@ fn check_access_that_others_can_take_away_makes_no_mover() {
     let reached = semantics::reach(&p, &Instances::of(&p, 0), &Default::default());
     assert_eq!(reached.violations.len(), 1, "the access of `x` is violated");
     assert!(!matches!(claims(&p).get("access:x"), Some(Claim::Proved(_))));
+}
+
+#[test]
+fn check_a_run_that_breaks_an_access_predicate_is_replayed_and_forged_ones_are_rejected() {
+    let text = "var m: lock;\nvar count: int = 0 guarded_by m;\n\
+        proc take()\n  requires m == tid;\n{ count := 1; release m; count := 2; }\n";
+    let p = program(text);
+    let claim = &claims(&p)["access:count"];
+    let Claim::Strayed(stray) = claim else { panic!("a run was expected: {claim:?}") };
+    assert_eq!(checked(&p, "access:count", claim), Outcome::Unsafe);
+    let rejected = |what: &str, change: &dyn Fn(&mut Stray)| {
+        let mut forged = stray.clone();
+        change(&mut forged);
+        let outcome = checked(&p, "access:count", &Claim::Strayed(forged));
+        assert_eq!(outcome, Outcome::Unknown, "accepted although {what}");
+    };
+    let own = |s: &Stray| s.events.iter().position(|e| matches!(e, Event::Own { .. })).expect("there is one");
+    rejected("the caller does not hold what is required", &|s| {
+        s.events.drain(..own(s));
+    });
+    rejected("the store is none to start with", &|s| s.store[1] = Value::Int(5));
+    rejected("the last step is missing", &|s| {
+        s.events.pop();
+    });
+    rejected("the caller acts during the call", &|s| {
+        let first = s.events.remove(0);
+        s.events.insert(own(s) + 2, first);
+    });
+    // Nothing is said where the threads of the file are the callers.
+    let closed = program(&format!("{text}thread T {{ acquire m; take(); }}\n"));
+    assert_eq!(checked(&closed, "access:count", claim), Outcome::Unknown);
+    // From its file, too.
+    let entry = evidence::file::Entry::Stray { method: "reduce".into(), stray: stray.clone() };
+    let written = evidence::file::write(&p, &[entry]);
+    let read = evidence::file::read(&p, written.as_bytes()).expect("it reads");
+    let [evidence::file::Entry::Stray { stray: again, .. }] = &read[..] else { panic!("one run") };
+    assert_eq!(again, stray);
 }
 
 #[test]

@@ -80,17 +80,9 @@ impl Build {
     ) -> ActionId {
         let origin = self.o;
         self.p.threads[thread].code.actions.push(Action {
-            from: LocId(from),
-            to: LocId(to),
             inputs,
-            guard,
-            gates: vec![],
             updates: updates.iter().map(|(var, value)| Update { var: *var, value: *value }).collect(),
-            spawn: None,
-            relation: None,
-            marks: vec![],
-            what: What::Assign,
-            origin,
+            ..Action::plain(LocId(from), LocId(to), guard, What::Assign, origin)
         })
     }
     pub fn gate(&mut self, thread: ThreadId, from: u32, to: u32, formula: Term) -> PropertyId {

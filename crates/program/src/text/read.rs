@@ -477,19 +477,7 @@ impl Reader<'_> {
             None => Vec::new(),
         };
         let guard = self.term(&mut c.expect("guard")?)?;
-        let mut a = Action {
-            from,
-            to,
-            inputs,
-            guard,
-            gates: vec![],
-            updates: vec![],
-            spawn: None,
-            relation: None,
-            marks: vec![],
-            what: *what,
-            origin,
-        };
+        let mut a = Action { inputs, ..Action::plain(from, to, guard, *what, origin) };
         while let Some(mut g) = c.next_if("gate")? {
             a.gates.push(Gate { property: g.id("p")?, formula: self.term(&mut g)? });
             g.end()?;

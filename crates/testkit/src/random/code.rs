@@ -13,19 +13,7 @@ impl Generator {
     }
 
     fn action(&self, from: LocId, to: LocId, what: What) -> Action {
-        Action {
-            from,
-            to,
-            inputs: vec![],
-            guard: self.p.terms.tt(),
-            gates: vec![],
-            updates: vec![],
-            spawn: None,
-            relation: None,
-            marks: vec![],
-            what,
-            origin: self.origin,
-        }
+        Action::plain(from, to, self.p.terms.tt(), what, self.origin)
     }
 
     fn skip(&mut self, place: &mut Place, from: LocId, to: LocId) -> ActionId {

@@ -70,20 +70,14 @@ struct Line {
 }
 
 fn audit(request: &Audit, paint: Paint) -> i32 {
-    let loaded = match load::load(&request.file, &request.reading, paint) {
+    let loaded = match load::told(load::load(&request.file, &request.reading, paint)) {
         Ok(loaded) => loaded,
-        Err(rejected) => {
-            rejected.0.iter().for_each(|m| eprint!("{m}"));
-            return exit::REJECTED;
-        }
+        Err(code) => return code,
     };
     let program = &loaded.program;
-    let bytes = match load::read(&request.certificate) {
+    let bytes = match load::told(load::read(&request.certificate)) {
         Ok(bytes) => bytes,
-        Err(rejected) => {
-            rejected.0.iter().for_each(|m| eprint!("{m}"));
-            return exit::REJECTED;
-        }
+        Err(code) => return code,
     };
     let entries = match evidence::file::read(program, &bytes) {
         Ok(entries) => entries,
@@ -113,6 +107,7 @@ fn audit(request: &Audit, paint: Paint) -> i32 {
             }
             Entry::Trace { trace, .. } => claims.push((trace.violates, Claim::Refuted(trace))),
             Entry::Called { called, .. } => claims.push((called.trace.violates, Claim::Called(called))),
+            Entry::Stray { stray, .. } => claims.push((stray.violates, Claim::Strayed(stray))),
             Entry::Local { local, .. } => claims.push((local.violates, Claim::Breached(local))),
             Entry::History { property, history, .. } => claims.push((property, Claim::Disproved(history))),
         }

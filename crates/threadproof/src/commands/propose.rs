@@ -11,12 +11,9 @@ use base::Budget;
 use methods::Run;
 
 pub fn run(request: Propose, paint: Paint) -> i32 {
-    let loaded = match load::load(&request.file, &request.reading, paint) {
+    let loaded = match load::told(load::load(&request.file, &request.reading, paint)) {
         Ok(loaded) => loaded,
-        Err(rejected) => {
-            rejected.0.iter().for_each(|m| eprint!("{m}"));
-            return exit::REJECTED;
-        }
+        Err(code) => return code,
     };
     let program = &loaded.program;
     let Some((thread, _)) = program.threads.iter_enumerated().find(|(_, t)| t.name == request.thread) else {

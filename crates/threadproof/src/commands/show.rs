@@ -12,12 +12,9 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 pub fn run(request: Show, paint: Paint) -> i32 {
-    let loaded = match load::load(&request.file, &request.reading, paint) {
+    let loaded = match load::told(load::load(&request.file, &request.reading, paint)) {
         Ok(loaded) => loaded,
-        Err(rejected) => {
-            rejected.0.iter().for_each(|m| eprint!("{m}"));
-            return exit::REJECTED;
-        }
+        Err(code) => return code,
     };
     loaded.warnings.iter().for_each(|w| eprint!("{w}"));
     let text = match chosen(&request, &loaded) {

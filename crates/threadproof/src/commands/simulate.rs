@@ -15,12 +15,9 @@ use program::semantics::{Instances, Trace};
 use std::path::Path;
 
 pub fn run(request: Simulate, paint: Paint) -> i32 {
-    let loaded = match load::load(&request.file, &request.reading, paint) {
+    let loaded = match load::told(load::load(&request.file, &request.reading, paint)) {
         Ok(loaded) => loaded,
-        Err(rejected) => {
-            rejected.0.iter().for_each(|m| eprint!("{m}"));
-            return exit::REJECTED;
-        }
+        Err(code) => return code,
     };
     loaded.warnings.iter().for_each(|w| eprint!("{w}"));
     let mut loaded = loaded;
@@ -65,7 +62,7 @@ fn first_trace(loaded: &Loaded, path: &Path) -> Result<(Option<Program>, Trace),
             let (clients, _) = client_program(&loaded.program, h.object, &h.clients).ok()?;
             Some((Some(clients), h.trace))
         }
-        Entry::Certificate(_) | Entry::Local { .. } | Entry::Called { .. } => None,
+        Entry::Certificate(_) | Entry::Local { .. } | Entry::Called { .. } | Entry::Stray { .. } => None,
     });
     trace.ok_or_else(|| format!("{} holds no trace", path.display()))
 }

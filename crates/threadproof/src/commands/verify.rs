@@ -326,7 +326,7 @@ fn picture(program: &Program, sources: &Sources, entries: &[Entry]) -> Option<St
             let (clients, _) = program::clients::client_program(program, h.object, &h.clients).ok()?;
             story::heaps(&clients, sources, &h.trace).ok()
         }
-        Entry::Certificate(_) | Entry::Local { .. } | Entry::Called { .. } => None,
+        Entry::Certificate(_) | Entry::Local { .. } | Entry::Called { .. } | Entry::Stray { .. } => None,
     });
     if let Some(steps) = run.filter(|steps| !steps.is_empty()) {
         return Some(heap::picture(&steps));

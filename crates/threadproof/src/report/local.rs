@@ -6,6 +6,7 @@
 use base::Sources;
 use evidence::{Local, Reading};
 use logic::Value;
+use program::semantics::{Instance, Outcome, Semantics, State, Step};
 use program::{Program, VarId};
 
 pub fn tell(program: &Program, sources: &Sources, local: &Local) -> Vec<String> {
@@ -46,13 +47,37 @@ fn told(whole: &Program, sources: &Sources, local: &Local) -> Vec<String> {
     if !given.is_empty() {
         out.push(format!("start: {}", given.join(", ")));
     }
+    let sem = Semantics::new(program);
+    let mut instance = Instance { thread: local.thread, tid: 1, at: thread.code.entry, locals: local.locals.clone() };
     for (i, step) in local.steps.iter().enumerate() {
         let action = &thread.code.actions[step.action];
         let origin = &program.origins[action.origin];
         let place = origin.span.map_or(String::new(), |s| format!("{}  ", sources.place(s)));
         let store: Vec<String> = shared.iter().zip(&step.store).map(|(v, x)| shown(program, *v, x)).collect();
         out.push(format!("{:>3}  machine in {}; store: {}", i + 1, states(i), store.join(", ")));
-        out.push(format!("     {place}{}", origin.text));
+        let mut changes = String::new();
+        let state = State { shared: step.store.clone(), instances: vec![instance.clone()], entered: None };
+        let own = Step {
+            instance: 0,
+            thread: local.thread,
+            action: step.action,
+            inputs: step.inputs.clone(),
+            choices: vec![],
+        };
+        if let Ok(Outcome::Moved { state: after, .. }) = sem.execute(&state, &own) {
+            let before = shared.iter().chain(&thread.locals).zip(step.store.iter().chain(&instance.locals));
+            let changed = before.zip(after.shared.iter().chain(&after.instances[0].locals));
+            let list: Vec<String> = changed
+                .filter(|((_, old), new)| old != new)
+                .map(|((v, old), new)| {
+                    let show = |x: &Value| x.show(&program.terms, program.vars[*v].sort);
+                    format!("{}: {} -> {}", program.vars[*v].name, show(old), show(new))
+                })
+                .collect();
+            changes = if list.is_empty() { changes } else { format!("   {}", list.join(", ")) };
+            instance = after.instances[0].clone();
+        }
+        out.push(format!("     {place}{}{changes}", origin.text));
     }
     let last = local.steps.len();
     out.push(if candidates.len() > last {

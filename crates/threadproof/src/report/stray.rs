@@ -4,7 +4,7 @@
 
 use base::Sources;
 use evidence::stray::{Event, Stage, Stray};
-use program::Program;
+use program::{Program, PropertyKind};
 
 pub fn tell(program: &Program, sources: &Sources, stray: &Stray) -> Vec<String> {
     let Ok(states) = evidence::stray::replay(program, stray) else { return Vec::new() };
@@ -17,7 +17,9 @@ pub fn tell(program: &Program, sources: &Sources, stray: &Stray) -> Vec<String> 
     let mut out = vec![format!("{name}, called by thread 1, among threads that keep to the access predicates")];
     out.push(format!("start: {}", start.join(", ")));
     for (i, event) in stray.events.iter().enumerate() {
-        let (before, after) = (&states[i], &states[i + 1]);
+        let before = &states[i];
+        // The step that breaks an access predicate leads nowhere.
+        let after = states.get(i + 1).unwrap_or(before);
         let mut changes: Vec<String> = Vec::new();
         let shared = stage.shared.iter().zip(before.shared.iter().zip(&after.shared));
         let own = stage.own.iter().zip(before.instances[0].locals.iter().zip(&after.instances[0].locals));
@@ -32,9 +34,15 @@ pub fn tell(program: &Program, sources: &Sources, stray: &Stray) -> Vec<String> 
                 let place = origin.span.map_or(String::new(), |s| format!("{}  ", sources.place(s)));
                 format!("{place}{}", origin.text)
             }
+            Event::Other { thread: 1, .. } => "before the call its thread writes".into(),
             Event::Other { thread, .. } => format!("thread {thread} writes"),
         };
         out.push(format!("{:>3}  {words}{changes}", i + 1));
+    }
+    if let PropertyKind::Access(v) = p.properties[stray.violates].kind {
+        let name = &p.vars[v].name;
+        out.push(format!("the step touches `{name}` where its access predicate does not hold"));
+        return out;
     }
     let procedure = &p.procedures[stray.procedure];
     let results: Vec<String> = procedure

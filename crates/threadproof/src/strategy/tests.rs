@@ -23,17 +23,8 @@ fn program(kind: PropertyKind, holds: bool) -> Program {
     }
     code.exit = Some(LocId(1));
     code.actions.push(Action {
-        from: LocId(0),
-        to: LocId(1),
-        inputs: Vec::new(),
-        guard: p.terms.bool(true),
         gates: vec![Gate { property, formula: p.terms.bool(holds) }],
-        updates: Vec::new(),
-        spawn: None,
-        relation: None,
-        marks: Vec::new(),
-        what: What::Assert,
-        origin,
+        ..Action::plain(LocId(0), LocId(1), p.terms.bool(true), What::Assert, origin)
     });
     p.threads.push(Thread {
         name: "T".into(),

@@ -545,17 +545,10 @@ impl<'u> Emitter<'u> {
         }
         let updates = step.updates.iter().map(|(slot, value)| Update { var: self.vars[slot], value: *value }).collect();
         Action {
-            from: locations[&step.from],
-            to: locations[&step.to],
             inputs: step.inputs.iter().map(|i| i.symbol).collect(),
-            guard,
             gates,
             updates,
-            spawn: None,
-            relation: None,
-            marks: Vec::new(),
-            what: step.what,
-            origin,
+            ..Action::plain(locations[&step.from], locations[&step.to], guard, step.what, origin)
         }
     }
 }

@@ -142,19 +142,8 @@ fn connect(program: &mut Program, site: Site, thread: ThreadId) -> Option<VarId>
     for code in std::iter::once(&mut entry.code).chain(entry.outline.as_mut()) {
         let location = Location { name: "not started".to_owned(), inside: false, invariants: Vec::new(), origin };
         let first = code.locations.push(location);
-        code.actions.push(Action {
-            from: first,
-            to: code.entry,
-            inputs: Vec::new(),
-            guard,
-            gates: Vec::new(),
-            updates: taken.clone(),
-            spawn: None,
-            relation: None,
-            marks: Vec::new(),
-            what: What::Assume,
-            origin,
-        });
+        let taken = taken.clone();
+        code.actions.push(Action { updates: taken, ..Action::plain(first, code.entry, guard, What::Assume, origin) });
         code.entry = first;
     }
     spawn.into
