@@ -170,6 +170,8 @@ fn once<'a>(start: &Fragment<'a>, step: &Step<'_>, choices: &Choices) -> Result<
                     if matches!(v, V::Argument(_)) {
                         return fail("an argument is stored in a shared variable before any cell");
                     }
+                    // Written is touched, also where the value is the same: others may write in between.
+                    touched = true;
                     let differs = same(&old, v) != Some(true);
                     visible |= differs;
                     changed |= differs;
@@ -183,6 +185,7 @@ fn once<'a>(start: &Fragment<'a>, step: &Step<'_>, choices: &Choices) -> Result<
             }
             T::Field(field, writes) if field == var => {
                 for (k, v) in writes {
+                    touched |= !matches!(k, V::Object(d) if after.items[*d].owner.is_some());
                     changed |= write(&mut after, *field, k, v.clone(), &mut visible)?;
                 }
             }

@@ -170,11 +170,14 @@ fn attempt(
     for (slot, value) in &slots {
         let old = heap.view.vars[*slot as usize];
         heap.view.vars[*slot as usize] = *value;
-        if (*slot as usize) < model.globals.len() && (old != *value || *value == ANY) {
-            heap.visible = true;
+        if (*slot as usize) < model.globals.len() {
+            // Written is touched, also where the value is the same: others may write in between.
+            touched = true;
+            heap.visible |= old != *value || *value == ANY;
         }
     }
     for (field, at, value) in writes {
+        touched |= !heap.view.owned(at);
         heap.write(field, at, value)?;
     }
     for (slot, value) in &slots {

@@ -270,6 +270,37 @@ fn check_broken_objects_raise_alarms() {
 }
 
 #[test]
+fn check_a_store_of_the_same_value_is_no_private_step() {
+    // Nothing changes where Top is x already; but another push may come in between.
+    let text = std::fs::read_to_string(corpus("seeds/thread-quantification/treiber_unmarked.tp")).unwrap();
+    let cas = "      done := cas(Top, t, x);\n    }\n";
+    assert!(text.contains(cas));
+    let p = load_text("twice.tp", text.replace(cas, &format!("{cas}    Top := x;\n")).as_bytes());
+    let run = Run::quiet(Budget::unlimited());
+    let (analysis, _) = crate::shape::search(&p, Some(program::ObjectId(0)), Locks::Own, &run).unwrap();
+    assert!(!analysis.alarms.is_empty());
+}
+
+#[test]
+fn check_the_place_before_a_store_of_the_same_value_is_not_left_out() {
+    let text = "class Node { next: Node; }
+var g: Node = null;
+thread T[*] { var x: Node; x := new Node; g := x; g := x; assert g != null; }
+";
+    let p = load_text("twice.tp", text.as_bytes());
+    let (views, claimed) = certificate(&p).expect("g is never null again");
+    let check = |v: &evidence::views::Views| checker::shape::check(&p, v, &claimed, &Budget::unlimited());
+    assert!(check(&views).is_ok());
+    let places: std::collections::BTreeSet<String> = views.views.iter().map(|v| format!("{:?}", v.control)).collect();
+    assert!(places.len() > 3, "{places:?}");
+    for place in places {
+        let mut less = views.clone();
+        less.views.retain(|v| format!("{:?}", v.control) != place);
+        assert!(check(&less).is_err(), "without the views at {place}");
+    }
+}
+
+#[test]
 fn check_an_alarm_with_a_history_behind_it_is_refuted() {
     assert_eq!(outcome("seeds/thread-quantification/treiber_pop_store.tp"), Outcome::Unsafe);
 }
