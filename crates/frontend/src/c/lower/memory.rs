@@ -592,11 +592,13 @@ impl Lower<'_> {
             let other = matches!(types.kind(ty), Kind::Int(Int::Bool) | Kind::Float(_) | Kind::Opaque(_));
             return other || types.size(ty).is_none_or(|s| s > 8);
         }
+        // Some headers make a spin lock or a once flag of an integer; other memory is no synchronisation object.
+        let lock = matches!(types.kind(ty), Kind::Opaque(_))
+            && matches!(types.kind(leaf.ty), Kind::Int(_))
+            && types.size(ty).map(|s| s as i128) == Some(leaf.size);
         leaf.torn
-            || matches!(
-                types.kind(ty),
-                Kind::Int(Int::Char | Int::UChar | Int::Bool) | Kind::Float(_) | Kind::Opaque(_)
-            )
+            || lock
+            || matches!(types.kind(ty), Kind::Int(Int::Char | Int::UChar | Int::Bool) | Kind::Float(_))
             || types.size(ty).is_none()
             || matches!(types.kind(leaf.ty), Kind::Int(Int::Char | Int::UChar) | Kind::Float(_))
     }
