@@ -15,6 +15,7 @@ use program::client::Effort;
 use program::semantics::Instances;
 use program::specified::of_inlining;
 use program::{Assumption, Copies, Program, PropertyId, PropertyKind, Start};
+use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -473,34 +474,40 @@ impl<'a> Checker<'a> {
         let mut seen = BTreeSet::new();
         let open: Vec<Term> =
             list.iter().map(|o| o.formula).filter(|f| !c.terms.is_true(*f) && seen.insert(*f)).collect();
-        // Questions with quantifiers are put one by one, others in bunches.
-        let (alone, together): (Vec<Term>, Vec<Term>) = open.into_iter().partition(|f| quantified(&c.terms, *f));
-        let mut todo: Vec<&[Term]> = alone.chunks(1).chain(bunches(&c.terms, &together)).collect();
-        todo.reverse();
-        while let Some(bunch) = todo.pop() {
+        let mut wave = bunches(&c.terms, &open);
+        while !wave.is_empty() {
             if let Err(e) = self.limits.budget.check() {
                 return Err(Reason::Exhausted(e));
             }
-            match (self.leaves.valid(&c.terms, c.terms.and(bunch)), bunch) {
-                (Answer::Valid, _) => {}
-                (answer, [one]) => {
-                    for o in list.iter().filter(|o| o.formula == *one) {
-                        let reason = self.not_valid(o, &answer);
-                        match &o.serves {
-                            Serves::All => return Err(reason),
-                            Serves::These(these) => {
-                                these.iter().for_each(|p| {
-                                    properties.insert(*p, Err(reason.clone()));
-                                });
+            let questions: Vec<Term> = wave.iter().map(|bunch| c.terms.and(bunch)).collect();
+            let answers = self.leaves.valid_each(&c.terms, &questions);
+            if answers.len() != questions.len() {
+                return Err(Reason::Internal("the oracle did not answer every question".into()));
+            }
+            let mut next = Vec::new();
+            for (bunch, answer) in wave.iter().zip(answers) {
+                match (answer, &bunch[..]) {
+                    (Answer::Valid, _) => {}
+                    (answer, [one]) => {
+                        for o in list.iter().filter(|o| o.formula == *one) {
+                            let reason = self.not_valid(o, &answer);
+                            match &o.serves {
+                                Serves::All => return Err(reason),
+                                Serves::These(these) => {
+                                    these.iter().for_each(|p| {
+                                        properties.insert(*p, Err(reason.clone()));
+                                    });
+                                }
                             }
                         }
                     }
-                }
-                (_, many) => {
-                    let (first, second) = many.split_at(many.len() / 2);
-                    todo.extend([second, first]);
+                    (_, many) => {
+                        let (first, second) = many.split_at(many.len() / 2);
+                        next.extend([first.to_vec(), second.to_vec()]);
+                    }
                 }
             }
+            wave = next;
         }
         let trust =
             Trust::Certified { by: self.leaves.name(), independent: self.leaves.independent(), obligations: count };
@@ -525,46 +532,43 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// A conjunction is valid if and only if each part is, and one question with many parts costs less than many questions.
+/// A conjunction is valid if and only if each part is, and one question with many small parts costs less than many questions.
 /// A bunch that is not found valid is taken apart.
 const BUNCH: usize = 64;
-/// What the parts of a bunch say is known to the solver while it looks at each of them: large ones are put in smaller bunches.
-const BUNCH_SIZE: usize = 600;
+/// The largest number of different terms in a bunch of several.
+const LARGE: usize = 600;
 
-/// The formulas in bunches, in their order.
-fn bunches<'l>(terms: &Terms, list: &'l [Term]) -> Vec<&'l [Term]> {
-    let (mut out, mut rest) = (Vec::new(), list);
-    while !rest.is_empty() {
-        let (mut seen, mut n) = (BTreeSet::new(), 0);
-        while n < rest.len().min(BUNCH) && (n == 0 || seen.len() < BUNCH_SIZE) {
-            let mut todo = vec![rest[n]];
-            while let Some(t) = todo.pop() {
-                if seen.insert(t)
-                    && let Node::App(_, args) = terms.node(t)
-                {
-                    todo.extend(args.iter());
+/// Formulas to be asked together. Those with quantifiers, and large ones, are asked alone.
+fn bunches(terms: &Terms, formulas: &[Term]) -> Vec<Vec<Term>> {
+    let (mut out, mut last, mut size) = (Vec::new(), Vec::new(), 0);
+    for f in formulas {
+        match measured(terms, *f) {
+            Some(own) if own < LARGE => {
+                if last.len() == BUNCH || size + own > LARGE {
+                    out.extend((!last.is_empty()).then(|| std::mem::take(&mut last)));
+                    size = 0;
                 }
+                last.push(*f);
+                size += own;
             }
-            n += 1;
+            _ => out.push(vec![*f]),
         }
-        let (bunch, later) = rest.split_at(n);
-        out.push(bunch);
-        rest = later;
     }
+    out.extend((!last.is_empty()).then_some(last));
     out
 }
 
-/// Whether a quantifier occurs in the formula.
-fn quantified(terms: &Terms, formula: Term) -> bool {
-    let (mut todo, mut seen) = (vec![formula], BTreeSet::new());
+/// The number of different terms in a formula; `None` if a quantifier occurs in it.
+fn measured(terms: &Terms, formula: Term) -> Option<usize> {
+    let (mut todo, mut seen) = (vec![formula], FxHashSet::default());
     while let Some(t) = todo.pop() {
         match terms.node(t) {
-            Node::Quant(..) => return true,
+            Node::Quant(..) => return None,
             Node::App(_, args) => todo.extend(args.iter().filter(|a| seen.insert(**a))),
             _ => {}
         }
     }
-    false
+    Some(seen.len() + 1)
 }
 
 /// Whether a proof looks at code with calls, never at code where they were inlined.

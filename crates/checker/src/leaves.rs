@@ -21,4 +21,8 @@ pub trait Leaves {
     /// Whether the formula holds for all values of its free symbols. References are non-negative, enum values and
     /// machine integers in range; division and indexing have the total meaning of `logic::eval`.
     fn valid(&mut self, terms: &Terms, formula: Term) -> Answer;
+    /// The same of several formulas, in their order. An oracle may ask on several cores.
+    fn valid_each(&mut self, terms: &Terms, formulas: &[Term]) -> Vec<Answer> {
+        formulas.iter().map(|f| self.valid(terms, *f)).collect()
+    }
 }

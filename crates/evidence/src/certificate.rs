@@ -77,6 +77,17 @@ pub struct AssumeGuarantee {
     /// Holds of the shared store always (outside atomic blocks).
     pub invariant: Term,
     pub threads: Vec<Assumes>,
+    pub reach: Reach,
+}
+
+/// How much each obligation of rule `assume-guarantee` looks at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// All conjuncts.
+    #[default]
+    All,
+    /// The conjuncts about the variables that the code at hand touches, and those that its steps could break.
+    Near,
 }
 
 #[derive(Clone, Debug)]

@@ -16,7 +16,7 @@ pub mod views;
 pub use called::Called;
 pub use certificate::{
     Annotation, AssumeGuarantee, Assumes, Callers, Certificate, Composed, Counter, Counting, Environments,
-    InstanceSymbols, Layer, Pair, Performed, Product, Proof, RelyGuarantee, Search, Simulation, needed_of_calls,
+    InstanceSymbols, Layer, Pair, Performed, Product, Proof, Reach, RelyGuarantee, Search, Simulation, needed_of_calls,
     performed_program, shown_of_calls,
 };
 pub use claim::{Claim, Claims, Reason, Statistics};

@@ -14,6 +14,7 @@ pub mod live;
 pub mod model;
 pub mod movers;
 pub mod order;
+pub mod parts;
 pub mod passive;
 pub mod property;
 pub mod relation;

@@ -6,24 +6,43 @@
 //! location where others can be scheduled and the thread then looks at the shared store, one environment step stands for
 //! any number (Calvin's i-abstraction, section 4; the caller shows that the relation is reflexive and transitive). The
 //! facts grow linearly with the code: paths are joined by new symbols (Flanagan and Saxe's compact conditions).
+//! A region may be looked at with some of the shared variables alone (`Within`): those it touches have to be among them, others
+//! have no value in it, and only the conjuncts that speak of no others are used.
 //! Absent: what is to be shown of steps and cuts; the checker and the methods each say it for themselves.
 
-use crate::code::{Action, ActionId, Code, LocId};
-use crate::model::{Program, Scope, ThreadId};
+use crate::code::{ActionId, Code, LocId};
+use crate::model::{Program, ThreadId};
+use crate::parts::{Names, Parts, Within};
 use base::ids::Id;
+use logic::subst::Substitution;
 use logic::{Op, Sort, Symbol, Term, Terms};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The value of every shared variable and every local of the thread, by the variable's symbol.
-pub type Store = FxHashMap<Symbol, Term>;
+/// The values of shared variables and of the thread's locals, by the variable's symbol. What is not listed has the value
+/// it had when the region began.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Store(FxHashMap<Symbol, Term>);
+
+impl Store {
+    pub fn value(&self, terms: &Terms, symbol: Symbol) -> Term {
+        self.0.get(&symbol).copied().unwrap_or_else(|| terms.sym(symbol))
+    }
+    pub fn reader<'t>(&self, terms: &'t Terms) -> Substitution<'t> {
+        Substitution::new(terms, self.0.iter().map(|(s, v)| (*s, *v)))
+    }
+    /// A formula of one store, of this one.
+    pub fn read(&self, terms: &Terms, formula: Term) -> Term {
+        self.reader(terms).apply(formula)
+    }
+}
 
 /// What others may do, and what always holds.
 #[derive(Clone, Copy, Debug)]
-pub struct Environment {
-    /// Two-store formula over the shared store and `tid`, reflexive and transitive.
-    pub rely: Term,
+pub struct Environment<'a> {
+    /// Of a two-store formula over the shared store and `tid`, reflexive and transitive.
+    pub rely: &'a Parts,
     /// Over the shared store; holds whenever no thread is inside an atomic block.
-    pub invariant: Term,
+    pub invariant: &'a Parts,
 }
 
 /// How a region begins.
@@ -38,6 +57,8 @@ pub enum Begin {
 #[derive(Clone, Debug)]
 pub struct Region {
     pub start: LocId,
+    /// The shared variables that have values in it: formulas about others have none.
+    pub within: Within,
     /// What holds in every run through the region.
     pub facts: Vec<Term>,
     pub steps: Vec<Step>,
@@ -77,6 +98,61 @@ pub struct End {
     pub at: LocId,
     pub reached: Term,
     pub store: Store,
+}
+
+impl Region {
+    fn shared<'n>(&'n self, names: &'n Names) -> Box<dyn Iterator<Item = Symbol> + 'n> {
+        match &self.within {
+            Within::All => Box::new(names.all().iter().copied()),
+            Within::These(set) => Box::new(set.iter().copied()),
+        }
+    }
+
+    /// For two-store formulas of another instance: the store before and after a step, as `other` sees it.
+    pub fn seen<'t>(
+        &self,
+        program: &Program,
+        terms: &'t Terms,
+        names: &Names,
+        step: &Step,
+        other: Symbol,
+    ) -> Substitution<'t> {
+        let mut pairs = vec![(program.tid, terms.sym(other))];
+        for s in self.shared(names) {
+            pairs.push((s, step.before.value(terms, s)));
+            pairs.push((names.after(s), step.after.value(terms, s)));
+        }
+        Substitution::new(terms, pairs)
+    }
+
+    /// For formulas of one store: the shared store after a step.
+    pub fn after<'t>(&self, terms: &'t Terms, names: &Names, step: &Step) -> Substitution<'t> {
+        Substitution::new(terms, self.shared(names).map(|s| (s, step.after.value(terms, s))))
+    }
+
+    /// For formulas about the entry of a thread: the instance that a step starts, with its locals.
+    pub fn started<'t>(
+        &self,
+        program: &Program,
+        terms: &'t Terms,
+        names: &Names,
+        step: &Step,
+        (spawn, new): (&crate::code::Spawn, Symbol),
+    ) -> Substitution<'t> {
+        let mut pairs = vec![(program.tid, terms.sym(new))];
+        pairs.extend(self.shared(names).map(|s| (s, step.after.value(terms, s))));
+        let target = &program.threads[spawn.thread];
+        for v in &target.locals {
+            let var = &program.vars[*v];
+            let value = match (target.params.iter().position(|x| x == v), var.initial) {
+                (Some(i), _) => step.before.read(terms, spawn.args[i]),
+                (None, Some(value)) => value,
+                (None, None) => terms.sym(terms.symbol(format!("{}.new", var.name), var.sort)),
+            };
+            pairs.push((var.symbol, value));
+        }
+        Substitution::new(terms, pairs)
+    }
 }
 
 /// Locations that break every loop of the code: the targets of edges back to a location on the way.
@@ -158,171 +234,190 @@ pub fn breaks_loops(code: &Code, cuts: &[LocId]) -> bool {
 pub struct Passive<'a> {
     program: &'a Program,
     terms: &'a Terms,
+    names: &'a Names,
     code: &'a Code,
-    env: Environment,
+    env: Environment<'a>,
     cut: Vec<bool>,
     outgoing: base::IdVec<LocId, Vec<ActionId>>,
-    /// For every action: whether it reads or writes the shared store.
-    shares: Vec<bool>,
-    shared: Vec<(Symbol, Symbol)>,
-    locals: Vec<Symbol>,
-    /// Shared variables that the environment does not change, read off from the relation.
+    /// For every action: the shared variables that it reads or writes.
+    touched: Vec<Vec<Symbol>>,
+}
+
+/// A region while it is built.
+struct Draft {
+    region: Region,
+    rely: Term,
+    invariant: Term,
+    /// The shared variables with values, and which of them the environment leaves alone, read off from the relation.
+    shared: Vec<Symbol>,
     kept: FxHashSet<Symbol>,
+    /// What comes into each location: whether, and with which store.
+    into: FxHashMap<LocId, Vec<(Term, Store)>>,
 }
 
 impl<'a> Passive<'a> {
     pub fn new(
         program: &'a Program,
         terms: &'a Terms,
+        names: &'a Names,
         thread: ThreadId,
-        code: &'a Code,
         cuts: &[LocId],
-        env: Environment,
+        env: Environment<'a>,
     ) -> Self {
+        let code = &program.threads[thread].code;
         let mut cut = vec![false; code.locations.len()];
         cuts.iter().for_each(|l| cut[l.index()] = true);
-        let shared: Vec<(Symbol, Symbol)> =
-            program.shared().map(|v| (program.vars[v].symbol, program.vars[v].primed)).collect();
-        let names: FxHashSet<Symbol> = shared.iter().map(|(s, _)| *s).collect();
-        let shares = code.actions.iter().map(|a| shares(program, terms, a, &names)).collect();
-        let mut kept = FxHashSet::default();
-        for c in terms.conjuncts(env.rely) {
-            if let Some((Op::Eq, args)) = terms.app(c) {
-                let same = |a: Term, b: Term| {
-                    shared.iter().find(|(s, p)| terms.sym(*s) == a && terms.sym(*p) == b).map(|(s, _)| *s)
-                };
-                kept.extend(same(args[0], args[1]).or_else(|| same(args[1], args[0])));
-            }
-        }
-        let locals = program.threads[thread].locals.iter().map(|v| program.vars[*v].symbol).collect();
-        Self { program, terms, code, env, cut, outgoing: code.outgoing(), shares, shared, locals, kept }
+        let touched = code.actions.iter().map(|a| names.touched(program, terms, a)).collect();
+        Self { program, terms, names, code, env, cut, outgoing: code.outgoing(), touched }
     }
 
-    /// The region that begins so; `None` if some loop has no cut.
-    pub fn region(&self, begin: Begin) -> Option<Region> {
+    /// The actions of the region from `start`, each with the shared variables it touches; `None` if some loop has no cut.
+    pub fn actions(&self, start: LocId) -> Option<Vec<(ActionId, &[Symbol])>> {
+        let order = order(self.code, &self.outgoing, start, &self.cut)?;
+        let all = order.into_iter().flat_map(|l| self.outgoing[l].iter());
+        Some(all.map(|a| (*a, &self.touched[a.index()][..])).collect())
+    }
+
+    /// The region that begins so, looked at with these shared variables; what is touched has to be among them.
+    pub fn region(&self, begin: Begin, within: Within) -> Result<Region, String> {
         let t = self.terms;
         let (start, given) = match begin {
             Begin::At(l, formula) => (l, formula),
             Begin::Entry(formula) => (self.code.entry, formula),
         };
-        let order = order(self.code, &self.outgoing, start, &self.cut)?;
-        let mut region = Region { start, facts: Vec::new(), steps: Vec::new(), ends: Vec::new(), points: Vec::new() };
+        let order = order(self.code, &self.outgoing, start, &self.cut).ok_or("a loop has no cut")?;
+        let actions = order.iter().flat_map(|l| self.outgoing[*l].iter());
+        if !actions.into_iter().all(|a| within.covers(&self.touched[a.index()])) {
+            return Err("a region touches a variable that it is not to speak of".into());
+        }
+        let (rely, invariant) = (self.env.rely.formula(t, &within), self.env.invariant.formula(t, &within));
+        let shared: Vec<Symbol> = self.names.all().iter().copied().filter(|s| within.has(*s)).collect();
+        let mut region =
+            Region { start, within, facts: Vec::new(), steps: Vec::new(), ends: Vec::new(), points: Vec::new() };
         region.facts.push(t.lt(t.int(0), t.sym(self.program.tid)));
-        let mut store: Store =
-            self.shared.iter().map(|(s, _)| *s).chain(self.locals.iter().copied()).map(|s| (s, t.sym(s))).collect();
-        region.facts.push(given);
+        let covered = |f: &Term| region.within.covers(&self.names.about(t, *f));
+        let given: Vec<Term> = t.conjuncts(given).into_iter().filter(covered).collect();
+        region.facts.push(t.and(&given));
         if !self.code.locations[start].inside {
-            region.facts.push(self.env.invariant);
+            region.facts.push(invariant);
         }
-        let arrived = store.clone();
+        let kept = self.kept(rely);
+        let mut draft = Draft { region, rely, invariant, shared, kept, into: FxHashMap::default() };
+        let arrived = Store::default();
+        let mut store = arrived.clone();
         if let Begin::Entry(_) = begin {
-            store = self.moved(t.tt(), &store, &mut region.facts);
+            store = self.moved(t.tt(), &store, &mut draft);
         }
-        // What comes into each location: whether, and with which store.
-        let mut into: FxHashMap<LocId, Vec<(Term, Store)>> = FxHashMap::default();
-        region.points.push(Point { at: start, reached: t.tt(), arrived, store: store.clone() });
+        draft.region.points.push(Point { at: start, reached: t.tt(), arrived, store: store.clone() });
         if let Begin::Entry(_) = begin
             && self.cut[start.index()]
         {
             // A loop begins where the thread does: its annotation has to hold at first.
-            region.ends.push(End { at: start, reached: t.tt(), store });
-            return Some(region);
+            draft.region.ends.push(End { at: start, reached: t.tt(), store });
+            return Ok(draft.region);
         }
-        self.leave(start, t.tt(), &store, &mut region, &mut into);
-        let mut cuts: Vec<LocId> = Vec::new();
+        self.leave(start, t.tt(), &store, &mut draft);
         for at in order.into_iter().skip(1) {
-            self.arrive(at, &mut region, &mut into);
+            self.arrive(at, &mut draft);
         }
-        cuts.extend(into.keys().copied().filter(|l| self.cut[l.index()]));
+        let mut cuts: Vec<LocId> = draft.into.keys().copied().filter(|l| self.cut[l.index()]).collect();
         cuts.sort_unstable();
         for at in cuts {
-            let (reached, arrived) = self.join(at, &mut region.facts, &mut into);
+            let (reached, arrived) = self.join(at, &mut draft);
             let store =
-                if self.code.locations[at].inside { arrived } else { self.moved(reached, &arrived, &mut region.facts) };
-            region.ends.push(End { at, reached, store });
+                if self.code.locations[at].inside { arrived } else { self.moved(reached, &arrived, &mut draft) };
+            draft.region.ends.push(End { at, reached, store });
         }
-        Some(region)
+        Ok(draft.region)
     }
 
-    fn arrive(&self, at: LocId, region: &mut Region, into: &mut FxHashMap<LocId, Vec<(Term, Store)>>) {
-        let (reached, arrived) = self.join(at, &mut region.facts, into);
+    /// Shared variables that the relation says stay as they are.
+    fn kept(&self, rely: Term) -> FxHashSet<Symbol> {
+        let t = self.terms;
+        let same = |a: Term, b: Term| {
+            let symbol = t.as_symbol(a).filter(|s| self.names.is_shared(*s))?;
+            (t.sym(self.names.after(symbol)) == b).then_some(symbol)
+        };
+        let mut kept = FxHashSet::default();
+        for c in t.conjuncts(rely) {
+            if let Some((Op::Eq, args)) = t.app(c) {
+                kept.extend(same(args[0], args[1]).or_else(|| same(args[1], args[0])));
+            }
+        }
+        kept
+    }
+
+    fn arrive(&self, at: LocId, draft: &mut Draft) {
+        let (reached, arrived) = self.join(at, draft);
         // A step of others may be put off until the thread looks at the shared store, or goes where they cannot move.
-        let looks = self.outgoing[at]
-            .iter()
-            .any(|a| self.shares[a.index()] || self.code.locations[self.code.actions[*a].to].inside);
+        let looks = self.outgoing[at].iter().any(|a| {
+            let action = &self.code.actions[*a];
+            !self.touched[a.index()].is_empty() || action.spawn.is_some() || self.code.locations[action.to].inside
+        });
         let store = if looks && !self.code.locations[at].inside {
-            self.moved(reached, &arrived, &mut region.facts)
+            self.moved(reached, &arrived, draft)
         } else {
             arrived.clone()
         };
-        region.points.push(Point { at, reached, arrived, store: store.clone() });
-        self.leave(at, reached, &store, region, into);
+        draft.region.points.push(Point { at, reached, arrived, store: store.clone() });
+        self.leave(at, reached, &store, draft);
     }
 
     /// One symbol and one store for all that comes into a location.
-    fn join(&self, at: LocId, facts: &mut Vec<Term>, into: &mut FxHashMap<LocId, Vec<(Term, Store)>>) -> (Term, Store) {
+    fn join(&self, at: LocId, draft: &mut Draft) -> (Term, Store) {
         let t = self.terms;
-        let mut all = into.remove(&at).unwrap_or_default();
+        let mut all = draft.into.remove(&at).unwrap_or_default();
         if all.len() == 1 {
             return all.pop().expect("there is one");
         }
-        let Some((_, first)) = all.first() else {
-            return (
-                t.ff(),
-                self.shared
-                    .iter()
-                    .map(|(s, _)| (*s, t.sym(*s)))
-                    .chain(self.locals.iter().map(|s| (*s, t.sym(*s))))
-                    .collect(),
-            );
-        };
+        let Some((_, first)) = all.first() else { return (t.ff(), Store::default()) };
         let reached = t.sym(t.symbol(format!("at {at}"), Sort::BOOL));
+        let facts = &mut draft.region.facts;
         facts.push(t.implies(reached, t.or(&all.iter().map(|(r, _)| *r).collect::<Vec<_>>())));
         let mut store = first.clone();
-        for symbol in self.shared.iter().map(|(s, _)| *s).chain(self.locals.iter().copied()) {
-            if all.iter().any(|(_, s)| s[&symbol] != first[&symbol]) {
+        let mut symbols: Vec<Symbol> = all.iter().flat_map(|(_, s)| s.0.keys().copied()).collect();
+        symbols.sort_unstable();
+        symbols.dedup();
+        for symbol in symbols {
+            let value = first.value(t, symbol);
+            if all.iter().any(|(_, s)| s.value(t, symbol) != value) {
                 let value = t.sym(t.symbol(format!("{}@{at}", t.symbol_name(symbol)), t.symbol_sort(symbol)));
                 // Of two ways that a model takes at once both values would have to be equal; a run takes one.
-                facts.extend(all.iter().map(|(r, s)| t.implies(*r, t.eq(value, s[&symbol]))));
-                store.insert(symbol, value);
+                facts.extend(all.iter().map(|(r, s)| t.implies(*r, t.eq(value, s.value(t, symbol)))));
+                store.0.insert(symbol, value);
             }
         }
         (reached, store)
     }
 
     /// The store after any number of steps of others.
-    fn moved(&self, reached: Term, from: &Store, facts: &mut Vec<Term>) -> Store {
+    fn moved(&self, reached: Term, from: &Store, draft: &mut Draft) -> Store {
         let t = self.terms;
         let mut to = from.clone();
         let mut pairs: Vec<(Symbol, Term)> = Vec::new();
-        for (symbol, primed) in &self.shared {
-            if !self.kept.contains(symbol) {
-                to.insert(*symbol, t.sym(t.symbol(t.symbol_name(*symbol), t.symbol_sort(*symbol))));
+        for symbol in &draft.shared {
+            if !draft.kept.contains(symbol) {
+                to.0.insert(*symbol, t.sym(t.symbol(t.symbol_name(*symbol), t.symbol_sort(*symbol))));
             }
-            pairs.push((*symbol, from[symbol]));
-            pairs.push((*primed, to[symbol]));
+            pairs.push((*symbol, from.value(t, *symbol)));
+            pairs.push((self.names.after(*symbol), to.value(t, *symbol)));
         }
         if to == *from {
             return to;
         }
-        facts.push(t.implies(reached, t.substitute(self.env.rely, pairs)));
-        let now = self.shared.iter().map(|(s, _)| (*s, to[s]));
-        facts.push(t.implies(reached, t.substitute(self.env.invariant, now)));
+        let facts = &mut draft.region.facts;
+        facts.push(t.implies(reached, t.substitute(draft.rely, pairs)));
+        let now = draft.shared.iter().map(|s| (*s, to.value(t, *s)));
+        facts.push(t.implies(reached, t.substitute(draft.invariant, now)));
         to
     }
 
-    fn leave(
-        &self,
-        at: LocId,
-        reached: Term,
-        store: &Store,
-        region: &mut Region,
-        into: &mut FxHashMap<LocId, Vec<(Term, Store)>>,
-    ) {
+    fn leave(&self, at: LocId, reached: Term, store: &Store, draft: &mut Draft) {
         let t = self.terms;
+        let Draft { region, into, .. } = draft;
         for id in &self.outgoing[at] {
             let action = &self.code.actions[*id];
-            let mut here = logic::subst::Substitution::new(t, store.iter().map(|(s, v)| (*s, *v)));
+            let mut here = store.reader(t);
             let mut parts = vec![reached, here.apply(action.guard)];
             parts.retain(|p| !t.is_true(*p));
             let (mut before_gate, mut gates) = (Vec::new(), Vec::new());
@@ -346,7 +441,7 @@ impl<'a> Passive<'a> {
                     region.facts.push(t.eq(new, value));
                     new
                 };
-                after.insert(name.symbol, new);
+                after.0.insert(name.symbol, new);
             }
             let spawned = action.spawn.as_ref().map(|_| t.symbol("started", Sort::INT));
             if let (Some(new), Some(spawn)) = (spawned, &action.spawn) {
@@ -354,7 +449,7 @@ impl<'a> Passive<'a> {
                 let fresh = t.and(&[t.lt(t.int(0), new), t.ne(new, t.sym(self.program.tid))]);
                 region.facts.push(fresh);
                 if let Some(v) = spawn.into {
-                    after.insert(self.program.vars[v].symbol, new);
+                    after.0.insert(self.program.vars[v].symbol, new);
                 }
             }
             // A symbol of its own for what comes after: what is known there (that others can move on, that the invariant
@@ -366,13 +461,4 @@ impl<'a> Passive<'a> {
             region.steps.push(step);
         }
     }
-}
-
-/// Whether an action reads or writes the shared store, or starts a thread.
-fn shares(program: &Program, terms: &Terms, action: &Action, shared: &FxHashSet<Symbol>) -> bool {
-    let reads = |f: Term| terms.free_symbols(f).iter().any(|s| shared.contains(s));
-    action.spawn.is_some()
-        || reads(action.guard)
-        || action.gates.iter().any(|g| reads(g.formula))
-        || action.updates.iter().any(|u| program.vars[u.var].scope == Scope::Shared || reads(u.value))
 }

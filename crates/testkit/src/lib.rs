@@ -5,6 +5,7 @@
 pub mod corpus;
 pub mod oracle;
 pub mod random;
+pub mod scale;
 pub mod shrink;
 pub mod solvers;
 pub mod source;

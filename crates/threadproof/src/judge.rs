@@ -205,18 +205,30 @@ impl<'a> Judge<'a> {
 /// Puts line and column where a reason names an origin (`@o12@`).
 pub fn placed(program: &Program, sources: &Sources, text: &str) -> String {
     let mut out = String::new();
-    for (i, part) in text.split('@').enumerate() {
-        let origin = part.strip_prefix('o').and_then(|n| n.parse::<u32>().ok()).map(program::OriginId);
-        match origin.filter(|_| i % 2 == 1).and_then(|o| program.origins.get(o)) {
-            Some(o) => match o.span {
-                Some(span) => {
-                    let (line, column) = sources.file(span.file).position(span.start);
-                    out.push_str(&format!("{line}:{column}"));
+    let mut rest = text;
+    while let Some(at) = rest.find("@o") {
+        let digits = rest[at + 2..].chars().take_while(char::is_ascii_digit).count();
+        let end = at + 2 + digits;
+        let origin = rest[at + 2..end].parse::<u32>().ok().filter(|_| rest[end..].starts_with('@'));
+        out.push_str(&rest[..at]);
+        match origin {
+            Some(n) => {
+                match program.origins.get(program::OriginId(n)).and_then(|o| o.span) {
+                    Some(span) => {
+                        let (line, column) = sources.file(span.file).position(span.start);
+                        out.push_str(&format!("{line}:{column}"));
+                    }
+                    None => out.push_str("somewhere"),
                 }
-                None => out.push_str("somewhere"),
-            },
-            None => out.push_str(part),
+                rest = &rest[end + 1..];
+            }
+            // Not one of ours: an `@` in a name.
+            None => {
+                out.push_str(&rest[at..end]);
+                rest = &rest[end..];
+            }
         }
     }
+    out.push_str(rest);
     out
 }

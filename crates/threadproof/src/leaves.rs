@@ -9,9 +9,12 @@ use logic::{Term, Terms};
 use solver::{PipeSolver, SecondOpinion, Settings, Validity, Word};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub struct Oracle {
     opinions: Vec<SecondOpinion>,
+    /// The same opinions again, each with processes of its own, for questions asked side by side.
+    others: Vec<Vec<SecondOpinion>>,
     /// For each opinion, whose word was given so far.
     words: Vec<BTreeSet<Word>>,
 }
@@ -20,12 +23,27 @@ impl Oracle {
     /// A formula is valid if every one of the opinions says so.
     pub fn new(opinions: Vec<SecondOpinion>) -> Self {
         let words = opinions.iter().map(|_| BTreeSet::new()).collect();
-        Self { opinions, words }
+        Self { opinions, others: Vec::new(), words }
     }
 
     /// cvc5 where there is one, and Z3 where that does not know.
     pub fn standard(budget: &Budget) -> Self {
-        Self::new(vec![SecondOpinion::standard(Settings::default(), budget)])
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST);
+        let one = || vec![SecondOpinion::standard(Settings::default(), budget)];
+        Self { others: (1..cores).map(|_| one()).collect(), ..Self::new(one()) }
+    }
+
+    /// Takes note of whose word it was.
+    fn noted(&mut self, said: Said) -> Answer {
+        match said {
+            Said::Valid(given) => {
+                for (words, word) in self.words.iter_mut().zip(given) {
+                    words.insert(word);
+                }
+                Answer::Valid
+            }
+            Said::Not(answer) => answer,
+        }
     }
 }
 
@@ -53,20 +71,69 @@ impl Leaves for Oracle {
     }
 
     fn valid(&mut self, terms: &Terms, formula: Term) -> Answer {
-        if self.opinions.is_empty() {
-            return Answer::Unknown("there is no solver to ask".into());
-        }
-        for (opinion, words) in self.opinions.iter().zip(&mut self.words) {
-            match opinion.valid(terms, formula) {
-                Validity::Valid(word) => {
-                    words.insert(word);
-                }
-                Validity::NotValid => return Answer::Invalid(String::new()),
-                Validity::Unknown(reason) => return Answer::Unknown(reason.to_string()),
-            }
-        }
-        Answer::Valid
+        let said = ask(&self.opinions, terms, formula);
+        self.noted(said)
     }
+
+    fn valid_each(&mut self, terms: &Terms, formulas: &[Term]) -> Vec<Answer> {
+        let crew: Vec<&[SecondOpinion]> =
+            std::iter::once(&self.opinions).chain(&self.others).map(|o| &o[..]).take(formulas.len() / 2).collect();
+        if crew.len() < 2 {
+            return formulas.iter().map(|f| self.valid(terms, *f)).collect();
+        }
+        // A question goes to whoever is free; whose turn it is does not change an answer.
+        let next = AtomicUsize::new(0);
+        let mut said: Vec<(usize, Said)> = std::thread::scope(|scope| {
+            let mut started = Vec::new();
+            for opinions in crew {
+                let (own, next) = (terms.clone(), &next);
+                let builder = std::thread::Builder::new().name("checker".into()).stack_size(crate::strategy::STACK);
+                let work = move || {
+                    let mut out = Vec::new();
+                    loop {
+                        let at = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(formula) = formulas.get(at) else { return out };
+                        out.push((at, ask(opinions, &own, *formula)));
+                    }
+                };
+                started.extend(builder.spawn_scoped(scope, work).ok());
+            }
+            // A worker that panics has answered nothing; what is missing then is unknown.
+            started.into_iter().flat_map(|h| h.join().unwrap_or_default()).collect()
+        });
+        said.sort_by_key(|(at, _)| *at);
+        let mut said = said.into_iter().peekable();
+        (0..formulas.len())
+            .map(|at| match said.next_if(|(i, _)| *i == at) {
+                Some((_, one)) => self.noted(one),
+                None => Answer::Unknown("the question was not answered".into()),
+            })
+            .collect()
+    }
+}
+
+/// At most so many questions are asked side by side.
+const MOST: usize = 8;
+
+enum Said {
+    /// Whose word it was, for each opinion.
+    Valid(Vec<Word>),
+    Not(Answer),
+}
+
+fn ask(opinions: &[SecondOpinion], terms: &Terms, formula: Term) -> Said {
+    if opinions.is_empty() {
+        return Said::Not(Answer::Unknown("there is no solver to ask".into()));
+    }
+    let mut words = Vec::new();
+    for opinion in opinions {
+        match opinion.valid(terms, formula) {
+            Validity::Valid(word) => words.push(word),
+            Validity::NotValid => return Said::Not(Answer::Invalid(String::new())),
+            Validity::Unknown(reason) => return Said::Not(Answer::Unknown(reason.to_string())),
+        }
+    }
+    Said::Valid(words)
 }
 
 #[cfg(test)]

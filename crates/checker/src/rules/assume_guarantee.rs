@@ -12,19 +12,25 @@
 //! Inside atomic blocks nobody else moves and I is not looked at; each step there still has to be one of A_U, so AG2 is then
 //! asked for without I. A step that fails a gate ends the run, so later obligations assume all gates, claimed or not.
 //! A rely that is asked for with `?` is answered by A_T itself.
+//! Conjuncts are judged one by one. A step is asked for those that it could break (`program::parts`): the others are as they were,
+//! and a part of A_U about variables that a step leaves alone holds of it because A_U is reflexive. With `Reach::Near` an obligation
+//! assumes only the conjuncts about the variables that the code at hand touches or its own conclusions speak of: fewer premises.
 //! Absent: `Performs`, `Follows`, `Linearizable`, `Deadlock`; calls by contract.
 
 use super::{Malformed, claimable};
 use crate::obligation::{self, Obligation, Vocabulary};
-use evidence::{AssumeGuarantee, Assumes};
+use evidence::{AssumeGuarantee, Assumes, Reach};
 use logic::{Sort, Symbol, Term, Terms};
-use program::passive::{Begin, Environment, Passive, Region, Step, Store, breaks_loops};
-use program::{Copies, Program, PropertyId, PropertyKind, Scope, Start, ThreadId};
-use std::collections::BTreeMap;
+use program::parts::{Names, Part, Parts, Twice, Watch, Within, meet, split, stays};
+use program::passive::{Begin, Environment, Passive, Region, breaks_loops};
+use program::{LocId, Program, PropertyId, PropertyKind, Start, ThreadId};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 const RULE: &str = "assume-guarantee";
 
-/// Regions with more claimed properties than this show them together.
+/// Regions with more claimed properties than this, and certificates with many more, show those of a region together.
 const APART: usize = 6;
 
 pub fn obligations(
@@ -37,22 +43,16 @@ pub fn obligations(
     let mut out = Vec::new();
     let init = obligation::initial_store(program, terms);
     out.push(Obligation::common(RULE, "the invariant holds initially", terms.implies(init, proof.invariant)));
-    let rule = Rule {
-        program,
-        terms,
-        invariant: proof.invariant,
-        all: &all,
-        claimed,
-        other: terms.symbol("other_tid", Sort::INT),
-    };
-    for a in &all {
-        rule.closed(a, &mut out);
-        rule.thread(a, &mut out)?;
+    let rule = Rule::new(program, terms, proof, &all, claimed)?;
+    for at in 0..all.len() {
+        rule.closed(at, &mut out);
+        rule.thread(at, &mut out)?;
     }
     for p in claimed {
         if let PropertyKind::Invariant(formula) = program.properties[*p].kind {
             let what = format!("the invariant implies {}", program.properties[*p].name);
-            out.push(Obligation::of(*p, RULE, what, terms.implies(proof.invariant, formula)));
+            let known = rule.invariant_about(&rule.watch.names.about(terms, formula));
+            out.push(Obligation::of(*p, RULE, what, terms.implies(known, formula)));
         }
     }
     Ok(out)
@@ -61,76 +61,185 @@ pub fn obligations(
 struct Rule<'a> {
     program: &'a Program,
     terms: &'a Terms,
-    invariant: Term,
+    reach: Reach,
     all: &'a [&'a Assumes],
-    claimed: &'a [PropertyId],
+    claimed: BTreeSet<PropertyId>,
+    /// The claimed written relies, in parts, each with the thread that relies on it (or all).
+    written: Vec<(PropertyId, Option<ThreadId>, Vec<Part>)>,
+    watch: Watch,
+    /// What each thread relies on.
+    relies: Vec<Parts>,
+    twice: Twice,
     /// The id of another instance.
     other: Symbol,
 }
 
-impl Rule<'_> {
+impl<'a> Rule<'a> {
+    fn new(
+        program: &'a Program,
+        terms: &'a Terms,
+        proof: &AssumeGuarantee,
+        all: &'a [&'a Assumes],
+        claimed: &[PropertyId],
+    ) -> Result<Self, Malformed> {
+        let names = Names::new(program);
+        let invariant = Parts::new(&names, terms, split(terms, proof.invariant));
+        let (mut relies, mut of): (Parts, Vec<Vec<ThreadId>>) = (Parts::default(), Vec::new());
+        let mut known: FxHashMap<Term, usize> = FxHashMap::default();
+        let mut each = Vec::new();
+        for a in all {
+            let parts = split(terms, a.rely);
+            for f in &parts {
+                let at = *known.entry(*f).or_insert_with(|| {
+                    relies.push(&names, terms, *f);
+                    of.push(Vec::new());
+                    of.len() - 1
+                });
+                of[at].push(a.thread);
+            }
+            each.push(Parts::new(&names, terms, parts));
+        }
+        let mut written = Vec::new();
+        for c in claimed {
+            let PropertyKind::Rely(r) = program.properties[*c].kind else { continue };
+            let rely = program.relies.get(r as usize).ok_or_else(|| Malformed("no such rely".into()))?;
+            if let Some(formula) = rely.formula {
+                let parts = Parts::new(&names, terms, split(terms, formula)).list;
+                written.push((*c, rely.thread, parts));
+            }
+        }
+        let twice = Twice::new(terms, &names);
+        Ok(Self {
+            program,
+            terms,
+            reach: proof.reach,
+            all,
+            claimed: claimed.iter().copied().collect(),
+            written,
+            watch: Watch { names, invariant, relies, of },
+            relies: each,
+            twice,
+            other: terms.symbol("other_tid", Sort::INT),
+        })
+    }
+
+    /// What an obligation about these variables looks at.
+    fn within(&self, about: &[Symbol]) -> Within {
+        match self.reach {
+            Reach::All => Within::All,
+            Reach::Near => Within::These(about.iter().copied().collect()),
+        }
+    }
+
+    fn invariant_about(&self, about: &[Symbol]) -> Term {
+        self.watch.invariant.formula(self.terms, &self.within(about))
+    }
+
     /// AG2.
-    fn closed(&self, a: &Assumes, out: &mut Vec<Obligation>) {
-        let (p, t) = (self.program, self.terms);
-        let name = &p.threads[a.thread].name;
+    fn closed(&self, at: usize, out: &mut Vec<Obligation>) {
+        let (p, t, names) = (self.program, self.terms, &self.watch.names);
+        let name = &p.threads[self.all[at].thread].name;
         let positive = t.lt(t.int(0), t.sym(p.tid));
         // Others' steps inside atomic blocks are single steps of the relation, between stores of which I says nothing.
         let loose = p.threads.iter().any(|x| x.code.locations.iter().any(|l| l.inside));
-        let known = |f: Term| if loose { t.tt() } else { f };
-        let idle = p.shared().map(|v| (p.vars[v].primed, t.sym(p.vars[v].symbol)));
-        let same = t.substitute(a.rely, idle);
-        out.push(Obligation::common(
-            RULE,
-            format!("what {name} relies on allows a step that changes nothing"),
-            t.implies(t.and(&[positive, known(self.invariant)]), same),
-        ));
-        let mut second = Vec::new();
-        let mut whole = Vec::new();
-        for v in p.shared() {
-            let var = &p.vars[v];
-            let last = t.sym(t.symbol(format!("{}''", var.name), var.sort));
-            second.push((var.symbol, t.sym(var.primed)));
-            second.push((var.primed, last));
-            whole.push((var.primed, last));
+        let groups = match self.reach {
+            Reach::All => vec![(names.all(), (0..self.relies[at].list.len()).collect::<Vec<usize>>())],
+            Reach::Near => self.relies[at].groups(),
+        };
+        for (about, group) in groups {
+            let goal = t.and(&group.iter().map(|g| self.relies[at].list[*g].formula).collect::<Vec<_>>());
+            let invariant = if loose { t.tt() } else { self.invariant_about(about) };
+            let rely = self.relies[at].formula(t, &self.within(about));
+            out.push(Obligation::common(
+                RULE,
+                format!("what {name} relies on allows a step that changes nothing"),
+                t.implies(t.and(&[positive, invariant]), self.twice.idle(t, names, about).apply(goal)),
+            ));
+            let mut second = self.twice.second(t, names, about);
+            let pre = [positive, invariant, second.apply(invariant), rely, second.apply(rely)];
+            out.push(Obligation::common(
+                RULE,
+                format!("what {name} relies on allows two steps as one"),
+                t.implies(t.and(&pre), self.twice.whole(t, names, about).apply(goal)),
+            ));
         }
-        let after = |f: Term, pairs: &[(Symbol, Term)]| t.substitute(f, pairs.iter().copied());
-        let middle = obligation::primed_shared(p, t, self.invariant);
-        let pre = [positive, known(self.invariant), known(middle), a.rely, after(a.rely, &second)];
-        out.push(Obligation::common(
-            RULE,
-            format!("what {name} relies on allows two steps as one"),
-            t.implies(t.and(&pre), after(a.rely, &whole)),
-        ));
     }
 
-    fn thread(&self, a: &Assumes, out: &mut Vec<Obligation>) -> Result<(), Malformed> {
-        let (p, t) = (self.program, self.terms);
+    fn thread(&self, index: usize, out: &mut Vec<Obligation>) -> Result<(), Malformed> {
+        let (p, t, names) = (self.program, self.terms, &self.watch.names);
+        let a = self.all[index];
         let thread = &p.threads[a.thread];
-        let cuts: Vec<program::LocId> = a.cuts.iter().map(|(l, _)| *l).collect();
-        let env = Environment { rely: a.rely, invariant: self.invariant };
-        let passive = Passive::new(p, t, a.thread, &thread.code, &cuts, env);
-        let mut begins: Vec<Begin> = a.cuts.iter().map(|(l, f)| Begin::At(*l, *f)).collect();
+        let cuts: Vec<LocId> = a.cuts.iter().map(|(l, _)| *l).collect();
+        let env = Environment { rely: &self.relies[index], invariant: &self.watch.invariant };
+        let passive = Passive::new(p, t, names, a.thread, &cuts, env);
+        let mut begins: Vec<(LocId, Begin)> = a.cuts.iter().map(|(l, f)| (*l, Begin::At(*l, *f))).collect();
         if thread.start == Start::AtOnce {
             let init = [obligation::initial_store(p, t), obligation::initial_locals(p, t, a.thread)];
-            begins.push(Begin::Entry(t.and(&init)));
+            begins.push((thread.code.entry, Begin::Entry(t.and(&init))));
         } else {
             // The thread starts at any time after it was spawned.
             let entry = self.entry(a)?;
+            let about = names.about(t, entry);
+            let invariant = self.invariant_about(&about);
             let pre = t.and(&[
                 t.lt(t.int(0), t.sym(p.tid)),
-                self.invariant,
-                obligation::primed_shared(p, t, self.invariant),
+                invariant,
+                obligation::primed_shared(p, t, invariant),
                 entry,
-                a.rely,
+                self.relies[index].formula(t, &self.within(&about)),
             ]);
             let what = format!("the start of {} is stable", thread.name);
             out.push(Obligation::common(RULE, what, t.implies(pre, obligation::primed_shared(p, t, entry))));
         }
-        for begin in begins {
-            let region = passive.region(begin).ok_or_else(|| Malformed("a loop has no cut".into()))?;
+        for (start, begin) in begins {
+            let within = match self.reach {
+                Reach::All => Within::All,
+                Reach::Near => Within::These(self.near(a, &passive, start)?),
+            };
+            let region = passive.region(begin, within)?;
             self.region(a, &region, out)?;
         }
         Ok(())
+    }
+
+    /// The variables that the obligations of a region speak of.
+    fn near(&self, a: &Assumes, passive: &Passive<'_>, start: LocId) -> Result<FxHashSet<Symbol>, Malformed> {
+        let (p, t, names) = (self.program, self.terms, &self.watch.names);
+        let code = &p.threads[a.thread].code;
+        let mut out: FxHashSet<Symbol> = FxHashSet::default();
+        let cut = |l: LocId| a.cuts.iter().find(|(at, _)| *at == l).map(|(_, f)| *f);
+        out.extend(cut(start).into_iter().flat_map(|f| names.about(t, f)));
+        for (id, touched) in passive.actions(start).ok_or_else(|| Malformed("a loop has no cut".into()))? {
+            let action = &code.actions[id];
+            out.extend(touched);
+            let broken = self.watch.broken(t, p, a.thread, action, self.leaves_block(a.thread, action));
+            out.extend(self.watch.about(&broken));
+            let writes = names.written(p, action);
+            for (_, _, parts) in self.written.iter().filter(|w| self.watched(a.thread, w.1)) {
+                let open = parts.iter().filter(|part| !stays(t, names, part, &writes));
+                out.extend(open.flat_map(|part| part.about.iter().copied()));
+            }
+            if let Some(spawn) = &action.spawn {
+                out.extend(names.about(t, self.entry(self.of(spawn.thread)?)?));
+            }
+            out.extend(cut(action.to).into_iter().flat_map(|f| names.about(t, f)));
+        }
+        Ok(out)
+    }
+
+    fn leaves_block(&self, thread: ThreadId, action: &program::Action) -> bool {
+        let locations = &self.program.threads[thread].code.locations;
+        locations[action.from].inside && !locations[action.to].inside
+    }
+
+    /// Some instance other than one of `thread` relies on it.
+    fn watched(&self, thread: ThreadId, by: Option<ThreadId>) -> bool {
+        self.program.threads.ids().any(|x| by.is_none_or(|y| y == x) && meet(self.program, thread, x))
+    }
+
+    fn of(&self, thread: ThreadId) -> Result<&Assumes, Malformed> {
+        let found = self.all.iter().find(|b| b.thread == thread).copied();
+        found.ok_or_else(|| Malformed("a thread without annotation is spawned".into()))
     }
 
     fn entry(&self, a: &Assumes) -> Result<Term, Malformed> {
@@ -141,13 +250,18 @@ impl Rule<'_> {
 
     /// AG3 and AG4 for one region.
     fn region(&self, a: &Assumes, region: &Region, out: &mut Vec<Obligation>) -> Result<(), Malformed> {
-        let (p, t) = (self.program, self.terms);
+        let (p, t, names) = (self.program, self.terms, &self.watch.names);
         let code = &p.threads[a.thread].code;
         let tid = t.sym(p.tid);
         let other = t.sym(self.other);
         let mut facts = region.facts.clone();
         facts.extend([t.lt(t.int(0), other), t.ne(other, tid)]);
         let facts = t.and(&facts);
+        // A formula about a variable without a value here would be read of another moment.
+        let speaks = |about: &[Symbol]| {
+            let fine = region.within.covers(about);
+            fine.then_some(()).ok_or_else(|| Malformed("a conclusion is about a variable left out".into()))
+        };
         let mut common = Vec::new();
         let mut own: BTreeMap<PropertyId, Vec<Term>> = BTreeMap::new();
         for step in &region.steps {
@@ -157,50 +271,55 @@ impl Rule<'_> {
                     own.entry(gate.property).or_default().push(t.implies(step.before_gate[i], step.gates[i]));
                 }
             }
-            let writes = action.updates.iter().any(|u| p.vars[u.var].scope == Scope::Shared) || step.spawned.is_some();
-            let (from, to) = (&code.locations[action.from], &code.locations[action.to]);
-            if !to.inside && (writes || from.inside) {
-                let after = p.shared().map(|v| (p.vars[v].symbol, step.after[&p.vars[v].symbol]));
-                common.push(t.implies(step.taken, t.substitute(self.invariant, after)));
-            }
-            // A step that changes nothing is one of every reflexive relation.
-            if writes {
-                for b in self.all.iter().filter(|b| self.meet(a.thread, b.thread)) {
-                    common.push(t.implies(step.taken, self.seen(b.rely, step)));
+            let broken = self.watch.broken(t, p, a.thread, action, self.leaves_block(a.thread, action));
+            if !code.locations[action.to].inside {
+                let mut after = region.after(t, names, step);
+                for at in &broken.invariant {
+                    let part = &self.watch.invariant.list[*at];
+                    speaks(&part.about)?;
+                    common.push(t.implies(step.taken, after.apply(part.formula)));
                 }
             }
-            for c in self.claimed {
-                let PropertyKind::Rely(r) = p.properties[*c].kind else { continue };
-                let rely = p.relies.get(r as usize).ok_or_else(|| Malformed("no such rely".into()))?;
-                let watched = p.threads.ids().any(|x| rely.thread.is_none_or(|y| y == x) && self.meet(a.thread, x));
-                if let Some(formula) = rely.formula
-                    && watched
-                {
-                    own.entry(*c).or_default().push(t.implies(step.taken, self.seen(formula, step)));
+            let mut seen = region.seen(p, t, names, step, self.other);
+            for at in &broken.relies {
+                let part = &self.watch.relies.list[*at];
+                speaks(&part.about)?;
+                common.push(t.implies(step.taken, seen.apply(part.formula)));
+            }
+            let writes = names.written(p, action);
+            for (c, _, parts) in self.written.iter().filter(|w| self.watched(a.thread, w.1)) {
+                // Also for a step that touches nothing of it: a written rely need not allow idling.
+                for part in parts.iter().filter(|part| !stays(t, names, part, &writes)) {
+                    speaks(&part.about)?;
+                    own.entry(*c).or_default().push(t.implies(step.taken, seen.apply(part.formula)));
                 }
             }
             if let (Some(new), Some(spawn)) = (step.spawned, &action.spawn) {
-                let target = self.all.iter().find(|b| b.thread == spawn.thread);
-                let target = target.ok_or_else(|| Malformed("a thread without annotation is spawned".into()))?;
-                let entry = self.entry(target)?;
-                common.push(t.implies(step.taken, self.started(entry, spawn, new, step)));
+                let entry = self.entry(self.of(spawn.thread)?)?;
+                speaks(&names.about(t, entry))?;
+                let mut started = region.started(p, t, names, step, (spawn, new));
+                common.push(t.implies(step.taken, started.apply(entry)));
             }
         }
         for end in &region.ends {
             let formula = a.cuts.iter().find(|(l, _)| *l == end.at).map(|(_, f)| *f);
             let formula = formula.ok_or_else(|| Malformed("a region ends at no cut".into()))?;
-            common.push(t.implies(end.reached, t.substitute(formula, end.store.iter().map(|(s, v)| (*s, *v)))));
+            speaks(&names.about(t, formula))?;
+            common.push(t.implies(end.reached, end.store.read(t, formula)));
         }
         let words = |what: &str| format!("{}: {what}", obligation::location_words(p, code, a.thread, region.start));
-        out.push(Obligation::common(
-            RULE,
-            words("the steps from here satisfy what the others rely on and keep the invariants"),
-            t.implies(facts, t.and(&common)),
-        ));
-        if own.len() > APART {
+        if !common.is_empty() {
+            out.push(Obligation::common(
+                RULE,
+                words("the steps from here satisfy what the others rely on and keep the invariants"),
+                t.implies(facts, t.and(&common)),
+            ));
+        }
+        if own.len() > APART || (own.len() > 1 && self.claimed.len() > 4 * APART) {
+            let properties: Arc<[PropertyId]> = own.keys().copied().collect();
             let goals: Vec<Term> = own.into_values().flatten().collect();
             let what = words("the steps from here do not go wrong");
-            out.push(Obligation::common(RULE, what, t.implies(facts, t.and(&goals))));
+            out.push(Obligation::these(&properties, RULE, what, t.implies(facts, t.and(&goals))));
         } else {
             for (property, goals) in own {
                 let what = words(&format!("the steps from here do not violate {}", p.properties[property].name));
@@ -208,42 +327,6 @@ impl Rule<'_> {
             }
         }
         Ok(())
-    }
-
-    /// A relation of another instance, for the store before and after a step.
-    fn seen(&self, rely: Term, step: &Step) -> Term {
-        let (p, t) = (self.program, self.terms);
-        let mut pairs = vec![(p.tid, t.sym(self.other))];
-        for v in p.shared() {
-            let var = &p.vars[v];
-            pairs.push((var.symbol, step.before[&var.symbol]));
-            pairs.push((var.primed, step.after[&var.symbol]));
-        }
-        t.substitute(rely, pairs)
-    }
-
-    /// AG4: the annotation of the entry, for the new instance.
-    fn started(&self, entry: Term, spawn: &program::Spawn, new: Symbol, step: &Step) -> Term {
-        let (p, t) = (self.program, self.terms);
-        let before: &Store = &step.before;
-        let mut pairs = vec![(p.tid, t.sym(new))];
-        pairs.extend(p.shared().map(|v| (p.vars[v].symbol, step.after[&p.vars[v].symbol])));
-        let target = &p.threads[spawn.thread];
-        for v in &target.locals {
-            let var = &p.vars[*v];
-            let value = match (target.params.iter().position(|x| x == v), var.initial) {
-                (Some(i), _) => t.substitute(spawn.args[i], before.iter().map(|(s, v)| (*s, *v))),
-                (None, Some(value)) => value,
-                (None, None) => t.sym(t.symbol(format!("{}.new", var.name), var.sort)),
-            };
-            pairs.push((var.symbol, value));
-        }
-        t.substitute(entry, pairs)
-    }
-
-    /// Two different instances of these threads can exist.
-    fn meet(&self, a: ThreadId, b: ThreadId) -> bool {
-        a != b || self.program.threads[a].copies != Copies::One
     }
 }
 
@@ -278,7 +361,7 @@ fn vet<'a>(
         for (at, formula) in &a.cuts {
             see(&vocabulary, *formula, &format!("the annotation of {} at {at}", thread.name))?;
         }
-        let cuts: Vec<program::LocId> = a.cuts.iter().map(|(l, _)| *l).collect();
+        let cuts: Vec<LocId> = a.cuts.iter().map(|(l, _)| *l).collect();
         if !cuts.is_sorted_by(|a, b| a < b) || cuts.iter().any(|l| l.0 as usize >= thread.code.locations.len()) {
             return Err(Malformed(format!("the cuts of {} are not locations in order", thread.name)));
         }

@@ -12,16 +12,20 @@ pub mod search;
 pub mod simulation;
 
 use program::{Code, Program, PropertyId, PropertyKind};
+use std::collections::BTreeSet;
 
 /// Rules over thread code speak of gates in that code, of invariants and of relies. A property whose gates stand only in
 /// code that no thread runs is not theirs to claim: the program must be closed by a client first.
 pub fn claimable(program: &Program, claimed: &[PropertyId]) -> Result<(), Malformed> {
-    let gated = |code: &Code, p: PropertyId| code.actions.iter().any(|a| a.gates.iter().any(|g| g.property == p));
+    let gates = |codes: &mut dyn Iterator<Item = &Code>| -> BTreeSet<PropertyId> {
+        codes.flat_map(|c| c.actions.iter().flat_map(|a| a.gates.iter().map(|g| g.property))).collect()
+    };
+    let of_threads = gates(&mut program.threads.iter().map(|t| &t.code));
+    let procedures = program.procedures.iter().map(|c| &c.code);
+    let of_others = gates(&mut procedures.chain(program.objects.iter().flat_map(|o| o.ops.iter().map(|op| &op.code))));
     for p in claimed {
         let Some(property) = program.properties.get(*p) else { return Err(Malformed(format!("no property {p}"))) };
-        let in_threads = program.threads.iter().any(|t| gated(&t.code, *p));
-        let elsewhere = program.procedures.iter().any(|c| gated(&c.code, *p))
-            || program.objects.iter().any(|o| o.ops.iter().any(|op| gated(&op.code, *p)));
+        let (in_threads, elsewhere) = (of_threads.contains(p), of_others.contains(p));
         let fine = match property.kind {
             PropertyKind::Invariant(_) => true,
             // A rely sees an atomic block as one step; rules that look at its steps one by one cannot speak of it.

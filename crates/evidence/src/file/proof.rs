@@ -5,7 +5,7 @@ use super::read::Reader;
 use super::terms::{Pool, Read};
 use crate::certificate::{
     Annotation, AssumeGuarantee, Assumes, Composed, Counter, Counting, Environments, InstanceSymbols, Layer, Pair,
-    Performed, Product, Proof, RelyGuarantee, Search, Simulation, performed_program,
+    Performed, Product, Proof, Reach, RelyGuarantee, Search, Simulation, performed_program,
 };
 use logic::Term;
 use program::specified::access_first;
@@ -40,7 +40,12 @@ pub fn write(program: &Program, proof: &Proof, pool: &mut Pool<'_>) -> Json {
                     json!({ "thread": thread_name(program, a.thread), "rely": rely, "cuts": cuts })
                 })
                 .collect();
-            json!({ "form": "assume-guarantee", "invariant": pool.formula(p.invariant), "threads": threads })
+            let invariant = pool.formula(p.invariant);
+            let mut out = json!({ "form": "assume-guarantee", "invariant": invariant, "threads": threads });
+            if p.reach == Reach::Near {
+                out["reach"] = json!("near");
+            }
+            out
         }
         Proof::Environments(p) => {
             let instances = write_instances(program, &p.instances, pool);
@@ -223,7 +228,13 @@ pub fn read(program: &Program, r: &Reader<'_>, pool: &Read, depth: usize) -> Res
                 }
                 threads.push(Assumes { thread, rely: pool.formula(&t.field("rely")?)?, cuts });
             }
-            Ok(Proof::AssumeGuarantee(AssumeGuarantee { invariant: pool.formula(&r.field("invariant")?)?, threads }))
+            let reach = match r.optional("reach") {
+                None => Reach::All,
+                Some(word) if word.string()? == "near" => Reach::Near,
+                Some(word) => return Err(word.error("`near` was expected, or nothing")),
+            };
+            let invariant = pool.formula(&r.field("invariant")?)?;
+            Ok(Proof::AssumeGuarantee(AssumeGuarantee { invariant, threads, reach }))
         }
         "environments" => {
             let instances = read_instances(program, &r.field("instances")?, pool)?;

@@ -8,9 +8,13 @@
 //! Absent: any knowledge of particular programs.
 
 use super::engine::{Candidate, Place, Written, bool_switch};
+use super::hoods::{self, Hood};
+use base::IdVec;
 use logic::{Node, Op, Quantifier, Sort, SortKind, Symbol, Term, Terms};
+use program::parts::{Names, split};
 use program::{Copies, LocId, Program, Scope, ThreadId, VarId, VarKind};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// Limits on how many of a kind are made: beyond them a candidate is not worth its time.
 const ATOMS: usize = 18;
@@ -25,6 +29,23 @@ pub struct Candidates<'a> {
     shared: FxHashSet<Symbol>,
     out: Vec<Candidate>,
     seen: FxHashSet<(Place, Term)>,
+    /// For each variable, the threads that write it.
+    writers: IdVec<VarId, Vec<ThreadId>>,
+    /// For each thread and location, the locals that are still read.
+    live: FxHashMap<ThreadId, IdVec<LocId, FxHashSet<VarId>>>,
+    /// Bound symbols, one for each use, so that equal guesses are equal terms.
+    who: Symbol,
+    keys: FxHashMap<VarId, Symbol>,
+    /// For each lock, what was guessed to hold while it is free.
+    while_free: FxHashMap<VarId, (Vec<Term>, FxHashSet<Term>)>,
+    words: Words,
+}
+
+/// The vocabulary of one piece of the program.
+#[derive(Clone, Debug, Default)]
+struct Words {
+    /// Shared variables.
+    vars: Vec<VarId>,
     /// Atoms over the shared store alone.
     atoms: Vec<Term>,
     /// What a thread owns: over the shared store and `tid`.
@@ -34,8 +55,8 @@ pub struct Candidates<'a> {
     /// Integer terms over the shared store.
     numbers: Vec<Term>,
     constants: Vec<Term>,
-    /// For each thread, atoms that mention its locals.
-    local: Vec<Vec<Term>>,
+    /// Atoms that mention the locals of a thread.
+    local: Vec<(ThreadId, Term)>,
 }
 
 /// What is written in the text, conjunct by conjunct.
@@ -46,20 +67,20 @@ pub fn written<'a>(program: &'a Program, terms: &'a Terms, cuts: &[Vec<LocId>]) 
         shared: program.shared().map(|v| program.vars[v].symbol).collect(),
         out: Vec::new(),
         seen: FxHashSet::default(),
-        atoms: Vec::new(),
-        owned: Vec::new(),
-        entries: Vec::new(),
-        numbers: Vec::new(),
-        constants: Vec::new(),
-        local: program.threads.iter().map(|_| Vec::new()).collect(),
+        writers: writers(program),
+        live: FxHashMap::default(),
+        who: terms.symbol("t", Sort::INT),
+        keys: FxHashMap::default(),
+        while_free: FxHashMap::default(),
+        words: Words::default(),
     };
     for fact in &program.invariants {
-        for part in fact.formula.map(|f| terms.conjuncts(f)).unwrap_or_default() {
+        for part in fact.formula.map(|f| split(terms, f)).unwrap_or_default() {
             c.push(Place::Invariant, part, fact.property.map(Written::Property));
         }
     }
     for rely in &program.relies {
-        for part in rely.formula.map(|f| terms.conjuncts(f)).unwrap_or_default() {
+        for part in rely.formula.map(|f| split(terms, f)).unwrap_or_default() {
             for t in program.threads.ids().filter(|t| rely.thread.is_none_or(|x| x == *t)) {
                 c.push(Place::Rely(t), part, Some(Written::Property(rely.property)));
             }
@@ -74,14 +95,46 @@ pub fn written<'a>(program: &'a Program, terms: &'a Terms, cuts: &[Vec<LocId>]) 
         }
     }
     // What no other thread ever writes stays: it need not be written, and is true by the text alone.
+    let of = if hoods::large(program) { touched_by(program, terms) } else { Vec::new() };
     for t in program.threads.ids() {
-        let touched = c.touched(t);
-        for v in program.shared().filter(|v| !touched.contains(v)) {
-            let same = c.kept(v);
-            c.push(Place::Rely(t), same, None);
+        for v in program.shared().filter(|v| of.get(t.0 as usize).is_none_or(|of| of.contains(v))) {
+            if !c.touched(t, v) {
+                let same = c.kept(v);
+                c.push(Place::Rely(t), same, None);
+            }
         }
     }
     c
+}
+
+fn writers(p: &Program) -> IdVec<VarId, Vec<ThreadId>> {
+    let mut out: IdVec<VarId, Vec<ThreadId>> = p.vars.iter().map(|_| Vec::new()).collect();
+    for (t, thread) in p.threads.iter_enumerated() {
+        for a in thread.code.actions.iter() {
+            for v in a.updates.iter().map(|u| u.var).chain(a.spawn.iter().filter_map(|s| s.into)) {
+                if out[v].last() != Some(&t) {
+                    out[v].push(t);
+                }
+            }
+        }
+    }
+    out
+}
+
+/// For each thread, the shared variables that its code or its annotations touch.
+fn touched_by(p: &Program, terms: &Terms) -> Vec<FxHashSet<VarId>> {
+    let names = Names::new(p);
+    let of: FxHashMap<Symbol, VarId> = p.shared().map(|v| (p.vars[v].symbol, v)).collect();
+    let mut out = Vec::new();
+    for (id, t) in p.threads.iter_enumerated() {
+        let mut mine: FxHashSet<VarId> =
+            t.code.actions.iter().flat_map(|a| names.touched(p, terms, a)).map(|s| of[&s]).collect();
+        let relies = p.relies.iter().filter(|r| r.thread.is_none_or(|x| x == id)).filter_map(|r| r.formula);
+        let loops = t.code.locations.iter().flat_map(|l| l.invariants.iter().flatten().copied());
+        mine.extend(relies.chain(loops).flat_map(|f| names.about(terms, f)).map(|s| of[&s]));
+        out.push(mine);
+    }
+    out
 }
 
 impl<'a> Candidates<'a> {
@@ -94,7 +147,7 @@ impl<'a> Candidates<'a> {
             return;
         }
         let switch = bool_switch(self.terms);
-        self.out.push(Candidate { place, formula, written, switch, alive: true });
+        self.out.push(Candidate { place, formula, written, switch });
     }
 
     fn now(&self, v: VarId) -> Term {
@@ -115,78 +168,159 @@ impl<'a> Candidates<'a> {
         self.terms.substitute(f, p.shared().map(|v| (p.vars[v].symbol, self.terms.sym(p.vars[v].primed))))
     }
 
-    /// Shared variables that some instance other than one of `thread` may write.
-    fn touched(&self, thread: ThreadId) -> Vec<VarId> {
-        let p = self.program;
-        let mut out = Vec::new();
-        for (u, other) in p.threads.iter_enumerated() {
-            if u == thread && other.copies == Copies::One {
-                continue;
-            }
-            for a in other.code.actions.iter() {
-                out.extend(a.updates.iter().map(|u| u.var).filter(|v| p.vars[*v].scope == Scope::Shared));
-                out.extend(a.spawn.iter().filter_map(|s| s.into).filter(|v| p.vars[*v].scope == Scope::Shared));
-            }
-        }
-        out.sort_unstable();
-        out.dedup();
-        out
+    /// Whether some instance other than one of `thread` may write the variable.
+    fn touched(&self, thread: ThreadId, v: VarId) -> bool {
+        let own = |u: &ThreadId| *u == thread && self.program.threads[thread].copies == Copies::One;
+        self.writers[v].iter().any(|u| !own(u))
     }
 
-    /// Adds, at every cut, that a lock is held there.
+    /// Adds everything guessed from the words of one piece.
+    pub fn guess(&mut self, hood: &Hood) {
+        self.gather(hood);
+        self.invariants();
+        for t in threads(hood) {
+            self.relies(t);
+        }
+        for (t, at) in &hood.cuts {
+            self.cut(*t, *at);
+        }
+    }
+
+    /// Adds what locks mean: they stay with their holder and protect what is touched while they are held; and what may
+    /// hold of that while they are free.
+    pub fn locks(&mut self, hood: &Hood) {
+        self.gather(hood);
+        let (p, t) = (self.program, self.terms);
+        let tid = t.sym(p.tid);
+        for (m, under) in &hood.under {
+            let (held, after) = (t.eq(self.now(*m), tid), t.eq(self.next(*m), tid));
+            for id in threads(hood) {
+                self.push(Place::Rely(id), t.implies(held, after), None);
+                self.push(Place::Rely(id), t.implies(after, held), None);
+                for v in under.iter().filter(|v| self.touched(id, **v)).copied().collect::<Vec<_>>() {
+                    let kept = self.kept(v);
+                    self.push(Place::Rely(id), t.implies(held, kept), None);
+                }
+            }
+            let free = t.eq(self.now(*m), t.int(0));
+            let guarded: FxHashSet<Symbol> = under.iter().map(|v| p.vars[*v].symbol).collect();
+            let inside = |f: &Term| t.free_symbols(*f).iter().all(|s| guarded.contains(s));
+            let mut some = self.words.clone();
+            some.numbers.retain(inside);
+            some.numbers.truncate(NUMBERS);
+            let atoms: Vec<Term> = self.words.atoms.iter().copied().filter(inside).take(ATOMS).collect();
+            for n in arithmetic(t, &some).into_iter().chain(atoms.iter().flat_map(|a| [*a, t.not(*a)])) {
+                self.push(Place::Invariant, t.implies(free, n), None);
+                let known = self.while_free.entry(*m).or_default();
+                if known.1.insert(n) {
+                    known.0.push(n);
+                }
+            }
+        }
+        for (id, at) in &hood.cuts {
+            let locals = self.locals(*id, *at);
+            self.local_atoms(*id, *at, &locals);
+        }
+    }
+
+    /// Adds, at every cut, which locks are surely held there, and what may hold while they are free.
     pub fn held(&mut self, cuts: &[Vec<LocId>]) {
         let (p, t) = (self.program, self.terms);
-        let locks: Vec<Term> = p
-            .shared()
-            .filter(|v| p.vars[*v].kind == VarKind::Lock && p.vars[*v].sort == Sort::INT)
-            .map(|v| t.eq(self.now(v), t.sym(p.tid)))
-            .collect();
-        for id in p.threads.ids() {
+        let tid = t.sym(p.tid);
+        for (id, thread) in p.threads.iter_enumerated() {
+            let held = hoods::held(p, &thread.code);
             for at in &cuts[id.0 as usize] {
-                locks.iter().for_each(|l| self.push(Place::Cut(id, *at), *l, None));
+                for m in held[at.0 as usize].iter().flatten() {
+                    let place = Place::Cut(id, *at);
+                    self.push(place, t.eq(self.now(*m), tid), None);
+                    for n in self.while_free.get(m).map(|known| known.0.clone()).unwrap_or_default() {
+                        self.push(place, n, None);
+                    }
+                }
             }
         }
     }
 
-    /// Adds everything guessed.
-    pub fn guess(&mut self, cuts: &[Vec<LocId>]) {
-        self.gather();
-        self.invariants();
-        for t in self.program.threads.ids() {
-            self.relies(t);
-            for at in &cuts[t.0 as usize] {
-                self.cut(t, *at);
+    /// The locals that matter at a cut.
+    fn locals(&mut self, id: ThreadId, at: LocId) -> Vec<VarId> {
+        let (p, t) = (self.program, self.terms);
+        let live = self.live.entry(id).or_insert_with(|| program::live::live(p, &p.threads[id].code));
+        let mut locals: Vec<VarId> = live[at].iter().copied().collect();
+        let mentioned = p.threads[id].code.locations[at].invariants.iter().flatten();
+        let mentioned: FxHashSet<Symbol> = mentioned.flat_map(|f| t.free_symbols(*f)).collect();
+        locals.extend(p.threads[id].locals.iter().filter(|v| mentioned.contains(&p.vars[**v].symbol)));
+        locals.sort_unstable();
+        locals.dedup();
+        locals
+    }
+
+    /// Adds what the code itself says of the locals that matter at a cut, and their bounds.
+    fn local_atoms(&mut self, id: ThreadId, at: LocId, locals: &[VarId]) {
+        let (p, t) = (self.program, self.terms);
+        let place = Place::Cut(id, at);
+        for v in locals {
+            let now = self.now(*v);
+            match t.kind(p.vars[*v].sort) {
+                SortKind::Bool => {
+                    self.push(place, now, None);
+                    self.push(place, t.not(now), None);
+                }
+                SortKind::Int => {
+                    for c in self.words.constants.clone().into_iter().filter(|c| t.sort_of(*c) == Sort::INT) {
+                        self.push(place, t.le(c, now), None);
+                        self.push(place, t.le(now, c), None);
+                    }
+                }
+                _ => {}
             }
         }
+        let symbols: FxHashSet<Symbol> = locals.iter().map(|v| p.vars[*v].symbol).collect();
+        let known = |s: &Symbol| symbols.contains(s) || self.shared.contains(s) || *s == p.tid;
+        let mine = self.words.local.iter().filter(|(x, a)| *x == id && t.free_symbols(*a).iter().all(known));
+        for a in mine.map(|(_, a)| *a).take(CUT_ATOMS).collect::<Vec<_>>() {
+            self.push(place, a, None);
+            self.push(place, t.not(a), None);
+        }
+    }
+
+    /// Adds a candidate that was made before.
+    pub fn keep(&mut self, c: &Candidate) {
+        self.push(c.place, c.formula, c.written);
     }
 
     /// Reads the vocabulary off the code.
-    fn gather(&mut self) {
+    fn gather(&mut self, hood: &Hood) {
         let (p, t) = (self.program, self.terms);
         let tid = t.sym(p.tid);
-        for v in p.shared() {
-            let (var, now) = (&p.vars[v], self.now(v));
+        self.words = Words { vars: hood.vars.clone(), ..Words::default() };
+        for v in &hood.vars {
+            let (var, now) = (&p.vars[*v], self.now(*v));
             match (var.kind, t.kind(var.sort)) {
                 (VarKind::Lock, SortKind::Int) => {
-                    add(&mut self.owned, t.eq(now, tid));
-                    add(&mut self.atoms, t.eq(now, t.int(0)));
+                    add(&mut self.words.owned, t.eq(now, tid));
+                    add(&mut self.words.atoms, t.eq(now, t.int(0)));
                 }
-                (VarKind::Lock, SortKind::Map(k, e)) if e == Sort::INT => self.entry(v, k, tid),
-                (_, SortKind::Bool) => add(&mut self.atoms, now),
+                (VarKind::Lock, SortKind::Map(k, e)) if e == Sort::INT => self.entry(*v, k, tid),
+                (_, SortKind::Bool) => add(&mut self.words.atoms, now),
                 _ => {}
             }
         }
         let mut formulas: Vec<(Option<ThreadId>, Term)> = Vec::new();
-        formulas.extend(p.invariants.iter().filter_map(|f| f.formula).map(|f| (None, f)));
-        for (id, thread) in p.threads.iter_enumerated() {
-            formulas.extend(
-                thread.code.locations.iter().flat_map(|l| l.invariants.iter().flatten()).map(|f| (Some(id), *f)),
-            );
-            for a in thread.code.actions.iter() {
-                formulas.push((Some(id), a.guard));
-                formulas.extend(a.gates.iter().map(|g| (Some(id), g.formula)));
+        let all: FxHashSet<Symbol> = hood.vars.iter().map(|v| p.vars[*v].symbol).collect();
+        let inside = |f: &Term| t.free_symbols(*f).iter().all(|s| all.contains(s) || !self.shared.contains(s));
+        formulas.extend(p.invariants.iter().filter_map(|f| f.formula).filter(inside).map(|f| (None, f)));
+        for (id, actions) in &hood.code {
+            let code = &p.threads[*id].code;
+            let mut here: Vec<LocId> = actions.iter().map(|a| code.actions[*a].from).collect();
+            here.sort_unstable();
+            here.dedup();
+            let written = here.iter().flat_map(|l| code.locations[*l].invariants.iter().flatten());
+            formulas.extend(written.map(|f| (Some(*id), *f)));
+            for a in actions.iter().map(|a| &code.actions[*a]) {
+                formulas.push((Some(*id), a.guard));
+                formulas.extend(a.gates.iter().map(|g| (Some(*id), g.formula)));
                 for u in &a.updates {
-                    self.assigned(id, u.var, u.value, &mut formulas);
+                    self.assigned(*id, u.var, u.value, &mut formulas);
                 }
             }
         }
@@ -197,38 +331,35 @@ impl<'a> Candidates<'a> {
                 self.classify(thread, atom);
             }
         }
-        for v in p.shared() {
-            let (var, now) = (&p.vars[v], self.now(v));
+        for v in &hood.vars {
+            let (var, now) = (&p.vars[*v], self.now(*v));
             match t.kind(var.sort) {
-                SortKind::Int | SortKind::Machine(_) if var.kind == VarKind::Plain => add(&mut self.numbers, now),
-                SortKind::Seq(_) => add(&mut self.numbers, t.mk(Op::Len, &[now])),
+                SortKind::Int | SortKind::Machine(_) if var.kind == VarKind::Plain => {
+                    add(&mut self.words.numbers, now);
+                }
+                SortKind::Seq(_) => add(&mut self.words.numbers, t.mk(Op::Len, &[now])),
                 _ => {}
             }
             if let Some(i) = var.initial
                 && matches!(t.node(i), Node::Num(_, s) if s == Sort::INT)
             {
-                add(&mut self.constants, i);
+                add(&mut self.words.constants, i);
             }
         }
-        add(&mut self.constants, t.int(0));
-        add(&mut self.constants, t.int(1));
-        self.atoms.truncate(ATOMS);
-        self.owned.truncate(OWNED);
-        self.numbers.truncate(NUMBERS);
-        self.constants.truncate(6);
+        add(&mut self.words.constants, t.int(0));
+        add(&mut self.words.constants, t.int(1));
+        self.words.constants.truncate(6);
     }
 
     /// `forall k :: map[k] == tid` is owned.
     fn entry(&mut self, v: VarId, key: Sort, tid: Term) {
         let t = self.terms;
-        let name = self.program.vars[v].name.clone();
-        let same_key = |s: &Symbol| t.symbol_sort(*s) == key;
-        if self.entries.iter().any(|(s, f)| same_key(s) && *f == t.eq(t.select(self.now(v), t.sym(*s)), tid)) {
-            return;
-        }
-        let bound = t.symbol(format!("k_{}", name.replace('.', "_")), key);
+        let name = self.program.vars[v].name.replace('.', "_");
+        let bound = *self.keys.entry(v).or_insert_with(|| t.symbol(format!("k_{name}"), key));
         let formula = t.eq(t.select(self.now(v), t.sym(bound)), tid);
-        self.entries.push((bound, formula));
+        if !self.words.entries.contains(&(bound, formula)) {
+            self.words.entries.push((bound, formula));
+        }
     }
 
     fn assigned(&mut self, thread: ThreadId, v: VarId, value: Term, formulas: &mut Vec<(Option<ThreadId>, Term)>) {
@@ -237,8 +368,8 @@ impl<'a> Candidates<'a> {
         let var = &p.vars[v];
         let now = self.now(v);
         if value == tid && var.scope == Scope::Shared {
-            add(&mut self.owned, t.eq(now, tid));
-            add(&mut self.atoms, t.eq(now, t.int(0)));
+            add(&mut self.words.owned, t.eq(now, tid));
+            add(&mut self.words.atoms, t.eq(now, t.int(0)));
             return;
         }
         match t.node(value) {
@@ -282,66 +413,37 @@ impl<'a> Candidates<'a> {
         if let Node::App(_, args) = t.node(atom) {
             for a in args.iter() {
                 if matches!(t.node(*a), Node::Num(_, s) if s == Sort::INT) {
-                    add(&mut self.constants, *a);
+                    add(&mut self.words.constants, *a);
                 }
             }
         }
         let mine = |s: &Symbol| thread.is_some_and(|id| p.threads[id].locals.iter().any(|v| p.vars[*v].symbol == *s));
         if free.iter().all(|s| self.shared.contains(s)) {
-            add(&mut self.atoms, atom);
+            add(&mut self.words.atoms, atom);
         } else if free.iter().all(|s| self.shared.contains(s) || *s == p.tid) {
             if free.len() > 1 {
-                add(&mut self.owned, atom);
+                add(&mut self.words.owned, atom);
             }
         } else if free.iter().all(|s| self.shared.contains(s) || *s == p.tid || mine(s))
             && let Some(id) = thread
         {
-            add(&mut self.local[id.0 as usize], atom);
+            if !self.words.local.contains(&(id, atom)) {
+                self.words.local.push((id, atom));
+            }
         }
     }
 
     fn literals(&self) -> Vec<Term> {
-        self.atoms.iter().flat_map(|a| [*a, self.terms.not(*a)]).collect()
-    }
-
-    /// Bounds, orders and sums of the shared integers.
-    fn arithmetic(&self) -> Vec<Term> {
-        let t = self.terms;
-        let ints: Vec<Term> = self.numbers.iter().copied().filter(|n| t.sort_of(*n) == Sort::INT).collect();
-        let mut out = Vec::new();
-        for n in &self.numbers {
-            for c in &self.constants {
-                if t.sort_of(*n) == Sort::INT {
-                    out.push(t.le(*c, *n));
-                    out.push(t.le(*n, *c));
-                }
-            }
-        }
-        for a in &ints {
-            for b in &ints {
-                if a < b {
-                    out.extend([t.eq(*a, *b), t.le(*a, *b), t.le(*b, *a)]);
-                }
-            }
-        }
-        if ints.len() <= 5 {
-            for a in &ints {
-                for (i, b) in ints.iter().enumerate() {
-                    for c in &ints[i + 1..] {
-                        if a != b && a != c {
-                            out.push(t.eq(*a, t.add(*b, *c)));
-                        }
-                    }
-                }
-            }
-        }
-        out
+        self.words.atoms.iter().flat_map(|a| [*a, self.terms.not(*a)]).collect()
     }
 
     fn invariants(&mut self) {
         let t = self.terms;
+        self.words.atoms.truncate(ATOMS);
+        self.words.owned.truncate(OWNED);
+        self.words.numbers.truncate(NUMBERS);
         let literals = self.literals();
-        let numeric = self.arithmetic();
+        let numeric = arithmetic(t, &self.words);
         for l in literals.iter().chain(&numeric) {
             self.push(Place::Invariant, *l, None);
         }
@@ -354,18 +456,18 @@ impl<'a> Candidates<'a> {
         }
         // While a lock is free.
         let p = self.program;
-        for v in p.shared() {
+        for v in self.words.vars.clone() {
             let free = t.eq(self.now(v), if p.vars[v].sort == Sort::INT { t.int(0) } else { continue });
-            if p.vars[v].kind == VarKind::Lock || self.owned.contains(&t.eq(self.now(v), t.sym(p.tid))) {
+            if p.vars[v].kind == VarKind::Lock || self.words.owned.contains(&t.eq(self.now(v), t.sym(p.tid))) {
                 for n in &numeric {
                     self.push(Place::Invariant, t.implies(free, *n), None);
                 }
             }
         }
         // Of every thread: what it owns by a set or an entry of a map says something of the store.
-        let who = t.symbol("t", Sort::INT);
+        let who = self.who;
         let of = |f: Term| t.substitute(f, [(p.tid, t.sym(who))]);
-        for o in self.owned.clone() {
+        for o in self.words.owned.clone() {
             if matches!(t.app(o), Some((Op::Eq, args)) if t.as_symbol(args[0]).is_some() && args[1] == t.sym(p.tid)) {
                 continue;
             }
@@ -373,7 +475,7 @@ impl<'a> Candidates<'a> {
                 let body = t.implies(of(o), *l);
                 self.push(Place::Invariant, t.quant(Quantifier::Forall, &[who], body), None);
             }
-            for q in self.owned.clone() {
+            for q in self.words.owned.clone() {
                 if q != o {
                     for q in [q, t.not(q)] {
                         let body = t.implies(of(o), of(q));
@@ -387,9 +489,9 @@ impl<'a> Candidates<'a> {
     fn relies(&mut self, id: ThreadId) {
         let (p, t) = (self.program, self.terms);
         let place = Place::Rely(id);
-        let touched = self.touched(id);
+        let touched: Vec<VarId> = self.words.vars.iter().copied().filter(|v| self.touched(id, *v)).collect();
         let tid = t.sym(p.tid);
-        let owned = self.owned.clone();
+        let owned = self.words.owned.clone();
         for v in &touched {
             let kept = self.kept(*v);
             self.push(place, kept, None);
@@ -436,7 +538,7 @@ impl<'a> Candidates<'a> {
             }
         }
         // Entries of maps that are owned protect entries of maps with the same keys.
-        for (key, entry) in self.entries.clone() {
+        for (key, entry) in self.words.entries.clone() {
             let all = |body: Term| t.quant(Quantifier::Forall, &[key], body);
             let after = self.primed(entry);
             self.push(place, all(t.implies(entry, after)), None);
@@ -458,9 +560,10 @@ impl<'a> Candidates<'a> {
     fn cut(&mut self, id: ThreadId, at: LocId) {
         let (p, t) = (self.program, self.terms);
         let place = Place::Cut(id, at);
-        let mut atoms: Vec<Term> = self.owned.clone();
-        let mut strong: Vec<Term> = self.owned.clone();
-        for v in &p.threads[id].locals {
+        let mut atoms: Vec<Term> = self.words.owned.clone();
+        let mut strong: Vec<Term> = self.words.owned.clone();
+        let locals = self.locals(id, at);
+        for v in &locals {
             let var = &p.vars[*v];
             let now = self.now(*v);
             match t.kind(var.sort) {
@@ -469,7 +572,7 @@ impl<'a> Candidates<'a> {
                     add(&mut strong, now);
                 }
                 SortKind::Int => {
-                    let bounds: Vec<Term> = self.constants.iter().chain(&self.numbers).copied().collect();
+                    let bounds: Vec<Term> = self.words.constants.iter().chain(&self.words.numbers).copied().collect();
                     for c in bounds.into_iter().filter(|c| t.sort_of(*c) == Sort::INT) {
                         self.push(place, t.le(c, now), None);
                         self.push(place, t.le(now, c), None);
@@ -483,10 +586,14 @@ impl<'a> Candidates<'a> {
                 _ => {}
             }
         }
-        for a in self.local[id.0 as usize].clone() {
-            add(&mut atoms, a);
+        let symbols: FxHashSet<Symbol> = locals.iter().map(|v| p.vars[*v].symbol).collect();
+        let known = |s: &Symbol| symbols.contains(s) || self.shared.contains(s) || *s == p.tid;
+        for (_, a) in self.words.local.iter().filter(|(x, _)| *x == id) {
+            if t.free_symbols(*a).iter().all(known) {
+                add(&mut atoms, *a);
+            }
         }
-        for a in self.atoms.clone() {
+        for a in self.words.atoms.clone() {
             add(&mut atoms, a);
         }
         atoms.truncate(CUT_ATOMS);
@@ -503,11 +610,45 @@ impl<'a> Candidates<'a> {
                 }
             }
         }
-        for (key, entry) in self.entries.clone() {
+        for (key, entry) in self.words.entries.clone() {
             let none = t.quant(Quantifier::Forall, &[key], t.not(entry));
             self.push(place, none, None);
         }
     }
+}
+
+/// Bounds, orders and sums of the integers.
+fn arithmetic(t: &Terms, words: &Words) -> Vec<Term> {
+    let ints: Vec<Term> = words.numbers.iter().copied().filter(|n| t.sort_of(*n) == Sort::INT).collect();
+    let mut out = Vec::new();
+    for n in &ints {
+        for c in &words.constants {
+            out.extend([t.le(*c, *n), t.le(*n, *c)]);
+        }
+    }
+    for a in &ints {
+        for b in &ints {
+            if a < b {
+                out.extend([t.eq(*a, *b), t.le(*a, *b), t.le(*b, *a)]);
+            }
+        }
+    }
+    if ints.len() <= 5 {
+        for a in &ints {
+            for (i, b) in ints.iter().enumerate() {
+                for c in &ints[i + 1..] {
+                    if a != b && a != c {
+                        out.push(t.eq(*a, t.add(*b, *c)));
+                    }
+                }
+            }
+        }
+    }
+    out
+}
+
+fn threads(hood: &Hood) -> BTreeSet<ThreadId> {
+    hood.code.iter().map(|(t, _)| *t).collect()
 }
 
 fn add(list: &mut Vec<Term>, term: Term) {

@@ -6,7 +6,8 @@
 //! The values are those of one thread's view: the run up to the step is the thread's own, the steps of others are
 //! any that its annotations allow. So it is a reason for "unknown", never a refutation.
 
-use super::engine::{About, Engine, Failure, Of, Written};
+use super::engine::{About, Written};
+use super::zones::{Failure, Of, Zones};
 use logic::{Symbol, Term, Value};
 use program::passive::{Region, Store};
 use program::{OriginId, PropertyKind, ThreadId};
@@ -18,7 +19,14 @@ pub struct Told {
     pub lines: Vec<String>,
 }
 
-pub fn tell(engine: &mut Engine<'_>, failure: &Failure) -> Told {
+impl Told {
+    /// That it does not hold, without words.
+    pub fn unsaid(about: About) -> Self {
+        Self { about, lines: Vec::new() }
+    }
+}
+
+pub fn tell(engine: &mut Zones<'_>, failure: &Failure) -> Told {
     let (zone, batch) = (&engine.zones[failure.zone], &engine.zones[failure.zone].batches[failure.batch]);
     let about = batch.goals[failure.goal].about;
     let (of, step) = (zone.of.clone(), batch.step);
@@ -27,9 +35,7 @@ pub fn tell(engine: &mut Engine<'_>, failure: &Failure) -> Told {
     match of {
         Of::Initial => {
             lines.push(format!("the first store need not satisfy {broken}"));
-            let (p, t) = (engine.program, engine.terms);
-            let start: Store = p.shared().map(|v| (p.vars[v].symbol, t.sym(p.vars[v].symbol))).collect();
-            lines.extend(shared(engine, failure, &start).map(|s| format!("for example {s}")));
+            lines.extend(shared(engine, failure, &Store::default()).map(|s| format!("for example {s}")));
         }
         Of::Closed(thread) => {
             let name = &engine.program.threads[thread].name;
@@ -44,11 +50,11 @@ pub fn tell(engine: &mut Engine<'_>, failure: &Failure) -> Told {
 }
 
 /// The conjunct and whose it is.
-fn breaks(engine: &Engine<'_>, about: About, failure: &Failure) -> String {
+fn breaks(engine: &Zones<'_>, about: About, failure: &Failure) -> String {
     let (p, t) = (engine.program, engine.terms);
     match about {
         About::Candidate(k) => {
-            let c = &engine.candidates[k];
+            let c = &engine.setting.candidates[k];
             let text = t.show(c.formula);
             match c.written {
                 Some(Written::Property(w)) => format!("`{text}` ({})", p.properties[w].name),
@@ -80,7 +86,7 @@ fn place(origin: OriginId) -> String {
 }
 
 fn in_region(
-    engine: &mut Engine<'_>,
+    engine: &mut Zones<'_>,
     failure: &Failure,
     thread: ThreadId,
     region: &Region,
@@ -97,7 +103,7 @@ fn in_region(
             let action = &code.actions[s.action];
             let text = &p.origins[action.origin].text;
             lines.push(format!("thread {name}, `{text}` at {}: breaks {broken}", place(action.origin)));
-            let ids = [engine.terms.sym(p.tid), engine.terms.sym(engine.other)];
+            let ids = [engine.terms.sym(p.tid), engine.terms.sym(engine.setting.other)];
             let ids = engine.values(failure, &ids);
             let rely = matches!(
                 engine.zones[failure.zone].batches[failure.batch].goals[failure.goal].about,
@@ -128,7 +134,7 @@ fn in_region(
 
 /// The thread's steps before, and what others changed between them.
 fn way(
-    engine: &mut Engine<'_>,
+    engine: &mut Zones<'_>,
     failure: &Failure,
     thread: ThreadId,
     region: &Region,
@@ -168,17 +174,29 @@ fn way(
     out
 }
 
-fn pairs(engine: &Engine<'_>, thread: ThreadId, store: &Store) -> Vec<(String, Symbol, Term)> {
+/// Whether a shared variable has a value in the condition's region; locals have.
+fn known(engine: &Zones<'_>, failure: &Failure, symbol: Symbol) -> bool {
+    match &engine.zones[failure.zone].of {
+        Of::Region(_, region) => {
+            let shared = engine.program.shared().any(|v| engine.program.vars[v].symbol == symbol);
+            !shared || region.within.has(symbol)
+        }
+        _ => true,
+    }
+}
+
+fn pairs(engine: &Zones<'_>, failure: &Failure, thread: ThreadId, store: &Store) -> Vec<(String, Symbol, Term)> {
     let p = engine.program;
     let vars = p.shared().chain(p.threads[thread].locals.iter().copied());
     vars.filter_map(|v| {
         let var = &p.vars[v];
-        store.get(&var.symbol).map(|value| (var.name.clone(), var.symbol, *value))
+        known(engine, failure, var.symbol)
+            .then(|| (var.name.clone(), var.symbol, store.value(engine.terms, var.symbol)))
     })
     .collect()
 }
 
-fn listed(engine: &mut Engine<'_>, failure: &Failure, pairs: &[(String, Symbol, Term)]) -> Option<String> {
+fn listed(engine: &mut Zones<'_>, failure: &Failure, pairs: &[(String, Symbol, Term)]) -> Option<String> {
     let terms: Vec<Term> = pairs.iter().map(|(_, _, v)| *v).collect();
     let values = engine.values(failure, &terms);
     let t = engine.terms;
@@ -192,24 +210,28 @@ fn listed(engine: &mut Engine<'_>, failure: &Failure, pairs: &[(String, Symbol, 
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-fn everything(engine: &mut Engine<'_>, failure: &Failure, thread: ThreadId, store: &Store) -> Option<String> {
-    let pairs = pairs(engine, thread, store);
+fn everything(engine: &mut Zones<'_>, failure: &Failure, thread: ThreadId, store: &Store) -> Option<String> {
+    let pairs = pairs(engine, failure, thread, store);
     listed(engine, failure, &pairs)
 }
 
-fn shared(engine: &mut Engine<'_>, failure: &Failure, store: &Store) -> Option<String> {
+fn shared(engine: &mut Zones<'_>, failure: &Failure, store: &Store) -> Option<String> {
     let p = engine.program;
-    let pairs: Vec<(String, Symbol, Term)> =
-        p.shared().map(|v| (p.vars[v].name.clone(), p.vars[v].symbol, store[&p.vars[v].symbol])).collect();
+    let pairs: Vec<(String, Symbol, Term)> = p
+        .shared()
+        .map(|v| (p.vars[v].name.clone(), p.vars[v].symbol, store.value(engine.terms, p.vars[v].symbol)))
+        .collect();
     listed(engine, failure, &pairs)
 }
 
 /// The variables that differ between two stores, with their values.
-fn differences(engine: &mut Engine<'_>, failure: &Failure, thread: ThreadId, before: &Store, after: &Store) -> String {
-    let changed: Vec<(String, Symbol, Term)> =
-        pairs(engine, thread, after).into_iter().filter(|(_, s, v)| before.get(s) != Some(v)).collect();
+fn differences(engine: &mut Zones<'_>, failure: &Failure, thread: ThreadId, before: &Store, after: &Store) -> String {
+    let changed: Vec<(String, Symbol, Term)> = pairs(engine, failure, thread, after)
+        .into_iter()
+        .filter(|(_, s, v)| before.value(engine.terms, *s) != *v)
+        .collect();
     let mut asked: Vec<Term> = changed.iter().map(|(_, _, v)| *v).collect();
-    asked.extend(changed.iter().map(|(_, s, _)| before[s]));
+    asked.extend(changed.iter().map(|(_, s, _)| before.value(engine.terms, *s)));
     let values = engine.values(failure, &asked);
     let t = engine.terms;
     let mut out = Vec::new();

@@ -2,11 +2,11 @@
 //!
 //! In: the candidates a proof needs. Out: `invariant`, `rely` (of all threads where it is the same for all) and loop invariants.
 
-use super::engine::{Engine, Place};
+use super::engine::{Place, Setting};
 use program::ThreadId;
 
-pub fn lines(engine: &Engine<'_>, needed: &[usize]) -> Vec<String> {
-    let (p, t) = (engine.program, engine.terms);
+pub fn lines(engine: &Setting, needed: &[usize]) -> Vec<String> {
+    let (p, t) = (&engine.program, &engine.terms);
     let mut out = Vec::new();
     let mut done = Vec::new();
     for k in needed {

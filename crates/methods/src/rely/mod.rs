@@ -3,23 +3,29 @@
 //! In: a program with or without `rely`, `invariant` and loop invariants. Out: proofs by rule `assume-guarantee` for every number
 //! of instances, or what stands in the way. First the written annotations are checked as they are, with guessed
 //! conjuncts beside them (`candidates`, `engine`); where a written one does not hold, what holds without it; then Horn
-//! clauses over what each thread reaches (`modular`). What was found is printed in the language.
+//! clauses over what each thread reaches (`modular`). What was found is printed in the language. Locks come first, piece by piece with
+//! few premises (`hoods`, `Reach::Near`), so that the cost follows the size of the program; then everything at once.
 //! Absent: calls by contract (calls are inlined).
 
 mod candidates;
 mod engine;
 mod explain;
 mod found;
+mod hoods;
+mod zones;
 
 use crate::method::{About, Method, Refusal, Run, Task};
 use crate::modular;
-use engine::{About as Goals, Engine, Place};
-use evidence::{AssumeGuarantee, Assumes, Certificate, Claim, Claims, Proof, Reason, RelyGuarantee};
+use engine::{About as Goals, Engine, Place, Setting, Which};
+use evidence::{AssumeGuarantee, Assumes, Certificate, Claim, Claims, Proof, Reach, Reason, RelyGuarantee};
 use explain::Told;
 use logic::{Node, Quantifier, Sort, Term, Terms};
+use program::parts::split;
 use program::passive::loop_heads;
 use program::{LocId, Program, PropertyId, PropertyKind, Start, What};
+use rustc_hash::FxHashMap;
 use solver::Settings;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub struct Rely;
@@ -87,9 +93,10 @@ fn wanted(p: &Program, among: &[PropertyId]) -> Vec<PropertyId> {
 
 /// From this many actions on, code is also cut where it branches and no local matters.
 const LONG: usize = 120;
+const SHORT: usize = 30;
 
 /// Cuts: the loops, the start of threads that are spawned, and places that part long code.
-fn cuts(p: &Program) -> Vec<Vec<LocId>> {
+fn cuts(p: &Program, long: usize) -> Vec<Vec<LocId>> {
     p.threads
         .iter()
         .map(|t| {
@@ -97,7 +104,7 @@ fn cuts(p: &Program) -> Vec<Vec<LocId>> {
             if t.start == Start::BySpawn {
                 cuts.push(t.code.entry);
             }
-            if t.code.actions.len() > LONG {
+            if t.code.actions.len() > long {
                 let live = program::live::live(p, &t.code);
                 let branches = |a: &&program::Action| matches!(a.what, What::Choose | What::Test);
                 let free = |l: &LocId| live[*l].is_empty() && !t.code.locations[*l].inside;
@@ -111,47 +118,113 @@ fn cuts(p: &Program) -> Vec<Vec<LocId>> {
 }
 
 fn calvin(p: &Program, terms: &Terms, wanted: &[PropertyId], run: &Run, claims: &mut Claims) -> Result<(), Reason> {
-    let cuts = cuts(p);
-    run.progress("rely: what is written");
-    let mut list = candidates::written(p, terms, &cuts);
-    list.held(&cuts);
-    let attempt = Attempt { p, terms, wanted, cuts: &cuts, run };
-    if attempt.go(list.list(), claims)? {
+    run.progress("rely: what is written, and locks");
+    let short = cuts(p, SHORT);
+    let pieces = hoods::pieces(p, &short);
+    let mut list = candidates::written(p, terms, &short);
+    pieces.iter().for_each(|hood| list.locks(hood));
+    list.held(&short);
+    let near = Attempt { p, terms, wanted, cuts: &short, reach: Reach::Near, run };
+    let first = near.go(list.list(), claims)?;
+    let open = |claims: &Claims| -> Vec<PropertyId> {
+        let proved = |w: &PropertyId| matches!(claims.claims.get(w), Some(Claim::Proved(_)));
+        wanted.iter().copied().filter(|w| !proved(w)).collect()
+    };
+    let left = open(claims);
+    if left.is_empty() {
         return Ok(());
     }
-    claims.claims.clear();
-    claims.notes.clear();
-    let mut list = candidates::written(p, terms, &cuts);
-    list.guess(&cuts);
-    attempt.go(list.list(), claims)?;
+    if hoods::large(p) {
+        // What held so far stays; everything is guessed where something is still open.
+        let mut list = candidates::written(p, terms, &short);
+        first.iter().for_each(|c| list.keep(c));
+        let has = |hood: &&hoods::Hood| {
+            hood.code.iter().any(|(t, actions)| {
+                let gates = actions.iter().flat_map(|a| &p.threads[*t].code.actions[*a].gates);
+                gates.into_iter().any(|g| left.binary_search(&g.property).is_ok())
+            })
+        };
+        pieces.iter().filter(has).for_each(|hood| list.guess(hood));
+        Attempt { wanted: &left, ..near }.go(list.list(), claims)?;
+    }
+    let left = open(claims);
+    if !left.is_empty() && hoods::bearable(p) {
+        // Everything together, with all premises.
+        let cuts = cuts(p, LONG);
+        let mut list = candidates::written(p, terms, &cuts);
+        list.guess(&hoods::whole(p, &cuts));
+        Attempt { wanted: &left, cuts: &cuts, reach: Reach::All, ..near }.go(list.list(), claims)?;
+    }
     Ok(())
 }
 
 /// One round: with what is written, or with guesses beside it.
+#[derive(Clone, Copy)]
 struct Attempt<'a> {
     p: &'a Program,
     terms: &'a Terms,
     wanted: &'a [PropertyId],
     cuts: &'a [Vec<LocId>],
+    reach: Reach,
     run: &'a Run,
 }
 
 impl Attempt<'_> {
-    /// Whether everything was proved.
-    fn go(&self, list: Vec<engine::Candidate>, claims: &mut Claims) -> Result<bool, Reason> {
-        let Attempt { p, terms, wanted, cuts, run } = *self;
+    /// The candidates that support each other; what follows from them is claimed.
+    fn go(&self, list: Vec<engine::Candidate>, claims: &mut Claims) -> Result<Vec<engine::Candidate>, Reason> {
+        let Attempt { p, terms, wanted, cuts, run, .. } = *self;
         let settings = Settings { seed: run.seed as u32, limit: 3_000_000, ..Settings::default() };
+        // Before the terms are copied.
         let other = terms.symbol("other", Sort::INT);
-        let question = engine::Question { cuts, wanted, other };
-        let mut engine = Engine::new(p, terms, list, question, settings, &run.budget)?;
-        run.progress(format!("rely: {} candidates, {} regions", engine.candidates.len(), engine.zones.len()));
+        let setting = Setting {
+            program: p.clone(),
+            terms: terms.clone(),
+            candidates: list,
+            cuts: cuts.to_vec(),
+            wanted: wanted.to_vec(),
+            other,
+            reach: self.reach,
+            settings,
+            budget: run.budget.clone(),
+        };
+        run.progress(format!("rely: {} candidates", setting.candidates.len()));
+        claims.statistics.insert("candidates".into(), setting.candidates.len() as u64);
+        let (outcome, alive) = Engine::with(&setting, run.workers, |engine| {
+            let outcome = self.judge(engine, claims)?;
+            Ok((outcome, std::mem::take(&mut engine.alive)))
+        })?;
+        let left = || (0..alive.len()).filter(|k| alive[*k]).map(|k| setting.candidates[k].clone()).collect();
+        let Some((proved, needed)) = outcome else { return Ok(left()) };
+        claims.notes.extend(found::lines(&setting, &needed));
+        let mut proof = certificate(&setting, &needed);
+        if self.reach == Reach::Near && !self.near_enough(&setting, &needed, &proved)? {
+            proof.reach = Reach::All;
+        }
+        let claim = Claim::Proved(Arc::new(Certificate {
+            method: "rely".into(),
+            terms: setting.terms.clone(),
+            properties: proved.clone(),
+            proof: Proof::AssumeGuarantee(proof),
+        }));
+        proved.iter().for_each(|w| claims.set(*w, claim.clone()));
+        Ok(left())
+    }
+
+    /// What is proved and with which candidates; `None` if nothing is.
+    fn judge(
+        &self,
+        engine: &mut Engine<'_>,
+        claims: &mut Claims,
+    ) -> Result<Option<(Vec<PropertyId>, Vec<usize>)>, Reason> {
+        let Attempt { p, terms, wanted, .. } = *self;
+        let setting = engine.setting;
         // First as it is written: what is written is assumed while the rest is judged, so one cause gives one error.
-        engine.eliminate(&|c| c.written.is_some())?;
+        engine.eliminate(true, false)?;
         engine.give_up_open_relations()?;
-        let first = engine.failures(&|g, list| judged(g, list))?;
+        let first = engine.failures(Which::Judged)?;
+        let mut failed: Vec<PropertyId> = failed(setting, &first);
         let mut told: Vec<Told> = Vec::new();
-        for f in &first {
-            let one = explain::tell(&mut engine, f);
+        for one in first {
             if !told.iter().any(|x| x.lines.first() == one.lines.first()) {
                 told.push(one);
             }
@@ -160,27 +233,27 @@ impl Attempt<'_> {
             Goals::Candidate(_) => true,
             Goals::Property(w) => matches!(p.properties[w].kind, PropertyKind::Rely(_)),
         };
-        let mut failed: Vec<PropertyId> = failed(&engine, &first);
         if told.iter().any(broken) {
             // Then what holds without the annotations that do not.
             engine.eliminate_all()?;
-            let second = engine.failures(&|g, _| matches!(g.about, Goals::Property(_)))?;
-            failed = self::failed(&engine, &second);
-            for f in &second {
-                let one = explain::tell(&mut engine, f);
+            let second = engine.failures(Which::Properties)?;
+            failed = self::failed(setting, &second);
+            for one in second {
                 if !told.iter().any(|x| x.about == one.about) {
                     told.push(one);
                 }
             }
         }
+        let failed: BTreeSet<PropertyId> = failed.into_iter().collect();
+        let invariants: FxHashMap<Term, usize> = (0..setting.candidates.len())
+            .filter(|k| engine.alive[*k] && setting.candidates[*k].place == Place::Invariant)
+            .map(|k| (setting.candidates[k].formula, k))
+            .collect();
         let (mut proved, mut also) = (Vec::new(), Vec::new());
         for w in wanted.iter().filter(|w| !failed.contains(w)) {
             if let PropertyKind::Invariant(formula) = p.properties[*w].kind {
-                let parts: Vec<Term> = terms.conjuncts(formula).into_iter().filter(|f| !terms.is_true(*f)).collect();
-                let alive = |f: &Term| {
-                    engine.candidates.iter().position(|c| c.alive && c.place == Place::Invariant && c.formula == *f)
-                };
-                let found: Vec<usize> = parts.iter().filter_map(alive).collect();
+                let parts = split(terms, formula);
+                let found: Vec<usize> = parts.iter().filter_map(|f| invariants.get(f).copied()).collect();
                 if found.len() < parts.len() {
                     continue;
                 }
@@ -188,40 +261,33 @@ impl Attempt<'_> {
             }
             proved.push(*w);
         }
-        claims.statistics.insert("candidates".into(), engine.candidates.len() as u64);
-        for w in wanted.iter().filter(|w| !proved.contains(w)) {
-            claims.set(*w, Claim::Undecided(Reason::Annotation(reasons(&engine, &told, *w))));
+        let done: BTreeSet<PropertyId> = proved.iter().copied().collect();
+        for w in wanted.iter().filter(|w| !done.contains(w)) {
+            claims.set(*w, Claim::Undecided(Reason::Annotation(reasons(setting, &told, *w))));
         }
-        if !proved.is_empty() {
-            let needed = engine.needed(&proved, &also)?;
-            claims.notes.extend(found::lines(&engine, &needed));
-            let proof = Proof::AssumeGuarantee(certificate(&engine, cuts, &needed));
-            let claim = Claim::Proved(Arc::new(Certificate {
-                method: "rely".into(),
-                terms: terms.clone(),
-                properties: proved.clone(),
-                proof,
-            }));
-            proved.iter().for_each(|w| claims.set(*w, claim.clone()));
+        if proved.is_empty() {
+            claims.statistics.insert("questions".into(), engine.questions());
+            return Ok(None);
         }
-        claims.statistics.insert("questions".into(), engine.questions);
-        Ok(proved.len() == wanted.len())
+        let needed = engine.needed(&proved, &also)?;
+        claims.statistics.insert("questions".into(), engine.questions());
+        Ok(Some((proved, needed)))
+    }
+
+    /// Whether the needed candidates alone, with fewer premises the fewer there are, still support each other.
+    fn near_enough(&self, setting: &Setting, needed: &[usize], proved: &[PropertyId]) -> Result<bool, Reason> {
+        let candidates = needed.iter().map(|k| setting.candidates[*k].clone()).collect();
+        let small = Setting { candidates, wanted: proved.to_vec(), ..setting.clone() };
+        let failures = Engine::with(&small, self.run.workers, |engine| engine.failures(Which::Everything))?;
+        Ok(failures.is_empty())
     }
 }
 
-/// What an error can be about: properties, and written invariants and loop invariants. A written rely is a property.
-fn judged(g: &engine::Goal, list: &[engine::Candidate]) -> bool {
-    match g.about {
-        Goals::Property(_) => true,
-        Goals::Candidate(k) => list[k].alive && list[k].written.is_some() && !matches!(list[k].place, Place::Rely(_)),
-    }
-}
-
-fn failed(engine: &Engine<'_>, list: &[engine::Failure]) -> Vec<PropertyId> {
+fn failed(setting: &Setting, list: &[Told]) -> Vec<PropertyId> {
     list.iter()
-        .filter_map(|f| match engine.zones[f.zone].batches[f.batch].goals[f.goal].about {
+        .filter_map(|f| match f.about {
             Goals::Property(w) => Some(w),
-            Goals::Candidate(k) => match engine.candidates[k].written {
+            Goals::Candidate(k) => match setting.candidates[k].written {
                 Some(engine::Written::Property(w)) => Some(w),
                 _ => None,
             },
@@ -230,7 +296,7 @@ fn failed(engine: &Engine<'_>, list: &[engine::Failure]) -> Vec<PropertyId> {
 }
 
 /// All that was told about a property, and about loop invariants that do not hold.
-fn reasons(engine: &Engine<'_>, told: &[Told], w: PropertyId) -> String {
+fn reasons(engine: &Setting, told: &[Told], w: PropertyId) -> String {
     let mut lines = Vec::new();
     for t in told {
         let about = match t.about {
@@ -250,28 +316,25 @@ fn reasons(engine: &Engine<'_>, told: &[Told], w: PropertyId) -> String {
     lines.join("\n")
 }
 
-fn certificate(engine: &Engine<'_>, cuts: &[Vec<LocId>], needed: &[usize]) -> AssumeGuarantee {
-    let t = engine.terms;
-    let at = |place: Place| {
-        let parts: Vec<Term> = needed
-            .iter()
-            .filter(|k| engine.candidates[**k].place == place)
-            .map(|k| engine.candidates[*k].formula)
-            .collect();
-        t.and(&parts)
-    };
+fn certificate(s: &Setting, needed: &[usize]) -> AssumeGuarantee {
+    let mut at: FxHashMap<Place, Vec<Term>> = FxHashMap::default();
+    for k in needed {
+        at.entry(s.candidates[*k].place).or_default().push(s.candidates[*k].formula);
+    }
+    let at = |place: Place| s.terms.and(at.get(&place).map_or(&[][..], |v| v));
     AssumeGuarantee {
         invariant: at(Place::Invariant),
-        threads: engine
+        threads: s
             .program
             .threads
             .ids()
             .map(|id| Assumes {
                 thread: id,
                 rely: at(Place::Rely(id)),
-                cuts: cuts[id.0 as usize].iter().map(|l| (*l, at(Place::Cut(id, *l)))).collect(),
+                cuts: s.cuts[id.0 as usize].iter().map(|l| (*l, at(Place::Cut(id, *l)))).collect(),
             })
             .collect(),
+        reach: s.reach,
     }
 }
 

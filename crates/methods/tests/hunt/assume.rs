@@ -5,7 +5,7 @@ use crate::proofs::wide;
 use base::ids::Id;
 use base::{Budget, Sources};
 use checker::{Checker, Limits, Outcome};
-use evidence::{AssumeGuarantee, Assumes, Certificate, Claim, Proof};
+use evidence::{AssumeGuarantee, Assumes, Certificate, Claim, Proof, Reach};
 use frontend::lang::{Settings, lower, parse};
 use logic::{Op, Sort, Term, Terms};
 use methods::rely::Rely;
@@ -49,8 +49,14 @@ fn accepted(p: &Program, make: impl Fn(&Words<'_>) -> (Term, Term, Term)) -> boo
         rely,
         cuts: loop_heads(&t.code).into_iter().map(|l| (l, at)).collect(),
     });
-    let proof = AssumeGuarantee { invariant, threads: threads.collect() };
-    judge(p, terms.clone(), proof)
+    let threads: Vec<Assumes> = threads.collect();
+    // What is accepted with few premises is accepted with all of them, and here also the other way.
+    let [all, near] = [Reach::All, Reach::Near].map(|reach| {
+        let proof = AssumeGuarantee { invariant, threads: threads.clone(), reach };
+        judge(p, terms.clone(), proof)
+    });
+    assert_eq!(all, near, "these annotations speak of nothing that is far from the code");
+    all
 }
 
 fn judge(p: &Program, terms: Terms, proof: AssumeGuarantee) -> bool {
@@ -95,6 +101,45 @@ fn check_a_rely_that_a_step_breaks_is_rejected() {
     // AG3: x changes.
     let unchanged = |w: &Words<'_>| w.1.and(&[protected(w), w.1.eq(w.v("x'"), w.v("x"))]);
     assert!(!accepted(&load(LOCK), |w| (free(w), unchanged(w), w.1.tt())));
+}
+
+#[test]
+fn check_an_invariant_that_says_less_than_what_is_claimed_is_rejected() {
+    // AG5: everything else holds of the weaker annotation, without an assertion that needs it.
+    let p = load(
+        "var m: lock; var x: int = 0;
+thread T[*] { acquire m; x := 5; x := 0; release m; }
+invariant m == 0 ==> x == 0;",
+    );
+    assert!(accepted(&p, |w| (free(w), protected(w), w.1.tt())));
+    assert!(!accepted(&p, |w| (w.1.tt(), protected(w), w.1.tt())));
+    let weaker = |w: &Words<'_>| w.1.implies(w.1.eq(w.v("m"), w.1.int(0)), w.1.le(w.1.int(0), w.v("x")));
+    assert!(!accepted(&p, |w| (weaker(w), protected(w), w.1.tt())));
+}
+
+#[test]
+fn check_a_step_near_by_is_judged_by_what_it_could_break_far_away() {
+    // With few premises: `x` is touched by nobody but Two, what is said of it together with `y` is One's to keep.
+    let p = load(
+        "var x: int = 0; var y: int = 0; var z: int = 0;
+thread One { y := 1; }
+thread Two { z := 1; x := 1; }
+invariant y <= 1;",
+    );
+    let at = |reach: Reach, says: &dyn Fn(&Words<'_>) -> Term| {
+        let terms = p.terms.clone();
+        let w = Words(&p, &terms);
+        let small = terms.le(w.v("y"), terms.int(1));
+        let invariant = terms.and(&[small, says(&w)]);
+        let threads = p.threads.ids().map(|thread| Assumes { thread, rely: terms.tt(), cuts: vec![] }).collect();
+        judge(&p, terms.clone(), AssumeGuarantee { invariant, threads, reach })
+    };
+    for reach in [Reach::All, Reach::Near] {
+        assert!(at(reach, &|w| w.1.le(w.v("x"), w.1.int(1))));
+        assert!(!at(reach, &|w| w.1.eq(w.v("x"), w.1.int(0))), "Two breaks it");
+        assert!(!at(reach, &|w| w.1.eq(w.v("x"), w.v("y"))), "each of them breaks it");
+        assert!(!at(reach, &|w| w.1.le(w.v("z"), w.v("x"))), "Two breaks it for a moment");
+    }
 }
 
 #[test]
@@ -144,7 +189,7 @@ fn check_a_loop_without_a_cut_and_a_foreign_symbol_are_rejected() {
         let cuts = cuts.into_iter().map(|l| (l, terms.tt())).collect();
         let rely = rely(&terms);
         let threads = vec![Assumes { thread: program::ThreadId(0), rely, cuts }];
-        judge(&p, terms.clone(), AssumeGuarantee { invariant: terms.tt(), threads })
+        judge(&p, terms.clone(), AssumeGuarantee { invariant: terms.tt(), threads, reach: Reach::default() })
     };
     let kept = |t: &Terms| t.eq(t.sym(p.vars[program::VarId(0)].primed), t.sym(p.vars[program::VarId(0)].symbol));
     assert!(with(true, &kept));
@@ -187,7 +232,7 @@ thread Job(n: int) { assert n > 0; x := n; }",
                 Assumes { thread, rely: terms.tt(), cuts: cuts.into_iter().map(|l| (l, formula)).collect() }
             })
             .collect();
-        judge(&p, terms.clone(), AssumeGuarantee { invariant: terms.tt(), threads })
+        judge(&p, terms.clone(), AssumeGuarantee { invariant: terms.tt(), threads, reach: Reach::default() })
     };
     assert!(at(1));
     assert!(!at(2), "the first job has number 1");
@@ -255,10 +300,11 @@ fn check_conditions_grow_linearly_with_branches() {
         let p = load(&format!("var x: int = 0; var y: int = 0; thread T[*] {{ {branches} assert true; }}"));
         let terms = p.terms.clone();
         let before = terms.len();
-        let env = program::passive::Environment { rely: terms.tt(), invariant: terms.tt() };
-        let thread = program::ThreadId(0);
-        let passive = program::passive::Passive::new(&p, &terms, thread, &p.threads[thread].code, &[], env);
-        passive.region(program::passive::Begin::Entry(terms.tt())).expect("no loop");
+        let (names, none) = (program::parts::Names::new(&p), program::parts::Parts::default());
+        let env = program::passive::Environment { rely: &none, invariant: &none };
+        let passive = program::passive::Passive::new(&p, &terms, &names, program::ThreadId(0), &[], env);
+        let begin = program::passive::Begin::Entry(terms.tt());
+        passive.region(begin, program::parts::Within::All).expect("no loop");
         terms.len() - before
     };
     let (small, large) = (size(50), size(200));
@@ -301,7 +347,7 @@ fn check_a_proof_of_one_program_is_refused_for_another_that_goes_wrong() {
             continue;
         }
         let claims = Rely.run(&task, &Run::quiet(Budget::unlimited().with_time(Duration::from_secs(4))));
-        for round in 0..3 {
+        for round in 0..4 {
             let Some(Claim::Proved(first)) = claims.claims.values().find(|c| matches!(c, Claim::Proved(_))) else {
                 continue;
             };
@@ -311,6 +357,11 @@ fn check_a_proof_of_one_program_is_refused_for_another_that_goes_wrong() {
             let limits = semantics::Limits { states: 1_500, ..semantics::Limits::default() };
             let mut certificate = (**first).clone();
             certificate.terms = other.terms.clone();
+            if let Proof::AssumeGuarantee(proof) = &mut certificate.proof
+                && round % 2 == 1
+            {
+                proof.reach = Reach::Near;
+            }
             let claim = Claim::Proved(Arc::new(certificate));
             let found = [2, 3].map(|n| semantics::reach(&other, &Instances::of(&other, n), &limits));
             let mut leaves = Again;

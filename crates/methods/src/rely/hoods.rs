@@ -1,0 +1,146 @@
+//! Neighbourhoods: pieces of a program whose words are put together to guess annotations.
+//!
+//! In: a program and its cuts. Out: one piece with everything for a small program; for a large one a piece for each region
+//! between cuts, with the shared variables it touches and the locks that are surely held where it touches them. A guess then
+//! speaks of few variables that are used together, and the number of guesses follows the size of the program.
+//! Absent: the guesses (`candidates`).
+
+use logic::Sort;
+use program::parts::Names;
+use program::{ActionId, Code, LocId, Program, Scope, ThreadId, VarId, VarKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Clone, Debug, Default)]
+pub struct Hood {
+    /// Shared variables, increasing.
+    pub vars: Vec<VarId>,
+    /// What is read off.
+    pub code: Vec<(ThreadId, Vec<ActionId>)>,
+    pub cuts: Vec<(ThreadId, LocId)>,
+    /// For each lock, what is touched while it is held.
+    pub under: BTreeMap<VarId, BTreeSet<VarId>>,
+}
+
+/// From so many shared variables or actions on, a program is looked at in pieces.
+const VARIABLES: usize = 28;
+const ACTIONS: usize = 320;
+
+pub fn large(p: &Program) -> bool {
+    let actions: usize = p.threads.iter().map(|t| t.code.actions.len()).sum();
+    p.shared().count() > VARIABLES || actions > ACTIONS
+}
+
+/// Whether a large program can still be looked at as a whole.
+pub fn bearable(p: &Program) -> bool {
+    let actions: usize = p.threads.iter().map(|t| t.code.actions.len()).sum();
+    p.shared().count() <= 2 * VARIABLES && actions <= 3 * ACTIONS
+}
+
+/// Everything at once.
+pub fn whole(p: &Program, cuts: &[Vec<LocId>]) -> Hood {
+    Hood {
+        vars: p.shared().collect(),
+        code: p.threads.iter_enumerated().map(|(id, t)| (id, t.code.actions.ids().collect())).collect(),
+        cuts: p.threads.ids().flat_map(|id| cuts[id.0 as usize].iter().map(move |l| (id, *l))).collect(),
+        under: BTreeMap::new(),
+    }
+}
+
+/// A piece for each region; regions that touch the same variables are one piece.
+pub fn pieces(p: &Program, cuts: &[Vec<LocId>]) -> Vec<Hood> {
+    let names = Names::new(p);
+    let of: FxHashMap<logic::Symbol, VarId> = p.shared().map(|v| (p.vars[v].symbol, v)).collect();
+    let mut out: Vec<Hood> = Vec::new();
+    let mut known: FxHashMap<Vec<VarId>, usize> = FxHashMap::default();
+    for (id, thread) in p.threads.iter_enumerated() {
+        let code = &thread.code;
+        let held = held(p, code);
+        let touched: Vec<Vec<VarId>> =
+            code.actions.iter().map(|a| names.touched(p, &p.terms, a).into_iter().map(|s| of[&s]).collect()).collect();
+        let outgoing = code.outgoing();
+        let cut: FxHashSet<LocId> = cuts[id.0 as usize].iter().copied().collect();
+        for start in cuts[id.0 as usize].iter().copied().chain([code.entry]) {
+            let actions = between(code, &outgoing, &cut, start);
+            let mut vars: Vec<VarId> = actions.iter().flat_map(|a| touched[a.0 as usize].iter().copied()).collect();
+            vars.sort_unstable();
+            vars.dedup();
+            // What is held at the start is part of the piece: the region may never touch the lock itself.
+            vars.extend(held[start.0 as usize].iter().flatten());
+            vars.sort_unstable();
+            vars.dedup();
+            let at = *known.entry(vars.clone()).or_insert_with(|| {
+                out.push(Hood { vars, ..Hood::default() });
+                out.len() - 1
+            });
+            let hood = &mut out[at];
+            for a in &actions {
+                for m in held[code.actions[*a].from.0 as usize].iter().flatten() {
+                    let under = hood.under.entry(*m).or_default();
+                    under.extend(touched[a.0 as usize].iter().filter(|v| *v != m));
+                }
+            }
+            if cut.contains(&start) {
+                hood.cuts.push((id, start));
+            }
+            hood.code.push((id, actions));
+        }
+    }
+    out
+}
+
+/// The actions from a location up to the next cuts.
+fn between(
+    code: &Code,
+    outgoing: &base::IdVec<LocId, Vec<ActionId>>,
+    cut: &FxHashSet<LocId>,
+    start: LocId,
+) -> Vec<ActionId> {
+    let (mut out, mut seen, mut todo) = (Vec::new(), FxHashSet::default(), vec![start]);
+    seen.insert(start);
+    while let Some(at) = todo.pop() {
+        for a in &outgoing[at] {
+            out.push(*a);
+            let to = code.actions[*a].to;
+            if !cut.contains(&to) && seen.insert(to) {
+                todo.push(to);
+            }
+        }
+    }
+    out.sort_unstable();
+    out
+}
+
+/// For each location, the locks that the thread surely holds there; `None`: not reached.
+pub fn held(p: &Program, code: &Code) -> Vec<Option<BTreeSet<VarId>>> {
+    let lock = |v: VarId| {
+        let var = &p.vars[v];
+        var.scope == Scope::Shared && var.kind == VarKind::Lock && var.sort == Sort::INT
+    };
+    let tid = p.terms.sym(p.tid);
+    let outgoing = code.outgoing();
+    let mut at: Vec<Option<BTreeSet<VarId>>> = vec![None; code.locations.len()];
+    at[code.entry.0 as usize] = Some(BTreeSet::new());
+    let mut todo = vec![code.entry];
+    while let Some(from) = todo.pop() {
+        let here = at[from.0 as usize].clone().unwrap_or_default();
+        for a in &outgoing[from] {
+            let action = &code.actions[*a];
+            let mut after = here.clone();
+            for u in action.updates.iter().filter(|u| lock(u.var)) {
+                if u.value == tid {
+                    after.insert(u.var);
+                } else {
+                    after.remove(&u.var);
+                }
+            }
+            let to = &mut at[action.to.0 as usize];
+            let met = to.as_ref().map_or_else(|| after.clone(), |old| old & &after);
+            if to.as_ref() != Some(&met) {
+                *to = Some(met);
+                todo.push(action.to);
+            }
+        }
+    }
+    at
+}
