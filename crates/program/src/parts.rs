@@ -220,9 +220,9 @@ impl Watch {
         leaves_block: bool,
     ) -> Broken {
         let writes = self.names.written(program, action);
-        let mut out = Broken::default();
-        out.invariant =
+        let invariant =
             if leaves_block { (0..self.invariant.list.len()).collect() } else { self.invariant.mentioning(&writes) };
+        let mut out = Broken { invariant, relies: Vec::new() };
         for at in self.relies.mentioning(&writes) {
             let watched = self.of[at].iter().any(|u| meet(program, thread, *u));
             if watched && !stays(terms, &self.names, &self.relies.list[at], &writes) {

@@ -426,10 +426,9 @@ impl<'a> Candidates<'a> {
             }
         } else if free.iter().all(|s| self.shared.contains(s) || *s == p.tid || mine(s))
             && let Some(id) = thread
+            && !self.words.local.contains(&(id, atom))
         {
-            if !self.words.local.contains(&(id, atom)) {
-                self.words.local.push((id, atom));
-            }
+            self.words.local.push((id, atom));
         }
     }
 
