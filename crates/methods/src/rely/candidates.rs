@@ -228,7 +228,7 @@ impl<'a> Candidates<'a> {
         let (p, t) = (self.program, self.terms);
         let tid = t.sym(p.tid);
         for (id, thread) in p.threads.iter_enumerated() {
-            let held = hoods::held(p, &thread.code);
+            let held = hoods::held(p, t, &thread.code);
             for at in &cuts[id.0 as usize] {
                 for m in held[at.0 as usize].iter().flatten() {
                     let place = Place::Cut(id, *at);

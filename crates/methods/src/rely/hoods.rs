@@ -5,7 +5,7 @@
 //! speaks of few variables that are used together, and the number of guesses follows the size of the program.
 //! Absent: the guesses (`candidates`).
 
-use logic::Sort;
+use logic::{Sort, Terms};
 use program::parts::Names;
 use program::{ActionId, Code, LocId, Program, Scope, ThreadId, VarId, VarKind};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -48,16 +48,16 @@ pub fn whole(p: &Program, cuts: &[Vec<LocId>]) -> Hood {
 }
 
 /// A piece for each region; regions that touch the same variables are one piece.
-pub fn pieces(p: &Program, cuts: &[Vec<LocId>]) -> Vec<Hood> {
+pub fn pieces(p: &Program, terms: &Terms, cuts: &[Vec<LocId>]) -> Vec<Hood> {
     let names = Names::new(p);
     let of: FxHashMap<logic::Symbol, VarId> = p.shared().map(|v| (p.vars[v].symbol, v)).collect();
     let mut out: Vec<Hood> = Vec::new();
     let mut known: FxHashMap<Vec<VarId>, usize> = FxHashMap::default();
     for (id, thread) in p.threads.iter_enumerated() {
         let code = &thread.code;
-        let held = held(p, code);
+        let held = held(p, terms, code);
         let touched: Vec<Vec<VarId>> =
-            code.actions.iter().map(|a| names.touched(p, &p.terms, a).into_iter().map(|s| of[&s]).collect()).collect();
+            code.actions.iter().map(|a| names.touched(p, terms, a).into_iter().map(|s| of[&s]).collect()).collect();
         let outgoing = code.outgoing();
         let cut: FxHashSet<LocId> = cuts[id.0 as usize].iter().copied().collect();
         for start in cuts[id.0 as usize].iter().copied().chain([code.entry]) {
@@ -112,12 +112,13 @@ fn between(
 }
 
 /// For each location, the locks that the thread surely holds there; `None`: not reached.
-pub fn held(p: &Program, code: &Code) -> Vec<Option<BTreeSet<VarId>>> {
+pub fn held(p: &Program, terms: &Terms, code: &Code) -> Vec<Option<BTreeSet<VarId>>> {
     let lock = |v: VarId| {
         let var = &p.vars[v];
         var.scope == Scope::Shared && var.kind == VarKind::Lock && var.sort == Sort::INT
     };
-    let tid = p.terms.sym(p.tid);
+    // In the method's own terms: those of the program must not grow.
+    let tid = terms.sym(p.tid);
     let outgoing = code.outgoing();
     let mut at: Vec<Option<BTreeSet<VarId>>> = vec![None; code.locations.len()];
     at[code.entry.0 as usize] = Some(BTreeSet::new());

@@ -120,7 +120,7 @@ fn cuts(p: &Program, long: usize) -> Vec<Vec<LocId>> {
 fn calvin(p: &Program, terms: &Terms, wanted: &[PropertyId], run: &Run, claims: &mut Claims) -> Result<(), Reason> {
     run.progress("rely: what is written, and locks");
     let short = cuts(p, SHORT);
-    let pieces = hoods::pieces(p, &short);
+    let pieces = hoods::pieces(p, terms, &short);
     let mut list = candidates::written(p, terms, &short);
     pieces.iter().for_each(|hood| list.locks(hood));
     list.held(&short);
