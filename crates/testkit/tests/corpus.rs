@@ -89,6 +89,10 @@ fn check_the_reference_semantics_agrees_with_the_truth() {
         refuted += usize::from(!r.violations.is_empty());
         for (id, trace) in &r.violations {
             let property = &p.properties[*id];
+            // The end of the model (a recursive call that is not looked into) is no failure of the program.
+            if matches!(property.kind, PropertyKind::Unmodelled(_)) {
+                continue;
+            }
             if property.kind == PropertyKind::Deadlock {
                 if let Err(why) = replay(&p, trace) {
                     wrong.push(format!("{}: the deadlock does not replay: {why}", e.name));

@@ -192,13 +192,14 @@ impl<'a> Lowering<'a> {
         let origin = self.origin(proc.body.span);
         let (entry, exit) = (b.location(origin), b.location(origin));
         b.locals.extend(params.iter().chain(results).copied());
+        // Where a name was declared twice there are fewer than the text has.
+        let own = b.locals.len();
         let routine = if sequential { None } else { Some(index) };
         let results = results.to_vec();
         b.frames.push(Frame { exit, results, routine, ensures: Vec::new(), instance: Vec::new(), loops: 0 });
         let end = self.block(&mut b, &proc.body, entry);
         b.merge(end, exit);
         self.view = View::default();
-        let own = params.len() + proc.results.len();
         let further = b.locals.split_off(own);
         (b.finish(entry, exit), further)
     }
