@@ -536,7 +536,7 @@ impl<'a> Checker<'a> {
 /// A bunch that is not found valid is taken apart.
 const BUNCH: usize = 64;
 /// The largest number of different terms in a bunch of several.
-const LARGE: usize = 600;
+const LARGE: usize = 3000;
 
 /// Formulas to be asked together. Those with quantifiers, and large ones, are asked alone.
 fn bunches(terms: &Terms, formulas: &[Term]) -> Vec<Vec<Term>> {
