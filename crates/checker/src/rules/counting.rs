@@ -364,10 +364,10 @@ fn effect(program: &Program, terms: &Terms, action: &Action, view: &Renaming) ->
         .collect()
 }
 
-/// Every thread that may have several instances is counted.
+/// Every thread that comes in copies is counted, also in one copy.
 fn is_counted(program: &Program, thread: ThreadId) -> bool {
     let t = &program.threads[thread];
-    t.start == Start::BySpawn || !matches!(t.copies, Copies::One | Copies::Exactly(1))
+    t.start == Start::BySpawn || !matches!(t.copies, Copies::One)
 }
 
 fn vet(program: &Program, terms: &Terms, proof: &Counting, claimed: &[PropertyId]) -> Result<(), Malformed> {

@@ -80,7 +80,7 @@ pub struct Bad {
 
 pub fn is_counted(program: &Program, thread: ThreadId) -> bool {
     let t = &program.threads[thread];
-    t.start == Start::BySpawn || !matches!(t.copies, Copies::One | Copies::Exactly(1))
+    t.start == Start::BySpawn || !matches!(t.copies, Copies::One)
 }
 
 impl<'a> System<'a> {
