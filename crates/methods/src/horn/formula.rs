@@ -2,12 +2,14 @@
 //!
 //! In: a term and, for each of its symbols, a variable. Out: a formula in negation normal form over linear inequalities of
 //! integers. Booleans are 0 or 1, enums and references are numbers; machine integers are numbers in their range, and an
-//! operation that may wrap subtracts a whole multiple of 2^bits. Elements of maps at constant indices are variables.
+//! operation that may wrap subtracts a whole multiple of 2^bits. Elements of maps at the indices that matter are variables; an element at another
+//! index is any value.
 //! Absent: products of variables, bit operations, sets, sequences, quantifiers, other maps: then `Beyond` is said.
 
 use super::simplex::Linear;
 use logic::{Node, Op, Sort, SortKind, Symbol, Term, Terms};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Formula {
@@ -66,12 +68,19 @@ impl Variables {
 /// Which variable a symbol is.
 pub type Valuation = FxHashMap<Symbol, u32>;
 
+/// For each map symbol, the indices that matter.
+pub type Indices = FxHashMap<Symbol, Vec<i128>>;
+
 /// Reads terms. What it learns on the way (ranges, wrapping) is collected in `sides` and belongs to the same label.
 pub struct Reader<'a> {
     pub terms: &'a Terms,
     pub variables: &'a mut Variables,
     pub valuation: &'a Valuation,
+    /// The indices at which elements of each map are variables.
+    pub indices: &'a Indices,
     pub sides: Vec<Formula>,
+    /// What was said weaker than it is: an element that is at none of its map's indices.
+    pub weaker: Option<String>,
 }
 
 /// A number by cases.
@@ -281,15 +290,15 @@ impl Reader<'_> {
             _ => Err(beyond()),
         }
     }
-    /// An element of a map, through stores and constant maps, at an index that is a number.
+    /// An element of a map, through stores and constant maps. An index that is not a number is split into the cases that it is
+    /// one of the map's indices, and that it is none.
     fn element(&mut self, map: Term, index: Term, sort: Sort) -> Option<Result<Cases, Beyond>> {
         let t = self.terms;
-        let number = |x: Term| match t.node(x) {
-            Node::Num(n, _) => Some(n),
-            Node::Variant(_, n) | Node::Ref(_, n) => Some(i128::from(n)),
-            _ => None,
+        let Some(at) = number(t, index) else {
+            let known: BTreeSet<i128> =
+                t.free_symbols(map).iter().filter_map(|s| self.indices.get(s)).flatten().copied().collect();
+            return (!known.is_empty()).then(|| self.element_by_cases(map, index, sort, &known));
         };
-        let at = number(index)?;
         match t.node(map) {
             Node::Sym(s) => {
                 let base = *self.valuation.get(&s)?;
@@ -297,14 +306,64 @@ impl Reader<'_> {
                 self.range(v, sort);
                 Some(Ok(vec![(Vec::new(), Linear::variable(v))]))
             }
-            Node::App(Op::Store, args) => match number(args[1]) {
-                Some(n) if n == at => Some(self.number(args[2])),
+            Node::App(Op::Store, args) => match number(t, args[1]) {
+                Some(n) if n == at => Some(self.value(args[2])),
                 Some(_) => self.element(args[0], index, sort),
-                None => None,
+                None => {
+                    let below = self.element(args[0], index, sort)?;
+                    Some(self.stored(args[1], index, args[2], below))
+                }
             },
-            Node::App(Op::ConstMap(_), args) => Some(self.number(args[0])),
+            Node::App(Op::ConstMap(_), args) => Some(self.value(args[0])),
             _ => None,
         }
+    }
+    /// A number, or a truth value as one.
+    fn value(&mut self, term: Term) -> Result<Cases, Beyond> {
+        if self.terms.sort_of(term) != Sort::BOOL {
+            return self.number(term);
+        }
+        if let Some(n) = self.truth_value(term) {
+            return Ok(vec![(Vec::new(), n)]);
+        }
+        let cases =
+            [(true, 1), (false, 0)].map(|(positive, n)| Ok((vec![self.formula(term, positive)?], Linear::constant(n))));
+        cases.into_iter().collect()
+    }
+    /// The element at `index` after a store at `place`, `below` being what it was before.
+    fn stored(&mut self, place: Term, index: Term, value: Term, below: Result<Cases, Beyond>) -> Result<Cases, Beyond> {
+        let (here, elsewhere) = (self.terms.eq(place, index), below?);
+        let mut out = Vec::new();
+        for (positive, cases) in [(true, self.value(value)?), (false, elsewhere)] {
+            let f = self.formula(here, positive)?;
+            out.extend(cases.into_iter().map(|(c, n)| (c.into_iter().chain([f.clone()]).collect::<Vec<_>>(), n)));
+        }
+        if out.len() > MOST_CASES { Err(Beyond("too many cases".into())) } else { Ok(out) }
+    }
+    fn element_by_cases(
+        &mut self,
+        map: Term,
+        index: Term,
+        sort: Sort,
+        known: &BTreeSet<i128>,
+    ) -> Result<Cases, Beyond> {
+        let t = self.terms;
+        let beyond = || Beyond(format!("`{}` is at an index that is not known", t.show(t.select(map, index))));
+        let mut out = Vec::new();
+        let mut none = Vec::new();
+        for k in known {
+            let Some(k) = index_term(t, t.sort_of(index), *k) else { continue };
+            let here = t.eq(index, k);
+            let f = self.formula(here, true)?;
+            none.push(self.formula(here, false)?);
+            let cases = self.element(map, k, sort).ok_or_else(beyond)??;
+            out.extend(cases.into_iter().map(|(c, n)| (c.into_iter().chain([f.clone()]).collect::<Vec<_>>(), n)));
+        }
+        let v = self.variables.fresh(sort);
+        self.range(v, sort);
+        self.weaker.get_or_insert_with(|| beyond().0);
+        out.push((none, Linear::variable(v)));
+        if out.len() > MOST_CASES { Err(Beyond("too many cases".into())) } else { Ok(out) }
     }
     fn range(&mut self, v: u32, sort: Sort) {
         let (low, high) = match self.terms.kind(sort) {
@@ -349,6 +408,27 @@ impl Reader<'_> {
             out.push((conditions, value));
         }
         Ok(out)
+    }
+}
+
+/// An index that is a number.
+pub fn number(t: &Terms, x: Term) -> Option<i128> {
+    match t.node(x) {
+        Node::Num(n, _) => Some(n),
+        Node::Variant(_, n) | Node::Ref(_, n) => Some(i128::from(n)),
+        Node::Bool(b) => Some(i128::from(b)),
+        _ => None,
+    }
+}
+
+/// A number as an index of a map.
+pub fn index_term(t: &Terms, key: Sort, k: i128) -> Option<Term> {
+    match t.kind(key) {
+        SortKind::Int => Some(t.int(k)),
+        SortKind::Machine(_) => Some(t.num(k, key)),
+        SortKind::Enum(e) => Some(t.variant(e, u32::try_from(k).ok()?)),
+        SortKind::Bool => Some(t.bool(k != 0)),
+        _ => None,
     }
 }
 

@@ -8,7 +8,9 @@
 
 mod abstraction;
 mod certify;
+mod constants;
 mod formula;
+mod indices;
 mod interpolate;
 mod modular_runs;
 mod picture;
@@ -60,13 +62,15 @@ impl Method for HornClauses {
             groups.extend(wanted.iter().map(|w| vec![*w]));
         }
         for group in groups {
-            let done = |w: &PropertyId| matches!(claims.claims.get(w), Some(Claim::Proved(_)));
+            let done = |w: &PropertyId| matches!(claims.claims.get(w), Some(Claim::Proved(_) | Claim::Refuted(_)));
             if group.iter().all(done) {
                 continue;
             }
             let claim = self.group(task, run, &group, bias, &mut claims);
-            for w in &group {
-                if !matches!(claims.claims.get(w), Some(Claim::Proved(_))) {
+            // A run shows one property violated; the others are looked at alone.
+            let shown = |w: &PropertyId| !matches!(&claim, Claim::Refuted(t) if t.violates != *w);
+            for w in group.iter().filter(|w| shown(w)) {
+                if !matches!(claims.claims.get(w), Some(Claim::Proved(_) | Claim::Refuted(_))) {
                     claims.set(*w, claim.clone());
                 }
             }

@@ -6,13 +6,13 @@
 //! transition's over the shared store before and after: if these clauses have no solution, no modular proof exists. In the
 //! global case the path to the state is one interleaving of all instances, and values that satisfy it are a run.
 
-use super::formula::{Reader, Valuation, Variables, to_term};
+use super::formula::{Indices, Reader, Valuation, Variables, index_term, to_term};
+use super::indices::at_indices;
 use super::interpolate::{self, Solution, Solved};
 use super::system::System;
 use super::trees::{Failure, Forest, Mode, Via};
 use base::Budget;
-use logic::{Node, Op, SortKind, Symbol, Term, Terms};
-use rustc_hash::FxHashMap;
+use logic::{SortKind, Symbol, Term, Terms};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub enum Refined {
@@ -20,6 +20,8 @@ pub enum Refined {
     Progress,
     /// The clauses have no solution.
     Real(Witness),
+    /// Nor have they without what could not be said in inequalities, which is told.
+    Doubtful(Witness, String),
     Stuck(String),
 }
 
@@ -47,7 +49,7 @@ struct Clauses<'f, 'a> {
     variables: Variables,
     nodes: Vec<interpolate::Node>,
     meaning: Vec<(Meaning, Vec<(u32, Term)>)>,
-    indices: &'f FxHashMap<Symbol, Vec<i128>>,
+    indices: &'f Indices,
     /// Something could not be said in inequalities and was left out.
     left_out: Option<String>,
     /// In the global case: inputs along the path, from the last step to the first; the start's variables.
@@ -58,14 +60,15 @@ struct Clauses<'f, 'a> {
 const MOST_NODES: usize = 3_000;
 
 impl<'a> Forest<'a> {
-    pub fn refine(&mut self, failure: Failure, indices: &FxHashMap<Symbol, Vec<i128>>, budget: &Budget) -> Refined {
+    pub fn refine(&mut self, failure: Failure, indices: &Indices, budget: &Budget) -> Refined {
         let state = match failure {
             Failure::Gate(s, ..) | Failure::Invariant(s, _) => s,
         };
         if self.mode == Mode::Global {
-            let tracked = self.track(state);
-            if tracked > 0 {
-                return Refined::Progress;
+            match self.track(state) {
+                Some(true) => return Refined::Progress,
+                Some(false) => return Refined::Stuck("a step of another that is not there".into()),
+                None => {}
             }
         }
         let mut c = Clauses {
@@ -86,10 +89,13 @@ impl<'a> Forest<'a> {
         let tree = interpolate::Tree { nodes };
         match interpolate::solve(&tree, budget) {
             Solved::GaveUp(why) => Refined::Stuck(why.into()),
-            Solved::Values(_) if left_out.is_some() => {
-                Refined::Stuck(left_out.unwrap_or_else(|| "something is not linear".into()))
+            Solved::Values(values) => {
+                let witness = self.witness(state, failure, &values, &inputs, &start);
+                match left_out {
+                    None => Refined::Real(witness),
+                    Some(why) => Refined::Doubtful(witness, why),
+                }
             }
-            Solved::Values(values) => Refined::Real(self.witness(state, failure, &values, &inputs, &start)),
             Solved::Solution(list) => {
                 let mut new = 0;
                 for ((what, back), s) in meaning.iter().zip(&list) {
@@ -131,8 +137,9 @@ impl<'a> Forest<'a> {
         out
     }
     /// Follows the control of everybody along the path; at the first step of another that was not where it had to be, tracks its
-    /// location from where it was last known. Gives how many locations are newly tracked.
-    fn track(&mut self, state: usize) -> usize {
+    /// location from where it was last known. Gives, for a path with such a step, whether its locations are tracked
+    /// since the trees were built.
+    fn track(&mut self, state: usize) -> Option<bool> {
         let branch = self.branch(state);
         let party = self.trees.states[state].party;
         let n = self.system.parties.len();
@@ -149,20 +156,19 @@ impl<'a> Forest<'a> {
                 missing = (k != party).then_some(k);
             }
             if let Some(k) = missing {
-                let mut new = 0;
                 for s in &branch[since[k]..i] {
                     let here = self.trees.states[*s].at;
                     // If one location matters here, most do: telling them apart one by one takes a refinement each.
                     for l in 0..self.system.parties[k].out.len() as u32 {
-                        new += usize::from(self.tracked[party][here][k].insert(l));
+                        self.trees.stale |= self.tracked[party][here][k].insert(l);
                     }
                 }
-                return new;
+                return Some(self.trees.stale);
             }
             at[via.party] = act.to as u32;
             since[via.party] = i;
         }
-        0
+        None
     }
     fn witness(
         &self,
@@ -217,10 +223,12 @@ impl Clauses<'_, '_> {
     /// Adds a formula to a label.
     fn say(&mut self, node: usize, f: Term, positive: bool, valuation: &Valuation) {
         let terms = self.forest.system.terms;
-        let mut r = Reader { terms, variables: &mut self.variables, valuation, sides: Vec::new() };
+        let (variables, indices) = (&mut self.variables, self.indices);
+        let mut r = Reader { terms, variables, valuation, indices, sides: Vec::new(), weaker: None };
         match r.formula(f, positive) {
             Ok(f) => {
-                let sides = std::mem::take(&mut r.sides);
+                let (sides, weaker) = (std::mem::take(&mut r.sides), r.weaker.take());
+                self.left_out = self.left_out.take().or(weaker);
                 self.nodes[node].label.extend(sides);
                 self.nodes[node].label.push(f);
             }
@@ -304,8 +312,8 @@ impl Clauses<'_, '_> {
                 Mode::Modular => party.init.clone(),
                 Mode::Global => forest.system.parties.iter().flat_map(|p| p.init.iter().copied()).collect(),
             };
-            for f in forest.system.init.iter().chain(&own) {
-                self.say(node, *f, true, &valuation);
+            for f in forest.system.init.iter().chain(&own).flat_map(|f| at_indices(t, self.indices, *f)) {
+                self.say(node, f, true, &valuation);
             }
             self.start = valuation.iter().map(|(s, v)| (*s, *v)).collect();
             self.start.sort_unstable();
@@ -375,16 +383,6 @@ impl Clauses<'_, '_> {
     }
 }
 
-fn index_term(t: &Terms, key: logic::Sort, k: i128) -> Option<Term> {
-    match t.kind(key) {
-        SortKind::Int => Some(t.int(k)),
-        SortKind::Machine(_) => Some(t.num(k, key)),
-        SortKind::Enum(e) => Some(t.variant(e, u32::try_from(k).ok()?)),
-        SortKind::Bool => Some(t.bool(k != 0)),
-        _ => None,
-    }
-}
-
 /// Atomic predicates of a solution, and disjunctions whole. Not their negations: with them the trees grow, and no fewer
 /// refinements are needed.
 fn predicates(t: &Terms, variables: &Variables, back: &[(u32, Term)], s: &Solution) -> Vec<Term> {
@@ -420,50 +418,4 @@ fn predicates(t: &Terms, variables: &Variables, back: &[(u32, Term)], s: &Soluti
     walk(t, &say, s, &mut out);
     out.retain(|p| !t.is_true(*p) && !t.is_false(*p));
     out.into_iter().collect()
-}
-
-/// For each map symbol, the constant indices at which the system's terms look at it or change it.
-pub fn indices(system: &System<'_>) -> FxHashMap<Symbol, Vec<i128>> {
-    let t = system.terms;
-    let mut out: FxHashMap<Symbol, BTreeSet<i128>> = FxHashMap::default();
-    let mut seen = BTreeSet::new();
-    let mut todo: Vec<Term> = system.init.clone();
-    for p in &system.parties {
-        todo.extend(&p.init);
-        for a in &p.acts {
-            todo.extend(&a.enabled);
-            todo.extend(a.updates.iter().map(|(_, v)| *v));
-        }
-    }
-    for p in system.program.properties.iter() {
-        if let program::PropertyKind::Invariant(f) = p.kind {
-            todo.push(f);
-        }
-    }
-    while let Some(x) = todo.pop() {
-        if !seen.insert(x) {
-            continue;
-        }
-        match t.node(x) {
-            Node::App(op, args) => {
-                if matches!(op, Op::Select | Op::Store) {
-                    let index = match t.node(args[1]) {
-                        Node::Num(n, _) => Some(n),
-                        Node::Variant(_, n) => Some(i128::from(n)),
-                        Node::Bool(b) => Some(i128::from(b)),
-                        _ => None,
-                    };
-                    for s in t.free_symbols(args[0]) {
-                        if matches!(t.kind(t.symbol_sort(s)), SortKind::Map(..)) {
-                            out.entry(s).or_default().extend(index);
-                        }
-                    }
-                }
-                todo.extend(args.iter());
-            }
-            Node::Quant(_, _, body) => todo.push(body),
-            _ => {}
-        }
-    }
-    out.into_iter().map(|(s, set)| (s, set.into_iter().collect())).collect()
 }

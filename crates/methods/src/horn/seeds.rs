@@ -1,30 +1,58 @@
 //! Predicates from the program's own text, for violations that linear inequalities cannot explain.
 //!
-//! In: trees whose refinement is stuck. Out: whether there are new predicates. What wanted gates, invariants and guards
-//! say is added at every place where it can be said; the solver decides what of it is kept, so products, remainders and maps
-//! are as good as sums. Done once.
+//! In: trees. Out: whether there are new predicates. From the start, the remainders that are asked for: no inequality says them.
+//! Where refinement is stuck, once, what wanted gates, invariants and guards say, at every place where it can be said; the
+//! solver decides what of it is kept, so products and maps are as good as sums.
 
+use super::formula::number;
+use super::indices::each;
 use super::trees::{Forest, Mode};
-use logic::{Symbol, Term};
+use logic::{Node, Op, Symbol, Term};
 use std::collections::BTreeSet;
 
 /// How many formulas are taken.
 const MOST: usize = 40;
+/// The largest divisor whose remainders are all predicates.
+const DIVISOR: i128 = 8;
 
 impl Forest<'_> {
+    /// The possible remainders of what wanted formulas and guards divide.
+    pub fn seed_remainders(&mut self) {
+        let t = self.system.terms;
+        let mut found = BTreeSet::new();
+        each(t, self.said(), |x| {
+            if let Node::App(Op::Mod, args) = t.node(x)
+                && let Some(by) = number(t, args[1]).filter(|n| (2..=DIVISOR).contains(n))
+            {
+                let sort = t.sort_of(x);
+                found.extend((0..by).map(|r| t.eq(x, t.num(r, sort))));
+            }
+        });
+        self.scatter(found.into_iter().take(MOST).collect());
+    }
+    /// Whether there were new predicates in the text.
     pub fn seed(&mut self) -> bool {
         if std::mem::replace(&mut self.seeded, true) {
             return false;
         }
-        let (t, program) = (self.system.terms, self.system.program);
-        let mut wanted: Vec<Term> = self.invariants().iter().map(|(_, f)| *f).collect();
-        let acts = || self.system.parties.iter().flat_map(|p| &p.acts);
-        wanted.extend(acts().flat_map(|a| a.gates.iter()).filter(|(p, _)| self.is_wanted(*p)).map(|(_, f)| *f));
-        wanted.extend(acts().map(|a| a.guard));
-        let mut said = BTreeSet::new();
-        let mut parts: Vec<Term> = wanted.iter().flat_map(|f| t.conjuncts(*f)).collect();
-        parts.retain(|f| !t.is_true(*f) && !t.is_false(*f) && said.insert(*f));
+        let t = self.system.terms;
+        let mut known = BTreeSet::new();
+        let mut parts: Vec<Term> = self.said().iter().flat_map(|f| t.conjuncts(*f)).collect();
+        parts.retain(|f| !t.is_true(*f) && !t.is_false(*f) && known.insert(*f));
         parts.truncate(MOST);
+        self.scatter(parts)
+    }
+    /// Invariants, wanted gates, guards.
+    fn said(&self) -> Vec<Term> {
+        let mut out: Vec<Term> = self.invariants().iter().map(|(_, f)| *f).collect();
+        let acts = || self.system.parties.iter().flat_map(|p| &p.acts);
+        out.extend(acts().flat_map(|a| a.gates.iter()).filter(|(p, _)| self.is_wanted(*p)).map(|(_, f)| *f));
+        out.extend(acts().map(|a| a.guard));
+        out
+    }
+    /// Makes formulas predicates of every place where they can be said.
+    fn scatter(&mut self, parts: Vec<Term>) -> bool {
+        let (t, program) = (self.system.terms, self.system.program);
         let mut common: Vec<Symbol> = self.system.shared.clone();
         common.push(program.tid);
         let within =

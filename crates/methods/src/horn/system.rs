@@ -30,6 +30,8 @@ pub struct Party {
     pub inside: Vec<bool>,
     /// Facts about the initial locals.
     pub init: Vec<Term>,
+    /// For each location, which locals have a known value there.
+    pub settled: Vec<Vec<Term>>,
 }
 
 pub struct Act {
@@ -127,7 +129,7 @@ fn party(program: &Program, terms: &Terms, thread: ThreadId, renaming: &[(Symbol
     if renaming.is_empty() {
         init.push(terms.lt(terms.int(0), terms.sym(program.tid)));
     }
-    Party {
+    let mut party = Party {
         thread,
         name: t.name.clone(),
         locals: t.locals.iter().map(|v| own_symbol(program.vars[*v].symbol)).collect(),
@@ -135,6 +137,9 @@ fn party(program: &Program, terms: &Terms, thread: ThreadId, renaming: &[(Symbol
         out,
         entry: code.entry.0 as usize,
         inside: code.locations.iter().map(|l| l.inside).collect(),
+        settled: vec![Vec::new(); code.locations.len()],
         init,
-    }
+    };
+    super::constants::settle(terms, program.tid, &mut party);
+    party
 }

@@ -4,7 +4,9 @@
 //! The modular attempt ends with "there is none" exactly when the clauses of a violation have no modular solution.
 
 use super::abstraction::Abstraction;
-use super::refine::{Refined, Witness, indices};
+use super::formula::Indices;
+use super::indices::indices;
+use super::refine::{Refined, Witness};
 use super::show;
 use super::system::System;
 use super::trees::{Built, Failure, Forest, Mode, Trouble};
@@ -13,7 +15,6 @@ use evidence::{Choice, Claims, Instances, Proof, Trace, TraceStep};
 use logic::{Place, Sort, SortKind, Symbol, Terms, Value};
 use program::semantics::{Semantics, replay};
 use program::{Program, PropertyId};
-use rustc_hash::FxHashMap;
 use solver::Settings;
 
 pub enum Answer {
@@ -120,7 +121,7 @@ impl Attempt<'_> {
         &self,
         forest: &mut Forest<'_>,
         failures: &[Failure],
-        indices: &FxHashMap<Symbol, Vec<i128>>,
+        indices: &Indices,
         counts: &Instances,
         account: &mut Account,
     ) -> Option<Answer> {
@@ -136,6 +137,14 @@ impl Attempt<'_> {
                         Ok(trace) => Answer::Refuted(Box::new(trace)),
                         Err(why) => Answer::GaveUp(why),
                     });
+                }
+                Refined::Doubtful(witness, why) => {
+                    if forest.mode == Mode::Global
+                        && let Ok(trace) = self.trace(forest, *failure, &witness, counts)
+                    {
+                        return Some(Answer::Refuted(Box::new(trace)));
+                    }
+                    stuck = Some(why);
                 }
                 Refined::Stuck(why) => stuck = Some(why),
             }

@@ -55,6 +55,8 @@ pub struct Edge {
 pub struct Trees {
     pub states: Vec<State>,
     pub edges: Vec<Edge>,
+    /// Whether more locations of others are told apart now than when they were built.
+    pub stale: bool,
 }
 
 /// Where a property may fail.
@@ -137,7 +139,8 @@ impl<'a> Forest<'a> {
             .map(|v| v.symbol)
             .collect();
         let held: Vec<Term> = locks.iter().map(|m| t.eq(t.sym(*m), t.sym(system.program.tid))).collect();
-        let at = system.parties.iter().map(|p| vec![held.clone(); p.out.len()]).collect();
+        let known = |settled: &Vec<Term>| held.iter().chain(settled).copied().collect();
+        let at = system.parties.iter().map(|p| p.settled.iter().map(known).collect()).collect();
         let on = system
             .parties
             .iter()
@@ -172,7 +175,7 @@ impl<'a> Forest<'a> {
             let sort = t.symbol_sort(*s);
             stand_ins.entry(sort).or_insert_with(|| t.symbol("after", sort));
         }
-        Self {
+        let mut out = Self {
             system,
             mode,
             abs,
@@ -190,7 +193,9 @@ impl<'a> Forest<'a> {
             moved: FxHashMap::default(),
             made: FxHashMap::default(),
             fine: FxHashMap::default(),
-        }
+        };
+        out.seed_remainders();
+        out
     }
     pub fn invariants(&self) -> &[(PropertyId, Term)] {
         &self.invariants

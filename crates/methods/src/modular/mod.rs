@@ -36,6 +36,8 @@ pub fn wanted(program: &Program, among: &[PropertyId]) -> Vec<PropertyId> {
         .filter(|w| match program.properties[*w].kind {
             PropertyKind::Invariant(_) => true,
             PropertyKind::Rely(r) => !inside && program.relies.get(r as usize).is_some_and(|r| r.formula.is_some()),
+            // With no gate left there is nothing that can go wrong.
+            PropertyKind::Assertion => true,
             _ => gated(*w),
         })
         .collect()

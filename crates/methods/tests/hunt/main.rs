@@ -6,6 +6,7 @@ mod assume;
 mod calls;
 mod conformance;
 mod exploration;
+mod integers;
 mod proofs;
 mod reduction;
 mod threader;
