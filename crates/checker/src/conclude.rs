@@ -154,13 +154,14 @@ impl<'a> Checker<'a> {
             self.unknown(property, method, Reason::Internal(format!("the history of {method} was rejected: {why}")))
         };
         let about = match h.gate {
-            Some(gate) => gate == property,
+            // Where there are threads, what goes wrong inside an operation is a matter of their calls alone.
+            Some(gate) => gate == property && self.program.threads.is_empty(),
             None => self.program.properties[property].kind == PropertyKind::Linearizable(h.object),
         };
         if !about {
             return rejected("it is about another property".into());
         }
-        let (clients, history) = match program::clients::client_program(self.program, h.object, &h.clients) {
+        let (clients, history) = match h.program(self.program) {
             Ok(made) => made,
             Err(why) => return rejected(why),
         };

@@ -6,16 +6,20 @@
 //! before the other was called" gives every result that was returned (Herlihy and Wing's definition, for finished
 //! histories). The order of calls and returns is kept in shared variables that nothing else reads. A trace of this
 //! program to the violation of that assertion is a history of the object that is not linearizable.
+//! Held against the marks instead (`Against::Marks`), the specification runs beside the clients: see `marks`.
 //! The specification's code is executed symbolically; it may not loop. Absent: pending operations, so an operation that
-//! never returns shows nothing here. Marks of linearization points are not looked at.
+//! never returns shows nothing here.
 
 use crate::code::{Action, Code, Gate, LocId, Location, Update, What};
+use crate::marks::Marks;
 use crate::model::{Copies, OriginId, Program, Scope, Start, Thread, ThreadId, VarId, VarKind};
 use crate::property::{Property, PropertyId, PropertyKind};
 use crate::sequential;
 use crate::spec::ObjectId;
 use base::IdVec;
-use logic::{Sort, Symbol, Term, Value};
+use logic::{Sort, Symbol, Term, Terms, Value, eval};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 
 /// One operation of the object, by position, with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,27 +32,50 @@ pub struct ClientCall {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Clients(pub Vec<Vec<ClientCall>>);
 
-/// A call with the variables made for it.
+/// What the results of the calls are held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Against {
+    /// Every order of the calls that keeps "returned before the other was called".
+    #[default]
+    Orders,
+    /// The one order in which the calls passed the linearization points that are marked in the code.
+    Marks,
+}
+
+/// A call with the variables made for it; against marks there are none.
 struct Ghost {
     client: usize,
     call: ClientCall,
     /// It has returned.
-    done: VarId,
-    /// For every call, whether it had returned when this one was called.
-    before: Vec<VarId>,
+    done: Option<VarId>,
+    /// For every call of another client, whether it had returned when this one was called.
+    before: Vec<Option<VarId>>,
     results: Vec<VarId>,
 }
 
-/// The program of the clients, and the property that their history is linearizable.
-pub fn client_program(program: &Program, object: ObjectId, clients: &Clients) -> Result<(Program, PropertyId), String> {
+/// The program of the clients, and the property that their history is linearizable (with its points where they are marked).
+pub fn client_program(
+    program: &Program,
+    object: ObjectId,
+    clients: &Clients,
+    against: Against,
+) -> Result<(Program, PropertyId), String> {
     let object = program.objects.get(object).ok_or("there is no such object")?.clone();
     let origin = object.origin;
     let mut p = program.clone();
     p.name = format!("clients of {}", object.name);
     p.threads = IdVec::new();
     p.relies.clear();
-    let property =
-        p.properties.push(Property { kind: PropertyKind::Assertion, name: format!("history:{}", object.name), origin });
+    let word = match against {
+        Against::Orders => "history",
+        Against::Marks => "marks",
+    };
+    let name = format!("{word}:{}", object.name);
+    let property = p.properties.push(Property { kind: PropertyKind::Assertion, name, origin });
+    let marks = match against {
+        Against::Orders => None,
+        Against::Marks => Some(Marks::new(&mut p, program, &object, property)?),
+    };
     let calls: Vec<(usize, ClientCall)> =
         clients.0.iter().enumerate().flat_map(|(i, calls)| calls.iter().map(move |c| (i, c.clone()))).collect();
     let mut ghosts: Vec<Ghost> = Vec::new();
@@ -57,25 +84,30 @@ pub fn client_program(program: &Program, object: ObjectId, clients: &Clients) ->
         if op.params.len() != call.arguments.len() {
             return Err(format!("operation {} has {} parameters", op.name, op.params.len()));
         }
+        let mut ghost =
+            Ghost { client: *client, call: call.clone(), done: None, before: Vec::new(), results: Vec::new() };
+        if against == Against::Marks {
+            ghosts.push(ghost);
+            continue;
+        }
         let no = p.terms.ff();
         let done = p.add_var(&format!("returned{n}"), Sort::BOOL, Scope::Shared, VarKind::Plain, Some(no), origin);
-        let before = (0..calls.len())
-            .map(|k| {
-                let name = format!("returned{k}_before{n}");
-                p.add_var(&name, Sort::BOOL, Scope::Shared, VarKind::Plain, Some(no), origin)
-            })
-            .collect();
-        let mut results = Vec::new();
+        ghost.done = Some(done);
+        for (k, (other, _)) in calls.iter().enumerate() {
+            let name = format!("returned{k}_before{n}");
+            let mut var = || p.add_var(&name, Sort::BOOL, Scope::Shared, VarKind::Plain, Some(no), origin);
+            ghost.before.push((other != client).then(&mut var));
+        }
         for (k, r) in op.results.iter().enumerate() {
             let sort = p.vars[*r].sort;
             let zero = p.terms.default_of(sort);
             let name = format!("result{k}_of{n}");
-            results.push(p.add_var(&name, sort, Scope::Shared, VarKind::Plain, Some(zero), origin));
+            ghost.results.push(p.add_var(&name, sort, Scope::Shared, VarKind::Plain, Some(zero), origin));
         }
-        ghosts.push(Ghost { client: *client, call: call.clone(), done, before, results });
+        ghosts.push(ghost);
     }
     for client in 0..clients.0.len() {
-        add_thread(&mut p, program, &object, client, &ghosts, property, origin)?;
+        add_thread(&mut p, program, &object, client, &ghosts, marks.as_ref(), property)?;
     }
     Ok((p, property))
 }
@@ -87,9 +119,10 @@ fn add_thread(
     object: &crate::spec::Object,
     client: usize,
     ghosts: &[Ghost],
+    marks: Option<&Marks>,
     property: PropertyId,
-    origin: OriginId,
 ) -> Result<(), String> {
+    let origin = object.origin;
     let id = ThreadId(p.threads.len() as u32);
     let mut code = Code::new();
     let mut locals = Vec::new();
@@ -122,8 +155,16 @@ fn add_thread(
             let value = value.to_term(&p.terms, source.vars[*v].sort).ok_or("an argument has another sort")?;
             arguments.push(Update { var: own(*v), value });
         }
-        for (k, other) in ghosts.iter().enumerate().filter(|(k, _)| *k != n) {
-            arguments.push(Update { var: ghost.before[k], value: p.now(other.done) });
+        let asked: Vec<Term> = arguments.iter().map(|u| u.value).collect();
+        let marked = match marks {
+            Some(m) => Some(m.call(p, (source, object), (id, ghost.call.operation), &asked)?),
+            None => None,
+        };
+        locals.extend(marked.iter().flat_map(|m| m.locals()));
+        for (var, other) in ghost.before.iter().zip(ghosts) {
+            if let (Some(var), Some(done)) = (var, other.done) {
+                arguments.push(Update { var: *var, value: p.now(done) });
+            }
         }
         let call = format!("call {}", op.name);
         code.actions.push(plain(p, at, here(op.code.entry), Vec::new(), arguments, What::Skip, &call, origin));
@@ -140,18 +181,25 @@ fn add_thread(
             }
             let t = &p.terms;
             let again = |f: Term| t.substitute(f, names.iter().copied());
-            code.actions.push(Action {
+            let mut action = Action {
                 inputs,
                 gates: a.gates.iter().map(|g| Gate { property: g.property, formula: again(g.formula) }).collect(),
                 updates: a.updates.iter().map(|u| Update { var: own(u.var), value: again(u.value) }).collect(),
                 ..Action::plain(here(a.from), here(a.to), again(a.guard), a.what, a.origin)
-            });
+            };
+            if let Some(m) = &marked {
+                m.pass(p, a, again, &mut action);
+            }
+            code.actions.push(action);
         }
         let returned: Vec<Term> = op.results.iter().map(|r| p.now(own(*r))).collect();
-        let formula = history(p, object, ghosts, n, &returned)?;
+        let formula = match &marked {
+            Some(m) => m.explained(p, &returned),
+            None => history(p, object, ghosts, n, &returned)?,
+        };
         let mut updates: Vec<Update> =
             ghost.results.iter().zip(&returned).map(|(var, value)| Update { var: *var, value: *value }).collect();
-        updates.push(Update { var: ghost.done, value: p.terms.tt() });
+        updates.extend(ghost.done.map(|var| Update { var, value: p.terms.tt() }));
         let next = place(&mut code, format!("client {client}, after {}", op.name));
         let words = format!("{} returns", op.name);
         let gates = vec![Gate { property, formula }];
@@ -198,7 +246,8 @@ fn history(
     returned: &[Term],
 ) -> Result<Term, String> {
     let t = &p.terms;
-    let others: Vec<Term> = ghosts.iter().enumerate().filter(|(k, _)| *k != last).map(|(_, g)| p.now(g.done)).collect();
+    let others = ghosts.iter().enumerate().filter(|(k, _)| *k != last);
+    let others: Vec<Term> = others.filter_map(|(_, g)| g.done.map(|v| p.now(v))).collect();
     let results: Vec<Vec<Term>> = ghosts
         .iter()
         .enumerate()
@@ -207,11 +256,18 @@ fn history(
     let mut store = Vec::new();
     for v in &object.spec.vars {
         let initial = p.vars[*v].initial.ok_or("a variable of the specification has no initial value")?;
-        store.push((p.vars[*v].symbol, initial));
+        store.push((p.vars[*v].symbol, constant(t, initial)));
     }
-    let order = Order { p, object, ghosts, results: &results };
+    let order = Order { p, object, ghosts, results: &results, known: RefCell::default() };
     let explained = order.explain((1u32 << ghosts.len()) - 1, &store)?;
     Ok(t.implies(t.and(&others), explained))
+}
+
+/// The value of a term without symbols, written plainly; any other term as it is. Arguments and the start of a specification are
+/// constants, and so is then everything it computes: what cannot happen is left out, and equal stores are one.
+fn constant(t: &Terms, term: Term) -> Term {
+    let none: FxHashMap<Symbol, Value> = FxHashMap::default();
+    eval(t, term, &none).ok().and_then(|v| v.to_term(t, t.sort_of(term))).unwrap_or(term)
 }
 
 struct Order<'a> {
@@ -219,6 +275,8 @@ struct Order<'a> {
     object: &'a crate::spec::Object,
     ghosts: &'a [Ghost],
     results: &'a [Vec<Term>],
+    /// What was explained already: the calls that were left, and the store.
+    known: RefCell<FxHashMap<(u32, Vec<Term>), Term>>,
 }
 
 impl Order<'_> {
@@ -238,25 +296,42 @@ impl Order<'_> {
         if left == 0 {
             return Ok(t.tt());
         }
+        let key = (left, store.iter().map(|(_, value)| *value).collect::<Vec<_>>());
+        if let Some(known) = self.known.borrow().get(&key) {
+            return Ok(*known);
+        }
         let mut ways = Vec::new();
         for n in (0..self.ghosts.len()).filter(|n| left & (1 << n) != 0) {
             let ghost = &self.ghosts[n];
+            let still = |k: &usize| *k != n && left & (1 << k) != 0;
+            // A client's calls come one after the other: nobody needs to ask.
+            if (0..n).filter(still).any(|k| self.ghosts[k].client == ghost.client) {
+                continue;
+            }
             // Nobody left had returned before this one was called.
             let first: Vec<Term> = (0..self.ghosts.len())
-                .filter(|k| *k != n && left & (1 << k) != 0)
-                .map(|k| t.not(self.p.now(ghost.before[k])))
+                .filter(still)
+                .filter_map(|k| ghost.before[k].map(|v| t.not(self.p.now(v))))
                 .collect();
             let op = &self.object.spec.ops[ghost.call.operation];
             for path in sequential::paths(self.p, op, &self.arguments(n)?, store)? {
-                let mut all = first.clone();
-                all.push(path.condition);
-                for (returned, meant) in self.results[n].iter().zip(&path.results) {
-                    all.push(t.eq(*returned, *meant));
+                let condition = constant(t, path.condition);
+                if t.is_false(condition) {
+                    continue;
                 }
-                all.push(self.explain(left & !(1 << n), &path.store)?);
+                let mut all = first.clone();
+                all.push(condition);
+                for (returned, meant) in self.results[n].iter().zip(&path.results) {
+                    all.push(t.eq(*returned, constant(t, *meant)));
+                }
+                let after: Vec<_> = path.store.iter().map(|(s, value)| (*s, constant(t, *value))).collect();
+                all.push(self.explain(left & !(1 << n), &after)?);
+                all.retain(|f| !t.is_true(*f));
                 ways.push(t.and(&all));
             }
         }
-        Ok(t.or(&ways))
+        let explained = t.or(&ways);
+        self.known.borrow_mut().insert(key, explained);
+        Ok(explained)
     }
 }

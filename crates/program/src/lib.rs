@@ -11,6 +11,7 @@ pub mod code;
 pub mod compose;
 mod graft;
 pub mod live;
+mod marks;
 pub mod model;
 pub mod movers;
 pub mod order;

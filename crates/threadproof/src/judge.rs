@@ -137,7 +137,7 @@ impl<'a> Judge<'a> {
             }
             checker::Evidence::History(h) => {
                 // The run is one of the client program, which the checker has built and replayed already.
-                let clients = program::clients::client_program(self.program, h.object, &h.clients).ok();
+                let clients = h.program(self.program).ok();
                 let told = clients.and_then(|(p, _)| story::tell(&p, self.sources, &h.trace).ok());
                 let shown = told.map_or(Vec::new(), |story| story.lines(width() - 4));
                 Evidence::Trace { steps: h.trace.steps.len(), shown }

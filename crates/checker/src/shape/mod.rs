@@ -207,12 +207,13 @@ impl<'p> Rule<'p> {
         self.views.views.iter().try_for_each(|v| self.vet_view(v))
     }
     /// The property has gates in the code that the certificate is about, and in no other code that runs. Procedures are inlined
-    /// where they are called.
+    /// where they are called, and so are operations where there are threads.
     fn covers_gates(&self, id: PropertyId) -> bool {
         let gated = |c: &Code| c.actions.iter().any(|a| a.gates.iter().any(|g| g.property == id));
         let p = self.program;
         let threads = p.threads.iter().map(|t| &t.code);
-        let mut running = threads.chain(p.objects.iter().flat_map(|o| o.ops.iter().map(|x| &x.code)));
+        let objects = p.objects.iter().filter(|_| p.threads.is_empty());
+        let mut running = threads.chain(objects.flat_map(|o| o.ops.iter().map(|x| &x.code)));
         let inside = |c: &Code| self.codes().iter().any(|d| std::ptr::eq(*d, c));
         self.codes().iter().any(|c| gated(c)) && running.all(|c| !gated(c) || inside(c))
     }

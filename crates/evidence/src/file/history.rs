@@ -6,7 +6,7 @@ use super::read::Reader;
 use super::trace::{self, read_value, write_value};
 use super::{FileError, property};
 use crate::history::History;
-use program::clients::{ClientCall, Clients, client_program};
+use program::clients::{Against, ClientCall, Clients, client_program};
 use program::{ObjectId, Program};
 use serde_json::{Value as Json, json};
 
@@ -19,10 +19,14 @@ pub fn write(program: &Program, h: &History) -> Json {
         json!({ "operation": op.name, "arguments": arguments })
     };
     let clients: Vec<Vec<Json>> = h.clients.0.iter().map(|calls| calls.iter().map(call).collect()).collect();
-    let run = client_program(program, h.object, &h.clients).map(|(p, _)| trace::write(&p, &h.trace));
+    let run = h.program(program).map(|(p, _)| trace::write(&p, &h.trace));
     json!({
         "object": object.name,
         "clients": clients,
+        "against": match h.against {
+            Against::Orders => "orders",
+            Against::Marks => "marks",
+        },
         "gate": h.gate.map(|g| program.properties[g].name.clone()),
         "run": run.unwrap_or(Json::Null),
     })
@@ -53,7 +57,13 @@ pub fn read(program: &Program, r: &Reader<'_>) -> Result<History, FileError> {
     }
     let clients = Clients(clients);
     let gate = r.optional("gate").map(|g| property(program, &g)).transpose()?;
-    let (client, _) = client_program(program, object, &clients).map_err(|why| r.error(why))?;
+    // Where nothing is said, all orders were tried.
+    let against = match r.optional("against").map(|a| a.string()).transpose()? {
+        None | Some("orders") => Against::Orders,
+        Some("marks") => Against::Marks,
+        Some(_) => return Err(r.error("a history is held against `orders` or `marks`")),
+    };
+    let (client, _) = client_program(program, object, &clients, against).map_err(|why| r.error(why))?;
     let trace = trace::read(&client, &r.field("run")?)?;
-    Ok(History { object, clients, gate, trace })
+    Ok(History { object, clients, against, gate, trace })
 }

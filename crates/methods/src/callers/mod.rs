@@ -17,6 +17,7 @@ use crate::method::{About, Method, Refusal, Run, Task};
 use evidence::{Called, Callers as Proof, Certificate, Claim, Claims, History, Reason};
 use program::callers::{Effect, Moment, callers, touched_by_callers};
 use program::client::Effort;
+use program::clients::Against;
 use program::semantics::Instances;
 use program::{ObjectId, Program, PropertyId, PropertyKind};
 use std::sync::Arc;
@@ -95,6 +96,9 @@ impl Callers {
             }
         };
         let mut open = code_properties(program, &client, &task.properties);
+        // A heap is soon proved safe or not; a search of one takes long.
+        let (first, rest) = self.provers.split_at(usize::from(!program.classes.is_empty()).min(self.provers.len()));
+        self.proofs(task, run, &client, first, &mut open, claims);
         for effort in SMALL {
             if open.is_empty() {
                 return;
@@ -105,9 +109,24 @@ impl Callers {
                 claims.set(property, Claim::Called(Called { effort, trace }));
             }
         }
+        self.proofs(task, run, &client, rest, &mut open, claims);
+    }
+
+    /// Claims what these provers show of the client; what they prove is no longer open.
+    fn proofs(
+        &self,
+        task: &Task,
+        run: &Run,
+        client: &Program,
+        provers: &[Arc<dyn Method>],
+        open: &mut Vec<PropertyId>,
+        claims: &mut Claims,
+    ) {
+        let program = &task.program;
         let access = |p: &PropertyId| matches!(program.properties[*p].kind, PropertyKind::Access(_));
-        open.retain(|p| !(access(p) && touched_by_callers(program, *p)));
-        let shown = self.shown(task, run, &client, &open);
+        let wanted: Vec<PropertyId> =
+            open.iter().copied().filter(|p| !(access(p) && touched_by_callers(program, *p))).collect();
+        let shown = shown(provers, task, run, client, &wanted);
         claims.notes.extend(shown.notes);
         let mut wrapped: Vec<(Arc<Certificate>, Arc<Certificate>)> = Vec::new();
         for (property, claim) in shown.claims {
@@ -117,64 +136,25 @@ impl Callers {
             };
             let known = wrapped.iter().find(|(old, _)| Arc::ptr_eq(old, &c)).map(|(_, new)| new.clone());
             let certificate = known.unwrap_or_else(|| {
-                let about = c.properties.iter().copied().filter(|p| open.contains(p)).collect();
+                let about = c.properties.iter().copied().filter(|p| wanted.contains(p)).collect();
                 let new = Arc::new(wrap(about, None, &[], &c));
                 wrapped.push((c, new.clone()));
                 new
             });
             claims.set(property, Claim::Proved(certificate));
+            open.retain(|p| *p != property);
         }
-    }
-
-    /// What the provers show of a program with callers: proofs, or why there is none.
-    fn shown(&self, task: &Task, run: &Run, client: &Program, wanted: &[PropertyId]) -> Claims {
-        let mut out = Claims::default();
-        let mut open = wanted.to_vec();
-        for prover in &self.provers {
-            if open.is_empty() || run.budget.check().is_err() {
-                break;
-            }
-            let inner = Task {
-                program: client.clone(),
-                properties: open.clone(),
-                threads: Default::default(),
-                options: task.options.clone(),
-            };
-            if prover.admits(&inner).is_err() {
-                continue;
-            }
-            run.progress(format!("callers: any callers, by {}", prover.about().name));
-            let attempt = Run { budget: run.budget.child().with_time(ATTEMPT), ..run.clone() };
-            let found = prover.run(&inner, &attempt);
-            let mut proves = false;
-            for (property, claim) in found.claims.into_iter().filter(|(p, _)| open.contains(p)) {
-                match claim {
-                    Claim::Proved(_) => {
-                        proves = true;
-                        out.set(property, claim);
-                    }
-                    Claim::Undecided(_) => {
-                        out.claims.entry(property).or_insert(claim);
-                    }
-                    // A run of callers without bounds is not evidence; the small searches look for runs.
-                    _ => {}
-                }
-            }
-            open.retain(|p| !matches!(out.claims.get(p), Some(Claim::Proved(_))));
-            if proves {
-                out.notes.extend(found.notes);
-            }
-        }
-        out
     }
 
     fn object(&self, task: &Task, run: &Run, object: ObjectId, property: PropertyId, claims: &mut Claims) {
         let program = &task.program;
         let search = Run { budget: run.budget.child().with_time(ATTEMPT), ..run.clone() };
-        let small = linear::Bounds { threads: 2, each: 2, total: 3 };
+        let small = linear::Bounds { from: 2, least: 2, threads: 2, each: 2, total: 3 };
         let disproved = |bounds: linear::Bounds, claims: &mut Claims| {
-            let found = linear::search(program, object, bounds, &search).found.filter(|f| f.gate.is_none());
-            let history = found.map(|f| History { object, clients: f.clients, gate: None, trace: f.trace });
+            let found =
+                linear::search(program, object, bounds, Against::Orders, &search).found.filter(|f| f.gate.is_none());
+            let history =
+                found.map(|f| History { object, clients: f.clients, against: f.against, gate: None, trace: f.trace });
             history.map(|h| claims.set(property, Claim::Disproved(h))).is_some()
         };
         // Where there is no quick counterexample, a proof comes before a longer search.
@@ -212,7 +192,7 @@ impl Callers {
                     return true;
                 }
             };
-            let shown = self.shown(task, run, &with.program, &Vec::from_iter(with.history));
+            let shown = shown(&self.provers, task, run, &with.program, &Vec::from_iter(with.history));
             match shown.claims.into_values().next() {
                 Some(Claim::Proved(c)) => {
                     let certificate = Arc::new(wrap(vec![property], Some(object), &moments, &c));
@@ -233,6 +213,48 @@ impl Callers {
         });
         false
     }
+}
+
+/// What the provers show of a program with callers: proofs, or why there is none.
+fn shown(provers: &[Arc<dyn Method>], task: &Task, run: &Run, client: &Program, wanted: &[PropertyId]) -> Claims {
+    let mut out = Claims::default();
+    let mut open = wanted.to_vec();
+    for prover in provers {
+        if open.is_empty() || run.budget.check().is_err() {
+            break;
+        }
+        let inner = Task {
+            program: client.clone(),
+            properties: open.clone(),
+            threads: Default::default(),
+            options: task.options.clone(),
+        };
+        if prover.admits(&inner).is_err() {
+            continue;
+        }
+        run.progress(format!("callers: any callers, by {}", prover.about().name));
+        let attempt = Run { budget: run.budget.child().with_time(ATTEMPT), ..run.clone() };
+        let found = prover.run(&inner, &attempt);
+        let mut proves = false;
+        for (property, claim) in found.claims.into_iter().filter(|(p, _)| open.contains(p)) {
+            match claim {
+                Claim::Proved(_) => {
+                    proves = true;
+                    out.set(property, claim);
+                }
+                Claim::Undecided(_) => {
+                    out.claims.entry(property).or_insert(claim);
+                }
+                // A run of callers without bounds is not evidence; the small searches look for runs.
+                _ => {}
+            }
+        }
+        open.retain(|p| !matches!(out.claims.get(p), Some(Claim::Proved(_))));
+        if proves {
+            out.notes.extend(found.notes);
+        }
+    }
+    out
 }
 
 fn wrap(

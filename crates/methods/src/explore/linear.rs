@@ -3,20 +3,25 @@
 //! Comes in: a program with an object. Goes out: a history with the least number of operations among those tried that
 //! has no explanation, as a trace of a client program (`program::clients`), or the violation of a gate inside an
 //! operation; or how far was searched. Clients are tried by the number of their operations: two threads with one
-//! operation each first. Arguments are small numbers, once all different and once all equal.
+//! operation each first. Arguments are small numbers: see `arguments`.
 //! Finding nothing proves nothing.
 
 use super::run::{Answer, Plan, explore};
 use super::system::Switches;
 use crate::method::Run;
 use logic::{SortKind, Value};
-use program::clients::{ClientCall, Clients, client_program};
+use program::clients::{Against, ClientCall, Clients, client_program};
 use program::semantics::{Instances, Trace};
 use program::{ObjectId, Program, PropertyId, PropertyKind};
+use std::time::Duration;
 
 /// How far to look.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
+    /// The least number of operations of all clients together.
+    pub from: usize,
+    /// The least number of clients, and the largest.
+    pub least: usize,
     pub threads: usize,
     /// Operations of one client.
     pub each: usize,
@@ -26,14 +31,34 @@ pub struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { threads: 3, each: 3, total: 4 }
+        Self { from: 2, least: 2, threads: 3, each: 3, total: 4 }
     }
 }
+
+impl Bounds {
+    /// The default in parts, and what it leaves out, the likely ones first: two clients, then one slow client beside a long run of
+    /// another, then a third one that looks at what is left.
+    pub const RANGES: [Bounds; 6] = [
+        Bounds { from: 2, least: 2, threads: 2, each: 3, total: 4 },
+        Bounds { from: 3, least: 3, threads: 3, each: 1, total: 3 },
+        Bounds { from: 5, least: 2, threads: 2, each: 5, total: 6 },
+        Bounds { from: 4, least: 3, threads: 3, each: 2, total: 4 },
+        Bounds { from: 5, least: 3, threads: 3, each: 3, total: 5 },
+        Bounds { from: 6, least: 3, threads: 3, each: 5, total: 7 },
+    ];
+}
+
+/// How many operations there are where not only different arguments are tried.
+const FEW: usize = 4;
+
+/// How long one client program of many operations may take: the next may be the one.
+const SLICE: Duration = Duration::from_secs(2);
 
 /// A run of clients that goes wrong.
 #[derive(Clone, Debug)]
 pub struct Counterexample {
     pub clients: Clients,
+    pub against: Against,
     /// The program the trace is of; rebuilt by `client_program` from the clients.
     pub program: Program,
     /// `None`: the history is not linearizable; else the property of the original program that a step violates.
@@ -52,21 +77,23 @@ pub struct Outcome {
 }
 
 /// Looks for a history that is not linearizable.
-pub fn search(program: &Program, object: ObjectId, bounds: Bounds, run: &Run) -> Outcome {
+pub fn search(program: &Program, object: ObjectId, bounds: Bounds, against: Against, run: &Run) -> Outcome {
     let mut out = Outcome::default();
     for clients in plans(program, object, bounds) {
         if let Err(e) = run.budget.check() {
             out.incomplete.get_or_insert(e.to_string());
             return out;
         }
-        let (p, history) = match client_program(program, object, &clients) {
+        let (p, history) = match client_program(program, object, &clients, against) {
             Ok(made) => made,
             Err(why) => {
                 out.incomplete.get_or_insert(why);
                 return out;
             }
         };
-        let answer = explore_clients(&p, history, run);
+        let calls: usize = clients.0.iter().map(Vec::len).sum();
+        let budget = if calls > FEW { run.budget.child().with_time(SLICE) } else { run.budget.clone() };
+        let answer = explore_clients(&p, history, &Run { budget, ..run.clone() });
         out.states += answer.states;
         match &answer.incomplete {
             None => out.searched += 1,
@@ -78,7 +105,7 @@ pub fn search(program: &Program, object: ObjectId, bounds: Bounds, run: &Run) ->
         let worst = answer.traces.into_iter().min_by_key(|(p, t)| (*p != history, t.steps.len()));
         if let Some((property, trace)) = worst {
             let gate = (property != history).then_some(property);
-            out.found = Some(Counterexample { clients, program: p, gate, trace });
+            out.found = Some(Counterexample { clients, against, program: p, gate, trace });
             return out;
         }
     }
@@ -99,7 +126,8 @@ fn explore_clients(p: &Program, history: PropertyId, run: &Run) -> Answer {
         counts: Instances(vec![1; p.threads.len()]),
         wanted,
         switches: Switches::ALL,
-        workers: run.workers.max(1),
+        // Most of these programs are small: more workers would wait for each other.
+        workers: 1,
         depth: usize::MAX,
         budget: run.budget.clone(),
         progress: &|_| {},
@@ -132,7 +160,7 @@ fn plans(program: &Program, object: ObjectId, bounds: Bounds) -> Vec<Clients> {
         if size > bounds.total {
             continue;
         }
-        if plan.len() >= 2 {
+        if plan.len() >= bounds.least && size >= bounds.from {
             plans.push(plan.clone());
         }
         if plan.len() < bounds.threads {
@@ -140,33 +168,39 @@ fn plans(program: &Program, object: ObjectId, bounds: Bounds) -> Vec<Clients> {
             todo.extend((last..lists.len()).map(|l| plan.iter().copied().chain([l]).collect::<Vec<_>>()));
         }
     }
+    let of_set = o.spec.vars.iter().any(|v| matches!(program.terms.kind(program.vars[*v].sort), SortKind::Set(_)));
     let size = |plan: &Vec<usize>| plan.iter().map(|l| lists[*l].len()).sum::<usize>();
     plans.sort_by_key(|plan| (size(plan), plan.len(), plan.clone()));
     let mut out: Vec<Clients> = Vec::new();
     for plan in plans {
-        for distinct in [true, false] {
-            let mut number = 0;
-            let clients = plan
-                .iter()
-                .map(|l| {
-                    lists[*l]
-                        .iter()
-                        .map(|op| {
-                            number += 1;
-                            let n = if distinct { number } else { 1 };
-                            let arguments = o.ops[*op].params.iter().map(|v| value(program, *v, n)).collect();
-                            ClientCall { operation: *op, arguments }
-                        })
-                        .collect()
-                })
-                .collect();
-            let clients = Clients(clients);
-            if out.last() != Some(&clients) {
+        let calls: Vec<usize> = plan.iter().flat_map(|l| lists[*l].iter().copied()).collect();
+        for numbers in arguments(calls.len(), of_set) {
+            let mut numbers = numbers.into_iter();
+            let call = |op: &usize| {
+                let n = numbers.next().unwrap_or(1);
+                let arguments = o.ops[*op].params.iter().map(|v| value(program, *v, n)).collect();
+                ClientCall { operation: *op, arguments }
+            };
+            let mut calls = calls.iter().map(call).collect::<Vec<_>>().into_iter();
+            let clients = Clients(plan.iter().map(|l| calls.by_ref().take(lists[*l].len()).collect()).collect());
+            if !out.iter().rev().take(1 << FEW).any(|c| *c == clients) {
                 out.push(clients);
             }
         }
     }
     out
+}
+
+/// The numbers that stand for the arguments of so many calls. The keys of a set come in pairs that meet; other values are told apart best
+/// if all are different, and sometimes if all are equal.
+fn arguments(calls: usize, of_set: bool) -> Vec<Vec<u32>> {
+    let different: Vec<u32> = (1..=calls as u32).collect();
+    match (calls > FEW, of_set) {
+        (true, false) => vec![different],
+        (true, true) => vec![different, vec![1; calls]],
+        (false, false) => vec![different, vec![1; calls]],
+        (false, true) => (0..1u32 << calls).map(|keys| (0..calls).map(|i| 1 + (keys >> i & 1)).collect()).collect(),
+    }
 }
 
 fn value(program: &Program, var: program::VarId, n: u32) -> Value {

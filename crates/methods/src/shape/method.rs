@@ -14,12 +14,13 @@ use crate::explore::linear;
 use crate::method::{About, Method, Refusal, Run, Task};
 use evidence::views::Point;
 use evidence::{Certificate, Claim, Claims, History, Proof, Reason};
+use program::clients::Against;
 use program::{Code, ObjectId, Program, PropertyId, PropertyKind};
 use std::sync::Arc;
 
 pub struct Shape;
 
-/// How long an alarm is tried on small numbers of clients.
+/// How long an alarm is tried on small numbers of clients, for each range of them.
 const CONCRETE: std::time::Duration = std::time::Duration::from_secs(20);
 
 /// How long points are tried before an alarm is tried on small numbers of clients.
@@ -264,14 +265,21 @@ fn analyse(task: &Task, run: &Run, subject: Option<ObjectId>, claims: &mut Claim
 
 /// Whether the history is about the property.
 fn shows(p: &Program, h: &History, id: PropertyId) -> bool {
-    h.gate == Some(id) || (h.gate.is_none() && p.properties[id].kind == PropertyKind::Linearizable(h.object))
+    (h.gate == Some(id) && p.threads.is_empty())
+        || (h.gate.is_none() && p.properties[id].kind == PropertyKind::Linearizable(h.object))
 }
 
-/// Tries to make an alarm concrete: two and three clients, up to four operations, every interleaving.
+/// Tries to make an alarm concrete: two clients with up to four operations, every interleaving; then the same with the points that are marked in the
+/// code; then more clients and operations.
 fn concrete(p: &Program, object: ObjectId, run: &Run) -> Option<History> {
-    let run = Run { budget: run.budget.child().with_time(CONCRETE), ..run.clone() };
-    let found = linear::search(p, object, linear::Bounds::default(), &run).found?;
-    Some(History { object, clients: found.clients, gate: found.gate, trace: found.trace })
+    let [near, far @ ..] = linear::Bounds::RANGES;
+    let ranges = [(near, Against::Orders), (near, Against::Marks)];
+    let ranges = ranges.into_iter().chain(far.map(|far| (far, Against::Orders)));
+    ranges.into_iter().find_map(|(bounds, against)| {
+        let run = Run { budget: run.budget.child().with_time(CONCRETE), ..run.clone() };
+        let found = linear::search(p, object, bounds, against, &run).found?;
+        Some(History { object, clients: found.clients, against, gate: found.gate, trace: found.trace })
+    })
 }
 
 fn note_points(p: &Program, o: ObjectId, model: &Model, claims: &mut Claims) {

@@ -10,7 +10,6 @@ use crate::report::{paint::Paint, width};
 use crate::simulate::{Ending, Mode, Show, simulate};
 use evidence::file::Entry;
 use program::Program;
-use program::clients::client_program;
 use program::semantics::{Instances, Trace};
 use std::path::Path;
 
@@ -59,7 +58,7 @@ fn first_trace(loaded: &Loaded, path: &Path) -> Result<(Option<Program>, Trace),
     let trace = entries.into_iter().find_map(|entry| match entry {
         Entry::Trace { trace, .. } => Some((None, trace)),
         Entry::History { history: h, .. } => {
-            let (clients, _) = client_program(&loaded.program, h.object, &h.clients).ok()?;
+            let (clients, _) = h.program(&loaded.program).ok()?;
             Some((Some(clients), h.trace))
         }
         Entry::Certificate(_) | Entry::Local { .. } | Entry::Called { .. } | Entry::Stray { .. } => None,

@@ -323,7 +323,7 @@ fn picture(program: &Program, sources: &Sources, entries: &[Entry]) -> Option<St
     let run = entries.iter().find_map(|e| match e {
         Entry::Trace { trace, .. } => story::heaps(program, sources, trace).ok(),
         Entry::History { history: h, .. } => {
-            let (clients, _) = program::clients::client_program(program, h.object, &h.clients).ok()?;
+            let (clients, _) = h.program(program).ok()?;
             story::heaps(&clients, sources, &h.trace).ok()
         }
         Entry::Certificate(_) | Entry::Local { .. } | Entry::Called { .. } | Entry::Stray { .. } => None,

@@ -1,5 +1,6 @@
 //! Runs the methods that admit a program side by side and keeps the first checked verdict of each property.
-//! Where there are fewer processors than methods, those that the registry lets wait start as others end, or after a while.
+//! Where there are fewer processors than methods, those that the registry lets wait start as others end, or after a while; where one method is the
+//! one for a program, all others do.
 //!
 //! In: a task, the methods to try, limits. Out: rows of the board filled in. Each method runs in its own thread with
 //! its own clone of the program and its own budget; the same thread then has each claim checked. A panic becomes a
@@ -82,17 +83,25 @@ pub fn pursue(task: &Task, methods: Vec<Arc<dyn Method>>, settings: &Settings, b
         usize::from(started.is_ok())
     };
     let names: Vec<&str> = methods.iter().map(|m| m.about().name).collect();
-    let mut waiting = registry::later(task, &names, settings.workers);
+    let alone = registry::alone(task, &names);
+    let mut waiting = match alone {
+        Some(first) => (0..methods.len()).filter(|i| *i != first).collect(),
+        None => registry::later(task, &names, settings.workers),
+    };
+    let mut room = if alone.is_some() { 1 } else { settings.workers.max(2) };
     let mut running: usize = (0..methods.len()).filter(|i| !waiting.contains(i)).map(&start).sum();
     let patience = Instant::now() + PATIENCE;
     let mut stopped = None;
     while running + waiting.len() > 0 && !settled(board, file) {
         let impatient = Instant::now() >= patience;
-        while !waiting.is_empty() && (impatient || running < settings.workers.max(2)) {
+        while !waiting.is_empty() && (impatient || running < room) {
             running += start(waiting.remove(0));
         }
         if done.recv_timeout(Duration::from_millis(20)).is_ok() {
             running -= 1;
+            if alone.is_some() {
+                room = methods.len();
+            }
         }
         stopped = stopped.or_else(|| budget.check().err());
         if Instant::now() >= end || settings.budget.is_cancelled() {

@@ -13,8 +13,8 @@ pub fn methods() -> Vec<Arc<dyn Method>> {
     let composition = vec![count.clone(), explore.clone(), horn.clone()];
     let reduce = Arc::new(methods::reduce::Reduce);
     let conform = methods::conform::Conform { composition, calls: Some(reduce.clone()) };
-    let callers = methods::callers::Callers { provers: vec![rely.clone(), count.clone()] };
-    let shape = Arc::new(methods::shape::Shape);
+    let shape: Arc<dyn Method> = Arc::new(methods::shape::Shape);
+    let callers = methods::callers::Callers { provers: vec![shape.clone(), rely.clone(), count.clone()] };
     vec![explore, rely, reduce, count, horn, Arc::new(conform), shape, Arc::new(callers)]
 }
 
@@ -38,6 +38,13 @@ pub fn later(task: &Task, names: &[&str], workers: usize) -> Vec<usize> {
         return Vec::new();
     }
     ["rely", "horn", "explore"].iter().filter_map(|late| names.iter().position(|n| n == late)).collect()
+}
+
+/// Who goes alone at first: an object over a heap is for one method, and what the others would do meanwhile costs more than it does.
+pub fn alone(task: &Task, names: &[&str]) -> Option<usize> {
+    let p = &task.program;
+    let objects = p.threads.is_empty() && !p.objects.is_empty() && !p.classes.is_empty();
+    names.iter().position(|n| *n == "shape").filter(|_| objects)
 }
 
 /// What an option takes.

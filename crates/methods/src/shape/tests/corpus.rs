@@ -31,7 +31,7 @@ pub fn load_text(name: &str, bytes: &[u8]) -> Program {
 }
 
 /// No formula is ever asked for: the check of views uses no solver.
-struct Nobody;
+pub struct Nobody;
 
 impl Leaves for Nobody {
     fn name(&self) -> String {
@@ -50,18 +50,22 @@ pub struct Answered {
 }
 
 pub fn verify(p: &Program) -> Answered {
+    verify_by(&Shape, p)
+}
+
+pub fn verify_by(method: &dyn Method, p: &Program) -> Answered {
     let properties: Vec<PropertyId> = p.properties.ids().collect();
     let task = Task { program: p.clone(), properties, threads: BTreeMap::new(), options: Options::default() };
-    if Shape.admits(&task).is_err() {
+    if method.admits(&task).is_err() {
         return Answered { outcomes: BTreeMap::new() };
     }
     let run = Run::quiet(Budget::unlimited().with_time(std::time::Duration::from_secs(60)));
     let start = std::time::Instant::now();
-    let claims = Shape.run(&task, &run);
+    let claims = method.run(&task, &run);
     let found = start.elapsed();
     let mut nobody = Nobody;
     let mut checker = Checker::new(p, &mut nobody, Limits::default());
-    let checked: Vec<_> = claims.claims.iter().map(|(id, c)| checker.check(*id, "shape", c)).collect();
+    let checked: Vec<_> = claims.claims.iter().map(|(id, c)| checker.check(*id, method.about().name, c)).collect();
     let verdicts = checker.conclude(checked);
     let text = |id: PropertyId, v: &checker::Verdict| match (&claims.claims[&id], v.evidence()) {
         (Claim::Undecided(r), _) => r.to_string(),

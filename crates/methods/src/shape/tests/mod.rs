@@ -1,5 +1,6 @@
 //! Tests of the shape method on programs built by hand.
 
+mod broken;
 mod build;
 mod corpus;
 mod figure;

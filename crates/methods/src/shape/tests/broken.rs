@@ -1,0 +1,107 @@
+//! Broken objects of the corpus: each has a history, or a run to a check that fails, that the checker replays.
+
+use super::corpus::{Nobody, corpus, load, verify_by};
+use crate::explore::linear::{Bounds, search};
+use crate::method::Run;
+use base::Budget;
+use checker::{Checker, Limits, Outcome};
+use evidence::Claim;
+use program::clients::Against;
+use program::{Program, PropertyId};
+
+/// The corpus files with an object over a heap that are marked unsafe, with the lines that carry a truth of their own.
+fn broken() -> Vec<(String, Vec<usize>)> {
+    let mut out = Vec::new();
+    for folder in ["lockfree", "seeds/thread-quantification"] {
+        let mut files: Vec<_> = std::fs::read_dir(corpus(folder)).unwrap().map(|f| f.unwrap().file_name()).collect();
+        files.sort();
+        for file in files {
+            let name = format!("{folder}/{}", file.to_string_lossy());
+            let text = std::fs::read_to_string(corpus(&name)).unwrap();
+            if text.starts_with("// truth: unsafe") && text.contains("\nobject ") && text.contains("\nclass ") {
+                let lines = text.lines().enumerate().skip(1);
+                let marked = lines.filter(|(_, l)| l.contains("// truth: unsafe")).map(|(i, _)| i + 1);
+                out.push((name, marked.collect()));
+            }
+        }
+    }
+    out
+}
+
+/// A range that holds a history of the file: `// instance: clients=3 ops=1,1,3`, or two clients with up to four operations.
+fn range(text: &str) -> Bounds {
+    let hint = |key: &str| {
+        let line = text.lines().find_map(|l| l.strip_prefix("// instance: "))?;
+        let word = line.split(' ').find_map(|w| w.strip_prefix(key)?.strip_prefix('='))?;
+        Some(word.split(',').map(|n| n.parse().unwrap()).collect::<Vec<usize>>())
+    };
+    let Some(each) = hint("ops").filter(|ops| ops.len() > 1) else { return Bounds::RANGES[0] };
+    let total = each.iter().sum();
+    Bounds { from: total, least: each.len(), threads: each.len(), each: each.iter().copied().max().unwrap(), total }
+}
+
+#[test]
+fn check_every_broken_object_of_the_corpus_has_a_history_that_is_replayed() {
+    let all = broken();
+    assert!(all.len() >= 20, "{all:?}");
+    for (file, lines) in all {
+        let p = load(&file);
+        let text = std::fs::read_to_string(corpus(&file)).unwrap();
+        let run = Run::quiet(Budget::unlimited().with_time(std::time::Duration::from_secs(60)));
+        let ranges = [(range(&text), Against::Orders), (Bounds::RANGES[0], Against::Marks)];
+        let object = program::ObjectId(0);
+        let found = ranges.into_iter().find_map(|(bounds, against)| search(&p, object, bounds, against, &run).found);
+        let found = found.unwrap_or_else(|| panic!("{file}: no history"));
+        let history = evidence::History {
+            object,
+            clients: found.clients,
+            against: found.against,
+            gate: found.gate,
+            trace: found.trace,
+        };
+        let property = found.gate.unwrap_or(p.objects[object].property);
+        assert_eq!(judged(&p, property, history.clone()), Outcome::Unsafe, "{file}");
+        println!("{file}: {} by {:?}, truth at {lines:?}", p.properties[property].name, found.against);
+        // A run that ends before, or that is held against something else, shows nothing.
+        let mut short = history.clone();
+        short.trace.steps.pop();
+        assert_eq!(judged(&p, property, short), Outcome::Unknown, "{file}");
+        let against = match history.against {
+            Against::Orders => Against::Marks,
+            Against::Marks => Against::Orders,
+        };
+        assert_eq!(judged(&p, property, evidence::History { against, ..history }), Outcome::Unknown, "{file}");
+    }
+}
+
+fn judged(p: &Program, property: PropertyId, history: evidence::History) -> Outcome {
+    let mut nobody = Nobody;
+    let mut checker = Checker::new(p, &mut nobody, Limits::default());
+    let checked = checker.check(property, "shape", &Claim::Disproved(history));
+    checker.conclude(vec![checked])[0].outcome()
+}
+
+#[test]
+fn check_wrong_marks_of_a_linearizable_object_are_told_from_a_wrong_object() {
+    let p = load("seeds/thread-quantification/treiber_early_point.tp");
+    let run = Run::quiet(Budget::unlimited());
+    let small = Bounds { total: 3, ..Bounds::RANGES[0] };
+    let object = program::ObjectId(0);
+    assert!(search(&p, object, small, Against::Orders, &run).found.is_none());
+    assert!(search(&p, object, small, Against::Marks, &run).found.is_some());
+    // Right marks explain every run, also where an outcome that changes nothing is passed more than once.
+    let p = load("seeds/thread-quantification/doherty_queue.tp");
+    assert!(search(&p, object, small, Against::Marks, &run).found.is_none());
+}
+
+#[test]
+fn check_wherever_a_history_shows_a_broken_object_its_checks_are_settled() {
+    for file in ["treiber_pop_store", "two_lock_queue_no_tail_lock"] {
+        let p = load(&format!("seeds/thread-quantification/{file}.tp"));
+        let callers = crate::callers::Callers { provers: vec![std::sync::Arc::new(crate::shape::Shape)] };
+        let answer = verify_by(&callers, &p);
+        let checks = answer.outcomes.iter().filter(|(n, _)| !n.starts_with("linearizable"));
+        let checks: Vec<_> = checks.collect();
+        assert!(checks.len() > 3 && checks.iter().all(|(_, (o, _))| *o == Outcome::Safe), "{checks:?}");
+    }
+}
