@@ -19,7 +19,7 @@ pub enum Exhausted {
 impl std::fmt::Display for Exhausted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Exhausted::Cancelled => "it was stopped",
+            Exhausted::Cancelled => "it was interrupted",
             Exhausted::Time => "the time limit was reached",
             Exhausted::Memory => "the memory limit was reached",
         })

@@ -9,6 +9,7 @@ use crate::board::{Board, Record};
 use base::Budget;
 use std::io::Write;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Prints the final report of a record.
@@ -17,6 +18,9 @@ pub type Print = Arc<dyn Fn(&Record) + Send + Sync>;
 const LOOK_EVERY: Duration = Duration::from_millis(3);
 /// How long work may stay over the memory limit, as long as it is over by little.
 const PATIENCE: Duration = Duration::from_millis(1500);
+/// How long work may take to tell what it has found after Ctrl-C; a second Ctrl-C ends at once.
+const COMPOSURE: Duration = Duration::from_millis(1500);
+const INTERRUPTED: &str = "it was interrupted";
 /// How far beyond its deadline a file may go before the process is ended.
 const GRACE: Duration = Duration::from_millis(300);
 
@@ -33,9 +37,18 @@ impl Watch {
         let watch = Arc::new(self);
         let at_interrupt = watch.clone();
         // A failure to install it (a second handler in one process) leaves the default: the process ends at once.
+        let again = AtomicBool::new(false);
         let _ = ctrlc::set_handler(move || {
             at_interrupt.budget.cancel();
-            at_interrupt.end("it was interrupted");
+            if again.swap(true, Ordering::Relaxed) {
+                at_interrupt.end(INTERRUPTED);
+            }
+            // What a search has found so far is made a trace and replayed; then the main thread reports and leaves.
+            let last = at_interrupt.clone();
+            let _ = std::thread::Builder::new().name("interrupt".into()).spawn(move || {
+                std::thread::sleep(COMPOSURE);
+                last.end(INTERRUPTED)
+            });
         });
         let _ = std::thread::Builder::new().name("watch".into()).spawn(move || watch.look());
     }

@@ -168,13 +168,20 @@ const UNFOLDED: &str = "no local steps were folded";
 /// Searches with wider and wider layouts until nothing escapes.
 fn widening(plan: &Plan<'_>, aim: &Aim<'_>, guess: &mut Guess, restarts: &mut usize) -> Answer {
     let mut ranges = 0;
+    let mut kept = BTreeMap::new();
     loop {
-        let escape = match once(plan, aim, guess, &Task::Search) {
-            Ok(answer) => return answer,
+        let escape = match once(plan, aim, guess, &mut Task::Search(&mut kept)) {
+            Ok(mut answer) => {
+                // A search that was stopped may not have come again to where one before it was.
+                kept.into_iter().for_each(|(p, trace)| {
+                    answer.traces.entry(p).or_insert(trace);
+                });
+                return answer;
+            }
             Err(e) => e,
         };
         *restarts += 1;
-        let stuck = |why: String| Answer { incomplete: Some(why), ..Answer::default() };
+        let stuck = |why: String| Answer { incomplete: Some(why), traces: kept.clone(), ..Answer::default() };
         if *restarts > MOST_RESTARTS {
             return stuck("the values of the variables keep growing".into());
         }
@@ -187,7 +194,7 @@ fn widening(plan: &Plan<'_>, aim: &Aim<'_>, guess: &mut Guess, restarts: &mut us
         ranges += usize::from(matches!(escape, Escape::Range { .. }));
         // A search that starts again for the second time may be a long one: look ahead first.
         for _ in 0..if ranges > 1 { MOST_LOOKS } else { 0 } {
-            match once(plan, aim, guess, &Task::Walk) {
+            match once(plan, aim, guess, &mut Task::Walk) {
                 Err(Escape::Range { var, value })
                     if value.abs() <= FAR && guess.widen(&Escape::Range { var, value }).is_ok() =>
                 {
@@ -203,13 +210,14 @@ fn widening(plan: &Plan<'_>, aim: &Aim<'_>, guess: &mut Guess, restarts: &mut us
 const MOST_LOOKS: usize = 24;
 const FAR: i64 = 1 << 10;
 
-enum Task {
-    Search,
+enum Task<'k> {
+    /// With the traces to violations that searches found which did not come to an end.
+    Search(&'k mut BTreeMap<PropertyId, Trace>),
     /// Random walks only, to meet values that escape.
     Walk,
 }
 
-fn once(plan: &Plan<'_>, aim: &Aim<'_>, guess: &Guess, task: &Task) -> Result<Answer, Escape> {
+fn once(plan: &Plan<'_>, aim: &Aim<'_>, guess: &Guess, task: &mut Task<'_>) -> Result<Answer, Escape> {
     let layout = Layout::new(plan.program, &plan.counts, guess)?;
     let system = System::new(plan.program, &plan.counts, layout, aim.wanted, aim.switches)?;
     let mode = match aim.mode {
@@ -221,7 +229,7 @@ fn once(plan: &Plan<'_>, aim: &Aim<'_>, guess: &Guess, task: &Task) -> Result<An
         ($($w:literal)*) => {
             match (system.layout.words, task) {
                 $(
-                    (n, Task::Search) if n <= $w => run::<$w>(plan, &system, aim, mode),
+                    (n, Task::Search(kept)) if n <= $w => run::<$w>(plan, &system, aim, mode, kept),
                     (n, Task::Walk) if n <= $w => walk::<$w>(plan, &system),
                 )*
                 _ => Err(Escape::Stuck("too many variables for the packed form".into())),
@@ -256,7 +264,13 @@ fn walk<const W: usize>(plan: &Plan<'_>, system: &System) -> Result<Answer, Esca
     Ok(Answer::default())
 }
 
-fn run<const W: usize>(plan: &Plan<'_>, system: &System, aim: &Aim<'_>, mode: Mode) -> Result<Answer, Escape> {
+fn run<const W: usize>(
+    plan: &Plan<'_>,
+    system: &System,
+    aim: &Aim<'_>,
+    mode: Mode,
+    kept: &mut BTreeMap<PropertyId, Trace>,
+) -> Result<Answer, Escape> {
     let depth = aim.depth;
     let sampling = Sampling::default();
     // Numbers in the table of values depend on who comes first: one worker keeps the result the same.
@@ -271,7 +285,7 @@ fn run<const W: usize>(plan: &Plan<'_>, system: &System, aim: &Aim<'_>, mode: Mo
         compact: aim.compact,
         mark: plan.unreachable && aim.mode.is_none(),
     };
-    let searched: Searched<W> = search(plan.program, system, &settings)?;
+    let searched: Searched<W> = search(plan.program, system, &settings);
     let mut answer = Answer {
         states: searched.states,
         transitions: searched.transitions,
@@ -301,13 +315,24 @@ fn run<const W: usize>(plan: &Plan<'_>, system: &System, aim: &Aim<'_>, mode: Mo
     if answer.incomplete.is_none() {
         answer.unreached = unreached(plan.program, system, &searched.reached);
     }
+    let sem = Semantics::new(plan.program);
+    let tracer = Tracer { system, sem: &sem, mode, sampling };
+    if let Some(escape) = &searched.escape {
+        for (p, found) in searched.violations.iter().filter(|_| !aim.compact) {
+            if system.wanted.contains(p)
+                && !kept.contains_key(p)
+                && let Ok(trace) = tracer.trace(&searched, *p, found)
+            {
+                kept.insert(*p, trace);
+            }
+        }
+        return Err(escape.clone());
+    }
     if aim.compact {
         let wanted = searched.violations.iter().filter(|(p, _)| system.wanted.contains(p));
         answer.sighted = wanted.map(|(p, found)| (*p, found.distance.max(1))).collect();
         return Ok(answer);
     }
-    let sem = Semantics::new(plan.program);
-    let tracer = Tracer { system, sem: &sem, mode, sampling };
     for (p, found) in &searched.violations {
         if !system.wanted.contains(p) {
             continue;

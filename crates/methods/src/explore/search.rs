@@ -65,6 +65,8 @@ pub struct Found<const W: usize> {
 }
 
 pub struct Searched<const W: usize> {
+    /// A value that the layout has no room for ended the search.
+    pub escape: Option<Escape>,
     pub shards: Vec<Shard<W>>,
     pub violations: BTreeMap<PropertyId, Found<W>>,
     pub states: u64,
@@ -135,12 +137,8 @@ struct Owner<'a, 's, const W: usize> {
 /// How many states are expanded before successors are handed over.
 const BATCH: usize = 4096;
 
-/// Searches; an escape where the layout turned out too small.
-pub fn search<const W: usize>(
-    program: &Program,
-    system: &System,
-    settings: &Settings<'_>,
-) -> Result<Searched<W>, Escape> {
+/// Searches, until the layout turns out too small, too.
+pub fn search<const W: usize>(program: &Program, system: &System, settings: &Settings<'_>) -> Searched<W> {
     let workers = settings.workers.max(1);
     let shared: Shared<'_, W> = Shared {
         settings,
@@ -196,10 +194,8 @@ pub fn search<const W: usize>(
             handles.into_iter().map(|h| h.join().expect("a worker does not panic")).collect()
         })
     };
-    if let Some(e) = shared.escape.into_inner().expect("nobody panics with it") {
-        return Err(e);
-    }
     let mut out = Searched {
+        escape: shared.escape.into_inner().expect("nobody panics with it"),
         shards: Vec::new(),
         violations: shared.violations.into_inner().expect("nobody panics with it"),
         states: shared.total.into_inner(),
@@ -222,7 +218,7 @@ pub fn search<const W: usize>(
         out.stopped = out.stopped.or(stopped);
         out.depth = out.depth.max(level);
     }
-    Ok(out)
+    out
 }
 
 impl<const W: usize> Owner<'_, '_, W> {

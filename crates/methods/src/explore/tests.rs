@@ -2,6 +2,7 @@
 
 use super::run::{Answer, Plan, explore};
 use super::system::Switches;
+use crate::Method;
 use base::Budget;
 use logic::{Sort, Term};
 use program::semantics::{Instances, Limits, reach, replay};
@@ -9,6 +10,8 @@ use program::{
     Action, Code, Copies, Gate, LocId, Location, OriginId, Program, Property, PropertyId, PropertyKind, Scope, Start,
     Thread, ThreadId, Update, VarId, VarKind, What,
 };
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// Builds programs by hand.
 pub struct Build {
@@ -358,6 +361,30 @@ fn check_the_estimate_says_nothing_while_levels_grow() {
     assert_eq!(to_come(&[40, 20]), None);
     // Halves from here on: 10, 5, 2, ...
     assert_eq!(to_come(&[100, 40, 20, 10]), Some(10));
+}
+
+#[test]
+fn check_a_long_search_tells_how_far_it_is() {
+    let program = parsed(
+        "var x: int = 0;\nvar y: int = 0;\nthread A { while true { x := x + 1; } }\n\
+         thread B { while true { y := y + 1; assert x + y != -1; } }\n",
+    );
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let sink = lines.clone();
+    let events = Arc::new(move |e| {
+        if let crate::Event::Progress(line) = e {
+            sink.lock().expect("nobody panics").push(line);
+        }
+    });
+    let properties = program.properties.ids().collect();
+    let task = crate::Task { program, properties, threads: Default::default(), options: Default::default() };
+    let budget = Budget::unlimited().with_time(Duration::from_millis(1500));
+    let claims = super::Explore.run(&task, &crate::Run { events, ..crate::Run::quiet(budget) });
+    assert!(claims.claims.values().all(|c| matches!(c, evidence::Claim::Undecided(_))));
+    let lines = lines.lock().expect("nobody panics");
+    let words = ["states", "/s", "queue", "depth", "MB", "still growing"];
+    assert!(lines.iter().any(|l| words.iter().all(|w| l.contains(w))), "{lines:?}");
+    assert!(claims.statistics["states"] > 1000 && claims.statistics["depth"] > 10, "{:?}", claims.statistics);
 }
 
 #[test]

@@ -29,6 +29,9 @@ pub const STACK: usize = 1 << 29;
 /// After this time nothing waits for a free processor any more.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// How long methods may take to tell what they have found after an interruption.
+const COMPOSURE: Duration = Duration::from_secs(1);
+
 /// Called with the name of a method and what it says.
 pub type Listen = Arc<dyn Fn(&'static str, Event) + Send + Sync>;
 
@@ -43,7 +46,7 @@ pub struct Settings {
 
 /// Works on one file until every row is decided, no method is left, or a limit is reached.
 pub fn pursue(task: &Task, methods: Vec<Arc<dyn Method>>, settings: &Settings, board: &Arc<Board>, file: usize) {
-    let end = Instant::now() + settings.time;
+    let mut end = Instant::now() + settings.time;
     // A method stops a little before the end, so that what it knows by then can still be checked and told.
     let reserve = (settings.time / 20).min(Duration::from_secs(2));
     let budget = settings.budget.child().with_time(settings.time - reserve);
@@ -91,7 +94,7 @@ pub fn pursue(task: &Task, methods: Vec<Arc<dyn Method>>, settings: &Settings, b
     let mut room = if alone.is_some() { 1 } else { settings.workers.max(2) };
     let mut running: usize = (0..methods.len()).filter(|i| !waiting.contains(i)).map(&start).sum();
     let patience = Instant::now() + PATIENCE;
-    let mut stopped = None;
+    let (mut stopped, mut interrupted) = (None, None);
     while running + waiting.len() > 0 && !settled(board, file) {
         let impatient = Instant::now() >= patience;
         while !waiting.is_empty() && (impatient || running < room) {
@@ -104,7 +107,11 @@ pub fn pursue(task: &Task, methods: Vec<Arc<dyn Method>>, settings: &Settings, b
             }
         }
         stopped = stopped.or_else(|| budget.check().err());
-        if Instant::now() >= end || settings.budget.is_cancelled() {
+        if settings.budget.is_cancelled() {
+            // What was found so far is still told.
+            end = end.min(*interrupted.get_or_insert_with(Instant::now) + COMPOSURE);
+        }
+        if Instant::now() >= end {
             stopped = stopped.or(Some(Exhausted::Time));
             break;
         }

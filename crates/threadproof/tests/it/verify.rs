@@ -3,7 +3,7 @@
 use crate::schema::violations;
 use crate::{Scratch, code, root, stderr, stdout, threadproof};
 use serde_json::Value;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Two threads that add to a counter under a lock.
@@ -205,13 +205,12 @@ fn check_the_memory_limit_ends_in_unknown() {
     assert!(stdout(&output).contains("memory limit"), "{}", stdout(&output));
 }
 
-#[test]
-fn check_an_interruption_tells_what_is_known() {
-    let scratch = Scratch::new("interrupt");
-    let path = scratch.file("endless.tp", ENDLESS);
-    let safe = scratch.file("safe.tp", LOCKED);
+/// What `verify` says of these files if it is interrupted after a while.
+fn interrupted(files: &[&str]) -> Output {
     let child = Command::new(env!("CARGO_BIN_EXE_threadproof"))
-        .args(["verify", &safe, &path, "--method", "explore"])
+        .arg("verify")
+        .args(files)
+        .args(["--method", "explore"])
         .current_dir(root())
         .stdout(Stdio::piped())
         .spawn()
@@ -222,9 +221,31 @@ fn check_an_interruption_tells_what_is_known() {
     let start = Instant::now();
     let output = child.wait_with_output().expect("it ends");
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    output
+}
+
+#[test]
+fn check_an_interruption_tells_what_is_known() {
+    let scratch = Scratch::new("interrupt");
+    let path = scratch.file("endless.tp", ENDLESS);
+    let safe = scratch.file("safe.tp", LOCKED);
+    let output = interrupted(&[&safe, &path]);
     assert_eq!(code(&output), 2, "{}", stdout(&output));
     let text = stdout(&output);
     assert!(text.contains("safe.tp: safe") && text.contains("it was interrupted"), "{text}");
+}
+
+#[test]
+fn check_an_interruption_keeps_a_violation_found_before() {
+    let scratch = Scratch::new("interrupt-violated");
+    let text = "var x: int = 0;\nvar y: int = 0;\nthread A { while true { x := x + 1; } }\n\
+                thread B { while true { y := y + 1; assert y != 3; assert x + y != -1; } }\n";
+    let path = scratch.file("endless.tp", text);
+    let output = interrupted(&[&path]);
+    let text = stdout(&output);
+    assert_eq!(code(&output), 1, "{text}");
+    assert!(text.contains("1 unsafe, 1 unknown") && text.contains("it was replayed"), "{text}");
+    assert!(text.contains("it was interrupted"), "{text}");
 }
 
 #[test]
