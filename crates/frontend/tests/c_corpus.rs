@@ -14,6 +14,10 @@ fn mark<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     text.lines().find_map(|l| l.strip_prefix("// ")?.strip_prefix(key)?.strip_prefix(": "))
 }
 
+fn in_any_number(program: &program::Program) -> bool {
+    program.threads.iter().any(|t| t.copies == program::Copies::Any)
+}
+
 #[test]
 fn check_the_corpus_has_its_truth() {
     let mut files: Vec<PathBuf> =
@@ -47,8 +51,8 @@ fn check_the_corpus_has_its_truth() {
         match (truth, found.violations.is_empty()) {
             ("safe", true) => safe += 1,
             ("unsafe", false) => broken += 1,
-            // A search that was cut off is no answer.
-            ("unsafe", true) if !found.complete() => {}
+            // A search that was cut off is no answer, nor is one of two copies where there may be more.
+            ("unsafe", true) if !found.complete() || in_any_number(&program) => {}
             (truth, _) => wrong.push(format!("{name}: said to be {truth}, the search disagrees")),
         }
     }

@@ -33,6 +33,10 @@ pub struct Parsed {
 /// Parses and types C text. `Err` holds what makes the text unusable; type errors are in `Parsed::diagnostics`.
 pub fn parse(sources: &mut Sources, path: &Path, text: &str, model: DataModel) -> Result<Parsed, Vec<Diagnostic>> {
     let pre = preprocess::preprocess(sources, path, text.to_string(), model).map_err(|d| vec![*d])?;
+    let mut pre = pre;
+    if library_words().any(|w| pre.text.contains(w)) {
+        pre.append(sources, "<library>", LIBRARY);
+    }
     let norm = normalise::normalise(&pre.text);
     let config = lang_c::driver::Config {
         cpp_command: String::new(),
@@ -42,7 +46,8 @@ pub fn parse(sources: &mut Sources, path: &Path, text: &str, model: DataModel) -
     let parsed = match lang_c::driver::parse_preprocessed(&config, norm.text.clone()) {
         Ok(parsed) => parsed,
         Err(error) => {
-            let at = norm.old(error.offset);
+            // What is missing at the end of the text is not missing in what was appended.
+            let at = norm.old(error.offset).min(pre.own_length());
             let span = pre.span(sources, at, at + 1);
             let mut expected: Vec<&str> = error.expected.iter().copied().collect();
             expected.sort_unstable();
@@ -64,6 +69,14 @@ pub fn parse(sources: &mut Sources, path: &Path, text: &str, model: DataModel) -
         ));
     }
     Ok(Parsed { unit, annotations, diagnostics, main: pre.main })
+}
+
+/// Functions of the C library that are programs themselves.
+const LIBRARY: &str = include_str!("library.c");
+
+/// The names of these functions.
+fn library_words() -> impl Iterator<Item = &'static str> {
+    LIBRARY.split("__tp_").skip(1).filter_map(|rest| rest.split('(').next())
 }
 
 /// How to read a C file.

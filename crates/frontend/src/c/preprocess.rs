@@ -22,13 +22,15 @@ pub struct Preprocessed {
     /// For each line of `text` its file and line; `None` when the text is the main file itself.
     lines: Option<Vec<(SourceId, u32)>>,
     starts: Vec<u32>,
+    /// Where text of a file of our own begins that was appended, and its source.
+    appended: Option<(usize, SourceId)>,
 }
 
 impl Preprocessed {
     /// Text that is its own source.
     pub fn as_is(main: SourceId, text: String) -> Self {
         let starts = line_starts(&text);
-        Self { text, main, lines: None, starts }
+        Self { text, main, lines: None, starts, appended: None }
     }
 
     /// Reads the line markers of preprocessed text. Files named there are loaded for their places to be shown.
@@ -56,11 +58,28 @@ impl Preprocessed {
             }
         }
         let starts = line_starts(&text);
-        Self { text, main, lines: Some(lines), starts }
+        Self { text, main, lines: Some(lines), starts, appended: None }
+    }
+
+    /// Appends a text of our own, with places of its own.
+    pub fn append(&mut self, sources: &mut Sources, name: &str, text: &str) {
+        self.text.push('\n');
+        self.appended = Some((self.text.len(), sources.add(name, text)));
+        self.text.push_str(text);
+    }
+
+    /// The length of the text without what was appended.
+    pub fn own_length(&self) -> usize {
+        self.appended.map_or(self.text.len(), |(at, _)| at - 1)
     }
 
     /// The place in the user's file of a byte range of the preprocessed text.
     pub fn span(&self, sources: &Sources, start: usize, end: usize) -> Span {
+        if let Some((from, file)) = self.appended
+            && start >= from
+        {
+            return Span::new(file, start - from, end.max(start) - from);
+        }
         let Some(lines) = &self.lines else { return Span::new(self.main, start, end) };
         let (file, from) = self.point(lines, sources, start);
         let (other, to) = self.point(lines, sources, end);

@@ -9,7 +9,7 @@
 
 use super::places::null_space;
 use super::system::{Place, Step, System};
-use logic::{Op, Sort, SortKind, Symbol, Term, Value};
+use logic::{Node, Op, Sort, SortKind, Symbol, Term, Value};
 use program::semantics::{Instances, Outcome, Sampling, Semantics};
 use program::{LocId, Start, ThreadId, VarId, VarKind};
 use solver::Smt;
@@ -57,6 +57,11 @@ enum Hint {
 const STEPS: usize = 80;
 const RUNS: usize = 100;
 
+/// How many pairs of numbers are put in order.
+const MOST_PAIRS: usize = 16;
+/// How many constants numbers are compared with.
+const MOST_CEILINGS: usize = 6;
+
 /// Candidates, none of them checked.
 pub fn candidates(system: &System<'_>, smt: &mut dyn Smt) -> Vec<Term> {
     let (t, p) = (system.terms, system.program);
@@ -74,12 +79,43 @@ pub fn candidates(system: &System<'_>, smt: &mut dyn Smt) -> Vec<Term> {
             out.push(t.implies(someone, guess.says(&hint)));
         }
     }
+    out.extend(guess.ceilings());
+    out.extend(related(system).into_iter().map(|(v, w)| t.le(t.sym(p.vars[v].symbol), t.sym(p.vars[w].symbol))));
     out.extend(guess.small());
     out.extend(p.invariants.iter().filter_map(|f| f.formula));
     out.extend(entries(system));
     let steps = system.steps();
     out.extend(guess.sums(&steps, Taking::Nothing, smt));
     out.extend(guess.sums(&steps, Taking::Guesses, smt));
+    out
+}
+
+/// Pairs of shared numbers that some condition of the text compares, in both orders.
+pub(super) fn related(system: &System<'_>) -> BTreeSet<(VarId, VarId)> {
+    let (t, p) = (system.terms, system.program);
+    let number = |v: &VarId| t.kind(p.vars[*v].sort) == SortKind::Int && p.vars[*v].kind != VarKind::Lock;
+    let numbers: BTreeMap<Symbol, VarId> = p.shared().filter(number).map(|v| (p.vars[v].symbol, v)).collect();
+    let mut todo: Vec<Term> = Vec::new();
+    for a in p.threads.iter().flat_map(|x| x.code.actions.iter()) {
+        todo.push(a.guard);
+        todo.extend(a.gates.iter().map(|g| g.formula));
+    }
+    let (mut out, mut seen) = (BTreeSet::new(), BTreeSet::new());
+    while let Some(f) = todo.pop() {
+        let Some((op, args)) = t.app(f).filter(|_| seen.insert(f)) else { continue };
+        match op {
+            Op::Eq | Op::Lt | Op::Le => {
+                let of = |x: Term| t.free_symbols(x).into_iter().filter_map(|s| numbers.get(&s).copied());
+                for (v, w) in of(args[0]).flat_map(|v| of(args[1]).map(move |w| (v, w))).filter(|(v, w)| v != w) {
+                    out.extend([(v, w), (w, v)]);
+                }
+            }
+            _ => todo.extend(args.iter()),
+        }
+        if out.len() > MOST_PAIRS {
+            break;
+        }
+    }
     out
 }
 
@@ -391,6 +427,29 @@ impl Guess<'_, '_> {
         }
         weights.retain(|(_, w)| *w != 0);
         weights
+    }
+
+    /// No number exceeds a constant that the code compares something with: an unsigned number its type, an index its array.
+    fn ceilings(&self) -> Vec<Term> {
+        let (t, p) = (self.system.terms, self.system.program);
+        let mut todo: Vec<Term> = Vec::new();
+        for a in p.threads.iter().flat_map(|x| x.code.actions.iter()) {
+            todo.push(a.guard);
+            todo.extend(a.gates.iter().map(|g| g.formula).chain(a.updates.iter().map(|u| u.value)));
+        }
+        let (mut constants, mut seen) = (BTreeSet::new(), BTreeSet::new());
+        while let Some(f) = todo.pop() {
+            let Some((op, args)) = t.app(f).filter(|_| seen.insert(f)) else { continue };
+            if matches!(op, Op::Eq | Op::Lt | Op::Le) {
+                let number = |a: &Term| if let Node::Num(n, _) = t.node(*a) { Some(n) } else { None };
+                constants.extend(args.iter().filter_map(number).filter(|n| *n > 0));
+            }
+            todo.extend(args.iter());
+        }
+        // The greatest is the most likely to hold.
+        let constants: Vec<i128> = constants.into_iter().rev().take(MOST_CEILINGS).collect();
+        let below = |v: &VarId| constants.iter().map(|n| t.le(t.sym(p.vars[*v].symbol), t.int(*n))).collect::<Vec<_>>();
+        self.numbers.iter().flat_map(below).collect()
     }
 
     /// Small facts under a condition: a boolean, its negation, or a single in one of its cells.

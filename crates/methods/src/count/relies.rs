@@ -331,6 +331,17 @@ fn compared(system: &System<'_>) -> BTreeSet<(VarId, VarId)> {
             }
         }
     }
+    // A local that is computed from a shared variable is bounded by what that one is compared with: `end := next + 10`.
+    let related = super::lemmas::related(system);
+    for x in system.forgotten.iter().filter(|x| number(**x)) {
+        let Scope::Thread(thread) = p.vars[*x].scope else { continue };
+        for u in p.threads[thread].code.actions.iter().flat_map(|a| &a.updates).filter(|u| u.var == *x) {
+            let read: Vec<VarId> =
+                t.free_symbols(u.value).into_iter().filter_map(|s| by_symbol.get(&s).copied()).collect();
+            let bounds = related.iter().filter(|(v, _)| read.contains(v)).map(|(_, w)| (*x, *w));
+            out.extend(bounds.filter(|(_, w)| p.vars[*w].sort == p.vars[*x].sort));
+        }
+    }
     // A local that is compared with one shared variable often is a copy of another: `mine := next`.
     let locals: BTreeSet<VarId> = out.iter().map(|(x, _)| *x).collect();
     for x in &locals {

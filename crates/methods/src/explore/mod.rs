@@ -33,6 +33,7 @@ pub mod table;
 pub mod tids;
 mod trace;
 pub mod update;
+mod walk;
 pub mod worker;
 
 #[cfg(test)]
@@ -44,3 +45,4 @@ mod tests;
 
 pub use method::Explore;
 pub use run::{Answer, Plan, explore};
+pub use walk::Walk;

@@ -15,7 +15,8 @@ pub fn methods() -> Vec<Arc<dyn Method>> {
     let conform = methods::conform::Conform { composition, calls: Some(reduce.clone()) };
     let shape: Arc<dyn Method> = Arc::new(methods::shape::Shape);
     let callers = methods::callers::Callers { provers: vec![shape.clone(), rely.clone(), count.clone()] };
-    vec![explore, rely, reduce, count, horn, Arc::new(conform), shape, Arc::new(callers)]
+    let walk = Arc::new(methods::explore::Walk);
+    vec![explore, rely, reduce, count, horn, Arc::new(conform), shape, Arc::new(callers), walk]
 }
 
 /// What runs when the user names no method: all of them, and a short search for bugs in front.
@@ -27,17 +28,19 @@ pub fn portfolio() -> Vec<Arc<dyn Method>> {
     all
 }
 
-/// Who may wait, in the order in which they start: where threads come in any number and nothing is written about them
-/// that a method could use, counting them is the way to a proof, and the short search the way to a bug.
+/// Who may wait, in the order in which they start: long runs until the short search has had its time; and where threads come in any
+/// number and nothing is written about them that a method could use, counting them is the way to a proof.
 pub fn later(task: &Task, names: &[&str], workers: usize) -> Vec<usize> {
     let p = &task.program;
     // A lock has its access predicate by itself.
     let said = |v: &program::Var| v.access.is_some() && v.kind != program::VarKind::Lock;
     let annotated = !p.relies.is_empty() || !p.invariants.is_empty() || p.vars.iter().any(said);
-    if !task.is_parametric() || annotated || workers >= names.len() || !names.contains(&"scout") {
+    if workers >= names.len() || !names.contains(&"scout") {
         return Vec::new();
     }
-    ["rely", "horn", "explore"].iter().filter_map(|late| names.iter().position(|n| n == late)).collect()
+    let late: &[&str] =
+        if !task.is_parametric() || annotated { &["walk"] } else { &["walk", "rely", "horn", "explore"] };
+    late.iter().filter_map(|late| names.iter().position(|n| n == late)).collect()
 }
 
 /// Who goes alone at first: an object over a heap is for one method, and what the others would do meanwhile costs more than it does.

@@ -9,8 +9,13 @@ use super::*;
 use crate::c::types::Int;
 
 impl Lower<'_> {
+    /// The place that is told for a step: inside a function of the library, its call.
+    pub(super) fn blamed(&self, span: Span) -> Span {
+        self.cur.blamed.unwrap_or(span)
+    }
+
     pub(super) fn fresh(&mut self, span: Span) -> Loc {
-        let inside = self.cur.atomic > 0;
+        let (inside, span) = (self.cur.atomic > 0, self.blamed(span));
         self.cur.flow.places.push(flow::Place { span, inside })
     }
 
@@ -40,6 +45,7 @@ impl Lower<'_> {
         self.steps_left -= 1;
         let known = self.cur.known.clone();
         self.merge_env(to, &known);
+        let span = self.blamed(span);
         self.cur.flow.steps.push(Step {
             from,
             to,
@@ -161,13 +167,14 @@ impl Lower<'_> {
         let Some(from) = self.cur.at else { return };
         let to = self.fresh(span);
         let (tt, ff) = (self.terms.tt(), self.terms.ff());
+        let span = self.blamed(span);
         self.cur.flow.steps.push(Step {
             from,
             to,
             inputs: Vec::new(),
             guard: tt,
             blocking: false,
-            gates: vec![(Failure::Unmodelled(why.to_string()), ff)],
+            gates: vec![(Failure::Unmodelled(why.to_string(), span), ff)],
             updates: Vec::new(),
             what: What::Unmodelled,
             span,
@@ -367,7 +374,7 @@ impl Lower<'_> {
         if let Some((cond, why)) = &hits.unmodelled {
             let to = self.fresh(span);
             let ff = self.terms.ff();
-            let gate = (Failure::Unmodelled(why.clone()), ff);
+            let gate = (Failure::Unmodelled(why.clone(), self.blamed(span)), ff);
             self.emit_step(to, *cond, vec![gate], Vec::new(), What::Unmodelled, span, Waits::No);
         }
         if self.b().as_bool(hits.invalid) == Some(false) {

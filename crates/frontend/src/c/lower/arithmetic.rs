@@ -13,6 +13,9 @@ use logic::{Machine, Node, Op};
 impl Lower<'_> {
     /// Bounds of a term that hold in every reachable state, as far as they are easily seen.
     pub(super) fn bounds(&self, term: Term) -> Option<(i128, i128)> {
+        if let Some(known) = self.wrapped.get(&term) {
+            return Some(*known);
+        }
         match self.terms.node(term) {
             Node::Num(n, _) => Some((n, n)),
             Node::Sym(s) => self.by_symbol.get(&s).and_then(|slot| self.slots[*slot].range),
@@ -79,7 +82,7 @@ impl Lower<'_> {
         if let Some(n) = b.as_num(term) {
             return b.num((n - low).rem_euclid(modulus) + low);
         }
-        match self.bounds(term) {
+        let out = match self.bounds(term) {
             // At most one turn off: a choice is easier to reason about than a remainder.
             Some((a, z)) if a >= low - modulus && z <= high + modulus => {
                 let mut out = term;
@@ -95,7 +98,9 @@ impl Lower<'_> {
                 let rest = b.modulo(term, b.num(modulus));
                 if low == 0 { rest } else { b.ite(b.lt(b.num(high), rest), b.sub(rest, b.num(modulus)), rest) }
             }
-        }
+        };
+        self.wrapped.insert(out, (low, high));
+        out
     }
 
     /// A result of signed arithmetic must fit; one of unsigned arithmetic wraps.

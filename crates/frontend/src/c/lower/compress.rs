@@ -138,6 +138,7 @@ impl Lower<'_> {
             for i in 0..self.flows.len() {
                 let mut flow = std::mem::take(&mut self.flows[i]);
                 let task = TaskId(i as u32);
+                self.fold_copies(&mut flow, task);
                 // Tests belong to the read before them; only what is left is moved to the access after it.
                 self.merge(&mut flow, Rule::Backward, task, &phases);
                 changed |= self.drop_dead_updates(&mut flow, task, &phases);

@@ -8,6 +8,9 @@ use program::{
     Update, VarKind,
 };
 
+/// A thread in any number.
+const ANY_COPIES: u32 = u32::MAX;
+
 impl Lower<'_> {
     pub(super) fn finish(mut self, name: &str) -> Program {
         self.end_of_main();
@@ -18,7 +21,7 @@ impl Lower<'_> {
         }
         if self.merging == Merging::None {
             self.gate_by_exit();
-            let copies = vec![1; self.flows.len()];
+            let copies = self.tasks.iter().map(|t| if t.many { ANY_COPIES } else { 1 }).collect();
             return Emitter::new(self, name, copies).run();
         }
         self.drop_irrelevant();
@@ -26,7 +29,10 @@ impl Lower<'_> {
         self.gate_by_exit();
         self.compress();
         self.settle_locals();
-        let copies = self.group();
+        let mut copies = self.group();
+        for id in self.tasks.ids().filter(|id| self.tasks[*id].many) {
+            copies[id.index()] = self.most_copies(id).unwrap_or(ANY_COPIES);
+        }
         Emitter::new(self, name, copies).run()
     }
 
@@ -256,11 +262,13 @@ impl<'u> Emitter<'u> {
             Failure::Deref => (PropertyKind::Null, Check::Memory.name().to_string()),
             Failure::Free => (PropertyKind::Freed, Check::Free.name().to_string()),
             Failure::Race(_) => (PropertyKind::Race, Check::Race.name().to_string()),
-            Failure::Unmodelled(why) => {
-                let line = span.map_or(0, |s| self.lower.sources.line_of(s));
+            Failure::Unmodelled(why, at) => {
+                let line = self.lower.sources.line_of(*at);
                 (PropertyKind::Unmodelled(why.clone()), self.unique(&format!("unmodelled:{line}")))
             }
         };
+        // A step may have been merged with others: a construct is told at its own place.
+        let span = if let Failure::Unmodelled(_, at) = failure { Some(*at) } else { span };
         let origin = match span {
             Some(span) => self.at(span),
             None => self.origin(None, &name),
@@ -463,7 +471,7 @@ impl<'u> Emitter<'u> {
 
     fn thread(&mut self, task: TaskId, flow: &Flow) {
         let id = self.program.threads.next_id();
-        let Task { shown, span, many, .. } = self.lower.tasks[task].clone();
+        let Task { shown, span, .. } = self.lower.tasks[task].clone();
         let origin = self.at(span);
         let mut locals: Vec<SlotId> = flow.steps.iter().flat_map(|s| self.touch(s)).collect();
         locals.retain(|s| self.lower.slots[*s].owner != Owner::Shared);
@@ -502,7 +510,8 @@ impl<'u> Emitter<'u> {
         let name = if *taken == 1 { shown } else { format!("{shown}#{taken}") };
         let copies = match self.copies[task.0 as usize] {
             // A thread without steps is as good as any number of them.
-            _ if many && !flow.steps.is_empty() => Copies::Any,
+            ANY_COPIES if !flow.steps.is_empty() => Copies::Any,
+            ANY_COPIES => Copies::One,
             1 => Copies::One,
             n => Copies::Exactly(n),
         };

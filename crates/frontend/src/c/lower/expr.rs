@@ -657,12 +657,29 @@ impl Lower<'_> {
                 }
                 value
             }
+            (Kind::Int(int), Kind::Int(from)) if self.is_any(inner) && self.same_values(int, from) => {
+                // Any value of a type is, converted, any value of a type of the same width.
+                self.nondet(ty, inner.span)
+            }
             (Kind::Int(int), _) => {
                 let value = self.value(inner);
                 self.wrap(value, int)
             }
             _ => self.value(inner),
         }
+    }
+
+    /// Whether an expression is any value of its type and nothing else.
+    fn is_any(&self, e: &Expr) -> bool {
+        let ExprKind::Call(Callee::Direct(f), args) = &e.kind else { return false };
+        let name = self.unit.functions[*f].name.as_str();
+        args.is_empty() && name.starts_with("__VERIFIER_nondet_") && !name.ends_with("ool")
+    }
+
+    /// Whether conversion maps the values of one integer type one to one onto those of the other.
+    fn same_values(&self, a: Int, b: Int) -> bool {
+        let model = self.types().model;
+        a != Int::Bool && b != Int::Bool && a.bytes(model) == b.bytes(model)
     }
 
     fn assign_op(&mut self, place: &crate::c::ast::Place, op: BinaryOp, value: &Expr, compute: Ty, span: Span) -> Term {

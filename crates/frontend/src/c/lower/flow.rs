@@ -84,7 +84,8 @@ pub(super) enum Failure {
     Unlock,
     Leak,
     Race(String),
-    Unmodelled(String),
+    /// What is not modelled, and where it stands.
+    Unmodelled(String, Span),
 }
 
 #[derive(Clone, Debug)]

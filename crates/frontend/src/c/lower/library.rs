@@ -9,6 +9,9 @@ use super::*;
 use crate::c::ast::*;
 use crate::c::types::{Int, Opaque};
 
+/// What the names of functions in `library.c` begin with.
+const LIBRARY: &str = "__tp_";
+
 impl Lower<'_> {
     pub(super) fn library(&mut self, name: &str, args: &[Expr], ty: Ty, span: Span) -> Option<Term> {
         let zero = self.terms.int(0);
@@ -17,6 +20,12 @@ impl Lower<'_> {
         }
         if let Some(result) = self.atomic_call(name, args, span) {
             return result;
+        }
+        let plain = name.strip_prefix("__builtin_").unwrap_or(name);
+        if !matches!(plain, "memset" | "memcpy" | "memmove")
+            && let Some(body) = self.unit.function(&format!("{LIBRARY}{plain}"))
+        {
+            return self.library_call(body, args, span);
         }
         if let Some(kind) = name.strip_prefix("__VERIFIER_nondet_") {
             return Some(self.nondet_call(kind, ty, span));
@@ -171,7 +180,10 @@ impl Lower<'_> {
         };
         let function = &self.unit.functions[*f];
         if function.body.is_some()
-            || !matches!(function.name.as_str(), "malloc" | "calloc" | "alloca" | "__builtin_alloca")
+            || !matches!(
+                function.name.as_str(),
+                "malloc" | "calloc" | "alloca" | "__builtin_alloca" | "__builtin_malloc"
+            )
         {
             return None;
         }
@@ -318,11 +330,14 @@ impl Lower<'_> {
         let (byte, bytes) = (self.value(value), self.value(size));
         let address = self.value(strip(target));
         let pointee = self.unit.types.pointee(strip(target).ty)?;
+        let each = self.unit.types.size(pointee).unwrap_or(0) as i128;
         let (Some(0), Some(n)) = (self.b().as_num(byte), self.b().as_num(bytes)) else {
+            if let Some(body) = self.unit.function(&format!("{LIBRARY}memset")).filter(|_| self.is_character(pointee)) {
+                return self.inline_library(body, vec![address, byte, bytes], span);
+            }
             self.unmodelled("memset with these values", span);
             return None;
         };
-        let each = self.unit.types.size(pointee).unwrap_or(0) as i128;
         if each == 0 || self.unit.types.is_void(pointee) || n % each != 0 || n / each > 64 {
             self.unmodelled("memset of this size", span);
             return None;
@@ -345,6 +360,9 @@ impl Lower<'_> {
         let each = self.unit.types.size(pointee).unwrap_or(0) as i128;
         let count = self.b().as_num(bytes).filter(|n| each > 0 && n % each == 0).map(|n| n / each);
         let (Some(count), false) = (count.filter(|c| *c <= 64), self.unit.types.is_void(pointee)) else {
+            if let Some(body) = self.unit.function(&format!("{LIBRARY}memcpy")).filter(|_| self.is_character(pointee)) {
+                return self.inline_library(body, vec![to, from, bytes], span);
+            }
             self.unmodelled("memcpy of this size", span);
             return None;
         };
@@ -359,6 +377,21 @@ impl Lower<'_> {
             }
         }
         Some(to)
+    }
+
+    /// A function of the library that is a program itself.
+    fn library_call(&mut self, body: FnId, args: &[Expr], span: Span) -> Option<Term> {
+        let values: Vec<Term> = args.iter().map(|a| self.value(a)).collect();
+        self.inline_library(body, values, span)
+    }
+
+    fn inline_library(&mut self, body: FnId, values: Vec<Term>, span: Span) -> Option<Term> {
+        self.cur.at?;
+        let before = self.cur.blamed;
+        self.cur.blamed = before.or(Some(span));
+        let result = self.inline(body, values, span);
+        self.cur.blamed = before;
+        result
     }
 
     fn unknown_function(&mut self, name: &str, args: &[Expr], ty: Ty, span: Span) -> Option<Term> {

@@ -96,10 +96,10 @@ impl Lower<'_> {
             let bad = self.fresh(span);
             let ff = self.terms.ff();
             let failure = match unknown {
-                Some(why) => Failure::Unmodelled(why),
+                Some(why) => Failure::Unmodelled(why, self.blamed(span)),
                 None => Failure::Free,
             };
-            if self.checks(Check::Free) || matches!(failure, Failure::Unmodelled(_)) {
+            if self.checks(Check::Free) || matches!(failure, Failure::Unmodelled(..)) {
                 self.emit_step(bad, rest, vec![(failure, ff)], Vec::new(), What::Assert, span, access::Waits::No);
             } else {
                 self.assume_defined(access::Undefined::Deref);

@@ -13,6 +13,8 @@ mod atomics;
 mod call;
 mod compress;
 mod condition;
+mod copied;
+mod copies;
 mod emit;
 mod expr;
 mod flow;
@@ -221,6 +223,8 @@ struct Cursor {
     pub loops: u32,
     /// The iterations of the unrolled loops around.
     pub iterations: Vec<u32>,
+    /// The call of the library's function that is being inlined.
+    pub blamed: Option<Span>,
     pub end: Loc,
 }
 
@@ -255,6 +259,8 @@ struct Lower<'u> {
     opened: BTreeSet<SlotId>,
     /// Bit-fields by the first of their unit, with which they race.
     units: FxHashMap<SlotId, SlotId>,
+    /// Results of reductions into a type, with the bounds they have by that.
+    wrapped: FxHashMap<Term, (i128, i128)>,
     /// An initial value that is no constant of ours.
     unreadable: Option<Span>,
     /// Invariants and relies from comments.
@@ -291,6 +297,7 @@ pub fn lower_with(unit: &Unit, sources: &Sources, name: &str, checks: &[Check], 
         // Objects, slots and threads keep their identity from pass to pass; only the code is made anew.
         let before = (lower.objects.len(), lower.tasks.len());
         lower.flows.clear();
+        lower.wrapped.clear();
         lower.steps_left = MOST_STEPS;
         lower.run();
         let found = std::mem::take(&mut lower.found);
@@ -349,6 +356,7 @@ impl<'u> Lower<'u> {
                 calls_at: FxHashMap::default(),
                 loops: 0,
                 iterations: Vec::new(),
+                blamed: None,
                 end: Loc(0),
             },
             exited: SlotId(0),
@@ -357,6 +365,7 @@ impl<'u> Lower<'u> {
             created: false,
             opened: BTreeSet::new(),
             units: FxHashMap::default(),
+            wrapped: FxHashMap::default(),
             unreadable: None,
             written: Vec::new(),
             machines: Vec::new(),
@@ -603,6 +612,7 @@ impl<'u> Lower<'u> {
             calls_at: FxHashMap::default(),
             loops: 0,
             iterations: Vec::new(),
+            blamed: None,
             end,
         };
         self.thread_body(&task);

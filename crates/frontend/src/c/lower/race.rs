@@ -101,7 +101,8 @@ impl Lower<'_> {
         if locations.len() > 1 || (map && key.is_none()) {
             let ff = self.terms.ff();
             let why = format!("races on elements of `{}`", self.slots[slot].shown);
-            flow.steps.push(Step { gates: vec![(Failure::Unmodelled(why), ff)], what: What::Unmodelled, ..step });
+            let gates = vec![(Failure::Unmodelled(why, step.span), ff)];
+            flow.steps.push(Step { gates, what: What::Unmodelled, ..step });
             return;
         }
         let writes = touch.writes.iter().any(|w| self.location(*w) == slot);

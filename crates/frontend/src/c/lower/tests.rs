@@ -428,6 +428,75 @@ fn random_program(seed: u64) -> String {
     )
 }
 
+#[test]
+fn check_functions_of_strings_are_programs_themselves() {
+    let head = "size_t strlen(const char *); char *strcpy(char *, const char *); int strcmp(const char *, const char *);
+      char *strcat(char *, const char *); char *strchr(const char *, int); void *memset(void *, int, size_t);
+      char *strncpy(char *, const char *, size_t); int memcmp(const void *, const void *, size_t); char *strdup(const char *);
+      char b[8];";
+    let run = |body: &str| answer(&format!("{head} int main(void) {{ {body} return 0; }}"));
+    assert_eq!(
+        run("strcpy(b, \"ab\"); strcat(b, \"c\"); assert(strlen(b) == 3 && b[3] == 0 && !strcmp(b, \"abc\"));"),
+        Answer::Safe
+    );
+    assert_eq!(run("strcpy(b, \"ab\"); assert(strcmp(b, \"abc\") >= 0);"), Answer::Unsafe);
+    assert_eq!(
+        run("strncpy(b, \"abc\", 2); assert(b[1] == 'b' && b[2] == 0); b[0] = -1; assert(strcmp(b, \"a\") > 0);"),
+        Answer::Safe
+    );
+    assert_eq!(run("memset(b, 7, 3); assert(b[2] == 7 && b[3] == 0 && memcmp(b, \"\\7\\7x\", 2) == 0);"), Answer::Safe);
+    assert_eq!(run("char *d = strdup(\"xy\"); assert(strchr(d, 'y') == d + 1 && strchr(d, 'z') == 0);"), Answer::Safe);
+    assert_eq!(run("char *d = strdup(\"xy\"); assert(strchr(d, 0) != d + 2);"), Answer::Unsafe);
+    // A function of the program's own is meant where there is one.
+    assert_eq!(
+        answer("size_t strlen(const char *s) { return 7; } int main(void) { assert(strlen(\"a\") == 7); }"),
+        Answer::Safe
+    );
+    let over = "char *strcpy(char *, const char *); char b[2]; int main(void) { strcpy(b, \"ab\"); return 0; }";
+    assert_eq!(with(over, Check::Memory), Answer::Unsafe);
+}
+
+#[test]
+fn check_what_is_not_modelled_is_told_at_its_own_line() {
+    let text = "int g; void take(int *);\nvoid *f(void *p) {\n  int x = 1;\n  take(&x);\n  return 0; }
+      int main(void) { pthread_t a; pthread_create(&a, 0, f, 0); return 0; }";
+    let program = lowered(text, Check::Reach);
+    let lines = HEADER.matches('\n').count();
+    let told = program.properties.iter().find(|p| matches!(p.kind, PropertyKind::Unmodelled(_))).expect("one is told");
+    assert_eq!(told.name, format!("unmodelled:{}", lines + 4));
+}
+
+#[test]
+fn check_a_bounded_loop_of_creations_gives_so_many_copies() {
+    let text = |bound: &str, step: &str| {
+        format!(
+            "int n, x; void *f(void *p) {{ x++; return 0; }} int main(void) {{ pthread_t t; n = __VERIFIER_nondet_int();
+             {bound} for (int i = 0; i < n; {step}) pthread_create(&t, 0, f, 0); assert(x <= 2); return 0; }}"
+        )
+    };
+    let copies = |text: &str| lowered(text, Check::Reach).threads.iter().last().map(|t| t.copies);
+    let three = text("__VERIFIER_assume(n >= 0 && n <= 3);", "i++");
+    assert_eq!(copies(&three), Some(Copies::Exactly(3)));
+    assert_eq!(answer(&three), Answer::Unsafe);
+    let two = text("__VERIFIER_assume(n <= 2);", "i++");
+    assert_eq!((copies(&two), answer(&two)), (Some(Copies::Exactly(2)), Answer::Safe));
+    assert_eq!(copies(&text("__VERIFIER_assume(n <= 5);", "i += 2")), Some(Copies::Exactly(3)));
+    // A counter that stands still or goes back bounds nothing, nor does a number that is not known.
+    assert_eq!(copies(&text("__VERIFIER_assume(n <= 3);", "i += __VERIFIER_nondet_bool()")), Some(Copies::Any));
+    assert_eq!(copies(&text("__VERIFIER_assume(n <= 3);", "i = __VERIFIER_nondet_int()")), Some(Copies::Any));
+    assert_eq!(copies(&text("", "i++")), Some(Copies::Any));
+    // Nor one that another thread writes.
+    let written = "int n = 3, i; void *f(void *p) { i = 0; return 0; } int main(void) { pthread_t t;
+      for (i = 0; i < n; i++) pthread_create(&t, 0, f, 0); assert(i != 3); return 0; }";
+    assert_eq!(copies(written), Some(Copies::Any));
+    // Each loop has its own creations; one inside another has as many as both have turns.
+    let nested =
+        "int n, m, x; void *f(void *p) { x++; return 0; } int main(void) { pthread_t t; n = __VERIFIER_nondet_int();
+      __VERIFIER_assume(n <= 2); for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) pthread_create(&t, 0, f, 0);
+      assert(x <= 4); return 0; }";
+    assert_eq!(copies(nested), Some(Copies::Any));
+}
+
 /// What merging keeps: with all steps merged and with none, the same failures are reached. `THREADPROOF_HUNT=N` tries more.
 #[test]
 fn check_merging_neither_hides_nor_makes_a_failure() {
