@@ -250,6 +250,12 @@ impl<'a> Checker<'a> {
                             text: "callers touch the variables of the file only by calling what is in it".into(),
                         });
                     }
+                    if self.leaves.recalled() > 0 {
+                        checked.0.assumptions.push(Assumption {
+                            code: "cache".into(),
+                            text: "the answers in the cache are those that this tool and its solvers gave".into(),
+                        });
+                    }
                     checked
                 }
             },
@@ -473,8 +479,10 @@ impl<'a> Checker<'a> {
         let count = list.len();
         // The same formula is often asked for twice, once for each of several reasons.
         let mut seen = BTreeSet::new();
-        let open: Vec<Term> =
+        let mut open: Vec<Term> =
             list.iter().map(|o| o.formula).filter(|f| !c.terms.is_true(*f) && seen.insert(*f)).collect();
+        // One by one, before they are bunched: an edit changes few obligations, but may change every bunch.
+        open.retain(|f| !self.leaves.remembers(&c.terms, *f));
         let mut wave = bunches(&c.terms, &open);
         while !wave.is_empty() {
             if let Err(e) = self.limits.budget.check() {

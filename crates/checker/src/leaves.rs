@@ -21,7 +21,15 @@ pub trait Leaves {
     /// Whether the formula holds for all values of its free symbols. References are non-negative, enum values and
     /// machine integers in range; division and indexing have the total meaning of `logic::eval`.
     fn valid(&mut self, terms: &Terms, formula: Term) -> Answer;
-    /// The same of several formulas, in their order. An oracle may ask on several cores.
+    /// Whether the formula was found valid in an earlier run, and that is on record. An oracle without records remembers nothing.
+    fn remembers(&mut self, _terms: &Terms, _formula: Term) -> bool {
+        false
+    }
+    /// How many formulas were taken from records so far.
+    fn recalled(&self) -> usize {
+        0
+    }
+    /// As `valid`, of several formulas in their order. An oracle may ask on several cores.
     fn valid_each(&mut self, terms: &Terms, formulas: &[Term]) -> Vec<Answer> {
         formulas.iter().map(|f| self.valid(terms, *f)).collect()
     }

@@ -127,6 +127,10 @@ pub struct Verify {
     pub reading: Reading,
     #[command(flatten)]
     pub limits: Limits,
+    /// Keep in this folder what was found, and use it in the next run: a program that was edited is checked again in little
+    /// time. What is damaged or of another version is told and not used.
+    #[arg(long, value_name = "FOLDER")]
+    pub cache: Option<PathBuf>,
     /// Print one JSON document as `docs/verdict.schema.json` describes it.
     #[arg(long)]
     pub json: bool,

@@ -1,8 +1,10 @@
 //! The checker's oracle: is one formula valid? Second opinions of solvers, all of which must say so.
 //!
 //! In: `solver::SecondOpinion`s. Out: `checker::Leaves`. The word is independent only if every formula so far was found
-//! valid by another solver than the one that finds proofs. Deliberately absent: any solver of its own.
+//! valid by another solver than the one that finds proofs. With a cache, what a solver found valid in an earlier run is not asked
+//! again, and the name of the oracle says how often that was. Deliberately absent: any solver of its own.
 
+use crate::cache::Cache;
 use base::Budget;
 use checker::{Answer, Leaves};
 use logic::{Term, Terms};
@@ -17,26 +19,33 @@ pub struct Oracle {
     others: Vec<Vec<SecondOpinion>>,
     /// For each opinion, whose word was given so far.
     words: Vec<BTreeSet<Word>>,
+    cache: Option<Arc<Cache>>,
+    /// How many formulas were not asked for.
+    remembered: usize,
 }
 
 impl Oracle {
     /// A formula is valid if every one of the opinions says so.
     pub fn new(opinions: Vec<SecondOpinion>) -> Self {
         let words = opinions.iter().map(|_| BTreeSet::new()).collect();
-        Self { opinions, others: Vec::new(), words }
+        Self { opinions, others: Vec::new(), words, cache: None, remembered: 0 }
     }
 
-    /// cvc5 where there is one, and Z3 where that does not know.
-    pub fn standard(budget: &Budget) -> Self {
+    /// cvc5 where there is one, and Z3 where that does not know; their earlier answers are in the cache.
+    pub fn standard(budget: &Budget, cache: Option<Arc<Cache>>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST);
         let one = || vec![SecondOpinion::standard(Settings::default(), budget)];
-        Self { others: (1..cores).map(|_| one()).collect(), ..Self::new(one()) }
+        Self { others: (1..cores).map(|_| one()).collect(), cache, ..Self::new(one()) }
     }
 
     /// Takes note of whose word it was.
-    fn noted(&mut self, said: Said) -> Answer {
+    fn noted(&mut self, terms: &Terms, formula: Term, said: Said) -> Answer {
         match said {
             Said::Valid(given) => {
+                if let (Some(cache), [word]) = (&self.cache, &given[..]) {
+                    // A conjunction is valid if and only if its parts are.
+                    terms.conjuncts(formula).into_iter().for_each(|part| cache.learn(terms, part, word));
+                }
                 for (words, word) in self.words.iter_mut().zip(given) {
                     words.insert(word);
                 }
@@ -63,7 +72,11 @@ impl Leaves for Oracle {
                 Word::SameSolver(name) | Word::OtherSolver(name) => name.as_str(),
             })
             .collect();
-        if names.is_empty() { "no solver".into() } else { names.into_iter().collect::<Vec<_>>().join(" and ") }
+        let names = if names.is_empty() { "no solver".into() } else { Vec::from_iter(names).join(" and ") };
+        match self.remembered {
+            0 => names,
+            n => format!("{names} ({n} answers of an earlier run, from the cache)"),
+        }
     }
 
     fn independent(&self) -> bool {
@@ -72,7 +85,21 @@ impl Leaves for Oracle {
 
     fn valid(&mut self, terms: &Terms, formula: Term) -> Answer {
         let said = ask(&self.opinions, terms, formula);
-        self.noted(said)
+        self.noted(terms, formula, said)
+    }
+
+    fn recalled(&self) -> usize {
+        self.remembered
+    }
+
+    fn remembers(&mut self, terms: &Terms, formula: Term) -> bool {
+        let (Some(cache), [words]) = (&self.cache, &mut self.words[..]) else { return false };
+        let known: Option<Vec<Word>> =
+            terms.conjuncts(formula).into_iter().map(|part| cache.knows(terms, part)).collect();
+        let Some(known) = known else { return false };
+        words.extend(known);
+        self.remembered += 1;
+        true
     }
 
     fn valid_each(&mut self, terms: &Terms, formulas: &[Term]) -> Vec<Answer> {
@@ -105,7 +132,7 @@ impl Leaves for Oracle {
         let mut said = said.into_iter().peekable();
         (0..formulas.len())
             .map(|at| match said.next_if(|(i, _)| *i == at) {
-                Some((_, one)) => self.noted(one),
+                Some((_, one)) => self.noted(terms, formulas[at], one),
                 None => Answer::Unknown("the question was not answered".into()),
             })
             .collect()

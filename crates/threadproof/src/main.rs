@@ -3,6 +3,7 @@
 //! In: arguments. Out: a report and an exit code. Verdicts come from the crate `checker` alone, through `judge`.
 
 mod board;
+mod cache;
 mod cli;
 mod commands;
 mod judge;

@@ -14,6 +14,8 @@ mod terms;
 mod trace;
 mod views;
 
+pub(crate) use terms::{op_name, operator};
+
 use crate::called::Called;
 use crate::certificate::{Certificate, Proof};
 use crate::history::History;

@@ -166,13 +166,25 @@ const OPS: [(Op, &str); 32] = [
     (Op::Slice, "slice"),
 ];
 
-fn op_name(op: Op) -> &'static str {
+pub(crate) fn op_name(op: Op) -> &'static str {
     match op {
         Op::Cast(_) => "cast",
         Op::ConstMap(_) => "constmap",
         Op::EmptySet(_) => "emptyset",
         Op::EmptySeq(_) => "emptyseq",
         _ => OPS.iter().find(|(o, _)| *o == op).map_or("?", |(_, name)| name),
+    }
+}
+
+/// The operator of a name; some are of a sort.
+pub(crate) fn operator(name: &str, sort: Option<Sort>) -> Option<Op> {
+    match (name, sort) {
+        ("cast", Some(sort)) => Some(Op::Cast(sort)),
+        ("constmap", Some(sort)) => Some(Op::ConstMap(sort)),
+        ("emptyset", Some(sort)) => Some(Op::EmptySet(sort)),
+        ("emptyseq", Some(sort)) => Some(Op::EmptySeq(sort)),
+        (_, None) => OPS.iter().find(|(_, known)| *known == name).map(|(op, _)| *op),
+        _ => None,
     }
 }
 
@@ -277,22 +289,12 @@ fn node(read: &Read, n: &Reader<'_>) -> Result<Term, FileError> {
             Ok(t.quant(q, &bound, body))
         }
         _ => {
-            let (op, skip) = match name {
-                "cast" | "constmap" | "emptyset" | "emptyseq" => {
-                    let sort = read.sort(&at(1)?.field("sort")?)?;
-                    let op = match name {
-                        "cast" => Op::Cast(sort),
-                        "constmap" => Op::ConstMap(sort),
-                        "emptyset" => Op::EmptySet(sort),
-                        _ => Op::EmptySeq(sort),
-                    };
-                    (op, 2)
-                }
-                _ => match OPS.iter().find(|(_, known)| *known == name) {
-                    Some((op, _)) => (*op, 1),
-                    None => return Err(n.error(format!("no operator is called `{name}`"))),
-                },
+            let sort = match at(1).ok().and_then(|p| p.optional("sort")) {
+                Some(sort) => Some(read.sort(&sort)?),
+                None => None,
             };
+            let skip = if sort.is_some() { 2 } else { 1 };
+            let op = operator(name, sort).ok_or_else(|| n.error(format!("no operator is called `{name}`")))?;
             let args: Vec<Term> = parts[skip..].iter().map(|p| read.term(p)).collect::<Result<_, _>>()?;
             t.try_mk(op, &args).map_err(|e| n.error(e))
         }

@@ -35,6 +35,8 @@ const SMALL: [Effort; 2] =
 /// How long one small search may take, and one attempt at a proof.
 const GLANCE: Duration = Duration::from_secs(5);
 const ATTEMPT: Duration = Duration::from_secs(20);
+/// How long a small search may take in a large file, of which it sees little.
+const LARGE_GLANCE: Duration = Duration::from_secs(1);
 
 impl Method for Callers {
     fn about(&self) -> About {
@@ -233,7 +235,9 @@ fn shown(provers: &[Arc<dyn Method>], task: &Task, run: &Run, client: &Program, 
             continue;
         }
         run.progress(format!("callers: any callers, by {}", prover.about().name));
-        let attempt = Run { budget: run.budget.child().with_time(ATTEMPT), ..run.clone() };
+        let half = run.budget.time_left().map_or(ATTEMPT, |left| left / 2);
+        let time = if crate::rely::large(client) { half.max(ATTEMPT) } else { ATTEMPT };
+        let attempt = Run { budget: run.budget.child().with_time(time), ..run.clone() };
         let found = prover.run(&inner, &attempt);
         let mut proves = false;
         for (property, claim) in found.claims.into_iter().filter(|(p, _)| open.contains(p)) {
@@ -281,7 +285,7 @@ fn glance(program: &Program, wanted: &[PropertyId], run: &Run) -> Answer {
         switches: Switches::ALL,
         workers: run.workers.max(1),
         depth: usize::MAX,
-        budget: run.budget.child().with_time(GLANCE),
+        budget: run.budget.child().with_time(if crate::rely::large(program) { LARGE_GLANCE } else { GLANCE }),
         progress: &|_| {},
         compact: false,
         unreachable: false,

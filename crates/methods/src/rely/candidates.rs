@@ -223,11 +223,21 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// Adds, at every cut, which locks are surely held there, and what may hold while they are free.
+    /// Adds, at every cut, which locks are surely held there, what may hold while they are free, and what the step there
+    /// says of the values that it chooses.
     pub fn held(&mut self, cuts: &[Vec<LocId>]) {
         let (p, t) = (self.program, self.terms);
         let tid = t.sym(p.tid);
         for (id, thread) in p.threads.iter_enumerated() {
+            let at: FxHashSet<LocId> = cuts[id.0 as usize].iter().copied().collect();
+            for a in thread.code.actions.iter().filter(|a| !a.inputs.is_empty() && at.contains(&a.to)) {
+                let values: Vec<(Symbol, Term)> = super::chosen(p, a).map(|(v, s)| (s, self.now(v))).collect();
+                for part in t.conjuncts(t.substitute(a.guard, values)) {
+                    if !t.free_symbols(part).iter().any(|s| a.inputs.contains(s)) {
+                        self.push(Place::Cut(id, a.to), part, None);
+                    }
+                }
+            }
             let held = hoods::held(p, t, &thread.code);
             for at in &cuts[id.0 as usize] {
                 for m in held[at.0 as usize].iter().flatten() {

@@ -5,6 +5,7 @@
 //! conjuncts beside them (`candidates`, `engine`); where a written one does not hold, what holds without it; then Horn
 //! clauses over what each thread reaches (`modular`). What was found is printed in the language. Locks come first, piece by piece with
 //! few premises (`hoods`, `Reach::Near`), so that the cost follows the size of the program; then everything at once.
+//! A few runs by evaluation drop most wrong guesses before a solver is asked (`runs`).
 //! Absent: calls by contract (calls are inlined).
 
 mod candidates;
@@ -12,6 +13,7 @@ mod engine;
 mod explain;
 mod found;
 mod hoods;
+mod runs;
 mod zones;
 
 use crate::method::{About, Method, Refusal, Run, Task};
@@ -19,14 +21,16 @@ use crate::modular;
 use engine::{About as Goals, Engine, Place, Setting, Which};
 use evidence::{AssumeGuarantee, Assumes, Certificate, Claim, Claims, Proof, Reach, Reason, RelyGuarantee};
 use explain::Told;
-use logic::{Node, Quantifier, Sort, Term, Terms};
+use logic::{Node, Quantifier, Sort, Symbol, Term, Terms};
 use program::parts::split;
 use program::passive::loop_heads;
-use program::{LocId, Program, PropertyId, PropertyKind, Start, What};
+use program::{Action, LocId, Program, PropertyId, PropertyKind, Start, VarId, What};
 use rustc_hash::FxHashMap;
 use solver::Settings;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+pub(crate) use hoods::large;
 
 pub struct Rely;
 
@@ -68,7 +72,7 @@ impl Method for Rely {
         }
         let left: Vec<PropertyId> =
             wanted.iter().copied().filter(|w| !matches!(claims.claims.get(w), Some(Claim::Proved(_)))).collect();
-        if !left.is_empty() && modular::admits(p).is_ok() {
+        if !left.is_empty() && hoods::bearable(p) && modular::admits(p).is_ok() {
             clauses(p, &left, run, &mut claims);
         }
         claims
@@ -106,15 +110,26 @@ fn cuts(p: &Program, long: usize) -> Vec<Vec<LocId>> {
             }
             if t.code.actions.len() > long {
                 let live = program::live::live(p, &t.code);
-                let branches = |a: &&program::Action| matches!(a.what, What::Choose | What::Test);
-                let free = |l: &LocId| live[*l].is_empty() && !t.code.locations[*l].inside;
-                cuts.extend(t.code.actions.iter().filter(branches).map(|a| a.to).filter(free));
+                let mut ways = vec![0; t.code.locations.len()];
+                t.code.actions.iter().for_each(|a| ways[a.to.0 as usize] += 1);
+                let branches = |a: &&Action| matches!(a.what, What::Choose | What::Test);
+                // A local that the branch itself gives any value is no knowledge that the cut would lose.
+                let free = |a: &&Action| {
+                    let chosen = |v: &VarId| ways[a.to.0 as usize] == 1 && chosen(p, a).any(|(x, _)| x == *v);
+                    !t.code.locations[a.to].inside && live[a.to].iter().all(chosen)
+                };
+                cuts.extend(t.code.actions.iter().filter(branches).filter(free).map(|a| a.to));
             }
             cuts.sort_unstable();
             cuts.dedup();
             cuts
         })
         .collect()
+}
+
+/// The variables that an action gives values of its choice, each with the symbol of the choice.
+fn chosen<'a>(p: &'a Program, a: &'a Action) -> impl Iterator<Item = (VarId, Symbol)> + 'a {
+    a.updates.iter().filter_map(|u| Some((u.var, p.terms.as_symbol(u.value).filter(|s| a.inputs.contains(s))?)))
 }
 
 fn calvin(p: &Program, terms: &Terms, wanted: &[PropertyId], run: &Run, claims: &mut Claims) -> Result<(), Reason> {
@@ -174,6 +189,9 @@ impl Attempt<'_> {
     fn go(&self, list: Vec<engine::Candidate>, claims: &mut Claims) -> Result<Vec<engine::Candidate>, Reason> {
         let Attempt { p, terms, wanted, cuts, run, .. } = *self;
         let settings = Settings { seed: run.seed as u32, limit: 3_000_000, ..Settings::default() };
+        let found = list.len();
+        let list = runs::survivors(p, terms, list, run.seed, &run.budget);
+        run.progress(format!("rely: {} candidates, {} after a few runs", found, list.len()));
         // Before the terms are copied.
         let other = terms.symbol("other", Sort::INT);
         let setting = Setting {
@@ -187,7 +205,6 @@ impl Attempt<'_> {
             settings,
             budget: run.budget.clone(),
         };
-        run.progress(format!("rely: {} candidates", setting.candidates.len()));
         claims.statistics.insert("candidates".into(), setting.candidates.len() as u64);
         let (outcome, alive) = Engine::with(&setting, run.workers, |engine| {
             let outcome = self.judge(engine, claims)?;

@@ -16,8 +16,11 @@ use program::{Action, LocId, Program, PropertyId, PropertyKind, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use solver::{Answer, Smt, Z3};
 
-/// How many solver sessions a worker keeps open.
-const SESSIONS: usize = 120;
+/// So many zones have a solver session each. More share one, in which the facts of one zone at a time stand: to open a session
+/// takes longer than most questions.
+const APART: usize = 4;
+/// After so many changes of zone a shared session is opened anew: what it has seen stays in its memory.
+const CHANGES: usize = 600;
 
 /// How many failing conditions one worker explains.
 const TOLD: usize = 40;
@@ -80,6 +83,9 @@ pub struct Zones<'a> {
     pub terms: &'a Terms,
     pub zones: Vec<Zone>,
     sessions: Vec<Option<Z3<'a>>>,
+    /// For each session, the zone whose facts it has now.
+    holds: Vec<Option<usize>>,
+    changes: usize,
     alive: Vec<bool>,
     /// The zones whose facts mention a candidate.
     used_in: Vec<Vec<usize>>,
@@ -412,6 +418,8 @@ impl<'a> Zones<'a> {
             program: &setting.program,
             terms: &setting.terms,
             sessions: zones.iter().map(|_| None).collect(),
+            holds: vec![None; zones.len()],
+            changes: 0,
             zones,
             alive: vec![true; setting.candidates.len()],
             used_in,
@@ -446,23 +454,35 @@ impl<'a> Zones<'a> {
         self.questions
     }
 
+    /// A session with the facts of the zone. They are in a scope of their own where it is shared.
     fn session(&mut self, zone: usize) -> Result<&mut Z3<'a>, Reason> {
-        if self.sessions[zone].is_none() {
-            let s = self.setting;
-            let mut z3 = Z3::new(self.terms, s.settings, &s.budget).map_err(super::engine::solver_reason)?;
+        let shared = self.zones.len() > APART;
+        let at = if shared { 0 } else { zone };
+        if self.holds[at] != Some(zone) {
+            if self.changes == CHANGES {
+                self.sessions[at] = None;
+                self.holds[at] = None;
+                self.changes = 0;
+            }
+            if self.sessions[at].is_none() {
+                let s = self.setting;
+                let z3 = Z3::new(self.terms, s.settings, &s.budget).map_err(super::engine::solver_reason)?;
+                self.sessions[at] = Some(z3);
+            }
+            let z3 = self.sessions[at].as_mut().expect("it was opened");
+            if shared {
+                self.changes += 1;
+                if self.holds[at].is_some() {
+                    z3.pop();
+                }
+                z3.push();
+            }
             for f in &self.zones[zone].facts {
                 z3.assert(*f);
             }
-            self.sessions[zone] = Some(z3);
+            self.holds[at] = Some(zone);
         }
-        Ok(self.sessions[zone].as_mut().expect("it was opened"))
-    }
-
-    /// Sessions cost memory: with many zones none is kept that is not in use.
-    fn close(&mut self, zone: usize) {
-        if self.zones.len() > SESSIONS {
-            self.sessions[zone] = None;
-        }
+        Ok(self.sessions[at].as_mut().expect("it was opened"))
     }
 
     /// The switches that are on and matter in a zone.
@@ -485,7 +505,6 @@ impl<'a> Zones<'a> {
             for k in (0..before.len()).filter(|k| before[*k] && !self.alive[*k]) {
                 self.used_in[k].iter().filter(|z| **z != zone).for_each(|z| self.zones[*z].dirty = true);
             }
-            self.close(zone);
         }
         Ok(Said::Dropped((0..given.len()).filter(|k| given[*k] && !self.alive[*k]).collect()))
     }
@@ -713,7 +732,6 @@ impl<'a> Zones<'a> {
                     }
                 }
             }
-            self.close(zone);
         }
         Ok(Said::Failed(out))
     }
@@ -757,7 +775,6 @@ impl<'a> Zones<'a> {
             };
             out.extend(used);
             self.zones[z].done.extend(list);
-            self.close(z);
         }
         out.sort_unstable();
         out.dedup();

@@ -4,6 +4,7 @@
 //! its own thread with a deep stack; `watch` ends the process if that thread does not come back in time.
 
 use crate::board::{Board, Outcome, Record, Stage, exit, rows};
+use crate::cache::{Cache, recall::Recall};
 use crate::cli::{Bias, Reading, Verify, parse_check};
 use crate::load::{self, Rejected};
 use crate::progress::Progress;
@@ -26,6 +27,13 @@ pub fn run(request: Verify, paint: Paint) -> i32 {
     let request = Arc::new(request);
     let (methods, options) = match choose(&request) {
         Ok(chosen) => chosen,
+        Err(sentence) => {
+            eprintln!("error: {sentence}");
+            return exit::USAGE;
+        }
+    };
+    let cache = match request.cache.as_deref().map(Cache::open).transpose() {
+        Ok(cache) => cache.map(Arc::new),
         Err(sentence) => {
             eprintln!("error: {sentence}");
             return exit::USAGE;
@@ -62,6 +70,7 @@ pub fn run(request: Verify, paint: Paint) -> i32 {
         methods,
         options,
         evidence_lost: evidence_lost.clone(),
+        cache,
     };
     let thread = std::thread::Builder::new().name("verify".into()).stack_size(strategy::STACK);
     let ended = match thread.spawn(move || work.all_files()) {
@@ -130,6 +139,7 @@ struct Work {
     options: Options,
     /// Whether a file of evidence could not be written.
     evidence_lost: Arc<AtomicBool>,
+    cache: Option<Arc<Cache>>,
 }
 
 impl Work {
@@ -212,8 +222,14 @@ impl Work {
             workers: self.request.limits.workers.map_or_else(processors, usize::from),
             listen: Arc::new(move |method, event| progress.tell(method, event)),
             sources: Arc::new(loaded.sources),
+            cache: self.cache.clone(),
         };
-        strategy::pursue(&task, self.methods.clone(), &settings, &self.board, index);
+        let mut methods = self.methods.clone();
+        let speaks = methods.iter().any(|m| matches!(m.about().name, "rely" | "callers"));
+        let recalled = self.cache.as_ref().filter(|_| speaks).and_then(|cache| cache.recall(path));
+        methods.extend(recalled.map(|found| -> Arc<dyn Method> { Arc::new(Recall(found)) }));
+        strategy::pursue(&task, methods, &settings, &self.board, index);
+        self.keep(&task.program, path, index);
         let written = self
             .write_evidence(&task.program, &settings.sources, index)
             .and_then(|()| self.write_witness(&task.program, &settings.sources, loaded.c.as_ref(), index));
@@ -226,6 +242,23 @@ impl Work {
 }
 
 impl Work {
+    /// Keeps what was found for the next run; what cannot be kept is no reason to fail.
+    fn keep(&self, program: &Program, path: &Path, index: usize) {
+        let Some(cache) = &self.cache else { return };
+        let entries = self.board.with_file(index, |f| f.entries.clone());
+        let found: Vec<serde_json::Value> = entries
+            .iter()
+            .filter_map(|e| match e {
+                Entry::Certificate(c) => evidence::recall::write(program, c),
+                _ => None,
+            })
+            .collect();
+        let kept = if found.is_empty() { Ok(()) } else { cache.keep(path, &found.into()) };
+        for sentence in cache.notes().into_iter().chain(kept.err()).chain(cache.save().err()) {
+            eprintln!("note: {sentence}");
+        }
+    }
+
     /// Writes what `--certificate`, `--trace` and `--svg` ask for.
     fn write_evidence(&self, program: &Program, sources: &Sources, index: usize) -> Result<(), String> {
         let entries =

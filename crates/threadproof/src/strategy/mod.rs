@@ -1,6 +1,5 @@
 //! Runs the methods that admit a program side by side and keeps the first checked verdict of each property.
-//! Where there are fewer processors than methods, those that the registry lets wait start as others end, or after a while; where one method is the
-//! one for a program, all others do.
+//! The registry says in which order they start: some wait until there is room for them or until others have ended, but never for long.
 //!
 //! In: a task, the methods to try, limits. Out: rows of the board filled in. Each method runs in its own thread with
 //! its own clone of the program and its own budget; the same thread then has each claim checked. A panic becomes a
@@ -12,6 +11,7 @@ pub mod registry;
 mod scout;
 
 use crate::board::{Board, MethodState, Outcome};
+use crate::cache::Cache;
 use crate::judge::{Finding, Judge, Judged};
 use crate::leaves::Oracle;
 use base::{Budget, Exhausted, Sources};
@@ -26,11 +26,24 @@ use std::time::{Duration, Instant};
 /// Deep terms are walked by recursion; the pages of a stack that are not touched cost nothing.
 pub const STACK: usize = 1 << 29;
 
-/// After this time nothing waits for a free processor any more.
-const PATIENCE: Duration = Duration::from_secs(3);
-
 /// How long methods may take to tell what they have found after an interruption.
 const COMPOSURE: Duration = Duration::from_secs(1);
+
+/// Methods that start together, once there is room or time for them.
+pub struct Stage {
+    pub who: Vec<usize>,
+    pub when: When,
+    /// After this time, counted from the beginning, they start in any case.
+    pub patience: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// A processor is free.
+    Room,
+    /// Everything before has ended.
+    Ended,
+}
 
 /// Called with the name of a method and what it says.
 pub type Listen = Arc<dyn Fn(&'static str, Event) + Send + Sync>;
@@ -42,6 +55,7 @@ pub struct Settings {
     pub workers: usize,
     pub listen: Listen,
     pub sources: Arc<Sources>,
+    pub cache: Option<Arc<Cache>>,
 }
 
 /// Works on one file until every row is decided, no method is left, or a limit is reached.
@@ -70,6 +84,7 @@ pub fn pursue(task: &Task, methods: Vec<Arc<dyn Method>>, settings: &Settings, b
             board: board.clone(),
             file,
             sources: settings.sources.clone(),
+            cache: settings.cache.clone(),
             run: Run {
                 budget: budget.child(),
                 seed: settings.seed,
@@ -86,25 +101,24 @@ pub fn pursue(task: &Task, methods: Vec<Arc<dyn Method>>, settings: &Settings, b
         usize::from(started.is_ok())
     };
     let names: Vec<&str> = methods.iter().map(|m| m.about().name).collect();
-    let alone = registry::alone(task, &names);
-    let mut waiting = match alone {
-        Some(first) => (0..methods.len()).filter(|i| *i != first).collect(),
-        None => registry::later(task, &names, settings.workers),
-    };
-    let mut room = if alone.is_some() { 1 } else { settings.workers.max(2) };
-    let mut running: usize = (0..methods.len()).filter(|i| !waiting.contains(i)).map(&start).sum();
-    let patience = Instant::now() + PATIENCE;
+    let stages = registry::stages(task, &names, settings);
+    let begin = Instant::now();
+    let (mut running, mut next) = (0, 0);
     let (mut stopped, mut interrupted) = (None, None);
-    while running + waiting.len() > 0 && !settled(board, file) {
-        let impatient = Instant::now() >= patience;
-        while !waiting.is_empty() && (impatient || running < room) {
-            running += start(waiting.remove(0));
+    while (running > 0 || next < stages.len()) && !settled(board, file) {
+        while let Some(stage) = stages.get(next) {
+            let room = match stage.when {
+                When::Room => running < settings.workers.max(2),
+                When::Ended => running == 0,
+            };
+            if !room && begin.elapsed() < stage.patience {
+                break;
+            }
+            running += stage.who.iter().map(|i| start(*i)).sum::<usize>();
+            next += 1;
         }
         if done.recv_timeout(Duration::from_millis(20)).is_ok() {
             running -= 1;
-            if alone.is_some() {
-                room = methods.len();
-            }
         }
         stopped = stopped.or_else(|| budget.check().err());
         if settings.budget.is_cancelled() {
@@ -146,6 +160,7 @@ struct Worker {
     board: Arc<Board>,
     file: usize,
     sources: Arc<Sources>,
+    cache: Option<Arc<Cache>>,
     run: Run,
 }
 
@@ -220,7 +235,7 @@ impl Worker {
                 self.note_reasons(std::iter::once((*property, told)));
             }
         }
-        let mut oracle = Oracle::standard(&self.run.budget);
+        let mut oracle = Oracle::standard(&self.run.budget, self.cache.clone());
         let checked = guarded(|| {
             let mut judge =
                 Judge::new(&task.program, &self.sources, self.method.about().name, &mut oracle, &self.run.budget);

@@ -1,8 +1,10 @@
 //! Every method, one line each: the order is the order of reports and of preference between equal answers.
 
 use super::scout::Scout;
+use super::{Settings, Stage, When};
 use methods::{Method, Task};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// All methods of this build.
 pub fn methods() -> Vec<Arc<dyn Method>> {
@@ -28,9 +30,62 @@ pub fn portfolio() -> Vec<Arc<dyn Method>> {
     all
 }
 
+/// After this time nothing waits for a free processor any more.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// From so many actions on, a program with any number of threads is first looked at piece by piece, for a time that follows its size.
+const LARGE: usize = 400;
+const EACH: Duration = Duration::from_millis(25);
+
+/// Who starts when. What was found in an earlier run comes first and alone: it takes no time where it still holds. A large program is
+/// left to what looks at it piece by piece, with all processors, before anything else is tried. Of a small one,
+/// the methods that may wait do so until there is room for them.
+pub fn stages(task: &Task, names: &[&str], settings: &Settings) -> Vec<Stage> {
+    let recall = names.iter().position(|n| *n == "recall");
+    let soon = settings.time / 4;
+    let mut out = Vec::new();
+    out.extend(recall.map(|i| Stage { who: vec![i], when: When::Room, patience: Duration::ZERO }));
+    let mut rest: Vec<usize> = (0..names.len()).filter(|i| Some(*i) != recall).collect();
+    let actions = size(task);
+    if actions >= LARGE && names.contains(&"scout") {
+        let specified = |q: &program::PropertyId| {
+            use program::PropertyKind::{Access, Performs};
+            matches!(task.program.properties[*q].kind, Access(_) | Performs(_))
+        };
+        let mut piecewise = vec!["scout", "rely", "callers"];
+        piecewise.extend(task.properties.iter().any(specified).then_some("reduce"));
+        let first = |i: &usize| piecewise.contains(&names[*i]);
+        let (first, others) = rest.into_iter().partition(first);
+        let patience = (EACH * actions as u32).min(settings.time / 2);
+        out.push(Stage { who: first, when: When::Ended, patience: soon });
+        out.push(Stage { who: others, when: When::Ended, patience });
+        return out;
+    }
+    if let Some(first) = alone(task, names) {
+        rest.retain(|i| *i != first);
+        out.push(Stage { who: vec![first], when: When::Ended, patience: soon });
+        out.push(Stage { who: rest, when: When::Ended, patience: PATIENCE });
+        return out;
+    }
+    let late = later(task, names, settings.workers);
+    rest.retain(|i| !late.contains(i));
+    out.push(Stage { who: rest, when: When::Ended, patience: soon });
+    out.extend(late.into_iter().map(|i| Stage { who: vec![i], when: When::Room, patience: PATIENCE }));
+    out
+}
+
+/// Actions of a program for any number of threads or callers; nothing where the numbers are fixed, for it can be searched.
+fn size(task: &Task) -> usize {
+    let p = &task.program;
+    if !p.threads.is_empty() && !task.is_parametric() {
+        return 0;
+    }
+    let procedures = p.procedures.iter().map(|x| &x.code).filter(|_| p.threads.is_empty());
+    p.threads.iter().map(|t| &t.code).chain(procedures).map(|c| c.actions.len()).sum()
+}
+
 /// Who may wait, in the order in which they start: long runs until the short search has had its time; and where threads come in any
 /// number and nothing is written about them that a method could use, counting them is the way to a proof.
-pub fn later(task: &Task, names: &[&str], workers: usize) -> Vec<usize> {
+fn later(task: &Task, names: &[&str], workers: usize) -> Vec<usize> {
     let p = &task.program;
     // A lock has its access predicate by itself.
     let said = |v: &program::Var| v.access.is_some() && v.kind != program::VarKind::Lock;
@@ -44,7 +99,7 @@ pub fn later(task: &Task, names: &[&str], workers: usize) -> Vec<usize> {
 }
 
 /// Who goes alone at first: an object over a heap is for one method, and what the others would do meanwhile costs more than it does.
-pub fn alone(task: &Task, names: &[&str]) -> Option<usize> {
+fn alone(task: &Task, names: &[&str]) -> Option<usize> {
     let p = &task.program;
     let objects = p.threads.is_empty() && !p.objects.is_empty() && !p.classes.is_empty();
     names.iter().position(|n| *n == "shape").filter(|_| objects)

@@ -99,6 +99,11 @@ fn hangs(_: &Task, _: &Run) -> Claims {
     }
 }
 
+fn settings(time: Duration, workers: usize) -> Settings {
+    let (budget, sources) = (Budget::unlimited(), Arc::new(Sources::new()));
+    Settings { budget, time, seed: 0, workers, listen: Arc::new(|_, _| {}), sources, cache: None }
+}
+
 fn runs_on(board: &Arc<Board>, p: &Program, made: Vec<Made>, time: Duration) {
     let task = Task {
         program: p.clone(),
@@ -106,9 +111,7 @@ fn runs_on(board: &Arc<Board>, p: &Program, made: Vec<Made>, time: Duration) {
         threads: Default::default(),
         options: Options::default(),
     };
-    let sources = Arc::new(Sources::new());
-    let settings =
-        Settings { budget: Budget::unlimited(), time, seed: 0, workers: 1, listen: Arc::new(|_, _| {}), sources };
+    let settings = settings(time, 1);
     let methods = made.into_iter().map(|m| Arc::new(m) as Arc<dyn Method>).collect();
     pursue(&task, methods, &settings, board, 0);
     board.with_file(0, |f| f.stage = crate::board::Stage::Done);
@@ -205,6 +208,7 @@ fn check_two_accepted_answers_that_differ_are_an_internal_error() {
         board: board.clone(),
         file: 0,
         sources: Arc::new(Sources::new()),
+        cache: None,
         run: Run::quiet(Budget::unlimited()),
     };
     worker.work(&task);
@@ -262,10 +266,32 @@ fn check_long_methods_wait_only_for_threads_in_any_number_and_few_processors() {
         let properties = program.properties.ids().collect();
         Task { program, properties, threads: Default::default(), options: Options::default() }
     };
-    let told = |late: Vec<usize>| late.into_iter().map(|i| names[i]).collect::<Vec<_>>();
-    assert_eq!(told(registry::later(&task(Copies::Any), &names, 2)), ["walk", "rely", "horn", "explore"]);
-    assert!(registry::later(&task(Copies::Any), &names, 64).is_empty());
-    assert_eq!(told(registry::later(&task(Copies::Exactly(3)), &names, 2)), ["walk"]);
+    let told = |task: &Task, names: &[&'static str], workers: usize| {
+        let settings = settings(Duration::from_secs(20), workers);
+        let stages = registry::stages(task, names, &settings).into_iter();
+        stages.map(|s| s.who.iter().map(|i| names[*i]).collect::<Vec<_>>()).collect::<Vec<_>>()
+    };
+    let small = told(&task(Copies::Any), &names, 2);
+    assert_eq!(small[1..], [["walk"], ["rely"], ["horn"], ["explore"]]);
+    assert_eq!(told(&task(Copies::Any), &names, 64).len(), 1);
+    assert_eq!(told(&task(Copies::Exactly(3)), &names, 2)[1..], [["walk"]]);
     // A user who names methods gets them at once.
-    assert!(registry::later(&task(Copies::Any), &["explore", "count"], 2).is_empty());
+    assert_eq!(told(&task(Copies::Any), &["explore", "count"], 2), [["explore", "count"]]);
+    // What is known from an earlier run comes before everything else.
+    let known: Vec<&str> = names.iter().copied().chain(["recall"]).collect();
+    let with = told(&task(Copies::Any), &known, 2);
+    assert_eq!((&with[0][..], &with[1..]), (&["recall"][..], &small[..]));
+    // A large program is first looked at piece by piece; one that can be searched is not.
+    let large = |copies: Copies| {
+        let mut task = task(copies);
+        let code = &mut task.program.threads[ThreadId(0)].code;
+        let action = code.actions.iter().next().expect("it has a step").clone();
+        (0..500).for_each(|_| {
+            code.actions.push(action.clone());
+        });
+        told(&task, &names, 2)
+    };
+    assert_eq!(large(Copies::Any)[0], ["scout", "rely", "callers"]);
+    assert_eq!(large(Copies::Any).len(), 2);
+    assert_eq!(large(Copies::Exactly(3))[1..], [["walk"]]);
 }

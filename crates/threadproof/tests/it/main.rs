@@ -3,6 +3,7 @@
 //! One binary, because each one costs a link.
 
 mod c;
+mod cache;
 mod command_line;
 mod corpus;
 mod house;
