@@ -19,6 +19,32 @@ use std::time::Duration;
 const TYPES: [&str; 9] =
     ["signed char", "unsigned char", "short", "unsigned short", "int", "unsigned", "long", "unsigned long", "_Bool"];
 
+/// Two threads that take turns, two statements in each, and the end of the program. `local` is the first value of the
+/// threads' variable `l`, `statement` the one of a number.
+fn in_turns<G>(
+    out: &mut String,
+    of: &mut G,
+    local: impl Fn(&mut G) -> usize,
+    statement: impl Fn(&mut G, usize) -> String,
+) {
+    out.push_str("volatile int turn;\n");
+    for thread in 0..2 {
+        let _ = writeln!(out, "void *f{thread}(void *unused) {{\n  int l = {};", local(of));
+        for round in 0..2 {
+            let _ = writeln!(out, "  while (turn != {})\n    ;", round * 2 + thread);
+            for i in 0..2 {
+                let _ = writeln!(out, "  {}", statement(of, round * 2 + i));
+            }
+            let _ = writeln!(out, "  turn = {};", round * 2 + thread + 1);
+        }
+        out.push_str("  return 0;\n}\n");
+    }
+    out.push_str(
+        "int main(void) {\n  pthread_t a, b;\n  pthread_create(&a, 0, f0, 0);\n  pthread_create(&b, 0, f1, 0);\n  \
+         pthread_join(a, 0);\n  pthread_join(b, 0);\n  FINISH\n  return 0;\n}\n",
+    );
+}
+
 struct Generator {
     random: Random,
     types: Vec<usize>,
@@ -73,22 +99,7 @@ impl Generator {
         for (i, ty) in self.types.clone().iter().enumerate() {
             let _ = writeln!(out, "{} g{i} = {};", TYPES[*ty], self.pick(3));
         }
-        out.push_str("volatile int turn;\n");
-        for thread in 0..2 {
-            let _ = writeln!(out, "void *f{thread}(void *unused) {{\n  int l = {};", self.pick(9));
-            for round in 0..2 {
-                let _ = writeln!(out, "  while (turn != {})\n    ;", round * 2 + thread);
-                for _ in 0..2 {
-                    let _ = writeln!(out, "  {}", self.statement());
-                }
-                let _ = writeln!(out, "  turn = {};", round * 2 + thread + 1);
-            }
-            out.push_str("  return 0;\n}\n");
-        }
-        out.push_str(
-            "int main(void) {\n  pthread_t a, b;\n  pthread_create(&a, 0, f0, 0);\n  pthread_create(&b, 0, f1, 0);\n  \
-             pthread_join(a, 0);\n  pthread_join(b, 0);\n  FINISH\n  return 0;\n}\n",
-        );
+        in_turns(&mut out, self, |this| this.pick(9), |this, _| this.statement());
         out
     }
 }
@@ -160,22 +171,7 @@ impl Shapes {
         for (i, ty) in self.0.types.clone().iter().enumerate() {
             let _ = writeln!(out, "{} g{i} = {};", TYPES[*ty], self.pick(3));
         }
-        out.push_str("volatile int turn;\n");
-        for thread in 0..2 {
-            let _ = writeln!(out, "void *f{thread}(void *unused) {{\n  int l = {};", self.pick(9));
-            for round in 0..2 {
-                let _ = writeln!(out, "  while (turn != {})\n    ;", round * 2 + thread);
-                for i in 0..2 {
-                    let _ = writeln!(out, "  {}", self.statement(round * 2 + i));
-                }
-                let _ = writeln!(out, "  turn = {};", round * 2 + thread + 1);
-            }
-            out.push_str("  return 0;\n}\n");
-        }
-        out.push_str(
-            "int main(void) {\n  pthread_t a, b;\n  pthread_create(&a, 0, f0, 0);\n  pthread_create(&b, 0, f1, 0);\n  \
-             pthread_join(a, 0);\n  pthread_join(b, 0);\n  FINISH\n  return 0;\n}\n",
-        );
+        in_turns(&mut out, self, |this| this.pick(9), |this, i| this.statement(i));
         out
     }
     const SEEN: [&'static str; 26] = [

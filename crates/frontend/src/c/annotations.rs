@@ -47,6 +47,17 @@ pub fn annotations(sources: &Sources, file: SourceId) -> (Vec<Annotation>, Vec<(
                 offset += line.len();
                 continue;
             }
+            // So may what a function performs, at an operator.
+            let more = trimmed.starts_with("[]") || trimmed.starts_with(';');
+            if let Some(open) =
+                found.last_mut().filter(|a| a.kind == AnnotationKind::Performs && a.line == number && more)
+            {
+                open.text.push(' ');
+                open.text.push_str(trimmed.trim_end().trim_end_matches(';'));
+                open.line = number + 1;
+                offset += line.len();
+                continue;
+            }
             let (word, rest) = match (word, rest.trim_start().strip_prefix("machine")) {
                 ("strict", Some(_)) => ("machine", trimmed),
                 _ => (word, rest),

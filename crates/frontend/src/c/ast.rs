@@ -41,6 +41,8 @@ pub struct Unit {
     /// Machines from comments, and which functions follow which.
     pub machines: Vec<Spec>,
     pub follows: Vec<(FnId, String, Span)>,
+    /// What functions perform.
+    pub performs: Vec<(FnId, String, Span)>,
 }
 
 /// A formula in a comment, as written.

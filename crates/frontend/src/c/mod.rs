@@ -146,22 +146,22 @@ fn apply_annotations(parsed: &mut Parsed, sources: &Sources, diagnostics: &mut V
             list.push(ast::Spec { kind, text, span });
             continue;
         }
-        if annotation.kind == annotations::AnnotationKind::Follows {
+        if let annotations::AnnotationKind::Follows | annotations::AnnotationKind::Performs = annotation.kind {
             let line = if annotation.trailing { annotation.line } else { annotation.line + 1 };
             let here =
                 |f: &ast::Function| f.body.is_some() && f.span.file == parsed.main && sources.line_of(f.span) == line;
             match parsed.unit.functions.iter_enumerated().find(|(_, f)| here(f)) {
-                Some((id, _)) => parsed.unit.follows.push((id, annotation.text.clone(), annotation.span)),
+                Some((id, _)) => {
+                    let follows = annotation.kind == annotations::AnnotationKind::Follows;
+                    let list = if follows { &mut parsed.unit.follows } else { &mut parsed.unit.performs };
+                    list.push((id, annotation.text.clone(), annotation.span));
+                }
                 None => diagnostics.push(Diagnostic::error(
                     BAD_SPECIFICATION,
                     annotation.span,
                     "there is no function on the line this belongs to",
                 )),
             }
-            continue;
-        }
-        if annotation.kind != annotations::AnnotationKind::GuardedBy {
-            diagnostics.push(unused("`performs` is not used for C; the verdict does not depend on it"));
             continue;
         }
         let line = if annotation.trailing { annotation.line } else { annotation.line + 1 };

@@ -109,6 +109,7 @@ pub(super) fn convert(
             specs: Vec::new(),
             machines: Vec::new(),
             follows: Vec::new(),
+            performs: Vec::new(),
         },
         diagnostics,
     )

@@ -351,15 +351,7 @@ impl Converter<'_> {
                 let (Some(x), Some(y)) = (a.as_float(), b.as_float()) else {
                     return Expr::unmodelled("floating-point comparison", int, span);
                 };
-                let holds = match op {
-                    CompareOp::Eq => x == y,
-                    CompareOp::Ne => x != y,
-                    CompareOp::Lt => x < y,
-                    CompareOp::Le => x <= y,
-                    CompareOp::Gt => x > y,
-                    CompareOp::Ge => x >= y,
-                };
-                return Expr::constant(i128::from(holds), int, span);
+                return Expr::constant(i128::from(holds(op, x, y)), int, span);
             }
             (Kind::Unknown(why), _) | (_, Kind::Unknown(why)) => return Expr::unmodelled(why, int, span),
             _ => {
@@ -369,15 +361,7 @@ impl Converter<'_> {
             }
         };
         if let (Some(x), Some(y)) = (a.as_const(), b.as_const()) {
-            let result = match op {
-                CompareOp::Eq => x == y,
-                CompareOp::Ne => x != y,
-                CompareOp::Lt => x < y,
-                CompareOp::Le => x <= y,
-                CompareOp::Gt => x > y,
-                CompareOp::Ge => x >= y,
-            };
-            return Expr::constant(i128::from(result), int, span);
+            return Expr::constant(i128::from(holds(op, x, y)), int, span);
         }
         Expr { kind: ExprKind::Compare(op, Box::new(a), Box::new(b)), ty: int, span }
     }
@@ -429,5 +413,17 @@ impl Converter<'_> {
             }
             _ => Expr::unmodelled("a compound assignment on these types", ty, span),
         }
+    }
+}
+
+/// A comparison of constants.
+fn holds<T: PartialOrd>(op: CompareOp, x: T, y: T) -> bool {
+    match op {
+        CompareOp::Eq => x == y,
+        CompareOp::Ne => x != y,
+        CompareOp::Lt => x < y,
+        CompareOp::Le => x <= y,
+        CompareOp::Gt => x > y,
+        CompareOp::Ge => x >= y,
     }
 }

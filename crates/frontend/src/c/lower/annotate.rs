@@ -53,6 +53,8 @@ pub(super) struct Reader<'a, 'u> {
     at: usize,
     /// Whether values after a step may be spoken of.
     pub primes: bool,
+    /// Names besides those of globals, which have no value after a step.
+    pub names: BTreeMap<String, SlotId>,
     slots: BTreeSet<SlotId>,
     primed: Vec<(Symbol, SlotId)>,
 }
@@ -82,7 +84,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<String>, String> {
 
 impl<'a, 'u> Reader<'a, 'u> {
     pub(super) fn new(lower: &'a mut Lower<'u>, tokens: Vec<String>) -> Self {
-        Self { lower, tokens, at: 0, primes: false, slots: BTreeSet::new(), primed: Vec::new() }
+        Self { lower, tokens, at: 0, primes: false, names: BTreeMap::new(), slots: BTreeSet::new(), primed: Vec::new() }
     }
 
     /// A whole formula.
@@ -117,6 +119,19 @@ impl<'a, 'u> Reader<'a, 'u> {
         let name = self.word()?;
         let (case, _) = self.case(&name)?;
         Ok((case.slot, case.key))
+    }
+
+    /// `<x, y>`: what may change.
+    pub(super) fn frame(&mut self) -> Result<Vec<(SlotId, Option<Term>)>, String> {
+        self.expect("<")?;
+        let mut frame = Vec::new();
+        while !self.take(">") {
+            frame.push(self.place()?);
+            if !self.take(",") && self.peek() != ">" {
+                return Err("the variables an action may change stand between `<` and `>`".into());
+            }
+        }
+        Ok(frame)
     }
 
     fn b(&self) -> terms::Build<'_> {
@@ -264,7 +279,7 @@ impl<'a, 'u> Reader<'a, 'u> {
                 let field = field.ok_or_else(|| format!("there is no member `{member}`"))?;
                 offset += field.offset as i128;
                 ty = field.ty;
-            } else if self.take("[") {
+            } else if self.tokens.get(self.at + 1).is_none_or(|next| next != "]") && self.take("[") {
                 let index: i128 = self.peek().parse().map_err(|_| "an index here is a number".to_string())?;
                 self.at += 1;
                 self.expect("]")?;
@@ -293,6 +308,9 @@ impl<'a, 'u> Reader<'a, 'u> {
 
     /// A variable, and `'` for its value after a step.
     fn variable(&mut self, name: &str) -> Result<Term, String> {
+        if let Some(slot) = self.names.get(name) {
+            return Ok(self.lower.slot_term(*slot));
+        }
         let (case, shown) = self.case(name)?;
         let (symbol, sort) = (self.lower.slots[case.slot].symbol, self.lower.slots[case.slot].sort);
         let mut whole = self.lower.terms.sym(symbol);

@@ -13,6 +13,7 @@ const ANY_COPIES: u32 = u32::MAX;
 
 impl Lower<'_> {
     pub(super) fn finish(mut self, name: &str) -> Program {
+        self.routines_stop_at_failures();
         self.end_of_main();
         if self.checks(Check::Race) {
             // Before anything is dropped: a read whose value nobody uses can race as well.
@@ -29,6 +30,7 @@ impl Lower<'_> {
         self.gate_by_exit();
         self.compress();
         self.settle_locals();
+        self.settle_routines();
         let mut copies = self.group();
         for id in self.tasks.ids().filter(|id| self.tasks[*id].many) {
             copies[id.index()] = self.most_copies(id).unwrap_or(ANY_COPIES);
@@ -157,7 +159,13 @@ impl<'u> Emitter<'u> {
         self.guards();
         self.specifications();
         for (i, flow) in flows.iter().enumerate().filter(|(i, _)| self.copies[*i] > 0).collect::<Vec<_>>() {
-            self.thread(TaskId(i as u32), flow);
+            let task = TaskId(i as u32);
+            match self.lower.routines.iter().find(|r| r.task == task).cloned() {
+                Some(routine) => self.procedure(&routine, flow),
+                // One that cannot be read is told as an error.
+                None if self.lower.is_routine(task) => {}
+                None => self.thread(task, flow),
+            }
         }
         let mut assumptions: Vec<Assumption> = Vec::new();
         assumptions.push(Assumption {
@@ -351,19 +359,27 @@ impl<'u> Emitter<'u> {
             let mutex = mutex.and_then(|g| slots(&self.lower, g).first().copied());
             let Some(mutex) = mutex.filter(|m| self.vars.contains_key(m)) else { continue };
             for slot in slots(&self.lower, v) {
-                let Some(var) = self.vars.get(&slot).copied() else { continue };
-                let origin = self.at(unit.variables[*v].span);
-                let t = &self.program.terms;
-                let held = t.sym(self.lower.slots[mutex].symbol);
-                let formula = t.or(&[t.eq(held, t.int(0)), t.eq(held, t.sym(self.program.tid))]);
-                let access = program::Access { binders: Vec::new(), formula: Some(formula), origin };
-                self.program.vars[var].access = Some(access);
-                let name = format!("access:{}", self.program.vars[var].name);
-                let kind = PropertyKind::Access(var);
-                let property = self.program.properties.push(program::Property { kind, name, origin });
-                self.guarded.push((slot, property, formula));
+                self.guard(slot, mutex, unit.variables[*v].span);
             }
         }
+        // A mutex that is only locked and unlocked is its holder's: what functions perform rests on that.
+        for mutex in std::mem::take(&mut self.lower.plain_mutexes) {
+            self.guard(mutex, mutex, self.lower.slots[mutex].span);
+        }
+    }
+
+    fn guard(&mut self, slot: SlotId, mutex: SlotId, span: Span) {
+        let Some(var) = self.vars.get(&slot).copied() else { return };
+        let origin = self.at(span);
+        let t = &self.program.terms;
+        let held = t.sym(self.lower.slots[mutex].symbol);
+        let formula = t.or(&[t.eq(held, t.int(0)), t.eq(held, t.sym(self.program.tid))]);
+        let access = program::Access { binders: Vec::new(), formula: Some(formula), origin };
+        self.program.vars[var].access = Some(access);
+        let name = format!("access:{}", self.program.vars[var].name);
+        let kind = PropertyKind::Access(var);
+        let property = self.program.properties.push(program::Property { kind, name, origin });
+        self.guarded.push((slot, property, formula));
     }
 
     /// Invariants and relies from comments, each with a property of its own.
@@ -473,37 +489,9 @@ impl<'u> Emitter<'u> {
         let id = self.program.threads.next_id();
         let Task { shown, span, .. } = self.lower.tasks[task].clone();
         let origin = self.at(span);
-        let mut locals: Vec<SlotId> = flow.steps.iter().flat_map(|s| self.touch(s)).collect();
-        locals.retain(|s| self.lower.slots[*s].owner != Owner::Shared);
-        locals.sort();
-        locals.dedup();
-        let locals: Vec<program::VarId> = locals.into_iter().map(|s| self.variable(s, Scope::Thread(id))).collect();
-        let mut code = Code::new();
-        let mut locations: FxHashMap<Loc, LocId> = FxHashMap::default();
-        let mut ordered: Vec<Loc> = flow.entry.into_iter().collect();
-        for step in &flow.steps {
-            ordered.push(step.from);
-            ordered.push(step.to);
-        }
-        for loc in ordered {
-            if locations.contains_key(&loc) {
-                continue;
-            }
-            let place = &flow.places[loc];
-            // A location is named by the line of the step that leaves it.
-            let span = flow.steps.iter().find(|s| s.from == loc).map_or(place.span, |s| s.span);
-            let origin = self.at(span);
-            let name = format!("{}", self.lower.sources.line_of(span));
-            let at = code.locations.push(Location { name, inside: place.inside, invariants: Vec::new(), origin });
-            locations.insert(loc, at);
-        }
-        let Some(entry) = flow.entry.and_then(|e| locations.get(&e)) else { return };
-        code.entry = *entry;
-        code.exit = flow.exit.and_then(|e| locations.get(&e)).copied();
-        for step in &flow.steps {
-            let action = self.action(step, &locations);
-            code.actions.push(action);
-        }
+        let locals = self.own_slots(flow);
+        let locals = locals.into_iter().map(|s| self.variable(s, Scope::Thread(id))).collect();
+        let Some(code) = self.code(flow) else { return };
         let follows = self.follows(task, id, flow);
         let taken = self.threads.entry(shown.clone()).or_insert(0);
         *taken += 1;
@@ -526,6 +514,117 @@ impl<'u> Emitter<'u> {
             follows,
             origin,
         });
+    }
+
+    /// The slots that belong to whoever runs the code.
+    fn own_slots(&self, flow: &Flow) -> Vec<SlotId> {
+        let mut own: Vec<SlotId> = flow.steps.iter().flat_map(|s| self.touch(s)).collect();
+        own.retain(|s| self.lower.slots[*s].owner != Owner::Shared);
+        own.sort();
+        own.dedup();
+        own
+    }
+
+    fn code(&mut self, flow: &Flow) -> Option<Code> {
+        let mut code = Code::new();
+        let mut locations: FxHashMap<Loc, LocId> = FxHashMap::default();
+        let mut ordered: Vec<Loc> = flow.entry.into_iter().collect();
+        for step in &flow.steps {
+            ordered.push(step.from);
+            ordered.push(step.to);
+        }
+        for loc in ordered {
+            if locations.contains_key(&loc) {
+                continue;
+            }
+            let place = &flow.places[loc];
+            // A location is named by the line of the step that leaves it.
+            let span = flow.steps.iter().find(|s| s.from == loc).map_or(place.span, |s| s.span);
+            let origin = self.at(span);
+            let name = format!("{}", self.lower.sources.line_of(span));
+            let at = code.locations.push(Location { name, inside: place.inside, invariants: Vec::new(), origin });
+            locations.insert(loc, at);
+        }
+        let entry = flow.entry.and_then(|e| locations.get(&e))?;
+        code.entry = *entry;
+        code.exit = flow.exit.and_then(|e| locations.get(&e)).copied();
+        for step in &flow.steps {
+            let action = self.action(step, &locations);
+            code.actions.push(action);
+        }
+        Some(code)
+    }
+
+    /// A function that says what it performs.
+    fn procedure(&mut self, routine: &performs::Routine, flow: &Flow) {
+        let id = self.program.procedures.next_id();
+        let scope = Scope::Procedure(id);
+        for slot in &routine.slots {
+            self.variable(*slot, Scope::Shared);
+        }
+        let params: Vec<program::VarId> = routine.params.iter().map(|s| self.variable(*s, scope)).collect();
+        let results: Vec<program::VarId> = routine.result.iter().map(|s| self.variable(*s, scope)).collect();
+        let mut own = self.own_slots(flow);
+        own.retain(|s| !routine.params.contains(s) && routine.result != Some(*s));
+        let locals = own.into_iter().map(|s| self.variable(s, scope)).collect();
+        let Some(code) = self.code(flow) else { return };
+        let origin = self.origin(Some(routine.span), &routine.text);
+        let t = &self.program.terms;
+        let after: FxHashMap<Symbol, Term> = routine
+            .primed
+            .iter()
+            .map(|(placeholder, slot)| (*placeholder, t.sym(self.program.vars[self.vars[slot]].primed)))
+            .collect();
+        let performs = self.performs(&routine.performed, &after, origin);
+        let in_range = |s: &SlotId| {
+            let (low, high) = self.lower.slots[*s].range?;
+            let x = t.sym(self.lower.slots[*s].symbol);
+            let formula = Some(t.and(&[t.le(t.int(low), x), t.le(x, t.int(high))]));
+            Some(Fact { formula, property: None, origin })
+        };
+        let requires = routine.params.iter().filter_map(in_range).collect();
+        let name = self.lower.tasks[routine.task].shown.clone();
+        let property = program::Property {
+            kind: PropertyKind::Performs(id),
+            name: self.unique(&format!("performs:{name}")),
+            origin,
+        };
+        let property = self.program.properties.push(property);
+        self.program.procedures.push(program::Procedure {
+            name,
+            params,
+            results,
+            locals,
+            requires,
+            ensures: Vec::new(),
+            performs: Some((performs, property)),
+            inline: false,
+            code,
+            origin,
+        });
+    }
+
+    fn performs(
+        &self,
+        performed: &performs::Performed,
+        after: &FxHashMap<Symbol, Term>,
+        origin: OriginId,
+    ) -> program::Performs {
+        let all = |parts: &[performs::Performed]| parts.iter().map(|p| self.performs(p, after, origin)).collect();
+        match performed {
+            performs::Performed::Action { label, frame, relation } => {
+                let place = |(slot, key): &(SlotId, Option<Term>)| program::Place {
+                    var: self.vars[slot],
+                    keys: key.iter().copied().collect(),
+                };
+                let relation = terms::Build(&self.program.terms).substitute(*relation, after);
+                let action = program::TwoStore { frame: frame.iter().map(place).collect(), relation };
+                program::Performs::Action { label: label.clone(), action, origin }
+            }
+            performs::Performed::Then(parts) => program::Performs::Then(all(parts)),
+            performs::Performed::Or(parts) => program::Performs::Or(all(parts)),
+            performs::Performed::Star(inner) => program::Performs::Star(Box::new(self.performs(inner, after, origin))),
+        }
     }
 
     fn action(&mut self, step: &Step, locations: &FxHashMap<Loc, LocId>) -> Action {

@@ -12,17 +12,25 @@ use base::Span;
 use logic::Sort;
 use rustc_hash::FxHashMap;
 
+/// What the leaves of an object, or of a part of it, have in common.
+#[derive(Clone, Copy)]
+pub(super) struct Part<'a> {
+    pub key: &'a str,
+    pub shown: &'a str,
+    pub owner: Owner,
+    pub span: Span,
+    pub start: Start,
+}
+
+impl<'a> Part<'a> {
+    fn named(self, key: &'a str, shown: &'a str) -> Self {
+        Self { key, shown, ..self }
+    }
+}
+
 impl Lower<'_> {
     /// Leaves that overlap become single bytes, of which every number that stands there is made.
-    pub(super) fn bytewise(
-        &mut self,
-        mut leaves: Vec<Leaf>,
-        key: &str,
-        shown: &str,
-        owner: Owner,
-        span: Span,
-        start: Start,
-    ) -> Vec<Leaf> {
+    pub(super) fn bytewise(&mut self, mut leaves: Vec<Leaf>, part: Part<'_>) -> Vec<Leaf> {
         let whole: Vec<bool> = leaves.iter().map(|l| !l.torn).collect();
         tear(&mut leaves);
         let mut out: Vec<Leaf> = Vec::new();
@@ -62,8 +70,8 @@ impl Lower<'_> {
             let ty = self.unit.char_type;
             let slots: Vec<SlotId> = (low..high)
                 .map(|at| {
-                    let (key, shown) = (format!("{key}+{at}"), format!("{shown}+{at}"));
-                    let slot = self.leaf_slot(ty, &key, &shown, owner, span, start, None);
+                    let (key, shown) = (format!("{}+{at}", part.key), format!("{}+{at}", part.shown));
+                    let slot = self.leaf_slot(ty, part.named(&key, &shown), None);
                     self.slots[slot].range = Some((0, 255));
                     slot
                 })
@@ -85,54 +93,44 @@ impl Lower<'_> {
         out
     }
 
-    #[allow(clippy::too_many_arguments)] // As `leaves_of`.
     pub(super) fn array_leaves(
         &mut self,
         of: Ty,
         n: u64,
         offset: i128,
-        key: &str,
-        shown: &str,
-        owner: Owner,
-        span: Span,
-        start: Start,
+        part: Part<'_>,
         out: &mut Vec<Leaf>,
     ) -> Result<(), String> {
         let size = self.unit.types.size(of).unwrap_or(1) as i128;
         if n > LONGEST_SPLIT {
-            return self.row_leaves(of, offset, (size, Some(n as i128)), key, shown, owner, span, start, out);
+            return self.row_leaves(of, offset, (size, Some(n as i128)), part, out);
         }
         for i in 0..n as i128 {
-            let (key, shown) = (format!("{key}[{i}]"), format!("{shown}[{i}]"));
-            self.leaves_of(of, offset + i * size, &key, &shown, owner, span, start, out)?;
+            let (key, shown) = (format!("{}[{i}]", part.key), format!("{}[{i}]", part.shown));
+            self.leaves_of(of, offset + i * size, part.named(&key, &shown), out)?;
         }
         Ok(())
     }
 
-    #[allow(clippy::too_many_arguments)] // One recursion; the parts vary independently in it.
     pub(super) fn leaves_of(
         &mut self,
         ty: Ty,
         offset: i128,
-        key: &str,
-        shown: &str,
-        owner: Owner,
-        span: Span,
-        start: Start,
+        part: Part<'_>,
         out: &mut Vec<Leaf>,
     ) -> Result<(), String> {
         if out.len() > MOST_LEAVES {
-            return Err(format!("`{shown}` has too many parts"));
+            return Err(format!("`{}` has too many parts", part.shown));
         }
         match self.unit.types.kind(ty).clone() {
-            Kind::Array(of, Some(n)) => self.array_leaves(of, n, offset, key, shown, owner, span, start, out),
+            Kind::Array(of, Some(n)) => self.array_leaves(of, n, offset, part, out),
             Kind::Record(r) => {
                 let Some(fields) = self.unit.types.records[r].fields.clone() else {
-                    return Err(format!("`{shown}` has an incomplete type"));
+                    return Err(format!("`{}` has an incomplete type", part.shown));
                 };
                 for field in fields {
                     if let Some(bits) = field.bits {
-                        self.bit_leaf(&field, bits, offset, key, shown, owner, span, start, out)?;
+                        self.bit_leaf(&field, bits, offset, part, out)?;
                         continue;
                     }
                     let dot =
@@ -150,44 +148,33 @@ impl Lower<'_> {
                         continue;
                     }
                     let at = offset + field.offset as i128;
-                    self.leaves_of(field.ty, at, &dot(key), &dot(shown), owner, span, start, out)?;
+                    self.leaves_of(field.ty, at, part.named(&dot(part.key), &dot(part.shown)), out)?;
                 }
                 Ok(())
             }
-            Kind::Int(_) | Kind::Pointer(_) | Kind::Opaque(_) => {
+            Kind::Int(_) | Kind::Pointer(_) | Kind::Opaque(_) | Kind::Float(_) => {
                 let size = self.unit.types.size(ty).unwrap_or(1) as i128;
-                let slot = self.leaf_slot(ty, key, shown, owner, span, start, None);
+                let slot = self.leaf_slot(ty, part, None);
                 out.push(Leaf { offset, size, ty, slot, repeat: None, torn: false, bytes: 0 });
                 Ok(())
             }
-            Kind::Float(_) => {
-                let size = self.unit.types.size(ty).unwrap_or(1) as i128;
-                let slot = self.leaf_slot(ty, key, shown, owner, span, start, None);
-                out.push(Leaf { offset, size, ty, slot, repeat: None, torn: false, bytes: 0 });
-                Ok(())
-            }
-            _ => Err(format!("`{shown}` has type `{}`, which is not modelled", self.unit.types.show(ty))),
+            _ => Err(format!("`{}` has type `{}`, which is not modelled", part.shown, self.unit.types.show(ty))),
         }
     }
 
     /// A bit-field is a leaf of its own, at an offset of its own. Its unit, which it shares with its neighbours, is a torn leaf:
     /// whoever looks at the bytes themselves is not modelled.
-    #[allow(clippy::too_many_arguments)] // As above.
     fn bit_leaf(
         &mut self,
         field: &Field,
         bits: u32,
         offset: i128,
-        key: &str,
-        shown: &str,
-        owner: Owner,
-        span: Span,
-        start: Start,
+        part: Part<'_>,
         out: &mut Vec<Leaf>,
     ) -> Result<(), String> {
         let Some(int) = self.unit.types.as_int(field.ty).filter(|_| field.name != "<padding>") else { return Ok(()) };
-        let (key, shown) = (format!("{key}.{}", field.name), format!("{shown}.{}", field.name));
-        let slot = self.leaf_slot(field.ty, &key, &shown, owner, span, start, None);
+        let (key, shown) = (format!("{}.{}", part.key, field.name), format!("{}.{}", part.shown, field.name));
+        let slot = self.leaf_slot(field.ty, part.named(&key, &shown), None);
         if int != Int::Bool {
             let half = 1i128 << bits.saturating_sub(1);
             self.slots[slot].range = Some(if int.signed() { (-half, half - 1) } else { (0, 2 * half - 1) });
@@ -213,31 +200,27 @@ impl Lower<'_> {
         Ok(())
     }
 
-    #[allow(clippy::too_many_arguments)] // As above.
     pub(super) fn row_leaves(
         &mut self,
         of: Ty,
         offset: i128,
         row: (i128, Option<i128>),
-        key: &str,
-        shown: &str,
-        owner: Owner,
-        span: Span,
-        start: Start,
+        part: Part<'_>,
         out: &mut Vec<Leaf>,
     ) -> Result<(), String> {
         let mut element = Vec::new();
         // The element's own leaves give the offsets; each becomes a map over the row.
-        self.leaves_of(of, 0, &format!("{key}[*]"), &format!("{shown}[*]"), owner, span, start, &mut element)?;
+        let (key, shown) = (format!("{}[*]", part.key), format!("{}[*]", part.shown));
+        self.leaves_of(of, 0, part.named(&key, &shown), &mut element)?;
         tear(&mut element);
         let mut rows: FxHashMap<SlotId, SlotId> = FxHashMap::default();
         for leaf in element {
             if leaf.repeat.is_some() {
-                return Err(format!("`{shown}` is a long array of long arrays"));
+                return Err(format!("`{}` is a long array of long arrays", part.shown));
             }
-            let part = self.slots[leaf.slot].key.clone();
+            let row_key = format!("{}~row", self.slots[leaf.slot].key);
             let name = self.slots[leaf.slot].shown.replace("[*]", "");
-            let slot = self.leaf_slot(leaf.ty, &format!("{part}~row"), &name, owner, span, start, Some(row.0));
+            let slot = self.leaf_slot(leaf.ty, part.named(&row_key, &name), Some(row.0));
             rows.insert(leaf.slot, slot);
             if let Some(first) = self.units.get(&leaf.slot).and_then(|first| rows.get(first)).copied() {
                 self.units.insert(slot, first);
@@ -247,17 +230,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    #[allow(clippy::too_many_arguments)] // As above.
-    fn leaf_slot(
-        &mut self,
-        ty: Ty,
-        key: &str,
-        shown: &str,
-        owner: Owner,
-        span: Span,
-        start: Start,
-        row: Option<i128>,
-    ) -> SlotId {
+    fn leaf_slot(&mut self, ty: Ty, part: Part<'_>, row: Option<i128>) -> SlotId {
         let int = self.unit.types.as_int(ty);
         let base = if int == Some(Int::Bool) { Sort::BOOL } else { Sort::INT };
         let opaque = matches!(self.unit.types.kind(ty), Kind::Opaque(_));
@@ -268,7 +241,7 @@ impl Lower<'_> {
             _ => None,
         };
         let zero = self.terms.default_of(base);
-        let initial = if start == Start::Zero || opaque || float { Some(zero) } else { None };
+        let initial = if part.start == Start::Zero || opaque || float { Some(zero) } else { None };
         let (sort, initial) = match row {
             None => (base, initial),
             Some(_) => {
@@ -278,6 +251,7 @@ impl Lower<'_> {
         };
         let lock = matches!(self.unit.types.kind(ty), Kind::Opaque(Opaque::Mutex | Opaque::SpinLock)) && row.is_none();
         let synchronising = opaque || ty.quals.atomic;
+        let Part { key, shown, owner, span, .. } = part;
         let (key, shown) = (key.to_string(), shown.to_string());
         self.slot(NewSlot { key, shown, sort, owner, initial, range, lock, synchronising, span })
     }

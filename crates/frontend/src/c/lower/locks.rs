@@ -21,6 +21,9 @@ pub(super) struct Locks {
     /// By thread and place.
     pub held: Vec<Vec<Held>>,
     pub trusted: Held,
+    /// Trusted, and nobody depends on them otherwise than by waiting.
+    pub plain: Held,
+    /// Plain, and spoken of by no specification.
     pub simple: Held,
 }
 
@@ -30,6 +33,9 @@ impl Locks {
     }
     pub(super) fn at(&self, task: TaskId, place: Loc) -> Held {
         self.held.get(task.index()).and_then(|h| h.get(place.index())).copied().unwrap_or(0) & self.trusted
+    }
+    pub(super) fn is_plain(&self, slot: SlotId) -> bool {
+        self.bit(slot) & self.plain != 0
     }
     pub(super) fn is_simple(&self, slot: SlotId) -> bool {
         self.bit(slot) & self.simple != 0
@@ -78,7 +84,8 @@ impl Lower<'_> {
         locks.trusted = all & !bad;
         // A specification looks at its mutexes in every state.
         let pinned = self.pinned_slots().into_iter().fold(0, |a, s| a | locks.bit(s));
-        locks.simple = if self.checks(Check::Deadlock) { 0 } else { locks.trusted & !looked & !pinned };
+        locks.plain = if self.checks(Check::Deadlock) { 0 } else { locks.trusted & !looked };
+        locks.simple = locks.plain & !pinned;
         locks
     }
 

@@ -69,14 +69,7 @@ impl Lower<'_> {
             if reader.take("->") {
                 let to = reader.word()?;
                 reader.expect(":")?;
-                reader.expect("<")?;
-                let mut frame = Vec::new();
-                while !reader.take(">") {
-                    frame.push(reader.place()?);
-                    if !reader.take(",") && reader.peek() != ">" {
-                        return Err("the variables an edge may change stand between `<` and `>`".into());
-                    }
-                }
+                let frame = reader.frame()?;
                 reader.primes = true;
                 let relation = reader.formula()?;
                 reader.primes = false;

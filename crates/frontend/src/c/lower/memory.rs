@@ -8,6 +8,7 @@
 //! of bit-fields and floats (unmodelled where they occur).
 
 use super::flow::*;
+use super::layout::Part;
 use super::lifetime::Lifetime;
 use super::terms::Build;
 use super::{Facts, Lower};
@@ -137,9 +138,10 @@ impl Lower<'_> {
         if let Some(id) = self.object_keys.get(key) {
             return *id;
         }
+        let part = Part { key, shown, owner, span, start };
         let mut leaves = Vec::new();
-        let content = match self.leaves_of(ty, 0, key, shown, owner, span, start, &mut leaves) {
-            Ok(()) => Content::Leaves(self.bytewise(leaves, key, shown, owner, span, start)),
+        let content = match self.leaves_of(ty, 0, part, &mut leaves) {
+            Ok(()) => Content::Leaves(self.bytewise(leaves, part)),
             Err(why) => Content::Nothing(why),
         };
         let size = self.unit.types.size(ty).unwrap_or(1) as i128;
@@ -166,10 +168,11 @@ impl Lower<'_> {
         if let Some(id) = self.object_keys.get(key) {
             return *id;
         }
+        let part = Part { key, shown, owner, span, start };
         let mut leaves = Vec::new();
-        let made = self.array_leaves(of, count, 0, key, shown, owner, span, start, &mut leaves);
+        let made = self.array_leaves(of, count, 0, part, &mut leaves);
         let content = match made {
-            Ok(()) => Content::Leaves(self.bytewise(leaves, key, shown, owner, span, start)),
+            Ok(()) => Content::Leaves(self.bytewise(leaves, part)),
             Err(why) => Content::Nothing(why),
         };
         let size = (self.unit.types.size(of).unwrap_or(1) * count) as i128;
@@ -214,8 +217,9 @@ impl Lower<'_> {
             return *id;
         }
         let size = self.unit.types.size(ty).unwrap_or(1).max(1) as i128;
+        let part = Part { key, shown, owner, span, start };
         let mut leaves = Vec::new();
-        let made = self.row_leaves(ty, 0, (size, None), key, shown, owner, span, start, &mut leaves);
+        let made = self.row_leaves(ty, 0, (size, None), part, &mut leaves);
         let content = match made {
             Ok(()) => Content::Leaves(leaves),
             Err(why) => Content::Nothing(why),

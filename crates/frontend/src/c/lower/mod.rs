@@ -25,6 +25,7 @@ mod lifetime;
 mod locks;
 mod machine;
 mod memory;
+mod performs;
 mod phases;
 mod race;
 mod start;
@@ -266,6 +267,9 @@ struct Lower<'u> {
     /// Invariants and relies from comments.
     written: Vec<annotate::Written>,
     machines: Vec<machine::Machine>,
+    /// Functions that say what they perform.
+    routines: Vec<performs::Routine>,
+    plain_mutexes: Vec<SlotId>,
     merging: Merging,
 }
 
@@ -307,6 +311,9 @@ pub fn lower_with(unit: &Unit, sources: &Sources, name: &str, checks: &[Check], 
             lower.written = written;
             let (machines, more) = lower.read_machines();
             lower.machines = machines;
+            bad.extend(more);
+            let (routines, more) = lower.read_routines();
+            lower.routines = routines;
             bad.extend(more);
             return Some((lower.finish(name), bad));
         }
@@ -369,6 +376,8 @@ impl<'u> Lower<'u> {
             unreadable: None,
             written: Vec::new(),
             machines: Vec::new(),
+            routines: Vec::new(),
+            plain_mutexes: Vec::new(),
             merging: Merging::All,
         };
         lower.exited = lower.flag("<exited>", "exited", span);
@@ -376,6 +385,7 @@ impl<'u> Lower<'u> {
         lower.place_functions();
         lower.place_globals();
         lower.task("main", "main", main, Multiplicity::Once, Argument::None, span);
+        lower.place_routines();
         lower
     }
 
@@ -615,8 +625,12 @@ impl<'u> Lower<'u> {
             blamed: None,
             end,
         };
-        self.thread_body(&task);
-        self.thread_end(&task, exit);
+        if self.is_routine(id) {
+            self.routine_body(id);
+        } else {
+            self.thread_body(&task);
+            self.thread_end(&task, exit);
+        }
         let flow = std::mem::take(&mut self.cur.flow);
         self.flows.push(flow);
     }

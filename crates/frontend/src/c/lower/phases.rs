@@ -217,6 +217,7 @@ impl Lower<'_> {
     pub(super) fn pinned_slots(&self) -> BTreeSet<SlotId> {
         let mut out: BTreeSet<SlotId> = self.written.iter().flat_map(|w| w.slots.iter().copied()).collect();
         out.extend(self.machines.iter().flat_map(|m| m.slots.iter().copied()));
+        out.extend(self.routine_touches());
         for (v, variable) in self.unit.variables.iter_enumerated().filter(|(_, v)| v.guarded_by.is_some()) {
             let key = format!("{}#{}", variable.name, v.0);
             if let Some(memory::Content::Leaves(leaves)) = self.object_keys.get(&key).map(|o| &self.objects[*o].content)

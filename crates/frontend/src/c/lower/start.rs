@@ -267,6 +267,7 @@ impl Lower<'_> {
         let guarded = self.pinned_slots();
         let asked = self.checks(Check::Deadlock)
             || !self.machines.is_empty()
+            || !self.routines.is_empty()
             || self.flows.iter().flat_map(|f| &f.steps).any(|s| {
                 !s.gates.is_empty() || {
                     let touch = self.touch(s);

@@ -457,6 +457,40 @@ fn check_functions_of_strings_are_programs_themselves() {
 }
 
 #[test]
+fn check_what_a_function_performs_becomes_a_procedure_with_all_it_writes() {
+    let text = "int x, y; pthread_mutex_t m;\n//@ performs Set: <x> m == 0 && x' == v && result == v\n//@  [] No: <> result == 0\nint set(int v) {
+      pthread_mutex_lock(&m); x = v; y = v; pthread_mutex_unlock(&m); return v; }
+      int main(void) { set(1); return 0; }";
+    let program = lowered(text, Check::Reach);
+    let procedure = program.procedures.iter().next().expect("there is a procedure");
+    assert_eq!((procedure.params.len(), procedure.results.len()), (1, 1));
+    let (performs, property) = procedure.performs.as_ref().expect("it performs something");
+    assert_eq!(performs.actions().iter().map(|(label, _)| *label).collect::<Vec<_>>(), ["Set", "No"]);
+    assert_eq!(program.properties[*property].name, "performs:set");
+    // What is outside the frame is not dropped, though nothing depends on it: it breaks the specification.
+    let y = program.vars.iter_enumerated().find(|(_, v)| v.name == "y").map(|(id, _)| id).expect("`y` is kept");
+    assert!(procedure.code.actions.iter().any(|a| a.updates.iter().any(|u| u.var == y)));
+    let mutex = program.vars.iter().find(|v| v.name == "m").expect("the mutex is kept");
+    assert!(mutex.access.is_some(), "a mutex that is only locked and unlocked is its holder's");
+    // Other questions are asked of the program alone.
+    assert!(lowered(text, Check::Race).procedures.is_empty());
+}
+
+#[test]
+fn check_a_specification_of_a_function_that_cannot_be_read_is_an_error() {
+    for (spec, function) in [
+        ("Get: <> result == x", "int get(int *p) { return *p; }"),
+        ("Get: <> result == nothing", "int get(void) { return x; }"),
+        ("<> result == x", "int get(void) { return x; }"),
+        ("Get: <x> x' == 1 []", "int get(void) { return x; }"),
+    ] {
+        let text = format!("int x;\n//@ performs {spec}\n{function} int main(void) {{ return 0; }}");
+        let (_, diagnostics) = load(&mut Sources::new(), Path::new("t.i"), &text, &Options::default());
+        assert!(diagnostics.iter().any(|d| d.is_error() && d.code.0 == "C0108"), "{spec}");
+    }
+}
+
+#[test]
 fn check_what_is_not_modelled_is_told_at_its_own_line() {
     let text = "int g; void take(int *);\nvoid *f(void *p) {\n  int x = 1;\n  take(&x);\n  return 0; }
       int main(void) { pthread_t a; pthread_create(&a, 0, f, 0); return 0; }";
