@@ -162,6 +162,12 @@ impl<'a> Eval<'a> {
                 let slot = self.model.has_key.expect("a specification over a set has a membership");
                 if k == EQUAL { self.view.vars[slot as usize] } else { self.choose(at, 0, &[FALSE, TRUE])? }
             }
+            Ex::Opaque(parts) => {
+                for p in parts {
+                    self.code(*p)?;
+                }
+                ANY
+            }
             Ex::Field(_) | Ex::Store(..) | Ex::Live(_) | Ex::Insert(..) | Ex::Remove(..) => {
                 return Err(Stop::Alarm(Alarm::Lost("a map or a set is used as a value".into())));
             }

@@ -45,6 +45,8 @@ pub enum Ex {
     Last,
     /// The one key of the proof is in the specification's set (the element is the entry).
     HasKey(ExId),
+    /// An unknown value, computed from these: they are looked at.
+    Opaque(Vec<ExId>),
 }
 
 /// What a symbol is on a view.
@@ -66,6 +68,8 @@ pub struct Compiler<'a> {
     /// Meanings of this step only: inputs, or the specification's own variables.
     pub local: FxHashMap<Symbol, Meaning>,
     pub constants: &'a mut Vec<Constant>,
+    /// Slots before this one are shared variables.
+    pub shared: u16,
     pub arena: Vec<Ex>,
     memo: FxHashMap<(Term, bool), ExId>,
 }
@@ -92,6 +96,7 @@ impl<'a> Compiler<'a> {
             meaning,
             local: FxHashMap::default(),
             constants,
+            shared: 0,
             arena: Vec::new(),
             memo: FxHashMap::default(),
         }
@@ -274,11 +279,26 @@ impl<'a> Compiler<'a> {
             Op::Member => Ex::In(self.term(args[0], None)?, self.term(args[1], None)?),
             Op::At if self.collection(args[0]) && self.number(args[1]) == Some(0) => Ex::First,
             Op::At if self.collection(args[0]) && self.is_last_index(args[1]) => Ex::Last,
-            Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Mod | Op::Neg | Op::Cast(_) => Ex::Code(ANY),
-            Op::BitAnd | Op::BitOr | Op::BitXor | Op::BitNot | Op::Shl | Op::Shr => Ex::Code(ANY),
+            Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Mod | Op::Neg | Op::Cast(_) => self.opaque(args),
+            Op::BitAnd | Op::BitOr | Op::BitXor | Op::BitNot | Op::Shl | Op::Shr => self.opaque(args),
             _ => return self.refuse("a term that a view cannot hold", term),
         };
         Ok(self.put(ex))
+    }
+    /// Arithmetic: what the operands touch matters, their values do not.
+    fn opaque(&mut self, args: &[Term]) -> Ex {
+        let mut looked_at = Vec::new();
+        for a in args {
+            let touches = |s: Symbol| match self.local.get(&s).or_else(|| self.meaning.get(&s)) {
+                Some(Meaning::Field(_)) => true,
+                Some(Meaning::Slot(s)) => *s < self.shared,
+                _ => false,
+            };
+            if self.terms.free_symbols(*a).into_iter().any(touches) {
+                looked_at.extend(self.term(*a, None).ok());
+            }
+        }
+        if looked_at.is_empty() { Ex::Code(ANY) } else { Ex::Opaque(looked_at) }
     }
     fn is_data(&mut self, term: Term) -> bool {
         self.terms.sort_of(term).is_integer() && matches!(self.types.of_term(self.terms, term), Some(Ty::Data))

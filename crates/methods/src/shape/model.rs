@@ -550,6 +550,7 @@ impl<'a> Builder<'a> {
         let types: Vec<Option<Ty>> =
             action.inputs.iter().map(|s| self.types.of(&program.terms, *s, program.terms.symbol_sort(*s))).collect();
         let mut c = Compiler::new(&program.terms, &mut self.types, &self.meaning, &mut self.constants);
+        c.shared = model.globals.len() as u16;
         for (i, s) in action.inputs.iter().enumerate() {
             if types[i].is_some() {
                 c.local.insert(*s, Meaning::Input(i as u8));
@@ -591,7 +592,7 @@ impl<'a> Builder<'a> {
                     }
                     _ => return Err("an object made live that is not new".into()),
                 },
-                Ex::Remove(..) => return Err("free".into()),
+                Ex::Remove(..) => return Err("`free`: an object may then be given out again".into()),
                 _ => {}
             }
         }
