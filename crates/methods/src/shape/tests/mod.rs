@@ -6,6 +6,7 @@ mod corpus;
 mod figure;
 mod hunt;
 mod objects;
+mod rich;
 
 use super::domain::Domain;
 use super::eval::Alarm;

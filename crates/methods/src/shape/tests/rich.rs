@@ -1,0 +1,161 @@
+//! The soundness hunt beyond pointers: random programs with data, marks, locks inside objects, compare-and-swap on variables and fields,
+//! allocation, atomic blocks, loops and choices. What is proved for any number of threads is confirmed by the reference semantics for two and
+//! three, and every small state's view by each thread is in the certificate.
+
+use super::corpus::{certificate, load_text};
+use base::Budget;
+use base::random::Random;
+use program::semantics::{Instances, Limits, reach};
+use std::fmt::Write;
+
+/// Threads over a shared heap; what varies is their number, the start, and every statement.
+fn program(seed: u64) -> String {
+    let mut r = Random::new(seed);
+    let start = ["= null;", ";", ";"][r.below(3)];
+    let init = match r.below(4) {
+        0 if start == ";" => "init g != null && h != null;\n",
+        1 if start == ";" => "init g != null && g.next == null && !g.mark && g.m == 0 && h == null;\n",
+        2 if start == ";" => "init g != null && g.val == 1 && h == g;\n",
+        _ => "",
+    };
+    let mut text = format!(
+        "class Node {{ next: Node; val: int; mark: bool; m: lock; }}\nvar g: Node {start}\nvar h: Node {start}\n\
+         var n: int = 0;\nvar f: bool = false;\nvar m: lock;\n{init}"
+    );
+    let threads: &[&str] = [&["T[*]"][..], &["T[*]", "U"], &["T[*]", "U[*]"], &["T[2]"]][r.below(4)];
+    for thread in threads {
+        let _ = write!(
+            text,
+            "thread {thread} {{\n  var x: Node := null;\n  var y: Node := null;\n  var v: int := 0;\n  var b: bool := false;\n"
+        );
+        for _ in 0..2 + r.below(5) {
+            text.push_str(&statement(&mut r, 0));
+        }
+        text.push_str("}\n");
+    }
+    text
+}
+
+fn local(r: &mut Random) -> &'static str {
+    ["x", "y"][r.below(2)]
+}
+
+fn global(r: &mut Random) -> &'static str {
+    ["g", "h"][r.below(2)]
+}
+
+fn reference(r: &mut Random) -> &'static str {
+    ["x", "y", "g", "h"][r.below(4)]
+}
+
+fn datum(r: &mut Random) -> &'static str {
+    ["v", "n", "0", "1", "v + 1"][r.below(5)]
+}
+
+/// A statement that never goes wrong by itself, unless another thread is in the way.
+fn statement(r: &mut Random, depth: usize) -> String {
+    let (x, y, g, a) = (local(r), local(r), global(r), reference(r));
+    let mark = ["true", "false", "b"][r.below(3)];
+    match r.below(if depth < 2 { 24 } else { 16 }) {
+        0 | 1 => format!("{x} := new Node;\n{x}.next := null;\n{x}.val := {};\n{x}.mark := {mark};\n", datum(r)),
+        2 => format!("{x} := new Node;\n{x}.next := {y};\n"),
+        3 | 4 => format!("{x} := {a};\n"),
+        5 => format!("{g} := {x};\n"),
+        6 => format!("if {x} != null {{ {x}.next := {}; }}\n", ["x", "y", "null"][r.below(3)]),
+        7 => format!("if {x} != null {{ {y} := {x}.next; }}\n"),
+        8 => format!("b := cas({g}, {x}, {});\n", ["x", "y", "null"][r.below(3)]),
+        9 => format!("if {x} != null {{ b := cas({x}.next, {}, {y}); }}\n", ["null", "y", "x"][r.below(3)]),
+        10 => format!("if {x} != null {{ b := cas({x}.mark, false, true); }}\n"),
+        11 => format!("if {x} != null {{ {x}.val := {}; }}\n", datum(r)),
+        12 => format!("if {x} != null {{ v := {x}.val; }}\n"),
+        13 => ["n := v;\n", "v := n;\n", "f := b;\n", "b := f;\n", "n := n + 1;\n"][r.below(5)].into(),
+        14 | 15 => format!("assert {};\n", assertion(r)),
+        16 => format!("if {} {{\n{}}}\n", condition(r), statement(r, depth + 1)),
+        17 => format!("while * {{\n{}}}\n", statement(r, depth + 1)),
+        18 => format!("choose {{\n{}}} or {{\n{}}}\n", statement(r, depth + 1), statement(r, depth + 1)),
+        19 => format!("atomic {{\n{}{}}}\n", statement(r, 2), statement(r, 2)),
+        20 => format!("acquire m;\n{}{}release m;\n", statement(r, depth + 1), statement(r, depth + 1)),
+        21 | 22 => {
+            // The lock that is released is the one that was taken, unless the reference changes in between.
+            let body = statement(r, 2);
+            format!("if {x} != null {{\nacquire {x}.m;\n{body}if {x} != null {{ release {x}.m; }}\n}}\n")
+        }
+        _ => format!("{}{}", statement(r, depth + 1), statement(r, depth + 1)),
+    }
+}
+
+fn condition(r: &mut Random) -> String {
+    let (a, c) = (reference(r), reference(r));
+    match r.below(6) {
+        0 => format!("{a} == {c}"),
+        1 => format!("{a} == null"),
+        2 => "b".into(),
+        3 => "v == n".into(),
+        4 => "!f".into(),
+        _ => "v == 0".into(),
+    }
+}
+
+fn assertion(r: &mut Random) -> String {
+    let (a, c) = (reference(r), reference(r));
+    match r.below(9) {
+        0 => format!("{a} != null"),
+        1 => format!("{a} == null || {a} != {c}"),
+        2 => format!("{a} == null || {a}.mark"),
+        3 => format!("{a} == null || !{a}.mark"),
+        4 => format!("{a} == null || {a}.val == {}", ["v", "n", "0", "1"][r.below(4)]),
+        5 => format!("{a} == null || {a}.next == null || {a}.next != {c}"),
+        6 => format!("{a} == null || {a}.m == 0 || {a}.m == tid"),
+        7 => format!("{a} == {c}"),
+        _ => ["v == n", "b || !f", "v == 0", "n == 0 || f"][r.below(4)].into(),
+    }
+}
+
+#[derive(Default, Debug)]
+struct Tally {
+    proved: usize,
+    refused: usize,
+    complete: usize,
+    compared: usize,
+}
+
+fn hunt(seeds: std::ops::Range<u64>) -> Tally {
+    let mut tally = Tally::default();
+    for seed in seeds {
+        let text = program(seed);
+        let p = load_text("random.tp", text.as_bytes());
+        let Some((views, claimed)) = certificate(&p) else { continue };
+        if let Err(why) = checker::shape::check(&p, &views, &claimed, &Budget::unlimited()) {
+            // A proof is lost; nothing is wrong.
+            println!("seed {seed}: {why}");
+            tally.refused += 1;
+            continue;
+        }
+        tally.proved += claimed.len();
+        for copies in [2, 3] {
+            let limits = Limits { states: 2_000, ..Limits::default() };
+            let found = reach(&p, &Instances::of(&p, copies), &limits);
+            for id in found.violations.keys() {
+                let name = &p.properties[*id].name;
+                assert!(!claimed.contains(id), "seed {seed}: {name} is proved and fails with {copies} threads\n{text}");
+            }
+            tally.complete += usize::from(found.complete());
+        }
+        let bounds = checker::shape::Bounds { cells: 4, states: 300 };
+        match checker::shape::coverage(&p, &views, &claimed, bounds) {
+            Ok(seen) => tally.compared += seen.compared,
+            Err(why) => panic!("seed {seed}: {why}\n{text}"),
+        }
+    }
+    tally
+}
+
+#[test]
+fn check_what_is_proved_of_programs_with_data_marks_and_locks_holds_for_two_and_three_threads() {
+    // `THREADPROOF_HUNT=20000` makes it a long run, from another place each time `THREADPROOF_SEED` says so.
+    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
+    let from = number("THREADPROOF_SEED").unwrap_or(0);
+    let tally = hunt(from..from + number("THREADPROOF_HUNT").unwrap_or(200));
+    println!("{tally:?}");
+    assert!(tally.proved > 100 && tally.complete > 10 && tally.compared > 1_000, "too little to mean anything: {tally:?}");
+}
