@@ -70,7 +70,7 @@ pub(super) fn states<'w>(rule: &Rule<'_>, world: &'w World<'w>) -> Result<Vec<Fr
             });
         }
     }
-    let mut starts = vec![empty];
+    let mut starts = flagged(program, empty)?;
     for var in program.shared().collect::<Vec<_>>() {
         let v = &program.vars[var];
         if !matches!(v.kind, VarKind::Plain | VarKind::Lock) {
@@ -96,6 +96,35 @@ pub(super) fn states<'w>(rule: &Rule<'_>, world: &'w World<'w>) -> Result<Vec<Fr
         }
     }
     Ok(out)
+}
+
+/// The most boolean fields of initial objects that are told apart.
+const FLAGS: usize = 10;
+
+/// Booleans tell kinds of cells apart, so they are known from the start: each is tried both ways.
+fn flagged<'w>(program: &Program, empty: Fragment<'w>) -> Result<Vec<Fragment<'w>>, String> {
+    let mut flags = Vec::new();
+    for (d, item) in empty.items.iter().enumerate() {
+        for (f, var) in empty.world.fields[item.class.0 as usize].iter().enumerate() {
+            let sort = program.terms.kind(program.vars[*var].sort);
+            if matches!(sort, SortKind::Map(_, entry) if program.terms.kind(entry) == SortKind::Bool) {
+                flags.push((d, f));
+            }
+        }
+    }
+    if flags.len() > FLAGS {
+        return Err("more booleans in initial objects than can be told apart".into());
+    }
+    let ways = 0..1u32 << flags.len();
+    Ok(ways
+        .map(|way| {
+            let mut f = empty.clone();
+            for (i, (d, field)) in flags.iter().enumerate() {
+                f.items[*d].fields[*field] = Slot::Is(V::Bool(way >> i & 1 == 1));
+            }
+            f
+        })
+        .collect())
 }
 
 fn options(program: &Program, facts: &[Term], f: &Fragment<'_>, var: VarId) -> Result<Vec<V>, String> {

@@ -88,9 +88,14 @@ pub fn verify_by(method: &dyn Method, p: &Program) -> Answered {
 
 /// The certificate of an object's linearizability, if there is one.
 pub fn certificate(p: &Program) -> Option<(evidence::views::Views, Vec<PropertyId>)> {
+    certificate_within(p, 60)
+}
+
+/// The same in so many seconds.
+pub fn certificate_within(p: &Program, seconds: u64) -> Option<(evidence::views::Views, Vec<PropertyId>)> {
     let properties: Vec<PropertyId> = p.properties.ids().collect();
     let task = Task { program: p.clone(), properties, threads: BTreeMap::new(), options: Options::default() };
-    let run = Run::quiet(Budget::unlimited().with_time(std::time::Duration::from_secs(60)));
+    let run = Run::quiet(Budget::unlimited().with_time(std::time::Duration::from_secs(seconds)));
     let claims = Shape.run(&task, &run);
     claims.claims.values().find_map(|c| match c {
         Claim::Proved(c) => match &c.proof {
