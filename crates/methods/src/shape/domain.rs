@@ -193,6 +193,8 @@ impl Domain<'_> {
                         let open = if model.start.closed.contains(f) { 0 } else { bit(ANY) };
                         cells.fold(bit(NULL) | open, |m, d| m | bit(d))
                     }
+                    // Nobody said that it is free: it may hold any number, also one that is nobody's id.
+                    Ty::Lock if !model.start.speaks_of(*f) => bit(ANY),
                     Ty::Lock => bit(FREE) | bit(OWN) | bit(THIRD),
                     _ => bit(ANY),
                 };

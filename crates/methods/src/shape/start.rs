@@ -19,6 +19,13 @@ pub struct Start {
     pub facts: Vec<(Vec<Ex>, ExId)>,
 }
 
+impl Start {
+    /// Whether a fact is about the field.
+    pub fn speaks_of(&self, field: u16) -> bool {
+        self.facts.iter().any(|(arena, _)| arena.contains(&Ex::Field(field)))
+    }
+}
+
 pub fn read(
     program: &Program,
     types: &mut Types,

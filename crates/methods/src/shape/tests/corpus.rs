@@ -324,6 +324,20 @@ thread Writer[*] {
 }
 
 #[test]
+fn check_marks_and_locks_of_objects_that_are_there_from_the_start_may_be_anything() {
+    let text = "class Node { next: Node; mark: bool; m: lock; }
+var g: Node;
+init g != null;
+thread T[*] { acquire g.m; g.mark := true; assert g.mark; release g.m; }
+thread U { assert !g.mark; }
+";
+    let answer = verify(&load_text("start.tp", text.as_bytes()));
+    let safe: Vec<_> = answer.outcomes.iter().filter(|(_, (o, _))| *o == Outcome::Safe).map(|(n, _)| n).collect();
+    let named = |n: &str| safe.iter().any(|s| s.starts_with(n));
+    assert!(named("assert:4") && named("release:4") && !named("assert:5"), "{:?}", answer.outcomes);
+}
+
+#[test]
 fn check_free_is_refused_and_what_it_breaks_is_found_by_search() {
     let p = load("heap/locked_stack_free.tp");
     let properties: Vec<PropertyId> = p.properties.ids().collect();
