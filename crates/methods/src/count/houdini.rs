@@ -27,12 +27,35 @@ pub fn broken(goals: &[Term], relevant: &[Term], terms: &logic::Terms, smt: &mut
         smt.pop();
         match answer {
             Answer::Unsat => return out,
-            // A model that shows nothing, or none: give them all up.
-            Answer::Unknown(_) => out.extend(left),
-            Answer::Sat if out.len() == before => out.extend(left),
-            Answer::Sat => {}
+            Answer::Sat if out.len() > before => {}
+            // A model that shows nothing, or none: each is asked alone, and what is not known then is given up.
+            Answer::Sat | Answer::Unknown(_) => {
+                for g in left {
+                    smt.push();
+                    smt.assert(terms.not(goals[g]));
+                    if !smt.check_assuming(relevant).is_unsat() {
+                        out.insert(g);
+                    }
+                    smt.pop();
+                }
+                return out;
+            }
         }
     }
+}
+
+/// The candidates that hold initially, each once.
+pub fn initially(system: &System<'_>, candidates: Vec<Term>, smt: &mut dyn Smt) -> Vec<Term> {
+    let t = system.terms;
+    let mut seen = BTreeSet::new();
+    let candidates: Vec<Term> = candidates.into_iter().filter(|c| !t.is_true(*c) && seen.insert(*c)).collect();
+    smt.push();
+    system.facts().into_iter().chain(system.control()).for_each(|f| smt.assert(f));
+    system.initial().into_iter().for_each(|f| smt.assert(system.instances.premise(t, f)));
+    let goals: Vec<Term> = candidates.iter().map(|f| system.instances.goal(t, *f)).collect();
+    let gone = broken(&goals, &[], t, smt);
+    smt.pop();
+    candidates.into_iter().enumerate().filter(|(n, _)| !gone.contains(n)).map(|(_, f)| f).collect()
 }
 
 /// Facts that hold initially and that every step keeps, given all of them.
@@ -59,24 +82,19 @@ impl<'s, 'a> Kept<'s, 'a> {
     /// Asserts what is true in every state and leaves the scope open: the session belongs to this set until it is closed.
     pub fn new(system: &'s System<'a>, candidates: Vec<Term>, smt: &mut dyn Smt) -> Self {
         let t = system.terms;
-        let mut seen = BTreeSet::new();
-        let candidates = candidates.into_iter().filter(|c| !t.is_true(*c) && seen.insert(*c));
         let fact =
             |formula: Term| Fact { formula, mentions: t.free_symbols(formula), literal: t.symbol("fact", Sort::BOOL) };
-        let mut kept = Self { system, steps: system.steps(), facts: candidates.map(fact).collect() };
+        let facts = initially(system, candidates, smt).into_iter().map(fact).collect();
+        let mut kept = Self { system, steps: system.steps(), facts };
         smt.push();
         system.facts().into_iter().chain(system.control()).for_each(|f| smt.assert(f));
-        smt.push();
-        system.initial().into_iter().for_each(|f| smt.assert(system.instances.premise(t, f)));
-        kept.drop_broken(None, smt);
-        smt.pop();
         for f in &kept.facts {
             smt.assert(t.implies(t.sym(f.literal), system.instances.premise(t, f.formula)));
         }
         loop {
             let before = kept.facts.len();
             for s in std::mem::take(&mut kept.steps) {
-                kept.drop_broken(Some(&s), smt);
+                kept.drop_broken(&s, smt);
                 kept.steps.push(s);
             }
             if kept.facts.len() == before {
@@ -95,18 +113,14 @@ impl<'s, 'a> Kept<'s, 'a> {
         self.all()
     }
 
-    /// Drops the facts that a step can break; without a step, those that are not true where we are.
-    fn drop_broken(&mut self, step: Option<&Step>, smt: &mut dyn Smt) {
+    /// Drops the facts that a step can break.
+    fn drop_broken(&mut self, step: &Step, smt: &mut dyn Smt) {
         let t = self.system.terms;
-        let (goals, literals): (Vec<Term>, Vec<Term>) = match step {
-            None => (self.facts.iter().map(|f| self.system.instances.goal(t, f.formula)).collect(), Vec::new()),
-            Some(s) => {
-                let after = |f: &Fact| if f.touched(s) { self.after(f, s) } else { t.tt() };
-                (self.facts.iter().map(after).collect(), self.facts.iter().map(|f| t.sym(f.literal)).collect())
-            }
-        };
+        let after = |f: &Fact| if f.touched(step) { self.after(f, step) } else { t.tt() };
+        let goals: Vec<Term> = self.facts.iter().map(after).collect();
+        let literals: Vec<Term> = self.facts.iter().map(|f| t.sym(f.literal)).collect();
         smt.push();
-        step.iter().flat_map(|s| &s.pre).for_each(|f| smt.assert(*f));
+        step.pre.iter().for_each(|f| smt.assert(*f));
         // Without the facts that turn out to be broken, others may break too.
         let gone = broken(&goals, &literals, t, smt);
         smt.pop();

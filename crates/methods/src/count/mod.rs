@@ -18,11 +18,12 @@ mod tests;
 mod wide;
 
 use crate::method::{About, Method, Refusal, Run, Task};
+use base::Budget;
 use evidence::{Certificate, Claim, Claims, Counter, Counting, Proof, Reason};
 use houdini::Kept;
 use logic::Term;
 use program::{PropertyId, PropertyKind};
-use solver::{Settings, Z3};
+use solver::{Settings, Smt, Z3};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use system::System;
@@ -90,7 +91,7 @@ impl Method for Count {
         };
         // What follows from inductive facts alone needs no search for an invariant.
         let (mut open, mut facts) = (wanted.clone(), Vec::new());
-        for round in [Round::First, Round::Second, Round::Third] {
+        for round in [Round::First, Round::Second, Round::Third, Round::Fourth] {
             let mut guesses = Vec::new();
             match round {
                 Round::First => {}
@@ -118,6 +119,10 @@ impl Method for Count {
                     relies::find(&mut system, &known, Some(&wide), &mut smt);
                     guesses = wide.facts(&system, &known, &mut smt);
                 }
+                Round::Fourth => {
+                    run.progress("count: facts and what instances may rely on, together");
+                    facts = together(&mut system, facts, &mut smt, &run.budget);
+                }
             }
             guesses.extend(lemmas::candidates(&system, &mut smt));
             guesses.append(&mut facts);
@@ -133,7 +138,7 @@ impl Method for Count {
                 // Later, what instances rely on may rest on any of the facts.
                 let needed = match round {
                     Round::First => kept.needed(&bad, &mut smt),
-                    Round::Second | Round::Third => kept.all(),
+                    Round::Second | Round::Third | Round::Fourth => kept.all(),
                 };
                 claims.statistics.insert("facts".into(), needed.len() as u64);
                 let claim = prove(&system, shown.clone(), encode::of_facts(&system, &needed, &combinations));
@@ -171,6 +176,32 @@ fn premises(system: &System<'_>, facts: &[Term]) -> Vec<Term> {
     facts.iter().map(|f| system.instances.premise(system.terms, *f)).collect()
 }
 
+/// Facts that rest on what instances rely on, which rests on the facts: all candidates of both kinds, without those that do not
+/// hold given the rest. Where that takes too long, what is known is given back.
+fn together(system: &mut System<'_>, known: Vec<Term>, smt: &mut dyn Smt, budget: &Budget) -> Vec<Term> {
+    let wide = Wide::of(system);
+    let mut facts = wide.facts(system, &premises(system, &known), smt);
+    facts.extend(lemmas::candidates(system, smt));
+    facts.extend(known.iter().copied());
+    facts = houdini::initially(system, facts, smt);
+    for _ in 0..MOST_TURNS {
+        let before = facts.len();
+        relies::find(system, &premises(system, &facts), Some(&wide), smt);
+        facts = Kept::new(system, facts, smt).close(smt);
+        if facts.len() == before {
+            return facts;
+        }
+        if budget.check().is_err() {
+            break;
+        }
+    }
+    relies::find(system, &premises(system, &known), None, smt);
+    known
+}
+
+/// How often the two kinds of candidates are looked at in turn.
+const MOST_TURNS: usize = 24;
+
 /// What Spacer may spend before more candidates are tried.
 const SHORT: u32 = 25_000_000;
 
@@ -180,6 +211,8 @@ enum Round {
     Second,
     /// With more candidates.
     Third,
+    /// With all candidates at once.
+    Fourth,
 }
 
 fn certificate(system: &System<'_>, invariant: encode::Invariant) -> Counting {

@@ -2,7 +2,7 @@
 //!
 //! In: the counted system. Out: its `holds`, `apart` and `exclusive`. Candidates come from the program's text: "this lock is
 //! mine" (`m == tid`), comparisons of a local with a shared variable that the code compares it with (`mine < next`,
-//! `mine == serving`), membership of a local in a shared set, and that such a local differs between two instances. The largest part is kept that every step
+//! `mine == serving`), membership of a local, or of the thread itself, in a shared set, and that such a local differs between two instances. The largest part is kept that every step
 //! establishes for the mover and nobody else's step breaks, given facts about the counters that are known. Two cells exclude each other where what their instances
 //! rely on is contradictory (two holders of one lock, two owners of the ticket that is served).
 
@@ -170,8 +170,11 @@ fn candidates(system: &System<'_>) -> Candidates {
             _ => None,
         })
         .collect();
-    let owners: Vec<VarId> =
-        p.shared().filter(|v| p.vars[*v].sort == Sort::INT && names_a_thread(system, *v)).collect();
+    let naming = || p.shared().filter(|v| names_a_thread(system, *v));
+    let owners: Vec<VarId> = naming().filter(|v| p.vars[*v].sort == Sort::INT).collect();
+    let of_threads = |v: &VarId| matches!(t.kind(p.vars[*v].sort), SortKind::Set(of) if of == Sort::INT);
+    let listing: Vec<Term> =
+        naming().filter(of_threads).map(|v| t.member(t.sym(p.tid), t.sym(p.vars[v].symbol))).collect();
     let threads: BTreeSet<ThreadId> = system.cells.iter().map(|c| c.thread).collect();
     let atoms: BTreeMap<ThreadId, Vec<Term>> = threads.into_iter().map(|x| (x, atoms(system, x))).collect();
     let mut holds = Vec::new();
@@ -180,6 +183,7 @@ fn candidates(system: &System<'_>) -> Candidates {
         let (mut here, mut own) = (Vec::new(), BTreeSet::new());
         if c.location != p.threads[c.thread].code.entry {
             here.extend(owners.iter().map(|v| t.eq(t.sym(p.vars[*v].symbol), t.sym(p.tid))));
+            here.extend(listing.iter().flat_map(|f| [*f, t.not(*f)]));
             for (x, v) in compared.iter().filter(|(x, _)| p.vars[*x].scope == Scope::Thread(c.thread)) {
                 let (a, b) = (t.sym(p.vars[*x].symbol), t.sym(p.vars[*v].symbol));
                 here.extend([t.eq(a, b), t.lt(a, b), t.le(a, b), t.lt(b, a), t.le(b, a)]);

@@ -3,13 +3,13 @@
 //! In: the counted system and what is known of it. Out: formulas that the text of the program suggests. Its conditions over the
 //! shared store are candidates for what is true while somebody is at a place, and for what is true unless
 //! somebody is in the middle of changing it (`F` fails only while someone is at one of these places; the places
-//! are found by following the steps that break `F` or leave it broken). A condition over locals is read of what they were copied from
+//! are found by following the steps that break `F` or leave it broken); of two over different variables, one may imply the other. A condition over locals is read of what they were copied from
 //! as well: `x == y` after `x := a; y := b` suggests `a == b`. An instance may rely on conditions over its locals, on
 //! copies being what they were copied from, and on both while another of its copies is still current (`s == seq ==> x == a`, as a
 //! reader of a sequence lock does). Nothing here is trusted: what is not inductive is dropped.
 
 use super::system::{Place, System};
-use logic::{Node, Op, Sort, Symbol, Term};
+use logic::{Node, Op, Sort, SortKind, Symbol, Term};
 use program::{Action, Scope, ThreadId};
 use rustc_hash::FxHashSet;
 use solver::Smt;
@@ -18,6 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// More conditions than this over the shared store, or copies that are tested, are not looked at.
 const MOST_SHARED: usize = 16;
 const MOST_TESTED: usize = 3;
+/// Pairs of more conditions than this are not looked at.
+const MOST_RELATED: usize = 10;
 /// And not more candidates times moves.
 const MOST_QUESTIONS: usize = 60_000;
 
@@ -66,6 +68,13 @@ impl Wide {
                 shared.extend(read_of_sources(system, a, &sources).into_iter().filter(|f| !t.is_true(*f)));
             }
         }
+        let written: Vec<Term> = p.invariants.iter().filter_map(|f| f.formula).collect();
+        shared.extend(conditions(system, written).into_iter().filter(|f| is_shared(system, *f)));
+        for v in p.shared() {
+            if matches!(t.kind(p.vars[v].sort), SortKind::Set(_)) {
+                shared.insert(t.eq(t.sym(p.vars[v].symbol), t.default_of(p.vars[v].sort)));
+            }
+        }
         let shared = shared.into_iter().filter(|f| !t.is_false(*f)).take(MOST_SHARED).collect();
         Self { shared, own }
     }
@@ -86,6 +95,24 @@ impl Wide {
             let there = system.singles.iter().flat_map(|s| s.there.iter().map(|x| t.sym(*x)));
             out.extend(groups.chain(there).map(|someone| t.implies(someone, f)));
             out.push(unless_changing(system, f, known, smt));
+        }
+        if self.shared.len() <= MOST_RELATED {
+            out.extend(self.related(system));
+        }
+        out
+    }
+
+    /// Of two conditions over different variables, one implies the other.
+    fn related(&self, system: &System<'_>) -> Vec<Term> {
+        let t = system.terms;
+        let mut out = Vec::new();
+        for (i, a) in self.shared.iter().enumerate() {
+            let over = t.free_symbols(*a);
+            let others = self.shared[i + 1..].iter().filter(|b| t.free_symbols(**b).iter().all(|s| !over.contains(s)));
+            for b in others {
+                let ways = [(*a, *b), (*a, t.not(*b)), (t.not(*a), *b), (t.not(*a), t.not(*b))];
+                out.extend(ways.map(|(a, b)| t.implies(a, b)));
+            }
         }
         out
     }
@@ -127,8 +154,17 @@ fn swapped(system: &System<'_>, term: Term) -> Term {
 /// The conditions an action is made of, without those over values that it chooses.
 fn atoms(system: &System<'_>, action: &Action) -> Vec<Term> {
     let t = system.terms;
-    let mut todo: Vec<Term> = action.gates.iter().map(|g| g.formula).chain([action.guard]).collect();
-    todo.extend(action.updates.iter().map(|u| u.value));
+    let mut texts: Vec<Term> = action.gates.iter().map(|g| g.formula).chain([action.guard]).collect();
+    texts.extend(action.updates.iter().map(|u| u.value));
+    let mut out = conditions(system, texts);
+    let chosen = |f: &Term| t.free_symbols(*f).iter().any(|s| action.inputs.contains(s));
+    out.retain(|f| !chosen(f));
+    out
+}
+
+/// The conditions that terms are made of.
+fn conditions(system: &System<'_>, mut todo: Vec<Term>) -> Vec<Term> {
+    let t = system.terms;
     let (mut out, mut seen) = (Vec::new(), FxHashSet::default());
     while let Some(f) = todo.pop() {
         if !seen.insert(f) {
@@ -142,8 +178,6 @@ fn atoms(system: &System<'_>, action: &Action) -> Vec<Term> {
             _ => {}
         }
     }
-    let chosen = |f: &Term| t.free_symbols(*f).iter().any(|s| action.inputs.contains(s));
-    out.retain(|f| !chosen(f));
     out
 }
 
