@@ -177,7 +177,8 @@ fn premises(system: &System<'_>, facts: &[Term]) -> Vec<Term> {
 }
 
 /// Facts that rest on what instances rely on, which rests on the facts: all candidates of both kinds, without those that do not
-/// hold given the rest. Where that takes too long, what is known is given back.
+/// hold given the rest. Where that takes too long, instances rely on what
+/// needs no facts, and those that were known are candidates again.
 fn together(system: &mut System<'_>, known: Vec<Term>, smt: &mut dyn Smt, budget: &Budget) -> Vec<Term> {
     let wide = Wide::of(system);
     let mut facts = wide.facts(system, &premises(system, &known), smt);
@@ -186,6 +187,8 @@ fn together(system: &mut System<'_>, known: Vec<Term>, smt: &mut dyn Smt, budget
     facts = houdini::initially(system, facts, smt);
     for _ in 0..MOST_TURNS {
         let before = facts.len();
+        // What excluded what rested on candidates that may be gone.
+        system.exclusive.clear();
         relies::find(system, &premises(system, &facts), Some(&wide), smt);
         facts = Kept::new(system, facts, smt).close(smt);
         if facts.len() == before {
@@ -195,7 +198,8 @@ fn together(system: &mut System<'_>, known: Vec<Term>, smt: &mut dyn Smt, budget
             break;
         }
     }
-    relies::find(system, &premises(system, &known), None, smt);
+    system.exclusive.clear();
+    relies::find(system, &[], None, smt);
     known
 }
 
