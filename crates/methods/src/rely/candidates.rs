@@ -180,6 +180,7 @@ impl<'a> Candidates<'a> {
         self.invariants();
         for t in threads(hood) {
             self.relies(t);
+            self.accesses(t);
         }
         for (t, at) in &hood.cuts {
             self.cut(*t, *at);
@@ -217,9 +218,44 @@ impl<'a> Candidates<'a> {
                 }
             }
         }
+        for id in threads(hood) {
+            self.accesses(id);
+        }
         for (id, at) in &hood.cuts {
             let locals = self.locals(*id, *at);
             self.local_atoms(*id, *at, &locals);
+        }
+    }
+
+    /// Adds what access predicates mean: what somebody may touch because of what he has, others leave alone, and what he has
+    /// they neither take nor give.
+    fn accesses(&mut self, id: ThreadId) {
+        let (p, t) = (self.program, self.terms);
+        for v in self.words.vars.clone() {
+            let Some(access) = &p.vars[v].access else { continue };
+            if p.vars[v].kind == VarKind::Lock && access.binders.is_empty() {
+                continue;
+            }
+            let (mut now, mut next) = (self.now(v), self.next(v));
+            for key in &access.binders {
+                (now, next) = (t.select(now, t.sym(*key)), t.select(next, t.sym(*key)));
+            }
+            let all = |body: Term| {
+                if access.binders.is_empty() { body } else { t.quant(Quantifier::Forall, &access.binders, body) }
+            };
+            let mut ways = Vec::from_iter(access.formula);
+            while let Some(way) = ways.pop() {
+                match t.app(way) {
+                    Some((Op::Or, args)) => ways.extend(args.iter()),
+                    _ if t.free_symbols(way).contains(&p.tid) => {
+                        let after = self.primed(way);
+                        for body in [t.implies(way, t.eq(next, now)), t.implies(way, after), t.implies(after, way)] {
+                            self.push(Place::Rely(id), all(body), None);
+                        }
+                    }
+                    _ => {}
+                }
+            }
         }
     }
 
@@ -391,6 +427,7 @@ impl<'a> Candidates<'a> {
                 let literal = match t.node(new) {
                     Node::Bool(_) => Some(entry),
                     Node::Num(..) | Node::Variant(..) | Node::Ref(..) => Some(t.eq(entry, new)),
+                    _ if new == tid => Some(t.eq(entry, new)),
                     _ => None,
                 };
                 formulas.extend(literal.map(|l| (Some(thread), l)));

@@ -275,6 +275,11 @@ fn check_long_methods_wait_only_for_threads_in_any_number_and_few_processors() {
     assert_eq!(small[1..], [["walk"], ["rely"], ["horn"], ["explore"]]);
     assert_eq!(told(&task(Copies::Any), &names, 64).len(), 1);
     assert_eq!(told(&task(Copies::Exactly(3)), &names, 2)[1..], [["walk"]]);
+    let mut annotated = task(Copies::Any);
+    let formula = Some(annotated.program.terms.tt());
+    let origin = annotated.program.threads[ThreadId(0)].origin;
+    annotated.program.invariants.push(program::Fact { formula, property: None, origin });
+    assert_eq!(told(&annotated, &names, 2)[1..], [["walk"], ["count"], ["horn"], ["explore"]]);
     // A user who names methods gets them at once.
     assert_eq!(told(&task(Copies::Any), &["explore", "count"], 2), [["explore", "count"]]);
     // What is known from an earlier run comes before everything else.

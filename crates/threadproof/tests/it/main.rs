@@ -7,6 +7,7 @@ mod cache;
 mod command_line;
 mod corpus;
 mod house;
+mod larger;
 mod schema;
 mod searching;
 mod verify;
