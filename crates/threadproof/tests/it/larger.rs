@@ -19,7 +19,7 @@ const SAFE: [(&str, &str); 10] = [
 const BROKEN: [(&str, &str, &str); 10] = [
     ("accounts_overdrawn", "", "invariant"),
     ("barrier_one_short", "explore", "assert"),
-    ("bounded_queue_tested_once", "explore", "bounds"),
+    ("bounded_queue_tested_once", "explore", "bounds:32"),
     ("fork_join_one_left", "explore", "assert"),
     ("log_batching_unlocked_flush", "explore", "access:pending"),
     ("readers_writer_eager", "explore", "invariant"),
