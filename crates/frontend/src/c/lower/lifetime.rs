@@ -3,7 +3,8 @@
 //! Comes in: the objects of the lowering. Goes out: for an object that can cease to be, a flag (for the objects of a
 //! repeated allocation a map of flags) that every access of it looks at. Only where valid accesses or valid frees are the
 //! question; elsewhere nothing is used after its end by assumption. A local has a flag only if its address is kept
-//! somewhere that outlives it. Absent on purpose: memory that is handed out again after `free`; leaks.
+//! somewhere that outlives it. What is lost is looked at in `leaks.rs`.
+//! Absent on purpose: memory that is handed out again after `free`.
 
 use super::flow::*;
 use super::memory::{Content, ObjId};
@@ -22,7 +23,7 @@ pub(super) struct Lifetime {
 
 impl Lower<'_> {
     pub(super) fn follows_lifetimes(&self) -> bool {
-        self.checks(Check::Memory) || self.checks(Check::Free)
+        self.checks(Check::Memory) || self.checks(Check::Free) || self.checks(Check::Leak)
     }
 
     /// Gives an object a flag.

@@ -20,6 +20,7 @@ mod expr;
 mod flow;
 mod group;
 mod layout;
+mod leaks;
 mod library;
 mod lifetime;
 mod locks;
@@ -270,6 +271,8 @@ struct Lower<'u> {
     /// Functions that say what they perform.
     routines: Vec<performs::Routine>,
     plain_mutexes: Vec<SlotId>,
+    /// Some end of the program was reached where leaks are looked for.
+    looked_for_leaks: bool,
     merging: Merging,
 }
 
@@ -302,11 +305,15 @@ pub fn lower_with(unit: &Unit, sources: &Sources, name: &str, checks: &[Check], 
         let before = (lower.objects.len(), lower.tasks.len());
         lower.flows.clear();
         lower.wrapped.clear();
+        lower.looked_for_leaks = false;
         lower.steps_left = MOST_STEPS;
         lower.run();
         let found = std::mem::take(&mut lower.found);
         let grown = lower.facts.absorb(found);
         if !grown && before == (lower.objects.len(), lower.tasks.len()) {
+            if lower.never_ends() {
+                lower.give_up("leaks of a program that does not end");
+            }
             let (written, mut bad) = lower.read_specs();
             lower.written = written;
             let (machines, more) = lower.read_machines();
@@ -378,6 +385,7 @@ impl<'u> Lower<'u> {
             machines: Vec::new(),
             routines: Vec::new(),
             plain_mutexes: Vec::new(),
+            looked_for_leaks: false,
             merging: Merging::All,
         };
         lower.exited = lower.flag("<exited>", "exited", span);
@@ -681,6 +689,7 @@ impl<'u> Lower<'u> {
         }
         let result = self.inline(task.function, arguments, span);
         if task.key == "main" {
+            self.check_leaks(Leave::Return, span);
             self.leave_program(span, Leave::Return);
             return;
         }

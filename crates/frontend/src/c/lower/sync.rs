@@ -35,6 +35,10 @@ impl Lower<'_> {
                 let value = args.first().map_or(zero, |a| self.value(a));
                 if self.cur.at.is_some() {
                     let task = self.tasks[self.cur.task].clone();
+                    if self.checks(Check::Leak) && self.cur.task == TaskId(0) {
+                        self.unmodelled("leaks at an end by the last thread", span);
+                        return Some(None);
+                    }
                     self.update(vec![(task.result, value)], What::Return, span);
                     let end = self.cur.end;
                     self.goto(end, span);
