@@ -210,12 +210,18 @@ fn attempt(
 }
 
 /// Whether a variable that nobody reads again is the one name of a cell that an owned cell is going to be put in front of: without the name
-/// it would be forgotten that this cell and the one it follows now are one.
+/// it would be forgotten that this cell and the one it follows now are one. Or of a cell between one that
+/// has a name and the next one or the end: it would be forgotten that cutting it out leaves the rest as it is.
 fn last_name(model: &Model, view: &View, slot: usize) -> bool {
     let (Some(spine), at) = (&model.spine, view.vars[slot]) else { return false };
-    is_cell(at)
-        && !view.vars.iter().enumerate().any(|(i, v)| i != slot && *v == at)
-        && (0..view.cells()).any(|c| view.owned(c) && view.row(c, spine.link) == bit(at))
+    if !is_cell(at) || view.vars.iter().enumerate().any(|(i, v)| i != slot && *v == at) {
+        return false;
+    }
+    let of_list = |c: Code| model.kinds[view.kind(c) as usize].class == spine.class;
+    let mut before = (0..view.cells()).filter(|c| of_list(*c) && view.row(*c, spine.link) == bit(at));
+    let next = if of_list(at) { view.row(at, spine.link) } else { 0 };
+    let between = next.count_ones() == 1 && codes(next).all(|n| n == NULL || is_cell(n));
+    before.any(|c| between || view.owned(c))
 }
 
 /// Runs the specification's operation where the step is a linearization point.

@@ -120,10 +120,11 @@ fn check_the_objects_of_the_paper_are_linearizable_for_any_number_of_threads() {
 }
 
 #[test]
-fn check_a_set_with_lock_coupling_is_linearizable_for_any_number_of_threads() {
-    let p = load("lockfree/hand_over_hand_set.tp");
-    let a = verify(&p);
-    assert!(!a.outcomes.is_empty() && a.outcomes.values().all(|(o, _)| *o == Outcome::Safe), "{:?}", a.outcomes);
+fn check_sets_with_lock_coupling_and_with_one_lock_are_linearizable_for_any_number_of_threads() {
+    for file in ["hand_over_hand_set", "locked_list_set"] {
+        let a = verify(&load(&format!("lockfree/{file}.tp")));
+        assert!(!a.outcomes.is_empty() && a.outcomes.values().all(|(o, _)| *o == Outcome::Safe), "{:?}", a.outcomes);
+    }
 }
 
 #[test]

@@ -113,6 +113,7 @@ fn assertion(r: &mut Random) -> String {
 
 #[derive(Default, Debug)]
 struct Tally {
+    programs: usize,
     proved: usize,
     refused: usize,
     complete: usize,
@@ -122,6 +123,7 @@ struct Tally {
 fn hunt(seeds: std::ops::Range<u64>) -> Tally {
     let mut tally = Tally::default();
     for seed in seeds {
+        tally.programs += 1;
         let text = program(seed);
         let p = load_text("random.tp", text.as_bytes());
         let Some((views, claimed)) = certificate_within(&p, 1) else { continue };
@@ -157,6 +159,7 @@ fn check_what_is_proved_of_programs_with_data_marks_and_locks_holds_for_two_and_
     let from = number("THREADPROOF_SEED").unwrap_or(0);
     let tally = hunt(from..from + number("THREADPROOF_HUNT").unwrap_or(100));
     println!("{tally:?}");
+    assert!(tally.refused * 20 < tally.programs, "proofs are lost between the method and the checker: {tally:?}");
     assert!(
         tally.proved > 100 && tally.complete > 10 && tally.compared > 1_000,
         "too little to mean anything: {tally:?}"
