@@ -45,10 +45,14 @@ pub fn violation(program: &Program, trace: &Trace, sources: &Sources, about: &Ab
     let mut out = header("violation_sequence", about);
     out.push_str("  content:\n");
     let mut order: Vec<u32> = Vec::new();
-    let last = trace.steps.len().saturating_sub(1);
-    for (i, step) in trace.steps.iter().enumerate() {
+    let place = |step: &program::semantics::Step| {
         let action = &program.threads[step.thread].code.actions[step.action];
-        let Some(span) = program.origins[action.origin].span else { continue };
+        program.origins[action.origin].span
+    };
+    // The target is the last step that has a place.
+    let placed: Vec<_> = trace.steps.iter().filter_map(|s| Some((s, place(s)?))).collect();
+    let last = placed.len().saturating_sub(1);
+    for (i, (step, span)) in placed.into_iter().enumerate() {
         let thread = match order.iter().position(|t| *t == step.instance) {
             Some(at) => at,
             None => {
@@ -122,4 +126,170 @@ fn quoted(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::c::{Options, load};
+    use program::semantics::{Instances, Limits, reach};
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    /// The part of YAML that witnesses are written in: maps and lists by indentation, plain and quoted scalars.
+    #[derive(Debug, PartialEq)]
+    enum Yaml {
+        Scalar(String),
+        List(Vec<Yaml>),
+        Map(BTreeMap<String, Yaml>),
+    }
+
+    impl Yaml {
+        fn read(text: &str) -> Yaml {
+            let lines: Vec<(usize, String)> =
+                text.lines().map(|l| (l.len() - l.trim_start().len(), l.trim_start().to_string())).collect();
+            let mut at = 0;
+            let all = Yaml::block(&lines, &mut at, 0);
+            assert_eq!(at, lines.len(), "everything is read: {:?}", lines.get(at));
+            all
+        }
+        /// What stands at one indentation. The items of a list may stand where the key of the list does.
+        fn block(lines: &[(usize, String)], at: &mut usize, indent: usize) -> Yaml {
+            let mut lines: Vec<(usize, String)> = lines.to_vec();
+            if lines[*at].1.starts_with("- ") {
+                let mut items = Vec::new();
+                while *at < lines.len() && lines[*at].0 == indent && lines[*at].1.starts_with("- ") {
+                    let rest = lines[*at].1[2..].to_string();
+                    if rest.starts_with('"') {
+                        items.push(Yaml::Scalar(scalar(&rest)));
+                        *at += 1;
+                        continue;
+                    }
+                    lines[*at] = (indent + 2, rest);
+                    items.push(Yaml::block(&lines, at, indent + 2));
+                }
+                return Yaml::List(items);
+            }
+            let mut map = BTreeMap::new();
+            while *at < lines.len() && lines[*at].0 == indent && !lines[*at].1.starts_with("- ") {
+                let line = lines[*at].1.clone();
+                let colon = match line.strip_prefix('"') {
+                    Some(rest) => rest.find("\":").map(|i| i + 2),
+                    None => line.find(':'),
+                };
+                let (key, value) = line.split_at(colon.expect("a key ends with a colon"));
+                let value = value[1..].trim();
+                *at += 1;
+                let value = match value {
+                    "" => {
+                        let (deeper, first) = lines.get(*at).cloned().expect("a key without a value has a block");
+                        assert!(deeper > indent || (deeper == indent && first.starts_with("- ")), "`{key}` is empty");
+                        Yaml::block(&lines, at, deeper)
+                    }
+                    "[]" => Yaml::List(Vec::new()),
+                    value => Yaml::Scalar(scalar(value)),
+                };
+                assert!(map.insert(scalar(key), value).is_none(), "`{key}` occurs twice");
+            }
+            Yaml::Map(map)
+        }
+        fn keys(&self) -> Vec<&str> {
+            let Yaml::Map(map) = self else { panic!("a map is expected, not {self:?}") };
+            map.keys().map(String::as_str).collect()
+        }
+        fn get(&self, key: &str) -> &Yaml {
+            let Yaml::Map(map) = self else { panic!("a map is expected, not {self:?}") };
+            map.get(key).unwrap_or_else(|| panic!("`{key}` is missing in {map:?}"))
+        }
+        fn list(&self) -> &[Yaml] {
+            let Yaml::List(items) = self else { panic!("a list is expected, not {self:?}") };
+            items
+        }
+        fn text(&self) -> &str {
+            let Yaml::Scalar(text) = self else { panic!("a scalar is expected, not {self:?}") };
+            text
+        }
+    }
+
+    fn scalar(text: &str) -> String {
+        text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(text).replace("\\\"", "\"")
+    }
+
+    fn about() -> About {
+        About {
+            uuid: "31de399d-364c-86e9-a915-1d19d91b87f9".into(),
+            creation_time: "2020-01-01T00:00:00Z".into(),
+            version: "0.1.0".into(),
+            file: "a \"b\".c".into(),
+            hash: "00".repeat(32),
+            model: DataModel::Lp64,
+            check: Check::Reach,
+        }
+    }
+
+    fn check_metadata(entry: &Yaml, kind: &str) {
+        assert_eq!(entry.keys(), ["content", "entry_type", "metadata"]);
+        assert_eq!(entry.get("entry_type").text(), kind);
+        let metadata = entry.get("metadata");
+        assert_eq!(metadata.keys(), ["creation_time", "format_version", "producer", "task", "uuid"]);
+        assert_eq!(metadata.get("producer").keys(), ["name", "version"]);
+        let task = metadata.get("task");
+        let expected = ["data_model", "input_file_hashes", "input_files", "language", "specification"];
+        assert_eq!(task.keys(), expected);
+        assert_eq!((task.get("language").text(), task.get("data_model").text()), ("C", "LP64"));
+        let files: Vec<&str> = task.get("input_files").list().iter().map(Yaml::text).collect();
+        assert_eq!(files, task.get("input_file_hashes").keys(), "each file has its hash");
+    }
+
+    #[test]
+    fn check_a_violation_has_the_form_that_the_format_asks_for() {
+        let text =
+            "typedef unsigned long pthread_t; int pthread_create(pthread_t *, void *, void *(*)(void *), void *);
+          void reach_error(void); int x; void *f(void *p) { x = 1; return 0; }
+          int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); if (x) reach_error(); return 0; }";
+        let mut sources = Sources::new();
+        let (program, _) = load(&mut sources, Path::new("a.i"), text, &Options::default());
+        let program = program.expect("a program");
+        let found = reach(&program, &Instances::of(&program, 1), &Limits::default());
+        let trace = found.violations.values().next().expect("the error is reached");
+        let witness = Yaml::read(&violation(&program, trace, &sources, &about()));
+        let [entry] = witness.list() else { panic!("one entry") };
+        check_metadata(entry, "violation_sequence");
+        let segments = entry.get("content").list();
+        assert_eq!(segments.len(), trace.steps.len());
+        for (i, segment) in segments.iter().enumerate() {
+            let [waypoint] = segment.get("segment").list() else { panic!("one waypoint") };
+            let waypoint = waypoint.get("waypoint");
+            assert_eq!(waypoint.get("action").text(), "follow");
+            assert_eq!(waypoint.get("location").keys(), ["column", "file_name", "line"]);
+            assert!(waypoint.get("location").get("line").text().parse::<usize>().is_ok_and(|n| n > 0));
+            if i + 1 == segments.len() {
+                assert_eq!(waypoint.get("type").text(), "target");
+                assert_eq!(waypoint.keys(), ["action", "location", "thread_id", "type"]);
+            } else {
+                assert_eq!(waypoint.get("type").text(), "assumption");
+                assert_eq!(waypoint.get("constraint").keys(), ["format", "value"]);
+            }
+        }
+    }
+
+    #[test]
+    fn check_invariants_have_the_form_that_the_format_asks_for() {
+        let mut sources = Sources::new();
+        let file = sources.add("a.c", "int x;\nint main(void) { return x; }\n");
+        let found = vec![(base::Span::new(file, 7, 10), "x == 0 && \"a\"[0]".to_string())];
+        for found in [&found[..], &[]] {
+            let witness = Yaml::read(&invariants(found, &sources, &about()));
+            let [entry] = witness.list() else { panic!("one entry") };
+            check_metadata(entry, "invariant_set");
+            let content = entry.get("content").list();
+            assert_eq!(content.len(), found.len());
+            for item in content {
+                let invariant = item.get("invariant");
+                assert_eq!(invariant.keys(), ["format", "location", "type", "value"]);
+                assert_eq!(invariant.get("location").keys(), ["column", "file_name", "line"]);
+                assert_eq!(invariant.get("value").text(), "x == 0 && \"a\"[0]");
+            }
+        }
+    }
 }

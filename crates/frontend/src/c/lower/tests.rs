@@ -579,6 +579,48 @@ fn check_a_bounded_loop_of_creations_gives_so_many_copies() {
     assert_eq!(copies(nested), Some(Copies::Any));
 }
 
+/// So many functions that lock, test, switch and loop, each calling the one before it in groups of eight, in two threads.
+fn long_program(functions: usize) -> String {
+    let mut text = format!("{HEADER} pthread_mutex_t m; int g[8]; int total;\n");
+    for i in 0..functions {
+        let call = if i % 8 == 0 { "a".to_string() } else { format!("f{}(a + 1)", i - 1) };
+        let (k, at, next) = (i % 7, i % 8, (i + 1) % 8);
+        text += &format!(
+            "static int f{i}(int a) {{ int r = a, k = {k}; pthread_mutex_lock(&m);\n if (g[{at}] > {i}) {{ g[{at}] -= k; r += 2; }}
+             else {{ g[{next}] += k; total = total + 1; }}\n pthread_mutex_unlock(&m);\n switch (r % 3) {{ case 0: r += k; break;
+             case 1: r -= k; break; default: r = 0; }}\n for (int j = 0; j < 3; j++) r += j;\n return r + {call}; }}\n"
+        );
+    }
+    for thread in 0..2 {
+        let calls: String = (7 + thread..functions).step_by(8).map(|i| format!("s += f{i}(s);\n")).collect();
+        text += &format!("void *t{thread}(void *u) {{ int s = 0; {calls} return 0; }}\n");
+    }
+    text + "int main(void) { pthread_t a, b; pthread_create(&a, 0, t0, 0); pthread_create(&b, 0, t1, 0);
+      pthread_join(a, 0); pthread_join(b, 0); assert(total >= 0); return 0; }"
+}
+
+/// What lowering costs grows with the text, not with its square: four times the text takes less than ten times the work. Measured
+/// in processor time of this thread, where the system tells it.
+#[test]
+fn check_the_work_of_lowering_grows_with_the_text() {
+    let spent = || -> Option<u64> {
+        std::fs::read_to_string("/proc/thread-self/schedstat").ok()?.split(' ').next()?.parse().ok()
+    };
+    let cost = |functions: usize| -> Option<u64> {
+        let text = long_program(functions);
+        let once = || {
+            let before = spent()?;
+            let (program, _) = load(&mut Sources::new(), Path::new("long.i"), &text, &Options::default());
+            assert!(program.is_some_and(|p| p.threads.len() == 3));
+            Some(spent()? - before)
+        };
+        (0..2).map(|_| once()).min()?
+    };
+    if let (Some(small), Some(large)) = (cost(32), cost(128)) {
+        assert!(large < 10 * small.max(1), "32 functions take {small} ns, 128 take {large} ns");
+    }
+}
+
 /// What merging keeps: with all steps merged and with none, the same failures are reached. `THREADPROOF_HUNT=N` tries more.
 #[test]
 fn check_merging_neither_hides_nor_makes_a_failure() {
