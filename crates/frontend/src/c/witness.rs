@@ -277,7 +277,7 @@ mod tests {
     fn check_invariants_have_the_form_that_the_format_asks_for() {
         let mut sources = Sources::new();
         let file = sources.add("a.c", "int x;\nint main(void) { return x; }\n");
-        let found = vec![(base::Span::new(file, 7, 10), "x == 0 && \"a\"[0]".to_string())];
+        let found = [(base::Span::new(file, 7, 10), "x == 0 && \"a\"[0]".to_string())];
         for found in [&found[..], &[]] {
             let witness = Yaml::read(&invariants(found, &sources, &about()));
             let [entry] = witness.list() else { panic!("one entry") };
