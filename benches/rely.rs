@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p threadproof --bench rely`; `-- --write N FILE` writes a program of N procedures instead. Times are
 //! processor time of the whole command, all threads and solvers included; one run each. The last line is the exponent of the
-//! best power law through the points: 1 is linear. Then the largest program again after a change of one number.
+//! best power law through the points: 1 is linear. Then the largest program again after a change of one number, with what the run
+//! before it kept (`--cache`).
 
 use std::path::Path;
 use std::process::Command;
@@ -27,7 +28,7 @@ fn main() {
             let text = program(&Shape::new(n, callers));
             let file = folder.join(format!("{name}{n}.tp"));
             std::fs::write(&file, &text).expect("the file can be written");
-            let (user, wall, word) = run(&file);
+            let (user, wall, word) = run(&file, &folder.join(name));
             println!("{name:<10} {n:>10} {:>8} {user:>10.2} {wall:>10.2}  {word}", text.lines().count());
             points.push(((n as f64).ln(), user.max(0.01).ln()));
         }
@@ -35,17 +36,18 @@ fn main() {
         let edited = Shape { edit: Some(77), ..Shape::new(200, callers) };
         let file = folder.join(format!("{name}200.tp"));
         std::fs::write(&file, program(&edited)).expect("the file can be written");
-        let (user, wall, word) = run(&file);
+        let (user, wall, word) = run(&file, &folder.join(name));
         println!("{name:<10} {:>10} {:>8} {user:>10.2} {wall:>10.2}  {word}", 200, "edited");
     }
     std::fs::remove_dir_all(&folder).expect("the folder is ours");
 }
 
 /// User seconds, seconds, and the first word of the verdict.
-fn run(file: &Path) -> (f64, f64, String) {
+fn run(file: &Path, cache: &Path) -> (f64, f64, String) {
     let begin = Instant::now();
     let before = children();
-    let output = Command::new(env!("CARGO_BIN_EXE_threadproof")).arg("verify").arg(file).output();
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_threadproof")).arg("verify").arg(file).arg("--cache").arg(cache).output();
     let output = output.expect("the tool runs");
     let text = String::from_utf8_lossy(&output.stdout);
     let word = text.lines().next().and_then(|l| l.split(": ").nth(1)).unwrap_or("nothing").to_string();
