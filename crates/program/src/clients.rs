@@ -321,8 +321,10 @@ impl Order<'_> {
                 }
                 let mut all = first.clone();
                 all.push(condition);
-                for (returned, meant) in self.results[n].iter().zip(&path.results) {
-                    all.push(t.eq(*returned, constant(t, *meant)));
+                for ((returned, meant), set) in self.results[n].iter().zip(&path.results).zip(&path.set) {
+                    if *set {
+                        all.push(t.eq(*returned, constant(t, *meant)));
+                    }
                 }
                 let after: Vec<_> = path.store.iter().map(|(s, value)| (*s, constant(t, *value))).collect();
                 all.push(self.explain(left & !(1 << n), &after)?);

@@ -29,6 +29,8 @@ pub struct Marked<'a> {
     changed: VarId,
     /// The results of the specification's operation.
     meant: Vec<VarId>,
+    /// Whether the specification's operation said nothing of a result; for results where a path does so.
+    open: Vec<Option<VarId>>,
     before: Vec<(Symbol, Term)>,
     runs: Vec<Path>,
 }
@@ -71,14 +73,20 @@ impl Marks {
             local(format!("{} meant", v.name), v.sort)
         });
         let meant = meant.collect();
-        Ok(Marked { marks: self, took, changed, meant, before, runs })
+        let open = (0..op.results.len()).map(|i| {
+            let left = runs.iter().any(|run| !run.set[i]);
+            left.then(|| local(format!("{} open", source.vars[op.results[i]].name), Sort::BOOL))
+        });
+        let open = open.collect();
+        Ok(Marked { marks: self, took, changed, meant, open, before, runs })
     }
 }
 
 impl Marked<'_> {
     /// The variables made for the call.
     pub fn locals(&self) -> impl Iterator<Item = VarId> + '_ {
-        [self.took, self.changed].into_iter().chain(self.meant.iter().copied())
+        let open = self.open.iter().flatten().copied();
+        [self.took, self.changed].into_iter().chain(self.meant.iter().copied()).chain(open)
     }
 
     /// The copy `action` of an operation's step `original`: where it passes a mark, the specification's operation runs.
@@ -97,6 +105,7 @@ impl Marked<'_> {
         let fires = t.or(&fires);
         let mut values: Vec<Term> = self.before.iter().map(|(_, now)| *now).collect();
         let mut meant: Vec<Term> = self.meant.iter().map(|v| p.now(*v)).collect();
+        let mut open: Vec<Option<(VarId, Term)>> = self.open.iter().map(|o| o.map(|v| (v, p.now(v)))).collect();
         let (mut changed, mut possible) = (vec![p.now(self.changed)], Vec::new());
         for run in &self.runs {
             let taken = t.and(&[fires, run.condition]);
@@ -107,6 +116,9 @@ impl Marked<'_> {
             for (value, result) in meant.iter_mut().zip(&run.results) {
                 *value = t.ite(taken, *result, *value);
             }
+            for (value, set) in open.iter_mut().zip(&run.set) {
+                *value = value.map(|(v, old)| (v, t.ite(taken, t.bool(!set), old)));
+            }
             changed.push(t.and(&[taken, t.not(t.and(&same))]));
             possible.push(run.condition);
         }
@@ -114,6 +126,7 @@ impl Marked<'_> {
         action.gates.push(Gate { property: self.marks.property, formula: t.implies(fires, once) });
         let mut all: Vec<(VarId, Term)> = self.marks.store.iter().copied().zip(values).collect();
         all.extend(self.meant.iter().copied().zip(meant));
+        all.extend(open.into_iter().flatten());
         all.push((self.took, t.or(&[p.now(self.took), fires])));
         all.push((self.changed, t.or(&changed)));
         action
@@ -123,7 +136,11 @@ impl Marked<'_> {
 
     /// What holds when the call returns these results, if the marks are right.
     pub fn explained(&self, p: &Program, returned: &[Term]) -> Term {
-        let same = returned.iter().zip(&self.meant).map(|(r, m)| p.terms.eq(*r, p.now(*m)));
+        let t = &p.terms;
+        let same = returned.iter().zip(&self.meant).zip(&self.open).map(|((r, m), open)| {
+            let same = t.eq(*r, p.now(*m));
+            open.map_or(same, |o| t.or(&[p.now(o), same]))
+        });
         let mut all: Vec<Term> = same.collect();
         all.push(p.now(self.took));
         p.terms.and(&all)

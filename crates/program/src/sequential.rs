@@ -2,7 +2,7 @@
 //!
 //! Comes in: an operation of an object's specification, its arguments, the store of the specification. Goes out: for
 //! each path through its code the condition, the results and the store after. A result that is not assigned has its
-//! initial value or the default of its sort. Absent: loops, arbitrary choices and threads in a specification (refused).
+//! initial value; without one the path leaves it open (`set`) and the default of its sort stands for it. Absent: loops, arbitrary choices and threads in a specification (refused).
 
 use crate::model::{Program, VarId};
 use crate::spec::SpecOp;
@@ -14,6 +14,8 @@ const MOST_PATHS: usize = 256;
 pub struct Path {
     pub condition: Term,
     pub results: Vec<Term>,
+    /// For each result, whether the path says what it is.
+    pub set: Vec<bool>,
     /// The variables of the specification after it, in the order they came in.
     pub store: Vec<(Symbol, Term)>,
 }
@@ -28,8 +30,9 @@ pub fn paths(p: &Program, op: &SpecOp, arguments: &[Term], store: &[(Symbol, Ter
         env.push((p.vars[*v].symbol, term));
     }
     let mut out = Vec::new();
-    let mut todo = vec![(op.code.entry, vec![], env, 0)];
-    while let Some((at, conditions, env, steps)) = todo.pop() {
+    let known: Vec<bool> = op.results.iter().map(|r| p.vars[*r].initial.is_some()).collect();
+    let mut todo = vec![(op.code.entry, vec![], env, known, 0)];
+    while let Some((at, conditions, env, known, steps)) = todo.pop() {
         if out.len() + todo.len() > MOST_PATHS || steps > MOST_PATHS {
             return Err("the specification has too many paths, or a loop".into());
         }
@@ -39,6 +42,7 @@ pub fn paths(p: &Program, op: &SpecOp, arguments: &[Term], store: &[(Symbol, Ter
                 condition: t.and(&conditions),
                 results: op.results.iter().map(read).collect(),
                 store: env[..store.len()].to_vec(),
+                set: known,
             });
             continue;
         }
@@ -53,15 +57,17 @@ pub fn paths(p: &Program, op: &SpecOp, arguments: &[Term], store: &[(Symbol, Ter
             let mut conditions: Vec<Term> = conditions.clone();
             conditions.push(guard);
             let mut next = env.clone();
+            let mut set = known.clone();
             for u in &a.updates {
                 let value = t.substitute(u.value, env.iter().copied());
                 let symbol = p.vars[u.var].symbol;
+                set.iter_mut().zip(&op.results).filter(|(_, r)| **r == u.var).for_each(|(s, _)| *s = true);
                 match next.iter_mut().find(|(s, _)| *s == symbol) {
                     Some((_, old)) => *old = value,
                     None => return Err("the specification writes a variable that is not its own".into()),
                 }
             }
-            todo.push((a.to, conditions, next, steps + 1));
+            todo.push((a.to, conditions, next, set, steps + 1));
         }
     }
     Ok(out)
