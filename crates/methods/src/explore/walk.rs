@@ -11,6 +11,7 @@ use super::method::speaks_of;
 use crate::method::{About, Method, Refusal, Run, Task};
 use base::IdVec;
 use evidence::{Claim, Claims};
+use logic::Value;
 use program::semantics::{
     Choice, Instances, Outcome, Sampling, Semantics, State, Step, Successors, Trace, View, replay,
 };
@@ -122,6 +123,8 @@ impl Dice {
 #[derive(Clone, Copy)]
 enum Values {
     Any,
+    /// The same as in the last step that chose, where that is possible.
+    Same,
     First,
     Last,
 }
@@ -143,8 +146,9 @@ impl Walker<'_> {
         let mut order = self.priorities(&state);
         let mut points: Vec<usize> = (0..changes).map(|_| self.dice.below(self.usual)).collect();
         let mut steps: Vec<Step> = Vec::new();
+        let mut chosen: Vec<Value> = Vec::new();
         let (mut last, mut streak) = (usize::MAX, 0);
-        let values = [Values::Any, Values::Any, Values::First, Values::Last][self.dice.below(4)];
+        let values = [Values::Any, Values::Same, Values::First, Values::Last][self.dice.below(4)];
         let found = |property: PropertyId, steps: Vec<Step>, finally: Vec<Choice>| Trace {
             instances: Instances::default(),
             initial: Vec::new(),
@@ -174,7 +178,10 @@ impl Walker<'_> {
                 steps.push(step);
                 return Some(found(property, steps, Vec::new()));
             }
-            let Some((step, next)) = self.pick(outcomes, values) else { break };
+            let Some((step, next)) = self.pick(outcomes, values, &chosen) else { break };
+            if !step.inputs.is_empty() {
+                chosen.clone_from(&step.inputs);
+            }
             steps.push(step);
             state = next;
             streak = if at == last { streak + 1 } else { 0 };
@@ -238,7 +245,7 @@ impl Walker<'_> {
     }
 
     /// One of the steps: first which action, then with which values.
-    fn pick(&mut self, outcomes: Vec<Outcome>, values: Values) -> Option<(Step, State)> {
+    fn pick(&mut self, outcomes: Vec<Outcome>, values: Values, chosen: &[Value]) -> Option<(Step, State)> {
         let mut actions: Vec<ActionId> = outcomes.iter().map(|o| o.step().action).collect();
         actions.dedup();
         let action = *actions.get(self.dice.below(actions.len()))?;
@@ -254,6 +261,10 @@ impl Walker<'_> {
         }
         let i = match values {
             Values::Any => self.dice.below(moved.len()),
+            Values::Same => match moved.iter().position(|(step, _)| !chosen.is_empty() && step.inputs == chosen) {
+                Some(same) => same,
+                None => self.dice.below(moved.len()),
+            },
             Values::First => 0,
             Values::Last => moved.len() - 1,
         };
@@ -348,6 +359,29 @@ mod tests {
         let add = trace.instances.0[0];
         assert!((5..=64).contains(&add), "{add} instances");
         assert!((0..add).all(|i| trace.steps.iter().any(|s| s.instance == i)));
+    }
+
+    #[test]
+    fn check_many_threads_may_choose_the_same_value() {
+        let mut b = Build::new();
+        let (x, wanted) = (b.int("x", 0), b.int("wanted", 6));
+        let property = b.property("assert:1", PropertyKind::Assertion);
+        let add = b.thread("Add", Copies::Exactly(6), 2);
+        let any = b.p.terms.symbol("any", logic::Sort::INT);
+        let step = b.step(add, 0, 1).set(x, |p| {
+            let same = p.terms.eq(p.terms.sym(any), p.now(wanted));
+            p.terms.add(p.now(x), p.terms.ite(same, p.terms.int(1), p.terms.int(0)))
+        });
+        let action = step.take();
+        action.inputs.push(any);
+        let in_range = |t: &logic::Terms, v: logic::Term| t.and(&[t.le(t.int(1), v), t.le(v, t.int(12))]);
+        action.guard = in_range(&b.p.terms, b.p.terms.sym(any));
+        b.p.threads[add].code.actions.push(action.clone());
+        let watch = b.thread("Watch", Copies::One, 2);
+        b.step(watch, 0, 1).gate(property, |p| p.terms.lt(p.now(x), p.terms.int(6))).done();
+        let task =
+            Task { program: b.p, properties: vec![property], threads: BTreeMap::new(), options: Default::default() };
+        assert!(refuted(&task).is_some(), "six choices of one value in twelve are hardly ever made one by one");
     }
 
     #[test]
