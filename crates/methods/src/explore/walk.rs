@@ -374,8 +374,8 @@ mod tests {
         });
         let action = step.take();
         action.inputs.push(any);
-        let in_range = |t: &logic::Terms, v: logic::Term| t.and(&[t.le(t.int(1), v), t.le(v, t.int(12))]);
-        action.guard = in_range(&b.p.terms, b.p.terms.sym(any));
+        let (t, v) = (&b.p.terms, b.p.terms.sym(any));
+        action.guard = t.and(&[t.le(t.int(1), v), t.le(v, t.int(12))]);
         b.p.threads[add].code.actions.push(action.clone());
         let watch = b.thread("Watch", Copies::One, 2);
         b.step(watch, 0, 1).gate(property, |p| p.terms.lt(p.now(x), p.terms.int(6))).done();
