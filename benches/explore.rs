@@ -48,7 +48,7 @@ const FAMILIES: [Family; 4] = [
         theirs: "benches/models/battery_concrete.pml",
         flags: &["-DWMODE=9"],
         constants: &["Requests"],
-        plain: &[6, 7],
+        plain: &[5, 6, 7],
         reduced: &[6, 8, 10, 12],
         largest: 9,
     },

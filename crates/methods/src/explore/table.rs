@@ -12,6 +12,8 @@ use base::{Budget, Exhausted};
 const CHUNK: usize = 1 << 14;
 const EMPTY: u64 = 0;
 const INDEX_BITS: u32 = 40;
+/// States that are moved to a larger table together.
+const BLOCK: usize = 128;
 
 pub struct Shard<const W: usize> {
     chunks: Vec<Vec<[u64; W]>>,
@@ -225,14 +227,21 @@ impl<const W: usize> Shard<W> {
         self.table = empty_table(size);
         self.shift -= 1;
         let mut number = 0u64;
-        for state in self.chunks.iter().flatten() {
-            number += 1;
-            let h = hash(state);
-            let mut at = (h >> self.shift) as usize;
-            while self.table[at] != EMPTY {
-                at = (at + 1) & mask;
+        for block in self.chunks.iter().flat_map(|c| c.chunks(BLOCK)) {
+            // The places are far apart: they are fetched together.
+            let mut hashes = [0u64; BLOCK];
+            for (h, state) in hashes.iter_mut().zip(block) {
+                *h = hash(state);
+                self.prefetch(*h);
             }
-            self.table[at] = (h << INDEX_BITS) | number;
+            for h in &hashes[..block.len()] {
+                number += 1;
+                let mut at = (h >> self.shift) as usize;
+                while self.table[at] != EMPTY {
+                    at = (at + 1) & mask;
+                }
+                self.table[at] = (h << INDEX_BITS) | number;
+            }
         }
         Ok(())
     }

@@ -95,13 +95,17 @@ fn parse(bytes: &[u8], stamp: Record) -> Result<Vec<Record>, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn of(n: u8) -> Record {
         [n; 32]
     }
 
     fn read(bytes: &[u8], stamp: Record) -> (Answers, Option<String>) {
-        let file = std::env::temp_dir().join(format!("threadproof-answers-{}-{}", std::process::id(), bytes.len()));
+        // Tests run beside each other.
+        static FILES: AtomicUsize = AtomicUsize::new(0);
+        let number = FILES.fetch_add(1, Ordering::Relaxed);
+        let file = std::env::temp_dir().join(format!("threadproof-answers-{}-{number}", std::process::id()));
         std::fs::write(&file, bytes).expect("a file can be written");
         let out = Answers::read(&file, stamp);
         std::fs::remove_file(&file).expect("the file is ours");
