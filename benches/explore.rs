@@ -44,11 +44,11 @@ const FAMILIES: [Family; 4] = [
     },
     Family {
         name: "battery",
-        ours: "corpus/seeds/abstract-threads/battery_bounded.tp",
+        ours: "benches/models/battery_lines.tp",
         theirs: "benches/models/battery_concrete.pml",
         flags: &["-DWMODE=9"],
         constants: &["Requests"],
-        plain: &[5, 6, 7],
+        plain: &[6, 7],
         reduced: &[6, 8, 10, 12],
         largest: 9,
     },
