@@ -94,6 +94,9 @@ pub struct Variable {
     pub length: Option<Box<Expr>>,
 }
 
+/// How labels begin whose statement runs in a thread of its own, and the name of the function it becomes.
+pub const ASYNCHRONOUS: &str = "__CPROVER_ASYNC";
+
 #[derive(Clone, Debug)]
 pub struct Function {
     pub name: String,
@@ -197,9 +200,21 @@ pub enum ExprKind {
     /// A floating value made of these; its number where it is a constant.
     Float {
         number: Option<f64>,
+        made: Made,
         parts: Vec<Expr>,
     },
     Unmodelled(String),
+}
+
+/// How a floating value is made of its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Made {
+    /// A literal, of no parts.
+    Literal,
+    /// Of a number of another type.
+    Converted,
+    Negated,
+    Joined(BinaryOp),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -307,8 +322,8 @@ impl Expr {
     pub fn unmodelled(reason: impl Into<String>, ty: Ty, span: Span) -> Expr {
         Expr { kind: ExprKind::Unmodelled(reason.into()), ty, span }
     }
-    pub fn float(number: Option<f64>, parts: Vec<Expr>, ty: Ty, span: Span) -> Expr {
-        Expr { kind: ExprKind::Float { number, parts }, ty, span }
+    pub fn float(number: Option<f64>, made: Made, parts: Vec<Expr>, ty: Ty, span: Span) -> Expr {
+        Expr { kind: ExprKind::Float { number, made, parts }, ty, span }
     }
     pub fn as_float(&self) -> Option<f64> {
         match self.kind {

@@ -112,6 +112,16 @@ char *__tp_memcpy(char *to, const char *from, unsigned long n) {
   return to;
 }
 
+char *__tp_memmove(char *to, const char *from, unsigned long n) {
+  if (to <= from)
+    for (unsigned long i = 0; i < n; i++)
+      to[i] = from[i];
+  else
+    for (unsigned long i = n; i > 0; i--)
+      to[i - 1] = from[i - 1];
+  return to;
+}
+
 void *__builtin_malloc(unsigned long);
 char *__tp_strdup(const char *s) {
   unsigned long n = 0;
@@ -121,4 +131,106 @@ char *__tp_strdup(const char *s) {
   for (unsigned long i = 0; i <= n; i++)
     to[i] = s[i];
   return to;
+}
+
+char *__tp_strstr(const char *s, const char *wanted) {
+  for (unsigned long i = 0;; i++) {
+    unsigned long n = 0;
+    while (wanted[n] && s[i + n] == wanted[n])
+      n++;
+    if (!wanted[n])
+      return (char *)s + i;
+    if (!s[i])
+      return (char *)0;
+  }
+}
+
+char *__tp_memchr(const unsigned char *s, int wanted, unsigned long n) {
+  for (unsigned long i = 0; i < n; i++)
+    if (s[i] == (unsigned char)wanted)
+      return (char *)s + i;
+  return (char *)0;
+}
+
+int __tp_toupper(int c) {
+  return c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c;
+}
+
+int __tp_tolower(int c) {
+  return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+}
+
+/* Bits, counted from the lowest; of zero the positions are not asked. */
+
+int __tp_popcountll(unsigned long long x) {
+  int n = 0;
+  for (int i = 0; i < 64; i++) {
+    n += (int)(x % 2);
+    x /= 2;
+  }
+  return n;
+}
+
+int __tp_popcount(unsigned x) {
+  int n = 0;
+  for (int i = 0; i < 32; i++) {
+    n += (int)(x % 2);
+    x /= 2;
+  }
+  return n;
+}
+
+int __tp_popcountl(unsigned long x) {
+  return __tp_popcountll(x);
+}
+
+int __tp_parity(unsigned x) {
+  return __tp_popcount(x) % 2;
+}
+
+int __tp_ctzll(unsigned long long x) {
+  int n = 0;
+  while (x % 2 == 0 && n < 64) {
+    n++;
+    x /= 2;
+  }
+  return n;
+}
+
+int __tp_ctz(unsigned x) {
+  return __tp_ctzll(x);
+}
+
+int __tp_ctzl(unsigned long x) {
+  return __tp_ctzll(x);
+}
+
+int __tp_ffs(int x) {
+  return x ? __tp_ctzll((unsigned)x) + 1 : 0;
+}
+
+int __tp_ffsl(long x) {
+  return x ? __tp_ctzll((unsigned long)x) + 1 : 0;
+}
+
+int __tp_clz(unsigned x) {
+  int n = 0;
+  while (x < 2147483648u && n < 32) {
+    n++;
+    x *= 2;
+  }
+  return n;
+}
+
+int __tp_clzll(unsigned long long x) {
+  int n = 0;
+  while (x < 9223372036854775808ull && n < 64) {
+    n++;
+    x *= 2;
+  }
+  return n;
+}
+
+unsigned __tp_bswap32(unsigned x) {
+  return x % 256 * 16777216u + x / 256 % 256 * 65536u + x / 65536 % 256 * 256u + x / 16777216;
 }

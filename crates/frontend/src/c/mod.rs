@@ -34,7 +34,8 @@ pub struct Parsed {
 pub fn parse(sources: &mut Sources, path: &Path, text: &str, model: DataModel) -> Result<Parsed, Vec<Diagnostic>> {
     let pre = preprocess::preprocess(sources, path, text.to_string(), model).map_err(|d| vec![*d])?;
     let mut pre = pre;
-    if library_words().any(|w| pre.text.contains(w)) {
+    // What prints a text reads it.
+    if library_words().chain(["printf", "puts"]).any(|w| pre.text.contains(w)) {
         pre.append(sources, "<library>", LIBRARY);
     }
     let norm = normalise::normalise(&pre.text);

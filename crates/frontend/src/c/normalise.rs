@@ -128,7 +128,8 @@ pub fn normalise(old: &str) -> Normalised {
 
 fn word(w: &mut Writer<'_>, at: usize, name: &str) {
     match name {
-        "__thread" => w.replace(at, "_Thread_local"),
+        "__thread" | "__CPROVER_thread_local" => w.replace(at, "_Thread_local"),
+        "__CPROVER_bool" => w.replace(at, "_Bool"),
         "__float128" => w.replace(at, "_Float128"),
         "__auto_type" => w.replace(at, AUTO),
         "__int128" | "__int128_t" => {

@@ -12,7 +12,7 @@ impl Converter<'_> {
                 let plain = f.base == c::FloatBase::Decimal && !f.suffix.imaginary;
                 let number = f.number.parse().ok().filter(|_| plain).map(|n| rounded(n, bytes));
                 let ty = self.types.intern(Kind::Float(bytes));
-                Expr::float(number, Vec::new(), ty, span)
+                Expr::float(number, Made::Literal, Vec::new(), ty, span)
             }
             c::Constant::Character(text) => {
                 let inner = text.trim_start_matches(['L', 'u', 'U']).trim_matches('\'');

@@ -33,7 +33,7 @@ impl Converter<'_> {
                     _ => value.as_float(),
                 };
                 let number = number.filter(|_| *bytes <= 8).map(|n| rounded(n, *bytes));
-                Expr::float(number, vec![value], ty, span)
+                Expr::float(number, Made::Converted, vec![value], ty, span)
             }
             (Kind::Int(int), ExprKind::Float { number: Some(n), .. }) if n.abs() < 2e9 => {
                 let number = if *int == Int::Bool { i128::from(*n != 0.0) } else { n.trunc() as i128 };
@@ -111,7 +111,7 @@ impl Converter<'_> {
             return Expr::constant(int.wrap(result, self.types.model), ty, span);
         }
         if let (Kind::Float(_), UnaryOp::Minus) = (self.types.kind(ty), op) {
-            return Expr::float(value.as_float().map(|n| -n), vec![value], ty, span);
+            return Expr::float(value.as_float().map(|n| -n), Made::Negated, vec![value], ty, span);
         }
         Expr { kind: ExprKind::Unary(op, Box::new(value)), ty, span }
     }
@@ -149,10 +149,15 @@ impl Converter<'_> {
             Kind::Pointer(to) => by * i128::from(self.types.size(*to).unwrap_or(1)),
             Kind::Int(_) => by,
             Kind::Float(_) => {
-                // The value of the whole is not followed, so before and after are the same.
-                let value = Box::new(Expr::float(Some(by as f64), Vec::new(), ty, span));
+                let one = Expr::float(Some(by as f64), Made::Literal, Vec::new(), ty, span);
+                let value = Box::new(one.clone());
                 let kind = ExprKind::AssignOp { place: Box::new(place), op: BinaryOp::Add, value, compute: ty };
-                return Expr { kind, ty, span };
+                let after = Expr { kind, ty, span };
+                return match fix {
+                    Fix::Before => after,
+                    // Sums are followed only where they are exact, so this is the value before.
+                    Fix::After => Expr::float(None, Made::Joined(BinaryOp::Sub), vec![after, one], ty, span),
+                };
             }
             _ => return Expr::unmodelled("an increment of a value of this type", ty, span),
         };
@@ -306,7 +311,7 @@ impl Converter<'_> {
                     };
                     Some(rounded(exact, bytes))
                 });
-                Expr::float(number, vec![a, b], ty, span)
+                Expr::float(number, Made::Joined(op), vec![a, b], ty, span)
             }
             (x, y, _) => {
                 let unknown = matches!(x, Kind::Unknown(_)) || matches!(y, Kind::Unknown(_));
@@ -348,10 +353,10 @@ impl Converter<'_> {
             (Kind::Float(_), _) | (_, Kind::Float(_)) => {
                 let ty = self.joined(&a, &b);
                 let (a, b) = (self.cast(a, ty, span), self.cast(b, ty, span));
-                let (Some(x), Some(y)) = (a.as_float(), b.as_float()) else {
-                    return Expr::unmodelled("floating-point comparison", int, span);
-                };
-                return Expr::constant(i128::from(holds(op, x, y)), int, span);
+                if let (Some(x), Some(y)) = (a.as_float(), b.as_float()) {
+                    return Expr::constant(i128::from(holds(op, x, y)), int, span);
+                }
+                (a, b)
             }
             (Kind::Unknown(why), _) | (_, Kind::Unknown(why)) => return Expr::unmodelled(why, int, span),
             _ => {
@@ -395,7 +400,12 @@ impl Converter<'_> {
                 Expr { kind, ty, span }
             }
             (Kind::Float(_), Kind::Int(_) | Kind::Float(_), _) => {
-                let kind = ExprKind::AssignOp { place: Box::new(place), op, value: Box::new(value), compute: ty };
+                let compute = match self.types.kind(value.ty) {
+                    Kind::Float(other) if Some(*other) > self.types.size(ty) => value.ty.unqualified(),
+                    _ => ty,
+                };
+                let value = self.cast(value, compute, span);
+                let kind = ExprKind::AssignOp { place: Box::new(place), op, value: Box::new(value), compute };
                 Expr { kind, ty, span }
             }
             (Kind::Int(x), Kind::Int(y), _) => {

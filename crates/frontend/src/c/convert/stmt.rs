@@ -129,9 +129,8 @@ impl Converter<'_> {
     fn labelled(&mut self, l: &Node<c::LabeledStatement>, span: Span) -> Stmt {
         let label_span = self.span(&l.node.label);
         let kind = match &l.node.label.node {
-            // A convention of another tool: the labelled statement would run in a thread of its own.
-            c::Label::Identifier(i) if i.node.name.starts_with("__CPROVER_ASYNC") => {
-                StmtKind::Unmodelled("a statement labelled to run asynchronously".into())
+            c::Label::Identifier(i) if i.node.name.starts_with(ASYNCHRONOUS) => {
+                return self.asynchronous(&l.node.statement, span);
             }
             c::Label::Identifier(i) => StmtKind::Label(self.label(&i.node.name)),
             c::Label::Case(e) => self.case(e, e),
@@ -141,6 +140,31 @@ impl Converter<'_> {
         let label = Stmt { kind, span: label_span };
         let inner = self.statement(&l.node.statement);
         Stmt { kind: StmtKind::Block(vec![label, inner]), span }
+    }
+
+    /// A convention of another tool: the labelled statement runs in a thread of its own, which nobody waits for. It becomes
+    /// the body of a function of its own; the lowering looks whether it needs the variables around it.
+    fn asynchronous(&mut self, statement: &Node<c::Statement>, span: Span) -> Stmt {
+        let body = self.statement(statement);
+        let (void, int) = (self.types.void(), self.types.int(Int::Int));
+        let function = |name: &str, result: Ty, body: Option<Vec<Stmt>>| Function {
+            name: name.to_string(),
+            result,
+            params: Vec::new(),
+            param_types: Vec::new(),
+            variadic: false,
+            body,
+            labels: IdVec::new(),
+            span,
+            address_taken: false,
+        };
+        let started = self.functions.push(function(ASYNCHRONOUS, void, Some(vec![body])));
+        let create = self.functions.push(function("pthread_create", int, None));
+        let started = self.function_address(started, span);
+        let pointer = self.types.pointer(void);
+        let null = || Expr::constant(0, pointer, span);
+        let call = ExprKind::Call(Callee::Direct(create), vec![null(), null(), started, null()]);
+        Stmt { kind: StmtKind::Expr(Expr { kind: call, ty: int, span }), span }
     }
 
     fn case(&mut self, low: &Node<c::Expression>, high: &Node<c::Expression>) -> StmtKind {

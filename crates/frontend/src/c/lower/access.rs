@@ -455,7 +455,7 @@ impl Lower<'_> {
     /// An arbitrary value of a type.
     pub(super) fn nondet(&mut self, ty: Ty, span: Span) -> Term {
         if self.unit.types.is_float(ty) {
-            return self.terms.int(0);
+            return self.unfollowed();
         }
         let int = self.unit.types.as_int(ty);
         let range = int.map(|i| i.range(self.unit.types.model));

@@ -208,7 +208,7 @@ impl Lower<'_> {
             ExprKind::FunctionAddress(f) => b.num(self.function_address(*f)?),
             ExprKind::TextAddress(t) => b.num(self.objects[*self.object_keys.get(&text_key(*t))?].base),
             ExprKind::Address(place) => self.constant_address(place)?,
-            ExprKind::Float { .. } => b.num(0),
+            ExprKind::Float { number, .. } => self.literal(*number),
             ExprKind::Cast(inner) if !self.types().is_float(inner.ty) => self.constant_term(inner)?,
             ExprKind::PointerAdd { pointer, index, scale, subtract } => {
                 let (p, i) = (self.constant_term(pointer)?, self.constant_term(index)?);
@@ -366,7 +366,9 @@ impl Lower<'_> {
             return;
         }
         if self.types().is_float(e.ty) {
-            return self.unmodelled("a test of a floating-point value", e.span);
+            let value = self.value(e);
+            self.must_follow(&[value], "a test", e.span);
+            return self.test(value, yes, no, e.span);
         }
         match &e.kind {
             ExprKind::Not(inner) => return self.condition(inner, no, yes),
@@ -424,11 +426,6 @@ impl Lower<'_> {
             ExprKind::Const(k) => self.terms.int(*k),
             ExprKind::Load(place) => {
                 let Some(at) = self.place(place) else { return zero };
-                if self.types().is_float(place.ty) {
-                    // An access like any other, of a value that is not followed.
-                    self.read(at, place.ty, span);
-                    return zero;
-                }
                 if self.types().record(place.ty).is_some() {
                     return self.address_of(at);
                 }
@@ -460,6 +457,9 @@ impl Lower<'_> {
             ExprKind::Compare(op, a, b) => {
                 let x = self.value(a);
                 let y = self.value(b);
+                if self.types().is_float(a.ty) {
+                    self.must_follow(&[x, y], "a comparison", span);
+                }
                 let b = self.b();
                 b.bit(match op {
                     CompareOp::Eq => b.eq(x, y),
@@ -488,12 +488,15 @@ impl Lower<'_> {
                 }
             }
             ExprKind::Cast(inner) => self.cast(inner, e.ty, span),
-            ExprKind::Not(a) | ExprKind::Elvis(a, _) if self.types().is_float(a.ty) => {
+            ExprKind::Elvis(a, _) if self.types().is_float(a.ty) => {
                 self.unmodelled("a test of a floating-point value", span);
                 zero
             }
             ExprKind::Not(a) => {
                 let x = self.value(a);
+                if self.types().is_float(a.ty) {
+                    self.must_follow(&[x], "a test", span);
+                }
                 let b = self.b();
                 b.bit(b.eq(x, b.num(0)))
             }
@@ -580,10 +583,7 @@ impl Lower<'_> {
                 self.declare(*var, Some(init), span);
                 self.value(value)
             }
-            ExprKind::Float { parts, .. } => {
-                parts.iter().for_each(|p| self.effect(p));
-                zero
-            }
+            ExprKind::Float { number, made, parts } => self.floating(*number, *made, parts, e.ty),
             ExprKind::Unmodelled(why) => {
                 self.unmodelled(why, span);
                 zero
@@ -626,12 +626,9 @@ impl Lower<'_> {
                 self.effect(inner);
                 zero
             }
-            (Kind::Float(_), _) => {
-                self.effect(inner);
-                zero
-            }
-            (_, Kind::Float(_)) => {
-                self.unmodelled("a number from a floating-point value", span);
+            (Kind::Int(int), Kind::Float(_)) => self.number_of(inner, int, span),
+            (Kind::Float(_), _) | (_, Kind::Float(_)) => {
+                self.unmodelled("a conversion of a floating-point value", span);
                 zero
             }
             (Kind::Pointer(to), _) => {
@@ -687,9 +684,7 @@ impl Lower<'_> {
         let y = self.value(value);
         let Some(at) = self.place(place) else { return zero };
         if self.types().is_float(place.ty) {
-            self.read(at, place.ty, span);
-            self.write(at, place.ty, zero, span);
-            return zero;
+            return self.assign_float(at, place.ty, op, y, compute, span);
         }
         let (compute, target) = (self.int_of(compute), self.int_of(place.ty));
         if place.ty.quals.atomic {
@@ -712,7 +707,7 @@ impl Lower<'_> {
     }
 
     /// The value of an assignment: of a private variable it must be read anew, for its old value may be part of the term.
-    fn written(&mut self, at: Ref, ty: Ty, value: Term, span: Span) -> Term {
+    pub(super) fn written(&mut self, at: Ref, ty: Ty, value: Term, span: Span) -> Term {
         let hits = self.hits(at, ty);
         match &hits.cases[..] {
             [case] if self.slots[case.slot].owner == Owner::Task(self.cur.task) && hits.unmodelled.is_none() => {

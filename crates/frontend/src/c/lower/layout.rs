@@ -208,6 +208,13 @@ impl Lower<'_> {
         part: Part<'_>,
         out: &mut Vec<Leaf>,
     ) -> Result<(), String> {
+        if let (Kind::Array(inner, Some(m)), (_, Some(n))) = (self.unit.types.kind(of).clone(), row)
+            && m > LONGEST_SPLIT
+        {
+            // A table is one row: its elements follow each other.
+            let size = self.unit.types.size(inner).unwrap_or(1) as i128;
+            return self.row_leaves(inner, offset, (size, Some(n * m as i128)), part, out);
+        }
         let mut element = Vec::new();
         // The element's own leaves give the offsets; each becomes a map over the row.
         let (key, shown) = (format!("{}[*]", part.key), format!("{}[*]", part.shown));
@@ -234,14 +241,17 @@ impl Lower<'_> {
         let int = self.unit.types.as_int(ty);
         let base = if int == Some(Int::Bool) { Sort::BOOL } else { Sort::INT };
         let opaque = matches!(self.unit.types.kind(ty), Kind::Opaque(_));
-        // The value of a float is not followed; the slot stands for its accesses.
         let float = matches!(self.unit.types.kind(ty), Kind::Float(_));
         let range = match self.unit.types.kind(ty) {
             Kind::Int(i) => Some(i.range(self.unit.types.model)),
             _ => None,
         };
         let zero = self.terms.default_of(base);
-        let initial = if part.start == Start::Zero || opaque || float { Some(zero) } else { None };
+        let initial = match part.start {
+            Start::Any if float => Some(self.unfollowed()),
+            Start::Any if !opaque => None,
+            _ => Some(zero),
+        };
         let (sort, initial) = match row {
             None => (base, initial),
             Some(_) => {

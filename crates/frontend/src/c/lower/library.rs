@@ -78,8 +78,8 @@ impl Lower<'_> {
                 self.allocate(name, args, char, span)
             }
             "realloc" => {
-                self.unmodelled("realloc", span);
-                None
+                let of = self.unit.types.pointee(ty).unwrap_or(ty);
+                self.reallocate(args, of, span)
             }
             "free" | "cfree" => {
                 let address = args.first().map_or(zero, |a| self.value(a));
@@ -91,16 +91,26 @@ impl Lower<'_> {
                 Some(self.nondet_in(range, Sort::INT, span))
             }
             "memset" | "__builtin_memset" => self.fill_memory(args, span),
-            "memcpy" | "memmove" | "__builtin_memcpy" => self.copy_memory(args, span),
+            "memcpy" | "__builtin_memcpy" => self.copy_memory(args, "memcpy", span),
+            "memmove" | "__builtin_memmove" => self.copy_memory(args, "memmove", span),
             "abs" | "labs" | "llabs" => {
                 let value = args.first().map_or(zero, |a| self.value(a));
+                if let Some(int) = self.unit.types.as_int(ty) {
+                    let least = self.terms.int(int.range(self.unit.types.model).0);
+                    let fits = self.b().ne(value, least);
+                    self.require(access::Undefined::Overflow, fits, span);
+                }
                 let b = self.b();
                 Some(b.ite(b.lt(value, b.num(0)), b.sub(b.num(0), value), value))
             }
+            "__builtin_add_overflow" | "__builtin_sub_overflow" | "__builtin_mul_overflow" => {
+                self.checked_arithmetic(name, args, span)
+            }
+            "__builtin_constant_p" => Some(self.terms.int(i128::from(args.first()?.as_const().is_some()))),
             _ if is_ignored(name) => {
                 for a in args {
                     if self.unit.types.is_scalar(a.ty) {
-                        self.effect(a);
+                        self.print(a, span);
                     }
                 }
                 if self.unit.types.is_void(ty) { Some(zero) } else { Some(self.nondet(ty, span)) }
@@ -124,6 +134,120 @@ impl Lower<'_> {
             "nanosleep" if args.get(1).is_some_and(|a| a.as_const() == Some(0)) => Some(self.nondet(ty, span)),
             _ => self.unknown_function(name, args, ty, span),
         }
+    }
+
+    /// An argument of a function that writes it out. A text is read to its end, which matters to races and to valid accesses.
+    fn print(&mut self, e: &Expr, span: Span) {
+        let text = strip(e);
+        let pointee = self.unit.types.pointee(text.ty).filter(|to| self.is_character(*to));
+        let looks = self.checks(Check::Race) || self.checks(Check::Memory);
+        let length = self.unit.function(&format!("{LIBRARY}strlen"));
+        match (pointee, length) {
+            (Some(_), Some(body)) if looks && !matches!(text.kind, ExprKind::TextAddress(_)) => {
+                let address = self.value(text);
+                if self.b().as_num(address) != Some(0) {
+                    self.inline_library(body, vec![address], span);
+                }
+            }
+            _ => self.effect(e),
+        }
+    }
+
+    /// Arithmetic that tells whether its result fits.
+    fn checked_arithmetic(&mut self, name: &str, args: &[Expr], span: Span) -> Option<Term> {
+        let [x, y, into] = args else { return None };
+        let (x, y, address) = (self.value(x), self.value(y), self.value(into));
+        self.cur.at?;
+        let ty = self.unit.types.pointee(into.ty)?;
+        let Some(int) = self.unit.types.as_int(ty).filter(|i| *i != Int::Bool) else {
+            self.unmodelled(&format!("`{name}` into this type"), span);
+            return None;
+        };
+        let b = self.b();
+        let exact = match name {
+            "__builtin_add_overflow" => b.add(x, y),
+            "__builtin_sub_overflow" => b.sub(x, y),
+            _ => b.mul(x, y),
+        };
+        let (low, high) = int.range(self.unit.types.model);
+        let fits = b.and(b.le(b.num(low), exact), b.le(exact, b.num(high)));
+        let result = self.temp(span);
+        self.slots[result].range = Some((0, 1));
+        let over = self.b().bit(self.b().not(fits));
+        self.update(vec![(result, over)], What::Assign, span);
+        let value = self.wrap(exact, int);
+        let at = self.settle(address);
+        self.write(at, ty, value, span);
+        self.cur.at?;
+        Some(self.slot_term(result))
+    }
+
+    /// `realloc`: a new object that begins like the old one, which is freed. It always moves.
+    fn reallocate(&mut self, args: &[Expr], of: Ty, span: Span) -> Option<Term> {
+        let [old, size] = args else { return None };
+        let address = self.value(strip(old));
+        let pointee = self.unit.types.pointee(strip(old).ty).filter(|to| !self.unit.types.is_void(*to));
+        let of = if self.unit.types.is_void(of) { pointee.unwrap_or(of) } else { of };
+        let new = self.allocate("malloc", std::slice::from_ref(size), of, span)?;
+        self.cur.at?;
+        let (Some(base), Some(each)) = (self.b().as_num(new), self.unit.types.size(of).filter(|s| *s > 0)) else {
+            self.unmodelled("realloc in a loop", span);
+            return None;
+        };
+        let made = self.object_at(base)?;
+        let elements = |lower: &Self, o: ObjId| match (&lower.objects[o].content, lower.objects[o].element) {
+            (memory::Content::Leaves(_), Some((ty, Some(n)))) => {
+                Some(n * lower.unit.types.size(ty).unwrap_or(0) / each)
+            }
+            _ => None,
+        };
+        let Some(room) = elements(self, made) else {
+            self.unmodelled("realloc to this size", span);
+            return None;
+        };
+        let (end, head) = (self.fresh(span), self.cur.at?);
+        let known = self.cur.known.clone();
+        let mut other = self.b().ne(address, self.terms.int(0));
+        let null = self.b().not(other);
+        self.emit(end, null, Vec::new(), What::Test, span);
+        for object in self.targets(address) {
+            self.cur.at = Some(head);
+            self.cur.known = known.clone();
+            let from = self.objects[object].base;
+            let here = self.b().eq_linear(address, from);
+            other = self.b().and(other, self.b().not(here));
+            let start = self.fresh(span);
+            self.emit(start, here, Vec::new(), What::Test, span);
+            self.enter(start);
+            if self.cur.at.is_none() {
+                continue;
+            }
+            let Some(count) = elements(self, object).map(|n| n.min(room)).filter(|n| *n <= 64) else {
+                self.unmodelled("realloc of memory of this size", span);
+                continue;
+            };
+            for i in 0..count as i128 {
+                let by = i * each as i128;
+                let (to, from) = (self.b().num(base + by), self.b().num(from + by));
+                self.copy(self.settle(to), self.settle(from), of, span);
+            }
+            self.goto(end, span);
+        }
+        self.cur.at = Some(head);
+        self.cur.known = known;
+        if self.b().as_bool(other) != Some(false) {
+            let start = self.fresh(span);
+            self.emit(start, other, Vec::new(), What::Test, span);
+            self.enter(start);
+            match self.checks(Check::Free) {
+                true => self.check(Failure::Free, self.terms.ff(), span),
+                false => self.assume_defined(access::Undefined::Deref),
+            }
+        }
+        self.enter(end);
+        self.release_memory(address, span);
+        self.cur.at?;
+        Some(new)
     }
 
     /// An assertion that is not the question: the program ends where it fails.
@@ -164,7 +288,7 @@ impl Lower<'_> {
                 self.outside(value);
                 value
             }
-            _ if self.unit.types.is_float(ty) => self.terms.int(0),
+            _ if self.unit.types.is_float(ty) => self.unfollowed(),
             _ => {
                 self.unmodelled(&format!("__VERIFIER_nondet_{kind}"), span);
                 self.terms.int(0)
@@ -185,13 +309,17 @@ impl Lower<'_> {
         if function.body.is_some()
             || !matches!(
                 function.name.as_str(),
-                "malloc" | "calloc" | "alloca" | "__builtin_alloca" | "__builtin_malloc"
+                "malloc" | "calloc" | "realloc" | "alloca" | "__builtin_alloca" | "__builtin_malloc"
             )
         {
             return None;
         }
         let name = function.name.clone();
-        Some(self.allocate(&name, args, to, e.span).unwrap_or(self.terms.int(0)))
+        let address = match name.as_str() {
+            "realloc" => self.reallocate(args, to, e.span),
+            _ => self.allocate(&name, args, to, e.span),
+        };
+        Some(address.unwrap_or(self.terms.int(0)))
     }
 
     fn allocate(&mut self, name: &str, args: &[Expr], of: Ty, span: Span) -> Option<Term> {
@@ -339,7 +467,7 @@ impl Lower<'_> {
         let address = self.value(strip(target));
         let pointee = self.unit.types.pointee(strip(target).ty)?;
         let each = self.unit.types.size(pointee).unwrap_or(0) as i128;
-        let (Some(0), Some(n)) = (self.b().as_num(byte), self.b().as_num(bytes)) else {
+        let (Some(fill), Some(n)) = (self.b().as_num(byte), self.b().as_num(bytes)) else {
             if let Some(body) = self.unit.function(&format!("{LIBRARY}memset")).filter(|_| self.is_character(pointee)) {
                 return self.inline_library(body, vec![address, byte, bytes], span);
             }
@@ -350,17 +478,30 @@ impl Lower<'_> {
             self.unmodelled("memset of this size", span);
             return None;
         }
-        let zero = self.terms.int(0);
+        let model = self.unit.types.model;
         for i in 0..n / each {
             for (offset, leaf) in self.scalar_parts(pointee) {
+                let value = match (fill.rem_euclid(256), self.unit.types.kind(leaf)) {
+                    (0, _) => 0,
+                    (1, Kind::Int(Int::Bool)) => 1,
+                    (byte, Kind::Int(int)) if *int != Int::Bool => {
+                        let all = (0..int.bytes(model)).fold(0, |all, _| all << 8 | byte);
+                        int.wrap(all, model)
+                    }
+                    _ => {
+                        self.unmodelled("memset with these values", span);
+                        return None;
+                    }
+                };
                 let at = self.settle(self.b().add(address, self.b().num(i * each + offset)));
-                self.write(at, leaf, zero, span);
+                let value = self.terms.int(value);
+                self.write(at, leaf, value, span);
             }
         }
         Some(address)
     }
 
-    fn copy_memory(&mut self, args: &[Expr], span: Span) -> Option<Term> {
+    fn copy_memory(&mut self, args: &[Expr], name: &str, span: Span) -> Option<Term> {
         let [target, source, size] = args else { return None };
         let (to, from) = (self.value(strip(target)), self.value(strip(source)));
         let bytes = self.value(size);
@@ -368,21 +509,31 @@ impl Lower<'_> {
         let each = self.unit.types.size(pointee).unwrap_or(0) as i128;
         let count = self.b().as_num(bytes).filter(|n| each > 0 && n % each == 0).map(|n| n / each);
         let (Some(count), false) = (count.filter(|c| *c <= 64), self.unit.types.is_void(pointee)) else {
-            if let Some(body) = self.unit.function(&format!("{LIBRARY}memcpy")).filter(|_| self.is_character(pointee)) {
+            if let Some(body) = self.unit.function(&format!("{LIBRARY}{name}")).filter(|_| self.is_character(pointee)) {
                 return self.inline_library(body, vec![to, from, bytes], span);
             }
-            self.unmodelled("memcpy of this size", span);
+            self.unmodelled(&format!("{name} of this size"), span);
             return None;
         };
+        let mut kept = Vec::new();
         for i in 0..count {
-            let by = self.b().num(i * each);
-            let (a, b) = (self.settle(self.b().add(to, by)), self.settle(self.b().add(from, by)));
-            if self.unit.types.is_scalar(pointee) {
-                let value = self.read(b, pointee, span);
-                self.write(a, pointee, value, span);
-            } else {
-                self.copy(a, b, pointee, span);
+            for (offset, leaf) in self.scalar_parts(pointee) {
+                let by = self.b().num(i * each + offset);
+                let (target, source) = (self.settle(self.b().add(to, by)), self.settle(self.b().add(from, by)));
+                let value = self.read(source, leaf, span);
+                if name == "memcpy" || self.cur.at.is_none() {
+                    self.write(target, leaf, value, span);
+                    continue;
+                }
+                // The two may overlap: everything is read before anything is written.
+                let keep = self.temp(span);
+                self.slots[keep].range = self.unit.types.as_int(leaf).map(|i| i.range(self.unit.types.model));
+                self.update(vec![(keep, value)], What::Assign, span);
+                kept.push((target, leaf, self.slot_term(keep)));
             }
+        }
+        for (target, leaf, value) in kept {
+            self.write(target, leaf, value, span);
         }
         Some(to)
     }
@@ -403,6 +554,10 @@ impl Lower<'_> {
     }
 
     fn unknown_function(&mut self, name: &str, args: &[Expr], ty: Ty, span: Span) -> Option<Term> {
+        if has_a_meaning(name) {
+            self.unmodelled(&format!("`{name}`"), span);
+            return None;
+        }
         for a in args {
             if self.unit.types.is_scalar(a.ty) {
                 let value = self.value(a);
@@ -418,7 +573,7 @@ impl Lower<'_> {
             return Some(self.terms.int(0));
         }
         if self.unit.types.is_float(ty) {
-            return Some(self.terms.int(0));
+            return Some(self.unfollowed());
         }
         if self.unit.types.as_int(ty).is_none() && self.unit.types.pointee(ty).is_none() {
             self.unmodelled(&format!("the result of `{name}`"), span);
@@ -496,6 +651,77 @@ pub(super) fn strip(e: &Expr) -> &Expr {
     }
 }
 
+/// Functions that are not modelled and whose result is not just anything, or that change what threads do.
+fn has_a_meaning(name: &str) -> bool {
+    let families = ["__builtin_", "__sync_", "__atomic_", "atomic_", "__CPROVER_", "__VERIFIER_"];
+    families.iter().any(|family| name.starts_with(family)) || MEANT.contains(&name)
+}
+
+/// Names of the headers; see `has_a_meaning`.
+const MEANT: &[&str] = &[
+    "atoi",
+    "atol",
+    "atoll",
+    "atof",
+    "strtol",
+    "strtoul",
+    "strtoll",
+    "strtoull",
+    "strtod",
+    "strtof",
+    "imaxabs",
+    "div",
+    "ldiv",
+    "lldiv",
+    "bsearch",
+    "qsort",
+    "isalpha",
+    "isdigit",
+    "isalnum",
+    "isspace",
+    "isupper",
+    "islower",
+    "ispunct",
+    "isprint",
+    "iscntrl",
+    "isgraph",
+    "isxdigit",
+    "isblank",
+    "toupper",
+    "tolower",
+    "ffs",
+    "ffsl",
+    "ffsll",
+    "strstr",
+    "strspn",
+    "strcspn",
+    "strpbrk",
+    "strtok",
+    "strtok_r",
+    "strcasecmp",
+    "strncasecmp",
+    "memchr",
+    "memrchr",
+    "strcoll",
+    "pthread_cancel",
+    "pthread_kill",
+    "pthread_setcancelstate",
+    "pthread_setcanceltype",
+    "raise",
+    "kill",
+    "alarm",
+    "fork",
+    "vfork",
+    "setjmp",
+    "_setjmp",
+    "sigsetjmp",
+    "longjmp",
+    "signal",
+    "sigaction",
+    "pthread_mutex_consistent",
+    "pthread_mutexattr_setrobust",
+];
+
 /// Functions whose effect is outside the program's memory.
 fn is_ignored(name: &str) -> bool {
     matches!(
@@ -547,5 +773,7 @@ fn is_ignored(name: &str) -> bool {
             | "vfprintf"
             | "fwrite"
             | "__builtin_prefetch"
+            | "__builtin_ia32_pause"
+            | "__CPROVER_fence"
     )
 }

@@ -17,8 +17,10 @@ mod copied;
 mod copies;
 mod emit;
 mod expr;
+mod float;
 mod flow;
 mod group;
+mod keys;
 mod layout;
 mod leaks;
 mod library;
@@ -722,6 +724,7 @@ impl<'u> Lower<'u> {
             return;
         }
         self.enter(end);
+        self.destroy_keys(task.span);
         let mut updates = vec![(task.done, self.terms.tt())];
         if task.many {
             updates.clear();

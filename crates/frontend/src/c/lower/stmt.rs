@@ -218,6 +218,11 @@ impl Lower<'_> {
                 self.update(vec![(slot, zero)], What::Assign, span);
                 continue;
             }
+            if self.unit.types.is_float(leaf.ty) && leaf.repeat.is_none() {
+                let unfollowed = self.unfollowed();
+                self.update(vec![(slot, unfollowed)], What::Assign, span);
+                continue;
+            }
             if leaf.torn || leaf.bytes > 1 || self.unit.types.is_float(leaf.ty) {
                 continue;
             }
@@ -561,6 +566,18 @@ impl Lower<'_> {
         if unknown.contains(&v) || self.unit.variables[v].address_taken || self.is_global(v) {
             return None;
         }
+        // As the variable keeps it: unsigned and narrow ones wrap, which may make the loop endless.
+        let value = match self.unit.types.kind(place.ty) {
+            Kind::Int(int) => {
+                let kept = int.wrap(value, self.unit.types.model);
+                if kept != value && int.signed() && *int >= Int::Int {
+                    return None;
+                }
+                kept
+            }
+            Kind::Pointer(_) => value,
+            _ => return None,
+        };
         values.insert(v, value);
         Some(())
     }

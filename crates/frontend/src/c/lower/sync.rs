@@ -5,6 +5,7 @@
 //! each object its argument can be. Error returns that a correct program does not see are not modelled.
 
 use super::flow::*;
+use super::keys::KeyAccess;
 use super::memory::{Case, Content};
 use super::*;
 use crate::c::ast::*;
@@ -104,16 +105,17 @@ impl Lower<'_> {
         let (kind, action): (Option<Opaque>, Action) = match name {
             "pthread_spin_init" => (opaque(Opaque::SpinLock), Action::Set(0)),
             "pthread_rwlock_init" => (opaque(Opaque::ReadWriteLock), Action::Set(0)),
-            "pthread_rwlock_rdlock" | "pthread_rwlock_timedrdlock" => (opaque(Opaque::ReadWriteLock), Action::ReadLock),
-            "pthread_rwlock_wrlock" | "pthread_rwlock_timedwrlock" => {
-                (opaque(Opaque::ReadWriteLock), Action::WriteLock)
-            }
-            "pthread_rwlock_tryrdlock" => (opaque(Opaque::ReadWriteLock), Action::TryReadLock),
-            "pthread_rwlock_trywrlock" => (opaque(Opaque::ReadWriteLock), Action::TryWriteLock),
+            "pthread_rwlock_rdlock" => (opaque(Opaque::ReadWriteLock), Action::ReadLock),
+            "pthread_rwlock_wrlock" => (opaque(Opaque::ReadWriteLock), Action::WriteLock),
+            "pthread_rwlock_tryrdlock" => (opaque(Opaque::ReadWriteLock), Action::TryReadLock(EBUSY)),
+            "pthread_rwlock_trywrlock" => (opaque(Opaque::ReadWriteLock), Action::TryWriteLock(EBUSY)),
+            // The time may be over as soon as the lock is not free.
+            "pthread_rwlock_timedrdlock" => (opaque(Opaque::ReadWriteLock), Action::TryReadLock(ETIMEDOUT)),
+            "pthread_rwlock_timedwrlock" => (opaque(Opaque::ReadWriteLock), Action::TryWriteLock(ETIMEDOUT)),
             "pthread_rwlock_unlock" => (opaque(Opaque::ReadWriteLock), Action::ReadWriteUnlock),
             "sem_init" => (opaque(Opaque::Semaphore), Action::SemInit),
-            "sem_wait" | "sem_timedwait" => (opaque(Opaque::Semaphore), Action::SemWait),
-            "sem_trywait" => (opaque(Opaque::Semaphore), Action::SemTry),
+            "sem_wait" => (opaque(Opaque::Semaphore), Action::SemWait),
+            "sem_trywait" | "sem_timedwait" => (opaque(Opaque::Semaphore), Action::SemTry),
             "sem_post" => (opaque(Opaque::Semaphore), Action::SemPost),
             "sem_getvalue" => (opaque(Opaque::Semaphore), Action::SemValue),
             "pthread_once" | "call_once" => (opaque(Opaque::Once), Action::Once),
@@ -123,10 +125,7 @@ impl Lower<'_> {
             "pthread_key_create" | "tss_create" => return Some(self.key_create(args, span)),
             "pthread_setspecific" | "tss_set" => return Some(self.key_access(args, KeyAccess::Set, span)),
             "pthread_getspecific" | "tss_get" => return Some(self.key_access(args, KeyAccess::Get, span)),
-            "pthread_key_delete" | "tss_delete" => {
-                args.iter().for_each(|a| self.effect(a));
-                return done;
-            }
+            "pthread_key_delete" | "tss_delete" => return Some(self.key_delete(args, span)),
             _ => return None,
         };
         Some(self.act(kind?, action, args, span))
@@ -454,12 +453,12 @@ impl Lower<'_> {
                     let free = |l: &Self, o: Term| is(l, o, 0);
                     self.object_step(case, to, free, |_, _| Some(minus_one), plain.clone(), What::Acquire, span);
                 }
-                Action::TryReadLock | Action::TryWriteLock => {
-                    let reading = action == Action::TryReadLock;
+                Action::TryReadLock(code) | Action::TryWriteLock(code) => {
+                    let reading = matches!(action, Action::TryReadLock(_));
                     let free = |l: &Self, o: Term| if reading { l.b().le(l.terms.int(0), o) } else { is(l, o, 0) };
                     let new = |l: &Self, o: Term| if reading { plus(l, o, 1) } else { Some(minus_one) };
                     self.object_step(case, to, free, new, plain.clone(), What::Acquire, span);
-                    let busy = vec![(result, self.terms.int(EBUSY))];
+                    let busy = vec![(result, self.terms.int(code))];
                     self.object_step(case, to, |l, o| l.b().not(free(l, o)), |_, _| None, busy, What::Test, span);
                 }
                 Action::ReadWriteUnlock => {
@@ -615,6 +614,10 @@ impl Lower<'_> {
                 self.unmodelled(&format!("a thread of `{callee}`, which has no body"), span);
                 continue;
             }
+            if callee == ASYNCHRONOUS && self.needs_locals(f) {
+                self.unmodelled("a statement that runs asynchronously with local variables", span);
+                continue;
+            }
             let key = format!("{}!{site}>{callee}", self.tasks[self.cur.task].key);
             let nested = self.tasks[self.cur.task].key.matches('>').count();
             if nested > 24 {
@@ -680,6 +683,13 @@ impl Lower<'_> {
         Some(zero)
     }
 
+    /// Whether the text of a function names variables of a function.
+    fn needs_locals(&self, f: FnId) -> bool {
+        let body: Vec<&Stmt> = self.unit.functions[f].body.iter().flatten().collect();
+        let used = super::walk::effects_of(&body, &[]).used;
+        used.iter().any(|v| matches!(self.unit.variables[*v].storage, Storage::Local | Storage::Parameter))
+    }
+
     fn join(&mut self, args: &[Expr], span: Span) -> Option<Term> {
         let zero = self.terms.int(0);
         let handle = self.value(args.first()?);
@@ -735,79 +745,6 @@ impl Lower<'_> {
         }
         Some(zero)
     }
-
-    /// A key is the address of an object of its own; each thread has a slot for it.
-    fn key_create(&mut self, args: &[Expr], span: Span) -> Option<Term> {
-        let at = self.value(args.first()?);
-        let ty = self.unit.types.pointee(args.first()?.ty)?;
-        if self.cur.loops > 0 || self.tasks[self.cur.task].many {
-            self.unmodelled("thread-specific keys made in a loop", span);
-            return None;
-        }
-        if args.get(1).is_some_and(|d| d.as_const() != Some(0)) {
-            self.assume("c-no-key-destructors", "destructors of thread-specific keys change nothing");
-        }
-        let site = self.numbered_site(span);
-        let key = format!("<key {}!{site}>", self.tasks[self.cur.task].key);
-        let object = match self.object_keys.get(&key) {
-            Some(o) => *o,
-            None => self.place_object(&key, 1, Content::Nothing("a key".into())),
-        };
-        let place = self.settle(at);
-        let value = self.terms.int(self.objects[object].base);
-        self.write(place, ty, value, span);
-        Some(self.terms.int(0))
-    }
-
-    fn key_access(&mut self, args: &[Expr], access: KeyAccess, span: Span) -> Option<Term> {
-        let key = self.value(args.first()?);
-        let value = match access {
-            KeyAccess::Set => Some(self.value(args.get(1)?)),
-            KeyAccess::Get => None,
-        };
-        self.cur.at?;
-        let targets: Vec<ObjId> =
-            self.targets(key).into_iter().filter(|o| self.objects[*o].key.starts_with("<key ")).collect();
-        let result = self.temp(span);
-        let to = self.fresh(span);
-        for object in targets {
-            let name = format!("<specific {} {}>", self.objects[object].key, self.tasks[self.cur.task].key);
-            let owner = Owner::Task(self.cur.task);
-            let initial = Some(self.terms.int(0));
-            let slot = self.slot(memory::NewSlot {
-                key: name,
-                shown: "specific".into(),
-                sort: Sort::INT,
-                owner,
-                initial,
-                range: None,
-                lock: false,
-                synchronising: true,
-                span,
-            });
-            self.cur.known.remove(&slot);
-            let hit = self.b().eq_linear(key, self.objects[object].base);
-            let update = match value {
-                Some(v) => (slot, v),
-                None => (result, self.slot_term(slot)),
-            };
-            self.note_write(update.0, update.1);
-            self.emit_step(to, hit, Vec::new(), vec![update], What::Assign, span, access::Waits::Yes);
-        }
-        self.assume_defined(access::Undefined::Deref);
-        self.enter(to);
-        self.cur.at?;
-        Some(match access {
-            KeyAccess::Set => self.terms.int(0),
-            KeyAccess::Get => self.slot_term(result),
-        })
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum KeyAccess {
-    Set,
-    Get,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -822,8 +759,9 @@ enum Action {
     Set(i128),
     ReadLock,
     WriteLock,
-    TryReadLock,
-    TryWriteLock,
+    /// With the error where it is not free.
+    TryReadLock(i128),
+    TryWriteLock(i128),
     ReadWriteUnlock,
     SemInit,
     SemWait,

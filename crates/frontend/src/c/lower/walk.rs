@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Effects {
     pub assigned: BTreeSet<VarId>,
+    /// Variables that are named at all.
+    pub used: BTreeSet<VarId>,
     pub calls: BTreeSet<FnId>,
     pub indirect: bool,
     /// An array is indexed by something that is not constant.
@@ -90,7 +92,10 @@ fn place(p: &Place, out: &mut Effects) {
             place(inner, out);
             expression(e, out);
         }
-        PlaceKind::Var(_) | PlaceKind::Text(_) | PlaceKind::Unmodelled(_) => {}
+        PlaceKind::Var(v) => {
+            out.used.insert(*v);
+        }
+        PlaceKind::Text(_) | PlaceKind::Unmodelled(_) => {}
     }
 }
 

@@ -1,0 +1,33 @@
+// truth: unsafe
+// why: two writers may both have seen nothing.
+// check: unreach-call
+// source: own
+
+#include <assert.h>
+#include <pthread.h>
+
+pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;
+int x, made;
+
+void *w(void *a) {
+  pthread_rwlock_rdlock(&l);
+  int have = x;
+  pthread_rwlock_unlock(&l);
+  if (!have) {
+    pthread_rwlock_wrlock(&l);
+    x = 1;
+    made++;
+    pthread_rwlock_unlock(&l);
+  }
+  return 0;
+}
+
+int main(void) {
+  pthread_t a, b;
+  pthread_create(&a, 0, w, 0);
+  pthread_create(&b, 0, w, 0);
+  pthread_join(a, 0);
+  pthread_join(b, 0);
+  assert(made == 1);
+  return 0;
+}
