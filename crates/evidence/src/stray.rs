@@ -3,12 +3,13 @@
 //! The run is the procedure's own steps (calls inlined) and, between them, steps of other threads that keep to the access
 //! predicates: each writes some places, whose values it sees. It shows a breach if the procedure comes to its end and no order
 //! of the same steps of the others, each seeing the same, with actions of the specification between them, leads
-//! from the same store to the same store and results. All by evaluation, with no solver. A run in which a value of an
-//! intermediate store would have to be guessed shows nothing.
+//! from the same store to the same store and results. All by evaluation, with no solver. A value that an action in the middle
+//! leaves open may be any: a run shows something only if no value explains it.
 //! In a file without threads a run may also show that an access predicate is broken: from an initial store, after steps of other
 //! threads and of the caller that keep to the predicates, the procedure touches a variable where it may not.
 //! Used by the method that looks for such runs and by the checker that replays them.
 
+use logic::eval::EvalError;
 use logic::{Symbol, Value};
 use program::access::constants;
 use program::order::Order;
@@ -299,7 +300,8 @@ impl Explanation<'_> {
         if tried.len() > 5_000 {
             return Err("there are too many orders".into());
         }
-        if done == self.others.len() && self.order.ends[position] && store == self.end {
+        let at_end = || store.iter().zip(self.end).all(|(a, b)| a == b || *a == Value::Any);
+        if done == self.others.len() && self.order.ends[position] && at_end() {
             return Ok(true);
         }
         let mut unsure = None;
@@ -314,7 +316,7 @@ impl Explanation<'_> {
             let mut next = store.to_vec();
             let same = writes.iter().zip(seen).all(|(w, x)| {
                 let at = self.stage.index(w.var);
-                let fits = read(&next[at], &w.keys).as_ref() == Some(x);
+                let fits = next[at] == Value::Any || read(&next[at], &w.keys).as_ref() == Some(x);
                 write(&mut next[at], &w.keys, w.value.clone());
                 fits
             });
@@ -362,14 +364,19 @@ impl Explanation<'_> {
             }
         } else {
             let step = executable(p, &terms, action);
-            if !step.inputs.is_empty() {
-                return Err("an action in the middle leaves a value open".into());
-            }
-            if !logic::eval::holds(&terms, step.guard, &env).map_err(|e| format!("not evaluated: {e:?}"))? {
-                return Ok(None);
+            env.extend(step.inputs.iter().map(|s| (*s, Value::Any)));
+            let open = |e: &EvalError| matches!(e, EvalError::Open(..) | EvalError::OpenMap);
+            match logic::eval::holds(&terms, step.guard, &env) {
+                Ok(false) => return Ok(None),
+                Ok(true) => {}
+                Err(e) if open(&e) => {}
+                Err(e) => return Err(format!("not evaluated: {e:?}")),
             }
             for u in &step.updates {
-                next[self.stage.index(u.var)] = eval(u.value, &env)?;
+                next[self.stage.index(u.var)] = match logic::eval(&terms, u.value, &env) {
+                    Err(e) if open(&e) => Value::Any,
+                    value => value.map_err(|e| format!("not evaluated: {e:?}"))?,
+                };
             }
             return Ok(Some(next));
         }

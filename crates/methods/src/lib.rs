@@ -3,6 +3,7 @@
 //! A method's one door to the world is `Run`: budget, progress, randomness. Methods are run side by side, each on its
 //! own clone of the program (`Program` is `Send`, not `Sync`). One folder never uses another's internals.
 
+mod adopt;
 pub mod callers;
 mod cells;
 mod combinations;

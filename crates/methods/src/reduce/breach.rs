@@ -235,6 +235,7 @@ fn few(stage: &Stage, sort: Sort) -> Vec<Value> {
         SortKind::Int => [0, 1, 2].into_iter().chain(compared(stage)).map(Value::Int).collect(),
         SortKind::Machine(_) => vec![Value::Int(0), Value::Int(1), Value::Int(2)],
         SortKind::Enum(e) => (0..p.terms.enum_size(e).min(3) as u32).map(Value::Variant).collect(),
+        SortKind::Ref(_) => vec![Value::Ref(1), Value::Ref(0)],
         SortKind::Map(_, inner) => {
             few(stage, inner).into_iter().take(2).map(|x| Value::everywhere(&p.terms, sort, x)).collect()
         }
@@ -265,6 +266,11 @@ fn starts(stage: &Stage, from: From) -> Vec<(Vec<Value>, Vec<Value>)> {
                 [0, 1].into_iter().map(|n| Value::everywhere(&p.terms, var.sort, Value::Int(n))).collect()
             }
             (VarKind::Lock, _) if shared => vec![Value::Int(0), Value::Int(1)],
+            // Objects that there may be: those that `few` refers to, and another.
+            (VarKind::Live(_), _) => vec![Value::Set([Value::Ref(1), Value::Ref(2)].into())],
+            (VarKind::Field(_), SortKind::Map(_, inner)) => {
+                vec![Value::everywhere(&p.terms, var.sort, Value::default_of(&p.terms, inner))]
+            }
             _ if shared || params.contains(v) => few(stage, var.sort),
             _ => vec![few(stage, var.sort).into_iter().next().unwrap_or(Value::default_of(&p.terms, var.sort))],
         }

@@ -1,10 +1,10 @@
 //! What went wrong, in words: a gate that may fail, a run that is no action of the specification; and which runs perform what.
 
-use super::search::Failure;
+use super::search::{Failure, Spot};
 use logic::Value;
 use program::order::Order;
 use program::specified::{Specified, Unit};
-use program::{ActionId, LocId, Place, ProcId, Program, PropertyId, Scope, VarId};
+use program::{ActionId, Place, ProcId, Program, PropertyId, Scope, VarId};
 
 /// A run of a procedure that is neither idle nor an action that may come next.
 pub fn stray(basis: &Specified, q: ProcId, f: &Failure) -> String {
@@ -16,6 +16,15 @@ pub fn stray(basis: &Specified, q: ProcId, f: &Failure) -> String {
         return format!("the solver did not decide whether a run of {} is one of its actions: {why}", procedure.name);
     }
     let code = basis.code(unit);
+    if let Some((step, label)) = &f.witness {
+        let after = format!("`{}` at @{}@", words(basis, unit, *step), code.actions[*step].origin);
+        return format!(
+            "the witness of {label} after {after} is wrong: the run {} of {} is not {label}; {}",
+            steps(basis, unit, &f.steps),
+            procedure.name,
+            values(p, f)
+        );
+    }
     let at_end = code.exit == Some(f.to);
     let mut next: Vec<&str> = order.next[f.position as usize].iter().map(|n| order.label(*n)).collect();
     if !at_end || order.ends[f.position as usize] {
@@ -101,19 +110,18 @@ fn values(p: &Program, f: &Failure) -> String {
     if parts.is_empty() { "no values".into() } else { parts.join(", ") }
 }
 
-/// Which steps perform an action, as the language has it.
-pub fn witnesses(basis: &Specified, q: ProcId, performed: &[(LocId, String)]) -> Vec<String> {
+/// A `witness` for each step that performs an action, to be pasted into the file.
+pub fn witnesses(basis: &Specified, q: ProcId, performed: &[(Spot, String)]) -> Vec<String> {
+    let p = &basis.program;
     let code = basis.code(Unit::Procedure(q));
-    let name = &basis.program.procedures[q].name;
-    performed
-        .iter()
-        .map(|(at, label)| {
-            let end = if code.exit == Some(*at) {
-                "at its end".to_string()
-            } else {
-                format!("before `{}`", code.locations[*at].name)
-            };
-            format!("{name} has performed {label} {end}")
-        })
-        .collect()
+    let name = &p.procedures[q].name;
+    let line = |(spot, label): &(Spot, String)| {
+        let (word, a) = match spot {
+            Spot::After(a) => ("after", a),
+            Spot::Before(a) => ("before", a),
+        };
+        let origin = code.actions[*a].origin;
+        format!("witness {label}; // in {name}, {word} `{}` at @{origin}@", p.origins[origin].text)
+    };
+    performed.iter().map(line).collect()
 }

@@ -4,7 +4,8 @@
 //! say, and that accesses, releases and other checks of threads and procedures do not fail, for any number of threads and any
 //! callers: the other threads do anything the access predicates allow. Calls use the callee's specification where it is
 //! shown, else they are inlined. A lock that is held wherever a variable is touched is found to guard it. What is not shown is told: which step ended a run, what another thread may touch
-//! there, which run is no action of the specification, with values.
+//! there, which run is no action of the specification, with values. Units are looked at side by side, each with terms of its
+//! own (`adopt` brings them together), so that the outcome does not depend on how many workers there are.
 //! Absent: units that spawn threads; properties that are not local to a unit (invariants, relies).
 
 mod breach;
@@ -12,14 +13,19 @@ mod explain;
 mod guards;
 mod guess;
 mod search;
+mod witness;
 
+use crate::adopt::Adopt;
 use crate::method::{About, Method, Refusal, Run, Task};
-use evidence::{Basis, Certificate, Claim, Claims, Guard, Proof, Reason, Reduction};
-use program::specified::{Specified, Unit, of_inlining, specified};
+use evidence::{Basis, Certificate, Claim, Claims, Cut, Guard, Proof, Reason, Reduced, Reduction};
+use logic::Terms;
+use program::specified::{Rewritten, Specified, Unit, of_inlining, specified};
 use program::{Code, ProcId, Program, PropertyId, PropertyKind};
-use search::{Found, Search, Setting, Split, Taste};
+use search::{Found, Search, Setting, Split, Taste, Witnesses, written};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 
 pub struct Reduce;
 
@@ -108,8 +114,7 @@ fn pursue(task: &Task, run: &Run, guards: &[Guard]) -> Claims {
             Ok(basis) => basis,
             Err(why) => return Claims::undecided(task.properties.iter().copied(), Reason::Internal(why)),
         };
-        let terms = basis.program.terms.clone();
-        let round = match Round::run(&basis, &terms, task, run, &lost, &found) {
+        let round = match Round::run(&basis, task, run, &lost, &found) {
             Ok(round) => round,
             Err(reason) => return Claims::undecided(task.properties.iter().copied(), reason),
         };
@@ -148,44 +153,53 @@ fn pursue(task: &Task, run: &Run, guards: &[Guard]) -> Claims {
 /// What was found with one set of procedures used by specification.
 struct Round<'a> {
     basis: &'a Specified,
-    terms: &'a logic::Terms,
+    terms: Terms,
     units: Vec<(Unit, Result<Found, Reason>)>,
     /// Procedures shown to perform their specification.
     shown: BTreeSet<ProcId>,
 }
 
+/// A unit to look at, and whether its runs are compared with a specification.
+#[derive(Clone)]
+struct Job {
+    unit: Unit,
+    performs: bool,
+    refused: Option<String>,
+}
+
+/// Deep terms are walked by recursion.
+const STACK: usize = 1 << 28;
+
 impl<'a> Round<'a> {
     fn run(
         basis: &'a Specified,
-        terms: &'a logic::Terms,
         task: &Task,
-        run: &'a Run,
+        run: &Run,
         lost: &BTreeMap<ProcId, Claim>,
         found: &[PropertyId],
     ) -> Result<Self, Reason> {
-        let setting = Setting::new(basis, terms, run);
-        let mut out = Round { basis, terms, units: Vec::new(), shown: BTreeSet::new() };
-        for u in &basis.units {
-            run.budget.check().map_err(Reason::Exhausted)?;
-            if !wanted(basis, u.unit, task, found) {
-                continue;
-            }
-            run.progress(format!("reduce: {}", basis.name(u.unit)));
+        let job = |u: &Rewritten| {
             let performs = match u.unit {
                 Unit::Procedure(q) => basis.program.procedures[q].usable() && !lost.contains_key(&q),
                 Unit::Thread(_) => false,
             };
-            let found = match &u.refused {
-                Some(why) => Err(Reason::NotAdmitted(why.clone())),
-                None => look(&setting, u.unit, performs),
-            };
-            if let (Unit::Procedure(q), Ok(f)) = (u.unit, &found)
-                && performs
+            Job { unit: u.unit, performs, refused: u.refused.clone() }
+        };
+        let jobs: Vec<Job> = basis.units.iter().filter(|u| wanted(basis, u.unit, task, found)).map(job).collect();
+        let own: Vec<usize> = task.program.procedures.iter().map(|q| q.code.actions.len()).collect();
+        let mut out = Round { basis, terms: basis.program.terms.clone(), units: Vec::new(), shown: BTreeSet::new() };
+        for (job, looked) in jobs.iter().zip(side_by_side(basis, &own, &jobs, run)?) {
+            let found = looked.map(|(terms, found)| {
+                let mut adopt = Adopt::new(&basis.program.terms, &terms, &out.terms);
+                Found { reduced: adopted(&mut adopt, found.reduced), ..found }
+            });
+            if let (Unit::Procedure(q), Ok(f)) = (job.unit, &found)
+                && job.performs
                 && f.strays.is_empty()
             {
                 out.shown.insert(q);
             }
-            out.units.push((u.unit, found));
+            out.units.push((job.unit, found));
         }
         Ok(out)
     }
@@ -231,7 +245,7 @@ impl<'a> Round<'a> {
         claims.statistics.insert("runs".into(), runs);
         let certificate = Arc::new(Certificate {
             method: "reduce".into(),
-            terms: self.terms.clone(),
+            terms: self.terms,
             properties: proved.clone(),
             proof: Proof::Reduction(Reduction { guards: guards.to_vec(), specified: by_performs.to_vec(), units }),
         });
@@ -302,11 +316,97 @@ fn wanted(basis: &Specified, unit: Unit, task: &Task, found: &[PropertyId]) -> b
     is_root(p, unit) && !spawns && (performs || task.properties.iter().chain(found).any(|q| gated(code, *q)))
 }
 
-/// One unit, in several ways until one shows everything.
+/// What was found of a unit, with the terms it is made of.
+type Looked = Result<(Terms, Found), Reason>;
+
+/// Every job by as many workers as there may be. Each starts with the terms of the program, so that it does not matter who does
+/// what.
+fn side_by_side(basis: &Specified, own: &[usize], jobs: &[Job], run: &Run) -> Result<Vec<Looked>, Reason> {
+    let next = AtomicUsize::new(0);
+    let (say, says) = channel::<(usize, Looked)>();
+    std::thread::scope(|scope| {
+        for w in 0..run.workers.clamp(1, jobs.len().max(1)) {
+            // Programs are not shared between threads.
+            let (basis, say, next) = (basis.clone(), say.clone(), &next);
+            let work = move || {
+                while let i = next.fetch_add(1, Ordering::Relaxed)
+                    && let Some(job) = jobs.get(i)
+                {
+                    run.progress(format!("reduce: {}", basis.name(job.unit)));
+                    let looked = one(&basis, own, job, run);
+                    if say.send((i, looked)).is_err() {
+                        return;
+                    }
+                }
+            };
+            let builder = std::thread::Builder::new().name(format!("reduce {w}")).stack_size(STACK);
+            let started = builder.spawn_scoped(scope, work);
+            started.map_err(|e| Reason::Internal(format!("a thread could not be started: {e}")))?;
+        }
+        drop(say);
+        let mut out: Vec<Option<Looked>> = jobs.iter().map(|_| None).collect();
+        for (i, looked) in says {
+            out[i] = Some(looked);
+        }
+        run.budget.check().map_err(Reason::Exhausted)?;
+        let lost = || Err(Reason::Internal("a worker ended early".into()));
+        Ok(out.into_iter().map(|looked| looked.unwrap_or_else(lost)).collect())
+    })
+}
+
+fn one(basis: &Specified, own: &[usize], job: &Job, run: &Run) -> Looked {
+    run.budget.check().map_err(Reason::Exhausted)?;
+    if let Some(why) = &job.refused {
+        return Err(Reason::NotAdmitted(why.clone()));
+    }
+    let terms = basis.program.terms.clone();
+    let found = look(&Setting::new(own, basis, &terms, run), job.unit, job.performs)?;
+    Ok((terms, found))
+}
+
+fn adopted(adopt: &mut Adopt<'_>, reduced: Reduced) -> Reduced {
+    let cut = |c: Cut, adopt: &mut Adopt<'_>| Cut {
+        formula: adopt.term(c.formula),
+        rank: c.rank.map(|r| adopt.term(r)),
+        ..c
+    };
+    Reduced {
+        before: reduced.before.into_iter().map(|s| adopt.symbol(s)).collect(),
+        cuts: reduced.cuts.into_iter().map(|c| cut(c, adopt)).collect(),
+        ..reduced
+    }
+}
+
+/// One unit. Where its written witnesses stand in the way of everything, that is told.
 fn look(s: &Setting<'_>, unit: Unit, performs: bool) -> Result<Found, Reason> {
+    let mut heeded = ways(s, unit, performs, Witnesses::Heeded)?;
+    let marks = written(s, unit);
+    if heeded.strays.is_empty() || !performs || marks.is_empty() {
+        return Ok(heeded);
+    }
+    let free = ways(s, unit, performs, Witnesses::PassedOver)?;
+    if !free.strays.is_empty() {
+        return Ok(free);
+    }
+    for stray in &mut heeded.strays {
+        let on_the_way: Vec<_> = marks.iter().filter(|(a, _)| stray.steps.contains(a)).collect();
+        let mut labels: Vec<&str> = on_the_way.iter().map(|(_, l)| *l).collect();
+        labels.dedup();
+        let told = match (on_the_way.last(), &labels[..]) {
+            (Some((a, _)), [_, _, ..]) => Some((*a, labels.join(" and "))),
+            (one, _) => stray.witness.take().or(one.copied().or(marks.first()).map(|(a, l)| (*a, l.to_string()))),
+        };
+        stray.witness = told;
+    }
+    heeded.strays.sort_by_key(|f| (!marks.iter().any(|(m, _)| f.steps.contains(m)), f.position));
+    Ok(heeded)
+}
+
+/// In several ways until one shows everything.
+fn ways(s: &Setting<'_>, unit: Unit, performs: bool, witnesses: Witnesses) -> Result<Found, Reason> {
     let heads = search::loop_heads(s.basis.code(unit));
     let none = BTreeSet::new();
-    let first = Search::new(s, unit, performs, Taste::IdleFirst)?.find(&none, Split::Greedy)?;
+    let first = Search::new(s, unit, performs, Taste::IdleFirst, witnesses)?.find(&none, Split::Greedy)?;
     if first.strays.is_empty() {
         return Ok(first);
     }
@@ -327,12 +427,13 @@ fn look(s: &Setting<'_>, unit: Unit, performs: bool) -> Result<Found, Reason> {
         if loops && inner.is_empty() {
             continue;
         }
-        let next = Search::new(s, unit, performs, taste)?.find(inner, split)?;
+        let next = Search::new(s, unit, performs, taste, witnesses)?.find(inner, split)?;
         if next.strays.is_empty() {
             return Ok(next);
         }
-        // With the loop inside the run, what remains is nearer to the cause.
-        if i == 1 {
+        // With the loop inside the run, what remains is nearer to the cause; unless one turn of the loop is the cause.
+        let turn = best.strays.iter().any(|f| f.from == f.to);
+        if i == 1 && !turn {
             best = next;
         }
     }

@@ -3,7 +3,8 @@
 //! In: the program without calls and one unit. Out: the unit's part of a certificate, and what it does not show: gates that
 //! may fail, runs that are no action of the specification. Runs are as long as they can be (Calvin-R, figure 8): a run
 //! ends before a step that is not a left mover. What holds at a cut starts as many guessed formulas, of which those that do
-//! not hold are dropped (Houdini). Loops are cut between runs if that goes, else inside a run.
+//! not hold are dropped (Houdini). Loops are cut between runs if that goes, else inside a run. A run with a step that is marked
+//! `witness L` must be `L`, unless marks are passed over on purpose.
 
 use super::guess::Guesses;
 use crate::method::Run;
@@ -21,6 +22,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What is the same for every unit.
 pub struct Setting<'a> {
+    /// For each procedure, how many actions are its own: those of calls follow them.
+    pub own: &'a [usize],
     pub basis: &'a Specified,
     pub p: &'a Program,
     pub terms: &'a Terms,
@@ -31,11 +34,12 @@ pub struct Setting<'a> {
 }
 
 impl<'a> Setting<'a> {
-    pub fn new(basis: &'a Specified, terms: &'a Terms, run: &'a Run) -> Self {
+    pub fn new(own: &'a [usize], basis: &'a Specified, terms: &'a Terms, run: &'a Run) -> Self {
         let p = &basis.program;
         let mut facts = vec![terms.lt(terms.int(0), terms.sym(p.tid))];
         facts.extend(constant_facts(p, terms));
         Self {
+            own,
             basis,
             p,
             terms,
@@ -56,8 +60,16 @@ pub struct Found {
     pub strays: Vec<Failure>,
     /// How many runs there are.
     pub runs: usize,
-    /// Which action each run performs that is not idle: where it ends, and the label.
-    pub performed: Vec<(LocId, String)>,
+    /// Where a `witness` may be written: each run that has the step performs the action.
+    pub performed: Vec<(Spot, String)>,
+}
+
+/// Where a `witness` may stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Spot {
+    After(ActionId),
+    /// Of a `return`.
+    Before(ActionId),
 }
 
 /// Something that a step or a run may do and must not.
@@ -65,6 +77,8 @@ pub struct Found {
 pub struct Failure {
     /// The failing step; or where the run ended.
     pub action: Option<ActionId>,
+    /// Where the run began.
+    pub from: LocId,
     pub to: LocId,
     /// The last action of the specification that was performed.
     pub position: u32,
@@ -75,6 +89,8 @@ pub struct Failure {
     /// Shared variables and locals where the run began and where it ended.
     pub before: Vec<(VarId, Value)>,
     pub after: Vec<(VarId, Value)>,
+    /// The written witness that the run does not keep to.
+    pub witness: Option<(ActionId, String)>,
     /// No model was found: the solver did not decide.
     pub undecided: Option<String>,
 }
@@ -94,6 +110,13 @@ pub enum Taste {
     ActionFirst,
 }
 
+/// Whether a written `witness` binds the run it stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Witnesses {
+    Heeded,
+    PassedOver,
+}
+
 /// Where runs end besides where they must.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
@@ -105,36 +128,51 @@ pub enum Split {
     Everywhere,
 }
 
-/// One location and one position of the specification.
-type Node = (LocId, u32);
+/// A location, a position of the specification, and inside a run what a witness has said it will be: 0 nothing, `n` the label
+/// number `n - 1`, `TORN` two labels.
+pub(super) type Node = (LocId, u32, u32);
+
+const TORN: u32 = u32::MAX;
+
+/// A label that steps of a piece are marked with, and when one of them is taken.
+pub(super) type Marked = (u32, Term);
 
 pub struct Search<'s, 'a> {
-    s: &'s Setting<'a>,
-    unit: Unit,
-    code: &'a Code,
-    order: Option<Order<'a>>,
+    pub(super) s: &'s Setting<'a>,
+    pub(super) unit: Unit,
+    pub(super) code: &'a Code,
+    pub(super) order: Option<Order<'a>>,
     results: Vec<VarId>,
     shared: Vec<VarId>,
     before: Vec<Symbol>,
     taste: Taste,
     guesses: Guesses,
-    cuts: BTreeMap<LocId, Phase>,
+    pub(super) cuts: BTreeMap<LocId, Phase>,
     broken: BTreeMap<LocId, Broken>,
     ranks: BTreeMap<LocId, Term>,
-    nodes: BTreeMap<Node, Vec<Term>>,
+    pub(super) nodes: BTreeMap<Node, Vec<Term>>,
     right: BTreeSet<ActionId>,
+    /// The labels of written witnesses, and the steps that have them.
+    pub(super) labels: Vec<&'a str>,
+    marks: BTreeMap<ActionId, Vec<u32>>,
     smt: Z3<'a>,
 }
 
 /// An arrival: the node, when, and how formulas there read.
-struct Arrival {
-    node: Node,
-    when: Term,
+pub(super) struct Arrival {
+    pub node: Node,
+    pub when: Term,
 }
 
 impl<'s, 'a> Search<'s, 'a> {
     /// `performs`: whether runs are compared with the specification.
-    pub fn new(s: &'s Setting<'a>, unit: Unit, performs: bool, taste: Taste) -> Result<Self, Reason> {
+    pub fn new(
+        s: &'s Setting<'a>,
+        unit: Unit,
+        performs: bool,
+        taste: Taste,
+        witnesses: Witnesses,
+    ) -> Result<Self, Reason> {
         let (p, t) = (s.p, s.terms);
         let code = s.basis.code(unit);
         let (order, results) = match unit {
@@ -151,6 +189,17 @@ impl<'s, 'a> Search<'s, 'a> {
         let smt = Z3::new(t, settings, &s.run.budget).map_err(|r| Reason::Internal(r.to_string()))?;
         let right = code.actions.ids().collect();
         let guesses = Guesses::new(s, unit, &shared);
+        let (mut labels, mut marks) = (Vec::new(), BTreeMap::new());
+        if order.is_some() && witnesses == Witnesses::Heeded {
+            for (id, label) in written(s, unit) {
+                let known = labels.iter().position(|l| *l == label);
+                let at = known.unwrap_or_else(|| {
+                    labels.push(label);
+                    labels.len() - 1
+                });
+                marks.entry(id).or_insert_with(Vec::new).push(at as u32 + 1);
+            }
+        }
         Ok(Self {
             s,
             unit,
@@ -166,6 +215,8 @@ impl<'s, 'a> Search<'s, 'a> {
             ranks: BTreeMap::new(),
             nodes: BTreeMap::new(),
             right,
+            labels,
+            marks,
             smt,
         })
     }
@@ -188,7 +239,7 @@ impl<'s, 'a> Search<'s, 'a> {
         self.found()
     }
 
-    fn budget(&self) -> Result<(), Reason> {
+    pub(super) fn budget(&self) -> Result<(), Reason> {
         self.s.run.budget.check().map_err(Reason::Exhausted)
     }
 
@@ -209,7 +260,7 @@ impl<'s, 'a> Search<'s, 'a> {
         }
     }
 
-    fn piece(&self, at: LocId) -> Result<Piece, Reason> {
+    pub(super) fn piece(&self, at: LocId) -> Result<Piece, Reason> {
         let bounds = Bounds {
             start: at,
             stops: &|l| self.cuts.contains_key(&l),
@@ -293,7 +344,7 @@ impl<'s, 'a> Search<'s, 'a> {
     fn houdini(&mut self) -> Result<(), Reason> {
         let t = self.s.terms;
         self.nodes.clear();
-        let entry = (self.code.entry, 0);
+        let entry = (self.code.entry, 0, 0);
         let mut first = self.guesses_at(entry.0);
         self.smt.push();
         self.smt.assert(self.s.facts);
@@ -326,8 +377,9 @@ impl<'s, 'a> Search<'s, 'a> {
             self.smt.push();
             self.smt.assert(self.s.facts);
             self.smt.assert(t.and(&list));
+            let marked = self.marked(&piece);
             for (at, end) in &piece.ends {
-                for arrival in self.arrivals(node, *at, end) {
+                for arrival in self.arrivals(node, *at, end, &marked) {
                     self.smt.push();
                     self.smt.assert(arrival.when);
                     let known = self.nodes.contains_key(&arrival.node);
@@ -368,17 +420,47 @@ impl<'s, 'a> Search<'s, 'a> {
         }
     }
 
-    /// The nodes that what arrives at a cut may be at, each with its condition; they exclude each other.
-    fn arrivals(&self, node: Node, at: LocId, end: &Point) -> Vec<Arrival> {
+    /// The labels that steps of the piece are marked with.
+    fn marked(&self, piece: &Piece) -> Vec<Marked> {
         let t = self.s.terms;
-        let Some(order) = self.order.as_ref().filter(|_| self.cuts[&at] == Phase::Between) else {
-            return vec![Arrival { node: (at, node.1), when: end.reached }];
+        let mut by: BTreeMap<u32, Vec<Term>> = BTreeMap::new();
+        for step in &piece.steps {
+            for label in self.marks.get(&step.action).into_iter().flatten() {
+                by.entry(*label).or_default().push(step.taken);
+            }
+        }
+        by.into_iter().map(|(label, taken)| (label, t.or(&taken))).collect()
+    }
+
+    /// The nodes that what arrives at a cut may be at, each with its condition; they exclude each other.
+    pub(super) fn arrivals(&self, node: Node, at: LocId, end: &Point, marked: &[Marked]) -> Vec<Arrival> {
+        let t = self.s.terms;
+        let Some(order) = self.order.as_ref() else {
+            return vec![Arrival { node: (at, node.1, 0), when: end.reached }];
         };
         let mut out = Vec::new();
         let mut rest = vec![end.reached];
+        if self.cuts[&at] != Phase::Between {
+            // The run goes on, and what a witness said of it is remembered.
+            for (i, (label, taken)) in marked.iter().enumerate() {
+                let others = marked.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, (_, x))| t.not(*x));
+                let alone = t.and(&others.chain([end.reached, *taken]).collect::<Vec<_>>());
+                let said = if node.2 == 0 || node.2 == *label { *label } else { TORN };
+                out.push(Arrival { node: (at, node.1, said), when: alone });
+                rest.push(t.not(*taken));
+            }
+            for (i, (_, one)) in marked.iter().enumerate() {
+                for (_, two) in &marked[i + 1..] {
+                    let when = t.and(&[end.reached, *one, *two]);
+                    out.push(Arrival { node: (at, node.1, TORN), when });
+                }
+            }
+            out.push(Arrival { node: (at, node.1, node.2), when: t.and(&rest) });
+            return out;
+        }
         for position in self.candidates(order, node.1, at) {
-            let Some(sim) = self.performed(node, end, order, position) else { continue };
-            out.push(Arrival { node: (at, position), when: t.and(&[t.and(&rest), sim]) });
+            let Some(sim) = self.performed(node, end, order, position, marked) else { continue };
+            out.push(Arrival { node: (at, position, 0), when: t.and(&[t.and(&rest), sim]) });
             rest.push(t.not(sim));
         }
         out
@@ -397,7 +479,8 @@ impl<'s, 'a> Search<'s, 'a> {
         out
     }
 
-    fn performed(&self, node: Node, end: &Point, order: &Order<'_>, position: u32) -> Option<Term> {
+    /// The run is idle, or an action that leads to the position; as the witnesses on its way have it.
+    fn performed(&self, node: Node, end: &Point, order: &Order<'_>, position: u32, marked: &[Marked]) -> Option<Term> {
         let (p, t) = (self.s.p, self.s.terms);
         let between = self.cuts[&node.0] == Phase::Between;
         let old = |v: VarId| match self.shared.iter().position(|x| *x == v) {
@@ -406,19 +489,24 @@ impl<'s, 'a> Search<'s, 'a> {
         };
         let new = |v: VarId| end.store.value(p, t, v);
         let mut ways = Vec::new();
-        if position == node.1 {
+        if position == node.1 && node.2 == 0 {
             let changed = self.shared.iter().filter(|v| old(**v) != new(**v));
-            ways.push(t.and(&changed.map(|v| t.eq(new(*v), old(*v))).collect::<Vec<_>>()));
+            let same = changed.map(|v| t.eq(new(*v), old(*v)));
+            ways.push(t.and(&same.chain(marked.iter().map(|(_, taken)| t.not(*taken))).collect::<Vec<_>>()));
         }
-        if order.next[node.1 as usize].contains(&(position as usize)) {
+        let label = order.label(position as usize);
+        let fits = |said: u32| self.labels.get(said as usize - 1).is_some_and(|l| *l == label);
+        if order.next[node.1 as usize].contains(&(position as usize)) && (node.2 == 0 || fits(node.2)) {
             let given: Vec<(Symbol, Term)> = self.results.iter().map(|r| (p.vars[*r].symbol, new(*r))).collect();
             let ends = Ends { old: &old, new: &new, given: &given };
-            ways.push(relates(p, t, order.actions[position as usize - 1].action, &ends));
+            let mut parts = vec![relates(p, t, order.actions[position as usize - 1].action, &ends)];
+            parts.extend(marked.iter().filter(|(said, _)| !fits(*said)).map(|(_, taken)| t.not(*taken)));
+            ways.push(t.and(&parts));
         }
         (!ways.is_empty()).then(|| t.or(&ways))
     }
 
-    fn valid(&mut self, assumed: &[Term], goal: Term) -> bool {
+    pub(super) fn valid(&mut self, assumed: &[Term], goal: Term) -> bool {
         let t = self.s.terms;
         if t.is_true(goal) {
             return true;
@@ -477,7 +565,7 @@ impl<'s, 'a> Search<'s, 'a> {
         self.rank()
     }
 
-    fn known(&self, node: Node) -> Term {
+    pub(super) fn known(&self, node: Node) -> Term {
         let t = self.s.terms;
         t.and(&[self.s.facts, t.and(&self.nodes[&node])])
     }
@@ -580,13 +668,13 @@ impl<'s, 'a> Search<'s, 'a> {
         let t = self.s.terms;
         let mut open = BTreeMap::new();
         let mut strays = Vec::new();
-        let mut performed = BTreeSet::new();
         let nodes: Vec<Node> = self.nodes.keys().copied().collect();
         let mut runs = 0;
         for node in &nodes {
             self.budget()?;
             let known = self.known(*node);
             let piece = self.piece(node.0)?;
+            let marked = self.marked(&piece);
             for step in &piece.steps {
                 let mut tried = vec![known, step.tried];
                 for gate in &self.code.actions[step.action].gates {
@@ -604,14 +692,17 @@ impl<'s, 'a> Search<'s, 'a> {
                 if self.order.is_none() || self.cuts[at] != Phase::Between {
                     continue;
                 }
-                let ways = self.arrivals(*node, *at, end);
-                let goal = t.or(&ways.iter().map(|a| a.when).collect::<Vec<_>>());
+                let any = |ways: Vec<Arrival>| t.or(&ways.iter().map(|a| a.when).collect::<Vec<_>>());
+                let goal = any(self.arrivals(*node, *at, end, &marked));
                 if let Some(f) = self.counter(*node, &piece, &[known, end.reached], goal, None, &end.store) {
-                    strays.push(Failure { to: *at, broken_by: self.broken.get(at).cloned(), ..f });
+                    // Where it is an action all the same, the witness is wrong.
+                    let marked = f.steps.iter().find_map(|a| Some((*a, *self.marks.get(a)?.first()?)));
+                    let said = marked.or_else(|| self.marks.iter().find_map(|(a, l)| Some((*a, *l.first()?))));
+                    let plain = any(self.arrivals((node.0, node.1, 0), *at, end, &[]));
+                    let wrong = said.filter(|_| self.valid(&[known, end.reached], plain));
+                    let witness = wrong.map(|(a, l)| (a, self.labels[l as usize - 1].to_string()));
+                    strays.push(Failure { to: *at, broken_by: self.broken.get(at).cloned(), witness, ..f });
                 }
-                let order = self.order.as_ref();
-                let labels = ways.iter().filter(|a| a.node.1 != node.1 && self.nodes.contains_key(&a.node));
-                performed.extend(labels.filter_map(|a| Some((*at, order?.label(a.node.1 as usize).to_string()))));
                 for r in self.settled(node.1) {
                     let (now, then) = (end.store.value(self.s.p, t, r), t.sym(self.s.p.vars[r].symbol));
                     let goal = t.eq(now, then);
@@ -621,8 +712,9 @@ impl<'s, 'a> Search<'s, 'a> {
                 }
             }
         }
+        let performed = if strays.is_empty() { self.spots()? } else { Vec::new() };
         let mut cuts = Vec::new();
-        for ((at, position), list) in &self.nodes {
+        for ((at, position, _), list) in &self.nodes {
             let phase = self.cuts[at];
             let rank = self.ranks.get(at).copied().filter(|_| phase == Phase::Left);
             cuts.push(Cut { location: *at, position: *position, phase, formula: t.and(list), rank });
@@ -634,7 +726,7 @@ impl<'s, 'a> Search<'s, 'a> {
             }
         }
         let reduced = Reduced { unit: self.unit, before: self.before, right: self.right.into_iter().collect(), cuts };
-        Ok(Found { reduced, open, strays, runs, performed: performed.into_iter().collect() })
+        Ok(Found { reduced, open, strays, runs, performed })
     }
 
     /// The results that actions up to this position have named.
@@ -678,12 +770,14 @@ impl<'s, 'a> Search<'s, 'a> {
         let answer = self.smt.check();
         let mut failure = Failure {
             action,
+            from: node.0,
             to: action.map_or(node.0, |a| self.code.actions[a].from),
             position: node.1,
             broken_by: None,
             steps: Vec::new(),
             before: Vec::new(),
             after: Vec::new(),
+            witness: None,
             undecided: None,
         };
         match &answer {
@@ -714,6 +808,18 @@ impl<'s, 'a> Search<'s, 'a> {
         self.smt.pop();
         Some(failure)
     }
+}
+
+/// The written witnesses of a procedure: not those of what it calls, which are about other specifications.
+pub fn written<'a>(s: &Setting<'a>, unit: Unit) -> Vec<(ActionId, &'a str)> {
+    let Unit::Procedure(q) = unit else { return Vec::new() };
+    let own = s.own.get(q.0 as usize).copied().unwrap_or(0);
+    let actions = s.basis.code(unit).actions.iter_enumerated().filter(|(id, _)| (id.0 as usize) < own);
+    let label = |m: &'a Mark| match m {
+        Mark::Witness(l) => Some(l.as_str()),
+        Mark::Linearize(_) => None,
+    };
+    actions.flat_map(|(id, a)| a.marks.iter().filter_map(label).map(move |l| (id, l))).collect()
 }
 
 /// The targets of back edges, from the entry.

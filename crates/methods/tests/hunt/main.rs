@@ -7,6 +7,7 @@ mod calls;
 mod conformance;
 mod exploration;
 mod integers;
+mod paste;
 mod proofs;
 mod reduction;
 mod threader;

@@ -4,6 +4,7 @@
 
 use base::Sources;
 use evidence::stray::{Event, Stage, Stray};
+use program::order::Order;
 use program::{Program, PropertyKind};
 
 pub fn tell(program: &Program, sources: &Sources, stray: &Stray) -> Vec<String> {
@@ -54,6 +55,8 @@ pub fn tell(program: &Program, sources: &Sources, stray: &Stray) -> Vec<String> 
         })
         .collect();
     let with = if results.is_empty() { String::new() } else { format!(" with {}", results.join(", ")) };
-    out.push(format!("it ends{with}; no order of the actions of its specification gives this"));
+    let labels = p.procedures[stray.procedure].performs.iter().flat_map(|(s, _)| Order::of(s).actions);
+    let labels: Vec<&str> = labels.map(|a| a.label).collect();
+    out.push(format!("it ends{with}; no order of the actions of its specification ({}) gives this", labels.join(", ")));
     out
 }

@@ -220,9 +220,11 @@ impl Worker {
     }
 
     fn have_checked(&self, task: &Task, claims: Claims) {
+        let placed = |line: &String| crate::judge::placed(&task.program, &self.sources, line);
+        let notes = claims.notes.iter().map(placed).collect();
         self.board.with_file(self.file, |f| {
             f.methods[self.index].statistics = claims.statistics;
-            f.methods[self.index].notes = claims.notes;
+            f.methods[self.index].notes = notes;
             f.methods[self.index].pictures = claims.pictures;
         });
         let is_construct =
