@@ -17,6 +17,8 @@ pub struct Views {
     pub points: Vec<Point>,
     /// The list that holds a specification's set, if the proof is about one.
     pub spine: Option<Spine>,
+    /// Where threads get cells for themselves that were published. Only with these do views say which cells are `sole`.
+    pub takes: Vec<Take>,
     pub views: Vec<View>,
 }
 
@@ -38,6 +40,21 @@ pub enum Order {
     Sorted,
     /// Only a cell whose key is the one key stops.
     Unsorted,
+}
+
+/// When the step `action` of the thread or operation changes a shared variable or a published cell, the cell that `var` refers to after
+/// it is the thread's own from then on. To be shown: nothing shared, no published cell and no other thread refers to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Take {
+    pub code: Taker,
+    pub action: ActionId,
+    pub var: VarId,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taker {
+    Thread(ThreadId),
+    Operation(u32),
 }
 
 /// The step `action` of an operation runs the specification's operation, where `when` says so.
@@ -109,6 +126,8 @@ pub struct Cell {
     pub successor: Vec<Val>,
     /// At most one published cell has it as its successor by the class's link.
     pub lone: bool,
+    /// No variable of another thread, and no cell that another thread owns, refers to it.
+    pub sole: bool,
 }
 
 /// Whose cell it is.

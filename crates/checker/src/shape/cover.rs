@@ -6,7 +6,7 @@
 
 use super::fragment::{Candidate, Fragment, Image, Progress, Side, Sight, Slot, Successor, V, Who, kind};
 use evidence::views::{Cell, Done, Owner, Status, Val, View};
-use logic::{ClassId, SortKind};
+use logic::SortKind;
 use program::{Scope, VarId};
 
 /// A view being compared with a fragment.
@@ -194,7 +194,7 @@ impl Cover<'_, '_> {
             if item.status == Status::In && !self.successor(d, cell) {
                 return false;
             }
-            if cell.lone && !self.lone(d) {
+            if (cell.lone && !self.lone(d)) || (cell.sole && !self.sole(d)) {
                 return false;
             }
         }
@@ -209,6 +209,20 @@ impl Cover<'_, '_> {
                 (!self.at.may_agree(self.at.items[d].image) || list.contains(&Val::AsLink))
                     && self.at.successors(d).iter().all(|c| self.allowed(list, Some(d), c))
             }
+        }
+    }
+    /// No other thread refers to it: a third one did not before, by what either of the two knew, and the one that moved does not now.
+    fn sole(&self, d: usize) -> bool {
+        let item = &self.at.items[d];
+        if item.owner.is_some() {
+            return true;
+        }
+        if self.at.sides.iter().all(Option::is_none) {
+            return !self.at.held(1 - self.side, d);
+        }
+        match self.side {
+            0 => item.sole[0],
+            _ => (item.sole[0] || item.sole[1]) && !self.at.held(0, d),
         }
     }
     /// At most one published cell links to it: known before and no new one came, or counted.
@@ -232,30 +246,15 @@ impl Cover<'_, '_> {
             count += usize::from(here);
         }
         let outside = self
+            .at
             .outside()
             .into_iter()
             .any(|(image, c)| c == class && self.at.candidates(None, image, class, link).iter().any(may));
         count <= 1 && !outside
     }
-    /// The groups that cells outside the fragment may be in, in both views.
-    fn outside(&self) -> Vec<([Option<Image>; 2], ClassId)> {
-        let side = usize::from(self.at.sides[0].is_none());
-        let Some(Sight { view, .. }) = self.at.sides[side] else { return Vec::new() };
-        let single = self.at.single();
-        (0..view.groups.len())
-            .flat_map(|g| self.at.new_members(side, g))
-            .filter(|c| (!single || self.at.exists(c)) && self.at.on_spine(c))
-            .filter_map(|c| match c {
-                Candidate::New(groups) => {
-                    Some(([groups[0].map(Image::Group), groups[1].map(Image::Group)], view.groups[groups[side]?].class))
-                }
-                Candidate::Value(_) => None,
-            })
-            .collect()
-    }
     /// Cells outside the fragment.
     fn rest(&self) -> bool {
-        self.outside().into_iter().all(|(image, class)| {
+        self.at.outside().into_iter().all(|(image, class)| {
             let fields = self.at.world.fields[class.0 as usize].len();
             let open: Vec<Vec<Candidate>> = (0..fields).map(|f| self.at.candidates(None, image, class, f)).collect();
             // A cell has a value in each field: where none is possible there is no such cell.
@@ -281,7 +280,8 @@ impl Cover<'_, '_> {
             let explicit = lists.clone().all(|(_, c)| c.successor.iter().any(|v| *v != Val::AsLink));
             let successor = cell.status != Status::In
                 || ((!agrees || cell.successor.contains(&Val::AsLink)) && (!explicit || self.explicit(image, cell)));
-            fields && successor && (!cell.lone || lone)
+            let sole = lists.clone().any(|(_, c)| c.sole) && (self.side == 0 || !self.at.held_outside(groups));
+            fields && successor && (!cell.lone || lone) && (!cell.sole || sole)
         })
     }
     /// Successors other than the link, of cells outside the fragment.

@@ -77,10 +77,14 @@ pub struct Item {
     pub image: [Option<Image>; 2],
     /// Known before the step: at most one published cell links to it.
     pub lone: bool,
+    /// Known before the step to the thread that moves, to the other: no thread but that one refers to it.
+    pub sole: [bool; 2],
     /// Left the list since the thread last looked: to the thread that moves, to the other.
     pub left: [bool; 2],
     /// Made by this step.
     pub new: bool,
+    /// Taken by the thread that moves; while it was published it linked to this cell, which was lone.
+    pub linked: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,6 +136,8 @@ pub struct World<'a> {
     pub closed: Vec<VarId>,
     /// Fields of which every view allows 0 wherever it allows the id of another thread, and the other way round.
     pub quiet: Vec<VarId>,
+    /// Views say which cells one thread alone refers to.
+    pub takes: bool,
 }
 
 impl<'a> World<'a> {
@@ -148,7 +154,7 @@ impl<'a> World<'a> {
                 })
             })
             .collect();
-        Self { program, fields, links, spine: None, closed: Vec::new(), quiet: Vec::new() }
+        Self { program, fields, links, spine: None, closed: Vec::new(), quiet: Vec::new(), takes: false }
     }
     pub fn position(&self, class: ClassId, field: VarId) -> Option<usize> {
         self.fields[class.0 as usize].iter().position(|f| *f == field)
@@ -210,7 +216,9 @@ impl<'a> Fragment<'a> {
             successor: Successor::Open,
             image,
             lone,
+            sole: [0, 1].map(|s| image[s].is_some_and(|i| self.known(i, s).sole)),
             new: false,
+            linked: None,
         });
         self.items.len() - 1
     }
@@ -356,6 +364,9 @@ impl<'a> Fragment<'a> {
         if self.world.spine.is_some() {
             out.retain(|c| self.on_spine(c));
         }
+        if let (true, Some(who)) = (reference, item.and_then(|i| self.items[i].owner)) {
+            out.retain(|c| self.may_refer(who, c));
+        }
         out
     }
     /// The sequence has at most one cell: its first is its last.
@@ -376,8 +387,8 @@ impl<'a> Fragment<'a> {
     }
     /// Whether the sequence can be as the fragment says.
     pub fn possible(&self) -> bool {
-        self.spine_possible() && !self.single()
-            || (0..self.items.len()).all(|d| self.exists(&Candidate::Value(V::Object(d))))
+        self.spine_possible()
+            && (!self.single() || (0..self.items.len()).all(|d| self.exists(&Candidate::Value(V::Object(d)))))
     }
     /// Fields of the objects that are there from the start.
     fn at_start(&self, class: ClassId, field: usize, reference: bool) -> Vec<Candidate> {
@@ -427,7 +438,9 @@ impl<'a> Fragment<'a> {
         let Candidate::Value(V::Object(d)) = c else { return false };
         self.items[*d].lone
             && self.items.iter().enumerate().any(|(q, x)| {
-                Some(q) != item && x.owner.is_none() && x.class == class && x.fields[link] == Slot::Is(V::Object(*d))
+                Some(q) != item
+                    && x.class == class
+                    && ((x.owner.is_none() && x.fields[link] == Slot::Is(V::Object(*d))) || x.linked == Some(*d))
             })
     }
     /// What the link of a cell of the sequence may be where it agrees with the sequence.
@@ -446,6 +459,22 @@ impl<'a> Fragment<'a> {
             }
             Candidate::Value(_) => false,
         }
+    }
+    /// The groups that cells outside the fragment may be in, in both views.
+    pub fn outside(&self) -> Vec<([Option<Image>; 2], ClassId)> {
+        let side = usize::from(self.sides[0].is_none());
+        let Some(Sight { view, .. }) = self.sides[side] else { return Vec::new() };
+        let single = self.single();
+        (0..view.groups.len())
+            .flat_map(|g| self.new_members(side, g))
+            .filter(|c| (!single || self.exists(c)) && self.on_spine(c))
+            .filter_map(|c| match c {
+                Candidate::New(groups) => {
+                    Some(([groups[0].map(Image::Group), groups[1].map(Image::Group)], view.groups[groups[side]?].class))
+                }
+                Candidate::Value(_) => None,
+            })
+            .collect()
     }
     /// The value of a candidate; a new cell is brought in.
     pub fn realise(&mut self, candidate: Candidate, reference: bool) -> V {
@@ -646,6 +675,7 @@ impl<'a> Fragment<'a> {
         };
         self.items[d].image[1] = Some(image);
         self.items[d].lone |= cell.lone;
+        self.items[d].sole[1] = cell.sole;
         self.items[d].left[1] = cell.status == Status::Left;
     }
     /// Completes an overlay: every published cell that only the mover names, among the first `rest`, is in a group of the peer, every cell has a link.
@@ -665,7 +695,7 @@ impl<'a> Fragment<'a> {
     fn filled(&self, peer: Sight<'a>, place: &[usize]) -> Option<Fragment<'a>> {
         let mut f = self.clone();
         f.fill(1, peer.view, place);
-        if !f.possible() {
+        if !f.possible() || !f.apart() {
             return None;
         }
         // A cell that both know has a value in each field; the link of any cell has one.

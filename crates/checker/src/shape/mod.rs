@@ -12,6 +12,7 @@ mod index;
 mod spine;
 mod start;
 mod step;
+mod takes;
 mod terms;
 mod weaken;
 
@@ -19,7 +20,7 @@ use crate::rules::Malformed;
 use base::Budget;
 use cover::{covers, of_view, patterned};
 use evidence::Reason;
-use evidence::views::{Control, Fires, Owner, Status, Val, View, Views};
+use evidence::views::{Control, Fires, Owner, Status, Taker, Val, View, Views};
 use fragment::{Fragment, Progress, Side, Sight, V, World};
 use logic::{ClassId, Sort, SortKind, Symbol};
 use program::{ActionId, Code, Copies, LocId, Mark, ObjectId, Program, PropertyId, PropertyKind, Scope, Start, VarId};
@@ -71,6 +72,8 @@ struct Rule<'p> {
     table: Vec<fragment::Kind>,
     /// See `World::quiet`.
     quiet: Vec<VarId>,
+    /// For each thread or operation: dead variables by location.
+    dead: Vec<(Taker, Vec<Vec<VarId>>)>,
 }
 
 /// Fields of published cells that every view allows to be 0 if and only if it allows them to be the id of a thread other than its own. When a
@@ -118,7 +121,9 @@ impl<'p> Rule<'p> {
             kinds: Vec::new(),
             table: Vec::new(),
             quiet: quiet(program, views),
+            dead: Vec::new(),
         };
+        rule.dead = rule.dead_variables();
         rule.vet()?;
         for v in &views.views {
             let all = v.cells.iter().chain(&v.groups);
@@ -204,7 +209,54 @@ impl<'p> Rule<'p> {
                 return no("a point that is not where the user marked it");
             }
         }
+        self.vet_takes()?;
         self.views.views.iter().try_for_each(|v| self.vet_view(v))
+    }
+    /// What threads get for themselves is where it is said to be, in a code that is run, by a reference of its own.
+    fn vet_takes(&self) -> Result<(), Malformed> {
+        let (p, views) = (self.program, self.views);
+        let no = |what: &str| Err(Malformed(what.into()));
+        let sole = views.views.iter().any(|v| v.cells.iter().chain(&v.groups).any(|c| c.sole));
+        if views.takes.is_empty() {
+            return if sole { no("views that say who refers to what, with no use for it") } else { Ok(()) };
+        }
+        if views.spine.is_some() {
+            return no("cells are taken out of a list with a spine");
+        }
+        for take in &views.takes {
+            let found = self.dead.iter().any(|(code, _)| *code == take.code);
+            let (actions, scope) = match (take.code, views.object) {
+                (Taker::Thread(t), None) if found => (p.threads[t].code.actions.len(), Scope::Thread(t)),
+                (Taker::Operation(i), Some(o)) if found => {
+                    (p.objects[o].ops[i as usize].code.actions.len(), Scope::Operation(o, i))
+                }
+                _ => return no("a take in code that is not run"),
+            };
+            let reference = |v: &program::Var| v.scope == scope && matches!(p.terms.kind(v.sort), SortKind::Ref(_));
+            if take.action.0 as usize >= actions || !p.vars.get(take.var).is_some_and(reference) {
+                return no("a take at a step or of a variable that does not exist");
+            }
+        }
+        Ok(())
+    }
+    fn dead_variables(&self) -> Vec<(Taker, Vec<Vec<VarId>>)> {
+        let p = self.program;
+        match self.views.object.and_then(|o| p.objects.get(o)) {
+            Some(o) => {
+                let ops = o.ops.iter().enumerate().map(|(i, op)| {
+                    let vars: Vec<VarId> = op.params.iter().chain(&op.results).chain(&op.locals).copied().collect();
+                    let dead = takes::dead(p, &op.code, &vars, &op.results);
+                    // Arguments are remembered for the specification.
+                    let dead = dead.into_iter().map(|l| l.into_iter().filter(|v| !op.params.contains(v)).collect());
+                    (Taker::Operation(i as u32), dead.collect())
+                });
+                ops.collect()
+            }
+            None => {
+                let threads = p.threads.iter_enumerated();
+                threads.map(|(id, t)| (Taker::Thread(id), takes::dead(p, &t.code, &t.locals, &[]))).collect()
+            }
+        }
     }
     /// The property has gates in the code that the certificate is about, and in no other code that runs. Procedures are inlined
     /// where they are called, and so are operations where there are threads.
@@ -341,7 +393,8 @@ impl<'p> Rule<'p> {
         spine::List::new(self.program, self.views.spine?, &self.codes(), links)
     }
     fn world(&self) -> World<'p> {
-        World { spine: self.list(), quiet: self.quiet.clone(), ..World::new(self.program) }
+        let takes = !self.views.takes.is_empty();
+        World { spine: self.list(), quiet: self.quiet.clone(), takes, ..World::new(self.program) }
     }
     fn object(&self) -> Option<(ObjectId, &'p program::Object)> {
         self.views.object.map(|o| (o, &self.program.objects[o]))
@@ -379,12 +432,22 @@ impl<'p> Rule<'p> {
         self.views.points.iter().find(|p| p.operation == op && p.action == action).map(|p| p.when)
     }
     fn step(&self, control: Control, code: &'p Code, id: ActionId) -> Step<'_> {
+        let taker = match control {
+            Control::Thread(t, _) => Some(Taker::Thread(t)),
+            Control::Operation(o, _) => Some(Taker::Operation(o)),
+            Control::Idle => None,
+        };
+        let here = |t: &&evidence::views::Take| Some(t.code) == taker && t.action == id;
         Step {
             program: self.program,
             names: &self.names,
             action: &code.actions[id],
             fires: self.fires(control, id),
             call: self.call(control),
+            takes: self.views.takes.iter().filter(here).map(|t| t.var).collect(),
+            dead: self.dead.iter().find(|(t, _)| Some(*t) == taker).map_or(&[], |(_, dead)| dead),
+            code,
+            tracked: !self.views.takes.is_empty(),
         }
     }
 

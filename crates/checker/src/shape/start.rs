@@ -65,8 +65,10 @@ pub(super) fn states<'w>(rule: &Rule<'_>, world: &'w World<'w>) -> Result<Vec<Fr
                 successor: Successor::AsLink,
                 image: [None, None],
                 lone: false,
+                sole: [true, true],
                 left: [false, false],
                 new: false,
+                linked: None,
             });
         }
     }

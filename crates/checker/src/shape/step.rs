@@ -19,6 +19,13 @@ pub struct Step<'p> {
     pub action: &'p Action,
     pub fires: Option<Fires>,
     pub call: Option<Call<'p>>,
+    /// Variables whose cells the thread gets for itself, if the step changes something shared.
+    pub takes: Vec<VarId>,
+    /// For each location of the code, the thread's variables that nobody reads from there on.
+    pub dead: &'p [Vec<VarId>],
+    pub code: &'p Code,
+    /// Views say who refers to what.
+    pub tracked: bool,
 }
 
 /// The operation that the thread is in.
@@ -133,8 +140,10 @@ fn once<'a>(start: &Fragment<'a>, step: &Step<'_>, choices: &Choices) -> Result<
                     successor: Successor::AsLink,
                     image: [None, None],
                     lone: false,
+                    sole: [true, true],
                     left: [false, false],
                     new: true,
+                    linked: None,
                 });
                 V::Object(before.items.len() - 1)
             }
@@ -161,6 +170,7 @@ fn once<'a>(start: &Fragment<'a>, step: &Step<'_>, choices: &Choices) -> Result<
     let mut visible = false;
     let mut changed = false;
     let mut after = before.clone();
+    let mut freed = Vec::new();
     for (var, value) in &values {
         let shared = program.vars[*var].scope == Scope::Shared;
         match value {
@@ -177,11 +187,15 @@ fn once<'a>(start: &Fragment<'a>, step: &Step<'_>, choices: &Choices) -> Result<
                     changed |= differs;
                 }
             }
-            T::Live(_, more) => {
+            T::Live(_, more, less) => {
                 let new = |v: &V| matches!(v, V::Object(d) if after.items[*d].new);
                 if !more.iter().all(new) {
                     return fail("an object made live that is not new");
                 }
+                if !less.is_empty() && !fresh.is_empty() {
+                    return fail("`free` and `new` in one step");
+                }
+                freed.extend(less.iter().cloned());
             }
             T::Field(field, writes) if field == var => {
                 for (k, v) in writes {
@@ -192,6 +206,7 @@ fn once<'a>(start: &Fragment<'a>, step: &Step<'_>, choices: &Choices) -> Result<
             _ => return fail(format!("an update of {}", program.vars[*var].name)),
         }
     }
+    let takes = !step.takes.is_empty() && (changed || publishes(&after));
     if let (Some(fires), Some(call)) = (step.fires, step.call) {
         touched = true;
         let now = match fires {
@@ -207,9 +222,59 @@ fn once<'a>(start: &Fragment<'a>, step: &Step<'_>, choices: &Choices) -> Result<
         after.looked[0] = true;
         after.items.iter_mut().for_each(|x| x.left[0] = false);
     }
-    visible |= publish(&mut after);
+    visible |= publish(&mut after, Nameless::Stay)?;
+    if takes {
+        for var in &step.takes {
+            let value = after.vars[var.0 as usize].clone();
+            after.take(&value)?;
+        }
+        visible = true;
+        // A link that this step made says nothing of what was there before.
+        for (x, then) in after.items.iter_mut().zip(&before.items).filter(|(x, _)| x.linked.is_some()) {
+            let link = before.world.links[x.class.0 as usize].map(|l| &then.fields[l]);
+            x.linked = x.linked.filter(|c| then.owner.is_none() && link == Some(&Slot::Is(V::Object(*c))));
+        }
+    }
+    for v in &freed {
+        after.free(v)?;
+    }
+    let dead = unread(&after, step);
+    after.forget_dead(&dead)?;
+    visible |= publish(&mut after, Nameless::Publish)?;
     new_edges(&before, &mut after)?;
+    if step.tracked {
+        // What the thread refers to is something that others know.
+        let published = (0..after.items.len()).filter(|d| after.items[*d].owner.is_none());
+        visible |= published.into_iter().any(|d| before.held(0, d) != after.held(0, d));
+    }
     Ok(After { at: after, touched: touched || visible, visible, wrong: None })
+}
+
+/// The variables that nobody reads after the step. Where views say who refers to what, an action whose guard is false by the thread's own variables is not taken next.
+fn unread(after: &Fragment<'_>, step: &Step<'_>) -> Vec<VarId> {
+    let to = step.action.to;
+    let Some(dead) = step.dead.get(to.0 as usize) else { return Vec::new() };
+    let mut next: Vec<&Action> = step.code.from(to).map(|(_, a)| a).collect();
+    if !step.tracked || next.is_empty() {
+        return dead.clone();
+    }
+    next.retain(|a| {
+        let none = (Bound::default(), Choices::new());
+        let mut eval = Eval::new(after, step.names, &none.0, &none.1, BEFORE, None);
+        !matches!(eval.holds(a.guard), Ok(false)) || eval.touched
+    });
+    let program = step.program;
+    let mut all: Vec<VarId> = step.dead.iter().flatten().copied().collect();
+    all.sort_unstable();
+    all.dedup();
+    all.retain(|v| {
+        dead.contains(v)
+            || next.iter().all(|a| {
+                !super::takes::reads(program, a).contains(&program.vars[*v].symbol)
+                    && (step.dead[a.to.0 as usize].contains(v) || a.updates.iter().any(|u| u.var == *v))
+            })
+    });
+    all
 }
 
 /// A cell that a published cell links to since this step may no longer be taken for lone.
@@ -560,14 +625,57 @@ fn publishes(at: &Fragment<'_>) -> bool {
     !reachable(at).is_empty()
 }
 
-/// Publishes what everyone can reach now; whether there was anything.
-fn publish(at: &mut Fragment<'_>) -> bool {
-    let found = reachable(at);
-    for d in &found {
-        at.items[*d].owner = None;
-        at.items[*d].lone = false;
+/// What becomes of cells of the thread's own that have no name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nameless {
+    Stay,
+    Publish,
+}
+
+/// Publishes what everyone can reach now, and cells of the thread's own that none of its variables refers to but that another cell of its own
+/// leads to: a view has no names for these. Whether there was anything.
+fn publish(at: &mut Fragment<'_>, rest: Nameless) -> Result<bool, Halt> {
+    let mut any = false;
+    loop {
+        let mut found = reachable(at);
+        if found.is_empty() && rest == Nameless::Publish {
+            found = nameless(at)?;
+        }
+        if found.is_empty() {
+            return Ok(any);
+        }
+        any = true;
+        for d in &found {
+            at.items[*d].owner = None;
+            at.items[*d].lone = false;
+        }
     }
-    !found.is_empty()
+}
+
+/// Cells of the thread's own that only other cells of its own refer to, where its variables lead there.
+fn nameless(at: &Fragment<'_>) -> Result<Vec<usize>, Halt> {
+    let cell = |v: &V| if let V::Object(d) | V::Datum(d) = v { Some(*d) } else { None };
+    let results = super::terms::remembered(&at.done[0]).unwrap_or_default();
+    let mut named = vec![false; at.items.len()];
+    at.vars.iter().chain(results).filter_map(cell).for_each(|d| named[d] = true);
+    let own = |d: usize| at.items[d].owner == Some(Who::Own);
+    if (0..at.items.len()).all(|d| named[d] || !own(d)) {
+        return Ok(Vec::new());
+    }
+    let mut todo: Vec<usize> = (0..at.items.len()).filter(|d| named[*d] && own(*d)).collect();
+    let mut seen = vec![false; at.items.len()];
+    while let Some(d) = todo.pop() {
+        if !own(d) || std::mem::replace(&mut seen[d], true) {
+            continue;
+        }
+        for (f, s) in at.items[d].fields.iter().enumerate() {
+            match s {
+                Slot::Is(v) => todo.extend(cell(v)),
+                Slot::Open => return Err(Halt::Decide(d, Some(f))),
+            }
+        }
+    }
+    Ok((0..at.items.len()).filter(|d| seen[*d] && !named[*d]).collect())
 }
 
 /// Paths of the specification's operation that change nothing and give constant results, in the order of their actions.

@@ -26,7 +26,8 @@ pub enum Halt {
 pub enum T {
     V(V),
     Field(VarId, Vec<(V, V)>),
-    Live(ClassId, Vec<V>),
+    /// With the objects that were made, and those that were freed.
+    Live(ClassId, Vec<V>, Vec<V>),
     /// The state of the specification, and what an expression makes of it.
     State,
     Length,
@@ -132,7 +133,7 @@ impl<'e, 'a> Eval<'e, 'a> {
         let v = &program.vars[var];
         match v.kind {
             VarKind::Field(_) => Ok(T::Field(var, Vec::new())),
-            VarKind::Live(c) => Ok(T::Live(c, Vec::new())),
+            VarKind::Live(c) => Ok(T::Live(c, Vec::new(), Vec::new())),
             _ => {
                 self.touched |= v.scope == Scope::Shared;
                 if !matches!(
@@ -234,9 +235,9 @@ impl<'e, 'a> Eval<'e, 'a> {
                 let set = self.term(args[1])?;
                 let v = self.value(args[0])?;
                 match set {
-                    T::Live(c, mut more) => {
+                    T::Live(c, mut more, less) => {
                         more.push(v);
-                        Ok(T::Live(c, more))
+                        Ok(T::Live(c, more, less))
                     }
                     T::State => Ok(T::With(v)),
                     T::Nothing => Ok(T::One(v)),
@@ -244,9 +245,9 @@ impl<'e, 'a> Eval<'e, 'a> {
                 }
             }
             Op::Union | Op::Concat => match (self.term(args[0])?, self.term(args[1])?) {
-                (T::Live(c, mut more), T::One(v)) if op == Op::Union => {
+                (T::Live(c, mut more, less), T::One(v)) if op == Op::Union => {
                     more.push(v);
-                    Ok(T::Live(c, more))
+                    Ok(T::Live(c, more, less))
                 }
                 (T::State, T::One(v)) if op == Op::Union => Ok(T::With(v)),
                 (T::State, T::One(v)) => Ok(T::Back(v)),
@@ -255,7 +256,11 @@ impl<'e, 'a> Eval<'e, 'a> {
             },
             Op::Minus => match (self.term(args[0])?, self.term(args[1])?) {
                 (T::State, T::One(v)) => Ok(T::Without(v)),
-                _ => fail("a difference of sets, or `free`"),
+                (T::Live(c, more, mut less), T::One(v)) => {
+                    less.push(v);
+                    Ok(T::Live(c, more, less))
+                }
+                _ => fail("a difference of sets"),
             },
             Op::Member => {
                 let set = self.term(args[1])?;
@@ -265,7 +270,10 @@ impl<'e, 'a> Eval<'e, 'a> {
                         V::Key(Side::Equal) => self.at.member,
                         _ => None,
                     },
-                    T::Live(_, more) => {
+                    // No step both makes and frees objects.
+                    T::Live(_, _, less) if less.iter().any(|m| same(m, &e) == Some(true)) => Some(false),
+                    T::Live(_, _, less) if less.iter().any(|m| same(m, &e).is_none()) => None,
+                    T::Live(_, more, _) => {
                         if more.iter().any(|m| same(m, &e) == Some(true)) {
                             Some(true)
                         } else if more.iter().any(|m| same(m, &e).is_none()) {

@@ -19,7 +19,7 @@ pub fn skeleton(view: &View) -> View {
         for (f, v) in colours {
             fields[f].push(v);
         }
-        Cell { fields, successor: Vec::new(), lone: false, ..c.clone() }
+        Cell { fields, successor: Vec::new(), lone: false, sole: false, ..c.clone() }
     };
     View { cells: view.cells.iter().map(bare).collect(), groups: Vec::new(), ..view.clone() }
 }
@@ -41,6 +41,7 @@ pub fn join(into: &mut View, from: &View) {
     };
     let merge = |a: &mut Cell, b: &Cell| {
         a.lone &= b.lone;
+        a.sole &= b.sole;
         let lists = a.fields.iter_mut().zip(&b.fields).chain(std::iter::once((&mut a.successor, &b.successor)));
         for (list, more) in lists {
             list.extend(more.iter().map(moved));
@@ -76,11 +77,13 @@ fn looked_at(step: &Step<'_>) -> FxHashSet<VarId> {
 /// The view, weakened to what matters for the step.
 pub fn weaken(view: &View, step: &Step<'_>) -> View {
     let looked = looked_at(step);
+    let cell = |v: &Val| if let Val::Cell(i) = v { Some(*i as usize) } else { None };
     let shared = |v: &VarId| step.program.vars[*v].scope == Scope::Shared;
-    let mut keep: Vec<bool> = view.vars.iter().map(|(v, _)| shared(v) || looked.contains(v)).collect();
+    // Where views say who refers to what, all that the thread refers to matters.
+    let refers = |x: &Val| step.tracked && cell(x).is_some();
+    let mut keep: Vec<bool> = view.vars.iter().map(|(v, x)| shared(v) || looked.contains(v) || refers(x)).collect();
     let mut named = vec![false; view.cells.len()];
     let mut todo: Vec<usize> = Vec::new();
-    let cell = |v: &Val| if let Val::Cell(i) = v { Some(*i as usize) } else { None };
     let fires = step.fires.is_some();
     let ghosts =
         view.ends.iter().flat_map(|(a, b)| [*a, *b]).chain(if fires { results(&view.done) } else { Vec::new() });
@@ -133,6 +136,7 @@ fn rebuild(view: &View, keep: &[bool], named: &[bool], fires: bool) -> View {
             });
             let g = &mut groups[at];
             g.lone &= c.lone;
+            g.sole &= c.sole;
             for (into, from) in g.fields.iter_mut().zip(&c.fields) {
                 into.extend(from);
             }

@@ -6,7 +6,7 @@
 use super::FileError;
 use super::read::Reader;
 use super::terms::{Pool, Read};
-use crate::views::{Cell, Control, Done, Fires, Order, Owner, Point, Spine, Status, Val, View, Views};
+use crate::views::{Cell, Control, Done, Fires, Order, Owner, Point, Spine, Status, Take, Taker, Val, View, Views};
 use logic::ClassId;
 use program::{ActionId, LocId, ObjectId, ThreadId, VarId};
 use serde_json::{Value as Json, json};
@@ -32,7 +32,16 @@ pub fn write(views: &Views, pool: &mut Pool<'_>) -> Json {
         };
         json!({ "root": s.root.0, "key": s.key.0, "order": order })
     });
-    json!({ "form": "views", "object": views.object.map(|o| o.0), "points": points, "spine": spine, "views": all })
+    let takes: Vec<Json> = views
+        .takes
+        .iter()
+        .map(|t| match t.code {
+            Taker::Thread(x) => json!({ "thread": x.0, "action": t.action.0, "var": t.var.0 }),
+            Taker::Operation(x) => json!({ "operation": x, "action": t.action.0, "var": t.var.0 }),
+        })
+        .collect();
+    let object = views.object.map(|o| o.0);
+    json!({ "form": "views", "object": object, "points": points, "spine": spine, "takes": takes, "views": all })
 }
 
 fn view(v: &View) -> Json {
@@ -68,6 +77,7 @@ fn cell(c: &Cell) -> Json {
         "fields": c.fields.iter().map(|f| words(f)).collect::<Vec<_>>(),
         "successor": words(&c.successor),
         "lone": c.lone,
+        "sole": c.sole,
     })
 }
 
@@ -174,7 +184,18 @@ pub fn read(r: &Reader<'_>, pool: &Read) -> Result<Views, FileError> {
             Some(Spine { root: VarId(s.field("root")?.count()?), key: VarId(s.field("key")?.count()?), order })
         }
     };
-    Ok(Views { object, points, spine, views })
+    let mut takes = Vec::new();
+    for t in r.optional("takes").map_or_else(|| Ok(Vec::new()), |t| t.list())? {
+        takes.push(Take {
+            code: match t.optional("operation") {
+                Some(o) => Taker::Operation(o.count()?),
+                None => Taker::Thread(ThreadId(t.field("thread")?.count()?)),
+            },
+            action: ActionId(t.field("action")?.count()?),
+            var: VarId(t.field("var")?.count()?),
+        });
+    }
+    Ok(Views { object, points, spine, takes, views })
 }
 
 fn read_view(r: &Reader<'_>) -> Result<View, FileError> {
@@ -243,5 +264,6 @@ fn read_cell(r: &Reader<'_>) -> Result<Cell, FileError> {
         fields: r.field("fields")?.list()?.iter().map(read_words).collect::<Result<_, _>>()?,
         successor: read_words(&r.field("successor")?)?,
         lone: r.field("lone")?.boolean()?,
+        sole: r.optional("sole").is_some_and(|s| s.boolean().unwrap_or(false)),
     })
 }

@@ -16,6 +16,7 @@ pub fn views<'a>(model: &Model, found: impl IntoIterator<Item = &'a View>) -> vi
         object: model.object,
         points: model.points.clone(),
         spine: model.spine.as_ref().map(|s| views::Spine { root: s.root_var, key: s.key_var, order: s.order }),
+        takes: model.takes.clone(),
         views: found.into_iter().map(|v| Writer::new(model, v).view()).collect(),
     }
 }
@@ -87,6 +88,7 @@ impl<'a> Writer<'a> {
             fields,
             successor,
             lone: self.view.is_lone(at),
+            sole: self.view.is_sole(at),
         }
     }
     fn view(&self) -> views::View {

@@ -18,6 +18,7 @@ use super::view::{
 };
 use evidence::views::Status;
 use program::{Copies, LocId};
+use rustc_hash::FxHashMap;
 
 /// A step by routine: its beginning, or one of its actions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,6 +29,21 @@ pub enum StepId {
 
 pub struct Domain<'a> {
     pub model: &'a Model,
+}
+
+/// The private steps on the way from one view.
+#[derive(Default)]
+struct Way {
+    met: FxHashMap<View, Met>,
+    depth: usize,
+}
+
+#[derive(Clone, Copy)]
+enum Met {
+    /// All that follows it was looked at.
+    Whole,
+    /// What follows it is being looked at.
+    Under,
 }
 
 /// How many private steps are taken in a row before a state is stored anyway.
@@ -69,12 +85,21 @@ impl Domain<'_> {
         }
         Some(self.model.canonical(&view))
     }
-    /// Follows private steps from a settled view; everything that must be stored goes to `out`.
-    fn follow(&self, view: View, depth: usize, alarms: &mut Vec<Alarm>, out: &mut Vec<View>) {
+    /// Follows private steps from a settled view; everything that must be stored goes to `out`. A view that was met before is followed once; one
+    /// that leads back to itself is stored.
+    fn follow(&self, view: View, way: &mut Way, alarms: &mut Vec<Alarm>, out: &mut Vec<View>) {
         let idle = self.model.routine_at(view.control).is_none();
-        if idle || depth == CHAIN {
+        if idle || way.depth == CHAIN {
             out.push(view);
             return;
+        }
+        match way.met.get(&view) {
+            Some(Met::Whole) => return,
+            Some(Met::Under) => {
+                out.push(view);
+                return;
+            }
+            None => {}
         }
         let mut next = Vec::new();
         let mut found = Vec::new();
@@ -92,11 +117,15 @@ impl Domain<'_> {
             out.push(view);
             return;
         }
+        way.met.insert(view.clone(), Met::Under);
+        way.depth += 1;
         for v in next {
             if let Some(v) = self.settle(v, alarms) {
-                self.follow(v, depth + 1, alarms, out);
+                self.follow(v, way, alarms, out);
             }
         }
+        way.depth -= 1;
+        way.met.insert(view, Met::Whole);
     }
     /// Two instances of a thread that comes once are not a pair.
     fn alone(&self, t: &View, sc: &View) -> bool {
@@ -115,6 +144,7 @@ impl Domain<'_> {
             groups: vec![0; model.kinds.len() * model.width],
             present: 0,
             lone: 0,
+            sole: 0,
             width: model.width as u8,
         }];
         for (slot, initial) in model.globals.iter().zip(&model.initial) {
@@ -203,6 +233,7 @@ impl Domain<'_> {
             if let Some(s) = model.successor_row() {
                 v.set_row(at, s, bit(super::view::AS_LINK));
             }
+            v.set_sole(at, !model.takes.is_empty());
         }
     }
     /// The initial heaps that satisfy every `init` formula that could be compiled.
@@ -317,12 +348,13 @@ impl Base for Domain<'_> {
         for step in self.steps(view) {
             let mut alarms = Vec::new();
             let mut out = Vec::new();
+            let mut way = Way::default();
             for o in self.raw(view, step, &mut alarms) {
                 if o.visible && !own.visible.contains(&step) {
                     own.visible.push(step);
                 }
                 if let Some(v) = self.settle(o.view, &mut alarms) {
-                    self.follow(v, 0, &mut alarms, &mut out);
+                    self.follow(v, &mut way, &mut alarms, &mut out);
                 }
             }
             own.posts.extend(out.into_iter().map(|v| (step, v)));
@@ -372,6 +404,10 @@ fn footprint(model: &Model, routine: &Routine, step: u16, sc: &View) -> View {
     let base = model.globals.len();
     let mut keep = vec![false; sc.vars.len()];
     keep[..base].fill(true);
+    if !model.takes.is_empty() {
+        // What the thread refers to matters to everybody.
+        keep.iter_mut().zip(&sc.vars).for_each(|(k, v)| *k |= is_cell(*v));
+    }
     for s in slots_read(&step.arena) {
         keep[s as usize] = true;
     }

@@ -33,6 +33,8 @@ pub enum Alarm {
     Results(String),
     /// The domain loses track: nothing can be proved from here.
     Lost(String),
+    /// A cell cannot be shown to be the thread's alone, at this take of the model.
+    Kept(usize),
 }
 
 /// Everything an evaluation reads.
@@ -253,11 +255,36 @@ impl<'a> Eval<'a> {
                     None => self.choose(set, reader, &[FALSE, TRUE]),
                 }
             }
+            Ex::Remove(inner, x) => {
+                let x = self.code(*x)?;
+                match equal(e, x) {
+                    Some(true) => Ok(FALSE),
+                    Some(false) => self.member(e, *inner, reader),
+                    None => self.choose(set, reader, &[FALSE, TRUE]),
+                }
+            }
             Ex::Ite(c, a, b) => {
                 let branch = if self.formula(*c)? { *a } else { *b };
                 self.member(e, branch, reader)
             }
             _ => Err(Stop::Alarm(Alarm::Lost("a set that is not the live objects".into()))),
+        }
+    }
+    /// The objects that a set of live objects loses.
+    pub fn removed(&mut self, set: ExId, out: &mut Vec<Code>) -> Result<(), Stop> {
+        let arena = self.arena;
+        match &arena[set as usize] {
+            Ex::Insert(_, inner) => self.removed(*inner, out),
+            Ex::Remove(inner, x) => {
+                self.removed(*inner, out)?;
+                out.push(self.code(*x)?);
+                Ok(())
+            }
+            Ex::Ite(c, a, b) => {
+                let branch = if self.formula(*c)? { *a } else { *b };
+                self.removed(branch, out)
+            }
+            _ => Ok(()),
         }
     }
     /// The entries that a map's new value writes, in order.

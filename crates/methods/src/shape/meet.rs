@@ -7,6 +7,7 @@
 
 use super::heap::prune;
 use super::model::{Model, Stored};
+use super::takes;
 use super::types::Ty;
 use super::view::{
     ANY, ARGUMENT, Code, FREE, GROUPS, Mask, NULL, OWN, OWNED, PEER, PEER_ARGUMENT, THIRD, View, bit, codes, is_cell,
@@ -295,8 +296,11 @@ fn build(
         groups: vec![0; model.kinds.len() * w],
         present,
         lone: 0,
+        sole: 0,
         width: w as u8,
     };
+    // The cells and groups that nobody but t, nobody but sc refers to.
+    let (mut only_t, mut only_sc): (Mask, Mask) = (0, 0);
     for (i, s) in sources.iter().enumerate() {
         // As each side knows the cell: by name, as a member of a group, or not at all.
         let as_t = match (s.t, s.sc) {
@@ -320,6 +324,9 @@ fn build(
         let theirs = !as_sc.is_empty() && as_sc.iter().all(|b| sc.is_lone(*b));
         let lone = as_t.is_some_and(|a| t.is_lone(a)) || theirs;
         view.set_lone(i as Code, lone);
+        let sole = |by: bool| if by { bit(i as Code) } else { 0 };
+        only_t |= sole(as_t.is_some_and(|a| t.is_sole(a)));
+        only_sc |= sole(!as_sc.is_empty() && as_sc.iter().all(|b| sc.is_sole(*b)));
     }
     for k in 0..model.kinds.len() as Code {
         if present >> k & 1 == 1 {
@@ -329,7 +336,13 @@ fn build(
                 view.groups[k as usize * w + r] = meet_masks(row_of(true, GROUPS + k, r), mask);
             }
             view.set_lone(GROUPS + k, t.is_lone(GROUPS + k) || theirs.iter().all(|b| sc.is_lone(*b)));
+            let sole = |by: bool| if by { bit(GROUPS + k) } else { 0 };
+            only_t |= sole(t.is_sole(GROUPS + k));
+            only_sc |= sole(theirs.iter().all(|b| sc.is_sole(*b)));
         }
+    }
+    if !model.takes.is_empty() && !takes::agree(model, &mut view, (t.control, sc.control), only_t, only_sc) {
+        return None;
     }
     prune(model, &mut view).ok().map(|()| view)
 }
@@ -366,6 +379,9 @@ pub fn project(model: &Model, pair: &View, t: &View) -> View {
                 view.set_row(at, r, codes(m).fold(0, |m, c| m | bit(lock(c))));
             }
         }
+    }
+    if !model.takes.is_empty() {
+        takes::witnessed(model, pair, &mut view);
     }
     model.canonical(&view)
 }

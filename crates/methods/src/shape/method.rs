@@ -10,6 +10,7 @@ use super::eval::Alarm;
 use super::model::{Locks, Model, Question, build};
 use super::points::assignments;
 use super::quantified::{Figures, OnAlarm, Parent, Quantified, fixpoint};
+use super::takes::candidates;
 use crate::explore::linear;
 use crate::method::{About, Method, Refusal, Run, Task};
 use evidence::views::Point;
@@ -162,7 +163,28 @@ pub fn attempt(
     locks: Locks,
     run: &Run,
 ) -> Result<Analysis, Reason> {
-    let mut model = build(program, &Question { object: subject, points }).map_err(Reason::NotAdmitted)?;
+    let mut takes = candidates(program, subject);
+    if !takes.is_empty() {
+        let question = Question { object: subject, points: points.clone(), takes };
+        takes = build(program, &question).map_err(Reason::NotAdmitted)?.used_takes();
+    }
+    loop {
+        let question = Question { object: subject, points: points.clone(), takes: takes.clone() };
+        let analysis = close(program, &question, locks, run)?;
+        // A cell that cannot be shown to be the thread's alone is not taken there.
+        let kept = |i: usize| analysis.alarms.iter().any(|(a, _)| *a == Alarm::Kept(i));
+        let left: Vec<_> = takes.iter().enumerate().filter(|(i, _)| !kept(*i)).map(|(_, t)| *t).collect();
+        if left.len() == takes.len() {
+            return Ok(analysis);
+        }
+        takes = left;
+    }
+}
+
+/// The fixpoint for one question.
+fn close(program: &Program, question: &Question, locks: Locks, run: &Run) -> Result<Analysis, Reason> {
+    let subject = question.object;
+    let mut model = build(program, question).map_err(Reason::NotAdmitted)?;
     if model.many_locks() {
         model.locks = locks;
     }
@@ -231,7 +253,7 @@ fn analyse(task: &Task, run: &Run, subject: Option<ObjectId>, claims: &mut Claim
         analysis.alarms.iter().find(|(a, _)| match a {
             Alarm::Gate(g) => *g == id,
             Alarm::Results(_) => matches!(p.properties[id].kind, PropertyKind::Linearizable(_)),
-            Alarm::Lost(_) => true,
+            Alarm::Lost(_) | Alarm::Kept(_) => true,
         })
     };
     // Stopped at an alarm, an object's analysis is not finished: nothing else is proved by it.
@@ -294,6 +316,7 @@ pub fn describe(p: &Program, alarm: &Alarm) -> String {
     match alarm {
         Alarm::Gate(id) => format!("{} may fail", p.properties[*id].name),
         Alarm::Results(what) | Alarm::Lost(what) => what.clone(),
+        Alarm::Kept(_) => "an object may still be referred to by others".into(),
     }
 }
 

@@ -3,7 +3,8 @@
 //! Comes in: an `object` with its `spec`, or threads over a heap. Goes out: claims with a closed set of views as evidence, or alarms.
 //! `quantified` is the domain constructor; `view`, `heap`, `step`, `meet` and `domain` are canonical abstraction in packed form;
 //! `types`, `expr`, `spec` and `model` read the program; `points` guesses linearization points; `method` is the door.
-//! Deliberately absent: `free` and reuse, atomic blocks with loops, spawn: programs with these are refused.
+//! `takes` is about cells that come back to one thread, and `free`.
+//! Deliberately absent: atomic blocks with loops, spawn: programs with these are refused.
 
 pub mod boolean;
 mod certify;
@@ -21,6 +22,7 @@ mod spec;
 mod spine;
 mod start;
 mod step;
+mod takes;
 mod types;
 pub mod view;
 

@@ -10,7 +10,7 @@ use super::spec::SpecOperation;
 use super::spine::{self, Spine};
 use super::types::{Ty, Types};
 use super::view::{ABOVE, ANY, BELOW, Code, EQUAL, FALSE, FREE, THIRD, TRUE, View, bit};
-use evidence::views::{Control, Fires, Point, Status};
+use evidence::views::{Control, Fires, Point, Status, Take, Taker};
 use logic::{ClassId, SortKind, Symbol};
 use program::{ActionId, Copies, LocId, Mark, ObjectId, Program, PropertyId, Scope, Start, VarId, VarKind};
 use rustc_hash::FxHashMap;
@@ -42,6 +42,8 @@ pub struct Model {
     pub linearizable: Option<PropertyId>,
     pub constants: Vec<Constant>,
     pub points: Vec<Point>,
+    /// Where threads get cells for themselves; none: views do not say what others refer to.
+    pub takes: Vec<Take>,
     pub locks: Locks,
     pub(super) start: super::start::Start,
     pub(super) initial: Vec<Initial>,
@@ -144,6 +146,8 @@ pub struct Step {
     pub fields: Vec<(u16, ExId)>,
     pub lives: Vec<ExId>,
     pub fires: Option<Firing>,
+    /// Takes of this step: their numbers and the slots that refer to the cells.
+    pub takes: Vec<(usize, u16)>,
     /// The thread reads the root of the list anew: what left the list earlier does not matter any more.
     pub looks: bool,
     pub origin: program::OriginId,
@@ -168,6 +172,7 @@ pub struct Question {
     pub object: Option<ObjectId>,
     /// Points to try for operations without marks.
     pub points: Vec<Point>,
+    pub takes: Vec<Take>,
 }
 
 pub fn build(program: &Program, question: &Question) -> Compiled<Model> {
@@ -254,6 +259,7 @@ impl<'a> Builder<'a> {
         let rows =
             fields.iter().filter_map(|f| if let Stored::Row(r) = f.stored { Some(r as usize + 1) } else { None });
         let width = rows.max().unwrap_or(0) + usize::from(ends.is_some());
+        let spined = spine.is_some();
         let mut model = Model {
             globals,
             ends,
@@ -273,6 +279,8 @@ impl<'a> Builder<'a> {
             linearizable: self.question.object.map(|o| program.objects[o].property),
             constants: Vec::new(),
             points: Vec::new(),
+            // In a list with a spine names are kept for other reasons too.
+            takes: if spined { Vec::new() } else { self.question.takes.clone() },
             locks: Locks::Exact,
             start: super::start::Start::default(),
             initial,
@@ -526,6 +534,9 @@ impl<'a> Builder<'a> {
             read_at_end.iter().for_each(|i| live[exit.0 as usize][*i] = true);
         }
         liveness(&steps, &mut live, base);
+        for step in &mut steps {
+            step.takes.retain(|(_, s)| live[step.to.0 as usize][*s as usize - base]);
+        }
         Ok(Routine {
             name: name.into(),
             first,
@@ -580,6 +591,7 @@ impl<'a> Builder<'a> {
                 _ => return Err(format!("{} of type {}", v.name, program.terms.sort_name(v.sort))),
             }
         }
+        let (mut makes, mut frees) = (false, false);
         let mut inputs: Vec<Input> = types.into_iter().map(|t| Input::Chosen(t.unwrap_or(Ty::Data))).collect();
         for at in 0..c.arena.len() {
             match c.arena[at] {
@@ -589,12 +601,16 @@ impl<'a> Builder<'a> {
                             return Err("a new object of no class".into());
                         };
                         inputs[i as usize] = Input::Fresh(class);
+                        makes = true;
                     }
                     _ => return Err("an object made live that is not new".into()),
                 },
-                Ex::Remove(..) => return Err("`free`: an object may then be given out again".into()),
+                Ex::Remove(..) => frees = true,
                 _ => {}
             }
+        }
+        if makes && frees {
+            return Err("`free` and `new` in one step".into());
         }
         let arena = std::mem::take(&mut c.arena);
         let looks = model.spine.as_ref().is_some_and(|s| {
@@ -605,6 +621,17 @@ impl<'a> Builder<'a> {
             })
         });
         let fires = self.fires(model, action, id, control)?;
+        let own = |t: &Take| match (t.code, control) {
+            (Taker::Thread(x), Control::Thread(y, _)) => x == y,
+            (Taker::Operation(x), Control::Operation(y, _)) => x == y,
+            _ => false,
+        };
+        let takes = model.takes.iter().enumerate().filter(|(_, t)| own(t) && t.action == id);
+        let takes = takes.filter_map(|(i, t)| match self.meaning.get(&program.vars[t.var].symbol) {
+            Some(Meaning::Slot(s)) => Some((i, *s)),
+            _ => None,
+        });
+        let takes = takes.collect();
         Ok(Step {
             action: id,
             from: action.from,
@@ -617,6 +644,7 @@ impl<'a> Builder<'a> {
             fields,
             lives,
             fires,
+            takes,
             looks,
             origin: action.origin,
         })
@@ -753,6 +781,13 @@ impl Model {
             }
         }
         out
+    }
+    /// The takes by variables that are read again after the step.
+    pub fn used_takes(&self) -> Vec<Take> {
+        let steps = self.routines.iter().flat_map(|r| &r.steps);
+        let mut used: Vec<usize> = steps.flat_map(|s| s.takes.iter().map(|(i, _)| *i)).collect();
+        used.sort_unstable();
+        used.into_iter().map(|i| self.takes[i]).collect()
     }
     pub fn successor_row(&self) -> Option<usize> {
         self.ends.map(|_| self.width - 1)

@@ -23,7 +23,7 @@ pub trait Base {
     type Shared: Clone + Eq + Hash;
     /// A step of the scheduled thread.
     type Step: Copy + Eq + Hash + std::fmt::Debug;
-    type Alarm: Clone;
+    type Alarm: Clone + Eq;
 
     fn key(&self, view: &Self::View) -> Self::Key;
     /// Views with different shared parts have no state in common; `None`: it may have one with any view. Depends on the key alone.
@@ -201,9 +201,7 @@ impl<D: Base> Work<'_, D> {
         let view = self.out.entries[at].view.clone();
         let own = self.base.own(&view);
         for (step, alarm) in own.alarms {
-            if !self.out.alarms.iter().any(|(_, v, s)| *v == at && *s == step) {
-                self.out.alarms.push((alarm, at, step));
-            }
+            self.alarm(alarm, at, step);
         }
         for (step, post) in own.posts {
             self.out.figures.own_posts += 1;
@@ -250,11 +248,14 @@ impl<D: Base> Work<'_, D> {
                     self.insert(view, Parent::Other(t, from, step));
                 }
             }
-            Err(alarm) => {
-                if !self.out.alarms.iter().any(|(_, v, s)| *v == from && *s == step) {
-                    self.out.alarms.push((alarm, from, step));
-                }
-            }
+            Err(alarm) => self.alarm(alarm, from, step),
+        }
+    }
+    /// One step of one view may raise several alarms: each is noted once.
+    fn alarm(&mut self, alarm: D::Alarm, at: usize, step: D::Step) {
+        let alarm = (alarm, at, step);
+        if !self.out.alarms.contains(&alarm) {
+            self.out.alarms.push(alarm);
         }
     }
 }

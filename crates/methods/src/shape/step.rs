@@ -5,16 +5,20 @@
 //! cases and each case is tried again, so guards and gates are always decided and a case that contradicts the facts is dropped.
 
 use super::eval::{Alarm, Eval, Site, Stop};
+use super::expr::slots_read;
 use super::heap::{Heap, lost, prune};
 use super::model::{Firing, Initial, Input, Model, Routine, Step, Stored};
 use super::spec::{Change, SpecOperation};
 use super::spine::forget_left;
+use super::takes::held;
 use super::types::Ty;
 use super::view::{
     ABOVE, ANY, ARGUMENT, BELOW, Code, DONE_CHANGED, DONE_NO, DONE_PURE, EQUAL, FALSE, GROUPS, NULL, OPEN, OWNED, TRUE,
     View, bit, codes, is_cell,
 };
 use evidence::views::Status;
+use program::LocId;
+use std::borrow::Cow;
 
 pub struct Outcome {
     pub view: View,
@@ -138,7 +142,10 @@ fn attempt(
                 let kind = kind.expect("every class has a kind") as u8;
                 let rows = vec![bit(ANY); model.width];
                 match before.add_cell(kind | OWNED, &rows) {
-                    Some(at) => at,
+                    Some(at) => {
+                        before.set_sole(at, !model.takes.is_empty());
+                        at
+                    }
                     None => return lost("more named cells than fit in a view"),
                 }
             }
@@ -165,6 +172,10 @@ fn attempt(
         eval.writes(*map, &mut entries)?;
         writes.extend(entries.into_iter().map(|(at, value)| (*field, at, value)));
     }
+    let mut freed = Vec::new();
+    for set in &step.lives {
+        eval.removed(*set, &mut freed)?;
+    }
     let mut touched = eval.touched;
     let mut heap = Heap { model, view: before.clone(), visible: false };
     for (slot, value) in &slots {
@@ -190,10 +201,20 @@ fn attempt(
             }
         }
     }
+    let changes = heap.visible;
     fire(model, routine, step, &mut heap, choices, &mut touched)?;
+    if changes {
+        for (take, slot) in &step.takes {
+            heap.take(*take, heap.view.vars[*slot as usize])?;
+        }
+    }
+    for at in freed {
+        heap.free(at)?;
+    }
     let base = model.globals.len();
     let done = model.object.is_some() && heap.view.vars[model.done as usize] != DONE_NO;
-    for (i, live) in routine.live[step.to.0 as usize].iter().enumerate() {
+    let live = read_after(model, routine, step.to, &heap.view);
+    for (i, live) in live.iter().enumerate() {
         let argument = i < routine.params && model.object.is_some() && !done;
         if !live && !argument && !last_name(model, &heap.view, base + i) {
             heap.view.vars[base + i] = ANY;
@@ -206,17 +227,55 @@ fn attempt(
     }
     prune(model, &mut heap.view)?;
     heap.view.control = routine.first + step.to.0 as u16;
+    if !model.takes.is_empty() {
+        // What the thread refers to is something that others know.
+        let (then, now) = (held(model, view), held(model, &heap.view));
+        let owned = (0..heap.view.cells()).filter(|c| heap.view.owned(*c)).fold(0, |m, c| m | bit(c));
+        heap.visible |= (then ^ now) & !owned != 0;
+    }
     Ok(Some(Outcome { touched: touched || heap.visible, visible: heap.visible, view: heap.view }))
 }
 
-/// Whether a variable that nobody reads again is the one name of a cell that an owned cell is going to be put in front of: without the name
-/// it would be forgotten that this cell and the one it follows now are one. Or of a cell between one that
+/// The variables that may still be read. Where views say what others refer to, a step whose guard is false by the thread's own variables is not taken next.
+fn read_after<'r>(model: &Model, routine: &'r Routine, at: LocId, view: &View) -> Cow<'r, [bool]> {
+    let live = &routine.live[at.0 as usize];
+    let next = &routine.outgoing[at.0 as usize];
+    if model.takes.is_empty() || next.is_empty() {
+        return Cow::Borrowed(live);
+    }
+    let base = model.globals.len();
+    let mut out = vec![false; live.len()];
+    for step in next.iter().map(|s| &routine.steps[*s as usize]) {
+        let inputs = vec![ANY; step.inputs.len()];
+        let mut eval = Eval::new(model, view, &step.arena, STEP, &[]);
+        eval.inputs = &inputs;
+        if matches!(eval.formula(step.guard), Ok(false)) && !eval.touched {
+            continue;
+        }
+        let after = &routine.live[step.to.0 as usize];
+        for (i, o) in out.iter_mut().enumerate() {
+            let slot = (base + i) as u16;
+            let read = slots_read(&step.arena).any(|s| s == slot);
+            *o |= live[i] && (read || (after[i] && !step.slots.iter().any(|(s, _)| *s == slot)));
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Whether a variable that nobody reads again is the one name of a cell that must keep it: an owned cell that another owned cell leads to would have to be
+/// published without it. In a list with a spine also a cell that an owned cell is going to be put in front of: without the name
+/// it would be forgotten that this cell and the one it follows now are one. Or a cell between one that
 /// has a name and the next one or the end: it would be forgotten that cutting it out leaves the rest as it is.
 fn last_name(model: &Model, view: &View, slot: usize) -> bool {
-    let (Some(spine), at) = (&model.spine, view.vars[slot]) else { return false };
+    let at = view.vars[slot];
     if !is_cell(at) || view.vars.iter().enumerate().any(|(i, v)| i != slot && *v == at) {
         return false;
     }
+    let leads = |c: Code| c != at && view.owned(c) && (0..model.width).any(|r| view.row(c, r) & bit(at) != 0);
+    if view.owned(at) && (0..view.cells()).any(leads) {
+        return true;
+    }
+    let Some(spine) = &model.spine else { return false };
     let of_list = |c: Code| model.kinds[view.kind(c) as usize].class == spine.class;
     let mut before = (0..view.cells()).filter(|c| of_list(*c) && view.row(*c, spine.link) == bit(at));
     let next = if of_list(at) { view.row(at, spine.link) } else { 0 };

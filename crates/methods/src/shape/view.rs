@@ -79,7 +79,7 @@ pub fn meet_masks(a: Mask, b: Mask) -> Mask {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct View {
     pub control: u16,
     /// Bit i: a path of the specification that changes nothing was possible at some moment of the call.
@@ -96,6 +96,8 @@ pub struct View {
     pub present: u64,
     /// Cells (bits below `GROUPS`) and groups with at most one published predecessor by the link.
     pub lone: u64,
+    /// Cells and groups that no other thread refers to (in a pair: no third thread). Kept only where the model has takes.
+    pub sole: u64,
     pub width: u8,
 }
 
@@ -134,6 +136,12 @@ impl View {
     pub fn set_lone(&mut self, at: Code, lone: bool) {
         self.lone = self.lone & !(1 << at) | u64::from(lone) << at;
     }
+    pub fn is_sole(&self, at: Code) -> bool {
+        self.sole >> at & 1 == 1
+    }
+    pub fn set_sole(&mut self, at: Code, sole: bool) {
+        self.sole = self.sole & !(1 << at) | u64::from(sole) << at;
+    }
     pub fn has_group(&self, kind: u8) -> bool {
         self.present >> kind & 1 == 1
     }
@@ -164,6 +172,7 @@ impl View {
             }
         }
         self.set_lone(at, self.is_lone(group));
+        self.set_sole(at, self.is_sole(group));
         Some(at)
     }
     /// Removes the possibility that a group has members.
@@ -175,6 +184,10 @@ impl View {
         }
         let w = self.width as usize;
         self.groups[kind as usize * w..(kind as usize + 1) * w].fill(0);
+    }
+    /// Named cells, and groups that may have members, as bits.
+    fn described(&self) -> u64 {
+        self.present << GROUPS | ((1 << self.cells()) - 1)
     }
     /// Joins another view of the same key.
     pub fn join(&mut self, other: &View) -> Grown {
@@ -191,20 +204,20 @@ impl View {
         for (a, b) in self.groups.iter_mut().zip(&other.groups) {
             or(a, *b);
         }
-        let mut lone = 0u64;
-        for at in (0..self.cells()).chain(GROUPS..NULL) {
-            let here = at < GROUPS || self.has_group(at - GROUPS);
-            let there = at < GROUPS || other.has_group(at - GROUPS);
-            let holds = (!here || self.is_lone(at)) && (!there || other.is_lone(at)) && (here || there);
-            lone |= u64::from(holds) << at;
-        }
+        // A fact about cells holds of both, or of the one that has such cells.
+        let both = |a: u64, b: u64| {
+            let (here, there) = (self.described(), other.described());
+            (!here | a) & (!there | b) & (here | there)
+        };
+        let (lone, sole) = (both(self.lone, other.lone), both(self.sole, other.sole));
         if self.present | other.present != self.present {
             self.present |= other.present;
             grown = Grown::More;
-        } else if lone != self.lone {
+        } else if lone != self.lone || sole != self.sole {
             grown = Grown::More;
         }
         self.lone = lone;
+        self.sole = sole;
         grown
     }
     /// Numbers named cells by the first variable that refers to them and folds the others into their groups.
@@ -246,11 +259,13 @@ impl View {
             groups: self.groups.iter().map(|m| move_mask(*m)).collect(),
             present: self.present,
             lone: self.lone & !((1 << GROUPS) - 1),
+            sole: self.sole & !((1 << GROUPS) - 1),
             width: self.width,
         };
         for (i, &c) in order.iter().enumerate() {
             out.rows.extend(self.rows[c as usize * w..(c as usize + 1) * w].iter().map(|m| move_mask(*m)));
             out.lone |= u64::from(self.is_lone(c)) << i;
+            out.sole |= u64::from(self.is_sole(c)) << i;
         }
         for at in 0..self.cells() {
             let group = to[at as usize];
@@ -258,14 +273,16 @@ impl View {
                 continue;
             }
             let k = (group - GROUPS) as usize;
-            let lone = self.is_lone(at) && (out.present >> k & 1 == 0 || out.is_lone(group));
-            out.set_lone(group, lone);
+            let new = out.present >> k & 1 == 0;
+            out.set_lone(group, self.is_lone(at) && (new || out.is_lone(group)));
+            out.set_sole(group, self.is_sole(at) && (new || out.is_sole(group)));
             out.present |= 1 << k;
             for f in 0..w {
                 out.groups[k * w + f] |= move_mask(self.rows[at as usize * w + f]);
             }
         }
-        out.lone &= out.present << GROUPS | ((1 << GROUPS) - 1);
+        out.lone &= out.described();
+        out.sole &= out.described();
         out
     }
 }

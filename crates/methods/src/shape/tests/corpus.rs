@@ -339,19 +339,6 @@ thread U { assert !g.mark; }
 }
 
 #[test]
-fn check_free_is_refused_and_what_it_breaks_is_found_by_search() {
-    let p = load("heap/locked_stack_free.tp");
-    let properties: Vec<PropertyId> = p.properties.ids().collect();
-    let task = Task { program: p, properties, threads: BTreeMap::new(), options: Options::default() };
-    let refusal = Shape.admits(&task).expect_err("memory that is given out again is not represented");
-    assert_eq!(refusal.0, "`free`: an object may then be given out again");
-    let p = load("heap/locked_stack_read_after_free.tp");
-    let found = program::semantics::reach(&p, &program::semantics::Instances::of(&p, 1), &Default::default());
-    let names: Vec<_> = found.violations.keys().map(|id| p.properties[*id].name.as_str()).collect();
-    assert_eq!(names, ["freed:29"]);
-}
-
-#[test]
 fn check_an_alarm_with_a_history_behind_it_is_refuted() {
     assert_eq!(outcome("seeds/thread-quantification/treiber_pop_store.tp"), Outcome::Unsafe);
 }

@@ -120,16 +120,19 @@ struct Tally {
     compared: usize,
 }
 
-fn hunt(seeds: std::ops::Range<u64>) -> Tally {
+fn hunt(program: fn(u64) -> String, seeds: std::ops::Range<u64>) -> Tally {
     let mut tally = Tally::default();
     for seed in seeds {
         tally.programs += 1;
         let text = program(seed);
         let p = load_text("random.tp", text.as_bytes());
+        if std::env::var_os("THREADPROOF_SHOW").is_some() {
+            println!("seed {seed}:\n{text}");
+        }
         let Some((views, claimed)) = certificate_within(&p, 1) else { continue };
         if let Err(why) = checker::shape::check(&p, &views, &claimed, &Budget::unlimited()) {
             // A proof is lost; nothing is wrong.
-            println!("seed {seed}: {why}");
+            println!("seed {seed}: {why}\n{text}");
             tally.refused += 1;
             continue;
         }
@@ -157,11 +160,61 @@ fn check_what_is_proved_of_programs_with_data_marks_and_locks_holds_for_two_and_
     // `THREADPROOF_HUNT=20000` makes it a long run, from another place each time `THREADPROOF_SEED` says so.
     let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
     let from = number("THREADPROOF_SEED").unwrap_or(0);
-    let tally = hunt(from..from + number("THREADPROOF_HUNT").unwrap_or(100));
+    let tally = hunt(program, from..from + number("THREADPROOF_HUNT").unwrap_or(100));
     println!("{tally:?}");
     assert!(tally.refused * 20 < tally.programs, "proofs are lost between the method and the checker: {tally:?}");
     assert!(
         tally.proved > 100 && tally.complete > 10 && tally.compared > 1_000,
         "too little to mean anything: {tally:?}"
     );
+}
+
+/// Threads that take objects out of shared variables and free them: what varies is how, and what stands between.
+fn freeing(seed: u64) -> String {
+    let mut r = Random::new(seed);
+    let mut text = String::from(
+        "class Node { next: Node; val: int; }\nvar g: Node = null;\nvar h: Node = null;\nvar n: int = 0;\nvar m: lock;\n",
+    );
+    for thread in [&["T[*]"][..], &["T[*]", "U[*]"], &["T[*]", "U"]][r.below(3)] {
+        let _ = write!(
+            text,
+            "thread {thread} {{\n  var x: Node := null;\n  var y: Node := null;\n  var b: bool := false;\n"
+        );
+        for _ in 0..2 + r.below(4) {
+            text.push_str(&release(&mut r, 0));
+        }
+        text.push_str("}\n");
+    }
+    text
+}
+
+fn release(r: &mut Random, depth: usize) -> String {
+    let (x, y, g) = (local(r), local(r), global(r));
+    match r.below(if depth < 2 { 16 } else { 12 }) {
+        0 | 1 => format!("{x} := new Node;\n{x}.next := {};\n{x}.val := 1;\n", ["null", "x", "y", "g"][r.below(4)]),
+        2 => format!("{g} := {x};\n"),
+        3 | 4 => format!("atomic {{ {x} := {g}; {g} := {}; }}\n", ["null", "y", "h"][r.below(3)]),
+        5 | 6 => format!("if {x} != null {{ free {x}; }}\n"),
+        7 => format!("{x} := {};\n", ["null", "y", "g", "h"][r.below(4)]),
+        8 => format!("b := cas({g}, {y}, {});\n", ["x", "null", "y"][r.below(3)]),
+        9 => format!("if {x} != null {{ {y} := {x}.next; }}\n"),
+        10 => format!("if {x} != null {{ assert {x}.val == 1 || {x} != {y}; }}\n"),
+        11 => format!("if {x} != null {{ {x}.next := {}; }}\n", ["x", "y", "null"][r.below(3)]),
+        12 => format!("if b {{\n{}}}\n", release(r, depth + 1)),
+        13 => format!("while * {{\n{}}}\n", release(r, depth + 1)),
+        14 => format!(
+            "acquire m;\n{x} := {g};\nif {x} != null {{ {g} := {x}.next; }}\nrelease m;\nif {x} != null {{ free {x}; }}\n"
+        ),
+        _ => format!("acquire m;\n{}{}release m;\n", release(r, depth + 1), release(r, depth + 1)),
+    }
+}
+
+#[test]
+fn check_what_is_proved_of_programs_that_free_holds_for_two_and_three_threads() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
+    let from = number("THREADPROOF_SEED").unwrap_or(0);
+    let tally = hunt(freeing, from..from + number("THREADPROOF_HUNT").unwrap_or(150));
+    println!("{tally:?}");
+    assert!(tally.refused * 20 < tally.programs, "proofs are lost between the method and the checker: {tally:?}");
+    assert!(tally.proved > 20 && tally.compared > 500, "too little to mean anything: {tally:?}");
 }

@@ -1,0 +1,256 @@
+//! Who refers to what, cells that a thread gets for itself, and `free`.
+//!
+//! Comes in: a fragment in the middle of a step. Goes out: what `sole` in a view means on it, a published cell that is the thread's own from now on
+//! (a take of the certificate), an object that is no longer live. A thread refers to a cell by a variable that it may still read, or by a
+//! field of a cell it owns. Values of which a view says nothing are nobody's references: nobody may follow them. See
+//! `docs/decisions/062-taken-cells.md`.
+
+use super::fragment::{Candidate, Fragment, Image, Slot, Successor, V, Who};
+use super::spine::inside;
+use super::terms::{Halt, fail};
+use evidence::views::Status;
+use logic::{SortKind, Symbol};
+use program::{Action, Code, Mark, Program, Scope, VarId};
+use rustc_hash::FxHashSet;
+
+/// For each location, the variables that nobody reads from there on before they are assigned.
+pub fn dead(program: &Program, code: &Code, vars: &[VarId], results: &[VarId]) -> Vec<Vec<VarId>> {
+    let mut live: Vec<FxHashSet<VarId>> = vec![FxHashSet::default(); code.locations.len()];
+    if let Some(exit) = code.exit {
+        live[exit.0 as usize].extend(results);
+    }
+    loop {
+        let mut grown = false;
+        for a in code.actions.iter() {
+            let read = reads(program, a);
+            for v in vars {
+                let kept = live[a.to.0 as usize].contains(v) && !a.updates.iter().any(|u| u.var == *v);
+                if read.contains(&program.vars[*v].symbol) || kept {
+                    grown |= live[a.from.0 as usize].insert(*v);
+                }
+            }
+        }
+        if !grown {
+            break;
+        }
+    }
+    live.iter().map(|l| vars.iter().copied().filter(|v| !l.contains(v)).collect()).collect()
+}
+
+/// The symbols that an action looks at.
+pub fn reads(program: &Program, a: &Action) -> FxHashSet<Symbol> {
+    let marks = a.marks.iter().filter_map(|m| match m {
+        Mark::Linearize(e) => *e,
+        Mark::Witness(_) => None,
+    });
+    let values = a.gates.iter().map(|g| g.formula).chain(a.updates.iter().map(|u| u.value)).chain(marks);
+    values.chain([a.guard]).flat_map(|e| program.terms.free_symbols(e)).collect()
+}
+
+fn names(v: &V, d: usize) -> bool {
+    matches!(v, V::Object(x) | V::Datum(x) if *x == d)
+}
+
+impl Fragment<'_> {
+    fn reference_field(&self, d: usize, f: usize) -> bool {
+        let sort = self.world.entry_sort(self.items[d].class, f);
+        matches!(self.world.program.terms.kind(sort), SortKind::Ref(_))
+    }
+    fn link(&self, d: usize) -> Option<usize> {
+        match &self.items[d].fields[self.world.links[self.items[d].class.0 as usize]?] {
+            Slot::Is(V::Object(c)) if self.items[*c].lone => Some(*c),
+            _ => None,
+        }
+    }
+    /// What the open field of a cell may be.
+    fn open(&self, d: usize, f: usize) -> Vec<Candidate> {
+        self.candidates(Some(d), self.items[d].image, self.items[d].class, f)
+    }
+    /// Whether the thread (0: the one that moves, 1: the other) refers to the cell.
+    pub fn held(&self, side: usize, d: usize) -> bool {
+        let object = V::Object(d);
+        let vars = self.world.program.vars.iter_enumerated().filter(|(_, v)| v.scope != Scope::Shared);
+        let store = if side == 0 { &self.vars } else { &self.peer };
+        let mut named = vars.filter_map(|(id, _)| store.get(id.0 as usize));
+        let who = if side == 0 { Who::Own } else { Who::Peer };
+        named.any(|v| *v == object)
+            || self.items.iter().enumerate().any(|(q, x)| {
+                x.owner == Some(who)
+                    && x.fields.iter().enumerate().any(|(f, s)| match s {
+                        Slot::Is(v) => *v == object,
+                        Slot::Open => self.open(q, f).contains(&Candidate::Value(object.clone())),
+                    })
+            })
+    }
+    /// Whether a cell outside the fragment may be one that a cell of the moving thread's own refers to.
+    pub fn held_outside(&self, groups: [Option<usize>; 2]) -> bool {
+        self.items.iter().enumerate().any(|(q, x)| {
+            x.owner == Some(Who::Own)
+                && (0..x.fields.len())
+                    .any(|f| x.fields[f] == Slot::Open && self.open(q, f).contains(&Candidate::New(groups)))
+        })
+    }
+    /// Whether a thread may have had a reference to the cell before the step, by what the other thread's view says of it.
+    pub fn may_refer(&self, who: Who, c: &Candidate) -> bool {
+        if !self.world.takes || self.sides.iter().any(Option::is_none) {
+            return true;
+        }
+        let other = usize::from(who == Who::Own);
+        match c {
+            Candidate::Value(V::Object(d)) => !self.items[*d].sole[other],
+            Candidate::New(groups) => groups[other].is_none_or(|g| !self.known(Image::Group(g), other).sole),
+            Candidate::Value(_) => true,
+        }
+    }
+    /// Before a step: what one thread alone refers to, the other does not.
+    pub fn apart(&self) -> bool {
+        !self.world.takes
+            || (0..self.items.len()).all(|d| {
+                let x = &self.items[d];
+                x.owner.is_some() || [0, 1].iter().all(|s| !x.sole[*s] || !self.refers(1 - s, d))
+            })
+    }
+    fn refers(&self, side: usize, d: usize) -> bool {
+        let vars = self.world.program.vars.iter_enumerated().filter(|(_, v)| v.scope != Scope::Shared);
+        let store = if side == 0 { &self.vars } else { &self.peer };
+        vars.filter_map(|(id, _)| store.get(id.0 as usize)).any(|v| *v == V::Object(d))
+    }
+    /// The cell is the moving thread's own from now on. That it may be is shown where the thread is alone.
+    pub fn take(&mut self, value: &V) -> Result<(), Halt> {
+        let V::Object(d) = *value else { return Ok(()) };
+        if self.items[d].owner.is_some() {
+            return Ok(());
+        }
+        // What it refers to was a published cell's affair; from now on it is the thread's.
+        let open = (0..self.items[d].fields.len()).find(|f| self.items[d].fields[*f] == Slot::Open);
+        if let Some(f) = open.filter(|_| !self.items[d].new) {
+            return Err(Halt::Decide(d, Some(f)));
+        }
+        if self.sides[1].is_none() && !self.unshared(d) {
+            return fail("a cell is taken that others may refer to");
+        }
+        self.items[d].owner = Some(Who::Own);
+        self.items[d].left = [false, false];
+        // Without what it refers to, which stays known of others: a lone cell that it linked to has no other predecessor.
+        self.items[d].linked = self.link(d);
+        for f in 0..self.items[d].fields.len() {
+            if self.reference_field(d, f) {
+                self.items[d].fields[f] = Slot::Is(V::Any);
+            }
+        }
+        if self.sides[1].is_none() {
+            return Ok(());
+        }
+        // The other thread may know a value by the cell's name; its view cannot say so any more.
+        let forget = |v: &mut V| {
+            if *v == V::Datum(d) {
+                *v = V::Any;
+            }
+        };
+        self.peer.iter_mut().for_each(forget);
+        if let super::fragment::Progress::Pure(r) | super::fragment::Progress::Changed(r) = &mut self.done[1] {
+            r.iter_mut().for_each(forget);
+        }
+        for x in self.items.iter_mut().filter(|x| x.owner == Some(Who::Peer)) {
+            for s in &mut x.fields {
+                if *s == Slot::Is(V::Datum(d)) {
+                    *s = Slot::Is(V::Any);
+                }
+            }
+        }
+        Ok(())
+    }
+    /// Nothing shared, no published cell and no other thread refers to the cell.
+    fn unshared(&self, d: usize) -> bool {
+        let program = self.world.program;
+        let sole = if self.sides[0].is_some() { self.items[d].sole[0] } else { !self.held(1, d) };
+        let mut shared = program.vars.iter_enumerated().filter(|(_, v)| v.scope == Scope::Shared);
+        let status = self.items[d].status;
+        let named = |c: &Candidate| matches!(c, Candidate::Value(v) if names(v, d));
+        let linked = self.items.iter().enumerate().any(|(q, x)| {
+            let successor = match &x.successor {
+                Successor::Is(v) => names(v, d),
+                Successor::Open => x.status == Status::In && self.successors(q).iter().any(named),
+                Successor::AsLink => false,
+            };
+            q != d
+                && x.owner.is_none()
+                && (successor
+                    || x.fields.iter().enumerate().any(|(f, s)| match s {
+                        Slot::Is(v) => names(v, d),
+                        Slot::Open => self.open(q, f).iter().any(named),
+                    }))
+        });
+        let outside = self.outside().into_iter().any(|(image, class)| {
+            let fields = self.world.fields[class.0 as usize].len();
+            let lists: Vec<_> =
+                (0..2).filter_map(|s| image[s].map(|i| (s, self.known(i, s).successor.as_slice()))).collect();
+            (0..fields).any(|f| self.candidates(None, image, class, f).iter().any(named))
+                || self.meet(&lists, None, true).iter().any(named)
+        });
+        sole && !inside(status)
+            && status != Status::In
+            && !shared.any(|(id, _)| names(&self.vars[id.0 as usize], d))
+            && !self.ends.iter().chain(&self.crossing).any(|(a, b)| names(a, d) || names(b, d))
+            && !linked
+            && !outside
+    }
+    /// The object is no longer live; what the thread still has of it is unknown. As the name of a value the cell stays.
+    pub fn free(&mut self, value: &V) -> Result<(), Halt> {
+        let d = match value {
+            V::Object(d) if self.items[*d].owner == Some(Who::Own) => *d,
+            _ => return fail("an object is freed that others may refer to"),
+        };
+        for q in 0..self.items.len() {
+            if self.items[q].owner != Some(Who::Own) {
+                continue;
+            }
+            for f in 0..self.items[q].fields.len() {
+                match &self.items[q].fields[f] {
+                    Slot::Open if self.reference_field(q, f) => return Err(Halt::Decide(q, Some(f))),
+                    Slot::Is(V::Object(x)) if *x == d => self.items[q].fields[f] = Slot::Is(V::Any),
+                    _ => {}
+                }
+            }
+        }
+        self.vars.iter_mut().filter(|v| **v == V::Object(d)).for_each(|v| *v = V::Any);
+        self.items[d].fields.fill(Slot::Is(V::Any));
+        Ok(())
+    }
+    /// Forgets variables that nobody reads again: what they refer to is not held by them. The one name of a cell of the thread's own that another such cell leads to stays.
+    pub fn forget_dead(&mut self, dead: &[VarId]) -> Result<(), Halt> {
+        for v in dead {
+            let at = v.0 as usize;
+            let (V::Object(d) | V::Datum(d)) = self.vars[at] else { continue };
+            let forget = match self.items[d].owner {
+                None => self.world.takes && self.vars[at] == V::Object(d),
+                Some(Who::Own) => {
+                    let results = super::terms::remembered(&self.done[0]).unwrap_or_default();
+                    let mut others =
+                        self.vars.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, v)| v).chain(results);
+                    others.any(|v| names(v, d)) || !self.led_to(d)?
+                }
+                Some(_) => false,
+            };
+            if forget {
+                self.vars[at] = V::Any;
+            }
+        }
+        Ok(())
+    }
+    /// Whether another cell of the thread's own refers to the cell.
+    fn led_to(&self, d: usize) -> Result<bool, Halt> {
+        for (q, x) in self.items.iter().enumerate().filter(|(q, x)| *q != d && x.owner == Some(Who::Own)) {
+            for (f, s) in x.fields.iter().enumerate() {
+                match s {
+                    Slot::Is(v) if names(v, d) => return Ok(true),
+                    Slot::Open if self.open(q, f).iter().any(|c| matches!(c, Candidate::Value(v) if names(v, d))) => {
+                        return Err(Halt::Decide(q, Some(f)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(false)
+    }
+}
