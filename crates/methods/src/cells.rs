@@ -84,8 +84,11 @@ impl Cells {
             for (id, action) in code.actions.iter_enumerated().filter(|(_, a)| a.from == key.0) {
                 let mut known = vec![self.cells[from].formula, action.guard];
                 known.extend(action.gates.iter().map(|g| g.formula));
-                let effect: Vec<(Symbol, Term)> =
+                let mut effect: Vec<(Symbol, Term)> =
                     action.updates.iter().map(|u| (program.vars[u.var].symbol, u.value)).collect();
+                // The id of a thread that is started: not known.
+                let new = action.spawn.iter().filter_map(|s| s.into).map(|v| program.vars[v].symbol);
+                effect.extend(new.map(|x| (x, terms.sym(terms.symbol("started", terms.symbol_sort(x))))));
                 for class in self.possible(terms, &classes, &live[action.to.0 as usize], &known, &effect, smt)? {
                     let next = (action.to, class);
                     if !index.contains_key(&next) {
@@ -164,6 +167,7 @@ pub fn folded(program: &Program, terms: &Terms, cells: &[Cell], moves: &[Move]) 
         let action = &program.threads[cells[c].thread].code.actions[m.action];
         let reads = |f: Term| terms.free_symbols(f).iter().any(|s| shared.contains(s));
         let local = action.gates.is_empty()
+            && action.spawn.is_none()
             && !reads(action.guard)
             && action.updates.iter().all(|u| !shared.contains(&program.vars[u.var].symbol) && !reads(u.value));
         if local {
@@ -238,10 +242,14 @@ fn classes_of(program: &Program, t: &Terms, code: &Code, v: VarId) -> Vec<Term> 
     }
 }
 
-/// The numbers that the code compares the local with directly, or sets it to.
+/// The numbers that the code compares the local with directly, or sets it to, or that it is started with.
 fn marks(program: &Program, t: &Terms, code: &Code, v: VarId) -> BTreeSet<i128> {
     let x = t.sym(program.vars[v].symbol);
     let mut out = BTreeSet::new();
+    for spawn in program.threads.iter().flat_map(|t| t.code.actions.iter()).filter_map(|a| a.spawn.as_ref()) {
+        let params = program.threads[spawn.thread].params.iter();
+        params.zip(&spawn.args).filter(|(x, _)| **x == v).for_each(|(_, arg)| constants(t, *arg, &mut out));
+    }
     let mut roots = Vec::new();
     for a in code.actions.iter() {
         roots.push(a.guard);

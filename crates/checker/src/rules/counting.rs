@@ -14,15 +14,18 @@
 //!   CT6  what two instances in two cells may rely on of each other's locals (`apart`) is true initially, and made true by
 //!        each action that puts an instance into one of the cells while a second one is in the other; nobody else can
 //!        break it, because it speaks of the two instances' locals only;
-//!   CT7  two cells listed as exclusive: what two instances in them rely on is contradictory, so there are no two.
+//!   CT7  two cells listed as exclusive: what two instances in them rely on is contradictory, so there are no two;
+//!   CT8  each action satisfies each claimed rely, as every thread other than the mover sees it;
+//!   CT9  an instance that an action starts begins in some cell of its entry, whose `holds` is then true; for every cell it
+//!        may begin in the invariant is kept. Nothing is listed in `apart` for cells that instances begin in so.
 //! That counters are not negative, and add up to the number of copies where that is fixed, is a fact of the semantics.
-//! Steps inside atomic blocks are treated like any other. Absent: spawning, relies.
+//! Steps inside atomic blocks are treated like any other.
 
 use super::{Malformed, claimable};
 use crate::obligation::{self, Obligation, Renaming, Vocabulary};
 use evidence::{Counter, Counting};
 use logic::{Sort, Symbol, Term, Terms};
-use program::{Action, Copies, LocId, Program, PropertyId, PropertyKind, Start, ThreadId};
+use program::{Action, Copies, LocId, Program, PropertyId, PropertyKind, Start, ThreadId, VarId};
 use std::collections::{BTreeMap, BTreeSet};
 
 const RULE: &str = "counting";
@@ -63,6 +66,13 @@ pub fn obligations(
     Ok(c.out)
 }
 
+/// Where an instance that is started may begin (none: nothing is started), what is known of it then, and what must be true.
+struct Begin {
+    cell: Option<usize>,
+    known: Term,
+    holds: Term,
+}
+
 struct Counted<'a> {
     program: &'a Program,
     terms: &'a Terms,
@@ -100,8 +110,10 @@ impl Counted<'_> {
     fn cells_of(&self, thread: ThreadId) -> impl Iterator<Item = &Counter> + '_ {
         self.proof.counters.iter().filter(move |c| c.thread == thread)
     }
-    fn cells_at(&self, thread: ThreadId, at: LocId) -> Vec<&Counter> {
-        self.cells_of(thread).filter(|c| c.location == at).collect()
+    /// The cells of a location, by position.
+    fn places(&self, thread: ThreadId, at: LocId) -> Vec<usize> {
+        let here = |c: &Counter| c.thread == thread && c.location == at;
+        (0..self.proof.counters.len()).filter(|c| here(&self.proof.counters[*c])).collect()
     }
     /// A thread id that is positive and none of the singles'.
     fn stranger_tid(&self, tid: Term) -> Term {
@@ -141,9 +153,11 @@ impl Counted<'_> {
         let entries: Vec<LocId> = self.proof.singles.iter().map(|(s, _)| p.threads[*s].code.entry).collect();
         let goal = self.invariant.get(&entries).copied().unwrap_or_else(|| t.ff());
         self.out.push(Obligation::common(RULE, "CT1: the invariant holds initially", t.implies(t.and(&pre), goal)));
-        for thread in self.counted().collect::<Vec<_>>() {
+        let at_once = |thread: &ThreadId| p.threads[*thread].start == Start::AtOnce;
+        for thread in self.counted().filter(at_once).collect::<Vec<_>>() {
             let own = t.and(&[store, obligation::initial_locals(p, t, thread), t.lt(t.int(0), t.sym(p.tid))]);
-            let cells = self.cells_at(thread, p.threads[thread].code.entry);
+            let cells = self.places(thread, p.threads[thread].code.entry);
+            let cells: Vec<&Counter> = cells.into_iter().map(|c| &self.proof.counters[c]).collect();
             let some = t.or(&cells.iter().map(|c| c.cell).collect::<Vec<_>>());
             let name = &p.threads[thread].name;
             let mut new = vec![Obligation::common(RULE, format!("CT1: {name} starts in a cell"), t.implies(own, some))];
@@ -238,15 +252,18 @@ impl Counted<'_> {
             let mut next = at.to_vec();
             next[k] = action.to;
             let goal = self.invariant.get(&next).copied().unwrap_or_else(|| t.ff());
-            let effect = effect(p, t, action, &view);
-            self.out.push(Obligation::common(RULE, who, self.follows(pre, t.substitute(goal, effect.iter().copied()))));
-            self.interference(
-                &format!("{} with {}", obligation::words(p, thread, action), self.words(at)),
-                pre,
-                &effect,
-                t.sym(tid),
-                None,
-            );
+            let id = t.symbol("started", Sort::INT);
+            let begins = self.begins(&who, action, &view, (t.sym(tid), id), pre);
+            let effect = effect(p, t, action, &view, id);
+            for begin in begins {
+                let more = self.counted_on(begin.cell.map(|c| (c, 1)));
+                let kept = t.substitute(goal, effect.iter().copied().chain(more));
+                let goal = t.and(&[kept, t.substitute(begin.holds, effect.iter().copied())]);
+                self.out.push(Obligation::common(RULE, who.clone(), self.follows(t.and(&[pre, begin.known]), goal)));
+            }
+            let who = format!("{} with {}", obligation::words(p, thread, action), self.words(at));
+            self.interference(&who, pre, &effect, t.sym(tid), None);
+            self.relies(&who, pre, &effect, (thread, t.sym(tid)));
         }
     }
 
@@ -273,29 +290,25 @@ impl Counted<'_> {
                 action.guard,
             ];
             let pre = self.pass_gates(&who, action, &view, here);
-            let effect = effect(p, t, action, &view);
-            let all = 0..self.proof.counters.len();
-            let targets: Vec<usize> = all
-                .filter(|c| {
-                    let c = &self.proof.counters[*c];
-                    c.thread == s.thread && c.location == action.to
-                })
-                .collect();
+            let id = t.symbol("started", Sort::INT);
+            let begins = self.begins(&who, action, &view, (tid, id), pre);
+            let effect = effect(p, t, action, &view, id);
+            let targets = self.places(s.thread, action.to);
             let after = |f: Term| t.substitute(f, effect.iter().copied());
             let some = t.or(&targets.iter().map(|c| after(self.proof.counters[*c].cell)).collect::<Vec<_>>());
             self.out.push(Obligation::common(RULE, format!("{who} leads into a cell"), self.follows(pre, some)));
             for to in &targets {
                 let target = &self.proof.counters[*to];
                 // The invariant after the move: shared variables as updated, one instance fewer here, one more there.
-                let mut moved: Renaming = effect.iter().copied().filter(|(x, _)| is_shared(p, *x)).collect();
-                if target.symbol != s.symbol {
-                    moved.push((s.symbol, t.sub(t.sym(s.symbol), one)));
-                    moved.push((target.symbol, t.add(t.sym(target.symbol), one)));
-                }
-                let goal = t.and(&[t.substitute(inv, moved), after(target.holds)]);
+                let seen: Renaming = effect.iter().copied().filter(|(x, _)| is_shared(p, *x)).collect();
                 let arrives = t.and(&[pre, after(target.cell)]);
-                let what = format!("{who} into {}", self.cell_words(target));
-                self.out.push(Obligation::common(RULE, what, self.follows(arrives, goal)));
+                for begin in &begins {
+                    let moved = [(mover, -1), (*to, 1)].into_iter().chain(begin.cell.map(|c| (c, 1)));
+                    let kept = t.substitute(inv, seen.iter().copied().chain(self.counted_on(moved)));
+                    let goal = t.and(&[kept, after(target.holds), after(begin.holds)]);
+                    let what = format!("{who} into {}", self.cell_words(target));
+                    self.out.push(Obligation::common(RULE, what, self.follows(t.and(&[arrives, begin.known]), goal)));
+                }
                 for r in 0..self.proof.counters.len() {
                     let goal = self.apart(*to, r);
                     if !t.is_true(goal) {
@@ -306,7 +319,52 @@ impl Counted<'_> {
                 }
             }
             self.interference(&who, pre, &effect, tid, Some(mover));
+            self.relies(&who, pre, &effect, (s.thread, tid));
         }
+    }
+
+    /// CT9: where an instance that an action starts may begin. It has the symbols of a second instance and the new `id`.
+    fn begins(
+        &mut self,
+        who: &str,
+        action: &Action,
+        view: &Renaming,
+        (mover, id): (Term, Symbol),
+        pre: Term,
+    ) -> Vec<Begin> {
+        let (t, p) = (self.terms, self.program);
+        let Some(spawn) = &action.spawn else {
+            return vec![Begin { cell: None, known: t.tt(), holds: t.tt() }];
+        };
+        let (thread, id) = (&p.threads[spawn.thread], t.sym(id));
+        let second = |v: &VarId| self.second(t.sym(p.vars[*v].symbol));
+        let mut known = vec![t.eq(self.second(t.sym(p.tid)), id), self.stranger_tid(id), t.ne(id, mover)];
+        for (x, arg) in thread.params.iter().zip(&spawn.args) {
+            known.push(t.eq(second(x), t.substitute(*arg, view.iter().copied())));
+        }
+        let others = thread.locals.iter().filter(|x| !thread.params.contains(x));
+        known.extend(others.filter_map(|x| p.vars[*x].initial.map(|value| t.eq(second(x), value))));
+        let known = t.and(&known);
+        let cells = self.places(spawn.thread, thread.code.entry);
+        let inside = |c: usize| self.second(self.proof.counters[c].cell);
+        let some = t.or(&cells.iter().map(|c| inside(*c)).collect::<Vec<_>>());
+        let begin = |c: usize| {
+            let holds = self.second(self.proof.counters[c].holds);
+            Begin { cell: Some(c), known: t.and(&[known, inside(c)]), holds }
+        };
+        let out = cells.iter().map(|c| begin(*c)).collect();
+        let what = format!("CT9: {who} starts {} in a cell", thread.name);
+        self.out.push(Obligation::common(RULE, what, self.follows(t.and(&[pre, known]), some)));
+        out
+    }
+
+    /// Counters after instances came to cells and left them.
+    fn counted_on(&self, changes: impl IntoIterator<Item = (usize, i128)>) -> Renaming {
+        let t = self.terms;
+        let mut by: BTreeMap<usize, i128> = BTreeMap::new();
+        changes.into_iter().for_each(|(c, n)| *by.entry(c).or_default() += n);
+        let counter = |c: usize| self.proof.counters[c].symbol;
+        by.into_iter().filter(|(_, n)| *n != 0).map(|(c, n)| (counter(c), t.add(t.sym(counter(c)), t.int(n)))).collect()
     }
 
     /// That the goal follows; its parts that are assumed as they stand need not be asked for.
@@ -349,19 +407,46 @@ impl Counted<'_> {
             self.out.push(Obligation::common(RULE, what, t.implies(pre, goal)));
         }
     }
+
+    /// CT8: a step of the mover, as the others see it.
+    fn relies(&mut self, who: &str, pre: Term, effect: &Renaming, (thread, mover): (ThreadId, Term)) {
+        let (t, p) = (self.terms, self.program);
+        let other = self.second(t.sym(p.tid));
+        let after = |s: Symbol| effect.iter().find(|(x, _)| *x == s).map_or(t.sym(s), |(_, value)| *value);
+        let next: Renaming = p.shared().map(|v| (p.vars[v].primed, after(p.vars[v].symbol))).collect();
+        for property in self.claimed {
+            let Some((of, formula)) = written(p, *property) else { continue };
+            // Who relies: a single that is named, else anyone.
+            let (tid, different) = match of.and_then(|of| self.proof.singles.iter().find(|(s, _)| *s == of)) {
+                Some((single, _)) if *single == thread => continue,
+                Some((_, tid)) => (t.sym(*tid), t.tt()),
+                None => (other, t.and(&[t.lt(t.int(0), other), t.ne(other, mover)])),
+            };
+            let seen = t.substitute(formula, next.iter().copied().chain([(p.tid, tid)]));
+            let what = format!("CT8: {who} satisfies {}", p.properties[*property].name);
+            self.out.push(Obligation::of(*property, RULE, what, self.follows(t.and(&[pre, different]), seen)));
+        }
+    }
+}
+
+/// Whose rely a property is (none: everyone's), and what it says.
+fn written(program: &Program, property: PropertyId) -> Option<(Option<ThreadId>, Term)> {
+    let PropertyKind::Rely(at) = program.properties[property].kind else { return None };
+    let rely = program.relies.get(at as usize)?;
+    rely.formula.map(|formula| (rely.thread, formula))
 }
 
 fn is_shared(program: &Program, symbol: Symbol) -> bool {
     program.shared().any(|v| program.vars[v].symbol == symbol)
 }
 
-/// Unprimed symbols to their values after the action, with the mover's tid read as the view says.
-fn effect(program: &Program, terms: &Terms, action: &Action, view: &Renaming) -> Renaming {
-    action
-        .updates
-        .iter()
-        .map(|u| (program.vars[u.var].symbol, terms.substitute(u.value, view.iter().copied())))
-        .collect()
+/// Unprimed symbols to their values after the action, with the mover's tid read as the view says; `started` is the id of an
+/// instance that it starts.
+fn effect(program: &Program, terms: &Terms, action: &Action, view: &Renaming, started: Symbol) -> Renaming {
+    let value = |v: Term| terms.substitute(v, view.iter().copied());
+    let updates = action.updates.iter().map(|u| (u.var, value(u.value)));
+    let id = action.spawn.iter().filter_map(|s| s.into).map(|v| (v, terms.sym(started)));
+    updates.chain(id).map(|(v, value)| (program.vars[v].symbol, value)).collect()
 }
 
 /// Every thread that comes in copies is counted, also in one copy.
@@ -372,11 +457,13 @@ fn is_counted(program: &Program, thread: ThreadId) -> bool {
 
 fn vet(program: &Program, terms: &Terms, proof: &Counting, claimed: &[PropertyId]) -> Result<(), Malformed> {
     claimable(program, claimed)?;
-    if claimed.iter().any(|p| matches!(program.properties[*p].kind, PropertyKind::Rely(_))) {
-        return Err(Malformed("this rule says nothing about relies".into()));
+    let asked =
+        |p: &PropertyId| matches!(program.properties[*p].kind, PropertyKind::Rely(_)) && written(program, *p).is_none();
+    if claimed.iter().any(asked) {
+        return Err(Malformed("a rely that is asked for cannot be claimed".into()));
     }
-    if program.threads.iter().any(|t| t.code.actions.iter().any(|a| a.spawn.is_some()) || !t.code.calls.is_empty()) {
-        return Err(Malformed("threads that spawn or call are outside this rule".into()));
+    if program.threads.iter().any(|t| !t.code.calls.is_empty()) {
+        return Err(Malformed("threads that call are outside this rule".into()));
     }
     let singles: Vec<ThreadId> = program.threads.ids().filter(|t| !is_counted(program, *t)).collect();
     if proof.singles.iter().map(|(t, _)| *t).collect::<Vec<_>>() != singles {
@@ -432,6 +519,13 @@ fn vet(program: &Program, terms: &Terms, proof: &Counting, claimed: &[PropertyId
     for (a, b, f) in &proof.apart {
         if !inside(a, b) {
             return Err(Malformed("a pair of cells that does not exist, or is not in order".into()));
+        }
+        let begins = |c: &Counter| {
+            let thread = &program.threads[c.thread];
+            thread.start == Start::BySpawn && c.location == thread.code.entry
+        };
+        if begins(&proof.counters[*a]) || begins(&proof.counters[*b]) {
+            return Err(Malformed("nothing is known of two instances one of which was just started".into()));
         }
         let first = Vocabulary::locals(program, proof.counters[*a].thread);
         let other = Vocabulary::locals(program, proof.counters[*b].thread);

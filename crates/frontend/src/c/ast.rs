@@ -259,6 +259,20 @@ pub enum CompareOp {
     Ge,
 }
 
+impl CompareOp {
+    /// The comparison of constants.
+    pub fn holds<T: PartialOrd>(self, x: T, y: T) -> bool {
+        match self {
+            CompareOp::Eq => x == y,
+            CompareOp::Ne => x != y,
+            CompareOp::Lt => x < y,
+            CompareOp::Le => x <= y,
+            CompareOp::Gt => x > y,
+            CompareOp::Ge => x >= y,
+        }
+    }
+}
+
 /// An lvalue.
 #[derive(Clone, Debug)]
 pub struct Place {

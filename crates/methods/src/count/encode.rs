@@ -10,7 +10,7 @@ use crate::combinations::Inside;
 use base::Budget;
 use evidence::Reason;
 use logic::{SortKind, Symbol, Term};
-use program::{LocId, PropertyId, VarId};
+use program::{Copies, LocId, PropertyId, Start, VarId};
 use solver::{Atom, Horn, HornAnswer, Relation, Rule, Settings};
 use std::collections::BTreeMap;
 
@@ -39,14 +39,15 @@ pub fn solve(
     attempt(system, wanted, &all, lemmas, combinations, settings, budget)
 }
 
-/// The number at the entry of `T[*]` is arbitrary anyway, and nothing follows from how many have ended.
+/// The number at the entry of `T[*]` is arbitrary anyway unless each is started, and nothing follows from how many have ended.
 fn matters(system: &System<'_>, g: usize) -> bool {
     let p = system.program;
     let group = &system.groups[g];
     let thread = &p.threads[group.thread];
     let entry = group.cells.iter().any(|c| system.cells[*c].location == thread.code.entry);
     let left = system.moves.iter().any(|m| system.group_of[m.from] == g && system.group_of[m.to] != g);
-    thread.copies != program::Copies::Any || (left && !entry)
+    let given = thread.copies != Copies::Any || thread.start == Start::BySpawn;
+    given || (left && !entry)
 }
 
 fn attempt(

@@ -28,6 +28,8 @@ enum Quantity {
     At(Place),
     /// An integer over the shared store.
     Measure(Term),
+    /// An integer of a single, by position; 0 until it is set.
+    Local(usize, VarId),
 }
 
 /// Whether guesses are taken for granted.
@@ -44,6 +46,8 @@ struct Guess<'s, 'a> {
     words: Vec<VarId>,
     /// What was true whenever some instance was at a location.
     hints: BTreeMap<(ThreadId, LocId), BTreeSet<Hint>>,
+    /// For each local of a single: where it may not have been set.
+    unset: BTreeMap<VarId, BTreeSet<LocId>>,
 }
 
 /// Something that was seen of a shared variable.
@@ -68,7 +72,7 @@ pub fn candidates(system: &System<'_>, smt: &mut dyn Smt) -> Vec<Term> {
     let number = |v: &VarId| t.kind(p.vars[*v].sort) == SortKind::Int && p.vars[*v].kind != VarKind::Lock;
     let word = |v: &VarId| matches!(t.kind(p.vars[*v].sort), SortKind::Bool | SortKind::Enum(_));
     let (numbers, words) = (p.shared().filter(number).collect(), p.shared().filter(word).collect());
-    let mut guess = Guess { system, numbers, words, hints: BTreeMap::new() };
+    let mut guess = Guess { system, numbers, words, hints: BTreeMap::new(), unset: unset(system) };
     let negative = guess.sample();
     guess.numbers.retain(|v| !negative.contains(v));
     let mut out: Vec<Term> = guess.numbers.iter().map(|v| t.le(t.int(0), t.sym(p.vars[*v].symbol))).collect();
@@ -87,6 +91,28 @@ pub fn candidates(system: &System<'_>, smt: &mut dyn Smt) -> Vec<Term> {
     let steps = system.steps();
     out.extend(guess.sums(&steps, Taking::Nothing, smt));
     out.extend(guess.sums(&steps, Taking::Guesses, smt));
+    out
+}
+
+/// For each local of a single: the locations that some way reaches without setting it.
+fn unset(system: &System<'_>) -> BTreeMap<VarId, BTreeSet<LocId>> {
+    let mut out = BTreeMap::new();
+    for single in &system.singles {
+        let thread = &system.program.threads[single.thread];
+        for x in &thread.locals {
+            let sets = |a: &program::Action| {
+                a.updates.iter().any(|u| u.var == *x) || a.spawn.as_ref().is_some_and(|s| s.into == Some(*x))
+            };
+            let (mut here, mut todo) = (BTreeSet::new(), vec![thread.code.entry]);
+            while let Some(at) = todo.pop() {
+                if here.insert(at) {
+                    let on = thread.code.actions.iter().filter(|a| a.from == at && !sets(a));
+                    todo.extend(on.map(|a| a.to));
+                }
+            }
+            out.insert(*x, here);
+        }
+    }
     out
 }
 
@@ -274,8 +300,16 @@ impl Guess<'_, '_> {
         }
         for (k, single) in s.singles.iter().enumerate() {
             out.extend((0..single.cells.len()).map(|c| Quantity::At(Place::Cell(k, c))));
+            let numbers = p.threads[single.thread].locals.iter().filter(|x| t.kind(p.vars[**x].sort) == SortKind::Int);
+            out.extend(numbers.map(|x| Quantity::Local(k, *x)));
         }
         out
+    }
+
+    /// Whether a local of a single was set on every way to a cell.
+    fn is_set(&self, k: usize, x: VarId, cell: usize) -> bool {
+        let single = &self.system.singles[k];
+        self.unset.get(&x).is_some_and(|unset| !unset.contains(&single.cells[cell].location))
     }
 
     /// Equations and bounds.
@@ -310,13 +344,24 @@ impl Guess<'_, '_> {
         step: &Step,
         smt: &mut dyn Smt,
     ) -> Option<Vec<Option<i128>>> {
-        let t = self.system.terms;
+        let (t, p) = (self.system.terms, self.system.program);
         smt.push();
         pre.iter().for_each(|f| smt.assert(*f));
         let possible = !smt.check().is_unsat();
         let row = possible.then(|| {
             let change = |q: &Quantity| match q {
-                Quantity::At(place) => Some(i128::from(*place == step.to) - i128::from(*place == step.from)),
+                Quantity::At(place) => {
+                    let starts = step.starts.map(Place::Group) == Some(*place);
+                    Some(i128::from(*place == step.to) - i128::from(*place == step.from) + i128::from(starts))
+                }
+                Quantity::Local(k, x) => match (step.from, step.to) {
+                    (Place::Cell(mover, a), Place::Cell(_, b)) if mover == *k => {
+                        let value =
+                            |cell: usize| if self.is_set(*k, *x, cell) { t.sym(p.vars[*x].symbol) } else { t.int(0) };
+                        self.constant(t.sub(t.substitute(value(b), step.effect.iter().copied()), value(a)), smt)
+                    }
+                    _ => Some(0),
+                },
                 Quantity::Measure(m) => {
                     let touched = t.free_symbols(*m).iter().any(|s| step.effect.iter().any(|(x, _)| x == s));
                     if touched { self.constant_change(*m, &step.effect, smt) } else { Some(0) }
@@ -330,12 +375,17 @@ impl Guess<'_, '_> {
 
     fn constant_change(&self, measure: Term, effect: &[(Symbol, Term)], smt: &mut dyn Smt) -> Option<i128> {
         let t = self.system.terms;
-        let change = t.sub(t.substitute(measure, effect.iter().copied()), measure);
+        self.constant(t.sub(t.substitute(measure, effect.iter().copied()), measure), smt)
+    }
+
+    /// The one value that a number can have.
+    fn constant(&self, number: Term, smt: &mut dyn Smt) -> Option<i128> {
+        let t = self.system.terms;
         if !smt.check().is_sat() {
             return None;
         }
-        let Some(Value::Int(d)) = smt.value(change) else { return None };
-        let differs = t.ne(change, t.int(d));
+        let Some(Value::Int(d)) = smt.value(number) else { return None };
+        let differs = t.ne(number, t.int(d));
         smt.check_assuming(&[differs]).is_unsat().then_some(d)
     }
 
@@ -399,6 +449,7 @@ impl Guess<'_, '_> {
                     _ => None,
                 }
             }
+            Quantity::Local(..) => Some(0),
             Quantity::At(Place::Cell(k, c)) => {
                 let single = &s.singles[*k];
                 let entry = p.threads[single.thread].code.entry;
@@ -492,6 +543,11 @@ impl Guess<'_, '_> {
             let x = match q {
                 Quantity::At(Place::Group(g)) => t.sym(s.groups[*g].symbol),
                 Quantity::Measure(m) => *m,
+                Quantity::Local(k, x) => {
+                    let there = &s.singles[*k].there;
+                    let set = (0..there.len()).filter(|c| self.is_set(*k, *x, *c)).map(|c| t.sym(there[c]));
+                    t.ite(t.or(&set.collect::<Vec<_>>()), t.sym(s.program.vars[*x].symbol), t.int(0))
+                }
                 Quantity::At(Place::Cell(k, c)) => t.ite(t.sym(s.singles[*k].there[*c]), t.int(1), t.int(0)),
             };
             let part = if *w == 1 { x } else { t.mul(t.int(*w), x) };

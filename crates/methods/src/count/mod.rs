@@ -4,7 +4,7 @@
 //! over the shared store and the counters (rule `counting`). Horn clauses indexed by the control of the single threads
 //! are solved by Spacer; place invariants found by exact elimination are given to it as lemmas. Locals of infinite range are
 //! split by the numbers they are compared with, and what else is forgotten is said; then a proof is still a proof and
-//! the lack of one means nothing. Absent: bugs (`explore` looks for them with growing numbers of threads), spawning.
+//! the lack of one means nothing. Absent: bugs (`explore` looks for them with growing numbers of threads).
 
 mod encode;
 mod houdini;
@@ -45,9 +45,6 @@ impl Method for Count {
         let refuse = |why: &str| Err(Refusal(why.into()));
         if !p.threads.ids().any(|t| system::is_counted(p, t)) {
             return refuse("no thread comes in several copies");
-        }
-        if p.threads.iter().any(|t| t.code.actions.iter().any(|a| a.spawn.is_some())) {
-            return refuse("threads are spawned");
         }
         if wanted(task).is_empty() {
             return refuse("no property that a count of threads can show");
@@ -248,15 +245,17 @@ fn forgetful(system: &System<'_>, reason: Reason) -> Reason {
     }
 }
 
-/// The properties that live in gates of threads, and invariants.
+/// The properties that live in gates of threads, invariants, and relies where every step is one that others see.
 fn wanted(task: &Task) -> Vec<PropertyId> {
     let p = &task.program;
     let gated = |w: PropertyId| {
         p.threads.iter().any(|t| t.code.actions.iter().any(|a| a.gates.iter().any(|g| g.property == w)))
     };
-    task.properties
-        .iter()
-        .copied()
-        .filter(|w| matches!(p.properties[*w].kind, PropertyKind::Invariant(_)) || gated(*w))
-        .collect()
+    let inside = p.threads.iter().any(|t| t.code.locations.iter().any(|l| l.inside));
+    let shown = |w: &PropertyId| match p.properties[*w].kind {
+        PropertyKind::Invariant(_) => true,
+        PropertyKind::Rely(r) => !inside && p.relies[r as usize].formula.is_some(),
+        _ => gated(*w),
+    };
+    task.properties.iter().copied().filter(shown).collect()
 }

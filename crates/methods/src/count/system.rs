@@ -8,7 +8,7 @@
 use super::instances::Instances;
 use crate::cells::{Cell, Cells, Move, TooMany, folded};
 use logic::{Sort, Symbol, Term, Terms};
-use program::{Action, Copies, LocId, Program, PropertyId, PropertyKind, Scope, Start, ThreadId, VarId};
+use program::{Action, Copies, LocId, Program, PropertyId, PropertyKind, Rely, Scope, Start, ThreadId, VarId};
 use solver::Smt;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,6 +28,8 @@ pub struct System<'a> {
     /// For each local of a counted thread, and `tid`: the symbol that stands for it in a second instance.
     pub second: Vec<(Symbol, Symbol)>,
     pub forgotten: Vec<VarId>,
+    /// The id of an instance that a step starts.
+    started: Symbol,
     /// The keys at which facts about all keys are used.
     pub instances: Instances,
     /// Cells that only unconditional local steps separate are counted together: the group of each cell.
@@ -68,6 +70,8 @@ pub struct Step {
     pub effect: Vec<(Symbol, Term)>,
     pub from: Place,
     pub to: Place,
+    /// Where an instance that the step starts begins.
+    pub starts: Option<usize>,
     /// Where the mover is, by thread and location.
     pub at: (ThreadId, LocId),
 }
@@ -117,6 +121,7 @@ impl<'a> System<'a> {
             instances: Instances::default(),
             second,
             forgotten: cells.forgotten,
+            started: terms.symbol("started", Sort::INT),
             group_of: Vec::new(),
             groups: Vec::new(),
         };
@@ -207,16 +212,35 @@ impl<'a> System<'a> {
         out.iter().map(|f| t.substitute(*f, [(self.program.tid, tid)])).collect()
     }
     pub fn effect(&self, action: &Action, tid: Term) -> Vec<(Symbol, Term)> {
-        let t = self.terms;
-        let value = |v: Term| t.substitute(v, [(self.program.tid, tid)]);
-        action.updates.iter().map(|u| (self.program.vars[u.var].symbol, value(u.value))).collect()
+        self.effect_on(action, tid, |_| true)
     }
     /// Only what all can see of an effect.
     pub fn shared_effect(&self, action: &Action, tid: Term) -> Vec<(Symbol, Term)> {
-        let shared = |u: &&program::Update| self.program.vars[u.var].scope == Scope::Shared;
+        self.effect_on(action, tid, |v| self.program.vars[v].scope == Scope::Shared)
+    }
+    fn effect_on(&self, action: &Action, tid: Term, of: impl Fn(VarId) -> bool) -> Vec<(Symbol, Term)> {
         let t = self.terms;
         let value = |v: Term| t.substitute(v, [(self.program.tid, tid)]);
-        action.updates.iter().filter(shared).map(|u| (self.program.vars[u.var].symbol, value(u.value))).collect()
+        let updates = action.updates.iter().map(|u| (u.var, value(u.value)));
+        let id = action.spawn.iter().filter_map(|s| s.into).map(|v| (v, t.sym(self.started)));
+        updates.chain(id).filter(|(v, _)| of(*v)).map(|(v, value)| (self.program.vars[v].symbol, value)).collect()
+    }
+    /// The cells that an instance which the action starts can begin in, and what is then true; nothing where none is started.
+    fn beginnings(&self, action: &Action, tid: Term) -> Vec<Option<(usize, Vec<Term>)>> {
+        let (t, p) = (self.terms, self.program);
+        let Some(spawn) = &action.spawn else { return vec![None] };
+        let thread = &p.threads[spawn.thread];
+        let value = |v: Term| t.substitute(v, [(p.tid, tid)]);
+        let second = |v: &VarId| self.of_second(t.sym(p.vars[*v].symbol));
+        let mut known: Vec<Term> =
+            thread.params.iter().zip(&spawn.args).map(|(x, arg)| t.eq(second(x), value(*arg))).collect();
+        let rest = thread.locals.iter().filter(|x| !thread.params.contains(x));
+        known.extend(rest.filter_map(|x| p.vars[*x].initial.map(|value| t.eq(second(x), value))));
+        known.push(t.lt(t.int(0), t.sym(self.started)));
+        known.push(t.ne(t.sym(self.started), tid));
+        let begins = |c: &usize| self.cells[*c].thread == spawn.thread && self.cells[*c].location == thread.code.entry;
+        let there = |c: usize| known.iter().copied().chain([self.of_second(self.cells[c].formula)]).collect();
+        (0..self.cells.len()).filter(begins).map(|c| Some((self.group_of[c], there(c)))).collect()
     }
     /// What is true of an instance in a cell, besides the counters; its tid is `tid`.
     pub fn inside(&self, cell: usize) -> Vec<Term> {
@@ -271,30 +295,52 @@ impl<'a> System<'a> {
                 if m.from != m.to {
                     effect.extend([(s.there[m.from], t.ff()), (s.there[m.to], t.tt())]);
                 }
-                if effect.is_empty() {
+                if effect.is_empty() && action.spawn.is_none() {
                     continue;
                 }
                 let (a, b) = (Place::Cell(k, m.from), Place::Cell(k, m.to));
-                out.push(Step { pre, effect, from: a, to: b, at: (s.thread, from.location) });
+                for begin in self.beginnings(action, tid) {
+                    let (mut pre, mut effect) = (pre.clone(), effect.clone());
+                    let starts = begin.map(|(group, known)| {
+                        pre.extend(known);
+                        effect.push(self.more(group, 1));
+                        group
+                    });
+                    out.push(Step { pre, effect, from: a, to: b, starts, at: (s.thread, from.location) });
+                }
             }
         }
         for m in &self.moves {
             let (a, b) = (self.group_of[m.from], self.group_of[m.to]);
-            let mut effect = self.shared_effect(self.action(m), t.sym(p.tid));
-            if a == b && effect.is_empty() {
+            let action = self.action(m);
+            let effect = self.shared_effect(action, t.sym(p.tid));
+            if a == b && effect.is_empty() && action.spawn.is_none() {
                 continue;
             }
-            let (from, to) = (self.groups[a].symbol, self.groups[b].symbol);
-            let mut pre = vec![t.le(t.int(1), t.sym(from))];
+            let mut pre = vec![t.le(t.int(1), t.sym(self.groups[a].symbol))];
             pre.extend(self.before(m));
-            if a != b {
-                effect.push((from, t.sub(t.sym(from), t.int(1))));
-                effect.push((to, t.add(t.sym(to), t.int(1))));
-            }
             let at = (self.cells[m.from].thread, self.cells[m.from].location);
-            out.push(Step { pre, effect, from: Place::Group(a), to: Place::Group(b), at });
+            for begin in self.beginnings(action, t.sym(p.tid)) {
+                let (mut pre, mut effect) = (pre.clone(), effect.clone());
+                let starts = begin.map(|(group, known)| {
+                    pre.extend(known);
+                    group
+                });
+                let mut change: BTreeMap<usize, i128> = BTreeMap::new();
+                for (group, by) in [(a, -1), (b, 1)].into_iter().chain(starts.map(|group| (group, 1))) {
+                    *change.entry(group).or_default() += by;
+                }
+                effect.extend(change.into_iter().filter(|(_, by)| *by != 0).map(|(group, by)| self.more(group, by)));
+                out.push(Step { pre, effect, from: Place::Group(a), to: Place::Group(b), starts, at });
+            }
         }
         out
+    }
+
+    /// A group with so many more instances.
+    fn more(&self, group: usize, by: i128) -> (Symbol, Term) {
+        let (t, symbol) = (self.terms, self.groups[group].symbol);
+        (symbol, t.add(t.sym(symbol), t.int(by)))
     }
 
     /// Every way to violate one of the properties.
@@ -302,8 +348,10 @@ impl<'a> System<'a> {
         let (t, p) = (self.terms, self.program);
         let mut out = Vec::new();
         for w in wanted {
-            if let PropertyKind::Invariant(formula) = p.properties[*w].kind {
-                out.push(Bad { property: *w, formula: vec![t.not(formula)] });
+            match p.properties[*w].kind {
+                PropertyKind::Invariant(formula) => out.push(Bad { property: *w, formula: vec![t.not(formula)] }),
+                PropertyKind::Rely(r) => out.extend(self.against(*w, &p.relies[r as usize])),
+                _ => {}
             }
         }
         let mut failures = |mut passed: Vec<Term>, action: &Action, tid: Term| {
@@ -332,6 +380,34 @@ impl<'a> System<'a> {
             for action in p.threads[cell.thread].code.actions.iter().filter(|a| a.from == cell.location) {
                 failures(here.clone(), action, t.sym(p.tid));
             }
+        }
+        out
+    }
+
+    /// Every step that another thread does not rely on.
+    fn against(&self, property: PropertyId, rely: &Rely) -> Vec<Bad> {
+        let (t, p) = (self.terms, self.program);
+        let Some(formula) = rely.formula else { return Vec::new() };
+        let other = self.of_second(t.sym(p.tid));
+        let single = self.singles.iter().position(|s| rely.thread == Some(s.thread));
+        let way = |mover: Option<Term>, pre: &[Term], effect: &[(Symbol, Term)]| {
+            let after = |s: Symbol| effect.iter().find(|(x, _)| *x == s).map_or(t.sym(s), |(_, value)| *value);
+            let next = p.shared().map(|v| (p.vars[v].primed, after(p.vars[v].symbol)));
+            let tid = single.map_or(other, |s| t.sym(self.singles[s].tid));
+            let mut formula = vec![t.not(t.substitute(formula, next.chain([(p.tid, tid)]))), t.lt(t.int(0), tid)];
+            formula.extend(mover.map(|mover| t.ne(tid, mover)));
+            formula.extend(pre);
+            Bad { property, formula }
+        };
+        // A step that changes nothing shared, whoever makes it; then the others.
+        let mut out = vec![way(None, &[], &[])];
+        for step in self.steps() {
+            let mover = match step.from {
+                Place::Cell(k, _) if Some(k) == single => continue,
+                Place::Cell(k, _) => self.singles[k].tid,
+                Place::Group(_) => p.tid,
+            };
+            out.push(way(Some(t.sym(mover)), &step.pre, &step.effect));
         }
         out
     }

@@ -71,6 +71,16 @@ fn check_what_is_true_unless_somebody_is_changing_it_in_any_number() {
 }
 
 #[test]
+fn check_threads_that_are_started_in_any_number() {
+    proves("counting/started_workers.tp");
+}
+
+#[test]
+fn check_relies_that_are_true_of_every_run() {
+    proves("counting/one_claims_the_phase.tp");
+}
+
+#[test]
 fn check_the_drivers_in_any_number() {
     proves("seeds/abstract-threads/bluetooth.tp");
     // The check of the larger one by this oracle takes long; the binary's tests have it checked by cvc5.
@@ -90,6 +100,8 @@ fn check_nothing_is_proved_of_broken_programs() {
         "counting/states_of_a_door_unwatched.tp",
         "counting/sequence_lock_early.tp",
         "counting/readers_in_a_set_late.tp",
+        "counting/started_workers_early.tp",
+        "counting/one_claims_the_phase_late.tp",
     ];
     for file in broken {
         let p = load(file);
@@ -141,6 +153,69 @@ fn check_each_part_of_a_certificate_about_tickets_is_needed() {
     // The invariant must be there.
     let weak = Counting { invariant: proof.invariant.iter().map(|(at, _)| (at.clone(), t.tt())).collect(), ..proof };
     assert_eq!(judged(&p, property, &whole, weak), Outcome::Unknown);
+}
+
+/// The proof of everything in a program as a proof of one property.
+fn proof_of(p: &Program, property: &str) -> (PropertyId, Certificate, Counting) {
+    let id = p.properties.ids().find(|q| p.properties[*q].name == property).expect("there is such a property");
+    let claims = claims(p);
+    let proved = claims.iter().find_map(|(_, c)| if let Claim::Proved(c) = c { Some(c) } else { None });
+    let whole = Certificate { properties: vec![id], ..(**proved.expect("something is proved")).clone() };
+    let Proof::Counting(proof) = &whole.proof else { panic!("a proof by counting") };
+    let proof = (**proof).clone();
+    (id, whole, proof)
+}
+
+#[test]
+fn check_a_thread_that_is_started_is_counted() {
+    let p = load("counting/started_workers.tp");
+    let (property, whole, proof) = proof_of(&p, "assert:19");
+    assert_eq!(judged(&p, property, &whole, proof.clone()), Outcome::Safe);
+    let t = &whole.terms;
+    // That nobody is ever there does not survive the first start.
+    let mut nobody = proof.clone();
+    let none = t.and(&proof.counters.iter().map(|c| t.eq(t.sym(c.symbol), t.int(0))).collect::<Vec<_>>());
+    nobody.invariant.iter_mut().for_each(|(_, f)| *f = t.and(&[*f, none]));
+    assert_eq!(judged(&p, property, &whole, nobody), Outcome::Unknown);
+    // What an instance relies on at its entry must be true when it is started.
+    let entry = |c: &evidence::Counter| c.location == p.threads[c.thread].code.entry;
+    let total = p.shared().find(|v| p.vars[*v].name == "total").expect("there is a total");
+    let mut bold = proof.clone();
+    let early = t.eq(t.sym(p.vars[total].symbol), t.int(0));
+    bold.counters.iter_mut().filter(|c| entry(c)).for_each(|c| c.holds = early);
+    assert_eq!(judged(&p, property, &whole, bold), Outcome::Unknown);
+    // It must be in a cell, whatever it is started with.
+    let step = p.vars.iter().find(|v| v.name == "step").expect("there is a parameter");
+    let mut narrow = proof.clone();
+    narrow.counters.iter_mut().filter(|c| entry(c)).for_each(|c| c.cell = t.eq(t.sym(step.symbol), t.int(2)));
+    assert_eq!(judged(&p, property, &whole, narrow), Outcome::Unknown);
+    // Two of them may be started alike.
+    let mut apart = proof;
+    let (k, _) = apart.counters.iter().enumerate().find(|(_, c)| entry(c)).expect("there is an entry");
+    apart.apart.push((k, k, t.ff()));
+    assert_eq!(judged(&p, property, &whole, apart), Outcome::Unknown);
+}
+
+#[test]
+fn check_a_rely_that_a_step_breaks_is_not_proved() {
+    let text = std::fs::read_to_string(
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../corpus/counting/one_claims_the_phase.tp"),
+    );
+    let text = text.expect("the program is there");
+    let p = load_text("phase.tp", text.as_bytes());
+    let (property, whole, proof) = proof_of(&p, "rely:10");
+    assert_eq!(judged(&p, property, &whole, proof), Outcome::Safe);
+    // The same facts, and a rely that the last step breaks.
+    let p = load_text(
+        "phase.tp",
+        text.replace(
+            "owner' == owner;",
+            "owner' == owner && phase' == phase;\nrely phase' == phase || phase' != Done;",
+        )
+        .as_bytes(),
+    );
+    let (property, whole, proof) = proof_of(&p, "rely:11");
+    assert_eq!(judged(&p, property, &whole, proof), Outcome::Unknown);
 }
 
 #[test]

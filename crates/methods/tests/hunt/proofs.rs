@@ -66,3 +66,10 @@ fn check_what_count_proves_holds() {
     let n = crate::rounds(80);
     assert!(hunt(&methods::count::Count, &wide(), 2_000_000..2_000_000 + n) > 5, "the hunt must prove something");
 }
+
+#[test]
+fn check_what_count_proves_of_relies_and_started_threads_holds() {
+    let n = crate::rounds(60);
+    let knobs = Knobs { any: true, invariants: true, relies: true, spawn: true, ..Knobs::plain() };
+    assert!(hunt(&methods::count::Count, &knobs, 3_000_000..3_000_000 + n) > 5, "the hunt must prove something");
+}

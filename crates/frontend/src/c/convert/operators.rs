@@ -354,7 +354,7 @@ impl Converter<'_> {
                 let ty = self.joined(&a, &b);
                 let (a, b) = (self.cast(a, ty, span), self.cast(b, ty, span));
                 if let (Some(x), Some(y)) = (a.as_float(), b.as_float()) {
-                    return Expr::constant(i128::from(holds(op, x, y)), int, span);
+                    return Expr::constant(i128::from(op.holds(x, y)), int, span);
                 }
                 (a, b)
             }
@@ -366,7 +366,7 @@ impl Converter<'_> {
             }
         };
         if let (Some(x), Some(y)) = (a.as_const(), b.as_const()) {
-            return Expr::constant(i128::from(holds(op, x, y)), int, span);
+            return Expr::constant(i128::from(op.holds(x, y)), int, span);
         }
         Expr { kind: ExprKind::Compare(op, Box::new(a), Box::new(b)), ty: int, span }
     }
@@ -423,17 +423,5 @@ impl Converter<'_> {
             }
             _ => Expr::unmodelled("a compound assignment on these types", ty, span),
         }
-    }
-}
-
-/// A comparison of constants.
-fn holds<T: PartialOrd>(op: CompareOp, x: T, y: T) -> bool {
-    match op {
-        CompareOp::Eq => x == y,
-        CompareOp::Ne => x != y,
-        CompareOp::Lt => x < y,
-        CompareOp::Le => x <= y,
-        CompareOp::Gt => x > y,
-        CompareOp::Ge => x >= y,
     }
 }

@@ -519,14 +519,7 @@ impl Lower<'_> {
             }
             ExprKind::Compare(op, a, b) => {
                 let (x, y) = (self.fixed(a, values, unknown)?, self.fixed(b, values, unknown)?);
-                Some(i128::from(match op {
-                    CompareOp::Eq => x == y,
-                    CompareOp::Ne => x != y,
-                    CompareOp::Lt => x < y,
-                    CompareOp::Le => x <= y,
-                    CompareOp::Gt => x > y,
-                    CompareOp::Ge => x >= y,
-                }))
+                Some(i128::from(op.holds(x, y)))
             }
             ExprKind::Binary(op, a, b) => {
                 let (x, y) = (self.fixed(a, values, unknown)?, self.fixed(b, values, unknown)?);
