@@ -281,17 +281,31 @@ fn check_memory_and_control_are_what_gcc_makes_of_them() {
 
 #[test]
 fn check_a_harness_makes_the_bug_happen() {
-    // The last one has a `%` in the statement that breaks.
-    for name in ["counter_lost_update", "peterson_late_flag", "condvar_if", "race_read", "fig4", "remainder"] {
+    // One of them has a `%` in the statement that breaks; every kind of failure is among them.
+    for name in [
+        "counter_lost_update",
+        "peterson_late_flag",
+        "condvar_if",
+        "race_read",
+        "fig4",
+        "remainder",
+        "deadlock",
+        "rwlock_upgrade",
+        "unlock_twice",
+        "null_dereference",
+        "out_of_bounds",
+        "overflow",
+        "division",
+        "memory_lost",
+        "list_freed_twice",
+        "realloc_stale",
+        "float_lost",
+    ] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../corpus/c/{name}.c"));
         let text = std::fs::read_to_string(&path).unwrap();
         let mut sources = Sources::new();
-        let check = text
-            .lines()
-            .find_map(|l| l.strip_prefix("// check: "))
-            .and_then(|name| frontend::c::Check::parse(name).first().copied())
-            .unwrap();
-        let options = Options { model: DataModel::Lp64, checks: vec![check] };
+        let checks = text.lines().find_map(|l| l.strip_prefix("// check: ")).map(frontend::c::Check::parse).unwrap();
+        let options = Options { model: DataModel::Lp64, checks };
         let (program, _) = load(&mut sources, &path, &text, &options);
         let Some(program) = program else { return };
         let found = reach(&program, &Instances::of(&program, 2), &Limits::default());

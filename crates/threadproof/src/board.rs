@@ -169,8 +169,11 @@ impl FileRows {
             .asked
             .iter()
             .find(|check| self.rows.iter().any(|r| r.name == check.name() && self.outcome_of(r) == Outcome::Unsafe));
+        // A specification in a comment is a property of its own, and told by its name.
+        let specification = self.rows.iter().find(|r| self.outcome_of(r) == Outcome::Unsafe);
         Some(match (broken, self.outcome()) {
             (Some(check), _) => frontend::c::task::result_word(*check, Some(false)),
+            (None, Outcome::Unsafe) => format!("false({})", specification.map_or("specification", |r| r.name.as_str())),
             (None, Outcome::Safe) => frontend::c::task::result_word(self.asked[0], Some(true)),
             (None, _) => frontend::c::task::result_word(self.asked[0], None),
         })

@@ -8,7 +8,7 @@
 use base::Sources;
 use logic::{Node, Op, Sort, SortKind, Symbol, Term, Value};
 use program::semantics::Trace;
-use program::{Program, Scope, VarId};
+use program::{Code, Program, PropertyKind, Scope, ThreadId, VarId};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
@@ -94,7 +94,10 @@ impl Harness<'_> {
             let _ = writeln!(self.out, "static volatile number {name} = {value}; /* {} */", comment(&var.name));
             self.names.insert(var.symbol, name);
         }
-        let instances = trace.steps.iter().map(|s| s.instance).max().map_or(0, |m| m + 1);
+        let all = trace.instances.0.iter().sum();
+        let stuck = matches!(property.kind, PropertyKind::Deadlock);
+        let moved = trace.steps.iter().map(|s| s.instance).max().map_or(0, |m| m + 1);
+        let instances = if stuck { all } else { moved };
         for instance in 0..instances {
             self.thread(trace, instance)?;
         }
@@ -105,16 +108,52 @@ impl Harness<'_> {
         for i in 0..instances {
             let _ = writeln!(self.out, "  pthread_join(threads[{i}], 0);");
         }
-        self.out.push_str("  puts(\"the run went through without the failure\");\n  return 3;\n}\n");
+        if stuck {
+            let _ = writeln!(self.out, "  puts(\"nobody can move: breaks {}\");", quoted(&property.name));
+            self.out.push_str("  fflush(stdout);\n  abort();\n}\n");
+        } else {
+            self.out.push_str("  puts(\"the run went through without the failure\");\n  return 3;\n}\n");
+        }
+        Ok(())
+    }
+
+    /// The thread of an instance: they are numbered thread by thread.
+    fn thread_of(&self, trace: &Trace, instance: u32) -> Option<ThreadId> {
+        let mut left = instance;
+        for (thread, count) in self.program.threads.ids().zip(&trace.instances.0) {
+            if left < *count {
+                return Some(thread);
+            }
+            left -= count;
+        }
+        None
+    }
+
+    /// At the end of a run into a deadlock: where this instance stands, no step can be taken.
+    fn stands_still(&mut self, trace: &Trace, instance: u32, code: &Code) -> Result<(), String> {
+        let last = trace.steps.iter().rev().find(|s| s.instance == instance);
+        let at = last.map_or(code.entry, |s| code.actions[s.action].to);
+        let turn = trace.steps.len() + instance as usize;
+        let _ = writeln!(self.out, "  wait_for({turn});");
+        for action in code.actions.iter().filter(|a| a.from == at) {
+            let origin = &self.program.origins[action.origin];
+            let place = origin.span.map_or_else(String::new, |s| self.sources.place(s));
+            let guard = self.term(action.guard)?;
+            let _ = writeln!(self.out, "  must(!({guard}), \"{} waits\");", quoted(&place));
+            let _ = writeln!(self.out, "  puts(\"{}: {} waits\");", quoted(&place), quoted(&origin.text));
+        }
+        self.out.push_str("  done();\n");
         Ok(())
     }
 
     fn thread(&mut self, trace: &Trace, instance: u32) -> Result<(), String> {
-        let Some(first) = trace.steps.iter().find(|s| s.instance == instance) else {
+        let stuck = matches!(self.program.properties[trace.violates].kind, PropertyKind::Deadlock);
+        let moves = trace.steps.iter().any(|s| s.instance == instance);
+        let Some(thread) = self.thread_of(trace, instance).filter(|_| moves || stuck) else {
             let _ = writeln!(self.out, "\nstatic void *instance_{instance}(void *unused) {{ return unused; }}");
             return Ok(());
         };
-        let thread = &self.program.threads[first.thread];
+        let thread = &self.program.threads[thread];
         let name = comment(&thread.name);
         let _ = writeln!(self.out, "\n/* {name} */\nstatic void *instance_{instance}(void *unused) {{");
         for var in &thread.locals {
@@ -129,7 +168,7 @@ impl Harness<'_> {
             self.names.insert(v.symbol, local);
         }
         self.names.insert(self.program.tid, format!("{}", instance + 1));
-        let last = trace.steps.len() - 1;
+        let last = if stuck { usize::MAX } else { trace.steps.len() - 1 };
         for (number, step) in trace.steps.iter().enumerate().filter(|(_, s)| s.instance == instance) {
             let action = &thread.code.actions[step.action];
             let origin = &self.program.origins[action.origin];
@@ -162,6 +201,9 @@ impl Harness<'_> {
             }
             self.updates(action, number, &place)?;
             self.out.push_str("  done();\n");
+        }
+        if stuck {
+            self.stands_still(trace, instance, &thread.code)?;
         }
         self.out.push_str("  return unused;\n}\n");
         Ok(())

@@ -1,14 +1,14 @@
 //! Violation witnesses in the YAML format 2 of verification tasks.
 //!
 //! Comes in: a program of the C front end, a trace of it, and what the format wants to know of the task. Goes out: the text
-//! of the witness: one segment for each step with a place, the last of which is the target. The threads are numbered
-//! in the order in which they take their first step; the field `thread_id` belongs to version 2.2 of the format.
+//! of the witness: one segment for each step with a place, the last of which is the target. `main` is thread 0; a thread is
+//! entered where it is created, and numbered in that order; the field `thread_id` belongs to version 2.2 of the format.
 
 use super::Check;
 use super::types::DataModel;
-use base::Sources;
-use program::Program;
-use program::semantics::Trace;
+use base::{Sources, Span};
+use program::semantics::{Step, Trace};
+use program::{Program, ThreadId, What};
 use std::fmt::Write;
 
 /// What a witness says besides the run. Times and identities come from the caller, so that output stays reproducible.
@@ -44,36 +44,90 @@ pub fn specification(check: Check) -> &'static str {
 pub fn violation(program: &Program, trace: &Trace, sources: &Sources, about: &About) -> String {
     let mut out = header("violation_sequence", about);
     out.push_str("  content:\n");
-    let mut order: Vec<u32> = Vec::new();
-    let place = |step: &program::semantics::Step| {
-        let action = &program.threads[step.thread].code.actions[step.action];
-        program.origins[action.origin].span
-    };
+    let action = |step: &Step| &program.threads[step.thread].code.actions[step.action];
     // The target is the last step that has a place.
-    let placed: Vec<_> = trace.steps.iter().filter_map(|s| Some((s, place(s)?))).collect();
+    let placed: Vec<_> =
+        trace.steps.iter().filter_map(|s| Some((s, program.origins[action(s).origin].span?))).collect();
     let last = placed.len().saturating_sub(1);
+    let creations: Vec<Span> =
+        placed.iter().filter(|(s, _)| action(s).what == What::Spawn).map(|(_, span)| *span).collect();
+    let mut numbers = Numbers::new(program, placed.iter().map(|(s, _)| *s));
+    // What was created before the first step of the run is created first of all.
+    for span in numbers.waiting.iter().map(|(span, _)| *span).filter(|s| !creations.contains(s)).collect::<Vec<_>>() {
+        numbers.register(span);
+        waypoint(&mut out, "function_enter", closing(sources, span), sources, 0);
+    }
     for (i, (step, span)) in placed.into_iter().enumerate() {
-        let thread = match order.iter().position(|t| *t == step.instance) {
-            Some(at) => at,
-            None => {
-                order.push(step.instance);
-                order.len() - 1
-            }
-        };
-        let (line, column) = sources.file(span.file).position(span.start);
-        let file = &sources.file(span.file).name;
-        let kind = if i == last { "target" } else { "assumption" };
-        let _ = write!(
-            out,
-            "  - segment:\n    - waypoint:\n        type: {kind}\n        action: follow\n        location:\n          \
-             file_name: {}\n          line: {line}\n          column: {column}\n        thread_id: {thread}\n",
-            quoted(file)
-        );
-        if i != last {
+        let thread = numbers.of(step);
+        if i == last {
+            waypoint(&mut out, "target", span, sources, thread);
+        } else if action(step).what == What::Spawn {
+            numbers.register(span);
+            waypoint(&mut out, "function_enter", closing(sources, span), sources, thread);
+        } else {
+            waypoint(&mut out, "assumption", span, sources, thread);
             out.push_str("        constraint:\n          value: \"1\"\n          format: c_expression\n");
         }
     }
     out
+}
+
+fn waypoint(out: &mut String, kind: &str, span: Span, sources: &Sources, thread: usize) {
+    let (line, column) = sources.file(span.file).position(span.start);
+    let _ = write!(
+        out,
+        "  - segment:\n    - waypoint:\n        type: {kind}\n        action: follow\n        location:\n          \
+         file_name: {}\n          line: {line}\n          column: {column}\n        thread_id: {thread}\n",
+        quoted(&sources.file(span.file).name)
+    );
+}
+
+/// The closing parenthesis of a call, where it is entered.
+fn closing(sources: &Sources, span: Span) -> Span {
+    match sources.text(span).rfind(')') {
+        Some(at) => {
+            let start = span.start as usize + at;
+            Span::new(span.file, start, start + 1)
+        }
+        None => span,
+    }
+}
+
+/// The numbers of threads: `main` is 0, the others count in the order of their creation.
+struct Numbers {
+    /// Instances with the place that creates them, in the order of the text.
+    waiting: Vec<(Span, u32)>,
+    known: Vec<(u32, usize)>,
+    next: usize,
+}
+
+impl Numbers {
+    fn new<'t>(program: &Program, steps: impl Iterator<Item = &'t Step>) -> Self {
+        let mut numbers = Self { waiting: Vec::new(), known: Vec::new(), next: 1 };
+        for step in steps {
+            let created = program.origins[program.threads[step.thread].origin].span;
+            match created {
+                Some(span) if step.thread != ThreadId(0) => numbers.waiting.push((span, step.instance)),
+                _ => numbers.known.push((step.instance, 0)),
+            }
+        }
+        numbers.waiting.sort_by_key(|(span, instance)| (span.start, *instance));
+        numbers.waiting.dedup();
+        numbers
+    }
+
+    /// A thread is created at a place.
+    fn register(&mut self, span: Span) {
+        if let Some(at) = self.waiting.iter().position(|(place, _)| *place == span) {
+            let (_, instance) = self.waiting.remove(at);
+            self.known.push((instance, self.next));
+        }
+        self.next += 1;
+    }
+
+    fn of(&self, step: &Step) -> usize {
+        self.known.iter().find(|(instance, _)| *instance == step.instance).map_or(self.next, |(_, number)| *number)
+    }
 }
 
 /// A correctness witness: invariants at places, each a C expression.
@@ -256,7 +310,18 @@ mod tests {
         let [entry] = witness.list() else { panic!("one entry") };
         check_metadata(entry, "violation_sequence");
         let segments = entry.get("content").list();
+        // The creation, and the steps.
+        let [created] = segments[0].get("segment").list() else { panic!("one waypoint") };
+        let created = created.get("waypoint");
+        assert_eq!((created.get("type").text(), created.get("thread_id").text()), ("function_enter", "0"));
+        let line = text.lines().nth(2).expect("the line of `main`");
+        let column: usize = created.get("location").get("column").text().parse().expect("a number");
+        assert_eq!(&line[..column], &line[..line.find("f, 0)").expect("the call") + 5]);
+        let segments = &segments[1..];
         assert_eq!(segments.len(), trace.steps.len());
+        let threads: Vec<&str> =
+            segments.iter().map(|s| s.get("segment").list()[0].get("waypoint").get("thread_id").text()).collect();
+        assert_eq!(threads, ["1", "0"]);
         for (i, segment) in segments.iter().enumerate() {
             let [waypoint] = segment.get("segment").list() else { panic!("one waypoint") };
             let waypoint = waypoint.get("waypoint");
