@@ -45,9 +45,19 @@ pub fn violation(program: &Program, trace: &Trace, sources: &Sources, about: &Ab
     let mut out = header("violation_sequence", about);
     out.push_str("  content:\n");
     let action = |step: &Step| &program.threads[step.thread].code.actions[step.action];
-    // The target is the last step that has a place.
-    let placed: Vec<_> =
-        trace.steps.iter().filter_map(|s| Some((s, program.origins[action(s).origin].span?))).collect();
+    // The target is the last step that has a place. The start and the end of a thread, told where it is created, are none
+    // of its own places; and a statement that is several steps is passed once.
+    let mut placed: Vec<(&Step, Span)> = Vec::new();
+    for (i, step) in trace.steps.iter().enumerate() {
+        let Some(span) = program.origins[action(step).origin].span else { continue };
+        let created = program.origins[program.threads[step.thread].origin].span;
+        let again =
+            placed.iter().rev().find(|(s, _)| s.instance == step.instance).is_some_and(|(_, last)| *last == span);
+        let ends = action(step).what == What::Return && step.thread != ThreadId(0);
+        if i + 1 == trace.steps.len() || !(again || ends || created == Some(span)) {
+            placed.push((step, span));
+        }
+    }
     let last = placed.len().saturating_sub(1);
     let creations: Vec<Span> =
         placed.iter().filter(|(s, _)| action(s).what == What::Spawn).map(|(_, span)| *span).collect();

@@ -486,6 +486,10 @@ impl Converter<'_> {
             && let Some(Node { node: c::Initializer::Expression(e), .. }) = &item.node.initializer
         {
             ty = self.type_of(e).unqualified();
+            // As any value: an array becomes the address of its first element.
+            if let Kind::Array(of, _) = *self.types.kind(ty) {
+                ty = self.types.pointer(of);
+            }
         }
         let storage = match (self.at_file_scope(), specifiers.class, specifiers.thread_local) {
             (_, _, true) => Storage::ThreadLocal,

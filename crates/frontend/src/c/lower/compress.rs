@@ -437,12 +437,19 @@ impl Lower<'_> {
             return None;
         }
         let mut gates: Vec<(Failure, Term)> = a.gates.iter().map(|(f, g)| (f.clone(), renamed(*g))).collect();
+        let before = gates.len();
         for (failure, gate) in &b.gates {
             let gate = build.substitute(*gate, &map);
             if build.as_bool(gate) != Some(true) {
                 gates.push((failure.clone(), gate));
             }
         }
+        // A step that can fail is told where it does.
+        let span = match (before, gates.len()) {
+            (0, n) if n > 0 => b.span,
+            (m, n) if m > 0 && m == n => a.span,
+            _ => lead.span,
+        };
         let second: Vec<(SlotId, Term)> = b.updates.iter().map(|(s, v)| (*s, build.substitute(*v, &map))).collect();
         let mut updates: Vec<(SlotId, Term)> =
             first.into_iter().filter(|(s, _)| !second.iter().any(|(t, _)| t == s)).collect();
@@ -458,7 +465,7 @@ impl Lower<'_> {
             gates,
             updates,
             what: lead.what,
-            span: lead.span,
+            span,
             joins,
         })
     }

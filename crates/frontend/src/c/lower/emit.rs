@@ -362,6 +362,11 @@ impl<'u> Emitter<'u> {
                 self.guard(slot, mutex, unit.variables[*v].span);
             }
         }
+        for (slot, mutex) in std::mem::take(&mut self.lower.guards_found) {
+            if self.vars.contains_key(&mutex) {
+                self.guard(slot, mutex, self.lower.slots[slot].span);
+            }
+        }
         // A mutex that is only locked and unlocked is its holder's: what functions perform rests on that.
         for mutex in std::mem::take(&mut self.lower.plain_mutexes) {
             self.guard(mutex, mutex, self.lower.slots[mutex].span);

@@ -158,6 +158,20 @@ impl Lower<'_> {
         self.end(&objects, false, span);
     }
 
+    /// The thread ends here, and with it the locals of every function it is in. Those of `main` are left: its stack is the
+    /// program's.
+    pub(super) fn all_locals_end(&mut self, span: Span) {
+        if self.cur.task == TaskId(0) {
+            return;
+        }
+        let mut left = Vec::new();
+        while !self.cur.frames.is_empty() {
+            self.locals_end(span);
+            left.extend(self.cur.frames.pop());
+        }
+        self.cur.frames.extend(left.into_iter().rev());
+    }
+
     fn end(&mut self, objects: &[ObjId], nested: bool, span: Span) {
         for object in objects.iter().copied().filter(|o| self.outlived(*o, nested)).collect::<Vec<_>>() {
             let gone = self.mortal(object, false, None, span);

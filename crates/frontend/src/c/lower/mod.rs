@@ -273,6 +273,8 @@ struct Lower<'u> {
     /// Functions that say what they perform.
     routines: Vec<performs::Routine>,
     plain_mutexes: Vec<SlotId>,
+    /// Variables of functions with a specification, each with the mutex that guards it.
+    guards_found: Vec<(SlotId, SlotId)>,
     /// Some end of the program was reached where leaks are looked for.
     looked_for_leaks: bool,
     merging: Merging,
@@ -387,6 +389,7 @@ impl<'u> Lower<'u> {
             machines: Vec::new(),
             routines: Vec::new(),
             plain_mutexes: Vec::new(),
+            guards_found: Vec::new(),
             looked_for_leaks: false,
             merging: Merging::All,
         };
@@ -740,7 +743,8 @@ impl<'u> Lower<'u> {
             self.note_write(*slot, *value);
         }
         let tt = self.terms.tt();
-        self.emit(exit, tt, updates, What::Return, task.span);
+        let span = self.unit.functions[task.function].span;
+        self.emit(exit, tt, updates, What::Return, span);
     }
 }
 

@@ -9,6 +9,8 @@
 
 use super::annotate::{Reader, tokens};
 use super::flow::*;
+use super::locks::Held;
+use super::phases::Phases;
 use super::*;
 
 /// What is performed, before it is one of the model.
@@ -122,9 +124,65 @@ impl Lower<'_> {
                 self.slots[result].owner = Owner::Task(routine.task);
             }
         }
-        let locks = self.phases().locks;
+        let phases = self.phases();
+        let locks = &phases.locks;
         self.plain_mutexes = locks.numbers.keys().copied().filter(|s| locks.is_plain(*s)).collect();
         self.plain_mutexes.sort();
+        self.guards_found = self.find_guards(&phases);
+    }
+
+    /// Variables with the mutex that every access holds, but for those of `main` while no other thread runs: the first thread
+    /// sets up and reads the result without it. Where really every access holds it, that is found without our help.
+    fn find_guards(&self, phases: &Phases) -> Vec<(SlotId, SlotId)> {
+        let main = TaskId(0);
+        let threads: Vec<TaskId> = self.tasks.ids().filter(|t| *t != main && !self.is_routine(*t)).collect();
+        // A step that waits for the end of a thread is taken when it has ended.
+        let alone = |s: &Step| threads.iter().all(|t| s.joins.contains(t) || !phases.may_run(main, s.from, *t));
+        let mut out = Vec::new();
+        for slot in self.routine_touches() {
+            let written = |v: &crate::c::ast::Variable| v.guarded_by.is_some() && v.name == self.slots[slot].shown;
+            if self.slots[slot].synchronising || self.slots[slot].lock || self.unit.variables.iter().any(written) {
+                continue;
+            }
+            let mut accesses: Vec<(bool, Held)> = Vec::new();
+            for (i, flow) in self.flows.iter().enumerate() {
+                let task = TaskId(i as u32);
+                for step in &flow.steps {
+                    let touch = self.touch(step);
+                    if !touch.reads.contains(&slot) && !touch.writes.contains(&slot) {
+                        continue;
+                    }
+                    accesses.push((task == main && alone(step), self.excludes(step, task, &phases.locks)));
+                }
+            }
+            let guards = |m: &&SlotId| {
+                let held = |under: &Held| phases.locks.numbers.get(*m).is_some_and(|n| under >> n & 1 == 1);
+                accesses.iter().all(|(alone, under)| *alone || held(under))
+                    && accesses.iter().any(|(_, under)| !held(under))
+                    && threads.iter().all(|t| self.ends_without(&self.flows[t.0 as usize], **m))
+            };
+            if let Some(mutex) = self.plain_mutexes.iter().find(guards) {
+                out.push((slot, *mutex));
+            }
+        }
+        out
+    }
+
+    /// Whether a thread surely does not hold a mutex when it ends.
+    fn ends_without(&self, flow: &Flow, mutex: SlotId) -> bool {
+        let mut may = vec![false; flow.places.len()];
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for step in &flow.steps {
+                let holds = match step.updates.iter().find(|(s, _)| *s == mutex) {
+                    Some((_, value)) => self.b().as_num(*value) != Some(0),
+                    None => may[step.from.0 as usize],
+                };
+                changed |= holds && !std::mem::replace(&mut may[step.to.0 as usize], true);
+            }
+        }
+        flow.exit.is_none_or(|e| !may[e.0 as usize])
     }
 
     /// The specifications of functions, and what is wrong with those that cannot be read.

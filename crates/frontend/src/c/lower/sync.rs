@@ -41,6 +41,7 @@ impl Lower<'_> {
                         return Some(None);
                     }
                     self.update(vec![(task.result, value)], What::Return, span);
+                    self.all_locals_end(span);
                     let end = self.cur.end;
                     self.goto(end, span);
                 }

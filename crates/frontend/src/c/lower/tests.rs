@@ -419,6 +419,11 @@ fn check_nothing_is_used_or_freed_after_its_end() {
     assert_eq!(used("f(); *g = 2;"), Answer::Unsafe);
     assert_eq!(used("*f() = 2;"), Answer::Unsafe);
     assert_eq!(used("{ int l; g = &l; *g = 1; }"), Answer::Safe);
+    let exits =
+        "int *p; void leave(int *q) { p = q; pthread_exit(0); } void *f(void *v) { int x = 0; leave(&x); return 0; }
+      int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); pthread_join(t, 0); *p = 1; return 0; }";
+    assert_eq!(with(exits, Check::Memory), Answer::Unsafe);
+    assert_eq!(with(&exits.replace("*p = 1;", ""), Check::Memory), Answer::Safe);
     assert_eq!(used("{ int l; g = &l; } *g = 1;"), Answer::Unsafe);
     let threads = "int *p; void *f(void *q) { *p = 1; return 0; }
       int main(void) { pthread_t t; p = malloc(4); pthread_create(&t, 0, f, 0); JOIN free(p); return 0; }";
@@ -732,4 +737,19 @@ fn check_labelled_statements_run_in_threads() {
     assert_eq!(answer(&text.replace("x == 0", "x == 0 || x == 1")), Answer::Safe);
     let local = "int x; int main(void) { int i = 1; __CPROVER_ASYNC_1: x = i; return 0; }";
     assert!(matches!(answer(local), Answer::Unmodelled(_)));
+}
+
+#[test]
+fn check_what_main_does_alone_needs_no_mutex() {
+    let text = "pthread_mutex_t m; int n;\n//@ performs Add: <n> m == 0 && n' == n + by\nvoid add(int by)
+      { pthread_mutex_lock(&m); n = n + by; pthread_mutex_unlock(&m); } void *f(void *p) { add(2); LOOK return 0; }
+      int main(void) { pthread_t t; n = 5; pthread_create(&t, 0, f, 0); add(1); JOIN assert(n > 0); return 0; }";
+    let found = |look: &str, join: &str| {
+        let program = lowered(&text.replace("LOOK", look).replace("JOIN", join), Check::Reach);
+        program.properties.iter().any(|p| p.name == "access:n")
+    };
+    assert!(found("", "pthread_join(t, 0);"));
+    assert!(!found("", ""), "the other thread may still run");
+    assert!(!found("int k = n; assert(k > 0);", "pthread_join(t, 0);"), "another thread looks without the mutex");
+    assert!(!found("pthread_mutex_lock(&m);", "pthread_join(t, 0);"), "the mutex may be held for ever");
 }
