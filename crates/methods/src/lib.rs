@@ -11,6 +11,7 @@ pub mod conform;
 pub mod count;
 pub mod explore;
 pub mod horn;
+mod instances;
 pub mod method;
 pub mod modular;
 pub mod reduce;

@@ -38,6 +38,10 @@ pub trait Method: Send + Sync {
     fn admits(&self, task: &Task) -> Result<(), Refusal>;
     /// At most one claim for each property; a property it does not speak of is left out.
     fn run(&self, task: &Task, run: &Run) -> Claims;
+    /// The same, and claims that are certain are told before the long work for the others.
+    fn run_telling(&self, task: &Task, run: &Run, _tell: &dyn Fn(&Claims)) -> Claims {
+        self.run(task, run)
+    }
 }
 
 /// Progress of long work.

@@ -1,10 +1,11 @@
-//! Facts about all keys of a map or a set, without quantifiers: at the keys that matter.
+//! Facts about all keys of a map or a set, as premises and goals of counting.
 //!
 //! In: a fact `forall k :: f`. Out, as a premise: `f` at the keys that instances have at hand and at the key in question; as a
-//! goal: `f` at the key in question, which may be any. A proof from these premises is a proof from the fact, and the solver
-//! need not look for models of quantified formulas. Absent: quantifiers under anything else, which are left as they are.
+//! goal: `f` at the key in question, which may be any (`crate::instances`). Absent: quantifiers under anything else, which are
+//! left as they are.
 
-use logic::{Node, Quantifier, Sort, Symbol, Term, Terms};
+use crate::instances::{at_keys, universal};
+use logic::{Sort, Symbol, Term, Terms};
 use std::collections::BTreeMap;
 
 #[derive(Default)]
@@ -26,13 +27,8 @@ impl Instances {
 
     pub fn premise(&self, t: &Terms, fact: Term) -> Term {
         let Some((bound, body)) = self.universal(t, fact) else { return fact };
-        let mut out = vec![body];
-        for k in bound {
-            let sort = t.symbol_sort(k);
-            let values: Vec<Symbol> = self.keys[&sort].iter().chain([&self.any[&sort]]).copied().collect();
-            out = out.iter().flat_map(|f| values.iter().map(move |x| t.substitute(*f, [(k, t.sym(*x))]))).collect();
-        }
-        t.and(&out)
+        let keys = |sort: Sort| self.keys[&sort].iter().chain([&self.any[&sort]]).map(|s| t.sym(*s)).collect();
+        t.and(&at_keys(t, &bound, body, &keys))
     }
 
     pub fn goal(&self, t: &Terms, fact: Term) -> Term {
@@ -42,9 +38,9 @@ impl Instances {
 
     /// At most two variables of different sorts, or one: more would be one key twice, or too many instances.
     fn universal(&self, t: &Terms, fact: Term) -> Option<(Vec<Symbol>, Term)> {
-        let Node::Quant(Quantifier::Forall, bound, body) = t.node(fact) else { return None };
+        let (bound, body) = universal(t, fact)?;
         let sorts: Vec<Sort> = bound.iter().map(|k| t.symbol_sort(*k)).collect();
         let apart = sorts.len() == 1 || sorts.len() == 2 && sorts[0] != sorts[1];
-        (apart && sorts.iter().all(|s| self.keys.contains_key(s))).then(|| (bound.to_vec(), body))
+        (apart && sorts.iter().all(|s| self.keys.contains_key(s))).then_some((bound, body))
     }
 }

@@ -167,6 +167,8 @@ struct Job {
     refused: Option<String>,
 }
 
+/// Fewer units than this are not worth another worker.
+const WORTH: usize = 4;
 /// Deep terms are walked by recursion.
 const STACK: usize = 1 << 28;
 
@@ -325,7 +327,7 @@ fn side_by_side(basis: &Specified, own: &[usize], jobs: &[Job], run: &Run) -> Re
     let next = AtomicUsize::new(0);
     let (say, says) = channel::<(usize, Looked)>();
     std::thread::scope(|scope| {
-        for w in 0..run.workers.clamp(1, jobs.len().max(1)) {
+        for w in 0..run.workers.clamp(1, (jobs.len() / WORTH).max(1)) {
             // Programs are not shared between threads.
             let (basis, say, next) = (basis.clone(), say.clone(), &next);
             let work = move || {

@@ -52,6 +52,8 @@ struct Words {
     owned: Vec<Term>,
     /// Owned entries of maps: a bound key and the formula.
     entries: Vec<(Symbol, Term)>,
+    /// Values that entries of maps are compared with.
+    entry_values: Vec<(VarId, Term)>,
     /// Integer terms over the shared store.
     numbers: Vec<Term>,
     constants: Vec<Term>,
@@ -397,11 +399,23 @@ impl<'a> Candidates<'a> {
         self.words.constants.truncate(6);
     }
 
+    /// The bound key of a map.
+    fn key(&mut self, v: VarId, key: Sort) -> Symbol {
+        let name = self.program.vars[v].name.replace('.', "_");
+        *self.keys.entry(v).or_insert_with(|| self.terms.symbol(format!("k_{name}"), key))
+    }
+
+    /// `m == tid` of a lock.
+    fn is_lock(&self, owned: Term) -> bool {
+        let (p, t) = (self.program, self.terms);
+        let lock = |x: Term| self.words.vars.iter().any(|v| p.vars[*v].kind == VarKind::Lock && self.now(*v) == x);
+        matches!(t.app(owned), Some((Op::Eq, args)) if args[1] == t.sym(p.tid) && lock(args[0]))
+    }
+
     /// `forall k :: map[k] == tid` is owned.
     fn entry(&mut self, v: VarId, key: Sort, tid: Term) {
         let t = self.terms;
-        let name = self.program.vars[v].name.replace('.', "_");
-        let bound = *self.keys.entry(v).or_insert_with(|| t.symbol(format!("k_{name}"), key));
+        let bound = self.key(v, key);
         let formula = t.eq(t.select(self.now(v), t.sym(bound)), tid);
         if !self.words.entries.contains(&(bound, formula)) {
             self.words.entries.push((bound, formula));
@@ -461,6 +475,17 @@ impl<'a> Candidates<'a> {
             for a in args.iter() {
                 if matches!(t.node(*a), Node::Num(_, s) if s == Sort::INT) {
                     add(&mut self.words.constants, *a);
+                }
+            }
+        }
+        if let Node::App(Op::Eq, args) = t.node(atom) {
+            for (side, value) in [(args[0], args[1]), (args[1], args[0])] {
+                if let Some((Op::Select, of)) = t.app(side)
+                    && t.free_symbols(value).is_empty()
+                    && let Some(v) = self.words.vars.iter().find(|v| self.now(**v) == of[0])
+                    && !self.words.entry_values.contains(&(*v, value))
+                {
+                    self.words.entry_values.push((*v, value));
                 }
             }
         }
@@ -581,6 +606,17 @@ impl<'a> Candidates<'a> {
                     let kept = self.kept(*v);
                     self.push(place, t.implies(t.and(&[*l, *o]), kept), None);
                 }
+            }
+        }
+        // While one has a lock, others leave entries of a certain value as they are: free ones are taken under the lock.
+        let locks: Vec<Term> = owned.iter().copied().filter(|o| self.is_lock(*o)).collect();
+        for (v, value) in self.words.entry_values.clone().into_iter().filter(|(v, _)| touched.contains(v)) {
+            let SortKind::Map(k, _) = t.kind(p.vars[v].sort) else { continue };
+            let key = self.key(v, k);
+            let is = |map: Term| t.eq(t.select(map, t.sym(key)), value);
+            for lock in &locks {
+                let body = t.implies(t.and(&[*lock, is(self.now(v))]), is(self.next(v)));
+                self.push(place, t.quant(Quantifier::Forall, &[key], body), None);
             }
         }
         // Entries of maps that are owned protect entries of maps with the same keys.

@@ -10,6 +10,7 @@
 
 use super::explain::Told;
 use super::zones::Zones;
+use crate::instances::{at_keys, universal};
 use base::Budget;
 use evidence::{Reach, Reason};
 use logic::{Sort, Symbol, Term, Terms};
@@ -52,6 +53,15 @@ pub enum About {
     Property(PropertyId),
 }
 
+/// How quantified candidates are put to the solver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantifiers {
+    /// At the keys at hand (`crate::instances`): it answers, and some proofs are not seen.
+    Instances,
+    /// As they are: it may give up.
+    Whole,
+}
+
 /// What is fixed for one attempt. Every worker has its own copy: terms are not shared between threads.
 #[derive(Clone)]
 pub struct Setting {
@@ -65,6 +75,7 @@ pub struct Setting {
     /// The id of another instance.
     pub other: Symbol,
     pub reach: Reach,
+    pub quantifiers: Quantifiers,
     pub settings: Settings,
     pub budget: Budget,
 }
@@ -79,8 +90,12 @@ impl Setting {
         let t = &self.terms;
         let f = self.candidates[k].formula;
         let mut parts = vec![t.implies(self.switch(k), f)];
-        for known in super::instances(t, f, &[t.sym(self.program.tid), t.sym(self.other)]) {
-            parts.push(t.implies(self.switch(k), known));
+        if let Some((bound, body)) =
+            universal(t, f).filter(|(bound, _)| self.quantifiers == Quantifiers::Whole && bound.len() == 1)
+            && t.symbol_sort(bound[0]) == Sort::INT
+        {
+            let ids = |_| vec![t.sym(self.program.tid), t.sym(self.other)];
+            parts.extend(at_keys(t, &bound, body, &ids).into_iter().map(|known| t.implies(self.switch(k), known)));
         }
         t.and(&parts)
     }

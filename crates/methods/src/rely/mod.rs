@@ -16,12 +16,13 @@ mod hoods;
 mod runs;
 mod zones;
 
+use crate::instances::quantified;
 use crate::method::{About, Method, Refusal, Run, Task};
 use crate::modular;
-use engine::{About as Goals, Engine, Place, Setting, Which};
+use engine::{About as Goals, Engine, Place, Quantifiers, Setting, Which};
 use evidence::{AssumeGuarantee, Assumes, Certificate, Claim, Claims, Proof, Reach, Reason, RelyGuarantee};
 use explain::Told;
-use logic::{Node, Quantifier, Sort, Symbol, Term, Terms};
+use logic::{Sort, Symbol, Term, Terms};
 use program::parts::split;
 use program::passive::loop_heads;
 use program::{Action, LocId, Program, PropertyId, PropertyKind, Start, VarId, What};
@@ -29,6 +30,7 @@ use rustc_hash::FxHashMap;
 use solver::Settings;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub(crate) use hoods::large;
 
@@ -54,11 +56,15 @@ impl Method for Rely {
     }
 
     fn run(&self, task: &Task, run: &Run) -> Claims {
+        self.run_telling(task, run, &|_| {})
+    }
+
+    fn run_telling(&self, task: &Task, run: &Run, tell: &dyn Fn(&Claims)) -> Claims {
         let p = &task.program;
         let wanted = wanted(p, &task.properties);
         let terms = p.terms.clone();
         let mut claims = Claims::default();
-        match calvin(p, &terms, &wanted, run, &mut claims) {
+        match calvin(p, &terms, &wanted, run, tell, &mut claims) {
             Ok(()) => {}
             Err(reason) => {
                 let stop = matches!(reason, Reason::Exhausted(_));
@@ -70,8 +76,10 @@ impl Method for Rely {
                 }
             }
         }
-        let left: Vec<PropertyId> =
-            wanted.iter().copied().filter(|w| !matches!(claims.claims.get(w), Some(Claim::Proved(_)))).collect();
+        let left = open(&wanted, &claims);
+        if !left.is_empty() && left.len() < wanted.len() {
+            tell(&claims);
+        }
         if !left.is_empty() && hoods::bearable(p) && modular::admits(p).is_ok() {
             clauses(p, &left, run, &mut claims);
         }
@@ -98,6 +106,8 @@ fn wanted(p: &Program, among: &[PropertyId]) -> Vec<PropertyId> {
 /// From this many actions on, code is also cut where it branches and no local matters.
 const LONG: usize = 120;
 const SHORT: usize = 30;
+/// How long quantified candidates may be put to the solver as they are.
+const WHILE: Duration = Duration::from_secs(5);
 
 /// Cuts: the loops, the start of threads that are spawned, and places that part long code.
 fn cuts(p: &Program, long: usize) -> Vec<Vec<LocId>> {
@@ -132,22 +142,73 @@ fn chosen<'a>(p: &'a Program, a: &'a Action) -> impl Iterator<Item = (VarId, Sym
     a.updates.iter().filter_map(|u| Some((u.var, p.terms.as_symbol(u.value).filter(|s| a.inputs.contains(s))?)))
 }
 
-fn calvin(p: &Program, terms: &Terms, wanted: &[PropertyId], run: &Run, claims: &mut Claims) -> Result<(), Reason> {
+/// Quantified candidates at the keys at hand first, which is quick; as they are only where something is left, for a while.
+fn calvin(
+    p: &Program,
+    terms: &Terms,
+    wanted: &[PropertyId],
+    run: &Run,
+    tell: &dyn Fn(&Claims),
+    claims: &mut Claims,
+) -> Result<(), Reason> {
+    let quick = pursue(p, terms, wanted, Quantifiers::Instances, run, claims)?;
+    let left = open(wanted, claims);
+    if left.is_empty() || !quick.quantified {
+        return Ok(());
+    }
+    if left.len() < wanted.len() {
+        tell(claims);
+    }
+    let slow = Run { budget: run.budget.child().with_time(WHILE), ..run.clone() };
+    let mut more = Claims::default();
+    if let Err(reason) = pursue(p, terms, &left, Quantifiers::Whole, &slow, &mut more)
+        && !matches!(reason, Reason::Exhausted(_))
+    {
+        return Err(reason);
+    }
+    run.budget.check().map_err(Reason::Exhausted)?;
+    for (w, claim) in more.claims {
+        if matches!(claim, Claim::Proved(_)) || !claims.claims.contains_key(&w) {
+            claims.set(w, claim);
+        }
+    }
+    claims.notes.extend(more.notes);
+    Ok(())
+}
+
+/// The properties that are not proved.
+fn open(wanted: &[PropertyId], claims: &Claims) -> Vec<PropertyId> {
+    let proved = |w: &PropertyId| matches!(claims.claims.get(w), Some(Claim::Proved(_)));
+    wanted.iter().copied().filter(|w| !proved(w)).collect()
+}
+
+/// What the rounds of one reading met.
+struct Met {
+    /// Whether a candidate has a quantifier.
+    quantified: bool,
+}
+
+fn pursue(
+    p: &Program,
+    terms: &Terms,
+    wanted: &[PropertyId],
+    quantifiers: Quantifiers,
+    run: &Run,
+    claims: &mut Claims,
+) -> Result<Met, Reason> {
     run.progress("rely: what is written, and locks");
     let short = cuts(p, SHORT);
     let pieces = hoods::pieces(p, terms, &short);
     let mut list = candidates::written(p, terms, &short);
     pieces.iter().for_each(|hood| list.locks(hood));
     list.held(&short);
-    let near = Attempt { p, terms, wanted, cuts: &short, reach: Reach::Near, run };
-    let first = near.go(list.list(), claims)?;
-    let open = |claims: &Claims| -> Vec<PropertyId> {
-        let proved = |w: &PropertyId| matches!(claims.claims.get(w), Some(Claim::Proved(_)));
-        wanted.iter().copied().filter(|w| !proved(w)).collect()
-    };
-    let left = open(claims);
+    let near = Attempt { p, terms, wanted, cuts: &short, reach: Reach::Near, quantifiers, run };
+    let list = list.list();
+    let mut met = Met { quantified: list.iter().any(|c| quantified(terms, c.formula)) };
+    let first = near.go(list, claims)?;
+    let left = open(wanted, claims);
     if left.is_empty() {
-        return Ok(());
+        return Ok(met);
     }
     if hoods::large(p) {
         // What held so far stays; everything is guessed where something is still open.
@@ -162,15 +223,17 @@ fn calvin(p: &Program, terms: &Terms, wanted: &[PropertyId], run: &Run, claims: 
         pieces.iter().filter(has).for_each(|hood| list.guess(hood));
         Attempt { wanted: &left, ..near }.go(list.list(), claims)?;
     }
-    let left = open(claims);
+    let left = open(wanted, claims);
     if !left.is_empty() && hoods::bearable(p) {
         // Everything together, with all premises.
         let cuts = cuts(p, LONG);
         let mut list = candidates::written(p, terms, &cuts);
         list.guess(&hoods::whole(p, &cuts));
-        Attempt { wanted: &left, cuts: &cuts, reach: Reach::All, ..near }.go(list.list(), claims)?;
+        let list = list.list();
+        met.quantified |= list.iter().any(|c| quantified(terms, c.formula));
+        Attempt { wanted: &left, cuts: &cuts, reach: Reach::All, ..near }.go(list, claims)?;
     }
-    Ok(())
+    Ok(met)
 }
 
 /// One round: with what is written, or with guesses beside it.
@@ -181,6 +244,7 @@ struct Attempt<'a> {
     wanted: &'a [PropertyId],
     cuts: &'a [Vec<LocId>],
     reach: Reach,
+    quantifiers: Quantifiers,
     run: &'a Run,
 }
 
@@ -202,6 +266,7 @@ impl Attempt<'_> {
             wanted: wanted.to_vec(),
             other,
             reach: self.reach,
+            quantifiers: self.quantifiers,
             settings,
             budget: run.budget.clone(),
         };
@@ -352,16 +417,6 @@ fn certificate(s: &Setting, needed: &[usize]) -> AssumeGuarantee {
             })
             .collect(),
         reach: s.reach,
-    }
-}
-
-/// Instances of a universally quantified formula over integers for known ids.
-pub(crate) fn instances(t: &Terms, f: Term, known: &[Term]) -> Vec<Term> {
-    match t.node(f) {
-        Node::Quant(Quantifier::Forall, bound, body) if bound.len() == 1 && t.symbol_sort(bound[0]) == Sort::INT => {
-            known.iter().map(|k| t.substitute(body, [(bound[0], *k)])).collect()
-        }
-        _ => Vec::new(),
     }
 }
 

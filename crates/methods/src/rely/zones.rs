@@ -5,8 +5,9 @@
 //! unsatisfiable core names. A zone is asked as a whole first, and condition by condition only where that does not decide.
 //! Absent: the order of rounds and what is concluded (`engine`); words for people (`explain`).
 
-use super::engine::{About, Ask, Job, Place, Said, Setting, Which};
+use super::engine::{About, Ask, Job, Place, Quantifiers, Said, Setting, Which};
 use super::explain::{self, Told};
+use crate::instances::{Ground, Keys, quantified};
 use evidence::{Reach, Reason};
 use logic::subst::Substitution;
 use logic::{Symbol, Term, Terms, Value};
@@ -194,12 +195,34 @@ impl<'a> Index<'a> {
 
     fn build(&self, at: usize, job: &Job) -> Result<Vec<Zone>, Reason> {
         self.s.budget.check().map_err(Reason::Exhausted)?;
-        match job {
-            Job::Initial(range) => Ok(vec![self.initial(at, range.clone())]),
-            Job::Closed(thread) => Ok(self.closed(at, *thread)),
-            Job::Stable(thread) => Ok(vec![self.stable(at, *thread)]),
-            Job::Thread(thread, starts) => self.regions(at, *thread, starts),
+        let mut zones = match job {
+            Job::Initial(range) => vec![self.initial(at, range.clone())],
+            Job::Closed(thread) => self.closed(at, *thread),
+            Job::Stable(thread) => vec![self.stable(at, *thread)],
+            Job::Thread(thread, starts) => self.regions(at, *thread, starts)?,
+        };
+        if self.s.quantifiers == Quantifiers::Instances {
+            zones.iter_mut().for_each(|z| self.ground(z));
         }
+        Ok(zones)
+    }
+
+    /// Puts instances in the place of quantified facts, and keys that may be any in that of quantified goals.
+    fn ground(&self, zone: &mut Zone) {
+        let t = &self.s.terms;
+        let goals = zone.batches.iter().flat_map(|b| b.goals.iter().map(|g| g.formula).chain([b.when]));
+        if !zone.facts.iter().copied().chain(goals).any(|f| quantified(t, f)) {
+            return;
+        }
+        let mut keys = Keys::default();
+        [self.s.program.tid, self.s.other].into_iter().for_each(|id| keys.add(t, t.sym(id)));
+        let formulas = zone.batches.iter().flat_map(|b| b.goals.iter().map(|g| g.formula).chain([b.when]));
+        keys.gather(t, formulas.chain(zone.facts.iter().copied()).collect::<Vec<_>>());
+        let mut ground = Ground::new(t, keys);
+        let goals = zone.batches.iter_mut().flat_map(|b| &mut b.goals);
+        goals.for_each(|g| g.formula = ground.goal(g.formula));
+        zone.facts.iter_mut().for_each(|f| *f = ground.premise(*f));
+        zone.batches.iter_mut().for_each(|b| b.when = ground.premise(b.when));
     }
 
     fn initial(&self, job: usize, range: std::ops::Range<usize>) -> Zone {

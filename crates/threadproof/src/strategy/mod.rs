@@ -188,7 +188,8 @@ impl Worker {
     fn work(&self, task: &Task) {
         let answer = guarded(|| match self.method.admits(task) {
             Err(refusal) => Err(refusal),
-            Ok(()) => Ok(self.method.run(task, &self.run)),
+            // A panic of the checker on the way loses nothing: the claims come again.
+            Ok(()) => Ok(self.method.run_telling(task, &self.run, &|claims| drop(self.judged(task, claims)))),
         });
         match answer {
             Err(panic) => {
@@ -221,24 +222,34 @@ impl Worker {
 
     fn have_checked(&self, task: &Task, claims: Claims) {
         let placed = |line: &String| crate::judge::placed(&task.program, &self.sources, line);
-        let notes = claims.notes.iter().map(placed).collect();
-        self.board.with_file(self.file, |f| {
-            f.methods[self.index].statistics = claims.statistics;
-            f.methods[self.index].notes = notes;
-            f.methods[self.index].pictures = claims.pictures;
-        });
-        let is_construct =
-            |p: PropertyId| matches!(task.program.properties[p].kind, program::PropertyKind::Unmodelled(_));
-        let (constructs, others): (Vec<_>, Vec<_>) =
-            claims.claims.into_iter().filter(|(p, _)| task.properties.contains(p)).partition(|(p, _)| is_construct(*p));
-        for (property, claim) in constructs.iter().chain(&others) {
+        for (property, claim) in claims.claims.iter().filter(|(p, _)| task.properties.contains(p)) {
             if let Claim::Undecided(reason) = claim {
-                let told = crate::judge::placed(&task.program, &self.sources, &reason.to_string());
-                self.note_reasons(std::iter::once((*property, told)));
+                self.note_reasons(std::iter::once((*property, placed(&reason.to_string()))));
             }
         }
+        let checked = self.judged(task, &claims);
+        self.board.with_file(self.file, |f| {
+            f.methods[self.index].statistics = claims.statistics;
+            f.methods[self.index].pictures = claims.pictures;
+        });
+        self.set_state(match checked {
+            Ok(()) => MethodState::Answered,
+            Err(panic) => MethodState::Failed(format!("the checker ended in a panic: {panic}")),
+        });
+    }
+
+    /// Has the claims checked, and puts what the checker says on the board.
+    fn judged(&self, task: &Task, claims: &Claims) -> Result<(), String> {
+        let placed = |line: &String| crate::judge::placed(&task.program, &self.sources, line);
+        let notes = claims.notes.iter().map(placed).collect();
+        self.board.with_file(self.file, |f| f.methods[self.index].notes = notes);
+        let is_construct =
+            |p: PropertyId| matches!(task.program.properties[p].kind, program::PropertyKind::Unmodelled(_));
+        let mine = claims.claims.iter().filter(|(p, _)| task.properties.contains(p));
+        let (constructs, others): (Vec<_>, Vec<_>) =
+            mine.map(|(p, c)| (*p, c.clone())).partition(|(p, _)| is_construct(*p));
         let mut oracle = Oracle::standard(&self.run.budget, self.cache.clone());
-        let checked = guarded(|| {
+        guarded(|| {
             let mut judge =
                 Judge::new(&task.program, &self.sources, self.method.about().name, &mut oracle, &self.run.budget);
             let constructs: Vec<_> = constructs.into_iter().filter(|(_, c)| claimed(c).is_some()).collect();
@@ -251,11 +262,7 @@ impl Worker {
                     self.post(*property, judged);
                 }
             }
-        });
-        self.set_state(match checked {
-            Ok(()) => MethodState::Answered,
-            Err(panic) => MethodState::Failed(format!("the checker ended in a panic: {panic}")),
-        });
+        })
     }
 
     fn known(&self, property: PropertyId) -> Option<Outcome> {
@@ -274,6 +281,7 @@ impl Worker {
             if outcome == Outcome::Unknown {
                 row.reasons.push((self.index, finding.reason().to_string()));
                 row.reasons.sort();
+                row.reasons.dedup();
                 return;
             }
             match &row.finding {

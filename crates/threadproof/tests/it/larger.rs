@@ -11,7 +11,7 @@ const SAFE: [(&str, &str); 10] = [
     ("log_batching", "rely"),
     ("readers_writer", "rely"),
     ("refcount_cache", "rely"),
-    ("resource_pool", ""),
+    ("resource_pool", "rely"),
     ("singleton", "rely"),
     ("striped_set", "rely"),
 ];
