@@ -28,7 +28,7 @@ pub fn run(request: Simulate, paint: Paint) -> i32 {
         }
     };
     let trace = trace.map(|(clients, trace)| {
-        // A history is a run of the object's clients.
+        // Some runs are of clients of an object, or of callers.
         if let Some(clients) = clients {
             loaded.program = clients;
         }
@@ -51,7 +51,7 @@ pub fn run(request: Simulate, paint: Paint) -> i32 {
     }
 }
 
-/// The first run of the file; for a history, with the program of the clients.
+/// The first run of the file; for a history or a run of callers, with their program.
 fn first_trace(loaded: &Loaded, path: &Path) -> Result<(Option<Program>, Trace), String> {
     let bytes = load::read(path).map_err(|r| r.0.concat())?;
     let entries = evidence::file::read(&loaded.program, &bytes).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -61,7 +61,11 @@ fn first_trace(loaded: &Loaded, path: &Path) -> Result<(Option<Program>, Trace),
             let (clients, _) = h.program(&loaded.program).ok()?;
             Some((Some(clients), h.trace))
         }
-        Entry::Certificate(_) | Entry::Local { .. } | Entry::Called { .. } | Entry::Stray { .. } => None,
+        Entry::Called { called: c, .. } => {
+            let callers = program::callers::callers(&loaded.program, None, &[], c.effort).ok()?;
+            Some((Some(callers.program), c.trace))
+        }
+        Entry::Certificate(_) | Entry::Local { .. } | Entry::Stray { .. } => None,
     });
-    trace.ok_or_else(|| format!("{} holds no trace", path.display()))
+    trace.ok_or_else(|| format!("{} holds no run of a whole program (see `threadproof audit`)", path.display()))
 }

@@ -7,6 +7,7 @@ use super::MEMORY_MODEL;
 use super::paint::Paint;
 use crate::board::{FileRows, MethodState, Outcome, Record, Row, Stage};
 use crate::judge::Evidence;
+use evidence::file::Entry;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -273,11 +274,16 @@ fn next(file: &FileRows, outcome: Outcome, paint: Paint, out: &mut String) {
             }
         }
         Outcome::Unsafe => {
-            let has_trace = |r: &Row| matches!(r.finding.as_ref().map(|f| f.evidence()), Some(Evidence::Trace { .. }));
-            if file.rows.iter().any(has_trace) {
-                advice.push(format!(
-                    "walk through it: threadproof verify {path} --trace run.json; threadproof simulate {path} --trace run.json"
-                ));
+            let keep = format!("threadproof verify {path} --trace run.json");
+            match file.entries.iter().find(|e| !matches!(e, Entry::Certificate(_))) {
+                Some(Entry::Trace { .. } | Entry::History { .. } | Entry::Called { .. }) => {
+                    advice.push(format!("walk through it: {keep}; threadproof simulate {path} --trace run.json"));
+                }
+                // A run of one thread or procedure alone.
+                Some(Entry::Local { .. } | Entry::Stray { .. }) => {
+                    advice.push(format!("keep it: {keep}; threadproof audit run.json {path} replays it"));
+                }
+                Some(Entry::Certificate(_)) | None => {}
             }
         }
         Outcome::Unknown => {

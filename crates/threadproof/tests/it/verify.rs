@@ -169,6 +169,26 @@ fn check_a_trace_can_be_walked_and_audited() {
 }
 
 #[test]
+fn check_what_is_advised_after_a_violation_works() {
+    let scratch = Scratch::new("advice");
+    let trace = scratch.path("run.json");
+    // Callers of a procedure: a run of a whole program.
+    let called = b"var m: lock;\nvar x: int = 0 guarded_by m;\nproc bump() { acquire m; x := x + 1; assert x < 3; release m; }\n";
+    let program = scratch.file("called.tp", called);
+    let told = threadproof(&["verify", &program, "--trace", &trace]);
+    assert!(stdout(&told).contains("threadproof simulate"), "{}", stdout(&told));
+    assert_eq!(code(&threadproof(&["simulate", &program, "--trace", &trace])), 1);
+    // A thread and its machine: a run of the thread alone.
+    let light = b"machine Light { start Red; state Green; Red -> Green: <g> g' == 1; Green -> Red: <g> g' == 0; }\n\
+        var g: int = 0;\nthread L follows Light { g := 1; g := 2; }\n";
+    let program = scratch.file("light.tp", light);
+    let told = threadproof(&["verify", &program, "--trace", &trace]);
+    assert!(!stdout(&told).contains("threadproof simulate"), "{}", stdout(&told));
+    assert!(stdout(&told).contains("threadproof audit run.json"), "{}", stdout(&told));
+    assert_eq!(code(&threadproof(&["audit", &trace, &program])), 1);
+}
+
+#[test]
 fn check_models_are_printed_and_read_back() {
     let scratch = Scratch::new("model");
     let program = scratch.file("racy.tp", RACY);
