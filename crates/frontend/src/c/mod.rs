@@ -38,6 +38,10 @@ pub fn parse(sources: &mut Sources, path: &Path, text: &str, model: DataModel) -
     if library_words().chain(["printf", "puts"]).any(|w| pre.text.contains(w)) {
         pre.append(sources, "<library>", LIBRARY);
     }
+    if let Some(at) = line_with(&pre.text, "pragma pack") {
+        let span = pre.span(sources, at, at + 1);
+        return Err(vec![Diagnostic::error(convert::SYNTAX, span, "layouts by `#pragma pack` are not modelled")]);
+    }
     let norm = normalise::normalise(&pre.text);
     let config = lang_c::driver::Config {
         cpp_command: String::new(),
@@ -70,6 +74,18 @@ pub fn parse(sources: &mut Sources, path: &Path, text: &str, model: DataModel) -
         ));
     }
     Ok(Parsed { unit, annotations, diagnostics, main: pre.main })
+}
+
+/// Where a line stands that begins with `#` and these words.
+fn line_with(text: &str, words: &str) -> Option<usize> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if line.trim_start().strip_prefix('#').is_some_and(|l| l.trim_start().starts_with(words)) {
+            return Some(at);
+        }
+        at += line.len();
+    }
+    None
 }
 
 /// Functions of the C library that are programs themselves.

@@ -1,7 +1,7 @@
 //! Rewrites preprocessed C into what the parser accepts, keeping a map from every new byte to the old one.
 //!
 //! Comes in: preprocessed text. Goes out: text in which comments and `#` lines are blanks, `__thread` is
-//! `_Thread_local`, `a ?: b` has a marked middle operand, `$` in names is spelt out, `__auto_type` and `__int128` are
+//! `_Thread_local`, attributes of a struct stand after its body, `a ?: b` has a marked middle operand, `$` in names is spelt out, `__auto_type` and `__int128` are
 //! typedef names of a prelude. Nothing is dropped that has a meaning: what cannot be expressed stays as it is and
 //! becomes a syntax error with its place.
 
@@ -69,6 +69,9 @@ pub fn normalise(old: &str) -> Normalised {
     let mut line_start = true;
     // Whether the last significant byte was a `?`: only then is `:` an omitted operand.
     let mut question = None;
+    // Attributes after `struct`, which the parser takes only after the body: the one at hand, and by open brace.
+    let mut moved: Option<String> = None;
+    let mut braces: Vec<Option<String>> = Vec::new();
     while at < bytes.len() {
         let byte = bytes[at];
         let rest = &old[at..];
@@ -105,7 +108,26 @@ pub fn normalise(old: &str) -> Normalised {
         } else if byte.is_ascii_alphabetic() || byte == b'_' || byte == b'$' {
             let len = rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_' || *b == b'$').count();
             word(&mut w, at, &rest[..len]);
+            if matches!(&rest[..len], "struct" | "union") {
+                let after = old[at + len..].trim_start();
+                let from = old.len() - after.len();
+                if let Some(to) = attribute(after).map(|n| from + n) {
+                    moved = Some(old[from..to].to_string());
+                    w.copy(at + len, from);
+                    w.blank(from, to);
+                    (at, line_start, question) = (to, false, None);
+                    continue;
+                }
+            }
             (at, line_start, question) = (at + len, false, None);
+        } else if byte == b'{' || byte == b'}' {
+            w.copy(at, at + 1);
+            if byte == b'{' {
+                braces.push(moved.take());
+            } else if let Some(text) = braces.pop().flatten() {
+                w.replace(at + 1, &format!(" {text} "));
+            }
+            (at, line_start, question) = (at + 1, false, None);
         } else if byte.is_ascii_digit() {
             let len = rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_' || *b == b'.').count();
             w.copy(at, at + len);
@@ -116,6 +138,9 @@ pub fn normalise(old: &str) -> Normalised {
             (at, line_start, question) = (at + 1, false, None);
         } else {
             let len = rest.chars().next().map_or(1, char::len_utf8);
+            if matches!(byte, b';' | b'(' | b'=') {
+                moved = None;
+            }
             w.copy(at, at + len);
             question = (byte == b'?').then_some(());
             line_start = false;
@@ -124,6 +149,22 @@ pub fn normalise(old: &str) -> Normalised {
     }
     w.mark(old.len());
     Normalised { text: w.new, pieces: merge(w.pieces) }
+}
+
+/// The length of an attribute that stands at the beginning of a text.
+fn attribute(text: &str) -> Option<usize> {
+    let rest = text.strip_prefix("__attribute__").or_else(|| text.strip_prefix("__attribute"))?.trim_start();
+    let (mut depth, start) = (0usize, text.len() - rest.len());
+    for (i, byte) in rest.bytes().enumerate() {
+        match byte {
+            b'(' => depth += 1,
+            b')' if depth == 1 => return Some(start + i + 1),
+            b')' => depth = depth.checked_sub(1)?,
+            _ if depth == 0 => return None,
+            _ => {}
+        }
+    }
+    None
 }
 
 fn word(w: &mut Writer<'_>, at: usize, name: &str) {
@@ -179,6 +220,14 @@ mod tests {
         assert!(norm.text.contains("_Thread_local int a"));
         assert!(norm.text.contains("? __tp_same : b__dollar__c"));
         assert!(!norm.text.contains("# 1"));
+    }
+
+    #[test]
+    fn check_attributes_of_structs_stand_after_their_bodies() {
+        let old = "struct __attribute__((packed, aligned(2))) s { struct { int a; } b; } x; struct __attribute__((packed)) t; int y[] = { 1 };";
+        let text = normalise(old).text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("struct s { struct { int a; } b; } __attribute__((packed, aligned(2))) x;"), "{text}");
+        assert!(text.ends_with("struct t; int y[] = { 1 };"), "{text}");
     }
 
     #[test]

@@ -275,6 +275,10 @@ pub struct Field {
     pub offset: u64,
     /// The width of a bit-field.
     pub bits: Option<u32>,
+    /// For a bit-field: the bytes of it and its neighbours, which are one location of memory (C11 3.14).
+    pub run: u64,
+    /// The least alignment that an attribute asks for.
+    pub align: u64,
     pub span: Span,
 }
 
@@ -393,40 +397,47 @@ impl Types {
         }
     }
 
-    /// Lays out the fields of a record and completes it (C11 6.7.2.1, System V).
-    pub fn complete(&mut self, record: RecordId, mut fields: Vec<Field>, packed: bool) {
+    /// Lays out the fields of a record and completes it (C11 6.7.2.1, System V). A bit-field lies in the next bits that do not
+    /// cross a boundary of its type; what follows begins at the next byte that its own alignment allows.
+    pub fn complete(&mut self, record: RecordId, mut fields: Vec<Field>, packed: bool, least: u64) {
         let kind = self.records[record].kind;
-        let (mut end, mut align) = (0u64, 1u64);
-        // The unit of the bit-field run at hand: its offset, its bytes and the bits already used.
-        let mut run: Option<(u64, u64, u64)> = None;
-        for (number, field) in fields.iter_mut().enumerate() {
-            let field_align = if packed { 1 } else { self.align(field.ty) };
+        let (mut end, mut align) = (0u64, least.max(1));
+        // The run of bit-fields at hand: its first byte, its first field, and the bits up to its end.
+        let mut run: Option<(u64, usize, u64)> = None;
+        for number in 0..fields.len() {
+            let field = &fields[number];
+            let own = if packed { 1 } else { self.align(field.ty).max(1) };
+            let field_align = own.max(field.align);
             let size = self.size(field.ty).unwrap_or(0);
-            align = align.max(field_align);
             if let (Some(bits), RecordKind::Struct) = (field.bits, kind) {
-                match run {
-                    Some((at, bytes, used)) if bits > 0 && bytes == size && used + u64::from(bits) <= bytes * 8 => {
-                        field.offset = at;
-                        run = Some((at, bytes, used + u64::from(bits)));
-                    }
-                    _ => {
-                        let at = end.next_multiple_of(field_align.max(1));
-                        field.offset = at;
-                        run = (bits > 0).then_some((at, size, u64::from(bits)));
-                        end = if bits > 0 { at + size } else { at };
-                    }
+                if field.name != "<padding>" {
+                    align = align.max(field_align);
                 }
-                field.offset += BIT_FIELD * (number as u64 + 1);
+                let (unit, bits) = (size.max(1) * 8, u64::from(bits));
+                let mut at = run.map_or(end * 8, |(_, _, next)| next);
+                if bits == 0 || (!packed && at / unit != (at + bits - 1) / unit) {
+                    at = at.next_multiple_of(field_align * 8);
+                }
+                let (first, from) = run.map_or((at / 8, number), |(first, from, _)| (first, from));
+                fields[number].offset = first + BIT_FIELD * (number as u64 + 1);
+                end = (at + bits).div_ceil(8);
+                run = (bits > 0).then_some((first, from, at + bits));
+                for f in fields[from..=number].iter_mut().filter(|_| bits > 0) {
+                    f.run = end - first;
+                }
                 continue;
             }
             run = None;
+            align = align.max(field_align);
+            let field = &mut fields[number];
             match kind {
                 RecordKind::Struct => {
-                    field.offset = end.next_multiple_of(field_align.max(1));
+                    field.offset = end.next_multiple_of(field_align);
                     end = field.offset + size;
                 }
                 RecordKind::Union => {
                     field.offset = field.bits.map_or(0, |_| BIT_FIELD * (number as u64 + 1));
+                    field.run = size;
                     end = end.max(size);
                 }
             }

@@ -77,12 +77,34 @@ struct Words {
     complex: bool,
 }
 
+/// The attribute that makes a type another one, if there is one.
+fn other_type(extensions: &[Node<c::Extension>]) -> Option<&str> {
+    extensions.iter().find_map(|e| match &e.node {
+        c::Extension::Attribute(a) => Some(a.name.node.trim_matches('_'))
+            .filter(|n| matches!(*n, "mode" | "vector_size" | "scalar_storage_order" | "ms_struct")),
+        _ => None,
+    })
+}
+
+/// The layout that attributes ask for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Shape {
+    pub packed: bool,
+    pub align: u64,
+}
+
 impl Converter<'_> {
     pub(super) fn specifiers(&mut self, list: &[Node<c::DeclarationSpecifier>]) -> Specifiers {
         let mut types = Vec::new();
         let mut quals = Qualifiers::default();
         let (mut class, mut thread_local, mut guarded_by) = (Class::None, false, None);
         let mut span = Span::new(self.pre.main, 0, 0);
+        self.next_shape = Shape::default();
+        for item in list {
+            if let c::DeclarationSpecifier::Extension(e) = &item.node {
+                self.shape(e);
+            }
+        }
         for item in list {
             span = self.span(item);
             match &item.node {
@@ -109,8 +131,12 @@ impl Converter<'_> {
         let mut types = Vec::new();
         let mut quals = Qualifiers::default();
         let mut span = Span::new(self.pre.main, 0, 0);
+        self.next_shape = Shape::default();
         for item in list {
             span = self.span(item);
+            if let c::SpecifierQualifier::Extension(e) = &item.node {
+                self.shape(e);
+            }
             match &item.node {
                 c::SpecifierQualifier::TypeSpecifier(t) => types.push(t),
                 c::SpecifierQualifier::TypeQualifier(q) => qualify(&mut quals, &q.node),
@@ -219,7 +245,50 @@ impl Converter<'_> {
         }
     }
 
+    /// The alignment that an attribute asks for.
+    fn alignment(&self, extensions: &[Node<c::Extension>]) -> u64 {
+        let asked = extensions.iter().filter_map(|e| match &e.node {
+            c::Extension::Attribute(a) if a.name.node.trim_matches('_') == "aligned" => {
+                let constant = a.arguments.first().and_then(|e| match &e.node {
+                    c::Expression::Constant(k) => match &k.node {
+                        c::Constant::Integer(i) => i.number.parse().ok(),
+                        _ => None,
+                    },
+                    _ => None,
+                });
+                // Without a number it is the largest that the machine knows.
+                Some(constant.unwrap_or(16))
+            }
+            _ => None,
+        });
+        asked.max().unwrap_or(0)
+    }
+
+    /// What attributes beside a struct say of its layout.
+    fn shape(&mut self, extensions: &[Node<c::Extension>]) {
+        let is = |e: &Node<c::Extension>, name: &str| matches!(&e.node, c::Extension::Attribute(a) if a.name.node.trim_matches('_') == name);
+        self.next_shape = Shape {
+            packed: self.next_shape.packed || extensions.iter().any(|e| is(e, "packed")),
+            align: self.next_shape.align.max(self.alignment(extensions)),
+        };
+        self.refuse(extensions);
+    }
+
+    /// Attributes that change what the program does, and are not modelled.
+    fn refuse(&mut self, extensions: &[Node<c::Extension>]) {
+        for e in extensions {
+            if let c::Extension::Attribute(a) = &e.node
+                && matches!(a.name.node.trim_matches('_'), "constructor" | "destructor" | "cleanup" | "ifunc" | "alias")
+            {
+                let span = self.span(e);
+                self.error(TYPE_ERROR, span, format!("the attribute `{}` is not modelled", a.name.node));
+            }
+        }
+    }
+
     fn record_type(&mut self, node: &Node<c::StructType>) -> Ty {
+        // Of this struct, not of those inside it.
+        let shape = std::mem::take(&mut self.next_shape);
         let kind = match node.node.kind.node {
             c::StructKind::Struct => RecordKind::Struct,
             c::StructKind::Union => RecordKind::Union,
@@ -250,16 +319,25 @@ impl Converter<'_> {
                     c::StructDeclaration::StaticAssert(s) => self.static_assert(s),
                 }
             }
-            self.types.complete(id, fields, false);
+            let Shape { packed, align } = shape;
+            if packed && fields.iter().any(|f| f.bits.is_some()) {
+                self.error(TYPE_ERROR, self.span(node), "bit-fields of a packed struct are not modelled");
+            }
+            self.types.complete(id, fields, packed, align);
         }
         self.types.intern(Kind::Record(id))
     }
 
     fn fields(&mut self, node: &Node<c::StructField>, fields: &mut Vec<Field>) {
         let base = self.qualifier_list(&node.node.specifiers);
+        let asked = node.node.specifiers.iter().map(|s| match &s.node {
+            c::SpecifierQualifier::Extension(e) => self.alignment(e),
+            _ => 0,
+        });
+        let asked = asked.max().unwrap_or(0);
         let span = self.span(node);
         if node.node.declarators.is_empty() && self.types.record(base).is_some() {
-            fields.push(Field { name: String::new(), ty: base, offset: 0, bits: None, span });
+            fields.push(Field { name: String::new(), ty: base, offset: 0, bits: None, run: 0, align: 0, span });
         }
         for declarator in &node.node.declarators {
             let (name, ty) = match &declarator.node.declarator {
@@ -276,7 +354,11 @@ impl Converter<'_> {
             }
             // An unnamed bit-field is padding: it is laid out and can never be named.
             let name = name.unwrap_or_else(|| "<padding>".into());
-            fields.push(Field { name, ty, offset: 0, bits, span });
+            let mut align = asked;
+            if let Some(d) = &declarator.node.declarator {
+                align = align.max(self.alignment(&d.node.extensions));
+            }
+            fields.push(Field { name, ty, offset: 0, bits, run: 0, align, span });
         }
     }
 
@@ -367,6 +449,10 @@ impl Converter<'_> {
                 c::DerivedDeclarator::Block(_) => self.types.intern(Kind::Unknown("block pointer".into())),
             };
         }
+        if let Some(name) = other_type(&node.node.extensions) {
+            ty = self.types.intern(Kind::Unknown(format!("a type with the attribute `{name}`")));
+        }
+        self.refuse(&node.node.extensions);
         match &node.node.kind.node {
             c::DeclaratorKind::Abstract => (None, ty),
             c::DeclaratorKind::Identifier(i) => (Some(i.node.name.clone()), ty),
@@ -379,12 +465,29 @@ impl Converter<'_> {
         self.scopes.push(Scope::default());
         for p in &function.parameters {
             let base = self.specifiers(&p.node.specifiers).ty;
-            let ty = match &p.node.declarator {
-                Some(d) => self.declarator(d, base).1,
-                None => base,
+            let (name, ty) = match &p.node.declarator {
+                Some(d) => self.declarator(d, base),
+                None => (None, base),
             };
-            params.push(self.parameter_type(ty));
+            let ty = self.parameter_type(ty);
+            params.push(ty);
+            // The lengths of later arrays may name it; it is no variable of the function yet.
+            if let (Some(name), Kind::Int(_)) = (name, self.types.kind(ty)) {
+                let variable = self.variables.push(Variable {
+                    name: name.clone(),
+                    ty,
+                    span: self.span(p),
+                    storage: Storage::Parameter,
+                    address_taken: false,
+                    init: None,
+                    external: false,
+                    guarded_by: None,
+                    length: None,
+                });
+                self.bind(&name, Name::Var(variable));
+            }
         }
+        self.length = None;
         self.scopes.pop();
         let arity = if function.ellipsis == c::Ellipsis::Some {
             Arity::AtLeast

@@ -64,6 +64,8 @@ pub(super) struct Converter<'a> {
     pub diagnostics: Vec<Diagnostic>,
     /// Thread functions defined in the file itself: then the library's types are ordinary ones.
     own_library: bool,
+    /// What attributes say of the struct that comes next.
+    next_shape: decl::Shape,
     /// The length of the array of variable length that was just declared.
     length: Option<Expr>,
 }
@@ -91,6 +93,7 @@ pub(super) fn convert(
         function_name: String::new(),
         diagnostics: Vec::new(),
         own_library: defines(unit, "pthread_mutex_lock"),
+        next_shape: decl::Shape::default(),
         length: None,
     };
     for item in &unit.0 {

@@ -194,7 +194,7 @@ impl Lower<'_> {
             Some(first) => {
                 self.units.insert(slot, first);
             }
-            None => out.push(Leaf { offset: unit, torn: true, ..leaf.clone() }),
+            None => out.push(Leaf { offset: unit, size: field.run as i128, torn: true, ..leaf.clone() }),
         }
         out.push(leaf);
         Ok(())

@@ -83,6 +83,9 @@ impl Lower<'_> {
             }
             "free" | "cfree" => {
                 let address = args.first().map_or(zero, |a| self.value(a));
+                if self.checks(Check::Race) {
+                    self.touch_freed(address, span);
+                }
                 self.release_memory(address, span);
                 Some(zero)
             }

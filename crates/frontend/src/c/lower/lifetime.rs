@@ -11,6 +11,9 @@ use super::memory::{Content, ObjId};
 use super::*;
 use crate::c::ast::{Stmt, StmtKind};
 
+/// Of longer arrays only so many elements count as written where they are freed.
+const MOST_TOUCHED: u64 = 8;
+
 /// When an object has ceased to be.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lifetime {
@@ -107,6 +110,48 @@ impl Lower<'_> {
             }
         }
         self.enter(to);
+    }
+
+    /// For races, freeing memory is a write of it.
+    pub(super) fn touch_freed(&mut self, address: Term, span: Span) {
+        let Some(head) = self.cur.at else { return };
+        let (end, known) = (self.fresh(span), self.cur.known.clone());
+        let mut other = self.terms.tt();
+        for object in self.targets(address) {
+            if !self.objects[object].key.contains("<heap ") {
+                continue;
+            }
+            let Object { base, size, element, .. } = self.objects[object].clone();
+            let Some((of, count)) = element else { continue };
+            self.cur.at = Some(head);
+            self.cur.known = known.clone();
+            let b = self.b();
+            let here = match count {
+                Some(_) => b.eq_linear(address, base),
+                None => b.and(b.le(b.num(base), address), b.le(address, b.num(base + size))),
+            };
+            other = b.and(other, b.not(here));
+            let start = self.fresh(span);
+            self.emit(start, here, Vec::new(), What::Test, span);
+            self.enter(start);
+            let each = self.unit.types.size(of).unwrap_or(1) as i128;
+            for i in 0..count.map_or(1, |n| n.min(MOST_TOUCHED)) as i128 {
+                for (offset, leaf) in self.scalar_parts(of) {
+                    if !self.unit.types.is_scalar(leaf) {
+                        continue;
+                    }
+                    let b = self.b();
+                    let at = b.add(b.sub(address, b.num(base)), b.num(i * each + offset));
+                    let at = if count.is_some() { b.num(i * each + offset) } else { at };
+                    self.exchange(memory::Ref::Object(object, at), leaf, span, memory::ACCESS, |_, old| old);
+                }
+            }
+            self.goto(end, span);
+        }
+        self.cur.at = Some(head);
+        self.cur.known = known;
+        self.emit(end, other, Vec::new(), What::Test, span);
+        self.enter(end);
     }
 
     /// Whether the address of a local of the function at hand is kept where it outlives the local. `nested`: the local ends

@@ -730,6 +730,47 @@ fn check_memory_that_grows_keeps_what_it_held() {
 }
 
 #[test]
+fn check_freeing_races_with_accesses() {
+    let text = "int *p; void *f(void *q) { free(p); return 0; } int main(void) { pthread_t t; p = malloc(4); *p = 1;
+      pthread_create(&t, 0, f, 0); JOIN int r = *p; return r; }";
+    assert_eq!(with(&text.replace("JOIN", ""), Check::Race), Answer::Unsafe);
+    assert_eq!(with(&text.replace("JOIN int r = *p", "int r = 0"), Check::Race), Answer::Safe);
+}
+
+#[test]
+fn check_layouts_are_those_of_gcc() {
+    // Each number is what gcc says of the same text on x86-64.
+    let sizes = [
+        ("struct { unsigned a : 3; int b : 4; unsigned char c : 1; _Bool d : 1; unsigned : 0; unsigned e : 31; }", 8),
+        ("struct { int a : 3; char c; }", 4),
+        ("struct { char c; int a : 20; int b : 20; char d; }", 8),
+        ("struct { long a : 40; int b : 20; int c : 10; }", 16),
+        ("struct { char c; int i; } __attribute__((packed))", 5),
+        ("struct __attribute__((packed)) { char c; double d; struct { char c; int i; } in; }", 17),
+        ("struct { char c; } __attribute__((aligned(16)))", 16),
+        ("struct { char c; int i __attribute__((aligned(16))); }", 32),
+        ("union { int a : 3; char c; }", 4),
+    ];
+    for (ty, size) in sizes {
+        assert_eq!(
+            answer(&format!("int main(void) {{ assert(sizeof({ty}) == {size}); return 0; }}")),
+            Answer::Safe,
+            "{ty}"
+        );
+    }
+    let parts = "struct { int a : 3; char c; int b : 7; } s; int main(void) { s.a = 1; s.c = 2; s.b = 3; s.c++;
+      assert(s.a == 1 && s.c == 3 && s.b == 3); return 0; }";
+    assert_eq!(answer(parts), Answer::Safe);
+    // Neighbours of different types are one location.
+    let race = "struct { unsigned a : 3; BETWEEN unsigned char b : 2; } s; void *f(void *p) { s.a = 1; return 0; }
+      int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); s.b = 1; return 0; }";
+    assert_eq!(with(&race.replace("BETWEEN", ""), Check::Race), Answer::Unsafe);
+    assert_eq!(with(&race.replace("BETWEEN", "unsigned : 0;"), Check::Race), Answer::Safe);
+    let length = "int sum(int n, int a[n]) { return a[0] + n; } int main(void) { int b[2] = { 3, 4 }; assert(sum(2, b) == 5); return 0; }";
+    assert_eq!(answer(length), Answer::Safe);
+}
+
+#[test]
 fn check_labelled_statements_run_in_threads() {
     let text =
         "int x; void set(void) { x = 1; } int main(void) { __CPROVER_ASYNC_1: set(); assert(x == 0); return 0; }";
