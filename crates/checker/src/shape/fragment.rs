@@ -6,7 +6,7 @@
 //! The definition followed is the concretisation in `docs/decisions/010-shape-evidence.md`.
 
 use evidence::views::{Cell, Owner, Status, Val, View};
-use logic::{ClassId, SortKind};
+use logic::{ClassId, Node, Op, SortKind};
 use program::{Program, Scope, VarId};
 
 /// Threads in sight: the one that moves, the one that looks on, any other.
@@ -393,6 +393,12 @@ impl<'a> Fragment<'a> {
     /// Fields of the objects that are there from the start.
     fn at_start(&self, class: ClassId, field: usize, reference: bool) -> Vec<Candidate> {
         let var = self.world.fields[class.0 as usize][field];
+        let everywhere = self.world.program.vars[var].initial.and_then(|t| self.world.program.terms.app(t));
+        if let Some((Op::ConstMap(_), args)) = everywhere
+            && let Node::Num(n, _) = self.world.program.terms.node(args[0])
+        {
+            return vec![Candidate::Value(V::Number(n))];
+        }
         if !reference || !self.world.closed.contains(&var) {
             return vec![Candidate::Value(V::Any)];
         }

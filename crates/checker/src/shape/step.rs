@@ -4,7 +4,7 @@
 //! needs to know is decided in the fragment before the step, in every possible way, and it is run again. Publication is computed when the
 //! step is over, from who refers to what.
 
-use super::fragment::{Fragment, Item, Progress, Side, Slot, Successor, V, Who};
+use super::fragment::{Candidate, Fragment, Item, Progress, Side, Slot, Successor, V, Who};
 use super::spine::inside;
 use super::terms::{Bound, Choices, Eval, Halt, T, fail, same};
 use evidence::views::{Fires, Status};
@@ -198,9 +198,11 @@ fn once<'a>(start: &Fragment<'a>, step: &Step<'_>, choices: &Choices) -> Result<
                 freed.extend(less.iter().cloned());
             }
             T::Field(field, writes) if field == var => {
-                for (k, v) in writes {
+                for (k, v, from) in writes {
+                    let kept = from.filter(|f| step.call.is_none() && !action.updates.iter().any(|u| u.var == *f));
+                    let v = kept.map_or_else(|| v.clone(), |f| name_value(&mut after, *field, k, v, f));
                     touched |= !matches!(k, V::Object(d) if after.items[*d].owner.is_some());
-                    changed |= write(&mut after, *field, k, v.clone(), &mut visible)?;
+                    changed |= write(&mut after, *field, k, v, &mut visible)?;
                 }
             }
             _ => return fail(format!("an update of {}", program.vars[*var].name)),
@@ -339,6 +341,32 @@ fn write(at: &mut Fragment<'_>, field: VarId, key: &V, value: V, visible: &mut b
     at.items[d].fields[f] = Slot::Is(value);
     *visible |= published && differs && !quiet;
     Ok(published && differs)
+}
+
+/// A number that a thread stores in a cell of its own is named by the cell, where that stands for nothing yet. What is to be stored then.
+fn name_value(at: &mut Fragment<'_>, field: VarId, key: &V, value: &V, from: VarId) -> V {
+    let program = at.world.program;
+    let local = program.vars[from].scope != Scope::Shared && program.vars[from].sort.is_integer();
+    let V::Object(d) = *key else { return value.clone() };
+    if *value != V::Any || !local || at.world.position(at.items[d].class, field).is_none() {
+        return value.clone();
+    }
+    if at.vars[from.0 as usize] != V::Any {
+        return at.vars[from.0 as usize].clone();
+    }
+    let item = &at.items[d];
+    let named = |v: &V| *v == V::Datum(d);
+    let used = at.items.iter().enumerate().any(|(q, x)| {
+        x.fields.iter().enumerate().any(|(f, s)| match s {
+            Slot::Is(v) => named(v),
+            Slot::Open => at.candidates(Some(q), x.image, x.class, f).contains(&Candidate::Value(V::Datum(d))),
+        })
+    });
+    if used || item.owner != Some(Who::Own) || item.status != Status::Never || at.vars.iter().any(named) {
+        return V::Any;
+    }
+    at.vars[from.0 as usize] = V::Datum(d);
+    V::Datum(d)
 }
 
 /// The argument is named by the cell it is stored in, which must not stand for a value yet.
@@ -609,7 +637,7 @@ fn reachable(at: &Fragment<'_>) -> Vec<usize> {
                 // An open field of an owned cell may lead to any cell its view allows.
                 Slot::Open if at.items[d].owner.is_some() => {
                     for c in at.candidates(Some(d), at.items[d].image, at.items[d].class, f) {
-                        if let super::fragment::Candidate::Value(v) = c {
+                        if let Candidate::Value(v) = c {
                             todo.extend(cell(&v));
                         }
                     }

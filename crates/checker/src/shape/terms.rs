@@ -25,7 +25,8 @@ pub enum Halt {
 #[derive(Clone, Debug, PartialEq)]
 pub enum T {
     V(V),
-    Field(VarId, Vec<(V, V)>),
+    /// With the entries that were written, and the variables these values are copied from.
+    Field(VarId, Vec<(V, V, Option<VarId>)>),
     /// With the objects that were made, and those that were freed.
     Live(ClassId, Vec<V>, Vec<V>),
     /// The state of the specification, and what an expression makes of it.
@@ -147,6 +148,7 @@ impl<'e, 'a> Eval<'e, 'a> {
         }
     }
     fn apply(&mut self, term: Term, op: Op, args: &[Term]) -> Result<T, Halt> {
+        let program = self.at.world.program;
         let truth = |b| Ok(T::V(V::Bool(b)));
         match op {
             Op::Not => {
@@ -212,7 +214,7 @@ impl<'e, 'a> Eval<'e, 'a> {
                 let map = self.term(args[0])?;
                 let key = self.value(args[1])?;
                 let T::Field(field, writes) = map else { return fail("a map that is not a field") };
-                for (k, v) in writes.iter().rev() {
+                for (k, v, _) in writes.iter().rev() {
                     let hit = match same(k, &key) {
                         Some(b) => b,
                         None => self.either(args[0], term)?,
@@ -226,7 +228,8 @@ impl<'e, 'a> Eval<'e, 'a> {
             Op::Store => {
                 let T::Field(field, mut writes) = self.term(args[0])? else { return fail("a map that is not a field") };
                 let (k, v) = (self.value(args[1])?, self.value(args[2])?);
-                writes.push((k, v));
+                let from = program.terms.as_symbol(args[2]).and_then(|s| self.names.get(&s)).copied();
+                writes.push((k, v, from));
                 Ok(T::Field(field, writes))
             }
             Op::EmptySet(_) | Op::EmptySeq(_) => Ok(T::Nothing),

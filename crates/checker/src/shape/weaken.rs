@@ -7,7 +7,7 @@
 use super::fragment::kind;
 use super::step::Step;
 use evidence::views::{Cell, Done, Fires, Owner, Val, View};
-use logic::{Symbol, Term};
+use logic::{SortKind, Symbol, Term};
 use program::{Scope, VarId};
 use rustc_hash::FxHashSet;
 
@@ -79,8 +79,11 @@ pub fn weaken(view: &View, step: &Step<'_>) -> View {
     let looked = looked_at(step);
     let cell = |v: &Val| if let Val::Cell(i) = v { Some(*i as usize) } else { None };
     let shared = |v: &VarId| step.program.vars[*v].scope == Scope::Shared;
-    // Where views say who refers to what, all that the thread refers to matters.
-    let refers = |x: &Val| step.tracked && cell(x).is_some();
+    // Where views say who refers to what, all that the thread refers to matters; and what its values are named by, where another may get a name.
+    let numbers =
+        |v: VarId| matches!(step.program.terms.kind(step.program.vars[v].sort), SortKind::Map(_, e) if e.is_integer());
+    let names = step.call.is_none() && step.action.updates.iter().any(|u| numbers(u.var));
+    let refers = |x: &Val| (step.tracked || names) && cell(x).is_some();
     let mut keep: Vec<bool> = view.vars.iter().map(|(v, x)| shared(v) || looked.contains(v) || refers(x)).collect();
     let mut named = vec![false; view.cells.len()];
     let mut todo: Vec<usize> = Vec::new();

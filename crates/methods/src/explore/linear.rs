@@ -8,7 +8,10 @@
 
 use super::run::{Answer, Plan, explore};
 use super::system::Switches;
-use crate::method::Run;
+use super::walk::{Length, Turns, walks};
+use crate::method::{Run, Task};
+use base::random::Random;
+use evidence::Claim;
 use logic::{SortKind, Value};
 use program::clients::{Against, ClientCall, Clients, client_program};
 use program::semantics::{Instances, Trace};
@@ -112,7 +115,60 @@ pub fn search(program: &Program, object: ObjectId, bounds: Bounds, against: Agai
     out
 }
 
-fn explore_clients(p: &Program, history: PropertyId, run: &Run) -> Answer {
+/// How many client programs are run at random, and how long each.
+const STROLLS: usize = 2_400;
+/// Operations of one client program, with room for one of every client.
+const MOST: usize = 5;
+const STROLL: Length = Length { runs: 40, steps: 4_000, turns: Turns::Few };
+
+/// Single runs of random clients with few changes of thread: a long history that goes wrong is found soon where there are many, long before every interleaving of
+/// all smaller ones has been looked at.
+pub fn stroll(program: &Program, object: ObjectId, run: &Run) -> Option<Counterexample> {
+    let o = program.objects.get(object)?;
+    let of_set = o.spec.vars.iter().any(|v| matches!(program.terms.kind(program.vars[*v].sort), SortKind::Set(_)));
+    let mut dice = Random::new(run.seed);
+    for round in 0..STROLLS {
+        run.budget.check().ok()?;
+        let threads = 2 + dice.below(3).min(1);
+        let keys = if of_set { 1 + dice.below(3) as u32 } else { 7 };
+        let (mut number, mut taken) = (0, 0);
+        let mut client = |dice: &mut Random| -> Vec<ClientCall> {
+            let calls = 1 + dice.below(if threads == 2 { 4 } else { 3 }).min(MOST.saturating_sub(taken));
+            taken += calls;
+            let mut call = |_| {
+                let operation = dice.below(o.ops.len());
+                number += 1;
+                let n = if of_set { 1 + dice.below(keys as usize) as u32 } else { number };
+                let arguments = o.ops[operation].params.iter().map(|v| value(program, *v, n)).collect();
+                ClientCall { operation, arguments }
+            };
+            (0..calls).map(&mut call).collect()
+        };
+        let clients = Clients((0..threads).map(|_| client(&mut dice)).collect());
+        let (p, history) = client_program(program, object, &clients, Against::Orders).ok()?;
+        let task = Task {
+            properties: wanted(&p, history),
+            program: p,
+            threads: Default::default(),
+            options: Default::default(),
+        };
+        let seed = run.seed.wrapping_add(round as u64);
+        let turns = if round % 2 == 0 { Turns::Few } else { Turns::Many };
+        let claims = walks(&task, &Run { seed, ..run.clone() }, Length { turns, ..STROLL });
+        let found = claims.claims.into_iter().find_map(|(id, c)| match c {
+            Claim::Refuted(trace) => Some((id, trace)),
+            _ => None,
+        });
+        if let Some((id, trace)) = found {
+            let gate = (id != history).then_some(id);
+            return Some(Counterexample { clients, against: Against::Orders, program: task.program, gate, trace });
+        }
+    }
+    None
+}
+
+/// The checks in the clients' code, and the one of their history.
+fn wanted(p: &Program, history: PropertyId) -> Vec<PropertyId> {
     let in_gates = |id: &PropertyId| {
         p.threads.iter().any(|t| t.code.actions.iter().any(|a| a.gates.iter().any(|g| g.property == *id)))
     };
@@ -121,10 +177,14 @@ fn explore_clients(p: &Program, history: PropertyId, run: &Run) -> Answer {
     if !wanted.contains(&history) {
         wanted.push(history);
     }
+    wanted
+}
+
+fn explore_clients(p: &Program, history: PropertyId, run: &Run) -> Answer {
     explore(&Plan {
         program: p,
         counts: Instances(vec![1; p.threads.len()]),
-        wanted,
+        wanted: wanted(p, history),
         switches: Switches::ALL,
         // Most of these programs are small: more workers would wait for each other.
         workers: 1,

@@ -52,44 +52,67 @@ impl Method for Walk {
     }
 
     fn run(&self, task: &Task, run: &Run) -> Claims {
-        let sem = Semantics::new(&task.program);
-        let outgoing = task.program.threads.iter().map(|t| t.code.outgoing()).collect();
-        let mut walker = Walker {
-            task,
-            sem: &sem,
-            outgoing,
-            open: wanted(task),
-            dice: Dice(run.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
-            usual: 20,
-            left: STEPS,
-        };
-        let mut claims = Claims::default();
-        let sizes: &[u32] = if task.is_parametric() { &ANY } else { &[0] };
-        let mut starts: BTreeMap<u32, Vec<(State, Vec<Choice>)>> = BTreeMap::new();
-        let mut runs = 0;
-        while runs < RUNS && walker.left > 0 && !walker.open.is_empty() && run.budget.check().is_ok() {
-            let size = sizes[runs % sizes.len()];
-            let instances = task.instances(size);
-            let start = starts.entry(size).or_insert_with(|| sem.initial(&instances, SAMPLING).states);
-            if start.is_empty() {
-                break;
-            }
-            let (state, choices) = start[walker.dice.below(start.len())].clone();
-            if let Some(found) = walker.walk(state, runs / sizes.len() % MOST_CHANGES, run) {
-                let trace = Trace { instances, initial: choices, ..found };
-                let trace = with_those_who_move(task, &trace).unwrap_or(trace);
-                // What the checker would not accept is not worth telling.
-                if replay(&task.program, &trace).is_ok() {
-                    walker.open.retain(|p| *p != trace.violates);
-                    claims.set(trace.violates, Claim::Refuted(trace));
-                }
-            }
-            runs += 1;
-        }
-        claims.statistics.insert("runs".into(), runs as u64);
-        claims.statistics.insert("steps".into(), (STEPS - walker.left) as u64);
-        claims
+        walks(task, run, Length { runs: RUNS, steps: STEPS, turns: Turns::Few })
     }
+}
+
+/// How many runs are made, and how many steps they take together.
+#[derive(Clone, Copy, Debug)]
+pub struct Length {
+    pub runs: usize,
+    pub steps: usize,
+    pub turns: Turns,
+}
+
+/// How often another thread's turn comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turns {
+    /// At a few points of a run.
+    Few,
+    /// Every few steps.
+    Many,
+}
+
+/// Runs with few changes of thread, as many as were asked for.
+pub fn walks(task: &Task, run: &Run, length: Length) -> Claims {
+    let sem = Semantics::new(&task.program);
+    let outgoing = task.program.threads.iter().map(|t| t.code.outgoing()).collect();
+    let mut walker = Walker {
+        task,
+        sem: &sem,
+        outgoing,
+        open: wanted(task),
+        dice: Dice(run.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
+        usual: 20,
+        left: length.steps,
+        turns: length.turns,
+    };
+    let mut claims = Claims::default();
+    let sizes: &[u32] = if task.is_parametric() { &ANY } else { &[0] };
+    let mut starts: BTreeMap<u32, Vec<(State, Vec<Choice>)>> = BTreeMap::new();
+    let mut runs = 0;
+    while runs < length.runs && walker.left > 0 && !walker.open.is_empty() && run.budget.check().is_ok() {
+        let size = sizes[runs % sizes.len()];
+        let instances = task.instances(size);
+        let start = starts.entry(size).or_insert_with(|| sem.initial(&instances, SAMPLING).states);
+        if start.is_empty() {
+            break;
+        }
+        let (state, choices) = start[walker.dice.below(start.len())].clone();
+        if let Some(found) = walker.walk(state, runs / sizes.len() % MOST_CHANGES, run) {
+            let trace = Trace { instances, initial: choices, ..found };
+            let trace = with_those_who_move(task, &trace).unwrap_or(trace);
+            // What the checker would not accept is not worth telling.
+            if replay(&task.program, &trace).is_ok() {
+                walker.open.retain(|p| *p != trace.violates);
+                claims.set(trace.violates, Claim::Refuted(trace));
+            }
+        }
+        runs += 1;
+    }
+    claims.statistics.insert("runs".into(), runs as u64);
+    claims.statistics.insert("steps".into(), (length.steps - walker.left) as u64);
+    claims
 }
 
 /// Gates, invariants and deadlocks: what a single run shows and this method looks at.
@@ -138,6 +161,7 @@ struct Walker<'t> {
     /// How long runs usually are.
     usual: usize,
     left: usize,
+    turns: Turns,
 }
 
 impl Walker<'_> {
@@ -186,10 +210,12 @@ impl Walker<'_> {
             state = next;
             streak = if at == last { streak + 1 } else { 0 };
             last = at;
-            let waits = streak >= PATIENCE || points.contains(&steps.len());
+            let restless = self.turns == Turns::Many && self.dice.below(3) == 0;
+            let waits = restless || streak >= PATIENCE || points.contains(&steps.len());
             if waits && let Some(i) = order.iter().position(|x| *x == at) {
                 order.remove(i);
-                order.push(at);
+                let to = if restless { self.dice.below(order.len() + 1) } else { order.len() };
+                order.insert(to, at);
                 points.retain(|p| *p != steps.len());
                 streak = 0;
             }

@@ -5,10 +5,10 @@
 //! every step of the others. Chains of such steps are cut after a fixed length, so no cycle of them hides a state.
 
 use super::eval::{Alarm, Eval, Stop};
-use super::expr::slots_read;
+use super::expr::{Ex, ExId, slots_read};
 use super::heap::{Heap, lost, prune};
 use super::meet::{meet, project};
-use super::model::{Firing, Initial, Kind, Model, Routine};
+use super::model::{Firing, Initial, Kind, Model, Routine, Stored};
 use super::quantified::{Base, Grown, Own};
 use super::spine::forget_left;
 use super::step::{Outcome, cases, finish, invoke, run, witness};
@@ -216,8 +216,12 @@ impl Domain<'_> {
             }
             for f in &model.classes[class.0 as usize].fields {
                 let field = &model.fields[*f as usize];
-                let super::model::Stored::Row(r) = field.stored else { continue };
+                let Stored::Row(r) = field.stored else { continue };
                 let mask = match field.ty {
+                    _ if matches!(field.start, Initial::Is(_)) => match field.start {
+                        Initial::Is(code) => bit(code),
+                        Initial::Open => bit(ANY),
+                    },
                     Ty::Ref(c) => {
                         let cells = v.all().filter(|d| model.kinds[v.kind(*d) as usize].class == c);
                         let open = if model.start.closed.contains(f) { 0 } else { bit(ANY) };
@@ -253,6 +257,7 @@ impl Domain<'_> {
                     }
                 }
                 let mut v = v.clone();
+                self.model.start.facts.iter().for_each(|(arena, at)| self.impose(&mut v, arena, *at));
                 self.forget_unreachable(&mut v);
                 let mut heap = Heap { model: self.model, view: v, visible: false };
                 heap.begin_spine()?;
@@ -269,6 +274,22 @@ impl Domain<'_> {
 }
 
 impl Domain<'_> {
+    /// `r.f == n`, where `r` refers to an object of whose field nothing is known yet: it is the number.
+    fn impose(&self, v: &mut View, arena: &[Ex], at: ExId) {
+        let (Ex::Eq(a, b) | Ex::EqData(a, b)) = arena[at as usize] else { return };
+        for (read, number) in [(a, b), (b, a)] {
+            let (Ex::Read(field, map, key), Ex::Code(code)) = (&arena[read as usize], &arena[number as usize]) else {
+                continue;
+            };
+            let (Ex::Field(_), Ex::Slot(s)) = (&arena[*map as usize], &arena[*key as usize]) else { continue };
+            let (cell, f) = (v.vars[*s as usize], &self.model.fields[*field as usize]);
+            if let (true, Ty::Data, Stored::Row(r)) = (is_cell(cell), f.ty, f.stored)
+                && v.row(cell, r as usize) == bit(ANY)
+            {
+                v.set_row(cell, r as usize, bit(*code));
+            }
+        }
+    }
     /// Objects that nothing leads to are never seen by anyone.
     fn forget_unreachable(&self, v: &mut View) {
         let mut reached = 0u128;
@@ -404,8 +425,11 @@ fn footprint(model: &Model, routine: &Routine, step: u16, sc: &View) -> View {
     let base = model.globals.len();
     let mut keep = vec![false; sc.vars.len()];
     keep[..base].fill(true);
-    if !model.takes.is_empty() {
-        // What the thread refers to matters to everybody.
+    let names = model.object.is_none()
+        && step.fields.iter().any(|(f, _)| model.fields[*f as usize].ty == Ty::Data)
+        && step.arena.iter().any(|e| matches!(e, Ex::Store(..)));
+    if !model.takes.is_empty() || names {
+        // What the thread refers to matters to everybody; and what its values are named by, where another may get a name.
         keep.iter_mut().zip(&sc.vars).for_each(|(k, v)| *k |= is_cell(*v));
     }
     for s in slots_read(&step.arena) {

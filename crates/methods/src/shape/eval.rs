@@ -287,8 +287,8 @@ impl<'a> Eval<'a> {
             _ => Ok(()),
         }
     }
-    /// The entries that a map's new value writes, in order.
-    pub fn writes(&mut self, map: ExId, out: &mut Vec<(Code, Code)>) -> Result<(), Stop> {
+    /// The entries that a map's new value writes, in order, each with the slot that the value is read from, if it is a slot.
+    pub fn writes(&mut self, map: ExId, out: &mut Vec<(Code, Code, Option<u16>)>) -> Result<(), Stop> {
         let arena = self.arena;
         match &arena[map as usize] {
             Ex::Field(_) => Ok(()),
@@ -296,7 +296,8 @@ impl<'a> Eval<'a> {
                 self.writes(*inner, out)?;
                 let key = self.code(*k)?;
                 let value = self.code(*v)?;
-                out.push((key, value));
+                let from = if let Ex::Slot(s) = arena[*v as usize] { Some(s) } else { None };
+                out.push((key, value, from));
                 Ok(())
             }
             Ex::Ite(c, a, b) => {

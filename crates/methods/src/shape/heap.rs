@@ -88,6 +88,38 @@ impl Heap<'_> {
             }
         }
     }
+    /// A number that a thread stores in a cell of its own gets the cell's name, where the cell stands for nothing yet: what is known of it is that all
+    /// copies of it are equal. What is to be stored then. Operations have an argument to name instead.
+    pub fn name_value(&mut self, field: u16, at: Code, value: Code, from: u16) -> Code {
+        let (model, f) = (self.model, &self.model.fields[field as usize]);
+        let base = model.globals.len();
+        let Some((routine, _)) = model.routine_at(self.view.control).filter(|_| model.object.is_none()) else {
+            return value;
+        };
+        let slot = (from as usize).checked_sub(base).and_then(|i| routine.slots.get(i));
+        if value != ANY || f.ty != Ty::Data || !is_cell(at) || slot.is_none_or(|s| s.ty != Ty::Data) {
+            return value;
+        }
+        let now = self.view.vars[from as usize];
+        if now != ANY {
+            // Named by an earlier write of the same step.
+            return now;
+        }
+        let rows = model.fields.iter().filter_map(|f| match (f.ty, f.stored) {
+            (Ty::Data, Stored::Row(r)) => Some((f.class, r as usize)),
+            _ => None,
+        });
+        let class = model.kinds[self.view.kind(at) as usize].class;
+        let used = rows.clone().any(|(_, r)| self.view.all().any(|c| self.view.row(c, r) & bit(at) != 0))
+            || rows.filter(|(c, _)| *c == class).any(|(_, r)| self.view.row(at, r) & bit(SELF) != 0);
+        let frame = &self.view.vars[base..base + model.frame];
+        let named = routine.slots.iter().zip(frame).any(|(s, c)| s.ty == Ty::Data && *c == at);
+        if used || named || !self.view.owned(at) || self.status(at) != Status::Never {
+            return value;
+        }
+        self.view.vars[from as usize] = at;
+        at
+    }
     /// The argument gets a cell that stands for it: the one it is stored in, if that stands for nothing yet.
     fn stand_for(&mut self, at: Code, row: usize) -> Result<Code, Stop> {
         let used = self.model.fields.iter().any(|f| match (f.ty, f.stored) {

@@ -24,6 +24,9 @@ pub struct Shape;
 /// How long an alarm is tried on small numbers of clients, for each range of them.
 const CONCRETE: std::time::Duration = std::time::Duration::from_secs(20);
 
+/// How long the smallest clients are tried before single runs are.
+const SOON: std::time::Duration = std::time::Duration::from_secs(4);
+
 /// How long points are tried before an alarm is tried on small numbers of clients.
 const QUICK: std::time::Duration = std::time::Duration::from_secs(30);
 
@@ -291,17 +294,18 @@ fn shows(p: &Program, h: &History, id: PropertyId) -> bool {
         || (h.gate.is_none() && p.properties[id].kind == PropertyKind::Linearizable(h.object))
 }
 
-/// Tries to make an alarm concrete: two clients with up to four operations, every interleaving; then the same with the points that are marked in the
-/// code; then more clients and operations.
+/// Tries to make an alarm concrete: two clients with up to four operations, every interleaving, for a short while; then single runs of random clients; then two clients
+/// again, also with the points that are marked in the code; then more clients and operations.
 fn concrete(p: &Program, object: ObjectId, run: &Run) -> Option<History> {
     let [near, far @ ..] = linear::Bounds::RANGES;
+    let slice = |time| Run { budget: run.budget.child().with_time(time), ..run.clone() };
     let ranges = [(near, Against::Orders), (near, Against::Marks)];
     let ranges = ranges.into_iter().chain(far.map(|far| (far, Against::Orders)));
-    ranges.into_iter().find_map(|(bounds, against)| {
-        let run = Run { budget: run.budget.child().with_time(CONCRETE), ..run.clone() };
-        let found = linear::search(p, object, bounds, against, &run).found?;
-        Some(History { object, clients: found.clients, against, gate: found.gate, trace: found.trace })
-    })
+    let search = |bounds, against, time| linear::search(p, object, bounds, against, &slice(time)).found;
+    let found = search(near, Against::Orders, SOON)
+        .or_else(|| linear::stroll(p, object, &slice(CONCRETE)))
+        .or_else(|| ranges.into_iter().find_map(|(bounds, against)| search(bounds, against, CONCRETE)))?;
+    Some(History { object, clients: found.clients, against: found.against, gate: found.gate, trace: found.trace })
 }
 
 fn note_points(p: &Program, o: ObjectId, model: &Model, claims: &mut Claims) {

@@ -81,6 +81,8 @@ pub struct Field {
     pub class: ClassId,
     pub ty: Ty,
     pub stored: Stored,
+    /// Its value in every object that is there from the start.
+    pub(super) start: Initial,
 }
 
 /// Where a field's value is kept.
@@ -352,7 +354,12 @@ impl<'a> Builder<'a> {
                 }
                 self.meaning.insert(v.symbol, Meaning::Field(at));
                 own.push(at);
-                fields.push(Field { var, name: v.name.clone(), class, ty, stored });
+                let value = v.initial.and_then(|t| program.terms.app(t)).and_then(|(op, args)| match op {
+                    logic::Op::ConstMap(_) => args.first().copied(),
+                    _ => None,
+                });
+                let start = self.initial(value, ty)?;
+                fields.push(Field { var, name: v.name.clone(), class, ty, stored, start });
             }
             classes.push(Class { name: decl.name.clone(), fields: own, link });
         }

@@ -1,6 +1,6 @@
 //! Candidates for linearization points of operations that have no marks.
 //!
-//! Comes in: an object. Goes out: assignments of one step to each such operation that can change the specification, the likely ones
+//! Comes in: an object. Goes out: assignments of one step to each such operation that can change the specification or tells something of its state, the likely ones
 //! first. A guess is only a guess: what it leads to is proved or not. Outcomes that change nothing need no point, see `step::witness`.
 //! Deliberately absent: points in another thread's step for outcomes that change the specification (helping, elimination).
 
@@ -17,7 +17,14 @@ pub fn assignments(program: &Program, object: ObjectId) -> Vec<Vec<Point>> {
     for (i, (op, spec)) in o.ops.iter().zip(&o.spec.ops).enumerate() {
         let marked = op.code.actions.iter().any(|a| a.marks.iter().any(|m| matches!(m, Mark::Linearize(_))));
         let changes = spec.code.actions.iter().any(|a| a.updates.iter().any(|u| o.spec.vars.contains(&u.var)));
-        if marked || !changes {
+        // What gives known results and changes nothing needs no point; what tells something of the state does.
+        let tells = |u: &Update| {
+            let symbols = program.terms.free_symbols(u.value);
+            spec.results.contains(&u.var) && o.spec.vars.iter().any(|v| symbols.contains(&program.vars[*v].symbol))
+        };
+        let tells = spec.code.actions.iter().any(|a| a.updates.iter().any(tells));
+        let set = o.spec.vars.iter().any(|v| matches!(program.terms.kind(program.vars[*v].sort), SortKind::Set(_)));
+        if marked || !(changes || (tells && !set)) {
             continue;
         }
         let found = candidates(program, op);

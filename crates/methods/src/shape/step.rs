@@ -170,7 +170,7 @@ fn attempt(
     for (field, map) in &step.fields {
         let mut entries = Vec::new();
         eval.writes(*map, &mut entries)?;
-        writes.extend(entries.into_iter().map(|(at, value)| (*field, at, value)));
+        writes.extend(entries.into_iter().map(|(at, value, from)| (*field, at, value, from)));
     }
     let mut freed = Vec::new();
     for set in &step.lives {
@@ -187,8 +187,10 @@ fn attempt(
             heap.visible |= old != *value || *value == ANY;
         }
     }
-    for (field, at, value) in writes {
+    for (field, at, value, from) in writes {
         touched |= !heap.view.owned(at);
+        let kept = from.filter(|from| !slots.iter().any(|(s, _)| s == from));
+        let value = kept.map_or(value, |from| heap.name_value(field, at, value, from));
         heap.write(field, at, value)?;
     }
     for (slot, value) in &slots {

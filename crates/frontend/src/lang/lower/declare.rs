@@ -184,8 +184,11 @@ impl<'a> Lowering<'a> {
                 let map = self.program.terms.map_sort(reference, sort);
                 let origin = self.origin(field.span.0);
                 let var_name = self.unique_name(&format!("{}.{}", name.kind, field.name.kind));
-                let var = self.program.add_var(&var_name, map, Scope::Shared, VarKind::Field(id), None, origin);
-                if is_lock(&field.ty) {
+                // Locks are free at the start, also those in objects.
+                let lock = is_lock(&field.ty);
+                let initial = lock.then(|| self.program.terms.default_of(map));
+                let var = self.program.add_var(&var_name, map, Scope::Shared, VarKind::Field(id), initial, origin);
+                if lock {
                     self.lock_fields.insert(var);
                 }
                 self.program.classes[id].fields.push(var);

@@ -1,7 +1,7 @@
 //! Broken objects of the corpus: each has a history, or a run to a check that fails, that the checker replays.
 
 use super::corpus::{Nobody, corpus, load, load_text, verify_by};
-use crate::explore::linear::{Bounds, search};
+use crate::explore::linear::{Bounds, search, stroll};
 use crate::method::Run;
 use base::Budget;
 use checker::{Checker, Limits, Outcome};
@@ -79,6 +79,32 @@ fn judged(p: &Program, property: PropertyId, history: evidence::History) -> Outc
     let mut checker = Checker::new(p, &mut nobody, Limits::default());
     let checked = checker.check(property, "shape", &Claim::Disproved(history));
     checker.conclude(vec![checked])[0].outcome()
+}
+
+#[test]
+fn check_long_histories_of_broken_objects_are_met_by_single_runs() {
+    for file in ["hand_over_hand_set_one_lock", "lazy_set_no_mark_check"] {
+        let p = load(&format!("lockfree/{file}.tp"));
+        let run = Run::quiet(Budget::unlimited());
+        let object = program::ObjectId(0);
+        let start = std::time::Instant::now();
+        let found =
+            stroll(&p, object, &run).unwrap_or_else(|| panic!("{file}: no history after {:?}", start.elapsed()));
+        println!("{file}: {:?}", start.elapsed());
+        let history = evidence::History {
+            object,
+            clients: found.clients,
+            against: found.against,
+            gate: found.gate,
+            trace: found.trace,
+        };
+        let property = found.gate.unwrap_or(p.objects[object].property);
+        assert_eq!(judged(&p, property, history), Outcome::Unsafe, "{file}");
+    }
+    // A right one has none.
+    let p = load("seeds/thread-quantification/treiber.tp");
+    let run = Run::quiet(Budget::unlimited().with_time(std::time::Duration::from_secs(2)));
+    assert!(stroll(&p, program::ObjectId(0), &run).is_none());
 }
 
 #[test]

@@ -128,6 +128,20 @@ fn check_sets_with_lock_coupling_and_with_one_lock_are_linearizable_for_any_numb
 }
 
 #[test]
+fn check_programs_of_all_kinds_over_a_heap_are_proved() {
+    for file in
+        ["heap/one_producer_one_consumer", "heap/pipeline_two_slots", "heap/lock_in_node", "lockfree/treiber_peek"]
+    {
+        let a = verify(&load(&format!("{file}.tp")));
+        assert!(
+            !a.outcomes.is_empty() && a.outcomes.values().all(|(o, _)| *o == Outcome::Safe),
+            "{file}: {:?}",
+            a.outcomes
+        );
+    }
+}
+
+#[test]
 fn check_broken_sets_raise_alarms() {
     // `THREADPROOF_HUNT=1`: not only with the likely points, but with all, and a set whose views are many.
     let all = std::env::var_os("THREADPROOF_HUNT").is_some();
@@ -325,17 +339,40 @@ thread Writer[*] {
 }
 
 #[test]
-fn check_marks_and_locks_of_objects_that_are_there_from_the_start_may_be_anything() {
+fn check_locks_in_objects_that_are_there_from_the_start_are_free_and_marks_may_be_anything() {
     let text = "class Node { next: Node; mark: bool; m: lock; }
 var g: Node;
 init g != null;
 thread T[*] { acquire g.m; g.mark := true; assert g.mark; release g.m; }
 thread U { assert !g.mark; }
+thread V { assert g.m != 0 || g.m != tid; }
 ";
     let answer = verify(&load_text("start.tp", text.as_bytes()));
     let safe: Vec<_> = answer.outcomes.iter().filter(|(_, (o, _))| *o == Outcome::Safe).map(|(n, _)| n).collect();
     let named = |n: &str| safe.iter().any(|s| s.starts_with(n));
-    assert!(named("assert:4") && named("release:4") && !named("assert:5"), "{:?}", answer.outcomes);
+    assert!(
+        named("assert:4") && named("release:4") && named("assert:6") && !named("assert:5"),
+        "{:?}",
+        answer.outcomes
+    );
+    let free = "class Node { m: lock; }\nvar g: Node;\ninit g != null;\nthread T { assert g.m == 0; }\n";
+    assert!(verify(&load_text("free.tp", free.as_bytes())).outcomes.values().all(|(o, _)| *o == Outcome::Safe));
+}
+
+#[test]
+fn check_fields_that_hold_one_value_when_an_object_is_published_stay_equal() {
+    let text = |second: &str| {
+        format!(
+            "class Cell {{ v: int; w: int; }}
+var p: Cell = null;
+thread Writer[*] {{ var x: Cell; var k: int; havoc k; x := new Cell; x.v := k; x.w := {second}; p := x; }}
+thread Reader[*] {{ var c: Cell; var x: int; c := p; if c != null {{ x := c.v; assert x == c.w; }} }}
+"
+        )
+    };
+    let outcome = |second: &str| verify(&load_text("cow.tp", text(second).as_bytes())).outcomes["assert:4"].clone();
+    assert_eq!(outcome("k").0, Outcome::Safe, "{:?}", outcome("k"));
+    assert_ne!(outcome("k + 1").0, Outcome::Safe);
 }
 
 #[test]
