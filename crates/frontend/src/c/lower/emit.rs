@@ -30,6 +30,7 @@ impl Lower<'_> {
         self.gate_by_exit();
         self.compress();
         self.settle_locals();
+        self.forget_temps();
         self.settle_routines();
         let mut copies = self.group();
         for id in self.tasks.ids().filter(|id| self.tasks[*id].many) {

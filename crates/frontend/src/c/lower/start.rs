@@ -262,6 +262,46 @@ impl Lower<'_> {
         }
     }
 
+    /// A value on its way, which the program has no name for, is forgotten by the step that uses it last: else states differ in
+    /// what nobody will look at, and a search of a program of few threads sees each of them. Named variables keep their values,
+    /// for traces tell them; so do the threads of programs in which some come in any number, which are not searched.
+    pub(super) fn forget_temps(&mut self) {
+        if self.tasks.iter().any(|t| t.many) || !self.routines.is_empty() {
+            return;
+        }
+        for i in 0..self.flows.len() {
+            let mut flow = std::mem::take(&mut self.flows[i]);
+            let owner = Owner::Task(TaskId(i as u32));
+            let temp = |s: &SlotId| self.slots[*s].owner == owner && self.slots[*s].key.starts_with("<temp ");
+            let touches: Vec<compress::Touch> = flow.steps.iter().map(|s| self.touch(s)).collect();
+            let mut live: Vec<BTreeSet<SlotId>> = vec![BTreeSet::new(); flow.places.len()];
+            let mut changed = true;
+            while changed {
+                changed = false;
+                for (step, touch) in flow.steps.iter().zip(&touches).rev() {
+                    let mut before: BTreeSet<SlotId> = touch.reads.iter().copied().filter(temp).collect();
+                    let after = &live[step.to.0 as usize];
+                    before.extend(after.iter().filter(|s| !step.updates.iter().any(|(t, _)| t == *s)));
+                    let at = &mut live[step.from.0 as usize];
+                    let known = at.len();
+                    at.extend(before);
+                    changed |= at.len() > known;
+                }
+            }
+            for step in &mut flow.steps {
+                let (before, after) = (&live[step.from.0 as usize], &live[step.to.0 as usize]);
+                for slot in before.difference(after) {
+                    let Some(initial) = self.slots[*slot].initial else { continue };
+                    match step.updates.iter_mut().find(|(s, _)| s == slot) {
+                        Some(update) => update.1 = initial,
+                        None => step.updates.push((*slot, initial)),
+                    }
+                }
+            }
+            self.flows[i] = flow;
+        }
+    }
+
     /// Without a gate there is nothing to reach.
     pub(super) fn drop_all_if_nothing_can_fail(&mut self) {
         let guarded = self.pinned_slots();
