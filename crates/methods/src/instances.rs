@@ -83,11 +83,8 @@ impl Keys {
                 _ => {}
             }
         }
-        for key in found {
-            if !t.free_symbols(key).iter().any(|s| bound.contains(s)) {
-                self.add(t, key);
-            }
-        }
+        let free = |f: &Term| !t.free_symbols(*f).iter().any(|s| bound.contains(s));
+        found.into_iter().filter(free).for_each(|key| self.add(t, key));
     }
 
     fn of(&self, sort: Sort) -> Vec<Term> {

@@ -62,6 +62,13 @@ pub enum Quantifiers {
     Whole,
 }
 
+/// Whether it is told why a condition does not hold: words take models, and are wasted where another attempt follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Words {
+    Told,
+    Spared,
+}
+
 /// What is fixed for one attempt. Every worker has its own copy: terms are not shared between threads.
 #[derive(Clone)]
 pub struct Setting {
@@ -76,6 +83,7 @@ pub struct Setting {
     pub other: Symbol,
     pub reach: Reach,
     pub quantifiers: Quantifiers,
+    pub words: Words,
     pub settings: Settings,
     pub budget: Budget,
 }

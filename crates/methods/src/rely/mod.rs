@@ -19,7 +19,7 @@ mod zones;
 use crate::instances::quantified;
 use crate::method::{About, Method, Refusal, Run, Task};
 use crate::modular;
-use engine::{About as Goals, Engine, Place, Quantifiers, Setting, Which};
+use engine::{About as Goals, Engine, Place, Quantifiers, Setting, Which, Words};
 use evidence::{AssumeGuarantee, Assumes, Certificate, Claim, Claims, Proof, Reach, Reason, RelyGuarantee};
 use explain::Told;
 use logic::{Sort, Symbol, Term, Terms};
@@ -202,7 +202,9 @@ fn pursue(
     let mut list = candidates::written(p, terms, &short);
     pieces.iter().for_each(|hood| list.locks(hood));
     list.held(&short);
-    let near = Attempt { p, terms, wanted, cuts: &short, reach: Reach::Near, quantifiers, run };
+    let last = if quantifiers == Quantifiers::Instances { Words::Told } else { Words::Spared };
+    let words = if hoods::bearable(p) { Words::Spared } else { last };
+    let near = Attempt { p, terms, wanted, cuts: &short, reach: Reach::Near, quantifiers, words, run };
     let list = list.list();
     let mut met = Met { quantified: list.iter().any(|c| quantified(terms, c.formula)) };
     let first = near.go(list, claims)?;
@@ -231,7 +233,7 @@ fn pursue(
         list.guess(&hoods::whole(p, &cuts));
         let list = list.list();
         met.quantified |= list.iter().any(|c| quantified(terms, c.formula));
-        Attempt { wanted: &left, cuts: &cuts, reach: Reach::All, ..near }.go(list, claims)?;
+        Attempt { wanted: &left, cuts: &cuts, reach: Reach::All, words: last, ..near }.go(list, claims)?;
     }
     Ok(met)
 }
@@ -245,6 +247,7 @@ struct Attempt<'a> {
     cuts: &'a [Vec<LocId>],
     reach: Reach,
     quantifiers: Quantifiers,
+    words: Words,
     run: &'a Run,
 }
 
@@ -267,6 +270,7 @@ impl Attempt<'_> {
             other,
             reach: self.reach,
             quantifiers: self.quantifiers,
+            words: self.words,
             settings,
             budget: run.budget.clone(),
         };
@@ -307,7 +311,8 @@ impl Attempt<'_> {
         let mut failed: Vec<PropertyId> = failed(setting, &first);
         let mut told: Vec<Told> = Vec::new();
         for one in first {
-            if !told.iter().any(|x| x.lines.first() == one.lines.first()) {
+            let same = |x: &Told| if one.lines.is_empty() { *x == one } else { x.lines.first() == one.lines.first() };
+            if !told.iter().any(same) {
                 told.push(one);
             }
         }

@@ -5,7 +5,7 @@
 //! unsatisfiable core names. A zone is asked as a whole first, and condition by condition only where that does not decide.
 //! Absent: the order of rounds and what is concluded (`engine`); words for people (`explain`).
 
-use super::engine::{About, Ask, Job, Place, Quantifiers, Said, Setting, Which};
+use super::engine::{About, Ask, Job, Place, Quantifiers, Said, Setting, Which, Words};
 use super::explain::{self, Told};
 use crate::instances::{Ground, Keys, quantified};
 use evidence::{Reach, Reason};
@@ -748,7 +748,8 @@ impl<'a> Zones<'a> {
                         if let Answered::Fails(unknown) = self.ask(zone, &[(batch, goal)])? {
                             let failure = Failure { zone, batch, goal, unknown };
                             let about = self.zones[zone].batches[batch].goals[goal].about;
-                            let quiet = matches!(which, Which::Open | Which::Everything) || out.len() >= TOLD;
+                            let spared = self.setting.words == Words::Spared || out.len() >= TOLD;
+                            let quiet = matches!(which, Which::Open | Which::Everything) || spared;
                             let told = if quiet { Told::unsaid(about) } else { explain::tell(self, &failure) };
                             out.push((self.zones[zone].job, told));
                         }
