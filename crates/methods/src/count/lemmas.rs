@@ -86,6 +86,7 @@ pub fn candidates(system: &System<'_>, smt: &mut dyn Smt) -> Vec<Term> {
     out.extend(guess.ceilings());
     out.extend(related(system).into_iter().map(|(v, w)| t.le(t.sym(p.vars[v].symbol), t.sym(p.vars[w].symbol))));
     out.extend(guess.small());
+    out.extend(ordered(system));
     out.extend(p.invariants.iter().filter_map(|f| f.formula));
     out.extend(entries(system));
     let steps = system.steps();
@@ -140,6 +141,51 @@ pub(super) fn related(system: &System<'_>) -> BTreeSet<(VarId, VarId)> {
         }
         if out.len() > MOST_PAIRS {
             break;
+        }
+    }
+    out
+}
+
+/// How the numbers of a single are ordered in each of its cells, where its code compares them: as they are compared, and unless
+/// the smaller one is still what it was set to.
+fn ordered(system: &System<'_>) -> Vec<Term> {
+    let (t, p) = (system.terms, system.program);
+    let mut out = Vec::new();
+    for single in &system.singles {
+        let thread = &p.threads[single.thread];
+        let number = |v: &VarId| t.kind(p.vars[*v].sort) == SortKind::Int && p.vars[*v].kind != VarKind::Lock;
+        let own: BTreeSet<Symbol> = thread.locals.iter().filter(|v| number(v)).map(|v| p.vars[*v].symbol).collect();
+        let shared: BTreeSet<Symbol> = p.shared().filter(number).map(|v| p.vars[v].symbol).collect();
+        let set = |x: Symbol| {
+            let to = thread.code.actions.iter().flat_map(|a| &a.updates).filter(move |u| p.vars[u.var].symbol == x);
+            to.map(|u| u.value).filter(|v| matches!(t.node(*v), Node::Num(..))).collect::<BTreeSet<Term>>()
+        };
+        let mut pairs: BTreeSet<(Term, Term)> = BTreeSet::new();
+        let conditions = thread.code.actions.iter().flat_map(|a| a.gates.iter().map(|g| g.formula).chain([a.guard]));
+        let (mut todo, mut seen) = (conditions.collect::<Vec<Term>>(), BTreeSet::new());
+        while let Some(f) = todo.pop() {
+            let Some((op, args)) = t.app(f).filter(|_| seen.insert(f)) else { continue };
+            if !matches!(op, Op::Eq | Op::Lt | Op::Le) || t.sort_of(args[0]) != Sort::INT {
+                todo.extend(args.iter());
+                continue;
+            }
+            let sides = (t.free_symbols(args[0]), t.free_symbols(args[1]));
+            if let ([x], [y]) = (&sides.0[..], &sides.1[..]) {
+                let fits = |s: &Symbol| own.contains(s) || shared.contains(s);
+                if fits(x) && fits(y) && (own.contains(x) || own.contains(y)) {
+                    pairs.extend([(args[0], args[1]), (args[1], args[0])]);
+                }
+            }
+        }
+        for (x, y) in pairs.into_iter().take(MOST_PAIRS) {
+            let below = t.le(x, y);
+            let first = t.free_symbols(x).into_iter().next();
+            let still = first.into_iter().flat_map(|s| set(s).into_iter().map(move |c| t.le(t.sym(s), c)));
+            let still: Vec<Term> = still.map(|f| t.or(&[below, f])).collect();
+            let here: Vec<Term> = [below, t.lt(x, y)].into_iter().chain(still).collect();
+            for there in &single.there {
+                out.extend(here.iter().map(|f| t.implies(t.sym(*there), *f)));
+            }
         }
     }
     out
@@ -314,26 +360,72 @@ impl Guess<'_, '_> {
 
     /// Equations and bounds.
     fn sums(&self, steps: &[Step], taking: Taking, smt: &mut dyn Smt) -> Vec<Term> {
+        let t = self.system.terms;
         let quantities = self.quantities();
-        let mut rows: Vec<Vec<Option<i128>>> = Vec::new();
+        let mut rows: Vec<(&Step, Vec<Option<i128>>)> = Vec::new();
         for step in steps {
             let mut pre = step.pre.clone();
             if taking == Taking::Guesses {
                 pre.extend(self.guessed(step));
             }
-            rows.extend(self.changes(&quantities, &pre, step, smt));
+            rows.extend(self.changes(&quantities, &pre, step, smt).map(|row| (step, row)));
         }
-        let constant: Vec<usize> = (0..quantities.len()).filter(|q| rows.iter().all(|r| r[*q].is_some())).collect();
-        let exact: Vec<Vec<i128>> =
-            rows.iter().map(|r| constant.iter().map(|q| r[*q].unwrap_or(0)).collect()).collect();
-        let kept: Vec<Quantity> = constant.iter().map(|q| quantities[*q].clone()).collect();
+        let own = |q: &usize| matches!(quantities[*q], Quantity::Local(..));
+        let of = |q: &usize| quantities[*q].clone();
+        let constant: Vec<usize> =
+            (0..quantities.len()).filter(|q| !own(q) && rows.iter().all(|(_, r)| r[*q].is_some())).collect();
+        let picked = |r: &[Option<i128>], which: &[usize]| which.iter().map(|q| r[*q].unwrap_or(0)).collect::<Vec<_>>();
+        let exact: Vec<Vec<i128>> = rows.iter().map(|(_, r)| picked(r, &constant)).collect();
+        let kept: Vec<Quantity> = constant.iter().map(of).collect();
         let mut out = Vec::new();
         for v in null_space(&exact, kept.len()).unwrap_or_default() {
             let weights: Vec<(Quantity, i128)> = kept.iter().cloned().zip(v).collect();
             out.extend(self.sum(self.without_entries(weights), Bound::Equal));
         }
         out.extend(self.bounds(&kept, &exact, smt));
+        // Locals of a single that are set in the same part of its code: equations that need not hold once it is left.
+        let mut parts: BTreeMap<(usize, Vec<usize>), Vec<usize>> = BTreeMap::new();
+        for q in 0..quantities.len() {
+            if let Quantity::Local(k, x) = quantities[q] {
+                parts.entry((k, self.behind(k, x))).or_default().push(q);
+            }
+        }
+        for ((k, behind), locals) in parts {
+            let leaves = |s: &Step| matches!(s.to, Place::Cell(mover, c) if mover == k && behind.contains(&c));
+            let rows: Vec<&Vec<Option<i128>>> = rows.iter().filter(|(s, _)| !leaves(s)).map(|(_, r)| r).collect();
+            let locals = locals.into_iter().filter(|q| rows.iter().all(|r| r[*q].is_some()));
+            let which: Vec<usize> = constant.iter().copied().chain(locals).collect();
+            if which.len() == constant.len() {
+                continue;
+            }
+            let exact: Vec<Vec<i128>> = rows.iter().map(|r| picked(r, &which)).collect();
+            let elsewhere = t.or(&behind.iter().map(|c| t.sym(self.system.singles[k].there[*c])).collect::<Vec<_>>());
+            for v in null_space(&exact, which.len()).unwrap_or_default() {
+                if v[constant.len()..].iter().any(|w| *w != 0) {
+                    let weights = which.iter().map(of).zip(v).collect();
+                    let sum = self.sum(self.without_entries(weights), Bound::Equal);
+                    out.extend(sum.map(|f| t.or(&[elsewhere, f])));
+                }
+            }
+        }
         out
+    }
+
+    /// The cells of a single behind those where its local was set on every way, in which it need not have been.
+    fn behind(&self, k: usize, x: VarId) -> Vec<usize> {
+        let single = &self.system.singles[k];
+        let mut out: BTreeSet<usize> = BTreeSet::new();
+        loop {
+            let before = out.len();
+            for m in single.moves.iter().filter(|m| !self.is_set(k, x, m.to)) {
+                if self.is_set(k, x, m.from) || out.contains(&m.from) {
+                    out.insert(m.to);
+                }
+            }
+            if out.len() == before {
+                return out.into_iter().collect();
+            }
+        }
     }
 
     /// By how much each quantity changes in a step, where that is constant; nothing if the step cannot happen.
