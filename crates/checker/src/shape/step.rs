@@ -11,6 +11,7 @@ use evidence::views::{Fires, Status};
 use logic::{Node, Op, SortKind, Symbol, Term};
 use program::{Action, Code, LocId, Program, PropertyId, Scope, SpecOp, VarId, VarKind};
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 
 /// An action to run, and what stands around it.
 pub struct Step<'p> {
@@ -242,7 +243,10 @@ fn once<'a>(start: &Fragment<'a>, step: &Step<'_>, choices: &Choices) -> Result<
     }
     let dead = unread(&after, step);
     after.forget_dead(&dead)?;
-    visible |= publish(&mut after, Nameless::Publish)?;
+    // What everyone can reach is published already, unless something was taken or freed since.
+    if takes || !freed.is_empty() || !nameless(&after)?.is_empty() {
+        visible |= publish(&mut after, Nameless::Publish)?;
+    }
     new_edges(&before, &mut after)?;
     if step.tracked {
         // What the thread refers to is something that others know.
@@ -253,12 +257,12 @@ fn once<'a>(start: &Fragment<'a>, step: &Step<'_>, choices: &Choices) -> Result<
 }
 
 /// The variables that nobody reads after the step. Where views say who refers to what, an action whose guard is false by the thread's own variables is not taken next.
-fn unread(after: &Fragment<'_>, step: &Step<'_>) -> Vec<VarId> {
+fn unread<'p>(after: &Fragment<'_>, step: &Step<'p>) -> Cow<'p, [VarId]> {
     let to = step.action.to;
-    let Some(dead) = step.dead.get(to.0 as usize) else { return Vec::new() };
+    let Some(dead) = step.dead.get(to.0 as usize) else { return Cow::Borrowed(&[]) };
     let mut next: Vec<&Action> = step.code.from(to).map(|(_, a)| a).collect();
     if !step.tracked || next.is_empty() {
-        return dead.clone();
+        return Cow::Borrowed(dead);
     }
     next.retain(|a| {
         let none = (Bound::default(), Choices::new());
@@ -276,7 +280,7 @@ fn unread(after: &Fragment<'_>, step: &Step<'_>) -> Vec<VarId> {
                     && (step.dead[a.to.0 as usize].contains(v) || a.updates.iter().any(|u| u.var == *v))
             })
     });
-    all
+    Cow::Owned(all)
 }
 
 /// A cell that a published cell links to since this step may no longer be taken for lone.

@@ -69,11 +69,8 @@ impl Fragment<'_> {
     /// Whether the thread (0: the one that moves, 1: the other) refers to the cell.
     pub fn held(&self, side: usize, d: usize) -> bool {
         let object = V::Object(d);
-        let vars = self.world.program.vars.iter_enumerated().filter(|(_, v)| v.scope != Scope::Shared);
-        let store = if side == 0 { &self.vars } else { &self.peer };
-        let mut named = vars.filter_map(|(id, _)| store.get(id.0 as usize));
         let who = if side == 0 { Who::Own } else { Who::Peer };
-        named.any(|v| *v == object)
+        self.refers(side, d)
             || self.items.iter().enumerate().any(|(q, x)| {
                 x.owner == Some(who)
                     && x.fields.iter().enumerate().any(|(f, s)| match s {

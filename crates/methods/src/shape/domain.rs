@@ -49,6 +49,9 @@ enum Met {
 /// How many private steps are taken in a row before a state is stored anyway.
 const CHAIN: usize = 64;
 
+/// Of the first so many nothing is noted: most ways are shorter.
+const SHORT: usize = 6;
+
 impl Domain<'_> {
     fn steps(&self, view: &View) -> Vec<StepId> {
         match self.model.routine_at(view.control) {
@@ -93,13 +96,16 @@ impl Domain<'_> {
             out.push(view);
             return;
         }
-        match way.met.get(&view) {
-            Some(Met::Whole) => return,
-            Some(Met::Under) => {
-                out.push(view);
-                return;
+        let noted = way.depth >= SHORT;
+        if noted {
+            match way.met.get(&view) {
+                Some(Met::Whole) => return,
+                Some(Met::Under) => {
+                    out.push(view);
+                    return;
+                }
+                None => {}
             }
-            None => {}
         }
         let mut next = Vec::new();
         let mut found = Vec::new();
@@ -117,7 +123,9 @@ impl Domain<'_> {
             out.push(view);
             return;
         }
-        way.met.insert(view.clone(), Met::Under);
+        if noted {
+            way.met.insert(view.clone(), Met::Under);
+        }
         way.depth += 1;
         for v in next {
             if let Some(v) = self.settle(v, alarms) {
@@ -125,7 +133,9 @@ impl Domain<'_> {
             }
         }
         way.depth -= 1;
-        way.met.insert(view, Met::Whole);
+        if noted {
+            way.met.insert(view, Met::Whole);
+        }
     }
     /// Two instances of a thread that comes once are not a pair.
     fn alone(&self, t: &View, sc: &View) -> bool {
