@@ -1,5 +1,6 @@
 // truth: safe
 // why: each thread adds one, and the loop starts as many as it says.
+// check: unreach-call
 // source: own
 
 #include <pthread.h>

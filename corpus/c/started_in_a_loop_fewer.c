@@ -1,5 +1,6 @@
 // truth: unsafe
 // why: each thread adds one, and the loop starts as many as it says, so that all of them may have added theirs.
+// check: unreach-call
 // source: own
 
 #include <pthread.h>

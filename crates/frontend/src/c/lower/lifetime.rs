@@ -11,8 +11,10 @@ use super::memory::{Content, ObjId};
 use super::*;
 use crate::c::ast::{Stmt, StmtKind};
 
-/// Of longer arrays only so many elements count as written where they are freed.
+/// Of longer arrays one element, any, counts as written where they are freed.
 const MOST_TOUCHED: u64 = 8;
+/// The numbers that an element of a row can have whose length is known only when the program runs.
+const ROW: (i128, i128) = (0, 1 << 24);
 
 /// When an object has ceased to be.
 #[derive(Clone, Copy, Debug)]
@@ -121,7 +123,7 @@ impl Lower<'_> {
             if !self.objects[object].key.contains("<heap ") {
                 continue;
             }
-            let Object { base, size, element, .. } = self.objects[object].clone();
+            let Object { base, size, element, length, .. } = self.objects[object].clone();
             let Some((of, count)) = element else { continue };
             self.cur.at = Some(head);
             self.cur.known = known.clone();
@@ -135,14 +137,29 @@ impl Lower<'_> {
             self.emit(start, here, Vec::new(), What::Test, span);
             self.enter(start);
             let each = self.unit.types.size(of).unwrap_or(1) as i128;
-            for i in 0..count.map_or(1, |n| n.min(MOST_TOUCHED)) as i128 {
+            let rows = match (count, length) {
+                (Some(n), _) if n <= MOST_TOUCHED => (0..n as i128).map(|i| self.b().num(i)).collect(),
+                (Some(n), _) => vec![self.nondet_in(Some((0, n as i128 - 1)), Sort::INT, span)],
+                (None, Some(length)) => {
+                    let row = self.nondet_in(Some(ROW), Sort::INT, span);
+                    let inside = self.fresh(span);
+                    let there = self.b().lt(row, self.slot_term(length));
+                    self.emit(end, self.b().not(there), Vec::new(), What::Test, span);
+                    self.emit(inside, there, Vec::new(), What::Test, span);
+                    self.enter(inside);
+                    vec![row]
+                }
+                // One object of an allocation that is repeated.
+                (None, None) => vec![self.b().num(0)],
+            };
+            for row in rows {
                 for (offset, leaf) in self.scalar_parts(of) {
                     if !self.unit.types.is_scalar(leaf) {
                         continue;
                     }
                     let b = self.b();
-                    let at = b.add(b.sub(address, b.num(base)), b.num(i * each + offset));
-                    let at = if count.is_some() { b.num(i * each + offset) } else { at };
+                    let at = b.add(b.mul(row, b.num(each)), b.num(offset));
+                    let at = if count.is_some() { at } else { b.add(b.sub(address, b.num(base)), at) };
                     self.exchange(memory::Ref::Object(object, at), leaf, span, memory::ACCESS, |_, old| old);
                 }
             }
@@ -207,6 +224,9 @@ impl Lower<'_> {
     /// program's.
     pub(super) fn all_locals_end(&mut self, span: Span) {
         if self.cur.task == TaskId(0) {
+            if self.follows_lifetimes() {
+                self.assume("c-main-stack", "locals of main outlive its end by pthread_exit");
+            }
             return;
         }
         let mut left = Vec::new();
