@@ -11,7 +11,7 @@ use super::system::Switches;
 use super::walk::{Length, Turns, walks};
 use crate::method::{Run, Task};
 use base::random::Random;
-use evidence::Claim;
+use evidence::{Claim, History};
 use logic::{SortKind, Value};
 use program::clients::{Against, ClientCall, Clients, client_program};
 use program::semantics::{Instances, Trace};
@@ -67,6 +67,13 @@ pub struct Counterexample {
     /// `None`: the history is not linearizable; else the property of the original program that a step violates.
     pub gate: Option<PropertyId>,
     pub trace: Trace,
+}
+
+impl Counterexample {
+    /// As evidence about the object.
+    pub fn history(self, object: ObjectId) -> History {
+        History { object, clients: self.clients, against: self.against, gate: self.gate, trace: self.trace }
+    }
 }
 
 #[derive(Clone, Debug, Default)]

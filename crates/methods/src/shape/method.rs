@@ -305,7 +305,7 @@ fn concrete(p: &Program, object: ObjectId, run: &Run) -> Option<History> {
     let found = search(near, Against::Orders, SOON)
         .or_else(|| linear::stroll(p, object, &slice(CONCRETE)))
         .or_else(|| ranges.into_iter().find_map(|(bounds, against)| search(bounds, against, CONCRETE)))?;
-    Some(History { object, clients: found.clients, against: found.against, gate: found.gate, trace: found.trace })
+    Some(found.history(object))
 }
 
 fn note_points(p: &Program, o: ObjectId, model: &Model, claims: &mut Claims) {

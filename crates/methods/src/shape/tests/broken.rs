@@ -47,21 +47,15 @@ fn check_every_broken_object_of_the_corpus_has_a_history_that_is_replayed() {
     for (file, lines) in all {
         let p = load(&file);
         let text = std::fs::read_to_string(corpus(&file)).unwrap();
-        let run = Run::quiet(Budget::unlimited().with_time(std::time::Duration::from_secs(60)));
+        let run = Run::quiet(Budget::unlimited().with_time(std::time::Duration::from_secs(300)));
         let ranges = [(range(&text), Against::Orders), (Bounds::RANGES[0], Against::Marks)];
         let object = program::ObjectId(0);
         let found = ranges.into_iter().find_map(|(bounds, against)| search(&p, object, bounds, against, &run).found);
         let found = found.unwrap_or_else(|| panic!("{file}: no history"));
-        let history = evidence::History {
-            object,
-            clients: found.clients,
-            against: found.against,
-            gate: found.gate,
-            trace: found.trace,
-        };
         let property = found.gate.unwrap_or(p.objects[object].property);
+        let history = found.history(object);
         assert_eq!(judged(&p, property, history.clone()), Outcome::Unsafe, "{file}");
-        println!("{file}: {} by {:?}, truth at {lines:?}", p.properties[property].name, found.against);
+        println!("{file}: {} by {:?}, truth at {lines:?}", p.properties[property].name, history.against);
         // A run that ends before, or that is held against something else, shows nothing.
         let mut short = history.clone();
         short.trace.steps.pop();
@@ -91,14 +85,8 @@ fn check_long_histories_of_broken_objects_are_met_by_single_runs() {
         let found =
             stroll(&p, object, &run).unwrap_or_else(|| panic!("{file}: no history after {:?}", start.elapsed()));
         println!("{file}: {:?}", start.elapsed());
-        let history = evidence::History {
-            object,
-            clients: found.clients,
-            against: found.against,
-            gate: found.gate,
-            trace: found.trace,
-        };
         let property = found.gate.unwrap_or(p.objects[object].property);
+        let history = found.history(object);
         assert_eq!(judged(&p, property, history), Outcome::Unsafe, "{file}");
     }
     // A right one has none.
