@@ -1,7 +1,8 @@
 //! Violation witnesses in the YAML format 2 of verification tasks.
 //!
 //! Comes in: a program of the C front end, a trace of it, and what the format wants to know of the task. Goes out: the text
-//! of the witness: one segment for each step with a place, the last of which is the target. `main` is thread 0; a thread is
+//! of the witness: one segment for each step with a place, the last of which is the target; of a race the last segment has
+//! both accesses, in no order. `main` is thread 0; a thread is
 //! entered where it is created, and numbered in that order; the field `thread_id` belongs to version 2.2 of the format.
 
 use super::Check;
@@ -58,20 +59,25 @@ pub fn violation(program: &Program, trace: &Trace, sources: &Sources, about: &Ab
             placed.push((step, span));
         }
     }
-    let last = placed.len().saturating_sub(1);
+    let other = placed.pop().map(|target| (rival(program, &placed, target.0), target));
+    let (rival, target) = match (about.check, other) {
+        (Check::Race, Some((rival, target))) => (rival.map(|at| placed.remove(at)), Some(target)),
+        (_, other) => (None, other.map(|(_, target)| target)),
+    };
+    let ends = || rival.iter().chain(target.iter());
     let creations: Vec<Span> =
         placed.iter().filter(|(s, _)| action(s).what == What::Spawn).map(|(_, span)| *span).collect();
-    let mut numbers = Numbers::new(program, placed.iter().map(|(s, _)| *s));
+    let mut numbers = Numbers::new(program, placed.iter().chain(ends()).map(|(s, _)| *s));
     // What was created before the first step of the run is created first of all.
     for span in numbers.waiting.iter().map(|(span, _)| *span).filter(|s| !creations.contains(s)).collect::<Vec<_>>() {
         numbers.register(span);
+        out.push_str(SEGMENT);
         waypoint(&mut out, "function_enter", closing(sources, span), sources, 0);
     }
-    for (i, (step, span)) in placed.into_iter().enumerate() {
+    for (step, span) in placed {
         let thread = numbers.of(step);
-        if i == last {
-            waypoint(&mut out, "target", span, sources, thread);
-        } else if action(step).what == What::Spawn {
+        out.push_str(SEGMENT);
+        if action(step).what == What::Spawn {
             numbers.register(span);
             waypoint(&mut out, "function_enter", closing(sources, span), sources, thread);
         } else {
@@ -79,14 +85,28 @@ pub fn violation(program: &Program, trace: &Trace, sources: &Sources, about: &Ab
             out.push_str("        constraint:\n          value: \"1\"\n          format: c_expression\n");
         }
     }
+    out.push_str(if target.is_some() { SEGMENT } else { "" });
+    for (step, span) in ends() {
+        waypoint(&mut out, "target", *span, sources, numbers.of(step));
+    }
     out
 }
+
+/// The access that another one races with: the last step of another thread that changes what the check of the target looks at.
+fn rival(program: &Program, before: &[(&Step, Span)], target: &Step) -> Option<usize> {
+    let action = |s: &Step| &program.threads[s.thread].code.actions[s.action];
+    let looked: Vec<_> = action(target).gates.iter().flat_map(|g| program.terms.free_symbols(g.formula)).collect();
+    let changes = |s: &Step| action(s).updates.iter().any(|u| looked.contains(&program.vars[u.var].symbol));
+    before.iter().rposition(|(s, _)| s.instance != target.instance && action(s).what != What::Spawn && changes(s))
+}
+
+const SEGMENT: &str = "  - segment:\n";
 
 fn waypoint(out: &mut String, kind: &str, span: Span, sources: &Sources, thread: usize) {
     let (line, column) = sources.file(span.file).position(span.start);
     let _ = write!(
         out,
-        "  - segment:\n    - waypoint:\n        type: {kind}\n        action: follow\n        location:\n          \
+        "    - waypoint:\n        type: {kind}\n        action: follow\n        location:\n          \
          file_name: {}\n          line: {line}\n          column: {column}\n        thread_id: {thread}\n",
         quoted(&sources.file(span.file).name)
     );
@@ -346,6 +366,32 @@ mod tests {
                 assert_eq!(waypoint.get("constraint").keys(), ["format", "value"]);
             }
         }
+    }
+
+    #[test]
+    fn check_a_race_ends_with_both_accesses() {
+        let text =
+            "typedef unsigned long pthread_t; int pthread_create(pthread_t *, void *, void *(*)(void *), void *);
+          int x; void *f(void *p) { x = 1; return 0; }
+          int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); x = 2; return 0; }";
+        let mut sources = Sources::new();
+        let options = Options { checks: vec![Check::Race], ..Options::default() };
+        let (program, _) = load(&mut sources, Path::new("a.i"), text, &options);
+        let program = program.expect("a program");
+        let found = reach(&program, &Instances::of(&program, 1), &Limits::default());
+        let trace = found.violations.values().next().expect("there is a race");
+        let about = About { check: Check::Race, ..about() };
+        let witness = Yaml::read(&violation(&program, trace, &sources, &about));
+        let content = witness.list()[0].get("content").list();
+        let last = content.last().expect("there are segments").get("segment").list();
+        let seen: Vec<(&str, &str)> = last
+            .iter()
+            .map(|w| (w.get("waypoint").get("type").text(), w.get("waypoint").get("location").get("line").text()))
+            .collect();
+        assert!(seen == [("target", "2"), ("target", "3")] || seen == [("target", "3"), ("target", "2")], "{seen:?}");
+        let mut threads: Vec<&str> = last.iter().map(|w| w.get("waypoint").get("thread_id").text()).collect();
+        threads.sort_unstable();
+        assert_eq!(threads, ["0", "1"]);
     }
 
     #[test]
