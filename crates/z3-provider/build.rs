@@ -2,7 +2,8 @@
 //!
 //! In: the environment (`THREADPROOF_Z3_DIR` names a folder with another libz3.so; `XDG_CACHE_HOME` or `HOME` says
 //! where the cache is) and `provide.py`, which downloads and unpacks. Out: link search paths for everything that
-//! depends on this crate, `DEP_Z3PROVIDER_DIR` for the binary's rpath, and the paths that `src/lib.rs` hands on.
+//! depends on this crate, the paths that `src/lib.rs` hands on, and, where the linker binds libz3, `DEP_Z3PROVIDER_DIR`
+//! for the binary's rpath.
 //! Deliberately absent: compiling Z3 (Debian 12's gcc cannot) and Debian's own libz3 (too old for the binding).
 
 use std::path::{Path, PathBuf};
@@ -10,6 +11,9 @@ use std::process::Command;
 
 const Z3_SHA256: &str = "0549ffad554178a59480ba41b5279cfbb27053ed5a2da269ae1a48214d5db34b";
 const CVC5_SHA256: &str = "fad09688fd0ee6ef6e8ce81fbf7e2ebaab466bd1b4bd6fefe0dd24ca772d089f";
+
+/// The machine that the wheels and the doors of `src/doors.rs` are for.
+const ON: &str = "x86_64-unknown-linux-gnu";
 
 fn main() {
     for file in ["build.rs", "provide.py", "cvc5_pipe.rs"] {
@@ -28,7 +32,6 @@ fn main() {
     }
     println!("cargo:rerun-if-changed={}", library.display());
     link(&z3);
-    println!("cargo:dir={}", z3.display());
     println!("cargo:rustc-env=THREADPROOF_Z3_FOLDER={}", z3.display());
 
     match bring_cvc5() {
@@ -61,11 +64,11 @@ fn cache() -> Result<PathBuf, String> {
 
 fn only_on_x86_64_linux() -> Result<(), String> {
     let target = std::env::var("TARGET").unwrap_or_default();
-    if target == "x86_64-unknown-linux-gnu" {
+    if target == ON {
         return Ok(());
     }
     Err(format!(
-        "solvers are brought for x86_64-unknown-linux-gnu only, not for {target}: \
+        "solvers are brought for {ON} only, not for {target}: \
          put libz3.so 5.4.0 into a folder and name it in THREADPROOF_Z3_DIR"
     ))
 }
@@ -98,22 +101,31 @@ fn bring_z3() -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-/// Makes `cargo run` and `cargo test` find the library: cargo puts link search paths inside its own folder on the
-/// loader's path, so both names are linked (or copied, across file systems) into it.
+/// Gives the linker something under the name z3. On x86-64 Linux an empty archive: `src/doors.rs` has the symbols and
+/// opens the library when it is first asked. Elsewhere the library itself, both names linked (or copied, across file
+/// systems) into cargo's own folder, which cargo puts on the loader's path for `cargo run` and `cargo test`.
 fn link(z3: &Path) {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    println!("cargo:rustc-check-cfg=cfg(late_z3)");
+    println!("cargo:rustc-link-search=native={}", out.display());
+    let must = |done: std::io::Result<()>, file: &Path| {
+        done.unwrap_or_else(|error| stop(&format!("{} cannot be written: {error}", file.display())));
+    };
+    if std::env::var("TARGET").is_ok_and(|target| target == ON) {
+        println!("cargo:rustc-cfg=late_z3");
+        let archive = out.join("libz3.a");
+        return must(std::fs::write(&archive, "!<arch>\n"), &archive);
+    }
+    println!("cargo:dir={}", z3.display());
     for name in ["libz3.so", "libz3.so.5.4"] {
         let source = if z3.join(name).is_file() { z3.join(name) } else { z3.join("libz3.so") };
         let source = source.canonicalize().unwrap_or(source);
         let copy = out.join(name);
         let _ = std::fs::remove_file(&copy);
-        if std::fs::hard_link(&source, &copy).is_err()
-            && let Err(error) = std::fs::copy(&source, &copy)
-        {
-            stop(&format!("{} cannot be copied to {}: {error}", source.display(), copy.display()));
+        if std::fs::hard_link(&source, &copy).is_err() {
+            must(std::fs::copy(&source, &copy).map(|_| ()), &copy);
         }
     }
-    println!("cargo:rustc-link-search=native={}", out.display());
 }
 
 /// The cvc5 wheel holds libraries and no executable: `cvc5_pipe.rs` is compiled against them.

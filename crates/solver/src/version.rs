@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 pub fn checked() -> Result<(), &'static str> {
     static CHECKED: OnceLock<Result<(), String>> = OnceLock::new();
     let checked = CHECKED.get_or_init(|| {
+        z3_provider::open_z3()?;
         let (major, minor, build) = linked();
         let wanted = z3_provider::Z3_VERSION;
         if (major, minor, build) == wanted {
@@ -22,8 +23,8 @@ pub fn checked() -> Result<(), &'static str> {
     checked.as_ref().map(|_| ()).map_err(String::as_str)
 }
 
-/// What the linked library says of itself.
-pub fn linked() -> (u32, u32, u32) {
+/// What the library says of itself, once it is open.
+fn linked() -> (u32, u32, u32) {
     let (mut major, mut minor, mut build, mut revision) = (0, 0, 0, 0);
     // SAFETY: the four pointers are valid for the call.
     unsafe { z3_sys::Z3_get_version(&mut major, &mut minor, &mut build, &mut revision) };

@@ -2,9 +2,13 @@
 //!
 //! In: paths fixed at build time, the folder of the running program, `THREADPROOF_CVC5` and `THREADPROOF_Z3`.
 //! Out: the version of Z3 that must be linked, and commands that start Z3 and cvc5 as separate processes reading
-//! SMT-LIB. Depending on this crate makes the linker find libz3. Deliberately absent: any call into a solver.
+//! SMT-LIB; and `open_z3`, without which no function of libz3 may be called. Depending on this crate makes the linker
+//! find them. Deliberately absent: any call into a solver.
 
 use std::path::{Path, PathBuf};
+
+#[cfg(late_z3)]
+mod doors;
 
 /// The Z3 whose answers we measured and whose enumerations match the binding; anything else is refused at start-up.
 pub const Z3_VERSION: (u32, u32, u32) = (5, 4, 0);
@@ -12,6 +16,13 @@ pub const Z3_VERSION: (u32, u32, u32) = (5, 4, 0);
 /// The folder that libz3.so was linked from.
 pub fn z3_folder() -> &'static Path {
     Path::new(env!("THREADPROOF_Z3_FOLDER"))
+}
+
+/// Opens libz3, beside the running program or where the build found it; the first call pays for it.
+pub fn open_z3() -> Result<(), &'static str> {
+    #[cfg(late_z3)]
+    doors::open(&own_folder().into_iter().chain([z3_folder().to_path_buf()]).collect::<Vec<_>>())?;
+    Ok(())
 }
 
 /// A command that starts cvc5 as a reader of SMT-LIB on standard input, if there is one on this machine.

@@ -8,6 +8,8 @@ use crate::encode::{Head, Refusal, Shape, Target};
 use logic::{Quantifier, Symbol};
 use rustc_hash::FxHashMap;
 use std::ffi::{CStr, CString};
+use std::sync::Once;
+use std::sync::atomic::{AtomicU64, Ordering};
 use z3_sys::*;
 
 pub(crate) struct Context {
@@ -20,20 +22,29 @@ pub(crate) struct Context {
     log: Vec<Z3_ast>,
 }
 
-/// What every session sets before the first context exists: Z3 must leave Ctrl-C to us.
+/// Megabytes that Z3 may allocate in the whole process; 0 for no ceiling.
+static CEILING: AtomicU64 = AtomicU64::new(0);
+
+/// What is set before the first context exists.
 fn configure_once() {
-    static ONCE: std::sync::Once = std::sync::Once::new();
+    static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // SAFETY: both strings live through the calls; this runs before any context of ours is made.
-        unsafe { Z3_global_param_set(c"warning".as_ptr(), c"false".as_ptr()) };
+        let megabytes = CEILING.load(Ordering::Relaxed);
+        let ceiling = CString::new(megabytes.to_string()).expect("digits have no NUL");
+        // SAFETY: all strings live through the calls; this runs before any context of ours is made.
+        unsafe {
+            Z3_global_param_set(c"warning".as_ptr(), c"false".as_ptr());
+            if megabytes > 0 {
+                Z3_global_param_set(c"memory_max_size".as_ptr(), ceiling.as_ptr());
+            }
+        }
     });
 }
 
-/// A ceiling on what Z3 may allocate in the whole process; a session that meets it answers "unknown".
+/// A ceiling on what Z3 may allocate in the whole process; a session that meets it answers "unknown". It is kept until
+/// the first session opens the library, and comes too late after that.
 pub fn limit_memory(bytes: u64) {
-    let megabytes = CString::new((bytes >> 20).max(1).to_string()).expect("digits have no NUL");
-    // SAFETY: both strings live through the call.
-    unsafe { Z3_global_param_set(c"memory_max_size".as_ptr(), megabytes.as_ptr()) };
+    CEILING.store((bytes >> 20).max(1), Ordering::Relaxed);
 }
 
 impl Context {

@@ -20,7 +20,7 @@ pub struct Z3InProcess;
 
 impl Backend for Z3InProcess {
     fn name(&self) -> String {
-        let (major, minor, build) = crate::version::linked();
+        let (major, minor, build) = z3_provider::Z3_VERSION;
         format!("z3 {major}.{minor}.{build}")
     }
     fn open<'t>(&self, terms: &'t Terms, settings: Settings, budget: &Budget) -> Box<dyn Smt + 't> {
