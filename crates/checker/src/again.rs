@@ -147,6 +147,9 @@ impl Search<'_> {
                         next.instances[i].at = at;
                         next.instances[i].locals = locals;
                         shared.into_iter().for_each(|(k, v)| next.shared[k] = v);
+                        if let Some(p) = self.sem.leaks(state, &next).filter(|p| self.claimed.contains(p)) {
+                            return Err(Ended::Violated(p));
+                        }
                         self.add(next)?;
                     }
                 }

@@ -10,7 +10,7 @@ use crate::rules::{self, Malformed};
 use crate::verdict::{Evidence, Outcome, Trust, Verdict};
 use evidence::{Callers, Certificate, Claim, Composed, Performed, Proof, Reason, Trace};
 use logic::{Node, Term, Terms};
-use program::callers::touched_by_callers;
+use program::callers::{keep_objects, touched_by_callers};
 use program::client::Effort;
 use program::semantics::Instances;
 use program::specified::of_inlining;
@@ -446,6 +446,7 @@ impl<'a> Checker<'a> {
                 (PropertyKind::Linearizable(o), Some(object)) if *o == object => client.history,
                 (PropertyKind::Linearizable(_), _) | (_, Some(_)) => None,
                 (PropertyKind::Invariant(_) | PropertyKind::Rely(_), None) => Some(*q),
+                (PropertyKind::Leak, None) => keep_objects(self.program).then_some(*q),
                 (PropertyKind::Access(_), None) if touched_by_callers(self.program, *q) => None,
                 (_, None) => gated.contains(q).then_some(*q),
             };

@@ -50,6 +50,14 @@ pub fn touched_by_callers(program: &Program, access: PropertyId) -> bool {
     program.procedures.iter().any(gated)
 }
 
+/// Whether callers never have objects in their hands: no argument and no result refers to one. Then what the code loses nobody has.
+pub fn keep_objects(program: &Program) -> bool {
+    let plain = |v: &VarId| !crate::memory::holds_references(program, program.vars[*v].sort);
+    let procedures = program.procedures.iter().filter(|q| !q.inline).map(|q| (&q.params, &q.results));
+    let operations = program.objects.iter().flat_map(|o| o.ops.iter().map(|op| (&op.params, &op.results)));
+    procedures.chain(operations).all(|(params, results)| params.iter().chain(results).all(plain))
+}
+
 /// The program with all its callers; with an object, its specification runs beside it. The reason, where there can be none.
 pub fn callers(
     program: &Program,

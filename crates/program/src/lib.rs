@@ -12,6 +12,7 @@ pub mod compose;
 mod graft;
 pub mod live;
 mod marks;
+pub mod memory;
 pub mod model;
 pub mod movers;
 pub mod order;

@@ -50,6 +50,9 @@ pub enum PropertyKind {
     Race,
     /// Some thread can always move, or all have ended.
     Deadlock,
+    /// No step loses an object: as long as it is live, some variable that may still be read leads to it
+    /// (`semantics::leaks`).
+    Leak,
     /// A construct outside the model is never reached. Lives in gates. A violation is never "unsafe": it makes every
     /// other verdict of the program "unknown" unless it too is proved.
     Unmodelled(String),

@@ -36,6 +36,8 @@ pub struct Entry {
     pub instance: Vec<(String, String)>,
     /// Whether the instance can deadlock, where it is said.
     pub deadlock: Option<bool>,
+    /// Whether the instance can lose an object, where it is said.
+    pub leaks: Option<bool>,
     pub finds: Vec<String>,
     pub misses: Vec<String>,
     /// Codes and lines of the errors of a malformed program.
@@ -78,6 +80,7 @@ fn entry(folder: &Path, path: &Path, bytes: Vec<u8>) -> Entry {
         source: String::new(),
         instance: Vec::new(),
         deadlock: None,
+        leaks: None,
         finds: Vec::new(),
         misses: Vec::new(),
         errors: Vec::new(),
@@ -117,6 +120,7 @@ impl Entry {
                 let pairs = words().filter_map(|w| w.split_once('=').map(|(a, b)| (a.to_owned(), b.to_owned())));
                 self.instance.extend(pairs);
             }
+            "leaks" => self.leaks = Some(value.starts_with("yes")),
             "deadlock" => self.deadlock = Some(value.starts_with("yes")),
             "finds" => self.finds.extend(words()),
             "misses" => self.misses.extend(words()),

@@ -67,8 +67,13 @@ fn seen_by_runs(kind: &PropertyKind) -> bool {
     )
 }
 
+/// Properties that the command line asks for.
+fn of_states(kind: &PropertyKind) -> bool {
+    matches!(kind, PropertyKind::Deadlock | PropertyKind::Leak)
+}
+
 fn in_gates(kind: &PropertyKind) -> bool {
-    seen_by_runs(kind) && !matches!(kind, PropertyKind::Invariant(_) | PropertyKind::Rely(_) | PropertyKind::Deadlock)
+    seen_by_runs(kind) && !matches!(kind, PropertyKind::Invariant(_) | PropertyKind::Rely(_)) && !of_states(kind)
 }
 
 #[test]
@@ -80,6 +85,10 @@ fn check_the_reference_semantics_agrees_with_the_truth() {
         if e.deadlock.is_some() {
             let origin = p.add_origin(None, "nobody waits for ever");
             p.properties.push(Property { kind: PropertyKind::Deadlock, name: "deadlock".into(), origin });
+        }
+        if e.leaks.is_some() {
+            let origin = p.add_origin(None, "nothing is lost");
+            p.properties.push(Property { kind: PropertyKind::Leak, name: "leak".into(), origin });
         }
         if p.threads.is_empty() || program::wellformed(&p) != vec![] {
             continue;
@@ -93,12 +102,13 @@ fn check_the_reference_semantics_agrees_with_the_truth() {
             if matches!(property.kind, PropertyKind::Unmodelled(_)) {
                 continue;
             }
-            if property.kind == PropertyKind::Deadlock {
+            if of_states(&property.kind) {
+                let stuck = property.kind == PropertyKind::Deadlock;
                 if let Err(why) = replay(&p, trace) {
-                    wrong.push(format!("{}: the deadlock does not replay: {why}", e.name));
+                    wrong.push(format!("{}: the {} does not replay: {why}", e.name, property.name));
                 }
-                if e.deadlock == Some(false) {
-                    wrong.push(format!("{}: a deadlock is reached and should not be", e.name));
+                if (if stuck { e.deadlock } else { e.leaks }) == Some(false) {
+                    wrong.push(format!("{}: a {} is reached and should not be", e.name, property.name));
                 }
                 continue;
             }
@@ -112,9 +122,11 @@ fn check_the_reference_semantics_agrees_with_the_truth() {
                 wrong.push(format!("{}: {} is violated and should not be", e.name, property.name));
             }
         }
-        let stuck = |id: &program::PropertyId| p.properties[*id].kind == PropertyKind::Deadlock;
-        if e.deadlock == Some(true) && r.complete() && !r.violations.keys().any(stuck) {
-            wrong.push(format!("{}: a deadlock should be reached and is not", e.name));
+        for (wanted, kind) in [(e.deadlock, PropertyKind::Deadlock), (e.leaks, PropertyKind::Leak)] {
+            let found = r.violations.keys().any(|id| p.properties[*id].kind == kind);
+            if wanted == Some(true) && r.complete() && !found {
+                wrong.push(format!("{}: a {kind:?} should be reached and is not", e.name));
+            }
         }
         // A marked property that a complete search does not violate is wrong, if a run can violate it at all.
         if r.complete() {

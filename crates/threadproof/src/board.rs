@@ -291,6 +291,7 @@ pub fn kind_word(kind: &PropertyKind) -> &'static str {
         PropertyKind::Linearizable(_) => "linearizable",
         PropertyKind::Race => "race",
         PropertyKind::Deadlock => "deadlock",
+        PropertyKind::Leak => "leak",
         PropertyKind::Unmodelled(_) => "unmodelled",
     }
 }

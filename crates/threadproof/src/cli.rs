@@ -63,6 +63,9 @@ pub struct Reading {
     /// Also ask that some thread can always move until all have ended.
     #[arg(long)]
     pub deadlock: bool,
+    /// Also ask that no object is lost that was not freed (in files that free objects; in C: valid-memtrack).
+    #[arg(long)]
+    pub leaks: bool,
     /// What to show of a C program: unreach-call, no-data-race, no-overflow, no-deadlock, memory-safety,
     /// valid-memsafety, no-division-by-zero, valid-unlock, undefined-behavior, or a .prp file.
     #[arg(long, value_name = "NAME", value_parser = parse_check)]

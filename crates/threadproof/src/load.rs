@@ -123,6 +123,15 @@ pub fn load(path: &Path, reading: &Reading, paint: Paint) -> Result<Loaded, Reje
     if reading.deadlock {
         add_deadlock(&mut program);
     }
+    if reading.leaks && !matches!(language, Language::C) {
+        match program::memory::by_hand(&program) {
+            true => add_leak(&mut program),
+            false => warnings.push(format!(
+                "warning: {}: nothing is freed here, so memory is collected and nothing can leak\n",
+                path.display()
+            )),
+        }
+    }
     let c = matches!(language, Language::C).then(|| AskedOfC {
         file: path.to_path_buf(),
         model: model_of(reading),
@@ -180,6 +189,9 @@ fn checks_of(reading: &Reading) -> Vec<frontend::c::Check> {
     if reading.deadlock {
         checks.push(frontend::c::Check::Deadlock);
     }
+    if reading.leaks {
+        checks.push(frontend::c::Check::Leak);
+    }
     let mut seen = Vec::new();
     checks.retain(|c| {
         !seen.contains(c) && {
@@ -233,6 +245,14 @@ fn add_deadlock(program: &mut Program) {
     }
     let origin = program.add_origin(None, "some thread can always move, until all have ended");
     program.properties.push(Property { kind: PropertyKind::Deadlock, name: "deadlock".into(), origin });
+}
+
+fn add_leak(program: &mut Program) {
+    if program::semantics::leak(program).is_some() {
+        return;
+    }
+    let origin = program.add_origin(None, "no object is lost before it is freed");
+    program.properties.push(Property { kind: PropertyKind::Leak, name: "leak".into(), origin });
 }
 
 /// A diagnostic as text.

@@ -33,7 +33,8 @@ pub fn claimable(program: &Program, claimed: &[PropertyId]) -> Result<(), Malfor
             PropertyKind::Performs(_)
             | PropertyKind::Follows(_)
             | PropertyKind::Linearizable(_)
-            | PropertyKind::Deadlock => false,
+            | PropertyKind::Deadlock
+            | PropertyKind::Leak => false,
             PropertyKind::Requires(_) | PropertyKind::Ensures(_) => in_threads,
             _ => in_threads || !elsewhere,
         };

@@ -20,7 +20,7 @@ pub fn check(
     limits: &Limits,
 ) -> Result<Trust, Reason> {
     let runs: Vec<PropertyId> =
-        claimed.iter().copied().filter(|p| !matches!(program.properties[*p].kind, PropertyKind::Deadlock)).collect();
+        claimed.iter().copied().filter(|p| !seen_in_states(&program.properties[*p].kind)).collect();
     claimable(program, &runs).map_err(|m| rejected(m.0))?;
     if proof.instances != counts.0 {
         return Err(rejected("its numbers of threads are not those of the program".into()));
@@ -38,6 +38,11 @@ pub fn check(
         Ended::Incomplete(why) => Err(Reason::Incomplete(why)),
         Ended::NotSuited => plainly(program, proof, counts, claimed, limits),
     }
+}
+
+/// Properties that live neither in gates nor in formulas: the search looks at its states for them.
+fn seen_in_states(kind: &PropertyKind) -> bool {
+    matches!(kind, PropertyKind::Deadlock | PropertyKind::Leak)
 }
 
 /// The same by the plain search of the reference semantics, which handles every program.

@@ -15,7 +15,7 @@ use crate::explore::system::Switches;
 use crate::explore::{Answer, Plan, explore};
 use crate::method::{About, Method, Refusal, Run, Task};
 use evidence::{Called, Callers as Proof, Certificate, Claim, Claims, History, Reason};
-use program::callers::{Effect, Moment, callers, touched_by_callers};
+use program::callers::{Effect, Moment, callers, keep_objects, touched_by_callers};
 use program::client::Effort;
 use program::clients::Against;
 use program::semantics::Instances;
@@ -72,6 +72,7 @@ fn code_properties(program: &Program, client: &Program, wanted: &[PropertyId]) -
     let gated = program::compose::ways_to_go_wrong(client);
     let kind = |p: &PropertyId| match program.properties[*p].kind {
         PropertyKind::Invariant(_) | PropertyKind::Rely(_) => true,
+        PropertyKind::Leak => keep_objects(program),
         _ => gated.contains(p),
     };
     wanted.iter().copied().filter(kind).collect()

@@ -60,6 +60,23 @@ fn check_a_deadlock_is_seen_again() {
     assert!(matches!(check_all(&p, 20, 1000), Err(Reason::Internal(_))));
 }
 #[test]
+fn check_a_leak_is_seen_again() {
+    let text = "class Node { next: Node; } var m: lock; var top: Node = null;
+        thread T[2] { var x: Node := new Node; acquire m; x.next := top; top := x; release m;
+            acquire m; x := top; top := x.next; release m; END }";
+    let asked = |end: &str| {
+        let mut p = parsed(&text.replace("END", end));
+        let origin = p.add_origin(None, "leak");
+        p.properties.push(program::Property { kind: PropertyKind::Leak, name: "leak".into(), origin });
+        check_all(&p, 20, 100_000)
+    };
+    assert!(matches!(asked("free x;"), Ok(Trust::Searched { .. })));
+    assert!(matches!(asked("if * { free x; }"), Err(Reason::Internal(why)) if why.contains("leak is violated")));
+    // The last read is the last hold; a thread that has ended holds nothing.
+    assert!(asked("skip;").is_err());
+    assert!(asked("while true { skip; } free x;").is_err());
+}
+#[test]
 fn check_an_atomic_block_is_one_step_in_the_second_search() {
     let p = parsed("var x: int = 0; invariant x != 1; thread T[2] { atomic { x := x + 1; x := x + 1; } }");
     assert!(matches!(check_all(&p, 3, 1000), Ok(Trust::Searched { .. })));

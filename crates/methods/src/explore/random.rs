@@ -368,6 +368,9 @@ pub fn program(seed: u64) -> (Program, Instances) {
     if m.d.chance(40) {
         m.b.property("deadlock", PropertyKind::Deadlock);
     }
+    if m.live.is_some() && m.d.chance(50) {
+        m.b.property("leak", PropertyKind::Leak);
+    }
     (m.b.p, Instances(counts))
 }
 

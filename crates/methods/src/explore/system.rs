@@ -94,6 +94,8 @@ pub struct System {
     pub relies: Vec<Vec<Check>>,
     pub no_relies: bool,
     pub deadlock: Vec<PropertyId>,
+    /// That nothing leaks, where it is wanted: every step is then looked at by the reference semantics.
+    pub leak: Option<PropertyId>,
     pub wanted: Vec<PropertyId>,
     pub has_inside: bool,
     /// Registers needed.
@@ -171,7 +173,9 @@ impl System {
         } else {
             super::symmetry::Symmetry::none()
         };
-        let folds = switches.por && relies.is_empty();
+        let leak = program::semantics::leak(program).filter(|p| wanted.contains(p));
+        // A folded step may lose an object before the run goes wrong or ends.
+        let folds = switches.por && relies.is_empty() && leak.is_none();
         let finder = Sites { program, layout: &layout, tables: &tables };
         let sites: Vec<Vec<Site>> = places
             .iter()
@@ -198,6 +202,7 @@ impl System {
             folds,
             no_relies: relies.is_empty(),
             relies: observers,
+            leak,
             deadlock: wanted.iter().filter(is_deadlock).copied().collect(),
             wanted: wanted.to_vec(),
             has_inside,

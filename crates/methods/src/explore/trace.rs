@@ -254,6 +254,9 @@ impl Tracer<'_> {
         let mut take = |before: &State, step: &Step, o: &Outcome| match o {
             Outcome::Wrong { property: p, .. } => (*p == property).then(|| (vec![step.clone()], Vec::new())),
             Outcome::Moved { state: after, .. } => {
+                if self.sem.leaks(before, after) == Some(property) {
+                    return Some((vec![step.clone()], Vec::new()));
+                }
                 let before = self.sem.decide_all(before, &step.choices).ok()?;
                 let (broken, _) = self.sem.broken_relies(&before, step, after, self.sampling);
                 let b = broken.into_iter().find(|b| b.property == property)?;

@@ -206,8 +206,12 @@ impl Walker<'_> {
             if !step.inputs.is_empty() {
                 chosen.clone_from(&step.inputs);
             }
+            let leak = self.sem.leaks(&state, &next).filter(|p| self.open.contains(p));
             steps.push(step);
             state = next;
+            if let Some(property) = leak {
+                return Some(found(property, steps, Vec::new()));
+            }
             streak = if at == last { streak + 1 } else { 0 };
             last = at;
             let restless = self.turns == Turns::Many && self.dice.below(3) == 0;

@@ -114,6 +114,9 @@ impl<'s> Worker<'s> {
                 self.moves(i, pc, pre, mode, out)?;
             }
         }
+        if let Some(p) = system.leak {
+            self.lost(p, pre, states, out);
+        }
         if system.is_reduced() {
             out.states[states..].iter_mut().for_each(|(s, _)| system.canonical(s));
         }
@@ -125,6 +128,21 @@ impl<'s> Worker<'s> {
             out.stuck = !moved && !self.ended(pre);
         }
         Ok(())
+    }
+    /// Notes the steps that lose an object, among the states from `first` on: before they are replaced by representatives, which know only
+    /// what is reached.
+    fn lost<const W: usize>(&mut self, p: PropertyId, pre: &[u64; W], first: usize, out: &mut Expansion<W>) {
+        let layout = &self.system.layout;
+        let mut before = None;
+        for (post, steps) in &out.states[first..] {
+            let after = layout.unpack(self.sem, post);
+            if !self.sem.lost(&after).is_empty() {
+                let before = before.get_or_insert_with(|| layout.unpack(self.sem, pre));
+                if self.sem.leaks(before, &after).is_some() {
+                    out.wrong.push((p, *steps));
+                }
+            }
+        }
     }
     /// The moves of one instance, from memory if the bits that decide them were met before.
     #[inline]

@@ -268,6 +268,7 @@ impl<'a> Round<'a> {
             | PropertyKind::Follows(_)
             | PropertyKind::Linearizable(_)
             | PropertyKind::Deadlock
+            | PropertyKind::Leak
             | PropertyKind::Unmodelled(_) => None,
             _ => {
                 if p.objects.iter().any(|o| o.ops.iter().any(|op| gated(&op.code, property))) {

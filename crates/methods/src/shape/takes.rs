@@ -11,7 +11,7 @@ use super::model::{Model, Stored};
 use super::types::Ty;
 use super::view::{ANY, Code, GROUPS, Mask, OWNED, View, bit, codes, is_cell};
 use evidence::views::{Status, Take, Taker};
-use logic::{ClassId, Op, SortKind, Term};
+use logic::{ClassId, SortKind};
 use program::{ObjectId, Program, Scope, VarKind};
 
 /// The takes to try: at every step that writes something shared, for every reference of the same code to objects of a class that are freed.
@@ -26,15 +26,7 @@ pub fn candidates(program: &Program, subject: Option<ObjectId>) -> Vec<Take> {
             threads.map(|(id, t)| (Taker::Thread(id), &t.code, Scope::Thread(id))).collect()
         }
     };
-    let freed: Vec<ClassId> = program
-        .classes
-        .iter_enumerated()
-        .filter(|(_, c)| {
-            let mut updates = codes.iter().flat_map(|(_, code, _)| code.actions.iter().flat_map(|a| &a.updates));
-            updates.any(|u| u.var == c.live && removes(program, u.value))
-        })
-        .map(|(id, _)| id)
-        .collect();
+    let freed = program::memory::freed(program, codes.iter().map(|(_, code, _)| *code));
     let mut out = Vec::new();
     for (code, body, scope) in codes {
         let held = program.vars.iter_enumerated().filter(|(_, v)| {
@@ -52,15 +44,6 @@ pub fn candidates(program: &Program, subject: Option<ObjectId>) -> Vec<Take> {
         }
     }
     out
-}
-
-/// Whether a set of live objects is made smaller.
-fn removes(program: &Program, set: Term) -> bool {
-    match program.terms.app(set) {
-        Some((Op::Minus, _)) => true,
-        Some((_, args)) => args.iter().any(|a| removes(program, *a)),
-        None => false,
-    }
 }
 
 /// The cells that a frame's references refer to.

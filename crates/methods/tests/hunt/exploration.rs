@@ -84,6 +84,9 @@ fn check_no_verdict_or_length_of_a_trace_in_the_corpus_depends_on_reductions() {
         let Some(mut p) = load(e) else { continue };
         let origin = p.add_origin(None, "nobody waits for ever");
         p.properties.push(Property { kind: PropertyKind::Deadlock, name: "deadlock".into(), origin });
+        if program::memory::by_hand(&p) {
+            p.properties.push(Property { kind: PropertyKind::Leak, name: "leak".into(), origin });
+        }
         let counts = Instances::of(&p, 2);
         if counts.0.iter().all(|n| *n == 0) {
             continue;

@@ -13,6 +13,7 @@ mod checks;
 mod decide;
 mod initial;
 mod inputs;
+mod leaks;
 mod reach;
 mod replay;
 mod step;
@@ -25,6 +26,7 @@ pub(crate) mod tests;
 pub use checks::Breach;
 pub use decide::{Sampling, refines};
 pub use initial::Initial;
+pub use leaks::{Object, leak};
 pub use reach::{Cut, Limits, Reached, Violation, reach};
 pub use replay::{Mismatch, Replay, replay};
 pub use step::{Outcome, Successors};
@@ -84,6 +86,8 @@ pub struct Semantics<'p> {
     /// Numbers of the program's text and their neighbours: what undecided integers are tried with.
     numbers: Vec<i128>,
     has_relies: bool,
+    /// Where leaks are asked for: what holds objects.
+    holding: Option<leaks::Holding>,
 }
 
 impl<'p> Semantics<'p> {
@@ -114,10 +118,20 @@ impl<'p> Semantics<'p> {
         let with_refs = (0..program.vars.len())
             .map(VarId::from_index)
             .flat_map(|v| parts(program, program.vars[v].sort))
-            .filter(|s| has_refs(program, *s))
+            .filter(|s| crate::memory::holds_references(program, *s))
             .collect();
         let has_relies = program.relies.iter().any(|r| r.formula.is_some());
-        Self { program, shared, slots, outgoing, open_inputs, with_refs, numbers: numbers(program), has_relies }
+        Self {
+            program,
+            shared,
+            slots,
+            outgoing,
+            open_inputs,
+            with_refs,
+            numbers: numbers(program),
+            has_relies,
+            holding: leaks::holding(program),
+        }
     }
     /// The position of a shared variable in `State::shared`.
     pub fn shared_index(&self, var: VarId) -> Option<usize> {
@@ -206,10 +220,6 @@ fn parts(program: &Program, sort: Sort) -> Vec<Sort> {
         _ => {}
     }
     out
-}
-
-fn has_refs(program: &Program, sort: Sort) -> bool {
-    parts(program, sort).iter().any(|s| matches!(program.terms.kind(*s), SortKind::Ref(_)))
 }
 
 /// The numbers that occur in threads, properties and initial values, with their neighbours; 0, 1 and -1 always.

@@ -167,6 +167,9 @@ impl Search<'_> {
                         step.choices.extend(b.before);
                         self.report(b.property, at, Some(step), b.after);
                     }
+                    if let Some(property) = self.sem.leaks(&state, &after) {
+                        self.report(property, at, Some(step.clone()), Vec::new());
+                    }
                     self.add(after, Parent::From(at, step), depth + 1, limits);
                 }
             }

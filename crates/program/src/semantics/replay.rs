@@ -87,6 +87,12 @@ pub fn replay(program: &Program, trace: &Trace) -> Result<Replay, Mismatch> {
                 return seen("somebody can still move, or all have ended");
             }
         }
+        PropertyKind::Leak => {
+            let before = states.len().checked_sub(2).map(|i| &states[i]);
+            if before.is_none_or(|before| sem.leaks(before, &last) != Some(trace.violates)) {
+                return seen("the last step loses no object");
+            }
+        }
         _ => return seen("the last step does not violate the property"),
     }
     *states.last_mut().expect("the start is a state") = last;

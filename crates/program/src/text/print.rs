@@ -141,6 +141,7 @@ impl Writer<'_> {
             PropertyKind::Overflow => atom("overflow"),
             PropertyKind::Race => atom("race"),
             PropertyKind::Deadlock => atom("deadlock"),
+            PropertyKind::Leak => atom("leak"),
             PropertyKind::Invariant(t) => form("invariant", [self.term(*t)]),
             PropertyKind::Rely(n) => one("rely", n.to_string()),
             PropertyKind::Access(v) => one("access", v.to_string()),

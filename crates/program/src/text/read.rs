@@ -398,6 +398,7 @@ impl Reader<'_> {
                 "overflow" => PropertyKind::Overflow,
                 "race" => PropertyKind::Race,
                 "deadlock" => PropertyKind::Deadlock,
+                "leak" => PropertyKind::Leak,
                 _ => return c.fail(format!("`{a}` is no kind of property")),
             });
         }

@@ -213,6 +213,7 @@ fn lives_in_gates(kind: &PropertyKind) -> bool {
         | PropertyKind::Performs(_)
         | PropertyKind::Follows(_)
         | PropertyKind::Linearizable(_)
-        | PropertyKind::Deadlock => false,
+        | PropertyKind::Deadlock
+        | PropertyKind::Leak => false,
     }
 }

@@ -54,6 +54,10 @@ impl Heap {
                 }
             }
         }
+        // What was lost is drawn too, where somebody asked.
+        for (class, n) in sem.lost(state) {
+            out.names.push(("(lost)".into(), (class.0, n)));
+        }
         let mut todo: Vec<Object> = out.names.iter().map(|(_, o)| *o).filter(|o| o.1 != 0).collect();
         todo.reverse();
         while let Some(id) = todo.pop() {

@@ -70,7 +70,7 @@ pub fn tell(program: &Program, sources: &Sources, trace: &Trace) -> Result<Story
     }
     let last = states.last().expect("a replay has a first state");
     let columns = (0..last.instances.len()).map(|i| teller.column(last, i)).collect();
-    Ok(Story { columns, start: teller.start(&states[0]), events, end: teller.end(trace, last) })
+    Ok(Story { columns, start: teller.start(&states[0]), events, end: teller.end(trace, states) })
 }
 
 /// The lines of the heap after a step that differ from those before it.
@@ -238,8 +238,9 @@ impl<'a> Teller<'a> {
         out.push(format!("{name}: {} -> {}", a.show(t, sort), b.show(t, sort)));
     }
     /// What is wrong after the last step, or with it.
-    fn end(&self, trace: &Trace, last: &State) -> Vec<String> {
+    fn end(&self, trace: &Trace, states: &[State]) -> Vec<String> {
         let p = self.program();
+        let last = states.last().expect("a replay has a first state");
         let property = &p.properties[trace.violates];
         let words = &p.origins[property.origin].text;
         let named = if words.is_empty() { property.name.clone() } else { format!("`{words}`") };
@@ -259,6 +260,13 @@ impl<'a> Teller<'a> {
                     let code = &p.threads[i.thread].code;
                     let what = if code.exit == Some(i.at) { "has ended".into() } else { self.waits(i.thread, i.at) };
                     out.push(format!("  {} {what}", self.column(last, at)));
+                }
+            }
+            PropertyKind::Leak => {
+                let before = &states[states.len().saturating_sub(2)];
+                for (class, n) in self.sem.leaked(before, last) {
+                    let object = Value::Ref(n).show(&p.terms, p.terms.sort(SortKind::Ref(class)));
+                    out.push(format!("{after}, nothing that is still read leads to {object}, and it was not freed"));
                 }
             }
             _ => out.push(format!("step {number} goes wrong: {named} does not hold{place}")),

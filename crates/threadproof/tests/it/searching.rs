@@ -22,6 +22,24 @@ fn check_deadlocks_are_told_on_request_alone() {
 }
 
 #[test]
+fn check_leaks_are_told_on_request_alone() {
+    let scratch = Scratch::new("leaks");
+    let text = "class Node { next: Node; }\nvar slot: Node = null;\nthread Put[2] {\n  var x: Node := new Node;\n  var old: Node;\n  \
+        atomic { old := slot; slot := x; }\n  if old != null {\n    free old;\n  }\n}\n";
+    let file = scratch.file("kept.tp", text);
+    assert_eq!(explored(&file, &["--leaks"]).0, 0);
+    let lossy = scratch.file("lossy.tp", text.replace("old != null", "old != null && old.next == null"));
+    let (asked, told) = explored(&lossy, &["--leaks"]);
+    assert!(asked == 1 && told.contains("unsafe: leak"), "{told}");
+    assert!(told.contains("nothing that is still read leads to Node#2, and it was not freed"), "{told}");
+    assert_eq!(explored(&lossy, &[]).0, 0);
+    // Memory that nobody frees is collected.
+    let collected = scratch.file("collected.tp", text.replace("free old", "skip"));
+    let (nothing, told) = explored(&collected, &["--leaks"]);
+    assert!(nothing == 0 && told.contains("nothing is freed here"), "{told}");
+}
+
+#[test]
 fn check_code_that_no_run_reaches_is_told_on_request_alone() {
     let scratch = Scratch::new("unreached");
     let text = "var x: int = 0;\nthread T[2] { x := 1; if x == 2 { x := 3; } assert x == 1; }\n";

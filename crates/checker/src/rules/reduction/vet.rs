@@ -168,6 +168,7 @@ fn units_of(
         | PropertyKind::Follows(_)
         | PropertyKind::Linearizable(_)
         | PropertyKind::Deadlock
+        | PropertyKind::Leak
         | PropertyKind::Unmodelled(_) => Err(Malformed(format!("this rule says nothing about {}", property.name))),
         _ => {
             let gated = |code: &Code| code.actions.iter().any(|a| a.gates.iter().any(|g| g.property == claimed));
