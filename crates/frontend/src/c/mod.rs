@@ -54,13 +54,10 @@ pub fn parse(sources: &mut Sources, path: &Path, text: &str, model: DataModel) -
             // What is missing at the end of the text is not missing in what was appended.
             let at = norm.old(error.offset).min(pre.own_length());
             let span = pre.span(sources, at, at + 1);
-            let mut expected: Vec<&str> = error.expected.iter().copied().collect();
-            expected.sort_unstable();
-            expected.truncate(6);
             let found = pre.text[at..].split_whitespace().next().unwrap_or("the end of the file").to_string();
             return Err(vec![
                 Diagnostic::error(convert::SYNTAX, span, format!("C syntax error before `{found}`"))
-                    .label(format!("expected {}", expected.join(", "))),
+                    .label(format!("expected {}", likely(error.expected.iter().copied().collect()))),
             ]);
         }
     };
@@ -74,6 +71,19 @@ pub fn parse(sources: &mut Sources, path: &Path, text: &str, model: DataModel) -
         ));
     }
     Ok(Parsed { unit, annotations, diagnostics, main: pre.main })
+}
+
+/// What is most likely missing of all that the parser would have taken: mostly what closes a bracket or ends the statement. Where
+/// a block may end, a statement is complete.
+fn likely(mut expected: Vec<&str>) -> String {
+    if let Some(end) = ["}", ";", ")", "]"].into_iter().find(|end| expected.contains(end)) {
+        return format!("`{end}`");
+    }
+    expected.sort_unstable();
+    // Classes of characters tell nobody anything.
+    expected.retain(|e| !e.starts_with('[') || e.len() == 1);
+    let listed: Vec<String> = expected.iter().take(6).map(|e| format!("`{e}`")).collect();
+    if listed.is_empty() { "something else".into() } else { listed.join(", ") }
 }
 
 /// Where a line stands that begins with `#` and these words.

@@ -135,3 +135,16 @@ fn check_guarded_by_survives() {
     let x = unit.variables.iter().find(|v| v.name == "x").expect("declared");
     assert_eq!(x.guarded_by.as_deref(), Some("m"));
 }
+
+#[test]
+fn check_a_syntax_error_names_what_is_most_likely_missing() {
+    let label = |text: &str| {
+        let mut sources = Sources::new();
+        let errors = parse(&mut sources, Path::new("t.i"), text, DataModel::Lp64).expect_err("it is no C");
+        errors[0].label.clone()
+    };
+    assert_eq!(label("int main(void) { int x = 1 return x; }"), "expected `;`");
+    assert_eq!(label("int main(void) { return (1 + 2; }"), "expected `)`");
+    assert_eq!(label("int a[3; int main(void) { return 0; }"), "expected `]`");
+    assert_eq!(label("int main(void) { return 0;"), "expected `}`");
+}

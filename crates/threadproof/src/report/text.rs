@@ -66,6 +66,12 @@ fn file_report(file: &FileRows, paint: Paint, out: &mut String) {
             let _ =
                 writeln!(out, "{} nothing to verify: the program states no property", paint.bold(&format!("{path}:")));
         }
+        [] if file.rows.is_empty() => {
+            // Ended before there were any properties.
+            let why = file.stopped.as_deref().unwrap_or_default();
+            let title = paint.bold(&format!("{path}:"));
+            let _ = writeln!(out, "{title} {verdict}: {why} while the program was read and translated");
+        }
         [one] => {
             let _ = writeln!(out, "{} {verdict}: {}{}", paint.bold(&format!("{path}:")), title(one), at(one));
             paragraph(file, one, paint, out);

@@ -352,11 +352,7 @@ impl Converter<'_> {
             }
             (Kind::Float(_), _) | (_, Kind::Float(_)) => {
                 let ty = self.joined(&a, &b);
-                let (a, b) = (self.cast(a, ty, span), self.cast(b, ty, span));
-                if let (Some(x), Some(y)) = (a.as_float(), b.as_float()) {
-                    return Expr::constant(i128::from(op.holds(x, y)), int, span);
-                }
-                (a, b)
+                (self.cast(a, ty, span), self.cast(b, ty, span))
             }
             (Kind::Unknown(why), _) | (_, Kind::Unknown(why)) => return Expr::unmodelled(why, int, span),
             _ => {
@@ -365,8 +361,10 @@ impl Converter<'_> {
                 return Expr::unmodelled("a comparison of these types", int, span);
             }
         };
-        if let (Some(x), Some(y)) = (a.as_const(), b.as_const()) {
-            return Expr::constant(i128::from(op.holds(x, y)), int, span);
+        let integers = a.as_const().zip(b.as_const()).map(|(x, y)| op.holds(x, y));
+        let floats = || a.as_float().zip(b.as_float()).map(|(x, y)| op.holds(x, y));
+        if let Some(holds) = integers.or_else(floats) {
+            return Expr::constant(i128::from(holds), int, span);
         }
         Expr { kind: ExprKind::Compare(op, Box::new(a), Box::new(b)), ty: int, span }
     }

@@ -43,8 +43,7 @@ impl Lower<'_> {
             return;
         }
         self.steps_left -= 1;
-        let known = self.cur.known.clone();
-        self.merge_env(to, &known);
+        self.merge_env(to);
         let span = self.blamed(span);
         self.cur.flow.steps.push(Step {
             from,
@@ -63,10 +62,13 @@ impl Lower<'_> {
         }
     }
 
-    fn merge_env(&mut self, to: Loc, known: &Known) {
-        match self.cur.envs.get_mut(&to) {
+    /// What is known here is known at a place only as far as every way there knows it.
+    fn merge_env(&mut self, to: Loc) {
+        let Cursor { known, envs, .. } = &mut self.cur;
+        looks_at(1 + known.len());
+        match envs.get_mut(&to) {
             None => {
-                self.cur.envs.insert(to, known.clone());
+                envs.insert(to, known.clone());
             }
             Some(old) => old.retain(|slot, value| known.get(slot) == Some(value)),
         }
@@ -322,6 +324,10 @@ impl Lower<'_> {
             return self.terms.int(0);
         }
         let hits = self.hits(place, ty);
+        if !self.cur.printing && hits.cases.iter().any(|c| self.facts.formatted.contains(&c.slot)) {
+            self.unmodelled("the characters of a text that a format made", span);
+            return self.terms.int(0);
+        }
         if let ([case], None) = (&hits.cases[..], &hits.unmodelled)
             && self.b().as_bool(case.cond) == Some(true)
         {
@@ -331,7 +337,7 @@ impl Lower<'_> {
                 return self.retyped(value, case, ty);
             }
             if case.bytes == 0
-                && !self.facts.written.contains(&self.slots[case.slot].key)
+                && !self.facts.written.contains(&case.slot)
                 && let Some(initial) = self.slots[case.slot].initial
             {
                 let value = match case.key {

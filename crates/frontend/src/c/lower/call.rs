@@ -139,7 +139,10 @@ impl Lower<'_> {
         self.enter(return_to);
         self.locals_end(span);
         let return_to = self.cur.at;
+        let mut locals = Vec::new();
         if let Some(frame) = self.cur.frames.pop() {
+            let local = |v: &VarId| self.unit.variables[*v].storage == Storage::Local;
+            locals.extend(frame.vars.iter().filter(|(v, _)| local(v)).map(|(_, o)| *o));
             // A jump must lead somewhere: to code that was not lowered it leads to the end of what is known.
             let mut lost: Vec<Loc> =
                 frame.labels.iter().filter(|(l, _)| !frame.lowered.contains(l)).map(|(_, loc)| *loc).collect();
@@ -152,6 +155,14 @@ impl Lower<'_> {
         self.cur.iterations = iterations;
         self.cur.loops = loops;
         self.enter(return_to?);
+        // What the callee knew of its variables is of no use any more.
+        for object in locals {
+            if let Content::Leaves(leaves) = &self.objects[object].content {
+                leaves.iter().for_each(|leaf| {
+                    self.cur.known.remove(&leaf.slot);
+                });
+            }
+        }
         self.cur.at?;
         let object = result?;
         let at = Ref::Object(object, self.terms.int(0));

@@ -7,20 +7,16 @@
 //! Privacy makes each a commutation of neighbouring steps, so no reachable failure is lost or gained. A step that can wait
 //! is never joined to an earlier visible write or gate, for that would hide them while it waits.
 
+use super::constants::Env;
 use super::flow::*;
-use super::phases::{Access, Phases, spawned};
+use super::phases::{Access, Phases};
 use super::terms::Build;
 use super::*;
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 /// No location is removed if that makes more steps than this out of it.
 const MOST_PRODUCTS: usize = 24;
-
-/// Liveness of shared slots is looked at up to so many pairs of a slot and a place.
-const MOST_LIVENESS: usize = 2_000_000;
-
-/// What is known of slots at a place.
-pub(super) type Env = FxHashMap<Symbol, Term>;
 
 /// What a step touches.
 pub(super) struct Touch {
@@ -33,15 +29,24 @@ impl Lower<'_> {
         let mut reads: Vec<SlotId> = Vec::new();
         let terms = step.updates.iter().map(|(_, v)| *v).chain(step.gates.iter().map(|(_, g)| *g));
         for term in terms.chain([step.guard]) {
-            for symbol in self.terms.free_symbols(term) {
-                if let Some(slot) = self.by_symbol.get(&symbol)
-                    && !reads.contains(slot)
-                {
+            for slot in self.slots_in(term).iter() {
+                if !reads.contains(slot) {
                     reads.push(*slot);
                 }
             }
         }
         Touch { reads, writes: step.updates.iter().map(|(s, _)| *s).collect() }
+    }
+
+    /// The slots that a term speaks of, each once.
+    pub(super) fn slots_in(&self, term: Term) -> Rc<[SlotId]> {
+        if let Some(known) = self.slots_of_terms.borrow().get(&term) {
+            return known.clone();
+        }
+        let slots: Rc<[SlotId]> =
+            self.terms.free_symbols(term).iter().filter_map(|s| self.by_symbol.get(s).copied()).collect();
+        self.slots_of_terms.borrow_mut().insert(term, slots.clone());
+        slots
     }
 
     /// Slots that one thread of one copy alone touches become its own.
@@ -72,67 +77,50 @@ impl Lower<'_> {
         }
     }
 
-    /// Whether nobody can tell when the step happens: no other thread can meet an access of it.
-    fn is_private(&self, step: &Step, task: TaskId, phases: &Phases) -> bool {
+    /// What others can tell of a step. `ends`: the slots that say that a thread has ended.
+    fn marks(&self, step: &Step, task: TaskId, phases: &Phases, ends: &BTreeSet<SlotId>) -> Marks {
         let touch = self.touch(step);
         let under = self.covers(step, task, &phases.locks);
-        let seen = |s: &SlotId, access| {
-            self.slots[*s].owner == Owner::Shared && phases.contended(*s, task, step.from, under, access)
+        let seen = |s: SlotId, access| {
+            self.slots[s].owner == Owner::Shared && phases.contended(s, task, step.from, under, access)
         };
-        !touch.reads.iter().any(|s| seen(s, Access::Read)) && !touch.writes.iter().any(|s| seen(s, Access::Write))
-    }
-
-    fn writes_shared(&self, step: &Step, task: TaskId, phases: &Phases) -> bool {
-        let under = self.covers(step, task, &phases.locks);
-        step.updates.iter().any(|(s, _)| {
-            self.slots[*s].owner == Owner::Shared && phases.contended(*s, task, step.from, under, Access::Write)
-        })
-    }
-
-    /// Whether all that others can tell of the step is that it frees mutexes: then it can as well happen earlier.
-    fn only_frees(&self, step: &Step, task: TaskId, phases: &Phases) -> bool {
-        let touch = self.touch(step);
-        let under = self.covers(step, task, &phases.locks);
-        let seen = |s: &SlotId, access| {
-            self.slots[*s].owner == Owner::Shared && phases.contended(*s, task, step.from, under, access)
-        };
+        let depends = touch.reads.iter().any(|s| seen(*s, Access::Read));
+        let written: Vec<SlotId> = touch.writes.iter().copied().filter(|s| seen(*s, Access::Write)).collect();
         let frees = |s: &SlotId| {
             phases.locks.is_simple(*s)
                 && phases.locks.holds(task, step.from, *s)
                 && step.updates.iter().any(|(u, v)| u == s && self.b().as_num(*v) == Some(0))
         };
-        !touch.reads.iter().any(|s| seen(s, Access::Read))
-            && !touch.writes.iter().any(|s| seen(s, Access::Write) && !frees(s))
-    }
-
-    fn is_settled(&self, step: &Step, task: TaskId, phases: &Phases, ends: &BTreeSet<SlotId>) -> bool {
-        if step.joins.is_empty() || !step.gates.is_empty() || self.writes_shared(step, task, phases) {
-            return false;
-        }
-        let under = self.covers(step, task, &phases.locks);
-        let contended = |t: Term| {
-            self.terms.free_symbols(t).iter().filter_map(|s| self.by_symbol.get(s)).any(|slot| {
-                self.slots[*slot].owner == Owner::Shared
-                    && phases.contended(*slot, task, step.from, under, Access::Read)
-            })
-        };
+        let contended = |t: Term| self.slots_in(t).iter().any(|s| seen(*s, Access::Read));
         let end = |t: Term| {
             self.terms.as_symbol(t).and_then(|s| self.by_symbol.get(&s)).is_some_and(|slot| ends.contains(slot))
         };
-        self.terms.conjuncts(step.guard).into_iter().all(|c| end(c) || !contended(c))
-            && step.updates.iter().all(|(_, v)| !contended(*v))
+        let settled = !step.joins.is_empty()
+            && step.gates.is_empty()
+            && written.is_empty()
+            && self.terms.conjuncts(step.guard).into_iter().all(|c| end(c) || !contended(c))
+            && step.updates.iter().all(|(_, v)| !contended(*v));
+        Marks {
+            private: !depends && written.is_empty(),
+            visible: !written.is_empty(),
+            frees: !depends && written.iter().all(frees),
+            settled,
+        }
     }
 
     /// Merges and cleans all flows.
     pub(super) fn compress(&mut self) {
         for _ in 0..6 {
             let before: Vec<usize> = self.flows.iter().map(|f| f.steps.len()).collect();
+            self.flows.iter_mut().for_each(Flow::forget_places);
             let phases = self.phases();
             let mut changed = false;
             let mut entries: Vec<Option<Env>> = vec![None; self.flows.len()];
+            let read: FxHashSet<SlotId> =
+                self.flows.iter().flat_map(|f| &f.steps).flat_map(|s| self.touch(s).reads).collect();
             for i in 0..self.flows.len() {
                 let mut flow = std::mem::take(&mut self.flows[i]);
-                self.fold_constants(&mut flow, TaskId(i as u32), &phases, &mut entries);
+                self.fold_constants(&mut flow, TaskId(i as u32), &phases, &read, &mut entries);
                 self.flows[i] = flow;
             }
             for i in 0..self.flows.len() {
@@ -164,21 +152,17 @@ impl Lower<'_> {
         // An access of a variable with a mutex is itself a question.
         let mut needed = self.pinned_slots();
         needed.insert(self.exited);
-        let slots_of = |t: Term| -> Vec<SlotId> {
-            self.terms.free_symbols(t).iter().filter_map(|s| self.by_symbol.get(s).copied()).collect()
-        };
+        let slots_of = |t: Term| self.slots_in(t);
         let mut sources: FxHashMap<SlotId, Vec<Term>> = FxHashMap::default();
         for step in self.flows.iter().flat_map(|f| &f.steps) {
-            needed.extend(slots_of(step.guard));
-            step.gates.iter().for_each(|(_, g)| needed.extend(slots_of(*g)));
+            needed.extend(slots_of(step.guard).iter());
+            step.gates.iter().for_each(|(_, g)| needed.extend(slots_of(*g).iter()));
             step.updates.iter().for_each(|(s, v)| sources.entry(*s).or_default().push(*v));
         }
         let mut queue: Vec<SlotId> = needed.iter().copied().collect();
         while let Some(slot) = queue.pop() {
-            for source in sources.remove(&slot).unwrap_or_default().into_iter().flat_map(slots_of) {
-                if needed.insert(source) {
-                    queue.push(source);
-                }
+            for value in sources.remove(&slot).unwrap_or_default() {
+                queue.extend(slots_of(value).iter().copied().filter(|source| needed.insert(*source)));
             }
         }
         let mut changed = false;
@@ -188,152 +172,6 @@ impl Lower<'_> {
             changed |= step.updates.len() != old;
         }
         changed
-    }
-
-    /// Replaces slots by their value where it is the same constant on every way to a step and nobody else can change it
-    /// meanwhile. A new thread knows what its creator knows.
-    fn fold_constants(&self, flow: &mut Flow, task: TaskId, phases: &Phases, entries: &mut [Option<Env>]) {
-        let build = Build(&self.terms);
-        let Some(entry) = flow.entry else { return };
-        let constant = |t: Term| build.as_num(t).is_some() || build.as_bool(t).is_some();
-        // Whether what is known of a shared slot stays true while the thread stands at a place.
-        let steady = |symbol: Symbol, at: Loc| -> bool {
-            self.by_symbol.get(&symbol).is_some_and(|slot| {
-                self.slots[*slot].owner == Owner::Task(task)
-                    || !phases.contended(*slot, task, at, phases.locks.at(task, at), Access::Read)
-            })
-        };
-        let mut start: Env = entries[task.0 as usize].take().unwrap_or_default();
-        start.retain(|symbol, _| steady(*symbol, entry));
-        for slot in self.slots.iter() {
-            let own = slot.owner == Owner::Task(task)
-                || (task == TaskId(0) && slot.owner == Owner::Shared && steady(slot.symbol, entry));
-            // A temporary is written before it is read.
-            let told = own && !slot.key.starts_with("<temp ");
-            if told && let Some(initial) = slot.initial.filter(|t| constant(*t)) {
-                start.insert(slot.symbol, initial);
-            }
-        }
-        // Only of these does anything have to be forgotten.
-        let mut shared: Vec<Symbol> = start.keys().copied().collect();
-        shared.extend(flow.steps.iter().flat_map(|s| &s.updates).map(|(slot, _)| self.slots[*slot].symbol));
-        shared.retain(|s| self.by_symbol.get(s).is_none_or(|slot| self.slots[*slot].owner != Owner::Task(task)));
-        shared.sort_unstable();
-        shared.dedup();
-        let mut envs: Vec<Option<Env>> = vec![None; flow.places.len()];
-        envs[entry.0 as usize] = Some(start);
-        let mut outs: Vec<Vec<usize>> = vec![Vec::new(); flow.places.len()];
-        for (i, step) in flow.steps.iter().enumerate() {
-            outs[step.from.0 as usize].push(i);
-        }
-        let mut queue: VecDeque<Loc> = VecDeque::from([entry]);
-        let mut given: Vec<(TaskId, usize)> = Vec::new();
-        while let Some(at) = queue.pop_front() {
-            let Some(env) = envs[at.0 as usize].clone() else { continue };
-            for i in &outs[at.0 as usize] {
-                let step = &flow.steps[*i];
-                if build.as_bool(build.substitute(step.guard, &env)) == Some(false) {
-                    continue;
-                }
-                given.extend(spawned(step, phases.starts()).filter(|c| *c != task).map(|child| (child, *i)));
-                let after = self.env_after(step, &env, task, &shared, |s| steady(s, step.to));
-                let target = &mut envs[step.to.0 as usize];
-                let changed = match target {
-                    None => {
-                        *target = Some(after);
-                        true
-                    }
-                    Some(old) => {
-                        let before = old.len();
-                        old.retain(|s, v| after.get(s) == Some(v));
-                        old.len() != before
-                    }
-                };
-                if changed {
-                    queue.push_back(step.to);
-                }
-            }
-        }
-        given.sort_unstable();
-        given.dedup();
-        for (child, i) in given {
-            let step = &flow.steps[i];
-            let Some(env) = &envs[step.from.0 as usize] else { continue };
-            let mut known = self.env_after(step, env, task, &[], |_| true);
-            known.retain(|s, _| self.by_symbol.get(s).is_some_and(|slot| self.slots[*slot].owner == Owner::Shared));
-            match &mut entries[child.0 as usize] {
-                none @ None => *none = Some(known),
-                Some(old) => old.retain(|s, v| known.get(s) == Some(v)),
-            }
-        }
-        if task == TaskId(0) {
-            self.know_initial(entries);
-        }
-        let old = std::mem::take(&mut flow.steps);
-        for mut step in old {
-            let Some(env) = &envs[step.from.0 as usize] else { continue };
-            step.guard = build.substitute(step.guard, env);
-            if build.as_bool(step.guard) == Some(false) {
-                continue;
-            }
-            for (_, gate) in &mut step.gates {
-                *gate = build.substitute(*gate, env);
-            }
-            step.gates.retain(|(_, g)| build.as_bool(*g) != Some(true));
-            for (_, value) in &mut step.updates {
-                *value = build.substitute(*value, env);
-            }
-            flow.steps.push(step);
-        }
-    }
-
-    /// Threads that run from the beginning know the initial values.
-    fn know_initial(&self, entries: &mut [Option<Env>]) {
-        let build = Build(&self.terms);
-        for (id, task) in self.tasks.iter_enumerated() {
-            if !task.started.is_some_and(|s| self.begins_true(s)) {
-                continue;
-            }
-            let shared = self.slots.iter().filter(|s| s.owner == Owner::Shared);
-            let known: Env = shared
-                .filter_map(|s| Some((s.symbol, s.initial?)))
-                .filter(|(_, t)| build.as_num(*t).is_some() || build.as_bool(*t).is_some())
-                .collect();
-            match &mut entries[id.0 as usize] {
-                none @ None => *none = Some(known),
-                Some(old) => old.retain(|s, v| known.get(s) == Some(v)),
-            }
-        }
-    }
-
-    /// What is known after a step, of the slots that stay as they are at its target.
-    fn env_after(
-        &self,
-        step: &Step,
-        env: &Env,
-        task: TaskId,
-        shared: &[Symbol],
-        steady: impl Fn(Symbol) -> bool,
-    ) -> Env {
-        let build = Build(&self.terms);
-        let mut after = env.clone();
-        for symbol in shared {
-            if after.contains_key(symbol) && !steady(*symbol) {
-                after.remove(symbol);
-            }
-        }
-        for (slot, value) in &step.updates {
-            let slot = &self.slots[*slot];
-            let value = build.substitute(*value, env);
-            let known = build.as_num(value).is_some() || build.as_bool(value).is_some();
-            let own = slot.owner == Owner::Task(task) || (slot.owner == Owner::Shared && steady(slot.symbol));
-            if own && known {
-                after.insert(slot.symbol, value);
-            } else {
-                after.remove(&slot.symbol);
-            }
-        }
-        after
     }
 
     fn merge(&self, flow: &mut Flow, rule: Rule, task: TaskId, phases: &Phases) {
@@ -346,12 +184,7 @@ impl Lower<'_> {
                    ins: &mut Vec<Vec<usize>>,
                    outs: &mut Vec<Vec<usize>>,
                    step: Step| {
-            let marks = Marks {
-                private: self.is_private(&step, task, phases),
-                visible: self.writes_shared(&step, task, phases),
-                frees: self.only_frees(&step, task, phases),
-                settled: self.is_settled(&step, task, phases, &ends),
-            };
+            let marks = self.marks(&step, task, phases, &ends);
             let at = steps.len();
             outs[step.from.0 as usize].push(at);
             ins[step.to.0 as usize].push(at);
@@ -389,6 +222,7 @@ impl Lower<'_> {
                 })
                 .collect();
             let gone: Vec<usize> = ins[at].iter().chain(&outs[at]).copied().collect();
+            looks_at(gone.len() + pairs.len());
             for i in gone {
                 if let Some((step, _)) = steps[i].take() {
                     let (from, to) = (step.from.0 as usize, step.to.0 as usize);
@@ -559,114 +393,6 @@ impl Lower<'_> {
             input.range = Some((new_low, new_high));
         }
     }
-
-    /// Drops assignments that nobody reads afterwards: of private slots, and in the first thread of shared ones that no
-    /// thread who runs or is started later can still see.
-    fn drop_dead_updates(&self, flow: &mut Flow, task: TaskId, phases: &Phases) -> bool {
-        let count = flow.places.len();
-        let touches: Vec<Touch> = flow.steps.iter().map(|s| self.touch(s)).collect();
-        let mut live: Vec<BTreeSet<SlotId>> = vec![BTreeSet::new(); count];
-        let mut candidates: BTreeSet<SlotId> = BTreeSet::new();
-        if task == TaskId(0) {
-            candidates.extend(touches.iter().flat_map(|t| t.writes.iter().copied()).filter(|s| {
-                self.slots[*s].owner == Owner::Shared && !phases.pinned(*s) && !phases.starts().contains_key(s)
-            }));
-            if candidates.len() * count > MOST_LIVENESS {
-                candidates.clear();
-            }
-        }
-        for slot in &candidates {
-            let readers = phases.readers(*slot);
-            for (at, live) in live.iter_mut().enumerate() {
-                if readers.iter().any(|r| *r != task && phases.may_run(task, Loc(at as u32), *r)) {
-                    live.insert(*slot);
-                }
-            }
-        }
-        let private = |s: &SlotId| self.slots[*s].owner != Owner::Shared || candidates.contains(s);
-        let mut ins: Vec<Vec<usize>> = vec![Vec::new(); count];
-        for (i, step) in flow.steps.iter().enumerate() {
-            ins[step.to.0 as usize].push(i);
-        }
-        // What each value needs counts only if its target is live; guards and gates always count.
-        let needs: Vec<(Vec<SlotId>, Vec<(SlotId, Vec<SlotId>)>)> = flow
-            .steps
-            .iter()
-            .map(|step| {
-                let of = |t: Term| -> Vec<SlotId> {
-                    self.terms
-                        .free_symbols(t)
-                        .iter()
-                        .filter_map(|s| self.by_symbol.get(s).copied())
-                        .filter(private)
-                        .collect()
-                };
-                let mut always = of(step.guard);
-                step.gates.iter().for_each(|(_, g)| always.extend(of(*g)));
-                let each = step.updates.iter().map(|(s, v)| (*s, of(*v))).collect();
-                (always, each)
-            })
-            .collect();
-        let mut queue: VecDeque<usize> = (0..flow.steps.len()).collect();
-        let mut queued = vec![true; flow.steps.len()];
-        while let Some(i) = queue.pop_front() {
-            queued[i] = false;
-            let step = &flow.steps[i];
-            let after = live[step.to.0 as usize].clone();
-            let (always, each) = &needs[i];
-            let mut before: BTreeSet<SlotId> = always.iter().copied().collect();
-            let mut after = after;
-            if !candidates.is_empty() {
-                // What a new thread, or one it starts, may read is read after this step.
-                for child in spawned(step, phases.starts()).filter(|c| *c != task) {
-                    let reads = |s: &SlotId| phases.readers(*s).iter().any(|r| phases.in_family(child, *r));
-                    after.extend(candidates.iter().copied().filter(reads));
-                }
-            }
-            for slot in &after {
-                if !touches[i].writes.contains(slot) {
-                    before.insert(*slot);
-                }
-            }
-            for (slot, reads) in each {
-                if !private(slot) || after.contains(slot) {
-                    before.extend(reads.iter().copied());
-                }
-            }
-            let at = &mut live[step.from.0 as usize];
-            let old = at.len();
-            at.extend(before);
-            if at.len() != old {
-                for j in &ins[step.from.0 as usize] {
-                    if !queued[*j] {
-                        queued[*j] = true;
-                        queue.push_back(*j);
-                    }
-                }
-            }
-        }
-        let mut removed = false;
-        for step in &mut flow.steps {
-            let after = &live[step.to.0 as usize];
-            let old = step.updates.len();
-            let children: Vec<TaskId> = spawned(step, phases.starts()).filter(|c| *c != task).collect();
-            let handed = |s: &SlotId| {
-                !children.is_empty()
-                    && phases.readers(*s).iter().any(|r| children.iter().any(|c| phases.in_family(*c, *r)))
-            };
-            step.updates.retain(|(s, v)| {
-                let same = self.terms.as_symbol(*v) == Some(self.slots[*s].symbol);
-                (!private(s) || after.contains(s) || handed(s)) && !same
-            });
-            removed |= step.updates.len() != old;
-            let mut used: Vec<Symbol> = self.terms.free_symbols(step.guard);
-            step.updates.iter().for_each(|(_, v)| used.extend(self.terms.free_symbols(*v)));
-            step.gates.iter().for_each(|(_, g)| used.extend(self.terms.free_symbols(*g)));
-            // A range is never empty, so a value nobody uses can go with it.
-            step.inputs.retain(|i| used.contains(&i.symbol));
-        }
-        removed
-    }
 }
 
 /// Which of the rules outside atomic sections are used.
@@ -702,10 +428,7 @@ fn removable(into: &[&(Step, Marks)], out: &[&(Step, Marks)], inside: bool, rule
 /// The steps that can be reached from the entry, in order.
 fn reachable(flow: &Flow) -> Vec<Step> {
     let Some(entry) = flow.entry else { return Vec::new() };
-    let mut outs: Vec<Vec<usize>> = vec![Vec::new(); flow.places.len()];
-    for (i, step) in flow.steps.iter().enumerate() {
-        outs[step.from.0 as usize].push(i);
-    }
+    let outs = flow.outs();
     let mut seen = vec![false; flow.places.len()];
     let mut todo = vec![entry];
     seen[entry.0 as usize] = true;

@@ -8,7 +8,6 @@ use super::flow::*;
 use super::terms::Build;
 use super::*;
 use base::ids::Id;
-use std::collections::VecDeque;
 
 /// By temporary, what it equals.
 type Copies = BTreeMap<SlotId, SlotId>;
@@ -24,14 +23,11 @@ impl Lower<'_> {
         if !flow.steps.iter().any(copies) {
             return;
         }
-        let mut outs: Vec<Vec<usize>> = vec![Vec::new(); flow.places.len()];
-        for (i, step) in flow.steps.iter().enumerate() {
-            outs[step.from.index()].push(i);
-        }
+        let outs = flow.outs();
         let mut known: Vec<Option<Copies>> = vec![None; flow.places.len()];
         known[entry.index()] = Some(Copies::new());
-        let mut queue = VecDeque::from([entry]);
-        while let Some(at) = queue.pop_front() {
+        let mut agenda = Agenda::forward(flow);
+        while let Some(at) = agenda.next() {
             let Some(before) = known[at.index()].clone() else { continue };
             for step in outs[at.index()].iter().map(|i| &flow.steps[*i]) {
                 let written: BTreeSet<SlotId> = step.updates.iter().map(|(s, _)| *s).collect();
@@ -56,7 +52,7 @@ impl Lower<'_> {
                     }
                 };
                 if changed {
-                    queue.push_back(step.to);
+                    agenda.add(step.to);
                 }
             }
         }

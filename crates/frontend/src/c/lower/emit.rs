@@ -534,6 +534,7 @@ impl<'u> Emitter<'u> {
     fn code(&mut self, flow: &Flow) -> Option<Code> {
         let mut code = Code::new();
         let mut locations: FxHashMap<Loc, LocId> = FxHashMap::default();
+        let outs = flow.outs();
         let mut ordered: Vec<Loc> = flow.entry.into_iter().collect();
         for step in &flow.steps {
             ordered.push(step.from);
@@ -545,7 +546,7 @@ impl<'u> Emitter<'u> {
             }
             let place = &flow.places[loc];
             // A location is named by the line of the step that leaves it.
-            let span = flow.steps.iter().find(|s| s.from == loc).map_or(place.span, |s| s.span);
+            let span = outs[loc.index()].first().map_or(place.span, |s| flow.steps[*s].span);
             let origin = self.at(span);
             let name = format!("{}", self.lower.sources.line_of(span));
             let at = code.locations.push(Location { name, inside: place.inside, invariants: Vec::new(), origin });

@@ -320,11 +320,11 @@ impl Lower<'_> {
         }
         // A step was needed after all: take it back. Nothing refers to what was made.
         self.cur.flow.steps.truncate(steps);
-        while self.cur.flow.places.len() > places {
-            let last = Loc(self.cur.flow.places.len() as u32 - 1);
-            self.cur.envs.remove(&last);
-            let kept: IdVec<Loc, flow::Place> = self.cur.flow.places.iter().take(last.0 as usize).cloned().collect();
-            self.cur.flow.places = kept;
+        for made in places..self.cur.flow.places.len() {
+            self.cur.envs.remove(&Loc(made as u32));
+        }
+        if self.cur.flow.places.len() > places {
+            self.cur.flow.places = self.cur.flow.places.iter().take(places).cloned().collect();
         }
         self.cur.at = at;
         self.cur.temps_at = temps;

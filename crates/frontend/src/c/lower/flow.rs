@@ -3,9 +3,11 @@
 //! A step waits on its guard, fails on its gates, updates slots at once. Kept apart from `program::Code` because
 //! shared and private slots are only told apart when the whole program is known, and steps are merged after that.
 
+use base::ids::Id;
 use base::{IdVec, Span};
 use logic::{Sort, Symbol, Term};
 use program::What;
+use std::collections::BTreeSet;
 
 base::id_type!(
     /// A slot: one variable of the model to be.
@@ -101,4 +103,96 @@ pub(super) struct Flow {
     pub steps: Vec<Step>,
     pub entry: Option<Loc>,
     pub exit: Option<Loc>,
+}
+
+impl Flow {
+    /// By place, the steps that leave it.
+    pub fn outs(&self) -> Vec<Vec<usize>> {
+        let mut outs = vec![Vec::new(); self.places.len()];
+        self.steps.iter().enumerate().for_each(|(i, step)| outs[step.from.index()].push(i));
+        outs
+    }
+
+    /// By place, the steps that lead to it.
+    pub fn ins(&self) -> Vec<Vec<usize>> {
+        let mut ins = vec![Vec::new(); self.places.len()];
+        self.steps.iter().enumerate().for_each(|(i, step)| ins[step.to.index()].push(i));
+        ins
+    }
+
+    /// Forgets the places that no step touches; the others keep their order.
+    pub fn forget_places(&mut self) {
+        let mut used = vec![false; self.places.len()];
+        let ends = self.steps.iter().flat_map(|s| [s.from, s.to]);
+        ends.chain(self.entry).chain(self.exit).for_each(|at| used[at.index()] = true);
+        let mut new: Vec<Loc> = Vec::with_capacity(used.len());
+        let mut places = IdVec::new();
+        for (place, used) in self.places.iter().zip(used) {
+            new.push(places.next_id());
+            if used {
+                places.push(place.clone());
+            }
+        }
+        self.places = places;
+        let moved = |at: Loc| new[at.index()];
+        self.steps.iter_mut().for_each(|s| (s.from, s.to) = (moved(s.from), moved(s.to)));
+        (self.entry, self.exit) = (self.entry.map(moved), self.exit.map(moved));
+    }
+
+    /// By place, its rank: but for loops, a place comes after all that lead to it. Places that are never reached come last.
+    fn ranks(&self) -> Vec<u32> {
+        let outs = self.outs();
+        let mut ranks = vec![u32::MAX; self.places.len()];
+        let mut seen = vec![false; self.places.len()];
+        let mut left = self.places.len() as u32;
+        // Places on the way, each with the number of its steps that were followed.
+        let mut way: Vec<(Loc, usize)> = self.entry.into_iter().map(|e| (e, 0)).collect();
+        way.iter().for_each(|(e, _)| seen[e.index()] = true);
+        while let Some((at, followed)) = way.last_mut() {
+            match outs[at.index()].get(*followed) {
+                Some(step) => {
+                    *followed += 1;
+                    let to = self.steps[*step].to;
+                    if !std::mem::replace(&mut seen[to.index()], true) {
+                        way.push((to, 0));
+                    }
+                }
+                None => {
+                    left -= 1;
+                    ranks[at.index()] = left;
+                    way.pop();
+                }
+            }
+        }
+        ranks
+    }
+}
+
+/// Places still to be looked at, each listed once and taken in the order of the flow, or against it: what is known of a place
+/// is complete, but for loops, when its turn comes.
+pub(super) struct Agenda {
+    ranks: Vec<u32>,
+    waiting: BTreeSet<(u32, Loc)>,
+}
+
+impl Agenda {
+    /// Begins at the entry.
+    pub fn forward(flow: &Flow) -> Self {
+        let mut agenda = Self { ranks: flow.ranks(), waiting: BTreeSet::new() };
+        flow.entry.into_iter().for_each(|entry| agenda.add(entry));
+        agenda
+    }
+    /// Begins everywhere, with the last places.
+    pub fn backward(flow: &Flow) -> Self {
+        let ranks = flow.ranks().into_iter().map(|rank| u32::MAX - rank).collect();
+        let mut agenda = Self { ranks, waiting: BTreeSet::new() };
+        flow.places.ids().for_each(|at| agenda.add(at));
+        agenda
+    }
+    pub fn add(&mut self, at: Loc) {
+        self.waiting.insert((self.ranks[at.index()], at));
+    }
+    pub fn next(&mut self) -> Option<Loc> {
+        self.waiting.pop_first().map(|(_, at)| at)
+    }
 }

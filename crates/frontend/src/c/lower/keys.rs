@@ -5,7 +5,6 @@
 //! purpose, and unmodelled where reached: several keys with destructors in one thread (their order is open), destructors
 //! that set their key again.
 
-use super::flow::*;
 use super::memory::Content;
 use super::*;
 use crate::c::ast::*;
@@ -31,8 +30,10 @@ impl Lower<'_> {
             None => self.place_object(&key, 1, Content::Nothing("a key".into())),
         };
         // Whose destructors there are is known in the next pass, to all threads.
-        let functions = self.targets(destructor).iter().map(|o| self.objects[*o].key.clone()).collect();
-        Facts::extend(&mut self.found.points_to, &destructor_key(&key), functions);
+        let functions = self.targets(destructor);
+        if !functions.is_empty() {
+            self.found.destructors.entry(key).or_default().extend(functions);
+        }
         let place = self.settle(at);
         let value = self.terms.int(self.objects[object].base);
         self.write(place, ty, value, span);
@@ -53,7 +54,7 @@ impl Lower<'_> {
             let name = self.objects[object].key.clone();
             let here = self.b().eq_linear(key, self.objects[object].base);
             let mut updates = Vec::new();
-            if self.facts.points_to.contains_key(&destructor_key(&name)) {
+            if self.facts.destructors.contains_key(&name) {
                 let (deleted, yes) = (self.flag(&deleted_key(&name), "deleted_key", span), self.terms.tt());
                 self.note_write(deleted, yes);
                 updates.push((deleted, yes));
@@ -72,12 +73,11 @@ impl Lower<'_> {
         let mut kept = Vec::new();
         for object in self.objects.ids().filter(|o| self.objects[*o].key.starts_with("<key ")) {
             let key = &self.objects[object].key;
-            let functions = self.facts.points_to.get(&destructor_key(key));
+            let functions = self.facts.destructors.get(key);
             let slot = self.slot_keys.get(&specific_key(key, &task)).copied();
             if let (Some(functions), Some(slot)) = (functions, slot) {
                 let functions: Vec<FnId> = functions
                     .iter()
-                    .filter_map(|f| self.object_keys.get(f))
                     .filter_map(|o| match self.objects[*o].content {
                         Content::Function(f) => Some(f),
                         _ => None,
@@ -126,19 +126,7 @@ impl Lower<'_> {
         let to = self.fresh(span);
         for object in targets {
             let name = specific_key(&self.objects[object].key, &self.tasks[self.cur.task].key);
-            let owner = Owner::Task(self.cur.task);
-            let initial = Some(self.terms.int(0));
-            let slot = self.slot(memory::NewSlot {
-                key: name,
-                shown: "specific".into(),
-                sort: Sort::INT,
-                owner,
-                initial,
-                range: None,
-                lock: false,
-                synchronising: true,
-                span,
-            });
+            let slot = self.own_number(name, "specific", span);
             self.cur.known.remove(&slot);
             let hit = self.b().eq_linear(key, self.objects[object].base);
             let update = match value {
@@ -166,11 +154,6 @@ fn specific_key(key: &str, task: &str) -> String {
 /// That a key was deleted.
 fn deleted_key(key: &str) -> String {
     format!("<deleted {key}>")
-}
-
-/// Under which the destructors of a key are known.
-fn destructor_key(key: &str) -> String {
-    format!("<destructor {key}>")
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -136,8 +136,8 @@ impl Lower<'_> {
     }
 
     fn may_point(&self, slot: SlotId, object: ObjId) -> bool {
-        let (slot, object) = (&self.slots[slot].key, &self.objects[object].key);
-        [&self.facts.points_to, &self.found.points_to].iter().any(|m| m.get(slot).is_some_and(|n| n.contains(object)))
+        let held = |facts: &Facts| facts.points_to.get(&slot).is_some_and(|objects| objects.contains(&object));
+        held(&self.facts) || held(&self.found)
     }
 
     /// That another thread may be running that may hold the object's address in a variable of its own.

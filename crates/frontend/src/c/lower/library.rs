@@ -93,6 +93,7 @@ impl Lower<'_> {
                 let range = Some((0, i128::from(i32::MAX)));
                 Some(self.nondet_in(range, Sort::INT, span))
             }
+            "snprintf" | "vsnprintf" | "sprintf" | "vsprintf" => self.format_text(name, args, span),
             "memset" | "__builtin_memset" => self.fill_memory(args, span),
             "memcpy" | "__builtin_memcpy" => self.copy_memory(args, "memcpy", span),
             "memmove" | "__builtin_memmove" => self.copy_memory(args, "memmove", span),
@@ -149,11 +150,60 @@ impl Lower<'_> {
             (Some(_), Some(body)) if looks && !matches!(text.kind, ExprKind::TextAddress(_)) => {
                 let address = self.value(text);
                 if self.b().as_num(address) != Some(0) {
+                    let before = std::mem::replace(&mut self.cur.printing, true);
                     self.inline_library(body, vec![address], span);
+                    self.cur.printing = before;
                 }
             }
             _ => self.effect(e),
         }
+    }
+
+    /// `snprintf` and its like: a text is written of which nothing is known but where it can be. Who looks at its characters,
+    /// otherwise than to write them out, is not modelled.
+    fn format_text(&mut self, name: &str, args: &[Expr], span: Span) -> Option<Term> {
+        let (to, rest) = args.split_first()?;
+        let address = self.value(strip(to));
+        let (size, shown) = match name.ends_with("nprintf") {
+            true => (Some(self.value(rest.first()?)), &rest[1..]),
+            false => (None, rest),
+        };
+        shown.iter().filter(|a| self.unit.types.is_scalar(a.ty)).for_each(|a| self.print(a, span));
+        self.cur.at?;
+        let most = i128::from(i32::MAX);
+        let nothing = [Some(address), size].into_iter().flatten().any(|t| self.b().as_num(t) == Some(0));
+        if !nothing {
+            let targets = self.targets(address);
+            let ends = |lower: &Self, o: &ObjId| lower.objects[*o].base + lower.objects[*o].size;
+            if self.checks(Check::Memory) {
+                // Where the text ends is not known: only what has room for the longest is surely valid.
+                let Some(size) = size else {
+                    self.unmodelled(&format!("`{name}`, of a text of unknown length"), span);
+                    return None;
+                };
+                let b = self.b();
+                let room = b.any(targets.iter().map(|o| {
+                    let begins = b.le(b.num(self.objects[*o].base), address);
+                    b.and(begins, b.le(b.add(address, size), b.num(ends(self, o))))
+                }));
+                self.only_modelled(room, "a text that may be longer than the memory it is written to", span);
+            }
+            for object in &targets {
+                if let memory::Content::Leaves(leaves) = &self.objects[*object].content {
+                    self.found.formatted.extend(leaves.iter().map(|l| l.slot));
+                }
+            }
+            let longest = targets.iter().map(|o| self.objects[*o].size).max().unwrap_or(1);
+            let longest = size.and_then(|s| self.b().as_num(s)).unwrap_or(longest).clamp(1, most);
+            // Any of its characters stands for all.
+            let (index, value) = (
+                self.nondet_in(Some((0, longest - 1)), Sort::INT, span),
+                self.nondet_in(Some(Int::Char.range(self.unit.types.model)), Sort::INT, span),
+            );
+            let at = self.settle(self.b().add(address, index));
+            self.write(at, self.unit.char_type, value, span);
+        }
+        Some(self.nondet_in(Some((0, most)), Sort::INT, span))
     }
 
     /// Arithmetic that tells whether its result fits.
@@ -590,8 +640,7 @@ impl Lower<'_> {
     /// A value from outside may point to memory that the program did not make.
     pub(super) fn outside(&mut self, value: Term) {
         if let Some(slot) = self.terms.as_symbol(value).and_then(|s| self.by_symbol.get(&s)) {
-            let key = self.slots[*slot].key.clone();
-            Facts::extend(&mut self.found.points_to, &key, vec![memory::OUTSIDE.to_string()]);
+            self.found.points(*slot, self.object_keys.get(memory::OUTSIDE).copied());
         }
     }
 
@@ -767,6 +816,11 @@ fn is_ignored(name: &str) -> bool {
             | "pthread_mutexattr_setpshared"
             | "pthread_testcancel"
             | "pthread_setname_np"
+            | "prctl"
+            | "sync"
+            | "setlinebuf"
+            | "openlog"
+            | "closelog"
             | "pthread_rwlockattr_init"
             | "pthread_rwlockattr_destroy"
             | "pthread_barrierattr_init"

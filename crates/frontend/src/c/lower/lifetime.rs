@@ -188,7 +188,8 @@ impl Lower<'_> {
             .filter(|t| t.key.len() > task.len() && t.key.starts_with(&own))
             .map(|t| format!("{}!", t.key))
             .collect();
-        self.facts.points_to.iter().filter(|(_, names)| names.contains(key)).any(|(slot, _)| {
+        self.facts.points_to.iter().filter(|(_, objects)| objects.contains(&object)).any(|(slot, _)| {
+            let slot = &self.slots[*slot].key;
             let inside = if nested { slot.starts_with(&callee) } else { slot.starts_with(&own) };
             let inside = inside && !others.iter().any(|o| slot.starts_with(o));
             let result = slot.starts_with(&result);

@@ -107,15 +107,12 @@ impl Lower<'_> {
     /// The mutexes surely held at each place of a flow.
     fn held(&self, flow: &Flow, locks: &Locks) -> Vec<Held> {
         let mut out: Vec<Option<Held>> = vec![None; flow.places.len()];
-        let mut outs: Vec<Vec<usize>> = vec![Vec::new(); flow.places.len()];
-        for (i, step) in flow.steps.iter().enumerate() {
-            outs[step.from.index()].push(i);
-        }
+        let outs = flow.outs();
         let Some(entry) = flow.entry else { return vec![0; flow.places.len()] };
         out[entry.index()] = Some(0);
-        let mut todo = vec![entry];
+        let mut agenda = Agenda::forward(flow);
         let me = self.terms.sym(self.tid);
-        while let Some(at) = todo.pop() {
+        while let Some(at) = agenda.next() {
             let Some(here) = out[at.index()] else { continue };
             for i in &outs[at.index()] {
                 let step = &flow.steps[*i];
@@ -128,7 +125,7 @@ impl Lower<'_> {
                 let new = target.map_or(after, |old| old & after);
                 if *target != Some(new) {
                     *target = Some(new);
-                    todo.push(step.to);
+                    agenda.add(step.to);
                 }
             }
         }

@@ -7,11 +7,11 @@
 //! Members of unions that overlap are kept byte by byte. Absent on purpose: access to part of a leaf otherwise, to the bytes
 //! of bit-fields and floats (unmodelled where they occur).
 
+use super::Lower;
 use super::flow::*;
 use super::layout::Part;
 use super::lifetime::Lifetime;
 use super::terms::Build;
-use super::{Facts, Lower};
 use crate::c::types::*;
 use base::Span;
 use logic::{Op, Sort, Term};
@@ -284,12 +284,9 @@ impl Lower<'_> {
             logic::Node::Num(n, _) => out.extend(self.object_at(n)),
             logic::Node::Sym(s) => {
                 if let Some(slot) = self.by_symbol.get(&s) {
-                    let key = &self.slots[*slot].key;
                     // What this pass has found already spares a pass; the last pass finds nothing new.
                     for known in [&self.facts.points_to, &self.found.points_to] {
-                        if let Some(names) = known.get(key) {
-                            out.extend(names.iter().filter_map(|n| self.object_keys.get(n)));
-                        }
+                        out.extend(known.get(slot).into_iter().flatten());
                     }
                 }
             }
@@ -306,11 +303,10 @@ impl Lower<'_> {
 
     /// Notes that a slot may now hold a value, for the next pass.
     pub(super) fn note_write(&mut self, slot: SlotId, value: Term) {
-        let key = self.slots[slot].key.clone();
         let found = self.targets(value);
-        let names: Vec<String> = found.iter().map(|o| self.objects[*o].key.clone()).collect();
-        Facts::extend(&mut self.found.points_to, &key, names);
-        self.found.written.insert(key);
+        self.work += found.len();
+        self.found.points(slot, found);
+        self.found.written.insert(slot);
     }
 
     pub(super) fn object_at(&self, address: i128) -> Option<ObjId> {

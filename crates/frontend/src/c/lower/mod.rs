@@ -13,6 +13,7 @@ mod atomics;
 mod call;
 mod compress;
 mod condition;
+mod constants;
 mod copied;
 mod copies;
 mod emit;
@@ -25,6 +26,7 @@ mod layout;
 mod leaks;
 mod library;
 mod lifetime;
+mod liveness;
 mod locks;
 mod machine;
 mod memory;
@@ -44,8 +46,10 @@ use flow::*;
 use logic::{Sort, Symbol, Term, Terms};
 use memory::{NewSlot, ObjId, Object, Start};
 use program::{Program, What};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use terms::Build;
 
 /// What is to be shown of a C program.
@@ -111,12 +115,16 @@ impl Check {
 }
 
 /// What one pass learns for the next.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 struct Facts {
     /// By slot, the objects its value may point to.
-    points_to: BTreeMap<String, BTreeSet<String>>,
+    points_to: FxHashMap<SlotId, BTreeSet<ObjId>>,
     /// Slots that some step writes.
-    written: BTreeSet<String>,
+    written: FxHashSet<SlotId>,
+    /// Slots of texts whose characters are not followed, because a format made them.
+    formatted: FxHashSet<SlotId>,
+    /// By key, the functions that destroy what threads keep under it.
+    destructors: BTreeMap<String, BTreeSet<ObjId>>,
     /// Creation sites of many threads whose handles are joined.
     joined: BTreeSet<String>,
     /// Mutexes that may be of another kind than the default.
@@ -128,26 +136,42 @@ struct Facts {
 }
 
 impl Facts {
-    fn extend(map: &mut BTreeMap<String, BTreeSet<String>>, key: &str, names: Vec<String>) {
-        if !names.is_empty() {
-            map.entry(key.to_string()).or_default().extend(names);
+    fn points(&mut self, slot: SlotId, objects: impl IntoIterator<Item = ObjId>) {
+        let mut objects = objects.into_iter().peekable();
+        if objects.peek().is_some() {
+            self.points_to.entry(slot).or_default().extend(objects);
         }
     }
+
+    /// What there is to learn from.
+    fn count(&self) -> usize {
+        let sets = self.destructors.values().map(BTreeSet::len).chain(self.waiters.values().map(BTreeSet::len));
+        let pointed = self.points_to.values().map(BTreeSet::len);
+        let made = self.made_of.values().map(BTreeSet::len);
+        let flags = self.written.len() + self.formatted.len() + self.joined.len() + self.kinds.len();
+        flags + sets.chain(pointed).chain(made).sum::<usize>() + self.destructors.len()
+    }
+
+    /// Takes in what another pass has found; whether something of it is new.
     fn absorb(&mut self, other: Facts) -> bool {
-        let before = self.clone();
-        for (key, names) in other.points_to {
-            self.points_to.entry(key).or_default().extend(names);
+        let before = self.count();
+        for (slot, objects) in other.points_to {
+            self.points_to.entry(slot).or_default().extend(objects);
         }
         self.written.extend(other.written);
+        self.formatted.extend(other.formatted);
         self.joined.extend(other.joined);
         self.kinds.extend(other.kinds);
+        for (key, functions) in other.destructors {
+            self.destructors.entry(key).or_default().extend(functions);
+        }
         for (key, names) in other.waiters {
             self.waiters.entry(key).or_default().extend(names);
         }
         for (key, types) in other.made_of {
             self.made_of.entry(key).or_default().extend(types);
         }
-        *self != before
+        self.count() != before
     }
 }
 
@@ -229,6 +253,8 @@ struct Cursor {
     pub iterations: Vec<u32>,
     /// The call of the library's function that is being inlined.
     pub blamed: Option<Span>,
+    /// A text is read to be written out: what it says does not matter.
+    pub printing: bool,
     pub end: Loc,
 }
 
@@ -244,6 +270,8 @@ struct Lower<'u> {
     slots: IdVec<SlotId, Slot>,
     slot_keys: FxHashMap<String, SlotId>,
     by_symbol: FxHashMap<Symbol, SlotId>,
+    /// By term, the slots it speaks of; see `slots_in`.
+    slots_of_terms: RefCell<FxHashMap<Term, Rc<[SlotId]>>>,
     objects: IdVec<ObjId, Object>,
     object_keys: FxHashMap<String, ObjId>,
     /// By their addresses.
@@ -257,6 +285,8 @@ struct Lower<'u> {
     exited: SlotId,
     assumptions: BTreeMap<&'static str, String>,
     steps_left: usize,
+    /// What all passes have done so far.
+    work: usize,
     /// A thread has been created on the way to here.
     created: bool,
     /// Starts of repeated threads that stay given once given.
@@ -288,8 +318,21 @@ pub enum Merging {
 }
 
 /// Steps a program may have before merging; beyond it the rest is unmodelled.
-const MOST_STEPS: usize = 400_000;
+const MOST_STEPS: usize = 200_000;
 const MOST_PASSES: usize = 60;
+/// Steps that all passes may make together, with the objects that each of them adds to what a pointer can hold.
+const MOST_WORK: usize = 8_000_000;
+
+#[cfg(test)]
+thread_local! {
+    static LOOKED_AT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Counts what the passes over whole flows look at, so that a test can tell how their work grows.
+fn looks_at(_count: usize) {
+    #[cfg(test)]
+    LOOKED_AT.with(|n| n.set(n.get() + _count));
+}
 
 /// A program, and the specifications in comments that have no meaning, with the reason.
 pub type Lowered = (Program, Vec<(Span, String)>);
@@ -312,6 +355,7 @@ pub fn lower_with(unit: &Unit, sources: &Sources, name: &str, checks: &[Check], 
         lower.looked_for_leaks = false;
         lower.steps_left = MOST_STEPS;
         lower.run();
+        lower.work += MOST_STEPS - lower.steps_left;
         let found = std::mem::take(&mut lower.found);
         let grown = lower.facts.absorb(found);
         if !grown && before == (lower.objects.len(), lower.tasks.len()) {
@@ -328,9 +372,11 @@ pub fn lower_with(unit: &Unit, sources: &Sources, name: &str, checks: &[Check], 
             bad.extend(more);
             return Some((lower.finish(name), bad));
         }
-        if pass > MOST_PASSES {
-            // Not stable: nothing may be concluded from this program.
-            lower.give_up("what pointers can point to did not become stable");
+        let endless = (pass > MOST_PASSES).then_some("what pointers can point to did not become stable");
+        let large = (lower.work > MOST_WORK).then_some("a program of this size, with its calls inlined");
+        if let Some(why) = endless.or(large) {
+            // Nothing may be concluded from this program.
+            lower.give_up(why);
             return Some((lower.finish(name), Vec::new()));
         }
     }
@@ -353,6 +399,7 @@ impl<'u> Lower<'u> {
             slots: IdVec::new(),
             slot_keys: FxHashMap::default(),
             by_symbol: FxHashMap::default(),
+            slots_of_terms: RefCell::default(),
             objects: IdVec::new(),
             object_keys: FxHashMap::default(),
             by_base: BTreeMap::new(),
@@ -375,11 +422,13 @@ impl<'u> Lower<'u> {
                 loops: 0,
                 iterations: Vec::new(),
                 blamed: None,
+                printing: false,
                 end: Loc(0),
             },
             exited: SlotId(0),
             assumptions: BTreeMap::new(),
             steps_left: MOST_STEPS,
+            work: 0,
             created: false,
             opened: BTreeSet::new(),
             units: FxHashMap::default(),
@@ -450,8 +499,7 @@ impl<'u> Lower<'u> {
             if let (Start::Any, memory::Content::Leaves(leaves)) = (start, &self.objects[object].content) {
                 for leaf in leaves.clone() {
                     self.slots[leaf.slot].external = true;
-                    let key = self.slots[leaf.slot].key.clone();
-                    Facts::extend(&mut self.found.points_to, &key, vec![memory::OUTSIDE.to_string()]);
+                    self.found.points(leaf.slot, self.object_keys.get(memory::OUTSIDE).copied());
                 }
             }
             if matches!(self.unit.types.kind(ty), Kind::Opaque(_)) {
@@ -516,10 +564,9 @@ impl<'u> Lower<'u> {
     }
 
     fn set_initial(&mut self, case: memory::Case, value: Term) {
-        let names: Vec<String> = self.targets(value).iter().map(|o| self.objects[*o].key.clone()).collect();
+        let targets = self.targets(value);
         for slot in case.slots() {
-            let key = self.slots[slot].key.clone();
-            Facts::extend(&mut self.found.points_to, &key, names.clone());
+            self.found.points(slot, targets.iter().copied());
         }
         if case.bytes > 0 {
             for (slot, byte) in self.case_updates(case, value) {
@@ -636,6 +683,7 @@ impl<'u> Lower<'u> {
             loops: 0,
             iterations: Vec::new(),
             blamed: None,
+            printing: false,
             end,
         };
         if self.is_routine(id) {
@@ -682,10 +730,15 @@ impl<'u> Lower<'u> {
             if let Some(span) = self.unreadable {
                 self.unmodelled("an initial value of this form", span);
             }
-            // `main(argc, argv)`: any number of arguments, whose texts are not modelled.
+            // `main(argc, argv)`: any number of arguments that is not negative, whose texts are not modelled.
             for (i, param) in function.params.iter().enumerate() {
                 let ty = self.unit.variables[*param].ty;
-                let value = self.nondet(ty, span);
+                let value = match self.unit.types.as_int(ty) {
+                    Some(int) if i == 0 => {
+                        self.nondet_in(Some((0, int.range(self.unit.types.model).1)), Sort::INT, span)
+                    }
+                    _ => self.nondet(ty, span),
+                };
                 if i > 0 {
                     self.outside(value);
                 }
@@ -706,18 +759,21 @@ impl<'u> Lower<'u> {
     }
 
     fn ticket_slot(&mut self, task: &Task) -> SlotId {
-        let owner = Owner::Task(self.cur.task);
-        let initial = Some(self.terms.int(0));
+        self.own_number(format!("<mine {}>", task.key), "ticket", task.span)
+    }
+
+    /// A number of our own that each copy of the thread at hand has for itself, 0 at the start.
+    fn own_number(&mut self, key: String, shown: &str, span: Span) -> SlotId {
         self.slot(NewSlot {
-            key: format!("<mine {}>", task.key),
-            shown: "ticket".into(),
+            key,
+            shown: shown.into(),
             sort: Sort::INT,
-            owner,
-            initial,
+            owner: Owner::Task(self.cur.task),
+            initial: Some(self.terms.int(0)),
             range: None,
             lock: false,
             synchronising: true,
-            span: task.span,
+            span,
         })
     }
 

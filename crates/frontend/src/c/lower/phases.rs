@@ -31,6 +31,12 @@ impl Set {
     fn meet(&mut self, other: &Set) {
         self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a &= b);
     }
+    fn covers(&self, other: &Set) -> bool {
+        self.0.iter().zip(&other.0).all(|(a, b)| a & b == *b)
+    }
+    fn meets(&self, other: &Set) -> bool {
+        self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
+    }
     fn join(&mut self, other: &Set) {
         self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
     }
@@ -68,6 +74,8 @@ pub(super) struct Phases {
     /// By slot and thread: whom its reads can meet, and whom its writes can meet.
     reads: FxHashMap<SlotId, Vec<Meeting>>,
     writes: FxHashMap<SlotId, Vec<Meeting>>,
+    /// By slot, the threads that read it.
+    readers: FxHashMap<SlotId, Set>,
     pub(super) locks: Locks,
     /// Slots that say that a thread may start: always seen by others.
     starts: FxHashMap<SlotId, TaskId>,
@@ -178,9 +186,9 @@ impl Lower<'_> {
             running.push(places);
         }
         let pinned = self.pinned_slots();
-        let (reads, writes) = (FxHashMap::default(), FxHashMap::default());
+        let (reads, writes, readers) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
         let locks = Locks::default();
-        let mut phases = Phases { running, reads, writes, locks, starts, pinned, family };
+        let mut phases = Phases { running, reads, writes, readers, locks, starts, pinned, family };
         self.note_accesses(&mut phases);
         phases.locks = self.locks(&phases);
         if phases.locks.trusted != 0 {
@@ -210,6 +218,13 @@ impl Lower<'_> {
                 }
             }
         }
+        let count = self.flows.len();
+        phases.readers.clear();
+        for (slot, list) in &reads {
+            let readers = phases.readers.entry(*slot).or_insert_with(|| Set::of(count));
+            list.iter().for_each(|m: &Meeting| readers.insert(m.task));
+        }
+        reads.values_mut().chain(writes.values_mut()).for_each(strongest);
         (phases.reads, phases.writes) = (reads, writes);
     }
 
@@ -251,12 +266,9 @@ impl Lower<'_> {
             }
         }
         out[entry.index()] = Some(first);
-        let mut outs: Vec<Vec<usize>> = vec![Vec::new(); flow.places.len()];
-        for (i, step) in flow.steps.iter().enumerate() {
-            outs[step.from.index()].push(i);
-        }
-        let mut queue = vec![entry];
-        while let Some(at) = queue.pop() {
+        let outs = flow.outs();
+        let mut agenda = Agenda::forward(flow);
+        while let Some(at) = agenda.next() {
             let Some(know) = out[at.index()].clone() else { continue };
             for i in &outs[at.index()] {
                 let step = &flow.steps[*i];
@@ -276,6 +288,7 @@ impl Lower<'_> {
                         *target = Some(after);
                         true
                     }
+                    Some(old) if *old == after => false,
                     Some(old) => {
                         let before = old.clone();
                         old.meet(&after);
@@ -283,7 +296,7 @@ impl Lower<'_> {
                     }
                 };
                 if changed {
-                    queue.push(step.to);
+                    agenda.add(step.to);
                 }
             }
         }
@@ -297,6 +310,19 @@ fn note(map: &mut FxHashMap<SlotId, Vec<Meeting>>, slot: SlotId, task: TaskId, u
         Some(known) => known.met.join(met),
         None => list.push(Meeting { task, under, met: met.clone() }),
     }
+}
+
+/// Keeps the meetings that tell most: one under fewer mutexes and with more threads stands for another.
+fn strongest(list: &mut Vec<Meeting>) {
+    let mut kept: Vec<Meeting> = Vec::with_capacity(list.len());
+    let tells = |a: &Meeting, b: &Meeting| a.task == b.task && a.under & !b.under == 0 && a.met.covers(&b.met);
+    for meeting in list.drain(..) {
+        if !kept.iter().any(|k| tells(k, &meeting)) {
+            kept.retain(|k| !tells(&meeting, k));
+            kept.push(meeting);
+        }
+    }
+    *list = kept;
 }
 
 /// The threads that a step starts.
@@ -324,17 +350,26 @@ impl Phases {
         self.pinned.contains(&slot)
     }
 
-    /// The threads that read the slot.
-    pub(super) fn readers(&self, slot: SlotId) -> Vec<TaskId> {
-        self.reads.get(&slot).map_or_else(Vec::new, |l| l.iter().map(|m| m.task).collect())
-    }
-
     pub(super) fn may_run(&self, me: TaskId, at: Loc, other: TaskId) -> bool {
         self.running[me.index()].get(at.index()).is_none_or(|s| s.has(other))
     }
 
-    pub(super) fn in_family(&self, of: TaskId, member: TaskId) -> bool {
-        self.family[of.index()].has(member)
+    /// Whether another thread may read the slot while the thread stands at the place.
+    pub(super) fn read_meanwhile(&self, slot: SlotId, me: TaskId, at: Loc) -> bool {
+        let Some(mut readers) = self.readers.get(&slot).cloned() else { return false };
+        readers.remove(me);
+        self.running[me.index()].get(at.index()).is_none_or(|running| running.meets(&readers))
+    }
+
+    /// Whether the thread, or one that it or its children start, reads the slot.
+    pub(super) fn read_by_family(&self, slot: SlotId, of: TaskId) -> bool {
+        self.readers.get(&slot).is_some_and(|readers| self.family[of.index()].meets(readers))
+    }
+
+    /// Whether the same threads may run, and the same mutexes are held, while the thread stands at either place.
+    pub(super) fn same_company(&self, me: TaskId, a: Loc, b: Loc) -> bool {
+        let running = &self.running[me.index()];
+        running.get(a.index()) == running.get(b.index()) && self.locks.at(me, a) == self.locks.at(me, b)
     }
 
     pub(super) fn starts(&self) -> &FxHashMap<SlotId, TaskId> {

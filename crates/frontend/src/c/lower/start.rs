@@ -231,31 +231,13 @@ impl Lower<'_> {
         let mut settled = Vec::new();
         for (i, flow) in self.flows.iter().enumerate() {
             let owner = Owner::Task(TaskId(i as u32));
-            let touches: Vec<compress::Touch> = flow.steps.iter().map(|s| self.touch(s)).collect();
-            let mut outs: Vec<Vec<usize>> = vec![Vec::new(); flow.places.len()];
-            let mut open: BTreeSet<SlotId> = BTreeSet::new();
-            for (at, (step, touch)) in flow.steps.iter().zip(&touches).enumerate() {
-                outs[step.from.0 as usize].push(at);
-                let undecided = |s: &&SlotId| self.slots[**s].owner == owner && self.slots[**s].initial.is_none();
-                open.extend(touch.reads.iter().chain(&touch.writes).filter(undecided));
-            }
-            for slot in open {
-                let mut todo: Vec<Loc> = flow.entry.into_iter().collect();
-                let mut seen: BTreeSet<Loc> = todo.iter().copied().collect();
-                let mut read = false;
-                while let (Some(at), false) = (todo.pop(), read) {
-                    for step in &outs[at.0 as usize] {
-                        read |= touches[*step].reads.contains(&slot);
-                        let to = flow.steps[*step].to;
-                        if !touches[*step].writes.contains(&slot) && seen.insert(to) {
-                            todo.push(to);
-                        }
-                    }
-                }
-                if !read {
-                    settled.push(slot);
-                }
-            }
+            let own = |slot: &SlotId| self.slots[*slot].owner == owner;
+            let Some(entry) = flow.entry else { continue };
+            let live = self.live(flow, Vec::new(), own, |_| Vec::new());
+            let touched: BTreeSet<SlotId> =
+                flow.steps.iter().map(|s| self.touch(s)).flat_map(|t| t.reads.into_iter().chain(t.writes)).collect();
+            let undecided = |slot: &SlotId| own(slot) && self.slots[*slot].initial.is_none();
+            settled.extend(touched.into_iter().filter(|s| undecided(s) && !live[entry.0 as usize].contains(s)));
         }
         for slot in settled {
             self.slots[slot].initial = Some(self.terms.default_of(self.slots[slot].sort));

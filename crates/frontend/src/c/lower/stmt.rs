@@ -193,12 +193,10 @@ impl Lower<'_> {
 
     /// Whether the address of a local of a repeated thread, of which each copy has its own, reaches another thread.
     pub(super) fn escapes(&self, v: VarId, object: memory::ObjId) -> bool {
-        let key = &self.objects[object].key;
         self.tasks[self.cur.task].many
             && self.unit.variables[v].address_taken
-            && self.facts.points_to.iter().any(|(slot, names)| {
-                names.contains(key)
-                    && self.slot_keys.get(slot).is_some_and(|s| self.slots[*s].owner != Owner::Task(self.cur.task))
+            && self.facts.points_to.iter().any(|(slot, objects)| {
+                objects.contains(&object) && self.slots[*slot].owner != Owner::Task(self.cur.task)
             })
     }
 
@@ -507,7 +505,7 @@ impl Lower<'_> {
                     let leaves = self.leaves(*object);
                     let [leaf] = &leaves[..] else { return None };
                     let slot = &self.slots[leaf.slot];
-                    return if self.facts.written.contains(&slot.key) { None } else { self.b().as_num(slot.initial?) };
+                    return if self.facts.written.contains(&leaf.slot) { None } else { self.b().as_num(slot.initial?) };
                 }
                 if unknown.contains(&v) {
                     return None;
