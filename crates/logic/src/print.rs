@@ -3,6 +3,7 @@
 //! Symbols print by their names; two symbols of one name are told apart only by the caller (who may rename).
 //! Absent: sharing. A term that is a large graph prints as a large tree; files use `program`'s text form.
 
+use crate::sort::{Sort, SortKind};
 use crate::term::{Node, Op, Quantifier, Symbol, Term, Terms};
 
 /// How symbols are named in the printed text.
@@ -23,7 +24,7 @@ impl Terms {
 fn level(t: &Terms, op: Op, args: &[Term]) -> u8 {
     match op {
         Op::Implies => 1,
-        Op::Eq if t.sort_of(args[0]) == crate::sort::Sort::BOOL => 2,
+        Op::Eq if t.sort_of(args[0]) == Sort::BOOL => 2,
         Op::Or => 3,
         Op::And => 4,
         Op::Eq | Op::Lt | Op::Le | Op::Member => 5,
@@ -62,9 +63,17 @@ fn write(t: &Terms, term: Term, context: u8, names: Names<'_>, out: &mut String)
             // A negated equation reads better as `!=`.
             if op == Op::Not
                 && let Some((Op::Eq, inner)) = t.app(args[0])
-                && t.sort_of(inner[0]) != crate::sort::Sort::BOOL
+                && t.sort_of(inner[0]) != Sort::BOOL
             {
                 return infix(t, " != ", &inner, 5, context, names, out);
+            }
+            // Two whole fields are compared object by object.
+            if op == Op::Eq
+                && let (Some((class, left)), Some((_, right))) = (field(t, args[0], names), field(t, args[1], names))
+            {
+                let (open, close) = if context > 0 { ("(", ")") } else { ("", "") };
+                out.push_str(&format!("{open}forall o: {class} :: o.{left} == o.{right}{close}"));
+                return;
             }
             let mine = level(t, op, &args);
             let sign = match op {
@@ -86,6 +95,15 @@ fn write(t: &Terms, term: Term, context: u8, names: Names<'_>, out: &mut String)
             infix(t, sign, &args, mine, context, names, out);
         }
     }
+}
+
+/// The class and the name of a field, if the term is the map of one.
+fn field(t: &Terms, map: Term, names: Names<'_>) -> Option<(String, String)> {
+    let SortKind::Map(key, _) = t.kind(t.sort_of(map)) else { return None };
+    let SortKind::Ref(class) = t.kind(key) else { return None };
+    let (class, name) = (t.class_name(class), names(t.as_symbol(map)?));
+    let rest = name.strip_prefix(&class)?.strip_prefix('.')?.to_string();
+    Some((class, rest))
 }
 
 fn infix(t: &Terms, sign: &str, args: &[Term], mine: u8, context: u8, names: Names<'_>, out: &mut String) {
@@ -142,6 +160,11 @@ fn special(t: &Terms, op: Op, args: &[Term], mine: u8, context: u8, names: Names
             out.push_str(" else ");
             sub(args[2], 1, out);
             out.push_str(if open { ")" } else { "" });
+        }
+        Op::Select if let Some((_, name)) = field(t, args[0], names) => {
+            sub(args[1], 9, out);
+            out.push('.');
+            out.push_str(&name);
         }
         Op::Select | Op::At => {
             sub(args[0], 9, out);

@@ -27,6 +27,7 @@ pub mod memo;
 mod method;
 mod run;
 pub mod search;
+mod shorten;
 pub mod symmetry;
 pub mod system;
 pub mod table;

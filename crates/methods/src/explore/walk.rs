@@ -5,9 +5,11 @@
 //! lowest (probabilistic concurrency testing: a bug that needs d orderings is hit by a run with d - 1 such points with a
 //! probability that is polynomial in the number of steps). Where threads are of one kind they often have neighbouring
 //! priorities, so that whole groups go first. Whoever moves very long is made to wait, since others may have to move for a loop to
-//! end. The number of runs is fixed, so that the same seed gives the same run. Absent on purpose: proofs, shortest runs, relies.
+//! end. The number of runs is fixed, so that the same seed gives the same run. What is found
+//! is made shorter (`shorten`). Absent on purpose: proofs, relies.
 
 use super::method::speaks_of;
+use super::shorten::shorten;
 use crate::method::{About, Method, Refusal, Run, Task};
 use base::IdVec;
 use evidence::{Claim, Claims};
@@ -101,6 +103,8 @@ pub fn walks(task: &Task, run: &Run, length: Length) -> Claims {
         let (state, choices) = start[walker.dice.below(start.len())].clone();
         if let Some(found) = walker.walk(state, runs / sizes.len() % MOST_CHANGES, run) {
             let trace = Trace { instances, initial: choices, ..found };
+            let trace = with_those_who_move(task, &trace).unwrap_or(trace);
+            let trace = shorten(&task.program, trace, &run.budget);
             let trace = with_those_who_move(task, &trace).unwrap_or(trace);
             // What the checker would not accept is not worth telling.
             if replay(&task.program, &trace).is_ok() {

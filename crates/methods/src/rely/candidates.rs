@@ -3,11 +3,12 @@
 //! In: a program. Out: conjuncts for the invariant, for what each thread relies on, and for its cuts. Shapes: what a thread
 //! owns (`m == tid`, `tid in r`, `flag[tid]`, `forall i :: l[i] == tid`) stays its own and protects variables, perhaps only
 //! under another condition (Calvin 6.3); flags that stay up; counters that only grow; clauses of two atoms of the shared
-//! store; bounds and sums of integers, always or while a lock is free; at cuts also atoms over the locals.
+//! store; all entries of a map (`entries`); bounds and sums of integers, always or while a lock is free; at cuts also atoms over the locals.
 //! A candidate costs time and nothing else: whether it holds is decided by elimination.
 //! Absent: any knowledge of particular programs.
 
 use super::engine::{Candidate, Place, Written, bool_switch};
+use super::entries::{self, Table};
 use super::hoods::{self, Hood};
 use base::IdVec;
 use logic::{Node, Op, Quantifier, Sort, SortKind, Symbol, Term, Terms};
@@ -405,6 +406,14 @@ impl<'a> Candidates<'a> {
         *self.keys.entry(v).or_insert_with(|| self.terms.symbol(format!("k_{name}"), key))
     }
 
+    /// A shared map with what its entries are compared with.
+    fn table(&mut self, v: VarId) -> Option<Table> {
+        let SortKind::Map(k, _) = self.terms.kind(self.program.vars[v].sort) else { return None };
+        let values = self.words.entry_values.iter().filter(|(x, _)| *x == v).map(|(_, value)| *value).collect();
+        let lock = self.program.vars[v].kind == VarKind::Lock;
+        Some(Table { map: self.now(v), lock, values, key: self.key(v, k) })
+    }
+
     /// `m == tid` of a lock.
     fn is_lock(&self, owned: Term) -> bool {
         let (p, t) = (self.program, self.terms);
@@ -525,8 +534,14 @@ impl<'a> Candidates<'a> {
                 }
             }
         }
-        // While a lock is free.
         let p = self.program;
+        let vars = self.words.vars.clone();
+        let tables: Vec<Table> = vars.into_iter().filter_map(|v| self.table(v)).collect();
+        let ints: Vec<Term> = self.words.numbers.iter().copied().filter(|n| t.sort_of(*n) == Sort::INT).collect();
+        for f in entries::candidates(t, &tables, &self.words.constants, &ints) {
+            self.push(Place::Invariant, f, None);
+        }
+        // While a lock is free.
         for v in self.words.vars.clone() {
             let free = t.eq(self.now(v), if p.vars[v].sort == Sort::INT { t.int(0) } else { continue });
             if p.vars[v].kind == VarKind::Lock || self.words.owned.contains(&t.eq(self.now(v), t.sym(p.tid))) {

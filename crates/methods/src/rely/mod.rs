@@ -10,6 +10,7 @@
 
 mod candidates;
 mod engine;
+mod entries;
 mod explain;
 mod found;
 mod hoods;
@@ -172,6 +173,7 @@ fn calvin(
             claims.set(w, claim);
         }
     }
+    more.notes.retain(|line| !claims.notes.contains(line));
     claims.notes.extend(more.notes);
     Ok(())
 }
@@ -281,7 +283,11 @@ impl Attempt<'_> {
         })?;
         let left = || (0..alive.len()).filter(|k| alive[*k]).map(|k| setting.candidates[k].clone()).collect();
         let Some((proved, needed)) = outcome else { return Ok(left()) };
-        claims.notes.extend(found::lines(&setting, &needed));
+        for line in found::lines(&setting, &needed) {
+            if !claims.notes.contains(&line) {
+                claims.notes.push(line);
+            }
+        }
         let mut proof = certificate(&setting, &needed);
         if self.reach == Reach::Near && !self.near_enough(&setting, &needed, &proved)? {
             proof.reach = Reach::All;
