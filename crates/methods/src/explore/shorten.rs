@@ -181,7 +181,8 @@ mod tests {
         let sem = Semantics::new(&b.p);
         let initial = sem.initial(&Instances(vec![1, 1, 1]), Default::default()).states[0].1.clone();
         drop(sem);
-        let trace = Trace { instances: Instances(vec![1, 1, 1]), initial, steps, finally: Vec::new(), violates: property };
+        let trace =
+            Trace { instances: Instances(vec![1, 1, 1]), initial, steps, finally: Vec::new(), violates: property };
         (b.p, trace)
     }
 
