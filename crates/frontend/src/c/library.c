@@ -234,3 +234,79 @@ int __tp_clzll(unsigned long long x) {
 unsigned __tp_bswap32(unsigned x) {
   return x % 256 * 16777216u + x / 256 % 256 * 65536u + x / 65536 % 256 * 256u + x / 16777216;
 }
+
+/* Characters, as in the C locale, in which every program begins. */
+
+int __tp_isdigit(int c) {
+  return c >= '0' && c <= '9';
+}
+
+int __tp_isupper(int c) {
+  return c >= 'A' && c <= 'Z';
+}
+
+int __tp_islower(int c) {
+  return c >= 'a' && c <= 'z';
+}
+
+int __tp_isalpha(int c) {
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+int __tp_isalnum(int c) {
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+int __tp_isxdigit(int c) {
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F') || (c >= 'a' && c <= 'f');
+}
+
+int __tp_isspace(int c) {
+  return c == ' ' || (c >= 9 && c <= 13);
+}
+
+int __tp_isblank(int c) {
+  return c == ' ' || c == 9;
+}
+
+int __tp_iscntrl(int c) {
+  return (c >= 0 && c < 32) || c == 127;
+}
+
+int __tp_isprint(int c) {
+  return c >= 32 && c < 127;
+}
+
+int __tp_isgraph(int c) {
+  return c > 32 && c < 127;
+}
+
+int __tp_ispunct(int c) {
+  return c > 32 && c < 127 && !((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'));
+}
+
+/* Decimal numbers. What does not fit is undefined. */
+
+long long __tp_atoll(const char *s) {
+  unsigned long i = 0;
+  long long value = 0;
+  int minus;
+  while (s[i] == ' ' || (s[i] >= 9 && s[i] <= 13))
+    i++;
+  minus = s[i] == '-';
+  if (s[i] == '-' || s[i] == '+')
+    i++;
+  while (s[i] >= '0' && s[i] <= '9') {
+    value = minus ? value * 10 - (s[i] - '0') : value * 10 + (s[i] - '0');
+    i++;
+  }
+  return value;
+}
+
+long __tp_atol(const char *s) {
+  return (long)__tp_atoll(s);
+}
+
+int __tp_atoi(const char *s) {
+  return (int)__tp_atoll(s);
+}

@@ -171,7 +171,8 @@ fn run_preprocessor(path: &Path, text: &str, model: DataModel, main: SourceId) -
     for (program, arguments) in [("gcc", &["-E", "-x", "c"][..]), ("cpp", &[][..]), ("clang", &["-E", "-x", "c"][..])] {
         for width in widths {
             let mut command = Command::new(program);
-            command.args(arguments).arg("-w").arg("-I").arg(folder);
+            // Classes of characters are functions to us, and no table of the C library.
+            command.args(arguments).arg("-w").arg("-D__NO_CTYPE").arg("-I").arg(folder);
             if !width.is_empty() {
                 command.arg(width);
             }

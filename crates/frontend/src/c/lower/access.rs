@@ -320,7 +320,8 @@ impl Lower<'_> {
 
     /// Reads a place; one step unless the place is private or constant.
     pub(super) fn read(&mut self, place: Ref, ty: Ty, span: Span) -> Term {
-        if self.cur.at.is_none() {
+        // A list of arguments is handed on; what is taken out of it is not modelled.
+        if self.cur.at.is_none() || *self.unit.types.kind(ty) == Kind::VarArgs {
             return self.terms.int(0);
         }
         let hits = self.hits(place, ty);
@@ -397,7 +398,7 @@ impl Lower<'_> {
 
     /// Writes a place: one step.
     pub(super) fn write(&mut self, place: Ref, ty: Ty, value: Term, span: Span) {
-        if self.cur.at.is_none() {
+        if self.cur.at.is_none() || *self.unit.types.kind(ty) == Kind::VarArgs {
             return;
         }
         let hits = self.hits(place, ty);

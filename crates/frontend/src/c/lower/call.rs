@@ -217,8 +217,7 @@ impl Lower<'_> {
         self.cur.at = Some(head);
         self.cur.known = known;
         if self.b().as_bool(none) != Some(false) {
-            let hits = memory::Hits { cases: Vec::new(), invalid: none, unmodelled: None };
-            self.misses(&hits, span);
+            self.unknown_target(address, none, "a call through a pointer that comes from outside", span);
         }
         self.enter(end);
         self.slots[into].range = self.unit.types.as_int(ty).map(|i| i.range(self.unit.types.model));
@@ -227,6 +226,15 @@ impl Lower<'_> {
             Some(value) => Some(*value),
             None => Some(self.slot_term(into)),
         }
+    }
+
+    /// Where a value is none of those that are known here: it is undefined, unless it comes from outside.
+    pub(super) fn unknown_target(&mut self, value: Term, none: Term, why: &str, span: Span) {
+        let hits = match self.from_outside(value) {
+            true => (self.terms.ff(), Some((none, why.to_string()))),
+            false => (none, None),
+        };
+        self.misses(&memory::Hits { cases: Vec::new(), invalid: hits.0, unmodelled: hits.1 }, span);
     }
 
     /// From here to the end no other thread moves.

@@ -6,7 +6,7 @@
 //! with a time limit keep the first reading there too, with the assumption that says so.
 
 use super::memory::Case;
-use super::sync::{ETIMEDOUT, Try};
+use super::sync::{Try, too_late};
 use super::*;
 use crate::c::ast::*;
 use crate::c::types::Opaque;
@@ -33,7 +33,7 @@ impl Lower<'_> {
         if timed {
             let late = self.nondet_in(Some((0, 1)), Sort::BOOL, span);
             let b = self.b();
-            return Some(b.ite(b.truth(late), b.num(ETIMEDOUT), b.num(0)));
+            return Some(b.ite(b.truth(late), b.num(too_late(name)), b.num(0)));
         }
         Some(self.terms.int(0))
     }

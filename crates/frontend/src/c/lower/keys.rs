@@ -45,11 +45,21 @@ impl Lower<'_> {
         self.targets(key).into_iter().filter(|o| self.objects[*o].key.starts_with("<key ")).collect()
     }
 
+    /// A key that the program does not create itself is not modelled.
+    fn own_keys_only(&mut self, key: Term, span: Span) -> Option<()> {
+        if self.keys(key).is_empty() || self.from_outside(key) {
+            self.unmodelled("a key that is not created here", span);
+            return None;
+        }
+        Some(())
+    }
+
     /// Nothing is destroyed any more of a key that was deleted.
     pub(super) fn key_delete(&mut self, args: &[Expr], span: Span) -> Option<Term> {
         let key = self.value(args.first()?);
         self.cur.at?;
         let to = self.fresh(span);
+        self.own_keys_only(key, span)?;
         for object in self.keys(key) {
             let name = self.objects[object].key.clone();
             let here = self.b().eq_linear(key, self.objects[object].base);
@@ -121,6 +131,7 @@ impl Lower<'_> {
             KeyAccess::Get => None,
         };
         self.cur.at?;
+        self.own_keys_only(key, span)?;
         let targets = self.keys(key);
         let result = self.temp(span);
         let to = self.fresh(span);

@@ -152,7 +152,7 @@ impl Lower<'_> {
                 }
                 Ok(())
             }
-            Kind::Int(_) | Kind::Pointer(_) | Kind::Opaque(_) | Kind::Float(_) => {
+            Kind::Int(_) | Kind::Pointer(_) | Kind::Opaque(_) | Kind::Float(_) | Kind::VarArgs => {
                 let size = self.unit.types.size(ty).unwrap_or(1) as i128;
                 let slot = self.leaf_slot(ty, part, None);
                 out.push(Leaf { offset, size, ty, slot, repeat: None, torn: false, bytes: 0 });

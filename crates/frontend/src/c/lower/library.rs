@@ -67,10 +67,16 @@ impl Lower<'_> {
                 self.atomic_end(span);
                 Some(zero)
             }
+            // Only what is taken out of the list is a question.
+            "__builtin_va_start" | "__builtin_va_end" | "__builtin_va_copy" => Some(zero),
             "__builtin_expect" => {
                 let value = args.first().map_or(zero, |a| self.value(a));
                 args.iter().skip(1).for_each(|a| self.effect(a));
                 Some(value)
+            }
+            "aligned_alloc" | "memalign" => {
+                let of = self.unit.types.pointee(ty).unwrap_or(ty);
+                self.allocate_aligned(args, of, span)
             }
             "malloc" | "calloc" | "alloca" | "__builtin_alloca" | "__builtin_malloc" => {
                 // A cast to the type of the object comes around this call; without one the bytes have no type.
@@ -127,7 +133,7 @@ impl Lower<'_> {
                 }
                 Some(self.nondet(ty, span))
             }
-            "gettimeofday" => {
+            "time" | "timespec_get" | "gettimeofday" => {
                 self.havoc_behind(args.first(), span);
                 if self.unit.types.is_void(ty) { Some(zero) } else { Some(self.nondet(ty, span)) }
             }
@@ -135,7 +141,14 @@ impl Lower<'_> {
                 self.havoc_behind(args.get(1), span);
                 Some(self.nondet(ty, span))
             }
-            "nanosleep" if args.get(1).is_some_and(|a| a.as_const() == Some(0)) => Some(self.nondet(ty, span)),
+            "rand_r" => {
+                self.havoc_behind(args.first(), span);
+                Some(self.nondet_in(Some((0, i128::from(i32::MAX))), Sort::INT, span))
+            }
+            "nanosleep" => {
+                self.havoc_behind(args.get(1), span);
+                Some(self.nondet(ty, span))
+            }
             _ => self.unknown_function(name, args, ty, span),
         }
     }
@@ -362,7 +375,14 @@ impl Lower<'_> {
         if function.body.is_some()
             || !matches!(
                 function.name.as_str(),
-                "malloc" | "calloc" | "realloc" | "alloca" | "__builtin_alloca" | "__builtin_malloc"
+                "malloc"
+                    | "calloc"
+                    | "realloc"
+                    | "alloca"
+                    | "__builtin_alloca"
+                    | "__builtin_malloc"
+                    | "aligned_alloc"
+                    | "memalign"
             )
         {
             return None;
@@ -370,9 +390,19 @@ impl Lower<'_> {
         let name = function.name.clone();
         let address = match name.as_str() {
             "realloc" => self.reallocate(args, to, e.span),
+            "aligned_alloc" | "memalign" => self.allocate_aligned(args, to, e.span),
             _ => self.allocate(&name, args, to, e.span),
         };
         Some(address.unwrap_or(self.terms.int(0)))
+    }
+
+    /// Every object lies at a multiple of 16.
+    fn allocate_aligned(&mut self, args: &[Expr], of: Ty, span: Span) -> Option<Term> {
+        let [alignment, size] = args else { return None };
+        let alignment = self.value(alignment);
+        let fits = self.b().le(alignment, self.terms.int(16));
+        self.only_modelled(fits, "memory at larger multiples than 16", span);
+        self.allocate("malloc", std::slice::from_ref(size), of, span)
     }
 
     fn allocate(&mut self, name: &str, args: &[Expr], of: Ty, span: Span) -> Option<Term> {
@@ -711,12 +741,10 @@ fn has_a_meaning(name: &str) -> bool {
 
 /// Names of the headers; see `has_a_meaning`.
 const MEANT: &[&str] = &[
-    "atoi",
-    "atol",
-    "atoll",
-    "atof",
+    "setlocale",
     "strtol",
     "strtoul",
+    "atof",
     "strtoll",
     "strtoull",
     "strtod",
@@ -727,20 +755,6 @@ const MEANT: &[&str] = &[
     "lldiv",
     "bsearch",
     "qsort",
-    "isalpha",
-    "isdigit",
-    "isalnum",
-    "isspace",
-    "isupper",
-    "islower",
-    "ispunct",
-    "isprint",
-    "iscntrl",
-    "isgraph",
-    "isxdigit",
-    "isblank",
-    "toupper",
-    "tolower",
     "ffs",
     "ffsl",
     "ffsll",

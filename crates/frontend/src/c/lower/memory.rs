@@ -279,6 +279,11 @@ impl Lower<'_> {
         out
     }
 
+    /// Whether a value may come from outside the program: then it may be one that nothing here is known of.
+    pub(super) fn from_outside(&self, value: Term) -> bool {
+        self.object_keys.get(OUTSIDE).is_some_and(|outside| self.targets(value).contains(outside))
+    }
+
     fn collect_targets(&self, term: Term, out: &mut BTreeSet<ObjId>) {
         match self.terms.node(term) {
             logic::Node::Num(n, _) => out.extend(self.object_at(n)),

@@ -16,7 +16,10 @@ const TICKETS: (i128, i128) = (0, (1 << 24) - 1);
 const EBUSY: i128 = 16;
 const EDEADLK: i128 = 35;
 const EPERM: i128 = 1;
-pub(super) const ETIMEDOUT: i128 = 110;
+const ETIMEDOUT: i128 = 110;
+/// What C11's functions return, as the common C libraries number it.
+const THRD_BUSY: i128 = 1;
+const THRD_TIMEDOUT: i128 = 4;
 const RECURSIVE: i128 = 1;
 const ERRORCHECK: i128 = 2;
 
@@ -76,10 +79,13 @@ impl Lower<'_> {
             }
             "pthread_mutex_init" | "mtx_init" => return Some(self.mutex_init(args, span)),
             "pthread_mutex_lock" | "mtx_lock" | "pthread_spin_lock" => return Some(self.lock(args, Try::Wait, span)),
-            "pthread_mutex_trylock" | "mtx_trylock" | "pthread_spin_trylock" => {
-                return Some(self.lock(args, Try::Once, span));
+            "pthread_mutex_trylock" | "pthread_spin_trylock" => {
+                return Some(self.lock(args, Try::Once(EBUSY), span));
             }
-            "pthread_mutex_timedlock" | "mtx_timedlock" => return Some(self.lock(args, Try::Timed, span)),
+            "mtx_trylock" => return Some(self.lock(args, Try::Once(THRD_BUSY), span)),
+            "pthread_mutex_timedlock" | "mtx_timedlock" => {
+                return Some(self.lock(args, Try::Timed(too_late(name)), span));
+            }
             "pthread_mutex_unlock" | "mtx_unlock" | "pthread_spin_unlock" => return Some(self.unlock(args, span)),
             "pthread_mutex_destroy"
             | "mtx_destroy"
@@ -213,7 +219,14 @@ impl Lower<'_> {
                 let pointee = self.unit.types.pointee(args[1].ty)?;
                 Some(self.read(place, pointee, span))
             }
-            None => None,
+            // C11 tells the kind itself; its last bit is that of recursive ones.
+            None => match args.get(1).filter(|a| self.unit.types.as_int(a.ty).is_some()) {
+                Some(a) => {
+                    let kind = self.value(a);
+                    Some(self.b().modulo(kind, self.terms.int(2))).filter(|k| self.b().as_num(*k) != Some(0))
+                }
+                None => None,
+            },
         };
         let to = self.fresh(span);
         for case in cases {
@@ -265,7 +278,7 @@ impl Lower<'_> {
         let to = self.fresh(span);
         for case in cases {
             let me = self.me();
-            let (mut more, busy) = (vec![(result, zero)], self.terms.int(EBUSY));
+            let mut more = vec![(result, zero)];
             let mut waits_for_me = self.terms.tt();
             if self.special(case) {
                 let key = self.kind_key(case);
@@ -285,7 +298,7 @@ impl Lower<'_> {
                     span,
                 );
                 let checking = self.b().eq(kind, self.terms.int(ERRORCHECK));
-                if attempt != Try::Once {
+                if !matches!(attempt, Try::Once(_)) {
                     let deadlock = self.terms.int(EDEADLK);
                     self.object_step(
                         case,
@@ -308,8 +321,8 @@ impl Lower<'_> {
                 What::Acquire,
                 span,
             );
-            if attempt != Try::Wait {
-                let code = if attempt == Try::Timed { self.terms.int(ETIMEDOUT) } else { busy };
+            if let Try::Once(code) | Try::Timed(code) = attempt {
+                let code = self.terms.int(code);
                 self.object_step(
                     case,
                     to,
@@ -677,8 +690,7 @@ impl Lower<'_> {
         self.cur.at = Some(head);
         self.cur.known = known;
         if self.b().as_bool(none) != Some(false) {
-            let hits = memory::Hits { cases: Vec::new(), invalid: none, unmodelled: None };
-            self.misses(&hits, span);
+            self.unknown_target(function, none, "a thread of a function that comes from outside", span);
         }
         self.enter(end);
         Some(zero)
@@ -711,6 +723,7 @@ impl Lower<'_> {
         self.require_join();
         let result = self.temp(span);
         let to = self.fresh(span);
+        let mut none = self.terms.tt();
         for (base, t) in threads {
             let task = self.tasks[t].clone();
             if task.many {
@@ -719,6 +732,7 @@ impl Lower<'_> {
                 let ticket = self.b().sub(handle, self.terms.int(base));
                 let b = self.b();
                 let hit = b.all([b.le(b.num(base), handle), b.lt(handle, b.num(base + (1 << 24)))]);
+                none = b.and(none, b.not(hit));
                 let guard = b.and(hit, b.select(self.slot_term(ended), ticket));
                 let value = if into.is_some() { b.select(self.slot_term(results), ticket) } else { zero };
                 self.note_write(result, value);
@@ -726,6 +740,7 @@ impl Lower<'_> {
                 continue;
             }
             let hit = self.b().eq_linear(handle, base);
+            none = self.b().and(none, self.b().not(hit));
             let guard = self.b().and(hit, self.slot_term(task.done));
             // Written before the thread ended, and never after: no step of its own.
             let value = if into.is_some() { self.slot_term(task.result) } else { zero };
@@ -736,6 +751,9 @@ impl Lower<'_> {
             if let Some(step) = self.cur.flow.steps.get_mut(before) {
                 step.joins.push(t);
             }
+        }
+        if self.from_outside(handle) {
+            self.unknown_target(handle, none, "waiting for a thread that is not created here", span);
         }
         self.enter(to);
         self.cur.at?;
@@ -751,8 +769,14 @@ impl Lower<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Try {
     Wait,
-    Once,
-    Timed,
+    /// With the error where it is not free.
+    Once(i128),
+    Timed(i128),
+}
+
+/// What a wait with a limit returns when it is over.
+pub(super) fn too_late(name: &str) -> i128 {
+    if name.starts_with("pthread_") { ETIMEDOUT } else { THRD_TIMEDOUT }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

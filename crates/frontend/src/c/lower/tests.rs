@@ -656,6 +656,59 @@ fn check_a_formatted_text_is_written_and_not_followed() {
     assert_eq!(with(&race, Check::Race), Answer::Unsafe);
 }
 
+/// What comes from outside may be valid though nothing is known of it: no run ends there in silence.
+#[test]
+fn check_values_from_outside_are_not_undefined() {
+    let head = "typedef unsigned pthread_key_t; void *pthread_getspecific(pthread_key_t);
+      int pthread_key_delete(pthread_key_t); extern pthread_key_t key; typedef void *(*call)(void *); call lookup(int);
+      extern call given; pthread_t start(int); extern pthread_t running;";
+    let bodies = [
+        "pthread_getspecific(key);",
+        "pthread_key_delete(key);",
+        "lookup(1)(0);",
+        "given(0);",
+        "pthread_t t; pthread_create(&t, 0, lookup(1), 0);",
+        "pthread_join(start(1), 0);",
+        "pthread_join(running, 0);",
+    ];
+    for body in bodies {
+        for check in [Check::Reach, Check::Memory] {
+            let text = format!("{head} int main(void) {{ {body} reach_error(); return 0; }}");
+            assert!(matches!(with(&text, check), Answer::Unmodelled(_)), "{body}");
+        }
+    }
+}
+
+#[test]
+fn check_lists_of_arguments_are_handed_on_and_not_looked_into() {
+    let head = "typedef __builtin_va_list va_list; int vprintf(const char *, va_list);
+      void inner(const char *f, va_list l) { vprintf(f, l); }";
+    let program = |body: &str| {
+        format!(
+            "{head} int log(const char *f, ...) {{ int r = 1; va_list l; __builtin_va_start(l, f); {body}
+              __builtin_va_end(l); return r; }} int main(void) {{ if (log(\"%d\", 3)) reach_error(); return 0; }}"
+        )
+    };
+    assert_eq!(answer(&program("vprintf(f, l);")), Answer::Unsafe);
+    assert_eq!(answer(&program("inner(f, l);")), Answer::Unsafe);
+    assert_eq!(answer(&program("va_list k; __builtin_va_copy(k, l); inner(f, k);")), Answer::Unsafe);
+    assert!(matches!(answer(&program("r = __builtin_va_arg(l, int);")), Answer::Unmodelled(_)));
+}
+
+/// C11 numbers what its functions return otherwise than POSIX does.
+#[test]
+fn check_mutexes_of_c11_have_their_own_errors_and_kinds() {
+    let head = "typedef int mtx_t; int mtx_init(mtx_t *, int); int mtx_lock(mtx_t *); int mtx_trylock(mtx_t *);
+      int mtx_timedlock(mtx_t *, void *); mtx_t m;";
+    let program = |kind: i32, body: &str| {
+        format!("{head} int main(void) {{ mtx_init(&m, {kind}); mtx_lock(&m); {body} return 0; }}")
+    };
+    assert_eq!(answer(&program(0, "if (mtx_trylock(&m) == 1) reach_error();")), Answer::Unsafe);
+    assert_eq!(answer(&program(2, "if (mtx_timedlock(&m, 0) == 4) reach_error();")), Answer::Unsafe);
+    assert_eq!(answer(&program(1, "mtx_lock(&m); reach_error();")), Answer::Unsafe);
+    assert_eq!(answer(&program(0, "mtx_lock(&m); reach_error();")), Answer::Safe);
+}
+
 #[test]
 fn check_there_are_never_fewer_than_no_arguments() {
     let text = "int main(int argc, char **argv) { if (argc < 0) reach_error(); return 0; }";
@@ -728,7 +781,8 @@ fn check_a_wait_with_a_limit_may_fail() {
 fn check_the_library_is_never_just_any_value() {
     let main =
         |body: &str| answer(&format!("int main(void) {{ int r; int a[4] = {{ 1, 2, 3, 4 }}; {body} return 0; }}"));
-    assert!(matches!(main("assert(atoi(\"12\") == 12);"), Answer::Unmodelled(_)));
+    assert_eq!(main("assert(atoi(\" -12x\") == -12);"), Answer::Safe);
+    assert!(matches!(main("assert(strtol(\"12\", 0, 10) == 12);"), Answer::Unmodelled(_)));
     assert!(matches!(main("assert(__builtin_object_size(a, 0) == 16);"), Answer::Unmodelled(_)));
     assert!(matches!(main("pthread_t t; pthread_cancel(t); reach_error();"), Answer::Unmodelled(_)));
     assert_eq!(
