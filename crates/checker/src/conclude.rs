@@ -15,7 +15,7 @@ use program::client::Effort;
 use program::semantics::Instances;
 use program::specified::of_inlining;
 use program::{Assumption, Copies, Program, PropertyId, PropertyKind, Start};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -484,6 +484,10 @@ impl<'a> Checker<'a> {
             list.iter().map(|o| o.formula).filter(|f| !c.terms.is_true(*f) && seen.insert(*f)).collect();
         // One by one, before they are bunched: an edit changes few obligations, but may change every bunch.
         open.retain(|f| !self.leaves.remembers(&c.terms, *f));
+        // Code of one pattern gives obligations that differ in names alone: one of them is asked for all.
+        let alike: FxHashMap<Term, Vec<Term>> =
+            evidence::fingerprint::alike(&c.terms, &open).into_iter().map(|group| (group[0], group)).collect();
+        open.retain(|f| alike.contains_key(f));
         let mut wave = bunches(&c.terms, &open);
         while !wave.is_empty() {
             if let Err(e) = self.limits.budget.check() {
@@ -499,7 +503,7 @@ impl<'a> Checker<'a> {
                 match (answer, &bunch[..]) {
                     (Answer::Valid, _) => {}
                     (answer, [one]) => {
-                        for o in list.iter().filter(|o| o.formula == *one) {
+                        for o in list.iter().filter(|o| alike[one].contains(&o.formula)) {
                             let reason = self.not_valid(o, &answer);
                             match &o.serves {
                                 Serves::All => return Err(reason),

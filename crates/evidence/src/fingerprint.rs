@@ -13,10 +13,34 @@ use sha2::{Digest, Sha256};
 pub type Fingerprint = [u8; 32];
 
 pub fn fingerprint(terms: &Terms, formula: Term) -> Fingerprint {
+    Sha256::digest(written(terms, formula)).into()
+}
+
+/// What is hashed.
+fn written(terms: &Terms, formula: Term) -> Vec<u8> {
     let mut w = Writer::new(terms);
     w.out.extend_from_slice(b"threadproof formula 1\n");
     w.whole(formula);
-    Sha256::digest(&w.out).into()
+    w.out
+}
+
+/// Formulas that are the same up to a renaming of what they speak of, together; each group in the order of the list, groups in the
+/// order of their first. Nothing rests on the digest: what is put together is written in the same bytes.
+pub fn alike(terms: &Terms, formulas: &[Term]) -> Vec<Vec<Term>> {
+    let mut at: FxHashMap<Fingerprint, Vec<usize>> = FxHashMap::default();
+    let mut out: Vec<Vec<Term>> = Vec::new();
+    for f in formulas {
+        let own = written(terms, *f);
+        let near = at.entry(Sha256::digest(&own).into()).or_default();
+        match near.iter().find(|group| written(terms, out[**group][0]) == own) {
+            Some(group) => out[*group].push(*f),
+            None => {
+                near.push(out.len());
+                out.push(vec![*f]);
+            }
+        }
+    }
+    out
 }
 
 struct Writer<'a> {
@@ -180,6 +204,17 @@ impl<'a> Writer<'a> {
 mod tests {
     use super::*;
     use logic::Machine;
+
+    #[test]
+    fn check_formulas_are_put_together_only_if_they_differ_in_names_alone() {
+        let t = Terms::new();
+        let [a, b, c, d] = ["a", "b", "c", "d"].map(|n| t.sym(t.symbol(n, Sort::INT)));
+        let less = |x, y| t.implies(t.lt(x, y), t.lt(x, t.add(y, t.int(1))));
+        let list = [less(a, b), less(a, a), less(c, d), t.lt(a, b), less(d, c), less(b, b)];
+        assert_eq!(alike(&t, &list), vec![vec![list[0], list[2], list[4]], vec![list[1], list[5]], vec![list[3]]]);
+        let e = t.sym(t.symbol("e", Sort::machine(Machine::ALL[0])));
+        assert_eq!(alike(&t, &[t.eq(a, b), t.eq(e, e)]).len(), 2, "a sort is not a name");
+    }
 
     #[test]
     fn check_what_a_formula_speaks_of_may_be_renamed_and_nothing_else_may_change() {

@@ -10,6 +10,7 @@ pub mod clients;
 pub mod code;
 pub mod compose;
 mod graft;
+pub mod held;
 pub mod live;
 mod marks;
 pub mod memory;

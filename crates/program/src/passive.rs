@@ -6,17 +6,19 @@
 //! location where others can be scheduled and the thread then looks at the shared store, one environment step stands for
 //! any number (Calvin's i-abstraction, section 4; the caller shows that the relation is reflexive and transitive). The
 //! facts grow linearly with the code: paths are joined by new symbols (Flanagan and Saxe's compact conditions).
+//! What is known while a lock is free is left out where the thread has it: it would say nothing there, at every step.
 //! A region may be looked at with some of the shared variables alone (`Within`): those it touches have to be among them, others
 //! have no value in it, and only the conjuncts that speak of no others are used.
 //! Absent: what is to be shown of steps and cuts; the checker and the methods each say it for themselves.
 
 use crate::code::{ActionId, Code, LocId};
-use crate::model::{Program, ThreadId};
+use crate::model::{Program, ThreadId, VarId};
 use crate::parts::{Names, Parts, Within};
 use base::ids::Id;
 use logic::subst::Substitution;
 use logic::{Op, Sort, Symbol, Term, Terms};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// The values of shared variables and of the thread's locals, by the variable's symbol. What is not listed has the value
 /// it had when the region began.
@@ -241,13 +243,17 @@ pub struct Passive<'a> {
     outgoing: base::IdVec<LocId, Vec<ActionId>>,
     /// For every action: the shared variables that it reads or writes.
     touched: Vec<Vec<Symbol>>,
+    /// For every location: the locks that the thread holds there, by its code.
+    held: Vec<Vec<Symbol>>,
 }
 
 /// A region while it is built.
 struct Draft {
     region: Region,
     rely: Term,
-    invariant: Term,
+    /// What always holds, by the locks that are held: see `knows`.
+    invariant: Vec<(Option<Symbol>, Term)>,
+    known: FxHashMap<Vec<Symbol>, Term>,
     /// The shared variables with values, and which of them the environment leaves alone, read off from the relation.
     shared: Vec<Symbol>,
     kept: FxHashSet<Symbol>,
@@ -268,7 +274,11 @@ impl<'a> Passive<'a> {
         let mut cut = vec![false; code.locations.len()];
         cuts.iter().for_each(|l| cut[l.index()] = true);
         let touched = code.actions.iter().map(|a| names.touched(program, terms, a)).collect();
-        Self { program, terms, names, code, env, cut, outgoing: code.outgoing(), touched }
+        let symbols = |locks: Option<BTreeSet<VarId>>| -> Vec<Symbol> {
+            locks.into_iter().flatten().map(|v| program.vars[v].symbol).collect()
+        };
+        let held = crate::held::held(program, terms, code).into_iter().map(symbols).collect();
+        Self { program, terms, names, code, env, cut, outgoing: code.outgoing(), touched, held }
     }
 
     /// The actions of the region from `start`, each with the shared variables it touches; `None` if some loop has no cut.
@@ -290,7 +300,9 @@ impl<'a> Passive<'a> {
         if !actions.into_iter().all(|a| within.covers(&self.touched[a.index()])) {
             return Err("a region touches a variable that it is not to speak of".into());
         }
-        let (rely, invariant) = (self.env.rely.formula(t, &within), self.env.invariant.formula(t, &within));
+        let rely = self.env.rely.formula(t, &within);
+        let parts = self.env.invariant.within(&within).into_iter().map(|i| self.env.invariant.list[i].formula);
+        let invariant = parts.map(|f| (self.free_lock(f), f)).collect();
         let shared: Vec<Symbol> = self.names.all().iter().copied().filter(|s| within.has(*s)).collect();
         let mut region =
             Region { start, within, facts: Vec::new(), steps: Vec::new(), ends: Vec::new(), points: Vec::new() };
@@ -298,15 +310,17 @@ impl<'a> Passive<'a> {
         let covered = |f: &Term| region.within.covers(&self.names.about(t, *f));
         let given: Vec<Term> = t.conjuncts(given).into_iter().filter(covered).collect();
         region.facts.push(t.and(&given));
-        if !self.code.locations[start].inside {
-            region.facts.push(invariant);
-        }
         let kept = self.kept(rely);
-        let mut draft = Draft { region, rely, invariant, shared, kept, into: FxHashMap::default() };
+        let known = FxHashMap::default();
+        let mut draft = Draft { region, rely, invariant, known, shared, kept, into: FxHashMap::default() };
+        if !self.code.locations[start].inside {
+            let known = self.knows(start, &mut draft);
+            draft.region.facts.push(known);
+        }
         let arrived = Store::default();
         let mut store = arrived.clone();
         if let Begin::Entry(_) = begin {
-            store = self.moved(t.tt(), &store, &mut draft);
+            store = self.moved(start, t.tt(), &store, &mut draft);
         }
         draft.region.points.push(Point { at: start, reached: t.tt(), arrived, store: store.clone() });
         if let Begin::Entry(_) = begin
@@ -325,7 +339,7 @@ impl<'a> Passive<'a> {
         for at in cuts {
             let (reached, arrived) = self.join(at, &mut draft);
             let store =
-                if self.code.locations[at].inside { arrived } else { self.moved(reached, &arrived, &mut draft) };
+                if self.code.locations[at].inside { arrived } else { self.moved(at, reached, &arrived, &mut draft) };
             draft.region.ends.push(End { at, reached, store });
         }
         Ok(draft.region)
@@ -355,7 +369,7 @@ impl<'a> Passive<'a> {
             !self.touched[a.index()].is_empty() || action.spawn.is_some() || self.code.locations[action.to].inside
         });
         let store = if looks && !self.code.locations[at].inside {
-            self.moved(reached, &arrived, draft)
+            self.moved(at, reached, &arrived, draft)
         } else {
             arrived.clone()
         };
@@ -390,8 +404,31 @@ impl<'a> Passive<'a> {
         (reached, store)
     }
 
+    /// The lock of a formula that speaks of stores in which it is free.
+    fn free_lock(&self, formula: Term) -> Option<Symbol> {
+        let t = self.terms;
+        let Some((Op::Implies, args)) = t.app(formula) else { return None };
+        match t.app(args[0]) {
+            Some((Op::Eq, sides)) if sides[1] == t.int(0) => t.as_symbol(sides[0]).filter(|s| self.names.is_shared(*s)),
+            None if t.as_symbol(args[0]).is_some() => self.free_lock(args[1]),
+            _ => None,
+        }
+    }
+
+    /// What of the invariant is told at a location.
+    fn knows(&self, at: LocId, draft: &mut Draft) -> Term {
+        let held = &self.held[at.index()];
+        if let Some(known) = draft.known.get(held) {
+            return *known;
+        }
+        let told = draft.invariant.iter().filter(|(lock, _)| lock.is_none_or(|m| !held.contains(&m)));
+        let known = self.terms.and(&told.map(|(_, f)| *f).collect::<Vec<_>>());
+        draft.known.insert(held.clone(), known);
+        known
+    }
+
     /// The store after any number of steps of others.
-    fn moved(&self, reached: Term, from: &Store, draft: &mut Draft) -> Store {
+    fn moved(&self, at: LocId, reached: Term, from: &Store, draft: &mut Draft) -> Store {
         let t = self.terms;
         let mut to = from.clone();
         let mut pairs: Vec<(Symbol, Term)> = Vec::new();
@@ -405,10 +442,11 @@ impl<'a> Passive<'a> {
         if to == *from {
             return to;
         }
+        let known = self.knows(at, draft);
         let facts = &mut draft.region.facts;
         facts.push(t.implies(reached, t.substitute(draft.rely, pairs)));
         let now = draft.shared.iter().map(|s| (*s, to.value(t, *s)));
-        facts.push(t.implies(reached, t.substitute(draft.invariant, now)));
+        facts.push(t.implies(reached, t.substitute(known, now)));
         to
     }
 

@@ -51,7 +51,7 @@ pub(crate) struct Encoder<'t, T: Target> {
     pub machines: Machines,
     pub purpose: Purpose,
     /// By term: the translation, and the generation it is of.
-    cache: Vec<Option<(u32, Encoded<T::Expr>)>>,
+    cache: Pages<(u32, Encoded<T::Expr>)>,
     generation: u32,
     /// How many expressions are kept, and how many terms were translated again in this generation.
     many: usize,
@@ -105,6 +105,25 @@ impl Args {
     }
 }
 
+/// A table by term, in pages that are made where something is put: a short question in a large table of terms stays short.
+struct Pages<V>(Vec<Option<Box<[Option<V>]>>>);
+
+const PAGE: usize = 64;
+
+impl<V> Pages<V> {
+    fn get(&self, term: Term) -> Option<&V> {
+        self.0.get(term.index() / PAGE)?.as_ref()?[term.index() % PAGE].as_ref()
+    }
+    fn slot(&mut self, term: Term) -> &mut Option<V> {
+        let page = term.index() / PAGE;
+        if self.0.len() <= page {
+            self.0.resize_with(page + 1, || None);
+        }
+        let page = self.0[page].get_or_insert_with(|| (0..PAGE).map(|_| None).collect());
+        &mut page[term.index() % PAGE]
+    }
+}
+
 /// Translations are kept up to this number of expressions at first.
 const MANY: usize = 4_000;
 
@@ -115,7 +134,7 @@ impl<'t, T: Target> Encoder<'t, T> {
             target,
             machines,
             purpose,
-            cache: Vec::new(),
+            cache: Pages(Vec::new()),
             generation: 0,
             many: MANY,
             again: 0,
@@ -147,8 +166,8 @@ impl<'t, T: Target> Encoder<'t, T> {
     }
 
     fn known(&self, term: Term) -> Option<&Encoded<T::Expr>> {
-        match self.cache.get(term.index()) {
-            Some(Some((generation, known))) if *generation == self.generation => Some(known),
+        match self.cache.get(term) {
+            Some((generation, known)) if *generation == self.generation => Some(known),
             _ => None,
         }
     }
@@ -157,9 +176,6 @@ impl<'t, T: Target> Encoder<'t, T> {
     pub(crate) fn encode(&mut self, term: Term) -> Result<Encoded<T::Expr>, Refusal> {
         if let Some(known) = self.known(term) {
             return Ok(known.clone());
-        }
-        if self.cache.len() < self.terms.len() {
-            self.cache.resize_with(self.terms.len() * 2, || None);
         }
         self.encode_to(term, 0)?;
         Ok(self.known(term).expect("it has just been encoded").clone())
@@ -190,9 +206,8 @@ impl<'t, T: Target> Encoder<'t, T> {
                 }
             }
         }
-        // Encoding may have made default terms, for which the table must have room.
         let made = self.build(term, &node)?;
-        let slot = &mut self.cache[term.index()];
+        let slot = self.cache.slot(term);
         self.again += usize::from(slot.is_some());
         *slot = Some((self.generation, made));
         Ok(())

@@ -102,6 +102,11 @@ impl Callers {
         // A heap is soon proved safe or not; a search of one takes long.
         let (first, rest) = self.provers.split_at(usize::from(!program.classes.is_empty()).min(self.provers.len()));
         self.proofs(task, run, &client, first, &mut open, claims);
+        // Of a large file a small search sees little, and its states are large: it is for what the proofs leave.
+        let large = crate::rely::large(&client);
+        if large {
+            self.proofs(task, run, &client, rest, &mut open, claims);
+        }
         for effort in SMALL {
             if open.is_empty() {
                 return;
@@ -112,7 +117,9 @@ impl Callers {
                 claims.set(property, Claim::Called(Called { effort, trace }));
             }
         }
-        self.proofs(task, run, &client, rest, &mut open, claims);
+        if !large {
+            self.proofs(task, run, &client, rest, &mut open, claims);
+        }
     }
 
     /// Claims what these provers show of the client; what they prove is no longer open.

@@ -8,7 +8,7 @@ use super::layout::Layout;
 use super::search::{Progress, Searched, Settings, Stop, search};
 use super::system::{Switches, System};
 use super::trace::{Tracer, shorten};
-use super::worker::{Expansion, Mode, Worker, words};
+use super::worker::{Expansion, MANY_STARTS, Mode, Worker, words};
 use base::Budget;
 use program::semantics::{Instances, Sampling, Semantics, Trace};
 use program::{LocId, Program, PropertyId, ThreadId};
@@ -226,17 +226,20 @@ fn once(plan: &Plan<'_>, aim: &Aim<'_>, guess: &Guess, task: &mut Task<'_>) -> R
         _ => Mode::Plain,
     };
     macro_rules! widths {
-        ($($w:literal)*) => {
-            match (system.layout.words, task) {
+        ($mode:expr, $($w:literal)*) => {
+            match (system.layout.words, &mut *task) {
                 $(
-                    (n, Task::Search(kept)) if n <= $w => run::<$w>(plan, &system, aim, mode, kept),
+                    (n, Task::Search(kept)) if n <= $w => run::<$w>(plan, &system, aim, $mode, kept),
                     (n, Task::Walk) if n <= $w => walk::<$w>(plan, &system),
                 )*
                 _ => Err(Escape::Stuck("too many variables for the packed form".into())),
             }
         };
     }
-    widths!(1 2 3 4 6 10 64)
+    match widths!(mode, 1 2 3 4 6 10 64) {
+        Err(Escape::Stuck(why)) if why == MANY_STARTS && mode != Mode::Plain => widths!(Mode::Plain, 1 2 3 4 6 10 64),
+        answer => answer,
+    }
 }
 
 /// A few long random runs: deep values are met in milliseconds instead of at the end of a search.

@@ -31,6 +31,10 @@ pub enum Out<const W: usize> {
     Breach(PropertyId),
 }
 
+/// Local steps at the start are not folded where that gives more states than this: the choices of many instances multiply.
+const MOST_STARTS: usize = 1 << 14;
+pub const MANY_STARTS: &str = "the local steps at the start lead to too many states";
+
 /// The successors of one state.
 #[derive(Clone, Debug, Default)]
 pub struct Expansion<const W: usize> {
@@ -345,6 +349,9 @@ impl<'s> Worker<'s> {
                 }
             }
             done = next;
+            if done.states.len() > MOST_STARTS {
+                return Err(Escape::Stuck(MANY_STARTS.into()));
+            }
         }
         Ok(done)
     }

@@ -277,8 +277,10 @@ impl<'a> Candidates<'a> {
                     }
                 }
             }
-            let held = hoods::held(p, t, &thread.code);
+            let held = program::held::held(p, t, &thread.code);
             for at in &cuts[id.0 as usize] {
+                // That nobody comes there. Where it holds, nothing else has to be found of the place.
+                self.push(Place::Cut(id, *at), t.ff(), None);
                 for m in held[at.0 as usize].iter().flatten() {
                     let place = Place::Cut(id, *at);
                     self.push(place, t.eq(self.now(*m), tid), None);

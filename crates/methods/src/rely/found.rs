@@ -2,16 +2,25 @@
 //!
 //! In: the candidates a proof needs. Out: `invariant`, `rely` (of all threads where it is the same for all) and loop invariants.
 
-use super::engine::{Place, Setting};
-use program::ThreadId;
+use super::engine::{Candidate, Place, Setting};
+use logic::Term;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub fn lines(engine: &Setting, needed: &[usize]) -> Vec<String> {
     let (p, t) = (&engine.program, &engine.terms);
     let mut out = Vec::new();
-    let mut done = Vec::new();
+    // How many threads rely on a formula, and which were told.
+    let mut relied: FxHashMap<Term, usize> = FxHashMap::default();
+    for k in needed {
+        if let Candidate { place: Place::Rely(_), formula, .. } = engine.candidates[*k] {
+            *relied.entry(formula).or_default() += 1;
+        }
+    }
+    let mut told: FxHashSet<Term> = FxHashSet::default();
     for k in needed {
         let c = &engine.candidates[*k];
-        if c.written.is_some() || done.contains(&(c.formula, std::mem::discriminant(&c.place))) {
+        let again = matches!(c.place, Place::Rely(_)) && told.contains(&c.formula);
+        if c.written.is_some() || again {
             continue;
         }
         let text = t.show(c.formula);
@@ -19,16 +28,9 @@ pub fn lines(engine: &Setting, needed: &[usize]) -> Vec<String> {
             Place::Invariant => out.push(format!("invariant {text};")),
             Place::Rely(thread) => {
                 // What no other thread writes is known without being written.
-                let with: Vec<ThreadId> = needed
-                    .iter()
-                    .filter_map(|j| match engine.candidates[*j].place {
-                        Place::Rely(u) if engine.candidates[*j].formula == c.formula => Some(u),
-                        _ => None,
-                    })
-                    .collect();
-                if with.len() == p.threads.len() {
+                if relied[&c.formula] == p.threads.len() {
                     out.push(format!("rely {text};"));
-                    done.push((c.formula, std::mem::discriminant(&c.place)));
+                    told.insert(c.formula);
                 } else {
                     out.push(format!("rely {text}; // of thread {}", p.threads[thread].name));
                 }

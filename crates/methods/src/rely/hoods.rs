@@ -5,9 +5,10 @@
 //! speaks of few variables that are used together, and the number of guesses follows the size of the program.
 //! Absent: the guesses (`candidates`).
 
-use logic::{Sort, Terms};
+use logic::Terms;
+use program::held::held;
 use program::parts::Names;
-use program::{ActionId, Code, LocId, Program, Scope, ThreadId, VarId, VarKind};
+use program::{ActionId, Code, LocId, Program, ThreadId, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -109,39 +110,4 @@ fn between(
     }
     out.sort_unstable();
     out
-}
-
-/// For each location, the locks that the thread surely holds there; `None`: not reached.
-pub fn held(p: &Program, terms: &Terms, code: &Code) -> Vec<Option<BTreeSet<VarId>>> {
-    let lock = |v: VarId| {
-        let var = &p.vars[v];
-        var.scope == Scope::Shared && var.kind == VarKind::Lock && var.sort == Sort::INT
-    };
-    // In the method's own terms: those of the program must not grow.
-    let tid = terms.sym(p.tid);
-    let outgoing = code.outgoing();
-    let mut at: Vec<Option<BTreeSet<VarId>>> = vec![None; code.locations.len()];
-    at[code.entry.0 as usize] = Some(BTreeSet::new());
-    let mut todo = vec![code.entry];
-    while let Some(from) = todo.pop() {
-        let here = at[from.0 as usize].clone().unwrap_or_default();
-        for a in &outgoing[from] {
-            let action = &code.actions[*a];
-            let mut after = here.clone();
-            for u in action.updates.iter().filter(|u| lock(u.var)) {
-                if u.value == tid {
-                    after.insert(u.var);
-                } else {
-                    after.remove(&u.var);
-                }
-            }
-            let to = &mut at[action.to.0 as usize];
-            let met = to.as_ref().map_or_else(|| after.clone(), |old| old & &after);
-            if to.as_ref() != Some(&met) {
-                *to = Some(met);
-                todo.push(action.to);
-            }
-        }
-    }
-    at
 }

@@ -15,10 +15,12 @@ use program::parts::Names;
 use program::{Action, ActionId, Copies, LocId, Program, Scope, Start, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Runs, steps of all of them for each action of the program, and the most steps.
-const RUNS: usize = 5;
+/// Steps for each action of the program, and the most steps, of a number of runs together: few long ones, which come far, and
+/// many short ones, since a run in which everybody waits for a thread in a long loop shows nothing new.
 const EACH: usize = 50;
 const MOST: usize = 250_000;
+/// How many runs share so much of the steps.
+const RUNS: [(usize, usize); 3] = [(5, 5), (10, 20), (20, 80)];
 /// How many choices of values are tried before a step counts as waiting.
 const TRIES: usize = 4;
 
@@ -32,9 +34,9 @@ pub fn survivors(p: &Program, t: &Terms, list: Vec<Candidate>, seed: u64, budget
     }
     let mut runs = Runs::new(p, t, &list, seed);
     let actions: usize = p.threads.iter().map(|x| x.code.actions.len()).sum();
-    let steps = (actions * EACH + 400).min(MOST) / RUNS;
-    for _ in 0..RUNS {
-        if budget.check().is_err() || !runs.one(steps, budget) {
+    let steps = (actions * EACH + 400).min(MOST);
+    for part in RUNS.iter().flat_map(|(runs, part)| std::iter::repeat_n(*part, *runs)) {
+        if budget.check().is_err() || !runs.one(steps / part, budget) {
             break;
         }
     }

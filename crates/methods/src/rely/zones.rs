@@ -59,7 +59,11 @@ pub struct Zone {
     pub batches: Vec<Batch>,
     /// Switches that its facts mention.
     uses: Vec<usize>,
+    /// The candidate that says that its start is never reached.
+    dead: Option<usize>,
     dirty: bool,
+    /// The conditions of properties that were found to hold, and the candidates that they rest on.
+    shown: Option<(FxHashSet<(usize, usize)>, Vec<usize>)>,
     /// Goals that are known to be supported by what is needed so far.
     done: FxHashSet<(usize, usize)>,
 }
@@ -90,8 +94,13 @@ pub struct Zones<'a> {
     alive: Vec<bool>,
     /// The zones whose facts mention a candidate.
     used_in: Vec<Vec<usize>>,
+    /// Candidates that were dropped and not yet told to the zones that use them.
+    fallen: Vec<usize>,
     questions: u64,
 }
+
+/// The threads whose code was looked at, once for all of their regions.
+type Codes<'i> = FxHashMap<ThreadId, Passive<'i>>;
 
 /// The candidates by place, for building zones.
 struct Index<'a> {
@@ -190,16 +199,19 @@ impl<'a> Index<'a> {
     fn zone(&self, job: usize, of: Of, facts: Vec<Term>, batches: Vec<Batch>, mut uses: Vec<usize>) -> Zone {
         uses.sort_unstable();
         uses.dedup();
-        Zone { job, of, facts, batches, uses, dirty: true, done: FxHashSet::default() }
+        Zone { job, of, facts, batches, uses, dead: None, dirty: true, shown: None, done: FxHashSet::default() }
     }
 
-    fn build(&self, at: usize, job: &Job) -> Result<Vec<Zone>, Reason> {
+    fn build<'i>(&'i self, at: usize, job: &Job, codes: &mut Codes<'i>) -> Result<Vec<Zone>, Reason> {
         self.s.budget.check().map_err(Reason::Exhausted)?;
         let mut zones = match job {
             Job::Initial(range) => vec![self.initial(at, range.clone())],
             Job::Closed(thread) => self.closed(at, *thread),
             Job::Stable(thread) => vec![self.stable(at, *thread)],
-            Job::Thread(thread, starts) => self.regions(at, *thread, starts)?,
+            Job::Thread(thread, starts) => {
+                let passive = codes.entry(*thread).or_insert_with(|| self.passive(*thread));
+                self.regions(at, *thread, starts, passive)?
+            }
         };
         if self.s.quantifiers == Quantifiers::Instances {
             zones.iter_mut().for_each(|z| self.ground(z));
@@ -302,11 +314,21 @@ impl<'a> Index<'a> {
         self.zone(job, Of::Closed(thread), facts, vec![Batch { when: t.tt(), step: None, goals }], uses)
     }
 
-    fn regions(&self, job: usize, thread: ThreadId, starts: &[Option<LocId>]) -> Result<Vec<Zone>, Reason> {
+    fn passive(&self, thread: ThreadId) -> Passive<'_> {
+        let (s, p, t) = (self.s, &self.s.program, &self.s.terms);
+        let env = Environment { rely: &self.env[thread.0 as usize].1, invariant: &self.always };
+        Passive::new(p, t, &self.watch.names, thread, &s.cuts[thread.0 as usize], env)
+    }
+
+    fn regions(
+        &self,
+        job: usize,
+        thread: ThreadId,
+        starts: &[Option<LocId>],
+        passive: &Passive<'_>,
+    ) -> Result<Vec<Zone>, Reason> {
         let (s, p, t) = (self.s, &self.s.program, &self.s.terms);
         let code = &p.threads[thread].code;
-        let env = Environment { rely: &self.env[thread.0 as usize].1, invariant: &self.always };
-        let passive = Passive::new(p, t, &self.watch.names, thread, &s.cuts[thread.0 as usize], env);
         let wrong = |why: String| Reason::Internal(why);
         let mut out = Vec::new();
         for start in starts {
@@ -322,7 +344,7 @@ impl<'a> Index<'a> {
             };
             let within = match s.reach {
                 Reach::All => Within::All,
-                Reach::Near => Within::These(self.near(thread, &passive, at)?),
+                Reach::Near => Within::These(self.near(thread, passive, at)?),
             };
             let mut uses = self.uses(thread, &within);
             if start.is_some() {
@@ -332,7 +354,10 @@ impl<'a> Index<'a> {
             let batches = self.batches(thread, &region)?;
             let mut facts = self.distinct();
             facts.extend(&region.facts);
-            out.push(self.zone(job, Of::Region(thread, Box::new(region)), facts, batches, uses));
+            let mut zone = self.zone(job, Of::Region(thread, Box::new(region)), facts, batches, uses);
+            let never = |k: &&usize| t.is_false(s.candidates[**k].formula);
+            zone.dead = start.and_then(|l| self.cut(thread, l).iter().find(never).copied());
+            out.push(zone);
         }
         Ok(out)
     }
@@ -428,9 +453,9 @@ impl<'a> Index<'a> {
 impl<'a> Zones<'a> {
     pub fn new(setting: &'a Setting, jobs: &[(usize, Job)]) -> Result<Self, Reason> {
         let index = Index::new(setting);
-        let mut zones = Vec::new();
+        let (mut zones, mut codes) = (Vec::new(), Codes::default());
         for (at, job) in jobs {
-            zones.extend(index.build(*at, job)?);
+            zones.extend(index.build(*at, job, &mut codes)?);
         }
         let mut used_in: Vec<Vec<usize>> = vec![Vec::new(); setting.candidates.len()];
         for (z, zone) in zones.iter().enumerate() {
@@ -446,6 +471,7 @@ impl<'a> Zones<'a> {
             zones,
             alive: vec![true; setting.candidates.len()],
             used_in,
+            fallen: Vec::new(),
             questions: 0,
         })
     }
@@ -523,13 +549,45 @@ impl<'a> Zones<'a> {
         // What is dropped here is known here at once; other workers are told in the next round.
         while let Some(zone) = self.zones.iter().position(|z| z.dirty) {
             self.zones[zone].dirty = false;
-            let before = self.alive.clone();
-            self.sift_zone(zone, hold_written)?;
-            for k in (0..before.len()).filter(|k| before[*k] && !self.alive[*k]) {
+            if !self.is_dead(zone) {
+                self.sift_zone(zone, hold_written)?;
+                self.show_properties(zone)?;
+            }
+            for k in std::mem::take(&mut self.fallen) {
                 self.used_in[k].iter().filter(|z| **z != zone).for_each(|z| self.zones[*z].dirty = true);
             }
         }
         Ok(Said::Dropped((0..given.len()).filter(|k| given[*k] && !self.alive[*k]).collect()))
+    }
+
+    fn lose(&mut self, k: usize) {
+        self.alive[k] = false;
+        self.fallen.push(k);
+    }
+
+    /// Whether nothing has to be shown of a zone, since its start is not reached.
+    fn is_dead(&self, zone: usize) -> bool {
+        self.zones[zone].dead.is_some_and(|k| self.alive[k])
+    }
+
+    /// While the facts of a zone stand in the session, its properties cost little; what holds is not asked again as long as what it
+    /// rests on stays.
+    fn show_properties(&mut self, zone: usize) -> Result<(), Reason> {
+        if self.shown(zone).is_some() {
+            return Ok(());
+        }
+        let goals = self.selected(zone, Which::Properties);
+        if !goals.is_empty() {
+            let answer = self.ask(zone, &goals)?;
+            let held = |used| (goals.into_iter().collect(), used);
+            self.zones[zone].shown = if let Answered::Holds(used) = answer { Some(held(used)) } else { None };
+        }
+        Ok(())
+    }
+
+    /// What is known to hold of a zone, and on which candidates it rests.
+    fn shown(&self, zone: usize) -> Option<&(FxHashSet<(usize, usize)>, Vec<usize>)> {
+        self.zones[zone].shown.as_ref().filter(|(_, used)| used.iter().all(|k| self.alive[*k]))
     }
 
     /// Alive candidates that a zone judges: batch, candidate, formula.
@@ -580,7 +638,7 @@ impl<'a> Zones<'a> {
                 }
                 return Ok(());
             }
-            gone.into_iter().for_each(|k| self.alive[k] = false);
+            gone.into_iter().for_each(|k| self.lose(k));
         }
     }
 
@@ -650,13 +708,13 @@ impl<'a> Zones<'a> {
                     session.pop();
                     self.questions += 1;
                     if !answer.is_unsat() {
-                        self.alive[k] = false;
+                        self.lose(k);
                     }
                     self.budget()?;
                 }
                 break;
             }
-            gone.into_iter().for_each(|k| self.alive[k] = false);
+            gone.into_iter().for_each(|k| self.lose(k));
         }
         self.session(zone)?.pop();
         result
@@ -736,7 +794,13 @@ impl<'a> Zones<'a> {
     fn failed(&mut self, which: Which) -> Result<Said, Reason> {
         let mut out: Vec<(usize, Told)> = Vec::new();
         for zone in 0..self.zones.len() {
-            let all = self.selected(zone, which);
+            if self.is_dead(zone) {
+                continue;
+            }
+            let mut all = self.selected(zone, which);
+            if let Some((shown, _)) = self.shown(zone) {
+                all.retain(|goal| !shown.contains(goal));
+            }
             if !matches!(self.ask(zone, &all)?, Answered::Holds(_)) {
                 // Batch by batch, then one by one.
                 for b in 0..self.zones[zone].batches.len() {
@@ -760,48 +824,80 @@ impl<'a> Zones<'a> {
         Ok(Said::Failed(out))
     }
 
-    /// The candidates that what is needed so far rests on.
+    /// The candidates that what is needed so far rests on, with what those rest on in their turn as far as it is known here.
     fn needed(&mut self, need: &[bool], properties: &FxHashSet<PropertyId>) -> Result<Said, Reason> {
+        let mut need = need.to_vec();
         let mut out = Vec::new();
-        for z in 0..self.zones.len() {
-            let mut list = Vec::new();
-            for (b, batch) in self.zones[z].batches.iter().enumerate() {
-                for (g, goal) in batch.goals.iter().enumerate() {
-                    let wanted = match goal.about {
-                        About::Property(p) => properties.contains(&p),
-                        About::Candidate(k) => need[k],
-                    };
-                    if wanted && !self.zones[z].done.contains(&(b, g)) {
-                        list.push((b, g));
+        let mut grew = true;
+        while std::mem::take(&mut grew) {
+            // Needs go against the code: from a cut to what leads there, from a region to what it relies on.
+            for z in (0..self.zones.len()).rev() {
+                loop {
+                    let used = self.rests_on(z, &need, properties)?;
+                    let new: Vec<usize> = used.into_iter().filter(|k| !need[*k]).collect();
+                    if new.is_empty() {
+                        break;
                     }
+                    new.iter().for_each(|k| need[*k] = true);
+                    out.extend(new);
+                    grew = true;
                 }
             }
-            if list.is_empty() {
-                continue;
-            }
-            let used = match self.ask(z, &list)? {
-                Answered::Holds(used) => used,
-                Answered::Fails(_) => {
-                    let mut used = Vec::new();
-                    for one in &list {
-                        match self.ask(z, &[*one])? {
-                            Answered::Holds(more) => used.extend(more),
-                            Answered::Fails(why) => {
-                                return Err(Reason::Solver {
-                                    reason: why.unwrap_or_else(|| "it has a counterexample now".into()),
-                                    obligation: "a condition that held before".into(),
-                                });
-                            }
-                        }
-                    }
-                    used
-                }
-            };
-            out.extend(used);
-            self.zones[z].done.extend(list);
         }
         out.sort_unstable();
-        out.dedup();
         Ok(Said::Used(out))
+    }
+
+    /// What the needed conditions of a zone rest on that were not looked at before.
+    fn rests_on(
+        &mut self,
+        zone: usize,
+        need: &[bool],
+        properties: &FxHashSet<PropertyId>,
+    ) -> Result<Vec<usize>, Reason> {
+        let mut list = Vec::new();
+        for (b, batch) in self.zones[zone].batches.iter().enumerate() {
+            for (g, goal) in batch.goals.iter().enumerate() {
+                let wanted = match goal.about {
+                    About::Property(p) => properties.contains(&p),
+                    About::Candidate(k) => need[k],
+                };
+                if wanted && !self.zones[zone].done.contains(&(b, g)) {
+                    list.push((b, g));
+                }
+            }
+        }
+        if list.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.zones[zone].done.extend(list.iter().copied());
+        if self.is_dead(zone) {
+            return Ok(Vec::from_iter(self.zones[zone].dead));
+        }
+        let mut used = Vec::new();
+        if let Some((shown, rests)) = self.shown(zone) {
+            let before = list.len();
+            list.retain(|goal| !shown.contains(goal));
+            if list.len() < before {
+                used.clone_from(rests);
+            }
+        }
+        match self.ask(zone, &list)? {
+            Answered::Holds(more) => used.extend(more),
+            Answered::Fails(_) => {
+                for one in &list {
+                    match self.ask(zone, &[*one])? {
+                        Answered::Holds(more) => used.extend(more),
+                        Answered::Fails(why) => {
+                            return Err(Reason::Solver {
+                                reason: why.unwrap_or_else(|| "it has a counterexample now".into()),
+                                obligation: "a condition that held before".into(),
+                            });
+                        }
+                    }
+                }
+            }
+        }
+        Ok(used)
     }
 }

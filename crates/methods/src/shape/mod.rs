@@ -12,7 +12,6 @@ pub mod domain;
 pub mod eval;
 mod expr;
 mod heap;
-mod leaks;
 mod meet;
 mod method;
 pub mod model;

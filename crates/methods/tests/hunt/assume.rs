@@ -90,6 +90,52 @@ fn check_calvins_annotation_of_a_lock_is_accepted() {
     assert!(accepted(&load(LOCK), |w| (free(w), protected(w), w.1.tt())));
 }
 
+/// Whoever has the lock by his code is not told what holds while it is free; where another takes it away, that is noticed.
+#[test]
+fn check_a_lock_that_another_gives_back_protects_nothing() {
+    let thief = LOCK.replace("invariant", "thread Thief { atomic { m := 0; } }\ninvariant");
+    assert!(!accepted(&load(&thief), |w| (free(w), protected(w), w.1.tt())));
+    assert!(!accepted(&load(&thief), |w| (free(w), w.1.tt(), w.1.tt())));
+}
+
+/// Obligations that differ in names alone are asked once: the answer is that of each of them, yes or no.
+#[test]
+fn check_alike_obligations_share_their_answer() {
+    let text = |change: &str| {
+        format!(
+            "var x: int = 0; var y: int = 0; thread A[*] {{ while true {{ assert x == 0; }} }}
+thread B[*] {{ while true {{ assert y == 0; }} }} thread W {{ {change} }}"
+        )
+    };
+    let of = |p: &Program| {
+        let terms = p.terms.clone();
+        let w = Words(p, &terms);
+        let invariant = terms.and(&[terms.eq(w.v("x"), terms.int(0)), terms.eq(w.v("y"), terms.int(0))]);
+        (invariant, terms)
+    };
+    let verdict = |change: &str, with_invariant: bool| {
+        let p = load(&text(change));
+        let (invariant, terms) = of(&p);
+        let threads = p.threads.iter_enumerated().map(|(thread, t)| Assumes {
+            thread,
+            rely: terms.tt(),
+            cuts: loop_heads(&t.code).into_iter().map(|l| (l, terms.tt())).collect(),
+        });
+        let threads = threads.collect();
+        let invariant = if with_invariant { invariant } else { terms.tt() };
+        let proof = Proof::AssumeGuarantee(AssumeGuarantee { invariant, threads, reach: Reach::All });
+        let properties: Vec<PropertyId> = p.properties.ids().collect();
+        let claim =
+            Claim::Proved(Arc::new(Certificate { method: "test".into(), terms, properties: properties.clone(), proof }));
+        let mut leaves = Again;
+        let mut checker = Checker::new(&p, &mut leaves, Limits::default());
+        properties.iter().map(|q| checker.check(*q, "test", &claim).outcome()).collect::<Vec<_>>()
+    };
+    assert_eq!(verdict("skip;", true), vec![Outcome::Safe; 2]);
+    assert_eq!(verdict("skip;", false), vec![Outcome::Unknown; 2], "both are refused, not only the one that was asked");
+    assert_eq!(verdict("x := 1;", true), vec![Outcome::Unknown; 2], "the invariant is common");
+}
+
 #[test]
 fn check_a_rely_that_says_too_little_is_rejected() {
     // AG3, a gate: nothing protects x.
@@ -309,6 +355,62 @@ fn check_conditions_grow_linearly_with_branches() {
     };
     let (small, large) = (size(50), size(200));
     assert!(large < 5 * small, "four times the branches: {small} and {large}");
+}
+
+/// Says yes to everything and counts what it is asked.
+#[derive(Default)]
+struct Counted {
+    nodes: usize,
+}
+
+impl checker::Leaves for Counted {
+    fn name(&self) -> String {
+        "nobody".into()
+    }
+    fn independent(&self) -> bool {
+        false
+    }
+    fn valid(&mut self, terms: &Terms, formula: Term) -> checker::Answer {
+        let (mut todo, mut seen) = (vec![formula], std::collections::BTreeSet::new());
+        while let Some(t) = todo.pop() {
+            if seen.insert(t) {
+                todo.extend(terms.app(t).into_iter().flat_map(|(_, args)| args));
+            }
+        }
+        self.nodes += seen.len();
+        checker::Answer::Valid
+    }
+    /// Whatever is asked for once is counted, also what is like something else.
+    fn remembers(&mut self, terms: &Terms, formula: Term) -> bool {
+        self.valid(terms, formula);
+        true
+    }
+}
+
+/// No times: how many candidates, questions, conjuncts, and nodes of obligations a program of twice the size takes.
+#[test]
+fn check_the_work_for_a_large_program_grows_with_its_size() {
+    let work = |procedures: usize, callers: testkit::scale::Callers| {
+        let p = load(&testkit::scale::program(&testkit::scale::Shape::new(procedures, callers)));
+        let properties: Vec<PropertyId> = p.properties.ids().collect();
+        let many = properties.len();
+        let task = Task { program: p.clone(), properties, threads: Default::default(), options: Options::default() };
+        let run = Run { workers: 2, ..Run::quiet(Budget::unlimited()) };
+        let claims = Rely.run(&task, &run);
+        let proved: Vec<_> = claims.claims.iter().filter(|(_, c)| matches!(c, Claim::Proved(_))).collect();
+        assert_eq!(proved.len(), many, "every property is proved");
+        let mut leaves = Counted::default();
+        let mut checker = Checker::new(&p, &mut leaves, Limits::default());
+        checker.check(*proved[0].0, "rely", proved[0].1);
+        let told = claims.notes.len();
+        [claims.statistics["candidates"] as usize, claims.statistics["questions"] as usize, told, leaves.nodes]
+    };
+    for callers in [testkit::scale::Callers::Threads, testkit::scale::Callers::One] {
+        let (small, large) = (work(16, callers), work(32, callers));
+        for (a, b) in small.into_iter().zip(large) {
+            assert!(10 * b <= 23 * a, "{callers:?}: {small:?} for 16 procedures, {large:?} for 32");
+        }
+    }
 }
 
 /// Changes one step: its guard, what it asserts, its updates, or where it leads.

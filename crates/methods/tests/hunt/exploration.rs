@@ -103,3 +103,18 @@ fn check_no_verdict_or_length_of_a_trace_in_the_corpus_depends_on_reductions() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(done > 100, "only {done} were small enough");
 }
+
+/// Twenty instances that choose one of four ways before they touch anything: folded, the choices multiply to 4^20 first states.
+#[test]
+fn check_choices_of_many_threads_at_the_start_do_not_multiply() {
+    let ways: Vec<String> = (0..4).map(|i| format!("{{ k := {i}; }}")).collect();
+    let text = format!(
+        "var x: int = 0; thread T[20] {{ var k: int; choose {} x := x + k; assert x < 3; }}",
+        ways.join(" or ")
+    );
+    let mut sources = Sources::new();
+    let parsed = frontend::lang::parse(&mut sources, "test.tp", text.as_bytes());
+    let p = frontend::lang::lower(&parsed, &sources, &Default::default()).program.expect("it is a program");
+    let a = run(&p, &Instances::of(&p, 0), Switches { symmetry: false, ..Switches::ALL }, 1, Duration::from_secs(20));
+    assert_eq!(a.traces.len(), 1, "a violation is one thread away: {:?}", a.incomplete);
+}

@@ -10,6 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const LONGEST: Duration = Duration::from_secs(5);
+/// It may take so many bytes: where states are so large that this is little, it ends early and leaves the machine to the others.
+const SHARE: u64 = 768 << 20;
 
 pub struct Scout(pub Arc<dyn Method>);
 
@@ -28,7 +30,8 @@ impl Method for Scout {
         task.options.0.entry("instances".into()).or_insert_with(|| "3".into());
         // The proof for every number of threads runs beside it.
         let workers = if task.is_parametric() { (run.workers / 2).max(1) } else { run.workers };
-        let short = Run { budget: run.budget.child().with_time(time), workers, ..run.clone() };
+        let budget = run.budget.child().with_time(time).with_memory(base::budget::resident_bytes() + SHARE);
+        let short = Run { budget, workers, ..run.clone() };
         let mut claims = self.0.run(&task, &short);
         claims.claims.retain(|_, claim| !matches!(claim, Claim::Undecided(_)));
         claims.notes.clear();
