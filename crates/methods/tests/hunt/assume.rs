@@ -125,8 +125,12 @@ thread B[*] {{ while true {{ assert y == 0; }} }} thread W {{ {change} }}"
         let invariant = if with_invariant { invariant } else { terms.tt() };
         let proof = Proof::AssumeGuarantee(AssumeGuarantee { invariant, threads, reach: Reach::All });
         let properties: Vec<PropertyId> = p.properties.ids().collect();
-        let claim =
-            Claim::Proved(Arc::new(Certificate { method: "test".into(), terms, properties: properties.clone(), proof }));
+        let claim = Claim::Proved(Arc::new(Certificate {
+            method: "test".into(),
+            terms,
+            properties: properties.clone(),
+            proof,
+        }));
         let mut leaves = Again;
         let mut checker = Checker::new(&p, &mut leaves, Limits::default());
         properties.iter().map(|q| checker.check(*q, "test", &claim).outcome()).collect::<Vec<_>>()
