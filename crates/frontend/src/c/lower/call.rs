@@ -230,7 +230,7 @@ impl Lower<'_> {
 
     /// Where a value is none of those that are known here: it is undefined, unless it comes from outside.
     pub(super) fn unknown_target(&mut self, value: Term, none: Term, why: &str, span: Span) {
-        let hits = match self.from_outside(value) {
+        let hits = match self.may_be_outside(value) {
             true => (self.terms.ff(), Some((none, why.to_string()))),
             false => (none, None),
         };

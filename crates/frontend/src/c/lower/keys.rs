@@ -47,7 +47,7 @@ impl Lower<'_> {
 
     /// A key that the program does not create itself is not modelled.
     fn own_keys_only(&mut self, key: Term, span: Span) -> Option<()> {
-        if self.keys(key).is_empty() || self.from_outside(key) {
+        if self.keys(key).is_empty() || self.may_be_outside(key) {
             self.unmodelled("a key that is not created here", span);
             return None;
         }

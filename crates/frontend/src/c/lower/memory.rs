@@ -280,7 +280,7 @@ impl Lower<'_> {
     }
 
     /// Whether a value may come from outside the program: then it may be one that nothing here is known of.
-    pub(super) fn from_outside(&self, value: Term) -> bool {
+    pub(super) fn may_be_outside(&self, value: Term) -> bool {
         self.object_keys.get(OUTSIDE).is_some_and(|outside| self.targets(value).contains(outside))
     }
 

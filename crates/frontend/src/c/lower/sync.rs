@@ -752,7 +752,7 @@ impl Lower<'_> {
                 step.joins.push(t);
             }
         }
-        if self.from_outside(handle) {
+        if self.may_be_outside(handle) {
             self.unknown_target(handle, none, "waiting for a thread that is not created here", span);
         }
         self.enter(to);
