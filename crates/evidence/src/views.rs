@@ -19,6 +19,8 @@ pub struct Views {
     pub spine: Option<Spine>,
     /// Where threads get cells for themselves that were published. Only with these do views say which cells are `sole`.
     pub takes: Vec<Take>,
+    /// In a claim that nothing leaks: the shared variables that lead to every published cell which is live.
+    pub roots: Vec<VarId>,
     pub views: Vec<View>,
 }
 

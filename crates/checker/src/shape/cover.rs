@@ -27,7 +27,7 @@ pub fn covers(at: &Fragment<'_>, side: usize, sight: Sight<'_>) -> bool {
     let who = if side == 0 { Who::Own } else { Who::Peer };
     let mut cover =
         Cover { at, sight, view, who, side, bound: vec![None; view.cells.len()], image: vec![None; at.items.len()] };
-    cover.scalars() && cover.map() && cover.cells() && cover.rest()
+    cover.scalars() && cover.left_out() && cover.map() && cover.cells() && cover.rest()
 }
 
 impl Cover<'_, '_> {
@@ -49,6 +49,16 @@ impl Cover<'_, '_> {
             (Val::Cell(i), V::Object(d) | V::Datum(d)) => (i as usize) < self.bound.len() && self.bind(i as usize, *d),
             (val, v) => plain(val, v, self.who),
         }
+    }
+    /// Where nothing may be lost, a view leaves out no reference that there is.
+    fn left_out(&self) -> bool {
+        let program = self.at.world.program;
+        self.at.world.leak.is_none()
+            || program.vars.iter_enumerated().all(|(id, var)| {
+                let store = if var.scope == Scope::Shared || self.side == 0 { &self.at.vars } else { &self.at.peer };
+                let listed = self.view.vars.iter().any(|(v, val)| *v == id && *val != Val::Any);
+                listed || !matches!(store.get(id.0 as usize), Some(V::Object(_)))
+            })
     }
     fn scalars(&mut self) -> bool {
         let program = self.at.world.program;
@@ -150,8 +160,10 @@ impl Cover<'_, '_> {
         self.sight.full.iter().position(|g| *g == wanted)
     }
     /// Whether the view allows the candidate in this list.
-    fn allowed(&self, list: &[Val], item: Option<usize>, c: &Candidate) -> bool {
-        if list.contains(&Val::Any) {
+    fn allowed(&self, list: &[Val], item: Option<usize>, c: &Candidate, reference: bool) -> bool {
+        let kept = matches!(c, Candidate::New(_) | Candidate::Value(V::Object(_)));
+        // An unknown reference covers no known one where nothing may be lost.
+        if list.contains(&Val::Any) && !(kept && reference && self.at.world.leak.is_some()) {
             return true;
         }
         let image = |d: usize| match self.image[d] {
@@ -180,11 +192,12 @@ impl Cover<'_, '_> {
                 return false;
             }
             for (f, slot) in item.fields.iter().enumerate() {
+                let refers = self.at.world.refers(item.class, f);
                 let fine = match slot {
-                    Slot::Is(v) => self.allowed(&cell.fields[f], Some(d), &Candidate::Value(v.clone())),
+                    Slot::Is(v) => self.allowed(&cell.fields[f], Some(d), &Candidate::Value(v.clone()), refers),
                     Slot::Open => {
                         let all = self.at.candidates(Some(d), item.image, item.class, f);
-                        all.iter().all(|c| self.allowed(&cell.fields[f], Some(d), c))
+                        all.iter().all(|c| self.allowed(&cell.fields[f], Some(d), c, refers))
                     }
                 };
                 if !fine {
@@ -204,10 +217,10 @@ impl Cover<'_, '_> {
         let list = &cell.successor;
         match &self.at.items[d].successor {
             Successor::AsLink => list.contains(&Val::AsLink),
-            Successor::Is(v) => self.allowed(list, Some(d), &Candidate::Value(v.clone())),
+            Successor::Is(v) => self.allowed(list, Some(d), &Candidate::Value(v.clone()), false),
             Successor::Open => {
                 (!self.at.may_agree(self.at.items[d].image) || list.contains(&Val::AsLink))
-                    && self.at.successors(d).iter().all(|c| self.allowed(list, Some(d), c))
+                    && self.at.successors(d).iter().all(|c| self.allowed(list, Some(d), c, false))
             }
         }
     }
@@ -269,7 +282,7 @@ impl Cover<'_, '_> {
             let Some(g) = self.group_after(groups) else { return false };
             let cell = &self.view.groups[g];
             let fields = (0..fields).all(|f| {
-                open[f].iter().all(|c| self.allowed(&cell.fields[f], None, c))
+                open[f].iter().all(|c| self.allowed(&cell.fields[f], None, c, self.at.world.refers(class, f)))
                     && (!self.itself(image, f)
                         || cell.fields[f].contains(&Val::Itself)
                         || cell.fields[f].contains(&Val::Any))
@@ -288,7 +301,7 @@ impl Cover<'_, '_> {
     fn explicit(&self, image: [Option<Image>; 2], cell: &Cell) -> bool {
         let lists: Vec<(usize, &[Val])> =
             (0..2).filter_map(|s| image[s].map(|i| (s, self.at.known(i, s).successor.as_slice()))).collect();
-        self.at.meet(&lists, None, true).iter().all(|c| self.allowed(&cell.successor, None, c))
+        self.at.meet(&lists, None, true).iter().all(|c| self.allowed(&cell.successor, None, c, false))
     }
     /// Whether all views let the field of such a cell be the value it stands for.
     fn itself(&self, image: [Option<Image>; 2], field: usize) -> bool {

@@ -7,7 +7,7 @@
 
 use evidence::views::{Cell, Owner, Status, Val, View};
 use logic::{ClassId, Node, Op, SortKind};
-use program::{Program, Scope, VarId};
+use program::{Program, PropertyId, Scope, VarId};
 
 /// Threads in sight: the one that moves, the one that looks on, any other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +138,10 @@ pub struct World<'a> {
     pub quiet: Vec<VarId>,
     /// Views say which cells one thread alone refers to.
     pub takes: bool,
+    /// That nothing is lost, where it is claimed.
+    pub leak: Option<PropertyId>,
+    /// The shared variables that lead to every published cell then.
+    pub roots: Vec<VarId>,
 }
 
 impl<'a> World<'a> {
@@ -154,10 +158,28 @@ impl<'a> World<'a> {
                 })
             })
             .collect();
-        Self { program, fields, links, spine: None, closed: Vec::new(), quiet: Vec::new(), takes: false }
+        Self {
+            program,
+            fields,
+            links,
+            spine: None,
+            closed: Vec::new(),
+            quiet: Vec::new(),
+            takes: false,
+            leak: None,
+            roots: Vec::new(),
+        }
+    }
+    /// Views say what becomes of references: who has them, or that none is lost.
+    pub fn exact(&self) -> bool {
+        self.takes || self.leak.is_some()
     }
     pub fn position(&self, class: ClassId, field: VarId) -> Option<usize> {
         self.fields[class.0 as usize].iter().position(|f| *f == field)
+    }
+    /// Whether the field holds references.
+    pub fn refers(&self, class: ClassId, field: usize) -> bool {
+        matches!(self.program.terms.kind(self.entry_sort(class, field)), SortKind::Ref(_))
     }
     pub fn entry_sort(&self, class: ClassId, field: usize) -> logic::Sort {
         let var = self.fields[class.0 as usize][field];
@@ -333,7 +355,7 @@ impl<'a> Fragment<'a> {
         class: ClassId,
         field: usize,
     ) -> Vec<Candidate> {
-        let reference = matches!(self.world.program.terms.kind(self.world.entry_sort(class, field)), SortKind::Ref(_));
+        let reference = self.world.refers(class, field);
         let lists: Vec<(usize, &[Val])> =
             (0..2).filter_map(|s| image[s].map(|i| (s, self.known(i, s).fields[field].as_slice()))).collect();
         if lists.is_empty() {
@@ -498,8 +520,7 @@ impl<'a> Fragment<'a> {
         match field {
             Some(f) => {
                 let class = self.items[item].class;
-                let reference =
-                    matches!(self.world.program.terms.kind(self.world.entry_sort(class, f)), SortKind::Ref(_));
+                let reference = self.world.refers(class, f);
                 for c in self.candidates(Some(item), self.items[item].image, class, f) {
                     let mut next = self.clone();
                     let v = next.realise(c, reference);

@@ -267,6 +267,9 @@ fn begin(rule: &Rule<'_>, f: Fragment<'_>) -> Result<(), String> {
     if rule.views.object.is_some() {
         return if rule.covered(&f, 0, Control::Idle) { Ok(()) } else { Err("the start is not in the views".into()) };
     }
+    if f.world.leak.is_some() && !f.begins() {
+        return Err("at the start, the roots do not lead to all that is shared".into());
+    }
     for (id, thread) in program.threads.iter_enumerated() {
         let mut f = f.clone();
         for v in &thread.locals {

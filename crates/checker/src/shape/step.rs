@@ -248,6 +248,11 @@ fn once<'a>(start: &Fragment<'a>, step: &Step<'_>, choices: &Choices) -> Result<
         visible |= publish(&mut after, Nameless::Publish)?;
     }
     new_edges(&before, &mut after)?;
+    if let (Some(leak), None) = (after.world.leak, &after.sides[1])
+        && after.loses(&before, &freed, &dead)?
+    {
+        return Ok(After { at: after, touched: touched || visible, visible, wrong: Some(leak) });
+    }
     if step.tracked {
         // What the thread refers to is something that others know.
         let published = (0..after.items.len()).filter(|d| after.items[*d].owner.is_none());

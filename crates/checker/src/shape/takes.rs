@@ -9,7 +9,7 @@ use super::fragment::{Candidate, Fragment, Image, Slot, Successor, V, Who};
 use super::spine::inside;
 use super::terms::{Halt, fail};
 use evidence::views::Status;
-use logic::{SortKind, Symbol};
+use logic::Symbol;
 use program::{Action, Code, Mark, Program, Scope, VarId};
 use rustc_hash::FxHashSet;
 
@@ -52,9 +52,8 @@ fn names(v: &V, d: usize) -> bool {
 }
 
 impl Fragment<'_> {
-    fn reference_field(&self, d: usize, f: usize) -> bool {
-        let sort = self.world.entry_sort(self.items[d].class, f);
-        matches!(self.world.program.terms.kind(sort), SortKind::Ref(_))
+    pub(super) fn reference_field(&self, d: usize, f: usize) -> bool {
+        self.world.refers(self.items[d].class, f)
     }
     fn link(&self, d: usize) -> Option<usize> {
         match &self.items[d].fields[self.world.links[self.items[d].class.0 as usize]?] {
@@ -220,7 +219,7 @@ impl Fragment<'_> {
             let at = v.0 as usize;
             let (V::Object(d) | V::Datum(d)) = self.vars[at] else { continue };
             let forget = match self.items[d].owner {
-                None => self.world.takes && self.vars[at] == V::Object(d),
+                None => self.world.exact() && self.vars[at] == V::Object(d),
                 Some(Who::Own) => {
                     let results = super::terms::remembered(&self.done[0]).unwrap_or_default();
                     let mut others =

@@ -41,7 +41,10 @@ pub fn write(views: &Views, pool: &mut Pool<'_>) -> Json {
         })
         .collect();
     let object = views.object.map(|o| o.0);
-    json!({ "form": "views", "object": object, "points": points, "spine": spine, "takes": takes, "views": all })
+    let roots: Vec<u32> = views.roots.iter().map(|v| v.0).collect();
+    json!({
+        "form": "views", "object": object, "points": points, "spine": spine, "takes": takes, "roots": roots, "views": all
+    })
 }
 
 fn view(v: &View) -> Json {
@@ -195,7 +198,11 @@ pub fn read(r: &Reader<'_>, pool: &Read) -> Result<Views, FileError> {
             var: VarId(t.field("var")?.count()?),
         });
     }
-    Ok(Views { object, points, spine, takes, views })
+    let mut roots = Vec::new();
+    for v in r.optional("roots").map_or_else(|| Ok(Vec::new()), |t| t.list())? {
+        roots.push(VarId(v.count()?));
+    }
+    Ok(Views { object, points, spine, takes, roots, views })
 }
 
 fn read_view(r: &Reader<'_>) -> Result<View, FileError> {

@@ -17,6 +17,7 @@ pub fn views<'a>(model: &Model, found: impl IntoIterator<Item = &'a View>) -> vi
         points: model.points.clone(),
         spine: model.spine.as_ref().map(|s| views::Spine { root: s.root_var, key: s.key_var, order: s.order }),
         takes: model.takes.clone(),
+        roots: model.roots.iter().filter_map(|i| model.globals[*i].var).collect(),
         views: found.into_iter().map(|v| Writer::new(model, v).view()).collect(),
     }
 }

@@ -7,6 +7,7 @@
 use super::eval::{Alarm, Eval, Stop};
 use super::expr::{Ex, ExId, slots_read};
 use super::heap::{Heap, lost, prune};
+use super::leaks::begins;
 use super::meet::{meet, project};
 use super::model::{Firing, Initial, Kind, Model, Routine, Stored};
 use super::quantified::{Base, Grown, Own};
@@ -269,10 +270,13 @@ impl Domain<'_> {
                 let mut v = v.clone();
                 self.model.start.facts.iter().for_each(|(arena, at)| self.impose(&mut v, arena, *at));
                 self.forget_unreachable(&mut v);
-                let mut heap = Heap { model: self.model, view: v, visible: false };
+                let mut heap = Heap { model: self.model, view: v, visible: false, cuts: Vec::new() };
                 heap.begin_spine()?;
                 prune(self.model, &mut heap.view)?;
-                Ok(Some(heap.view))
+                match self.model.leak {
+                    Some(leak) if !begins(self.model, &heap.view) => Err(Stop::Alarm(Alarm::Gate(leak))),
+                    _ => Ok(Some(heap.view)),
+                }
             });
             out.extend(found);
         }

@@ -18,6 +18,8 @@ pub struct Heap<'a> {
     pub view: View,
     /// Something that other threads can see has changed.
     pub visible: bool,
+    /// Where leaks are asked for: the references that the step has removed from fields.
+    pub cuts: Vec<super::leaks::Cut>,
 }
 
 pub fn lost<T>(what: impl Into<String>) -> Result<T, Stop> {
@@ -70,6 +72,9 @@ impl Heap<'_> {
                     self.before_relink(at, value)?;
                 }
                 let old = self.view.row(at, r);
+                if matches!(f.ty, Ty::Ref(_)) && old != bit(code) {
+                    self.cut(at, r)?;
+                }
                 self.view.set_row(at, r, bit(code));
                 if !self.view.owned(at) {
                     // Only the thread itself can see that it takes a lock or gives it back.

@@ -7,7 +7,7 @@
 use super::certify;
 use super::domain::{Domain, StepId};
 use super::eval::Alarm;
-use super::model::{Locks, Model, Question, build};
+use super::model::{Hold, Locks, Model, Question, build};
 use super::points::assignments;
 use super::quantified::{Figures, OnAlarm, Parent, Quantified, fixpoint};
 use super::takes::candidates;
@@ -15,8 +15,10 @@ use crate::explore::linear;
 use crate::method::{About, Method, Refusal, Run, Task};
 use evidence::views::Point;
 use evidence::{Certificate, Claim, Claims, History, Proof, Reason};
+use logic::SortKind;
 use program::clients::Against;
-use program::{Code, ObjectId, Program, PropertyId, PropertyKind};
+use program::{Code, ObjectId, Program, PropertyId, PropertyKind, VarId, VarKind};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub struct Shape;
@@ -29,6 +31,9 @@ const SOON: std::time::Duration = std::time::Duration::from_secs(4);
 
 /// How long points are tried before an alarm is tried on small numbers of clients.
 const QUICK: std::time::Duration = std::time::Duration::from_secs(30);
+
+/// How many choices of roots are tried.
+const MOST_ROOTS: usize = 9;
 
 /// More views than this and the domain is not the right one for the program.
 const LIMIT: usize = 60_000;
@@ -92,8 +97,11 @@ fn about(p: &Program, subject: Option<ObjectId>, wanted: &[PropertyId]) -> Vec<P
         Some(o) => p.objects[o].ops.iter().map(|op| &op.code).collect(),
         None => p.threads.iter().map(|t| &t.code).collect(),
     };
-    let gated =
-        |id: PropertyId| codes.iter().any(|c| c.actions.iter().any(|a| a.gates.iter().any(|g| g.property == id)));
+    // Where there are threads, checks inside operations are about their calls.
+    let asked = subject.is_none() || p.threads.is_empty();
+    let gated = |id: PropertyId| {
+        asked && codes.iter().any(|c| c.actions.iter().any(|a| a.gates.iter().any(|g| g.property == id)))
+    };
     wanted
         .iter()
         .copied()
@@ -108,6 +116,7 @@ fn about(p: &Program, subject: Option<ObjectId>, wanted: &[PropertyId]) -> Vec<P
             | PropertyKind::Overflow
             | PropertyKind::Access(_)
             | PropertyKind::Unmodelled(_) => gated(*id),
+            PropertyKind::Leak => subject.is_none(),
             _ => false,
         })
         .collect()
@@ -121,19 +130,33 @@ pub struct Analysis {
     pub alarms: Vec<(Alarm, Vec<String>)>,
 }
 
+/// What an analysis is about: an object or the threads of the program, and whether these lose nothing.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    pub object: Option<ObjectId>,
+    pub hold: Option<Hold>,
+}
+
+impl From<Option<ObjectId>> for Subject {
+    fn from(object: Option<ObjectId>) -> Self {
+        Self { object, hold: None }
+    }
+}
+
 /// Runs the fixpoint, trying candidates for linearization points until one has no alarm. `locks`: what is kept of locks inside
 /// objects where there are many.
 pub fn search(
     program: &Program,
-    subject: Option<ObjectId>,
+    subject: impl Into<Subject>,
     locks: Locks,
     run: &Run,
 ) -> Result<(Analysis, usize), Reason> {
+    let subject = subject.into();
     let mut first: Option<Analysis> = None;
     let mut count = 0;
-    for points in tries(program, subject) {
+    for points in tries(program, subject.object) {
         count += 1;
-        let analysis = match attempt(program, subject, points, locks, run) {
+        let analysis = match attempt(program, subject.clone(), points, locks, run) {
             Ok(analysis) => analysis,
             Err(Reason::Exhausted(_)) if first.is_some() => break,
             Err(reason) => return Err(reason),
@@ -161,18 +184,19 @@ pub fn tries(program: &Program, subject: Option<ObjectId>) -> Vec<Vec<Point>> {
 /// Runs the fixpoint with these points.
 pub fn attempt(
     program: &Program,
-    subject: Option<ObjectId>,
+    subject: impl Into<Subject>,
     points: Vec<Point>,
     locks: Locks,
     run: &Run,
 ) -> Result<Analysis, Reason> {
-    let mut takes = candidates(program, subject);
+    let Subject { object, hold } = subject.into();
+    let mut takes = candidates(program, object);
     if !takes.is_empty() {
-        let question = Question { object: subject, points: points.clone(), takes };
+        let question = Question { object, points: points.clone(), takes, hold: hold.clone() };
         takes = build(program, &question).map_err(Reason::NotAdmitted)?.used_takes();
     }
     loop {
-        let question = Question { object: subject, points: points.clone(), takes: takes.clone() };
+        let question = Question { object, points: points.clone(), takes: takes.clone(), hold: hold.clone() };
         let analysis = close(program, &question, locks, run)?;
         // A cell that cannot be shown to be the thread's alone is not taken there.
         let kept = |i: usize| analysis.alarms.iter().any(|(a, _)| *a == Alarm::Kept(i));
@@ -205,24 +229,24 @@ fn close(program: &Program, question: &Question, locks: Locks, run: &Run) -> Res
 }
 
 /// Proves what can be proved. A history that no order of the calls explains is looked for before the less likely points have cost much time.
-fn decide(p: &Program, subject: Option<ObjectId>, run: &Run) -> (Result<(Analysis, usize), Reason>, Option<History>) {
+fn decide(p: &Program, subject: &Subject, run: &Run) -> (Result<(Analysis, usize), Reason>, Option<History>) {
     let failed = |f: &Result<(Analysis, usize), Reason>| f.as_ref().map_or(true, |(a, _)| !a.alarms.is_empty());
     let quick = Run { budget: run.budget.child().with_time(QUICK), ..run.clone() };
-    let mut found = search(p, subject, Locks::Own, &quick);
+    let mut found = search(p, subject.clone(), Locks::Own, &quick);
     if !failed(&found) {
         return (found, None);
     }
     let stopped = quick.budget.check().is_err();
-    let history = subject.and_then(|o| concrete(p, o, run));
+    let history = subject.object.and_then(|o| concrete(p, o, run));
     if history.is_some() {
         return (found, history);
     }
     if stopped {
-        found = search(p, subject, Locks::Own, run);
+        found = search(p, subject.clone(), Locks::Own, run);
     }
     // What was kept of locks may have been too little.
     if matches!(&found, Ok((a, _)) if !a.alarms.is_empty() && a.model.locks == Locks::Own) {
-        let more = search(p, subject, Locks::Exact, run);
+        let more = search(p, subject.clone(), Locks::Exact, run);
         if !failed(&more) {
             found = more;
         }
@@ -230,10 +254,64 @@ fn decide(p: &Program, subject: Option<ObjectId>, run: &Run) -> (Result<(Analysi
     (found, None)
 }
 
+/// An analysis in which no step loses an object, with the first choice of roots that works; else why there is none. A step that may lose
+/// something goes on all the same, so that nothing else is shown by an analysis with such an alarm.
+fn holding(p: &Program, subject: Option<ObjectId>, leak: PropertyId, run: &Run) -> Result<(Analysis, usize), Reason> {
+    let mut first = None;
+    for roots in roots(p) {
+        let subject = Subject { object: subject, hold: Some(Hold { leak, roots }) };
+        let (found, _) = decide(p, &subject, run);
+        let alarm = match found {
+            Ok(found) => {
+                match found.0.alarms.iter().find(|(a, _)| matches!(a, Alarm::Lost(_)) || *a == Alarm::Gate(leak)) {
+                    None => return Ok(found),
+                    Some((a, steps)) => {
+                        let why = format!("{}; abstract run: {}", describe(p, a), steps.join("; "));
+                        if matches!(a, Alarm::Lost(_)) {
+                            return Err(Reason::Alarm(why));
+                        }
+                        Reason::Alarm(why)
+                    }
+                }
+            }
+            Err(why @ Reason::Alarm(_)) => why,
+            Err(why) => return Err(first.unwrap_or(why)),
+        };
+        first.get_or_insert(alarm);
+    }
+    Err(first.unwrap_or_else(|| Reason::Incomplete("no shared variable to hold objects".into())))
+}
+
+/// Choices of the shared variables that lead to all published cells: all, all but one, one.
+fn roots(p: &Program) -> Vec<Vec<VarId>> {
+    let plain =
+        |v: &VarId| p.vars[*v].kind == VarKind::Plain && matches!(p.terms.kind(p.vars[*v].sort), SortKind::Ref(_));
+    let all: Vec<VarId> = p.shared().filter(plain).collect();
+    let without = |one: VarId| all.iter().copied().filter(|v| *v != one).collect::<Vec<_>>();
+    let mut out = vec![all.clone()];
+    out.extend(all.iter().map(|v| without(*v)).chain(all.iter().map(|v| vec![*v])).filter(|r| !r.is_empty()));
+    let mut seen = BTreeSet::new();
+    out.retain(|r| seen.insert(r.clone()));
+    out.truncate(MOST_ROOTS);
+    out
+}
+
 fn analyse(task: &Task, run: &Run, subject: Option<ObjectId>, claims: &mut Claims) {
     let p = &task.program;
-    let wanted = about(p, subject, &task.properties);
-    let (found, history) = decide(p, subject, run);
+    let mut wanted = about(p, subject, &task.properties);
+    let leak = program::semantics::leak(p).filter(|l| wanted.contains(l));
+    let (found, history) = match leak.map(|leak| holding(p, subject, leak, run)) {
+        Some(Ok(found)) => (Ok(found), None),
+        Some(Err(why)) => {
+            wanted.retain(|w| Some(*w) != leak);
+            claims.set(leak.expect("it was asked for"), Claim::Undecided(why));
+            if wanted.is_empty() {
+                return;
+            }
+            decide(p, &subject.into(), run)
+        }
+        None => decide(p, &subject.into(), run),
+    };
     let (analysis, tries) = match found {
         Ok(found) => found,
         Err(reason) => {

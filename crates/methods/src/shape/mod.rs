@@ -12,6 +12,7 @@ pub mod domain;
 pub mod eval;
 mod expr;
 mod heap;
+mod leaks;
 mod meet;
 mod method;
 pub mod model;

@@ -44,6 +44,10 @@ pub struct Model {
     pub points: Vec<Point>,
     /// Where threads get cells for themselves; none: views do not say what others refer to.
     pub takes: Vec<Take>,
+    /// That nothing leaks, where it is to be shown.
+    pub leak: Option<PropertyId>,
+    /// The shared variables that lead to every published cell then.
+    pub roots: Vec<usize>,
     pub locks: Locks,
     pub(super) start: super::start::Start,
     pub(super) initial: Vec<Initial>,
@@ -175,6 +179,14 @@ pub struct Question {
     /// Points to try for operations without marks.
     pub points: Vec<Point>,
     pub takes: Vec<Take>,
+    pub hold: Option<Hold>,
+}
+
+/// That nothing leaks, and the shared variables that are to lead to every published cell.
+#[derive(Clone, Debug)]
+pub struct Hold {
+    pub leak: PropertyId,
+    pub roots: Vec<VarId>,
 }
 
 pub fn build(program: &Program, question: &Question) -> Compiled<Model> {
@@ -262,6 +274,8 @@ impl<'a> Builder<'a> {
             fields.iter().filter_map(|f| if let Stored::Row(r) = f.stored { Some(r as usize + 1) } else { None });
         let width = rows.max().unwrap_or(0) + usize::from(ends.is_some());
         let spined = spine.is_some();
+        let slot = |v: &VarId| globals.iter().position(|s: &Slot| s.var == Some(*v));
+        let roots = self.question.hold.iter().flat_map(|h| &h.roots).filter_map(slot).collect();
         let mut model = Model {
             globals,
             ends,
@@ -282,6 +296,8 @@ impl<'a> Builder<'a> {
             constants: Vec::new(),
             points: Vec::new(),
             // In a list with a spine names are kept for other reasons too.
+            leak: self.question.hold.as_ref().map(|h| h.leak),
+            roots,
             takes: if spined { Vec::new() } else { self.question.takes.clone() },
             locks: Locks::Exact,
             start: super::start::Start::default(),

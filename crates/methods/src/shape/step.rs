@@ -7,6 +7,7 @@
 use super::eval::{Alarm, Eval, Site, Stop};
 use super::expr::slots_read;
 use super::heap::{Heap, lost, prune};
+use super::leaks::keeps;
 use super::model::{Firing, Initial, Input, Model, Routine, Step, Stored};
 use super::spec::{Change, SpecOperation};
 use super::spine::forget_left;
@@ -177,7 +178,7 @@ fn attempt(
         eval.removed(*set, &mut freed)?;
     }
     let mut touched = eval.touched;
-    let mut heap = Heap { model, view: before.clone(), visible: false };
+    let mut heap = Heap { model, view: before.clone(), visible: false, cuts: Vec::new() };
     for (slot, value) in &slots {
         let old = heap.view.vars[*slot as usize];
         heap.view.vars[*slot as usize] = *value;
@@ -210,8 +211,8 @@ fn attempt(
             heap.take(*take, heap.view.vars[*slot as usize])?;
         }
     }
-    for at in freed {
-        heap.free(at)?;
+    for at in &freed {
+        heap.free(*at)?;
     }
     let base = model.globals.len();
     let done = model.object.is_some() && heap.view.vars[model.done as usize] != DONE_NO;
@@ -228,6 +229,12 @@ fn attempt(
         forget_left(model, &mut heap.view);
     }
     prune(model, &mut heap.view)?;
+    if let Some(leak) = model.leak
+        && heap.view.vars.len() == base + model.frame
+        && !keeps(model, routine, &before, view.cells(), &heap, &live, &freed)
+    {
+        return Err(Stop::Alarm(Alarm::Gate(leak)));
+    }
     heap.view.control = routine.first + step.to.0 as u16;
     if !model.takes.is_empty() {
         // What the thread refers to is something that others know.
@@ -435,7 +442,7 @@ fn possible(model: &Model, spec: &SpecOperation, path: &[u16], view: &View) -> b
 
 /// The results of the specification's operation where the key is a member or not, if it then changes nothing.
 fn pure_results(model: &Model, spec: &SpecOperation, view: &View, member: Code) -> Option<Vec<Code>> {
-    let mut heap = Heap { model, view: view.clone(), visible: false };
+    let mut heap = Heap { model, view: view.clone(), visible: false, cuts: Vec::new() };
     heap.view.vars[model.has_key? as usize] = member;
     let ran = specify(model, spec, &mut heap, &[]).ok()?;
     let at = model.results as usize;

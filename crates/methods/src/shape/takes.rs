@@ -99,6 +99,7 @@ impl Heap<'_> {
         if !self.paired() && !self.unshared(at) {
             return Err(Stop::Alarm(Alarm::Kept(take)));
         }
+        self.cut_all(at)?;
         let kind = self.model.common[self.view.kind(at) as usize];
         self.view.kinds[at as usize] = kind | OWNED;
         self.view.set_lone(at, false);
@@ -142,6 +143,7 @@ impl Heap<'_> {
         if !is_cell(at) || !self.view.owned(at) {
             return lost("an object is freed that other threads may still refer to");
         }
+        self.cut_all(at)?;
         let (model, base) = (self.model, self.model.globals.len());
         let Some((routine, _)) = model.routine_at(self.view.control) else {
             return lost("an object is freed between two calls");

@@ -93,7 +93,15 @@ pub fn certificate(p: &Program) -> Option<(evidence::views::Views, Vec<PropertyI
 
 /// The same in so many seconds.
 pub fn certificate_within(p: &Program, seconds: u64) -> Option<(evidence::views::Views, Vec<PropertyId>)> {
-    let properties: Vec<PropertyId> = p.properties.ids().collect();
+    certificate_of(p, p.properties.ids().collect(), seconds)
+}
+
+/// The same, of these properties.
+pub fn certificate_of(
+    p: &Program,
+    properties: Vec<PropertyId>,
+    seconds: u64,
+) -> Option<(evidence::views::Views, Vec<PropertyId>)> {
     let task = Task { program: p.clone(), properties, threads: BTreeMap::new(), options: Options::default() };
     let run = Run::quiet(Budget::unlimited().with_time(std::time::Duration::from_secs(seconds)));
     let claims = Shape.run(&task, &run);

@@ -1,6 +1,6 @@
 //! `free`: objects that come back to one thread before they are freed, for any number of threads.
 
-use super::corpus::{certificate, load, load_text, verify};
+use super::corpus::{certificate, certificate_of, load, load_text, verify};
 use base::Budget;
 use checker::Outcome;
 use evidence::views::{Owner, Take, Views};
@@ -132,4 +132,83 @@ thread Many[*] { var x: Node; var y: Node; y := null; while * { x := new Node; x
     let a = verify(&load_text("own.tp", text.as_bytes()));
     let lost: Vec<_> = a.outcomes.iter().filter(|(_, (o, _))| *o != Outcome::Safe).collect();
     assert!(lost.is_empty(), "{lost:?}");
+}
+
+/// Asks that nothing leaks.
+pub fn ask(p: &mut Program) -> PropertyId {
+    let origin = p.add_origin(None, "nothing is lost");
+    p.properties.push(program::Property { kind: program::PropertyKind::Leak, name: "leak".into(), origin })
+}
+
+#[test]
+fn check_what_the_corpus_says_of_leaks_is_proved_or_not() {
+    let all = testkit::corpus::read(&testkit::corpus::root().join("heap"), &["tp"]).unwrap();
+    let said: Vec<_> = all.iter().filter(|e| e.leaks.is_some()).collect();
+    assert!(said.len() > 10, "{}", said.len());
+    for e in said {
+        let mut p = load(&format!("heap/{}", e.name));
+        if p.threads.is_empty() {
+            p = program::callers::callers(&p, None, &[], program::client::Effort::Any).unwrap().program;
+        }
+        let leak = ask(&mut p);
+        let found = certificate_of(&p, vec![leak], 60).filter(|(_, claimed)| claimed.contains(&leak));
+        assert_eq!(found.is_some(), e.leaks == Some(false), "{}", e.name);
+        if let Some((views, claimed)) = found {
+            assert!(check(&p, &views, &claimed), "{}", e.name);
+        }
+    }
+}
+
+#[test]
+fn check_a_proof_that_nothing_leaks_must_be_about_this_program() {
+    // The certificate of a program that keeps its objects says nothing of one that does not, though the views are closed.
+    let lossy = |file: &str, from: &str, to: &str| {
+        let text = std::fs::read_to_string(testkit::corpus::root().join(format!("heap/{file}.tp"))).unwrap();
+        assert!(text.contains(from), "{file}");
+        let mut p = load_text("lossy.tp", text.replace(from, to).as_bytes());
+        let plain = certificate(&p);
+        let leak = ask(&mut p);
+        let Some((mut views, mut claimed)) = plain else { panic!("{file}: nothing is proved at all") };
+        assert!(check(&p, &views, &claimed), "{file}");
+        claimed.push(leak);
+        views.roots = p.shared().filter(|v| matches!(p.terms.kind(p.vars[*v].sort), logic::SortKind::Ref(_))).collect();
+        assert!(!check(&p, &views, &claimed), "{file}: {from}");
+        views.roots.clear();
+        assert!(!check(&p, &views, &claimed), "{file}: {from}, without roots");
+    };
+    lossy("locked_stack_free", "free x;", "if * { free x; }");
+    lossy("leak_replaced_slot", "free old;", "skip;");
+    lossy("leak_failed_cas_freed", "free c;", "c := null;");
+    lossy("leak_drained_list", "free x;", "if * {\n      free x;\n    }");
+    lossy("leak_drained_list", "x.next := top;", "x.next := null;");
+    lossy("handover", "while !done {\n    done := cas(slot, null, x);\n  }", "done := cas(slot, null, x);");
+}
+
+#[test]
+fn check_no_reference_is_left_out_of_a_proof_that_nothing_leaks() {
+    // A view that does not know what a variable refers to covers the same states and could not tell that it is lost.
+    let mut p = load("heap/locked_stack_free.tp");
+    let leak = ask(&mut p);
+    let (views, claimed) = certificate(&p).unwrap();
+    assert!(claimed.contains(&leak) && check(&p, &views, &claimed));
+    let mut forged = 0;
+    for i in 0..views.views.len() {
+        let refers = |(v, _): &(program::VarId, _)| matches!(p.terms.kind(p.vars[*v].sort), logic::SortKind::Ref(_));
+        let Some(at) =
+            views.views[i].vars.iter().position(|x| refers(x) && matches!(x.1, evidence::views::Val::Cell(_)))
+        else {
+            continue;
+        };
+        let mut less = views.clone();
+        let gone = less.views[i].vars.remove(at);
+        if !less.views[i].vars.iter().any(|x| x.1 == gone.1) {
+            continue;
+        }
+        assert!(!check(&p, &less, &claimed), "view {i}: {:?}", gone.0);
+        forged += 1;
+    }
+    assert!(forged > 0, "{forged}");
+    let mut rootless = views.clone();
+    rootless.roots.clear();
+    assert!(!check(&p, &rootless, &claimed));
 }

@@ -18,7 +18,7 @@ use objects::{Variant, doherty, michael_scott, treiber, two_lock};
 use program::{ObjectId, Program};
 
 fn analyse(p: &Program) -> (usize, Vec<Alarm>) {
-    let question = Question { object: Some(ObjectId(0)), points: vec![], takes: vec![] };
+    let question = Question { object: Some(ObjectId(0)), points: vec![], ..Question::default() };
     let model = build_model(p, &question).unwrap();
     let domain = Domain { model: &model };
     let start = std::time::Instant::now();
