@@ -170,7 +170,7 @@ impl<'p> Rule<'p> {
         let Some((code, here)) = self.code(control) else { return Ok(false) };
         let mut any = false;
         for (id, _) in code.from(here) {
-            for a in run(at.clone(), &self.step(control, code, id))? {
+            for a in run(at, &self.step(control, code, id))? {
                 any = true;
                 if a.touched {
                     return Ok(false);
@@ -186,7 +186,7 @@ impl<'p> Rule<'p> {
         match self.code(own) {
             Some((code, here)) => {
                 for (id, action) in code.from(here) {
-                    for a in run(state.at.clone(), &self.step(own, code, id))? {
+                    for a in run(&state.at, &self.step(own, code, id))? {
                         match a.wrong {
                             Some(p) if self.claimed.contains(&p) => {
                                 return Err(format!("{} fails in a reachable state", self.program.properties[p].name));

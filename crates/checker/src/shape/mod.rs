@@ -468,10 +468,11 @@ impl<'p> Rule<'p> {
         let rejected = |why: String| Reason::Internal(format!("the certificate was rejected: {why}"));
         let mut checked = Checked { views: self.views.views.len(), ..Checked::default() };
         start::check(self).map_err(rejected)?;
+        let world = self.world();
         let mut seen = Vec::new();
         for (i, view) in self.views.views.iter().enumerate() {
             budget.check().map_err(Reason::Exhausted)?;
-            self.own(i, view, &mut checked, &mut seen).map_err(rejected)?;
+            self.own(&world, i, view, &mut checked, &mut seen).map_err(rejected)?;
         }
         self.others(&seen, &mut checked, budget)?.map_err(rejected)?;
         Ok(checked)
@@ -479,13 +480,13 @@ impl<'p> Rule<'p> {
     /// All steps of the thread whose view it is. Steps that others can see are noted.
     fn own(
         &self,
+        world: &World<'_>,
         i: usize,
         view: &View,
         checked: &mut Checked,
         seen: &mut Vec<(usize, ActionId)>,
     ) -> Result<(), String> {
-        let world = self.world();
-        let fragments = Fragment::start(&world, self.sight(i), None);
+        let fragments = Fragment::start(world, self.sight(i), None);
         let Some((code, at)) = self.code(view.control) else {
             return fragments.iter().try_for_each(|f| self.invocations(f));
         };
@@ -494,7 +495,7 @@ impl<'p> Rule<'p> {
             let mut visible = false;
             for f in &fragments {
                 checked.steps += 1;
-                for a in run(f.clone(), &step).map_err(|e| self.place(view.control, e))? {
+                for a in run(f, &step).map_err(|e| self.place(view.control, e))? {
                     visible |= a.visible;
                     self.settled(a, self.moved(view.control, action.to), 0).map_err(|e| self.place(view.control, e))?;
                 }
@@ -571,7 +572,7 @@ impl<'p> Rule<'p> {
     fn seen(&self, world: &World<'_>, sc: Sight<'_>, other: usize, step: &Step<'_>) -> Result<(), String> {
         let t = &self.views.views[other];
         for f in Fragment::start(world, sc, Some(self.sight(other))) {
-            for mut a in run(f, step)? {
+            for mut a in run(&f, step)? {
                 if a.wrong.is_some() || !a.visible || !a.at.possible() {
                     continue;
                 }
@@ -648,7 +649,7 @@ impl<'p> Rule<'p> {
         now.items.iter_mut().for_each(|x| x.new = false);
         for (id, action) in code.from(here) {
             let step = self.step(control, code, id);
-            for a in run(now.clone(), &step)? {
+            for a in run(&now, &step)? {
                 if a.touched {
                     return out();
                 }

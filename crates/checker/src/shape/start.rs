@@ -91,7 +91,7 @@ pub(super) fn states<'w>(rule: &Rule<'_>, world: &'w World<'w>) -> Result<Vec<Fr
     let mut out = Vec::new();
     for f in starts {
         for f in satisfying(rule, f, &facts)?.into_iter().map(reachable) {
-            out.extend(outcomes(f, |at, _| {
+            out.extend(outcomes(&f, |at, _| {
                 let mut at = at.clone();
                 at.find_spine().map(|()| at)
             })?);
@@ -199,7 +199,7 @@ fn closed(program: &Program, fact: Term) -> Option<VarId> {
 /// The states among those described that satisfy every fact that can be evaluated.
 fn satisfying<'a>(rule: &Rule<'_>, f: Fragment<'a>, facts: &[Term]) -> Result<Vec<Fragment<'a>>, String> {
     let none = Bound::default();
-    outcomes(f, |at, choices| {
+    outcomes(&f, |at, choices| {
         let mut at = at.clone();
         facts.iter().for_each(|f| impose(rule, &mut at, *f));
         for fact in facts {

@@ -51,10 +51,10 @@ pub struct After<'a> {
 
 /// Every outcome of `act` over every way to decide what it asks for.
 pub fn outcomes<'a, X>(
-    start: Fragment<'a>,
+    start: &Fragment<'a>,
     act: impl Fn(&Fragment<'a>, &Choices) -> Result<X, Halt>,
 ) -> Result<Vec<X>, String> {
-    let mut todo: Vec<(Fragment<'a>, Choices)> = vec![(start, Vec::new())];
+    let mut todo: Vec<(Cow<'_, Fragment<'a>>, Choices)> = vec![(Cow::Borrowed(start), Vec::new())];
     let mut out = Vec::new();
     while let Some((at, choices)) = todo.pop() {
         match act(&at, &choices) {
@@ -62,7 +62,7 @@ pub fn outcomes<'a, X>(
             Err(Halt::Impossible) => {}
             Err(Halt::Fail(why)) => return Err(why),
             Err(Halt::Decide(item, field)) => {
-                todo.extend(at.decide(item, field).into_iter().map(|f| (f, choices.clone())));
+                todo.extend(at.decide(item, field).into_iter().map(|f| (Cow::Owned(f), choices.clone())));
             }
             Err(Halt::Choose(key, options)) => {
                 todo.extend(options.into_iter().map(|v| {
@@ -77,7 +77,7 @@ pub fn outcomes<'a, X>(
 }
 
 /// Every outcome of the action; those that go wrong are among them.
-pub fn run<'a>(start: Fragment<'a>, step: &Step<'_>) -> Result<Vec<After<'a>>, String> {
+pub fn run<'a>(start: &Fragment<'a>, step: &Step<'_>) -> Result<Vec<After<'a>>, String> {
     outcomes(start, |at, choices| once(at, step, choices))
 }
 
@@ -125,7 +125,8 @@ fn once<'a>(start: &Fragment<'a>, step: &Step<'_>, choices: &Choices) -> Result<
     if action.spawn.is_some() {
         return fail("spawn");
     }
-    let mut before = start.clone();
+    // Most steps make no objects: what was before them need not be copied.
+    let mut before = Cow::Borrowed(start);
     let mut bound = Bound::default();
     let fresh = made(program, action);
     for (i, s) in action.inputs.iter().enumerate() {
@@ -133,7 +134,7 @@ fn once<'a>(start: &Fragment<'a>, step: &Step<'_>, choices: &Choices) -> Result<
         let v = match program.terms.kind(program.terms.symbol_sort(*s)) {
             SortKind::Ref(class) if fresh.contains(s) => {
                 let count = before.world.fields[class.0 as usize].len();
-                before.items.push(Item {
+                before.to_mut().items.push(Item {
                     class,
                     owner: Some(Who::Own),
                     status: Status::Never,
@@ -160,7 +161,7 @@ fn once<'a>(start: &Fragment<'a>, step: &Step<'_>, choices: &Choices) -> Result<
     for gate in &action.gates {
         if !eval.holds(gate.formula)? {
             let touched = eval.touched;
-            return Ok(After { at: before.clone(), touched, visible: false, wrong: Some(gate.property) });
+            return Ok(After { at: before.into_owned(), touched, visible: false, wrong: Some(gate.property) });
         }
     }
     let mut values = Vec::new();
@@ -170,7 +171,7 @@ fn once<'a>(start: &Fragment<'a>, step: &Step<'_>, choices: &Choices) -> Result<
     let mut touched = eval.touched;
     let mut visible = false;
     let mut changed = false;
-    let mut after = before.clone();
+    let mut after = before.as_ref().clone();
     let mut freed = Vec::new();
     for (var, value) in &values {
         let shared = program.vars[*var].scope == Scope::Shared;

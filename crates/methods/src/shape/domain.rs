@@ -220,7 +220,7 @@ impl Domain<'_> {
                 v.present |= 1 << k;
             }
         }
-        for at in v.all().collect::<Vec<_>>() {
+        for at in v.all() {
             let class = model.kinds[v.kind(at) as usize].class;
             for r in 0..model.width {
                 v.set_row(at, r, bit(ANY));

@@ -335,7 +335,7 @@ pub fn prune(model: &Model, view: &mut View) -> Result<(), Stop> {
         changed |= sequence_facts(model, view);
         changed |= single_cell(model, view)?;
         changed |= super::spine::facts(model, view)?;
-        for at in view.all().collect::<Vec<_>>() {
+        for at in view.all() {
             for r in 0..model.width {
                 if view.row(at, r) == 0 {
                     if is_cell(at) {
@@ -364,7 +364,7 @@ fn strip_lone(model: &Model, view: &mut View) -> bool {
         let same = |v: &View, c: Code| model.link_row(model.kinds[v.kind(c) as usize].class) == Some(link);
         let known = (0..view.cells()).find(|c| !view.owned(*c) && same(view, *c) && view.row(*c, link) == bit(at));
         let Some(known) = known else { continue };
-        for c in view.all().collect::<Vec<_>>() {
+        for c in view.all() {
             if c != known && !view.owned(c) && same(view, c) && view.row(c, link) & bit(at) != 0 {
                 view.set_row(c, link, view.row(c, link) & !bit(at));
                 changed = true;
@@ -382,7 +382,7 @@ fn single_cell(model: &Model, view: &mut View) -> Result<bool, Stop> {
         return Ok(false);
     }
     let mut changed = false;
-    for c in view.all().collect::<Vec<_>>() {
+    for c in view.all() {
         if c == first || model.kinds[view.kind(c) as usize].status != Status::In {
             continue;
         }
@@ -407,7 +407,7 @@ fn sequence_facts(model: &Model, view: &mut View) -> bool {
         }
     }
     let mut changed = false;
-    for c in view.all().collect::<Vec<_>>() {
+    for c in view.all() {
         let kind = &model.kinds[view.kind(c) as usize];
         if kind.status != Status::In || view.row(c, s) != bit(AS_LINK) {
             continue;

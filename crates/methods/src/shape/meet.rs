@@ -6,7 +6,7 @@
 //! through the overlay and met. `project` forgets the scheduled thread again.
 
 use super::heap::prune;
-use super::model::{Model, Stored};
+use super::model::Model;
 use super::takes;
 use super::types::Ty;
 use super::view::{
@@ -246,16 +246,11 @@ fn build(
     let place_t = |c: Code| place[c as usize];
     let place_sc = |c: Code| c;
     let w = model.width;
-    let mut locks = vec![false; w];
-    for f in &model.fields {
-        if let (Ty::Lock, Stored::Row(r)) = (f.ty, f.stored) {
-            locks[r as usize] = true;
-        }
-    }
+    let locks = model.lock_rows().fold(0u64, |m, (_, r)| m | 1 << r);
     let row_of = |side_t: bool, code: Code, r: usize| -> Mask {
         let view = if side_t { t } else { sc };
         let mask = view.row(code, r);
-        let mask = if locks[r] { lock_mask(mask, if side_t { from_t } else { from_sc }) } else { mask };
+        let mask = if locks >> r & 1 == 1 { lock_mask(mask, if side_t { from_t } else { from_sc }) } else { mask };
         if side_t { translate(mask, &members_t, &place_t) } else { translate(mask, &members_sc, &place_sc) }
     };
     let globals = model.globals.len();
@@ -308,37 +303,37 @@ fn build(
             (None, Some(b)) if !sc.owned(b) => Some(GROUPS + kinds[b as usize]),
             _ => None,
         };
-        let as_sc: Vec<Code> = match (s.sc, s.t) {
-            (Some(b), _) => vec![b],
+        let as_sc: Mask = match (s.sc, s.t) {
+            (Some(b), _) => bit(b),
             (None, Some(a)) if !t.owned(a) => groups_alike(model, sc, t.kind(a)),
-            _ => Vec::new(),
+            _ => 0,
         };
         for r in 0..w {
-            let theirs = as_sc.iter().fold(0, |m, b| m | row_of(false, *b, r));
+            let theirs = codes(as_sc).fold(0, |m, b| m | row_of(false, b, r));
             view.rows.push(match as_t {
-                Some(a) if as_sc.is_empty() => row_of(true, a, r),
+                Some(a) if as_sc == 0 => row_of(true, a, r),
                 Some(a) => meet_masks(row_of(true, a, r), theirs),
                 None => theirs,
             });
         }
-        let theirs = !as_sc.is_empty() && as_sc.iter().all(|b| sc.is_lone(*b));
+        let theirs = as_sc != 0 && codes(as_sc).all(|b| sc.is_lone(b));
         let lone = as_t.is_some_and(|a| t.is_lone(a)) || theirs;
         view.set_lone(i as Code, lone);
         let sole = |by: bool| if by { bit(i as Code) } else { 0 };
         only_t |= sole(as_t.is_some_and(|a| t.is_sole(a)));
-        only_sc |= sole(!as_sc.is_empty() && as_sc.iter().all(|b| sc.is_sole(*b)));
+        only_sc |= sole(as_sc != 0 && codes(as_sc).all(|b| sc.is_sole(b)));
     }
     for k in 0..model.kinds.len() as Code {
         if present >> k & 1 == 1 {
             let theirs = groups_alike(model, sc, k);
             for r in 0..w {
-                let mask = theirs.iter().fold(0, |m, b| m | row_of(false, *b, r));
+                let mask = codes(theirs).fold(0, |m, b| m | row_of(false, b, r));
                 view.groups[k as usize * w + r] = meet_masks(row_of(true, GROUPS + k, r), mask);
             }
-            view.set_lone(GROUPS + k, t.is_lone(GROUPS + k) || theirs.iter().all(|b| sc.is_lone(*b)));
+            view.set_lone(GROUPS + k, t.is_lone(GROUPS + k) || codes(theirs).all(|b| sc.is_lone(b)));
             let sole = |by: bool| if by { bit(GROUPS + k) } else { 0 };
             only_t |= sole(t.is_sole(GROUPS + k));
-            only_sc |= sole(theirs.iter().all(|b| sc.is_sole(*b)));
+            only_sc |= sole(codes(theirs).all(|b| sc.is_sole(b)));
         }
     }
     if !model.takes.is_empty() && !takes::agree(model, &mut view, (t.control, sc.control), only_t, only_sc) {
@@ -348,8 +343,8 @@ fn build(
 }
 
 /// The groups of a view that a cell of the kind may be in.
-fn groups_alike(model: &Model, view: &View, kind: u8) -> Vec<Code> {
-    kinds_alike(model, kind).filter(|k| view.has_group(*k)).map(|k| GROUPS + k).collect()
+fn groups_alike(model: &Model, view: &View, kind: u8) -> Mask {
+    kinds_alike(model, kind).filter(|k| view.has_group(*k)).fold(0, |m, k| m | bit(GROUPS + k))
 }
 
 /// What t sees of a pair: the scheduled thread's frame and owned cells are forgotten.

@@ -279,7 +279,7 @@ pub fn facts(model: &Model, view: &mut View) -> Result<bool, Stop> {
     let (root, pred, succ) = (get(spine.root), get(spine.pred), get(spine.succ));
     let status = |v: &View, c: Code| model.kinds[v.kind(c) as usize].status;
     let mut changed = false;
-    for c in view.all().collect::<Vec<_>>() {
+    for c in view.all() {
         let alone = status(view, c) == Status::Before && pred == root && c != root;
         let ended = status(view, c) == Status::After && succ == NULL;
         if alone || ended {
@@ -298,7 +298,7 @@ pub fn facts(model: &Model, view: &mut View) -> Result<bool, Stop> {
             _ => {}
         }
     }
-    for c in view.all().collect::<Vec<_>>() {
+    for c in view.all() {
         let own = if is_cell(c) { bit(c) } else { 0 };
         let allowed = match status(view, c) {
             Status::Before if c == pred => bit(succ),
@@ -320,7 +320,7 @@ pub fn facts(model: &Model, view: &mut View) -> Result<bool, Stop> {
         let leads = |v: &View, c: Code| inside(status(v, c)) && v.row(c, spine.link) & bit(d) != 0;
         let known = (0..view.cells()).find(|c| inside(status(view, *c)) && view.row(*c, spine.link) == bit(d));
         let Some(known) = known else { continue };
-        for c in view.all().collect::<Vec<_>>() {
+        for c in view.all() {
             if c != known && leads(view, c) {
                 view.set_row(c, spine.link, view.row(c, spine.link) & !bit(d));
                 changed = true;

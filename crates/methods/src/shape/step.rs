@@ -42,7 +42,7 @@ pub fn cases<T>(
     act: impl Fn(&View, &[(Site, Code)]) -> Result<Option<T>, Stop>,
 ) -> Vec<T> {
     let mut out = Vec::new();
-    let mut todo: Vec<(View, Vec<(Site, Code)>)> = vec![(view.clone(), Vec::new())];
+    let mut todo: Vec<(Cow<'_, View>, Vec<(Site, Code)>)> = vec![(Cow::Borrowed(view), Vec::new())];
     while let Some((v, choices)) = todo.pop() {
         match act(&v, &choices) {
             Ok(Some(outcome)) => out.push(outcome),
@@ -62,7 +62,7 @@ pub fn cases<T>(
             Err(Stop::Split(cell, row)) => {
                 for target in codes(v.row(cell, row)) {
                     match split(model, &v, cell, row, target) {
-                        Ok(case) => todo.push((case, choices.clone())),
+                        Ok(case) => todo.push((Cow::Owned(case), choices.clone())),
                         Err(Stop::Alarm(alarm)) => alarms.push(alarm),
                         Err(_) => {}
                     }
@@ -118,7 +118,8 @@ fn attempt(
     view: &View,
     choices: &[(Site, Code)],
 ) -> Result<Option<Outcome>, Stop> {
-    let mut before = view.clone();
+    // Most steps make no objects: what was before them need not be copied.
+    let mut before = Cow::Borrowed(view);
     let mut inputs = Vec::with_capacity(step.inputs.len());
     for (i, input) in step.inputs.iter().enumerate() {
         inputs.push(match input {
@@ -142,9 +143,9 @@ fn attempt(
                 }
                 let kind = kind.expect("every class has a kind") as u8;
                 let rows = vec![bit(ANY); model.width];
-                match before.add_cell(kind | OWNED, &rows) {
+                match before.to_mut().add_cell(kind | OWNED, &rows) {
                     Some(at) => {
-                        before.set_sole(at, !model.takes.is_empty());
+                        before.to_mut().set_sole(at, !model.takes.is_empty());
                         at
                     }
                     None => return lost("more named cells than fit in a view"),
@@ -178,7 +179,7 @@ fn attempt(
         eval.removed(*set, &mut freed)?;
     }
     let mut touched = eval.touched;
-    let mut heap = Heap { model, view: before.clone(), visible: false, cuts: Vec::new() };
+    let mut heap = Heap { model, view: before.as_ref().clone(), visible: false, cuts: Vec::new() };
     for (slot, value) in &slots {
         let old = heap.view.vars[*slot as usize];
         heap.view.vars[*slot as usize] = *value;

@@ -109,7 +109,7 @@ impl Heap<'_> {
         let class = self.model.kinds[kind as usize].class;
         reference_rows(self.model, class).for_each(|r| self.view.set_row(at, r, bit(ANY)));
         let theirs = theirs(self.model, &self.view);
-        for c in self.view.all().filter(|c| *c != at).collect::<Vec<_>>() {
+        for c in self.view.all().filter(|c| *c != at) {
             // The other thread may know a value by the cell's name; a reference it has not.
             let named = theirs & bit(c) != 0;
             if !named && self.view.owned(c) {
@@ -187,7 +187,7 @@ pub fn agree(model: &Model, pair: &mut View, controls: (u16, u16), t: Mask, sc: 
             pair.set_row(c, r, row & !not);
         }
     }
-    for at in pair.all().collect::<Vec<_>>() {
+    for at in pair.all() {
         debug_assert!(at < super::view::NULL && (at < GROUPS || pair.has_group(at - GROUPS)), "a cell or a group");
         pair.set_sole(at, (t | sc) & bit(at) != 0);
     }

@@ -103,11 +103,17 @@ pub struct View {
 
 /// Views of equal key are joined: control, variables, kinds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Key(u16, u8, Box<[Code]>, Box<[u8]>);
+pub struct Key(Box<[u8]>);
 
 impl View {
     pub fn key(&self) -> Key {
-        Key(self.control, self.witnessed, self.vars.as_slice().into(), self.kinds.as_slice().into())
+        // Views of one model have equally many variables.
+        let mut out = Vec::with_capacity(3 + self.vars.len() + self.kinds.len());
+        out.extend_from_slice(&self.control.to_le_bytes());
+        out.push(self.witnessed);
+        out.extend_from_slice(&self.vars);
+        out.extend_from_slice(&self.kinds);
+        Key(out.into())
     }
     pub fn cells(&self) -> Code {
         self.kinds.len() as Code
@@ -147,8 +153,12 @@ impl View {
     }
     /// Codes of named cells and of groups that may have members.
     pub fn all(&self) -> impl Iterator<Item = Code> + use<> {
-        let groups = self.present;
-        (0..self.cells()).chain((0..40).filter(move |k| groups >> k & 1 == 1).map(|k| GROUPS + k))
+        let mut left = self.described();
+        std::iter::from_fn(move || {
+            let code = left.trailing_zeros() as Code;
+            left &= left.wrapping_sub(1);
+            (code < NULL).then_some(code)
+        })
     }
     /// Adds a named cell with the given kind and rows; `None` when there is no room.
     pub fn add_cell(&mut self, kind: u8, rows: &[Mask]) -> Option<Code> {
