@@ -22,6 +22,7 @@ const ATOMS: usize = 18;
 const OWNED: usize = 8;
 const CONDITIONS: usize = 10;
 const NUMBERS: usize = 7;
+const STAMPS: usize = 3;
 const CUT_ATOMS: usize = 26;
 
 pub struct Candidates<'a> {
@@ -60,6 +61,10 @@ struct Words {
     constants: Vec<Term>,
     /// Atoms that mention the locals of a thread.
     local: Vec<(ThreadId, Term)>,
+    /// Locals that are read from a shared variable, and that variable.
+    copies: Vec<(VarId, VarId)>,
+    /// Shared variables of which what was read is compared with what is there later: sequence numbers, versions.
+    stamps: Vec<VarId>,
 }
 
 /// What is written in the text, conjunct by conjunct.
@@ -357,6 +362,7 @@ impl<'a> Candidates<'a> {
             }
         }
         let mut formulas: Vec<(Option<ThreadId>, Term)> = Vec::new();
+        let mut tests = Vec::new();
         let all: FxHashSet<Symbol> = hood.vars.iter().map(|v| p.vars[*v].symbol).collect();
         let inside = |f: &Term| t.free_symbols(*f).iter().all(|s| all.contains(s) || !self.shared.contains(s));
         formulas.extend(p.invariants.iter().filter_map(|f| f.formula).filter(inside).map(|f| (None, f)));
@@ -368,6 +374,7 @@ impl<'a> Candidates<'a> {
             let written = here.iter().flat_map(|l| code.locations[*l].invariants.iter().flatten());
             formulas.extend(written.map(|f| (Some(*id), *f)));
             for a in actions.iter().map(|a| &code.actions[*a]) {
+                atoms(t, a.guard, &mut tests);
                 formulas.push((Some(*id), a.guard));
                 formulas.extend(a.gates.iter().map(|g| (Some(*id), g.formula)));
                 for u in &a.updates {
@@ -375,11 +382,21 @@ impl<'a> Candidates<'a> {
                 }
             }
         }
+        // What is tested of a copy may hold of the variable itself.
+        let read: Vec<(Symbol, Term)> =
+            self.words.copies.iter().map(|(local, shared)| (p.vars[*local].symbol, self.now(*shared))).collect();
+        for test in tests.into_iter().filter(|test| reflexive(t, t.substitute(*test, read.iter().copied()))) {
+            self.stamp(test);
+        }
         for (thread, f) in formulas {
             let mut found = Vec::new();
             atoms(t, f, &mut found);
             for atom in found {
                 self.classify(thread, atom);
+                let of_the_copied = t.substitute(atom, read.iter().copied());
+                if !reflexive(t, of_the_copied) {
+                    self.classify(thread, of_the_copied);
+                }
             }
         }
         for v in &hood.vars {
@@ -438,6 +455,11 @@ impl<'a> Candidates<'a> {
         let tid = t.sym(p.tid);
         let var = &p.vars[v];
         let now = self.now(v);
+        if var.scope != Scope::Shared
+            && let Some(read) = self.words.vars.iter().find(|x| self.now(**x) == value).copied()
+        {
+            add(&mut self.words.copies, (v, read));
+        }
         if value == tid && var.scope == Scope::Shared {
             add(&mut self.words.owned, t.eq(now, tid));
             add(&mut self.words.atoms, t.eq(now, t.int(0)));
@@ -473,6 +495,16 @@ impl<'a> Candidates<'a> {
                 formulas.push((Some(thread), now));
             }
             _ => {}
+        }
+    }
+
+    /// A copy is compared with another one, or with the variable as it is now.
+    fn stamp(&mut self, equation: Term) {
+        let (p, t) = (self.program, self.terms);
+        let free = t.free_symbols(equation);
+        let copied = self.words.copies.iter().filter(|(local, _)| free.contains(&p.vars[*local].symbol));
+        for (_, shared) in copied.copied().collect::<Vec<_>>() {
+            add(&mut self.words.stamps, shared);
         }
     }
 
@@ -625,6 +657,17 @@ impl<'a> Candidates<'a> {
                 }
             }
         }
+        // While a sequence number stays, perhaps only an even one, what it stands for stays.
+        for stamp in self.words.stamps.iter().copied().take(STAMPS).collect::<Vec<_>>() {
+            let of_it = literals.iter().copied().filter(|l| t.free_symbols(*l) == [p.vars[stamp].symbol]);
+            let when: Vec<Term> = [t.bool(true)].into_iter().chain(of_it).collect();
+            for v in touched.iter().filter(|v| **v != stamp) {
+                for w in &when {
+                    let same = t.and(&[*w, self.kept(stamp)]);
+                    self.push(place, t.implies(same, self.kept(*v)), None);
+                }
+            }
+        }
         // While one has a lock, others leave entries of a certain value as they are: free ones are taken under the lock.
         let locks: Vec<Term> = owned.iter().copied().filter(|o| self.is_lock(*o)).collect();
         for (v, value) in self.words.entry_values.clone().into_iter().filter(|(v, _)| touched.contains(v)) {
@@ -750,9 +793,14 @@ fn threads(hood: &Hood) -> BTreeSet<ThreadId> {
     hood.code.iter().map(|(t, _)| *t).collect()
 }
 
-fn add(list: &mut Vec<Term>, term: Term) {
-    if !list.contains(&term) {
-        list.push(term);
+/// An equation of a term with itself.
+fn reflexive(t: &Terms, f: Term) -> bool {
+    matches!(t.app(f), Some((Op::Eq, args)) if args[0] == args[1])
+}
+
+fn add<T: PartialEq>(list: &mut Vec<T>, one: T) {
+    if !list.contains(&one) {
+        list.push(one);
     }
 }
 

@@ -1,9 +1,10 @@
 //! What was found, in the language: lines that can be pasted into the file.
 //!
 //! In: the candidates a proof needs. Out: `invariant`, `rely` (of all threads where it is the same for all) and loop invariants.
+//! What plainly follows from a line that is shown is not shown.
 
 use super::engine::{Candidate, Place, Setting};
-use logic::Term;
+use logic::{Op, Term, Terms};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub fn lines(engine: &Setting, needed: &[usize]) -> Vec<String> {
@@ -17,10 +18,17 @@ pub fn lines(engine: &Setting, needed: &[usize]) -> Vec<String> {
         }
     }
     let mut told: FxHashSet<Term> = FxHashSet::default();
+    let of = |k: &usize| (engine.candidates[*k].place, clause(t, engine.candidates[*k].formula));
+    let clauses: FxHashSet<(Place, Vec<Term>)> = needed.iter().map(of).collect();
+    let mut shown: FxHashSet<(Place, Vec<Term>)> = FxHashSet::default();
     for k in needed {
         let c = &engine.candidates[*k];
         let again = matches!(c.place, Place::Rely(_)) && told.contains(&c.formula);
         if c.written.is_some() || again {
+            continue;
+        }
+        let mine = clause(t, c.formula);
+        if weaker(&clauses, c.place, &mine) || !shown.insert((c.place, mine)) {
             continue;
         }
         let text = t.show(c.formula);
@@ -41,5 +49,34 @@ pub fn lines(engine: &Setting, needed: &[usize]) -> Vec<String> {
             }
         }
     }
+    out
+}
+
+/// Longer clauses are not compared.
+const LONGEST: usize = 6;
+
+/// Whether some of the disjuncts alone are needed anyway.
+fn weaker(clauses: &FxHashSet<(Place, Vec<Term>)>, place: Place, clause: &[Term]) -> bool {
+    let n = clause.len();
+    let part = |which: u32| clause.iter().enumerate().filter(move |(i, _)| which >> i & 1 == 1).map(|(_, l)| *l);
+    n <= LONGEST && (1..(1u32 << n) - 1).any(|which| clauses.contains(&(place, part(which).collect())))
+}
+
+/// The formula as a disjunction, in order: `a && b ==> c` says `!a || !b || c`.
+fn clause(t: &Terms, f: Term) -> Vec<Term> {
+    fn disjuncts(t: &Terms, f: Term, out: &mut Vec<Term>) {
+        match t.app(f) {
+            Some((Op::Implies, args)) => {
+                out.extend(t.conjuncts(args[0]).into_iter().map(|a| t.not(a)));
+                disjuncts(t, args[1], out);
+            }
+            Some((Op::Or, args)) => args.iter().for_each(|a| disjuncts(t, *a, out)),
+            _ => out.push(f),
+        }
+    }
+    let mut out = Vec::new();
+    disjuncts(t, f, &mut out);
+    out.sort_unstable();
+    out.dedup();
     out
 }
