@@ -1,10 +1,12 @@
-//! `threadproof verify`, without a method named, on programs of 25 to 200 procedures with locks: user seconds, and how they grow.
+//! `threadproof verify`, without a method named, on programs of 24 to 200 procedures with locks: user seconds, and how they grow.
+//! Then `rely` on straight code with 25 to 200 branches. Sizes are multiples of eight, so that the same kinds of procedure meet at every lock.
 //!
 //! `cargo bench -p threadproof --bench rely`; `-- --write N FILE` writes a program of N procedures instead. Times are
 //! processor time of the whole command, all threads and solvers included; one run each. The last line is the exponent of the
 //! best power law through the points: 1 is linear. Then the largest program again after a change of one number, with what the run
 //! before it kept (`--cache`).
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -24,11 +26,11 @@ fn main() {
     println!("{:<10} {:>10} {:>8} {:>10} {:>10}  verdict", "callers", "procedures", "lines", "user s", "wall s");
     for (name, callers) in [("threads", Callers::Threads), ("one", Callers::One), ("none", Callers::None)] {
         let mut points = Vec::new();
-        for n in [25, 50, 100, 200] {
+        for n in [24, 48, 96, 200] {
             let text = program(&Shape::new(n, callers));
             let file = folder.join(format!("{name}{n}.tp"));
             std::fs::write(&file, &text).expect("the file can be written");
-            let (user, wall, word) = run(&file, &folder.join(name));
+            let (user, wall, word) = verify(&file, &["--cache".as_ref(), folder.join(name).as_os_str()]);
             println!("{name:<10} {n:>10} {:>8} {user:>10.2} {wall:>10.2}  {word}", text.lines().count());
             points.push(((n as f64).ln(), user.max(0.01).ln()));
         }
@@ -36,18 +38,34 @@ fn main() {
         let edited = Shape { edit: Some(77), ..Shape::new(200, callers) };
         let file = folder.join(format!("{name}200.tp"));
         std::fs::write(&file, program(&edited)).expect("the file can be written");
-        let (user, wall, word) = run(&file, &folder.join(name));
+        let (user, wall, word) = verify(&file, &["--cache".as_ref(), folder.join(name).as_os_str()]);
         println!("{name:<10} {:>10} {:>8} {user:>10.2} {wall:>10.2}  {word}", 200, "edited");
     }
+    let mut points = Vec::new();
+    for k in [25, 50, 100, 200] {
+        let file = folder.join(format!("branches{k}.tp"));
+        std::fs::write(&file, branches(k)).expect("the file can be written");
+        let (user, wall, word) = verify(&file, &["--method".as_ref(), "rely".as_ref()]);
+        println!("{:<10} {k:>10} {:>8} {user:>10.2} {wall:>10.2}  {word}", "branches", 2 * k);
+        points.push(((k as f64).ln(), user.max(0.01).ln()));
+    }
+    println!("{:<10} grows with the power {:.2} of the size", "branches", slope(&points));
     std::fs::remove_dir_all(&folder).expect("the folder is ours");
 }
 
+/// One critical section with `k` branches in a row, which make 2^k paths.
+fn branches(k: usize) -> String {
+    let each: String = (0..k).map(|i| format!("  if * {{ x := x + {i}; }}\n  else {{ y := y + x; }}\n")).collect();
+    format!(
+        "var m: lock;\nvar x: int = 0;\nvar y: int = 0;\nthread T[*] {{\n  acquire m;\n{each}  assert x >= 0 && y >= 0;\n  release m;\n}}\n"
+    )
+}
+
 /// User seconds, seconds, and the first word of the verdict.
-fn run(file: &Path, cache: &Path) -> (f64, f64, String) {
+fn verify(file: &Path, more: &[&OsStr]) -> (f64, f64, String) {
     let begin = Instant::now();
     let before = children();
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_threadproof")).arg("verify").arg(file).arg("--cache").arg(cache).output();
+    let output = Command::new(env!("CARGO_BIN_EXE_threadproof")).arg("verify").arg(file).args(more).output();
     let output = output.expect("the tool runs");
     let text = String::from_utf8_lossy(&output.stdout);
     let word = text.lines().next().and_then(|l| l.split(": ").nth(1)).unwrap_or("nothing").to_string();
