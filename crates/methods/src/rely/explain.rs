@@ -6,8 +6,9 @@
 //! The values are those of one thread's view: the run up to the step is the thread's own, the steps of others are
 //! any that its annotations allow. So it is a reason for "unknown", never a refutation.
 
+use super::conditions::Of;
 use super::engine::{About, Written};
-use super::zones::{Failure, Of, Zones};
+use super::zones::{Failure, Zones};
 use logic::{Symbol, Term, Value};
 use program::passive::{Region, Store};
 use program::{OriginId, PropertyKind, ThreadId};

@@ -9,6 +9,7 @@
 //! Absent: calls by contract (calls are inlined).
 
 mod candidates;
+mod conditions;
 mod engine;
 mod entries;
 mod explain;
