@@ -9,10 +9,10 @@
 //! The models of SPIN are in `benches/models`; ours are in the corpus or beside them.
 
 use base::{Budget, Sources};
-use methods::explore::search::Progress;
+use methods::explore::search::SearchProgress;
 use methods::explore::system::Switches;
-use methods::explore::{Answer, Plan, explore};
-use program::semantics::Instances;
+use methods::explore::{Exploration, ExplorePlan, explore_states};
+use program::semantics::InstanceCounts;
 use program::{Program, PropertyKind};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -79,20 +79,20 @@ fn root() -> PathBuf {
 }
 
 /// Our model at a size: constants `N` and instances of threads in any number.
-fn load(family: &Family, n: u32) -> (Program, Instances) {
+fn load(family: &Family, n: u32) -> (Program, InstanceCounts) {
     let path = root().join(family.ours);
     let text = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let mut sources = Sources::new();
-    let parsed = frontend::lang::parse(&mut sources, family.ours, &text);
-    let mut settings = frontend::lang::lower::Settings::default();
+    let parsed = frontend::lang::parse_file(&mut sources, family.ours, &text);
+    let mut settings = frontend::lang::lower::LoweringSettings::default();
     settings.constants.extend(family.constants.iter().map(|c| (c.to_string(), n.to_string())));
-    let lowered = frontend::lang::lower::lower(&parsed, &sources, &settings);
+    let lowered = frontend::lang::lower::lower_file(&parsed, &sources, &settings);
     let program = lowered.program.unwrap_or_else(|| panic!("{}: {:?}", family.ours, lowered.diagnostics));
-    let counts = Instances::of(&program, n.saturating_sub(1));
+    let counts = InstanceCounts::of(&program, n.saturating_sub(1));
     (program, counts)
 }
 
-fn ours(family: &Family, n: u32, switches: Switches, workers: usize) -> Answer {
+fn ours(family: &Family, n: u32, switches: Switches, workers: usize) -> Exploration {
     let (program, counts) = load(family, n);
     let wanted = program
         .properties
@@ -100,8 +100,8 @@ fn ours(family: &Family, n: u32, switches: Switches, workers: usize) -> Answer {
         .filter(|(_, p)| !matches!(p.kind, PropertyKind::Deadlock))
         .map(|(id, _)| id)
         .collect();
-    let quiet = |_: &Progress| {};
-    explore(&Plan {
+    let quiet = |_: &SearchProgress| {};
+    explore_states(&ExplorePlan {
         program: &program,
         counts,
         wanted,
@@ -279,7 +279,7 @@ fn main() {
             against(family);
         }
         for (what, switches) in [("all reductions", Switches::ALL), ("local steps kept", KEPT)] {
-            let sizes = family.reduced.iter().filter(some).filter(|n| switches.por || **n <= MOST_KEPT);
+            let sizes = family.reduced.iter().filter(some).filter(|n| switches.por || **n <= MAX_KEPT);
             let points: Vec<(f64, f64)> =
                 sizes.map(|n| reduced(family, *n, switches)).map(|(n, s, _)| (n, s)).collect();
             if points.len() > 2 {
@@ -297,7 +297,7 @@ fn main() {
 
 /// The same search by one worker and by two: seconds of the clock, so that the machine has to be idle.
 fn scaling(family: &Family) {
-    let n = family.reduced.iter().copied().max().unwrap_or(family.largest).min(MOST_KEPT);
+    let n = family.reduced.iter().copied().max().unwrap_or(family.largest).min(MAX_KEPT);
     let [one, two] = [1, 2].map(|workers| ours(family, n, KEPT, workers));
     println!(
         "{} n={n} symmetry alone: {} states, {:.2} s by one worker and {:.2} s by two",
@@ -307,4 +307,4 @@ fn scaling(family: &Family) {
 
 /// Symmetry and dead locals alone; up to this size.
 const KEPT: Switches = Switches { por: false, ..Switches::ALL };
-const MOST_KEPT: u32 = 16;
+const MAX_KEPT: u32 = 16;

@@ -8,9 +8,9 @@
 
 use base::Budget;
 use logic::{Sort, Term, Terms};
-use solver::{Answer, Settings, Smt, Z3};
+use solver::{Satisfiability, Smt, SolverSettings, Z3};
 use std::time::Instant;
-use z3_sys::*;
+use z3_provider::library::*;
 
 const QUESTIONS: usize = 10_000;
 const INTEGERS: usize = 8;
@@ -60,7 +60,7 @@ fn ours(clauses: &[Clause]) -> (Vec<bool>, f64) {
         let parts = c.map(|l| t.le(t.add(times(l.a, xs[l.x]), times(l.b, xs[l.y])), t.int(l.c.into())));
         t.or(&parts)
     };
-    let mut smt = Z3::new(t, Settings::default(), &Budget::unlimited()).expect("z3 is linked");
+    let mut smt = Z3::new(t, SolverSettings::default(), &Budget::unlimited()).expect("z3 is linked");
     for x in &xs {
         smt.assert(t.le(t.int(-i128::from(BOUND)), *x));
         smt.assert(t.le(*x, t.int(BOUND.into())));
@@ -75,9 +75,9 @@ fn ours(clauses: &[Clause]) -> (Vec<bool>, f64) {
             smt.assert(clause(c));
         }
         answers.push(match smt.check() {
-            Answer::Sat => true,
-            Answer::Unsat => false,
-            Answer::Unknown(reason) => panic!("a small question is decided: {reason}"),
+            Satisfiability::Sat => true,
+            Satisfiability::Unsat => false,
+            Satisfiability::Unknown(reason) => panic!("a small question is decided: {reason}"),
         });
         smt.pop();
     }

@@ -11,3 +11,4 @@ int main(void) {
   int a = __VERIFIER_nondet_int();
   return abs(a) == 3;
 }
+// finds: explore horn

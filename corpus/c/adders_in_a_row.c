@@ -29,3 +29,4 @@ int main(void) {
   for (int i = 0; i < n; i++) pthread_create(&t, 0, add, 0);
   return 0;
 }
+// finds: portfolio

@@ -26,3 +26,4 @@ int main(void) {
   assert(r == &q && q.out == 11);
   return 0;
 }
+// finds: explore rely horn

@@ -24,3 +24,4 @@ int main(void) {
   for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
   assert(seen[0] && seen[1] && seen[2]);
 }
+// finds: explore rely horn

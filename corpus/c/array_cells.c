@@ -24,3 +24,4 @@ int main(void) {
     pthread_join(t[i], NULL);
   return cells[0];
 }
+// finds: explore

@@ -27,3 +27,4 @@ int main() {
   assert(sum == SIGMA);
   return 0;
 }
+// finds: explore horn

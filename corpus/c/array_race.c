@@ -26,3 +26,4 @@ int main(void) {
     pthread_join(t[i], NULL);
   return cells[0];
 }
+// finds: explore horn

@@ -30,3 +30,4 @@ int main(void) {
   for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
   assert(sums[0] == 6 && sums[1] == 6 && sums[2] == 6 && serial == 1);
 }
+// finds: explore

@@ -18,3 +18,4 @@ int main(void) {
   assert(strstr(s, "cd") == s + 2 && abs(-3) == 3);
   return 0;
 }
+// finds: explore

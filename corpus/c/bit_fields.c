@@ -35,3 +35,4 @@ int main() {
   assert(r->a == 1);
   return 0;
 }
+// finds: explore rely horn

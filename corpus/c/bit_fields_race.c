@@ -18,3 +18,4 @@ int main() {
   pthread_join(p, 0);
   return 0;
 }
+// finds: explore horn

@@ -33,3 +33,4 @@ int main(void) {
   assert(flags == 9);
   return 0;
 }
+// finds: explore

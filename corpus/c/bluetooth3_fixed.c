@@ -56,3 +56,4 @@ int main(void) {
   pthread_create(&c, 0, add, 0);
   return 0;
 }
+// finds: explore horn

@@ -58,3 +58,4 @@ int main(void) {
     pthread_create(&t, 0, add, 0);
   return 0;
 }
+// finds slowly: count

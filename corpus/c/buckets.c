@@ -34,3 +34,4 @@ int main() {
   pthread_mutex_unlock(&mutex[j]);
   return 0;
 }
+// finds: explore

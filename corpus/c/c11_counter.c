@@ -28,3 +28,4 @@ int main(void) {
   assert(x == 2);
   return 0;
 }
+// finds: explore horn

@@ -40,3 +40,4 @@ int main(void) {
   assert(atomic_fetch_or(&x, 6) == 9 && x == 15 && atomic_fetch_xor(&x, 5) == 15 && atomic_fetch_and(&x, 3) == 10 && x == 2);
   return 0;
 }
+// finds: explore horn

@@ -35,3 +35,4 @@ int main(void) {
   assert(it.count == 2);
   return 0;
 }
+// finds: explore horn

@@ -46,3 +46,4 @@ again:
   assert(z == 9);
   return 0;
 }
+// finds: explore rely horn

@@ -90,3 +90,4 @@ int main(void) {
   assert(v == 3 && k == 4);
   return 0;
 }
+// finds: explore rely horn

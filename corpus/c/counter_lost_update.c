@@ -23,3 +23,4 @@ int main(void) {
   assert(x == 2);
   return 0;
 }
+// finds: explore horn

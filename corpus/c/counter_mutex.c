@@ -25,3 +25,4 @@ int main(void) {
   assert(x == 2);
   return 0;
 }
+// finds: explore horn

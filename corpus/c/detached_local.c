@@ -25,3 +25,4 @@ int main(void) {
   y = 1;
   pthread_exit(0);
 }
+// finds: explore horn

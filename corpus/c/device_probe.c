@@ -64,3 +64,4 @@ int main(void) {
   }
   return 0;
 }
+// finds: explore horn

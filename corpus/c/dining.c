@@ -32,3 +32,4 @@ int main(void) {
     pthread_join(guests[i], NULL);
   return 0;
 }
+// finds: explore

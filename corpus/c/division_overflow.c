@@ -14,3 +14,4 @@ int main(void) {
   int c = a / b;
   return c > 3;
 }
+// finds: explore

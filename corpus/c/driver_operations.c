@@ -48,3 +48,4 @@ int main(void) {
   assert(d.users == 0);
   return 0;
 }
+// finds: explore horn

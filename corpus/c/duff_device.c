@@ -19,3 +19,4 @@ int main(void) {
   assert(c == 6);
   return 0;
 }
+// finds: explore rely horn

@@ -22,3 +22,4 @@ int main(void) {
   x = 1;
   exit(0);
 }
+// finds: explore rely horn

@@ -21,3 +21,4 @@ int main(void) {
   assert(pthread_mutex_unlock(&m) == EPERM);
   return 0;
 }
+// finds: explore rely horn

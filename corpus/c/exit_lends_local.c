@@ -25,3 +25,4 @@ int main(void) {
   *lent = 2;
   return 0;
 }
+// finds: explore horn

@@ -28,3 +28,4 @@ int main(void) {
   pthread_join(b, &rb);
   assert((long)ra == 7 && (intptr_t)rb == 10 && g == 1);
 }
+// finds: explore rely horn

@@ -38,3 +38,4 @@ int main(void) {
   }
   return 0;
 }
+// finds: count

@@ -23,3 +23,4 @@ int main(void) {
   assert(q.y == 2 && q.x == 0);
   return 0;
 }
+// finds: explore rely horn

@@ -32,3 +32,4 @@ int main(void) {
   assert(d < 0 && -d == 5 && !(d > 0) && (int)(d / 2) == -2);
   return 0;
 }
+// finds: explore horn

@@ -24,3 +24,4 @@ int main() {
   pthread_join(p, 0);
   return 0;
 }
+// finds: explore

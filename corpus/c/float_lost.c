@@ -23,3 +23,4 @@ int main(void) {
   assert(total == 5.0);
   return 0;
 }
+// finds: explore

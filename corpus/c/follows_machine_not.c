@@ -28,3 +28,4 @@ int main(void) {
     assert(value == 7);
   return 0;
 }
+// finds: explore horn conform

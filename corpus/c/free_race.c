@@ -22,3 +22,4 @@ int main(void) {
   pthread_join(x, 0);
   return r;
 }
+// finds: explore horn

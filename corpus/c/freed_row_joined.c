@@ -21,3 +21,4 @@ int main(void) {
   free(row);
   return 0;
 }
+// finds: explore

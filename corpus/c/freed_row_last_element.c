@@ -20,3 +20,4 @@ int main(void) {
   free(row);
   return 0;
 }
+// finds: explore horn

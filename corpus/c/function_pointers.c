@@ -39,3 +39,4 @@ int main(void) {
   assert(x == 4);
   return 0;
 }
+// finds: explore rely horn

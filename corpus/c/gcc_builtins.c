@@ -37,3 +37,4 @@ int main(void) {
   __sync_synchronize();
   return 0;
 }
+// finds: explore horn

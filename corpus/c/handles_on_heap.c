@@ -32,3 +32,4 @@ int main(void) {
   free(tids);
   return 0;
 }
+// finds: explore rely horn

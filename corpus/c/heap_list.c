@@ -40,3 +40,4 @@ int main(void) {
   assert(top->value + top->next->value == 3);
   return 0;
 }
+// finds: explore horn

@@ -36,3 +36,4 @@ int main(void) {
   assert(top != 0 && top->next != 0);
   return 0;
 }
+// finds: explore horn

@@ -27,3 +27,4 @@ int main(void) {
   assert(big == 44 && neg == -2 && l == 8589934592L && cond == 9);
   return 0;
 }
+// finds: explore rely horn

@@ -96,3 +96,4 @@ int main(void) {
   assert(010 == 8 && 0x10 == 16);
   return 0;
 }
+// finds: explore rely horn

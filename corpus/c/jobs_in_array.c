@@ -22,3 +22,4 @@ int main(void) {
   assert(total == N * (N + 1) / 2);
   return 0;
 }
+// finds: explore

@@ -31,3 +31,4 @@ int main(void) {
   assert(n == 0);
   return 0;
 }
+// finds: explore rely horn

@@ -42,3 +42,4 @@ int main(void) {
   assert(mine == 3 && other == 0 && freed == 3);
   return 0;
 }
+// finds: explore horn

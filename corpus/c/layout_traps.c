@@ -48,3 +48,4 @@ int main(void) {
   assert(r - x.in == 1);
   return 0;
 }
+// finds: explore rely horn

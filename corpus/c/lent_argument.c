@@ -19,3 +19,4 @@ int main() {
   go();
   return 0;
 }
+// finds: explore

@@ -44,3 +44,4 @@ int main() {
   }
   return 0;
 }
+// finds: explore horn

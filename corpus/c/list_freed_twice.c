@@ -36,3 +36,4 @@ int main() {
   pthread_create(&c, 0, pop, 0);
   return 0;
 }
+// finds: explore horn

@@ -42,3 +42,4 @@ int main(void) {
   assert(s == 7);
   return 0;
 }
+// finds: explore

@@ -29,3 +29,4 @@ int main(void) {
   assert(row[0] + row[49] + row[50] + row[99] == 10 && row[1] == 0);
   return 0;
 }
+// finds: explore rely horn

@@ -12,3 +12,4 @@ int main(void) {
   assert(0);
   return 0;
 }
+// finds: rely horn

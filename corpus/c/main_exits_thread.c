@@ -19,3 +19,4 @@ int main(void) {
   x = 1;
   pthread_exit(0);
 }
+// finds: explore horn

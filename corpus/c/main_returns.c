@@ -18,3 +18,4 @@ int main(void) {
   pthread_create(&t, 0, work, 0);
   return 0;
 }
+// finds: explore rely horn

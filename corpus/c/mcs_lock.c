@@ -27,3 +27,4 @@ void unlock(mcs_node_t *n) {
 }
 void *run(void *a) { long i = (long)a; lock(&nodes[i]); x++; assert(x == 1); x--; unlock(&nodes[i]); return 0; }
 int main() { pthread_t t[2]; for (long i = 0; i < 2; i++) pthread_create(&t[i], 0, run, (void *)i); for (int i = 0; i < 2; i++) pthread_join(t[i], 0); return 0; }
+// finds: explore horn

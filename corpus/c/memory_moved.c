@@ -20,3 +20,4 @@ int main(void) {
   assert(h[1] == 257);
   return 0;
 }
+// finds: explore rely horn

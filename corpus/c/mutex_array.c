@@ -22,3 +22,4 @@ int main(void) {
   pthread_create(&p2, 0, t, 0);
   return 0;
 }
+// finds: explore

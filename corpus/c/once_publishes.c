@@ -27,3 +27,4 @@ int main(void) {
   pthread_join(u, 0);
   return 0;
 }
+// finds: explore

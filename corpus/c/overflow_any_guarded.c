@@ -22,3 +22,4 @@ int main(void) {
   while (__VERIFIER_nondet_int()) pthread_create(&t, 0, w, 0);
   return 0;
 }
+// finds: rely count horn

@@ -49,3 +49,4 @@ int main(void) {
   assert(added == 1);
   return 0;
 }
+// finds slowly: portfolio

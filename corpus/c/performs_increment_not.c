@@ -36,3 +36,4 @@ int main(void) {
   assert(sum == 2);
   return 0;
 }
+// finds: explore reduce horn

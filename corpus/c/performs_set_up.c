@@ -32,3 +32,4 @@ int main(void) {
   assert(count == 8);
   return 0;
 }
+// finds: portfolio

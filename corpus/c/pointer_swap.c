@@ -42,3 +42,4 @@ int main(void) {
   pthread_join(r2, 0);
   return 0;
 }
+// finds: explore rely horn

@@ -40,3 +40,4 @@ int main(void) {
   assert(r[0][2] == 6 && *(m[1] + 1) == 5 && &m[1][0] - &m[0][0] == 3);
   return 0;
 }
+// finds: explore rely horn

@@ -59,3 +59,4 @@ int main() {
   assert(done == 6);
   return 0;
 }
+// finds: explore

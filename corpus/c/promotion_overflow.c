@@ -9,3 +9,4 @@ int main(void) {
   unsigned r = a * a;
   return r > 3;
 }
+// finds: explore

@@ -122,3 +122,4 @@ int main(void) {
   pthread_join(c, 0);
   return 0;
 }
+// finds: explore horn

@@ -123,3 +123,4 @@ int main(void) {
   pthread_join(c, 0);
   return 0;
 }
+// finds: explore

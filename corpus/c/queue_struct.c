@@ -36,3 +36,4 @@ int main(void) {
   assert(q.count == 0);
   return 0;
 }
+// finds: explore

@@ -21,3 +21,4 @@ int main(void) {
   x = 2;
   return 0;
 }
+// finds: explore

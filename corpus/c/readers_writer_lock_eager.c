@@ -41,3 +41,4 @@ int main(void) {
   pthread_create(&b, 0, reader, 0);
   return 0;
 }
+// finds: explore horn

@@ -26,3 +26,4 @@ int main(void) {
   free(p);
   return 0;
 }
+// finds: explore rely horn

@@ -14,3 +14,4 @@ int main(void) {
   free(w);
   return 0;
 }
+// finds: explore horn

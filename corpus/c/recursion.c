@@ -26,3 +26,4 @@ int main() {
   assert(r == 120 && g == 12);
   return 0;
 }
+// finds: explore rely horn

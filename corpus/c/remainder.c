@@ -21,3 +21,4 @@ int main(void) {
   assert(sum % 2 == 0);
   return 0;
 }
+// finds: explore horn

@@ -33,3 +33,4 @@ int main(void) {
     pthread_join(t[i], 0);
   return 0;
 }
+// finds: explore horn

@@ -31,3 +31,4 @@ int main(void) {
   assert(made == 1);
   return 0;
 }
+// finds: explore horn

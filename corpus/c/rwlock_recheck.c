@@ -35,3 +35,4 @@ int main(void) {
   assert(made == 1);
   return 0;
 }
+// finds: explore

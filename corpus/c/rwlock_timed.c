@@ -31,3 +31,4 @@ int main(void) {
   assert(!late);
   return 0;
 }
+// finds: explore horn

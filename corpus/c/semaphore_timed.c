@@ -26,3 +26,4 @@ int main(void) {
   assert(got);
   return 0;
 }
+// finds: explore horn

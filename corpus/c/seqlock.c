@@ -41,3 +41,4 @@ int main(void) {
   pthread_join(r, 0);
   return 0;
 }
+// finds: explore

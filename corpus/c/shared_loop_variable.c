@@ -25,3 +25,4 @@ int main(void) {
   assert(seen[0] == 1 && seen[1] == 1);
   return 0;
 }
+// finds: explore

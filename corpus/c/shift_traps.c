@@ -33,3 +33,4 @@ int main(void) {
   assert(m == 1099511627776LL && (int)m == 0);
   return 0;
 }
+// finds: explore rely horn

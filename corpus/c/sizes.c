@@ -28,3 +28,4 @@ int main(void) {
   assert(sizeof(short) == 2 && SIZE_MAX == UINT64_MAX);
   return 0;
 }
+// finds: explore rely horn

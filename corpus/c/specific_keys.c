@@ -26,3 +26,4 @@ int main(void) {
   assert(pthread_getspecific(key) == 0);
   return 0;
 }
+// finds: explore rely horn

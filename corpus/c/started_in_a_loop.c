@@ -14,3 +14,4 @@ int main(void) {
   pthread_mutex_lock(&m); assert(total <= n || n < 0); pthread_mutex_unlock(&m);
   return 0;
 }
+// finds: count

@@ -26,3 +26,4 @@ out:
 void *a(void *x) { int i = 0; do { step(__VERIFIER_nondet_int() % 4); } while (++i < 3); return 0; }
 void *b(void *x) { for (;;) { if (step(2) == -1) break; } return 0; }
 int main() { pthread_t p, q; pthread_create(&p, 0, a, 0); pthread_create(&q, 0, b, 0); pthread_join(p, 0); pthread_join(q, 0); return 0; }
+// finds: horn

@@ -30,3 +30,4 @@ int main(void) {
   assert(r1 == 1 || r2 == 1);
   return 0;
 }
+// finds: explore horn

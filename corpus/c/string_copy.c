@@ -19,3 +19,4 @@ int main() {
   if (v && v[0] != 'B') { reach_error(); abort(); }
   return 0;
 }
+// finds: explore horn

@@ -18,3 +18,4 @@ int main() {
   if (v && v[0] == 'B') { reach_error(); abort(); }
   return 0;
 }
+// finds: explore horn

@@ -19,3 +19,4 @@ int main() {
   free(d);
   return 0;
 }
+// finds: explore

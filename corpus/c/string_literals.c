@@ -26,3 +26,4 @@ int main() {
   assert(r == 3);
   return 0;
 }
+// finds: explore rely horn

@@ -19,3 +19,4 @@ int main(void) {
   pthread_join(x, 0);
   return r;
 }
+// finds: explore horn

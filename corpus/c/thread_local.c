@@ -25,3 +25,4 @@ int main(void) {
   assert(mine == 0 && also == 3);
   return 0;
 }
+// finds: explore rely horn

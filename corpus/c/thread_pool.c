@@ -65,3 +65,4 @@ int main(void) {
   assert(results[0] == 1 && results[1] == 2 && results[2] == 1);
   return 0;
 }
+// finds: explore

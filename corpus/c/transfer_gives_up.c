@@ -30,3 +30,4 @@ int main() {
   assert(r1 && r2);
   return 0;
 }
+// finds: explore horn

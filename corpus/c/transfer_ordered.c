@@ -38,3 +38,4 @@ int main(void) {
   assert(bal[0] == 110 && bal[1] == 90);
   return 0;
 }
+// finds: explore horn

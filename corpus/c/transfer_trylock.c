@@ -29,3 +29,4 @@ int main() {
   assert(a.balance + b.balance == 200);
   return 0;
 }
+// finds: explore

@@ -41,3 +41,4 @@ int main(void) {
   assert(top && top->next && !top->next->next);
   return 0;
 }
+// finds: explore horn

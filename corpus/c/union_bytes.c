@@ -21,3 +21,4 @@ int main() {
   assert(g.i == 0x0102ff04);
   return 0;
 }
+// finds: explore rely horn

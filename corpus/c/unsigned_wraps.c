@@ -21,3 +21,4 @@ int main(void) {
   int i = c * c + s;
   return i > 0;
 }
+// finds: explore

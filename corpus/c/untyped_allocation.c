@@ -30,3 +30,4 @@ int main() {
   free(j);
   return 0;
 }
+// finds: explore rely horn

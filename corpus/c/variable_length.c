@@ -42,3 +42,4 @@ int main(void) {
   assert(seen[0] == 3);
   return 0;
 }
+// finds: rely horn

@@ -1,10 +1,10 @@
-//! Brings the solvers: libz3 (must be there) and cvc5 (may be missing), into the user's cache, once per machine.
+//! Brings the solvers, libz3 and cvc5, into the user's cache, once per machine.
 //!
-//! In: the environment (`THREADPROOF_Z3_DIR` names a folder with another libz3.so; `XDG_CACHE_HOME` or `HOME` says
-//! where the cache is) and `provide.py`, which downloads and unpacks. Out: link search paths for everything that
-//! depends on this crate, the paths that `src/lib.rs` hands on, and, where the linker binds libz3, `DEP_Z3PROVIDER_DIR`
-//! for the binary's rpath.
-//! Deliberately absent: compiling Z3 (Debian 12's gcc cannot) and Debian's own libz3 (too old for the binding).
+//! In: the environment (`THREADPROOF_Z3_DIR` names a folder with another libz3; `XDG_CACHE_HOME` or `HOME` says
+//! where the cache is) and `provide.py`, which downloads and unpacks. Out: the paths that `src/lib.rs` hands on.
+//! Nothing is linked: the library is opened when it is first needed. On x86-64 Linux it must be there; where no wheel is
+//! known, the build goes on without it, and the user puts the library beside the program or names its folder.
+//! Deliberately absent: compiling Z3 (Debian 12's gcc cannot) and Debian's own libz3 (too old).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,8 +12,8 @@ use std::process::Command;
 const Z3_SHA256: &str = "0549ffad554178a59480ba41b5279cfbb27053ed5a2da269ae1a48214d5db34b";
 const CVC5_SHA256: &str = "fad09688fd0ee6ef6e8ce81fbf7e2ebaab466bd1b4bd6fefe0dd24ca772d089f";
 
-/// The machine that the wheels and the doors of `src/doors.rs` are for.
-const ON: &str = "x86_64-unknown-linux-gnu";
+/// The machine that the wheels are for.
+const WHEELS_ARE_FOR: &str = "x86_64-unknown-linux-gnu";
 
 fn main() {
     for file in ["build.rs", "provide.py", "cvc5_pipe.rs"] {
@@ -22,17 +22,14 @@ fn main() {
     for name in ["THREADPROOF_Z3_DIR", "XDG_CACHE_HOME", "HOME"] {
         println!("cargo:rerun-if-env-changed={name}");
     }
-    let z3 = match std::env::var_os("THREADPROOF_Z3_DIR") {
-        Some(folder) => PathBuf::from(folder),
-        None => bring_z3().unwrap_or_else(|sentence| stop(&sentence)),
-    };
-    let library = z3.join("libz3.so");
-    if !library.is_file() {
-        stop(&format!("there is no libz3.so in {}", z3.display()));
+    match std::env::var_os("THREADPROOF_Z3_DIR").map_or_else(bring_z3, |folder| Ok(PathBuf::from(folder))) {
+        Ok(folder) => {
+            println!("cargo:rerun-if-changed={}", folder.display());
+            println!("cargo:rustc-env=THREADPROOF_Z3_FOLDER={}", folder.display());
+        }
+        Err(sentence) if has_wheels() => stop(&sentence),
+        Err(sentence) => println!("cargo:warning={sentence}"),
     }
-    println!("cargo:rerun-if-changed={}", library.display());
-    link(&z3);
-    println!("cargo:rustc-env=THREADPROOF_Z3_FOLDER={}", z3.display());
 
     match bring_cvc5() {
         Ok(program) => {
@@ -62,14 +59,18 @@ fn cache() -> Result<PathBuf, String> {
     Ok(folder.join("threadproof"))
 }
 
-fn only_on_x86_64_linux() -> Result<(), String> {
-    let target = std::env::var("TARGET").unwrap_or_default();
-    if target == ON {
+fn has_wheels() -> bool {
+    std::env::var("TARGET").is_ok_and(|target| target == WHEELS_ARE_FOR)
+}
+
+fn only_where_there_are_wheels() -> Result<(), String> {
+    if has_wheels() {
         return Ok(());
     }
+    let target = std::env::var("TARGET").unwrap_or_default();
     Err(format!(
-        "solvers are brought for {ON} only, not for {target}: \
-         put libz3.so 5.4.0 into a folder and name it in THREADPROOF_Z3_DIR"
+        "solvers are brought for {WHEELS_ARE_FOR} only, not for {target}: \
+         put libz3 5.4.0 beside the program or into a folder that THREADPROOF_Z3_DIR names"
     ))
 }
 
@@ -94,38 +95,11 @@ fn bring_z3() -> Result<PathBuf, String> {
     if names.iter().all(|name| folder.join(name).is_file()) {
         return Ok(folder);
     }
-    only_on_x86_64_linux()?;
+    only_where_there_are_wheels()?;
     let members =
         ["z3/lib/libz3.so=libz3.so", "z3/lib/libz3.so.5.4=libz3.so.5.4", "z3_solver-5.4.0.0.data/data/bin/z3=z3"];
     provide("z3-solver==5.4.0.0", Z3_SHA256, "--platform manylinux_2_27_x86_64", &folder, &members)?;
     Ok(folder)
-}
-
-/// Gives the linker something under the name z3. On x86-64 Linux an empty archive: `src/doors.rs` has the symbols and
-/// opens the library when it is first asked. Elsewhere the library itself, both names linked (or copied, across file
-/// systems) into cargo's own folder, which cargo puts on the loader's path for `cargo run` and `cargo test`.
-fn link(z3: &Path) {
-    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    println!("cargo:rustc-check-cfg=cfg(late_z3)");
-    println!("cargo:rustc-link-search=native={}", out.display());
-    let must = |done: std::io::Result<()>, file: &Path| {
-        done.unwrap_or_else(|error| stop(&format!("{} cannot be written: {error}", file.display())));
-    };
-    if std::env::var("TARGET").is_ok_and(|target| target == ON) {
-        println!("cargo:rustc-cfg=late_z3");
-        let archive = out.join("libz3.a");
-        return must(std::fs::write(&archive, "!<arch>\n"), &archive);
-    }
-    println!("cargo:dir={}", z3.display());
-    for name in ["libz3.so", "libz3.so.5.4"] {
-        let source = if z3.join(name).is_file() { z3.join(name) } else { z3.join("libz3.so") };
-        let source = source.canonicalize().unwrap_or(source);
-        let copy = out.join(name);
-        let _ = std::fs::remove_file(&copy);
-        if std::fs::hard_link(&source, &copy).is_err() {
-            must(std::fs::copy(&source, &copy).map(|_| ()), &copy);
-        }
-    }
 }
 
 /// The cvc5 wheel holds libraries and no executable: `cvc5_pipe.rs` is compiled against them.
@@ -136,7 +110,7 @@ fn bring_cvc5() -> Result<PathBuf, String> {
     if program.is_file() {
         return Ok(program);
     }
-    only_on_x86_64_linux()?;
+    only_where_there_are_wheels()?;
     let names = [
         "libcvc5-558d13ae.so.1.4.2",
         "libcvc5parser-2f6edf78.so.1.4.2",

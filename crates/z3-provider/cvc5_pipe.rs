@@ -26,14 +26,14 @@ unsafe extern "C" {
 /// cvc5's number for SMT-LIB 2.6.
 const SMT_LIB_2_6: c_int = 0;
 
-struct Session {
+struct Cvc5Session {
     terms: *mut c_void,
     solver: *mut c_void,
     symbols: *mut c_void,
     parser: *mut c_void,
 }
 
-impl Session {
+impl Cvc5Session {
     fn new() -> Self {
         // SAFETY: the calls follow the order of construction that the library's interface asks for.
         unsafe {
@@ -66,7 +66,7 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for Cvc5Session {
     fn drop(&mut self) {
         // SAFETY: deleted in the reverse order of construction, once.
         unsafe {
@@ -121,7 +121,7 @@ impl Framer {
 }
 
 fn main() {
-    let mut session = Session::new();
+    let mut session = Cvc5Session::new();
     let mut framer = Framer::default();
     let mut block = [0u8; 1 << 16];
     let mut input = std::io::stdin().lock();
@@ -136,7 +136,7 @@ fn main() {
             let said = match command.as_slice() {
                 b"(exit)" => return,
                 b"(reset)" => {
-                    session = Session::new();
+                    session = Cvc5Session::new();
                     continue;
                 }
                 _ => session.run(&command),

@@ -1,7 +1,11 @@
-//! What a piece of work may use, and how it is told to stop.
+//! What a piece of work may use, and how it learns that it has to stop.
 //!
-//! A `Budget` is shared (cheap to clone): one flag, one deadline, one memory ceiling. Work calls `check` often
-//! enough to stop within a fraction of a second. Solver work is bounded by its own resource counter, not here.
+//! In: limits of time, memory and effort, cancellation. Out: a `Budget`, shared and cheap to clone: one flag, one deadline, one
+//! memory ceiling. Work calls `check` often enough to stop within a fraction of a second.
+//! Beside the clock there is *effort*: a count of what was done (states expanded, resources of a solver), which is the same in every
+//! run on every machine. Work that must give the same answer under any load is bounded by effort, never by a share of the clock;
+//! a unit is about a microsecond of an ordinary processor.
+//! Deliberately absent: the bound of a single question to a solver, which has a resource counter of its own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,6 +18,8 @@ pub enum Exhausted {
     Cancelled,
     Time,
     Memory,
+    /// The share of the effort that this part of the work was given.
+    Effort,
 }
 
 impl std::fmt::Display for Exhausted {
@@ -22,41 +28,54 @@ impl std::fmt::Display for Exhausted {
             Exhausted::Cancelled => "it was interrupted",
             Exhausted::Time => "the time limit was reached",
             Exhausted::Memory => "the memory limit was reached",
+            Exhausted::Effort => "its share of the work was done",
         })
     }
 }
 
 #[derive(Debug)]
-struct Shared {
+struct BudgetState {
     cancelled: AtomicBool,
     /// Resident bytes last seen, refreshed at most every few milliseconds.
     resident: AtomicU64,
     /// Microseconds since `start` of the last refresh.
     refreshed: AtomicU64,
+    /// Units of effort spent here and in all children.
+    spent: AtomicU64,
+}
+
+/// So much may be spent, by this counter.
+#[derive(Clone, Debug)]
+struct Allowance {
+    counter: Arc<BudgetState>,
+    most: u64,
 }
 
 /// Limits shared by everything that works on one request.
 #[derive(Clone, Debug)]
 pub struct Budget {
-    shared: Arc<Shared>,
-    parents: Vec<Arc<Shared>>,
+    shared: Arc<BudgetState>,
+    parents: Vec<Arc<BudgetState>>,
     start: Instant,
     deadline: Option<Instant>,
     memory: Option<u64>,
+    allowances: Vec<Allowance>,
 }
 
 impl Budget {
     pub fn unlimited() -> Self {
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(BudgetState {
                 cancelled: AtomicBool::new(false),
                 resident: AtomicU64::new(0),
                 refreshed: AtomicU64::new(0),
+                spent: AtomicU64::new(0),
             }),
             parents: Vec::new(),
             start: Instant::now(),
             deadline: None,
             memory: None,
+            allowances: Vec::new(),
         }
     }
     pub fn with_time(mut self, limit: Duration) -> Self {
@@ -73,7 +92,34 @@ impl Budget {
     pub fn child(&self) -> Self {
         let mut parents = self.parents.clone();
         parents.push(self.shared.clone());
-        Self { parents, ..Self { deadline: self.deadline, memory: self.memory, ..Self::unlimited() } }
+        let allowances = self.allowances.clone();
+        Self { parents, allowances, deadline: self.deadline, memory: self.memory, ..Self::unlimited() }
+    }
+    /// From now on so much effort, said as the time it takes on an ordinary processor. Meant for a child of a budget: what
+    /// the parent spends elsewhere does not count.
+    pub fn with_effort(mut self, amount: Duration) -> Self {
+        let most = self.spent().saturating_add(u64::try_from(amount.as_micros()).unwrap_or(u64::MAX));
+        self.allowances.push(Allowance { counter: self.shared.clone(), most });
+        self
+    }
+    /// A child with so much effort. The clock ends it, too, but only where a machine is so slow or so busy that waiting is pointless.
+    pub fn share(&self, amount: Duration) -> Self {
+        self.child().with_effort(amount).with_time(amount.saturating_mul(MAX_CLOCK_FACTOR))
+    }
+    /// Counts work done.
+    pub fn spend(&self, units: u64) {
+        self.shared.spent.fetch_add(units, Ordering::Relaxed);
+        self.parents.iter().for_each(|p| {
+            p.spent.fetch_add(units, Ordering::Relaxed);
+        });
+    }
+    /// Units spent so far, by children too.
+    pub fn spent(&self) -> u64 {
+        self.shared.spent.load(Ordering::Relaxed)
+    }
+    /// Units that may still be spent, where that is limited.
+    pub fn effort_left(&self) -> Option<u64> {
+        self.allowances.iter().map(|a| a.most.saturating_sub(a.counter.spent.load(Ordering::Relaxed))).min()
     }
     pub fn cancel(&self) {
         self.shared.cancelled.store(true, Ordering::Relaxed);
@@ -93,6 +139,11 @@ impl Budget {
     }
     /// Ok while work may go on.
     pub fn check(&self) -> Result<(), Exhausted> {
+        self.check_limits()?;
+        if self.effort_left() == Some(0) { Err(Exhausted::Effort) } else { Ok(()) }
+    }
+    /// The same without effort: for work that ends by itself once its effort is used, at a place that is always the same.
+    pub fn check_limits(&self) -> Result<(), Exhausted> {
         if self.is_cancelled() {
             return Err(Exhausted::Cancelled);
         }
@@ -114,7 +165,10 @@ impl Budget {
     }
 }
 
-/// Resident memory of this process, or 0 where the system does not tell.
+/// How many times slower than an ordinary, idle processor a machine may be before the clock ends what effort should have ended.
+const MAX_CLOCK_FACTOR: u32 = 30;
+
+/// Resident memory of this process, or 0 where the system does not say.
 pub fn resident_bytes() -> u64 {
     let Ok(text) = std::fs::read_to_string("/proc/self/statm") else { return 0 };
     text.split_whitespace().nth(1).and_then(|p| p.parse::<u64>().ok()).map_or(0, |pages| pages * 4096)
@@ -134,6 +188,21 @@ mod tests {
         let other = parent.child();
         parent.cancel();
         assert_eq!(other.check(), Err(Exhausted::Cancelled));
+    }
+
+    #[test]
+    fn check_effort_ends_the_part_it_was_given_to_and_counts_for_the_whole() {
+        let whole = Budget::unlimited();
+        whole.spend(7);
+        let part = whole.share(Duration::from_micros(100));
+        let piece = part.child();
+        piece.spend(60);
+        assert_eq!((part.check(), part.effort_left(), whole.spent()), (Ok(()), Some(40), 67));
+        piece.spend(50);
+        assert_eq!((part.check(), piece.check()), (Err(Exhausted::Effort), Err(Exhausted::Effort)));
+        assert_eq!((part.check_limits(), whole.check(), whole.spent()), (Ok(()), Ok(()), 117));
+        whole.spend(1000);
+        assert_eq!((part.spent(), whole.effort_left()), (110, None));
     }
 
     #[test]

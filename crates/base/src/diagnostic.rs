@@ -1,12 +1,13 @@
 //! Messages to the user about the user's input: stable code, place, what is wrong, what was expected, a hint.
 //!
-//! Rendering (caret pictures) is in `render`. A diagnostic is data: nothing is printed here.
+//! In: what a front end found. Out: data, collected and ordered by place.
+//! Deliberately absent: printing; the caret pictures are in `render`.
 
 use crate::source::Span;
 
 /// A stable code such as `E0102`; see `docs/language.md` for the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Code(pub &'static str);
+pub struct DiagnosticCode(pub &'static str);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
@@ -18,7 +19,7 @@ pub enum Severity {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     pub severity: Severity,
-    pub code: Code,
+    pub code: DiagnosticCode,
     pub message: String,
     pub span: Span,
     /// What stands at the primary place, for the caret: "expected `;`".
@@ -29,7 +30,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    pub fn error(code: Code, span: Span, message: impl Into<String>) -> Self {
+    pub fn error(code: DiagnosticCode, span: Span, message: impl Into<String>) -> Self {
         Self {
             severity: Severity::Error,
             code,
@@ -40,7 +41,7 @@ impl Diagnostic {
             hints: Vec::new(),
         }
     }
-    pub fn warning(code: Code, span: Span, message: impl Into<String>) -> Self {
+    pub fn warning(code: DiagnosticCode, span: Span, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(code, span, message) }
     }
     pub fn label(mut self, label: impl Into<String>) -> Self {

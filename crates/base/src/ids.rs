@@ -1,7 +1,8 @@
 //! Typed `u32` ids and the vectors they index.
 //!
-//! `id_type!` makes a Copy newtype that prints with a short prefix, as the model's text form prints it. An id is
-//! only meaningful together with the `IdVec` it came from; nothing checks that at run time.
+//! In: a name and a prefix for `id_type!`. Out: a `Copy` newtype that prints as the model's text form prints it, and
+//! `IdVec`, indexed by it. An id is only meaningful together with the `IdVec` it came from; nothing checks that at run
+//! time.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};

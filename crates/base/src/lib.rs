@@ -4,14 +4,15 @@
 
 pub mod budget;
 pub mod diagnostic;
+pub mod differential;
 pub mod ids;
 pub mod random;
 pub mod render;
 pub mod source;
 
 pub use budget::{Budget, Exhausted};
-pub use diagnostic::{Code, Diagnostic, Severity};
+pub use diagnostic::{Diagnostic, DiagnosticCode, Severity};
 pub use ids::IdVec;
 pub use random::Random;
-pub use render::{Colour, render, render_all};
+pub use render::{Colour, render_all, render_diagnostic};
 pub use source::{SourceId, Sources, Span};

@@ -1,6 +1,7 @@
-//! A small seeded generator of random numbers (the splitmix construction): same seed, same numbers, on every machine.
+//! A small seeded generator of random numbers (the splitmix construction), the only one of this workspace.
 //!
-//! For simulation, random search order and tests. Not for secrets.
+//! In: a seed. Out: numbers, the same for the same seed on every machine. For simulation, random search order and tests;
+//! not for secrets.
 
 #[derive(Clone, Debug)]
 pub struct Random {
@@ -30,6 +31,11 @@ impl Random {
     pub fn chance(&mut self, percent: u32) -> bool {
         self.below(100) < percent as usize
     }
+    /// One of the items, of which there must be some.
+    pub fn one_of<T: Clone>(&mut self, items: &[T]) -> T {
+        self.pick(items).expect("there is something to choose from").clone()
+    }
+    /// One of the items, if there are any.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
         items.get(self.below(items.len()))
     }

@@ -1,6 +1,6 @@
 //! Diagnostics as text: `error[E0102]: message`, `file:line:column`, a caret picture, further labels, hints.
 //!
-//! Comes in: a `Diagnostic` and the `Sources` its spans point into. Goes out: text, plain or with terminal colours.
+//! In: a `Diagnostic` and the `Sources` its spans point into. Out: text, plain or with terminal colours.
 //! Whatever the span says, something readable comes out: places outside the file are moved to its end, a span over
 //! several lines is shown on its first line, and a very long line is shown as a window around the place. Only the
 //! lines shown are handed to the drawing library, so that the cost does not grow with the file. Deliberately absent:
@@ -18,16 +18,16 @@ pub enum Colour {
 }
 
 /// Characters of one source line that are shown at most.
-const WINDOW: usize = 160;
+const MAX_LINE_BYTES: usize = 160;
 /// Characters of context kept before the first marked place of a long line.
-const BEFORE: usize = 60;
+const BYTES_BEFORE_PLACE: usize = 60;
 /// Characters of a message, label or hint shown at most; they may quote the user's own huge tokens.
-const TEXT: usize = 600;
+const MAX_MESSAGE_CHARACTERS: usize = 600;
 /// Annotations further apart than this many lines are drawn in separate pictures.
-const NEAR: usize = 6;
+const MAX_LINES_APART: usize = 6;
 
 /// The diagnostic as text that ends with a line break.
-pub fn render(diagnostic: &Diagnostic, sources: &Sources, colour: Colour) -> String {
+pub fn render_diagnostic(diagnostic: &Diagnostic, sources: &Sources, colour: Colour) -> String {
     let mut marks = vec![mark(sources, diagnostic.span, &diagnostic.label, AnnotationKind::Primary)];
     marks.extend(diagnostic.also.iter().map(|(span, label)| mark(sources, *span, label, AnnotationKind::Context)));
     let pictures = pictures(sources, marks);
@@ -64,12 +64,12 @@ pub fn render(diagnostic: &Diagnostic, sources: &Sources, colour: Colour) -> Str
 
 /// All diagnostics, in order, separated by blank lines.
 pub fn render_all(diagnostics: &[Diagnostic], sources: &Sources, colour: Colour) -> String {
-    let texts: Vec<String> = diagnostics.iter().map(|d| render(d, sources, colour)).collect();
+    let texts: Vec<String> = diagnostics.iter().map(|d| render_diagnostic(d, sources, colour)).collect();
     texts.join("\n")
 }
 
 /// A marked range: first in bytes of its line, later in bytes of its picture.
-struct Mark {
+struct LabelledRange {
     file: Option<SourceId>,
     line: usize,
     column: usize,
@@ -80,7 +80,7 @@ struct Mark {
 }
 
 /// Some consecutive lines of one file with the marks on them.
-struct Picture {
+struct CaretPicture {
     name: String,
     /// Place of the most important mark.
     line: usize,
@@ -89,13 +89,13 @@ struct Picture {
     text: String,
     /// Whether the left end of a line is not shown.
     cut: bool,
-    marks: Vec<Mark>,
+    marks: Vec<LabelledRange>,
 }
 
-fn mark(sources: &Sources, span: Span, label: &str, kind: AnnotationKind) -> Mark {
+fn mark(sources: &Sources, span: Span, label: &str, kind: AnnotationKind) -> LabelledRange {
     let label = clip(label);
     let Some(file) = sources.get(span.file) else {
-        return Mark { file: None, line: 1, column: 1, start: 0, end: 0, label, kind };
+        return LabelledRange { file: None, line: 1, column: 1, start: 0, end: 0, label, kind };
     };
     let length = u32::try_from(file.text.len()).unwrap_or(u32::MAX);
     let offset = span.start.min(length);
@@ -106,15 +106,16 @@ fn mark(sources: &Sources, span: Span, label: &str, kind: AnnotationKind) -> Mar
     let end = (span.end.max(offset) as usize).saturating_sub(line_start);
     // The caret is at least one character wide where there is a character.
     let end = ceil(text, end.max(start + 1));
-    Mark { file: Some(span.file), line, column, start, end, label, kind }
+    LabelledRange { file: Some(span.file), line, column, start, end, label, kind }
 }
 
-fn pictures(sources: &Sources, marks: Vec<Mark>) -> Vec<Picture> {
+fn pictures(sources: &Sources, marks: Vec<LabelledRange>) -> Vec<CaretPicture> {
     // The primary mark opens the first picture; others join a picture that is near or open their own.
-    let mut groups: Vec<Vec<Mark>> = Vec::new();
+    let mut groups: Vec<Vec<LabelledRange>> = Vec::new();
     for mark in marks {
-        let near =
-            |group: &&mut Vec<Mark>| group.iter().any(|m| m.file == mark.file && m.line.abs_diff(mark.line) <= NEAR);
+        let near = |group: &&mut Vec<LabelledRange>| {
+            group.iter().any(|m| m.file == mark.file && m.line.abs_diff(mark.line) <= MAX_LINES_APART)
+        };
         match groups.iter_mut().find(near) {
             Some(group) => group.push(mark),
             None => groups.push(vec![mark]),
@@ -123,7 +124,7 @@ fn pictures(sources: &Sources, marks: Vec<Mark>) -> Vec<Picture> {
     groups.into_iter().map(|marks| picture(sources, marks)).collect()
 }
 
-fn picture(sources: &Sources, mut marks: Vec<Mark>) -> Picture {
+fn picture(sources: &Sources, mut marks: Vec<LabelledRange>) -> CaretPicture {
     let (line, column, file) = (marks[0].line, marks[0].column, marks[0].file.and_then(|f| sources.get(f)));
     let first_line = marks.iter().map(|m| m.line).min().unwrap_or(1);
     let last_line = marks.iter().map(|m| m.line).max().unwrap_or(1);
@@ -149,16 +150,16 @@ fn picture(sources: &Sources, mut marks: Vec<Mark>) -> Picture {
         text.push('\n');
     }
     let name = file.map_or("<unknown>".to_owned(), |f| clip(&f.name));
-    Picture { name, line, column, first_line, text, cut, marks }
+    CaretPicture { name, line, column, first_line, text, cut, marks }
 }
 
 /// The bytes of a line that are shown.
 fn window(line: &str, leftmost: usize) -> (usize, usize) {
-    if line.len() <= WINDOW {
+    if line.len() <= MAX_LINE_BYTES {
         return (0, line.len());
     }
-    let from = if leftmost <= BEFORE { 0 } else { floor(line, leftmost - BEFORE) };
-    (from, ceil(line, (from + WINDOW).min(line.len())))
+    let from = if leftmost <= BYTES_BEFORE_PLACE { 0 } else { floor(line, leftmost - BYTES_BEFORE_PLACE) };
+    (from, ceil(line, (from + MAX_LINE_BYTES).min(line.len())))
 }
 
 fn floor(text: &str, mut offset: usize) -> usize {
@@ -178,7 +179,7 @@ fn ceil(text: &str, mut offset: usize) -> usize {
 }
 
 fn clip(text: &str) -> String {
-    match text.char_indices().nth(TEXT) {
+    match text.char_indices().nth(MAX_MESSAGE_CHARACTERS) {
         None => text.to_owned(),
         Some((end, _)) => format!("{}...", &text[..end]),
     }
@@ -191,16 +192,16 @@ fn label_of(label: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnostic::Code;
+    use crate::diagnostic::DiagnosticCode;
     use crate::ids::Id;
 
-    const E: Code = Code("E0102");
+    const E: DiagnosticCode = DiagnosticCode("E0102");
 
     fn plain(text: &str, start: usize, end: usize) -> String {
         let mut sources = Sources::new();
         let file = sources.add("a.tp", text);
         let diagnostic = Diagnostic::error(E, Span::new(file, start, end), "something is wrong").label("here");
-        render(&diagnostic, &sources, Colour::Plain)
+        render_diagnostic(&diagnostic, &sources, Colour::Plain)
     }
 
     #[test]
@@ -211,7 +212,7 @@ mod tests {
             .label("declared again")
             .also(Span::new(file, 4, 5), "first declared here")
             .hint("give one of them another name");
-        let text = render(&diagnostic, &sources, Colour::Plain);
+        let text = render_diagnostic(&diagnostic, &sources, Colour::Plain);
         let expected = "\
 error[E0102]: `x` is declared twice
  --> a.tp:2:5
@@ -224,7 +225,7 @@ error[E0102]: `x` is declared twice
   = help: give one of them another name
 ";
         assert_eq!(text, expected);
-        assert!(render(&diagnostic, &sources, Colour::Ansi).contains('\u{1b}'));
+        assert!(render_diagnostic(&diagnostic, &sources, Colour::Ansi).contains('\u{1b}'));
         assert!(!text.contains('\u{1b}'));
     }
 
@@ -234,7 +235,7 @@ error[E0102]: `x` is declared twice
         let one = sources.add("one.tp", "abc");
         let two = sources.add("two.tp", "\n\nxyz");
         let diagnostic = Diagnostic::warning(E, Span::new(one, 0, 3), "m").also(Span::new(two, 2, 5), "see");
-        let text = render(&diagnostic, &sources, Colour::Plain);
+        let text = render_diagnostic(&diagnostic, &sources, Colour::Plain);
         assert!(text.starts_with("warning[E0102]: m\n"));
         assert!(text.contains("one.tp:1:1") && text.contains("two.tp:3:1") && text.contains("3 | xyz"), "{text}");
     }
@@ -261,7 +262,7 @@ error[E0102]: `x` is declared twice
             plain(text, u32::MAX as usize, u32::MAX as usize);
         }
         let nowhere = Diagnostic::error(E, Span::new(SourceId::from_index(7), 3, 4), "m");
-        assert!(render(&nowhere, &Sources::new(), Colour::Plain).contains("<unknown>"));
+        assert!(render_diagnostic(&nowhere, &Sources::new(), Colour::Plain).contains("<unknown>"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Source files and spans into them.
 //!
-//! A span is a byte range of one file; lines and columns (both from 1, columns in characters) are computed on
-//! demand. Files are kept whole for the life of a run.
+//! In: names and texts of files, kept whole for the life of a run. Out: spans, which are byte ranges of one file, and
+//! lines and columns (both from 1, columns in characters), computed on demand.
 
 use crate::ids::{Id, IdVec};
 

@@ -1,17 +1,17 @@
 //! The second search of rule `search`: every state of a finite instance once more, by the reference semantics alone.
 //!
-//! Comes in: a program, numbers of instances, the claimed properties. Goes out: how the search ended. It shares no code
+//! In: a program, numbers of instances, the claimed properties. Out: how the search ended. It shares no code
 //! with the methods. Three things let it go further than `semantics::reach`: no traces are kept; a state seen is kept as
 //! its bytes, by an encoding from which it could be read back; and what the actions of one location do is asked of the
 //! reference semantics once for each value of the variables that occur in them. Instances of one thread are put in order
 //! where no formula of the program mentions a thread id, so that exchanging two of them changes nothing.
 //! A step that has to decide an open value is asked of the reference semantics each time.
-//! Absent: programs with relies or spawned threads, and claims about deadlock where values are open (`Ended::NotSuited`):
+//! Deliberately absent: programs with relies or spawned threads, and claims about deadlock where values are open (`Ended::NotSuited`):
 //! `semantics::reach` takes those.
 
 use base::{Budget, Exhausted};
 use logic::{Node, Symbol, Term, Terms, Value};
-use program::semantics::{Instances, Outcome, Sampling, Semantics, State, Successors};
+use program::semantics::{InstanceCounts, Sampling, Semantics, State, StepOutcome, Successors};
 use program::{Action, LocId, Program, PropertyId, PropertyKind, Start, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
@@ -34,12 +34,12 @@ pub enum Ended {
 }
 
 /// Searches at most `most` states.
-pub fn again(program: &Program, counts: &Instances, claimed: &[PropertyId], most: u64, budget: &Budget) -> Ended {
-    if !program.relies.is_empty() || program.threads.iter().any(|t| t.start == Start::BySpawn) {
+pub fn again(program: &Program, counts: &InstanceCounts, claimed: &[PropertyId], most: u64, budget: &Budget) -> Ended {
+    if !program.relies.is_empty() || program.threads.iter().any(|t| t.start == Start::Spawned) {
         return Ended::NotSuited;
     }
     let sem = Semantics::new(program);
-    let mut search = Search {
+    let mut search = SecondSearch {
         program,
         sem: &sem,
         claimed,
@@ -55,7 +55,7 @@ pub fn again(program: &Program, counts: &Instances, claimed: &[PropertyId], most
 
 /// A move of one instance, apart from the state it is made in.
 #[derive(Clone, Debug)]
-enum Change {
+enum StoreChange {
     Wrong(PropertyId),
     Moved { at: LocId, locals: Vec<Value>, shared: Vec<(usize, Value)> },
 }
@@ -63,7 +63,7 @@ enum Change {
 /// For a location whose actions depend on nothing but named variables: which shared ones these are.
 type Site = Option<Vec<usize>>;
 
-struct Search<'s> {
+struct SecondSearch<'s> {
     program: &'s Program,
     sem: &'s Semantics<'s>,
     claimed: &'s [PropertyId],
@@ -73,14 +73,14 @@ struct Search<'s> {
     groups: Vec<std::ops::Range<usize>>,
     seen: FxHashSet<Box<[u8]>>,
     queue: VecDeque<State>,
-    known: FxHashMap<Box<[u8]>, Vec<Change>>,
+    known: FxHashMap<Box<[u8]>, Vec<StoreChange>>,
 }
 
 /// More remembered moves than this are forgotten.
-const MOST_KNOWN: usize = 1 << 18;
+const MAX_KNOWN: usize = 1 << 18;
 
-impl Search<'_> {
-    fn run(&mut self, counts: &Instances, most: u64, budget: &Budget) -> Result<Ended, Ended> {
+impl SecondSearch<'_> {
+    fn run(&mut self, counts: &InstanceCounts, most: u64, budget: &Budget) -> Result<Ended, Ended> {
         let initial = self.sem.initial(counts, self.sampling);
         if let Some(why) = initial.incomplete {
             return Err(Ended::Incomplete(why));
@@ -131,8 +131,10 @@ impl Search<'_> {
     }
 
     fn expand(&mut self, state: &State) -> Result<(), Ended> {
-        let only = self.sem.inside(state);
+        let only = self.sem.instance_in_atomic_block(state);
         let mut any = false;
+        // An atomic block is one step: a move into one may be the beginning of none.
+        let mut completed = false;
         for i in 0..state.instances.len() {
             if only.is_some_and(|o| o != i) {
                 continue;
@@ -140,9 +142,11 @@ impl Search<'_> {
             for change in self.moves(state, i)? {
                 any = true;
                 match change {
-                    Change::Wrong(p) if self.claimed.contains(&p) => return Err(Ended::Violated(p)),
-                    Change::Wrong(_) => {}
-                    Change::Moved { at, locals, shared } => {
+                    StoreChange::Wrong(p) if self.claimed.contains(&p) => return Err(Ended::Violated(p)),
+                    StoreChange::Wrong(_) => completed = true,
+                    StoreChange::Moved { at, locals, shared } => {
+                        completed |=
+                            !self.program.threads[state.instances[i].thread].code.locations[at].in_atomic_block;
                         let mut next = state.clone();
                         next.instances[i].at = at;
                         next.instances[i].locals = locals;
@@ -155,8 +159,9 @@ impl Search<'_> {
                 }
             }
         }
-        if !any {
-            let (stuck, unsure) = self.sem.deadlocked(state, &Successors::default());
+        if !completed && only.is_none() && self.asks_for_deadlock() {
+            let next = if any { self.sem.successors(state, self.sampling) } else { Successors::default() };
+            let (stuck, unsure) = self.sem.deadlocked(state, &next);
             if let Some(why) = unsure {
                 return Err(Ended::Incomplete(why));
             }
@@ -167,7 +172,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    fn moves(&mut self, state: &State, i: usize) -> Result<Vec<Change>, Ended> {
+    fn moves(&mut self, state: &State, i: usize) -> Result<Vec<StoreChange>, Ended> {
         let here = &state.instances[i];
         let Some(read) = &self.sites[here.thread.0 as usize][here.at.0 as usize] else {
             return self.ask(state, i).map(|(made, _)| made);
@@ -183,7 +188,7 @@ impl Search<'_> {
         }
         let (made, decided) = self.ask(state, i)?;
         if !decided {
-            if self.known.len() >= MOST_KNOWN {
+            if self.known.len() >= MAX_KNOWN {
                 self.known.clear();
             }
             self.known.insert(key.into_boxed_slice(), made.clone());
@@ -191,25 +196,29 @@ impl Search<'_> {
         Ok(made)
     }
 
+    fn asks_for_deadlock(&self) -> bool {
+        self.claimed.iter().any(|p| self.program.properties[*p].kind == PropertyKind::Deadlock)
+    }
+
     /// Asks the reference semantics; also says whether a value had to be decided.
-    fn ask(&self, state: &State, i: usize) -> Result<(Vec<Change>, bool), Ended> {
+    fn ask(&self, state: &State, i: usize) -> Result<(Vec<StoreChange>, bool), Ended> {
         let mut found = Successors::default();
         self.sem.moves(state, i, self.sampling, &mut found);
         if let Some(why) = found.incomplete {
             return Err(Ended::Incomplete(why));
         }
         // For other values the state may be stuck.
-        if found.decided && self.claimed.iter().any(|p| self.program.properties[*p].kind == PropertyKind::Deadlock) {
+        if found.decided && self.asks_for_deadlock() {
             return Err(Ended::NotSuited);
         }
         let decided = found.decided;
-        let change = |o: Outcome| match o {
-            Outcome::Wrong { property, .. } => Change::Wrong(property),
-            Outcome::Moved { state: mut next, .. } => {
+        let change = |o: StepOutcome| match o {
+            StepOutcome::Wrong { property, .. } => StoreChange::Wrong(property),
+            StepOutcome::Moved { state: mut next, .. } => {
                 let moved = next.instances.swap_remove(i);
                 let changed = |(k, (new, old)): (usize, (Value, &Value))| (new != *old).then_some((k, new));
                 let shared = next.shared.into_iter().zip(&state.shared).enumerate().filter_map(changed).collect();
-                Change::Moved { at: moved.at, locals: moved.locals, shared }
+                StoreChange::Moved { at: moved.at, locals: moved.locals, shared }
             }
         };
         Ok((found.outcomes.into_iter().map(change).collect(), decided))
@@ -265,7 +274,7 @@ fn sites(program: &Program) -> Vec<Vec<Site>> {
 }
 
 /// Instances that can be exchanged: those of one thread, if no formula speaks of thread ids.
-fn groups(program: &Program, counts: &Instances) -> Vec<std::ops::Range<usize>> {
+fn groups(program: &Program, counts: &InstanceCounts) -> Vec<std::ops::Range<usize>> {
     let mut all: Vec<Term> = program.threads.iter().flat_map(|t| t.code.actions.iter().flat_map(terms_of)).collect();
     all.extend(program.init.iter().chain(&program.invariants).filter_map(|f| f.formula));
     all.extend(program.vars.iter().filter_map(|v| v.initial));

@@ -1,19 +1,25 @@
 //! The checker: a claim against a program gives a verdict. The only place where verdicts are made.
 //!
-//! In: a `Program`, claims (certificates and traces), and an oracle for the validity of formulas (`Leaves`). Out:
-//! `Verdict`s. It rebuilds every obligation of a proof from the program and the certificate; it replays every trace by
+//! In: a `Program`, claims (certificates and counterexamples), and an oracle for the validity of formulas (`ValidityOracle`). Out:
+//! `Verdict`s. It rebuilds every obligation of a proof from the program and the certificate; it replays every counterexample by
 //! the reference semantics with no solver. It uses neither the solver crate nor the methods, the front ends or the
-//! simplifier: an error there can lose a proof and cannot make one. One file per rule, see `docs/rules.md`.
+//! simplifier: an error there can lose a proof and cannot make one. One file per rule, listed in `rules::RULES`; see `docs/rules.md`
+//! for what they ask and `docs/soundness.md` for why that is enough.
 
 mod again;
 mod conclude;
-pub mod leaves;
 pub mod obligation;
+pub mod oracle;
+mod premise;
+pub mod rejection;
 pub mod rules;
+pub mod session;
 pub mod shape;
 pub mod verdict;
 
-pub use conclude::{Checked, Checker, Limits};
-pub use leaves::{Answer, Leaves};
-pub use obligation::Obligation;
+pub use conclude::{CheckedClaim, Checker};
+pub use obligation::{Obligation, Premise};
+pub use oracle::{OracleAnswer, ValidityOracle};
+pub use rejection::{Rejection, SideCondition};
+pub use session::CheckLimits;
 pub use verdict::{Evidence, Outcome, Trust, Verdict};

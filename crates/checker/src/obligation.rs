@@ -1,15 +1,17 @@
-//! Obligations: closed formulas, each with the rule that asks for it and words for people; and the few ways of
-//! building them that all rules share (an action's effect, two threads' copies of one symbol).
+//! Obligations: closed formulas, each with the premise of the rule that asks for it and a line for people; and the few ways of
+//! building them that all rules share (an action's effect, the symbols that a formula of a certificate may use).
 
-use logic::{Node, Symbol, Term, Terms};
-use program::{Action, Code, LocId, Program, PropertyId, Scope, ThreadId, VarId};
+use crate::rejection::{Rejection, SideCondition};
+use logic::{Node, Sort, Symbol, Term, Terms};
+use program::{Action, Code, LocId, Program, PropertyId, ThreadId, VarId};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
+pub use crate::premise::Premise;
+
 #[derive(Clone, Debug)]
 pub struct Obligation {
-    /// The entry of `docs/rules.md`.
-    pub rule: &'static str,
+    pub premise: Premise,
     /// What it says, for people: "`count := j` keeps the invariant".
     pub what: String,
     pub formula: Term,
@@ -24,14 +26,14 @@ pub enum Serves {
 }
 
 impl Obligation {
-    pub fn common(rule: &'static str, what: impl Into<String>, formula: Term) -> Self {
-        Self { rule, what: what.into(), formula, serves: Serves::All }
+    pub fn common(premise: Premise, what: impl Into<String>, formula: Term) -> Self {
+        Self { premise, what: what.into(), formula, serves: Serves::All }
     }
-    pub fn of(property: PropertyId, rule: &'static str, what: impl Into<String>, formula: Term) -> Self {
-        Self { rule, what: what.into(), formula, serves: Serves::These([property].into()) }
+    pub fn of(property: PropertyId, premise: Premise, what: impl Into<String>, formula: Term) -> Self {
+        Self { premise, what: what.into(), formula, serves: Serves::These([property].into()) }
     }
-    pub fn these(properties: &Arc<[PropertyId]>, rule: &'static str, what: impl Into<String>, formula: Term) -> Self {
-        Self { rule, what: what.into(), formula, serves: Serves::These(properties.clone()) }
+    pub fn these(properties: &Arc<[PropertyId]>, premise: Premise, what: impl Into<String>, formula: Term) -> Self {
+        Self { premise, what: what.into(), formula, serves: Serves::These(properties.clone()) }
     }
 }
 
@@ -97,25 +99,14 @@ pub fn initial_locals(program: &Program, terms: &Terms, thread: ThreadId) -> Ter
     terms.and(&facts)
 }
 
-/// A fresh copy of every given symbol, to speak of another instance.
-pub fn fresh_copies(terms: &Terms, symbols: impl IntoIterator<Item = Symbol>, suffix: &str) -> Renaming {
-    symbols
-        .into_iter()
-        .map(|s| {
-            let copy = terms.symbol(format!("{}{suffix}", terms.symbol_name(s)), terms.symbol_sort(s));
-            (s, terms.sym(copy))
-        })
-        .collect()
-}
-
 /// Which symbols a certificate's formula may mention; anything else would be a free variable that no obligation binds.
-pub struct Vocabulary {
+pub struct AllowedSymbols {
     allowed: FxHashSet<Symbol>,
     /// Symbols that obligations substitute: no formula may bind one of them.
     reserved: FxHashSet<Symbol>,
 }
 
-impl Vocabulary {
+impl AllowedSymbols {
     pub fn new(program: &Program, symbols: impl IntoIterator<Item = Symbol>) -> Self {
         let allowed: FxHashSet<Symbol> = symbols.into_iter().collect();
         let mut reserved = allowed.clone();
@@ -139,6 +130,16 @@ impl Vocabulary {
     }
     pub fn locals(program: &Program, thread: ThreadId) -> Vec<Symbol> {
         program.threads[thread].locals.iter().map(|v| program.vars[*v].symbol).collect()
+    }
+    /// That a part of a certificate is a formula over the symbols it may mention; `what` it is, for the rejection.
+    pub fn admits(&self, terms: &Terms, formula: Term, what: &str) -> Result<(), Rejection> {
+        if terms.sort_of(formula) != Sort::BOOL {
+            return Err(SideCondition::NotAFormula(what.into()).into());
+        }
+        match self.stranger(terms, formula) {
+            None => Ok(()),
+            Some(s) => Err(SideCondition::Vocabulary { what: what.into(), symbol: terms.symbol_name(s) }.into()),
+        }
     }
     /// The first symbol of the formula that is used in a way that is not allowed.
     pub fn stranger(&self, terms: &Terms, formula: Term) -> Option<Symbol> {
@@ -167,16 +168,11 @@ fn bound_symbols(terms: &Terms, formula: Term) -> Vec<Symbol> {
 }
 
 /// A line for people about an action.
-pub fn words(program: &Program, thread: ThreadId, action: &Action) -> String {
+pub fn describe_action(program: &Program, thread: ThreadId, action: &Action) -> String {
     format!("thread {}: `{}`", program.threads[thread].name, program.origins[action.origin].text)
 }
 
 /// A line for people about a location.
-pub fn location_words(program: &Program, code: &Code, thread: ThreadId, at: LocId) -> String {
+pub fn describe_location(program: &Program, code: &Code, thread: ThreadId, at: LocId) -> String {
     format!("thread {} at {} ({})", program.threads[thread].name, at, code.locations[at].name)
-}
-
-/// Locals of a thread have the scope of that thread; anything else is a malformed program.
-pub fn is_local_of(program: &Program, var: VarId, thread: ThreadId) -> bool {
-    program.vars[var].scope == Scope::Thread(thread)
 }

@@ -1,6 +1,6 @@
 //! Verdicts. Their fields are private and nothing outside this crate can make one.
 
-use evidence::{Called, Certificate, History, Local, Reason, Trace};
+use evidence::{Certificate, Counterexample, Reason};
 use program::{Assumption, PropertyId};
 use std::sync::Arc;
 
@@ -31,6 +31,32 @@ pub enum Trust {
 }
 
 impl Trust {
+    /// The weakest part of what the verdict rests on: a composition is worth no more than that.
+    pub fn weakest(&self) -> &Trust {
+        match self {
+            Trust::Both(a, b) => {
+                let (a, b) = (a.weakest(), b.weakest());
+                if a.strength() <= b.strength() { a } else { b }
+            }
+            one => one,
+        }
+    }
+
+    /// From nothing upwards. A number of states that was not counted again is a statement of the method alone, and weaker than anything that
+    /// was checked here.
+    fn strength(&self) -> u8 {
+        match self {
+            Trust::Nothing => 0,
+            Trust::SearchedOnce { .. } => 1,
+            Trust::Argued { .. } => 2,
+            Trust::Searched { .. } => 3,
+            Trust::Certified { independent: false, .. } => 4,
+            Trust::Certified { independent: true, .. } => 5,
+            Trust::Replayed => 6,
+            Trust::Both(a, b) => a.strength().min(b.strength()),
+        }
+    }
+
     /// Rests on this too. Obligations put to the same solver are counted together.
     pub(crate) fn and(self, other: Trust) -> Trust {
         match (self, other) {
@@ -71,13 +97,7 @@ impl std::fmt::Display for Trust {
 #[derive(Clone, Debug)]
 pub enum Evidence {
     Certificate(Arc<Certificate>),
-    Trace(Trace),
-    /// A run of clients of an object.
-    History(History),
-    Called(Called),
-    Local(Local),
-    /// A run that a procedure's specification does not explain.
-    Stray(evidence::stray::Stray),
+    Counterexample(Counterexample),
     /// Why there is no verdict.
     Reason(Reason),
 }

@@ -4,8 +4,8 @@
 //! program's (ids of the program's terms and symbols are valid in it). `file` reads and writes them.
 
 use logic::{Symbol, Term, Terms};
-use program::callers::Moment;
-use program::specified::{Unit, access_first, following, performing};
+use program::call_summaries::{CodeUnit, access_first, following, performing};
+use program::callers::LinearizationPoint;
 use program::{LocId, ObjectId, ProcId, Program, PropertyId, PropertyKind, ThreadId};
 use std::collections::BTreeSet;
 
@@ -28,26 +28,24 @@ pub enum Proof {
     /// A fixed list of instances, each with what it reaches and what its environment does (Threader's R and E, not modular).
     Environments(Environments),
     /// A fixed list of instances, with one inductive invariant for each combination of their locations.
-    Product(Product),
+    Product(ProductProof),
     /// An inductive invariant over the shared store and the number of threads at each location.
     Counting(Box<Counting>),
     /// A finite instance, all of whose reachable states are listed implicitly: the checker searches again by the
     /// reference semantics, or compares with the listed digest. Fixed numbers of threads only.
-    Search(Search),
+    Search(ExhaustiveSearch),
     /// Thread quantification: a set of views closed under every step, one of which holds of every thread.
     Views(crate::views::Views),
     /// A thread conforms to its machine (Abstract Threads, Theorem 2).
     Simulation(Simulation),
     /// Every thread that follows a machine conforms to it, and the composition of the machines does not go wrong (Theorem 1).
-    Composed(Composed),
+    Composed(ComposedProof),
     /// Runs of right movers, one step and left movers, each simulated by what a procedure performs (Calvin-R).
     Reduction(crate::reduction::Reduction),
     /// Calls in threads that follow a machine are what the callees perform (Calvin-R in Abstract Threads).
-    Performed(Performed),
+    Performed(PerformedProof),
     /// A program without threads, for any callers: a proof of the program with its most general client.
-    Callers(Callers),
-    /// Proofs in sequence; what one establishes the next may use. Forms still to come have their place here.
-    Layers(Vec<Layer>),
+    Callers(CallersProof),
 }
 
 /// For every thread: `at` holds whenever an instance is at the location; `step` contains every step of it as the others see it.
@@ -55,11 +53,11 @@ pub enum Proof {
 pub struct RelyGuarantee {
     /// Holds of the shared store always (outside atomic blocks).
     pub invariant: Term,
-    pub threads: Vec<Annotation>,
+    pub threads: Vec<ThreadAnnotation>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Annotation {
+pub struct ThreadAnnotation {
     pub thread: ThreadId,
     /// One formula for each location: over the shared store, the thread's locals and `tid`. Other instances' locals
     /// may occur only through `others`.
@@ -77,17 +75,17 @@ pub struct AssumeGuarantee {
     /// Holds of the shared store always (outside atomic blocks).
     pub invariant: Term,
     pub threads: Vec<Assumes>,
-    pub reach: Reach,
+    pub premises: Premises,
 }
 
 /// How much each obligation of rule `assume-guarantee` looks at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reach {
+pub enum Premises {
     /// All conjuncts.
     #[default]
     All,
     /// The conjuncts about the variables that the code at hand touches, and those that its steps could break.
-    Near,
+    Relevant,
 }
 
 #[derive(Clone, Debug)]
@@ -113,7 +111,7 @@ pub struct Environments {
 
 /// An inductive invariant of a fixed list of instances (tid 1, 2, ..).
 #[derive(Clone, Debug)]
-pub struct Product {
+pub struct ProductProof {
     pub instances: Vec<InstanceSymbols>,
     /// Over the shared store and all instances' locals (the symbols before a step), for each combination of locations
     /// that can be reached.
@@ -134,18 +132,18 @@ pub struct InstanceSymbols {
 #[derive(Clone, Debug)]
 pub struct Counting {
     /// The threads of one copy, each with a symbol for its tid; their control is explicit.
-    pub singles: Vec<(ThreadId, Symbol)>,
+    pub unique_threads: Vec<(ThreadId, Symbol)>,
     /// The cells of all other threads.
     pub counters: Vec<Counter>,
     /// For locals of counted threads, and `tid`: the symbol that stands for it in a second instance.
-    pub second: Vec<(Symbol, Symbol)>,
+    pub peer_copy: Vec<(Symbol, Symbol)>,
     /// Two cells, by position, the smaller first, and what two different instances in them may rely on: over the first's
     /// locals and `tid`, and the symbols that stand for the second's.
-    pub apart: Vec<(usize, usize, Term)>,
+    pub pairwise: Vec<(usize, usize, Term)>,
     /// Two cells, by position, the smaller first, that two different instances are never in at the same time.
     pub exclusive: Vec<(usize, usize)>,
-    /// Over the shared store, the counters, the singles' locals and tid symbols; one formula for each combination of
-    /// the singles' locations that can be reached, in the order of `singles`.
+    /// Over the shared store, the counters, the unique threads' locals and tid symbols; one formula for each combination of
+    /// the unique threads' locations that can be reached, in the order of `unique_threads`.
     pub invariant: Vec<(Vec<LocId>, Term)>,
 }
 
@@ -165,11 +163,11 @@ pub struct Counter {
 #[derive(Clone, Debug)]
 pub struct Simulation {
     pub thread: ThreadId,
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<SimulationPair>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Pair {
+pub struct SimulationPair {
     pub location: LocId,
     /// States of the machine, by position, increasing; not empty.
     pub candidates: Vec<u32>,
@@ -178,46 +176,40 @@ pub struct Pair {
 }
 
 #[derive(Clone, Debug)]
-pub struct Composed {
+pub struct ComposedProof {
     pub simulations: Vec<Simulation>,
     /// Of the composed program (`program::compose`): its terms extend that program's.
     pub composition: Box<Certificate>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Performed {
+pub struct PerformedProof {
     /// A reduction: the callees perform their specifications, and everybody keeps to the access predicates. Of the program whose
-    /// steps are asked for access first (`program::specified::access_first`).
+    /// steps are asked for access first (`program::call_summaries::access_first`).
     pub calls: Box<Certificate>,
-    /// A simulation or a composition, of the program whose threads call by specification (`program::specified::following`).
+    /// A simulation or a composition, of the program whose threads call by specification (`program::call_summaries::following`).
     pub proof: Box<Certificate>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Callers {
+pub struct CallersProof {
     /// The object whose specification runs beside it; `None`: the code alone.
     pub object: Option<ObjectId>,
     /// Where its operations take effect.
-    pub moments: Vec<Moment>,
+    pub linearization_points: Vec<LinearizationPoint>,
     /// Of the program with its callers (`program::callers`): its terms extend that program's.
     pub proof: Box<Certificate>,
 }
 
 /// An exhaustive search of a finite instance.
 #[derive(Clone, Debug)]
-pub struct Search {
+pub struct ExhaustiveSearch {
     pub instances: Vec<u32>,
     /// How many states the method saw: the checker's own search must not exceed what it can afford.
     pub states: u64,
 }
 
-#[derive(Clone, Debug)]
-pub struct Layer {
-    pub name: String,
-    pub proof: Box<Proof>,
-}
-
-impl Performed {
+impl PerformedProof {
     /// The program that the proof inside speaks of.
     pub fn program(&self, program: &Program) -> Result<Program, String> {
         performed_program(program, &self.calls)
@@ -225,7 +217,7 @@ impl Performed {
 }
 
 /// What a reduction must show so that calls may be by specification, besides that the callees perform it: no check inside a
-/// callee fails, and nobody breaks an access predicate. Then nothing goes wrong in a call first.
+/// callee fails, and no thread breaks an access predicate. Then nothing goes wrong in a call first.
 pub fn needed_of_calls(program: &Program, calls: &Certificate) -> Result<Vec<PropertyId>, String> {
     let Proof::Reduction(r) = &calls.proof else { return Err("calls are shown by a reduction".into()) };
     let basis = r.basis(&access_first(program))?.specified;
@@ -239,7 +231,7 @@ pub fn needed_of_calls(program: &Program, calls: &Certificate) -> Result<Vec<Pro
         if !seen.insert(q) {
             continue;
         }
-        let unit = Unit::Procedure(q);
+        let unit = CodeUnit::Procedure(q);
         let procedure = &program.procedures[q];
         out.extend(procedure.performs.as_ref().map(|(_, own)| *own));
         out.extend(procedure.ensures.iter().filter_map(|f| f.property));
@@ -290,7 +282,6 @@ impl Proof {
             Proof::Reduction(_) => "reduction",
             Proof::Performed(_) => "performed",
             Proof::Callers(_) => "callers",
-            Proof::Layers(_) => "layers",
         }
     }
 }

@@ -1,10 +1,7 @@
 //! What a method says about one property, before anyone has checked it.
 
-use crate::called::Called;
 use crate::certificate::Certificate;
-use crate::history::History;
-use crate::local::Local;
-use crate::trace::Trace;
+use crate::counterexample::Counterexample;
 use program::PropertyId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,15 +10,8 @@ use std::sync::Arc;
 pub enum Claim {
     /// The certificate shows it; one certificate may serve several properties.
     Proved(Arc<Certificate>),
-    Refuted(Trace),
-    /// The code does not satisfy its specification; the thread's own steps show it.
-    Breached(Local),
-    /// A procedure does not perform its specification; a run that no action explains shows it.
-    Strayed(crate::stray::Stray),
-    /// Clients of an object show that it is not linearizable.
-    Disproved(History),
-    /// Callers of a program without threads make it go wrong.
-    Called(Called),
+    /// The property is violated, and this shows it.
+    Refuted(Counterexample),
     Undecided(Reason),
 }
 
@@ -40,6 +30,8 @@ pub enum Reason {
     Alarm(String),
     /// An annotation does not hold, or does not suffice: lines for people. `@o12@` is the place of an origin.
     Annotation(String),
+    /// The checker did not accept the evidence; the premise or side condition.
+    Rejected(String),
     /// An error inside the method, caught; a bug of ours.
     Internal(String),
 }
@@ -52,7 +44,7 @@ impl std::fmt::Display for Reason {
             Reason::NotAdmitted(why) => write!(f, "not handled by this method: {why}"),
             Reason::Incomplete(what) => write!(f, "searched only in part: {what}"),
             Reason::Alarm(what) => write!(f, "an alarm that may be false: {what}"),
-            Reason::Annotation(what) => f.write_str(what),
+            Reason::Annotation(what) | Reason::Rejected(what) => f.write_str(what),
             Reason::Internal(what) => write!(f, "internal error: {what}"),
         }
     }

@@ -3,7 +3,7 @@
 //! In: a formula. Out: SHA-256 of its graph: operators, values, and sorts by their structure. Symbols, enums and classes are
 //! numbered in the order in which they come up, so two formulas with one fingerprint are the same up to a renaming of what they
 //! speak of: one is valid if the other is. What is written can be read back in one way only, so that two formulas
-//! that differ in anything else differ in what is hashed. Absent: any equality by meaning.
+//! that differ in anything else differ in what is hashed. Deliberately absent: any equality by meaning.
 
 use crate::file::op_name;
 use logic::{ClassId, EnumId, Node, Op, Quantifier, Sort, SortKind, Symbol, Term, Terms};
@@ -18,7 +18,7 @@ pub fn fingerprint(terms: &Terms, formula: Term) -> Fingerprint {
 
 /// What is hashed.
 fn written(terms: &Terms, formula: Term) -> Vec<u8> {
-    let mut w = Writer::new(terms);
+    let mut w = DigestWriter::new(terms);
     w.out.extend_from_slice(b"threadproof formula 1\n");
     w.whole(formula);
     w.out
@@ -43,7 +43,7 @@ pub fn alike(terms: &Terms, formulas: &[Term]) -> Vec<Vec<Term>> {
     out
 }
 
-struct Writer<'a> {
+struct DigestWriter<'a> {
     terms: &'a Terms,
     out: Vec<u8>,
     at: FxHashMap<Term, u32>,
@@ -53,7 +53,7 @@ struct Writer<'a> {
     classes: FxHashMap<ClassId, u32>,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> DigestWriter<'a> {
     fn new(terms: &'a Terms) -> Self {
         Self {
             terms,
@@ -203,7 +203,7 @@ impl<'a> Writer<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use logic::Machine;
+    use logic::MachineIntSort;
 
     #[test]
     fn check_formulas_are_put_together_only_if_they_differ_in_names_alone() {
@@ -212,7 +212,7 @@ mod tests {
         let less = |x, y| t.implies(t.lt(x, y), t.lt(x, t.add(y, t.int(1))));
         let list = [less(a, b), less(a, a), less(c, d), t.lt(a, b), less(d, c), less(b, b)];
         assert_eq!(alike(&t, &list), vec![vec![list[0], list[2], list[4]], vec![list[1], list[5]], vec![list[3]]]);
-        let e = t.sym(t.symbol("e", Sort::machine(Machine::ALL[0])));
+        let e = t.sym(t.symbol("e", Sort::machine(MachineIntSort::ALL[0])));
         assert_eq!(alike(&t, &[t.eq(a, b), t.eq(e, e)]).len(), 2, "a sort is not a name");
     }
 
@@ -229,7 +229,7 @@ mod tests {
         let a = of(&one, build(&one, ["x", "y"], Sort::INT, 1));
         assert_eq!(a, of(&two, build(&two, ["low", "high"], Sort::INT, 1)));
         assert_ne!(a, of(&two, build(&two, ["low", "high"], Sort::INT, 2)), "a number");
-        for sort in Machine::ALL.map(Sort::machine) {
+        for sort in MachineIntSort::ALL.map(Sort::machine) {
             assert_ne!(a, of(&two, build(&two, ["low", "high"], sort, 1)), "a sort");
         }
         let t = &one;

@@ -3,34 +3,35 @@
 //! In: a proof of rule `assume-guarantee`. Out: its conjuncts, with variables by name, locals by name and place among those of their thread,
 //! and locations by the first words of what stands there. Read back, what no longer has a meaning is left out, loops that are
 //! new get `true`, and every property that the rule can show is claimed: the checker finds out which of them hold.
-//! Reading trusts nothing; any JSON gives a well-sorted annotation or none. Absent: other forms of proof.
+//! Reading trusts nothing; any JSON gives a well-sorted annotation or none. Deliberately absent: other forms of proof.
 
-use crate::certificate::{AssumeGuarantee, Assumes, Callers, Certificate, Proof, Reach};
+use crate::certificate::{AssumeGuarantee, Assumes, CallersProof, Certificate, Premises, Proof};
 use crate::file::{op_name, operator};
 use logic::{Node, Op, Quantifier, Sort, SortKind, Symbol, Term, Terms};
 use program::callers::callers;
 use program::client::Effort;
-use program::parts::split;
-use program::passive::{breaks_loops, loop_heads};
+use program::parts::split_conjuncts;
+use program::passive::breaks_loops;
+use program::transition::{gated_properties, loop_heads};
 use program::{LocId, Program, PropertyId, PropertyKind, Start, Thread, ThreadId, VarId};
 use rustc_hash::FxHashMap;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
 /// What can be recalled of a certificate, if anything.
-pub fn write(program: &Program, c: &Certificate) -> Option<Json> {
+pub fn write_annotations(program: &Program, c: &Certificate) -> Option<Json> {
     match &c.proof {
         Proof::AssumeGuarantee(p) => Some(annotation(program, &c.terms, p)),
-        Proof::Callers(p) if p.object.is_none() && p.moments.is_empty() => {
+        Proof::Callers(p) if p.object.is_none() && p.linearization_points.is_empty() => {
             let client = callers(program, None, &[], Effort::Any).ok()?;
-            write(&client.program, &p.proof)
+            write_annotations(&client.program, &p.proof)
         }
         _ => None,
     }
 }
 
 /// A certificate for this program that claims what it can of the wanted properties; nothing of it is checked.
-pub fn read(program: &Program, json: &Json, wanted: &[PropertyId]) -> Option<Certificate> {
+pub fn recall_certificate(program: &Program, json: &Json, wanted: &[PropertyId]) -> Option<Certificate> {
     if !program.threads.is_empty() {
         return certificate(program, json, wanted);
     }
@@ -40,12 +41,12 @@ pub fn read(program: &Program, json: &Json, wanted: &[PropertyId]) -> Option<Cer
         method: inner.method.clone(),
         terms: program.terms.clone(),
         properties: inner.properties.clone(),
-        proof: Proof::Callers(Callers { object: None, moments: Vec::new(), proof: Box::new(inner) }),
+        proof: Proof::Callers(CallersProof { object: None, linearization_points: Vec::new(), proof: Box::new(inner) }),
     })
 }
 
 fn certificate(program: &Program, json: &Json, wanted: &[PropertyId]) -> Option<Certificate> {
-    let gated = program::compose::ways_to_go_wrong(program);
+    let gated = gated_properties(program);
     let claimed = |q: &PropertyId| match program.properties.get(*q).map(|x| &x.kind) {
         Some(PropertyKind::Invariant(_)) => true,
         Some(PropertyKind::Rely(at)) => program.relies.get(*at as usize).is_some_and(|r| r.formula.is_some()),
@@ -53,7 +54,7 @@ fn certificate(program: &Program, json: &Json, wanted: &[PropertyId]) -> Option<
     };
     let properties: Vec<PropertyId> = wanted.iter().copied().filter(claimed).collect();
     let terms = program.terms.clone();
-    let proof = Reading::new(program, &terms, json).annotation(&properties)?;
+    let proof = RecallReader::new(program, &terms, json).annotation(&properties)?;
     let proof = Proof::AssumeGuarantee(proof);
     Some(Certificate { method: "rely".into(), terms, properties, proof })
 }
@@ -109,7 +110,7 @@ fn annotation(program: &Program, terms: &Terms, p: &AssumeGuarantee) -> Json {
         let rely = w.parts(a.rely);
         threads.push(json!({ "name": thread.name, "nodes": w.section(), "rely": rely, "cuts": cuts }));
     }
-    json!({ "invariant": invariant, "threads": threads, "near": p.reach == Reach::Near })
+    json!({ "invariant": invariant, "threads": threads, "near": p.premises == Premises::Relevant })
 }
 
 struct Writing<'a> {
@@ -127,7 +128,7 @@ impl Writing<'_> {
     }
 
     fn parts(&mut self, formula: Term) -> Json {
-        split(self.terms, formula).into_iter().map(|f| Json::from(self.term(f))).collect()
+        split_conjuncts(self.terms, formula).into_iter().map(|f| Json::from(self.term(f))).collect()
     }
 
     fn term(&mut self, term: Term) -> usize {
@@ -163,7 +164,7 @@ impl Writing<'_> {
     }
 }
 
-struct Reading<'a> {
+struct RecallReader<'a> {
     program: &'a Program,
     terms: &'a Terms,
     json: &'a Json,
@@ -172,7 +173,7 @@ struct Reading<'a> {
     bound: FxHashMap<u64, Symbol>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> RecallReader<'a> {
     fn new(program: &'a Program, terms: &'a Terms, json: &'a Json) -> Self {
         let shared = program.shared().map(|v| (program.vars[v].name.as_str(), v)).collect();
         let sorts = (0..terms.sort_count() as u32).map(|n| (terms.sort_name(Sort(n)), Sort(n))).collect();
@@ -187,7 +188,8 @@ impl<'a> Reading<'a> {
         // A claimed invariant is part of what is shown, also a new one.
         for q in claimed {
             if let PropertyKind::Invariant(f) = p.properties[*q].kind {
-                invariant.extend(split(t, f).into_iter().filter(|f| !invariant.contains(f)).collect::<Vec<_>>());
+                invariant
+                    .extend(split_conjuncts(t, f).into_iter().filter(|f| !invariant.contains(f)).collect::<Vec<_>>());
             }
         }
         let of: FxHashMap<&str, &Json> =
@@ -210,14 +212,14 @@ impl<'a> Reading<'a> {
                     cuts.entry(l).or_insert_with(|| t.tt());
                 });
             }
-            if thread.start == Start::BySpawn {
+            if thread.start == Start::Spawned {
                 cuts.entry(thread.code.entry).or_insert_with(|| t.tt());
             }
             threads.push(Assumes { thread: id, rely: t.and(&rely), cuts: cuts.into_iter().collect() });
         }
         let near = self.json.get("near").and_then(Json::as_bool) == Some(true);
-        let reach = if near { Reach::Near } else { Reach::All };
-        Some(AssumeGuarantee { invariant: t.and(&invariant), threads, reach })
+        let reach = if near { Premises::Relevant } else { Premises::All };
+        Some(AssumeGuarantee { invariant: t.and(&invariant), threads, premises: reach })
     }
 
     /// The listed formulas that have a meaning here.

@@ -1,15 +1,15 @@
 //! The certificate of rule `reduction`: where the runs of right movers, one step and left movers are cut, and what holds there.
 //!
-//! Calvin-R, figures 6 and 8. Formulas are over the program without calls (`program::specified`), which the checker builds
+//! Calvin-R, figures 6 and 8. Formulas are over the program without calls (`program::call_summaries`), which the checker builds
 //! again: the certificate's terms extend that program's.
 
 use logic::{SortKind, Symbol, Term};
 use program::access::{Touches, predicate};
-use program::specified::{Specified, Unit, specified};
-use program::symbolic::Store;
+use program::call_summaries::{CallSummaries, CodeUnit, call_summaries};
+use program::symbolic::SymbolicStore;
 use program::{
-    Access, Action, ActionId, Code, Gate, LocId, ProcId, Program, Property, PropertyId, PropertyKind, Scope, VarId,
-    VarKind,
+    AccessPredicate, Action, ActionId, Code, Gate, LocId, ProcId, Program, Property, PropertyId, PropertyKind, Scope,
+    VarId, VarKind,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Reduction {
     pub guards: Vec<Guard>,
     /// The procedures whose calls are replaced by what they perform, increasing; each is a unit below.
     pub specified: Vec<ProcId>,
+    /// Written invariants of the program that every step keeps, whoever takes it: what is shown may rest on them.
+    pub premises: Vec<PropertyId>,
     pub units: Vec<Reduced>,
 }
 
@@ -32,7 +34,7 @@ pub struct Guard {
 #[derive(Clone, Debug)]
 pub struct Basis {
     /// Without calls, with the found access predicates.
-    pub specified: Specified,
+    pub specified: CallSummaries,
     /// The properties that the found predicates are respected, one for each guard: to be shown, not assumed.
     pub found: Vec<PropertyId>,
 }
@@ -40,21 +42,21 @@ pub struct Basis {
 /// One thread or procedure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reduced {
-    pub unit: Unit,
+    pub unit: CodeUnit,
     /// One symbol for each shared variable: its value where the run at hand began.
     pub before: Vec<Symbol>,
     /// The actions that move to the right wherever a run has not committed, increasing.
     pub right: Vec<ActionId>,
-    pub cuts: Vec<Cut>,
+    pub cuts: Vec<CutPoint>,
 }
 
 /// What holds at a location on every way there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cut {
+pub struct CutPoint {
     pub location: LocId,
     /// The last action of the specification that was performed (`program::order`); 0: none yet.
     pub position: u32,
-    pub phase: Phase,
+    pub phase: MoverPhase,
     /// Over the shared store, the unit's own variables and `tid`; inside a run also over `before`.
     pub formula: Term,
     /// Inside the left movers: what comes down with every turn of a loop.
@@ -62,7 +64,7 @@ pub struct Cut {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Phase {
+pub enum MoverPhase {
     /// Between two runs: other threads may have moved.
     Between,
     /// Inside a run, before it commits.
@@ -71,9 +73,9 @@ pub enum Phase {
     Left,
 }
 
-impl Phase {
-    pub const ALL: [(Phase, &'static str); 3] =
-        [(Phase::Between, "between"), (Phase::Right, "right"), (Phase::Left, "left")];
+impl MoverPhase {
+    pub const ALL: [(MoverPhase, &'static str); 3] =
+        [(MoverPhase::Between, "between"), (MoverPhase::Right, "right"), (MoverPhase::Left, "left")];
 
     pub fn word(self) -> &'static str {
         Self::ALL.iter().find(|(p, _)| *p == self).map_or("", |(_, w)| w)
@@ -90,7 +92,7 @@ impl Reduction {
 /// The program with the guards as access predicates (every access a gate), then without calls.
 pub fn basis(program: &Program, guards: &[Guard], by_performs: &[ProcId]) -> Result<Basis, String> {
     if guards.is_empty() {
-        return Ok(Basis { specified: specified(program, by_performs), found: Vec::new() });
+        return Ok(Basis { specified: call_summaries(program, by_performs), found: Vec::new() });
     }
     let mut p = program.clone();
     let mut found = Vec::new();
@@ -107,7 +109,7 @@ pub fn basis(program: &Program, guards: &[Guard], by_performs: &[ProcId]) -> Res
     p.procedures.iter_mut().for_each(|q| add(&mut q.code));
     p.objects.iter_mut().for_each(|o| o.ops.iter_mut().for_each(|op| add(&mut op.code)));
     p.terms = gated.terms.clone();
-    Ok(Basis { specified: specified(&p, by_performs), found })
+    Ok(Basis { specified: call_summaries(&p, by_performs), found })
 }
 
 /// Declares the predicate `lock == 0 || lock == tid`.
@@ -135,7 +137,7 @@ fn guard(p: &mut Program, g: Guard) -> Result<PropertyId, String> {
     };
     let formula = t.or(&[t.eq(holder, t.int(0)), t.eq(holder, t.sym(p.tid))]);
     let (origin, name) = (var.origin, format!("found:{}", var.name));
-    p.vars[g.var].access = Some(Access { binders, formula: Some(formula), origin });
+    p.vars[g.var].access = Some(AccessPredicate { binders, formula: Some(formula), origin });
     Ok(p.properties.push(Property { kind: PropertyKind::Access(g.var), name, origin }))
 }
 
@@ -145,7 +147,7 @@ fn gates(p: &Program, touches: &Touches<'_>, guards: &[Guard], found: &[Property
     let mut new = Vec::new();
     for touch in touches.of(a) {
         let Some(i) = guards.iter().position(|g| g.var == touch.place.var) else { continue };
-        if let Some(f) = predicate(p, t, &touch.place, tid, &Store::default()) {
+        if let Some(f) = predicate(p, t, &touch.place, tid, &SymbolicStore::default()) {
             let needed = t.forall(&f.any, f.formula);
             let formula = if t.is_true(touch.when) { needed } else { t.implies(touch.when, needed) };
             new.push(Gate { property: found[i], formula });

@@ -2,4 +2,4 @@
 //!
 //! The types are those of `program::semantics`, which replays them; here they have the names that evidence uses.
 
-pub use program::semantics::{Choice, Instances, Step as TraceStep, Trace};
+pub use program::semantics::{Choice, InstanceCounts, Trace, TraceStep};

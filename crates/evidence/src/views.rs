@@ -1,6 +1,6 @@
 //! The certificate of a thread-quantified proof: a finite set of views, one of which holds of every thread always.
 //!
-//! Comes in: what `methods::shape` found. Goes out: plain data, from which the checker rebuilds the closure of the set
+//! In: what `methods::shape` found. Out: plain data, from which the checker rebuilds the closure of the set
 //! under every step of every thread. The meaning (concretisation) of a view is in `docs/decisions/010-shape-evidence.md`.
 //! Nothing here is packed and no order is meant beyond positions: cells and groups are named by their position.
 
@@ -14,10 +14,10 @@ pub struct Views {
     pub object: Option<ObjectId>,
     /// Where the specification's operations take effect. Operations without a point take effect only by an outcome
     /// that leaves the specification as it is, witnessed at some moment of the call.
-    pub points: Vec<Point>,
+    pub points: Vec<SpecPoint>,
     /// The list that holds a specification's set, if the proof is about one.
     pub spine: Option<Spine>,
-    /// Where threads get cells for themselves that were published. Only with these do views say which cells are `sole`.
+    /// Where threads get cells for themselves that were published. Only with these do views say which cells are `unshared`.
     pub takes: Vec<Take>,
     /// In a claim that nothing leaks: the shared variables that lead to every published cell which is live.
     pub roots: Vec<VarId>,
@@ -27,17 +27,17 @@ pub struct Views {
 /// The list that starts at the object a shared variable refers to, by the link of its class. The variable is never assigned.
 ///
 /// A cell of the list *stops* the search for the one key if another shared variable that is never assigned refers to it, or by
-/// its key: see `Order`. The list crosses the key where its first stopping cell after the root is, or at its end.
+/// its key: see `SpineOrder`. The list crosses the key where its first stopping cell after the root is, or at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spine {
     pub root: VarId,
     /// The field that holds the key.
     pub key: VarId,
-    pub order: Order,
+    pub order: SpineOrder,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum SpineOrder {
     /// A cell whose key is the one key or above it stops.
     Sorted,
     /// Only a cell whose key is the one key stops.
@@ -61,7 +61,7 @@ pub enum Taker {
 
 /// The step `action` of an operation runs the specification's operation, where `when` says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Point {
+pub struct SpecPoint {
     pub operation: u32,
     pub action: ActionId,
     pub when: Fires,
@@ -99,17 +99,17 @@ pub struct View {
     /// Where there is a spine: the last cell before the crossing, and the cell after it or null.
     pub crossing: Option<(Val, Val)>,
     /// Has the specification's operation run, and with which results (by position)?
-    pub done: Done,
+    pub done: OperationProgress,
     /// Bit i: path i of the specification's operation that changes nothing was possible at some moment of the call.
     pub witnessed: u32,
     /// Cells with a name: some variable above, or the first or last element.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<ViewCell>,
     /// All other cells, by kind; there may be none of a kind.
-    pub groups: Vec<Cell>,
+    pub groups: Vec<ViewCell>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Done {
+pub enum OperationProgress {
     No,
     /// By a path of the specification that changes nothing: may be done again.
     Pure(Vec<Val>),
@@ -118,23 +118,23 @@ pub enum Done {
 
 /// A cell, or what is true of every cell of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Cell {
+pub struct ViewCell {
     pub class: ClassId,
     pub status: Status,
-    pub owner: Owner,
+    pub owner: CellOwner,
     /// For each field of the class, in order: the values it may have.
     pub fields: Vec<Vec<Val>>,
     /// The successor in the specification's sequence (cells of status `In` only; else empty).
     pub successor: Vec<Val>,
     /// At most one published cell has it as its successor by the class's link.
-    pub lone: bool,
+    pub single_predecessor: bool,
     /// No variable of another thread, and no cell that another thread owns, refers to it.
-    pub sole: bool,
+    pub unshared: bool,
 }
 
 /// Whose cell it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Owner {
+pub enum CellOwner {
     /// No other thread's variable, no shared variable and no published cell refers to it.
     Mine,
     Published,
@@ -162,11 +162,11 @@ impl Status {
     }
 }
 
-/// A value. For integers that are only copied, `Cell(i)` is the value that cell i stands for.
+/// A value. For integers that are only copied, `ViewCell(i)` is the value that cell i stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Val {
     Null,
-    /// Unconstrained; nobody may follow it.
+    /// Unconstrained; no thread may follow it.
     Any,
     Cell(u16),
     /// Some cell of the group.

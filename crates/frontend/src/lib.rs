@@ -3,4 +3,5 @@
 //! Every front end collects its errors as diagnostics and never panics on any bytes.
 
 pub mod c;
+pub mod java;
 pub mod lang;

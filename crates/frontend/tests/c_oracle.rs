@@ -5,12 +5,16 @@
 //! globals; with these values asserted at the end, the model must be safe, and the end must be reachable. Runs with
 //! undefined behaviour are cut off in the model, so their end is not reachable and they are not compared.
 
+use base::differential::programs_to_try;
+#[path = "c_oracle/hostile.rs"]
+mod hostile;
+
 use base::random::Random;
 use base::{Budget, Sources};
 use frontend::c::harness::harness;
-use frontend::c::{DataModel, Options, load};
+use frontend::c::{COptions, DataModel, load_c};
 use program::PropertyKind;
-use program::semantics::{Instances, Limits, Reached, reach};
+use program::semantics::{InstanceCounts, ReachLimits, Reached, reachable_states};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -204,11 +208,15 @@ fn compiled(text: &str, name: &str) -> Option<(String, bool)> {
 
 fn searched(text: &str) -> (program::Program, Sources, Reached) {
     let mut sources = Sources::new();
-    let options = Options { model: DataModel::Lp64, ..Options::default() };
-    let (program, diagnostics) = load(&mut sources, Path::new("generated.c"), text, &options);
+    let options = COptions { model: DataModel::Lp64, ..COptions::default() };
+    let (program, diagnostics) = load_c(&mut sources, Path::new("generated.c"), text, &options);
     let Some(program) = program else { panic!("{}\n{text}", diagnostics[0].message) };
     let budget = Budget::unlimited().with_time(Duration::from_secs(20));
-    let found = reach(&program, &Instances::of(&program, 1), &Limits { states: 20_000, budget, ..Limits::default() });
+    let found = reachable_states(
+        &program,
+        &InstanceCounts::of(&program, 1),
+        &ReachLimits { states: 20_000, budget, ..ReachLimits::default() },
+    );
     let unmodelled = |p: &program::PropertyId| matches!(program.properties[*p].kind, PropertyKind::Unmodelled(_));
     assert!(!found.violations.keys().any(unmodelled), "not modelled:\n{text}");
     (program, sources, found)
@@ -238,11 +246,6 @@ fn agrees(text: &str, seen: &[&str], name: &str) -> Option<()> {
     Some(())
 }
 
-/// How many programs to try: `THREADPROOF_HUNT=N` tries N.
-fn hunt(usual: u64) -> u64 {
-    std::env::var("THREADPROOF_HUNT").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
-}
-
 fn generator(seed: u64) -> Generator {
     let mut random = Random::new(seed);
     let types = (0..4).map(|_| (random.word() % TYPES.len() as u64) as usize).collect();
@@ -260,8 +263,9 @@ fn check_the_model_computes_what_gcc_computes() {
         return;
     }
     let seen = ["g0", "g1", "g2", "g3"];
-    let compared =
-        (0..hunt(24)).filter_map(|seed| agrees(&generator(seed).program(), &seen, &format!("oracle{seed}"))).count();
+    let compared = (0..programs_to_try(24))
+        .filter_map(|seed| agrees(&generator(seed).program(), &seen, &format!("oracle{seed}")))
+        .count();
     assert!(compared >= 8, "only {compared} programs had a defined end");
 }
 
@@ -275,7 +279,7 @@ fn check_memory_and_control_are_what_gcc_makes_of_them() {
         let text = Shapes(generator(seed)).program();
         agrees(&text, &Shapes::SEEN, &format!("shapes{seed}"))
     };
-    let compared = (0..hunt(20)).filter_map(one).count();
+    let compared = (0..programs_to_try(20)).filter_map(one).count();
     assert!(compared >= 8, "only {compared} programs had a defined end");
 }
 
@@ -304,11 +308,11 @@ fn check_a_harness_makes_the_bug_happen() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../corpus/c/{name}.c"));
         let text = std::fs::read_to_string(&path).unwrap();
         let mut sources = Sources::new();
-        let checks = text.lines().find_map(|l| l.strip_prefix("// check: ")).map(frontend::c::Check::parse).unwrap();
-        let options = Options { model: DataModel::Lp64, checks };
-        let (program, _) = load(&mut sources, &path, &text, &options);
+        let checks = text.lines().find_map(|l| l.strip_prefix("// check: ")).map(frontend::c::CCheck::parse).unwrap();
+        let options = COptions { model: DataModel::Lp64, checks };
+        let (program, _) = load_c(&mut sources, &path, &text, &options);
         let Some(program) = program else { return };
-        let found = reach(&program, &Instances::of(&program, 2), &Limits::default());
+        let found = reachable_states(&program, &InstanceCounts::of(&program, 2), &ReachLimits::default());
         let trace = found.violations.values().next().expect("the program is broken");
         let run = harness(&program, trace, &sources).expect("a run over numbers");
         let Some((said, fine)) = compiled(&run, name) else { return };

@@ -1,4 +1,4 @@
-//! Building terms from parts nobody vouches for: every sort is checked, nothing panics.
+//! Building terms from untrusted parts: every sort is checked, nothing panics.
 //!
 //! For readers of files; code that knows its sorts uses the constructors of `Terms`.
 

@@ -1,20 +1,22 @@
-//! Evaluation: a term and a value for each symbol give a value. This is the meaning of terms.
+//! Evaluation: the meaning of terms.
 //!
+//! In: a term and an `Env` that gives a value to each symbol. Out: the term's value, or why there is none.
 //! Partial operations are total here: `x / 0 = 0`, `x % 0 = x`, an index outside a sequence gives the sort's default.
-//! Evaluation stops with `Open` at a place nobody has decided (see `Value::Any`), and with `Unbounded` at a
+//! Evaluation stops with `Open` at a place whose value is still undecided (see `Value::Any`), and with `Unbounded` at a
 //! quantifier whose range it cannot enumerate. Quantifiers over finite sorts are enumerated; over `int` the range is
 //! read off the body (`lo <= i && i < hi ==> ..`, `i in s`, `i == e`), or, where the bound symbol is used only as a
 //! map index and in comparisons, the finitely many values that can make a difference are tried.
-//! Absent: big integers. A value beyond 128 bits is `TooLarge`, never a wrong value.
+//! Deliberately absent: big integers. A value beyond 128 bits is `TooLarge`, never a wrong value.
 
-use crate::quantify;
+mod quantify;
+
 use crate::sort::{ClassId, Sort, SortKind};
 use crate::term::{Node, Op, Symbol, Term, Terms};
 use crate::value::Value;
 
 /// Where a value is read: a symbol, or an entry of a map it holds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct ReadPlace {
     pub symbol: Symbol,
     pub keys: Vec<Value>,
 }
@@ -22,7 +24,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EvalError {
     /// The value at this place, of this sort, is not decided.
-    Open(Place, Sort),
+    Open(ReadPlace, Sort),
     /// A map with undecided entries is used as a whole.
     OpenMap,
     /// No value is known for the symbol.
@@ -50,13 +52,13 @@ impl Env for rustc_hash::FxHashMap<Symbol, Value> {
 }
 
 /// An environment with some symbols bound on top of another.
-pub(crate) struct Bound<'a> {
+pub(crate) struct BoundEnv<'a> {
     pub under: &'a dyn Env,
     pub symbol: Symbol,
     pub value: Value,
 }
 
-impl Env for Bound<'_> {
+impl Env for BoundEnv<'_> {
     fn value(&self, symbol: Symbol) -> Option<&Value> {
         if symbol == self.symbol { Some(&self.value) } else { self.under.value(symbol) }
     }
@@ -68,7 +70,7 @@ impl Env for Bound<'_> {
     }
 }
 
-pub fn eval(terms: &Terms, term: Term, env: &dyn Env) -> Result<Value, EvalError> {
+pub fn eval_term(terms: &Terms, term: Term, env: &dyn Env) -> Result<Value, EvalError> {
     match terms.node(term) {
         Node::Bool(b) => Ok(Value::Bool(b)),
         Node::Num(n, _) => Ok(Value::Int(n)),
@@ -76,7 +78,7 @@ pub fn eval(terms: &Terms, term: Term, env: &dyn Env) -> Result<Value, EvalError
         Node::Ref(_, n) => Ok(Value::Ref(n)),
         Node::Sym(s) => match env.value(s) {
             None => Err(EvalError::Unassigned(s)),
-            Some(Value::Any) => Err(EvalError::Open(Place { symbol: s, keys: vec![] }, terms.symbol_sort(s))),
+            Some(Value::Any) => Err(EvalError::Open(ReadPlace { symbol: s, keys: vec![] }, terms.symbol_sort(s))),
             Some(v) => Ok(v.clone()),
         },
         Node::Quant(q, bound, body) => quantify::eval(terms, q, &bound, body, env).map(Value::Bool),
@@ -86,7 +88,7 @@ pub fn eval(terms: &Terms, term: Term, env: &dyn Env) -> Result<Value, EvalError
 
 /// Evaluates a formula.
 pub fn holds(terms: &Terms, formula: Term, env: &dyn Env) -> Result<bool, EvalError> {
-    match eval(terms, formula, env)? {
+    match eval_term(terms, formula, env)? {
         Value::Bool(b) => Ok(b),
         other => panic!("a formula has a boolean value, not {other:?}"),
     }
@@ -100,7 +102,7 @@ fn int(v: Value) -> i128 {
 }
 
 fn apply(terms: &Terms, term: Term, op: Op, args: &[Term], env: &dyn Env) -> Result<Value, EvalError> {
-    let of = |i: usize| eval(terms, args[i], env);
+    let of = |i: usize| eval_term(terms, args[i], env);
     let truth = |i: usize| holds(terms, args[i], env);
     let number = |i: usize| of(i).map(int);
     let fit = |n: Option<i128>| -> Result<Value, EvalError> {
@@ -138,6 +140,8 @@ fn apply(terms: &Terms, term: Term, op: Op, args: &[Term], env: &dyn Env) -> Res
         Op::Le => Ok(Value::Bool(number(0)? <= number(1)?)),
         Op::Add => fit(number(0)?.checked_add(number(1)?)),
         Op::Sub => fit(number(0)?.checked_sub(number(1)?)),
+        // Machine integers wrap: the product modulo 2^128 has the right low bits.
+        Op::Mul if terms.sort_of(term).as_machine().is_some() => fit(Some(number(0)?.wrapping_mul(number(1)?))),
         Op::Mul => fit(number(0)?.checked_mul(number(1)?)),
         Op::Neg => fit(number(0)?.checked_neg()),
         Op::Div => {
@@ -247,13 +251,13 @@ fn junction(terms: &Terms, args: &[Term], env: &dyn Env, unit: bool) -> Result<V
 }
 
 /// The place a map expression reads its untouched entries from; `None` if it is not a variable's map.
-fn root(terms: &Terms, map: Term, env: &dyn Env) -> Result<Option<Place>, EvalError> {
+fn root(terms: &Terms, map: Term, env: &dyn Env) -> Result<Option<ReadPlace>, EvalError> {
     Ok(match terms.node(map) {
-        Node::Sym(s) => Some(Place { symbol: s, keys: vec![] }),
+        Node::Sym(s) => Some(ReadPlace { symbol: s, keys: vec![] }),
         Node::App(Op::Store, args) => root(terms, args[0], env)?,
         Node::App(Op::Select, args) => match root(terms, args[0], env)? {
             Some(mut p) => {
-                p.keys.push(eval(terms, args[1], env)?);
+                p.keys.push(eval_term(terms, args[1], env)?);
                 Some(p)
             }
             None => None,
@@ -296,9 +300,9 @@ mod tests {
     #[test]
     fn check_machine_addition_wraps() {
         let t = Terms::new();
-        let u8s = Sort::machine(crate::sort::Machine { bits: 8, signed: false });
+        let u8s = Sort::machine(crate::sort::MachineIntSort { bits: 8, signed: false });
         let sum = t.add(t.num(255, u8s), t.num(1, u8s));
-        assert_eq!(eval(&t, sum, &env(&[])), Ok(Value::Int(0)));
+        assert_eq!(eval_term(&t, sum, &env(&[])), Ok(Value::Int(0)));
     }
 
     #[test]
@@ -313,8 +317,8 @@ mod tests {
     #[test]
     fn check_division_is_euclidean_and_total() {
         let t = Terms::new();
-        let d = |a, b| eval(&t, t.mk(Op::Div, &[t.int(a), t.int(b)]), &env(&[])).unwrap();
-        let m = |a, b| eval(&t, t.mk(Op::Mod, &[t.int(a), t.int(b)]), &env(&[])).unwrap();
+        let d = |a, b| eval_term(&t, t.mk(Op::Div, &[t.int(a), t.int(b)]), &env(&[])).unwrap();
+        let m = |a, b| eval_term(&t, t.mk(Op::Mod, &[t.int(a), t.int(b)]), &env(&[])).unwrap();
         assert_eq!((d(-7, 2), m(-7, 2)), (Value::Int(-4), Value::Int(1)));
         assert_eq!((d(-7, -2), m(-7, -2)), (Value::Int(4), Value::Int(1)));
         assert_eq!((d(5, 0), m(5, 0)), (Value::Int(0), Value::Int(5)));
@@ -327,8 +331,8 @@ mod tests {
         let m = t.symbol("m", s);
         let read = t.select(t.store(t.sym(m), t.int(1), t.tt()), t.int(2));
         let e = env(&[(m, Value::any_of(&t, s))]);
-        let place = Place { symbol: m, keys: vec![Value::Int(2)] };
-        assert_eq!(eval(&t, read, &e), Err(EvalError::Open(place, Sort::BOOL)));
+        let place = ReadPlace { symbol: m, keys: vec![Value::Int(2)] };
+        assert_eq!(eval_term(&t, read, &e), Err(EvalError::Open(place, Sort::BOOL)));
     }
 
     #[test]

@@ -7,14 +7,14 @@
 pub mod build;
 pub mod eval;
 pub mod print;
-mod quantify;
 pub mod simplify;
 pub mod sort;
 pub mod subst;
 pub mod term;
 pub mod value;
+mod walk;
 
-pub use eval::{Env, EvalError, Place, eval};
-pub use sort::{ClassId, EnumId, Machine, Sort, SortKind};
+pub use eval::{Env, EvalError, ReadPlace, eval_term};
+pub use sort::{ClassId, EnumId, MachineIntSort, Sort, SortKind};
 pub use term::{Node, Op, Quantifier, Symbol, Term, Terms};
 pub use value::Value;

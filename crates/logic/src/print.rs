@@ -1,7 +1,8 @@
-//! Terms as text, in the syntax of the modelling language, with as few parentheses as the precedence allows.
+//! Terms as text, in the syntax of the modelling language.
 //!
-//! Symbols print by their names; two symbols of one name are told apart only by the caller (who may rename).
-//! Absent: sharing. A term that is a large graph prints as a large tree; files use `program`'s text form.
+//! In: a term. Out: text, with as few parentheses as the precedence allows. Symbols print by their names; a caller that
+//! has two symbols of one name renames one of them.
+//! Deliberately absent: sharing. A term that is a large graph prints as a large tree; files use `program`'s text form.
 
 use crate::sort::{Sort, SortKind};
 use crate::term::{Node, Op, Quantifier, Symbol, Term, Terms};

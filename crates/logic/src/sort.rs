@@ -1,6 +1,7 @@
-//! Sorts. A `Sort` is a `Copy` id; its structure is kept in `Terms`.
+//! Sorts.
 //!
-//! Machine integers are a sort of their own (their operations wrap); thread ids and locks are plain `Int`.
+//! In: nothing. Out: `Sort`, a `Copy` id whose structure is kept in `Terms`. Machine integers are a sort of their own
+//! (their operations wrap); thread ids and locks are plain `Int`.
 
 base::id_type!(
     /// A sort, interned in `Terms`.
@@ -17,21 +18,21 @@ base::id_type!(
 
 /// A machine integer type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Machine {
+pub struct MachineIntSort {
     pub bits: u8,
     pub signed: bool,
 }
 
-impl Machine {
-    pub const ALL: [Machine; 8] = [
-        Machine { bits: 8, signed: true },
-        Machine { bits: 16, signed: true },
-        Machine { bits: 32, signed: true },
-        Machine { bits: 64, signed: true },
-        Machine { bits: 8, signed: false },
-        Machine { bits: 16, signed: false },
-        Machine { bits: 32, signed: false },
-        Machine { bits: 64, signed: false },
+impl MachineIntSort {
+    pub const ALL: [MachineIntSort; 8] = [
+        MachineIntSort { bits: 8, signed: true },
+        MachineIntSort { bits: 16, signed: true },
+        MachineIntSort { bits: 32, signed: true },
+        MachineIntSort { bits: 64, signed: true },
+        MachineIntSort { bits: 8, signed: false },
+        MachineIntSort { bits: 16, signed: false },
+        MachineIntSort { bits: 32, signed: false },
+        MachineIntSort { bits: 64, signed: false },
     ];
     pub fn min(self) -> i128 {
         if self.signed { -(1i128 << (self.bits - 1)) } else { 0 }
@@ -63,7 +64,7 @@ pub enum SortKind {
     Bool,
     /// Mathematical integers; also thread ids and locks.
     Int,
-    Machine(Machine),
+    Machine(MachineIntSort),
     Enum(EnumId),
     /// An object of a class, or null.
     Ref(ClassId),
@@ -78,12 +79,12 @@ impl Sort {
     pub const BOOL: Sort = Sort(0);
     pub const INT: Sort = Sort(1);
     /// The sort of a machine type: these have fixed ids in every `Terms`.
-    pub fn machine(m: Machine) -> Sort {
-        let at = Machine::ALL.iter().position(|x| *x == m).expect("every machine type is listed");
+    pub fn machine(m: MachineIntSort) -> Sort {
+        let at = MachineIntSort::ALL.iter().position(|x| *x == m).expect("every machine type is listed");
         Sort(2 + at as u32)
     }
-    pub fn as_machine(self) -> Option<Machine> {
-        (2..10).contains(&self.0).then(|| Machine::ALL[self.0 as usize - 2])
+    pub fn as_machine(self) -> Option<MachineIntSort> {
+        (2..10).contains(&self.0).then(|| MachineIntSort::ALL[self.0 as usize - 2])
     }
     /// Int or a machine integer.
     pub fn is_integer(self) -> bool {

@@ -1,10 +1,11 @@
 //! Hash-consed terms and the table that owns them.
 //!
-//! `Terms` builds through `&self` (interior mutability), so that constructors nest. It is `Send` and `Clone` but not
-//! `Sync`: parallel work clones it; ids made before the clone stay valid in both. Constructors check sorts by debug
-//! assertion and do no rewriting beyond the empty and one-element conjunction; rewriting is the simplifier's.
+//! In: operators and arguments. Out: `Term`, a `Copy` id; equal terms of one table have equal ids. `Terms` builds through
+//! `&self` (interior mutability), so that constructors nest. It is `Send` and `Clone` but not `Sync`: parallel work
+//! clones it; ids made before the clone stay valid in both. Constructors check sorts by debug assertion.
+//! Deliberately absent: rewriting beyond the empty and one-element conjunction; that is the simplifier's.
 
-use crate::sort::{ClassId, EnumId, Machine, Sort, SortKind};
+use crate::sort::{ClassId, EnumId, MachineIntSort, Sort, SortKind};
 use base::ids::Id;
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
@@ -102,7 +103,7 @@ pub struct EnumDecl {
 }
 
 #[derive(Clone, Default)]
-struct Store {
+struct TermStore {
     nodes: Vec<Node>,
     sorts_of: Vec<Sort>,
     /// Numbers of nodes with their hashes, so that neither a search nor growing looks at nodes in vain.
@@ -113,7 +114,7 @@ struct Store {
     classes: Vec<String>,
 }
 
-impl Store {
+impl TermStore {
     fn add(&mut self, node: Node, sort: Sort, hash: u32) -> Term {
         let at = u32::try_from(self.nodes.len()).expect("fewer than 2^32 terms");
         self.nodes.push(node);
@@ -126,7 +127,7 @@ impl Store {
 /// The table of terms, symbols, sorts, enums and classes.
 #[derive(Clone)]
 pub struct Terms {
-    store: RefCell<Store>,
+    store: RefCell<TermStore>,
 }
 
 /// The hash of an application is that of operator and arguments, so that it can be looked for before it is built.
@@ -170,8 +171,8 @@ impl std::fmt::Debug for Terms {
 impl Terms {
     pub fn new() -> Self {
         let mut kinds = vec![SortKind::Bool, SortKind::Int];
-        kinds.extend(Machine::ALL.iter().map(|m| SortKind::Machine(*m)));
-        Self { store: RefCell::new(Store { kinds, ..Store::default() }) }
+        kinds.extend(MachineIntSort::ALL.iter().map(|m| SortKind::Machine(*m)));
+        Self { store: RefCell::new(TermStore { kinds, ..TermStore::default() }) }
     }
     pub fn len(&self) -> usize {
         self.store.borrow().nodes.len()
@@ -295,7 +296,7 @@ impl Terms {
     /// The free symbols of a term, in order of first occurrence.
     pub fn free_symbols(&self, term: Term) -> Vec<Symbol> {
         fn go(
-            s: &Store,
+            s: &TermStore,
             t: Term,
             bound: &mut Vec<Symbol>,
             seen: &mut rustc_hash::FxHashSet<Term>,

@@ -1,7 +1,8 @@
 //! Values: what evaluation gives, what states and models hold.
 //!
-//! `Any` stands for a value that nobody has looked at yet (an uninitialised variable, a key of an uninitialised map).
-//! Evaluation never computes with it: it stops and names the place, and the caller decides the value there.
+//! In: nothing. Out: `Value`. `Any` stands for a value that has not been looked at yet (an uninitialised variable, a key
+//! of an uninitialised map). Evaluation never computes with it: it stops and names the place, and the caller decides the
+//! value there.
 
 use crate::sort::{Sort, SortKind};
 use crate::term::{Term, Terms};

@@ -2,7 +2,7 @@
 //!
 //! In: a table that was cloned for work on its own, and grew there. Out: the same terms in the table it was cloned from. What
 //! both had when they parted has the same id in both; symbols and sorts that are new are made anew.
-//! Absent: enums and classes that are new; nothing declares one while it works.
+//! Deliberately absent: enums and classes that are new; nothing declares one while it works.
 
 use logic::{Node, Op, Sort, SortKind, Symbol, Term, Terms};
 use rustc_hash::FxHashMap;

@@ -12,10 +12,10 @@ use solver::Smt;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// More cells than this and counting is hopeless.
-const MOST_CELLS: usize = 400;
+const MAX_CELLS: usize = 400;
 
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct CountedCell {
     pub thread: ThreadId,
     pub location: LocId,
     /// Over the thread's locals.
@@ -33,7 +33,7 @@ pub struct Move {
 
 #[derive(Debug, Default)]
 pub struct Cells {
-    pub cells: Vec<Cell>,
+    pub cells: Vec<CountedCell>,
     pub moves: Vec<Move>,
     /// Locals whose values are not kept apart at all.
     pub forgotten: Vec<VarId>,
@@ -120,7 +120,7 @@ impl Cells {
             .collect();
         let at = self.cells.len();
         let symbol = terms.symbol(format!("#{}.{}.{at}", program.threads[thread].name, key.0), Sort::INT);
-        self.cells.push(Cell { thread, location: key.0, formula: terms.and(&parts), symbol });
+        self.cells.push(CountedCell { thread, location: key.0, formula: terms.and(&parts), symbol });
         index.insert(key.clone(), at);
     }
 
@@ -134,7 +134,7 @@ impl Cells {
         effect: &[(Symbol, Term)],
         smt: &mut dyn Smt,
     ) -> Result<Vec<Vec<usize>>, TooMany> {
-        if self.cells.len() > MOST_CELLS {
+        if self.cells.len() > MAX_CELLS {
             return Err(TooMany);
         }
         smt.push();
@@ -152,7 +152,7 @@ impl Cells {
 
 /// Groups of cells that only unconditional local steps separate: the group of each cell, numbered in order. A cell joins the
 /// only cell it can go to, if that step reads and writes nothing shared and passes no gate.
-pub fn folded(program: &Program, terms: &Terms, cells: &[Cell], moves: &[Move]) -> Vec<usize> {
+pub fn folded(program: &Program, terms: &Terms, cells: &[CountedCell], moves: &[Move]) -> Vec<usize> {
     let shared: BTreeSet<Symbol> = program.shared().map(|v| program.vars[v].symbol).collect();
     let mut leader: Vec<usize> = (0..cells.len()).collect();
     fn find(leader: &[usize], mut x: usize) -> usize {
@@ -261,24 +261,13 @@ fn marks(program: &Program, t: &Terms, code: &Code, v: VarId) -> BTreeSet<i128> 
             roots.push(u.value);
         }
     }
-    let mut seen = BTreeSet::new();
-    while let Some(term) = roots.pop() {
-        if !seen.insert(term) {
-            continue;
+    t.each_subterm(roots, |term| {
+        if let Some((Op::Eq | Op::Lt | Op::Le, args)) = t.app(term)
+            && args.contains(&x)
+        {
+            args.iter().for_each(|a| constants(t, *a, &mut out));
         }
-        match t.node(term) {
-            Node::App(op, args) => {
-                if matches!(op, Op::Eq | Op::Lt | Op::Le) && args.contains(&x) {
-                    for a in args.iter() {
-                        constants(t, *a, &mut out);
-                    }
-                }
-                roots.extend(args.iter());
-            }
-            Node::Quant(_, _, body) => roots.push(body),
-            _ => {}
-        }
-    }
+    });
     out
 }
 

@@ -25,7 +25,7 @@ pub fn combinations(codes: &[&Code], rule: Inside, most: usize) -> Option<Vec<Ve
             return None;
         }
         let at = out[next].clone();
-        let inside = (0..codes.len()).find(|i| rule == Inside::Alone && codes[*i].locations[at[*i]].inside);
+        let inside = (0..codes.len()).find(|i| rule == Inside::Alone && codes[*i].locations[at[*i]].in_atomic_block);
         for i in (0..codes.len()).filter(|i| inside.is_none_or(|only| only == *i)) {
             for a in codes[i].actions.iter().filter(|a| a.from == at[i]) {
                 let mut to = at.clone();

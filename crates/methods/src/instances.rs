@@ -3,15 +3,15 @@
 //! In: formulas with quantifiers over keys of maps, elements of sets and indices of sequences. Out, as a premise: a universal fact at
 //! the keys that are at hand; as a goal: at a key that may be any. A proof from these premises is a proof from the facts, and the
 //! solver need not look for models of quantified formulas: it answers where it would give up.
-//! Absent: keys that come up only in an instance; quantifiers under equivalences and choices, which are left as they are.
+//! Deliberately absent: keys that come up only in an instance; quantifiers under equivalences and choices, which are left as they are.
 
 use logic::{Node, Op, Quantifier, Sort, Symbol, Term, Terms};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
 /// So many keys of a sort are used at most, and so many instances are made of one fact.
-const MOST_KEYS: usize = 24;
-const MOST: usize = 150;
+const MAX_KEYS: usize = 24;
+const MAX_INSTANCES_PER_FACT: usize = 150;
 
 /// A universal fact: its bound symbols and what is said of them.
 pub fn universal(t: &Terms, fact: Term) -> Option<(Vec<Symbol>, Term)> {
@@ -31,29 +31,16 @@ pub fn at_keys(t: &Terms, bound: &[Symbol], body: Term, keys: &dyn Fn(Sort) -> V
     out
 }
 
-/// Whether there is a quantifier in the formula.
-pub fn quantified(t: &Terms, f: Term) -> bool {
-    let (mut seen, mut todo) = (FxHashSet::default(), vec![f]);
-    while let Some(f) = todo.pop() {
-        match t.node(f) {
-            Node::Quant(..) => return true,
-            Node::App(_, args) => todo.extend(args.iter().filter(|a| seen.insert(**a))),
-            _ => {}
-        }
-    }
-    false
-}
-
 /// The keys at hand, by sort.
 #[derive(Default)]
-pub struct Keys {
+pub struct KeysAtHand {
     by: BTreeMap<Sort, Vec<Term>>,
 }
 
-impl Keys {
+impl KeysAtHand {
     pub fn add(&mut self, t: &Terms, key: Term) {
         let list = self.by.entry(t.sort_of(key)).or_default();
-        if !list.contains(&key) && list.len() < MOST_KEYS {
+        if !list.contains(&key) && list.len() < MAX_KEYS {
             list.push(key);
         }
     }
@@ -94,7 +81,7 @@ impl Keys {
 
 /// On which side of what is to be shown a formula stands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Side {
+enum FormulaSide {
     Premise,
     Goal,
 }
@@ -102,15 +89,15 @@ enum Side {
 /// Rewrites goals, then premises. Goals are shown one by one, so they share the symbols for keys that may be any.
 pub struct Ground<'a> {
     t: &'a Terms,
-    keys: Keys,
+    keys: KeysAtHand,
     any: BTreeMap<Sort, Vec<Symbol>>,
     /// How many of them the goal at hand uses.
     used: BTreeMap<Sort, usize>,
-    memo: FxHashMap<(Term, Side), Term>,
+    memo: FxHashMap<(Term, FormulaSide), Term>,
 }
 
 impl<'a> Ground<'a> {
-    pub fn new(t: &'a Terms, keys: Keys) -> Self {
+    pub fn new(t: &'a Terms, keys: KeysAtHand) -> Self {
         Self { t, keys, any: BTreeMap::new(), used: BTreeMap::new(), memo: FxHashMap::default() }
     }
 
@@ -118,7 +105,7 @@ impl<'a> Ground<'a> {
     pub fn goal(&mut self, goal: Term) -> Term {
         self.used.clear();
         self.memo.clear();
-        let out = self.read(goal, Side::Goal);
+        let out = self.read(goal, FormulaSide::Goal);
         self.memo.clear();
         out
     }
@@ -127,7 +114,7 @@ impl<'a> Ground<'a> {
     pub fn premise(&mut self, fact: Term) -> Term {
         // A key that a fact says there is must be none that a goal may choose.
         self.used = self.any.iter().map(|(sort, list)| (*sort, list.len())).collect();
-        self.read(fact, Side::Premise)
+        self.read(fact, FormulaSide::Premise)
     }
 
     fn at_hand(&self, sort: Sort) -> Vec<Term> {
@@ -146,12 +133,12 @@ impl<'a> Ground<'a> {
         list[*used - 1]
     }
 
-    fn read(&mut self, f: Term, side: Side) -> Term {
+    fn read(&mut self, f: Term, side: FormulaSide) -> Term {
         if let Some(known) = self.memo.get(&(f, side)) {
             return *known;
         }
         let t = self.t;
-        let other = if side == Side::Premise { Side::Goal } else { Side::Premise };
+        let other = if side == FormulaSide::Premise { FormulaSide::Goal } else { FormulaSide::Premise };
         let out = match t.node(f) {
             Node::App(op @ (Op::And | Op::Or), args) => {
                 let new: Vec<Term> = args.iter().map(|a| self.read(*a, side)).collect();
@@ -162,11 +149,11 @@ impl<'a> Ground<'a> {
                 let (a, b) = (self.read(args[0], other), self.read(args[1], side));
                 t.implies(a, b)
             }
-            Node::Quant(q, bound, body) if (q == Quantifier::Forall) == (side == Side::Premise) => {
+            Node::Quant(q, bound, body) if (q == Quantifier::Forall) == (side == FormulaSide::Premise) => {
                 let count: usize = bound.iter().map(|k| self.at_hand(t.symbol_sort(*k)).len()).product();
                 // A premise may be left out, and of a choice any part will do.
                 let made = match count {
-                    0..=MOST => at_keys(t, &bound, body, &|sort| self.at_hand(sort)),
+                    0..=MAX_INSTANCES_PER_FACT => at_keys(t, &bound, body, &|sort| self.at_hand(sort)),
                     _ => Vec::new(),
                 };
                 let made: Vec<Term> = made.into_iter().map(|x| self.read(x, side)).collect();
@@ -201,12 +188,12 @@ mod tests {
         let t = Terms::new();
         let (m, _, all) = fact(&t);
         let i = t.symbol("i", Sort::INT);
-        let mut keys = Keys::default();
+        let mut keys = KeysAtHand::default();
         keys.gather(&t, [all, t.select(t.sym(m), t.sym(i))]);
         let mut ground = Ground::new(&t, keys);
         assert_eq!(t.show(ground.premise(all)), "m[i] ==> n[i]");
         let goal = ground.goal(all);
-        assert!(!quantified(&t, goal), "{}", t.show(goal));
+        assert!(!t.has_quantifier(goal), "{}", t.show(goal));
         // The next goal may have the same key, but two in one goal are two.
         assert_eq!(ground.goal(all), goal);
         let (_, _, more) = fact(&t);
@@ -219,7 +206,7 @@ mod tests {
     fn check_a_premise_comes_at_the_keys_of_goals_and_its_own_are_others() {
         let t = Terms::new();
         let (_, _, all) = fact(&t);
-        let mut ground = Ground::new(&t, Keys::default());
+        let mut ground = Ground::new(&t, KeysAtHand::default());
         let goal = ground.goal(all);
         // The fact at the goal's key is the goal.
         assert_eq!(ground.premise(all), goal);
@@ -231,7 +218,7 @@ mod tests {
     fn check_a_premise_without_keys_says_nothing_and_such_a_choice_is_never_met() {
         let t = Terms::new();
         let (_, _, all) = fact(&t);
-        let mut ground = Ground::new(&t, Keys::default());
+        let mut ground = Ground::new(&t, KeysAtHand::default());
         assert!(t.is_true(ground.premise(all)));
         let some = t.exists(&[t.symbol("k", Sort::INT)], t.tt());
         assert!(t.is_false(ground.goal(some)));

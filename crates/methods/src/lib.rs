@@ -11,11 +11,14 @@ pub mod conform;
 pub mod count;
 pub mod explore;
 pub mod horn;
+mod infer;
 mod instances;
 pub mod method;
 pub mod modular;
 pub mod reduce;
+pub mod registry;
 pub mod rely;
 pub mod shape;
+pub mod skeleton;
 
-pub use method::{About, Event, Method, Options, Refusal, Run, Task};
+pub use method::{Method, MethodDescription, MethodEvent, MethodOptions, Publisher, Refusal, Run, Task};

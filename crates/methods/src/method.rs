@@ -1,7 +1,7 @@
 //! The interface of a method: what it is about, which programs it takes, how it runs.
 
 use base::Budget;
-use evidence::{Claims, Instances};
+use evidence::{Claim, Claims, InstanceCounts};
 use program::{Program, PropertyId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ pub struct Task {
     pub properties: Vec<PropertyId>,
     /// Numbers of instances the user fixed (`--threads T=3`), by thread; `None`: as the program says.
     pub threads: BTreeMap<program::ThreadId, u32>,
-    pub options: Options,
+    pub options: MethodOptions,
 }
 
 /// Switches a user may set for a method, by name: `bias`, `por`, `symmetry`. Unknown names are refused by the command line.
 #[derive(Clone, Debug, Default)]
-pub struct Options(pub BTreeMap<String, String>);
+pub struct MethodOptions(pub BTreeMap<String, String>);
 
 /// What a method is called and where it comes from.
 #[derive(Clone, Copy, Debug)]
-pub struct About {
+pub struct MethodDescription {
     pub name: &'static str,
     pub summary: &'static str,
     pub paper: &'static str,
@@ -33,25 +33,25 @@ pub struct About {
 pub struct Refusal(pub String);
 
 pub trait Method: Send + Sync {
-    fn about(&self) -> About;
+    fn about(&self) -> MethodDescription;
     /// Whether the method can handle every construct of the program that matters for at least one wanted property.
     fn admits(&self, task: &Task) -> Result<(), Refusal>;
-    /// At most one claim for each property; a property it does not speak of is left out.
+    /// At most one claim for each property; a property it does not speak of is left out. A claim that is certain before the work
+    /// for the other properties has ended is published through `run` at once, and is part of the answer as well.
     fn run(&self, task: &Task, run: &Run) -> Claims;
-    /// The same, and claims that are certain are told before the long work for the others.
-    fn run_telling(&self, task: &Task, run: &Run, _tell: &dyn Fn(&Claims)) -> Claims {
-        self.run(task, run)
-    }
 }
 
 /// Progress of long work.
 #[derive(Clone, Debug)]
-pub enum Event {
+pub enum MethodEvent {
     /// A line that replaces the one before it: "explore: 1.2 M states, 3.1 M/s, depth 41, 312 MB".
     Progress(String),
     /// A line that stays.
     Note(String),
 }
+
+/// Takes claims of a method that is still at work; they are checked before it goes on.
+pub type Publisher = Arc<dyn Fn(&Claims) + Send + Sync>;
 
 /// A method's door to the world.
 #[derive(Clone)]
@@ -60,30 +60,49 @@ pub struct Run {
     pub seed: u64,
     /// How many worker threads a method may use.
     pub workers: usize,
-    pub events: Arc<dyn Fn(Event) + Send + Sync>,
+    pub events: Arc<dyn Fn(MethodEvent) + Send + Sync>,
+    /// Where claims go before the method has ended; used through `publish`.
+    pub publisher: Publisher,
 }
 
 impl Run {
     pub fn quiet(budget: Budget) -> Self {
-        Self { budget, seed: 0, workers: 1, events: Arc::new(|_| {}) }
+        Self { budget, seed: 0, workers: 1, events: Arc::new(|_| {}), publisher: Arc::new(|_| {}) }
+    }
+    /// Hands over what is certain now: whatever happens to the method afterwards (a time limit, a crash), it is not lost.
+    /// Undecided properties may be among the claims; nothing is taken from them. Publishing a claim twice costs little.
+    pub fn publish(&self, claims: &Claims) {
+        if claims.claims.values().any(|c| !matches!(c, Claim::Undecided(_))) {
+            (self.publisher)(claims);
+        }
+    }
+    /// Hands over one claim.
+    pub fn publish_one(&self, property: PropertyId, claim: Claim) {
+        let mut claims = Claims::default();
+        claims.set(property, claim);
+        self.publish(&claims);
+    }
+    /// A run whose claims are about another program, or are only parts of an argument: they are for the caller alone.
+    pub fn inner(&self) -> Self {
+        Self { publisher: Arc::new(|_| {}), ..self.clone() }
     }
     pub fn progress(&self, line: impl Into<String>) {
-        (self.events)(Event::Progress(line.into()));
+        (self.events)(MethodEvent::Progress(line.into()));
     }
     pub fn note(&self, line: impl Into<String>) {
-        (self.events)(Event::Note(line.into()));
+        (self.events)(MethodEvent::Note(line.into()));
     }
 }
 
 impl Task {
     /// The numbers of instances this task asks for: fixed ones, `One`, `Exactly`; `any` where the program says any number.
-    pub fn instances(&self, any: u32) -> Instances {
-        Instances(
+    pub fn instances(&self, any: u32) -> InstanceCounts {
+        InstanceCounts(
             self.program
                 .threads
                 .iter_enumerated()
                 .map(|(id, t)| match (self.threads.get(&id), t.start, t.copies) {
-                    (_, program::Start::BySpawn, _) => 0,
+                    (_, program::Start::Spawned, _) => 0,
                     (Some(n), _, _) => *n,
                     (None, _, program::Copies::One) => 1,
                     (None, _, program::Copies::Exactly(n)) => n,
@@ -95,7 +114,7 @@ impl Task {
     /// Whether some thread comes in any number and the user has not fixed it.
     pub fn is_parametric(&self) -> bool {
         self.program.threads.iter_enumerated().any(|(id, t)| {
-            t.start == program::Start::AtOnce && t.copies == program::Copies::Any && !self.threads.contains_key(&id)
+            t.start == program::Start::Initial && t.copies == program::Copies::Any && !self.threads.contains_key(&id)
         })
     }
 }

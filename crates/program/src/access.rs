@@ -7,16 +7,16 @@
 
 use crate::code::{Action, Code};
 use crate::model::{Program, Scope, VarId, VarKind};
-use crate::spec::Place;
-use crate::symbolic::Store;
+use crate::spec::StorePlace;
+use crate::symbolic::SymbolicStore;
 use logic::{Node, Op, Symbol, Term, Terms};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A place that a step touches where `when` holds (over the store before it and its inputs).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Touch {
+pub struct TouchedPlace {
     pub when: Term,
-    pub place: Place,
+    pub place: StorePlace,
 }
 
 /// Finds touched places; one table of variables for many actions.
@@ -27,7 +27,7 @@ pub struct Touches<'a> {
 }
 
 impl<'a> Touches<'a> {
-    /// Constants are left out: nobody can change them.
+    /// Constants are left out: no thread can change them.
     pub fn new(program: &'a Program, terms: &'a Terms) -> Self {
         let constants = constants(program);
         let shared = program.shared().filter(|v| !constants.contains(v)).map(|v| (program.vars[v].symbol, v)).collect();
@@ -35,8 +35,8 @@ impl<'a> Touches<'a> {
     }
 
     /// Everything the action touches.
-    pub fn of(&self, action: &Action) -> Vec<Touch> {
-        let mut found = Found::default();
+    pub fn of(&self, action: &Action) -> Vec<TouchedPlace> {
+        let mut found = FoundAccesses::default();
         let mut when = self.terms.tt();
         self.reads(action.guard, when, &mut found);
         when = self.both(when, action.guard);
@@ -50,13 +50,13 @@ impl<'a> Touches<'a> {
     }
 
     /// What deciding whether the action can be taken touches.
-    pub fn of_guard(&self, action: &Action) -> Vec<Touch> {
+    pub fn of_guard(&self, action: &Action) -> Vec<TouchedPlace> {
         self.of_term(action.guard)
     }
 
     /// What computing a value touches.
-    pub fn of_term(&self, term: Term) -> Vec<Touch> {
-        let mut found = Found::default();
+    pub fn of_term(&self, term: Term) -> Vec<TouchedPlace> {
+        let mut found = FoundAccesses::default();
         self.reads(term, self.terms.tt(), &mut found);
         found.list
     }
@@ -66,7 +66,7 @@ impl<'a> Touches<'a> {
     }
 
     /// An update of a place whose old value is `old`: only the entries stored into are touched.
-    fn written(&self, var: VarId, keys: Vec<Term>, old: Term, value: Term, when: Term, found: &mut Found) {
+    fn written(&self, var: VarId, keys: Vec<Term>, old: Term, value: Term, when: Term, found: &mut FoundAccesses) {
         if value == old {
             return;
         }
@@ -86,14 +86,14 @@ impl<'a> Touches<'a> {
             }
             _ => {
                 if shared {
-                    found.add(Touch { when, place: Place { var, keys } });
+                    found.add(TouchedPlace { when, place: StorePlace { var, keys } });
                 }
                 self.reads(value, when, found);
             }
         }
     }
 
-    fn reads(&self, term: Term, when: Term, found: &mut Found) {
+    fn reads(&self, term: Term, when: Term, found: &mut FoundAccesses) {
         if !found.seen.insert((term, when)) {
             return;
         }
@@ -101,7 +101,7 @@ impl<'a> Touches<'a> {
         match t.node(term) {
             Node::Sym(s) => {
                 if let Some(var) = self.shared.get(&s) {
-                    found.add(Touch { when, place: Place { var: *var, keys: Vec::new() } });
+                    found.add(TouchedPlace { when, place: StorePlace { var: *var, keys: Vec::new() } });
                 }
             }
             Node::App(Op::And, args) => {
@@ -130,14 +130,14 @@ impl<'a> Touches<'a> {
             Node::App(Op::Select, _) => self.entry(term, when, found),
             Node::App(_, args) => args.iter().for_each(|a| self.reads(*a, when, found)),
             Node::Quant(_, bound, body) => {
-                let mut inner = Found::default();
+                let mut inner = FoundAccesses::default();
                 self.reads(body, t.tt(), &mut inner);
                 let free = |x: Term| !t.free_symbols(x).iter().any(|s| bound.contains(s));
                 for mut touch in inner.list {
                     // A key that ranges over many values: the whole of what is below it.
                     let kept = touch.place.keys.iter().position(|k| !free(*k)).unwrap_or(touch.place.keys.len());
                     touch.place.keys.truncate(kept);
-                    found.add(Touch { when, place: touch.place });
+                    found.add(TouchedPlace { when, place: touch.place });
                 }
             }
             Node::Bool(_) | Node::Num(..) | Node::Variant(..) | Node::Ref(..) => {}
@@ -145,7 +145,7 @@ impl<'a> Touches<'a> {
     }
 
     /// `x[k][l]`: the entry, and what its keys touch. A map that was stored into is looked through.
-    fn entry(&self, term: Term, when: Term, found: &mut Found) {
+    fn entry(&self, term: Term, when: Term, found: &mut FoundAccesses) {
         let (mut base, mut keys) = (term, Vec::new());
         loop {
             match self.terms.app(base) {
@@ -166,7 +166,7 @@ impl<'a> Touches<'a> {
         match self.terms.as_symbol(base) {
             Some(s) => {
                 if let Some(var) = self.shared.get(&s) {
-                    found.add(Touch { when, place: Place { var: *var, keys } });
+                    found.add(TouchedPlace { when, place: StorePlace { var: *var, keys } });
                 }
             }
             None => self.reads(base, when, found),
@@ -175,14 +175,14 @@ impl<'a> Touches<'a> {
 }
 
 #[derive(Default)]
-struct Found {
-    list: Vec<Touch>,
-    known: FxHashSet<Touch>,
+struct FoundAccesses {
+    list: Vec<TouchedPlace>,
+    known: FxHashSet<TouchedPlace>,
     seen: FxHashSet<(Term, Term)>,
 }
 
-impl Found {
-    fn add(&mut self, touch: Touch) {
+impl FoundAccesses {
+    fn add(&mut self, touch: TouchedPlace) {
         if self.known.insert(touch.clone()) {
             self.list.push(touch);
         }
@@ -199,7 +199,13 @@ pub struct Predicate {
 
 /// The predicate of a place for the thread `who`, in a store. The keys and `who` are terms over the start of that store.
 /// `None`: the variable has no predicate, and may be touched at any time. A predicate asked for with `?` is none.
-pub fn predicate(program: &Program, terms: &Terms, place: &Place, who: Term, store: &Store) -> Option<Predicate> {
+pub fn predicate(
+    program: &Program,
+    terms: &Terms,
+    place: &StorePlace,
+    who: Term,
+    store: &SymbolicStore,
+) -> Option<Predicate> {
     let access = program.vars[place.var].access.as_ref()?;
     let mut formula = access.formula?;
     // The store's values may mention `tid` and the keys may mention variables: new symbols keep them apart.

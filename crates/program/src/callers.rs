@@ -1,6 +1,6 @@
 //! Any callers of an object: the most general client, with the specification run beside it.
 //!
-//! Comes in: a program without threads; for an object, the moments at which its operations take effect. Goes out: the
+//! In: a program without threads; for an object, the linearization points at which its operations take effect. Out: the
 //! program with its client (`client`), in which the specification's variables are shared variables, every such moment
 //! also runs the operation of the specification, and every return goes wrong unless the operation has
 //! taken effect with just the results that are returned. If that never goes wrong, the object is linearizable: each call takes effect once,
@@ -8,26 +8,26 @@
 //! An operation takes effect once and for all at a step that is marked, or that writes the shared store at a moment of
 //! kind `Writes`. Until then, a moment of kind `Reads` notes an outcome that leaves the specification as it is; the
 //! last one noted counts. An outcome is noted at the moment it is possible, so nothing is foretold.
-//! Absent: effects in another thread's step (helping); objects beside threads that are not clients.
+//! Deliberately absent: effects in another thread's step (helping); objects beside threads that are not clients.
 
-use crate::client::{Callee, Calls, Client, Effort, callees, client};
+use crate::client::{CallPositions, Callee, Client, Effort, callees, client};
 use crate::code::{ActionId, Gate, Mark, Update};
 use crate::model::{OriginId, Program, Scope, ThreadId, VarId, VarKind};
 use crate::property::{Property, PropertyId, PropertyKind};
-use crate::sequential::{Path, paths};
+use crate::sequential::{OperationPath, paths};
 use crate::spec::{ObjectId, Procedure};
 use logic::{Op, Sort, Symbol, Term, Terms};
 
 /// A step of an operation at which it may take effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moment {
+pub struct LinearizationPoint {
     pub operation: u32,
     pub action: ActionId,
-    pub effect: Effect,
+    pub effect: PointEffect,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Effect {
+pub enum PointEffect {
     /// Takes effect where the step writes a shared variable: always, or where its condition holds.
     Writes,
     /// Takes effect where the specification's operation would leave the specification as it is.
@@ -50,7 +50,7 @@ pub fn touched_by_callers(program: &Program, access: PropertyId) -> bool {
     program.procedures.iter().any(gated)
 }
 
-/// Whether callers never have objects in their hands: no argument and no result refers to one. Then what the code loses nobody has.
+/// Whether callers never have objects in their hands: no argument and no result refers to one. Then what the code loses no thread has.
 pub fn keep_objects(program: &Program) -> bool {
     let plain = |v: &VarId| !crate::memory::holds_references(program, program.vars[*v].sort);
     let procedures = program.procedures.iter().filter(|q| !q.inline).map(|q| (&q.params, &q.results));
@@ -62,7 +62,7 @@ pub fn keep_objects(program: &Program) -> bool {
 pub fn callers(
     program: &Program,
     object: Option<ObjectId>,
-    moments: &[Moment],
+    linearization_points: &[LinearizationPoint],
     effort: Effort,
 ) -> Result<WithCallers, String> {
     if !program.threads.is_empty() {
@@ -70,8 +70,8 @@ pub fn callers(
     }
     let mut client = client(program, &callees(program), effort)?;
     let history = match object {
-        Some(o) => Some(beside(&mut client, program, o, moments)?),
-        None if moments.is_empty() => None,
+        Some(o) => Some(beside(&mut client, program, o, linearization_points)?),
+        None if linearization_points.is_empty() => None,
         None => return Err("moments of effect belong to an object".into()),
     };
     Ok(WithCallers { program: client.program, history })
@@ -88,9 +88,14 @@ struct Ghosts {
     meant: Vec<VarId>,
 }
 
-fn beside(c: &mut Client, program: &Program, o: ObjectId, moments: &[Moment]) -> Result<PropertyId, String> {
+fn beside(
+    c: &mut Client,
+    program: &Program,
+    o: ObjectId,
+    linearization_points: &[LinearizationPoint],
+) -> Result<PropertyId, String> {
     let object = program.objects.get(o).ok_or("there is no such object")?;
-    for m in moments {
+    for m in linearization_points {
         let op = object.ops.get(m.operation as usize).ok_or("there is no such operation")?;
         op.code.actions.get(m.action).ok_or("there is no such step")?;
     }
@@ -110,7 +115,8 @@ fn beside(c: &mut Client, program: &Program, o: ObjectId, moments: &[Moment]) ->
         if let Callee::Operation(of, k) = calls.callee
             && of == o
         {
-            let own: Vec<Moment> = moments.iter().copied().filter(|m| m.operation == k).collect();
+            let own: Vec<LinearizationPoint> =
+                linearization_points.iter().copied().filter(|m| m.operation == k).collect();
             operation(c, program, (o, history), k, &calls, &own, &store)?;
         }
     }
@@ -122,8 +128,8 @@ fn operation(
     program: &Program,
     (o, history): (ObjectId, PropertyId),
     k: u32,
-    calls: &Calls,
-    moments: &[Moment],
+    calls: &CallPositions,
+    linearization_points: &[LinearizationPoint],
     store: &[VarId],
 ) -> Result<(), String> {
     let object = &program.objects[o];
@@ -168,11 +174,19 @@ fn operation(
                     fires.push(when.map_or(t.tt(), |f| t.substitute(f, after.iter().copied())));
                 }
             }
-            if moments.contains(&Moment { operation: k, action: a, effect: Effect::Writes }) {
+            if linearization_points.contains(&LinearizationPoint {
+                operation: k,
+                action: a,
+                effect: PointEffect::Writes,
+            }) {
                 let shared = action.updates.iter().filter(|u| p.vars[u.var].scope == Scope::Shared);
                 fires.extend(shared.map(|u| writes(t, p.now(u.var), u.value)));
             }
-            let reads = moments.contains(&Moment { operation: k, action: a, effect: Effect::Reads });
+            let reads = linearization_points.contains(&LinearizationPoint {
+                operation: k,
+                action: a,
+                effect: PointEffect::Reads,
+            });
             if fires.is_empty() && !reads {
                 return None;
             }
@@ -207,7 +221,7 @@ fn operation(
 fn effect(
     p: &Program,
     ghosts: &Ghosts,
-    runs: &[Path],
+    runs: &[OperationPath],
     before: &[(Symbol, Term)],
     store: &[VarId],
     takes: Term,

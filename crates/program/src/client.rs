@@ -1,18 +1,20 @@
 //! The most general client: a thread that calls any procedure or operation, any number of times, with any arguments.
 //!
 //! Comes in: a program with procedures or objects. Goes out: the same program with one more thread, so that methods
-//! for whole programs can check assertions, access predicates and contracts of code that nobody calls. All ids of the
+//! for whole programs can check assertions, access predicates and contracts of code that no thread calls. All ids of the
 //! old program stay; gates keep their properties, so a verdict about the client's gate is one about the property.
 //! A call assumes the procedure's `requires` (it is what callers owe); calls inside are inlined, their `requires` and
-//! `ensures` become gates. Each call and return is a step of its own, listed in `Calls`, so that a history of calls
+//! `ensures` become gates. An argument that refers to an object is null or refers to a live one: a reference that is not live is taken as that of
+//! an object that the caller has just made, so the call makes it live, its fields arbitrary as far as the invariants allow (which callers
+//! keep too), its locks free, and what it refers to live as well. Each call and return is a step of its own, listed in `CallPositions`, so that a history of calls
 //! with arguments and results can be read off a run.
 //! Absent: recursion (refused), and judging histories, which belongs to a search.
 
 use crate::code::{ActionId, Code, LocId, Update, What};
-use crate::graft::{Graft, Inside, Renaming};
-use crate::model::{Copies, Fact, OriginId, Program, Scope, Start, Thread, ThreadId, VarId, VarKind};
+use crate::inline::{AtomicBlock, InlinedCode, Renaming};
+use crate::model::{Copies, InitialFact, OriginId, Program, Scope, Start, Thread, ThreadId, VarId, VarKind};
 use crate::spec::{ObjectId, ProcId};
-use logic::{Sort, Symbol, Term};
+use logic::{ClassId, Op, Sort, SortKind, Symbol, Term};
 use rustc_hash::FxHashMap;
 
 /// How often, and with what, the client calls.
@@ -39,7 +41,7 @@ pub enum Callee {
 
 /// Where a client calls one thing: after `call` it runs, with `ret` it ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Calls {
+pub struct CallPositions {
     pub callee: Callee,
     pub call: ActionId,
     /// The copy of the callee's first action; the others follow it in order.
@@ -55,7 +57,7 @@ pub struct Calls {
 pub struct Client {
     pub program: Program,
     pub thread: ThreadId,
-    pub calls: Vec<Calls>,
+    pub calls: Vec<CallPositions>,
 }
 
 /// What a client of the whole program calls: every procedure that is not `inline`, and every operation.
@@ -78,12 +80,12 @@ pub fn client(program: &Program, callees: &[Callee], effort: Effort) -> Result<C
     let thread = p.threads.next_id();
     let copies = match effort {
         Effort::Any => Copies::Any,
-        Effort::Bounded { clients, .. } => Copies::Exactly(clients.max(1)),
+        Effort::Bounded { clients, .. } => Copies::number(clients.max(1)),
     };
     p.threads.push(Thread {
         name: "Client".into(),
         copies,
-        start: Start::AtOnce,
+        start: Start::Initial,
         params: vec![],
         locals: vec![],
         code: Code::new(),
@@ -91,7 +93,7 @@ pub fn client(program: &Program, callees: &[Callee], effort: Effort) -> Result<C
         follows: None,
         origin,
     });
-    let g = Graft {
+    let g = InlinedCode {
         old: program,
         p,
         scope: Scope::Thread(thread),
@@ -102,14 +104,14 @@ pub fn client(program: &Program, callees: &[Callee], effort: Effort) -> Result<C
         of_calls: Vec::new(),
         called: Vec::new(),
     };
-    let mut m = Maker { g, effort, count: None };
-    let hub = m.g.location("idle", Inside::No, origin);
+    let mut m = ClientBuilder { g, effort, count: None };
+    let hub = m.g.location("idle", AtomicBlock::No, origin);
     m.g.code.entry = hub;
     if let Effort::Bounded { calls, .. } = effort {
         let (zero, limit) = (m.g.p.terms.int(0), m.g.p.terms.int(calls.into()));
         let count = m.g.local("calls", Sort::INT, VarKind::Plain, Some(zero));
         m.count = Some(count);
-        let done = m.g.location("done", Inside::No, origin);
+        let done = m.g.location("done", AtomicBlock::No, origin);
         m.g.code.exit = Some(done);
         let full = m.g.p.terms.eq(m.g.p.now(count), limit);
         m.g.step(hub, done, full, vec![], What::Skip, origin);
@@ -118,35 +120,35 @@ pub fn client(program: &Program, callees: &[Callee], effort: Effort) -> Result<C
     for callee in callees {
         calls.push(m.call_from(hub, *callee)?);
     }
-    let Graft { mut p, code, locals, .. } = m.g;
+    let InlinedCode { mut p, code, locals, .. } = m.g;
     p.threads[thread].code = code;
     p.threads[thread].locals = locals;
     Ok(Client { program: p, thread, calls })
 }
 
-struct Maker<'p> {
-    g: Graft<'p>,
+struct ClientBuilder<'p> {
+    g: InlinedCode<'p>,
     effort: Effort,
     count: Option<VarId>,
 }
 
 /// What a client needs to know of a callee.
-struct Called<'p> {
+struct CalleeParts<'p> {
     name: &'p str,
     params: &'p [VarId],
     results: &'p [VarId],
     locals: &'p [VarId],
     code: &'p Code,
     origin: OriginId,
-    requires: &'p [Fact],
-    ensures: &'p [Fact],
+    requires: &'p [InitialFact],
+    ensures: &'p [InitialFact],
 }
 
-fn called(p: &Program, callee: Callee) -> Called<'_> {
+fn called(p: &Program, callee: Callee) -> CalleeParts<'_> {
     match callee {
         Callee::Procedure(id) => {
             let q = &p.procedures[id];
-            Called {
+            CalleeParts {
                 name: &q.name,
                 params: &q.params,
                 results: &q.results,
@@ -159,7 +161,7 @@ fn called(p: &Program, callee: Callee) -> Called<'_> {
         }
         Callee::Operation(id, k) => {
             let o = &p.objects[id].ops[k as usize];
-            Called {
+            CalleeParts {
                 name: &o.name,
                 params: &o.params,
                 results: &o.results,
@@ -173,10 +175,10 @@ fn called(p: &Program, callee: Callee) -> Called<'_> {
     }
 }
 
-impl Maker<'_> {
-    fn call_from(&mut self, hub: LocId, callee: Callee) -> Result<Calls, String> {
+impl ClientBuilder<'_> {
+    fn call_from(&mut self, hub: LocId, callee: Callee) -> Result<CallPositions, String> {
         let old = self.g.old;
-        let Called { name, params, results, locals, code, origin, requires, ensures } = called(old, callee);
+        let CalleeParts { name, params, results, locals, code, origin, requires, ensures } = called(old, callee);
         let mut r = Renaming::default();
         self.g.rename(name, [params, results, locals], &mut r);
         let mut inputs = Vec::new();
@@ -194,6 +196,16 @@ impl Maker<'_> {
                 guard.push(t.lt(u.value, t.num(values.into(), sort)));
             }
         }
+        let referred: Vec<(VarId, Term)> = params.iter().zip(&updates).map(|(v, u)| (*v, u.value)).collect();
+        for (v, argument) in referred {
+            if crate::memory::holds_references(old, old.vars[v].sort) {
+                let SortKind::Ref(class) = old.terms.kind(old.vars[v].sort) else {
+                    return Err(format!("an argument of {name} has objects inside a map, a set or a sequence"));
+                };
+                guard.extend(self.made_live(class, argument, &mut inputs, &mut updates));
+            }
+        }
+        guard.extend(self.kept_invariants(&updates));
         for f in requires.iter().filter_map(|f| f.formula) {
             guard.push(self.g.p.terms.substitute(f, arguments.iter().map(|(s, t)| (*s, *t))));
         }
@@ -209,33 +221,90 @@ impl Maker<'_> {
             Callee::Operation(..) => vec![],
         };
         let body = self.g.code.actions.next_id();
-        let (entry, exit) = self.g.copy(code, &r, name, Inside::No, &mut stack)?;
+        let (entry, exit) = self.g.copy(code, &r, name, AtomicBlock::No, &mut stack)?;
         let guard = self.g.p.terms.and(&guard);
-        let words = self.g.p.origins[origin].span;
+        let called_span = self.g.p.origins[origin].span;
         let shown: Vec<&str> = params.iter().map(|v| old.vars[*v].name.as_str()).collect();
-        let called = self.g.p.add_origin(words, format!("call {name}({})", shown.join(", ")));
+        let called = self.g.p.add_origin(called_span, format!("call {name}({})", shown.join(", ")));
         let call = self.g.step(hub, entry, guard, updates, What::Choose, called);
         self.g.code.actions[call].inputs = inputs;
         let ret = exit.map(|exit| {
             let shown: Vec<&str> = results.iter().map(|v| old.vars[*v].name.as_str()).collect();
-            let returned = self.g.p.add_origin(words, format!("return {} from {name}", shown.join(", ")));
+            let returned = self.g.p.add_origin(called_span, format!("return {} from {name}", shown.join(", ")));
             let tt = self.g.p.terms.tt();
             let ret = self.g.step(exit, hub, tt, vec![], What::Return, returned);
             self.g.code.actions[ret].gates = self.g.gates(ensures, &r);
             ret
         });
         let mine = |vars: &[VarId]| vars.iter().map(|v| r.vars[v]).collect();
-        Ok(Calls { callee, call, body, ret, params: mine(params), results: mine(results) })
+        Ok(CallPositions { callee, call, body, ret, params: mine(params), results: mine(results) })
+    }
+}
+
+impl ClientBuilder<'_> {
+    /// Makes the object of an argument live, where it is one and is not; what must hold of it if it is new.
+    fn made_live(
+        &mut self,
+        class: ClassId,
+        argument: Term,
+        inputs: &mut Vec<Symbol>,
+        updates: &mut Vec<Update>,
+    ) -> Vec<Term> {
+        let p = &self.g.p;
+        let t = &p.terms;
+        let after = |updates: &[Update], v: VarId| updates.iter().find(|u| u.var == v).map_or(p.now(v), |u| u.value);
+        let set = |updates: &mut Vec<Update>, var: VarId, value: Term| match updates.iter_mut().find(|u| u.var == var) {
+            Some(u) => u.value = value,
+            None => updates.push(Update { var, value }),
+        };
+        let live = p.classes[class].live;
+        let before = after(updates, live);
+        let known = t.or(&[t.eq(argument, t.null(class)), t.member(argument, before)]);
+        let now_live = t.ite(known, before, t.mk(Op::Insert, &[argument, before]));
+        set(updates, live, now_live);
+        let mut holds = Vec::new();
+        for field in p.classes[class].fields.clone() {
+            let SortKind::Map(_, sort) = t.kind(p.vars[field].sort) else { continue };
+            let old = after(updates, field);
+            let value = match p.vars[field].initial {
+                // Locks are free.
+                Some(initial) => t.select(initial, argument),
+                None => {
+                    let input = t.symbol(format!("any_{}", p.vars[field].name), sort);
+                    inputs.push(input);
+                    t.sym(input)
+                }
+            };
+            if let SortKind::Ref(of) = t.kind(sort) {
+                let there = after(updates, p.classes[of].live);
+                holds.push(t.or(&[known, t.eq(value, t.null(of)), t.member(value, there)]));
+            }
+            set(updates, field, t.ite(known, old, t.store(old, argument, value)));
+        }
+        holds
+    }
+
+    /// The invariants that speak of what a call changes, in the store after it.
+    fn kept_invariants(&self, updates: &[Update]) -> Vec<Term> {
+        let p = &self.g.p;
+        let shared: Vec<(Symbol, Term)> = updates
+            .iter()
+            .filter(|u| p.vars[u.var].scope == Scope::Shared)
+            .map(|u| (p.vars[u.var].symbol, u.value))
+            .collect();
+        let invariants = p.invariants.iter().filter_map(|f| f.formula);
+        let changed = |f: &Term| p.terms.free_symbols(*f).iter().any(|s| shared.iter().any(|(x, _)| x == s));
+        invariants.filter(changed).map(|f| p.terms.substitute(f, shared.iter().copied())).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::Call;
+    use crate::code::ProcedureCall;
     use crate::property::PropertyKind;
     use crate::semantics::tests::Build;
-    use crate::semantics::{Instances, Limits, reach, replay};
+    use crate::semantics::{InstanceCounts, ReachLimits, reachable_states, replay_trace};
     use crate::spec::{Procedure, written};
 
     /// `put(a) requires a > 0 { x := a; assert x > 0; }` and `twice(a) requires a > 1 { put(a - 1); }`.
@@ -262,7 +331,7 @@ mod tests {
             b.p.threads = Default::default();
             if k == 1 {
                 let less = b.p.terms.sub(arg, b.p.terms.int(1));
-                code.calls.push(Call {
+                code.calls.push(ProcedureCall {
                     from: LocId(0),
                     to: LocId(2),
                     procedure: ProcId(0),
@@ -277,7 +346,7 @@ mod tests {
                 params: vec![a],
                 results: vec![],
                 locals: vec![],
-                requires: vec![Fact { formula: Some(formula), property: Some(property), origin: b.o }],
+                requires: vec![InitialFact { formula: Some(formula), property: Some(property), origin: b.o }],
                 ensures: vec![],
                 performs: None,
                 inline: false,
@@ -295,7 +364,7 @@ mod tests {
         let effort = Effort::Bounded { clients: 2, calls: 1, values: 3 };
         let c = client(&b.p, &callees(&b.p), effort).unwrap();
         assert_eq!(crate::wellformed(&c.program), vec![]);
-        let r = reach(&c.program, &Instances::of(&c.program, 0), &Limits::default());
+        let r = reachable_states(&c.program, &InstanceCounts::of(&c.program, 0), &ReachLimits::default());
         assert!(r.complete(), "{:?}", r.incomplete);
         assert!(r.violations.is_empty());
         let calls = &c.calls[0];
@@ -310,9 +379,9 @@ mod tests {
         b.p.procedures[ProcId(1)].requires.clear();
         let effort = Effort::Bounded { clients: 1, calls: 1, values: 3 };
         let c = client(&b.p, &callees(&b.p), effort).unwrap();
-        let r = reach(&c.program, &Instances::of(&c.program, 0), &Limits::default());
+        let r = reachable_states(&c.program, &InstanceCounts::of(&c.program, 0), &ReachLimits::default());
         let trace = &r.violations[&crate::PropertyId(0)];
-        replay(&c.program, trace).expect("the run replays");
+        replay_trace(&c.program, trace).expect("the run replays");
     }
 
     #[test]

@@ -1,35 +1,35 @@
 //! Clients of an object: a finite program whose assertion is that a history is linearizable.
 //!
-//! Comes in: a program with an object, and for each client thread the operations it calls, with their arguments. Goes
-//! out: a program of its own in which those threads call the operations, and the last one to return asserts that the
+//! In: a program with an object, and for each client thread the operations it calls, with their arguments.
+//! Out: a program of its own in which those threads call the operations, and the last one to return asserts that the
 //! finished history is one of the sequential specification: some order of the operations that keeps every "returned
 //! before the other was called" gives every result that was returned (Herlihy and Wing's definition, for finished
 //! histories). The order of calls and returns is kept in shared variables that nothing else reads. A trace of this
 //! program to the violation of that assertion is a history of the object that is not linearizable.
 //! Held against the marks instead (`Against::Marks`), the specification runs beside the clients: see `marks`.
-//! The specification's code is executed symbolically; it may not loop. Absent: pending operations, so an operation that
+//! The specification's code is executed symbolically; it may not loop. Deliberately absent: pending operations, so an operation that
 //! never returns shows nothing here.
 
 use crate::code::{Action, Code, Gate, LocId, Location, Update, What};
-use crate::marks::Marks;
+use crate::marks::SpecStore;
 use crate::model::{Copies, OriginId, Program, Scope, Start, Thread, ThreadId, VarId, VarKind};
 use crate::property::{Property, PropertyId, PropertyKind};
 use crate::sequential;
 use crate::spec::ObjectId;
 use base::IdVec;
-use logic::{Sort, Symbol, Term, Terms, Value, eval};
+use logic::{Sort, Symbol, Term, Terms, Value, eval_term};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 
 /// One operation of the object, by position, with its arguments.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClientCall {
     pub operation: usize,
     pub arguments: Vec<Value>,
 }
 
 /// For each client thread, what it calls, in order.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Clients(pub Vec<Vec<ClientCall>>);
 
 /// What the results of the calls are held against.
@@ -74,7 +74,7 @@ pub fn client_program(
     let property = p.properties.push(Property { kind: PropertyKind::Assertion, name, origin });
     let marks = match against {
         Against::Orders => None,
-        Against::Marks => Some(Marks::new(&mut p, program, &object, property)?),
+        Against::Marks => Some(SpecStore::new(&mut p, program, &object, property)?),
     };
     let calls: Vec<(usize, ClientCall)> =
         clients.0.iter().enumerate().flat_map(|(i, calls)| calls.iter().map(move |c| (i, c.clone()))).collect();
@@ -119,7 +119,7 @@ fn add_thread(
     object: &crate::spec::Object,
     client: usize,
     ghosts: &[Ghost],
-    marks: Option<&Marks>,
+    marks: Option<&SpecStore>,
     property: PropertyId,
 ) -> Result<(), String> {
     let origin = object.origin;
@@ -127,7 +127,7 @@ fn add_thread(
     let mut code = Code::new();
     let mut locals = Vec::new();
     let place = |code: &mut Code, name: String| {
-        code.locations.push(Location { name, inside: false, invariants: Vec::new(), origin })
+        code.locations.push(Location { name, in_atomic_block: false, invariants: Vec::new(), origin })
     };
     let mut at = place(&mut code, format!("client {client}"));
     code.entry = at;
@@ -201,16 +201,16 @@ fn add_thread(
             ghost.results.iter().zip(&returned).map(|(var, value)| Update { var: *var, value: *value }).collect();
         updates.extend(ghost.done.map(|var| Update { var, value: p.terms.tt() }));
         let next = place(&mut code, format!("client {client}, after {}", op.name));
-        let words = format!("{} returns", op.name);
+        let text = format!("{} returns", op.name);
         let gates = vec![Gate { property, formula }];
-        code.actions.push(plain(p, here(exit), next, gates, updates, What::Return, &words, origin));
+        code.actions.push(plain(p, here(exit), next, gates, updates, What::Return, &text, origin));
         at = next;
     }
     code.exit = Some(at);
     p.threads.push(Thread {
         name: format!("Client{}", client + 1),
         copies: Copies::One,
-        start: Start::AtOnce,
+        start: Start::Initial,
         params: Vec::new(),
         locals,
         code,
@@ -229,11 +229,11 @@ fn plain(
     gates: Vec<Gate>,
     updates: Vec<Update>,
     what: What,
-    words: &str,
+    text: &str,
     origin: OriginId,
 ) -> Action {
     let span = p.origins[origin].span;
-    let origin = p.add_origin(span, words);
+    let origin = p.add_origin(span, text);
     Action { gates, updates, ..Action::plain(from, to, p.terms.tt(), what, origin) }
 }
 
@@ -258,7 +258,7 @@ fn history(
         let initial = p.vars[*v].initial.ok_or("a variable of the specification has no initial value")?;
         store.push((p.vars[*v].symbol, constant(t, initial)));
     }
-    let order = Order { p, object, ghosts, results: &results, known: RefCell::default() };
+    let order = ClientOrder { p, object, ghosts, results: &results, known: RefCell::default() };
     let explained = order.explain((1u32 << ghosts.len()) - 1, &store)?;
     Ok(t.implies(t.and(&others), explained))
 }
@@ -267,10 +267,10 @@ fn history(
 /// constants, and so is then everything it computes: what cannot happen is left out, and equal stores are one.
 fn constant(t: &Terms, term: Term) -> Term {
     let none: FxHashMap<Symbol, Value> = FxHashMap::default();
-    eval(t, term, &none).ok().and_then(|v| v.to_term(t, t.sort_of(term))).unwrap_or(term)
+    eval_term(t, term, &none).ok().and_then(|v| v.to_term(t, t.sort_of(term))).unwrap_or(term)
 }
 
-struct Order<'a> {
+struct ClientOrder<'a> {
     p: &'a Program,
     object: &'a crate::spec::Object,
     ghosts: &'a [Ghost],
@@ -279,7 +279,7 @@ struct Order<'a> {
     known: RefCell<FxHashMap<(u32, Vec<Term>), Term>>,
 }
 
-impl Order<'_> {
+impl ClientOrder<'_> {
     /// The arguments of a call, as terms.
     fn arguments(&self, n: usize) -> Result<Vec<Term>, String> {
         let call = &self.ghosts[n].call;
@@ -304,11 +304,11 @@ impl Order<'_> {
         for n in (0..self.ghosts.len()).filter(|n| left & (1 << n) != 0) {
             let ghost = &self.ghosts[n];
             let still = |k: &usize| *k != n && left & (1 << k) != 0;
-            // A client's calls come one after the other: nobody needs to ask.
+            // A client's calls come one after the other: no check is needed.
             if (0..n).filter(still).any(|k| self.ghosts[k].client == ghost.client) {
                 continue;
             }
-            // Nobody left had returned before this one was called.
+            // No call left had returned before this one was called.
             let first: Vec<Term> = (0..self.ghosts.len())
                 .filter(still)
                 .filter_map(|k| ghost.before[k].map(|v| t.not(self.p.now(v))))

@@ -4,23 +4,14 @@
 //! failure of that gate's property; with all gates true the updates happen at once, their values read in the store
 //! before the step. Inputs make every step of the language one form: `havoc` chooses a value, `new` an object that is
 //! not live, a relational step the primed values of its frame.
-//! Locations marked `inside` belong to an atomic block that has a loop: no other thread moves there, and invariants
+//! Locations marked `in_atomic_block` belong to an atomic block that has a loop: no other thread moves there, and invariants
 //! and relies are not looked at there; blocks without loops are single actions.
 
-use crate::model::{OriginId, ThreadId, VarId};
-use crate::property::PropertyId;
-use crate::spec::{ProcId, TwoStore};
+pub use crate::ids::{ActionId, LocId};
+use crate::ids::{OriginId, ProcId, PropertyId, ThreadId, VarId};
+use crate::two_store::TwoStore;
 use base::IdVec;
 use logic::{Symbol, Term};
-
-base::id_type!(
-    /// A location of one `Code`.
-    LocId, "L"
-);
-base::id_type!(
-    /// An action of one `Code`.
-    ActionId, "a"
-);
 
 #[derive(Clone, Debug)]
 pub struct Code {
@@ -30,15 +21,15 @@ pub struct Code {
     pub locations: IdVec<LocId, Location>,
     pub actions: IdVec<ActionId, Action>,
     /// Calls kept as calls; empty in a thread's whole code.
-    pub calls: Vec<Call>,
+    pub calls: Vec<ProcedureCall>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Location {
-    /// The line's words, or a short name: what a person calls this point.
+    /// The line's text, or a short name: what a person calls this point.
     pub name: String,
     /// Inside an atomic block: no other thread can be scheduled.
-    pub inside: bool,
+    pub in_atomic_block: bool,
     /// Written loop invariants; `None` inside: asked for with `?`.
     pub invariants: Vec<Option<Term>>,
     pub origin: OriginId,
@@ -138,7 +129,7 @@ pub enum What {
 
 /// A call kept as a call: `results := procedure(args)`.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct ProcedureCall {
     pub from: LocId,
     pub to: LocId,
     pub procedure: ProcId,

@@ -14,7 +14,7 @@ use crate::spec::{Machine, MachineId};
 use base::ids::Id;
 
 /// The composed program, or why there is none. Property ids of the program stay valid; new ones are appended.
-pub fn compose(program: &Program) -> Result<Program, String> {
+pub fn compose_machines(program: &Program) -> Result<Program, String> {
     let mut out = program.clone();
     let following: Vec<(ThreadId, MachineId)> =
         program.threads.iter_enumerated().filter_map(|(t, thread)| thread.follows.map(|(m, _)| (t, m))).collect();
@@ -38,7 +38,8 @@ pub fn compose(program: &Program) -> Result<Program, String> {
 fn machine_code(out: &mut Program, t: ThreadId, machine: &Machine) -> Result<Code, String> {
     let mut code = Code::new();
     for s in &machine.states {
-        let location = Location { name: s.name.clone(), inside: false, invariants: Vec::new(), origin: s.origin };
+        let location =
+            Location { name: s.name.clone(), in_atomic_block: false, invariants: Vec::new(), origin: s.origin };
         code.locations.push(location);
     }
     let at = |i: usize| crate::code::LocId::from_index(i);
@@ -77,16 +78,4 @@ fn machine_code(out: &mut Program, t: ThreadId, machine: &Machine) -> Result<Cod
         code.actions.push(a);
     });
     Ok(code)
-}
-
-/// The properties whose gates stand in the code of some thread: the ways in which the program can go wrong.
-pub fn ways_to_go_wrong(program: &Program) -> Vec<PropertyId> {
-    let mut out: Vec<PropertyId> = program
-        .threads
-        .iter()
-        .flat_map(|t| t.code.actions.iter().flat_map(|a| a.gates.iter().map(|g| g.property)))
-        .collect();
-    out.sort_unstable();
-    out.dedup();
-    out
 }

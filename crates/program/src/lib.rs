@@ -4,13 +4,14 @@
 //! `docs/decisions/001-model.md` for why it has the shape it has.
 
 pub mod access;
+pub mod call_summaries;
 pub mod callers;
 pub mod client;
 pub mod clients;
 pub mod code;
 pub mod compose;
-mod graft;
-pub mod held;
+pub mod ids;
+mod inline;
 pub mod live;
 mod marks;
 pub mod memory;
@@ -24,19 +25,21 @@ pub mod relation;
 pub mod semantics;
 pub mod sequential;
 pub mod spec;
-pub mod specified;
+pub mod stage;
 pub mod symbolic;
 pub mod text;
+pub mod transition;
+mod two_store;
 pub mod wellformed;
 
-pub use code::{Action, ActionId, Call, Code, Gate, LocId, Location, Mark, Spawn, Update, What};
+pub use code::{Action, ActionId, Code, Gate, LocId, Location, Mark, ProcedureCall, Spawn, Update, What};
 pub use model::{
-    Access, Assumption, Class, Copies, Fact, Origin, OriginId, Program, Rely, Scope, Start, Thread, ThreadId, Var,
-    VarId, VarKind,
+    AccessPredicate, Assumption, Class, Copies, InitialFact, Origin, OriginId, Program, Rely, Scope, Start, Thread,
+    ThreadId, Var, VarId, VarKind,
 };
 pub use property::{Property, PropertyId, PropertyKind};
 pub use spec::{
-    Edge, Machine, MachineId, Object, ObjectId, Operation, Performs, Place, ProcId, Procedure, Spec, SpecOp, State,
-    TwoStore,
+    Machine, MachineEdge, MachineId, MachineState, Object, ObjectId, Operation, Performs, ProcId, Procedure, Spec,
+    SpecOp, StorePlace, TwoStore,
 };
-pub use wellformed::{Fault, wellformed};
+pub use wellformed::{WellformedFault, wellformed};

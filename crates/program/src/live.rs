@@ -1,6 +1,6 @@
 //! Which locals a thread may still read.
 //!
-//! Comes in: code. Goes out: for each location the thread-local variables that some path from there reads before it
+//! In: code. Out: for each location the thread-local variables that some path from there reads before it
 //! writes them. What is not in the list may be forgotten at the location: no step depends on it. Values that an
 //! invariant of the text or another thread looks at are not known here; the caller adds them.
 

@@ -1,28 +1,28 @@
 //! Marked linearization points in a client program: the specification runs beside the clients, where the marks say.
 //!
-//! Comes in: an object whose every operation has a mark, and its calls in a client program (`clients`). Goes out: the
+//! In: an object whose every operation has a mark, and its calls in a client program (`clients`). Out: the
 //! specification's variables as shared variables of that program; at every step that passes a mark, the operation of the specification
 //! in the same step; and what a call must find when it returns: that it has taken effect, with the results it returns.
 //! An outcome that leaves the specification as it is may be passed again, and the last one counts; one that changes it may be passed once.
 //! A run that fails this shows that the marks do not say where the operations take effect. Another choice of points may exist.
-//! Absent: operations without a mark beside others that have one (refused).
+//! Deliberately absent: operations without a mark beside others that have one (refused).
 
 use crate::code::{Action, Gate, Mark, Update};
 use crate::model::{Program, Scope, ThreadId, VarId, VarKind};
 use crate::property::PropertyId;
-use crate::sequential::{Path, paths};
+use crate::sequential::{OperationPath, paths};
 use crate::spec::Object;
 use logic::{Sort, Symbol, Term};
 
 /// The specification's store in the client program.
-pub struct Marks {
+pub struct SpecStore {
     store: Vec<VarId>,
     property: PropertyId,
 }
 
 /// One call: what it has done, and what its operation of the specification can do.
 pub struct Marked<'a> {
-    marks: &'a Marks,
+    marks: &'a SpecStore,
     /// It has passed a mark.
     took: VarId,
     /// That changed the specification.
@@ -32,10 +32,10 @@ pub struct Marked<'a> {
     /// Whether the specification's operation said nothing of a result; for results where a path does so.
     open: Vec<Option<VarId>>,
     before: Vec<(Symbol, Term)>,
-    runs: Vec<Path>,
+    runs: Vec<OperationPath>,
 }
 
-impl Marks {
+impl SpecStore {
     pub fn new(p: &mut Program, source: &Program, object: &Object, property: PropertyId) -> Result<Self, String> {
         let marked = |a: &Action| a.marks.iter().any(|m| matches!(m, Mark::Linearize(_)));
         if let Some(op) = object.ops.iter().find(|op| !op.code.actions.iter().any(marked)) {

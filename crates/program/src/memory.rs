@@ -1,6 +1,6 @@
 //! Memory that a program manages by hand.
 //!
-//! Comes in: a program or some of its code. Goes out: the classes whose objects are freed there, and whether objects stay inside the code
+//! In: a program or some of its code. Out: the classes whose objects are freed there, and whether objects stay inside the code
 //! that callers call. Where nothing is freed, memory is somebody else's affair: objects that nothing leads to are collected.
 
 use crate::code::Code;

@@ -5,23 +5,13 @@
 //! references; the set of live objects of a class is a shared variable too, so heap and store are one thing.
 
 use crate::code::Code;
-use crate::property::{Property, PropertyId};
-use crate::spec::{Machine, MachineId, Object, ObjectId, ProcId, Procedure};
+use crate::ids::{MachineId, ObjectId, ProcId, PropertyId};
+pub use crate::ids::{OriginId, ThreadId, VarId};
+pub use crate::property::InitialFact;
+use crate::property::Property;
+use crate::spec::{Machine, Object, Procedure};
 use base::{IdVec, Span};
 use logic::{ClassId, Sort, Symbol, Term, Terms};
-
-base::id_type!(
-    /// A variable, shared or local.
-    VarId, "v"
-);
-base::id_type!(
-    /// A thread of the program text (of which there may be many instances).
-    ThreadId, "th"
-);
-base::id_type!(
-    /// Where something comes from.
-    OriginId, "o"
-);
 
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -33,9 +23,9 @@ pub struct Program {
     pub vars: IdVec<VarId, Var>,
     pub threads: IdVec<ThreadId, Thread>,
     /// Constraints on the initial shared store, besides the initial values of variables.
-    pub init: Vec<Fact>,
+    pub init: Vec<InitialFact>,
     /// Written invariants of the shared store; each is also a property.
-    pub invariants: Vec<Fact>,
+    pub invariants: Vec<InitialFact>,
     pub relies: Vec<Rely>,
     pub procedures: IdVec<ProcId, Procedure>,
     pub machines: IdVec<MachineId, Machine>,
@@ -69,7 +59,7 @@ pub struct Var {
     pub kind: VarKind,
     /// The initial value, over no variables; `None`: any value that `init` allows (a local: any value).
     pub initial: Option<Term>,
-    pub access: Option<Access>,
+    pub access: Option<AccessPredicate>,
     pub origin: OriginId,
 }
 
@@ -95,23 +85,18 @@ pub enum VarKind {
     Live(ClassId),
     /// `[int]bool`: which thread ids have ended; written by the last step of threads that may be joined.
     Ended,
+    /// `bool`: whether the one instance of a thread that is spawned at most once is there. Until then it waits at its entry;
+    /// it counts for no deadlock, and nothing it relies on can be broken.
+    Started(ThreadId),
 }
 
 /// When a variable may be accessed without interference: `accessible_if[binders] formula`, over shared variables and `tid`.
 #[derive(Clone, Debug)]
-pub struct Access {
+pub struct AccessPredicate {
     /// One symbol for each index of a map variable, outermost first; empty for plain variables.
     pub binders: Vec<Symbol>,
     /// `None`: asked for with `?`.
     pub formula: Option<Term>,
-    pub origin: OriginId,
-}
-
-#[derive(Clone, Debug)]
-pub struct Fact {
-    /// `None`: asked for with `?`.
-    pub formula: Option<Term>,
-    pub property: Option<PropertyId>,
     pub origin: OriginId,
 }
 
@@ -129,17 +114,25 @@ pub struct Rely {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Copies {
     One,
+    /// Two or more: a single copy is `One`, so that nothing can take the two for different things.
     Exactly(u32),
     /// Any number, decided before the start.
     Any,
 }
 
+impl Copies {
+    /// So many copies.
+    pub fn number(n: u32) -> Self {
+        if n == 1 { Copies::One } else { Copies::Exactly(n) }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Start {
     /// The instances run from the start.
-    AtOnce,
+    Initial,
     /// Instances come into being by `spawn`; `copies` is then `Any`.
-    BySpawn,
+    Spawned,
 }
 
 #[derive(Clone, Debug)]
@@ -159,7 +152,7 @@ pub struct Thread {
     pub origin: OriginId,
 }
 
-/// A place in the user's source and the words for it: "`count := j`".
+/// A place in the user's source and the text of it: "`count := j`".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     pub span: Option<Span>,
@@ -219,6 +212,10 @@ impl Program {
     /// The value of a variable after the step.
     pub fn next(&self, var: VarId) -> Term {
         self.terms.sym(self.vars[var].primed)
+    }
+    /// The flag that says whether the one instance of a thread is there, where a `spawn` sets one.
+    pub fn started(&self, thread: ThreadId) -> Option<VarId> {
+        self.vars.iter_enumerated().find(|(_, v)| v.kind == VarKind::Started(thread)).map(|(id, _)| id)
     }
     pub fn shared(&self) -> impl Iterator<Item = VarId> + '_ {
         self.vars.iter_enumerated().filter(|(_, v)| v.scope == Scope::Shared).map(|(id, _)| id)

@@ -1,16 +1,16 @@
 //! What makes a step a mover, and what the other threads may do, as formulas (Calvin-R, sections 2 and 3).
 //!
 //! In: a step between two stores (terms over one start), the places it touches, the access predicates. Out: formulas about the
-//! other thread `other`, a symbol: any thread but this one. A step moves to the right of the others' steps if after it nobody
-//! else may touch what it touched; to the left, if before it nobody else may. Moving past a step must not make that step
+//! other thread `other`, a symbol: any thread but this one. A step moves to the right of the others' steps if after it no thread
+//! else may touch what it touched; to the left, if before it no other thread may. Moving past a step must not make that step
 //! one which its access predicates forbid: the second part of each formula, which the paper leaves to its global
 //! argument. Goals are universal, so their quantifiers are symbols; hypotheses about the entries of maps are given for the entries
 //! a goal names.
 
-use crate::access::{Touch, Touches, constants, predicate};
+use crate::access::{TouchedPlace, Touches, constants, predicate};
 use crate::model::{Program, Scope, VarId};
-use crate::spec::Place;
-use crate::symbolic::{Store, Taken};
+use crate::spec::StorePlace;
+use crate::symbolic::{SymbolicStore, Taken};
 use logic::{Node, Op, Sort, Symbol, Term, Terms};
 use rustc_hash::FxHashSet;
 
@@ -25,7 +25,7 @@ pub struct Others<'a> {
 }
 
 /// How many predicates may stand behind each other before a place counts as anybody's.
-const DEEPEST: usize = 8;
+const MAX_PREDICATE_CHAIN: usize = 8;
 
 impl<'a> Others<'a> {
     pub fn new(program: &'a Program, terms: &'a Terms) -> Self {
@@ -39,14 +39,19 @@ impl<'a> Others<'a> {
         t.and(&[t.lt(t.int(0), other), t.ne(other, t.sym(self.program.tid))])
     }
 
-    /// Nobody else may touch any of the places in the store `there`, now or after steps of others: what decides that is
+    /// No other thread may touch any of the places in the store `there`, now or after steps of others: what decides that is
     /// out of the others' reach too. Conditions and keys are read in `here`.
-    pub fn excluded(&self, touches: &[Touch], here: &Store, there: &Store) -> Vec<(Place, Term)> {
+    pub fn excluded(
+        &self,
+        touches: &[TouchedPlace],
+        here: &SymbolicStore,
+        there: &SymbolicStore,
+    ) -> Vec<(StorePlace, Term)> {
         let (p, t) = (self.program, self.terms);
         let mut out = Vec::new();
         for touch in touches.iter().filter(|x| !self.constants.contains(&x.place.var)) {
             let keys = touch.place.keys.iter().map(|k| here.read(p, t, *k)).collect();
-            let place = Place { var: touch.place.var, keys };
+            let place = StorePlace { var: touch.place.var, keys };
             let when = here.read(p, t, touch.when);
             let never = self.reserved(&place, self.other, there, &mut Vec::new());
             out.push((touch.place.clone(), if t.is_true(when) { never } else { t.implies(when, never) }));
@@ -56,7 +61,7 @@ impl<'a> Others<'a> {
 
     /// `who`, any other thread, may not touch the place in the store; and whatever its predicate reads to say so, no other
     /// thread may touch either. Without the second part another thread could first change who may touch the place.
-    fn reserved(&self, place: &Place, who: Symbol, store: &Store, behind: &mut Vec<Place>) -> Term {
+    fn reserved(&self, place: &StorePlace, who: Symbol, store: &SymbolicStore, behind: &mut Vec<StorePlace>) -> Term {
         let (p, t) = (self.program, self.terms);
         if behind.contains(place) {
             return t.tt();
@@ -65,7 +70,7 @@ impl<'a> Others<'a> {
         let (Some(formula), Some(never)) = (access.formula, predicate(p, t, place, t.sym(who), store)) else {
             return t.ff();
         };
-        if behind.len() >= DEEPEST {
+        if behind.len() >= MAX_PREDICATE_CHAIN {
             return t.ff();
         }
         behind.push(place.clone());
@@ -83,7 +88,7 @@ impl<'a> Others<'a> {
             t.substitute(here, names.iter().zip(&view).map(|((_, fresh), (_, value))| (*fresh, *value)))
         };
         for touch in self.touches.of_term(formula) {
-            let deeper = Place { var: touch.place.var, keys: touch.place.keys.iter().map(|k| read(*k)).collect() };
+            let deeper = StorePlace { var: touch.place.var, keys: touch.place.keys.iter().map(|k| read(*k)).collect() };
             if deeper == *place {
                 continue;
             }
@@ -97,7 +102,7 @@ impl<'a> Others<'a> {
     }
 
     /// Whatever `other` may touch in the first store it may touch in the second, as far as the step could change that.
-    fn kept(&self, step: &Taken, first: &Store, second: &Store) -> Vec<Term> {
+    fn kept(&self, step: &Taken, first: &SymbolicStore, second: &SymbolicStore) -> Vec<Term> {
         let (p, t) = (self.program, self.terms);
         let changed: FxHashSet<Symbol> = step
             .after
@@ -114,8 +119,8 @@ impl<'a> Others<'a> {
             }
             let keys: Vec<Term> =
                 access.binders.iter().map(|b| t.sym(t.symbol(t.symbol_name(*b), t.symbol_sort(*b)))).collect();
-            let place = Place { var: v, keys };
-            let at = |store: &Store| predicate(p, t, &place, t.sym(self.other), store);
+            let place = StorePlace { var: v, keys };
+            let at = |store: &SymbolicStore| predicate(p, t, &place, t.sym(self.other), store);
             if let (Some(a), Some(b)) = (at(first), at(second)) {
                 out.push(t.implies(a.formula, b.formula));
             }
@@ -124,7 +129,7 @@ impl<'a> Others<'a> {
     }
 
     /// The step moves to the right of any step of `other`.
-    pub fn right(&self, touches: &[Touch], step: &Taken) -> Vec<Term> {
+    pub fn right(&self, touches: &[TouchedPlace], step: &Taken) -> Vec<Term> {
         let mut out: Vec<Term> =
             self.excluded(touches, &step.before, &step.after).into_iter().map(|(_, f)| f).collect();
         out.extend(self.kept(step, &step.after, &step.before));
@@ -132,7 +137,7 @@ impl<'a> Others<'a> {
     }
 
     /// The step moves to the left of any step of `other`.
-    pub fn left(&self, touches: &[Touch], step: &Taken) -> Vec<Term> {
+    pub fn left(&self, touches: &[TouchedPlace], step: &Taken) -> Vec<Term> {
         let mut out: Vec<Term> =
             self.excluded(touches, &step.before, &step.before).into_iter().map(|(_, f)| f).collect();
         out.extend(self.kept(step, &step.before, &step.after));
@@ -143,7 +148,7 @@ impl<'a> Others<'a> {
     /// stays as it is unless `other` may touch it.
     pub fn step(&self, formula: Term) -> Term {
         let (p, t) = (self.program, self.terms);
-        let here = Store::default();
+        let here = SymbolicStore::default();
         let used = uses(p, t, formula);
         let mut parts = vec![self.apart()];
         for u in &used {
@@ -155,7 +160,7 @@ impl<'a> Others<'a> {
             }
             let deep = var.access.as_ref().map_or(0, |a| a.binders.len());
             let stays = |keys: &[Term]| {
-                let place = Place { var: u.var, keys: keys.to_vec() };
+                let place = StorePlace { var: u.var, keys: keys.to_vec() };
                 let a = predicate(p, t, &place, t.sym(self.other), &here)?;
                 let read = |m: Term| keys.iter().fold(m, |m, k| t.select(m, *k));
                 Some((a.any, t.or(&[t.eq(read(new), read(old)), a.formula])))
@@ -190,15 +195,15 @@ pub fn primed(program: &Program, terms: &Terms, formula: Term) -> Term {
 
 /// A use of a shared variable in a formula, with the keys it is read at.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Use {
+struct VariableUse {
     var: VarId,
     keys: Vec<Term>,
     /// A key mentions a bound symbol.
     bound: bool,
 }
 
-fn uses(program: &Program, terms: &Terms, formula: Term) -> Vec<Use> {
-    let mut out: Vec<Use> = Vec::new();
+fn uses(program: &Program, terms: &Terms, formula: Term) -> Vec<VariableUse> {
+    let mut out: Vec<VariableUse> = Vec::new();
     let mut seen: FxHashSet<Term> = FxHashSet::default();
     let mut bound: FxHashSet<Symbol> = FxHashSet::default();
     let mut todo = vec![formula];
@@ -208,7 +213,7 @@ fn uses(program: &Program, terms: &Terms, formula: Term) -> Vec<Use> {
             continue;
         }
         match terms.node(term) {
-            Node::Sym(s) => out.extend(shared(s).map(|var| Use { var, keys: Vec::new(), bound: false })),
+            Node::Sym(s) => out.extend(shared(s).map(|var| VariableUse { var, keys: Vec::new(), bound: false })),
             Node::App(Op::Select, _) => {
                 let (mut base, mut keys) = (term, Vec::new());
                 while let Some((Op::Select, args)) = terms.app(base) {
@@ -218,7 +223,7 @@ fn uses(program: &Program, terms: &Terms, formula: Term) -> Vec<Use> {
                 keys.reverse();
                 todo.extend(&keys);
                 match terms.as_symbol(base).and_then(shared) {
-                    Some(var) => out.push(Use { var, keys, bound: false }),
+                    Some(var) => out.push(VariableUse { var, keys, bound: false }),
                     None => todo.push(base),
                 }
             }

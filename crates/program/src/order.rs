@@ -8,7 +8,7 @@ use crate::model::OriginId;
 use crate::spec::{Performs, TwoStore};
 
 #[derive(Clone, Debug)]
-pub struct Order<'a> {
+pub struct PerformsOrder<'a> {
     /// Position k is after `actions[k - 1]`.
     pub actions: Vec<Labelled<'a>>,
     /// For each position, the positions that may come next.
@@ -24,14 +24,14 @@ pub struct Labelled<'a> {
     pub origin: OriginId,
 }
 
-struct Part {
+struct OrderPart {
     /// Whether it may be nothing at all.
     empty: bool,
     first: Vec<usize>,
     last: Vec<usize>,
 }
 
-impl<'a> Order<'a> {
+impl<'a> PerformsOrder<'a> {
     pub fn of(performs: &'a Performs) -> Self {
         let mut order = Self { actions: Vec::new(), next: vec![Vec::new()], ends: vec![false] };
         let whole = order.part(performs);
@@ -47,17 +47,17 @@ impl<'a> Order<'a> {
         order
     }
 
-    fn part(&mut self, performs: &'a Performs) -> Part {
+    fn part(&mut self, performs: &'a Performs) -> OrderPart {
         match performs {
             Performs::Action { label, action, origin } => {
                 self.actions.push(Labelled { label, action, origin: *origin });
                 self.next.push(Vec::new());
                 self.ends.push(false);
                 let at = self.actions.len();
-                Part { empty: false, first: vec![at], last: vec![at] }
+                OrderPart { empty: false, first: vec![at], last: vec![at] }
             }
             Performs::Or(parts) => {
-                let mut out = Part { empty: parts.is_empty(), first: Vec::new(), last: Vec::new() };
+                let mut out = OrderPart { empty: parts.is_empty(), first: Vec::new(), last: Vec::new() };
                 for p in parts {
                     let part = self.part(p);
                     out.empty |= part.empty;
@@ -67,7 +67,7 @@ impl<'a> Order<'a> {
                 out
             }
             Performs::Then(parts) => {
-                let mut out = Part { empty: true, first: Vec::new(), last: Vec::new() };
+                let mut out = OrderPart { empty: true, first: Vec::new(), last: Vec::new() };
                 for p in parts {
                     let part = self.part(p);
                     self.link(&out.last, &part.first);
@@ -85,7 +85,7 @@ impl<'a> Order<'a> {
             Performs::Star(inner) => {
                 let part = self.part(inner);
                 self.link(&part.last, &part.first);
-                Part { empty: true, ..part }
+                OrderPart { empty: true, ..part }
             }
         }
     }
@@ -116,7 +116,7 @@ mod tests {
         // A ; (B [] C)* ; D
         let or = Performs::Or(vec![action("B"), action("C")]);
         let whole = Performs::Then(vec![action("A"), Performs::Star(Box::new(or)), action("D")]);
-        let order = Order::of(&whole);
+        let order = PerformsOrder::of(&whole);
         assert_eq!(order.next, vec![vec![1], vec![2, 3, 4], vec![2, 3, 4], vec![2, 3, 4], vec![]]);
         assert_eq!(order.ends, vec![false, false, false, false, true]);
         assert_eq!(order.label(3), "C");
@@ -124,10 +124,10 @@ mod tests {
 
     #[test]
     fn check_a_repetition_may_be_nothing() {
-        let order = Order::of(&Performs::Star(Box::new(action("A")))).ends;
+        let order = PerformsOrder::of(&Performs::Star(Box::new(action("A")))).ends;
         assert_eq!(order, vec![true, true]);
         let both = Performs::Then(vec![Performs::Star(Box::new(action("A"))), Performs::Star(Box::new(action("B")))]);
-        let order = Order::of(&both);
+        let order = PerformsOrder::of(&both);
         assert_eq!(order.next, vec![vec![1, 2], vec![1, 2], vec![2]]);
         assert_eq!(order.ends, vec![true, true, true]);
     }

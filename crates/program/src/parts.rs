@@ -4,23 +4,24 @@
 //! that it could break. A part that mentions nothing the action writes is as it was; so is one that becomes plainly true
 //! once everything else is said to stay (`m == tid ==> x' == x`, for a step that writes only `m`). With them the conditions of
 //! a region speak of the variables it touches and of no others, so that their size follows the region, not the program.
-//! Absent: any solver; who may rely on what.
+//! Deliberately absent: any solver; who may rely on what.
 
 use crate::code::Action;
 use crate::model::{Program, Scope, ThreadId};
+use crate::transition::may_coexist;
 use logic::subst::Substitution;
 use logic::{Node, Op, Quantifier, Symbol, Term, Terms};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The shared variables that symbols stand for, before or after a step.
 #[derive(Clone, Debug)]
-pub struct Names {
+pub struct StoreSymbols {
     plain: FxHashMap<Symbol, Symbol>,
     primed: FxHashMap<Symbol, Symbol>,
     order: Vec<Symbol>,
 }
 
-impl Names {
+impl StoreSymbols {
     pub fn new(program: &Program) -> Self {
         let mut out = Self { plain: FxHashMap::default(), primed: FxHashMap::default(), order: Vec::new() };
         for v in program.shared() {
@@ -81,13 +82,13 @@ impl Names {
     }
 }
 
-/// The conjuncts of a formula; the conjuncts of what an implication concludes are told apart.
-pub fn split(terms: &Terms, formula: Term) -> Vec<Term> {
+/// The conjuncts of a formula; the conjuncts of what an implication concludes are distinguished.
+pub fn split_conjuncts(terms: &Terms, formula: Term) -> Vec<Term> {
     let mut out = Vec::new();
     for c in terms.conjuncts(formula) {
         match terms.app(c) {
             Some((Op::Implies, args)) if matches!(terms.app(args[1]), Some((Op::And | Op::Implies, _))) => {
-                out.extend(split(terms, args[1]).into_iter().map(|f| terms.implies(args[0], f)));
+                out.extend(split_conjuncts(terms, args[1]).into_iter().map(|f| terms.implies(args[0], f)));
             }
             _ if terms.is_true(c) => {}
             _ => out.push(c),
@@ -116,7 +117,7 @@ impl Within {
 }
 
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct FormulaPart {
     pub formula: Term,
     /// Increasing.
     pub about: Vec<Symbol>,
@@ -125,20 +126,20 @@ pub struct Part {
 /// A list of conjuncts.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
-    pub list: Vec<Part>,
+    pub list: Vec<FormulaPart>,
     by_variable: FxHashMap<Symbol, Vec<usize>>,
     /// Those that speak of no shared variable.
     rest: Vec<usize>,
 }
 
 impl Parts {
-    pub fn new(names: &Names, terms: &Terms, formulas: impl IntoIterator<Item = Term>) -> Self {
+    pub fn new(names: &StoreSymbols, terms: &Terms, formulas: impl IntoIterator<Item = Term>) -> Self {
         let mut out = Self::default();
         formulas.into_iter().for_each(|f| out.push(names, terms, f));
         out
     }
 
-    pub fn push(&mut self, names: &Names, terms: &Terms, formula: Term) {
+    pub fn push(&mut self, names: &StoreSymbols, terms: &Terms, formula: Term) {
         let (at, about) = (self.list.len(), names.about(terms, formula));
         if about.is_empty() {
             self.rest.push(at);
@@ -146,7 +147,7 @@ impl Parts {
         for s in &about {
             self.by_variable.entry(*s).or_default().push(at);
         }
-        self.list.push(Part { formula, about });
+        self.list.push(FormulaPart { formula, about });
     }
 
     /// The parts that speak of nothing else, in order.
@@ -193,8 +194,8 @@ impl Parts {
 }
 
 /// What every step is judged by: an invariant, and what threads rely on.
-pub struct Watch {
-    pub names: Names,
+pub struct StabilityIndex {
+    pub names: StoreSymbols,
     pub invariant: Parts,
     pub relies: Parts,
     /// For each part of `relies`, the threads that rely on it.
@@ -203,12 +204,12 @@ pub struct Watch {
 
 /// What a step could break, by position.
 #[derive(Clone, Debug, Default)]
-pub struct Broken {
+pub struct BreakableParts {
     pub invariant: Vec<usize>,
     pub relies: Vec<usize>,
 }
 
-impl Watch {
+impl StabilityIndex {
     /// The parts that a step of `thread` could break; `leaves_block`: the step ends an atomic block, in which the invariant
     /// need not have held.
     pub fn broken(
@@ -218,14 +219,14 @@ impl Watch {
         thread: ThreadId,
         action: &Action,
         leaves_block: bool,
-    ) -> Broken {
+    ) -> BreakableParts {
         let writes = self.names.written(program, action);
         let invariant =
             if leaves_block { (0..self.invariant.list.len()).collect() } else { self.invariant.mentioning(&writes) };
-        let mut out = Broken { invariant, relies: Vec::new() };
+        let mut out = BreakableParts { invariant, relies: Vec::new() };
         for at in self.relies.mentioning(&writes) {
-            let watched = self.of[at].iter().any(|u| meet(program, thread, *u));
-            if watched && !stays(terms, &self.names, &self.relies.list[at], &writes) {
+            let watched = self.of[at].iter().any(|u| may_coexist(program, thread, *u));
+            if watched && !trivially_preserved(terms, &self.names, &self.relies.list[at], &writes) {
                 out.relies.push(at);
             }
         }
@@ -233,7 +234,7 @@ impl Watch {
     }
 
     /// The variables that those parts speak of.
-    pub fn about<'a>(&'a self, broken: &'a Broken) -> impl Iterator<Item = Symbol> + 'a {
+    pub fn about<'a>(&'a self, broken: &'a BreakableParts) -> impl Iterator<Item = Symbol> + 'a {
         let invariant = broken.invariant.iter().map(|at| &self.invariant.list[*at]);
         let relies = broken.relies.iter().map(|at| &self.relies.list[*at]);
         invariant.chain(relies).flat_map(|p| p.about.iter().copied())
@@ -241,37 +242,32 @@ impl Watch {
 }
 
 /// Renamings for two steps in a row, of a two-store formula about some variables.
-pub struct Twice {
+pub struct TwoSteps {
     last: FxHashMap<Symbol, Term>,
 }
 
-impl Twice {
-    pub fn new(terms: &Terms, names: &Names) -> Self {
+impl TwoSteps {
+    pub fn new(terms: &Terms, names: &StoreSymbols) -> Self {
         let last = |s: &Symbol| terms.sym(terms.symbol(format!("{}''", terms.symbol_name(*s)), terms.symbol_sort(*s)));
         Self { last: names.all().iter().map(|s| (*s, last(s))).collect() }
     }
     /// A step that changes nothing.
-    pub fn idle<'t>(&self, terms: &'t Terms, names: &Names, about: &[Symbol]) -> Substitution<'t> {
+    pub fn idle<'t>(&self, terms: &'t Terms, names: &StoreSymbols, about: &[Symbol]) -> Substitution<'t> {
         Substitution::new(terms, about.iter().map(|s| (names.after(*s), terms.sym(*s))))
     }
     /// The second of the two steps.
-    pub fn second<'t>(&self, terms: &'t Terms, names: &Names, about: &[Symbol]) -> Substitution<'t> {
+    pub fn second<'t>(&self, terms: &'t Terms, names: &StoreSymbols, about: &[Symbol]) -> Substitution<'t> {
         let pairs = |s: &Symbol| [(*s, terms.sym(names.after(*s))), (names.after(*s), self.last[s])];
         Substitution::new(terms, about.iter().flat_map(pairs))
     }
     /// Both as one.
-    pub fn whole<'t>(&self, terms: &'t Terms, names: &Names, about: &[Symbol]) -> Substitution<'t> {
+    pub fn whole<'t>(&self, terms: &'t Terms, names: &StoreSymbols, about: &[Symbol]) -> Substitution<'t> {
         Substitution::new(terms, about.iter().map(|s| (names.after(*s), self.last[s])))
     }
 }
 
-/// Two different instances of these threads can exist.
-pub fn meet(program: &Program, a: ThreadId, b: ThreadId) -> bool {
-    a != b || program.threads[a].copies != crate::model::Copies::One
-}
-
 /// Whether a part of a two-store formula is plainly true of every step that writes nothing but `writes`.
-pub fn stays(terms: &Terms, names: &Names, part: &Part, writes: &[Symbol]) -> bool {
+pub fn trivially_preserved(terms: &Terms, names: &StoreSymbols, part: &FormulaPart, writes: &[Symbol]) -> bool {
     let kept = part.about.iter().filter(|s| !writes.contains(s));
     let same = terms.substitute(part.formula, kept.map(|s| (names.after(*s), terms.sym(*s))));
     plainly_true(terms, same)
@@ -311,13 +307,13 @@ mod tests {
         let same = |v| terms.eq(terms.sym(p.vars[v].primed), terms.sym(p.vars[v].symbol));
         let held_after = terms.eq(terms.sym(p.vars[m].primed), tid);
         let whole = terms.implies(held, terms.and(&[held_after, same(x), terms.implies(same(m), same(y))]));
-        let parts = split(&terms, whole);
+        let parts = split_conjuncts(&terms, whole);
         assert_eq!(parts.len(), 3);
-        let names = Names::new(p);
+        let names = StoreSymbols::new(p);
         let relies = Parts::new(&names, &terms, parts);
         let positive = [m, y].map(|v| terms.le(terms.int(0), terms.sym(p.vars[v].symbol)));
         let invariant = Parts::new(&names, &terms, positive);
-        let watch = Watch { names, invariant, relies, of: vec![vec![t]; 3] };
+        let watch = StabilityIndex { names, invariant, relies, of: vec![vec![t]; 3] };
         let action = |n: u32| &p.threads[t].code.actions[ActionId(n)];
         let lock = watch.broken(&terms, p, t, action(0), false);
         assert_eq!(

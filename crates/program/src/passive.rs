@@ -9,11 +9,12 @@
 //! What is known while a lock is free is left out where the thread has it: it would say nothing there, at every step.
 //! A region may be looked at with some of the shared variables alone (`Within`): those it touches have to be among them, others
 //! have no value in it, and only the conjuncts that speak of no others are used.
-//! Absent: what is to be shown of steps and cuts; the checker and the methods each say it for themselves.
+//! Deliberately absent: what is to be shown of steps and cuts; the checker and the methods each say it for themselves.
 
 use crate::code::{ActionId, Code, LocId};
 use crate::model::{Program, ThreadId, VarId};
-use crate::parts::{Names, Parts, Within};
+use crate::parts::{Parts, StoreSymbols, Within};
+use crate::transition::{Cycle, must_locksets, topological_order};
 use base::ids::Id;
 use logic::subst::Substitution;
 use logic::{Op, Sort, Symbol, Term, Terms};
@@ -23,9 +24,9 @@ use std::collections::BTreeSet;
 /// The values of shared variables and of the thread's locals, by the variable's symbol. What is not listed has the value
 /// it had when the region began.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Store(FxHashMap<Symbol, Term>);
+pub struct RegionStore(FxHashMap<Symbol, Term>);
 
-impl Store {
+impl RegionStore {
     pub fn value(&self, terms: &Terms, symbol: Symbol) -> Term {
         self.0.get(&symbol).copied().unwrap_or_else(|| terms.sym(symbol))
     }
@@ -40,7 +41,7 @@ impl Store {
 
 /// What others may do, and what always holds.
 #[derive(Clone, Copy, Debug)]
-pub struct Environment<'a> {
+pub struct EnvironmentFacts<'a> {
     /// Of a two-store formula over the shared store and `tid`, reflexive and transitive.
     pub rely: &'a Parts,
     /// Over the shared store; holds whenever no thread is inside an atomic block.
@@ -49,7 +50,7 @@ pub struct Environment<'a> {
 
 /// How a region begins.
 #[derive(Clone, Copy, Debug)]
-pub enum Begin {
+pub enum RegionStart {
     /// At a cut where this formula holds of the shared store, the locals and `tid`.
     At(LocId, Term),
     /// At the entry, with a store that satisfies the formula; others have moved since.
@@ -63,24 +64,24 @@ pub struct Region {
     pub within: Within,
     /// What holds in every run through the region.
     pub facts: Vec<Term>,
-    pub steps: Vec<Step>,
+    pub steps: Vec<RegionStep>,
     pub ends: Vec<End>,
     /// For every location on the way: whether the run comes by, and the store others may have left.
-    pub points: Vec<Point>,
+    pub points: Vec<RegionPoint>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Point {
+pub struct RegionPoint {
     pub at: LocId,
     pub reached: Term,
     /// The store when the thread arrived, before others moved.
-    pub arrived: Store,
-    pub store: Store,
+    pub arrived: RegionStore,
+    pub store: RegionStore,
 }
 
 /// One action of the region.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct RegionStep {
     pub action: ActionId,
     /// For each gate, in order: the run is at the step, its guard and the gates before hold.
     pub before_gate: Vec<Term>,
@@ -88,8 +89,8 @@ pub struct Step {
     pub gates: Vec<Term>,
     /// The run takes the step.
     pub taken: Term,
-    pub before: Store,
-    pub after: Store,
+    pub before: RegionStore,
+    pub after: RegionStore,
     /// The id of the thread that the step starts.
     pub spawned: Option<Symbol>,
 }
@@ -99,11 +100,11 @@ pub struct Step {
 pub struct End {
     pub at: LocId,
     pub reached: Term,
-    pub store: Store,
+    pub store: RegionStore,
 }
 
 impl Region {
-    fn shared<'n>(&'n self, names: &'n Names) -> Box<dyn Iterator<Item = Symbol> + 'n> {
+    fn shared<'n>(&'n self, names: &'n StoreSymbols) -> Box<dyn Iterator<Item = Symbol> + 'n> {
         match &self.within {
             Within::All => Box::new(names.all().iter().copied()),
             Within::These(set) => Box::new(set.iter().copied()),
@@ -115,8 +116,8 @@ impl Region {
         &self,
         program: &Program,
         terms: &'t Terms,
-        names: &Names,
-        step: &Step,
+        names: &StoreSymbols,
+        step: &RegionStep,
         other: Symbol,
     ) -> Substitution<'t> {
         let mut pairs = vec![(program.tid, terms.sym(other))];
@@ -128,7 +129,7 @@ impl Region {
     }
 
     /// For formulas of one store: the shared store after a step.
-    pub fn after<'t>(&self, terms: &'t Terms, names: &Names, step: &Step) -> Substitution<'t> {
+    pub fn after<'t>(&self, terms: &'t Terms, names: &StoreSymbols, step: &RegionStep) -> Substitution<'t> {
         Substitution::new(terms, self.shared(names).map(|s| (s, step.after.value(terms, s))))
     }
 
@@ -137,8 +138,8 @@ impl Region {
         &self,
         program: &Program,
         terms: &'t Terms,
-        names: &Names,
-        step: &Step,
+        names: &StoreSymbols,
+        step: &RegionStep,
         (spawn, new): (&crate::code::Spawn, Symbol),
     ) -> Substitution<'t> {
         let mut pairs = vec![(program.tid, terms.sym(new))];
@@ -157,98 +158,32 @@ impl Region {
     }
 }
 
-/// Locations that break every loop of the code: the targets of edges back to a location on the way.
-pub fn loop_heads(code: &Code) -> Vec<LocId> {
-    let outgoing = code.outgoing();
-    let (mut seen, mut open) = (vec![false; code.locations.len()], vec![false; code.locations.len()]);
-    let mut heads = vec![false; code.locations.len()];
-    let mut stack = vec![(code.entry, 0)];
-    seen[code.entry.index()] = true;
-    open[code.entry.index()] = true;
-    while let Some((at, next)) = stack.pop() {
-        match outgoing[at].get(next) {
-            None => open[at.index()] = false,
-            Some(a) => {
-                stack.push((at, next + 1));
-                let to = code.actions[*a].to;
-                if open[to.index()] {
-                    heads[to.index()] = true;
-                } else if !seen[to.index()] {
-                    seen[to.index()] = true;
-                    open[to.index()] = true;
-                    stack.push((to, 0));
-                }
-            }
-        }
-    }
-    code.locations.ids().filter(|l| heads[l.index()]).collect()
-}
-
-/// The locations of the region from `start`, each after those it is reached from; `None` if a loop has no cut.
-fn order(code: &Code, outgoing: &base::IdVec<LocId, Vec<ActionId>>, start: LocId, cut: &[bool]) -> Option<Vec<LocId>> {
-    #[derive(Clone, Copy, PartialEq)]
-    enum Mark {
-        New,
-        Open,
-        Done,
-    }
-    let mut marks: FxHashMap<LocId, Mark> = FxHashMap::default();
-    let mut out = Vec::new();
-    let mut stack = vec![(start, 0)];
-    marks.insert(start, Mark::Open);
-    while let Some((at, next)) = stack.pop() {
-        match outgoing[at].get(next) {
-            None => {
-                marks.insert(at, Mark::Done);
-                out.push(at);
-            }
-            Some(a) => {
-                stack.push((at, next + 1));
-                let to = code.actions[*a].to;
-                if cut[to.index()] {
-                    continue;
-                }
-                match marks.get(&to).copied().unwrap_or(Mark::New) {
-                    Mark::Open => return None,
-                    Mark::Done => {}
-                    Mark::New => {
-                        marks.insert(to, Mark::Open);
-                        stack.push((to, 0));
-                    }
-                }
-            }
-        }
-    }
-    out.reverse();
-    Some(out)
-}
-
 /// Whether the cuts break every loop that the thread can come to.
 pub fn breaks_loops(code: &Code, cuts: &[LocId]) -> bool {
     let mut cut = vec![false; code.locations.len()];
     cuts.iter().for_each(|l| cut[l.index()] = true);
     let outgoing = code.outgoing();
     let starts = cuts.iter().copied().chain([code.entry]);
-    starts.into_iter().all(|s| order(code, &outgoing, s, &cut).is_some())
+    starts.into_iter().all(|s| topological_order(code, &outgoing, s, &|l| cut[l.index()]).is_ok())
 }
 
 /// Builds regions of one thread.
 pub struct Passive<'a> {
     program: &'a Program,
     terms: &'a Terms,
-    names: &'a Names,
+    names: &'a StoreSymbols,
     code: &'a Code,
-    env: Environment<'a>,
+    env: EnvironmentFacts<'a>,
     cut: Vec<bool>,
     outgoing: base::IdVec<LocId, Vec<ActionId>>,
     /// For every action: the shared variables that it reads or writes.
     touched: Vec<Vec<Symbol>>,
     /// For every location: the locks that the thread holds there, by its code.
-    held: Vec<Vec<Symbol>>,
+    must_locksets: Vec<Vec<Symbol>>,
 }
 
 /// A region while it is built.
-struct Draft {
+struct DraftRegion {
     region: Region,
     rely: Term,
     /// What always holds, by the locks that are held: see `knows`.
@@ -258,17 +193,17 @@ struct Draft {
     shared: Vec<Symbol>,
     kept: FxHashSet<Symbol>,
     /// What comes into each location: whether, and with which store.
-    into: FxHashMap<LocId, Vec<(Term, Store)>>,
+    into: FxHashMap<LocId, Vec<(Term, RegionStore)>>,
 }
 
 impl<'a> Passive<'a> {
     pub fn new(
         program: &'a Program,
         terms: &'a Terms,
-        names: &'a Names,
+        names: &'a StoreSymbols,
         thread: ThreadId,
         cuts: &[LocId],
-        env: Environment<'a>,
+        env: EnvironmentFacts<'a>,
     ) -> Self {
         let code = &program.threads[thread].code;
         let mut cut = vec![false; code.locations.len()];
@@ -277,25 +212,29 @@ impl<'a> Passive<'a> {
         let symbols = |locks: Option<BTreeSet<VarId>>| -> Vec<Symbol> {
             locks.into_iter().flatten().map(|v| program.vars[v].symbol).collect()
         };
-        let held = crate::held::held(program, terms, code).into_iter().map(symbols).collect();
-        Self { program, terms, names, code, env, cut, outgoing: code.outgoing(), touched, held }
+        let held = must_locksets(program, terms, code).iter().cloned().map(symbols).collect();
+        Self { program, terms, names, code, env, cut, outgoing: code.outgoing(), touched, must_locksets: held }
+    }
+
+    fn order(&self, start: LocId) -> Result<Vec<LocId>, Cycle> {
+        topological_order(self.code, &self.outgoing, start, &|l| self.cut[l.index()])
     }
 
     /// The actions of the region from `start`, each with the shared variables it touches; `None` if some loop has no cut.
     pub fn actions(&self, start: LocId) -> Option<Vec<(ActionId, &[Symbol])>> {
-        let order = order(self.code, &self.outgoing, start, &self.cut)?;
+        let order = self.order(start).ok()?;
         let all = order.into_iter().flat_map(|l| self.outgoing[l].iter());
         Some(all.map(|a| (*a, &self.touched[a.index()][..])).collect())
     }
 
     /// The region that begins so, looked at with these shared variables; what is touched has to be among them.
-    pub fn region(&self, begin: Begin, within: Within) -> Result<Region, String> {
+    pub fn region(&self, begin: RegionStart, within: Within) -> Result<Region, String> {
         let t = self.terms;
         let (start, given) = match begin {
-            Begin::At(l, formula) => (l, formula),
-            Begin::Entry(formula) => (self.code.entry, formula),
+            RegionStart::At(l, formula) => (l, formula),
+            RegionStart::Entry(formula) => (self.code.entry, formula),
         };
-        let order = order(self.code, &self.outgoing, start, &self.cut).ok_or("a loop has no cut")?;
+        let order = self.order(start).map_err(|_| "a loop has no cut")?;
         let actions = order.iter().flat_map(|l| self.outgoing[*l].iter());
         if !actions.into_iter().all(|a| within.covers(&self.touched[a.index()])) {
             return Err("a region touches a variable that it is not to speak of".into());
@@ -312,18 +251,18 @@ impl<'a> Passive<'a> {
         region.facts.push(t.and(&given));
         let kept = self.kept(rely);
         let known = FxHashMap::default();
-        let mut draft = Draft { region, rely, invariant, known, shared, kept, into: FxHashMap::default() };
-        if !self.code.locations[start].inside {
+        let mut draft = DraftRegion { region, rely, invariant, known, shared, kept, into: FxHashMap::default() };
+        if !self.code.locations[start].in_atomic_block {
             let known = self.knows(start, &mut draft);
             draft.region.facts.push(known);
         }
-        let arrived = Store::default();
+        let arrived = RegionStore::default();
         let mut store = arrived.clone();
-        if let Begin::Entry(_) = begin {
+        if let RegionStart::Entry(_) = begin {
             store = self.moved(start, t.tt(), &store, &mut draft);
         }
-        draft.region.points.push(Point { at: start, reached: t.tt(), arrived, store: store.clone() });
-        if let Begin::Entry(_) = begin
+        draft.region.points.push(RegionPoint { at: start, reached: t.tt(), arrived, store: store.clone() });
+        if let RegionStart::Entry(_) = begin
             && self.cut[start.index()]
         {
             // A loop begins where the thread does: its annotation has to hold at first.
@@ -338,8 +277,11 @@ impl<'a> Passive<'a> {
         cuts.sort_unstable();
         for at in cuts {
             let (reached, arrived) = self.join(at, &mut draft);
-            let store =
-                if self.code.locations[at].inside { arrived } else { self.moved(at, reached, &arrived, &mut draft) };
+            let store = if self.code.locations[at].in_atomic_block {
+                arrived
+            } else {
+                self.moved(at, reached, &arrived, &mut draft)
+            };
             draft.region.ends.push(End { at, reached, store });
         }
         Ok(draft.region)
@@ -361,30 +303,32 @@ impl<'a> Passive<'a> {
         kept
     }
 
-    fn arrive(&self, at: LocId, draft: &mut Draft) {
+    fn arrive(&self, at: LocId, draft: &mut DraftRegion) {
         let (reached, arrived) = self.join(at, draft);
         // A step of others may be put off until the thread looks at the shared store, or goes where they cannot move.
         let looks = self.outgoing[at].iter().any(|a| {
             let action = &self.code.actions[*a];
-            !self.touched[a.index()].is_empty() || action.spawn.is_some() || self.code.locations[action.to].inside
+            !self.touched[a.index()].is_empty()
+                || action.spawn.is_some()
+                || self.code.locations[action.to].in_atomic_block
         });
-        let store = if looks && !self.code.locations[at].inside {
+        let store = if looks && !self.code.locations[at].in_atomic_block {
             self.moved(at, reached, &arrived, draft)
         } else {
             arrived.clone()
         };
-        draft.region.points.push(Point { at, reached, arrived, store: store.clone() });
+        draft.region.points.push(RegionPoint { at, reached, arrived, store: store.clone() });
         self.leave(at, reached, &store, draft);
     }
 
     /// One symbol and one store for all that comes into a location.
-    fn join(&self, at: LocId, draft: &mut Draft) -> (Term, Store) {
+    fn join(&self, at: LocId, draft: &mut DraftRegion) -> (Term, RegionStore) {
         let t = self.terms;
         let mut all = draft.into.remove(&at).unwrap_or_default();
         if all.len() == 1 {
             return all.pop().expect("there is one");
         }
-        let Some((_, first)) = all.first() else { return (t.ff(), Store::default()) };
+        let Some((_, first)) = all.first() else { return (t.ff(), RegionStore::default()) };
         let reached = t.sym(t.symbol(format!("at {at}"), Sort::BOOL));
         let facts = &mut draft.region.facts;
         facts.push(t.implies(reached, t.or(&all.iter().map(|(r, _)| *r).collect::<Vec<_>>())));
@@ -415,20 +359,20 @@ impl<'a> Passive<'a> {
         }
     }
 
-    /// What of the invariant is told at a location.
-    fn knows(&self, at: LocId, draft: &mut Draft) -> Term {
-        let held = &self.held[at.index()];
+    /// What of the invariant is stated at a location.
+    fn knows(&self, at: LocId, draft: &mut DraftRegion) -> Term {
+        let held = &self.must_locksets[at.index()];
         if let Some(known) = draft.known.get(held) {
             return *known;
         }
-        let told = draft.invariant.iter().filter(|(lock, _)| lock.is_none_or(|m| !held.contains(&m)));
-        let known = self.terms.and(&told.map(|(_, f)| *f).collect::<Vec<_>>());
+        let stated = draft.invariant.iter().filter(|(lock, _)| lock.is_none_or(|m| !held.contains(&m)));
+        let known = self.terms.and(&stated.map(|(_, f)| *f).collect::<Vec<_>>());
         draft.known.insert(held.clone(), known);
         known
     }
 
     /// The store after any number of steps of others.
-    fn moved(&self, at: LocId, reached: Term, from: &Store, draft: &mut Draft) -> Store {
+    fn moved(&self, at: LocId, reached: Term, from: &RegionStore, draft: &mut DraftRegion) -> RegionStore {
         let t = self.terms;
         let mut to = from.clone();
         let mut pairs: Vec<(Symbol, Term)> = Vec::new();
@@ -450,9 +394,9 @@ impl<'a> Passive<'a> {
         to
     }
 
-    fn leave(&self, at: LocId, reached: Term, store: &Store, draft: &mut Draft) {
+    fn leave(&self, at: LocId, reached: Term, store: &RegionStore, draft: &mut DraftRegion) {
         let t = self.terms;
-        let Draft { region, into, .. } = draft;
+        let DraftRegion { region, into, .. } = draft;
         for id in &self.outgoing[at] {
             let action = &self.code.actions[*id];
             let mut here = store.reader(t);
@@ -495,7 +439,7 @@ impl<'a> Passive<'a> {
             let passed = t.sym(t.symbol(format!("after {id}"), Sort::BOOL));
             region.facts.push(t.implies(passed, taken));
             into.entry(action.to).or_default().push((passed, after.clone()));
-            let step = Step { action: *id, before_gate, gates, taken, before: store.clone(), after, spawned };
+            let step = RegionStep { action: *id, before_gate, gates, taken, before: store.clone(), after, spawned };
             region.steps.push(step);
         }
     }

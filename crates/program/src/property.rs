@@ -1,13 +1,8 @@
-//! What is to be shown, each with its own verdict.
+//! What is to be shown, each with its own verdict. In: ids of what it is about. Out: `Property` and its kind; facts that are one.
 
-use crate::model::{OriginId, ThreadId, VarId};
-use crate::spec::{ObjectId, ProcId};
+pub use crate::ids::PropertyId;
+use crate::ids::{ObjectId, OriginId, ProcId, ThreadId, VarId};
 use logic::Term;
-
-base::id_type!(
-    /// A property of a program.
-    PropertyId, "p"
-);
 
 #[derive(Clone, Debug)]
 pub struct Property {
@@ -56,4 +51,12 @@ pub enum PropertyKind {
     /// A construct outside the model is never reached. Lives in gates. A violation is never "unsafe": it makes every
     /// other verdict of the program "unknown" unless it too is proved.
     Unmodelled(String),
+}
+
+#[derive(Clone, Debug)]
+pub struct InitialFact {
+    /// `None`: asked for with `?`.
+    pub formula: Option<Term>,
+    pub property: Option<PropertyId>,
+    pub origin: OriginId,
 }

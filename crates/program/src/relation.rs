@@ -5,7 +5,7 @@
 
 use crate::code::Update;
 use crate::model::{Program, Scope, VarId};
-use crate::spec::{Place, TwoStore};
+use crate::spec::{StorePlace, TwoStore};
 use logic::{Op, Symbol, Term, Terms};
 
 /// A relation in the form of an action.
@@ -26,8 +26,8 @@ pub fn executable(program: &Program, terms: &Terms, step: &TwoStore) -> Executab
         for keys in &entries {
             let after = read(terms, terms.sym(program.vars[var].primed), keys);
             // With two entries of one map the second may be the first again: then nothing is read off.
-            let told = if entries.len() == 1 { told(program, terms, &mut conjuncts, after) } else { None };
-            let new = told.unwrap_or_else(|| {
+            let stated = if entries.len() == 1 { stated_value(program, terms, &mut conjuncts, after) } else { None };
+            let new = stated.unwrap_or_else(|| {
                 let input = terms.symbol(format!("{}'", program.vars[var].name), terms.sort_of(after));
                 inputs.push(input);
                 terms.sym(input)
@@ -119,7 +119,7 @@ fn framed(step: &TwoStore) -> Vec<VarId> {
 
 /// The framed entries of a variable: one empty list of keys where the whole variable is framed.
 fn entries(step: &TwoStore, var: VarId) -> Vec<Vec<Term>> {
-    let places: Vec<&Place> = step.frame.iter().filter(|p| p.var == var).collect();
+    let places: Vec<&StorePlace> = step.frame.iter().filter(|p| p.var == var).collect();
     if places.iter().any(|p| p.keys.is_empty()) {
         vec![Vec::new()]
     } else {
@@ -139,18 +139,18 @@ fn written(terms: &Terms, old: Term, keys: &[Term], new: Term) -> Term {
 }
 
 /// Takes the conjunct that says what the primed value is, in terms of the store before.
-fn told(program: &Program, terms: &Terms, conjuncts: &mut Vec<Term>, after: Term) -> Option<Term> {
+fn stated_value(program: &Program, terms: &Terms, conjuncts: &mut Vec<Term>, after: Term) -> Option<Term> {
     let closed = |t: Term| {
         let free = terms.free_symbols(t);
         !program.vars.iter().any(|v| free.contains(&v.primed))
     };
-    let told = |conjunct: Term| match terms.app(conjunct) {
+    let stated = |conjunct: Term| match terms.app(conjunct) {
         _ if conjunct == after => Some(terms.tt()),
         Some((Op::Not, args)) if args[0] == after => Some(terms.ff()),
         Some((Op::Eq, args)) if args[0] == after && closed(args[1]) => Some(args[1]),
         Some((Op::Eq, args)) if args[1] == after && closed(args[0]) => Some(args[0]),
         _ => None,
     };
-    let at = conjuncts.iter().position(|c| told(*c).is_some())?;
-    told(conjuncts.remove(at))
+    let at = conjuncts.iter().position(|c| stated(*c).is_some())?;
+    stated(conjuncts.remove(at))
 }

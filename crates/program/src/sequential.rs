@@ -1,17 +1,17 @@
 //! The runs of a sequential operation, executed symbolically.
 //!
-//! Comes in: an operation of an object's specification, its arguments, the store of the specification. Goes out: for
+//! In: an operation of an object's specification, its arguments, the store of the specification. Out: for
 //! each path through its code the condition, the results and the store after. A result that is not assigned has its
-//! initial value; without one the path leaves it open (`set`) and the default of its sort stands for it. Absent: loops, arbitrary choices and threads in a specification (refused).
+//! initial value; without one the path leaves it open (`set`) and the default of its sort stands for it. Deliberately absent: loops, arbitrary choices and threads in a specification (refused).
 
 use crate::model::{Program, VarId};
 use crate::spec::SpecOp;
 use logic::{Symbol, Term};
 
-const MOST_PATHS: usize = 256;
+const MAX_PATHS: usize = 256;
 
 /// One path through the operation.
-pub struct Path {
+pub struct OperationPath {
     pub condition: Term,
     pub results: Vec<Term>,
     /// For each result, whether the path says what it is.
@@ -20,7 +20,12 @@ pub struct Path {
     pub store: Vec<(Symbol, Term)>,
 }
 
-pub fn paths(p: &Program, op: &SpecOp, arguments: &[Term], store: &[(Symbol, Term)]) -> Result<Vec<Path>, String> {
+pub fn paths(
+    p: &Program,
+    op: &SpecOp,
+    arguments: &[Term],
+    store: &[(Symbol, Term)],
+) -> Result<Vec<OperationPath>, String> {
     let t = &p.terms;
     let exit = op.code.exit.ok_or("an operation of the specification never ends")?;
     let mut env = store.to_vec();
@@ -33,12 +38,12 @@ pub fn paths(p: &Program, op: &SpecOp, arguments: &[Term], store: &[(Symbol, Ter
     let known: Vec<bool> = op.results.iter().map(|r| p.vars[*r].initial.is_some()).collect();
     let mut todo = vec![(op.code.entry, vec![], env, known, 0)];
     while let Some((at, conditions, env, known, steps)) = todo.pop() {
-        if out.len() + todo.len() > MOST_PATHS || steps > MOST_PATHS {
+        if out.len() + todo.len() > MAX_PATHS || steps > MAX_PATHS {
             return Err("the specification has too many paths, or a loop".into());
         }
         if at == exit {
             let read = |v: &VarId| t.substitute(p.now(*v), env.iter().copied());
-            out.push(Path {
+            out.push(OperationPath {
                 condition: t.and(&conditions),
                 results: op.results.iter().map(read).collect(),
                 store: env[..store.len()].to_vec(),

@@ -1,39 +1,12 @@
 //! Specifications: two-store actions, `performs`, machines, procedures and objects with their sequential specification.
 
 use crate::code::Code;
-use crate::model::{Fact, OriginId, VarId};
-use crate::property::PropertyId;
+pub use crate::ids::{MachineId, ObjectId, ProcId};
+use crate::ids::{OriginId, PropertyId, VarId};
+use crate::property::InitialFact;
+pub use crate::two_store::{StorePlace, TwoStore};
 use base::IdVec;
 use logic::Term;
-
-base::id_type!(
-    /// A procedure.
-    ProcId, "proc"
-);
-base::id_type!(
-    /// A machine.
-    MachineId, "m"
-);
-base::id_type!(
-    /// An object with a sequential specification.
-    ObjectId, "obj"
-);
-
-/// A variable, or an entry of a map variable: `x`, `bits[r]`, `o.f` (the field's map at `o`).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
-    pub var: VarId,
-    /// Over the store before, outermost index first.
-    pub keys: Vec<Term>,
-}
-
-/// `<frame> relation`: any store that satisfies the relation and differs from the one before at most in the frame.
-/// The relation speaks of `symbol` and `primed` of variables; outside the frame the primed value equals the unprimed.
-#[derive(Clone, Debug)]
-pub struct TwoStore {
-    pub frame: Vec<Place>,
-    pub relation: Term,
-}
 
 #[derive(Clone, Debug)]
 pub enum Performs {
@@ -50,8 +23,8 @@ pub struct Procedure {
     pub results: Vec<VarId>,
     /// Every variable of scope `Procedure(self)` that is neither parameter nor result.
     pub locals: Vec<VarId>,
-    pub requires: Vec<Fact>,
-    pub ensures: Vec<Fact>,
+    pub requires: Vec<InitialFact>,
+    pub ensures: Vec<InitialFact>,
     pub performs: Option<(Performs, PropertyId)>,
     /// `inline proc`: never used by specification.
     pub inline: bool,
@@ -65,15 +38,15 @@ pub struct Machine {
     pub name: String,
     /// Without the implicit idle step of every state.
     pub strict: bool,
-    pub states: Vec<State>,
+    pub states: Vec<MachineState>,
     /// Index of the start state.
     pub start: usize,
-    pub edges: Vec<Edge>,
+    pub edges: Vec<MachineEdge>,
     pub origin: OriginId,
 }
 
 #[derive(Clone, Debug)]
-pub struct State {
+pub struct MachineState {
     pub name: String,
     /// Over the shared store (and `tid`); `None`: no assertion. The inner `None`: asked for with `?`.
     pub assertion: Option<Option<Term>>,
@@ -81,7 +54,7 @@ pub struct State {
 }
 
 #[derive(Clone, Debug)]
-pub struct Edge {
+pub struct MachineEdge {
     pub from: usize,
     pub to: usize,
     pub action: TwoStore,
@@ -146,7 +119,7 @@ impl Performs {
 }
 
 /// Facts of a contract that are written out.
-pub fn written(facts: &[Fact]) -> Vec<Term> {
+pub fn written(facts: &[InitialFact]) -> Vec<Term> {
     facts.iter().filter_map(|f| f.formula).collect()
 }
 

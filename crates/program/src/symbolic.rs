@@ -8,15 +8,16 @@
 
 use crate::code::{Action, ActionId, Code, LocId};
 use crate::model::{Program, VarId};
+use crate::transition::{Cycle, topological_order};
 use logic::{Op, Sort, Term, Terms};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 /// What variables are, in terms of the start; a variable that is not listed is as it was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Store(BTreeMap<VarId, Term>);
+pub struct SymbolicStore(BTreeMap<VarId, Term>);
 
-impl Store {
+impl SymbolicStore {
     pub fn value(&self, program: &Program, terms: &Terms, var: VarId) -> Term {
         self.0.get(&var).copied().unwrap_or_else(|| terms.sym(program.vars[var].symbol))
     }
@@ -27,7 +28,7 @@ impl Store {
         }
         terms.substitute(term, self.0.iter().map(|(v, x)| (program.vars[*v].symbol, *x)))
     }
-    pub fn after(&self, program: &Program, terms: &Terms, action: &Action) -> Store {
+    pub fn after(&self, program: &Program, terms: &Terms, action: &Action) -> SymbolicStore {
         let mut out = self.clone();
         for u in &action.updates {
             out.0.insert(u.var, self.read(program, terms, u.value));
@@ -42,9 +43,9 @@ impl Store {
 
 /// A location of the piece: when it is reached, with what.
 #[derive(Clone, Debug)]
-pub struct Point {
+pub struct PiecePoint {
     pub reached: Term,
-    pub store: Store,
+    pub store: SymbolicStore,
     /// Whether a step that commits was taken.
     pub committed: Term,
 }
@@ -57,28 +58,24 @@ pub struct Taken {
     pub tried: Term,
     /// Also its gates hold.
     pub taken: Term,
-    pub before: Store,
-    pub after: Store,
+    pub before: SymbolicStore,
+    pub after: SymbolicStore,
     /// Before the step.
     pub committed: Term,
 }
 
 #[derive(Clone, Debug)]
-pub struct Piece {
+pub struct CodePiece {
     pub start: LocId,
     /// In an order in which every step comes after those before it; the start first.
-    pub points: Vec<(LocId, Point)>,
+    pub points: Vec<(LocId, PiecePoint)>,
     pub steps: Vec<Taken>,
     /// What arrives at the stops, which may be the start again.
-    pub ends: Vec<(LocId, Point)>,
+    pub ends: Vec<(LocId, PiecePoint)>,
 }
 
-/// A cycle through this location meets no stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cycle(pub LocId);
-
 /// Where a piece begins and ends.
-pub struct Bounds<'a> {
+pub struct PieceBounds<'a> {
     pub start: LocId,
     pub stops: &'a dyn Fn(LocId) -> bool,
     /// Whether a step commits.
@@ -87,14 +84,14 @@ pub struct Bounds<'a> {
     pub committed: bool,
 }
 
-pub fn piece(program: &Program, terms: &Terms, code: &Code, bounds: &Bounds<'_>) -> Result<Piece, Cycle> {
+pub fn piece(program: &Program, terms: &Terms, code: &Code, bounds: &PieceBounds<'_>) -> Result<CodePiece, Cycle> {
     let outgoing = code.outgoing();
-    let order = order(code, &outgoing, bounds)?;
-    let mut out = Piece { start: bounds.start, points: Vec::new(), steps: Vec::new(), ends: Vec::new() };
-    let mut incoming: FxHashMap<LocId, Vec<(Term, Store, Term)>> = FxHashMap::default();
+    let order = topological_order(code, &outgoing, bounds.start, bounds.stops)?;
+    let mut out = CodePiece { start: bounds.start, points: Vec::new(), steps: Vec::new(), ends: Vec::new() };
+    let mut incoming: FxHashMap<LocId, Vec<(Term, SymbolicStore, Term)>> = FxHashMap::default();
     for at in &order {
         let point = if *at == bounds.start {
-            Point { reached: terms.tt(), store: Store::default(), committed: terms.bool(bounds.committed) }
+            PiecePoint { reached: terms.tt(), store: SymbolicStore::default(), committed: terms.bool(bounds.committed) }
         } else {
             join(program, terms, incoming.remove(at).unwrap_or_default())
         };
@@ -122,7 +119,7 @@ pub fn piece(program: &Program, terms: &Terms, code: &Code, bounds: &Bounds<'_>)
         }
         out.points.push((*at, point));
     }
-    let mut ends: Vec<(LocId, Vec<(Term, Store, Term)>)> = incoming.into_iter().collect();
+    let mut ends: Vec<(LocId, Vec<(Term, SymbolicStore, Term)>)> = incoming.into_iter().collect();
     ends.sort_by_key(|(at, _)| *at);
     out.ends = ends.into_iter().map(|(at, ways)| (at, join(program, terms, ways))).collect();
     Ok(out)
@@ -150,7 +147,7 @@ fn exclusive(terms: &Terms, code: &Code, actions: &[ActionId]) -> bool {
 }
 
 /// Ways that exclude each other, as one.
-fn join(program: &Program, terms: &Terms, ways: Vec<(Term, Store, Term)>) -> Point {
+fn join(program: &Program, terms: &Terms, ways: Vec<(Term, SymbolicStore, Term)>) -> PiecePoint {
     let reached = match &ways[..] {
         [] => terms.ff(),
         [(taken, ..)] => *taken,
@@ -159,7 +156,7 @@ fn join(program: &Program, terms: &Terms, ways: Vec<(Term, Store, Term)>) -> Poi
     let mut vars: Vec<VarId> = ways.iter().flat_map(|(_, s, _)| s.0.keys().copied()).collect();
     vars.sort_unstable();
     vars.dedup();
-    let choose = |value: &dyn Fn(&(Term, Store, Term)) -> Term| {
+    let choose = |value: &dyn Fn(&(Term, SymbolicStore, Term)) -> Term| {
         let mut all = ways.iter().rev();
         let mut out = all.next().map(value)?;
         for way in all {
@@ -168,52 +165,12 @@ fn join(program: &Program, terms: &Terms, ways: Vec<(Term, Store, Term)>) -> Poi
         }
         Some(out)
     };
-    let mut store = Store::default();
+    let mut store = SymbolicStore::default();
     for v in vars {
         store.0.extend(choose(&|w| w.1.value(program, terms, v)).map(|x| (v, x)));
     }
     let committed = choose(&|w| w.2).unwrap_or_else(|| terms.ff());
-    Point { reached, store, committed }
-}
-
-/// The locations of the piece in topological order; stops other than the start are not among them.
-fn order(code: &Code, outgoing: &base::IdVec<LocId, Vec<ActionId>>, bounds: &Bounds<'_>) -> Result<Vec<LocId>, Cycle> {
-    #[derive(Clone, Copy, PartialEq, Eq)]
-    enum Mark {
-        New,
-        Open,
-        Done,
-    }
-    let mut marks = vec![Mark::New; code.locations.len()];
-    let mut out = Vec::new();
-    // Depth-first, without recursion: a location and the number of its actions already followed.
-    let mut stack = vec![(bounds.start, 0usize)];
-    marks[bounds.start.0 as usize] = Mark::Open;
-    while let Some((at, followed)) = stack.pop() {
-        match outgoing[at].get(followed) {
-            None => {
-                marks[at.0 as usize] = Mark::Done;
-                out.push(at);
-            }
-            Some(id) => {
-                stack.push((at, followed + 1));
-                let to = code.actions[*id].to;
-                if (bounds.stops)(to) {
-                    continue;
-                }
-                match marks[to.0 as usize] {
-                    Mark::Done => {}
-                    Mark::Open => return Err(Cycle(to)),
-                    Mark::New => {
-                        marks[to.0 as usize] = Mark::Open;
-                        stack.push((to, 0));
-                    }
-                }
-            }
-        }
-    }
-    out.reverse();
-    Ok(out)
+    PiecePoint { reached, store, committed }
 }
 
 #[cfg(test)]
@@ -243,7 +200,7 @@ mod tests {
             let code = &b.p.threads[t].code;
             let before = b.p.terms.len();
             let end = LocId(k);
-            let bounds = Bounds { start: LocId(0), stops: &|l| l == end, commits: &|_| false, committed: false };
+            let bounds = PieceBounds { start: LocId(0), stops: &|l| l == end, commits: &|_| false, committed: false };
             let found = piece(&b.p, &b.p.terms, code, &bounds).unwrap();
             assert_eq!(found.ends.len(), 1);
             b.p.terms.len() - before
@@ -261,9 +218,9 @@ mod tests {
         let code = &b.p.threads[t].code;
         let stops = |at: u32| move |l: LocId| l == LocId(at);
         let (none, one) = (stops(9), stops(1));
-        let bounds = Bounds { start: LocId(0), stops: &none, commits: &|_| false, committed: false };
+        let bounds = PieceBounds { start: LocId(0), stops: &none, commits: &|_| false, committed: false };
         assert!(piece(&b.p, &b.p.terms, code, &bounds).is_err());
-        let bounds = Bounds { start: LocId(1), stops: &one, commits: &|_| false, committed: false };
+        let bounds = PieceBounds { start: LocId(1), stops: &one, commits: &|_| false, committed: false };
         let found = piece(&b.p, &b.p.terms, code, &bounds).unwrap();
         assert_eq!(found.ends.iter().map(|e| e.0).collect::<Vec<_>>(), vec![LocId(1)]);
     }

@@ -1,15 +1,15 @@
 //! A session that could not be opened: it takes everything and answers "unknown" with the reason.
 
-use crate::answer::{Answer, Reason, Smt};
+use crate::answer::{Satisfiability, Smt, UnknownReason};
 use logic::{Term, Value};
 
 pub(crate) struct Closed {
-    reason: Reason,
+    reason: UnknownReason,
     questions: u64,
 }
 
 impl Closed {
-    pub(crate) fn new(reason: Reason) -> Self {
+    pub(crate) fn new(reason: UnknownReason) -> Self {
         Self { reason, questions: 0 }
     }
 }
@@ -18,9 +18,9 @@ impl Smt for Closed {
     fn push(&mut self) {}
     fn pop(&mut self) {}
     fn assert(&mut self, _formula: Term) {}
-    fn check_assuming(&mut self, _assumptions: &[Term]) -> Answer {
+    fn check_assuming(&mut self, _assumptions: &[Term]) -> Satisfiability {
         self.questions += 1;
-        Answer::Unknown(self.reason.clone())
+        Satisfiability::Unknown(self.reason.clone())
     }
     fn value(&mut self, _term: Term) -> Option<Value> {
         None

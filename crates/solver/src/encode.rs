@@ -13,7 +13,7 @@ pub(crate) mod arith;
 mod containers;
 mod target;
 
-pub(crate) use target::{Head, Refusal, Shape, Target};
+pub(crate) use target::{EncodingRefusal, EncodingTarget, Head, TargetSort};
 
 use crate::answer::Machines;
 use base::ids::Id;
@@ -23,16 +23,16 @@ use std::rc::Rc;
 
 /// What the encoding is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub(crate) enum EncodingPurpose {
     /// Questions with models. Every integer is a reference, so that there is no range to keep: 1, 2, 3, 4 become
-    /// 1, -1, 2, -2. Sets are told to be finite through the array's default.
+    /// 1, -1, 2, -2. That sets are finite is encoded by the array's default.
     Models,
     /// Horn rules. References are natural numbers: a solution's comparisons can be read back.
     Horn,
 }
 
 /// A fact that belongs to every use of a term.
-pub(crate) struct Side<E> {
+pub(crate) struct SideFact<E> {
     pub expr: E,
     /// The term whose range it states.
     of: Term,
@@ -45,20 +45,20 @@ pub(crate) struct Encoded<E> {
     pub sides: Option<Rc<[u32]>>,
 }
 
-pub(crate) struct Encoder<'t, T: Target> {
+pub(crate) struct Encoder<'t, T: EncodingTarget> {
     pub terms: &'t Terms,
     pub target: T,
     pub machines: Machines,
-    pub purpose: Purpose,
+    pub purpose: EncodingPurpose,
     /// By term: the translation, and the generation it is of.
     cache: Pages<(u32, Encoded<T::Expr>)>,
     generation: u32,
     /// How many expressions are kept, and how many terms were translated again in this generation.
-    many: usize,
+    kept_limit: usize,
     again: usize,
     symbols: FxHashMap<Symbol, T::Expr>,
-    shapes: FxHashMap<Sort, Rc<Shape>>,
-    sides: Vec<Side<T::Expr>>,
+    shapes: FxHashMap<Sort, Rc<TargetSort>>,
+    sides: Vec<SideFact<T::Expr>>,
     /// Sides found while the term at hand is built.
     fresh: Vec<u32>,
     /// Room for the arguments of the term at hand.
@@ -68,7 +68,7 @@ pub(crate) struct Encoder<'t, T: Target> {
 }
 
 /// Recursion goes no deeper than this.
-const DEEP: u32 = 200;
+const MAX_RECURSION_DEPTH: u32 = 200;
 
 /// A node as the encoder looks at it.
 enum Seen {
@@ -108,27 +108,27 @@ impl Args {
 /// A table by term, in pages that are made where something is put: a short question in a large table of terms stays short.
 struct Pages<V>(Vec<Option<Box<[Option<V>]>>>);
 
-const PAGE: usize = 64;
+const TERMS_PER_PAGE: usize = 64;
 
 impl<V> Pages<V> {
     fn get(&self, term: Term) -> Option<&V> {
-        self.0.get(term.index() / PAGE)?.as_ref()?[term.index() % PAGE].as_ref()
+        self.0.get(term.index() / TERMS_PER_PAGE)?.as_ref()?[term.index() % TERMS_PER_PAGE].as_ref()
     }
     fn slot(&mut self, term: Term) -> &mut Option<V> {
-        let page = term.index() / PAGE;
+        let page = term.index() / TERMS_PER_PAGE;
         if self.0.len() <= page {
             self.0.resize_with(page + 1, || None);
         }
-        let page = self.0[page].get_or_insert_with(|| (0..PAGE).map(|_| None).collect());
-        &mut page[term.index() % PAGE]
+        let page = self.0[page].get_or_insert_with(|| (0..TERMS_PER_PAGE).map(|_| None).collect());
+        &mut page[term.index() % TERMS_PER_PAGE]
     }
 }
 
 /// Translations are kept up to this number of expressions at first.
-const MANY: usize = 4_000;
+const INITIAL_KEPT_TERMS: usize = 4_000;
 
-impl<'t, T: Target> Encoder<'t, T> {
-    pub(crate) fn new(terms: &'t Terms, target: T, machines: Machines, purpose: Purpose) -> Self {
+impl<'t, T: EncodingTarget> Encoder<'t, T> {
+    pub(crate) fn new(terms: &'t Terms, target: T, machines: Machines, purpose: EncodingPurpose) -> Self {
         Self {
             terms,
             target,
@@ -136,7 +136,7 @@ impl<'t, T: Target> Encoder<'t, T> {
             purpose,
             cache: Pages(Vec::new()),
             generation: 0,
-            many: MANY,
+            kept_limit: INITIAL_KEPT_TERMS,
             again: 0,
             symbols: FxHashMap::default(),
             shapes: FxHashMap::default(),
@@ -147,17 +147,17 @@ impl<'t, T: Target> Encoder<'t, T> {
         }
     }
 
-    pub(crate) fn side(&self, at: u32) -> &Side<T::Expr> {
+    pub(crate) fn side(&self, at: u32) -> &SideFact<T::Expr> {
         &self.sides[at as usize]
     }
 
     /// Forgets translations when there are very many: a table of all that was ever asked slows the solver down, and
     /// what is asked again is translated again.
     pub(crate) fn forget_if_many(&mut self) {
-        if self.target.kept() > self.many {
+        if self.target.kept() > self.kept_limit {
             // Where much had to be translated again, more is worth keeping.
-            if self.again > self.many / 4 {
-                self.many *= 2;
+            if self.again > self.kept_limit / 4 {
+                self.kept_limit *= 2;
             }
             self.again = 0;
             self.generation += 1;
@@ -173,7 +173,7 @@ impl<'t, T: Target> Encoder<'t, T> {
     }
 
     /// Encodes a term; every subterm is encoded once in the life of the cache.
-    pub(crate) fn encode(&mut self, term: Term) -> Result<Encoded<T::Expr>, Refusal> {
+    pub(crate) fn encode(&mut self, term: Term) -> Result<Encoded<T::Expr>, EncodingRefusal> {
         if let Some(known) = self.known(term) {
             return Ok(known.clone());
         }
@@ -183,7 +183,7 @@ impl<'t, T: Target> Encoder<'t, T> {
 
     /// Encodes arguments before the term. Small terms by recursion, which is fast; what is deeper than the limit by
     /// a loop with its own stack, because terms can be deeper than the thread's stack is long.
-    fn encode_to(&mut self, term: Term, depth: u32) -> Result<(), Refusal> {
+    fn encode_to(&mut self, term: Term, depth: u32) -> Result<(), EncodingRefusal> {
         let node = self.look(term);
         let (args, body);
         let missing: &[Term] = match &node {
@@ -199,7 +199,7 @@ impl<'t, T: Target> Encoder<'t, T> {
         };
         for arg in missing {
             if self.known(*arg).is_none() {
-                if depth < DEEP {
+                if depth < MAX_RECURSION_DEPTH {
                     self.encode_to(*arg, depth + 1)?;
                 } else {
                     self.encode_deep(*arg)?;
@@ -213,7 +213,7 @@ impl<'t, T: Target> Encoder<'t, T> {
         Ok(())
     }
 
-    fn encode_deep(&mut self, term: Term) -> Result<(), Refusal> {
+    fn encode_deep(&mut self, term: Term) -> Result<(), EncodingRefusal> {
         let mut todo = vec![term];
         while let Some(&next) = todo.last() {
             if self.known(next).is_some() {
@@ -253,13 +253,13 @@ impl<'t, T: Target> Encoder<'t, T> {
     }
 
     /// The constant that stands for a symbol.
-    pub(crate) fn symbol(&mut self, symbol: Symbol) -> Result<T::Expr, Refusal> {
+    pub(crate) fn symbol(&mut self, symbol: Symbol) -> Result<T::Expr, EncodingRefusal> {
         if let Some(known) = self.symbols.get(&symbol) {
             return Ok(*known);
         }
         let sort = self.terms.symbol_sort(symbol);
-        if self.purpose == Purpose::Horn && self.has_seq(sort) {
-            return Err(Refusal::new("sequences in Horn rules"));
+        if self.purpose == EncodingPurpose::Horn && self.has_seq(sort) {
+            return Err(EncodingRefusal::new("sequences in Horn rules"));
         }
         let shape = self.shape(sort);
         let expr = self.target.symbol(symbol, &self.terms.symbol_name(symbol), &shape)?;
@@ -277,17 +277,17 @@ impl<'t, T: Target> Encoder<'t, T> {
         }
     }
 
-    pub(crate) fn shape(&mut self, sort: Sort) -> Rc<Shape> {
+    pub(crate) fn shape(&mut self, sort: Sort) -> Rc<TargetSort> {
         if let Some(known) = self.shapes.get(&sort) {
             return known.clone();
         }
         let shape = Rc::new(match self.terms.kind(sort) {
-            SortKind::Bool => Shape::Bool,
-            SortKind::Machine(m) if self.machines == Machines::BitVectors => Shape::Bits(u32::from(m.bits)),
-            SortKind::Int | SortKind::Machine(_) | SortKind::Enum(_) | SortKind::Ref(_) => Shape::Int,
-            SortKind::Map(k, v) => Shape::Array(self.shape(k), self.shape(v)),
-            SortKind::Set(e) => Shape::Set(self.shape(e)),
-            SortKind::Seq(e) => Shape::Seq(self.shape(e)),
+            SortKind::Bool => TargetSort::Bool,
+            SortKind::Machine(m) if self.machines == Machines::BitVectors => TargetSort::Bits(u32::from(m.bits)),
+            SortKind::Int | SortKind::Machine(_) | SortKind::Enum(_) | SortKind::Ref(_) => TargetSort::Int,
+            SortKind::Map(k, v) => TargetSort::Array(self.shape(k), self.shape(v)),
+            SortKind::Set(e) => TargetSort::Set(self.shape(e)),
+            SortKind::Seq(e) => TargetSort::Seq(self.shape(e)),
         });
         self.shapes.insert(sort, shape.clone());
         shape
@@ -298,7 +298,7 @@ impl<'t, T: Target> Encoder<'t, T> {
         match self.terms.kind(sort) {
             SortKind::Machine(m) if self.machines == Machines::Integers => Some((m.min(), Some(m.max()))),
             SortKind::Enum(e) => Some((0, Some(self.terms.enum_size(e) as i128 - 1))),
-            SortKind::Ref(_) if self.purpose == Purpose::Horn => Some((0, None)),
+            SortKind::Ref(_) if self.purpose == EncodingPurpose::Horn => Some((0, None)),
             _ => None,
         }
     }
@@ -309,19 +309,19 @@ impl<'t, T: Target> Encoder<'t, T> {
             SortKind::Bool | SortKind::Int => true,
             SortKind::Machine(_) => self.machines == Machines::BitVectors,
             SortKind::Enum(_) => false,
-            SortKind::Ref(_) => self.purpose == Purpose::Models,
+            SortKind::Ref(_) => self.purpose == EncodingPurpose::Models,
             SortKind::Map(k, v) => self.is_exact(k) && self.is_exact(v),
             SortKind::Set(e) => T::FINITE_SETS && self.is_exact(e),
             SortKind::Seq(e) => self.is_exact(e),
         }
     }
 
-    fn apply(&mut self, head: Head, args: &[T::Expr]) -> Result<T::Expr, Refusal> {
+    fn apply(&mut self, head: Head, args: &[T::Expr]) -> Result<T::Expr, EncodingRefusal> {
         self.target.apply(&head, args)
     }
 
     /// `low <= e && e <= high`.
-    fn within(&mut self, expr: T::Expr, low: i128, high: Option<i128>) -> Result<T::Expr, Refusal> {
+    fn within(&mut self, expr: T::Expr, low: i128, high: Option<i128>) -> Result<T::Expr, EncodingRefusal> {
         let low = self.target.int(low)?;
         let above = self.apply(Head::Le, &[low, expr])?;
         let Some(high) = high else { return Ok(above) };
@@ -330,7 +330,7 @@ impl<'t, T: Target> Encoder<'t, T> {
         self.apply(Head::And, &[above, below])
     }
 
-    fn build(&mut self, term: Term, node: &Seen) -> Result<Encoded<T::Expr>, Refusal> {
+    fn build(&mut self, term: Term, node: &Seen) -> Result<Encoded<T::Expr>, EncodingRefusal> {
         self.fresh.clear();
         let (expr, mut sides) = match node {
             Seen::Bool(b) => (self.target.boolean(*b)?, None),
@@ -364,11 +364,11 @@ impl<'t, T: Target> Encoder<'t, T> {
     }
 
     /// Notes that an expression read out of a symbol is in the range of its sort; it belongs to the term at hand.
-    fn keep_in_range(&mut self, expr: T::Expr, sort: Sort, of: Term) -> Result<(), Refusal> {
+    fn keep_in_range(&mut self, expr: T::Expr, sort: Sort, of: Term) -> Result<(), EncodingRefusal> {
         let fact = match (self.range(sort), self.terms.kind(sort)) {
             (Some((low, high)), _) => Some(self.within(expr, low, high)?),
-            (None, SortKind::Set(e)) if !T::FINITE_SETS && self.purpose == Purpose::Models => {
-                let many = !matches!(*self.shape(e), Shape::Bool | Shape::Bits(_));
+            (None, SortKind::Set(e)) if !T::FINITE_SETS && self.purpose == EncodingPurpose::Models => {
+                let many = !matches!(*self.shape(e), TargetSort::Bool | TargetSort::Bits(_));
                 if many { Some(self.apply(Head::Finite, &[expr])?) } else { None }
             }
             _ => None,
@@ -376,7 +376,7 @@ impl<'t, T: Target> Encoder<'t, T> {
         if let Some(fact) = fact {
             self.target.pin(fact);
             let at = u32::try_from(self.sides.len()).expect("fewer than 2^32 sides");
-            self.sides.push(Side { expr: fact, of });
+            self.sides.push(SideFact { expr: fact, of });
             self.fresh.push(at);
         }
         Ok(())
@@ -403,9 +403,9 @@ impl<'t, T: Target> Encoder<'t, T> {
     pub(crate) fn reference(&self, n: u32) -> i128 {
         let n = i128::from(n);
         match self.purpose {
-            Purpose::Horn => n,
-            Purpose::Models if n % 2 == 1 => n / 2 + 1,
-            Purpose::Models => -(n / 2),
+            EncodingPurpose::Horn => n,
+            EncodingPurpose::Models if n % 2 == 1 => n / 2 + 1,
+            EncodingPurpose::Models => -(n / 2),
         }
     }
 
@@ -416,16 +416,16 @@ impl<'t, T: Target> Encoder<'t, T> {
         q: Quantifier,
         bound: &[Symbol],
         body: Term,
-    ) -> Result<(T::Expr, Option<Rc<[u32]>>), Refusal> {
+    ) -> Result<(T::Expr, Option<Rc<[u32]>>), EncodingRefusal> {
         for s in bound {
             let sort = self.terms.symbol_sort(*s);
             let scalar = !matches!(self.terms.kind(sort), SortKind::Map(..) | SortKind::Set(_) | SortKind::Seq(_));
             if !scalar && !self.is_exact(sort) {
-                return Err(Refusal::new(format!("a quantifier over {}", self.terms.sort_name(sort))));
+                return Err(EncodingRefusal::new(format!("a quantifier over {}", self.terms.sort_name(sort))));
             }
         }
         if self.machines == Machines::Integers && self.stores_by_narrow_key(body) {
-            return Err(Refusal::new("a store into a map over 8 or 16 bit integers under a quantifier"));
+            return Err(EncodingRefusal::new("a store into a map over 8 or 16 bit integers under a quantifier"));
         }
         let encoded = self.known(body).expect("the body is encoded first").clone();
         let (mut guards, mut floating) = (Vec::new(), Vec::new());
@@ -455,10 +455,10 @@ impl<'t, T: Target> Encoder<'t, T> {
         Ok((expr, (!floating.is_empty()).then(|| floating.into())))
     }
 
-    fn application(&mut self, term: Term, op: Op, args: &[Term], e: &[T::Expr]) -> Result<T::Expr, Refusal> {
+    fn application(&mut self, term: Term, op: Op, args: &[Term], e: &[T::Expr]) -> Result<T::Expr, EncodingRefusal> {
         let sort_of = |at: usize| self.terms.sort_of(args[at]);
-        if self.purpose == Purpose::Horn && matches!(op, Op::EmptySeq(_) | Op::Unit) {
-            return Err(Refusal::new("sequences in Horn rules"));
+        if self.purpose == EncodingPurpose::Horn && matches!(op, Op::EmptySeq(_) | Op::Unit) {
+            return Err(EncodingRefusal::new("sequences in Horn rules"));
         }
         match op {
             Op::Not => self.apply(Head::Not, e),

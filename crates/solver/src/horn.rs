@@ -6,15 +6,16 @@
 //! word alone is never passed on. Deliberately absent: incremental solving; each `solve` starts afresh, with
 //! the lemmas that were supplied.
 
-use crate::answer::{Answer, Machines, Reason, Settings, Smt};
-use crate::encode::{Encoder, Head, Purpose, Refusal, Target};
+use crate::answer::{Machines, Satisfiability, Smt, SolverSettings, UnknownReason};
+use crate::encode::{Encoder, EncodingPurpose, EncodingRefusal, EncodingTarget, Head};
 use crate::watchdog;
-use crate::z3::context::{Context, text};
+use crate::z3::context::{Z3Context, text};
 use crate::z3::decode::Decoder;
+use crate::z3::meter::{Meter, limit_within};
 use crate::z3::session::{Z3, unknown};
 use base::Budget;
 use logic::{Symbol, Term, Terms};
-use z3_sys::*;
+use z3_provider::library::*;
 
 /// A relation of a system of Horn clauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,7 +31,7 @@ pub struct Atom {
 /// `body && constraint ==> head`; all free symbols are universally quantified. Without a head it is a goal: the body
 /// must never hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rule {
+pub struct HornClause {
     pub body: Vec<Atom>,
     pub constraint: Term,
     pub head: Option<Atom>,
@@ -43,7 +44,7 @@ pub enum HornAnswer {
     Safe(Vec<Term>),
     /// The numbers of the rules of a derivation of a goal, the goal's rule first, where Spacer names them.
     Unsafe(Vec<usize>),
-    Unknown(Reason),
+    Unknown(UnknownReason),
 }
 
 struct Declared {
@@ -55,16 +56,16 @@ struct Declared {
 /// A system of constrained Horn clauses over one table of terms.
 pub struct Horn<'t> {
     terms: &'t Terms,
-    settings: Settings,
+    settings: SolverSettings,
     budget: Budget,
     relations: Vec<Declared>,
-    rules: Vec<Rule>,
+    rules: Vec<HornClause>,
 }
 
 impl<'t> Horn<'t> {
-    pub fn new(terms: &'t Terms, settings: Settings, budget: &Budget) -> Self {
+    pub fn new(terms: &'t Terms, settings: SolverSettings, budget: &Budget) -> Self {
         // Spacer generalises over integers, not over bit vectors.
-        let settings = Settings { machines: Machines::Integers, ..settings };
+        let settings = SolverSettings { machines: Machines::Integers, ..settings };
         Self { terms, settings, budget: budget.clone(), relations: Vec::new(), rules: Vec::new() }
     }
 
@@ -79,7 +80,7 @@ impl<'t> Horn<'t> {
     }
 
     /// Adds a rule and gives its number.
-    pub fn rule(&mut self, rule: Rule) -> usize {
+    pub fn rule(&mut self, rule: HornClause) -> usize {
         self.rules.push(rule);
         self.rules.len() - 1
     }
@@ -93,12 +94,12 @@ impl<'t> Horn<'t> {
     /// Is every goal out of reach?
     pub fn solve(&mut self) -> HornAnswer {
         if let Err(why) = self.budget.check() {
-            return HornAnswer::Unknown(Reason::Stopped(why));
+            return HornAnswer::Unknown(UnknownReason::Stopped(why));
         }
-        match Engine::new(self).and_then(|mut engine| engine.run(self)) {
+        match SpacerRun::new(self).and_then(|mut engine| engine.run(self)) {
             Ok(answer) => answer,
-            Err(Failure::Refused(refusal)) => HornAnswer::Unknown(Reason::Refused(refusal.0)),
-            Err(Failure::Because(reason)) => HornAnswer::Unknown(reason),
+            Err(HornFailure::Refused(refusal)) => HornAnswer::Unknown(UnknownReason::Refused(refusal.0)),
+            Err(HornFailure::Because(reason)) => HornAnswer::Unknown(reason),
         }
     }
 
@@ -115,7 +116,7 @@ impl<'t> Horn<'t> {
     }
 
     /// Checks that formulas, one for each relation, make every rule valid; `Err` has the rule that fails or the reason.
-    pub fn check(&self, solution: &[Term]) -> Result<(), Reason> {
+    pub fn check(&self, solution: &[Term]) -> Result<(), UnknownReason> {
         let t = self.terms;
         let mut smt = Z3::new(t, self.settings, &self.budget)?;
         for (number, rule) in self.rules.iter().enumerate() {
@@ -130,48 +131,49 @@ impl<'t> Horn<'t> {
             let answer = smt.check();
             smt.pop();
             match answer {
-                Answer::Unsat => {}
-                Answer::Sat => {
-                    return Err(Reason::GaveUp(format!("the solution found does not satisfy rule {number}")));
+                Satisfiability::Unsat => {}
+                Satisfiability::Sat => {
+                    return Err(UnknownReason::GaveUp(format!("the solution found does not satisfy rule {number}")));
                 }
-                Answer::Unknown(reason) => return Err(reason),
+                Satisfiability::Unknown(reason) => return Err(reason),
             }
         }
         Ok(())
     }
 }
 
-enum Failure {
-    Refused(Refusal),
-    Because(Reason),
+enum HornFailure {
+    Refused(EncodingRefusal),
+    Because(UnknownReason),
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        Failure::Refused(refusal)
+impl From<EncodingRefusal> for HornFailure {
+    fn from(refusal: EncodingRefusal) -> Self {
+        HornFailure::Refused(refusal)
     }
 }
 
 /// One run of Spacer.
-struct Engine<'t> {
-    encoder: Encoder<'t, Context>,
+struct SpacerRun<'t> {
+    encoder: Encoder<'t, Z3Context>,
     fixedpoint: Z3_fixedpoint,
     relations: Vec<Z3_func_decl>,
     goal: Z3_func_decl,
 }
 
-impl<'t> Engine<'t> {
-    fn new(horn: &Horn<'t>) -> Result<Self, Failure> {
-        let context = Context::new()?;
+impl<'t> SpacerRun<'t> {
+    fn new(horn: &Horn<'t>) -> Result<Self, HornFailure> {
+        let context = Z3Context::new()?;
         let c = context.raw;
         // SAFETY: calls on a context that only we use; the objects are counted until `drop`.
         unsafe {
             let fixedpoint = Z3_mk_fixedpoint(c).ok_or_else(|| context.complaint())?;
             Z3_fixedpoint_inc_ref(c, fixedpoint);
-            set_params(&context, fixedpoint, horn.settings)?;
+            let limit = limit_within(horn.settings.limit, &horn.budget);
+            set_params(&context, fixedpoint, SolverSettings { limit, ..horn.settings })?;
             let goal = declare(&context, fixedpoint, "goal", &[])?;
             let mut engine = Self {
-                encoder: Encoder::new(horn.terms, context, Machines::Integers, Purpose::Horn),
+                encoder: Encoder::new(horn.terms, context, Machines::Integers, EncodingPurpose::Horn),
                 fixedpoint,
                 relations: Vec::new(),
                 goal,
@@ -180,7 +182,7 @@ impl<'t> Engine<'t> {
                 let mut sorts = Vec::new();
                 for p in &relation.params {
                     if engine.encoder.has_seq(horn.terms.symbol_sort(*p)) {
-                        return Err(Refusal::new("sequences in Horn rules").into());
+                        return Err(EncodingRefusal::new("sequences in Horn rules").into());
                     }
                     let shape = engine.encoder.shape(horn.terms.symbol_sort(*p));
                     sorts.push(engine.encoder.target.sort(&shape)?);
@@ -200,7 +202,7 @@ impl<'t> Engine<'t> {
         self.encoder.target.raw
     }
 
-    fn add(&mut self, horn: &Horn<'t>, number: usize, rule: &Rule) -> Result<(), Failure> {
+    fn add(&mut self, horn: &Horn<'t>, number: usize, rule: &HornClause) -> Result<(), HornFailure> {
         let mut sides = Vec::new();
         let mut symbols: Vec<Symbol> = Vec::new();
         let mut parts = Vec::new();
@@ -240,7 +242,7 @@ impl<'t> Engine<'t> {
         term: Term,
         sides: &mut Vec<u32>,
         symbols: &mut Vec<Symbol>,
-    ) -> Result<Z3_ast, Failure> {
+    ) -> Result<Z3_ast, HornFailure> {
         let encoded = self.encoder.encode(term)?;
         sides.extend(encoded.sides.iter().flat_map(|s| s.iter()));
         for s in horn.terms.free_symbols(term) {
@@ -257,7 +259,7 @@ impl<'t> Engine<'t> {
         atom: &Atom,
         sides: &mut Vec<u32>,
         symbols: &mut Vec<Symbol>,
-    ) -> Result<Z3_ast, Failure> {
+    ) -> Result<Z3_ast, HornFailure> {
         let args = atom.args.iter().map(|a| self.term(horn, *a, sides, symbols)).collect::<Result<Vec<Z3_ast>, _>>()?;
         let relation = self.relations[atom.relation.0 as usize];
         // SAFETY: relation and arguments belong to the context; the array lives through the call.
@@ -265,7 +267,7 @@ impl<'t> Engine<'t> {
         Ok(self.encoder.target.keep(made)?)
     }
 
-    fn run(&mut self, horn: &Horn<'t>) -> Result<HornAnswer, Failure> {
+    fn run(&mut self, horn: &Horn<'t>) -> Result<HornAnswer, HornFailure> {
         let c = self.raw();
         // SAFETY: the goal is a nullary function of the context.
         let goal = self.encoder.target.keep(unsafe { Z3_mk_app(c, self.goal, 0, std::ptr::null()) })?;
@@ -276,21 +278,24 @@ impl<'t> Engine<'t> {
             unsafe { Z3_fixedpoint_query(c, self.fixedpoint, goal) }
         };
         let failed = self.encoder.target.failed();
+        // SAFETY: the fixedpoint belongs to the context.
+        let statistics = unsafe { Z3_fixedpoint_get_statistics(c, self.fixedpoint) };
+        Meter::default().read(c, statistics, &horn.budget);
         match said {
             Z3_L_FALSE if !failed => {
                 let solution = self.solution(horn).ok_or_else(|| {
-                    Failure::Because(Reason::GaveUp("the solution found cannot be said in our terms".into()))
+                    HornFailure::Because(UnknownReason::GaveUp("the solution found cannot be said in our terms".into()))
                 })?;
-                horn.check(&solution).map_err(Failure::Because)?;
+                horn.check(&solution).map_err(HornFailure::Because)?;
                 Ok(HornAnswer::Safe(solution))
             }
             Z3_L_TRUE if !failed => Ok(HornAnswer::Unsafe(self.derivation())),
             _ => {
-                horn.budget.check().map_err(|why| Failure::Because(Reason::Stopped(why)))?;
+                horn.budget.check().map_err(|why| HornFailure::Because(UnknownReason::Stopped(why)))?;
                 // SAFETY: the text is copied at once.
-                let words = text(unsafe { Z3_fixedpoint_get_reason_unknown(c, self.fixedpoint) });
-                let words = if failed { self.encoder.target.complaint().0 } else { words };
-                Err(Failure::Because(unknown(words)))
+                let explanation = text(unsafe { Z3_fixedpoint_get_reason_unknown(c, self.fixedpoint) });
+                let explanation = if failed { self.encoder.target.complaint().0 } else { explanation };
+                Err(HornFailure::Because(unknown(explanation)))
             }
         }
     }
@@ -324,14 +329,18 @@ impl<'t> Engine<'t> {
     }
 }
 
-impl Drop for Engine<'_> {
+impl Drop for SpacerRun<'_> {
     fn drop(&mut self) {
         // SAFETY: counted when it was made; the context goes after it.
         unsafe { Z3_fixedpoint_dec_ref(self.raw(), self.fixedpoint) };
     }
 }
 
-unsafe fn set_params(context: &Context, fixedpoint: Z3_fixedpoint, settings: Settings) -> Result<(), Refusal> {
+unsafe fn set_params(
+    context: &Z3Context,
+    fixedpoint: Z3_fixedpoint,
+    settings: SolverSettings,
+) -> Result<(), EncodingRefusal> {
     let c = context.raw;
     // SAFETY: the caller passes a fixedpoint of the context.
     unsafe {
@@ -351,11 +360,11 @@ unsafe fn set_params(context: &Context, fixedpoint: Z3_fixedpoint, settings: Set
 }
 
 unsafe fn declare(
-    context: &Context,
+    context: &Z3Context,
     fixedpoint: Z3_fixedpoint,
     name: &str,
     sorts: &[Z3_sort],
-) -> Result<Z3_func_decl, Refusal> {
+) -> Result<Z3_func_decl, EncodingRefusal> {
     let c = context.raw;
     let name = context.string_symbol(name)?;
     // SAFETY: the caller passes a fixedpoint and sorts of the context; the function is kept with it.
@@ -372,27 +381,27 @@ unsafe fn declare(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use logic::{Machine, Op, Sort, SortKind};
+    use logic::{MachineIntSort, Op, Sort, SortKind};
 
     /// `x := start; while x < bound { x := x + step }`, and the goal `x > bad`.
     fn counter(t: &Terms, sort: Sort, bad: i128) -> Horn<'_> {
-        let mut horn = Horn::new(t, Settings::default(), &Budget::unlimited());
+        let mut horn = Horn::new(t, SolverSettings::default(), &Budget::unlimited());
         let x = t.symbol("x", sort);
         let at = horn.relation("loop", &[x]);
         let now = t.sym(t.symbol("now", sort));
         let (zero, one) = (t.num(0, sort), t.num(1, sort));
         let here = |term| Atom { relation: at, args: vec![term] };
-        horn.rule(Rule { body: vec![], constraint: t.tt(), head: Some(here(zero)) });
+        horn.rule(HornClause { body: vec![], constraint: t.tt(), head: Some(here(zero)) });
         let below = t.lt(now, t.num(10, sort));
-        horn.rule(Rule { body: vec![here(now)], constraint: below, head: Some(here(t.add(now, one))) });
-        horn.rule(Rule { body: vec![here(now)], constraint: t.lt(t.num(bad, sort), now), head: None });
+        horn.rule(HornClause { body: vec![here(now)], constraint: below, head: Some(here(t.add(now, one))) });
+        horn.rule(HornClause { body: vec![here(now)], constraint: t.lt(t.num(bad, sort), now), head: None });
         horn
     }
 
     #[test]
     fn check_a_counter_is_safe_with_a_solution_that_holds() {
         let t = Terms::new();
-        for sort in [Sort::INT, Sort::machine(Machine { bits: 8, signed: false })] {
+        for sort in [Sort::INT, Sort::machine(MachineIntSort { bits: 8, signed: false })] {
             let mut horn = counter(&t, sort, 10);
             let HornAnswer::Safe(solution) = horn.solve() else { panic!("safe") };
             assert_eq!(horn.check(&solution), Ok(()));
@@ -416,28 +425,32 @@ mod tests {
         let class = t.declare_class("Node");
         let (e, r) = (t.sort(SortKind::Enum(phase)), t.sort(SortKind::Ref(class)));
         let map = t.map_sort(Sort::INT, Sort::BOOL);
-        let mut horn = Horn::new(&t, Settings::default(), &Budget::unlimited());
+        let mut horn = Horn::new(&t, SolverSettings::default(), &Budget::unlimited());
         let params = [t.symbol("p", e), t.symbol("o", r), t.symbol("m", map)];
         let at = horn.relation("state", &params);
         let (p, o, m) = (t.sym(t.symbol("p", e)), t.sym(t.symbol("o", r)), t.sym(t.symbol("m", map)));
         let state = |p, o, m| Atom { relation: at, args: vec![p, o, m] };
         let (idle, busy, done) = (t.variant(phase, 0), t.variant(phase, 1), t.variant(phase, 2));
         let fresh = t.sym(t.symbol("fresh", r));
-        horn.rule(Rule {
+        horn.rule(HornClause {
             body: vec![],
             constraint: t.not(t.select(m, t.int(5))),
             head: Some(state(idle, t.null(class), m)),
         });
         let new = t.and(&[t.eq(p, idle), t.ne(fresh, t.null(class))]);
-        horn.rule(Rule { body: vec![state(p, o, m)], constraint: new, head: Some(state(busy, fresh, m)) });
+        horn.rule(HornClause { body: vec![state(p, o, m)], constraint: new, head: Some(state(busy, fresh, m)) });
         let write = t.store(m, t.int(7), t.tt());
-        horn.rule(Rule { body: vec![state(p, o, m)], constraint: t.eq(p, busy), head: Some(state(done, o, write)) });
+        horn.rule(HornClause {
+            body: vec![state(p, o, m)],
+            constraint: t.eq(p, busy),
+            head: Some(state(done, o, write)),
+        });
         let bad = t.or(&[
             t.and(&[t.eq(p, done), t.eq(o, t.null(class))]),
             t.select(m, t.int(5)),
             t.and(&[t.eq(p, done), t.not(t.select(m, t.int(7)))]),
         ]);
-        horn.rule(Rule { body: vec![state(p, o, m)], constraint: bad, head: None });
+        horn.rule(HornClause { body: vec![state(p, o, m)], constraint: bad, head: None });
         let answer = horn.solve();
         let HornAnswer::Safe(solution) = answer else { panic!("{answer:?}") };
         assert_eq!(t.free_symbols(solution[0]).iter().filter(|s| !params.contains(s)).count(), 0);
@@ -461,9 +474,9 @@ mod tests {
     fn check_sequences_are_refused() {
         let t = Terms::new();
         let seq = t.sort(SortKind::Seq(Sort::INT));
-        let mut horn = Horn::new(&t, Settings::default(), &Budget::unlimited());
+        let mut horn = Horn::new(&t, SolverSettings::default(), &Budget::unlimited());
         horn.relation("state", &[t.symbol("q", seq)]);
-        assert!(matches!(horn.solve(), HornAnswer::Unknown(Reason::Refused(_))));
+        assert!(matches!(horn.solve(), HornAnswer::Unknown(UnknownReason::Refused(_))));
     }
 
     #[test]
@@ -476,19 +489,19 @@ mod tests {
             let at = horn.relation("loop", &[x, y]);
             let (a, b) = (t.sym(t.symbol("a", Sort::INT)), t.sym(t.symbol("b", Sort::INT)));
             let here = |a, b| Atom { relation: at, args: vec![a, b] };
-            horn.rule(Rule { body: vec![], constraint: t.tt(), head: Some(here(t.int(0), t.int(0))) });
+            horn.rule(HornClause { body: vec![], constraint: t.tt(), head: Some(here(t.int(0), t.int(0))) });
             let next = here(t.add(a, t.int(1)), t.add(b, t.mk(Op::Mod, &[t.mul(a, a), t.int(7)])));
-            horn.rule(Rule { body: vec![here(a, b)], constraint: t.tt(), head: Some(next) });
+            horn.rule(HornClause { body: vec![here(a, b)], constraint: t.tt(), head: Some(next) });
             let bad = t.and(&[t.lt(t.int(1000), a), t.lt(t.mul(a, t.int(5)), b)]);
-            horn.rule(Rule { body: vec![here(a, b)], constraint: bad, head: None });
+            horn.rule(HornClause { body: vec![here(a, b)], constraint: bad, head: None });
             horn.solve()
         };
-        let tight = Settings { limit: 20_000, ..Settings::default() };
-        assert_eq!(build(tight, &Budget::unlimited()), HornAnswer::Unknown(Reason::Limit));
+        let tight = SolverSettings { limit: 20_000, ..SolverSettings::default() };
+        assert_eq!(build(tight, &Budget::unlimited()), HornAnswer::Unknown(UnknownReason::Limit));
         let begin = std::time::Instant::now();
         let short = Budget::unlimited().with_time(std::time::Duration::from_millis(300));
-        let open = Settings { limit: 0, ..Settings::default() };
-        assert_eq!(build(open, &short), HornAnswer::Unknown(Reason::Stopped(base::Exhausted::Time)));
+        let open = SolverSettings { limit: 0, ..SolverSettings::default() };
+        assert_eq!(build(open, &short), HornAnswer::Unknown(UnknownReason::Stopped(base::Exhausted::Time)));
         assert!(begin.elapsed() < std::time::Duration::from_secs(5));
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! In: a command and scripts. Out: the lines it printed for a script, or a reason. The process is trusted with nothing:
 //! it may crash, hang, print garbage, stop reading, or flood us. Each of these ends the process and gives a reason,
-//! never an answer. Deliberately absent: a shell; the command's words are passed as they are.
+//! never an answer. Deliberately absent: a shell; the command's arguments are passed as they are.
 
-use crate::answer::Reason;
+use crate::answer::UnknownReason;
 use base::Budget;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -22,19 +22,19 @@ pub(crate) struct Pipe {
 /// No answer is longer than this; a process that prints more is broken.
 const LONGEST_ANSWER: usize = 64 << 20;
 /// How often the budget is looked at while a process works.
-const EVERY: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 impl Pipe {
-    pub(crate) fn start(command: &[String]) -> Result<Self, Reason> {
+    pub(crate) fn start(command: &[String]) -> Result<Self, UnknownReason> {
         let (program, args) =
-            command.split_first().ok_or_else(|| Reason::Broken("the solver's command is empty".into()))?;
+            command.split_first().ok_or_else(|| UnknownReason::Broken("the solver's command is empty".into()))?;
         let mut child = Command::new(program)
             .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .map_err(|error| Reason::Broken(format!("{program} cannot be started: {error}")))?;
+            .map_err(|error| UnknownReason::Broken(format!("{program} cannot be started: {error}")))?;
         let (scripts, to_write) = channel::<String>();
         let (to_read, lines) = sync_channel::<String>(1024);
         // Both ends have a thread, so that a process that does not read cannot block us, nor one that does not write.
@@ -54,19 +54,24 @@ impl Pipe {
     }
 
     /// Sends a script and gives what the process printed for it. After an error the process must not be used again.
-    pub(crate) fn ask(&mut self, script: &str, budget: &Budget, longest: Duration) -> Result<Vec<String>, Reason> {
+    pub(crate) fn ask(
+        &mut self,
+        script: &str,
+        budget: &Budget,
+        longest: Duration,
+    ) -> Result<Vec<String>, UnknownReason> {
         self.asked += 1;
         let mark = format!("end-of-answer-{}", self.asked);
-        let broken = |what: &str| Reason::Broken(what.into());
+        let broken = |what: &str| UnknownReason::Broken(what.into());
         self.scripts.send(format!("{script}(echo \"{mark}\")\n")).map_err(|_| broken("the process no longer reads"))?;
         let begin = Instant::now();
         let (mut out, mut size) = (Vec::new(), 0);
         loop {
-            budget.check().map_err(Reason::Stopped)?;
+            budget.check().map_err(UnknownReason::Stopped)?;
             if begin.elapsed() > longest {
-                return Err(Reason::Broken(format!("no answer within {} s", longest.as_secs())));
+                return Err(UnknownReason::Broken(format!("no answer within {} s", longest.as_secs())));
             }
-            match self.lines.recv_timeout(EVERY) {
+            match self.lines.recv_timeout(POLL_INTERVAL) {
                 Ok(line) if line.trim().trim_matches('"') == mark => return Ok(out),
                 Ok(line) => {
                     size += line.len();

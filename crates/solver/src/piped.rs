@@ -2,14 +2,15 @@
 //!
 //! In: formulas. Out: answers read from text. The whole question is sent for each check after a `(reset)`, so that
 //! nothing depends on what the process remembers; one process serves many sessions, one after the other. Only the
-//! three words of the standard are answers; anything more or else is a broken solver.
+//! three answers of the standard are answers; anything more or else is a broken solver.
 //! Deliberately absent: small cores; `core` gives all assumptions, which are always enough.
 
-use crate::answer::{Answer, Backend, Reason, Settings, Smt};
-use crate::encode::{Encoder, Purpose, Refusal};
+use crate::answer::{Backend, Satisfiability, Smt, SolverSettings, UnknownReason};
+use crate::encode::{Encoder, EncodingPurpose, EncodingRefusal};
+use crate::identity;
 use crate::pipe::Pipe;
 use crate::sexpr::Sexpr;
-use crate::smtlib::{Dialect, Piece, Text, prelude};
+use crate::smtlib::{Dialect, SmtPiece, Text, prelude};
 use base::Budget;
 use logic::{Symbol, Term, Terms, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -30,7 +31,7 @@ pub struct PipeSolver {
 }
 
 /// A process that has not answered for so long is taken to hang: far beyond what the resource limit allows.
-const LONGEST: Duration = Duration::from_secs(120);
+const MAX_QUESTION_TIME: Duration = Duration::from_secs(120);
 
 impl PipeSolver {
     pub fn new(name: impl Into<String>, command: Vec<String>, dialect: Dialect) -> Self {
@@ -39,14 +40,18 @@ impl PipeSolver {
             command,
             dialect,
             options: Vec::new(),
-            longest: LONGEST,
+            longest: MAX_QUESTION_TIME,
             idle: Arc::new(Mutex::new(None)),
         }
     }
 
-    /// cvc5, if this machine has it.
+    /// cvc5, if this machine has it. A program that the user names must say that it is cvc5.
     pub fn cvc5() -> Option<Self> {
-        Some(Self::new("cvc5", z3_provider::cvc5_command()?, Dialect::Cvc5))
+        let name = match identity::named_cvc5() {
+            None => "cvc5".into(),
+            Some(named) => named.ok()?,
+        };
+        Some(Self::new(name, z3_provider::cvc5_command()?, Dialect::Cvc5))
     }
 
     /// Z3 in a process of its own, with another arithmetic than the session in our process uses.
@@ -62,11 +67,11 @@ impl PipeSolver {
         self
     }
 
-    fn session<'t>(&self, terms: &'t Terms, settings: Settings, budget: &Budget) -> Piped<'t> {
+    fn session<'t>(&self, terms: &'t Terms, settings: SolverSettings, budget: &Budget) -> Piped<'t> {
         Piped {
             solver: self.clone(),
             pipe: None,
-            encoder: Encoder::new(terms, Text::new(self.dialect), settings.machines, Purpose::Models),
+            encoder: Encoder::new(terms, Text::new(self.dialect), settings.machines, EncodingPurpose::Models),
             settings,
             budget: budget.clone(),
             scopes: vec![Vec::new()],
@@ -82,7 +87,7 @@ impl Backend for PipeSolver {
     fn name(&self) -> String {
         self.name.clone()
     }
-    fn open<'t>(&self, terms: &'t Terms, settings: Settings, budget: &Budget) -> Box<dyn Smt + 't> {
+    fn open<'t>(&self, terms: &'t Terms, settings: SolverSettings, budget: &Budget) -> Box<dyn Smt + 't> {
         Box::new(self.session(terms, settings, budget))
     }
 }
@@ -91,7 +96,7 @@ struct Piped<'t> {
     solver: PipeSolver,
     pipe: Option<Pipe>,
     encoder: Encoder<'t, Text>,
-    settings: Settings,
+    settings: SolverSettings,
     budget: Budget,
     scopes: Vec<Vec<Term>>,
     /// Constants that the process knows since the last question.
@@ -108,7 +113,7 @@ impl Piped<'_> {
     }
 
     /// Runs a script; a process that failed is ended.
-    fn run(&mut self, script: &str) -> Result<Vec<String>, Reason> {
+    fn run(&mut self, script: &str) -> Result<Vec<String>, UnknownReason> {
         let mut pipe = match self.pipe.take().or_else(|| self.take_idle()) {
             Some(pipe) => pipe,
             None => Pipe::start(&self.solver.command)?,
@@ -116,14 +121,14 @@ impl Piped<'_> {
         let lines = pipe.ask(script, &self.budget, self.solver.longest)?;
         if let Some(error) = lines.iter().find(|l| l.trim_start().starts_with("(error")) {
             let error: String = error.trim().chars().take(300).collect();
-            return Err(Reason::Broken(error));
+            return Err(UnknownReason::Broken(error));
         }
         self.pipe = Some(pipe);
         Ok(lines)
     }
 
     /// Encodes everything asserted; what is refused is left out and named.
-    fn roots(&mut self, assumptions: &[Term]) -> (Vec<u32>, Option<Refusal>) {
+    fn roots(&mut self, assumptions: &[Term]) -> (Vec<u32>, Option<EncodingRefusal>) {
         let (mut roots, mut sides, mut refused) = (Vec::new(), FxHashSet::default(), None);
         let formulas: Vec<Term> = self.scopes.iter().flatten().chain(assumptions).copied().collect();
         for f in formulas {
@@ -142,8 +147,8 @@ impl Piped<'_> {
         (roots, refused)
     }
 
-    fn question(&mut self, assumptions: &[Term]) -> Result<Answer, Reason> {
-        self.budget.check().map_err(Reason::Stopped)?;
+    fn question(&mut self, assumptions: &[Term]) -> Result<Satisfiability, UnknownReason> {
+        self.budget.check().map_err(UnknownReason::Stopped)?;
         let (roots, refused) = self.roots(assumptions);
         let text = &self.encoder.target;
         self.declared = text.constants(&roots).into_iter().collect();
@@ -151,26 +156,28 @@ impl Piped<'_> {
         let script = format!("(reset)\n{prelude}{}(check-sat)\n", text.script(&roots));
         let lines = self.run(&script)?;
         let [said] = &lines[..] else {
-            return Err(Reason::Broken(format!("{} lines where one answer was due", lines.len())));
+            return Err(UnknownReason::Broken(format!("{} lines where one answer was due", lines.len())));
         };
         match (said.trim(), refused) {
-            ("unsat", _) => Ok(Answer::Unsat),
-            ("sat", None) => Ok(Answer::Sat),
-            ("sat", Some(refusal)) => Err(Reason::Refused(refusal.0)),
-            (words, _) if words == "unknown" || words.starts_with("unknown (") => {
-                let limit = words.contains("RESOURCEOUT");
-                Err(if limit { Reason::Limit } else { self.why_unknown() })
+            ("unsat", _) => Ok(Satisfiability::Unsat),
+            ("sat", None) => Ok(Satisfiability::Sat),
+            ("sat", Some(refusal)) => Err(UnknownReason::Refused(refusal.0)),
+            (line, _) if line == "unknown" || line.starts_with("unknown (") => {
+                let limit = line.contains("RESOURCEOUT");
+                Err(if limit { UnknownReason::Limit } else { self.why_unknown() })
             }
-            (other, _) => Err(Reason::Broken(format!("it said {:?}", other.chars().take(80).collect::<String>()))),
+            (other, _) => {
+                Err(UnknownReason::Broken(format!("it said {:?}", other.chars().take(80).collect::<String>())))
+            }
         }
     }
 
-    fn why_unknown(&mut self) -> Reason {
+    fn why_unknown(&mut self) -> UnknownReason {
         match self.run("(get-info :reason-unknown)\n") {
             Ok(lines) => {
-                let words = lines.join(" ");
-                let limit = words.contains("resource") || words.contains("canceled");
-                if limit { Reason::Limit } else { Reason::GaveUp(words.chars().take(200).collect()) }
+                let line = lines.join(" ");
+                let limit = line.contains("resource") || line.contains("canceled");
+                if limit { UnknownReason::Limit } else { UnknownReason::GaveUp(line.chars().take(200).collect()) }
             }
             Err(reason) => reason,
         }
@@ -183,7 +190,7 @@ impl Piped<'_> {
             // Nothing asserted speaks of it: any value will do.
             return Some(Value::default_of(self.encoder.terms, sort));
         }
-        let Piece::Constant(name, _) = self.encoder.target.piece(at) else { return None };
+        let SmtPiece::Constant(name, _) = self.encoder.target.piece(at) else { return None };
         let lines = self.run(&format!("(get-value ({name}))\n")).ok()?;
         let read = Sexpr::read(&lines.join(" "))?;
         let value = read.list()?.first()?.list()?.get(1)?;
@@ -205,10 +212,10 @@ impl Smt for Piped<'_> {
         self.scopes.last_mut().expect("the outermost scope stays").push(formula);
     }
 
-    fn check_assuming(&mut self, assumptions: &[Term]) -> Answer {
+    fn check_assuming(&mut self, assumptions: &[Term]) -> Satisfiability {
         self.questions += 1;
         self.assumed = assumptions.to_vec();
-        let answer = self.question(assumptions).unwrap_or_else(Answer::Unknown);
+        let answer = self.question(assumptions).unwrap_or_else(Satisfiability::Unknown);
         self.answered = answer.is_sat();
         answer
     }
@@ -223,7 +230,7 @@ impl Smt for Piped<'_> {
         }
         let values: Option<FxHashMap<Symbol, Value>> =
             terms.free_symbols(term).into_iter().map(|s| Some((s, self.symbol_value(s)?))).collect();
-        logic::eval(terms, term, &values?).ok()
+        logic::eval_term(terms, term, &values?).ok()
     }
 
     fn core(&mut self) -> Vec<Term> {
@@ -267,17 +274,17 @@ mod tests {
         ))
     }
 
-    fn ask(solver: &PipeSolver) -> Answer {
+    fn ask(solver: &PipeSolver) -> Satisfiability {
         let terms = Terms::new();
-        let mut smt = solver.open(&terms, Settings::default(), &Budget::unlimited());
+        let mut smt = solver.open(&terms, SolverSettings::default(), &Budget::unlimited());
         smt.assert(terms.ff());
         smt.check()
     }
 
     #[test]
     fn check_a_plain_answer_is_taken() {
-        assert_eq!(ask(&answering("sat")), Answer::Sat);
-        assert_eq!(ask(&answering("unsat")), Answer::Unsat);
+        assert_eq!(ask(&answering("sat")), Satisfiability::Sat);
+        assert_eq!(ask(&answering("unsat")), Satisfiability::Unsat);
     }
 
     #[test]
@@ -285,7 +292,7 @@ mod tests {
         let sayings =
             ["UNSAT", "unsat unsat", "'(error \"x\")' unsat", "unsat sat", "success", "'unsat '\"'\"'", "''", "unsa"];
         for said in sayings {
-            assert!(matches!(ask(&answering(said)), Answer::Unknown(Reason::Broken(_))), "{said}");
+            assert!(matches!(ask(&answering(said)), Satisfiability::Unknown(UnknownReason::Broken(_))), "{said}");
         }
     }
 
@@ -295,11 +302,11 @@ mod tests {
             ["exit 1", "echo unsat; exit 0", "kill -9 $$", "sleep 100", "exec yes unsat", "exec <&-; sleep 100"]
         {
             let begin = Instant::now();
-            assert!(matches!(ask(&shell(script)), Answer::Unknown(Reason::Broken(_))), "{script}");
+            assert!(matches!(ask(&shell(script)), Satisfiability::Unknown(UnknownReason::Broken(_))), "{script}");
             assert!(begin.elapsed() < Duration::from_secs(10), "{script}");
         }
         let missing = PipeSolver::new("none", vec!["/nowhere/solver".into()], Dialect::Z3);
-        assert!(matches!(ask(&missing), Answer::Unknown(Reason::Broken(_))));
+        assert!(matches!(ask(&missing), Satisfiability::Unknown(UnknownReason::Broken(_))));
     }
 
     #[test]
@@ -307,14 +314,14 @@ mod tests {
         let terms = Terms::new();
         let budget = Budget::unlimited();
         let solver = shell("sleep 100").with_longest(Duration::from_secs(60));
-        let mut smt = solver.open(&terms, Settings::default(), &budget);
+        let mut smt = solver.open(&terms, SolverSettings::default(), &budget);
         let begin = Instant::now();
         let stop = budget.clone();
         let waiting = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(100));
             stop.cancel();
         });
-        assert_eq!(smt.check(), Answer::Unknown(Reason::Stopped(base::Exhausted::Cancelled)));
+        assert_eq!(smt.check(), Satisfiability::Unknown(UnknownReason::Stopped(base::Exhausted::Cancelled)));
         assert!(begin.elapsed() < Duration::from_secs(5));
         waiting.join().unwrap();
     }
@@ -326,12 +333,12 @@ mod tests {
         for n in 0..50 {
             let terms = Terms::new();
             let x = terms.sym(terms.symbol("x", Sort::INT));
-            let mut smt = solver.open(&terms, Settings::default(), &Budget::unlimited());
+            let mut smt = solver.open(&terms, SolverSettings::default(), &Budget::unlimited());
             smt.assert(terms.eq(x, terms.int(n)));
-            assert_eq!(smt.check(), Answer::Sat);
+            assert_eq!(smt.check(), Satisfiability::Sat);
             assert_eq!(smt.value(x), Some(Value::Int(n)));
             smt.assert(terms.lt(x, terms.int(n)));
-            assert_eq!(smt.check(), Answer::Unsat);
+            assert_eq!(smt.check(), Satisfiability::Unsat);
         }
         assert!(begin.elapsed() < Duration::from_secs(20));
     }

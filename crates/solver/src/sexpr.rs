@@ -3,7 +3,7 @@
 //! In: text from a process that may be broken. Out: a tree, or nothing; never a panic, and no deeper than a limit.
 
 use crate::answer::Machines;
-use crate::encode::Purpose;
+use crate::encode::EncodingPurpose;
 use crate::z3::value::{finite_domain, finite_map, from_number, is_outside};
 use logic::{Sort, SortKind, Terms, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ pub(crate) enum Sexpr {
     List(Vec<Sexpr>),
 }
 
-const DEEPEST: usize = 10_000;
+const MAX_NESTING: usize = 10_000;
 
 impl Sexpr {
     /// Reads one expression; what follows it is ignored.
@@ -25,7 +25,7 @@ impl Sexpr {
             let first = rest.chars().next()?;
             let done = match first {
                 '(' => {
-                    if stack.len() >= DEEPEST {
+                    if stack.len() >= MAX_NESTING {
                         return None;
                     }
                     stack.push(Vec::new());
@@ -108,7 +108,7 @@ impl Sexpr {
                 while at.head()? == "store" {
                     let items = at.list()?;
                     let key = items.get(2)?;
-                    if !is_outside(terms, machines, Purpose::Models, k, key.number()) {
+                    if !is_outside(terms, machines, EncodingPurpose::Models, k, key.number()) {
                         let value = of(items.get(3)?, v)?;
                         table.entry(of(key, k)?).or_insert(value);
                     }
@@ -128,13 +128,13 @@ impl Sexpr {
                 })?;
                 Some(Value::Seq(out))
             }
-            _ => from_number(terms, machines, Purpose::Models, sort, self.number()?),
+            _ => from_number(terms, machines, EncodingPurpose::Models, sort, self.number()?),
         }
     }
 
     fn set(&self, terms: &Terms, machines: Machines, element: Sort) -> Option<BTreeSet<Value>> {
         let items = self.list()?;
-        let outside = |e: &Sexpr| is_outside(terms, machines, Purpose::Models, element, e.number());
+        let outside = |e: &Sexpr| is_outside(terms, machines, EncodingPurpose::Models, element, e.number());
         match self.head()? {
             "set.empty" => Some(BTreeSet::new()),
             "set.singleton" => {

@@ -6,8 +6,8 @@
 
 mod print;
 
-use crate::answer::Settings;
-use crate::encode::{Encoder, Head, Purpose, Refusal, Shape, Target};
+use crate::answer::SolverSettings;
+use crate::encode::{Encoder, EncodingPurpose, EncodingRefusal, EncodingTarget, Head, TargetSort};
 use logic::{Quantifier, Symbol, Term, Terms};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -19,14 +19,19 @@ pub enum Dialect {
 }
 
 /// A whole question as text: is the conjunction of these formulas satisfiable?
-pub fn question(terms: &Terms, formulas: &[Term], dialect: Dialect, settings: Settings) -> Result<String, String> {
-    let mut encoder = Encoder::new(terms, Text::new(dialect), settings.machines, Purpose::Models);
+pub fn question(
+    terms: &Terms,
+    formulas: &[Term],
+    dialect: Dialect,
+    settings: SolverSettings,
+) -> Result<String, String> {
+    let mut encoder = Encoder::new(terms, Text::new(dialect), settings.machines, EncodingPurpose::Models);
     let roots = roots(&mut encoder, formulas).map_err(|refusal| refusal.0)?;
     Ok(format!("{}{}(check-sat)\n", prelude(dialect, settings, &[]), encoder.target.script(&roots)))
 }
 
 /// The encoded formulas with the sides that belong to them.
-pub(crate) fn roots(encoder: &mut Encoder<'_, Text>, formulas: &[Term]) -> Result<Vec<u32>, Refusal> {
+pub(crate) fn roots(encoder: &mut Encoder<'_, Text>, formulas: &[Term]) -> Result<Vec<u32>, EncodingRefusal> {
     let (mut out, mut sides) = (Vec::new(), FxHashSet::default());
     for f in formulas {
         let encoded = encoder.encode(*f)?;
@@ -41,7 +46,7 @@ pub(crate) fn roots(encoder: &mut Encoder<'_, Text>, formulas: &[Term]) -> Resul
 }
 
 /// Options and logic. One resource unit of Z3 is a small step, one of cvc5 a large one.
-pub(crate) fn prelude(dialect: Dialect, settings: Settings, options: &[String]) -> String {
+pub(crate) fn prelude(dialect: Dialect, settings: SolverSettings, options: &[String]) -> String {
     let mut out = String::from("(set-option :produce-models true)\n");
     match dialect {
         Dialect::Z3 => {
@@ -68,7 +73,7 @@ pub(crate) fn prelude(dialect: Dialect, settings: Settings, options: &[String]) 
 const CVC5_UNIT: u32 = 20;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Piece {
+pub(crate) enum SmtPiece {
     Atom(String),
     /// Name and sort as text.
     Constant(String, String),
@@ -79,8 +84,8 @@ pub(crate) enum Piece {
 /// A graph of text pieces as a target of the encoder; a piece's arguments are older than it.
 pub(crate) struct Text {
     dialect: Dialect,
-    pieces: Vec<Piece>,
-    table: FxHashMap<Piece, u32>,
+    pieces: Vec<SmtPiece>,
+    table: FxHashMap<SmtPiece, u32>,
     /// Constants that some quantifier binds.
     bound: FxHashSet<u32>,
 }
@@ -90,11 +95,11 @@ impl Text {
         Self { dialect, pieces: Vec::new(), table: FxHashMap::default(), bound: FxHashSet::default() }
     }
 
-    pub(crate) fn piece(&self, at: u32) -> &Piece {
+    pub(crate) fn piece(&self, at: u32) -> &SmtPiece {
         &self.pieces[at as usize]
     }
 
-    fn add(&mut self, piece: Piece) -> u32 {
+    fn add(&mut self, piece: SmtPiece) -> u32 {
         if let Some(at) = self.table.get(&piece) {
             return *at;
         }
@@ -105,31 +110,31 @@ impl Text {
     }
 
     fn atom(&mut self, text: impl Into<String>) -> u32 {
-        self.add(Piece::Atom(text.into()))
+        self.add(SmtPiece::Atom(text.into()))
     }
 
     fn call(&mut self, head: impl Into<String>, args: &[u32]) -> u32 {
-        self.add(Piece::Apply(head.into(), args.into()))
+        self.add(SmtPiece::Apply(head.into(), args.into()))
     }
 
-    fn sort(&self, shape: &Shape) -> String {
+    fn sort(&self, shape: &TargetSort) -> String {
         match shape {
-            Shape::Bool => "Bool".into(),
-            Shape::Int => "Int".into(),
-            Shape::Bits(width) => format!("(_ BitVec {width})"),
-            Shape::Array(k, v) => format!("(Array {} {})", self.sort(k), self.sort(v)),
-            Shape::Set(e) if self.dialect == Dialect::Cvc5 => format!("(Set {})", self.sort(e)),
-            Shape::Set(e) => format!("(Array {} Bool)", self.sort(e)),
-            Shape::Seq(e) => format!("(Seq {})", self.sort(e)),
+            TargetSort::Bool => "Bool".into(),
+            TargetSort::Int => "Int".into(),
+            TargetSort::Bits(width) => format!("(_ BitVec {width})"),
+            TargetSort::Array(k, v) => format!("(Array {} {})", self.sort(k), self.sort(v)),
+            TargetSort::Set(e) if self.dialect == Dialect::Cvc5 => format!("(Set {})", self.sort(e)),
+            TargetSort::Set(e) => format!("(Array {} Bool)", self.sort(e)),
+            TargetSort::Seq(e) => format!("(Seq {})", self.sort(e)),
         }
     }
 
     /// Whether a piece is a literal value.
     fn is_value(&self, at: u32) -> bool {
         match self.piece(at) {
-            Piece::Atom(_) => true,
-            Piece::Constant(..) | Piece::Quantify(..) => false,
-            Piece::Apply(head, args) => {
+            SmtPiece::Atom(_) => true,
+            SmtPiece::Constant(..) | SmtPiece::Quantify(..) => false,
+            SmtPiece::Apply(head, args) => {
                 (head == "-" || head.starts_with("(as const")) && args.len() == 1 && self.is_value(args[0])
             }
         }
@@ -169,16 +174,16 @@ impl Text {
     }
 }
 
-impl Target for Text {
+impl EncodingTarget for Text {
     type Expr = u32;
     /// Only cvc5's are; the others are treated as Z3's arrays are.
     const FINITE_SETS: bool = false;
 
-    fn boolean(&mut self, value: bool) -> Result<u32, Refusal> {
+    fn boolean(&mut self, value: bool) -> Result<u32, EncodingRefusal> {
         Ok(self.atom(if value { "true" } else { "false" }))
     }
 
-    fn int(&mut self, value: i128) -> Result<u32, Refusal> {
+    fn int(&mut self, value: i128) -> Result<u32, EncodingRefusal> {
         if value >= 0 {
             return Ok(self.atom(value.to_string()));
         }
@@ -186,21 +191,21 @@ impl Target for Text {
         Ok(self.call("-", &[digits]))
     }
 
-    fn bits(&mut self, value: u128, width: u32) -> Result<u32, Refusal> {
+    fn bits(&mut self, value: u128, width: u32) -> Result<u32, EncodingRefusal> {
         Ok(self.atom(format!("(_ bv{value} {width})")))
     }
 
-    fn symbol(&mut self, symbol: Symbol, name: &str, shape: &Shape) -> Result<u32, Refusal> {
-        // Any other character may stand in a quoted name; the number tells apart symbols of one name.
+    fn symbol(&mut self, symbol: Symbol, name: &str, shape: &TargetSort) -> Result<u32, EncodingRefusal> {
+        // Any other character may stand in a quoted name; the number distinguishes symbols of one name.
         let name: String = name
             .chars()
             .map(|c| if matches!(c, '|' | '\\') || c.is_control() || !c.is_ascii() { '_' } else { c })
             .collect();
         let sort = self.sort(shape);
-        Ok(self.add(Piece::Constant(format!("|{name}#{}|", symbol.0), sort)))
+        Ok(self.add(SmtPiece::Constant(format!("|{name}#{}|", symbol.0), sort)))
     }
 
-    fn apply(&mut self, head: &Head, a: &[u32]) -> Result<u32, Refusal> {
+    fn apply(&mut self, head: &Head, a: &[u32]) -> Result<u32, EncodingRefusal> {
         let name = match head {
             Head::Not => "not",
             Head::And => "and",
@@ -219,7 +224,7 @@ impl Target for Text {
             Head::Store => "store",
             Head::ConstArray(shape) => {
                 if self.dialect == Dialect::Cvc5 && !self.is_value(a[0]) {
-                    return Err(Refusal::new("a constant map of a value that is no literal"));
+                    return Err(EncodingRefusal::new("a constant map of a value that is no literal"));
                 }
                 let sort = self.sort(shape);
                 return Ok(self.call(format!("(as const {sort})"), a));
@@ -274,8 +279,8 @@ impl Target for Text {
         Ok(self.call(name, a))
     }
 
-    fn quantify(&mut self, q: Quantifier, bound: &[u32], body: u32) -> Result<u32, Refusal> {
+    fn quantify(&mut self, q: Quantifier, bound: &[u32], body: u32) -> Result<u32, EncodingRefusal> {
         self.bound.extend(bound);
-        Ok(self.add(Piece::Quantify(q, bound.into(), body)))
+        Ok(self.add(SmtPiece::Quantify(q, bound.into(), body)))
     }
 }

@@ -27,7 +27,7 @@ pub fn checked() -> Result<(), &'static str> {
 fn linked() -> (u32, u32, u32) {
     let (mut major, mut minor, mut build, mut revision) = (0, 0, 0, 0);
     // SAFETY: the four pointers are valid for the call.
-    unsafe { z3_sys::Z3_get_version(&mut major, &mut minor, &mut build, &mut revision) };
+    unsafe { z3_provider::library::Z3_get_version(&mut major, &mut minor, &mut build, &mut revision) };
     (major, minor, build)
 }
 

@@ -8,7 +8,7 @@
 use base::Budget;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
-use z3_sys::{Z3_context, Z3_interrupt};
+use z3_provider::library::{Z3_context, Z3_interrupt};
 
 struct Busy {
     context: Z3_context,
@@ -21,7 +21,7 @@ struct Busy {
 unsafe impl Send for Busy {}
 
 #[derive(Default)]
-struct List {
+struct BusyList {
     busy: Vec<Busy>,
     tickets: u64,
     /// Whether the thread must be woken.
@@ -29,8 +29,8 @@ struct List {
 }
 
 #[derive(Default)]
-struct Watch {
-    list: Mutex<List>,
+struct Watchdog {
+    list: Mutex<BusyList>,
     arrived: Condvar,
 }
 
@@ -39,31 +39,31 @@ pub(crate) struct Watched {
     ticket: u64,
 }
 
-const EVERY: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Looks without any work before the thread parks: about a second.
-const PARK_AFTER: u32 = 200;
+const IDLE_POLLS_BEFORE_PARKING: u32 = 200;
 
-fn watch() -> &'static Watch {
-    static WATCH: OnceLock<&'static Watch> = OnceLock::new();
+fn watch() -> &'static Watchdog {
+    static WATCH: OnceLock<&'static Watchdog> = OnceLock::new();
     WATCH.get_or_init(|| {
-        let watch: &'static Watch = Box::leak(Box::default());
+        let watch: &'static Watchdog = Box::leak(Box::default());
         // Without the thread, questions end by their resource limit only: slower to stop, never wrong.
         let _ = std::thread::Builder::new().name("solver-watchdog".into()).spawn(move || look(watch));
         watch
     })
 }
 
-fn lock(watch: &Watch) -> MutexGuard<'_, List> {
+fn lock(watch: &Watchdog) -> MutexGuard<'_, BusyList> {
     watch.list.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn look(watch: &'static Watch) {
+fn look(watch: &'static Watchdog) {
     let mut list = lock(watch);
     let (mut quiet, mut seen) = (0, 0);
     loop {
         quiet = if list.busy.is_empty() && list.tickets == seen { quiet + 1 } else { 0 };
         seen = list.tickets;
-        if quiet > PARK_AFTER {
+        if quiet > IDLE_POLLS_BEFORE_PARKING {
             list.parked = true;
             list = watch.arrived.wait(list).unwrap_or_else(PoisonError::into_inner);
             list.parked = false;
@@ -71,13 +71,14 @@ fn look(watch: &'static Watch) {
             continue;
         }
         for one in &list.busy {
-            if one.budget.check().is_err() {
+            // Effort is counted between questions, so that where it ends does not depend on the moment.
+            if one.budget.check_limits().is_err() {
                 // SAFETY: the context is alive while it is listed.
                 unsafe { Z3_interrupt(one.context) };
             }
         }
         drop(list);
-        std::thread::sleep(EVERY);
+        std::thread::sleep(POLL_INTERVAL);
         list = lock(watch);
     }
 }

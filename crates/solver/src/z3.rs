@@ -4,5 +4,6 @@
 
 pub(crate) mod context;
 pub(crate) mod decode;
+pub(crate) mod meter;
 pub(crate) mod session;
 pub(crate) mod value;

@@ -1,6 +1,6 @@
 //! The corpus: programs with their truth in comments, as `corpus/README.md` describes them.
 //!
-//! In: the folder. Out: one `Entry` for each program, in the order of their paths. Absent: any writing; a truth is
+//! In: the folder. Out: one `Entry` for each program, in the order of their paths. Deliberately absent: any writing; a truth is
 //! decided by a person.
 
 use std::collections::BTreeMap;
@@ -38,7 +38,10 @@ pub struct Entry {
     pub deadlock: Option<bool>,
     /// Whether the instance can lose an object, where it is said.
     pub leaks: Option<bool>,
+    /// The methods that decide the program in little time, each alone; `portfolio` is all of them side by side.
     pub finds: Vec<String>,
+    /// The methods that decide it, but not in the time of the usual tests.
+    pub finds_slowly: Vec<String>,
     pub misses: Vec<String>,
     /// Codes and lines of the errors of a malformed program.
     pub errors: Vec<(String, usize)>,
@@ -82,6 +85,7 @@ fn entry(folder: &Path, path: &Path, bytes: Vec<u8>) -> Entry {
         deadlock: None,
         leaks: None,
         finds: Vec::new(),
+        finds_slowly: Vec::new(),
         misses: Vec::new(),
         errors: Vec::new(),
         lines: BTreeMap::new(),
@@ -97,6 +101,9 @@ fn entry(folder: &Path, path: &Path, bytes: Vec<u8>) -> Entry {
             }
             _ => {
                 header = false;
+                if let Some((key @ ("finds" | "finds slowly" | "misses"), value)) = ability(line) {
+                    e.header(key, value);
+                }
                 if let Some((_, mark)) = line.rsplit_once("// truth:")
                     && let Some(truth) = Truth::read(mark)
                 {
@@ -107,6 +114,12 @@ fn entry(folder: &Path, path: &Path, bytes: Vec<u8>) -> Entry {
     }
     e.bytes = bytes;
     e
+}
+
+/// A line of its own about abilities: at the end of a file, so that recording one moves no other line.
+fn ability(line: &str) -> Option<(&str, &str)> {
+    let (key, value) = line.strip_prefix("// ")?.split_once(':')?;
+    Some((key, value.trim()))
 }
 
 impl Entry {
@@ -123,6 +136,7 @@ impl Entry {
             "leaks" => self.leaks = Some(value.starts_with("yes")),
             "deadlock" => self.deadlock = Some(value.starts_with("yes")),
             "finds" => self.finds.extend(words()),
+            "finds slowly" => self.finds_slowly.extend(words()),
             "misses" => self.misses.extend(words()),
             "error" => {
                 let parts: Vec<&str> = value.split_whitespace().collect();
@@ -148,11 +162,13 @@ mod tests {
     #[test]
     fn check_headers_and_marks_are_read() {
         let text = "// truth: unsafe\n// why: because.\n// instance: N=3 Add=2\n// deadlock: no\n// finds: explore count\n\
-                    // error: E0301 line 6\n\nvar x: int; // truth: safe\nassert x == 1; // truth: unsafe\n// truth: safe\n";
+                    // error: E0301 line 6\n\nvar x: int; // truth: safe\nassert x == 1; // truth: unsafe\n// truth: safe\n\
+                    // finds: rely\n// finds slowly: horn\n// misses: shape\n";
         let e = entry(Path::new("/c"), Path::new("/c/a/b.tp"), text.as_bytes().to_vec());
         assert_eq!((e.name.as_str(), e.truth, e.deadlock), ("a/b.tp", Some(Truth::Unsafe), Some(false)));
         assert_eq!((e.number("N"), e.number("Add"), e.number("M")), (Some(3), Some(2), None));
-        assert_eq!(e.finds, ["explore", "count"]);
+        assert_eq!(e.finds, ["explore", "count", "rely"]);
+        assert_eq!((e.finds_slowly, e.misses), (vec!["horn".to_owned()], vec!["shape".to_owned()]));
         assert_eq!(e.errors, [("E0301".to_owned(), 6)]);
         assert_eq!(e.lines.get(&8), Some(&Truth::Safe));
         assert_eq!(e.lines.get(&9), Some(&Truth::Unsafe));

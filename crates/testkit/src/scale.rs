@@ -13,7 +13,7 @@ pub enum Callers {
     Threads,
     /// One thread, in any number, calls any of them.
     One,
-    /// Nobody: the file has procedures only.
+    /// None: the file has procedures only.
     None,
 }
 

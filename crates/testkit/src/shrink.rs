@@ -72,7 +72,9 @@ fn edits(p: &Program) -> Vec<Edit> {
     out.extend((0..p.invariants.len()).filter(|i| !is_true(p.invariants[*i].formula)).map(Edit::TrueInvariant));
     out.extend((0..p.relies.len()).filter(|i| !is_true(p.relies[*i].formula)).map(Edit::TrueRely));
     for (id, t) in p.threads.iter_enumerated() {
-        out.extend(t.code.locations.iter_enumerated().filter(|(_, l)| l.inside).map(|(l, _)| Edit::Outside(id, l)));
+        out.extend(
+            t.code.locations.iter_enumerated().filter(|(_, l)| l.in_atomic_block).map(|(l, _)| Edit::Outside(id, l)),
+        );
         for (a, action) in t.code.actions.iter_enumerated() {
             out.push(Edit::DropAction(id, a));
             out.extend((0..action.gates.len()).map(|g| Edit::DropGate(id, a, g)));
@@ -108,7 +110,7 @@ fn apply(p: &Program, edit: Edit) -> Option<Program> {
     match edit {
         Edit::FewerCopies(t) => {
             q.threads[t].copies = match q.threads[t].copies {
-                Copies::Exactly(n) if n > 2 => Copies::Exactly(n - 1),
+                Copies::Exactly(n) => Copies::number(n - 1),
                 _ => Copies::One,
             }
         }
@@ -136,7 +138,7 @@ fn apply(p: &Program, edit: Edit) -> Option<Program> {
             }
         }
         Edit::TrueRely(i) => q.relies[i].formula = Some(q.terms.tt()),
-        Edit::Outside(t, l) => q.threads[t].code.locations[l].inside = false,
+        Edit::Outside(t, l) => q.threads[t].code.locations[l].in_atomic_block = false,
         Edit::Part(t, a, spot, n) => {
             let action = &mut q.threads[t].code.actions[a];
             action.relation = None;
@@ -187,7 +189,7 @@ fn remove_chunks(parts: Vec<String>, left: &mut usize, fails: &mut dyn FnMut(&[S
 mod tests {
     use super::*;
     use crate::random::{Knobs, program as random_program};
-    use program::semantics::{Instances, Limits, reach};
+    use program::semantics::{InstanceCounts, ReachLimits, reachable_states};
 
     fn size(p: &Program) -> usize {
         p.threads.iter().map(|t| t.code.actions.len()).sum()
@@ -196,8 +198,8 @@ mod tests {
     #[test]
     fn check_a_failing_program_gets_smaller_and_still_fails() {
         let fails = |p: &Program| {
-            let limits = Limits { states: 400, ..Limits::default() };
-            !reach(p, &Instances::of(p, 2), &limits).violations.is_empty()
+            let limits = ReachLimits { states: 400, ..ReachLimits::default() };
+            !reachable_states(p, &InstanceCounts::of(p, 2), &limits).violations.is_empty()
         };
         let mut shrunk = 0;
         for seed in 0..30 {

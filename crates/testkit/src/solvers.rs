@@ -6,7 +6,7 @@
 
 use base::Budget;
 use logic::{Sort, SortKind, Term, Terms, Value};
-use solver::{Answer, Backend, Reason, Settings, Smt, Z3InProcess};
+use solver::{Backend, Satisfiability, Smt, SolverSettings, UnknownReason, Z3InProcess};
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Backend for Faulty {
     fn name(&self) -> String {
         format!("faulty ({:?})", self.0)
     }
-    fn open<'t>(&self, terms: &'t Terms, settings: Settings, budget: &Budget) -> Box<dyn Smt + 't> {
+    fn open<'t>(&self, terms: &'t Terms, settings: SolverSettings, budget: &Budget) -> Box<dyn Smt + 't> {
         let inner = Z3InProcess.open(terms, settings, budget);
         Box::new(Session { fault: self.0, inner, terms, budget: budget.clone(), asked: 0 })
     }
@@ -71,23 +71,23 @@ impl Smt for Session<'_> {
     fn assert(&mut self, formula: Term) {
         self.inner.assert(formula);
     }
-    fn check_assuming(&mut self, assumptions: &[Term]) -> Answer {
+    fn check_assuming(&mut self, assumptions: &[Term]) -> Satisfiability {
         self.asked += 1;
         match self.fault {
             Fault::Crash => panic!("the solver crashes on purpose"),
             Fault::CrashAfter(n) if self.asked > n => panic!("the solver crashes on purpose, after {n} questions"),
             Fault::Hang => loop {
                 if let Err(why) = self.budget.check() {
-                    return Answer::Unknown(Reason::Stopped(why));
+                    return Satisfiability::Unknown(UnknownReason::Stopped(why));
                 }
                 std::thread::sleep(Duration::from_millis(2));
             },
-            Fault::Unknown => Answer::Unknown(Reason::GaveUp("on purpose".into())),
-            Fault::AlwaysSat => Answer::Sat,
-            Fault::AlwaysUnsat => Answer::Unsat,
+            Fault::Unknown => Satisfiability::Unknown(UnknownReason::GaveUp("on purpose".into())),
+            Fault::AlwaysSat => Satisfiability::Sat,
+            Fault::AlwaysUnsat => Satisfiability::Unsat,
             Fault::Flipped => match self.inner.check_assuming(assumptions) {
-                Answer::Sat => Answer::Unsat,
-                Answer::Unsat => Answer::Sat,
+                Satisfiability::Sat => Satisfiability::Unsat,
+                Satisfiability::Unsat => Satisfiability::Sat,
                 unknown => unknown,
             },
             Fault::CrashAfter(_) | Fault::WrongValues => self.inner.check_assuming(assumptions),
@@ -130,7 +130,7 @@ fn other_than(t: &Terms, sort: Sort, value: Option<Value>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use solver::{SecondOpinion, Validity, Word};
+    use solver::{AnsweredBy, SecondOpinion, Validity};
     use std::sync::Arc;
 
     /// Whether the faulty solver calls `x < x + 1` valid; a panic counts as no answer.
@@ -140,8 +140,8 @@ mod tests {
             let x = t.symbol("x", Sort::INT);
             let formula = t.lt(t.sym(x), t.add(t.sym(x), t.int(1)));
             let budget = Budget::unlimited().with_time(Duration::from_millis(50));
-            let word = Word::OtherSolver("faulty".into());
-            SecondOpinion::of(Arc::new(Faulty(fault)), word, Settings::default(), &budget).valid(&t, formula)
+            let word = AnsweredBy::OtherSolver("faulty".into());
+            SecondOpinion::of(Arc::new(Faulty(fault)), word, SolverSettings::default(), &budget).valid(&t, formula)
         })
         .ok()
     }

@@ -1,7 +1,7 @@
 //! Random source text of the modelling language: well typed, over the whole language.
 //!
 //! In: a seed. Out: the text of a file that the front end must accept. Names are unique in a file, so scopes cannot be
-//! confused. The runs are small but need not be finite. Absent: text with errors, for which the fuzz tests change
+//! confused. The runs are small but need not be finite. Deliberately absent: text with errors, for which the fuzz tests change
 //! correct text.
 
 use base::Random;

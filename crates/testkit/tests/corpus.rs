@@ -2,19 +2,19 @@
 //! complete, what it finds is the truth that a person decided; every violation found replays.
 
 use base::Sources;
-use frontend::lang::{self, Settings};
-use program::semantics::{Instances, Limits, reach, replay};
+use frontend::lang::{self, LoweringSettings};
+use program::semantics::{InstanceCounts, ReachLimits, reachable_states, replay_trace};
 use program::{Program, Property, PropertyKind};
 use testkit::corpus::{self, Entry, Truth};
 
 fn lower(e: &Entry) -> Result<(Program, Sources), String> {
     let mut sources = Sources::new();
-    let parsed = lang::parse(&mut sources, e.name.clone(), &e.bytes);
+    let parsed = lang::parse_file(&mut sources, e.name.clone(), &e.bytes);
     // A name of the instance line is a constant or a thread.
     let text = String::from_utf8_lossy(&e.bytes).into_owned();
     let is_constant = |n: &str| text.lines().any(|l| l.trim_start().starts_with(&format!("const {n}:")));
     let is_thread = |n: &str| text.lines().any(|l| l.trim_start().starts_with(&format!("thread {n}[")));
-    let settings = Settings {
+    let settings = LoweringSettings {
         constants: e.instance.iter().filter(|(n, _)| is_constant(n)).cloned().collect(),
         copies: e
             .instance
@@ -23,10 +23,12 @@ fn lower(e: &Entry) -> Result<(Program, Sources), String> {
             .filter_map(|(n, v)| Some((n.clone(), v.parse().ok()?)))
             .collect(),
     };
-    let lowered = lang::lower(&parsed, &sources, &settings);
+    let lowered = lang::lower_file(&parsed, &sources, &settings);
     match lowered.program {
         Some(p) => Ok((p, sources)),
-        None => Err(lowered.diagnostics.iter().map(|d| base::render(d, &sources, base::Colour::Plain)).collect()),
+        None => {
+            Err(lowered.diagnostics.iter().map(|d| base::render_diagnostic(d, &sources, base::Colour::Plain)).collect())
+        }
     }
 }
 
@@ -44,9 +46,9 @@ fn check_every_program_is_lowered_and_well_formed() {
             Ok((p, _)) => {
                 let faults = program::wellformed(&p);
                 wrong.extend(faults.iter().map(|f| format!("{}: {f}", e.name)));
-                let text = program::text::print(&p);
-                match program::text::read(&text) {
-                    Ok(q) if program::text::print(&q) == text => {}
+                let text = program::text::print_program(&p);
+                match program::text::read_program(&text) {
+                    Ok(q) if program::text::print_program(&q) == text => {}
                     Ok(_) => wrong.push(format!("{}: the text form changes", e.name)),
                     Err(why) => wrong.push(format!("{}: the text form: {why}", e.name)),
                 }
@@ -78,12 +80,12 @@ fn in_gates(kind: &PropertyKind) -> bool {
 
 #[test]
 fn check_the_reference_semantics_agrees_with_the_truth() {
-    let limits = Limits { states: 2_500, ..Limits::default() };
+    let limits = ReachLimits { states: 2_500, ..ReachLimits::default() };
     let (mut wrong, mut complete, mut refuted) = (Vec::new(), 0, 0);
     for e in programs() {
         let Ok((mut p, sources)) = lower(&e) else { continue };
         if e.deadlock.is_some() {
-            let origin = p.add_origin(None, "nobody waits for ever");
+            let origin = p.add_origin(None, "no thread waits for ever");
             p.properties.push(Property { kind: PropertyKind::Deadlock, name: "deadlock".into(), origin });
         }
         if e.leaks.is_some() {
@@ -93,7 +95,7 @@ fn check_the_reference_semantics_agrees_with_the_truth() {
         if p.threads.is_empty() || program::wellformed(&p) != vec![] {
             continue;
         }
-        let r = reach(&p, &Instances::of(&p, 2), &limits);
+        let r = reachable_states(&p, &InstanceCounts::of(&p, 2), &limits);
         complete += usize::from(r.complete());
         refuted += usize::from(!r.violations.is_empty());
         for (id, trace) in &r.violations {
@@ -104,7 +106,7 @@ fn check_the_reference_semantics_agrees_with_the_truth() {
             }
             if of_states(&property.kind) {
                 let stuck = property.kind == PropertyKind::Deadlock;
-                if let Err(why) = replay(&p, trace) {
+                if let Err(why) = replay_trace(&p, trace) {
                     wrong.push(format!("{}: the {} does not replay: {why}", e.name, property.name));
                 }
                 if (if stuck { e.deadlock } else { e.leaks }) == Some(false) {
@@ -112,7 +114,7 @@ fn check_the_reference_semantics_agrees_with_the_truth() {
                 }
                 continue;
             }
-            if let Err(why) = replay(&p, trace) {
+            if let Err(why) = replay_trace(&p, trace) {
                 wrong.push(format!("{}: the run to {} does not replay: {why}", e.name, property.name));
             }
             let line = p.origins[property.origin].span.map(|s| sources.line_of(s));

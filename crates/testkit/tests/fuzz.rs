@@ -1,10 +1,10 @@
-//! Readers of files against bytes that nobody vouches for: no panic, no hang, no memory without bound.
+//! Readers of files against untrusted bytes: no panic, no hang, no memory without bound.
 //!
 //! Each test works for a bounded time from a fixed seed and goes on further where the machine is fast.
 
 use base::{Random, Sources};
-use frontend::lang::{self, Settings};
-use program::semantics::{Instances, Limits, reach};
+use frontend::lang::{self, LoweringSettings};
+use program::semantics::{InstanceCounts, ReachLimits, reachable_states};
 use std::time::{Duration, Instant};
 use testkit::{corpus, random};
 
@@ -40,10 +40,10 @@ fn mutate(random: &mut Random, bytes: &mut Vec<u8>, words: &[&str]) {
 /// The whole way of a file: parse, lower, well-formedness, text form.
 fn whole_way(bytes: &[u8]) {
     let mut sources = Sources::new();
-    let parsed = lang::parse(&mut sources, "fuzz.tp", bytes);
-    let lowered = lang::lower(&parsed, &sources, &Settings::default());
+    let parsed = lang::parse_file(&mut sources, "fuzz.tp", bytes);
+    let lowered = lang::lower_file(&parsed, &sources, &LoweringSettings::default());
     for d in &lowered.diagnostics {
-        base::render(d, &sources, base::Colour::Plain);
+        base::render_diagnostic(d, &sources, base::Colour::Plain);
     }
     match lowered.program {
         Some(p) => {
@@ -144,16 +144,21 @@ fn check_mutated_evidence_is_read_or_refused() {
     let mut files = Vec::new();
     for seed in 0..40 {
         let p = random::program(seed, &random::Knobs::finite());
-        let found = reach(&p, &Instances::of(&p, 2), &Limits { states: 300, ..Limits::default() });
-        let entries: Vec<evidence::file::Entry> = found
+        let found =
+            reachable_states(&p, &InstanceCounts::of(&p, 2), &ReachLimits { states: 300, ..ReachLimits::default() });
+        let entries: Vec<evidence::file::EvidenceEntry> = found
             .violations
             .values()
-            .map(|t| evidence::file::Entry::Trace { method: "search".into(), trace: t.clone() })
+            .map(|t| evidence::file::EvidenceEntry::Counterexample {
+                method: "search".into(),
+                property: t.violates,
+                run: t.clone().into(),
+            })
             .collect();
         if !entries.is_empty() {
-            let text = evidence::file::write(&p, &entries);
-            let back = evidence::file::read(&p, text.as_bytes()).expect("what was written can be read");
-            assert_eq!(evidence::file::write(&p, &back), text, "seed {seed}");
+            let text = evidence::file::write_evidence(&p, &entries);
+            let back = evidence::file::read_evidence(&p, text.as_bytes()).expect("what was written can be read");
+            assert_eq!(evidence::file::write_evidence(&p, &back), text, "seed {seed}");
             files.push((p, text));
         }
     }
@@ -167,12 +172,15 @@ fn check_mutated_evidence_is_read_or_refused() {
         let (p, text) = random.pick(&files).expect("there are files");
         let mut bytes = text.clone().into_bytes();
         mutate(&mut random, &mut bytes, &words);
-        if let Ok(entries) = evidence::file::read(p, &bytes) {
+        if let Ok(entries) = evidence::file::read_evidence(p, &bytes) {
             read += 1;
             for e in entries {
-                if let evidence::file::Entry::Trace { trace, .. } = e {
+                if let evidence::file::EvidenceEntry::Counterexample {
+                    run: evidence::Counterexample::Run(trace), ..
+                } = e
+                {
                     // It may or may not be a run; finding out must not crash.
-                    let _ = program::semantics::replay(p, &trace);
+                    let _ = program::semantics::replay_trace(p, &trace);
                 }
             }
         }
@@ -180,14 +188,14 @@ fn check_mutated_evidence_is_read_or_refused() {
     }
     assert!(read > 0, "some changes are harmless");
     let deep = "[".repeat(1_000_000);
-    assert!(evidence::file::read(&files[0].0, deep.as_bytes()).is_err());
-    assert!(evidence::file::read(&files[0].0, &[0xff; 100]).is_err());
+    assert!(evidence::file::read_evidence(&files[0].0, deep.as_bytes()).is_err());
+    assert!(evidence::file::read_evidence(&files[0].0, &[0xff; 100]).is_err());
 }
 
 #[test]
 fn check_mutated_models_are_read_or_refused() {
     let texts: Vec<String> =
-        (0..20).map(|s| program::text::print(&random::program(s, &random::Knobs::everything()))).collect();
+        (0..20).map(|s| program::text::print_program(&random::program(s, &random::Knobs::everything()))).collect();
     let words = ["(", ")", "\"", "v0", "L0", "p0", "o0", "(let", "%0", "forall", "c0", "e0", "th0", "1:u8", "#3", "?"];
     let start = Instant::now();
     let mut random = Random::new(9);
@@ -196,11 +204,11 @@ fn check_mutated_models_are_read_or_refused() {
         let mut bytes = random.pick(&texts).expect("there are texts").clone().into_bytes();
         mutate(&mut random, &mut bytes, &words);
         let text = String::from_utf8_lossy(&bytes);
-        if let Ok(p) = program::text::read(&text)
+        if let Ok(p) = program::text::read_program(&text)
             && program::wellformed(&p).is_empty()
         {
             // What is well formed can be executed.
-            reach(&p, &Instances::of(&p, 1), &Limits { states: 20, ..Limits::default() });
+            reachable_states(&p, &InstanceCounts::of(&p, 1), &ReachLimits { states: 20, ..ReachLimits::default() });
         }
         done += 1;
     }

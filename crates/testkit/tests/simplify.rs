@@ -1,7 +1,7 @@
 //! The simplifier against evaluation, on random terms and random values.
 
 use base::Random;
-use logic::{EvalError, Machine, Sort, SortKind, Symbol, Term, Terms, Value, eval};
+use logic::{EvalError, MachineIntSort, Sort, SortKind, Symbol, Term, Terms, Value, eval_term};
 use rustc_hash::FxHashMap;
 use testkit::random;
 
@@ -42,7 +42,9 @@ fn table() -> Table {
     let c = t.declare_class("C");
     let (en, re) = (t.sort(SortKind::Enum(e)), t.sort(SortKind::Ref(c)));
     let mut sorts = vec![Sort::INT, Sort::INT, Sort::BOOL, Sort::BOOL, en, re];
-    sorts.extend([Machine { bits: 8, signed: true }, Machine { bits: 8, signed: false }].map(Sort::machine));
+    sorts.extend(
+        [MachineIntSort { bits: 8, signed: true }, MachineIntSort { bits: 8, signed: false }].map(Sort::machine),
+    );
     sorts.push(t.map_sort(Sort::INT, Sort::INT));
     sorts.push(t.map_sort(Sort::INT, Sort::BOOL));
     sorts.push(t.map_sort(re, re));
@@ -68,11 +70,11 @@ fn check_simplified_terms_have_the_same_value() {
         for _ in 0..6 {
             let env: FxHashMap<Symbol, Value> =
                 symbols.iter().map(|s| (*s, value(&t, &mut r, t.symbol_sort(*s)))).collect();
-            match eval(&t, term, &env) {
+            match eval_term(&t, term, &env) {
                 Err(EvalError::TooLarge | EvalError::Unbounded) => {}
                 Err(e) => panic!("seed {seed}: {e:?}"),
                 Ok(want) => {
-                    let got = eval(&t, simple, &env);
+                    let got = eval_term(&t, simple, &env);
                     assert_eq!(got, Ok(want), "seed {seed}: {} became {}", t.show(term), t.show(simple));
                     compared += 1;
                 }

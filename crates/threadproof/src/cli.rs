@@ -1,6 +1,6 @@
 //! The command line: what can be asked, and how numbers, times and sizes are written.
 //!
-//! In: the arguments of the process. Out: `Request`, with every value already parsed; what is wrong with the
+//! In: the arguments of the process. Out: `CommandLine`, with every value already parsed; what is wrong with the
 //! arguments is said by the parser with exit code 64. Deliberately absent: anything that looks at a file.
 
 use crate::strategy::registry;
@@ -13,8 +13,8 @@ use std::time::Duration;
 #[derive(Debug, Parser)]
 #[command(name = "threadproof", version, propagate_version = true, arg_required_else_help = true)]
 #[command(after_help = "Exit codes: 0 all safe, 1 some unsafe, 2 some unknown, 64 wrong usage, 65 input rejected, \
-                        70 internal error.\nEvery verdict is about sequentially consistent memory.")]
-pub struct Request {
+                        70 internal error, 74 the output could not be written.\nEvery verdict is about sequentially consistent memory.")]
+pub struct CommandLine {
     #[command(subcommand)]
     pub command: Command,
     /// When to colour the output.
@@ -33,52 +33,85 @@ pub enum ColourChoice {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Verify every property of the given programs.
-    Verify(Verify),
+    Verify(Box<Verify>),
     /// Check a certificate again, with the other solver and without any method.
     Audit(Audit),
     /// Run a program: at random, along a trace, or step by step as you choose.
     Simulate(Simulate),
     /// Show what a program became: its model, its threads as graphs, its machines.
-    Show(Show),
+    Show(ShowCommand),
     /// Format source files in place.
     Fmt(Fmt),
     /// Propose a machine for a thread, as text to paste into the file.
     Propose(Propose),
+    /// Serve an editor over standard input and output, by the Language Server Protocol.
+    Lsp,
+    /// Print the manual page, for `man -l`.
+    Manual,
     /// Print completions for a shell.
     Completions { shell: clap_complete::Shell },
 }
 
 /// How a source file is read.
 #[derive(Clone, Debug, Default, Args)]
-pub struct Reading {
+pub struct SourceOptions {
     /// Override a constant of the program (may be repeated).
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_option)]
     pub set: Vec<(String, String)>,
     /// Fix the number of instances of a thread declared with `[*]` or `[n]` (may be repeated).
     #[arg(long, value_name = "THREAD=N", value_parser = parse_count)]
     pub threads: Vec<(String, u32)>,
-    /// Sizes of C types.
-    #[arg(long, value_name = "MODEL", value_enum, default_value = "ilp32", ignore_case = true)]
-    pub data_model: DataModel,
+    /// Sizes of C types; a file that includes headers needs those of 32-bit programs for ilp32.
+    #[arg(long, value_name = "MODEL", value_enum, default_value = "lp64", ignore_case = true)]
+    pub data_model: DataModelArg,
     /// Also ask that some thread can always move until all have ended.
     #[arg(long)]
     pub deadlock: bool,
     /// Also ask that no object is lost that was not freed (in files that free objects; in C: valid-memtrack).
     #[arg(long)]
     pub leaks: bool,
-    /// What to show of a C program: unreach-call, no-data-race, no-overflow, no-deadlock, memory-safety,
-    /// valid-memsafety, no-division-by-zero, valid-unlock, undefined-behavior, or a .prp file.
+    /// What to show: `all`, or of a C program unreach-call, no-data-race, no-overflow, no-deadlock, memory-safety,
+    /// valid-memsafety, no-division-by-zero, valid-unlock, undefined-behavior, or a .prp file. In the modelling
+    /// language all but deadlock and leaks is always shown.
     #[arg(long, value_name = "NAME", value_parser = parse_check)]
     pub check: Vec<Checks>,
+    /// A C file that is linked with the program (may be repeated); `verify a.c b.c` links by itself what has no `main`.
+    #[arg(long, value_name = "FILE")]
+    pub link: Vec<PathBuf>,
+    /// A folder where C headers are looked for (may be repeated).
+    #[arg(short = 'I', value_name = "FOLDER")]
+    pub include_folder: Vec<String>,
+    /// A macro of C, as `-D NAME` or `-D NAME=TEXT` (may be repeated).
+    #[arg(short = 'D', value_name = "MACRO")]
+    pub define: Vec<String>,
+    /// A macro of C that is not defined (may be repeated).
+    #[arg(short = 'U', value_name = "MACRO")]
+    pub undefine: Vec<String>,
+    /// The standard of C that headers are asked for, such as c11 or gnu17.
+    #[arg(long = "std", value_name = "STANDARD")]
+    pub standard: Option<String>,
+    /// What compile commands say of each file.
+    #[arg(skip)]
+    pub flags_of_files: Vec<LinkedFile>,
+}
+
+/// A C file with its options of the preprocessor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkedFile {
+    pub path: PathBuf,
+    pub flags: Vec<String>,
 }
 
 /// The properties of a C program that one name asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Checks(pub Vec<frontend::c::Check>);
+pub struct Checks(pub Vec<frontend::c::CCheck>);
 
 /// The properties of a C program by their name, or by the text of a property file.
 pub fn parse_check(text: &str) -> Result<Checks, String> {
-    let checks = frontend::c::Check::parse(text);
+    if text == "all" {
+        return Ok(Checks(frontend::c::CCheck::ALL.to_vec()));
+    }
+    let checks = frontend::c::CCheck::parse(text);
     if !checks.is_empty() {
         return Ok(Checks(checks));
     }
@@ -88,22 +121,22 @@ pub fn parse_check(text: &str) -> Result<Checks, String> {
             .map(Checks)
             .ok_or_else(|| format!("{text} asks for a property that is not modelled"));
     }
-    let names: Vec<&str> = frontend::c::Check::ALL.iter().map(|c| c.name()).collect();
-    Err(format!("expected {}, or a .prp file", names.join(", ")))
+    let names: Vec<&str> = frontend::c::CCheck::ALL.iter().map(|c| c.name()).collect();
+    Err(format!("expected all, {}, or a .prp file", names.join(", ")))
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum DataModel {
-    #[default]
+pub enum DataModelArg {
     #[value(name = "ilp32", alias = "ILP32")]
     Ilp32,
+    #[default]
     #[value(name = "lp64", alias = "LP64")]
     Lp64,
 }
 
 /// What the work may use.
 #[derive(Clone, Debug, Args)]
-pub struct Limits {
+pub struct ResourceLimits {
     /// Time for each file, such as 30s, 500ms, 5m or 1h.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "5m")]
     pub time: Duration,
@@ -120,23 +153,44 @@ pub struct Limits {
 
 #[derive(Debug, Args)]
 pub struct Verify {
-    /// Programs in the modelling language (.tp) or in C (.c, .i).
+    /// Programs in the modelling language (.tp) or in C (.c, .i), or folders of them.
     #[arg(required = true, value_name = "FILES")]
     pub files: Vec<PathBuf>,
     /// Use only this method (may be repeated); the default is every method that admits the program, side by side.
     #[arg(long, value_name = "METHOD", value_parser = method_names())]
     pub method: Vec<String>,
     #[command(flatten)]
-    pub reading: Reading,
+    pub reading: SourceOptions,
     #[command(flatten)]
-    pub limits: Limits,
+    pub limits: ResourceLimits,
     /// Keep in this folder what was found, and use it in the next run: a program that was edited is checked again in little
-    /// time. What is damaged or of another version is told and not used.
+    /// time. What is damaged or of another version is reported and not used.
     #[arg(long, value_name = "FOLDER")]
     pub cache: Option<PathBuf>,
     /// Print one JSON document as `docs/verdict.schema.json` describes it.
     #[arg(long)]
     pub json: bool,
+    /// Write the report as one web page that needs nothing else: verdicts, source, runs to step through, proofs.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write what is to be mended in SARIF 2.1.0, which code hosts and editors read.
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Option<PathBuf>,
+    /// Write every property as a test case in the XML of JUnit.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Also print findings as commands of GitHub's workflows, which it shows at their lines.
+    #[arg(long, conflicts_with = "json")]
+    pub github: bool,
+    /// Findings that are known, from --write-baseline: only others make the exit code 1 or 2.
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// Write the findings of this run, for --baseline.
+    #[arg(long, value_name = "FILE")]
+    pub write_baseline: Option<PathBuf>,
+    /// Print a line for each file that is not safe, and a summary.
+    #[arg(long, short, conflicts_with_all = ["json", "verbose"])]
+    pub quiet: bool,
     /// Write the certificates of what was proved.
     #[arg(long, value_name = "FILE")]
     pub certificate: Option<PathBuf>,
@@ -160,6 +214,12 @@ pub struct Verify {
     /// A switch of a method, such as por=off or symmetry=off (may be repeated).
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_option)]
     pub option: Vec<(String, String)>,
+    /// Show all: every step and variable of a run, every row of the table, and what each method said.
+    #[arg(long, short)]
+    pub verbose: bool,
+    /// Warnings end in exit code 2 where it would be 0: what is proved must not be proved about nothing.
+    #[arg(long)]
+    pub strict: bool,
     /// Predicates preferred by `horn`: those of one thread, or any.
     #[arg(long, value_enum, value_name = "BIAS")]
     pub bias: Option<Bias>,
@@ -181,9 +241,9 @@ pub struct Audit {
     /// The program it is about.
     pub file: PathBuf,
     #[command(flatten)]
-    pub reading: Reading,
+    pub reading: SourceOptions,
     #[command(flatten)]
-    pub limits: Limits,
+    pub limits: ResourceLimits,
     /// The solver that decides formulas: cvc5 or z3, or both, which must agree.
     #[arg(long, value_name = "SOLVER", value_enum, default_value = "cvc5")]
     pub solver: LeafSolver,
@@ -202,13 +262,19 @@ pub enum LeafSolver {
 pub struct Simulate {
     pub file: PathBuf,
     #[command(flatten)]
-    pub reading: Reading,
+    pub reading: SourceOptions,
     /// Seed of the random choices.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// At most this many steps.
     #[arg(long, default_value_t = 200)]
     pub steps: usize,
+    /// At most this long, such as 30s or 5m; not for `--interactive`.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "5m")]
+    pub time: Duration,
+    /// Memory of the whole process, such as 2G or 500M.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub memory: Option<u64>,
     /// Follow a trace written by `verify --trace`.
     #[arg(long, value_name = "FILE", conflicts_with = "interactive")]
     pub trace: Option<PathBuf>,
@@ -221,10 +287,10 @@ pub struct Simulate {
 }
 
 #[derive(Debug, Args)]
-pub struct Show {
+pub struct ShowCommand {
     pub file: PathBuf,
     #[command(flatten)]
-    pub reading: Reading,
+    pub reading: SourceOptions,
     /// The model in its text form (the default).
     #[arg(long, group = "what")]
     pub model: bool,
@@ -261,9 +327,105 @@ pub struct Propose {
     #[arg(long, value_name = "NAME")]
     pub thread: String,
     #[command(flatten)]
-    pub reading: Reading,
+    pub reading: SourceOptions,
     #[command(flatten)]
-    pub limits: Limits,
+    pub limits: ResourceLimits,
+}
+
+impl SourceOptions {
+    /// The options of the preprocessor that the command line gives to every file.
+    pub fn preprocessor_flags(&self) -> Vec<String> {
+        let joined = |option: &str, texts: &[String]| texts.iter().map(|t| format!("{option}{t}")).collect::<Vec<_>>();
+        let mut flags = joined("-I", &self.include_folder);
+        flags.extend(joined("-D", &self.define));
+        flags.extend(joined("-U", &self.undefine));
+        flags.extend(self.standard.iter().map(|s| format!("-std={s}")));
+        flags
+    }
+
+    /// Those of one file: what its compile command says, then the command line.
+    pub fn flags_of(&self, path: &std::path::Path) -> Vec<String> {
+        let own = self.flags_of_files.iter().find(|f| f.path == path);
+        let mut flags = own.map_or_else(Vec::new, |f| f.flags.clone());
+        flags.extend(self.preprocessor_flags());
+        flags
+    }
+
+    /// As it is typed, with a space before each option.
+    pub fn typed(&self) -> String {
+        let mut out = String::new();
+        self.set.iter().for_each(|(n, v)| out.push_str(&format!(" --set {}", quoted(&format!("{n}={v}")))));
+        self.threads.iter().for_each(|(t, n)| out.push_str(&format!(" --threads {}", quoted(&format!("{t}={n}")))));
+        if self.data_model != DataModelArg::default() {
+            out.push_str(&format!(" --data-model {}", value_name(self.data_model)));
+        }
+        self.link.iter().for_each(|f| out.push_str(&format!(" --link {}", quoted(&f.display().to_string()))));
+        for flag in self.preprocessor_flags() {
+            out.push_str(&format!(" {}", quoted(&flag.replacen("-std=", "--std=", 1))));
+        }
+        out.push_str(if self.deadlock { " --deadlock" } else { "" });
+        out.push_str(if self.leaks { " --leaks" } else { "" });
+        for Checks(checks) in &self.check {
+            match frontend::c::CCheck::ALL.iter().all(|c| checks.contains(c)) {
+                true => out.push_str(" --check all"),
+                false => checks.iter().for_each(|c| out.push_str(&format!(" --check {}", c.name()))),
+            }
+        }
+        out
+    }
+}
+
+impl Verify {
+    /// What is verified and how, as it is typed, without what only changes the output.
+    pub fn typed(&self) -> String {
+        let mut out = String::new();
+        self.method.iter().for_each(|m| out.push_str(&format!(" --method {m}")));
+        self.property.iter().for_each(|p| out.push_str(&format!(" --property {}", quoted(p))));
+        self.option.iter().for_each(|(n, v)| out.push_str(&format!(" --option {}", quoted(&format!("{n}={v}")))));
+        self.bias.iter().for_each(|b| out.push_str(&format!(" --bias {}", value_name(*b))));
+        self.cache.iter().for_each(|c| out.push_str(&format!(" --cache {}", quoted(&c.display().to_string()))));
+        if self.strict {
+            out.push_str(" --strict");
+        }
+        if self.limits.seed != 0 {
+            out.push_str(&format!(" --seed {}", self.limits.seed));
+        }
+        out
+    }
+}
+
+impl ResourceLimits {
+    /// Limits that differ from the default, as they are typed. The number of workers changes no answer, and is left out.
+    pub fn typed(&self) -> Vec<(&'static str, String)> {
+        let mut out = Vec::new();
+        if self.time != Duration::from_secs(300) {
+            out.push(("--time", duration_text(self.time)));
+        }
+        out.extend(self.memory.map(|bytes| ("--memory", bytes.to_string())));
+        out
+    }
+    /// A time limit that is worth another try.
+    pub fn more_time(&self) -> String {
+        duration_text((self.time * 10).max(Duration::from_secs(30 * 60)))
+    }
+}
+
+fn duration_text(time: Duration) -> String {
+    match (time.as_secs(), time.subsec_millis()) {
+        (s, 0) if s > 0 && s.is_multiple_of(60) => format!("{}m", s / 60),
+        (s, 0) => format!("{s}s"),
+        (_, _) => format!("{}ms", time.as_millis()),
+    }
+}
+
+fn value_name(value: impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |v| v.get_name().to_string())
+}
+
+/// A word as a shell reads it back.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 /// The methods of this build, for help, completion and mistakes.
@@ -337,7 +499,7 @@ mod tests {
 
     #[test]
     fn check_the_command_line_is_consistent() {
-        Request::command().debug_assert();
+        CommandLine::command().debug_assert();
     }
 
     #[test]

@@ -3,12 +3,14 @@
 //! In: a program and the claims of one method. Out: `Finding`s, each the checker's verdict as plain data that can
 //! cross threads and be printed. Nothing else in the binary can make a finding.
 
-use crate::board::Outcome;
-use crate::leaves::Oracle;
-use crate::report::{local, story, stray, width};
+use crate::board::RowOutcome;
+use crate::oracle::Oracle;
+use crate::report::story::Story;
+use crate::report::{history, local_run, replayed, spec_run};
 use base::{Budget, Sources};
-use checker::{Checked, Checker, Limits, Trust, Verdict};
-use evidence::file::Entry;
+use checker::{CheckLimits, CheckedClaim, Checker, Trust, Verdict};
+use evidence::Counterexample;
+use evidence::file::EvidenceEntry;
 use evidence::{Certificate, Claim, Reason};
 use program::{Assumption, Program, PropertyId};
 use std::sync::Arc;
@@ -16,24 +18,33 @@ use std::sync::Arc;
 /// What the checker said about one property.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    outcome: Outcome,
+    outcome: RowOutcome,
     trust: Trust,
     assumptions: Vec<Assumption>,
-    evidence: Evidence,
+    evidence: FindingEvidence,
     reason: String,
     method: String,
 }
 
 /// What can be written to a file or shown step by step. Entries are kept on the board, one for each certificate.
 #[derive(Clone, Debug)]
-pub enum Evidence {
+pub enum FindingEvidence {
     None,
     Certificate { form: &'static str },
-    Trace { steps: usize, shown: Vec<String> },
+    Trace { steps: usize, shown: Arc<ShownRun> },
+}
+
+/// A counterexample as reports show it.
+#[derive(Clone, Debug)]
+pub enum ShownRun {
+    /// A run of the whole program, step by step.
+    Story(Story),
+    /// A run of one thread or procedure alone, as lines.
+    Lines(Vec<String>),
 }
 
 impl Finding {
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> RowOutcome {
         self.outcome
     }
     pub fn trust(&self) -> &Trust {
@@ -42,7 +53,7 @@ impl Finding {
     pub fn assumptions(&self) -> &[Assumption] {
         &self.assumptions
     }
-    pub fn evidence(&self) -> &Evidence {
+    pub fn evidence(&self) -> &FindingEvidence {
         &self.evidence
     }
     pub fn reason(&self) -> &str {
@@ -53,22 +64,16 @@ impl Finding {
     }
 }
 
-/// The stable word for a level of trust, as the JSON prints it.
+/// The stable word for a level of trust, as the JSON prints it: that of the weakest part.
 pub fn trust_level(trust: &Trust) -> &'static str {
-    match trust {
+    match trust.weakest() {
         Trust::Replayed => "replayed",
         Trust::Certified { independent: true, .. } => "certified",
         Trust::Certified { independent: false, .. } => "certified-by-finder",
         Trust::Searched { .. } => "searched",
         Trust::SearchedOnce { .. } => "searched-once",
-        // The weaker of the two is what can be relied on.
-        Trust::Both(a, b) => {
-            let order = ["none", "argued", "searched-once", "searched", "certified-by-finder", "certified", "replayed"];
-            let rank = |t: &Trust| order.iter().position(|o| *o == trust_level(t)).unwrap_or(0);
-            if rank(a) <= rank(b) { trust_level(a) } else { trust_level(b) }
-        }
         Trust::Argued { .. } => "argued",
-        Trust::Nothing => "none",
+        Trust::Nothing | Trust::Both(..) => "none",
     }
 }
 
@@ -79,14 +84,22 @@ pub struct Judge<'a> {
     method: &'static str,
     checker: Checker<'a>,
     /// What is known about constructs outside the model: every other verdict is capped by it.
-    constructs: Vec<Checked>,
+    constructs: Vec<CheckedClaim>,
     written: Vec<Arc<Certificate>>,
 }
 
-/// A finding, and the evidence that is new with it.
+/// A finding, and its evidence.
 pub struct Judged {
     pub finding: Finding,
-    pub entry: Option<Entry>,
+    pub entry: KeptEvidence,
+}
+
+/// Evidence of a finding; one certificate may serve several.
+pub enum KeptEvidence {
+    None,
+    New(EvidenceEntry),
+    /// The certificate that this judge gave out as its n-th.
+    Certificate(usize, Option<EvidenceEntry>),
 }
 
 impl<'a> Judge<'a> {
@@ -97,7 +110,7 @@ impl<'a> Judge<'a> {
         oracle: &'a mut Oracle,
         budget: &Budget,
     ) -> Self {
-        let limits = Limits { budget: budget.clone(), ..Limits::default() };
+        let limits = CheckLimits { budget: budget.clone(), ..CheckLimits::default() };
         let checker = Checker::new(program, oracle, limits);
         Self { program, sources, method, checker, constructs: Vec::new(), written: Vec::new() }
     }
@@ -129,45 +142,22 @@ impl<'a> Judge<'a> {
     fn finding(&self, verdict: &Verdict) -> Finding {
         let mut reason = String::new();
         let evidence = match verdict.evidence() {
-            checker::Evidence::Certificate(c) => Evidence::Certificate { form: c.proof.form() },
-            checker::Evidence::Trace(trace) => {
-                let told = story::tell(self.program, self.sources, trace);
-                let shown = told.map_or(Vec::new(), |story| story.lines(width() - 4));
-                Evidence::Trace { steps: trace.steps.len(), shown }
-            }
-            checker::Evidence::History(h) => {
-                // The run is one of the client program, which the checker has built and replayed already.
-                let clients = h.program(self.program).ok();
-                let told = clients.and_then(|(p, _)| story::tell(&p, self.sources, &h.trace).ok());
-                let shown = told.map_or(Vec::new(), |story| story.lines(width() - 4));
-                Evidence::Trace { steps: h.trace.steps.len(), shown }
-            }
-            checker::Evidence::Called(c) => {
-                let client = program::callers::callers(self.program, None, &[], c.effort).ok();
-                let told = client.and_then(|x| story::tell(&x.program, self.sources, &c.trace).ok());
-                let shown = told.map_or(Vec::new(), |story| story.lines(width() - 4));
-                Evidence::Trace { steps: c.trace.steps.len(), shown }
-            }
-            checker::Evidence::Local(run) => {
-                Evidence::Trace { steps: run.steps.len(), shown: local::tell(self.program, self.sources, run) }
-            }
-            checker::Evidence::Stray(run) => {
-                Evidence::Trace { steps: run.events.len(), shown: stray::tell(self.program, self.sources, run) }
-            }
+            checker::Evidence::Certificate(c) => FindingEvidence::Certificate { form: c.proof.form() },
+            checker::Evidence::Counterexample(run) => self.shown(run),
             checker::Evidence::Reason(why) => {
                 reason = match why {
                     // Said of the checker's own refusal here, not of a method that crashed.
-                    Reason::Internal(what) => what.clone(),
+                    Reason::Internal(what) | Reason::Rejected(what) => what.clone(),
                     other => other.to_string(),
                 };
-                Evidence::None
+                FindingEvidence::None
             }
         };
         Finding {
             outcome: match verdict.outcome() {
-                checker::Outcome::Safe => Outcome::Safe,
-                checker::Outcome::Unsafe => Outcome::Unsafe,
-                checker::Outcome::Unknown => Outcome::Unknown,
+                checker::Outcome::Safe => RowOutcome::Safe,
+                checker::Outcome::Unsafe => RowOutcome::Unsafe,
+                checker::Outcome::Unknown => RowOutcome::Unknown,
             },
             trust: verdict.trust().clone(),
             assumptions: verdict.assumptions().to_vec(),
@@ -177,29 +167,68 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn entry(&mut self, verdict: &Verdict) -> Option<Entry> {
-        match verdict.evidence() {
-            checker::Evidence::Certificate(c) => {
-                if self.written.iter().any(|w| Arc::ptr_eq(w, c)) {
-                    return None;
+    /// A counterexample as lines for a reader. The checker has replayed it already.
+    fn shown(&self, run: &Counterexample) -> FindingEvidence {
+        let story = |program: Option<&Program>, trace: &evidence::Trace| {
+            program.and_then(|p| replayed::describe_run(p, self.sources, trace).ok()).unwrap_or_default()
+        };
+        match run {
+            Counterexample::Run(trace) => shown_run(trace.steps.len(), story(Some(self.program), trace)),
+            Counterexample::History(h) => {
+                let clients = h.program(self.program).ok().map(|(p, _)| p);
+                let mut story = story(clients.as_ref(), &h.trace);
+                // What is wrong is that no order explains the results, not the last step.
+                if h.gate.is_none() {
+                    story.summary.clear();
+                    // The results of all calls are compared: every step has a part in it.
+                    story.everything_matters();
+                    let explained = clients.and_then(|c| history::explain_history(self.program, &c, self.sources, h));
+                    if let Some(explained) = explained {
+                        story.summary = explained.summary;
+                        story.end = explained.lines;
+                    }
                 }
-                self.written.push(c.clone());
-                Some(Entry::Certificate((**c).clone()))
+                shown_run(h.trace.steps.len(), story)
             }
-            checker::Evidence::Trace(trace) => {
-                Some(Entry::Trace { method: self.method.to_string(), trace: trace.clone() })
+            Counterexample::ClientRun(c) => {
+                let client = program::callers::callers(self.program, None, &[], c.effort).ok();
+                shown_run(c.trace.steps.len(), story(client.map(|x| x.program).as_ref(), &c.trace))
             }
-            checker::Evidence::Local(run) => Some(Entry::Local { method: self.method.to_string(), local: run.clone() }),
-            checker::Evidence::Called(c) => Some(Entry::Called { method: self.method.to_string(), called: c.clone() }),
-            checker::Evidence::History(h) => Some(Entry::History {
-                method: self.method.to_string(),
-                property: verdict.property(),
-                history: h.clone(),
-            }),
-            checker::Evidence::Stray(run) => Some(Entry::Stray { method: self.method.to_string(), stray: run.clone() }),
-            checker::Evidence::Reason(_) => None,
+            Counterexample::LocalRun(run) => {
+                let lines = local_run::describe_local_run(self.program, self.sources, run);
+                FindingEvidence::Trace { steps: run.steps.len(), shown: Arc::new(ShownRun::Lines(lines)) }
+            }
+            Counterexample::SpecRun(run) => {
+                let lines = spec_run::describe_spec_run(self.program, self.sources, run);
+                FindingEvidence::Trace { steps: run.events.len(), shown: Arc::new(ShownRun::Lines(lines)) }
+            }
         }
     }
+
+    fn entry(&mut self, verdict: &Verdict) -> KeptEvidence {
+        let method = self.method.to_string();
+        KeptEvidence::New(match verdict.evidence() {
+            checker::Evidence::Certificate(c) => {
+                if let Some(n) = self.written.iter().position(|w| Arc::ptr_eq(w, c)) {
+                    return KeptEvidence::Certificate(n, None);
+                }
+                self.written.push(c.clone());
+                return KeptEvidence::Certificate(
+                    self.written.len() - 1,
+                    Some(EvidenceEntry::Certificate((**c).clone())),
+                );
+            }
+            checker::Evidence::Counterexample(run) => {
+                EvidenceEntry::Counterexample { method, property: verdict.property(), run: run.clone() }
+            }
+            checker::Evidence::Reason(_) => return KeptEvidence::None,
+        })
+    }
+}
+
+/// A run as a report shows it.
+fn shown_run(steps: usize, story: Story) -> FindingEvidence {
+    FindingEvidence::Trace { steps, shown: Arc::new(ShownRun::Story(story)) }
 }
 
 /// Puts line and column where a reason names an origin (`@o12@`).

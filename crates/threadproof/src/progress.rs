@@ -2,19 +2,19 @@
 //!
 //! In: events of methods, from any thread. Out: a line on standard error that is overwritten, and notes that stay.
 
-use methods::Event;
+use methods::MethodEvent;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Work shorter than this shows nothing.
-const QUIET: Duration = Duration::from_millis(1000);
-const REFRESH: Duration = Duration::from_millis(200);
-const WIDTH: usize = 110;
+const SILENT_TIME: Duration = Duration::from_millis(1000);
+const REFRESH_INTERVAL: Duration = Duration::from_millis(200);
+const LINE_WIDTH: usize = 110;
 
 #[derive(Debug, Default)]
-struct State {
+struct ProgressState {
     lines: BTreeMap<&'static str, String>,
     shown: bool,
     closed: bool,
@@ -22,7 +22,7 @@ struct State {
 
 #[derive(Clone, Debug)]
 pub struct Progress {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ProgressState>>,
     terminal: bool,
     start: Instant,
 }
@@ -31,7 +31,7 @@ impl Progress {
     /// Starts the line, if standard error is a terminal.
     pub fn start() -> Self {
         let progress = Self {
-            state: Arc::new(Mutex::new(State::default())),
+            state: Arc::new(Mutex::new(ProgressState::default())),
             terminal: std::io::stderr().is_terminal(),
             start: Instant::now(),
         };
@@ -42,17 +42,17 @@ impl Progress {
         progress
     }
 
-    pub fn tell(&self, method: &'static str, event: Event) {
+    pub fn tell(&self, method: &'static str, event: MethodEvent) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
-            Event::Progress(line) => {
+            MethodEvent::Progress(line) => {
                 state.lines.insert(method, line);
             }
-            Event::Note(line) if self.terminal && !state.closed => {
+            MethodEvent::Note(line) if self.terminal && !state.closed => {
                 clear(&mut state);
                 eprintln!("{method}: {line}");
             }
-            Event::Note(_) => {}
+            MethodEvent::Note(_) => {}
         }
     }
 
@@ -71,7 +71,7 @@ impl Progress {
     }
 
     fn draw(&self) {
-        std::thread::sleep(QUIET);
+        std::thread::sleep(SILENT_TIME);
         let mut turn = 0;
         loop {
             {
@@ -88,18 +88,18 @@ impl Progress {
                         "working".to_string(),
                         |(m, l)| if l.starts_with(m) { l.clone() } else { format!("{m}: {l}") },
                     );
-                let text: String = format!("{elapsed} s, {memory} MB  {what}").chars().take(WIDTH).collect();
+                let text: String = format!("{elapsed} s, {memory} MB  {what}").chars().take(LINE_WIDTH).collect();
                 eprint!("\r\x1b[K{text}");
                 let _ = std::io::stderr().flush();
                 state.shown = true;
             }
             turn += 1;
-            std::thread::sleep(REFRESH);
+            std::thread::sleep(REFRESH_INTERVAL);
         }
     }
 }
 
-fn clear(state: &mut State) {
+fn clear(state: &mut ProgressState) {
     if state.shown {
         eprint!("\r\x1b[K");
         let _ = std::io::stderr().flush();

@@ -5,33 +5,33 @@
 //! process. Resident memory is read every few milliseconds, because a search can take a gigabyte in a second.
 //! Deliberately absent: process limits of the system, which end in a crash instead of a report.
 
-use crate::board::{Board, Record};
+use crate::board::{Board, RunRecord};
 use base::Budget;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Prints the final report of a record.
-pub type Print = Arc<dyn Fn(&Record) + Send + Sync>;
+/// Prints the final report of a record, or gives the exit code for output that is lost.
+pub type Print = Arc<dyn Fn(&RunRecord) -> Result<(), i32> + Send + Sync>;
 
 const LOOK_EVERY: Duration = Duration::from_millis(3);
 /// How long work may stay over the memory limit, as long as it is over by little.
-const PATIENCE: Duration = Duration::from_millis(1500);
-/// How long work may take to tell what it has found after Ctrl-C; a second Ctrl-C ends at once.
-const COMPOSURE: Duration = Duration::from_millis(1500);
+const MEMORY_GRACE_PERIOD: Duration = Duration::from_millis(1500);
+/// How long work may take to report what it has found after Ctrl-C; a second Ctrl-C ends at once.
+const GRACE_AFTER_INTERRUPT: Duration = Duration::from_millis(1500);
 const INTERRUPTED: &str = "it was interrupted";
 /// How far beyond its deadline a file may go before the process is ended.
-const GRACE: Duration = Duration::from_millis(300);
+const DEADLINE_GRACE_PERIOD: Duration = Duration::from_millis(300);
 
-pub struct Watch {
+pub struct LimitWatchdog {
     pub board: Arc<Board>,
     pub budget: Budget,
     pub memory: Option<u64>,
     pub print: Print,
 }
 
-impl Watch {
+impl LimitWatchdog {
     /// Starts the watching thread, and takes over Ctrl-C.
     pub fn start(self) {
         let watch = Arc::new(self);
@@ -46,7 +46,7 @@ impl Watch {
             // What a search has found so far is made a trace and replayed; then the main thread reports and leaves.
             let last = at_interrupt.clone();
             let _ = std::thread::Builder::new().name("interrupt".into()).spawn(move || {
-                std::thread::sleep(COMPOSURE);
+                std::thread::sleep(GRACE_AFTER_INTERRUPT);
                 last.end(INTERRUPTED)
             });
         });
@@ -61,7 +61,7 @@ impl Watch {
                 let resident = base::budget::resident_bytes();
                 if resident > limit {
                     let since = *over_since.get_or_insert_with(Instant::now);
-                    if resident > limit + limit / 20 || since.elapsed() > PATIENCE {
+                    if resident > limit + limit / 20 || since.elapsed() > MEMORY_GRACE_PERIOD {
                         self.budget.cancel();
                         self.end("the memory limit was reached");
                     }
@@ -69,7 +69,7 @@ impl Watch {
                     over_since = None;
                 }
             }
-            let late = self.board.lock().deadline.is_some_and(|d| Instant::now() > d + GRACE);
+            let late = self.board.lock().deadline.is_some_and(|d| Instant::now() > d + DEADLINE_GRACE_PERIOD);
             if late {
                 self.budget.cancel();
                 self.end("the time limit was reached");
@@ -81,13 +81,13 @@ impl Watch {
     fn end(&self, reason: &str) -> ! {
         let mut record = self.board.lock();
         record.stop_all(reason);
-        (self.print)(&record);
-        leave(record.exit_code())
+        let printed = (self.print)(&record);
+        exit_process(printed.map_or_else(|lost| lost, |()| record.exit_code()))
     }
 }
 
 /// Ends the process without running destructors: abandoned work may still be inside the solver.
-pub fn leave(code: i32) -> ! {
+pub fn exit_process(code: i32) -> ! {
     unsafe extern "C" {
         fn _exit(code: std::ffi::c_int) -> !;
     }

@@ -1,28 +1,35 @@
 //! Where the solvers are: what the build script brought, and what the environment or the installation puts in its place.
 //!
-//! In: paths fixed at build time, the folder of the running program, `THREADPROOF_CVC5` and `THREADPROOF_Z3`.
-//! Out: the version of Z3 that must be linked, and commands that start Z3 and cvc5 as separate processes reading
-//! SMT-LIB; and `open_z3`, without which no function of libz3 may be called. Depending on this crate makes the linker
-//! find them. Deliberately absent: any call into a solver.
+//! In: paths fixed at build time, the folder of the running program, `THREADPROOF_Z3_DIR` (a folder with libz3),
+//! `THREADPROOF_CVC5` and `THREADPROOF_Z3`.
+//! Out: the version of Z3 that is needed, commands that start Z3 and cvc5 as separate processes reading SMT-LIB, the
+//! functions of libz3 (`library`), and `open_z3`, which must come before the first of them.
+//! Deliberately absent: any use of a solver.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-#[cfg(late_z3)]
-mod doors;
+pub mod library;
 
-/// The Z3 whose answers we measured and whose enumerations match the binding; anything else is refused at start-up.
+/// The Z3 whose answers we measured and whose enumerations match the binding; anything else is refused at the first question.
 pub const Z3_VERSION: (u32, u32, u32) = (5, 4, 0);
 
-/// The folder that libz3.so was linked from.
-pub fn z3_folder() -> &'static Path {
-    Path::new(env!("THREADPROOF_Z3_FOLDER"))
+/// Opens libz3: beside the running program, where the environment says, or where the build found it. The first call
+/// pays for it.
+pub fn open_z3() -> Result<(), &'static str> {
+    library::open(&z3_folders())
 }
 
-/// Opens libz3, beside the running program or where the build found it; the first call pays for it.
-pub fn open_z3() -> Result<(), &'static str> {
-    #[cfg(late_z3)]
-    doors::open(&own_folder().into_iter().chain([z3_folder().to_path_buf()]).collect::<Vec<_>>())?;
-    Ok(())
+/// Why there is no libz3, if there is none; it is looked for and not opened.
+pub fn missing_z3() -> Option<String> {
+    library::missing(&z3_folders())
+}
+
+/// Where libz3 and the program z3 may be, in the order in which they are tried.
+fn z3_folders() -> Vec<PathBuf> {
+    let named = std::env::var_os("THREADPROOF_Z3_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    // Who names a folder means it, and not another one that a build once used.
+    let found_by_the_build = option_env!("THREADPROOF_Z3_FOLDER").map(PathBuf::from).filter(|_| named.is_none());
+    own_folder().into_iter().chain(named).chain(found_by_the_build).collect()
 }
 
 /// A command that starts cvc5 as a reader of SMT-LIB on standard input, if there is one on this machine.
@@ -49,16 +56,15 @@ pub fn z3_command() -> Option<Vec<String>> {
     if let Some(command) = from_environment("THREADPROOF_Z3") {
         return command;
     }
-    let beside = own_folder().map(|folder| folder.join("z3"));
-    let program = beside.into_iter().chain([z3_folder().join("z3")]).find(|path| path.is_file())?;
+    let program = z3_folders().into_iter().map(|folder| folder.join("z3")).find(|path| path.is_file())?;
     Some(vec![program.display().to_string(), "-in".into(), "-smt2".into()])
 }
 
-/// A command given by the user, words split at blanks; set but empty means that there is none.
+/// A command given by the user, arguments separated by blanks; set but empty means that there is none.
 fn from_environment(name: &str) -> Option<Option<Vec<String>>> {
     let text = std::env::var(name).ok()?;
-    let words: Vec<String> = text.split_whitespace().map(str::to_string).collect();
-    Some((!words.is_empty()).then_some(words))
+    let arguments: Vec<String> = text.split_whitespace().map(str::to_string).collect();
+    Some((!arguments.is_empty()).then_some(arguments))
 }
 
 fn own_folder() -> Option<PathBuf> {

@@ -9,41 +9,56 @@
 //!        instance of every thread U, and satisfies the claimed written relies; a cut is reached with its formula;
 //!   AG4  a spawned instance begins with the formula of its entry, which is stable under A;
 //!   AG5  I implies each claimed invariant.
-//! Inside atomic blocks nobody else moves and I is not looked at; each step there still has to be one of A_U, so AG2 is then
+//! Inside atomic blocks no other thread moves and I is not looked at; each step there still has to be one of A_U, so AG2 is then
 //! asked for without I. A step that fails a gate ends the run, so later obligations assume all gates, claimed or not.
 //! A rely that is asked for with `?` is answered by A_T itself.
 //! Conjuncts are judged one by one. A step is asked for those that it could break (`program::parts`): the others are as they were,
 //! and a part of A_U about variables that a step leaves alone holds of it because A_U is reflexive. With `Reach::Near` an obligation
 //! assumes only the conjuncts about the variables that the code at hand touches or its own conclusions speak of: fewer premises.
-//! Absent: `Performs`, `Follows`, `Linearizable`, `Deadlock`; calls by contract.
+//! Deliberately absent: `Performs`, `Follows`, `Linearizable`, `Deadlock`; calls by contract.
 
-use super::{Malformed, claimable};
-use crate::obligation::{self, Obligation, Vocabulary};
-use evidence::{AssumeGuarantee, Assumes, Reach};
+use super::{claimable, wrong_form};
+use crate::obligation::{self, AllowedSymbols, Obligation, Premise};
+use crate::rejection::Rejection;
+use crate::session::{CheckSession, Established};
+use evidence::{AssumeGuarantee, Assumes, Certificate, Premises, Proof};
 use logic::{Sort, Symbol, Term, Terms};
-use program::parts::{Names, Part, Parts, Twice, Watch, Within, meet, split, stays};
-use program::passive::{Begin, Environment, Passive, Region, breaks_loops};
-use program::{LocId, Program, PropertyId, PropertyKind, Start, ThreadId};
+use program::parts::{
+    FormulaPart, Parts, StabilityIndex, StoreSymbols, TwoSteps, Within, split_conjuncts, trivially_preserved,
+};
+use program::passive::{EnvironmentFacts, Passive, Region, RegionStart, breaks_loops};
+use program::transition::may_coexist;
+use program::{Action, LocId, Program, PropertyId, PropertyKind, Start, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-const RULE: &str = "assume-guarantee";
+const AG1: Premise = Premise::new("assume-guarantee", "AG1");
+const AG2: Premise = Premise::new("assume-guarantee", "AG2");
+const AG3: Premise = Premise::new("assume-guarantee", "AG3");
+const AG4: Premise = Premise::new("assume-guarantee", "AG4");
+const AG5: Premise = Premise::new("assume-guarantee", "AG5");
+
+pub fn check_assume_guarantee(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
+    let Proof::AssumeGuarantee(proof) = &c.proof else { return Err(wrong_form()) };
+    let list = obligations(session.program, &c.terms, proof, &c.properties)?;
+    session.discharge(c, list)
+}
 
 /// Regions with more claimed properties than this, and certificates with many more, show those of a region together.
-const APART: usize = 6;
+const MAX_ASKED_APART: usize = 6;
 
 pub fn obligations(
     program: &Program,
     terms: &Terms,
     proof: &AssumeGuarantee,
     claimed: &[PropertyId],
-) -> Result<Vec<Obligation>, Malformed> {
+) -> Result<Vec<Obligation>, Rejection> {
     let all = vet(program, terms, proof, claimed)?;
     let mut out = Vec::new();
     let init = obligation::initial_store(program, terms);
-    out.push(Obligation::common(RULE, "the invariant holds initially", terms.implies(init, proof.invariant)));
-    let rule = Rule::new(program, terms, proof, &all, claimed)?;
+    out.push(Obligation::common(AG1, "the invariant holds initially", terms.implies(init, proof.invariant)));
+    let rule = AssumeGuaranteeRule::new(program, terms, proof, &all, claimed)?;
     for at in 0..all.len() {
         rule.closed(at, &mut out);
         rule.thread(at, &mut out)?;
@@ -52,43 +67,69 @@ pub fn obligations(
         if let PropertyKind::Invariant(formula) = program.properties[*p].kind {
             let what = format!("the invariant implies {}", program.properties[*p].name);
             let known = rule.invariant_about(&rule.watch.names.about(terms, formula));
-            out.push(Obligation::of(*p, RULE, what, terms.implies(known, formula)));
+            out.push(Obligation::of(*p, AG5, what, terms.implies(known, formula)));
         }
     }
     Ok(out)
 }
 
-struct Rule<'a> {
+/// Something that a step must satisfy.
+struct Conclusion {
+    what: ObligationSubject,
+    formula: Term,
+    /// The shared variables it speaks of.
+    about: Vec<Symbol>,
+}
+
+#[derive(Clone, Copy)]
+enum ObligationSubject {
+    /// A part of I, of the store after the step.
+    Invariant,
+    /// A part of what another instance relies on, of the stores before and after.
+    Rely,
+    /// A part of a written rely that is claimed.
+    Written(PropertyId),
+    /// The formula at the entry of a thread that the step starts.
+    Started,
+}
+
+impl Conclusion {
+    fn new(what: ObligationSubject, part: &FormulaPart) -> Self {
+        Self { what, formula: part.formula, about: part.about.clone() }
+    }
+}
+
+struct AssumeGuaranteeRule<'a> {
     program: &'a Program,
     terms: &'a Terms,
-    reach: Reach,
+    premises: Premises,
     all: &'a [&'a Assumes],
     claimed: BTreeSet<PropertyId>,
     /// The claimed written relies, in parts, each with the thread that relies on it (or all).
-    written: Vec<(PropertyId, Option<ThreadId>, Vec<Part>)>,
-    watch: Watch,
+    written: Vec<(PropertyId, Option<ThreadId>, Vec<FormulaPart>)>,
+    watch: StabilityIndex,
     /// What each thread relies on.
     relies: Vec<Parts>,
-    twice: Twice,
+    twice: TwoSteps,
     /// The id of another instance.
     other: Symbol,
 }
 
-impl<'a> Rule<'a> {
+impl<'a> AssumeGuaranteeRule<'a> {
     fn new(
         program: &'a Program,
         terms: &'a Terms,
         proof: &AssumeGuarantee,
         all: &'a [&'a Assumes],
         claimed: &[PropertyId],
-    ) -> Result<Self, Malformed> {
-        let names = Names::new(program);
-        let invariant = Parts::new(&names, terms, split(terms, proof.invariant));
+    ) -> Result<Self, Rejection> {
+        let names = StoreSymbols::new(program);
+        let invariant = Parts::new(&names, terms, split_conjuncts(terms, proof.invariant));
         let (mut relies, mut of): (Parts, Vec<Vec<ThreadId>>) = (Parts::default(), Vec::new());
         let mut known: FxHashMap<Term, usize> = FxHashMap::default();
         let mut each = Vec::new();
         for a in all {
-            let parts = split(terms, a.rely);
+            let parts = split_conjuncts(terms, a.rely);
             for f in &parts {
                 let at = *known.entry(*f).or_insert_with(|| {
                     relies.push(&names, terms, *f);
@@ -102,21 +143,21 @@ impl<'a> Rule<'a> {
         let mut written = Vec::new();
         for c in claimed {
             let PropertyKind::Rely(r) = program.properties[*c].kind else { continue };
-            let rely = program.relies.get(r as usize).ok_or_else(|| Malformed("no such rely".into()))?;
+            let rely = program.relies.get(r as usize).ok_or_else(|| Rejection::shape("there is no such rely"))?;
             if let Some(formula) = rely.formula {
-                let parts = Parts::new(&names, terms, split(terms, formula)).list;
+                let parts = Parts::new(&names, terms, split_conjuncts(terms, formula)).list;
                 written.push((*c, rely.thread, parts));
             }
         }
-        let twice = Twice::new(terms, &names);
+        let twice = TwoSteps::new(terms, &names);
         Ok(Self {
             program,
             terms,
-            reach: proof.reach,
+            premises: proof.premises,
             all,
             claimed: claimed.iter().copied().collect(),
             written,
-            watch: Watch { names, invariant, relies, of },
+            watch: StabilityIndex { names, invariant, relies, of },
             relies: each,
             twice,
             other: terms.symbol("other_tid", Sort::INT),
@@ -125,9 +166,9 @@ impl<'a> Rule<'a> {
 
     /// What an obligation about these variables looks at.
     fn within(&self, about: &[Symbol]) -> Within {
-        match self.reach {
-            Reach::All => Within::All,
-            Reach::Near => Within::These(about.iter().copied().collect()),
+        match self.premises {
+            Premises::All => Within::All,
+            Premises::Relevant => Within::These(about.iter().copied().collect()),
         }
     }
 
@@ -141,41 +182,41 @@ impl<'a> Rule<'a> {
         let name = &p.threads[self.all[at].thread].name;
         let positive = t.lt(t.int(0), t.sym(p.tid));
         // Others' steps inside atomic blocks are single steps of the relation, between stores of which I says nothing.
-        let loose = p.threads.iter().any(|x| x.code.locations.iter().any(|l| l.inside));
-        let groups = match self.reach {
-            Reach::All => vec![(names.all(), (0..self.relies[at].list.len()).collect::<Vec<usize>>())],
-            Reach::Near => self.relies[at].groups(),
+        let loose = p.threads.iter().any(|x| x.code.locations.iter().any(|l| l.in_atomic_block));
+        let groups = match self.premises {
+            Premises::All => vec![(names.all(), (0..self.relies[at].list.len()).collect::<Vec<usize>>())],
+            Premises::Relevant => self.relies[at].groups(),
         };
         for (about, group) in groups {
             let goal = t.and(&group.iter().map(|g| self.relies[at].list[*g].formula).collect::<Vec<_>>());
             let invariant = if loose { t.tt() } else { self.invariant_about(about) };
             let rely = self.relies[at].formula(t, &self.within(about));
             out.push(Obligation::common(
-                RULE,
+                AG2,
                 format!("what {name} relies on allows a step that changes nothing"),
                 t.implies(t.and(&[positive, invariant]), self.twice.idle(t, names, about).apply(goal)),
             ));
             let mut second = self.twice.second(t, names, about);
             let pre = [positive, invariant, second.apply(invariant), rely, second.apply(rely)];
             out.push(Obligation::common(
-                RULE,
+                AG2,
                 format!("what {name} relies on allows two steps as one"),
                 t.implies(t.and(&pre), self.twice.whole(t, names, about).apply(goal)),
             ));
         }
     }
 
-    fn thread(&self, index: usize, out: &mut Vec<Obligation>) -> Result<(), Malformed> {
+    fn thread(&self, index: usize, out: &mut Vec<Obligation>) -> Result<(), Rejection> {
         let (p, t, names) = (self.program, self.terms, &self.watch.names);
         let a = self.all[index];
         let thread = &p.threads[a.thread];
         let cuts: Vec<LocId> = a.cuts.iter().map(|(l, _)| *l).collect();
-        let env = Environment { rely: &self.relies[index], invariant: &self.watch.invariant };
+        let env = EnvironmentFacts { rely: &self.relies[index], invariant: &self.watch.invariant };
         let passive = Passive::new(p, t, names, a.thread, &cuts, env);
-        let mut begins: Vec<(LocId, Begin)> = a.cuts.iter().map(|(l, f)| (*l, Begin::At(*l, *f))).collect();
-        if thread.start == Start::AtOnce {
+        let mut begins: Vec<(LocId, RegionStart)> = a.cuts.iter().map(|(l, f)| (*l, RegionStart::At(*l, *f))).collect();
+        if thread.start == Start::Initial {
             let init = [obligation::initial_store(p, t), obligation::initial_locals(p, t, a.thread)];
-            begins.push((thread.code.entry, Begin::Entry(t.and(&init))));
+            begins.push((thread.code.entry, RegionStart::Entry(t.and(&init))));
         } else {
             // The thread starts at any time after it was spawned.
             let entry = self.entry(a)?;
@@ -189,67 +230,85 @@ impl<'a> Rule<'a> {
                 self.relies[index].formula(t, &self.within(&about)),
             ]);
             let what = format!("the start of {} is stable", thread.name);
-            out.push(Obligation::common(RULE, what, t.implies(pre, obligation::primed_shared(p, t, entry))));
+            out.push(Obligation::common(AG4, what, t.implies(pre, obligation::primed_shared(p, t, entry))));
         }
         for (start, begin) in begins {
-            let within = match self.reach {
-                Reach::All => Within::All,
-                Reach::Near => Within::These(self.near(a, &passive, start)?),
+            let within = match self.premises {
+                Premises::All => Within::All,
+                Premises::Relevant => Within::These(self.near(a, &passive, start)?),
             };
-            let region = passive.region(begin, within)?;
+            let region = passive.region(begin, within).map_err(Rejection::outside)?;
             self.region(a, &region, out)?;
         }
         Ok(())
     }
 
-    /// The variables that the obligations of a region speak of.
-    fn near(&self, a: &Assumes, passive: &Passive<'_>, start: LocId) -> Result<FxHashSet<Symbol>, Malformed> {
-        let (p, t, names) = (self.program, self.terms, &self.watch.names);
-        let code = &p.threads[a.thread].code;
+    /// The variables that the obligations of a region speak of: what its code touches, what its conclusions are about, and the cuts it goes
+    /// from and comes to.
+    fn near(&self, a: &Assumes, passive: &Passive<'_>, start: LocId) -> Result<FxHashSet<Symbol>, Rejection> {
+        let (t, names) = (self.terms, &self.watch.names);
+        let code = &self.program.threads[a.thread].code;
         let mut out: FxHashSet<Symbol> = FxHashSet::default();
-        let cut = |l: LocId| a.cuts.iter().find(|(at, _)| *at == l).map(|(_, f)| *f);
-        out.extend(cut(start).into_iter().flat_map(|f| names.about(t, f)));
-        for (id, touched) in passive.actions(start).ok_or_else(|| Malformed("a loop has no cut".into()))? {
-            let action = &code.actions[id];
+        let cut = |l: LocId| a.cuts.iter().filter(move |(at, _)| *at == l).flat_map(|(_, f)| names.about(t, *f));
+        out.extend(cut(start));
+        for (id, touched) in passive.actions(start).ok_or_else(|| Rejection::shape("a loop has no cut"))? {
             out.extend(touched);
-            let broken = self.watch.broken(t, p, a.thread, action, self.leaves_block(a.thread, action));
-            out.extend(self.watch.about(&broken));
-            let writes = names.written(p, action);
-            for (_, _, parts) in self.written.iter().filter(|w| self.watched(a.thread, w.1)) {
-                let open = parts.iter().filter(|part| !stays(t, names, part, &writes));
-                out.extend(open.flat_map(|part| part.about.iter().copied()));
-            }
-            if let Some(spawn) = &action.spawn {
-                out.extend(names.about(t, self.entry(self.of(spawn.thread)?)?));
-            }
-            out.extend(cut(action.to).into_iter().flat_map(|f| names.about(t, f)));
+            out.extend(self.conclusions(a.thread, &code.actions[id])?.iter().flat_map(|c| c.about.iter().copied()));
+            out.extend(cut(code.actions[id].to));
         }
         Ok(out)
     }
 
-    fn leaves_block(&self, thread: ThreadId, action: &program::Action) -> bool {
-        let locations = &self.program.threads[thread].code.locations;
-        locations[action.from].inside && !locations[action.to].inside
+    /// What AG3 and AG4 ask of a step of a thread, whatever region it is looked at in.
+    fn conclusions(&self, thread: ThreadId, action: &Action) -> Result<Vec<Conclusion>, Rejection> {
+        let (p, t, names) = (self.program, self.terms, &self.watch.names);
+        let locations = &p.threads[thread].code.locations;
+        let writes = names.written(p, action);
+        let mut out = Vec::new();
+        // I is asked for where the step leaves the thread outside atomic blocks. It held before a step that begins outside one, so that only
+        // parts about what is written can fail; inside a block it need not have held.
+        let asked: Vec<usize> = match (locations[action.from].in_atomic_block, locations[action.to].in_atomic_block) {
+            (_, true) => Vec::new(),
+            (true, false) => (0..self.watch.invariant.list.len()).collect(),
+            (false, false) => self.watch.invariant.mentioning(&writes),
+        };
+        out.extend(
+            asked.into_iter().map(|i| Conclusion::new(ObligationSubject::Invariant, &self.watch.invariant.list[i])),
+        );
+        // A part of A_U about variables that the step leaves alone holds because A_U is reflexive (AG2).
+        for i in self.watch.relies.mentioning(&writes) {
+            let part = &self.watch.relies.list[i];
+            let relied_on = self.watch.of[i].iter().any(|u| may_coexist(p, thread, *u));
+            if relied_on && !trivially_preserved(t, names, part, &writes) {
+                out.push(Conclusion::new(ObligationSubject::Rely, part));
+            }
+        }
+        // A written rely need not allow idling: it is asked of every step, unless it is plainly true of it.
+        for (property, of, parts) in &self.written {
+            let relied_on = p.threads.ids().any(|u| of.is_none_or(|of| of == u) && may_coexist(p, thread, u));
+            let open = parts.iter().filter(|part| relied_on && !trivially_preserved(t, names, part, &writes));
+            out.extend(open.map(|part| Conclusion::new(ObligationSubject::Written(*property), part)));
+        }
+        if let Some(spawn) = &action.spawn {
+            let formula = self.entry(self.of(spawn.thread)?)?;
+            out.push(Conclusion { what: ObligationSubject::Started, formula, about: names.about(t, formula) });
+        }
+        Ok(out)
     }
 
-    /// Some instance other than one of `thread` relies on it.
-    fn watched(&self, thread: ThreadId, by: Option<ThreadId>) -> bool {
-        self.program.threads.ids().any(|x| by.is_none_or(|y| y == x) && meet(self.program, thread, x))
-    }
-
-    fn of(&self, thread: ThreadId) -> Result<&Assumes, Malformed> {
+    fn of(&self, thread: ThreadId) -> Result<&Assumes, Rejection> {
         let found = self.all.iter().find(|b| b.thread == thread).copied();
-        found.ok_or_else(|| Malformed("a thread without annotation is spawned".into()))
+        found.ok_or_else(|| Rejection::shape("a thread without annotation is spawned"))
     }
 
-    fn entry(&self, a: &Assumes) -> Result<Term, Malformed> {
+    fn entry(&self, a: &Assumes) -> Result<Term, Rejection> {
         let thread = &self.program.threads[a.thread];
         let found = a.cuts.iter().find(|(l, _)| *l == thread.code.entry).map(|(_, f)| *f);
-        found.ok_or_else(|| Malformed(format!("thread {} is spawned: its entry has to be a cut", thread.name)))
+        found.ok_or_else(|| Rejection::shape(format!("thread {} is spawned: its entry has to be a cut", thread.name)))
     }
 
     /// AG3 and AG4 for one region.
-    fn region(&self, a: &Assumes, region: &Region, out: &mut Vec<Obligation>) -> Result<(), Malformed> {
+    fn region(&self, a: &Assumes, region: &Region, out: &mut Vec<Obligation>) -> Result<(), Rejection> {
         let (p, t, names) = (self.program, self.terms, &self.watch.names);
         let code = &p.threads[a.thread].code;
         let tid = t.sym(p.tid);
@@ -260,9 +319,9 @@ impl<'a> Rule<'a> {
         // A formula about a variable without a value here would be read of another moment.
         let speaks = |about: &[Symbol]| {
             let fine = region.within.covers(about);
-            fine.then_some(()).ok_or_else(|| Malformed("a conclusion is about a variable left out".into()))
+            fine.then_some(()).ok_or_else(|| Rejection::outside("a conclusion is about a variable left out"))
         };
-        let mut common = Vec::new();
+        let (mut common, mut started) = (Vec::new(), Vec::new());
         let mut own: BTreeMap<PropertyId, Vec<Term>> = BTreeMap::new();
         for step in &region.steps {
             let action = &code.actions[step.action];
@@ -271,59 +330,56 @@ impl<'a> Rule<'a> {
                     own.entry(gate.property).or_default().push(t.implies(step.before_gate[i], step.gates[i]));
                 }
             }
-            let broken = self.watch.broken(t, p, a.thread, action, self.leaves_block(a.thread, action));
-            if !code.locations[action.to].inside {
-                let mut after = region.after(t, names, step);
-                for at in &broken.invariant {
-                    let part = &self.watch.invariant.list[*at];
-                    speaks(&part.about)?;
-                    common.push(t.implies(step.taken, after.apply(part.formula)));
-                }
-            }
+            let mut after = region.after(t, names, step);
             let mut seen = region.seen(p, t, names, step, self.other);
-            for at in &broken.relies {
-                let part = &self.watch.relies.list[*at];
-                speaks(&part.about)?;
-                common.push(t.implies(step.taken, seen.apply(part.formula)));
-            }
-            let writes = names.written(p, action);
-            for (c, _, parts) in self.written.iter().filter(|w| self.watched(a.thread, w.1)) {
-                // Also for a step that touches nothing of it: a written rely need not allow idling.
-                for part in parts.iter().filter(|part| !stays(t, names, part, &writes)) {
-                    speaks(&part.about)?;
-                    own.entry(*c).or_default().push(t.implies(step.taken, seen.apply(part.formula)));
+            for c in self.conclusions(a.thread, action)? {
+                speaks(&c.about)?;
+                let shown = match (c.what, step.spawned, &action.spawn) {
+                    (ObligationSubject::Invariant, _, _) => after.apply(c.formula),
+                    (ObligationSubject::Rely | ObligationSubject::Written(_), _, _) => seen.apply(c.formula),
+                    (ObligationSubject::Started, Some(new), Some(spawn)) => {
+                        region.started(p, t, names, step, (spawn, new)).apply(c.formula)
+                    }
+                    (ObligationSubject::Started, _, _) => {
+                        return Err(Rejection::shape("a step starts a thread without an id"));
+                    }
+                };
+                let goal = t.implies(step.taken, shown);
+                match c.what {
+                    ObligationSubject::Written(property) => own.entry(property).or_default().push(goal),
+                    ObligationSubject::Started => started.push(goal),
+                    ObligationSubject::Invariant | ObligationSubject::Rely => common.push(goal),
                 }
-            }
-            if let (Some(new), Some(spawn)) = (step.spawned, &action.spawn) {
-                let entry = self.entry(self.of(spawn.thread)?)?;
-                speaks(&names.about(t, entry))?;
-                let mut started = region.started(p, t, names, step, (spawn, new));
-                common.push(t.implies(step.taken, started.apply(entry)));
             }
         }
         for end in &region.ends {
             let formula = a.cuts.iter().find(|(l, _)| *l == end.at).map(|(_, f)| *f);
-            let formula = formula.ok_or_else(|| Malformed("a region ends at no cut".into()))?;
+            let formula = formula.ok_or_else(|| Rejection::shape("a region ends at no cut"))?;
             speaks(&names.about(t, formula))?;
             common.push(t.implies(end.reached, end.store.read(t, formula)));
         }
-        let words = |what: &str| format!("{}: {what}", obligation::location_words(p, code, a.thread, region.start));
+        let describe =
+            |what: &str| format!("{}: {what}", obligation::describe_location(p, code, a.thread, region.start));
         if !common.is_empty() {
             out.push(Obligation::common(
-                RULE,
-                words("the steps from here satisfy what the others rely on and keep the invariants"),
+                AG3,
+                describe("the steps from here satisfy what the others rely on and keep the invariants"),
                 t.implies(facts, t.and(&common)),
             ));
         }
-        if own.len() > APART || (own.len() > 1 && self.claimed.len() > 4 * APART) {
+        if !started.is_empty() {
+            let what = describe("the threads that are started from here begin as annotated");
+            out.push(Obligation::common(AG4, what, t.implies(facts, t.and(&started))));
+        }
+        if own.len() > MAX_ASKED_APART || (own.len() > 1 && self.claimed.len() > 4 * MAX_ASKED_APART) {
             let properties: Arc<[PropertyId]> = own.keys().copied().collect();
             let goals: Vec<Term> = own.into_values().flatten().collect();
-            let what = words("the steps from here do not go wrong");
-            out.push(Obligation::these(&properties, RULE, what, t.implies(facts, t.and(&goals))));
+            let what = describe("the steps from here do not go wrong");
+            out.push(Obligation::these(&properties, AG3, what, t.implies(facts, t.and(&goals))));
         } else {
             for (property, goals) in own {
-                let what = words(&format!("the steps from here do not violate {}", p.properties[property].name));
-                out.push(Obligation::of(property, RULE, what, t.implies(facts, t.and(&goals))));
+                let what = describe(&format!("the steps from here do not violate {}", p.properties[property].name));
+                out.push(Obligation::of(property, AG3, what, t.implies(facts, t.and(&goals))));
             }
         }
         Ok(())
@@ -336,42 +392,38 @@ fn vet<'a>(
     terms: &Terms,
     proof: &'a AssumeGuarantee,
     claimed: &[PropertyId],
-) -> Result<Vec<&'a Assumes>, Malformed> {
-    let shared = Vocabulary::shared(program);
-    let primed = Vocabulary::shared_primed(program);
-    let see = |v: &Vocabulary, formula: Term, what: &str| match v.stranger(terms, formula) {
-        None if terms.sort_of(formula) == Sort::BOOL => Ok(()),
-        None => Err(Malformed(format!("{what} is not a formula"))),
-        Some(s) => Err(Malformed(format!("{what} mentions `{}`, which it may not", terms.symbol_name(s)))),
-    };
-    see(&Vocabulary::new(program, shared.clone()), proof.invariant, "the invariant")?;
-    let two = Vocabulary::new(program, shared.iter().chain(&primed).copied().chain([program.tid]));
+) -> Result<Vec<&'a Assumes>, Rejection> {
+    let shared = AllowedSymbols::shared(program);
+    let primed = AllowedSymbols::shared_primed(program);
+    let see = |v: &AllowedSymbols, formula: Term, what: &str| v.admits(terms, formula, what);
+    see(&AllowedSymbols::new(program, shared.clone()), proof.invariant, "the invariant")?;
+    let two = AllowedSymbols::new(program, shared.iter().chain(&primed).copied().chain([program.tid]));
     let mut found = Vec::new();
     for (id, thread) in program.threads.iter_enumerated() {
         let mut of = proof.threads.iter().filter(|a| a.thread == id);
         let (Some(a), None) = (of.next(), of.next()) else {
-            return Err(Malformed(format!("thread {} needs exactly one annotation", thread.name)));
+            return Err(Rejection::shape(format!("thread {} needs exactly one annotation", thread.name)));
         };
         if !thread.code.calls.is_empty() {
-            return Err(Malformed("the code of a thread has a call in it".into()));
+            return Err(Rejection::outside("the code of a thread has a call in it"));
         }
         see(&two, a.rely, "a rely")?;
-        let symbols = shared.iter().copied().chain([program.tid]).chain(Vocabulary::locals(program, id));
-        let vocabulary = Vocabulary::new(program, symbols);
+        let symbols = shared.iter().copied().chain([program.tid]).chain(AllowedSymbols::locals(program, id));
+        let vocabulary = AllowedSymbols::new(program, symbols);
         for (at, formula) in &a.cuts {
             see(&vocabulary, *formula, &format!("the annotation of {} at {at}", thread.name))?;
         }
         let cuts: Vec<LocId> = a.cuts.iter().map(|(l, _)| *l).collect();
         if !cuts.is_sorted_by(|a, b| a < b) || cuts.iter().any(|l| l.0 as usize >= thread.code.locations.len()) {
-            return Err(Malformed(format!("the cuts of {} are not locations in order", thread.name)));
+            return Err(Rejection::shape(format!("the cuts of {} are not locations in order", thread.name)));
         }
         if !breaks_loops(&thread.code, &cuts) {
-            return Err(Malformed(format!("a loop of {} has no cut", thread.name)));
+            return Err(Rejection::shape(format!("a loop of {} has no cut", thread.name)));
         }
         found.push(a);
     }
     if found.len() != proof.threads.len() {
-        return Err(Malformed("an annotation of a thread that is not there".into()));
+        return Err(Rejection::shape("an annotation of a thread that is not there"));
     }
     claimable(program, claimed)?;
     Ok(found)

@@ -1,21 +1,34 @@
 //! Rule `environments`: Threader's CS1 to CS5 for a fixed list of instances, with explicit control.
 //!
-//! In: for each instance i what it reaches, R_i[l] for each of its locations l, and what its environment does, E_i. The
+//! In: for each instance i what it reaches, `R_i[l]` for each of its locations l, and what its environment does, E_i. The
 //! formulas may speak of every instance's locals and of the other instances' control. Out: the obligations
-//!   CS1  the initial store satisfies R_i[entry];
+//!   CS1  the initial store satisfies `R_i[entry]`;
 //!   CS2  R_i is closed under the actions of i;
 //!   CS3  R_i is closed under E_i;
 //!   CS4  each action of another instance j from R_j is a step of E_i;
-//!   CS5  with all R together, no action fails a claimed gate, and every claimed invariant holds.
-//! Absent: spawning; any number of threads (see `rely_guarantee`). Steps inside atomic blocks count as steps.
+//!   CS5  with all R together, no action fails a claimed gate, every claimed invariant holds, and steps satisfy claimed relies.
+//! Deliberately absent: spawning; any number of threads (see `rely_guarantee`). Steps inside atomic blocks count as steps.
 
-use super::{Malformed, claimable};
-use crate::obligation::{self, Obligation, Vocabulary};
-use evidence::{Environments, InstanceSymbols};
+use super::{claimable, fixed_counts, written_rely, wrong_form};
+use crate::obligation::{self, AllowedSymbols, Obligation, Premise};
+use crate::rejection::Rejection;
+use crate::session::{CheckSession, Established};
+use evidence::{Certificate, Environments, InstanceSymbols, Proof};
 use logic::{Sort, Symbol, Term, Terms};
-use program::{Action, Program, PropertyId, PropertyKind, ThreadId};
+use program::{Action, LocId, Program, PropertyId, PropertyKind, ThreadId};
 
-const RULE: &str = "environments";
+const CS1: Premise = Premise::new("environments", "CS1");
+const CS2: Premise = Premise::new("environments", "CS2");
+const CS3: Premise = Premise::new("environments", "CS3");
+const CS4: Premise = Premise::new("environments", "CS4");
+const CS5: Premise = Premise::new("environments", "CS5");
+
+pub fn check_environments(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
+    let Proof::Environments(proof) = &c.proof else { return Err(wrong_form()) };
+    let counts = fixed_counts(session.program)?;
+    let list = obligations(session.program, &c.terms, proof, &counts.0, &c.properties)?;
+    session.discharge(c, list)
+}
 
 pub fn obligations(
     program: &Program,
@@ -23,121 +36,141 @@ pub fn obligations(
     proof: &Environments,
     counts: &[u32],
     claimed: &[PropertyId],
-) -> Result<Vec<Obligation>, Malformed> {
+) -> Result<Vec<Obligation>, Rejection> {
     vet_instances(program, terms, &proof.instances, counts)?;
     vet(program, terms, proof)?;
     claimable(program, claimed)?;
     let n = proof.instances.len();
-    let sight: Vec<Sight> = (0..n).map(|i| Sight::new(program, terms, &proof.instances, i)).collect();
-    let mut out = Vec::new();
-
-    let mut init = vec![obligation::initial_store(program, terms)];
-    for (i, instance) in proof.instances.iter().enumerate() {
-        init.push(sight[i].own(obligation::initial_locals(program, terms, instance.thread)));
-        let entry = program.threads[instance.thread].code.entry;
-        init.push(terms.eq(terms.sym(instance.pc.0), terms.int(i128::from(entry.0))));
-    }
-    let init = terms.and(&init);
-    let everywhere = terms.and(&(0..n).map(|i| somewhere(program, terms, proof, i)).collect::<Vec<_>>());
-
+    let sight = (0..n).map(|i| InstanceRenaming::new(program, terms, &proof.instances, i)).collect();
+    let mut rule = Threader { program, terms, proof, claimed, sight, out: Vec::new() };
     for i in 0..n {
-        let thread = proof.instances[i].thread;
-        let code = &program.threads[thread].code;
-        let name = format!("{} (tid {})", program.threads[thread].name, i + 1);
-        out.push(Obligation::common(
-            RULE,
-            format!("CS1: {name} starts as annotated"),
-            terms.implies(init, proof.reach[i][code.entry.0 as usize]),
-        ));
-        for action in code.actions.iter() {
-            let step = Step::new(program, terms, &proof.instances, &sight, i, action);
-            let at = terms.eq(terms.sym(proof.instances[i].pc.0), terms.int(i128::from(action.from.0)));
-            let mut pre = vec![at, proof.reach[i][action.from.0 as usize], step.guard];
-            for (gate, formula) in &step.gates {
-                if claimed.contains(gate) {
-                    let all = terms.and(&[everywhere, terms.and(&pre)]);
-                    out.push(Obligation::of(
-                        *gate,
-                        RULE,
-                        format!(
-                            "CS5: {name}: `{}` does not violate {}",
-                            program.origins[action.origin].text, program.properties[*gate].name
-                        ),
-                        terms.implies(all, *formula),
-                    ));
-                }
-                pre.push(*formula);
+        rule.initial(i);
+        for action in program.threads[proof.instances[i].thread].code.actions.iter() {
+            rule.action(i, action)?;
+        }
+        rule.stability(i);
+    }
+    rule.claimed_invariants();
+    Ok(rule.out)
+}
+
+struct Threader<'a> {
+    program: &'a Program,
+    terms: &'a Terms,
+    proof: &'a Environments,
+    claimed: &'a [PropertyId],
+    sight: Vec<InstanceRenaming<'a>>,
+    out: Vec<Obligation>,
+}
+
+impl Threader<'_> {
+    fn name(&self, i: usize) -> String {
+        format!("{} (tid {})", self.program.threads[self.proof.instances[i].thread].name, i + 1)
+    }
+    fn reach(&self, i: usize, at: LocId) -> Term {
+        self.proof.reach[i][at.0 as usize]
+    }
+    /// Instance i is at a location.
+    fn is_at(&self, i: usize, at: LocId) -> Term {
+        self.terms.eq(self.terms.sym(self.proof.instances[i].pc.0), self.terms.int(i128::from(at.0)))
+    }
+    /// Every instance is at some location, and what it reaches there holds.
+    fn all_reach(&self) -> Term {
+        let t = self.terms;
+        let somewhere = |i: usize| {
+            let locations = &self.program.threads[self.proof.instances[i].thread].code.locations;
+            t.or(&locations.ids().map(|at| t.and(&[self.is_at(i, at), self.reach(i, at)])).collect::<Vec<_>>())
+        };
+        t.and(&(0..self.sight.len()).map(somewhere).collect::<Vec<_>>())
+    }
+
+    /// CS1.
+    fn initial(&mut self, i: usize) {
+        let (p, t) = (self.program, self.terms);
+        let mut init = vec![obligation::initial_store(p, t)];
+        for (k, instance) in self.proof.instances.iter().enumerate() {
+            init.push(self.sight[k].own(obligation::initial_locals(p, t, instance.thread)));
+            init.push(self.is_at(k, p.threads[instance.thread].code.entry));
+        }
+        let entry = p.threads[self.proof.instances[i].thread].code.entry;
+        let what = format!("{} starts as annotated", self.name(i));
+        self.out.push(Obligation::common(CS1, what, t.implies(t.and(&init), self.reach(i, entry))));
+    }
+
+    /// CS5 for gates, CS2, CS4, and CS5 for relies: one action of instance `i`.
+    fn action(&mut self, i: usize, action: &Action) -> Result<(), Rejection> {
+        let (p, t) = (self.program, self.terms);
+        let step = InstanceStep::new(p, t, &self.proof.instances, &self.sight, i, action);
+        let who = format!("{}: `{}`", self.name(i), p.origins[action.origin].text);
+        let mut known = vec![self.is_at(i, action.from), self.reach(i, action.from), step.guard];
+        for (property, gate) in &step.gates {
+            if self.claimed.contains(property) {
+                let all = t.and(&[self.all_reach(), t.and(&known)]);
+                let what = format!("{who} does not violate {}", p.properties[*property].name);
+                self.out.push(Obligation::of(*property, CS5, what, t.implies(all, *gate)));
             }
-            let pre = terms.and(&pre);
-            out.push(Obligation::common(
-                RULE,
-                format!("CS2: {name}: `{}` leads to the annotation after it", program.origins[action.origin].text),
-                terms.implies(pre, step.after(proof.reach[i][action.to.0 as usize])),
-            ));
-            for j in (0..n).filter(|j| *j != i) {
-                out.push(Obligation::common(
-                    RULE,
-                    format!(
-                        "CS4: {name}: `{}` is a step of the environment of tid {}",
-                        program.origins[action.origin].text,
-                        j + 1
-                    ),
-                    terms.implies(pre, step.two_store(proof.environment[j])),
-                ));
-            }
-            for p in claimed {
-                let PropertyKind::Rely(at) = program.properties[*p].kind else { continue };
-                let rely = program.relies.get(at as usize).ok_or_else(|| Malformed("no such rely".into()))?;
-                let formula =
-                    rely.formula.ok_or_else(|| Malformed("a rely that is asked for cannot be claimed".into()))?;
-                for j in (0..n).filter(|j| *j != i && rely.thread.is_none_or(|t| t == proof.instances[*j].thread)) {
-                    let seen = terms.substitute(formula, [(program.tid, terms.int(j as i128 + 1))]);
-                    out.push(Obligation::of(
-                        *p,
-                        RULE,
-                        format!(
-                            "{name}: `{}` satisfies the rely of tid {}",
-                            program.origins[action.origin].text,
-                            j + 1
-                        ),
-                        terms.implies(pre, step.two_store(seen)),
-                    ));
-                }
+            known.push(*gate);
+        }
+        let known = t.and(&known);
+        let after = t.implies(known, step.after(self.reach(i, action.to)));
+        self.out.push(Obligation::common(CS2, format!("{who} leads to the annotation after it"), after));
+        for j in (0..self.sight.len()).filter(|j| *j != i) {
+            let what = format!("{who} is a step of the environment of tid {}", j + 1);
+            let formula = t.implies(known, step.two_store(self.proof.environment[j]));
+            self.out.push(Obligation::common(CS4, what, formula));
+        }
+        for property in self.claimed {
+            let Some((of, rely)) = written_rely(p, *property)? else { continue };
+            let relies = |j: &usize| *j != i && of.is_none_or(|t| t == self.proof.instances[*j].thread);
+            for j in (0..self.sight.len()).filter(relies) {
+                let seen = t.substitute(rely, [(p.tid, t.int(j as i128 + 1))]);
+                let what = format!("{who} satisfies the rely of tid {}", j + 1);
+                self.out.push(Obligation::of(*property, CS5, what, t.implies(known, step.two_store(seen))));
             }
         }
-        for at in code.locations.ids() {
-            let here = proof.reach[i][at.0 as usize];
-            let there = terms.eq(terms.sym(proof.instances[i].pc.0), terms.int(i128::from(at.0)));
-            out.push(Obligation::common(
-                RULE,
-                format!("CS3: {name} at {at} is stable"),
-                terms.implies(
-                    terms.and(&[there, here, proof.environment[i]]),
-                    moved_by_others(program, terms, proof, i, here),
-                ),
-            ));
+        Ok(())
+    }
+
+    /// CS3.
+    fn stability(&mut self, i: usize) {
+        let t = self.terms;
+        for at in self.program.threads[self.proof.instances[i].thread].code.locations.ids() {
+            let here = self.reach(i, at);
+            let known = t.and(&[self.is_at(i, at), here, self.proof.environment[i]]);
+            let formula = t.implies(known, self.moved_by_others(i, here));
+            self.out.push(Obligation::common(CS3, format!("{} at {at} is stable", self.name(i)), formula));
         }
     }
-    for p in claimed {
-        if let PropertyKind::Invariant(formula) = program.properties[*p].kind {
-            out.push(Obligation::of(
-                *p,
-                RULE,
-                format!("CS5: {} holds everywhere", program.properties[*p].name),
-                terms.implies(everywhere, formula),
-            ));
+
+    /// CS5.
+    fn claimed_invariants(&mut self) {
+        for property in self.claimed {
+            if let PropertyKind::Invariant(formula) = self.program.properties[*property].kind {
+                let what = format!("{} holds everywhere", self.program.properties[*property].name);
+                let formula = self.terms.implies(self.all_reach(), formula);
+                self.out.push(Obligation::of(*property, CS5, what, formula));
+            }
         }
     }
-    Ok(out)
+
+    /// A formula of instance i after a step of another: everything but its own locals is as after the step.
+    fn moved_by_others(&self, i: usize, formula: Term) -> Term {
+        let (p, t) = (self.program, self.terms);
+        let mut pairs: Vec<(Symbol, Term)> = p.shared().map(|v| (p.vars[v].symbol, t.sym(p.vars[v].primed))).collect();
+        for other in self.proof.instances.iter().enumerate().filter(|(k, _)| *k != i).map(|(_, other)| other) {
+            pairs.extend(other.locals.iter().chain([&other.pc]).map(|(now, next)| (*now, t.sym(*next))));
+        }
+        t.substitute(formula, pairs)
+    }
 }
 
 /// How the thread's own symbols (locals, tid) are read for one instance.
-pub(super) struct Sight<'a> {
+pub(super) struct InstanceRenaming<'a> {
     terms: &'a Terms,
     renaming: Vec<(Symbol, Term)>,
 }
 
-impl<'a> Sight<'a> {
+impl<'a> InstanceRenaming<'a> {
     pub(super) fn new(program: &Program, terms: &'a Terms, instances: &[InstanceSymbols], i: usize) -> Self {
         let instance = &instances[i];
         let mut renaming: Vec<(Symbol, Term)> = program.threads[instance.thread]
@@ -155,7 +188,7 @@ impl<'a> Sight<'a> {
 }
 
 /// One action of one instance, in the certificate's symbols.
-pub(super) struct Step<'a> {
+pub(super) struct InstanceStep<'a> {
     terms: &'a Terms,
     pub(super) guard: Term,
     pub(super) gates: Vec<(PropertyId, Term)>,
@@ -165,12 +198,12 @@ pub(super) struct Step<'a> {
     both: Vec<(Symbol, Term)>,
 }
 
-impl<'a> Step<'a> {
+impl<'a> InstanceStep<'a> {
     pub(super) fn new(
         program: &Program,
         terms: &'a Terms,
         instances: &[InstanceSymbols],
-        sight: &[Sight<'a>],
+        sight: &[InstanceRenaming<'a>],
         i: usize,
         action: &Action,
     ) -> Self {
@@ -208,50 +241,23 @@ impl<'a> Step<'a> {
     }
 }
 
-/// Instance i is at some location, and what is reached there holds.
-fn somewhere(program: &Program, terms: &Terms, proof: &Environments, i: usize) -> Term {
-    let code = &program.threads[proof.instances[i].thread].code;
-    let cases: Vec<Term> = code
-        .locations
-        .ids()
-        .map(|at| {
-            let here = terms.eq(terms.sym(proof.instances[i].pc.0), terms.int(i128::from(at.0)));
-            terms.and(&[here, proof.reach[i][at.0 as usize]])
-        })
-        .collect();
-    terms.or(&cases)
-}
-
-/// A formula of instance i after a step of another: everything but its own locals is as after the step.
-fn moved_by_others(program: &Program, terms: &Terms, proof: &Environments, i: usize, formula: Term) -> Term {
-    let mut pairs: Vec<(Symbol, Term)> =
-        program.shared().map(|v| (program.vars[v].symbol, terms.sym(program.vars[v].primed))).collect();
-    for (k, other) in proof.instances.iter().enumerate() {
-        if k != i {
-            pairs.extend(other.locals.iter().map(|(now, next)| (*now, terms.sym(*next))));
-            pairs.push((other.pc.0, terms.sym(other.pc.1)));
-        }
-    }
-    terms.substitute(formula, pairs)
-}
-
 /// The instances are those of the program, and their symbols are new, different, and of the right sorts.
 pub(super) fn vet_instances(
     program: &Program,
     terms: &Terms,
     instances: &[InstanceSymbols],
     counts: &[u32],
-) -> Result<(), Malformed> {
+) -> Result<(), Rejection> {
     let expected: Vec<ThreadId> = program
         .threads
         .ids()
         .flat_map(|t| std::iter::repeat_n(t, counts.get(t.0 as usize).copied().unwrap_or(0) as usize))
         .collect();
     if instances.iter().map(|i| i.thread).collect::<Vec<_>>() != expected {
-        return Err(Malformed("the instances are not those of the program".into()));
+        return Err(Rejection::shape("the instances are not those of the program"));
     }
     if program.threads.iter().any(|t| t.code.actions.iter().any(|a| a.spawn.is_some()) || !t.code.calls.is_empty()) {
-        return Err(Malformed("threads that spawn or call are outside this rule".into()));
+        return Err(Rejection::outside("threads that spawn or call are outside this rule"));
     }
     // The instances' symbols must be new and all different, of the right sorts: else two things would share a name.
     let mut seen: Vec<Symbol> = program.vars.iter().flat_map(|v| [v.symbol, v.primed]).collect();
@@ -261,20 +267,21 @@ pub(super) fn vet_instances(
     for instance in instances {
         let locals = &program.threads[instance.thread].locals;
         if instance.locals.len() != locals.len() {
-            return Err(Malformed("one pair of symbols for each local is needed".into()));
+            return Err(Rejection::shape("one pair of symbols for each local is needed"));
         }
         for (v, (now, next)) in locals.iter().zip(&instance.locals) {
-            if [now, next].iter().any(|s| terms.symbol_sort(**s) != program.vars[*v].sort) {
-                return Err(Malformed("a symbol of a local has another sort".into()));
+            let other_sort = [now, next].into_iter().find(|s| terms.symbol_sort(**s) != program.vars[*v].sort);
+            if let Some(symbol) = other_sort {
+                return Err(Rejection::not_new(terms, *symbol));
             }
         }
         let pcs = [instance.pc.0, instance.pc.1];
-        if pcs.iter().any(|s| terms.symbol_sort(*s) != Sort::INT) {
-            return Err(Malformed("a control symbol is not an integer".into()));
+        if let Some(symbol) = pcs.iter().find(|s| terms.symbol_sort(**s) != Sort::INT) {
+            return Err(Rejection::not_new(terms, *symbol));
         }
         for s in instance.locals.iter().flat_map(|(a, b)| [*a, *b]).chain(pcs) {
             if seen.contains(&s) {
-                return Err(Malformed(format!("the symbol `{}` is used twice", terms.symbol_name(s))));
+                return Err(Rejection::not_new(terms, s));
             }
             seen.push(s);
         }
@@ -282,18 +289,18 @@ pub(super) fn vet_instances(
     Ok(())
 }
 
-fn vet(program: &Program, terms: &Terms, proof: &Environments) -> Result<(), Malformed> {
+fn vet(program: &Program, terms: &Terms, proof: &Environments) -> Result<(), Rejection> {
     if proof.reach.len() != proof.instances.len() || proof.environment.len() != proof.instances.len() {
-        return Err(Malformed("one annotation and one environment for each instance are needed".into()));
+        return Err(Rejection::shape("one annotation and one environment for each instance are needed"));
     }
-    let shared = Vocabulary::shared(program);
+    let shared = AllowedSymbols::shared(program);
     for (i, instance) in proof.instances.iter().enumerate() {
         if proof.reach[i].len() != program.threads[instance.thread].code.locations.len() {
-            return Err(Malformed("one formula for each location is needed".into()));
+            return Err(Rejection::shape("one formula for each location is needed"));
         }
         let mut now = shared.clone();
         let mut two = shared.clone();
-        two.extend(Vocabulary::shared_primed(program));
+        two.extend(AllowedSymbols::shared_primed(program));
         for (k, other) in proof.instances.iter().enumerate() {
             now.extend(other.locals.iter().map(|l| l.0));
             two.extend(other.locals.iter().flat_map(|l| [l.0, l.1]));
@@ -302,21 +309,15 @@ fn vet(program: &Program, terms: &Terms, proof: &Environments) -> Result<(), Mal
                 now.push(other.pc.0);
             }
         }
-        let (now, two) = (Vocabulary::new(program, now), Vocabulary::new(program, two));
-        let strangers = proof.reach[i]
-            .iter()
-            .filter_map(|f| now.stranger(terms, *f))
-            .chain(two.stranger(terms, proof.environment[i]));
-        if let Some(s) = strangers.into_iter().next() {
-            return Err(Malformed(format!(
-                "a formula of tid {} mentions `{}`, which it may not",
-                i + 1,
-                terms.symbol_name(s)
-            )));
+        // The symbols after a step are put in the place of those before it, so no formula may bind them.
+        let (now, two) = (
+            AllowedSymbols::new(program, now).reserving(two.iter().copied()),
+            AllowedSymbols::new(program, two.clone()),
+        );
+        for formula in &proof.reach[i] {
+            now.admits(terms, *formula, &format!("what tid {} reaches", i + 1))?;
         }
-        if proof.reach[i].iter().chain([&proof.environment[i]]).any(|f| terms.sort_of(*f) != Sort::BOOL) {
-            return Err(Malformed("an annotation is not a formula".into()));
-        }
+        two.admits(terms, proof.environment[i], &format!("the environment of tid {}", i + 1))?;
     }
     Ok(())
 }

@@ -1,198 +1,244 @@
 //! Rule `rely-guarantee`: assume-guarantee reasoning for any number of instances (Calvin, sections 4 and 5; Threader's
 //! CS1 to CS5 in the thread-modular, symmetric case).
 //!
-//! In: an invariant I of the shared store; for each thread T a formula at_T[l] for each location, a guarantee G_T and a
-//! rely A_T (two-store formulas). Out: the obligations
-//!   RG1  every initial store satisfies I, and with initial locals at_T[entry];
-//!   RG2  each action of T from I and at_T[from], with its guard, passes its gates of the properties claimed, and leads to
-//!        I and at_T[to];
+//! In: an invariant I of the shared store; for each thread T a formula `at_T[l]` for each location, a guarantee G_T and a
+//! rely A_T (two-store formulas). Out: the obligations RG1 to RG7, a function for each:
+//!   RG1  every initial store satisfies I, and with initial locals `at_T[entry]`;
+//!   RG2  each action of T from I and `at_T[from]`, with its guard, passes its gates of the properties claimed, and leads to
+//!        I and `at_T[to]`;
 //!   RG3  each action of T satisfies G_T;
 //!   RG4  G_U implies A_T for every other instance (different tid), also of the same thread unless it has one copy;
-//!   RG5  at_T[l] is stable under A_T (between stores that satisfy I); where no rely is given, under each other's G_U;
+//!   RG5  `at_T[l]` is stable under A_T (between stores that satisfy I); where no rely is given, under each other's G_U;
 //!   RG6  I implies each invariant claimed; G_U implies each written rely claimed;
-//!   RG7  a spawned instance starts with at_T[entry].
+//!   RG7  a spawned instance starts with `at_T[entry]`.
 //! Steps inside atomic blocks are treated like any other: more interleavings than there are, never fewer.
 //! A step that fails a gate ends the run, so later obligations may assume all gates, claimed or not.
-//! Absent: `Performs`, `Follows`, `Linearizable`, `Deadlock`: this rule cannot speak of them.
+//! Deliberately absent: `Performs`, `Follows`, `Linearizable`, `Deadlock`, a spawn that keeps the new thread's id.
 
-use super::{Malformed, claimable};
-use crate::obligation::{self, Obligation, Vocabulary};
-use evidence::{Annotation, RelyGuarantee};
-use logic::{Term, Terms};
-use program::{Copies, Program, PropertyId, PropertyKind, Start, ThreadId};
+use super::{claimable, written_rely, wrong_form};
+use crate::obligation::{self, AllowedSymbols, Obligation, Premise};
+use crate::rejection::Rejection;
+use crate::session::{CheckSession, Established};
+use evidence::{Certificate, Proof, RelyGuarantee, ThreadAnnotation};
+use logic::{Sort, Symbol, Term, Terms};
+use program::{Action, Copies, LocId, Program, PropertyId, PropertyKind, Spawn, Start, ThreadId};
 
-const RULE: &str = "rely-guarantee";
+const RG1: Premise = Premise::new("rely-guarantee", "RG1");
+const RG2: Premise = Premise::new("rely-guarantee", "RG2");
+const RG3: Premise = Premise::new("rely-guarantee", "RG3");
+const RG4: Premise = Premise::new("rely-guarantee", "RG4");
+const RG5: Premise = Premise::new("rely-guarantee", "RG5");
+const RG6: Premise = Premise::new("rely-guarantee", "RG6");
+const RG7: Premise = Premise::new("rely-guarantee", "RG7");
+
+pub fn check_rely_guarantee(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
+    let Proof::RelyGuarantee(proof) = &c.proof else { return Err(wrong_form()) };
+    let list = obligations(session.program, &c.terms, proof, &c.properties)?;
+    session.discharge(c, list)
+}
 
 pub fn obligations(
     program: &Program,
     terms: &Terms,
     proof: &RelyGuarantee,
     claimed: &[PropertyId],
-) -> Result<Vec<Obligation>, Malformed> {
+) -> Result<Vec<Obligation>, Rejection> {
     let annotations = vet(program, terms, proof, claimed)?;
-    let mut out = Vec::new();
-    let tid = terms.sym(program.tid);
-    let positive = terms.lt(terms.int(0), tid);
-    let init = obligation::initial_store(program, terms);
-    let inv = proof.invariant;
-    out.push(Obligation::common(RULE, "the invariant holds initially", terms.implies(init, inv)));
-
-    for a in &annotations {
-        let thread = &program.threads[a.thread];
-        let code = &thread.code;
-        if thread.start == Start::AtOnce {
-            let pre = terms.and(&[init, obligation::initial_locals(program, terms, a.thread), positive]);
-            out.push(Obligation::common(
-                RULE,
-                format!("thread {} starts as annotated", thread.name),
-                terms.implies(pre, a.at[code.entry.0 as usize]),
-            ));
-        }
-        for action in code.actions.iter() {
-            let who = obligation::words(program, a.thread, action);
-            let mut pre = vec![positive, inv, a.at[action.from.0 as usize], action.guard];
-            for gate in &action.gates {
-                if claimed.contains(&gate.property) {
-                    out.push(Obligation::of(
-                        gate.property,
-                        RULE,
-                        format!("{who} does not violate {}", program.properties[gate.property].name),
-                        terms.implies(terms.and(&pre), gate.formula),
-                    ));
-                }
-                pre.push(gate.formula);
-            }
-            let pre = terms.and(&pre);
-            let post = terms.and(&[inv, a.at[action.to.0 as usize]]);
-            out.push(Obligation::common(
-                RULE,
-                format!("{who} leads to the annotation after it"),
-                terms.implies(pre, obligation::after(program, terms, action, post)),
-            ));
-            out.push(Obligation::common(
-                RULE,
-                format!("{who} keeps the guarantee"),
-                terms.implies(pre, obligation::two_store(program, terms, action, a.guarantee)),
-            ));
+    let other = terms.symbol("other_tid", Sort::INT);
+    let mut rule =
+        RelyGuaranteeRule { program, terms, claimed, invariant: proof.invariant, annotations, other, out: Vec::new() };
+    rule.initial_store();
+    for a in rule.annotations.clone() {
+        rule.initial_locals(a);
+        for action in program.threads[a.thread].code.actions.iter() {
+            let before = rule.gates(a, action);
+            rule.successor(a, action, before);
+            rule.guarantee(a, action, before);
             if let Some(spawn) = &action.spawn {
-                let target = annotations.iter().find(|b| b.thread == spawn.thread).expect("every thread is annotated");
-                let start = program.threads[spawn.thread].code.entry;
-                // The new instance's own symbols, renamed: its parameters are the arguments, its other locals as declared.
-                let new_tid = terms.symbol("new_tid", logic::Sort::INT);
-                let mut renaming = vec![(program.tid, terms.sym(new_tid))];
-                let mut given = vec![terms.lt(terms.int(0), terms.sym(new_tid)), terms.ne(terms.sym(new_tid), tid)];
-                for v in &program.threads[spawn.thread].locals {
-                    let var = &program.vars[*v];
-                    let copy = terms.sym(terms.symbol(format!("{}.new", var.name), var.sort));
-                    renaming.push((var.symbol, copy));
-                    if let Some(i) = program.threads[spawn.thread].params.iter().position(|p| p == v) {
-                        given.push(terms.eq(copy, spawn.args[i]));
-                    } else if let Some(value) = var.initial {
-                        given.push(terms.eq(copy, value));
-                    }
-                }
-                // The shared store is the one after the step; the id may also be stored by the step itself.
-                let started = terms.substitute(target.at[start.0 as usize], renaming);
-                let formula = terms
-                    .implies(terms.and(&[pre, terms.and(&given)]), obligation::after(program, terms, action, started));
-                out.push(Obligation::common(RULE, format!("{who} starts the thread as annotated"), formula));
-                if spawn.into.is_some() {
-                    return Err(Malformed("a spawn that keeps the thread's id is outside this rule".into()));
-                }
+                rule.spawned(a, action, spawn, before)?;
             }
+        }
+        rule.relies_implied(a);
+        rule.stability(a);
+    }
+    for property in claimed {
+        rule.claims(*property)?;
+    }
+    Ok(rule.out)
+}
+
+struct RelyGuaranteeRule<'a> {
+    program: &'a Program,
+    terms: &'a Terms,
+    claimed: &'a [PropertyId],
+    invariant: Term,
+    /// One for each thread, in the program's order.
+    annotations: Vec<&'a ThreadAnnotation>,
+    /// The id of another instance than the one at hand.
+    other: Symbol,
+    out: Vec<Obligation>,
+}
+
+impl RelyGuaranteeRule<'_> {
+    fn at(&self, a: &ThreadAnnotation, location: LocId) -> Term {
+        a.at[location.0 as usize]
+    }
+    fn positive(&self) -> Term {
+        self.terms.lt(self.terms.int(0), self.terms.sym(self.program.tid))
+    }
+    /// Two instances: `tid` and another.
+    fn distinct(&self) -> Term {
+        let (t, tid, other) = (self.terms, self.terms.sym(self.program.tid), self.terms.sym(self.other));
+        t.and(&[self.positive(), t.lt(t.int(0), other), t.ne(tid, other)])
+    }
+    fn invariant_after(&self) -> Term {
+        obligation::primed_shared(self.program, self.terms, self.invariant)
+    }
+    fn of_other(&self, formula: Term) -> Term {
+        self.terms.substitute(formula, [(self.program.tid, self.terms.sym(self.other))])
+    }
+    /// Whether an instance of `b` may exist beside one of `a`.
+    fn coexist(&self, a: ThreadId, b: ThreadId) -> bool {
+        a != b || self.program.threads[a].copies != Copies::One
+    }
+
+    fn initial_store(&mut self) {
+        let init = obligation::initial_store(self.program, self.terms);
+        let formula = self.terms.implies(init, self.invariant);
+        self.out.push(Obligation::common(RG1, "the invariant holds initially", formula));
+    }
+
+    fn initial_locals(&mut self, a: &ThreadAnnotation) {
+        let (t, thread) = (self.terms, &self.program.threads[a.thread]);
+        if thread.start != Start::Initial {
+            return;
+        }
+        let store = obligation::initial_store(self.program, t);
+        let locals = obligation::initial_locals(self.program, t, a.thread);
+        let formula = t.implies(t.and(&[store, locals, self.positive()]), self.at(a, thread.code.entry));
+        self.out.push(Obligation::common(RG1, format!("thread {} starts as annotated", thread.name), formula));
+    }
+
+    /// RG2, the gates; gives what is known before the step takes effect: it can be taken and passes every gate.
+    fn gates(&mut self, a: &ThreadAnnotation, action: &Action) -> Term {
+        let t = self.terms;
+        let who = obligation::describe_action(self.program, a.thread, action);
+        let mut known = vec![self.positive(), self.invariant, self.at(a, action.from), action.guard];
+        for gate in &action.gates {
+            if self.claimed.contains(&gate.property) {
+                let what = format!("{who} does not violate {}", self.program.properties[gate.property].name);
+                let formula = t.implies(t.and(&known), gate.formula);
+                self.out.push(Obligation::of(gate.property, RG2, what, formula));
+            }
+            known.push(gate.formula);
+        }
+        t.and(&known)
+    }
+
+    /// RG2, the successor.
+    fn successor(&mut self, a: &ThreadAnnotation, action: &Action, before: Term) {
+        let (p, t) = (self.program, self.terms);
+        let what = format!("{} leads to the annotation after it", obligation::describe_action(p, a.thread, action));
+        let post = t.and(&[self.invariant, self.at(a, action.to)]);
+        let formula = t.implies(before, obligation::after(p, t, action, post));
+        self.out.push(Obligation::common(RG2, what, formula));
+    }
+
+    fn guarantee(&mut self, a: &ThreadAnnotation, action: &Action, before: Term) {
+        let (p, t) = (self.program, self.terms);
+        let what = format!("{} keeps the guarantee", obligation::describe_action(p, a.thread, action));
+        let formula = t.implies(before, obligation::two_store(p, t, action, a.guarantee));
+        self.out.push(Obligation::common(RG3, what, formula));
+    }
+
+    /// RG7: the new instance has symbols of its own; its parameters are the arguments, its other locals as declared, and the shared store is
+    /// the one after the step.
+    fn spawned(&mut self, a: &ThreadAnnotation, action: &Action, spawn: &Spawn, before: Term) -> Result<(), Rejection> {
+        let (p, t) = (self.program, self.terms);
+        if spawn.into.is_some() {
+            return Err(Rejection::outside("a spawn that keeps the thread's id is outside this rule"));
+        }
+        let thread = &p.threads[spawn.thread];
+        let started = self.annotations.iter().find(|b| b.thread == spawn.thread);
+        let started = started.ok_or_else(|| Rejection::shape("a thread that is spawned has no annotation"))?;
+        let new_tid = t.sym(t.symbol("new_tid", Sort::INT));
+        let mut renaming = vec![(p.tid, new_tid)];
+        let mut known = vec![before, t.lt(t.int(0), new_tid), t.ne(new_tid, t.sym(p.tid))];
+        for v in &thread.locals {
+            let var = &p.vars[*v];
+            let copy = t.sym(t.symbol(format!("{}.new", var.name), var.sort));
+            renaming.push((var.symbol, copy));
+            let argument = thread.params.iter().position(|q| q == v).map(|i| spawn.args[i]);
+            known.extend(argument.or(var.initial).map(|value| t.eq(copy, value)));
+        }
+        let entry = t.substitute(self.at(started, thread.code.entry), renaming);
+        let what = format!("{} starts the thread as annotated", obligation::describe_action(p, a.thread, action));
+        let formula = t.implies(t.and(&known), obligation::after(p, t, action, entry));
+        self.out.push(Obligation::common(RG7, what, formula));
+        Ok(())
+    }
+
+    /// The guarantees of those that may step beside an instance of `a`, with the id of another instance.
+    fn steps_of_others(&self, a: &ThreadAnnotation) -> Vec<(ThreadId, Term)> {
+        let others = self.annotations.iter().filter(|b| self.coexist(a.thread, b.thread));
+        others.map(|b| (b.thread, self.of_other(b.guarantee))).collect()
+    }
+
+    fn relies_implied(&mut self, a: &ThreadAnnotation) {
+        let (p, t) = (self.program, self.terms);
+        let Some(rely) = a.rely else { return };
+        for (thread, step) in self.steps_of_others(a) {
+            let (theirs, ours) = (&p.threads[thread].name, &p.threads[a.thread].name);
+            let known = t.and(&[self.distinct(), self.invariant, self.invariant_after(), step]);
+            let what = format!("steps of {theirs} are steps that {ours} relies on");
+            self.out.push(Obligation::common(RG4, what, t.implies(known, rely)));
         }
     }
 
-    let other = terms.symbol("other_tid", logic::Sort::INT);
-    let distinct = terms.and(&[positive, terms.lt(terms.int(0), terms.sym(other)), terms.ne(tid, terms.sym(other))]);
-    let inv_after = obligation::primed_shared(program, terms, inv);
-    for a in &annotations {
-        let steps: Vec<(ThreadId, Term)> = annotations
-            .iter()
-            .filter(|b| a.thread != b.thread || program.threads[a.thread].copies != Copies::One)
-            .map(|b| (b.thread, terms.substitute(b.guarantee, [(program.tid, terms.sym(other))])))
-            .collect();
-        if let Some(rely) = a.rely {
-            for (thread, step) in &steps {
-                let (theirs, ours) = (&program.threads[*thread].name, &program.threads[a.thread].name);
-                let pre = terms.and(&[distinct, inv, inv_after, *step]);
-                out.push(Obligation::common(
-                    RULE,
-                    format!("steps of {theirs} are steps that {ours} relies on"),
-                    terms.implies(pre, rely),
-                ));
-            }
-        }
+    /// RG5. Inside an atomic block no other thread moves.
+    fn stability(&mut self, a: &ThreadAnnotation) {
+        let (p, t) = (self.program, self.terms);
         let moves: Vec<Term> = match a.rely {
-            Some(rely) => vec![terms.and(&[positive, rely])],
-            None => steps.iter().map(|(_, step)| terms.and(&[distinct, *step])).collect(),
+            Some(rely) => vec![t.and(&[self.positive(), rely])],
+            None => self.steps_of_others(a).into_iter().map(|(_, step)| t.and(&[self.distinct(), step])).collect(),
         };
-        let code = &program.threads[a.thread].code;
-        for at in code.locations.ids().filter(|at| !code.locations[*at].inside) {
-            let here = a.at[at.0 as usize];
-            let stays = obligation::primed_shared(program, terms, here);
+        let code = &p.threads[a.thread].code;
+        for at in code.locations.ids().filter(|at| !code.locations[*at].in_atomic_block) {
+            let here = self.at(a, at);
             for step in &moves {
-                let pre = terms.and(&[inv, inv_after, here, *step]);
-                let what = format!("{} is stable", obligation::location_words(program, code, a.thread, at));
-                out.push(Obligation::common(RULE, what, terms.implies(pre, stays)));
+                let known = t.and(&[self.invariant, self.invariant_after(), here, *step]);
+                let what = format!("{} is stable", obligation::describe_location(p, code, a.thread, at));
+                let formula = t.implies(known, obligation::primed_shared(p, t, here));
+                self.out.push(Obligation::common(RG5, what, formula));
             }
         }
     }
 
-    for p in claimed {
-        match &program.properties[*p].kind {
-            PropertyKind::Invariant(formula) => out.push(Obligation::of(
-                *p,
-                RULE,
-                format!("the invariant implies {}", program.properties[*p].name),
-                terms.implies(inv, *formula),
-            )),
-            PropertyKind::Rely(at) => rely_property(program, terms, inv, &annotations, (*p, *at), &mut out)?,
-            _ => {}
+    /// RG6.
+    fn claims(&mut self, property: PropertyId) -> Result<(), Rejection> {
+        let (p, t) = (self.program, self.terms);
+        if let PropertyKind::Invariant(formula) = p.properties[property].kind {
+            let what = format!("the invariant implies {}", p.properties[property].name);
+            self.out.push(Obligation::of(property, RG6, what, t.implies(self.invariant, formula)));
         }
-    }
-    Ok(out)
-}
-
-/// Each step of each instance satisfies the written rely of every other instance it is written for.
-fn rely_property(
-    program: &Program,
-    terms: &Terms,
-    inv: Term,
-    annotations: &[&Annotation],
-    (property, at): (PropertyId, u32),
-    out: &mut Vec<Obligation>,
-) -> Result<(), Malformed> {
-    let rely = program.relies.get(at as usize).ok_or_else(|| Malformed("no such rely".into()))?;
-    let formula = rely.formula.ok_or_else(|| Malformed("a rely that is asked for cannot be claimed".into()))?;
-    let (tid, watcher) = (terms.sym(program.tid), terms.symbol("watching_tid", logic::Sort::INT));
-    let seen = terms.substitute(formula, [(program.tid, terms.sym(watcher))]);
-    for t in watchers(program, rely.thread) {
-        // A rely of one thread may mention only shared variables and tid, so the watcher's locals do not occur.
-        for b in annotations {
-            if b.thread == t && program.threads[t].copies == Copies::One {
-                continue;
+        let Some((of, formula)) = written_rely(p, property)? else { return Ok(()) };
+        // A rely mentions shared variables and `tid` alone: the locals of who relies do not occur.
+        let seen = self.of_other(formula);
+        for watcher in p.threads.ids().filter(|w| of.is_none_or(|of| of == *w)) {
+            for b in self
+                .annotations
+                .clone()
+                .into_iter()
+                .filter(|b| self.program.threads[b.thread].copies != Copies::One || b.thread != watcher)
+            {
+                let known = t.and(&[self.distinct(), self.invariant, b.guarantee]);
+                let (theirs, ours) = (&p.threads[b.thread].name, &p.threads[watcher].name);
+                let what = format!("steps of {theirs} satisfy the rely of {ours}");
+                self.out.push(Obligation::of(property, RG6, what, t.implies(known, seen)));
             }
-            let pre = terms.and(&[
-                terms.lt(terms.int(0), tid),
-                terms.lt(terms.int(0), terms.sym(watcher)),
-                terms.ne(tid, terms.sym(watcher)),
-                inv,
-                b.guarantee,
-            ]);
-            out.push(Obligation::of(
-                property,
-                RULE,
-                format!("steps of {} satisfy the rely of {}", program.threads[b.thread].name, program.threads[t].name),
-                terms.implies(pre, seen),
-            ));
         }
+        Ok(())
     }
-    Ok(())
-}
-
-fn watchers(program: &Program, only: Option<ThreadId>) -> Vec<ThreadId> {
-    program.threads.ids().filter(|t| only.is_none_or(|o| o == *t)).collect()
 }
 
 /// The certificate fits the program: every thread annotated once, every formula over the symbols it may mention, every
@@ -202,49 +248,39 @@ fn vet<'a>(
     terms: &Terms,
     proof: &'a RelyGuarantee,
     claimed: &[PropertyId],
-) -> Result<Vec<&'a Annotation>, Malformed> {
-    let shared = Vocabulary::shared(program);
-    let primed = Vocabulary::shared_primed(program);
-    let see = |v: &Vocabulary, formula: Term, what: &str| match v.stranger(terms, formula) {
-        None if terms.sort_of(formula) == logic::Sort::BOOL => Ok(()),
-        None => Err(Malformed(format!("{what} is not a formula"))),
-        Some(s) => Err(Malformed(format!("{what} mentions `{}`, which it may not", terms.symbol_name(s)))),
-    };
-    see(&Vocabulary::new(program, shared.clone()), proof.invariant, "the invariant")?;
+) -> Result<Vec<&'a ThreadAnnotation>, Rejection> {
+    claimable(program, claimed)?;
+    let shared = AllowedSymbols::shared(program);
+    AllowedSymbols::new(program, shared.clone()).admits(terms, proof.invariant, "the invariant")?;
+    let two_stores = shared.iter().copied().chain(AllowedSymbols::shared_primed(program)).chain([program.tid]);
+    let two_stores = AllowedSymbols::new(program, two_stores);
     let mut found = Vec::new();
-    for t in program.threads.ids() {
-        let mut of = proof.threads.iter().filter(|a| a.thread == t);
+    for (id, thread) in program.threads.iter_enumerated() {
+        let mut of = proof.threads.iter().filter(|a| a.thread == id);
         let (Some(a), None) = (of.next(), of.next()) else {
-            return Err(Malformed(format!("thread {} needs exactly one annotation", program.threads[t].name)));
+            return Err(Rejection::shape(format!("thread {} needs exactly one annotation", thread.name)));
         };
-        if a.at.len() != program.threads[t].code.locations.len() {
-            return Err(Malformed(format!(
-                "thread {} has {} locations, annotated are {}",
-                program.threads[t].name,
-                program.threads[t].code.locations.len(),
-                a.at.len()
-            )));
+        let (locations, annotated) = (thread.code.locations.len(), a.at.len());
+        if locations != annotated {
+            let what = format!("thread {} has {locations} locations, annotated are {annotated}", thread.name);
+            return Err(Rejection::shape(what));
         }
-        if !program.threads[t].code.calls.is_empty() {
-            return Err(Malformed("the code of a thread has a call in it".into()));
+        if !thread.code.calls.is_empty() {
+            return Err(Rejection::outside("the code of a thread has a call in it"));
         }
-        let mut at_symbols = shared.clone();
-        at_symbols.push(program.tid);
-        at_symbols.extend(Vocabulary::locals(program, t));
-        let at_vocabulary = Vocabulary::new(program, at_symbols.iter().copied());
+        let own = shared.iter().copied().chain([program.tid]).chain(AllowedSymbols::locals(program, id));
+        let own = AllowedSymbols::new(program, own);
         for (i, formula) in a.at.iter().enumerate() {
-            see(&at_vocabulary, *formula, &format!("the annotation of {} at L{i}", program.threads[t].name))?;
+            own.admits(terms, *formula, &format!("the annotation of {} at L{i}", thread.name))?;
         }
-        let two = Vocabulary::new(program, shared.iter().chain(&primed).copied().chain([program.tid]));
-        see(&two, a.guarantee, "a guarantee")?;
+        two_stores.admits(terms, a.guarantee, "a guarantee")?;
         if let Some(rely) = a.rely {
-            see(&two, rely, "a rely")?;
+            two_stores.admits(terms, rely, "a rely")?;
         }
         found.push(a);
     }
     if found.len() != proof.threads.len() {
-        return Err(Malformed("an annotation of a thread that is not there".into()));
+        return Err(Rejection::shape("an annotation of a thread that is not there"));
     }
-    claimable(program, claimed)?;
     Ok(found)
 }

@@ -3,27 +3,40 @@
 //! In: the numbers of instances and of states the method saw. The checker searches again by the reference semantics
 //! (`again`), which shares no code with the methods, and trusts nothing else where that is affordable. A larger search is
 //! not repeated, and the verdict says so. Only properties that a single run can violate.
+//!   SE1  the numbers of instances are fixed, and are the certificate's;
+//!   SE2  a search by the reference semantics sees every state and none that violates a claimed property.
 
+use super::{claimable, closed, fixed_counts, wrong_form};
 use crate::again::{Ended, again};
-use crate::conclude::Limits;
-use crate::rules::claimable;
+use crate::rejection::Rejection;
+use crate::session::CheckLimits;
+use crate::session::{CheckSession, Established};
 use crate::verdict::Trust;
-use evidence::{Reason, Search};
-use program::semantics::{self, Cut, Instances};
+use evidence::{Certificate, ExhaustiveSearch, Proof};
+use program::semantics::{self, InstanceCounts, SearchLimit};
 use program::{Program, PropertyId, PropertyKind};
 
-pub fn check(
+pub fn check_search(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
+    let Proof::Search(proof) = &c.proof else { return Err(wrong_form()) };
+    let counts = fixed_counts(session.program)?;
+    let trust = searched_again(session.program, proof, &counts, &c.properties, &session.limits)?;
+    Ok(Established::all(&c.properties, trust))
+}
+
+/// SE1 and SE2; what the claim rests on.
+pub fn searched_again(
     program: &Program,
-    proof: &Search,
-    counts: &Instances,
+    proof: &ExhaustiveSearch,
+    counts: &InstanceCounts,
     claimed: &[PropertyId],
-    limits: &Limits,
-) -> Result<Trust, Reason> {
-    let runs: Vec<PropertyId> =
+    limits: &CheckLimits,
+) -> Result<Trust, Rejection> {
+    let of_runs: Vec<PropertyId> =
         claimed.iter().copied().filter(|p| !seen_in_states(&program.properties[*p].kind)).collect();
-    claimable(program, &runs).map_err(|m| rejected(m.0))?;
+    claimable(program, &of_runs)?;
+    closed(program)?;
     if proof.instances != counts.0 {
-        return Err(rejected("its numbers of threads are not those of the program".into()));
+        return Err(Rejection::shape("SE1: its numbers of threads are not those of the program"));
     }
     if proof.states > limits.search {
         return Ok(Trust::SearchedOnce { states: proof.states });
@@ -32,12 +45,16 @@ pub fn check(
     let most = limits.search.saturating_mul(4);
     match again(program, counts, claimed, most, &limits.budget) {
         Ended::All { states } => Ok(Trust::Searched { states }),
-        Ended::Violated(p) => Err(rejected(format!("{} is violated", program.properties[p].name))),
+        Ended::Violated(p) => Err(violated(program, p)),
         Ended::TooMany => Ok(Trust::SearchedOnce { states: proof.states }),
-        Ended::Exhausted(e) => Err(Reason::Exhausted(e)),
-        Ended::Incomplete(why) => Err(Reason::Incomplete(why)),
+        Ended::Exhausted(e) => Err(Rejection::Exhausted(e)),
+        Ended::Incomplete(why) => Err(Rejection::Incomplete(why)),
         Ended::NotSuited => plainly(program, proof, counts, claimed, limits),
     }
+}
+
+fn violated(program: &Program, property: PropertyId) -> Rejection {
+    Rejection::replay(format!("the certificate was rejected: SE2: {} is violated", program.properties[property].name))
 }
 
 /// Properties that live neither in gates nor in formulas: the search looks at its states for them.
@@ -48,31 +65,27 @@ fn seen_in_states(kind: &PropertyKind) -> bool {
 /// The same by the plain search of the reference semantics, which handles every program.
 fn plainly(
     program: &Program,
-    proof: &Search,
-    counts: &Instances,
+    proof: &ExhaustiveSearch,
+    counts: &InstanceCounts,
     claimed: &[PropertyId],
-    limits: &Limits,
-) -> Result<Trust, Reason> {
-    let bounds = semantics::Limits {
-        states: usize::try_from(limits.search.saturating_mul(4)).unwrap_or(usize::MAX).min(MOST_PLAIN),
+    limits: &CheckLimits,
+) -> Result<Trust, Rejection> {
+    let bounds = semantics::ReachLimits {
+        states: usize::try_from(limits.search.saturating_mul(4)).unwrap_or(usize::MAX).min(MAX_PLAIN_STATES),
         budget: limits.budget.clone(),
-        ..semantics::Limits::default()
+        ..semantics::ReachLimits::default()
     };
-    let found = semantics::reach(program, counts, &bounds);
+    let found = semantics::reachable_states(program, counts, &bounds);
     if let Some(p) = claimed.iter().find(|p| found.violations.contains_key(p)) {
-        return Err(rejected(format!("{} is violated", program.properties[*p].name)));
+        return Err(violated(program, *p));
     }
     match (found.cut, found.incomplete) {
         (_, None) => Ok(Trust::Searched { states: found.states as u64 }),
-        (Some(Cut::States), _) => Ok(Trust::SearchedOnce { states: proof.states }),
-        (Some(Cut::Budget(e)), _) => Err(Reason::Exhausted(e)),
-        (_, Some(why)) => Err(Reason::Incomplete(why)),
+        (Some(SearchLimit::States), _) => Ok(Trust::SearchedOnce { states: proof.states }),
+        (Some(SearchLimit::Budget(e)), _) => Err(Rejection::Exhausted(e)),
+        (_, Some(why)) => Err(Rejection::Incomplete(why)),
     }
 }
 
 /// The plain search keeps whole states and a way to each: above this it would not fit.
-const MOST_PLAIN: usize = 1_600_000;
-
-fn rejected(why: String) -> Reason {
-    Reason::Internal(format!("the certificate was rejected: {why}"))
-}
+const MAX_PLAIN_STATES: usize = 1_600_000;

@@ -1,7 +1,7 @@
 //! Rule `simulation`: a thread conforms to its machine (Abstract Threads, section 3, Theorem 2).
 //!
 //! In: for locations of the thread, sets of candidate machine states and a formula over the thread's locals. Out: the
-//! obligations, in which the shared store before each step is arbitrary (the environment may have done anything), but
+//! obligations, a function for each, in which the shared store before each step is arbitrary (the environment may have done anything), but
 //! satisfies every candidate's assertion (else the machine goes wrong here, and need not follow any further):
 //!   SM1  with initial locals, the pair of the entry and the machine's start state holds;
 //!   SM2  no action fails a gate;
@@ -10,109 +10,138 @@
 //! SM3 asks for a subset of the candidates that Theorem 2 computes; fewer candidates are only harder to follow with.
 //! Steps inside atomic blocks are steps of their own here, so a block with a loop must be followed step by step.
 
-use super::Malformed;
-use crate::obligation::{self, Obligation, Vocabulary};
-use evidence::{Pair, Simulation};
-use logic::{Sort, Term, Terms};
+use super::wrong_form;
+use crate::obligation::{self, AllowedSymbols, Obligation, Premise};
+use crate::rejection::Rejection;
+use crate::session::{CheckSession, Established};
+use evidence::{Certificate, Proof, Simulation, SimulationPair};
+use logic::{Term, Terms};
 use program::relation::{is_idle, is_step};
-use program::{Action, LocId, Machine, Program};
+use program::{Action, Machine, Program, PropertyKind, Thread};
 
-const RULE: &str = "simulation";
+const SM1: Premise = Premise::new("simulation", "SM1");
+const SM2: Premise = Premise::new("simulation", "SM2");
+const SM3: Premise = Premise::new("simulation", "SM3");
 
-pub fn obligations(program: &Program, terms: &Terms, proof: &Simulation) -> Result<Vec<Obligation>, Malformed> {
+pub fn check_simulation(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
+    let Proof::Simulation(proof) = &c.proof else { return Err(wrong_form()) };
+    // It shows that its thread follows its machine, and nothing else.
+    let follows = PropertyKind::Follows(proof.thread);
+    if let Some(q) = c.properties.iter().find(|q| session.program.properties[**q].kind != follows) {
+        return Err(Rejection::not_about(session.program, *q));
+    }
+    let list = obligations(session.program, &c.terms, proof)?;
+    session.discharge(c, list)
+}
+
+pub fn obligations(program: &Program, terms: &Terms, proof: &Simulation) -> Result<Vec<Obligation>, Rejection> {
     let machine = vet(program, terms, proof)?;
     let thread = &program.threads[proof.thread];
-    let mut out = Vec::new();
-    let positive = terms.lt(terms.int(0), terms.sym(program.tid));
-    let entry: Vec<Term> = proof
-        .pairs
-        .iter()
-        .filter(|p| p.location == thread.code.entry && p.candidates == [machine.start as u32])
-        .map(|p| p.formula)
-        .collect();
-    let initial = terms.and(&[positive, obligation::initial_locals(program, terms, proof.thread)]);
-    out.push(Obligation::common(
-        RULE,
-        format!("SM1: {} starts with {}", thread.name, machine.name),
-        terms.implies(initial, terms.or(&entry)),
-    ));
+    let mut rule = Simulates { program, terms, proof, machine, thread, out: Vec::new() };
+    rule.start();
     for pair in &proof.pairs {
-        let asserted = terms.and(
-            &pair.candidates.iter().filter_map(|c| machine.states[*c as usize].assertion.flatten()).collect::<Vec<_>>(),
-        );
         for action in thread.code.actions.iter().filter(|a| a.from == pair.location) {
-            let who = format!("{} as {}", obligation::words(program, proof.thread, action), names(machine, pair));
-            let mut pre = vec![positive, pair.formula, asserted, action.guard];
-            for gate in &action.gates {
-                let what = format!("SM2: {who} does not violate {}", program.properties[gate.property].name);
-                out.push(Obligation::common(RULE, what, terms.implies(terms.and(&pre), gate.formula)));
-                pre.push(gate.formula);
-            }
-            let targets: Vec<Term> = proof
-                .pairs
-                .iter()
-                .filter(|p| p.location == action.to)
-                .map(|p| {
-                    let mut parts = vec![obligation::after(program, terms, action, p.formula)];
-                    parts.extend(p.candidates.iter().map(|c| reached(program, terms, machine, pair, action, *c)));
-                    terms.and(&parts)
-                })
-                .collect();
-            let formula = terms.implies(terms.and(&pre), terms.or(&targets));
-            out.push(Obligation::common(RULE, format!("SM3: {who} is followed by the machine"), formula));
+            let passed = rule.gates(pair, action);
+            rule.followed(pair, action, passed);
         }
     }
-    Ok(out)
+    Ok(rule.out)
 }
 
-/// The machine may go from a candidate of the pair to this state, changing the shared store as the action does.
-fn reached(program: &Program, terms: &Terms, machine: &Machine, from: &Pair, action: &Action, to: u32) -> Term {
-    let mut ways: Vec<Term> = machine
-        .edges
-        .iter()
-        .filter(|e| e.to == to as usize && from.candidates.contains(&(e.from as u32)))
-        .map(|e| is_step(program, terms, &e.action, &action.updates))
-        .collect();
-    if !machine.strict && from.candidates.contains(&to) {
-        ways.push(is_idle(program, terms, &action.updates));
+struct Simulates<'a> {
+    program: &'a Program,
+    terms: &'a Terms,
+    proof: &'a Simulation,
+    machine: &'a Machine,
+    thread: &'a Thread,
+    out: Vec<Obligation>,
+}
+
+impl Simulates<'_> {
+    fn positive(&self) -> Term {
+        self.terms.lt(self.terms.int(0), self.terms.sym(self.program.tid))
     }
-    terms.or(&ways)
+    fn describe(&self, pair: &SimulationPair, action: &Action) -> String {
+        let names: Vec<&str> = pair.candidates.iter().map(|c| self.machine.states[*c as usize].name.as_str()).collect();
+        let who = obligation::describe_action(self.program, self.proof.thread, action);
+        format!("{who} as {{{}}}", names.join(", "))
+    }
+
+    /// SM1.
+    fn start(&mut self) {
+        let t = self.terms;
+        let (entry, start) = (self.thread.code.entry, self.machine.start as u32);
+        let first = self.proof.pairs.iter().filter(|p| p.location == entry && p.candidates == [start]);
+        let first: Vec<Term> = first.map(|p| p.formula).collect();
+        let initial = t.and(&[self.positive(), obligation::initial_locals(self.program, t, self.proof.thread)]);
+        let what = format!("{} starts with {}", self.thread.name, self.machine.name);
+        self.out.push(Obligation::common(SM1, what, t.implies(initial, t.or(&first))));
+    }
+
+    /// SM2; gives what is known once the action has passed every gate. The store before it is arbitrary, but satisfies the assertion of
+    /// every candidate: else the machine goes wrong here.
+    fn gates(&mut self, pair: &SimulationPair, action: &Action) -> Term {
+        let t = self.terms;
+        let assertion = |c: &u32| self.machine.states[*c as usize].assertion.flatten();
+        let asserted = t.and(&pair.candidates.iter().filter_map(assertion).collect::<Vec<_>>());
+        let mut known = vec![self.positive(), pair.formula, asserted, action.guard];
+        for gate in &action.gates {
+            let property = &self.program.properties[gate.property].name;
+            let what = format!("{} does not violate {property}", self.describe(pair, action));
+            self.out.push(Obligation::common(SM2, what, t.implies(t.and(&known), gate.formula)));
+            known.push(gate.formula);
+        }
+        t.and(&known)
+    }
+
+    /// SM3.
+    fn followed(&mut self, pair: &SimulationPair, action: &Action, passed: Term) {
+        let t = self.terms;
+        let targets = self.proof.pairs.iter().filter(|to| to.location == action.to);
+        let targets: Vec<Term> = targets
+            .map(|to| {
+                let mut parts = vec![obligation::after(self.program, t, action, to.formula)];
+                parts.extend(to.candidates.iter().map(|state| self.reached(pair, action, *state)));
+                t.and(&parts)
+            })
+            .collect();
+        let what = format!("{} is followed by the machine", self.describe(pair, action));
+        self.out.push(Obligation::common(SM3, what, t.implies(passed, t.or(&targets))));
+    }
+
+    /// The machine may go from a candidate of the pair to this state, changing the shared store as the action does.
+    fn reached(&self, from: &SimulationPair, action: &Action, to: u32) -> Term {
+        let (p, t) = (self.program, self.terms);
+        let leads = |e: &&program::MachineEdge| e.to == to as usize && from.candidates.contains(&(e.from as u32));
+        let edges = self.machine.edges.iter().filter(leads);
+        let mut ways: Vec<Term> = edges.map(|e| is_step(p, t, &e.action, &action.updates)).collect();
+        if !self.machine.strict && from.candidates.contains(&to) {
+            ways.push(is_idle(p, t, &action.updates));
+        }
+        t.or(&ways)
+    }
 }
 
-fn names(machine: &Machine, pair: &Pair) -> String {
-    let list: Vec<&str> = pair.candidates.iter().map(|c| machine.states[*c as usize].name.as_str()).collect();
-    format!("{{{}}}", list.join(", "))
-}
-
-fn vet<'a>(program: &'a Program, terms: &Terms, proof: &Simulation) -> Result<&'a Machine, Malformed> {
-    let thread = program.threads.get(proof.thread).ok_or_else(|| Malformed("no such thread".into()))?;
-    let (machine, _) = thread.follows.ok_or_else(|| Malformed(format!("thread {} follows no machine", thread.name)))?;
-    let machine = &program.machines[machine];
+fn vet<'a>(program: &'a Program, terms: &Terms, proof: &Simulation) -> Result<&'a Machine, Rejection> {
+    let thread = program.threads.get(proof.thread).ok_or_else(|| Rejection::shape("there is no such thread"))?;
+    let follows =
+        thread.follows.ok_or_else(|| Rejection::outside(format!("thread {} follows no machine", thread.name)))?;
+    let machine = &program.machines[follows.0];
     if thread.code.actions.iter().any(|a| a.spawn.is_some()) || !thread.code.calls.is_empty() {
-        return Err(Malformed("threads that spawn or call are outside this rule".into()));
+        return Err(Rejection::outside("threads that spawn or call are outside this rule"));
     }
     if machine.states.iter().any(|s| s.assertion == Some(None)) {
-        return Err(Malformed("an assertion of the machine is asked for, not given".into()));
+        return Err(Rejection::outside("an assertion of the machine is asked for, not given"));
     }
-    let mut own = Vocabulary::locals(program, proof.thread);
-    own.push(program.tid);
-    let vocabulary = Vocabulary::new(program, own);
+    let own = AllowedSymbols::locals(program, proof.thread).into_iter().chain([program.tid]);
+    let vocabulary = AllowedSymbols::new(program, own);
     for p in &proof.pairs {
-        let at: LocId = p.location;
         let increasing = p.candidates.windows(2).all(|w| w[0] < w[1]);
         let fits = !p.candidates.is_empty() && p.candidates.iter().all(|c| (*c as usize) < machine.states.len());
-        if thread.code.locations.get(at).is_none() || !increasing || !fits {
-            return Err(Malformed(format!("a pair at {at} has no such candidates")));
+        if thread.code.locations.get(p.location).is_none() || !increasing || !fits {
+            return Err(Rejection::shape(format!("a pair at {} has no such candidates", p.location)));
         }
-        if terms.sort_of(p.formula) != Sort::BOOL {
-            return Err(Malformed("an annotation is not a formula".into()));
-        }
-        if let Some(s) = vocabulary.stranger(terms, p.formula) {
-            return Err(Malformed(format!(
-                "the formula at {at} mentions `{}`, which it may not",
-                terms.symbol_name(s)
-            )));
-        }
+        vocabulary.admits(terms, p.formula, &format!("the formula at {}", p.location))?;
     }
     Ok(machine)
 }

@@ -1,18 +1,20 @@
 //! Does a view hold of a thread in the state that a fragment describes? The definition, clause by clause.
 //!
-//! Comes in: a fragment after a step, a thread of it, a view of the certificate. Goes out: yes, or no. Cells of the fragment are mapped to the
+//! In: a fragment after a step, a thread of it, a view of the certificate. Out: yes, or no. Cells of the fragment are mapped to the
 //! view by the variables that name them, the rest by their kind; cells that are not in the fragment stay what they were in the views
 //! before the step. Every value that a field may have must be allowed by the view.
 
-use super::fragment::{Candidate, Fragment, Image, Progress, Side, Sight, Slot, Successor, V, Who, kind};
-use evidence::views::{Cell, Done, Owner, Status, Val, View};
+use super::fragment::{
+    FieldCandidate, FieldSlot, Fragment, FragmentProgress, Image, KeyOrder, NumberedView, Successor, V, Who, kind,
+};
+use evidence::views::{CellOwner, OperationProgress, Status, Val, View, ViewCell};
 use logic::SortKind;
 use program::{Scope, VarId};
 
 /// A view being compared with a fragment.
 struct Cover<'c, 'a> {
     at: &'c Fragment<'a>,
-    sight: Sight<'c>,
+    sight: NumberedView<'c>,
     view: &'c View,
     who: Who,
     side: usize,
@@ -22,12 +24,39 @@ struct Cover<'c, 'a> {
     image: Vec<Option<Image>>,
 }
 
-pub fn covers(at: &Fragment<'_>, side: usize, sight: Sight<'_>) -> bool {
+pub fn covers(at: &Fragment<'_>, side: usize, sight: NumberedView<'_>) -> bool {
     let view = sight.view;
     let who = if side == 0 { Who::Own } else { Who::Peer };
     let mut cover =
         Cover { at, sight, view, who, side, bound: vec![None; view.cells.len()], image: vec![None; at.items.len()] };
     cover.scalars() && cover.left_out() && cover.map() && cover.cells() && cover.rest()
+}
+
+/// The state in which the thread that moves has forgotten the names of values that a view covering it says nothing of: in its variables and in the fields of
+/// cells it owns, of which no other thread's view speaks. Without a name a value is any value: that only adds states.
+pub fn without_unmentioned_names<'a>(at: &Fragment<'a>, sight: NumberedView<'_>) -> Fragment<'a> {
+    let view = sight.view;
+    let (bound, image) = (vec![None; view.cells.len()], vec![None; at.items.len()]);
+    let mut cover = Cover { at, sight, view, who: Who::Own, side: 0, bound, image };
+    cover.scalars();
+    let mut out = at.clone();
+    for (id, var) in at.world.program.vars.iter_enumerated().filter(|(_, v)| v.scope != Scope::Shared) {
+        let mentioned = view.vars.iter().any(|(v, val)| *v == id && *val != Val::Any);
+        let value = &mut out.vars[id.0 as usize];
+        if var.sort.is_integer() && !mentioned && matches!(value, V::Datum(_)) {
+            *value = V::Any;
+        }
+    }
+    for (d, item) in out.items.iter_mut().enumerate().filter(|(_, x)| x.owner == Some(Who::Own)) {
+        let Some(Image::Cell(cell)) = cover.image[d] else { continue };
+        for (slot, list) in item.fields.iter_mut().zip(&view.cells[cell].fields) {
+            let mentioned = list.iter().any(|v| matches!(v, Val::Cell(_) | Val::Group(_) | Val::Itself));
+            if matches!(slot, FieldSlot::Is(V::Datum(_))) && !mentioned {
+                *slot = FieldSlot::Is(V::Any);
+            }
+        }
+    }
+    out
 }
 
 impl Cover<'_, '_> {
@@ -93,8 +122,11 @@ impl Cover<'_, '_> {
             return false;
         }
         let pairs: Vec<(Val, V)> = match (&view.done, &self.at.done[self.side]) {
-            (Done::No, Progress::No) => Vec::new(),
-            (Done::Pure(w), Progress::Pure(h)) | (Done::Changed(w), Progress::Changed(h)) if w.len() == h.len() => {
+            (OperationProgress::No, FragmentProgress::No) => Vec::new(),
+            (OperationProgress::Pure(w), FragmentProgress::Pure(h))
+            | (OperationProgress::Changed(w), FragmentProgress::Changed(h))
+                if w.len() == h.len() =>
+            {
                 w.iter().copied().zip(h.iter().cloned()).collect()
             }
             _ => return false,
@@ -117,21 +149,21 @@ impl Cover<'_, '_> {
         true
     }
     fn group_of(&self, d: usize) -> Option<usize> {
-        self.view.groups.iter().position(|g| g.owner == Owner::Published && self.is_of(d, g))
+        self.view.groups.iter().position(|g| g.owner == CellOwner::Published && self.is_of(d, g))
     }
     /// Class, status and finite fields of a cell are those of its image.
-    fn is_of(&self, d: usize, cell: &Cell) -> bool {
+    fn is_of(&self, d: usize, cell: &ViewCell) -> bool {
         let item = &self.at.items[d];
         let (class, status, colours) = kind(cell);
-        // A key that nobody knows is a kind of its own.
+        // A key that no view knows is a kind of its own.
         let key = self.at.world.spine.as_ref().filter(|l| l.class == class).map(|l| l.key);
         let unknown = key.is_none_or(|k| {
             cell.fields[k] != [Val::Any]
                 || match &item.fields[k] {
-                    Slot::Is(v) => *v == V::Any,
-                    Slot::Open => {
+                    FieldSlot::Is(v) => *v == V::Any,
+                    FieldSlot::Open => {
                         let all = self.at.candidates(Some(d), item.image, item.class, k);
-                        all.iter().all(|c| *c == Candidate::Value(V::Any))
+                        all.iter().all(|c| *c == FieldCandidate::Value(V::Any))
                     }
                 }
         });
@@ -140,14 +172,14 @@ impl Cover<'_, '_> {
             && status == if left { Status::Left } else { item.status }
             && unknown
             && colours.iter().all(|(f, val)| match &item.fields[*f] {
-                Slot::Is(v) => plain(*val, v, self.who),
-                Slot::Open => {
+                FieldSlot::Is(v) => plain(*val, v, self.who),
+                FieldSlot::Open => {
                     let all = self.at.candidates(Some(d), item.image, item.class, *f);
-                    all.iter().all(|c| matches!(c, Candidate::Value(v) if plain(*val, v, self.who)))
+                    all.iter().all(|c| matches!(c, FieldCandidate::Value(v) if plain(*val, v, self.who)))
                 }
             })
     }
-    fn known(&self, image: Image) -> &Cell {
+    fn known(&self, image: Image) -> &ViewCell {
         match image {
             Image::Cell(i) => &self.view.cells[i],
             Image::Group(g) => &self.view.groups[g],
@@ -160,8 +192,8 @@ impl Cover<'_, '_> {
         self.sight.full.iter().position(|g| *g == wanted)
     }
     /// Whether the view allows the candidate in this list.
-    fn allowed(&self, list: &[Val], item: Option<usize>, c: &Candidate, reference: bool) -> bool {
-        let kept = matches!(c, Candidate::New(_) | Candidate::Value(V::Object(_)));
+    fn allowed(&self, list: &[Val], item: Option<usize>, c: &FieldCandidate, reference: bool) -> bool {
+        let kept = matches!(c, FieldCandidate::New(_) | FieldCandidate::Value(V::Object(_)));
         // An unknown reference covers no known one where nothing may be lost.
         if list.contains(&Val::Any) && !(kept && reference && self.at.world.leak.is_some()) {
             return true;
@@ -172,10 +204,12 @@ impl Cover<'_, '_> {
             None => false,
         };
         match c {
-            Candidate::New(groups) => self.group_after(*groups).is_some_and(|g| list.contains(&Val::Group(g as u16))),
-            Candidate::Value(V::Datum(d)) if Some(*d) == item => list.contains(&Val::Itself),
-            Candidate::Value(V::Object(d) | V::Datum(d)) => image(*d),
-            Candidate::Value(v) => list.iter().any(|val| plain(*val, v, self.who)),
+            FieldCandidate::New(groups) => {
+                self.group_after(*groups).is_some_and(|g| list.contains(&Val::Group(g as u16)))
+            }
+            FieldCandidate::Value(V::Datum(d)) if Some(*d) == item => list.contains(&Val::Itself),
+            FieldCandidate::Value(V::Object(d) | V::Datum(d)) => image(*d),
+            FieldCandidate::Value(v) => list.iter().any(|val| plain(*val, v, self.who)),
         }
     }
     fn cells(&self) -> bool {
@@ -184,8 +218,8 @@ impl Cover<'_, '_> {
             let Some(image) = self.image[d] else { continue };
             let cell = self.known(image);
             let owner = match item.owner {
-                None => Owner::Published,
-                Some(w) if w == self.who => Owner::Mine,
+                None => CellOwner::Published,
+                Some(w) if w == self.who => CellOwner::Mine,
                 Some(_) => return false,
             };
             if cell.owner != owner || !self.is_of(d, cell) {
@@ -194,8 +228,10 @@ impl Cover<'_, '_> {
             for (f, slot) in item.fields.iter().enumerate() {
                 let refers = self.at.world.refers(item.class, f);
                 let fine = match slot {
-                    Slot::Is(v) => self.allowed(&cell.fields[f], Some(d), &Candidate::Value(v.clone()), refers),
-                    Slot::Open => {
+                    FieldSlot::Is(v) => {
+                        self.allowed(&cell.fields[f], Some(d), &FieldCandidate::Value(v.clone()), refers)
+                    }
+                    FieldSlot::Open => {
                         let all = self.at.candidates(Some(d), item.image, item.class, f);
                         all.iter().all(|c| self.allowed(&cell.fields[f], Some(d), c, refers))
                     }
@@ -207,17 +243,17 @@ impl Cover<'_, '_> {
             if item.status == Status::In && !self.successor(d, cell) {
                 return false;
             }
-            if (cell.lone && !self.lone(d)) || (cell.sole && !self.sole(d)) {
+            if (cell.single_predecessor && !self.single_predecessor(d)) || (cell.unshared && !self.unshared(d)) {
                 return false;
             }
         }
         true
     }
-    fn successor(&self, d: usize, cell: &Cell) -> bool {
+    fn successor(&self, d: usize, cell: &ViewCell) -> bool {
         let list = &cell.successor;
         match &self.at.items[d].successor {
             Successor::AsLink => list.contains(&Val::AsLink),
-            Successor::Is(v) => self.allowed(list, Some(d), &Candidate::Value(v.clone()), false),
+            Successor::Is(v) => self.allowed(list, Some(d), &FieldCandidate::Value(v.clone()), false),
             Successor::Open => {
                 (!self.at.may_agree(self.at.items[d].image) || list.contains(&Val::AsLink))
                     && self.at.successors(d).iter().all(|c| self.allowed(list, Some(d), c, false))
@@ -225,7 +261,7 @@ impl Cover<'_, '_> {
         }
     }
     /// No other thread refers to it: a third one did not before, by what either of the two knew, and the one that moved does not now.
-    fn sole(&self, d: usize) -> bool {
+    fn unshared(&self, d: usize) -> bool {
         let item = &self.at.items[d];
         if item.owner.is_some() {
             return true;
@@ -234,27 +270,29 @@ impl Cover<'_, '_> {
             return !self.at.held(1 - self.side, d);
         }
         match self.side {
-            0 => item.sole[0],
-            _ => (item.sole[0] || item.sole[1]) && !self.at.held(0, d),
+            0 => item.unshared[0],
+            _ => (item.unshared[0] || item.unshared[1]) && !self.at.held(0, d),
         }
     }
     /// At most one published cell links to it: known before and no new one came, or counted.
-    fn lone(&self, d: usize) -> bool {
+    fn single_predecessor(&self, d: usize) -> bool {
         let item = &self.at.items[d];
-        if item.owner.is_some() || item.lone {
+        if item.owner.is_some() || item.single_predecessor {
             return true;
         }
         let class = item.class;
         let Some(link) = self.at.world.links[class.0 as usize] else { return true };
-        let may = |c: &Candidate| matches!(c, Candidate::Value(V::Any)) || *c == Candidate::Value(V::Object(d));
+        let may = |c: &FieldCandidate| {
+            matches!(c, FieldCandidate::Value(V::Any)) || *c == FieldCandidate::Value(V::Object(d))
+        };
         let mut count = 0;
         for (q, x) in self.at.items.iter().enumerate() {
             if x.class != class || x.owner.is_some() {
                 continue;
             }
             let here = match &x.fields[link] {
-                Slot::Is(v) => may(&Candidate::Value(v.clone())),
-                Slot::Open => self.at.candidates(Some(q), x.image, class, link).iter().any(may),
+                FieldSlot::Is(v) => may(&FieldCandidate::Value(v.clone())),
+                FieldSlot::Open => self.at.candidates(Some(q), x.image, class, link).iter().any(may),
             };
             count += usize::from(here);
         }
@@ -269,7 +307,8 @@ impl Cover<'_, '_> {
     fn rest(&self) -> bool {
         self.at.outside().into_iter().all(|(image, class)| {
             let fields = self.at.world.fields[class.0 as usize].len();
-            let open: Vec<Vec<Candidate>> = (0..fields).map(|f| self.at.candidates(None, image, class, f)).collect();
+            let open: Vec<Vec<FieldCandidate>> =
+                (0..fields).map(|f| self.at.candidates(None, image, class, f)).collect();
             // A cell has a value in each field: where none is possible there is no such cell.
             let empty = (0..fields).any(|f| open[f].is_empty() && !self.itself(image, f));
             if empty {
@@ -288,17 +327,17 @@ impl Cover<'_, '_> {
                         || cell.fields[f].contains(&Val::Any))
             });
             let lists = (0..2).filter_map(|s| image[s].map(|i| (s, self.at.known(i, s))));
-            let lone = lists.clone().any(|(_, c)| c.lone);
+            let single_predecessor = lists.clone().any(|(_, c)| c.single_predecessor);
             let agrees = self.at.may_agree(image);
             let explicit = lists.clone().all(|(_, c)| c.successor.iter().any(|v| *v != Val::AsLink));
             let successor = cell.status != Status::In
                 || ((!agrees || cell.successor.contains(&Val::AsLink)) && (!explicit || self.explicit(image, cell)));
-            let sole = lists.clone().any(|(_, c)| c.sole) && (self.side == 0 || !self.at.held_outside(groups));
-            fields && successor && (!cell.lone || lone) && (!cell.sole || sole)
+            let unshared = lists.clone().any(|(_, c)| c.unshared) && (self.side == 0 || !self.at.held_outside(groups));
+            fields && successor && (!cell.single_predecessor || single_predecessor) && (!cell.unshared || unshared)
         })
     }
     /// Successors other than the link, of cells outside the fragment.
-    fn explicit(&self, image: [Option<Image>; 2], cell: &Cell) -> bool {
+    fn explicit(&self, image: [Option<Image>; 2], cell: &ViewCell) -> bool {
         let lists: Vec<(usize, &[Val])> =
             (0..2).filter_map(|s| image[s].map(|i| (s, self.at.known(i, s).successor.as_slice()))).collect();
         self.at.meet(&lists, None, true).iter().all(|c| self.allowed(&cell.successor, None, c, false))
@@ -325,34 +364,34 @@ fn plain(val: Val, v: &V, who: Who) -> bool {
         (Val::Variant(a), V::Variant(b)) => a == *b,
         (Val::Me, V::Id(w)) => *w == who,
         (Val::Other, V::Id(w)) => *w != who,
-        (Val::Below, V::Key(Side::Below)) | (Val::Equal, V::Key(Side::Equal)) | (Val::Above, V::Key(Side::Above)) => {
-            true
-        }
+        (Val::Below, V::Key(KeyOrder::Below))
+        | (Val::Equal, V::Key(KeyOrder::Equal))
+        | (Val::Above, V::Key(KeyOrder::Above)) => true,
         _ => false,
     }
 }
 
 /// A pattern of the shared variables that views of one state have in common: to find pairs quickly.
-pub fn pattern(values: impl Iterator<Item = Shared>) -> Option<Vec<u32>> {
+pub fn pattern(values: impl Iterator<Item = SharedValue>) -> Option<Vec<u32>> {
     let mut seen: Vec<usize> = Vec::new();
     let mut out = Vec::new();
     for v in values {
         out.push(match v {
-            Shared::Cell(d) => {
+            SharedValue::Cell(d) => {
                 let at = seen.iter().position(|x| *x == d).unwrap_or_else(|| {
                     seen.push(d);
                     seen.len() - 1
                 });
                 16 + at as u32
             }
-            Shared::Code(c) => c,
-            Shared::Unknown => return None,
+            SharedValue::Code(c) => c,
+            SharedValue::Unknown => return None,
         });
     }
     Some(out)
 }
 
-pub enum Shared {
+pub enum SharedValue {
     Cell(usize),
     Code(u32),
     Unknown,
@@ -372,12 +411,13 @@ pub fn patterned(program: &program::Program) -> Vec<VarId> {
 
 pub fn of_view(view: &View, vars: &[VarId]) -> Option<Vec<u32>> {
     let value = |v: Val| match v {
-        Val::Cell(i) => Shared::Cell(i as usize),
-        Val::Null => Shared::Code(1),
-        Val::Bool(b) => Shared::Code(2 + u32::from(b)),
-        _ => Shared::Unknown,
+        Val::Cell(i) => SharedValue::Cell(i as usize),
+        Val::Null => SharedValue::Code(1),
+        Val::Bool(b) => SharedValue::Code(2 + u32::from(b)),
+        _ => SharedValue::Unknown,
     };
-    let of = |var: &VarId| view.vars.iter().find(|(v, _)| v == var).map_or(Shared::Unknown, |(_, val)| value(*val));
+    let of =
+        |var: &VarId| view.vars.iter().find(|(v, _)| v == var).map_or(SharedValue::Unknown, |(_, val)| value(*val));
     let ends = view.ends.iter().chain(&view.crossing).flat_map(|(a, b)| [value(*a), value(*b)]);
     pattern(vars.iter().map(of).chain(ends))
 }

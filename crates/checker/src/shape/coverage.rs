@@ -1,20 +1,23 @@
 //! Coverage: every state of a small instance, step by step, must be in the views.
 //!
-//! Comes in: a program, a certificate, a bound on cells and states. Goes out: how many states were compared, or a state that no view covers.
+//! In: a program, a certificate, a bound on cells and states. Out: how many states were compared, or a state that no view covers.
 //! Two threads run with all their steps, none merged, on one concrete heap with the specification beside it; cells are never
 //! guessed from views. This is no proof: it guards the definition that the method and the check share. A thread whose next steps
 //! are all private is between two scheduling points and is not compared there.
 
-use super::fragment::{Fragment, Item, Side, Slot, Successor, V, Who};
-use super::step::{self, results_agree, run, witness};
-use super::{Malformed, Rule};
+use super::cover::without_unmentioned_names;
+use super::fragment::{FieldSlot, Fragment, FragmentCell, FragmentProgress, KeyOrder, Successor, V, Who};
+use super::spec::{results_agree, witness};
+use super::step::{self, run_fragment_step};
+use super::terms;
+use super::{Malformed, ViewsRule};
 use evidence::views::{Control, Views};
 use logic::SortKind;
 use program::{Program, PropertyId, Scope};
 use rustc_hash::FxHashSet;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
+pub struct CoverageLimits {
     /// Cells that may exist.
     pub cells: usize,
     pub states: usize,
@@ -29,21 +32,27 @@ pub struct Coverage {
     pub complete: bool,
 }
 
-pub fn coverage(program: &Program, views: &Views, claimed: &[PropertyId], bounds: Bounds) -> Result<Coverage, String> {
-    // A state knows what the rules of steps have made unknown: whether a view leaves something out cannot be told by it.
+pub fn coverage(
+    program: &Program,
+    views: &Views,
+    claimed: &[PropertyId],
+    bounds: CoverageLimits,
+) -> Result<Coverage, String> {
+    // A state knows what the rules of steps have made unknown: whether a view leaves something out cannot be seen from it.
     let claimed: Vec<PropertyId> =
         claimed.iter().copied().filter(|p| Some(*p) != program::semantics::leak(program)).collect();
-    let rule = Rule::new(program, views, &claimed).map_err(|Malformed(m)| m)?;
+    let views = super::normal_form(views);
+    let rule = ViewsRule::new(program, &views, &claimed).map_err(|Malformed(m)| m)?;
     let world = super::start::world(&rule);
     let mut out = Coverage { complete: true, ..Coverage::default() };
-    let mut todo: Vec<State<'_>> = Vec::new();
+    let mut todo: Vec<PairState<'_>> = Vec::new();
     for f in super::start::states(&rule, &world)?.into_iter().flat_map(decided) {
         for controls in begin(&rule) {
             let mut f = f.clone();
             for (side, control) in controls.iter().enumerate() {
                 rule.locals(&mut f, side, *control)?;
             }
-            todo.push(State { at: f, controls });
+            todo.push(PairState { at: f, controls });
         }
     }
     let mut seen: FxHashSet<String> = FxHashSet::default();
@@ -56,15 +65,16 @@ pub fn coverage(program: &Program, views: &Views, claimed: &[PropertyId], bounds
             out.complete = false;
             return Ok(out);
         }
-        for turn in [state.clone(), state.swapped()] {
+        for mut turn in [state.clone(), state.swapped()] {
             if !rule.is_private(&turn.at, turn.controls[0])? {
                 out.compared += 1;
-                if !rule.covered(&turn.at, 0, turn.controls[0]) {
+                let Some(view) = rule.covering(&turn.at, 0, turn.controls[0]) else {
                     return Err(format!(
                         "no view covers a reachable state at {:?}: {:?}",
                         turn.controls[0], turn.at.items
                     ));
-                }
+                };
+                turn.at = without_unmentioned_names(&turn.at, view);
             }
             for next in rule.successors(&turn)? {
                 if next.at.items.len() > bounds.cells {
@@ -80,15 +90,18 @@ pub fn coverage(program: &Program, views: &Views, claimed: &[PropertyId], bounds
 
 /// All ways to decide the fields that are open.
 fn decided(f: Fragment<'_>) -> Vec<Fragment<'_>> {
-    let open =
-        f.items.iter().enumerate().find_map(|(d, i)| i.fields.iter().position(|s| *s == Slot::Open).map(|p| (d, p)));
+    let open = f
+        .items
+        .iter()
+        .enumerate()
+        .find_map(|(d, i)| i.fields.iter().position(|s| *s == FieldSlot::Open).map(|p| (d, p)));
     match open {
         None => vec![f],
         Some((d, p)) => f.decide(d, Some(p)).into_iter().flat_map(decided).collect(),
     }
 }
 
-fn begin(rule: &Rule<'_>) -> Vec<[Control; 2]> {
+fn begin(rule: &ViewsRule<'_>) -> Vec<[Control; 2]> {
     if rule.views.object.is_some() {
         return vec![[Control::Idle, Control::Idle]];
     }
@@ -107,12 +120,12 @@ fn begin(rule: &Rule<'_>) -> Vec<[Control; 2]> {
 
 /// Two threads on one heap; the first is the one whose turn it is.
 #[derive(Clone)]
-struct State<'a> {
+struct PairState<'a> {
     at: Fragment<'a>,
     controls: [Control; 2],
 }
 
-impl State<'_> {
+impl PairState<'_> {
     fn key(&self) -> String {
         let f = &self.at;
         let items: Vec<_> =
@@ -140,11 +153,16 @@ impl State<'_> {
             _ => {}
         };
         f.vars.iter_mut().chain(f.peer.iter_mut()).for_each(turn);
+        for done in &mut f.done {
+            if let FragmentProgress::Pure(results) | FragmentProgress::Changed(results) = done {
+                results.iter_mut().for_each(turn);
+            }
+        }
         for item in &mut f.items {
             item.owner = item.owner.map(other);
             item.left.swap(0, 1);
             for s in &mut item.fields {
-                if let Slot::Is(v) = s {
+                if let FieldSlot::Is(v) = s {
                     turn(v);
                 }
             }
@@ -153,12 +171,12 @@ impl State<'_> {
     }
 }
 
-impl<'p> Rule<'p> {
+impl<'p> ViewsRule<'p> {
     /// Sets the locals of a thread at the start of its code.
     fn locals(&self, f: &mut Fragment<'_>, side: usize, control: Control) -> Result<(), String> {
         if let Control::Thread(t, _) = control {
             for v in &self.program.threads[t].locals {
-                let value = step::initial(self.program, *v).map_err(|h| format!("{h:?}"))?;
+                let value = terms::initial(self.program, *v).map_err(|h| format!("{h:?}"))?;
                 let store = if side == 0 { &mut f.vars } else { &mut f.peer };
                 store[v.0 as usize] = value;
             }
@@ -170,7 +188,10 @@ impl<'p> Rule<'p> {
         let Some((code, here)) = self.code(control) else { return Ok(false) };
         let mut any = false;
         for (id, _) in code.from(here) {
-            for a in run(at, &self.step(control, code, id))? {
+            if step::waits_for_others(at, &self.step(control, code, id))? {
+                return Ok(false);
+            }
+            for a in run_fragment_step(at, &self.step(control, code, id))? {
                 any = true;
                 if a.touched {
                     return Ok(false);
@@ -180,13 +201,13 @@ impl<'p> Rule<'p> {
         Ok(any)
     }
     /// All states after a step of the first thread.
-    fn successors<'a>(&self, state: &State<'a>) -> Result<Vec<State<'a>>, String> {
+    fn successors<'a>(&self, state: &PairState<'a>) -> Result<Vec<PairState<'a>>, String> {
         let [own, peer] = state.controls;
         let mut after: Vec<(Fragment<'a>, Control)> = Vec::new();
         match self.code(own) {
             Some((code, here)) => {
                 for (id, action) in code.from(here) {
-                    for a in run(&state.at, &self.step(own, code, id))? {
+                    for a in run_fragment_step(&state.at, &self.step(own, code, id))? {
                         match a.wrong {
                             Some(p) if self.claimed.contains(&p) => {
                                 return Err(format!("{} fails in a reachable state", self.program.properties[p].name));
@@ -201,7 +222,10 @@ impl<'p> Rule<'p> {
         }
         let mut out = Vec::new();
         for (mut at, mut control) in after {
-            at.items.iter_mut().for_each(|i: &mut Item| i.new = false);
+            at.items.iter_mut().for_each(|i: &mut FragmentCell| {
+                i.new = false;
+                i.linked = None;
+            });
             // What left the list counts from the last look, and never between two calls.
             at.looked = [false, false];
             for (side, idle) in [own == Control::Idle, peer == Control::Idle].into_iter().enumerate() {
@@ -223,7 +247,7 @@ impl<'p> Rule<'p> {
                 at.items.iter_mut().for_each(|i| i.left[0] = false);
                 drop_unreachable(&mut at);
             }
-            out.push(State { at, controls: [control, peer] });
+            out.push(PairState { at, controls: [control, peer] });
         }
         Ok(out)
     }
@@ -237,11 +261,11 @@ impl<'p> Rule<'p> {
             for v in op.params.iter().chain(&op.results).chain(&op.locals) {
                 let options = match self.program.terms.kind(self.program.vars[*v].sort) {
                     _ if !op.params.contains(v) => {
-                        vec![step::initial(self.program, *v).map_err(|h| format!("{h:?}"))?]
+                        vec![terms::initial(self.program, *v).map_err(|h| format!("{h:?}"))?]
                     }
                     SortKind::Bool => vec![V::Bool(false), V::Bool(true)],
                     SortKind::Int if at.member.is_some() => {
-                        vec![V::Key(Side::Below), V::Key(Side::Equal), V::Key(Side::Above)]
+                        vec![V::Key(KeyOrder::Below), V::Key(KeyOrder::Equal), V::Key(KeyOrder::Above)]
                     }
                     SortKind::Int | SortKind::Machine(_) if !named => {
                         named = true;
@@ -260,13 +284,14 @@ impl<'p> Rule<'p> {
                 starts = next;
             }
             let control = Control::Operation(i as u32, op.code.entry);
+            starts.iter_mut().for_each(|f| self.remember_arguments(f, i));
             out.extend(starts.into_iter().map(|f| (f, control)));
         }
         Ok(out)
     }
 }
 
-/// Cells that were never published and that nobody refers to any more take no room; they are at the end of the list or stay.
+/// Cells that were never published and that no thread refers to any more take no room; they are at the end of the list or stay.
 fn drop_unreachable(at: &mut Fragment<'_>) {
     while let Some(last) = at.items.len().checked_sub(1) {
         let named = |v: &V| *v == V::Object(last) || *v == V::Datum(last);
@@ -274,7 +299,7 @@ fn drop_unreachable(at: &mut Fragment<'_>) {
             || at.ends.iter().chain(&at.crossing).any(|(a, b)| named(a) || named(b))
             || at.done.iter().any(|d| step_results(d).iter().any(named))
             || at.items[..last].iter().any(|i| {
-                i.fields.iter().any(|s| matches!(s, Slot::Is(v) if named(v)))
+                i.fields.iter().any(|s| matches!(s, FieldSlot::Is(v) if named(v)))
                     || matches!(&i.successor, Successor::Is(v) if named(v))
             });
         if held || at.items[last].owner.is_none() {
@@ -284,6 +309,6 @@ fn drop_unreachable(at: &mut Fragment<'_>) {
     }
 }
 
-fn step_results(p: &super::fragment::Progress) -> Vec<V> {
+fn step_results(p: &super::fragment::FragmentProgress) -> Vec<V> {
     super::terms::remembered(p).map(<[V]>::to_vec).unwrap_or_default()
 }

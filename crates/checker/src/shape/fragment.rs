@@ -1,11 +1,11 @@
 //! A fragment of a concrete state: the cells that have been looked at, and two threads' views as constraints on the rest.
 //!
-//! Comes in: the view of the thread that moves (`OWN`) and, in a pair, the view of another thread (`PEER`). Each cell of the fragment
+//! In: the view of the thread that moves (`OWN`) and, in a pair, the view of another thread (`PEER`). Each cell of the fragment
 //! is one concrete cell; it knows which cell or group of each view it is. A field that has not been looked at is open; `candidates` are
 //! the values that both views allow for it, and deciding it may bring a new cell into the fragment. Nothing is joined or masked here.
 //! The definition followed is the concretisation in `docs/decisions/010-shape-evidence.md`.
 
-use evidence::views::{Cell, Owner, Status, Val, View};
+use evidence::views::{CellOwner, Status, Val, View, ViewCell};
 use logic::{ClassId, Node, Op, SortKind};
 use program::{Program, PropertyId, Scope, VarId};
 
@@ -18,7 +18,7 @@ pub enum Who {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum KeyOrder {
     Below,
     Equal,
     Above,
@@ -39,12 +39,12 @@ pub enum V {
     Variant(u32),
     /// The id of a thread.
     Id(Who),
-    Key(Side),
+    Key(KeyOrder),
 }
 
 /// A field of a cell of the fragment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Slot {
+pub enum FieldSlot {
     Open,
     Is(V),
 }
@@ -66,29 +66,29 @@ pub enum Image {
 }
 
 #[derive(Clone, Debug)]
-pub struct Item {
+pub struct FragmentCell {
     pub class: ClassId,
     /// `None`: published.
     pub owner: Option<Who>,
     pub status: Status,
-    pub fields: Vec<Slot>,
+    pub fields: Vec<FieldSlot>,
     pub successor: Successor,
     /// In the view of the thread that moves, in the view of the other.
     pub image: [Option<Image>; 2],
     /// Known before the step: at most one published cell links to it.
-    pub lone: bool,
+    pub single_predecessor: bool,
     /// Known before the step to the thread that moves, to the other: no thread but that one refers to it.
-    pub sole: [bool; 2],
+    pub unshared: [bool; 2],
     /// Left the list since the thread last looked: to the thread that moves, to the other.
     pub left: [bool; 2],
     /// Made by this step.
     pub new: bool,
-    /// Taken by the thread that moves; while it was published it linked to this cell, which was lone.
+    /// Before the step it was published and linked to this cell, which had a single predecessor: no field that the step has not written leads there.
     pub linked: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum FragmentProgress {
     No,
     Pure(Vec<V>),
     Changed(Vec<V>),
@@ -96,9 +96,9 @@ pub enum Progress {
 
 #[derive(Clone, Debug)]
 pub struct Fragment<'a> {
-    pub world: &'a World<'a>,
-    pub sides: [Option<Sight<'a>>; 2],
-    pub items: Vec<Item>,
+    pub world: &'a FragmentWorld<'a>,
+    pub sides: [Option<NumberedView<'a>>; 2],
+    pub items: Vec<FragmentCell>,
     /// Shared variables and those of the thread that moves, by id.
     pub vars: Vec<V>,
     /// Variables of the other thread, by id.
@@ -109,13 +109,13 @@ pub struct Fragment<'a> {
     /// For each thread: nothing counts as having left the list any more.
     pub looked: [bool; 2],
     /// Of the thread that moves and of the other.
-    pub done: [Progress; 2],
+    pub done: [FragmentProgress; 2],
     pub witnessed: [u32; 2],
 }
 
 /// A view with the kinds of its cells and groups as numbers: equal numbers, equal kinds.
 #[derive(Clone, Copy, Debug)]
-pub struct Sight<'a> {
+pub struct NumberedView<'a> {
     pub view: &'a View,
     /// Of the kinds that all threads agree on.
     pub cells: &'a [u32],
@@ -126,16 +126,16 @@ pub struct Sight<'a> {
 
 /// What every fragment needs to know of the program.
 #[derive(Debug)]
-pub struct World<'a> {
+pub struct FragmentWorld<'a> {
     pub program: &'a Program,
     /// For each class: its fields, and the position of its link.
     pub fields: Vec<Vec<VarId>>,
     pub links: Vec<Option<usize>>,
-    pub spine: Option<super::spine::List>,
+    pub spine: Option<super::spine_in_class::SpineInClass>,
     /// At the start: fields that lead to initial objects or null only.
     pub closed: Vec<VarId>,
     /// Fields of which every view allows 0 wherever it allows the id of another thread, and the other way round.
-    pub quiet: Vec<VarId>,
+    pub invisible: Vec<VarId>,
     /// Views say which cells one thread alone refers to.
     pub takes: bool,
     /// That nothing is lost, where it is claimed.
@@ -144,7 +144,7 @@ pub struct World<'a> {
     pub roots: Vec<VarId>,
 }
 
-impl<'a> World<'a> {
+impl<'a> FragmentWorld<'a> {
     pub fn new(program: &'a Program) -> Self {
         let fields: Vec<Vec<VarId>> = program.classes.iter().map(|c| c.fields.clone()).collect();
         let links = program
@@ -164,7 +164,7 @@ impl<'a> World<'a> {
             links,
             spine: None,
             closed: Vec::new(),
-            quiet: Vec::new(),
+            invisible: Vec::new(),
             takes: false,
             leak: None,
             roots: Vec::new(),
@@ -192,7 +192,7 @@ impl<'a> World<'a> {
 
 /// A value a field may have: one that is there, or a cell not yet in the fragment, by its groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Candidate {
+pub enum FieldCandidate {
     Value(V),
     New([Option<usize>; 2]),
 }
@@ -201,12 +201,12 @@ pub enum Candidate {
 pub type Kind = (ClassId, Status, Vec<(usize, Val)>);
 
 /// The kind as all threads agree on it.
-pub fn common_kind(cell: &Cell) -> Kind {
+pub fn common_kind(cell: &ViewCell) -> Kind {
     let (class, status, colours) = kind(cell);
     (class, status.common(), colours)
 }
 
-pub fn kind(cell: &Cell) -> Kind {
+pub fn kind(cell: &ViewCell) -> Kind {
     let finite = |v: &Val| matches!(v, Val::Bool(_) | Val::Below | Val::Equal | Val::Above);
     let colours = cell.fields.iter().enumerate().filter_map(|(i, vs)| match vs[..] {
         [v] if finite(&v) => Some((i, v)),
@@ -216,7 +216,7 @@ pub fn kind(cell: &Cell) -> Kind {
 }
 
 impl<'a> Fragment<'a> {
-    pub fn known(&self, image: Image, side: usize) -> &'a Cell {
+    pub fn known(&self, image: Image, side: usize) -> &'a ViewCell {
         let view = self.sides[side].expect("an image is in a view that is there").view;
         match image {
             Image::Cell(i) => &view.cells[i],
@@ -227,18 +227,18 @@ impl<'a> Fragment<'a> {
     pub fn add(&mut self, image: [Option<Image>; 2]) -> usize {
         let side = usize::from(image[0].is_none());
         let cell = self.known(image[side].expect("a cell is known to one side"), side);
-        let lone = (0..2).any(|s| image[s].is_some_and(|i| self.known(i, s).lone));
+        let single_predecessor = (0..2).any(|s| image[s].is_some_and(|i| self.known(i, s).single_predecessor));
         let who = if side == 0 { Who::Own } else { Who::Peer };
-        self.items.push(Item {
+        self.items.push(FragmentCell {
             class: cell.class,
-            owner: (cell.owner == Owner::Mine).then_some(who),
+            owner: (cell.owner == CellOwner::Mine).then_some(who),
             status: cell.status.common(),
             left: [0, 1].map(|s| !self.looked[s] && image[s].is_some_and(|i| self.known(i, s).status == Status::Left)),
-            fields: vec![Slot::Open; cell.fields.len()],
+            fields: vec![FieldSlot::Open; cell.fields.len()],
             successor: Successor::Open,
             image,
-            lone,
-            sole: [0, 1].map(|s| image[s].is_some_and(|i| self.known(i, s).sole)),
+            single_predecessor,
+            unshared: [0, 1].map(|s| image[s].is_some_and(|i| self.known(i, s).unshared)),
             new: false,
             linked: None,
         });
@@ -257,14 +257,14 @@ impl<'a> Fragment<'a> {
             Val::Free => V::Number(0),
             Val::Me => V::Id(if side == 0 { Who::Own } else { Who::Peer }),
             Val::Other => V::Id(Who::Third),
-            Val::Below => V::Key(Side::Below),
-            Val::Equal => V::Key(Side::Equal),
-            Val::Above => V::Key(Side::Above),
+            Val::Below => V::Key(KeyOrder::Below),
+            Val::Equal => V::Key(KeyOrder::Equal),
+            Val::Above => V::Key(KeyOrder::Above),
             Val::Any | Val::Group(_) | Val::Itself | Val::AsLink => V::Any,
         }
     }
     /// Whether one view's list of values allows the candidate for a field of the cell with that image.
-    fn allows(&self, side: usize, list: &[Val], item: Option<usize>, candidate: &Candidate) -> bool {
+    fn allows(&self, side: usize, list: &[Val], item: Option<usize>, candidate: &FieldCandidate) -> bool {
         if list.contains(&Val::Any) {
             return true;
         }
@@ -275,8 +275,8 @@ impl<'a> Fragment<'a> {
         };
         let (me, other) = if side == 0 { (Who::Own, Who::Peer) } else { (Who::Peer, Who::Own) };
         match candidate {
-            Candidate::New(groups) => groups[side].is_some_and(|g| list.contains(&Val::Group(g as u16))),
-            Candidate::Value(v) => match v {
+            FieldCandidate::New(groups) => groups[side].is_some_and(|g| list.contains(&Val::Group(g as u16))),
+            FieldCandidate::Value(v) => match v {
                 V::Any => false,
                 V::Null => list.contains(&Val::Null),
                 V::Object(d) => here(*d),
@@ -296,16 +296,16 @@ impl<'a> Fragment<'a> {
                     debug_assert!(*w == other || *w == Who::Third, "three kinds of threads");
                     list.contains(&Val::Other)
                 }
-                V::Key(Side::Below) => list.contains(&Val::Below),
-                V::Key(Side::Equal) => list.contains(&Val::Equal),
-                V::Key(Side::Above) => list.contains(&Val::Above),
+                V::Key(KeyOrder::Below) => list.contains(&Val::Below),
+                V::Key(KeyOrder::Equal) => list.contains(&Val::Equal),
+                V::Key(KeyOrder::Above) => list.contains(&Val::Above),
             },
         }
     }
     /// All candidates of one view's list.
-    fn expand(&self, side: usize, list: &[Val], item: Option<usize>, reference: bool) -> Vec<Candidate> {
+    fn expand(&self, side: usize, list: &[Val], item: Option<usize>, reference: bool) -> Vec<FieldCandidate> {
         let mut out = Vec::new();
-        let refer = |d: usize| Candidate::Value(if reference { V::Object(d) } else { V::Datum(d) });
+        let refer = |d: usize| FieldCandidate::Value(if reference { V::Object(d) } else { V::Datum(d) });
         for val in list {
             match val {
                 Val::Cell(i) => {
@@ -319,31 +319,31 @@ impl<'a> Fragment<'a> {
                     out.extend(members.filter(|(d, _)| reference || Some(*d) != item).map(|(d, _)| refer(d)));
                     out.extend(self.new_members(side, g));
                 }
-                Val::Itself => out.extend(item.map(|d| Candidate::Value(V::Datum(d)))),
+                Val::Itself => out.extend(item.map(|d| FieldCandidate::Value(V::Datum(d)))),
                 Val::Other => {
                     let other = if side == 0 { Who::Peer } else { Who::Own };
                     if self.sides[1 - side].is_some() {
-                        out.push(Candidate::Value(V::Id(other)));
+                        out.push(FieldCandidate::Value(V::Id(other)));
                     }
-                    out.push(Candidate::Value(V::Id(Who::Third)));
+                    out.push(FieldCandidate::Value(V::Id(Who::Third)));
                 }
                 Val::AsLink => {}
-                v => out.push(Candidate::Value(self.translate(*v, side, &[], reference))),
+                v => out.push(FieldCandidate::Value(self.translate(*v, side, &[], reference))),
             }
         }
         out
     }
     /// Ways to be a cell that is not in the fragment yet and belongs to group `g` of one view.
-    pub fn new_members(&self, side: usize, g: usize) -> Vec<Candidate> {
+    pub fn new_members(&self, side: usize, g: usize) -> Vec<FieldCandidate> {
         let other = 1 - side;
         let mut groups = [None, None];
         groups[side] = Some(g);
-        let Some(view) = self.sides[other] else { return vec![Candidate::New(groups)] };
+        let Some(view) = self.sides[other] else { return vec![FieldCandidate::New(groups)] };
         let wanted = self.sides[side].expect("the side is there").groups[g];
         let same = (0..view.groups.len()).filter(|h| view.groups[*h] == wanted);
         same.map(|h| {
             groups[other] = Some(h);
-            Candidate::New(groups)
+            FieldCandidate::New(groups)
         })
         .collect()
     }
@@ -354,7 +354,7 @@ impl<'a> Fragment<'a> {
         image: [Option<Image>; 2],
         class: ClassId,
         field: usize,
-    ) -> Vec<Candidate> {
+    ) -> Vec<FieldCandidate> {
         let reference = self.world.refers(class, field);
         let lists: Vec<(usize, &[Val])> =
             (0..2).filter_map(|s| image[s].map(|i| (s, self.known(i, s).fields[field].as_slice()))).collect();
@@ -396,40 +396,40 @@ impl<'a> Fragment<'a> {
         matches!(&self.ends, Some((first, last)) if first == last)
     }
     /// Where the sequence has at most one cell there is no other cell of it.
-    pub fn exists(&self, c: &Candidate) -> bool {
+    pub fn exists(&self, c: &FieldCandidate) -> bool {
         let first = |d: usize| matches!(&self.ends, Some((V::Datum(f), _)) if *f == d);
         match c {
-            Candidate::Value(V::Object(d) | V::Datum(d)) => self.items[*d].status != Status::In || first(*d),
-            Candidate::New(groups) => {
+            FieldCandidate::Value(V::Object(d) | V::Datum(d)) => self.items[*d].status != Status::In || first(*d),
+            FieldCandidate::New(groups) => {
                 let side = usize::from(groups[0].is_none());
                 groups[side].is_none_or(|g| self.known(Image::Group(g), side).status != Status::In)
             }
-            Candidate::Value(_) => true,
+            FieldCandidate::Value(_) => true,
         }
     }
     /// Whether the sequence can be as the fragment says.
     pub fn possible(&self) -> bool {
         self.spine_possible()
-            && (!self.single() || (0..self.items.len()).all(|d| self.exists(&Candidate::Value(V::Object(d)))))
+            && (!self.single() || (0..self.items.len()).all(|d| self.exists(&FieldCandidate::Value(V::Object(d)))))
     }
     /// Fields of the objects that are there from the start.
-    fn at_start(&self, class: ClassId, field: usize, reference: bool) -> Vec<Candidate> {
+    fn at_start(&self, class: ClassId, field: usize, reference: bool) -> Vec<FieldCandidate> {
         let var = self.world.fields[class.0 as usize][field];
         let everywhere = self.world.program.vars[var].initial.and_then(|t| self.world.program.terms.app(t));
         if let Some((Op::ConstMap(_), args)) = everywhere
             && let Node::Num(n, _) = self.world.program.terms.node(args[0])
         {
-            return vec![Candidate::Value(V::Number(n))];
+            return vec![FieldCandidate::Value(V::Number(n))];
         }
         if !reference || !self.world.closed.contains(&var) {
-            return vec![Candidate::Value(V::Any)];
+            return vec![FieldCandidate::Value(V::Any)];
         }
         let SortKind::Ref(to) = self.world.program.terms.kind(self.world.entry_sort(class, field)) else {
-            return vec![Candidate::Value(V::Any)];
+            return vec![FieldCandidate::Value(V::Any)];
         };
         let cells = self.items.iter().enumerate().filter(|(_, x)| x.class == to);
-        let mut out: Vec<Candidate> = cells.map(|(d, _)| Candidate::Value(V::Object(d))).collect();
-        out.push(Candidate::Value(V::Null));
+        let mut out: Vec<FieldCandidate> = cells.map(|(d, _)| FieldCandidate::Value(V::Object(d))).collect();
+        out.push(FieldCandidate::Value(V::Null));
         out
     }
     fn status_of(&self, image: [Option<Image>; 2]) -> Status {
@@ -437,21 +437,21 @@ impl<'a> Fragment<'a> {
         image[side].map_or(Status::Never, |i| self.known(i, side).status.common())
     }
     /// Values that every list allows; a list with `Any` allows everything.
-    pub fn meet(&self, lists: &[(usize, &[Val])], item: Option<usize>, reference: bool) -> Vec<Candidate> {
+    pub fn meet(&self, lists: &[(usize, &[Val])], item: Option<usize>, reference: bool) -> Vec<FieldCandidate> {
         let bound = lists.iter().find(|(_, l)| !l.contains(&Val::Any)).or(lists.first());
         let Some((side, list)) = bound else { return Vec::new() };
-        let mut out: Vec<Candidate> = Vec::new();
+        let mut out: Vec<FieldCandidate> = Vec::new();
         for c in self.expand(*side, list, item, reference) {
             if lists.iter().all(|(s, l)| self.allows(*s, l, item, &c)) && !out.contains(&c) {
                 out.push(c);
             }
         }
         if list.contains(&Val::Any) {
-            out.push(Candidate::Value(V::Any));
+            out.push(FieldCandidate::Value(V::Any));
         }
         out
     }
-    pub fn successors(&self, item: usize) -> Vec<Candidate> {
+    pub fn successors(&self, item: usize) -> Vec<FieldCandidate> {
         let image = self.items[item].image;
         let lists: Vec<(usize, &[Val])> =
             (0..2).filter_map(|s| image[s].map(|i| (s, self.known(i, s).successor.as_slice()))).collect();
@@ -461,54 +461,60 @@ impl<'a> Fragment<'a> {
     pub fn may_agree(&self, image: [Option<Image>; 2]) -> bool {
         (0..2).all(|s| image[s].is_none_or(|i| self.known(i, s).successor.contains(&Val::AsLink)))
     }
-    /// A lone cell whose one predecessor is known is nobody else's successor.
-    fn taken(&self, c: &Candidate, item: Option<usize>, class: ClassId, link: usize) -> bool {
-        let Candidate::Value(V::Object(d)) = c else { return false };
-        self.items[*d].lone
+    /// A cell with a single predecessor whose one predecessor is known is no other cell's successor. Fields that are still open are as they were before the step, so what
+    /// was known then holds of them too.
+    fn taken(&self, c: &FieldCandidate, item: Option<usize>, class: ClassId, link: usize) -> bool {
+        let FieldCandidate::Value(V::Object(d)) = c else { return false };
+        self.has_other_predecessor(*d, item, class, link)
+            || self.items.iter().enumerate().any(|(q, x)| Some(q) != item && x.linked == Some(*d))
+    }
+    fn has_other_predecessor(&self, d: usize, item: Option<usize>, class: ClassId, link: usize) -> bool {
+        self.items[d].single_predecessor
             && self.items.iter().enumerate().any(|(q, x)| {
                 Some(q) != item
                     && x.class == class
-                    && ((x.owner.is_none() && x.fields[link] == Slot::Is(V::Object(*d))) || x.linked == Some(*d))
+                    && x.owner.is_none()
+                    && x.fields[link] == FieldSlot::Is(V::Object(d))
             })
     }
     /// What the link of a cell of the sequence may be where it agrees with the sequence.
-    fn may_follow(&self, item: Option<usize>, c: &Candidate) -> bool {
+    fn may_follow(&self, item: Option<usize>, c: &FieldCandidate) -> bool {
         let Some((first, last)) = &self.ends else { return true };
         let end = item.is_some_and(|i| *last == V::Datum(i));
         match c {
-            Candidate::Value(V::Any) => true,
-            Candidate::Value(V::Null) => end,
-            Candidate::Value(V::Object(d)) => {
+            FieldCandidate::Value(V::Any) => true,
+            FieldCandidate::Value(V::Null) => end,
+            FieldCandidate::Value(V::Object(d)) => {
                 !end && self.items[*d].status == Status::In && *first != V::Datum(*d) && Some(*d) != item
             }
-            Candidate::New(groups) => {
+            FieldCandidate::New(groups) => {
                 let side = usize::from(groups[0].is_none());
                 !end && groups[side].is_some_and(|g| self.known(Image::Group(g), side).status == Status::In)
             }
-            Candidate::Value(_) => false,
+            FieldCandidate::Value(_) => false,
         }
     }
     /// The groups that cells outside the fragment may be in, in both views.
     pub fn outside(&self) -> Vec<([Option<Image>; 2], ClassId)> {
         let side = usize::from(self.sides[0].is_none());
-        let Some(Sight { view, .. }) = self.sides[side] else { return Vec::new() };
+        let Some(NumberedView { view, .. }) = self.sides[side] else { return Vec::new() };
         let single = self.single();
         (0..view.groups.len())
             .flat_map(|g| self.new_members(side, g))
             .filter(|c| (!single || self.exists(c)) && self.on_spine(c))
             .filter_map(|c| match c {
-                Candidate::New(groups) => {
+                FieldCandidate::New(groups) => {
                     Some(([groups[0].map(Image::Group), groups[1].map(Image::Group)], view.groups[groups[side]?].class))
                 }
-                Candidate::Value(_) => None,
+                FieldCandidate::Value(_) => None,
             })
             .collect()
     }
     /// The value of a candidate; a new cell is brought in.
-    pub fn realise(&mut self, candidate: Candidate, reference: bool) -> V {
+    pub fn realise(&mut self, candidate: FieldCandidate, reference: bool) -> V {
         match candidate {
-            Candidate::Value(v) => v,
-            Candidate::New(groups) => {
+            FieldCandidate::Value(v) => v,
+            FieldCandidate::New(groups) => {
                 let d = self.add([groups[0].map(Image::Group), groups[1].map(Image::Group)]);
                 if reference { V::Object(d) } else { V::Datum(d) }
             }
@@ -524,7 +530,7 @@ impl<'a> Fragment<'a> {
                 for c in self.candidates(Some(item), self.items[item].image, class, f) {
                     let mut next = self.clone();
                     let v = next.realise(c, reference);
-                    next.items[item].fields[f] = Slot::Is(v);
+                    next.items[item].fields[f] = FieldSlot::Is(v);
                     out.push(next);
                 }
             }
@@ -549,33 +555,34 @@ impl<'a> Fragment<'a> {
     pub fn feasible(&self) -> bool {
         self.consistent()
             && self.items.iter().enumerate().all(|(i, x)| match self.world.links[x.class.0 as usize] {
-                Some(link) if x.fields[link] == Slot::Open => {
+                Some(link) if x.fields[link] == FieldSlot::Open => {
                     !self.candidates(Some(i), x.image, x.class, link).is_empty()
                 }
                 _ => true,
             })
     }
-    /// Facts that decided fields must satisfy together: at most one published predecessor of a lone cell; the sequence's own shape.
+    /// Facts that decided fields must satisfy together: at most one published predecessor of a cell with a single predecessor; the sequence's own shape.
     pub fn consistent(&self) -> bool {
         if !self.possible() {
             return false;
         }
         for (q, x) in self.items.iter().enumerate() {
             let Some(link) = self.world.links[x.class.0 as usize] else { continue };
-            let Slot::Is(v) = &x.fields[link] else { continue };
+            let FieldSlot::Is(v) = &x.fields[link] else { continue };
             if let (V::Object(d), None) = (v, x.owner)
-                && self.taken(&Candidate::Value(V::Object(*d)), Some(q), x.class, link)
+                && self.has_other_predecessor(*d, Some(q), x.class, link)
             {
                 return false;
             }
             let on_list = self.world.spine.as_ref().is_some_and(|l| l.class == x.class);
-            if on_list && !self.may_lead(Some(q), x.status, &Candidate::Value(v.clone())) {
+            if on_list && !self.may_lead(Some(q), x.status, &FieldCandidate::Value(v.clone())) {
                 return false;
             }
             let explicit_same = matches!(&x.successor, Successor::Is(s) if s == v && *v != V::Any);
             if x.status == Status::In
                 && (explicit_same
-                    || (x.successor == Successor::AsLink && !self.may_follow(Some(q), &Candidate::Value(v.clone()))))
+                    || (x.successor == Successor::AsLink
+                        && !self.may_follow(Some(q), &FieldCandidate::Value(v.clone()))))
             {
                 return false;
             }
@@ -583,7 +590,11 @@ impl<'a> Fragment<'a> {
         true
     }
     /// The fragment before any field is looked at: the named cells of both views, laid over each other in every possible way.
-    pub fn start(world: &'a World<'a>, own: Sight<'a>, peer: Option<Sight<'a>>) -> Vec<Fragment<'a>> {
+    pub fn start(
+        world: &'a FragmentWorld<'a>,
+        own: NumberedView<'a>,
+        peer: Option<NumberedView<'a>>,
+    ) -> Vec<Fragment<'a>> {
         let mut forced = Vec::new();
         if let Some(peer) = peer {
             match shared_cells(world, own.view, peer.view) {
@@ -602,7 +613,7 @@ impl<'a> Fragment<'a> {
             member: own.view.member,
             crossing: None,
             looked: [false, false],
-            done: [Progress::No, Progress::No],
+            done: [FragmentProgress::No, FragmentProgress::No],
             witnessed: [own.view.witnessed, peer.map_or(0, |p| p.view.witnessed)],
         };
         for i in 0..own.view.cells.len() {
@@ -646,13 +657,19 @@ impl<'a> Fragment<'a> {
         }
         let results = |vs: &[Val]| vs.iter().map(|v| self.translate(*v, side, place, false)).collect::<Vec<_>>();
         self.done[side] = match &view.done {
-            evidence::views::Done::No => Progress::No,
-            evidence::views::Done::Pure(vs) => Progress::Pure(results(vs)),
-            evidence::views::Done::Changed(vs) => Progress::Changed(results(vs)),
+            evidence::views::OperationProgress::No => FragmentProgress::No,
+            evidence::views::OperationProgress::Pure(vs) => FragmentProgress::Pure(results(vs)),
+            evidence::views::OperationProgress::Changed(vs) => FragmentProgress::Changed(results(vs)),
         };
     }
     /// Lays the peer's named cells, from position `place.len()` on, over the fragment.
-    fn overlay(&self, peer: Sight<'a>, forced: &[(usize, usize)], place: &mut Vec<usize>, out: &mut Vec<Fragment<'a>>) {
+    fn overlay(
+        &self,
+        peer: NumberedView<'a>,
+        forced: &[(usize, usize)],
+        place: &mut Vec<usize>,
+        out: &mut Vec<Fragment<'a>>,
+    ) {
         let at = place.len();
         if at == peer.view.cells.len() {
             let own = self.sides[0].expect("the thread that moves has a view").view.cells.len();
@@ -667,7 +684,7 @@ impl<'a> Fragment<'a> {
             return;
         }
         let wanted = peer.cells[at];
-        if cell.owner == Owner::Published {
+        if cell.owner == CellOwner::Published {
             let own = self.sides[0].expect("the thread that moves has a view");
             for d in 0..own.view.cells.len() {
                 let x = &self.items[d];
@@ -701,16 +718,18 @@ impl<'a> Fragment<'a> {
             Image::Group(g) => &peer.groups[g],
         };
         self.items[d].image[1] = Some(image);
-        self.items[d].lone |= cell.lone;
-        self.items[d].sole[1] = cell.sole;
+        self.items[d].single_predecessor |= cell.single_predecessor;
+        self.items[d].unshared[1] = cell.unshared;
         self.items[d].left[1] = cell.status == Status::Left;
     }
     /// Completes an overlay: every published cell that only the mover names, among the first `rest`, is in a group of the peer, every cell has a link.
-    fn complete(&self, peer: Sight<'a>, place: &[usize], rest: usize, out: &mut Vec<Fragment<'a>>) {
+    fn complete(&self, peer: NumberedView<'a>, place: &[usize], rest: usize, out: &mut Vec<Fragment<'a>>) {
         let own = self.sides[0].expect("the thread that moves has a view");
         let open = (0..rest).rev().find(|d| self.items[*d].owner.is_none() && self.items[*d].image[1].is_none());
         let Some(d) = open else {
-            out.extend(self.filled(peer, place));
+            let mut filled = self.clone();
+            filled.fill(1, peer.view, place);
+            out.extend(filled.with_known_ids(peer).into_iter().filter(Fragment::may_exist));
             return;
         };
         for g in (0..peer.groups.len()).filter(|g| peer.groups[*g] == own.cells[d]) {
@@ -719,27 +738,40 @@ impl<'a> Fragment<'a> {
             next.complete(peer, place, d, out);
         }
     }
-    fn filled(&self, peer: Sight<'a>, place: &[usize]) -> Option<Fragment<'a>> {
-        let mut f = self.clone();
-        f.fill(1, peer.view, place);
-        if !f.possible() || !f.apart() {
-            return None;
+    /// A view says of an id only that it is another thread's. Of two threads in a pair, each may be that other thread to the other: every id
+    /// that only one of the two views speaks of is its peer's in one fragment and a third thread's in another.
+    fn with_known_ids(self, peer: NumberedView<'a>) -> Vec<Fragment<'a>> {
+        let own = self.sides[0].expect("the thread that moves has a view").view;
+        let shared = |v: &VarId| self.world.program.vars[*v].scope == Scope::Shared;
+        let silent = |view: &View, v: &VarId| !view.vars.iter().any(|(w, x)| w == v && *x != Val::Any);
+        let of_own = own.vars.iter().filter(|(v, x)| *x == Val::Other && (!shared(v) || silent(peer.view, v)));
+        let of_peer = peer.view.vars.iter().filter(|(v, x)| *x == Val::Other && shared(v) && silent(own, v));
+        let open: Vec<(VarId, Who)> =
+            of_own.map(|(v, _)| (*v, Who::Peer)).chain(of_peer.map(|(v, _)| (*v, Who::Own))).collect();
+        let mut out = vec![self];
+        for (var, who) in open {
+            let mut known = out.clone();
+            known.iter_mut().for_each(|f| f.vars[var.0 as usize] = V::Id(who));
+            out.extend(known);
         }
+        out
+    }
+    /// Whether there is a state that both views hold in, as far as the fragment tells.
+    fn may_exist(&self) -> bool {
         // A cell that both know has a value in each field; the link of any cell has one.
-        for (i, x) in f.items.iter().enumerate() {
-            let both = x.image.iter().all(Option::is_some);
-            let link = f.world.links[x.class.0 as usize];
-            let mut asked = (0..x.fields.len()).filter(|k| both || link == Some(*k));
-            if asked.any(|k| f.candidates(Some(i), x.image, x.class, k).is_empty()) {
-                return None;
-            }
-        }
-        Some(f)
+        self.possible()
+            && self.apart()
+            && self.items.iter().enumerate().all(|(i, x)| {
+                let both = x.image.iter().all(Option::is_some);
+                let link = self.world.links[x.class.0 as usize];
+                let mut asked = (0..x.fields.len()).filter(|k| both || link == Some(*k));
+                asked.all(|k| !self.candidates(Some(i), x.image, x.class, k).is_empty())
+            })
     }
 }
 
 /// Compares what both views say of the shared store; which named cells are then one (the mover's, the peer's). `None`: they contradict.
-fn shared_cells(world: &World<'_>, own: &View, peer: &View) -> Option<Vec<(usize, usize)>> {
+fn shared_cells(world: &FragmentWorld<'_>, own: &View, peer: &View) -> Option<Vec<(usize, usize)>> {
     if own.member != peer.member {
         return None;
     }

@@ -1,21 +1,21 @@
 //! Which views can hold of a thread in a fragment at all: found by what its variables refer to.
 //!
-//! Comes in: the views of a certificate. Goes out, for a fragment and a thread of it, few views among which every view is that can cover it
+//! In: the views of a certificate. Out: for a fragment and a thread of it, few views among which every view is that can cover it
 //! (`cover::covers` decides). A view that says nothing of a variable fits any value of it, so views are filed by which variables they speak of,
 //! and then by the pattern of these: which of them are null, true, on which side of the key, and which refer to the same cell.
 
-use super::fragment::{Fragment, Side, V};
+use super::fragment::{Fragment, KeyOrder, V};
 use evidence::views::{Control, Val, View};
 use program::{Scope, VarId};
 use rustc_hash::FxHashMap;
 
 #[derive(Default)]
-pub struct Index {
-    files: FxHashMap<Control, Vec<File>>,
+pub struct ViewIndex {
+    files: FxHashMap<Control, Vec<IndexedViews>>,
 }
 
 /// Views that speak of the same variables.
-struct File {
+struct IndexedViews {
     vars: Vec<VarId>,
     /// Which ends of the sequence, then which sides of the crossing, they speak of.
     ghosts: [bool; 4],
@@ -23,8 +23,8 @@ struct File {
 }
 
 /// The patterns below this number are values; above it, cells in the order of their first occurrence.
-const CELLS: u32 = 16;
-const OTHER: u32 = 7;
+const FIRST_CELL_PATTERN: u32 = 16;
+const OTHER_PATTERN: u32 = 7;
 
 struct Pattern<C> {
     seen: Vec<C>,
@@ -40,7 +40,7 @@ impl<C: PartialEq> Pattern<C> {
             self.seen.push(c);
             self.seen.len() - 1
         });
-        self.out.push(CELLS + at as u32);
+        self.out.push(FIRST_CELL_PATTERN + at as u32);
     }
 }
 
@@ -52,7 +52,7 @@ fn of_val(pattern: &mut Pattern<u16>, val: Val) {
         Val::Below => pattern.out.push(4),
         Val::Equal => pattern.out.push(5),
         Val::Above => pattern.out.push(6),
-        _ => pattern.out.push(OTHER),
+        _ => pattern.out.push(OTHER_PATTERN),
     }
 }
 
@@ -63,10 +63,10 @@ fn of_value(pattern: &mut Pattern<usize>, v: &V) -> Option<()> {
         V::Object(d) | V::Datum(d) => pattern.cell(*d),
         V::Null => pattern.out.push(1),
         V::Bool(b) => pattern.out.push(2 + u32::from(*b)),
-        V::Key(Side::Below) => pattern.out.push(4),
-        V::Key(Side::Equal) => pattern.out.push(5),
-        V::Key(Side::Above) => pattern.out.push(6),
-        V::Argument(_) | V::Number(_) | V::Variant(_) | V::Id(_) => pattern.out.push(OTHER),
+        V::Key(KeyOrder::Below) => pattern.out.push(4),
+        V::Key(KeyOrder::Equal) => pattern.out.push(5),
+        V::Key(KeyOrder::Above) => pattern.out.push(6),
+        V::Argument(_) | V::Number(_) | V::Variant(_) | V::Id(_) => pattern.out.push(OTHER_PATTERN),
     }
     Some(())
 }
@@ -77,7 +77,7 @@ fn ghosts(view: &View) -> [Option<Val>; 4] {
     all.map(|v| v.filter(|v| *v != Val::Any))
 }
 
-impl Index {
+impl ViewIndex {
     pub fn add(&mut self, view: &View, at: usize) {
         let spoken = || view.vars.iter().filter(|(_, v)| *v != Val::Any);
         let vars: Vec<VarId> = spoken().map(|(v, _)| *v).collect();
@@ -87,7 +87,7 @@ impl Index {
         spoken().map(|(_, v)| *v).chain(values.into_iter().flatten()).for_each(|v| of_val(&mut pattern, v));
         let files = self.files.entry(view.control).or_default();
         let place = files.iter().position(|f| f.vars == vars && f.ghosts == known).unwrap_or_else(|| {
-            files.push(File { vars, ghosts: known, views: FxHashMap::default() });
+            files.push(IndexedViews { vars, ghosts: known, views: FxHashMap::default() });
             files.len() - 1
         });
         files[place].views.entry(pattern.out).or_default().push(at);
@@ -104,7 +104,7 @@ impl Index {
     }
 }
 
-impl File {
+impl IndexedViews {
     fn pattern(&self, at: &Fragment<'_>, side: usize) -> Option<Vec<u32>> {
         let mut pattern = Pattern::new();
         for var in &self.vars {

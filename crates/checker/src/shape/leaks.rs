@@ -1,19 +1,19 @@
 //! Objects that a step may lose.
 //!
-//! Comes in: the fragment before and after a thread's own step, with what it freed and which variables nobody reads any more. Goes out: whether what was
+//! In: the fragment before and after a thread's own step, with what it freed and which variables are not read any more. Out: whether what was
 //! led to before still is. A state of a claim about leaks keeps: shared variables lead through published cells to every live published cell, a
 //! thread's variables that are still read lead through its own cells to every live cell of its own. Views of such a claim leave out no
 //! reference: an unknown one is one that the rules of steps made unknown (taken and freed cells, unread variables), and leads nowhere. The argument
 //! is in `docs/decisions/063-leaks.md`.
 
-use super::fragment::{Candidate, Fragment, Slot, V, Who};
+use super::fragment::{FieldCandidate, FieldSlot, Fragment, V, Who};
 use super::terms::Halt;
 use crate::rules::Malformed;
 use logic::SortKind;
 use program::{Program, Scope, VarId, VarKind};
 
 /// Every variable and field that holds references holds one; the roots are shared variables.
-pub fn vet(program: &Program, roots: &[VarId]) -> Result<(), Malformed> {
+pub fn vet_leak_roots(program: &Program, roots: &[VarId]) -> Result<(), Malformed> {
     let shared = |v: &VarId| program.vars.get(*v).is_some_and(|v| v.scope == Scope::Shared);
     if !roots.iter().all(shared) {
         return Err(Malformed("a root that is no shared variable".into()));
@@ -47,13 +47,13 @@ impl Fragment<'_> {
     fn references_of(&self, d: usize) -> impl Iterator<Item = usize> + '_ {
         (0..self.items[d].fields.len()).filter(move |f| self.reference_field(d, *f))
     }
-    /// Where a field certainly leads. One that nobody has looked at is as it was before the step.
+    /// Where a field certainly leads. One that has not been looked at is as it was before the step.
     fn leads(&self, before: &Fragment<'_>, d: usize, f: usize) -> Option<usize> {
         let then = &before.items[d];
         match &self.items[d].fields[f] {
-            Slot::Is(v) => target(v),
-            Slot::Open => match &before.candidates(Some(d), then.image, then.class, f)[..] {
-                [Candidate::Value(v)] => target(v),
+            FieldSlot::Is(v) => target(v),
+            FieldSlot::Open => match &before.candidates(Some(d), then.image, then.class, f)[..] {
+                [FieldCandidate::Value(v)] => target(v),
                 _ => None,
             },
         }
@@ -93,8 +93,8 @@ impl Fragment<'_> {
                 let (then, now) = (&before.items[d].fields[f], &self.items[d].fields[f]);
                 match then {
                     _ if then == now => {}
-                    Slot::Open => return Err(Halt::Decide(d, Some(f))),
-                    Slot::Is(v) => {
+                    FieldSlot::Open => return Err(Halt::Decide(d, Some(f))),
+                    FieldSlot::Is(v) => {
                         cut |= target(v).is_some();
                         if public(before, d) { &mut open } else { &mut own }.extend(target(v));
                     }

@@ -1,6 +1,6 @@
 //! Rule "views": a set of views that holds of every thread at the start and is kept by every step holds of every thread always.
 //!
-//! Comes in: a program and the certificate `Views`. Goes out: how much was checked, or why the certificate is rejected. The rule is the
+//! In: a program and the certificate `Views`. Out: how much was checked, or why the certificate is rejected. The rule is the
 //! invariance rule over the domain of Thread Quantification (section 3): the start satisfies "for all t some view", and for every
 //! two threads in any views of the set, every step of one leaves both in views of the set. Written from the definition of when a view
 //! holds, on concrete fragments, with no code of the method. See `docs/decisions/010-shape-evidence.md`.
@@ -10,76 +10,117 @@ mod coverage;
 mod fragment;
 mod index;
 mod leaks;
+mod spec;
 mod spine;
+mod spine_in_class;
 mod start;
 mod step;
 mod takes;
 mod terms;
+mod vet;
 mod weaken;
 
 use crate::rules::Malformed;
 use base::Budget;
 use cover::{covers, of_view, patterned};
 use evidence::Reason;
-use evidence::views::{Control, Fires, Owner, Status, Taker, Val, View, Views};
-use fragment::{Fragment, Progress, Side, Sight, V, World};
-use logic::{ClassId, Sort, SortKind, Symbol};
-use program::{ActionId, Code, Copies, LocId, Mark, ObjectId, Program, PropertyId, PropertyKind, Scope, Start, VarId};
+use evidence::views::{CellOwner, Control, Fires, OperationProgress, Taker, Val, View, Views};
+use fragment::{Fragment, FragmentProgress, FragmentWorld, KeyOrder, NumberedView, V};
+use logic::{ClassId, SortKind, Symbol};
+use program::{ActionId, Code, Copies, LocId, Mark, ObjectId, Program, PropertyId, VarId};
 use rustc_hash::FxHashMap;
+use spec::{OperationCall, results_agree, witness};
 use std::collections::hash_map::Entry;
-use step::{Call, Step, results_agree, run, witness};
-use weaken::{join, skeleton, weaken};
+use step::{FragmentStep, run_fragment_step};
+use weaken::{join_views, skeleton, weaken_for_step};
 
 /// What was checked.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Checked {
+pub struct CheckedViews {
     pub views: usize,
     pub steps: usize,
     pub pairs: usize,
 }
 
-pub use coverage::{Bounds, Coverage, coverage};
+pub use coverage::{Coverage, CoverageLimits, coverage};
 
-pub fn check(program: &Program, views: &Views, claimed: &[PropertyId], budget: &Budget) -> Result<Checked, Reason> {
+pub fn check_shape(
+    program: &Program,
+    views: &Views,
+    claimed: &[PropertyId],
+    budget: &Budget,
+) -> Result<CheckedViews, Reason> {
     let malformed = |m: Malformed| Reason::Internal(format!("the certificate was rejected: {}", m.0));
-    let rule = Rule::new(program, views, claimed).map_err(malformed)?;
+    let views = normal_form(views);
+    let rule = ViewsRule::new(program, &views, claimed).map_err(malformed)?;
     rule.check(budget)
 }
 
+/// The views with one way to write each value: a free lock is the number 0. Two views of one state then agree in what both of them say.
+fn normal_form(views: &Views) -> Views {
+    let one = |v: &mut Val| {
+        if *v == Val::Free {
+            *v = Val::Number(0);
+        }
+    };
+    let mut out = views.clone();
+    for view in &mut out.views {
+        view.vars.iter_mut().for_each(|(_, v)| one(v));
+        if let OperationProgress::Pure(results) | OperationProgress::Changed(results) = &mut view.done {
+            results.iter_mut().for_each(one);
+        }
+        let cells = view.cells.iter_mut().chain(&mut view.groups);
+        for list in cells.flat_map(|c| &mut c.fields) {
+            list.iter_mut().for_each(one);
+            list.sort_unstable();
+            list.dedup();
+        }
+    }
+    out
+}
+
 /// How many private steps a thread takes in a row at most.
-const CHAIN: usize = 64;
+const MAX_PRIVATE_STEPS: usize = 64;
 
 /// Kinds as numbers: of cells and groups as all threads agree on them, of groups as the thread knows them.
-struct Numbers {
+struct KindNumbers {
     cells: Vec<u32>,
     groups: Vec<u32>,
     full: Vec<u32>,
 }
 
-struct Rule<'p> {
+struct ViewsRule<'p> {
     program: &'p Program,
     views: &'p Views,
     claimed: &'p [PropertyId],
     names: FxHashMap<Symbol, VarId>,
     vars: Vec<VarId>,
-    index: index::Index,
+    index: index::ViewIndex,
     /// Views by pattern alone.
     alike: FxHashMap<Vec<u32>, Vec<usize>>,
     wild: Vec<usize>,
     patterns: Vec<Option<Vec<u32>>>,
     /// Kinds of the cells and groups of each view, as numbers.
-    kinds: Vec<Numbers>,
+    kinds: Vec<KindNumbers>,
     /// The kinds by number.
     table: Vec<fragment::Kind>,
-    /// See `World::quiet`.
-    quiet: Vec<VarId>,
+    /// See `FragmentWorld::invisible`.
+    invisible: Vec<VarId>,
     /// For each thread or operation: dead variables by location.
     dead: Vec<(Taker, Vec<Vec<VarId>>)>,
+    /// For each operation: see `OperationCall::arguments`.
+    arguments: Vec<Vec<VarId>>,
+}
+
+/// The specification runs on the arguments of the call. Where the code assigns a parameter, the argument is kept in the specification's parameter.
+fn arguments(op: &program::Operation, spec: &program::SpecOp) -> Vec<VarId> {
+    let assigned = |p: &VarId| op.code.actions.iter().any(|a| a.updates.iter().any(|u| u.var == *p));
+    op.params.iter().zip(&spec.params).map(|(p, s)| if assigned(p) { *s } else { *p }).collect()
 }
 
 /// Fields of published cells that every view allows to be 0 if and only if it allows them to be the id of a thread other than its own. When a
 /// thread puts its own id where 0 was, or 0 where its own id was, every other thread stays in the view it was in.
-fn quiet(program: &Program, views: &Views) -> Vec<VarId> {
+fn invisible(program: &Program, views: &Views) -> Vec<VarId> {
     let mut out = Vec::new();
     for (class, decl) in program.classes.iter_enumerated() {
         for (f, var) in decl.fields.iter().enumerate() {
@@ -89,7 +130,7 @@ fn quiet(program: &Program, views: &Views) -> Vec<VarId> {
                 let plain = |v: &Val| matches!(v, Val::Any | Val::Free | Val::Me | Val::Other | Val::Number(_));
                 let free = list.iter().any(|v| matches!(v, Val::Any | Val::Free | Val::Number(0)));
                 let other = list.iter().any(|v| matches!(v, Val::Any | Val::Other));
-                c.class != class || c.owner == Owner::Mine || (list.iter().all(plain) && free == other)
+                c.class != class || c.owner == CellOwner::Mine || (list.iter().all(plain) && free == other)
             });
             if closed && matches!(program.terms.kind(program.vars[*var].sort), SortKind::Map(_, e) if e.is_integer()) {
                 out.push(*var);
@@ -99,13 +140,13 @@ fn quiet(program: &Program, views: &Views) -> Vec<VarId> {
     out
 }
 
-impl Numbers {
-    fn sight<'a>(&'a self, view: &'a View) -> Sight<'a> {
-        Sight { view, cells: &self.cells, groups: &self.groups, full: &self.full }
+impl KindNumbers {
+    fn sight<'a>(&'a self, view: &'a View) -> NumberedView<'a> {
+        NumberedView { view, cells: &self.cells, groups: &self.groups, full: &self.full }
     }
 }
 
-impl<'p> Rule<'p> {
+impl<'p> ViewsRule<'p> {
     fn new(program: &'p Program, views: &'p Views, claimed: &'p [PropertyId]) -> Result<Self, Malformed> {
         let names = program.vars.iter_enumerated().map(|(id, v)| (v.symbol, id)).collect();
         let vars = patterned(program);
@@ -115,16 +156,20 @@ impl<'p> Rule<'p> {
             claimed,
             names,
             vars,
-            index: index::Index::default(),
+            index: index::ViewIndex::default(),
             alike: FxHashMap::default(),
             wild: Vec::new(),
             patterns: Vec::new(),
             kinds: Vec::new(),
             table: Vec::new(),
-            quiet: quiet(program, views),
+            invisible: invisible(program, views),
             dead: Vec::new(),
+            arguments: Vec::new(),
         };
         rule.dead = rule.dead_variables();
+        if let Some(o) = views.object.and_then(|o| program.objects.get(o)) {
+            rule.arguments = o.ops.iter().zip(&o.spec.ops).map(|(op, spec)| arguments(op, spec)).collect();
+        }
         rule.vet()?;
         for v in &views.views {
             let all = v.cells.iter().chain(&v.groups);
@@ -146,104 +191,6 @@ impl<'p> Rule<'p> {
         }
         Ok(rule)
     }
-    /// What must be true of the certificate before its meaning is looked at.
-    fn vet(&self) -> Result<(), Malformed> {
-        let p = self.program;
-        let no = |what: &str| Err(Malformed(what.into()));
-        if let Some(o) = self.views.object {
-            let Some(object) = p.objects.get(o) else { return no("there is no such object") };
-            if !p.threads.is_empty() {
-                return no("the object is used beside threads of the program");
-            }
-            if object.spec.vars.len() != 1 || object.spec.ops.len() != object.ops.len() {
-                return no("the specification's state is not one collection");
-            }
-            let state = &p.vars[object.spec.vars[0]];
-            match p.terms.kind(state.sort) {
-                SortKind::Seq(_) => {}
-                SortKind::Set(e) if e.is_integer() => {
-                    if !object.spec.ops.iter().all(|op| spine::one_key(p, op, state.symbol)) {
-                        return no("an operation of the specification is not about one key");
-                    }
-                    if self.list().is_none() {
-                        return no("the set is in no list");
-                    }
-                }
-                _ => return no("the specification's state is neither a sequence nor a set"),
-            }
-        } else if p.threads.iter().any(|t| t.start == Start::BySpawn) {
-            return no("threads started by spawn");
-        }
-        for code in self.codes() {
-            if code.locations.iter().any(|l| l.inside) || !code.calls.is_empty() {
-                return no("an atomic block with a loop, or a call kept as a call");
-            }
-        }
-        for id in self.claimed {
-            let fine = match p.properties.get(*id).map(|x| &x.kind) {
-                Some(PropertyKind::Linearizable(o)) => Some(*o) == self.views.object,
-                Some(
-                    PropertyKind::Assertion
-                    | PropertyKind::Division
-                    | PropertyKind::Null
-                    | PropertyKind::Freed
-                    | PropertyKind::Release
-                    | PropertyKind::Bounds
-                    | PropertyKind::Overflow
-                    | PropertyKind::Access(_)
-                    | PropertyKind::Unmodelled(_),
-                ) => self.covers_gates(*id),
-                Some(PropertyKind::Leak) => {
-                    leaks::vet(p, &self.views.roots)?;
-                    self.views.object.is_none()
-                }
-                _ => false,
-            };
-            if !fine {
-                return no("this rule says nothing about one of the properties");
-            }
-        }
-        for point in &self.views.points {
-            let Some(op) = self.views.object.and_then(|o| p.objects[o].ops.get(point.operation as usize)) else {
-                return no("a point of an operation that does not exist");
-            };
-            if op.code.actions.get(point.action).is_none() {
-                return no("a point at a step that does not exist");
-            }
-            if marked(&op.code) && marks(&op.code, point.action) != vec![point.when] {
-                return no("a point that is not where the user marked it");
-            }
-        }
-        self.vet_takes()?;
-        self.views.views.iter().try_for_each(|v| self.vet_view(v))
-    }
-    /// What threads get for themselves is where it is said to be, in a code that is run, by a reference of its own.
-    fn vet_takes(&self) -> Result<(), Malformed> {
-        let (p, views) = (self.program, self.views);
-        let no = |what: &str| Err(Malformed(what.into()));
-        let sole = views.views.iter().any(|v| v.cells.iter().chain(&v.groups).any(|c| c.sole));
-        if views.takes.is_empty() {
-            return if sole { no("views that say who refers to what, with no use for it") } else { Ok(()) };
-        }
-        if views.spine.is_some() {
-            return no("cells are taken out of a list with a spine");
-        }
-        for take in &views.takes {
-            let found = self.dead.iter().any(|(code, _)| *code == take.code);
-            let (actions, scope) = match (take.code, views.object) {
-                (Taker::Thread(t), None) if found => (p.threads[t].code.actions.len(), Scope::Thread(t)),
-                (Taker::Operation(i), Some(o)) if found => {
-                    (p.objects[o].ops[i as usize].code.actions.len(), Scope::Operation(o, i))
-                }
-                _ => return no("a take in code that is not run"),
-            };
-            let reference = |v: &program::Var| v.scope == scope && matches!(p.terms.kind(v.sort), SortKind::Ref(_));
-            if take.action.0 as usize >= actions || !p.vars.get(take.var).is_some_and(reference) {
-                return no("a take at a step or of a variable that does not exist");
-            }
-        }
-        Ok(())
-    }
     fn dead_variables(&self) -> Vec<(Taker, Vec<Vec<VarId>>)> {
         let p = self.program;
         match self.views.object.and_then(|o| p.objects.get(o)) {
@@ -263,150 +210,41 @@ impl<'p> Rule<'p> {
             }
         }
     }
-    /// The property has gates in the code that the certificate is about, and in no other code that runs. Procedures are inlined
-    /// where they are called, and so are operations where there are threads.
-    fn covers_gates(&self, id: PropertyId) -> bool {
-        let gated = |c: &Code| c.actions.iter().any(|a| a.gates.iter().any(|g| g.property == id));
-        let p = self.program;
-        let threads = p.threads.iter().map(|t| &t.code);
-        let objects = p.objects.iter().filter(|_| p.threads.is_empty());
-        let mut running = threads.chain(objects.flat_map(|o| o.ops.iter().map(|x| &x.code)));
-        let inside = |c: &Code| self.codes().iter().any(|d| std::ptr::eq(*d, c));
-        self.codes().iter().any(|c| gated(c)) && running.all(|c| !gated(c) || inside(c))
-    }
     fn codes(&self) -> Vec<&'p Code> {
         match self.views.object {
             Some(o) => self.program.objects[o].ops.iter().map(|x| &x.code).collect(),
             None => self.program.threads.iter().map(|t| &t.code).collect(),
         }
     }
-    fn vet_view(&self, v: &View) -> Result<(), Malformed> {
-        let p = self.program;
-        let no = |what: &str| Err(Malformed(what.into()));
-        let control = match v.control {
-            Control::Idle => self.views.object.is_some(),
-            Control::Operation(op, at) => self
-                .views
-                .object
-                .is_some_and(|o| p.objects[o].ops.get(op as usize).is_some_and(|x| x.code.locations.get(at).is_some())),
-            Control::Thread(t, at) => {
-                self.views.object.is_none() && p.threads.get(t).is_some_and(|x| x.code.locations.get(at).is_some())
-            }
-        };
-        if !control {
-            return no("a view at a place that does not exist");
-        }
-        let (cells, groups) = (v.cells.len(), v.groups.len());
-        let inside = |val: &Val| match val {
-            Val::Cell(i) => (*i as usize) < cells,
-            Val::Group(g) => (*g as usize) < groups,
-            _ => true,
-        };
-        let list = self.list();
-        let set = self.state().is_some_and(|s| matches!(p.terms.kind(p.vars[s].sort), SortKind::Set(_)));
-        for (i, c) in v.cells.iter().chain(&v.groups).enumerate() {
-            let Some(class) = p.classes.get(c.class) else { return no("a cell of a class that does not exist") };
-            if class.fields.len() != c.fields.len() {
-                return no("a cell with fields that its class does not have");
-            }
-            if i >= cells && c.owner == Owner::Mine {
-                return no("a group of owned cells");
-            }
-            let on_list = list.as_ref().is_some_and(|l| l.class == c.class);
-            let placed = match c.status {
-                Status::Never => true,
-                Status::In | Status::Past => !set,
-                Status::Before | Status::After | Status::Left => on_list,
-            };
-            if !placed {
-                return no("a cell in a place that there is not");
-            }
-            // What tells kinds apart is known of every cell.
-            for (f, vals) in class.fields.iter().zip(&c.fields) {
-                let SortKind::Map(_, entry) = p.terms.kind(p.vars[*f].sort) else {
-                    return no("a field that is not a map");
-                };
-                let key = list.as_ref().is_some_and(|l| on_list && self.program.classes[l.class].fields[l.key] == *f);
-                let one = match vals[..] {
-                    [Val::Bool(_)] => entry == Sort::BOOL,
-                    [Val::Below | Val::Equal | Val::Above | Val::Any] => key,
-                    _ => false,
-                };
-                let sides = |v: &Val| matches!(v, Val::Bool(_) | Val::Below | Val::Equal | Val::Above);
-                if (entry == Sort::BOOL || key) != one && (entry == Sort::BOOL || key || vals.iter().any(sides)) {
-                    return no("a cell of no kind");
-                }
-            }
-            if !c.fields.iter().flatten().chain(&c.successor).all(inside) {
-                return no("a value that refers outside its view");
-            }
-        }
-        for (i, g) in v.groups.iter().enumerate() {
-            if v.groups[..i].iter().any(|h| fragment::kind(h) == fragment::kind(g)) {
-                return no("two groups of one kind");
-            }
-        }
-        let local = |var: VarId| match (p.vars.get(var).map(|x| x.scope), v.control) {
-            (Some(Scope::Shared), _) => true,
-            (Some(Scope::Operation(o, i)), Control::Operation(op, _)) => Some(o) == self.views.object && i == op,
-            (Some(Scope::Thread(t)), Control::Thread(u, _)) => t == u,
-            _ => false,
-        };
-        let mut last = None;
-        for (var, val) in &v.vars {
-            if !local(*var) || last.is_some_and(|l| l >= *var) {
-                return no("a view with a variable that is not there");
-            }
-            last = Some(*var);
-            if !inside(val) || matches!(val, Val::Group(_) | Val::Itself | Val::AsLink) {
-                return no("a variable with a value that only fields have");
-            }
-        }
-        if v.ends.iter().chain(&v.crossing).any(|(a, b)| !inside(a) || !inside(b)) {
-            return no("ends that refer outside their view");
-        }
-        let results: &[Val] = match &v.done {
-            evidence::views::Done::No => &[],
-            evidence::views::Done::Pure(r) | evidence::views::Done::Changed(r) => r,
-        };
-        if !results.iter().all(inside) {
-            return no("results that refer outside their view");
-        }
-        let sequence = self.state().is_some_and(|s| matches!(p.terms.kind(p.vars[s].sort), SortKind::Seq(_)));
-        if v.ends.is_some() != sequence || v.member.is_some() != set || v.crossing.is_some() != set {
-            return no("a view that does not fit the specification");
-        }
-        Ok(())
-    }
     /// The kinds of a view's cells and groups, by number; all of them occur in some view of the certificate.
-    fn numbers(&self, v: &View) -> Numbers {
+    fn numbers(&self, v: &View) -> KindNumbers {
         let number = |kind: fragment::Kind| {
             self.table.iter().position(|k| *k == kind).expect("a view and its weaker forms have the same kinds") as u32
         };
-        Numbers {
+        KindNumbers {
             cells: v.cells.iter().map(|c| number(fragment::common_kind(c))).collect(),
             groups: v.groups.iter().map(|c| number(fragment::common_kind(c))).collect(),
             full: v.groups.iter().map(|c| number(fragment::kind(c))).collect(),
         }
     }
-    fn sight(&self, i: usize) -> Sight<'_> {
+    fn sight(&self, i: usize) -> NumberedView<'_> {
         self.kinds[i].sight(&self.views.views[i])
     }
     /// The list of the certificate, if it names one.
-    fn list(&self) -> Option<spine::List> {
-        let links = |c: ClassId| World::new(self.program).links[c.0 as usize];
-        spine::List::new(self.program, self.views.spine?, &self.codes(), links)
+    fn list(&self) -> Option<spine::SpineInClass> {
+        let links = |c: ClassId| FragmentWorld::new(self.program).links[c.0 as usize];
+        spine::SpineInClass::new(self.program, self.views.spine?, &self.codes(), links)
     }
-    fn world(&self) -> World<'p> {
+    fn world(&self) -> FragmentWorld<'p> {
         let takes = !self.views.takes.is_empty();
         let leak = program::semantics::leak(self.program).filter(|l| self.claimed.contains(l));
-        World {
+        FragmentWorld {
             spine: self.list(),
-            quiet: self.quiet.clone(),
+            invisible: self.invisible.clone(),
             takes,
             leak,
             roots: self.views.roots.clone(),
-            ..World::new(self.program)
+            ..FragmentWorld::new(self.program)
         }
     }
     fn object(&self) -> Option<(ObjectId, &'p program::Object)> {
@@ -415,11 +253,11 @@ impl<'p> Rule<'p> {
     fn state(&self) -> Option<VarId> {
         self.object().map(|(_, o)| o.spec.vars[0])
     }
-    fn call(&self, control: Control) -> Option<Call<'p>> {
+    fn call(&self, control: Control) -> Option<OperationCall<'_>> {
         let (Control::Operation(op, _), Some((_, object))) = (control, self.object()) else { return None };
         let o = &object.ops[op as usize];
-        Some(Call {
-            params: &o.params,
+        Some(OperationCall {
+            arguments: &self.arguments[op as usize],
             results: &o.results,
             spec: &object.spec.ops[op as usize],
             state: object.spec.vars[0],
@@ -444,14 +282,14 @@ impl<'p> Rule<'p> {
         let Control::Operation(op, _) = control else { return None };
         self.views.points.iter().find(|p| p.operation == op && p.action == action).map(|p| p.when)
     }
-    fn step(&self, control: Control, code: &'p Code, id: ActionId) -> Step<'_> {
+    fn step(&self, control: Control, code: &'p Code, id: ActionId) -> FragmentStep<'_> {
         let taker = match control {
             Control::Thread(t, _) => Some(Taker::Thread(t)),
             Control::Operation(o, _) => Some(Taker::Operation(o)),
             Control::Idle => None,
         };
         let here = |t: &&evidence::views::Take| Some(t.code) == taker && t.action == id;
-        Step {
+        FragmentStep {
             program: self.program,
             names: &self.names,
             action: &code.actions[id],
@@ -464,9 +302,9 @@ impl<'p> Rule<'p> {
         }
     }
 
-    fn check(&self, budget: &Budget) -> Result<Checked, Reason> {
+    fn check(&self, budget: &Budget) -> Result<CheckedViews, Reason> {
         let rejected = |why: String| Reason::Internal(format!("the certificate was rejected: {why}"));
-        let mut checked = Checked { views: self.views.views.len(), ..Checked::default() };
+        let mut checked = CheckedViews { views: self.views.views.len(), ..CheckedViews::default() };
         start::check(self).map_err(rejected)?;
         let world = self.world();
         let mut seen = Vec::new();
@@ -480,10 +318,10 @@ impl<'p> Rule<'p> {
     /// All steps of the thread whose view it is. Steps that others can see are noted.
     fn own(
         &self,
-        world: &World<'_>,
+        world: &FragmentWorld<'_>,
         i: usize,
         view: &View,
-        checked: &mut Checked,
+        checked: &mut CheckedViews,
         seen: &mut Vec<(usize, ActionId)>,
     ) -> Result<(), String> {
         let fragments = Fragment::start(world, self.sight(i), None);
@@ -495,7 +333,7 @@ impl<'p> Rule<'p> {
             let mut visible = false;
             for f in &fragments {
                 checked.steps += 1;
-                for a in run(f, &step).map_err(|e| self.place(view.control, e))? {
+                for a in run_fragment_step(f, &step).map_err(|e| self.place(view.control, e))? {
                     visible |= a.visible;
                     self.settled(a, self.moved(view.control, action.to), 0).map_err(|e| self.place(view.control, e))?;
                 }
@@ -510,7 +348,7 @@ impl<'p> Rule<'p> {
     fn others(
         &self,
         seen: &[(usize, ActionId)],
-        checked: &mut Checked,
+        checked: &mut CheckedViews,
         budget: &Budget,
     ) -> Result<Result<(), String>, Reason> {
         let world = self.world();
@@ -519,9 +357,9 @@ impl<'p> Rule<'p> {
         for (i, id) in seen {
             let control = self.views.views[*i].control;
             let Some((code, _)) = self.code(control) else { continue };
-            let weak = weaken(&self.views.views[*i], &self.step(control, code, *id));
+            let weak = weaken_for_step(&self.views.views[*i], &self.step(control, code, *id));
             match known.entry((*id, skeleton(&weak))) {
-                Entry::Occupied(at) => join(&mut movers[*at.get()].2, &weak),
+                Entry::Occupied(at) => join_views(&mut movers[*at.get()].2, &weak),
                 Entry::Vacant(at) => {
                     at.insert(movers.len());
                     movers.push((*i, *id, weak));
@@ -562,17 +400,21 @@ impl<'p> Rule<'p> {
     /// Two instances of a thread that comes once.
     fn alone(&self, a: Control, b: Control) -> bool {
         match (a, b) {
-            (Control::Thread(t, _), Control::Thread(u, _)) => {
-                t == u && matches!(self.program.threads[t].copies, Copies::One | Copies::Exactly(1))
-            }
+            (Control::Thread(t, _), Control::Thread(u, _)) => t == u && self.program.threads[t].copies == Copies::One,
             _ => false,
         }
     }
     /// What thread `t` sees of a visible step.
-    fn seen(&self, world: &World<'_>, sc: Sight<'_>, other: usize, step: &Step<'_>) -> Result<(), String> {
+    fn seen(
+        &self,
+        world: &FragmentWorld<'_>,
+        sc: NumberedView<'_>,
+        other: usize,
+        step: &FragmentStep<'_>,
+    ) -> Result<(), String> {
         let t = &self.views.views[other];
         for f in Fragment::start(world, sc, Some(self.sight(other))) {
-            for mut a in run(&f, step)? {
+            for mut a in run_fragment_step(&f, step)? {
                 if a.wrong.is_some() || !a.visible || !a.at.possible() {
                     continue;
                 }
@@ -588,7 +430,12 @@ impl<'p> Rule<'p> {
         Ok(())
     }
     fn covered(&self, at: &Fragment<'_>, side: usize, control: Control) -> bool {
-        self.index.candidates(at, side, control).any(|v| covers(at, side, self.sight(v)))
+        self.covering(at, side, control).is_some()
+    }
+    /// A view that holds of the thread in the state.
+    fn covering(&self, at: &Fragment<'_>, side: usize, control: Control) -> Option<NumberedView<'_>> {
+        let mut found = self.index.candidates(at, side, control).map(|v| self.sight(v));
+        found.find(|sight| covers(at, side, *sight))
     }
     /// The state after a thread's own step: in a view, or on its way to one by private steps.
     fn settled(&self, after: step::After<'_>, control: Control, depth: usize) -> Result<(), String> {
@@ -632,7 +479,10 @@ impl<'p> Rule<'p> {
         for v in o.params.iter().chain(&o.results).chain(&o.locals) {
             at.vars[v.0 as usize] = V::Any;
         }
-        at.done[0] = Progress::No;
+        for v in &self.arguments[op as usize] {
+            at.vars[v.0 as usize] = V::Any;
+        }
+        at.done[0] = FragmentProgress::No;
         at.witnessed[0] = 0;
         at.looked[0] = true;
     }
@@ -640,7 +490,7 @@ impl<'p> Rule<'p> {
     fn private(&self, at: Fragment<'_>, control: Control, depth: usize) -> Result<(), String> {
         let out = || Err("a step takes the thread itself out of the views".to_string());
         let Some((code, here)) = self.code(control) else { return out() };
-        if depth == CHAIN {
+        if depth == MAX_PRIVATE_STEPS {
             return out();
         }
         let mut next = Vec::new();
@@ -649,7 +499,10 @@ impl<'p> Rule<'p> {
         now.items.iter_mut().for_each(|x| x.new = false);
         for (id, action) in code.from(here) {
             let step = self.step(control, code, id);
-            for a in run(&now, &step)? {
+            if step::waits_for_others(&now, &step)? {
+                return out();
+            }
+            for a in run_fragment_step(&now, &step)? {
                 if a.touched {
                     return out();
                 }
@@ -670,10 +523,10 @@ impl<'p> Rule<'p> {
                 let param = op.params.contains(v);
                 let named = op.params.iter().find(|p| self.integer(**p)) == Some(v);
                 let options: Vec<V> = match self.program.terms.kind(self.program.vars[*v].sort) {
-                    _ if !param => vec![step::initial(self.program, *v).map_err(|h| format!("{h:?}"))?],
+                    _ if !param => vec![terms::initial(self.program, *v).map_err(|h| format!("{h:?}"))?],
                     SortKind::Bool => vec![V::Bool(false), V::Bool(true)],
                     SortKind::Int if at.member.is_some() => {
-                        vec![V::Key(Side::Below), V::Key(Side::Equal), V::Key(Side::Above)]
+                        vec![V::Key(KeyOrder::Below), V::Key(KeyOrder::Equal), V::Key(KeyOrder::Above)]
                     }
                     _ if named => vec![V::Argument(fragment::Who::Own)],
                     _ => vec![V::Any],
@@ -690,12 +543,20 @@ impl<'p> Rule<'p> {
                     .collect();
             }
             let control = Control::Operation(i as u32, op.code.entry);
-            for f in starts {
+            for mut f in starts {
+                self.remember_arguments(&mut f, i);
                 let after = step::After { at: f, touched: true, visible: false, wrong: None };
                 self.settled(after, control, 0)?;
             }
         }
         Ok(())
+    }
+    /// The call begins: its arguments are what its parameters are now.
+    fn remember_arguments(&self, at: &mut Fragment<'_>, op: usize) {
+        let Some((_, object)) = self.object() else { return };
+        for (argument, param) in self.arguments[op].iter().zip(&object.ops[op].params) {
+            at.vars[argument.0 as usize] = at.vars[param.0 as usize].clone();
+        }
     }
     fn integer(&self, v: VarId) -> bool {
         self.program.vars[v].sort.is_integer()

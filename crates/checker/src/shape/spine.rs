@@ -1,58 +1,16 @@
 //! The list that holds a specification's set, on fragments.
 //!
-//! Comes in: the spine that a certificate names. Goes out: what its definition (`evidence::views::Spine`) says of cells, links and the crossing, and how a
+//! In: the spine that a certificate names. Out: what its definition (`evidence::views::Spine`) says of cells, links and the crossing, and how a
 //! write to a link changes them. The list has no cycle: it has none at the start, and a write that could make one, or that does more than put cells in and
 //! take cells out at one place, is rejected. See `docs/decisions/060-one-key.md`.
 
-use super::fragment::{Candidate, Fragment, Image, Side, Slot, V};
-use super::terms::{Halt, fail};
-use evidence::views::{Order, Spine, Status};
-use logic::{ClassId, Node, Op, SortKind, Symbol, Term};
-use program::{Action, Code, Program, Scope, SpecOp, VarId};
+use super::fragment::{FieldCandidate, FieldSlot, Fragment, Image, KeyOrder, V};
+use super::terms::{Halt, halt_with};
+use evidence::views::{SpineOrder, Status};
+use logic::{Node, Op, Symbol, Term};
+use program::{Program, SpecOp};
 
-/// A spine, with positions in its class.
-#[derive(Clone, Debug)]
-pub struct List {
-    pub class: ClassId,
-    pub link: usize,
-    pub key: usize,
-    pub root: VarId,
-    pub stops: Vec<VarId>,
-    pub order: Order,
-}
-
-impl List {
-    /// The list that the certificate names, if it is one: a shared reference that no operation assigns, to objects with the key.
-    pub fn new(
-        program: &Program,
-        spine: Spine,
-        codes: &[&Code],
-        link: impl Fn(ClassId) -> Option<usize>,
-    ) -> Option<Self> {
-        let root = program.vars.get(spine.root)?;
-        let SortKind::Ref(class) = program.terms.kind(root.sort) else { return None };
-        let key = program.classes[class].fields.iter().position(|f| *f == spine.key)?;
-        let SortKind::Map(_, entry) = program.terms.kind(program.vars[spine.key].sort) else { return None };
-        let fixed: Vec<VarId> = program
-            .shared()
-            .filter(|v| program.vars[*v].sort == root.sort)
-            .filter(|v| !codes.iter().any(|c| c.actions.iter().any(|a| a.updates.iter().any(|u| u.var == *v))))
-            .collect();
-        if root.scope != Scope::Shared || !entry.is_integer() || !fixed.contains(&spine.root) {
-            return None;
-        }
-        let stops = fixed.into_iter().filter(|v| *v != spine.root).collect();
-        Some(Self { class, link: link(class)?, key, root: spine.root, stops, order: spine.order })
-    }
-    /// The thread reads the root into one of its references.
-    pub fn looks(&self, program: &Program, action: &Action) -> bool {
-        let root = program.vars[self.root].symbol;
-        action.updates.iter().any(|u| {
-            matches!(program.terms.kind(program.vars[u.var].sort), SortKind::Ref(_))
-                && program.terms.free_symbols(u.value).contains(&root)
-        })
-    }
-}
+pub use super::spine_in_class::SpineInClass;
 
 pub fn inside(status: Status) -> bool {
     matches!(status, Status::Before | Status::After)
@@ -97,27 +55,27 @@ pub fn one_key(program: &Program, op: &SpecOp, state: Symbol) -> bool {
 }
 
 impl Fragment<'_> {
-    fn root(&self, list: &List) -> &V {
+    fn root(&self, list: &SpineInClass) -> &V {
         &self.vars[list.root.0 as usize]
     }
     /// Whether a cell ends the search for the key; `None`: its key is not known.
-    pub fn stops(&self, list: &List, d: usize) -> Option<bool> {
+    pub fn stops(&self, list: &SpineInClass, d: usize) -> Option<bool> {
         if list.stops.iter().any(|v| self.vars[v.0 as usize] == V::Object(d)) {
             return Some(true);
         }
         match self.side_of(list, d)? {
-            Side::Below => Some(false),
-            Side::Equal => Some(true),
-            Side::Above => Some(list.order == Order::Sorted),
+            KeyOrder::Below => Some(false),
+            KeyOrder::Equal => Some(true),
+            KeyOrder::Above => Some(list.order == SpineOrder::Sorted),
         }
     }
-    fn side_of(&self, list: &List, d: usize) -> Option<Side> {
+    fn side_of(&self, list: &SpineInClass, d: usize) -> Option<KeyOrder> {
         let item = &self.items[d];
         match &item.fields[list.key] {
-            Slot::Is(V::Key(s)) => Some(*s),
-            Slot::Is(_) => None,
-            Slot::Open => match &self.candidates(Some(d), item.image, item.class, list.key)[..] {
-                [Candidate::Value(V::Key(s))] => Some(*s),
+            FieldSlot::Is(V::Key(s)) => Some(*s),
+            FieldSlot::Is(_) => None,
+            FieldSlot::Open => match &self.candidates(Some(d), item.image, item.class, list.key)[..] {
+                [FieldCandidate::Value(V::Key(s))] => Some(*s),
                 _ => None,
             },
         }
@@ -137,51 +95,53 @@ impl Fragment<'_> {
         self.items.iter().enumerate().all(|(d, x)| self.can_be(x.status, *self.root(list) == V::Object(d)))
     }
     /// Whether the list leaves room for the cell.
-    pub fn on_spine(&self, c: &Candidate) -> bool {
+    pub fn on_spine(&self, c: &FieldCandidate) -> bool {
         let Some(list) = &self.world.spine else { return true };
         match c {
-            Candidate::Value(V::Object(d)) => self.can_be(self.items[*d].status, *self.root(list) == V::Object(*d)),
-            Candidate::New(_) => self.can_be(self.status_at(c), false),
-            Candidate::Value(_) => true,
+            FieldCandidate::Value(V::Object(d)) => {
+                self.can_be(self.items[*d].status, *self.root(list) == V::Object(*d))
+            }
+            FieldCandidate::New(_) => self.can_be(self.status_at(c), false),
+            FieldCandidate::Value(_) => true,
         }
     }
     /// The place of the cell that a candidate is.
-    fn status_at(&self, c: &Candidate) -> Status {
+    fn status_at(&self, c: &FieldCandidate) -> Status {
         match c {
-            Candidate::Value(V::Object(d)) => self.items[*d].status,
-            Candidate::Value(_) => Status::Never,
-            Candidate::New(groups) => {
+            FieldCandidate::Value(V::Object(d)) => self.items[*d].status,
+            FieldCandidate::Value(_) => Status::Never,
+            FieldCandidate::New(groups) => {
                 let side = usize::from(groups[0].is_none());
                 groups[side].map_or(Status::Never, |g| self.known(Image::Group(g), side).status.common())
             }
         }
     }
     /// Whether the link of a cell with that status (the cell itself, if it is in the fragment) can lead there.
-    pub fn may_lead(&self, item: Option<usize>, status: Status, c: &Candidate) -> bool {
+    pub fn may_lead(&self, item: Option<usize>, status: Status, c: &FieldCandidate) -> bool {
         let (Some(list), Some((pred, succ))) = (&self.world.spine, &self.crossing) else { return true };
         if !inside(status) {
             return true;
         }
-        let value = |v: &V| matches!(c, Candidate::Value(w) if w == v);
+        let value = |v: &V| matches!(c, FieldCandidate::Value(w) if w == v);
         if status == Status::Before && item.is_some_and(|i| *pred == V::Object(i)) {
             return value(succ);
         }
         let to = match c {
-            Candidate::Value(V::Object(_)) | Candidate::New(_) => self.status_at(c),
-            Candidate::Value(V::Null) => return status == Status::After,
-            Candidate::Value(_) => return false,
+            FieldCandidate::Value(V::Object(_)) | FieldCandidate::New(_) => self.status_at(c),
+            FieldCandidate::Value(V::Null) => return status == Status::After,
+            FieldCandidate::Value(_) => return false,
         };
         let itself = item.is_some_and(|i| value(&V::Object(i)));
-        let led = matches!(c, Candidate::Value(V::Object(d)) if self.items.iter().enumerate().any(|(q, x)| {
-            Some(q) != item && inside(x.status) && x.class == list.class && x.fields[list.link] == Slot::Is(V::Object(*d))
+        let led = matches!(c, FieldCandidate::Value(V::Object(d)) if self.items.iter().enumerate().any(|(q, x)| {
+            Some(q) != item && inside(x.status) && x.class == list.class && x.fields[list.link] == FieldSlot::Is(V::Object(*d))
         }));
         to == status && !itself && !led && !value(self.root(list)) && !value(succ) && self.can_be(to, false)
     }
-    fn follow(&self, list: &List, d: usize) -> Result<V, Halt> {
+    fn follow(&self, list: &SpineInClass, d: usize) -> Result<V, Halt> {
         match &self.items[d].fields[list.link] {
-            Slot::Open => Err(Halt::Decide(d, Some(list.link))),
-            Slot::Is(V::Any) => fail("a link of the list is unknown"),
-            Slot::Is(v) => Ok(v.clone()),
+            FieldSlot::Open => Err(Halt::Decide(d, Some(list.link))),
+            FieldSlot::Is(V::Any) => halt_with("a link of the list is unknown"),
+            FieldSlot::Is(v) => Ok(v.clone()),
         }
     }
     fn place(&mut self, d: usize, status: Status) {
@@ -206,21 +166,21 @@ impl Fragment<'_> {
                 break;
             }
             if come.contains(&c) {
-                return fail("a cycle that does not lead back to the list");
+                return halt_with("a cycle that does not lead back to the list");
             }
             come.push(c);
             on = self.follow(&list, c)?;
         }
         if !matches!(on, V::Object(_) | V::Null) {
-            return fail("a link of the list becomes unknown");
+            return halt_with("a link of the list becomes unknown");
         }
         // What goes out: from the old successor to where the list goes on. Never found: the list would have a cycle, or more of it changes.
         let mut go: Vec<usize> = Vec::new();
         let mut at = old;
         while at != on {
-            let V::Object(c) = at else { return fail("the list does not go on where it did") };
+            let V::Object(c) = at else { return halt_with("the list does not go on where it did") };
             if go.len() == 5 {
-                return fail("more of the list changes than is followed");
+                return halt_with("more of the list changes than is followed");
             }
             go.push(c);
             at = self.follow(&list, c)?;
@@ -237,7 +197,7 @@ impl Fragment<'_> {
         Ok(())
     }
     /// The crossing, where `come` and then `on` follow a cell before it.
-    fn recross(&mut self, list: &List, d: usize, come: &[usize], on: &V) -> Result<(), Halt> {
+    fn recross(&mut self, list: &SpineInClass, d: usize, come: &[usize], on: &V) -> Result<(), Halt> {
         let ahead = matches!(on, V::Object(c) if self.items[*c].status == Status::Before);
         let first = come.iter().position(|c| self.stops(list, *c) != Some(false));
         for (i, c) in come.iter().enumerate() {
@@ -251,13 +211,13 @@ impl Fragment<'_> {
                 self.crossing = Some((pred, V::Object(come[f])));
                 Ok(())
             }
-            (Some(_), _) => fail("a cell whose key is unknown or out of order enters the list"),
+            (Some(_), _) => halt_with("a cell whose key is unknown or out of order enters the list"),
             (None, true) => Ok(()),
             (None, false) => {
                 if let V::Object(c) = on
                     && self.stops(list, *c) != Some(true)
                 {
-                    return fail("the list crosses the key at an unknown place");
+                    return halt_with("the list crosses the key at an unknown place");
                 }
                 self.crossing = Some((pred, on.clone()));
                 Ok(())
@@ -267,18 +227,18 @@ impl Fragment<'_> {
     /// The list in a state where everything it needs is decided.
     pub fn find_spine(&mut self) -> Result<(), Halt> {
         let Some(list) = self.world.spine.clone() else { return Ok(()) };
-        let V::Object(root) = *self.root(&list) else { return fail("the list may have no first object") };
+        let V::Object(root) = *self.root(&list) else { return halt_with("the list may have no first object") };
         let mut seen = vec![root];
         let (mut pred, mut succ) = (root, None);
         let mut at = self.follow(&list, root)?;
         while let V::Object(d) = at {
             if seen.contains(&d) {
-                return fail("the list may have a cycle at the start");
+                return halt_with("the list may have a cycle at the start");
             }
             seen.push(d);
             if succ.is_none() {
                 match self.stops(&list, d) {
-                    None => return fail("the list starts with unknown keys"),
+                    None => return halt_with("the list starts with unknown keys"),
                     Some(true) => succ = Some(d),
                     Some(false) => pred = d,
                 }
@@ -288,7 +248,7 @@ impl Fragment<'_> {
             self.place(d, status);
         }
         if at != V::Null {
-            return fail("the end of the list is unknown at the start");
+            return halt_with("the end of the list is unknown at the start");
         }
         self.place(root, Status::Before);
         self.crossing = Some((V::Object(pred), succ.map_or(V::Null, V::Object)));

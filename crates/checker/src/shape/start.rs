@@ -1,17 +1,19 @@
 //! The start: every initial state satisfies a view for every thread.
 //!
-//! Comes in: initial values and `init` facts. Shared references without an initial value refer to objects that are there from the
+//! In: initial values and `init` facts. Shared references without an initial value refer to objects that are there from the
 //! start; the facts must say that these are the live ones. Any fact that cannot be evaluated is left out: more initial states, never fewer.
 
-use super::fragment::{Candidate, Fragment, Item, Progress, Slot, Successor, V, Who, World};
-use super::step::{initial, outcomes};
-use super::terms::{Bound, Eval, Halt};
-use super::{Rule, Side};
+use super::fragment::{
+    FieldCandidate, FieldSlot, Fragment, FragmentCell, FragmentProgress, FragmentWorld, Successor, V, Who,
+};
+use super::step::outcomes;
+use super::terms::{Bound, FragmentEval, Halt, initial};
+use super::{KeyOrder, ViewsRule};
 use evidence::views::{Control, Status};
 use logic::{ClassId, Node, Op, Quantifier, SortKind, Term};
 use program::{Program, VarId, VarKind};
 
-pub(super) fn check(rule: &Rule<'_>) -> Result<(), String> {
+pub(super) fn check(rule: &ViewsRule<'_>) -> Result<(), String> {
     let world = world(rule);
     states(rule, &world)?.into_iter().try_for_each(|f| begin(rule, f))
 }
@@ -21,7 +23,7 @@ fn facts(program: &Program) -> Vec<Term> {
 }
 
 /// The program with what its facts say of the fields of initial objects.
-pub(super) fn world<'p>(rule: &Rule<'p>) -> World<'p> {
+pub(super) fn world<'p>(rule: &ViewsRule<'p>) -> FragmentWorld<'p> {
     let program = rule.program;
     let mut world = rule.world();
     world.closed = facts(program).into_iter().filter_map(|f| closed(program, f)).collect();
@@ -29,7 +31,7 @@ pub(super) fn world<'p>(rule: &Rule<'p>) -> World<'p> {
 }
 
 /// All initial states, each with the fields that no fact speaks of still open.
-pub(super) fn states<'w>(rule: &Rule<'_>, world: &'w World<'w>) -> Result<Vec<Fragment<'w>>, String> {
+pub(super) fn states<'w>(rule: &ViewsRule<'_>, world: &'w FragmentWorld<'w>) -> Result<Vec<Fragment<'w>>, String> {
     let program = rule.program;
     let facts = facts(program);
     let n = program.vars.len();
@@ -44,7 +46,7 @@ pub(super) fn states<'w>(rule: &Rule<'_>, world: &'w World<'w>) -> Result<Vec<Fr
         member: set.then_some(false),
         crossing: None,
         looked: [false, false],
-        done: [Progress::No, Progress::No],
+        done: [FragmentProgress::No, FragmentProgress::No],
         witnessed: [0, 0],
     };
     if let Some(s) = rule.state() {
@@ -57,15 +59,15 @@ pub(super) fn states<'w>(rule: &Rule<'_>, world: &'w World<'w>) -> Result<Vec<Fr
     for class in program.classes.ids() {
         for _ in 0..objects(program, class)? {
             let count = world.fields[class.0 as usize].len();
-            empty.items.push(Item {
+            empty.items.push(FragmentCell {
                 class,
                 owner: None,
                 status: Status::Never,
-                fields: vec![Slot::Open; count],
+                fields: vec![FieldSlot::Open; count],
                 successor: Successor::AsLink,
                 image: [None, None],
-                lone: false,
-                sole: [true, true],
+                single_predecessor: false,
+                unshared: [true, true],
                 left: [false, false],
                 new: false,
                 linked: None,
@@ -100,8 +102,8 @@ pub(super) fn states<'w>(rule: &Rule<'_>, world: &'w World<'w>) -> Result<Vec<Fr
     Ok(out)
 }
 
-/// The most boolean fields of initial objects that are told apart.
-const FLAGS: usize = 10;
+/// The most boolean fields of initial objects that are distinguished.
+const MAX_INITIAL_FLAGS: usize = 10;
 
 /// Booleans tell kinds of cells apart, so they are known from the start: each is tried both ways.
 fn flagged<'w>(program: &Program, empty: Fragment<'w>) -> Result<Vec<Fragment<'w>>, String> {
@@ -114,15 +116,15 @@ fn flagged<'w>(program: &Program, empty: Fragment<'w>) -> Result<Vec<Fragment<'w
             }
         }
     }
-    if flags.len() > FLAGS {
-        return Err("more booleans in initial objects than can be told apart".into());
+    if flags.len() > MAX_INITIAL_FLAGS {
+        return Err("more booleans in initial objects than can be distinguished".into());
     }
     let ways = 0..1u32 << flags.len();
     Ok(ways
         .map(|way| {
             let mut f = empty.clone();
             for (i, (d, field)) in flags.iter().enumerate() {
-                f.items[*d].fields[*field] = Slot::Is(V::Bool(way >> i & 1 == 1));
+                f.items[*d].fields[*field] = FieldSlot::Is(V::Bool(way >> i & 1 == 1));
             }
             f
         })
@@ -197,13 +199,13 @@ fn closed(program: &Program, fact: Term) -> Option<VarId> {
 }
 
 /// The states among those described that satisfy every fact that can be evaluated.
-fn satisfying<'a>(rule: &Rule<'_>, f: Fragment<'a>, facts: &[Term]) -> Result<Vec<Fragment<'a>>, String> {
+fn satisfying<'a>(rule: &ViewsRule<'_>, f: Fragment<'a>, facts: &[Term]) -> Result<Vec<Fragment<'a>>, String> {
     let none = Bound::default();
     outcomes(&f, |at, choices| {
         let mut at = at.clone();
         facts.iter().for_each(|f| impose(rule, &mut at, *f));
         for fact in facts {
-            let mut eval = Eval::new(&at, &rule.names, &none, choices, 0, None);
+            let mut eval = FragmentEval::new(&at, &rule.names, &none, choices, 0, None);
             match eval.holds(*fact) {
                 Ok(true) | Err(Halt::Fail(_)) => {}
                 Ok(false) => return Err(Halt::Impossible),
@@ -215,7 +217,7 @@ fn satisfying<'a>(rule: &Rule<'_>, f: Fragment<'a>, facts: &[Term]) -> Result<Ve
 }
 
 /// `r.f == n` where `r` refers to a cell of which nothing is known yet: its field is the number.
-fn impose(rule: &Rule<'_>, at: &mut Fragment<'_>, fact: Term) {
+fn impose(rule: &ViewsRule<'_>, at: &mut Fragment<'_>, fact: Term) {
     let t = &rule.program.terms;
     let Some((Op::Eq, sides)) = t.app(fact) else { return };
     for (a, b) in [(sides[0], sides[1]), (sides[1], sides[0])] {
@@ -225,13 +227,13 @@ fn impose(rule: &Rule<'_>, at: &mut Fragment<'_>, fact: Term) {
         let V::Object(d) = at.vars[holder.0 as usize] else { continue };
         let Some(f) = at.world.position(at.items[d].class, field) else { continue };
         let key = at.world.spine.as_ref().is_some_and(|l| l.class == at.items[d].class && l.key == f);
-        if !key && matches!(at.items[d].fields[f], Slot::Open | Slot::Is(V::Any)) {
-            at.items[d].fields[f] = Slot::Is(V::Number(n));
+        if !key && matches!(at.items[d].fields[f], FieldSlot::Open | FieldSlot::Is(V::Any)) {
+            at.items[d].fields[f] = FieldSlot::Is(V::Number(n));
         }
     }
 }
 
-/// The objects that shared variables lead to; nobody ever sees the others.
+/// The objects that shared variables lead to; no thread ever sees the others.
 fn reachable(mut f: Fragment<'_>) -> Fragment<'_> {
     let cell = |v: &V| if let V::Object(d) = v { Some(*d) } else { None };
     let mut todo: Vec<usize> = f.vars.iter().filter_map(cell).collect();
@@ -242,18 +244,18 @@ fn reachable(mut f: Fragment<'_>) -> Fragment<'_> {
         }
         for (i, s) in f.items[d].fields.iter().enumerate() {
             match s {
-                Slot::Is(v) => todo.extend(cell(v)),
-                Slot::Open => {
+                FieldSlot::Is(v) => todo.extend(cell(v)),
+                FieldSlot::Open => {
                     let all = f.candidates(Some(d), [None, None], f.items[d].class, i);
                     todo.extend(all.iter().filter_map(|c| match c {
-                        Candidate::Value(v) => cell(v),
-                        Candidate::New(_) => None,
+                        FieldCandidate::Value(v) => cell(v),
+                        FieldCandidate::New(_) => None,
                     }));
                 }
             }
         }
     }
-    // A cell that is taken to be owned by a thread out of sight is described by nobody's view.
+    // A cell that is taken to be owned by a thread out of sight is described by no view.
     for (d, seen) in seen.iter().enumerate() {
         if !seen {
             f.items[d].owner = Some(Who::Third);
@@ -262,7 +264,7 @@ fn reachable(mut f: Fragment<'_>) -> Fragment<'_> {
     f
 }
 
-fn begin(rule: &Rule<'_>, f: Fragment<'_>) -> Result<(), String> {
+fn begin(rule: &ViewsRule<'_>, f: Fragment<'_>) -> Result<(), String> {
     let program = rule.program;
     if rule.views.object.is_some() {
         return if rule.covered(&f, 0, Control::Idle) { Ok(()) } else { Err("the start is not in the views".into()) };
@@ -279,6 +281,6 @@ fn begin(rule: &Rule<'_>, f: Fragment<'_>) -> Result<(), String> {
             return Err("the start is not in the views".into());
         }
     }
-    debug_assert!(Side::Below != Side::Above, "keys are told apart");
+    debug_assert!(KeyOrder::Below != KeyOrder::Above, "keys are distinguished");
     Ok(())
 }

@@ -1,19 +1,19 @@
 //! Who refers to what, cells that a thread gets for itself, and `free`.
 //!
-//! Comes in: a fragment in the middle of a step. Goes out: what `sole` in a view means on it, a published cell that is the thread's own from now on
+//! In: a fragment in the middle of a step. Out: what `unshared` in a view means on it, a published cell that is the thread's own from now on
 //! (a take of the certificate), an object that is no longer live. A thread refers to a cell by a variable that it may still read, or by a
-//! field of a cell it owns. Values of which a view says nothing are nobody's references: nobody may follow them. See
+//! field of a cell it owns. Values of which a view says nothing are no thread's references: no thread may follow them. See
 //! `docs/decisions/062-taken-cells.md`.
 
-use super::fragment::{Candidate, Fragment, Image, Slot, Successor, V, Who};
+use super::fragment::{FieldCandidate, FieldSlot, Fragment, Image, Successor, V, Who};
 use super::spine::inside;
-use super::terms::{Halt, fail};
+use super::terms::{Halt, halt_with};
 use evidence::views::Status;
 use logic::Symbol;
 use program::{Action, Code, Mark, Program, Scope, VarId};
 use rustc_hash::FxHashSet;
 
-/// For each location, the variables that nobody reads from there on before they are assigned.
+/// For each location, the variables that are not read from there on before they are assigned.
 pub fn dead(program: &Program, code: &Code, vars: &[VarId], results: &[VarId]) -> Vec<Vec<VarId>> {
     let mut live: Vec<FxHashSet<VarId>> = vec![FxHashSet::default(); code.locations.len()];
     if let Some(exit) = code.exit {
@@ -55,14 +55,8 @@ impl Fragment<'_> {
     pub(super) fn reference_field(&self, d: usize, f: usize) -> bool {
         self.world.refers(self.items[d].class, f)
     }
-    fn link(&self, d: usize) -> Option<usize> {
-        match &self.items[d].fields[self.world.links[self.items[d].class.0 as usize]?] {
-            Slot::Is(V::Object(c)) if self.items[*c].lone => Some(*c),
-            _ => None,
-        }
-    }
     /// What the open field of a cell may be.
-    fn open(&self, d: usize, f: usize) -> Vec<Candidate> {
+    fn open(&self, d: usize, f: usize) -> Vec<FieldCandidate> {
         self.candidates(Some(d), self.items[d].image, self.items[d].class, f)
     }
     /// Whether the thread (0: the one that moves, 1: the other) refers to the cell.
@@ -73,8 +67,8 @@ impl Fragment<'_> {
             || self.items.iter().enumerate().any(|(q, x)| {
                 x.owner == Some(who)
                     && x.fields.iter().enumerate().any(|(f, s)| match s {
-                        Slot::Is(v) => *v == object,
-                        Slot::Open => self.open(q, f).contains(&Candidate::Value(object.clone())),
+                        FieldSlot::Is(v) => *v == object,
+                        FieldSlot::Open => self.open(q, f).contains(&FieldCandidate::Value(object.clone())),
                     })
             })
     }
@@ -83,19 +77,19 @@ impl Fragment<'_> {
         self.items.iter().enumerate().any(|(q, x)| {
             x.owner == Some(Who::Own)
                 && (0..x.fields.len())
-                    .any(|f| x.fields[f] == Slot::Open && self.open(q, f).contains(&Candidate::New(groups)))
+                    .any(|f| x.fields[f] == FieldSlot::Open && self.open(q, f).contains(&FieldCandidate::New(groups)))
         })
     }
     /// Whether a thread may have had a reference to the cell before the step, by what the other thread's view says of it.
-    pub fn may_refer(&self, who: Who, c: &Candidate) -> bool {
+    pub fn may_refer(&self, who: Who, c: &FieldCandidate) -> bool {
         if !self.world.takes || self.sides.iter().any(Option::is_none) {
             return true;
         }
         let other = usize::from(who == Who::Own);
         match c {
-            Candidate::Value(V::Object(d)) => !self.items[*d].sole[other],
-            Candidate::New(groups) => groups[other].is_none_or(|g| !self.known(Image::Group(g), other).sole),
-            Candidate::Value(_) => true,
+            FieldCandidate::Value(V::Object(d)) => !self.items[*d].unshared[other],
+            FieldCandidate::New(groups) => groups[other].is_none_or(|g| !self.known(Image::Group(g), other).unshared),
+            FieldCandidate::Value(_) => true,
         }
     }
     /// Before a step: what one thread alone refers to, the other does not.
@@ -103,7 +97,7 @@ impl Fragment<'_> {
         !self.world.takes
             || (0..self.items.len()).all(|d| {
                 let x = &self.items[d];
-                x.owner.is_some() || [0, 1].iter().all(|s| !x.sole[*s] || !self.refers(1 - s, d))
+                x.owner.is_some() || [0, 1].iter().all(|s| !x.unshared[*s] || !self.refers(1 - s, d))
             })
     }
     fn refers(&self, side: usize, d: usize) -> bool {
@@ -118,20 +112,18 @@ impl Fragment<'_> {
             return Ok(());
         }
         // What it refers to was a published cell's affair; from now on it is the thread's.
-        let open = (0..self.items[d].fields.len()).find(|f| self.items[d].fields[*f] == Slot::Open);
+        let open = (0..self.items[d].fields.len()).find(|f| self.items[d].fields[*f] == FieldSlot::Open);
         if let Some(f) = open.filter(|_| !self.items[d].new) {
             return Err(Halt::Decide(d, Some(f)));
         }
         if self.sides[1].is_none() && !self.unshared(d) {
-            return fail("a cell is taken that others may refer to");
+            return halt_with("a cell is taken that others may refer to");
         }
         self.items[d].owner = Some(Who::Own);
         self.items[d].left = [false, false];
-        // Without what it refers to, which stays known of others: a lone cell that it linked to has no other predecessor.
-        self.items[d].linked = self.link(d);
         for f in 0..self.items[d].fields.len() {
             if self.reference_field(d, f) {
-                self.items[d].fields[f] = Slot::Is(V::Any);
+                self.items[d].fields[f] = FieldSlot::Is(V::Any);
             }
         }
         if self.sides[1].is_none() {
@@ -144,13 +136,15 @@ impl Fragment<'_> {
             }
         };
         self.peer.iter_mut().for_each(forget);
-        if let super::fragment::Progress::Pure(r) | super::fragment::Progress::Changed(r) = &mut self.done[1] {
+        if let super::fragment::FragmentProgress::Pure(r) | super::fragment::FragmentProgress::Changed(r) =
+            &mut self.done[1]
+        {
             r.iter_mut().for_each(forget);
         }
         for x in self.items.iter_mut().filter(|x| x.owner == Some(Who::Peer)) {
             for s in &mut x.fields {
-                if *s == Slot::Is(V::Datum(d)) {
-                    *s = Slot::Is(V::Any);
+                if *s == FieldSlot::Is(V::Datum(d)) {
+                    *s = FieldSlot::Is(V::Any);
                 }
             }
         }
@@ -159,10 +153,10 @@ impl Fragment<'_> {
     /// Nothing shared, no published cell and no other thread refers to the cell.
     fn unshared(&self, d: usize) -> bool {
         let program = self.world.program;
-        let sole = if self.sides[0].is_some() { self.items[d].sole[0] } else { !self.held(1, d) };
+        let unshared = if self.sides[0].is_some() { self.items[d].unshared[0] } else { !self.held(1, d) };
         let mut shared = program.vars.iter_enumerated().filter(|(_, v)| v.scope == Scope::Shared);
         let status = self.items[d].status;
-        let named = |c: &Candidate| matches!(c, Candidate::Value(v) if names(v, d));
+        let named = |c: &FieldCandidate| matches!(c, FieldCandidate::Value(v) if names(v, d));
         let linked = self.items.iter().enumerate().any(|(q, x)| {
             let successor = match &x.successor {
                 Successor::Is(v) => names(v, d),
@@ -173,8 +167,8 @@ impl Fragment<'_> {
                 && x.owner.is_none()
                 && (successor
                     || x.fields.iter().enumerate().any(|(f, s)| match s {
-                        Slot::Is(v) => names(v, d),
-                        Slot::Open => self.open(q, f).iter().any(named),
+                        FieldSlot::Is(v) => names(v, d),
+                        FieldSlot::Open => self.open(q, f).iter().any(named),
                     }))
         });
         let outside = self.outside().into_iter().any(|(image, class)| {
@@ -184,7 +178,8 @@ impl Fragment<'_> {
             (0..fields).any(|f| self.candidates(None, image, class, f).iter().any(named))
                 || self.meet(&lists, None, true).iter().any(named)
         });
-        sole && !inside(status)
+        unshared
+            && !inside(status)
             && status != Status::In
             && !shared.any(|(id, _)| names(&self.vars[id.0 as usize], d))
             && !self.ends.iter().chain(&self.crossing).any(|(a, b)| names(a, d) || names(b, d))
@@ -195,7 +190,7 @@ impl Fragment<'_> {
     pub fn free(&mut self, value: &V) -> Result<(), Halt> {
         let d = match value {
             V::Object(d) if self.items[*d].owner == Some(Who::Own) => *d,
-            _ => return fail("an object is freed that others may refer to"),
+            _ => return halt_with("an object is freed that others may refer to"),
         };
         for q in 0..self.items.len() {
             if self.items[q].owner != Some(Who::Own) {
@@ -203,17 +198,17 @@ impl Fragment<'_> {
             }
             for f in 0..self.items[q].fields.len() {
                 match &self.items[q].fields[f] {
-                    Slot::Open if self.reference_field(q, f) => return Err(Halt::Decide(q, Some(f))),
-                    Slot::Is(V::Object(x)) if *x == d => self.items[q].fields[f] = Slot::Is(V::Any),
+                    FieldSlot::Open if self.reference_field(q, f) => return Err(Halt::Decide(q, Some(f))),
+                    FieldSlot::Is(V::Object(x)) if *x == d => self.items[q].fields[f] = FieldSlot::Is(V::Any),
                     _ => {}
                 }
             }
         }
         self.vars.iter_mut().filter(|v| **v == V::Object(d)).for_each(|v| *v = V::Any);
-        self.items[d].fields.fill(Slot::Is(V::Any));
+        self.items[d].fields.fill(FieldSlot::Is(V::Any));
         Ok(())
     }
-    /// Forgets variables that nobody reads again: what they refer to is not held by them. The one name of a cell of the thread's own that another such cell leads to stays.
+    /// Forgets variables that are not read again: what they refer to is not held by them. The one name of a cell of the thread's own that another such cell leads to stays.
     pub fn forget_dead(&mut self, dead: &[VarId]) -> Result<(), Halt> {
         for v in dead {
             let at = v.0 as usize;
@@ -239,8 +234,10 @@ impl Fragment<'_> {
         for (q, x) in self.items.iter().enumerate().filter(|(q, x)| *q != d && x.owner == Some(Who::Own)) {
             for (f, s) in x.fields.iter().enumerate() {
                 match s {
-                    Slot::Is(v) if names(v, d) => return Ok(true),
-                    Slot::Open if self.open(q, f).iter().any(|c| matches!(c, Candidate::Value(v) if names(v, d))) => {
+                    FieldSlot::Is(v) if names(v, d) => return Ok(true),
+                    FieldSlot::Open
+                        if self.open(q, f).iter().any(|c| matches!(c, FieldCandidate::Value(v) if names(v, d))) =>
+                    {
                         return Err(Halt::Decide(q, Some(f)));
                     }
                     _ => {}

@@ -1,11 +1,11 @@
 //! The program's own terms, evaluated on a fragment.
 //!
-//! Comes in: a term, a fragment, the choices made so far. Goes out: a value, or what must be decided first. Types are not
+//! In: a term, a fragment, the choices made so far. Out: a value, or what must be decided first. Types are not
 //! inferred: what an integer is shows in the value it has (a number, a thread, a key, the value a cell stands for).
 
-use super::fragment::{Fragment, Progress, Side, Slot, V, Who};
+use super::fragment::{FieldSlot, Fragment, FragmentProgress, KeyOrder, V, Who};
 use logic::{ClassId, Node, Op, SortKind, Symbol, Term};
-use program::{Scope, VarId, VarKind};
+use program::{Program, Scope, VarId, VarKind};
 use rustc_hash::FxHashMap;
 
 /// Why evaluation or a step cannot go on.
@@ -46,7 +46,7 @@ pub type Choices = Vec<((u32, Term, Term), V)>;
 /// Symbols with a value of their own: inputs, the specification's parameters and results.
 pub type Bound = FxHashMap<Symbol, V>;
 
-pub struct Eval<'e, 'a> {
+pub struct FragmentEval<'e, 'a> {
     pub at: &'e Fragment<'a>,
     pub names: &'e FxHashMap<Symbol, VarId>,
     pub bound: &'e Bound,
@@ -59,11 +59,11 @@ pub struct Eval<'e, 'a> {
     memo: FxHashMap<Term, T>,
 }
 
-pub fn fail<X>(why: impl Into<String>) -> Result<X, Halt> {
+pub fn halt_with<X>(why: impl Into<String>) -> Result<X, Halt> {
     Err(Halt::Fail(why.into()))
 }
 
-impl<'e, 'a> Eval<'e, 'a> {
+impl<'e, 'a> FragmentEval<'e, 'a> {
     pub fn new(
         at: &'e Fragment<'a>,
         names: &'e FxHashMap<Symbol, VarId>,
@@ -88,13 +88,13 @@ impl<'e, 'a> Eval<'e, 'a> {
         match self.value(term)? {
             V::Bool(b) => Ok(b),
             V::Any => self.either(term, term),
-            _ => fail("a formula has no truth value"),
+            _ => halt_with("a formula has no truth value"),
         }
     }
     pub fn value(&mut self, term: Term) -> Result<V, Halt> {
         match self.term(term)? {
             T::V(v) => Ok(v),
-            _ => fail("a map or a collection is used as a value"),
+            _ => halt_with("a map or a collection is used as a value"),
         }
     }
     pub fn term(&mut self, term: Term) -> Result<T, Halt> {
@@ -112,8 +112,8 @@ impl<'e, 'a> Eval<'e, 'a> {
             Node::Num(n, _) => T::V(V::Number(n)),
             Node::Variant(_, v) => T::V(V::Variant(v)),
             Node::Ref(_, 0) => T::V(V::Null),
-            Node::Ref(..) => return fail("a numbered object"),
-            Node::Quant(..) => return fail("a quantifier"),
+            Node::Ref(..) => return halt_with("a numbered object"),
+            Node::Quant(..) => return halt_with("a quantifier"),
             Node::Sym(s) => return self.symbol(s),
             Node::App(op, args) => return self.apply(term, op, &args),
         })
@@ -130,7 +130,7 @@ impl<'e, 'a> Eval<'e, 'a> {
             self.touched = true;
             return Ok(T::State);
         }
-        let Some(&var) = self.names.get(&s) else { return fail("an unknown symbol") };
+        let Some(&var) = self.names.get(&s) else { return halt_with("an unknown symbol") };
         let v = &program.vars[var];
         match v.kind {
             VarKind::Field(_) => Ok(T::Field(var, Vec::new())),
@@ -141,7 +141,7 @@ impl<'e, 'a> Eval<'e, 'a> {
                     program.terms.kind(v.sort),
                     SortKind::Bool | SortKind::Int | SortKind::Machine(_) | SortKind::Enum(_) | SortKind::Ref(_)
                 ) {
-                    return fail(format!("{} is of a type that views cannot hold", v.name));
+                    return halt_with(format!("{} is of a type that views cannot hold", v.name));
                 }
                 Ok(T::V(self.at.vars[var.0 as usize].clone()))
             }
@@ -186,7 +186,7 @@ impl<'e, 'a> Eval<'e, 'a> {
                     (T::Length, T::V(V::Number(0))) | (T::V(V::Number(0)), T::Length) => Some(self.empty()?),
                     (T::State, T::Nothing) | (T::Nothing, T::State) => Some(self.empty()?),
                     (T::Length, T::Length) => Some(true),
-                    _ => return fail("a comparison of collections"),
+                    _ => return halt_with("a comparison of collections"),
                 };
                 self.decided(term, known)
             }
@@ -198,22 +198,22 @@ impl<'e, 'a> Eval<'e, 'a> {
                     (T::V(V::Number(n)), T::Length) => match n + i128::from(strict) {
                         n if n <= 0 => Some(true),
                         1 => Some(!self.empty()?),
-                        _ => return fail("the length of the sequence"),
+                        _ => return halt_with("the length of the sequence"),
                     },
                     (T::Length, T::V(V::Number(n))) => match n - i128::from(strict) {
                         n if n < 0 => Some(false),
                         0 => Some(self.empty()?),
-                        _ => return fail("the length of the sequence"),
+                        _ => return halt_with("the length of the sequence"),
                     },
                     (T::Length, T::Length) => Some(!strict),
-                    _ => return fail("a comparison of collections"),
+                    _ => return halt_with("a comparison of collections"),
                 };
                 self.decided(term, known)
             }
             Op::Select => {
                 let map = self.term(args[0])?;
                 let key = self.value(args[1])?;
-                let T::Field(field, writes) = map else { return fail("a map that is not a field") };
+                let T::Field(field, writes) = map else { return halt_with("a map that is not a field") };
                 for (k, v, _) in writes.iter().rev() {
                     let hit = match same(k, &key) {
                         Some(b) => b,
@@ -226,7 +226,9 @@ impl<'e, 'a> Eval<'e, 'a> {
                 Ok(T::V(self.read(field, &key)?))
             }
             Op::Store => {
-                let T::Field(field, mut writes) = self.term(args[0])? else { return fail("a map that is not a field") };
+                let T::Field(field, mut writes) = self.term(args[0])? else {
+                    return halt_with("a map that is not a field");
+                };
                 let (k, v) = (self.value(args[1])?, self.value(args[2])?);
                 let from = program.terms.as_symbol(args[2]).and_then(|s| self.names.get(&s)).copied();
                 writes.push((k, v, from));
@@ -244,7 +246,7 @@ impl<'e, 'a> Eval<'e, 'a> {
                     }
                     T::State => Ok(T::With(v)),
                     T::Nothing => Ok(T::One(v)),
-                    _ => fail("a set"),
+                    _ => halt_with("a set"),
                 }
             }
             Op::Union | Op::Concat => match (self.term(args[0])?, self.term(args[1])?) {
@@ -255,7 +257,7 @@ impl<'e, 'a> Eval<'e, 'a> {
                 (T::State, T::One(v)) if op == Op::Union => Ok(T::With(v)),
                 (T::State, T::One(v)) => Ok(T::Back(v)),
                 (T::One(v), T::State) if op == Op::Concat => Ok(T::Front(v)),
-                _ => fail("a union or concatenation"),
+                _ => halt_with("a union or concatenation"),
             },
             Op::Minus => match (self.term(args[0])?, self.term(args[1])?) {
                 (T::State, T::One(v)) => Ok(T::Without(v)),
@@ -263,14 +265,14 @@ impl<'e, 'a> Eval<'e, 'a> {
                     less.push(v);
                     Ok(T::Live(c, more, less))
                 }
-                _ => fail("a difference of sets"),
+                _ => halt_with("a difference of sets"),
             },
             Op::Member => {
                 let set = self.term(args[1])?;
                 let e = self.value(args[0])?;
                 let known = match set {
                     T::State => match e {
-                        V::Key(Side::Equal) => self.at.member,
+                        V::Key(KeyOrder::Equal) => self.at.member,
                         _ => None,
                     },
                     // No step both makes and frees objects.
@@ -289,26 +291,26 @@ impl<'e, 'a> Eval<'e, 'a> {
                             }
                         }
                     }
-                    _ => return fail("membership"),
+                    _ => return halt_with("membership"),
                 };
                 self.decided(term, known)
             }
             Op::Len => match self.term(args[0])? {
                 T::State => Ok(T::Length),
-                _ => fail("a length"),
+                _ => halt_with("a length"),
             },
             Op::At => {
                 let first = self.at.ends.clone();
                 match (self.term(args[0])?, self.term(args[1])?, first) {
                     (T::State, T::V(V::Number(0)), Some((first, _))) => Ok(T::V(first)),
-                    _ => fail("an element of a sequence other than the first"),
+                    _ => halt_with("an element of a sequence other than the first"),
                 }
             }
             Op::Slice => match (self.term(args[0])?, self.term(args[1])?, self.term(args[2])?) {
                 (T::State, T::V(V::Number(1)), T::Length) => Ok(T::Rest),
-                _ => fail("a part of a sequence"),
+                _ => halt_with("a part of a sequence"),
             },
-            Op::ConstMap(_) | Op::Subset => fail("a term that views cannot hold"),
+            Op::ConstMap(_) | Op::Subset => halt_with("a term that views cannot hold"),
             // Arithmetic: the operands are looked at for what they touch, the value is not known.
             _ => {
                 for a in args {
@@ -327,7 +329,7 @@ impl<'e, 'a> Eval<'e, 'a> {
     fn empty(&self) -> Result<bool, Halt> {
         match &self.at.ends {
             Some((first, _)) => Ok(*first == V::Null),
-            None => fail("the length of something that is not the specification's sequence"),
+            None => halt_with("the length of something that is not the specification's sequence"),
         }
     }
     /// The value of a field of a cell.
@@ -338,14 +340,14 @@ impl<'e, 'a> Eval<'e, 'a> {
                 let item = &self.at.items[*d];
                 self.touched |= item.owner.is_none();
                 let Some(f) = self.at.world.position(item.class, field) else {
-                    return fail("a field of another class");
+                    return halt_with("a field of another class");
                 };
                 match &item.fields[f] {
-                    Slot::Is(v) => Ok(v.clone()),
-                    Slot::Open => Err(Halt::Decide(*d, Some(f))),
+                    FieldSlot::Is(v) => Ok(v.clone()),
+                    FieldSlot::Open => Err(Halt::Decide(*d, Some(f))),
                 }
             }
-            _ => fail("a field of an unknown object is read"),
+            _ => halt_with("a field of an unknown object is read"),
         }
     }
 }
@@ -356,8 +358,8 @@ pub fn same(a: &V, b: &V) -> Option<bool> {
         (V::Any, _) | (_, V::Any) => None,
         (V::Object(_) | V::Null, V::Object(_) | V::Null) => Some(a == b),
         (V::Bool(_), V::Bool(_)) | (V::Variant(_), V::Variant(_)) | (V::Number(_), V::Number(_)) => Some(a == b),
-        // A thread out of sight may be any other, also the peer, where its id was copied before the peer was looked at.
-        (V::Id(Who::Third), V::Id(Who::Third | Who::Peer)) | (V::Id(Who::Peer), V::Id(Who::Third)) => None,
+        // Two threads out of sight may be one or two.
+        (V::Id(Who::Third), V::Id(Who::Third)) => None,
         (V::Id(x), V::Id(y)) => Some(x == y),
         // A thread's id is positive.
         (V::Id(_), V::Number(n)) | (V::Number(n), V::Id(_)) => {
@@ -367,7 +369,7 @@ pub fn same(a: &V, b: &V) -> Option<bool> {
                 None
             }
         }
-        (V::Key(Side::Equal), V::Key(Side::Equal)) => Some(true),
+        (V::Key(KeyOrder::Equal), V::Key(KeyOrder::Equal)) => Some(true),
         (V::Key(x), V::Key(y)) => {
             if x == y {
                 None
@@ -383,23 +385,35 @@ pub fn same(a: &V, b: &V) -> Option<bool> {
 }
 
 fn below(a: &V, b: &V, strict: bool) -> Option<bool> {
-    let rank = |s: &Side| match s {
-        Side::Below => 0,
-        Side::Equal => 1,
-        Side::Above => 2,
+    let rank = |s: &KeyOrder| match s {
+        KeyOrder::Below => 0,
+        KeyOrder::Equal => 1,
+        KeyOrder::Above => 2,
     };
     match (a, b) {
         (V::Number(x), V::Number(y)) => Some(if strict { x < y } else { x <= y }),
-        (V::Key(Side::Equal), V::Key(Side::Equal)) => Some(!strict),
+        (V::Key(KeyOrder::Equal), V::Key(KeyOrder::Equal)) => Some(!strict),
         (V::Key(x), V::Key(y)) if x != y => Some(rank(x) < rank(y)),
         _ => None,
     }
 }
 
-/// What the specification's run leaves behind, for `Progress`.
-pub fn remembered(progress: &Progress) -> Option<&[V]> {
+/// What the specification's run leaves behind, for `FragmentProgress`.
+pub fn remembered(progress: &FragmentProgress) -> Option<&[V]> {
     match progress {
-        Progress::No => None,
-        Progress::Pure(v) | Progress::Changed(v) => Some(v),
+        FragmentProgress::No => None,
+        FragmentProgress::Pure(v) | FragmentProgress::Changed(v) => Some(v),
     }
+}
+
+/// The value that a variable starts with.
+pub fn initial(program: &Program, var: VarId) -> Result<V, Halt> {
+    Ok(match program.vars[var].initial.map(|t| program.terms.node(t)) {
+        None => V::Any,
+        Some(Node::Bool(b)) => V::Bool(b),
+        Some(Node::Num(n, _)) => V::Number(n),
+        Some(Node::Variant(_, v)) => V::Variant(v),
+        Some(Node::Ref(_, 0)) => V::Null,
+        Some(_) => V::Any,
+    })
 }

@@ -1,36 +1,36 @@
 //! What another thread sees of a step depends on little of the view of the thread that moves.
 //!
-//! Comes in: a view and the step its thread takes. Goes out: a weaker view that keeps the shared variables, what the step looks at and the cells that
+//! In: a view and the step its thread takes. Out: a weaker view that keeps the shared variables, what the step looks at and the cells that
 //! these certainly lead to. Every state that the view holds in satisfies the weaker one too, so the check of a pair is done once for all views
 //! that are weakened to the same one; views with the same variables and cells are joined for it. Nothing is assumed to be kept: whatever is left out only admits more states.
 
 use super::fragment::kind;
-use super::step::Step;
-use evidence::views::{Cell, Done, Fires, Owner, Val, View};
+use super::step::FragmentStep;
+use evidence::views::{CellOwner, Fires, OperationProgress, Val, View, ViewCell};
 use logic::{SortKind, Symbol, Term};
 use program::{Scope, VarId};
 use rustc_hash::FxHashSet;
 
 /// What views must have in common to be joined: everything but what fields may be, and which groups there are.
 pub fn skeleton(view: &View) -> View {
-    let bare = |c: &Cell| {
+    let bare = |c: &ViewCell| {
         let colours = kind(c).2;
         let mut fields = vec![Vec::new(); c.fields.len()];
         for (f, v) in colours {
             fields[f].push(v);
         }
-        Cell { fields, successor: Vec::new(), lone: false, sole: false, ..c.clone() }
+        ViewCell { fields, successor: Vec::new(), single_predecessor: false, unshared: false, ..c.clone() }
     };
     View { cells: view.cells.iter().map(bare).collect(), groups: Vec::new(), ..view.clone() }
 }
 
 /// Weakens `into` until it holds wherever `from`, a view of the same skeleton, holds: a field may be what either says.
-pub fn join(into: &mut View, from: &View) {
+pub fn join_views(into: &mut View, from: &View) {
     let mut to = Vec::new();
     for g in &from.groups {
         let at = into.groups.iter().position(|h| kind(h) == kind(g)).unwrap_or_else(|| {
             let fields = g.fields.iter().map(|_| Vec::new()).collect();
-            into.groups.push(Cell { fields, successor: Vec::new(), ..g.clone() });
+            into.groups.push(ViewCell { fields, successor: Vec::new(), ..g.clone() });
             into.groups.len() - 1
         });
         to.push(at as u16);
@@ -39,9 +39,9 @@ pub fn join(into: &mut View, from: &View) {
         Val::Group(g) => Val::Group(to[*g as usize]),
         v => *v,
     };
-    let merge = |a: &mut Cell, b: &Cell| {
-        a.lone &= b.lone;
-        a.sole &= b.sole;
+    let merge = |a: &mut ViewCell, b: &ViewCell| {
+        a.single_predecessor &= b.single_predecessor;
+        a.unshared &= b.unshared;
         let lists = a.fields.iter_mut().zip(&b.fields).chain(std::iter::once((&mut a.successor, &b.successor)));
         for (list, more) in lists {
             list.extend(more.iter().map(moved));
@@ -58,7 +58,7 @@ pub fn join(into: &mut View, from: &View) {
 }
 
 /// The variables that the step may look at.
-fn looked_at(step: &Step<'_>) -> FxHashSet<VarId> {
+fn looked_at(step: &FragmentStep<'_>) -> FxHashSet<VarId> {
     let program = step.program;
     let mut terms: Vec<Term> = vec![step.action.guard];
     terms.extend(step.action.gates.iter().map(|g| g.formula));
@@ -69,13 +69,13 @@ fn looked_at(step: &Step<'_>) -> FxHashSet<VarId> {
     let symbols = terms.into_iter().flat_map(|t| program.terms.free_symbols(t));
     let mut out: FxHashSet<VarId> = symbols.filter_map(|s: Symbol| step.names.get(&s).copied()).collect();
     if let (Some(_), Some(call)) = (step.fires, &step.call) {
-        out.extend(call.params.iter().copied());
+        out.extend(call.arguments.iter().copied());
     }
     out
 }
 
 /// The view, weakened to what matters for the step.
-pub fn weaken(view: &View, step: &Step<'_>) -> View {
+pub fn weaken_for_step(view: &View, step: &FragmentStep<'_>) -> View {
     let looked = looked_at(step);
     let cell = |v: &Val| if let Val::Cell(i) = v { Some(*i as usize) } else { None };
     let shared = |v: &VarId| step.program.vars[*v].scope == Scope::Shared;
@@ -88,8 +88,8 @@ pub fn weaken(view: &View, step: &Step<'_>) -> View {
     let mut named = vec![false; view.cells.len()];
     let mut todo: Vec<usize> = Vec::new();
     let fires = step.fires.is_some();
-    let ghosts =
-        view.ends.iter().flat_map(|(a, b)| [*a, *b]).chain(if fires { results(&view.done) } else { Vec::new() });
+    let ghosts = view.ends.iter().chain(&view.crossing).flat_map(|(a, b)| [*a, *b]);
+    let ghosts = ghosts.chain(if fires { results(&view.done) } else { Vec::new() });
     todo.extend(ghosts.filter_map(|v| cell(&v)));
     todo.extend(view.vars.iter().zip(&keep).filter(|(_, k)| **k).filter_map(|((_, v), _)| cell(v)));
     // A cell of the thread's own that something else refers to is never left out.
@@ -97,7 +97,7 @@ pub fn weaken(view: &View, step: &Step<'_>) -> View {
         let all = view.cells.iter().chain(&view.groups);
         all.flat_map(|c| c.fields.iter().flatten().chain(&c.successor)).any(|v| cell(v) == Some(d))
     };
-    todo.extend((0..view.cells.len()).filter(|d| view.cells[*d].owner == Owner::Mine && referred(*d)));
+    todo.extend((0..view.cells.len()).filter(|d| view.cells[*d].owner == CellOwner::Mine && referred(*d)));
     while let Some(c) = todo.pop() {
         if std::mem::replace(&mut named[c], true) {
             continue;
@@ -114,10 +114,10 @@ pub fn weaken(view: &View, step: &Step<'_>) -> View {
     rebuild(view, &keep, &named, fires)
 }
 
-fn results(done: &Done) -> Vec<Val> {
+fn results(done: &OperationProgress) -> Vec<Val> {
     match done {
-        Done::No => Vec::new(),
-        Done::Pure(r) | Done::Changed(r) => r.clone(),
+        OperationProgress::No => Vec::new(),
+        OperationProgress::Pure(r) | OperationProgress::Changed(r) => r.clone(),
     }
 }
 
@@ -130,16 +130,16 @@ fn rebuild(view: &View, keep: &[bool], named: &[bool], fires: bool) -> View {
         if named[i] {
             to[i] = Some(Val::Cell(count));
             count += 1;
-        } else if c.owner == Owner::Published {
+        } else if c.owner == CellOwner::Published {
             let at = groups.iter().position(|g| kind(g) == kind(c));
             let at = at.unwrap_or_else(|| {
                 let fields = vec![Vec::new(); c.fields.len()];
-                groups.push(Cell { fields, successor: Vec::new(), ..c.clone() });
+                groups.push(ViewCell { fields, successor: Vec::new(), ..c.clone() });
                 groups.len() - 1
             });
             let g = &mut groups[at];
-            g.lone &= c.lone;
-            g.sole &= c.sole;
+            g.single_predecessor &= c.single_predecessor;
+            g.unshared &= c.unshared;
             for (into, from) in g.fields.iter_mut().zip(&c.fields) {
                 into.extend(from);
             }
@@ -157,7 +157,7 @@ fn rebuild(view: &View, keep: &[bool], named: &[bool], fires: bool) -> View {
         out.dedup();
         out
     };
-    let cell = |c: &Cell| Cell {
+    let cell = |c: &ViewCell| ViewCell {
         fields: c.fields.iter().map(|f| list(f)).collect(),
         successor: list(&c.successor),
         ..c.clone()
@@ -170,9 +170,9 @@ fn rebuild(view: &View, keep: &[bool], named: &[bool], fires: bool) -> View {
         member: view.member,
         crossing: view.crossing.map(|(a, b)| (value(a), value(b))),
         done: match &view.done {
-            Done::Pure(r) if fires => Done::Pure(r.iter().map(|v| value(*v)).collect()),
-            Done::Changed(r) if fires => Done::Changed(r.iter().map(|v| value(*v)).collect()),
-            _ => Done::No,
+            OperationProgress::Pure(r) if fires => OperationProgress::Pure(r.iter().map(|v| value(*v)).collect()),
+            OperationProgress::Changed(r) if fires => OperationProgress::Changed(r.iter().map(|v| value(*v)).collect()),
+            _ => OperationProgress::No,
         },
         witnessed: 0,
         cells: view.cells.iter().zip(named).filter(|(_, n)| **n).map(|(c, _)| cell(c)).collect(),

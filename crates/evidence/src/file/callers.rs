@@ -1,34 +1,34 @@
 //! Proofs for any callers, and runs of callers, in a file. What stands inside speaks of the program with its client.
 
 use super::FileError;
-use super::read::Reader;
-use crate::called::Called;
-use crate::certificate::Callers;
-use program::callers::{Effect, Moment, callers};
+use super::read::JsonReader;
+use crate::certificate::CallersProof;
+use crate::client_run::ClientRun;
+use program::callers::{LinearizationPoint, PointEffect, callers};
 use program::client::{Effort, callees, client};
 use program::{ActionId, Program};
 use serde_json::{Value as Json, json};
 
-pub fn write(program: &Program, p: &Callers) -> Json {
-    let moments: Vec<Json> = p
-        .moments
+pub fn write_callers(program: &Program, p: &CallersProof) -> Json {
+    let linearization_points: Vec<Json> = p
+        .linearization_points
         .iter()
         .map(|m| {
             let effect = match m.effect {
-                Effect::Writes => "writes",
-                Effect::Reads => "reads",
+                PointEffect::Writes => "writes",
+                PointEffect::Reads => "reads",
             };
             json!({ "operation": m.operation, "action": m.action.0, "effect": effect })
         })
         .collect();
-    let inner = match callers(program, p.object, &p.moments, Effort::Any) {
+    let inner = match callers(program, p.object, &p.linearization_points, Effort::Any) {
         Ok(c) => super::certificate(&c.program, &p.proof),
         Err(why) => json!({ "missing": why }),
     };
-    json!({ "form": "callers", "object": p.object.map(|o| program.objects[o].name.clone()), "moments": moments, "proof": inner })
+    json!({ "form": "callers", "object": p.object.map(|o| program.objects[o].name.clone()), "moments": linearization_points, "proof": inner })
 }
 
-pub fn read(program: &Program, r: &Reader<'_>, depth: usize) -> Result<Callers, FileError> {
+pub fn read_callers(program: &Program, r: &JsonReader<'_>, depth: usize) -> Result<CallersProof, FileError> {
     let object = match r.optional("object") {
         None => None,
         Some(o) => {
@@ -37,43 +37,43 @@ pub fn read(program: &Program, r: &Reader<'_>, depth: usize) -> Result<Callers, 
             Some(found.ok_or_else(|| o.error(format!("no object is called `{name}`")))?)
         }
     };
-    let mut moments = Vec::new();
+    let mut linearization_points = Vec::new();
     for m in r.field("moments")?.list()? {
         let effect = match m.field("effect")?.string()? {
-            "writes" => Effect::Writes,
-            "reads" => Effect::Reads,
+            "writes" => PointEffect::Writes,
+            "reads" => PointEffect::Reads,
             other => return Err(m.error(format!("an effect writes or reads, not `{other}`"))),
         };
-        moments.push(Moment {
+        linearization_points.push(LinearizationPoint {
             operation: m.field("operation")?.count()?,
             action: ActionId(m.field("action")?.count()?),
             effect,
         });
     }
-    let c = callers(program, object, &moments, Effort::Any).map_err(|why| r.error(why))?;
+    let c = callers(program, object, &linearization_points, Effort::Any).map_err(|why| r.error(why))?;
     let proof = super::read_certificate(&c.program, &r.field("proof")?, depth + 1)?;
-    Ok(Callers { object, moments, proof: Box::new(proof) })
+    Ok(CallersProof { object, linearization_points, proof: Box::new(proof) })
 }
 
-pub fn write_called(program: &Program, called: &Called) -> Json {
+pub fn write_client_run(program: &Program, called: &ClientRun) -> Json {
     let effort = match called.effort {
         Effort::Any => json!("any"),
         Effort::Bounded { clients, calls, values } => json!({ "clients": clients, "calls": calls, "values": values }),
     };
     let trace = match client(program, &callees(program), called.effort) {
-        Ok(c) => super::trace::write(&c.program, &called.trace),
+        Ok(c) => super::trace::write_trace(&c.program, &called.trace),
         Err(why) => json!({ "missing": why }),
     };
     json!({ "effort": effort, "trace": trace })
 }
 
 /// Larger clients than this are refused before anything is built for them.
-const MOST: u32 = 1000;
+const MAX_CLIENTS: u32 = 1000;
 
-pub fn read_called(program: &Program, r: &Reader<'_>) -> Result<Called, FileError> {
+pub fn read_client_run(program: &Program, r: &JsonReader<'_>) -> Result<ClientRun, FileError> {
     let e = r.field("effort")?;
     let number = |name: &str| match e.field(name)?.count()? {
-        n if n <= MOST => Ok(n),
+        n if n <= MAX_CLIENTS => Ok(n),
         _ => Err(e.error(format!("`{name}` is too large"))),
     };
     let effort = match e.string() {
@@ -82,5 +82,5 @@ pub fn read_called(program: &Program, r: &Reader<'_>) -> Result<Called, FileErro
         Err(_) => Effort::Bounded { clients: number("clients")?, calls: number("calls")?, values: number("values")? },
     };
     let c = client(program, &callees(program), effort).map_err(|why| r.error(why))?;
-    Ok(Called { effort, trace: super::trace::read(&c.program, &r.field("trace")?)? })
+    Ok(ClientRun { effort, trace: super::trace::read_trace(&c.program, &r.field("trace")?)? })
 }

@@ -2,7 +2,7 @@
 //!
 //! The run is one of `program::clients::client_program`, which is built again from the calls when the file is read.
 
-use super::read::Reader;
+use super::read::JsonReader;
 use super::trace::{self, read_value, write_value};
 use super::{FileError, property};
 use crate::history::History;
@@ -10,7 +10,7 @@ use program::clients::{Against, ClientCall, Clients, client_program};
 use program::{ObjectId, Program};
 use serde_json::{Value as Json, json};
 
-pub fn write(program: &Program, h: &History) -> Json {
+pub fn write_history(program: &Program, h: &History) -> Json {
     let object = &program.objects[h.object];
     let call = |c: &ClientCall| {
         let op = &object.ops[c.operation];
@@ -19,7 +19,7 @@ pub fn write(program: &Program, h: &History) -> Json {
         json!({ "operation": op.name, "arguments": arguments })
     };
     let clients: Vec<Vec<Json>> = h.clients.0.iter().map(|calls| calls.iter().map(call).collect()).collect();
-    let run = h.program(program).map(|(p, _)| trace::write(&p, &h.trace));
+    let run = h.program(program).map(|(p, _)| trace::write_trace(&p, &h.trace));
     json!({
         "object": object.name,
         "clients": clients,
@@ -32,7 +32,7 @@ pub fn write(program: &Program, h: &History) -> Json {
     })
 }
 
-pub fn read(program: &Program, r: &Reader<'_>) -> Result<History, FileError> {
+pub fn read_history(program: &Program, r: &JsonReader<'_>) -> Result<History, FileError> {
     let name = r.field("object")?.string()?;
     let found = program.objects.iter_enumerated().find(|(_, o)| o.name == name);
     let (object, decl): (ObjectId, _) = found.ok_or_else(|| r.error(format!("no object is called `{name}`")))?;
@@ -64,6 +64,6 @@ pub fn read(program: &Program, r: &Reader<'_>) -> Result<History, FileError> {
         Some(_) => return Err(r.error("a history is held against `orders` or `marks`")),
     };
     let (client, _) = client_program(program, object, &clients, against).map_err(|why| r.error(why))?;
-    let trace = trace::read(&client, &r.field("run")?)?;
+    let trace = trace::read_trace(&client, &r.field("run")?)?;
     Ok(History { object, clients, against, gate, trace })
 }

@@ -9,26 +9,22 @@ mod history;
 mod proof;
 mod read;
 mod reduction;
-mod stray;
+mod spec_run;
 mod terms;
 mod trace;
 mod views;
 
 pub(crate) use terms::{op_name, operator};
 
-use crate::called::Called;
 use crate::certificate::{Certificate, Proof};
-use crate::history::History;
-use crate::local::Local;
-use crate::stray::Stray;
-use crate::trace::Trace;
+use crate::counterexample::Counterexample;
 use program::{Program, PropertyId};
-use read::Reader;
+use read::JsonReader;
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
 pub const FORMAT: &str = "threadproof-evidence";
-pub const VERSION: u64 = 1;
+pub const FORMAT_VERSION: u64 = 1;
 
 /// What is wrong with an evidence file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,52 +38,22 @@ impl std::fmt::Display for FileError {
 
 /// One piece of evidence with the properties it is for.
 #[derive(Clone, Debug)]
-pub enum Entry {
+pub enum EvidenceEntry {
     Certificate(Certificate),
-    Trace {
-        method: String,
-        trace: Trace,
-    },
-    Local {
-        method: String,
-        local: Local,
-    },
-    Called {
-        method: String,
-        called: Called,
-    },
-    /// A run of a procedure that its specification does not explain, or that breaks an access predicate.
-    Stray {
-        method: String,
-        stray: Stray,
-    },
-    /// A run of clients of an object; the property is the one of the object, or the gate that fails.
-    History {
-        method: String,
-        property: PropertyId,
-        history: History,
-    },
+    Counterexample { method: String, property: PropertyId, run: Counterexample },
 }
 
-impl Entry {
+impl EvidenceEntry {
     pub fn method(&self) -> &str {
         match self {
-            Entry::Certificate(c) => &c.method,
-            Entry::Trace { method, .. }
-            | Entry::Local { method, .. }
-            | Entry::Called { method, .. }
-            | Entry::Stray { method, .. }
-            | Entry::History { method, .. } => method,
+            EvidenceEntry::Certificate(c) => &c.method,
+            EvidenceEntry::Counterexample { method, .. } => method,
         }
     }
     pub fn properties(&self) -> Vec<PropertyId> {
         match self {
-            Entry::Certificate(c) => c.properties.clone(),
-            Entry::Trace { trace, .. } => vec![trace.violates],
-            Entry::Local { local, .. } => vec![local.violates],
-            Entry::Called { called, .. } => vec![called.trace.violates],
-            Entry::Stray { stray, .. } => vec![stray.violates],
-            Entry::History { property, .. } => vec![*property],
+            EvidenceEntry::Certificate(c) => c.properties.clone(),
+            EvidenceEntry::Counterexample { property, .. } => vec![*property],
         }
     }
 }
@@ -124,46 +90,35 @@ pub fn digest(program: &Program) -> String {
 }
 
 /// Writes a document; the same evidence always gives the same bytes.
-pub fn write(program: &Program, entries: &[Entry]) -> String {
+pub fn write_evidence(program: &Program, entries: &[EvidenceEntry]) -> String {
     let entries: Vec<Json> = entries
         .iter()
         .map(|e| match e {
-            Entry::Certificate(c) => {
+            EvidenceEntry::Certificate(c) => {
                 let mut out = certificate(program, c);
                 out["kind"] = "certificate".into();
                 out
             }
-            Entry::Local { method, local } => json!({
-                "kind": "local",
-                "method": method,
-                "local": trace::write_local(program, local),
-            }),
-            Entry::Called { method, called } => json!({
-                "kind": "called",
-                "method": method,
-                "called": callers::write_called(program, called),
-            }),
-            Entry::Stray { method, stray } => json!({
-                "kind": "stray",
-                "method": method,
-                "stray": stray::write(program, stray),
-            }),
-            Entry::History { method, property, history } => json!({
-                "kind": "history",
-                "method": method,
-                "property": program.properties[*property].name,
-                "history": history::write(program, history),
-            }),
-            Entry::Trace { method, trace } => json!({
-                "kind": "trace",
-                "method": method,
-                "trace": trace::write(program, trace),
-            }),
+            EvidenceEntry::Counterexample { method, property, run } => {
+                let (kind, run) = match run {
+                    Counterexample::Run(trace) => ("trace", trace::write_trace(program, trace)),
+                    Counterexample::LocalRun(local) => ("local", trace::write_local(program, local)),
+                    Counterexample::SpecRun(run) => ("stray", spec_run::write_spec_run(program, run)),
+                    Counterexample::ClientRun(run) => ("called", callers::write_client_run(program, run)),
+                    Counterexample::History(history) => ("history", history::write_history(program, history)),
+                };
+                let mut out = json!({ "kind": kind, "method": method });
+                if kind == "history" {
+                    out["property"] = program.properties[*property].name.as_str().into();
+                }
+                out[kind] = run;
+                out
+            }
         })
         .collect();
     let document = json!({
         "format": FORMAT,
-        "version": VERSION,
+        "version": FORMAT_VERSION,
         "memory_model": "sequential consistency",
         "program": { "name": program.name, "digest": digest(program) },
         "entries": entries,
@@ -181,7 +136,7 @@ fn certificate(program: &Program, c: &Certificate) -> Json {
         _ => None,
     };
     let mut pool = terms::Pool::new(basis.as_ref().map_or(program, |b| &b.specified.program), &c.terms);
-    let proof = proof::write(program, &c.proof, &mut pool);
+    let proof = proof::write_proof(program, &c.proof, &mut pool);
     json!({
         "method": c.method,
         "properties": names(program, &c.properties),
@@ -195,16 +150,16 @@ fn names(program: &Program, properties: &[PropertyId]) -> Vec<String> {
 }
 
 /// Reads a document about this program.
-pub fn read(program: &Program, text: &[u8]) -> Result<Vec<Entry>, FileError> {
+pub fn read_evidence(program: &Program, text: &[u8]) -> Result<Vec<EvidenceEntry>, FileError> {
     let document: Json = serde_json::from_slice(text).map_err(|e| FileError(format!("not a JSON document: {e}")))?;
-    let root = Reader::new(&document, "document");
+    let root = JsonReader::new(&document, "document");
     let format = root.field("format")?.string()?;
     if format != FORMAT {
         return Err(FileError(format!("the format is `{format}`, expected `{FORMAT}`")));
     }
     let version = root.field("version")?.number()?;
-    if version != i128::from(VERSION) {
-        return Err(FileError(format!("version {version} of the format; this tool reads version {VERSION}")));
+    if version != i128::from(FORMAT_VERSION) {
+        return Err(FileError(format!("version {version} of the format; this tool reads version {FORMAT_VERSION}")));
     }
     let found = root.field("program")?.field("digest")?.string()?;
     let expected = digest(program);
@@ -216,28 +171,32 @@ pub fn read(program: &Program, text: &[u8]) -> Result<Vec<Entry>, FileError> {
     root.field("entries")?.list()?.into_iter().map(|e| entry(program, &e)).collect()
 }
 
-fn entry(program: &Program, e: &Reader<'_>) -> Result<Entry, FileError> {
+fn entry(program: &Program, e: &JsonReader<'_>) -> Result<EvidenceEntry, FileError> {
     let method = e.field("method")?.string()?.to_string();
-    match e.field("kind")?.string()? {
-        "certificate" => Ok(Entry::Certificate(read_certificate(program, e, 0)?)),
-        "trace" => Ok(Entry::Trace { method, trace: trace::read(program, &e.field("trace")?)? }),
-        "local" => Ok(Entry::Local { method, local: trace::read_local(program, &e.field("local")?, 0)? }),
-        "stray" => Ok(Entry::Stray { method, stray: stray::read(program, &e.field("stray")?)? }),
-        "called" => Ok(Entry::Called { method, called: callers::read_called(program, &e.field("called")?)? }),
-        "history" => Ok(Entry::History {
-            method,
-            property: property(program, &e.field("property")?)?,
-            history: history::read(program, &e.field("history")?)?,
-        }),
+    let kind = e.field("kind")?.string()?;
+    if kind == "certificate" {
+        return Ok(EvidenceEntry::Certificate(read_certificate(program, e, 0)?));
+    }
+    let run = match kind {
+        "trace" => Counterexample::Run(trace::read_trace(program, &e.field(kind)?)?),
+        "local" => Counterexample::LocalRun(trace::read_local(program, &e.field(kind)?, 0)?),
+        "stray" => Counterexample::SpecRun(spec_run::read_spec_run(program, &e.field(kind)?)?),
+        "called" => Counterexample::ClientRun(callers::read_client_run(program, &e.field(kind)?)?),
+        "history" => Counterexample::History(history::read_history(program, &e.field(kind)?)?),
         other => {
             let kinds = "a certificate, a trace, a local run, a run of callers, a stray run or a history";
-            Err(e.error(format!("an entry is {kinds}, not `{other}`")))
+            return Err(e.error(format!("an entry is {kinds}, not `{other}`")));
         }
-    }
+    };
+    let property = match (&run, run.violates()) {
+        (Counterexample::History(_), _) | (_, None) => property(program, &e.field("property")?)?,
+        (_, Some(violates)) => violates,
+    };
+    Ok(EvidenceEntry::Counterexample { method, property, run })
 }
 
 /// Certificates nest (a composition's inside a composed proof's), to a small depth.
-fn read_certificate(program: &Program, e: &Reader<'_>, depth: usize) -> Result<Certificate, FileError> {
+fn read_certificate(program: &Program, e: &JsonReader<'_>, depth: usize) -> Result<Certificate, FileError> {
     let mut properties = Vec::new();
     for p in e.field("properties")?.list()? {
         properties.push(property(program, &p)?);
@@ -246,16 +205,16 @@ fn read_certificate(program: &Program, e: &Reader<'_>, depth: usize) -> Result<C
     if proof.field("form")?.string()? == "reduction" {
         let head = reduction::read_head(program, &proof)?;
         let basis = crate::reduction::basis(program, &head.0, &head.1).map_err(|why| proof.error(why))?.specified;
-        let pool = terms::read(&basis.program, &e.field("terms")?)?;
-        let proof = Proof::Reduction(reduction::read(program, head, &basis, &proof, &pool)?);
+        let pool = terms::read_terms(&basis.program, &e.field("terms")?)?;
+        let proof = Proof::Reduction(reduction::read_reduction(program, head, &basis, &proof, &pool)?);
         return Ok(Certificate { method: e.field("method")?.string()?.into(), terms: pool.terms, properties, proof });
     }
-    let pool = terms::read(program, &e.field("terms")?)?;
-    let proof = proof::read(program, &proof, &pool, depth)?;
+    let pool = terms::read_terms(program, &e.field("terms")?)?;
+    let proof = proof::read_proof(program, &proof, &pool, depth)?;
     Ok(Certificate { method: e.field("method")?.string()?.into(), terms: pool.terms, properties, proof })
 }
 
-fn property(program: &Program, r: &Reader<'_>) -> Result<PropertyId, FileError> {
+fn property(program: &Program, r: &JsonReader<'_>) -> Result<PropertyId, FileError> {
     let name = r.string()?;
     let found = program.properties.iter_enumerated().find(|(_, q)| q.name == name).map(|(id, _)| id);
     found.ok_or_else(|| r.error(format!("no property is called `{name}`")))

@@ -1,18 +1,19 @@
 //! Proof forms in a file. Each form has a stable name; a reader of an unknown form refuses.
 
 use super::FileError;
-use super::read::Reader;
-use super::terms::{Pool, Read};
+use super::read::JsonReader;
+use super::terms::{Pool, TermsFromFile};
 use crate::certificate::{
-    Annotation, AssumeGuarantee, Assumes, Composed, Counter, Counting, Environments, InstanceSymbols, Layer, Pair,
-    Performed, Product, Proof, Reach, RelyGuarantee, Search, Simulation, performed_program,
+    AssumeGuarantee, Assumes, ComposedProof, Counter, Counting, Environments, ExhaustiveSearch, InstanceSymbols,
+    PerformedProof, Premises, ProductProof, Proof, RelyGuarantee, Simulation, SimulationPair, ThreadAnnotation,
+    performed_program,
 };
 use logic::Term;
-use program::specified::access_first;
+use program::call_summaries::access_first;
 use program::{LocId, Program, ThreadId};
 use serde_json::{Value as Json, json};
 
-pub fn write(program: &Program, proof: &Proof, pool: &mut Pool<'_>) -> Json {
+pub fn write_proof(program: &Program, proof: &Proof, pool: &mut Pool<'_>) -> Json {
     match proof {
         Proof::RelyGuarantee(p) => {
             let threads: Vec<Json> = p
@@ -42,7 +43,7 @@ pub fn write(program: &Program, proof: &Proof, pool: &mut Pool<'_>) -> Json {
                 .collect();
             let invariant = pool.formula(p.invariant);
             let mut out = json!({ "form": "assume-guarantee", "invariant": invariant, "threads": threads });
-            if p.reach == Reach::Near {
+            if p.premises == Premises::Relevant {
                 out["reach"] = json!("near");
             }
             out
@@ -69,8 +70,8 @@ pub fn write(program: &Program, proof: &Proof, pool: &mut Pool<'_>) -> Json {
             json!({ "form": "product", "instances": write_instances(program, &p.instances, pool), "invariant": invariant })
         }
         Proof::Counting(p) => {
-            let singles: Vec<Json> = p
-                .singles
+            let unique_threads: Vec<Json> = p
+                .unique_threads
                 .iter()
                 .map(|(t, tid)| json!({ "thread": thread_name(program, *t), "tid": pool.symbol(*tid) }))
                 .collect();
@@ -96,15 +97,15 @@ pub fn write(program: &Program, proof: &Proof, pool: &mut Pool<'_>) -> Json {
                 })
                 .collect();
             let second: Vec<Json> =
-                p.second.iter().map(|(a, b)| json!({ "of": pool.symbol(*a), "symbol": pool.symbol(*b) })).collect();
-            let apart: Vec<Json> = p
-                .apart
+                p.peer_copy.iter().map(|(a, b)| json!({ "of": pool.symbol(*a), "symbol": pool.symbol(*b) })).collect();
+            let pairwise: Vec<Json> = p
+                .pairwise
                 .iter()
                 .map(|(a, b, f)| json!({ "first": a, "second": b, "formula": pool.formula(*f) }))
                 .collect();
             let exclusive: Vec<Json> = p.exclusive.iter().map(|(a, b)| json!([a, b])).collect();
             json!({
-                "form": "counting", "singles": singles, "counters": counters, "second": second, "apart": apart,
+                "form": "counting", "singles": unique_threads, "counters": counters, "second": second, "apart": pairwise,
                 "exclusive": exclusive, "invariant": invariant,
             })
         }
@@ -113,14 +114,14 @@ pub fn write(program: &Program, proof: &Proof, pool: &mut Pool<'_>) -> Json {
         Proof::Composed(p) => {
             let simulations: Vec<Json> = p.simulations.iter().map(|s| simulation(program, s, pool)).collect();
             // The certificate inside speaks of the composed program, whose ids extend this program's.
-            let inner = match program::compose::compose(program) {
+            let inner = match program::compose::compose_machines(program) {
                 Ok(composed) => super::certificate(&composed, &p.composition),
                 Err(why) => json!({ "missing": why }),
             };
             json!({ "form": "composed", "simulations": simulations, "composition": inner })
         }
-        Proof::Views(v) => super::views::write(v, pool),
-        Proof::Reduction(r) => super::reduction::write(program, r, pool),
+        Proof::Views(v) => super::views::write_views(v, pool),
+        Proof::Reduction(r) => super::reduction::write_reduction(program, r, pool),
         Proof::Performed(p) => {
             let inner = match p.program(program) {
                 Ok(following) => super::certificate(&following, &p.proof),
@@ -129,12 +130,7 @@ pub fn write(program: &Program, proof: &Proof, pool: &mut Pool<'_>) -> Json {
             let calls = super::certificate(&access_first(program), &p.calls);
             json!({ "form": "performed", "calls": calls, "proof": inner })
         }
-        Proof::Callers(p) => super::callers::write(program, p),
-        Proof::Layers(layers) => {
-            let layers: Vec<Json> =
-                layers.iter().map(|l| json!({ "name": l.name, "proof": write(program, &l.proof, pool) })).collect();
-            json!({ "form": "layers", "layers": layers })
-        }
+        Proof::Callers(p) => super::callers::write_callers(program, p),
     }
 }
 
@@ -147,8 +143,12 @@ fn write_instances(program: &Program, list: &[InstanceSymbols], pool: &mut Pool<
     Json::Array(list.iter().map(|i| one(i, pool)).collect())
 }
 
-fn read_instances(program: &Program, r: &Reader<'_>, pool: &Read) -> Result<Vec<InstanceSymbols>, FileError> {
-    let pair = |p: &Reader<'_>| match &p.list()?[..] {
+fn read_instances(
+    program: &Program,
+    r: &JsonReader<'_>,
+    pool: &TermsFromFile,
+) -> Result<Vec<InstanceSymbols>, FileError> {
+    let pair = |p: &JsonReader<'_>| match &p.list()?[..] {
         [a, b] => Ok((pool.symbol(a)?, pool.symbol(b)?)),
         _ => Err(p.error("a pair of symbols was expected")),
     };
@@ -172,13 +172,13 @@ fn simulation(program: &Program, s: &Simulation, pool: &mut Pool<'_>) -> Json {
     json!({ "form": "simulation", "thread": thread_name(program, s.thread), "pairs": pairs })
 }
 
-fn read_simulation(program: &Program, r: &Reader<'_>, pool: &Read) -> Result<Simulation, FileError> {
+fn read_simulation(program: &Program, r: &JsonReader<'_>, pool: &TermsFromFile) -> Result<Simulation, FileError> {
     let thread = read_thread(program, &r.field("thread")?)?;
     let mut pairs = Vec::new();
     for p in r.field("pairs")?.list()? {
-        pairs.push(Pair {
+        pairs.push(SimulationPair {
             location: LocId(p.field("location")?.index(program.threads[thread].code.locations.len())? as u32),
-            candidates: p.field("candidates")?.list()?.iter().map(Reader::count).collect::<Result<_, _>>()?,
+            candidates: p.field("candidates")?.list()?.iter().map(JsonReader::count).collect::<Result<_, _>>()?,
             formula: pool.formula(&p.field("formula")?)?,
         });
     }
@@ -193,22 +193,27 @@ fn thread_name(program: &Program, t: ThreadId) -> String {
     program.threads[t].name.clone()
 }
 
-fn read_thread(program: &Program, r: &Reader<'_>) -> Result<ThreadId, FileError> {
+fn read_thread(program: &Program, r: &JsonReader<'_>) -> Result<ThreadId, FileError> {
     let name = r.string()?;
     let found = program.threads.iter_enumerated().find(|(_, t)| t.name == name).map(|(id, _)| id);
     found.ok_or_else(|| r.error(format!("no thread is called `{name}`")))
 }
 
-fn read_formulas(r: &Reader<'_>, pool: &Read) -> Result<Vec<Term>, FileError> {
+fn read_formulas(r: &JsonReader<'_>, pool: &TermsFromFile) -> Result<Vec<Term>, FileError> {
     r.list()?.iter().map(|f| pool.formula(f)).collect()
 }
 
-pub fn read(program: &Program, r: &Reader<'_>, pool: &Read, depth: usize) -> Result<Proof, FileError> {
+pub fn read_proof(
+    program: &Program,
+    r: &JsonReader<'_>,
+    pool: &TermsFromFile,
+    depth: usize,
+) -> Result<Proof, FileError> {
     match r.field("form")?.string()? {
         "rely-guarantee" => {
             let mut threads = Vec::new();
             for t in r.field("threads")?.list()? {
-                threads.push(Annotation {
+                threads.push(ThreadAnnotation {
                     thread: read_thread(program, &t.field("thread")?)?,
                     at: read_formulas(&t.field("at")?, pool)?,
                     guarantee: pool.formula(&t.field("guarantee")?)?,
@@ -229,12 +234,12 @@ pub fn read(program: &Program, r: &Reader<'_>, pool: &Read, depth: usize) -> Res
                 threads.push(Assumes { thread, rely: pool.formula(&t.field("rely")?)?, cuts });
             }
             let reach = match r.optional("reach") {
-                None => Reach::All,
-                Some(word) if word.string()? == "near" => Reach::Near,
+                None => Premises::All,
+                Some(word) if word.string()? == "near" => Premises::Relevant,
                 Some(word) => return Err(word.error("`near` was expected, or nothing")),
             };
             let invariant = pool.formula(&r.field("invariant")?)?;
-            Ok(Proof::AssumeGuarantee(AssumeGuarantee { invariant, threads, reach }))
+            Ok(Proof::AssumeGuarantee(AssumeGuarantee { invariant, threads, premises: reach }))
         }
         "environments" => {
             let instances = read_instances(program, &r.field("instances")?, pool)?;
@@ -256,15 +261,15 @@ pub fn read(program: &Program, r: &Reader<'_>, pool: &Read, depth: usize) -> Res
                 }
                 invariant.push((at, pool.formula(&i.field("formula")?)?));
             }
-            Ok(Proof::Product(Product { instances, invariant }))
+            Ok(Proof::Product(ProductProof { instances, invariant }))
         }
         "counting" => {
-            let location = |t: ThreadId, r: &Reader<'_>| {
+            let location = |t: ThreadId, r: &JsonReader<'_>| {
                 Ok::<_, FileError>(LocId(r.index(program.threads[t].code.locations.len())? as u32))
             };
-            let mut singles = Vec::new();
+            let mut unique_threads = Vec::new();
             for x in r.field("singles")?.list()? {
-                singles.push((read_thread(program, &x.field("thread")?)?, pool.symbol(&x.field("tid")?)?));
+                unique_threads.push((read_thread(program, &x.field("thread")?)?, pool.symbol(&x.field("tid")?)?));
             }
             let mut counters = Vec::new();
             for c in r.field("counters")?.list()? {
@@ -280,13 +285,14 @@ pub fn read(program: &Program, r: &Reader<'_>, pool: &Read, depth: usize) -> Res
             let mut invariant = Vec::new();
             for i in r.field("invariant")?.list()? {
                 let places = i.field("at")?.list()?;
-                if places.len() != singles.len() {
+                if places.len() != unique_threads.len() {
                     return Err(i.error("one location for each single thread is needed"));
                 }
-                let at = places.iter().zip(&singles).map(|(l, (t, _))| location(*t, l)).collect::<Result<_, _>>()?;
+                let at =
+                    places.iter().zip(&unique_threads).map(|(l, (t, _))| location(*t, l)).collect::<Result<_, _>>()?;
                 invariant.push((at, pool.formula(&i.field("formula")?)?));
             }
-            let cell = |r: &Reader<'_>| r.index(counters.len());
+            let cell = |r: &JsonReader<'_>| r.index(counters.len());
             let (mut second, mut apart, mut exclusive) = (Vec::new(), Vec::new(), Vec::new());
             for s in r.field("second")?.list()? {
                 second.push((pool.symbol(&s.field("of")?)?, pool.symbol(&s.field("symbol")?)?));
@@ -301,15 +307,22 @@ pub fn read(program: &Program, r: &Reader<'_>, pool: &Read, depth: usize) -> Res
                     _ => return Err(e.error("two cells were expected")),
                 }
             }
-            Ok(Proof::Counting(Box::new(Counting { singles, counters, second, apart, exclusive, invariant })))
+            Ok(Proof::Counting(Box::new(Counting {
+                unique_threads,
+                counters,
+                peer_copy: second,
+                pairwise: apart,
+                exclusive,
+                invariant,
+            })))
         }
         "search" => {
-            let instances = r.field("instances")?.list()?.iter().map(Reader::count).collect::<Result<_, _>>()?;
+            let instances = r.field("instances")?.list()?.iter().map(JsonReader::count).collect::<Result<_, _>>()?;
             let states =
                 u64::try_from(r.field("states")?.number()?).map_err(|_| r.error("a number of states was expected"))?;
-            Ok(Proof::Search(Search { instances, states }))
+            Ok(Proof::Search(ExhaustiveSearch { instances, states }))
         }
-        "views" => Ok(Proof::Views(super::views::read(r, pool)?)),
+        "views" => Ok(Proof::Views(super::views::read_views(r, pool)?)),
         "simulation" => Ok(Proof::Simulation(read_simulation(program, r, pool)?)),
         "composed" if depth < 8 => {
             let simulations = r
@@ -318,25 +331,17 @@ pub fn read(program: &Program, r: &Reader<'_>, pool: &Read, depth: usize) -> Res
                 .iter()
                 .map(|s| read_simulation(program, s, pool))
                 .collect::<Result<_, _>>()?;
-            let composed = program::compose::compose(program).map_err(|why| r.error(why))?;
+            let composed = program::compose::compose_machines(program).map_err(|why| r.error(why))?;
             let composition = super::read_certificate(&composed, &r.field("composition")?, depth + 1)?;
-            Ok(Proof::Composed(Composed { simulations, composition: Box::new(composition) }))
+            Ok(Proof::Composed(ComposedProof { simulations, composition: Box::new(composition) }))
         }
         "performed" if depth < 8 => {
             let calls = Box::new(super::read_certificate(&access_first(program), &r.field("calls")?, depth + 1)?);
             let following = performed_program(program, &calls).map_err(|why| r.error(why))?;
             let proof = Box::new(super::read_certificate(&following, &r.field("proof")?, depth + 1)?);
-            Ok(Proof::Performed(Performed { calls, proof }))
+            Ok(Proof::Performed(PerformedProof { calls, proof }))
         }
-        "callers" if depth < 8 => Ok(Proof::Callers(super::callers::read(program, r, depth)?)),
-        "layers" if depth < 8 => {
-            let mut layers = Vec::new();
-            for l in r.field("layers")?.list()? {
-                let proof = Box::new(read(program, &l.field("proof")?, pool, depth + 1)?);
-                layers.push(Layer { name: l.field("name")?.string()?.into(), proof });
-            }
-            Ok(Proof::Layers(layers))
-        }
+        "callers" if depth < 8 => Ok(Proof::Callers(super::callers::read_callers(program, r, depth)?)),
         other => Err(r.error(format!("no proof has the form `{other}`, at this depth"))),
     }
 }

@@ -4,33 +4,33 @@ use super::FileError;
 use serde_json::Value as Json;
 
 #[derive(Clone)]
-pub struct Reader<'a> {
+pub struct JsonReader<'a> {
     json: &'a Json,
     path: String,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> JsonReader<'a> {
     pub fn new(json: &'a Json, path: &str) -> Self {
         Self { json, path: path.into() }
     }
     pub fn error(&self, what: impl std::fmt::Display) -> FileError {
         FileError(format!("at {}: {what}", self.path))
     }
-    pub fn field(&self, name: &str) -> Result<Reader<'a>, FileError> {
+    pub fn field(&self, name: &str) -> Result<JsonReader<'a>, FileError> {
         match self.json.get(name) {
-            Some(json) => Ok(Reader { json, path: format!("{}.{name}", self.path) }),
+            Some(json) => Ok(JsonReader { json, path: format!("{}.{name}", self.path) }),
             None => Err(self.error(format!("`{name}` is missing"))),
         }
     }
-    pub fn optional(&self, name: &str) -> Option<Reader<'a>> {
+    pub fn optional(&self, name: &str) -> Option<JsonReader<'a>> {
         match self.json.get(name) {
             Some(Json::Null) | None => None,
-            Some(json) => Some(Reader { json, path: format!("{}.{name}", self.path) }),
+            Some(json) => Some(JsonReader { json, path: format!("{}.{name}", self.path) }),
         }
     }
-    pub fn list(&self) -> Result<Vec<Reader<'a>>, FileError> {
+    pub fn list(&self) -> Result<Vec<JsonReader<'a>>, FileError> {
         let items = self.json.as_array().ok_or_else(|| self.error("a list was expected"))?;
-        Ok(items.iter().enumerate().map(|(i, json)| Reader { json, path: format!("{}[{i}]", self.path) }).collect())
+        Ok(items.iter().enumerate().map(|(i, json)| JsonReader { json, path: format!("{}[{i}]", self.path) }).collect())
     }
     pub fn string(&self) -> Result<&'a str, FileError> {
         self.json.as_str().ok_or_else(|| self.error("a string was expected"))

@@ -1,14 +1,14 @@
 //! Certificates of rule `reduction` in files.
 
 use super::FileError;
-use super::read::Reader;
-use super::terms::{Pool, Read};
-use crate::reduction::{Cut, Guard, Phase, Reduced, Reduction};
-use program::specified::{Specified, Unit};
-use program::{ActionId, LocId, ProcId, Program, ThreadId, VarId};
+use super::read::JsonReader;
+use super::terms::{Pool, TermsFromFile};
+use crate::reduction::{CutPoint, Guard, MoverPhase, Reduced, Reduction};
+use program::call_summaries::{CallSummaries, CodeUnit};
+use program::{ActionId, LocId, ProcId, Program, PropertyId, ThreadId, VarId};
 use serde_json::{Value as Json, json};
 
-pub fn write(program: &Program, proof: &Reduction, pool: &mut Pool<'_>) -> Json {
+pub fn write_reduction(program: &Program, proof: &Reduction, pool: &mut Pool<'_>) -> Json {
     let units: Vec<Json> = proof
         .units
         .iter()
@@ -29,8 +29,8 @@ pub fn write(program: &Program, proof: &Reduction, pool: &mut Pool<'_>) -> Json 
             let before: Vec<usize> = u.before.iter().map(|s| pool.symbol(*s)).collect();
             let right: Vec<u32> = u.right.iter().map(|a| a.0).collect();
             let (kind, number, name) = match u.unit {
-                Unit::Thread(t) => ("thread", t.0, &program.threads[t].name),
-                Unit::Procedure(q) => ("procedure", q.0, &program.procedures[q].name),
+                CodeUnit::Thread(t) => ("thread", t.0, &program.threads[t].name),
+                CodeUnit::Procedure(q) => ("procedure", q.0, &program.procedures[q].name),
             };
             json!({ kind: number, "shown": name, "before": before, "right": right, "cuts": cuts })
         })
@@ -41,21 +41,22 @@ pub fn write(program: &Program, proof: &Reduction, pool: &mut Pool<'_>) -> Json 
         .iter()
         .map(|g| json!({ "var": program.vars[g.var].name, "lock": program.vars[g.lock].name }))
         .collect();
-    json!({ "form": "reduction", "guards": guards, "specified": specified, "units": units })
+    let premises: Vec<u32> = proof.premises.iter().map(|q| q.0).collect();
+    json!({ "form": "reduction", "guards": guards, "specified": specified, "premises": premises, "units": units })
 }
 
-fn procedure(program: &Program, r: &Reader<'_>) -> Result<ProcId, FileError> {
+fn procedure(program: &Program, r: &JsonReader<'_>) -> Result<ProcId, FileError> {
     Ok(ProcId(r.index(program.procedures.len())? as u32))
 }
 
-fn shared(program: &Program, r: &Reader<'_>) -> Result<VarId, FileError> {
+fn shared(program: &Program, r: &JsonReader<'_>) -> Result<VarId, FileError> {
     let name = r.string()?;
     let found = program.shared().find(|v| program.vars[*v].name == name);
     found.ok_or_else(|| r.error(format!("no shared variable is called `{name}`")))
 }
 
 /// What the program without calls is built from: read before any formula can be.
-pub fn read_head(program: &Program, r: &Reader<'_>) -> Result<(Vec<Guard>, Vec<ProcId>), FileError> {
+pub fn read_head(program: &Program, r: &JsonReader<'_>) -> Result<(Vec<Guard>, Vec<ProcId>), FileError> {
     let mut guards = Vec::new();
     for g in r.field("guards")?.list()? {
         guards.push(Guard { var: shared(program, &g.field("var")?)?, lock: shared(program, &g.field("lock")?)? });
@@ -65,25 +66,25 @@ pub fn read_head(program: &Program, r: &Reader<'_>) -> Result<(Vec<Guard>, Vec<P
 }
 
 /// `basis` is the program without calls, whose terms the pool extends.
-pub fn read(
+pub fn read_reduction(
     program: &Program,
     (guards, specified): (Vec<Guard>, Vec<ProcId>),
-    basis: &Specified,
-    r: &Reader<'_>,
-    pool: &Read,
+    basis: &CallSummaries,
+    r: &JsonReader<'_>,
+    pool: &TermsFromFile,
 ) -> Result<Reduction, FileError> {
     let mut units = Vec::new();
     for u in r.field("units")?.list()? {
         let unit = match u.optional("procedure") {
-            Some(q) => Unit::Procedure(procedure(program, &q)?),
-            None => Unit::Thread(ThreadId(u.field("thread")?.index(program.threads.len())? as u32)),
+            Some(q) => CodeUnit::Procedure(procedure(program, &q)?),
+            None => CodeUnit::Thread(ThreadId(u.field("thread")?.index(program.threads.len())? as u32)),
         };
         let code = basis.code(unit);
         let mut cuts = Vec::new();
         for c in u.field("cuts")?.list()? {
             let word = c.field("phase")?;
-            let phase = Phase::ALL.iter().find(|(_, w)| word.string().is_ok_and(|x| x == *w)).map(|(p, _)| *p);
-            cuts.push(Cut {
+            let phase = MoverPhase::ALL.iter().find(|(_, w)| word.string().is_ok_and(|x| x == *w)).map(|(p, _)| *p);
+            cuts.push(CutPoint {
                 location: LocId(c.field("location")?.index(code.locations.len())? as u32),
                 position: c.field("position")?.count()?,
                 phase: phase.ok_or_else(|| word.error("no such phase"))?,
@@ -106,5 +107,13 @@ pub fn read(
             cuts,
         });
     }
-    Ok(Reduction { guards, specified, units })
+    // Older files have none.
+    let premises = match r.optional("premises") {
+        Some(list) => {
+            let property = |q: &JsonReader<'_>| Ok(PropertyId(q.index(program.properties.len())? as u32));
+            list.list()?.iter().map(property).collect::<Result<_, FileError>>()?
+        }
+        None => Vec::new(),
+    };
+    Ok(Reduction { guards, specified, premises, units })
 }

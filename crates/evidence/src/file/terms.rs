@@ -4,8 +4,8 @@
 //! digest makes sure that the numbers mean the same.
 
 use super::FileError;
-use super::read::{Reader, number};
-use logic::{ClassId, EnumId, Machine, Node, Op, Quantifier, Sort, SortKind, Symbol, Term, Terms};
+use super::read::{JsonReader, number};
+use logic::{ClassId, EnumId, MachineIntSort, Node, Op, Quantifier, Sort, SortKind, Symbol, Term, Terms};
 use program::Program;
 use rustc_hash::FxHashMap;
 use serde_json::{Value as Json, json};
@@ -102,7 +102,7 @@ impl<'a> Pool<'a> {
         self.at.insert(term, self.nodes.len() - 1);
         self.nodes.len() - 1
     }
-    /// A formula: its node, and its words for people where they are short.
+    /// A formula: its node, and its text for people where they are short.
     pub fn formula(&mut self, term: Term) -> Json {
         let at = self.term(term);
         if tree_size(self.terms, term, 200) < 200 {
@@ -189,34 +189,34 @@ pub(crate) fn operator(name: &str, sort: Option<Sort>) -> Option<Op> {
 }
 
 /// Terms on their way out of a file.
-pub struct Read {
+pub struct TermsFromFile {
     pub terms: Terms,
     nodes: Vec<Term>,
     symbols: Vec<Symbol>,
     sorts: Vec<Sort>,
 }
 
-impl Read {
-    pub fn term(&self, r: &Reader<'_>) -> Result<Term, FileError> {
+impl TermsFromFile {
+    pub fn term(&self, r: &JsonReader<'_>) -> Result<Term, FileError> {
         Ok(self.nodes[r.index(self.nodes.len())?])
     }
-    pub fn formula(&self, r: &Reader<'_>) -> Result<Term, FileError> {
+    pub fn formula(&self, r: &JsonReader<'_>) -> Result<Term, FileError> {
         let term = self.term(&r.field("node")?)?;
         if self.terms.sort_of(term) == Sort::BOOL { Ok(term) } else { Err(r.error("a formula was expected")) }
     }
-    pub fn symbol(&self, r: &Reader<'_>) -> Result<Symbol, FileError> {
+    pub fn symbol(&self, r: &JsonReader<'_>) -> Result<Symbol, FileError> {
         Ok(self.symbols[r.index(self.symbols.len())?])
     }
-    fn sort(&self, r: &Reader<'_>) -> Result<Sort, FileError> {
+    fn sort(&self, r: &JsonReader<'_>) -> Result<Sort, FileError> {
         Ok(self.sorts[r.index(self.sorts.len())?])
     }
 }
 
-pub fn read(program: &Program, r: &Reader<'_>) -> Result<Read, FileError> {
+pub fn read_terms(program: &Program, r: &JsonReader<'_>) -> Result<TermsFromFile, FileError> {
     let terms = program.terms.clone();
     let sorts = (0..terms.sort_count() as u32).map(Sort).collect();
     let symbols = (0..terms.symbol_count() as u32).map(Symbol).collect();
-    let mut out = Read { terms, nodes: Vec::new(), symbols, sorts };
+    let mut out = TermsFromFile { terms, nodes: Vec::new(), symbols, sorts };
     for s in r.field("sorts")?.list()? {
         let parts = s.list()?;
         let sort = |i: usize| parts.get(i).ok_or_else(|| s.error("a part is missing")).and_then(|p| out.sort(p));
@@ -244,11 +244,15 @@ pub fn read(program: &Program, r: &Reader<'_>) -> Result<Read, FileError> {
     Ok(out)
 }
 
-fn part<'a, 'b>(whole: &Reader<'a>, parts: &'b [Reader<'a>], i: usize) -> Result<&'b Reader<'a>, FileError> {
+fn part<'a, 'b>(
+    whole: &JsonReader<'a>,
+    parts: &'b [JsonReader<'a>],
+    i: usize,
+) -> Result<&'b JsonReader<'a>, FileError> {
     parts.get(i).ok_or_else(|| whole.error("a part is missing"))
 }
 
-fn node(read: &Read, n: &Reader<'_>) -> Result<Term, FileError> {
+fn node(read: &TermsFromFile, n: &JsonReader<'_>) -> Result<Term, FileError> {
     let t = &read.terms;
     if let Ok(b) = n.boolean() {
         return Ok(t.bool(b));
@@ -259,8 +263,8 @@ fn node(read: &Read, n: &Reader<'_>) -> Result<Term, FileError> {
     match name {
         "num" => {
             let (value, sort) = (at(1)?.number()?, read.sort(at(2)?)?);
-            let fits =
-                sort == Sort::INT || sort.as_machine().is_some_and(|m: Machine| (m.min()..=m.max()).contains(&value));
+            let fits = sort == Sort::INT
+                || sort.as_machine().is_some_and(|m: MachineIntSort| (m.min()..=m.max()).contains(&value));
             if fits { Ok(t.num(value, sort)) } else { Err(n.error("the number is not of that sort")) }
         }
         "variant" => {

@@ -1,15 +1,15 @@
 //! Traces and values in a file.
 
 use super::FileError;
-use super::read::{Reader, number};
-use crate::local::{Local, LocalStep, Reading};
-use crate::trace::{Choice, Instances, Trace, TraceStep};
+use super::read::{JsonReader, number};
+use crate::local_run::{CallReading, LocalRun, LocalStep};
+use crate::trace::{Choice, InstanceCounts, Trace, TraceStep};
 use logic::value::MapValue;
-use logic::{Place, Sort, SortKind, Symbol, Value};
+use logic::{ReadPlace, Sort, SortKind, Symbol, Value};
 use program::{ActionId, Program, ThreadId, VarId};
 use serde_json::{Value as Json, json};
 
-pub fn write(program: &Program, trace: &Trace) -> Json {
+pub fn write_trace(program: &Program, trace: &Trace) -> Json {
     let steps: Vec<Json> = trace
         .steps
         .iter()
@@ -41,7 +41,7 @@ pub fn write(program: &Program, trace: &Trace) -> Json {
     })
 }
 
-pub fn write_local(program: &Program, local: &Local) -> Json {
+pub fn write_local(program: &Program, local: &LocalRun) -> Json {
     match local.reading.of(program) {
         Ok(read) => write_run(program, &read, local),
         Err(why) => json!({ "missing": why }),
@@ -49,7 +49,7 @@ pub fn write_local(program: &Program, local: &Local) -> Json {
 }
 
 /// `read` is the program as the run reads it.
-fn write_run(program: &Program, read: &Program, local: &Local) -> Json {
+fn write_run(program: &Program, read: &Program, local: &LocalRun) -> Json {
     let values = |vars: &[VarId], list: &[Value]| -> Vec<Json> {
         vars.iter().zip(list).map(|(v, x)| write_value(read, x, read.vars[*v].sort)).collect()
     };
@@ -80,15 +80,15 @@ fn write_run(program: &Program, read: &Program, local: &Local) -> Json {
     })
 }
 
-pub fn read_local(program: &Program, r: &Reader<'_>, depth: usize) -> Result<Local, FileError> {
+pub fn read_local(program: &Program, r: &JsonReader<'_>, depth: usize) -> Result<LocalRun, FileError> {
     let word = r.field("reading")?.string()?;
-    let reading = Reading::ALL.iter().find(|(_, w)| *w == word).map(|(x, _)| *x);
+    let reading = CallReading::ALL.iter().find(|(_, w)| *w == word).map(|(x, _)| *x);
     let reading = reading.ok_or_else(|| r.error(format!("calls cannot be read as `{word}`")))?;
     let read = &reading.of(program).map_err(|why| r.error(why))?;
     let name = r.field("thread")?.string()?;
     let thread = read.threads.iter_enumerated().find(|(_, t)| t.name == name).map(|(id, _)| id);
     let thread: ThreadId = thread.ok_or_else(|| r.error(format!("no thread is called `{name}`")))?;
-    let values = |sorts: &[Sort], r: &Reader<'_>| -> Result<Vec<Value>, FileError> {
+    let values = |sorts: &[Sort], r: &JsonReader<'_>| -> Result<Vec<Value>, FileError> {
         let list = r.list()?;
         if list.len() != sorts.len() {
             return Err(r.error(format!("{} values were expected", sorts.len())));
@@ -113,7 +113,7 @@ pub fn read_local(program: &Program, r: &Reader<'_>, depth: usize) -> Result<Loc
         Some(l) => Some(Box::new(read_local(program, &l, depth + 1)?)),
         None => None,
     };
-    Ok(Local {
+    Ok(LocalRun {
         violates: super::property(program, &r.field("violates")?)?,
         thread,
         reading,
@@ -145,8 +145,9 @@ fn choices(program: &Program, list: &[Choice]) -> Vec<Json> {
         .collect()
 }
 
-pub fn read(program: &Program, r: &Reader<'_>) -> Result<Trace, FileError> {
-    let instances = Instances(r.field("instances")?.list()?.iter().map(Reader::count).collect::<Result<_, _>>()?);
+pub fn read_trace(program: &Program, r: &JsonReader<'_>) -> Result<Trace, FileError> {
+    let instances =
+        InstanceCounts(r.field("instances")?.list()?.iter().map(JsonReader::count).collect::<Result<_, _>>()?);
     let mut steps = Vec::new();
     for s in r.field("steps")?.list()? {
         let name = s.field("thread")?.string()?;
@@ -181,7 +182,7 @@ pub fn read(program: &Program, r: &Reader<'_>) -> Result<Trace, FileError> {
     })
 }
 
-fn read_choices(program: &Program, r: &Reader<'_>) -> Result<Vec<Choice>, FileError> {
+fn read_choices(program: &Program, r: &JsonReader<'_>) -> Result<Vec<Choice>, FileError> {
     let mut out = Vec::new();
     for c in r.list()? {
         let symbol = Symbol(c.field("symbol")?.index(program.terms.symbol_count())? as u32);
@@ -195,7 +196,7 @@ fn read_choices(program: &Program, r: &Reader<'_>) -> Result<Vec<Choice>, FileEr
         let instance = c.optional("instance").map(|i| i.count()).transpose()?;
         out.push(Choice {
             instance,
-            place: Place { symbol, keys },
+            place: ReadPlace { symbol, keys },
             value: read_value(program, &c.field("value")?, sort)?,
         });
     }
@@ -228,7 +229,7 @@ pub fn write_value(program: &Program, value: &Value, sort: Sort) -> Json {
 }
 
 /// A value of the sort; anything else is an error.
-pub fn read_value(program: &Program, r: &Reader<'_>, sort: Sort) -> Result<Value, FileError> {
+pub fn read_value(program: &Program, r: &JsonReader<'_>, sort: Sort) -> Result<Value, FileError> {
     let t = &program.terms;
     match t.kind(sort) {
         SortKind::Map(k, v) => {

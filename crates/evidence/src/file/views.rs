@@ -4,14 +4,17 @@
 //! Reading trusts nothing; whether positions fit together is for the checker to say.
 
 use super::FileError;
-use super::read::Reader;
-use super::terms::{Pool, Read};
-use crate::views::{Cell, Control, Done, Fires, Order, Owner, Point, Spine, Status, Take, Taker, Val, View, Views};
+use super::read::JsonReader;
+use super::terms::{Pool, TermsFromFile};
+use crate::views::{
+    CellOwner, Control, Fires, OperationProgress, SpecPoint, Spine, SpineOrder, Status, Take, Taker, Val, View,
+    ViewCell, Views,
+};
 use logic::ClassId;
 use program::{ActionId, LocId, ObjectId, ThreadId, VarId};
 use serde_json::{Value as Json, json};
 
-pub fn write(views: &Views, pool: &mut Pool<'_>) -> Json {
+pub fn write_views(views: &Views, pool: &mut Pool<'_>) -> Json {
     let points: Vec<Json> = views
         .points
         .iter()
@@ -27,8 +30,8 @@ pub fn write(views: &Views, pool: &mut Pool<'_>) -> Json {
     let all: Vec<Json> = views.views.iter().map(view).collect();
     let spine = views.spine.map(|s| {
         let order = match s.order {
-            Order::Sorted => "sorted",
-            Order::Unsorted => "unsorted",
+            SpineOrder::Sorted => "sorted",
+            SpineOrder::Unsorted => "unsorted",
         };
         json!({ "root": s.root.0, "key": s.key.0, "order": order })
     });
@@ -55,16 +58,16 @@ fn view(v: &View) -> Json {
     };
     let vars: Vec<Json> = v.vars.iter().map(|(var, val)| json!([var.0, word(*val)])).collect();
     let done = match &v.done {
-        Done::No => json!(null),
-        Done::Pure(r) => json!({ "pure": words(r) }),
-        Done::Changed(r) => json!({ "changed": words(r) }),
+        OperationProgress::No => json!(null),
+        OperationProgress::Pure(r) => json!({ "pure": val_texts(r) }),
+        OperationProgress::Changed(r) => json!({ "changed": val_texts(r) }),
     };
     json!({
         "control": control,
         "vars": vars,
-        "ends": v.ends.map(|(a, b)| words(&[a, b])),
+        "ends": v.ends.map(|(a, b)| val_texts(&[a, b])),
         "member": v.member,
-        "crossing": v.crossing.map(|(a, b)| words(&[a, b])),
+        "crossing": v.crossing.map(|(a, b)| val_texts(&[a, b])),
         "done": done,
         "witnessed": v.witnessed,
         "cells": v.cells.iter().map(cell).collect::<Vec<_>>(),
@@ -72,15 +75,15 @@ fn view(v: &View) -> Json {
     })
 }
 
-fn cell(c: &Cell) -> Json {
+fn cell(c: &ViewCell) -> Json {
     json!({
         "class": c.class.0,
         "status": STATUSES.iter().find(|(s, _)| *s == c.status).map(|(_, name)| *name),
-        "owner": match c.owner { Owner::Mine => "mine", Owner::Published => "published" },
-        "fields": c.fields.iter().map(|f| words(f)).collect::<Vec<_>>(),
-        "successor": words(&c.successor),
-        "lone": c.lone,
-        "sole": c.sole,
+        "owner": match c.owner { CellOwner::Mine => "mine", CellOwner::Published => "published" },
+        "fields": c.fields.iter().map(|f| val_texts(f)).collect::<Vec<_>>(),
+        "successor": val_texts(&c.successor),
+        "lone": c.single_predecessor,
+        "sole": c.unshared,
     })
 }
 
@@ -93,7 +96,7 @@ const STATUSES: [(Status, &str); 6] = [
     (Status::Left, "left"),
 ];
 
-fn words(vals: &[Val]) -> Json {
+fn val_texts(vals: &[Val]) -> Json {
     Json::Array(vals.iter().map(|v| Json::String(word(*v))).collect())
 }
 
@@ -118,7 +121,7 @@ fn word(v: Val) -> String {
     }
 }
 
-fn read_word(r: &Reader<'_>) -> Result<Val, FileError> {
+fn read_word(r: &JsonReader<'_>) -> Result<Val, FileError> {
     let text = r.string()?;
     let wrong = || r.error(format!("`{text}` is no value of a view"));
     Ok(match text {
@@ -151,11 +154,11 @@ fn read_word(r: &Reader<'_>) -> Result<Val, FileError> {
     })
 }
 
-fn read_words(r: &Reader<'_>) -> Result<Vec<Val>, FileError> {
+fn read_words(r: &JsonReader<'_>) -> Result<Vec<Val>, FileError> {
     r.list()?.iter().map(read_word).collect()
 }
 
-pub fn read(r: &Reader<'_>, pool: &Read) -> Result<Views, FileError> {
+pub fn read_views(r: &JsonReader<'_>, pool: &TermsFromFile) -> Result<Views, FileError> {
     let object = match r.optional("object") {
         Some(o) => Some(ObjectId(o.count()?)),
         None => None,
@@ -168,7 +171,7 @@ pub fn read(r: &Reader<'_>, pool: &Read) -> Result<Views, FileError> {
             Ok("change") => Fires::Change,
             _ => Fires::When(pool.formula(&when)?),
         };
-        points.push(Point {
+        points.push(SpecPoint {
             operation: p.field("operation")?.count()?,
             action: ActionId(p.field("action")?.count()?),
             when: fires,
@@ -180,8 +183,8 @@ pub fn read(r: &Reader<'_>, pool: &Read) -> Result<Views, FileError> {
         Some(s) => {
             let order = s.field("order")?;
             let order = match order.string()? {
-                "sorted" => Order::Sorted,
-                "unsorted" => Order::Unsorted,
+                "sorted" => SpineOrder::Sorted,
+                "unsorted" => SpineOrder::Unsorted,
                 _ => return Err(order.error("`sorted` or `unsorted` was expected")),
             };
             Some(Spine { root: VarId(s.field("root")?.count()?), key: VarId(s.field("key")?.count()?), order })
@@ -205,7 +208,7 @@ pub fn read(r: &Reader<'_>, pool: &Read) -> Result<Views, FileError> {
     Ok(Views { object, points, spine, takes, roots, views })
 }
 
-fn read_view(r: &Reader<'_>) -> Result<View, FileError> {
+fn read_view(r: &JsonReader<'_>) -> Result<View, FileError> {
     let control = match r.optional("control") {
         None => Control::Idle,
         Some(c) => {
@@ -233,10 +236,10 @@ fn read_view(r: &Reader<'_>) -> Result<View, FileError> {
     let ends = two("ends")?;
     let crossing = two("crossing")?;
     let done = match r.optional("done") {
-        None => Done::No,
+        None => OperationProgress::No,
         Some(d) => match d.optional("pure") {
-            Some(p) => Done::Pure(read_words(&p)?),
-            None => Done::Changed(read_words(&d.field("changed")?)?),
+            Some(p) => OperationProgress::Pure(read_words(&p)?),
+            None => OperationProgress::Changed(read_words(&d.field("changed")?)?),
         },
     };
     let cells = |name: &str| r.field(name)?.list()?.iter().map(read_cell).collect::<Result<Vec<_>, FileError>>();
@@ -253,10 +256,10 @@ fn read_view(r: &Reader<'_>) -> Result<View, FileError> {
     })
 }
 
-fn read_cell(r: &Reader<'_>) -> Result<Cell, FileError> {
+fn read_cell(r: &JsonReader<'_>) -> Result<ViewCell, FileError> {
     let status = r.field("status")?;
     let owner = r.field("owner")?;
-    Ok(Cell {
+    Ok(ViewCell {
         class: ClassId(r.field("class")?.count()?),
         status: {
             let word = status.string()?;
@@ -264,13 +267,13 @@ fn read_cell(r: &Reader<'_>) -> Result<Cell, FileError> {
             found.ok_or_else(|| status.error("the place of a cell was expected, like `never` or `in`"))?.0
         },
         owner: match owner.string()? {
-            "mine" => Owner::Mine,
-            "published" => Owner::Published,
+            "mine" => CellOwner::Mine,
+            "published" => CellOwner::Published,
             _ => return Err(owner.error("`mine` or `published` was expected")),
         },
         fields: r.field("fields")?.list()?.iter().map(read_words).collect::<Result<_, _>>()?,
         successor: read_words(&r.field("successor")?)?,
-        lone: r.field("lone")?.boolean()?,
-        sole: r.optional("sole").is_some_and(|s| s.boolean().unwrap_or(false)),
+        single_predecessor: r.field("lone")?.boolean()?,
+        unshared: r.optional("sole").is_some_and(|s| s.boolean().unwrap_or(false)),
     })
 }

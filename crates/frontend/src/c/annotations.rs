@@ -1,10 +1,49 @@
 //! Specifications in C comments: `//@ guarded_by(m)`, `//@ invariant e`, `//@ rely e`, `//@ performs ...`,
 //! `//@ machine M { ... }` (over several lines if need be), `//@ follows M`.
 //!
-//! Comes in: the user's own file, before preprocessing (which drops comments). Goes out: annotations by line, each
+//! In: the user's own file, before preprocessing (which drops comments). Out: annotations by line, each
 //! with the text after its keyword. What they mean is decided by the lowering.
 
 use base::{SourceId, Sources, Span};
+
+/// The words that annotations begin with.
+pub const WORDS: [&str; 7] = ["assert", "guarded_by", "invariant", "rely", "performs", "machine", "follows"];
+
+/// What an assertion in a comment is called once it is code.
+pub const ASSERTION: &str = "__tp_acsl";
+
+/// The text with its assertions in comments (`//@ assert e;`, `/*@ assert e; */`) as calls, which a preprocessor keeps. No
+/// place before the end of an assertion moves.
+pub fn with_assertions(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        match assertion(line) {
+            Some((before, condition)) => {
+                let end = if line.ends_with('\n') { "\n" } else { "" };
+                out.push_str(before);
+                // As long as `//@ assert `, where it is written like that.
+                out.push_str(&format!("{ASSERTION}( {condition});{end}"));
+            }
+            None => out.push_str(line),
+        }
+    }
+    out
+}
+
+/// What stands before the assertion of a line, and its condition.
+fn assertion(line: &str) -> Option<(&str, &str)> {
+    let at = comment_start(line).or_else(|| block_start(line))?;
+    let body = line[at + 3..].trim();
+    let body = if line[at..].starts_with("/*") { body.strip_suffix("*/")?.trim_end() } else { body };
+    let rest = body.strip_prefix("assert").filter(|r| r.starts_with([' ', '\t', '(']))?;
+    Some((&line[..at], rest.trim().trim_end_matches(';').trim_end()))
+}
+
+/// Where `/*@` starts in a line that ends with the same comment.
+fn block_start(line: &str) -> Option<usize> {
+    let at = line.find("/*@")?;
+    (line[..at].matches('"').count().is_multiple_of(2) && line.trim_end().ends_with("*/")).then_some(at)
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AnnotationKind {
@@ -17,7 +56,7 @@ pub enum AnnotationKind {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Annotation {
+pub struct CommentAnnotation {
     pub kind: AnnotationKind,
     pub text: String,
     pub span: Span,
@@ -28,7 +67,7 @@ pub struct Annotation {
 }
 
 /// All annotations of a file, and the places of those whose keyword is unknown.
-pub fn annotations(sources: &Sources, file: SourceId) -> (Vec<Annotation>, Vec<(Span, String)>) {
+pub fn annotations(sources: &Sources, file: SourceId) -> (Vec<CommentAnnotation>, Vec<(Span, String)>) {
     let text = &sources.file(file).text;
     let (mut found, mut unknown) = (Vec::new(), Vec::new());
     let mut offset = 0;
@@ -80,7 +119,9 @@ pub fn annotations(sources: &Sources, file: SourceId) -> (Vec<Annotation>, Vec<(
                 _ => rest,
             };
             match kind {
-                Some(kind) => found.push(Annotation {
+                // It is code by now.
+                None if word == "assert" => {}
+                Some(kind) => found.push(CommentAnnotation {
                     kind,
                     text: text.to_string(),
                     span,
@@ -96,7 +137,7 @@ pub fn annotations(sources: &Sources, file: SourceId) -> (Vec<Annotation>, Vec<(
 }
 
 /// A machine whose last brace is still to come.
-fn is_open(annotation: &Annotation) -> bool {
+fn is_open(annotation: &CommentAnnotation) -> bool {
     annotation.kind == AnnotationKind::Machine && !annotation.text.ends_with('}')
 }
 
@@ -121,6 +162,16 @@ fn comment_start(line: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn check_assertions_in_comments_become_code_in_place() {
+        let text = "int x;\nvoid f(void) {\n  //@ assert x >= 0;\n  x++; /*@ assert x > 0; */\n}\n";
+        let code = with_assertions(text);
+        assert!(code.contains("  __tp_acsl( x >= 0);\n"), "{code}");
+        assert!(code.contains("  x++; __tp_acsl( x > 0);\n"), "{code}");
+        assert_eq!(code.find("x >= 0"), text.find("x >= 0"));
+        assert_eq!(with_assertions("char *s = \"//@ assert 0;\";\n"), "char *s = \"//@ assert 0;\";\n");
+    }
 
     #[test]
     fn check_annotations_are_found_outside_strings_only() {

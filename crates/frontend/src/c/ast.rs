@@ -1,11 +1,11 @@
 //! The typed tree of a C translation unit: what the lowering reads.
 //!
-//! Comes in: from `convert`. Every conversion C makes silently is a `Cast` here, places (lvalues) and values are
+//! In: from `convert`. Every conversion C makes silently is a `Cast` here, places (lvalues) and values are
 //! different types, array and function decay are explicit, names are resolved to ids, and a construct that is not
 //! modelled is a node that says so with its place. A floating value has its parts
-//! and, of a constant, its number. Absent on purpose: bit-field packing, `va_arg`.
+//! and, of a constant, its number. Deliberately absent: bit-field packing.
 
-use super::types::{Int, Ty, Types};
+use super::types::{CType, CTypes, Int};
 use base::{IdVec, Span};
 
 base::id_type!(
@@ -28,18 +28,18 @@ base::id_type!(
 /// A whole translation unit.
 #[derive(Clone, Debug)]
 pub struct Unit {
-    pub types: Types,
+    pub types: CTypes,
     pub variables: IdVec<VarId, Variable>,
-    pub functions: IdVec<FnId, Function>,
+    pub functions: IdVec<FnId, CFunction>,
     pub texts: IdVec<TextId, Vec<u8>>,
     /// The type of their characters.
-    pub char_type: Ty,
+    pub char_type: CType,
     /// File-scope and static variables in the order of their declaration.
     pub globals: Vec<VarId>,
     /// Invariants and relies from comments.
-    pub specs: Vec<Spec>,
+    pub specs: Vec<SpecComment>,
     /// Machines from comments, and which functions follow which.
-    pub machines: Vec<Spec>,
+    pub machines: Vec<SpecComment>,
     pub follows: Vec<(FnId, String, Span)>,
     /// What functions perform.
     pub performs: Vec<(FnId, String, Span)>,
@@ -47,7 +47,7 @@ pub struct Unit {
 
 /// A formula in a comment, as written.
 #[derive(Clone, Debug)]
-pub struct Spec {
+pub struct SpecComment {
     pub kind: SpecKind,
     pub text: String,
     pub span: Span,
@@ -79,7 +79,7 @@ pub enum Storage {
 #[derive(Clone, Debug)]
 pub struct Variable {
     pub name: String,
-    pub ty: Ty,
+    pub ty: CType,
     pub span: Span,
     pub storage: Storage,
     /// Its address is taken somewhere (also by array decay).
@@ -98,12 +98,12 @@ pub struct Variable {
 pub const ASYNCHRONOUS: &str = "__CPROVER_ASYNC";
 
 #[derive(Clone, Debug)]
-pub struct Function {
+pub struct CFunction {
     pub name: String,
-    pub result: Ty,
+    pub result: CType,
     pub params: Vec<VarId>,
     /// The parameter types of the prototype or the definition.
-    pub param_types: Vec<Ty>,
+    pub param_types: Vec<CType>,
     pub variadic: bool,
     pub body: Option<Vec<Stmt>>,
     pub labels: IdVec<LabelId, String>,
@@ -123,31 +123,31 @@ pub enum Init {
 #[derive(Clone, Debug)]
 pub struct InitPart {
     pub offset: u64,
-    pub ty: Ty,
+    pub ty: CType,
     pub value: Expr,
 }
 
 #[derive(Clone, Debug)]
 pub struct Expr {
-    pub kind: ExprKind,
-    pub ty: Ty,
+    pub kind: CExprKind,
+    pub ty: CType,
     pub span: Span,
 }
 
 #[derive(Clone, Debug)]
-pub enum ExprKind {
+pub enum CExprKind {
     Const(i128),
     /// Reads a place.
-    Load(Box<Place>),
+    Load(Box<LValue>),
     /// The address of a place, also an array that decays (then of its first element).
-    Address(Box<Place>),
+    Address(Box<LValue>),
     FunctionAddress(FnId),
     TextAddress(TextId),
-    Unary(UnaryOp, Box<Expr>),
+    Unary(CUnaryOp, Box<Expr>),
     /// Both operands have the same arithmetic type, except that a shift keeps its operands' own.
-    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    Binary(CBinaryOp, Box<Expr>, Box<Expr>),
     /// Compares two values of one type; the result is `int`.
-    Compare(CompareOp, Box<Expr>, Box<Expr>),
+    Compare(CCompareOp, Box<Expr>, Box<Expr>),
     /// `pointer + index * scale`, bytes.
     PointerAdd {
         pointer: Box<Expr>,
@@ -171,28 +171,28 @@ pub enum ExprKind {
     Elvis(Box<Expr>, Box<Expr>),
     Comma(Box<Expr>, Box<Expr>),
     /// Also of whole structs. The value is the stored one.
-    Assign(Box<Place>, Box<Expr>),
+    Assign(Box<LValue>, Box<Expr>),
     /// `place op= value`, computed in `compute` and converted back; the place is evaluated once.
     AssignOp {
-        place: Box<Place>,
-        op: BinaryOp,
+        place: Box<LValue>,
+        op: CBinaryOp,
         value: Box<Expr>,
-        compute: Ty,
+        compute: CType,
     },
     /// `place += value` on a pointer, `value` already an integer, bytes `scale` each.
     AssignPointer {
-        place: Box<Place>,
+        place: Box<LValue>,
         index: Box<Expr>,
         scale: u64,
         subtract: bool,
     },
     /// `++` and `--`; `step` in units of one (or of the pointee's size).
     Increment {
-        place: Box<Place>,
+        place: Box<LValue>,
         step: i128,
         fix: Fix,
     },
-    Call(Callee, Vec<Expr>),
+    Call(CCallee, Vec<Expr>),
     /// GNU statement expression; the value is that of the last expression.
     Statements(Vec<Stmt>, Option<Box<Expr>>),
     /// Runs a local's initialisation, then gives a place's value: compound literals.
@@ -203,6 +203,8 @@ pub enum ExprKind {
         made: Made,
         parts: Vec<Expr>,
     },
+    /// The next argument of a `va_list`, with the type of this expression.
+    VaArg(Box<Expr>),
     Unmodelled(String),
 }
 
@@ -214,7 +216,7 @@ pub enum Made {
     /// Of a number of another type.
     Converted,
     Negated,
-    Joined(BinaryOp),
+    Joined(CBinaryOp),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -224,19 +226,19 @@ pub enum Fix {
 }
 
 #[derive(Clone, Debug)]
-pub enum Callee {
+pub enum CCallee {
     Direct(FnId),
     Pointer(Box<Expr>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum UnaryOp {
+pub enum CUnaryOp {
     Minus,
     Complement,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum BinaryOp {
+pub enum CBinaryOp {
     Add,
     Sub,
     Mul,
@@ -250,7 +252,7 @@ pub enum BinaryOp {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum CompareOp {
+pub enum CCompareOp {
     Eq,
     Ne,
     Lt,
@@ -259,25 +261,25 @@ pub enum CompareOp {
     Ge,
 }
 
-impl CompareOp {
+impl CCompareOp {
     /// The comparison of constants.
     pub fn holds<T: PartialOrd>(self, x: T, y: T) -> bool {
         match self {
-            CompareOp::Eq => x == y,
-            CompareOp::Ne => x != y,
-            CompareOp::Lt => x < y,
-            CompareOp::Le => x <= y,
-            CompareOp::Gt => x > y,
-            CompareOp::Ge => x >= y,
+            CCompareOp::Eq => x == y,
+            CCompareOp::Ne => x != y,
+            CCompareOp::Lt => x < y,
+            CCompareOp::Le => x <= y,
+            CCompareOp::Gt => x > y,
+            CCompareOp::Ge => x >= y,
         }
     }
 }
 
 /// An lvalue.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct LValue {
     pub kind: PlaceKind,
-    pub ty: Ty,
+    pub ty: CType,
     pub span: Span,
 }
 
@@ -286,9 +288,9 @@ pub enum PlaceKind {
     Var(VarId),
     Deref(Box<Expr>),
     /// A field by index into the record's fields.
-    Field(Box<Place>, usize),
+    Field(Box<LValue>, usize),
     /// An element of an array place.
-    Index(Box<Place>, Box<Expr>),
+    Index(Box<LValue>, Box<Expr>),
     /// A struct value that is not stored anywhere (a call's result).
     Value(Box<Expr>),
     Text(TextId),
@@ -297,12 +299,12 @@ pub enum PlaceKind {
 
 #[derive(Clone, Debug)]
 pub struct Stmt {
-    pub kind: StmtKind,
+    pub kind: CStmtKind,
     pub span: Span,
 }
 
 #[derive(Clone, Debug)]
-pub enum StmtKind {
+pub enum CStmtKind {
     Expr(Expr),
     /// A local comes to life: uninitialised unless an initialiser is given.
     Declare(VarId, Option<Init>),
@@ -330,46 +332,46 @@ pub enum StmtKind {
 }
 
 impl Expr {
-    pub fn constant(value: i128, ty: Ty, span: Span) -> Expr {
-        Expr { kind: ExprKind::Const(value), ty, span }
+    pub fn constant(value: i128, ty: CType, span: Span) -> Expr {
+        Expr { kind: CExprKind::Const(value), ty, span }
     }
-    pub fn unmodelled(reason: impl Into<String>, ty: Ty, span: Span) -> Expr {
-        Expr { kind: ExprKind::Unmodelled(reason.into()), ty, span }
+    pub fn unmodelled(reason: impl Into<String>, ty: CType, span: Span) -> Expr {
+        Expr { kind: CExprKind::Unmodelled(reason.into()), ty, span }
     }
-    pub fn float(number: Option<f64>, made: Made, parts: Vec<Expr>, ty: Ty, span: Span) -> Expr {
-        Expr { kind: ExprKind::Float { number, made, parts }, ty, span }
+    pub fn float(number: Option<f64>, made: Made, parts: Vec<Expr>, ty: CType, span: Span) -> Expr {
+        Expr { kind: CExprKind::Float { number, made, parts }, ty, span }
     }
     pub fn as_float(&self) -> Option<f64> {
         match self.kind {
-            ExprKind::Float { number, .. } => number,
+            CExprKind::Float { number, .. } => number,
             _ => None,
         }
     }
     pub fn as_const(&self) -> Option<i128> {
         match self.kind {
-            ExprKind::Const(value) => Some(value),
+            CExprKind::Const(value) => Some(value),
             _ => None,
         }
     }
 }
 
 /// Folds a binary operation on constants in the type `int`; `None` where C leaves it undefined.
-pub fn fold(op: BinaryOp, a: i128, b: i128, int: Int, types: &Types) -> Option<i128> {
+pub fn fold_binary(op: CBinaryOp, a: i128, b: i128, int: Int, types: &CTypes) -> Option<i128> {
     let bits = int.bits(types.model);
     let exact = match op {
-        BinaryOp::Add => a.checked_add(b)?,
-        BinaryOp::Sub => a.checked_sub(b)?,
-        BinaryOp::Mul => a.checked_mul(b)?,
-        BinaryOp::Div => a.checked_div(b)?,
-        BinaryOp::Rem => a.checked_rem(b)?,
-        BinaryOp::Shl if (0..i128::from(bits.min(64))).contains(&b) && a >= 0 => a.checked_mul(1 << b)?,
-        BinaryOp::Shr if (0..i128::from(bits.min(64))).contains(&b) => a >> b,
-        BinaryOp::Shl | BinaryOp::Shr => return None,
-        BinaryOp::And => a & b,
-        BinaryOp::Or => a | b,
-        BinaryOp::Xor => a ^ b,
+        CBinaryOp::Add => a.checked_add(b)?,
+        CBinaryOp::Sub => a.checked_sub(b)?,
+        CBinaryOp::Mul => a.checked_mul(b)?,
+        CBinaryOp::Div => a.checked_div(b)?,
+        CBinaryOp::Rem => a.checked_rem(b)?,
+        CBinaryOp::Shl if (0..i128::from(bits.min(64))).contains(&b) && a >= 0 => a.checked_mul(1 << b)?,
+        CBinaryOp::Shr if (0..i128::from(bits.min(64))).contains(&b) => a >> b,
+        CBinaryOp::Shl | CBinaryOp::Shr => return None,
+        CBinaryOp::And => a & b,
+        CBinaryOp::Or => a | b,
+        CBinaryOp::Xor => a ^ b,
     };
     let wrapped = int.wrap(exact, types.model);
     // A signed result out of range is undefined; leave it to be found at run time.
-    (!int.signed() || wrapped == exact || op == BinaryOp::Shl).then_some(wrapped)
+    (!int.signed() || wrapped == exact || op == CBinaryOp::Shl).then_some(wrapped)
 }

@@ -1,9 +1,9 @@
 //! A concrete run as a C program that takes the same steps in the same order, so that a developer sees it happen.
 //!
-//! Comes in: a program of the C front end and a trace of it. Goes out: C text with one POSIX thread for each instance; a
+//! In: a program of the C front end and a trace of it. Out: C text with one POSIX thread for each instance; a
 //! turn counter lets them take the steps of the run one by one, each step with its place in the user's file, the values
 //! it writes, and at the end the failure. It compiles with any C11 compiler and aborts where the property breaks.
-//! Absent on purpose: runs over maps, sets or heap classes, for which no harness is made.
+//! Deliberately absent: runs over maps, sets or heap classes, for which no harness is made.
 
 use base::Sources;
 use logic::{Node, Op, Sort, SortKind, Symbol, Term, Value};
@@ -109,7 +109,7 @@ impl Harness<'_> {
             let _ = writeln!(self.out, "  pthread_join(threads[{i}], 0);");
         }
         if stuck {
-            let _ = writeln!(self.out, "  puts(\"nobody can move: breaks {}\");", quoted(&property.name));
+            let _ = writeln!(self.out, "  puts(\"no thread can move: breaks {}\");", quoted(&property.name));
             self.out.push_str("  fflush(stdout);\n  abort();\n}\n");
         } else {
             self.out.push_str("  puts(\"the run went through without the failure\");\n  return 3;\n}\n");

@@ -1,8 +1,18 @@
 /* Functions of the C library that are programs themselves: strings and stretches of bytes.
 
    Comes in: appended to a program that mentions one of them. Goes out: bodies that calls without a body of their own are
-   inlined from; each step of them is told as a step of the call. The names keep out of the program's way. Absent on
-   purpose: what depends on the locale, and results that are only promised a sign have the values of a plain loop. */
+   inlined from; each step of them is reported as a step of the call. The names keep out of the program's way. Absent on
+   purpose: what depends on the locale, and wide characters. */
+
+/* One of several numbers of the sign of its argument: all that is promised of some results. */
+int __tp_like(int);
+
+/* Reads so many bytes. */
+void __tp_touch(const char *s, unsigned long n) {
+  char last;
+  for (unsigned long i = 0; i < n; i++)
+    last = s[i];
+}
 
 unsigned long __tp_strlen(const char *s) {
   unsigned long n = 0;
@@ -66,14 +76,14 @@ int __tp_strcmp(const char *a, const char *b) {
   unsigned long i = 0;
   while (a[i] && a[i] == b[i])
     i++;
-  return (unsigned char)a[i] - (unsigned char)b[i];
+  return __tp_like((unsigned char)a[i] - (unsigned char)b[i]);
 }
 
 int __tp_strncmp(const char *a, const char *b, unsigned long most) {
   unsigned long i = 0;
   while (i < most && a[i] && a[i] == b[i])
     i++;
-  return i == most ? 0 : (unsigned char)a[i] - (unsigned char)b[i];
+  return i == most ? 0 : __tp_like((unsigned char)a[i] - (unsigned char)b[i]);
 }
 
 char *__tp_strchr(const char *s, int wanted) {
@@ -97,7 +107,7 @@ int __tp_memcmp(const unsigned char *a, const unsigned char *b, unsigned long n)
   unsigned long i = 0;
   while (i < n && a[i] == b[i])
     i++;
-  return i == n ? 0 : a[i] - b[i];
+  return i == n ? 0 : __tp_like(a[i] - b[i]);
 }
 
 char *__tp_memset(char *to, int value, unsigned long n) {
@@ -238,51 +248,51 @@ unsigned __tp_bswap32(unsigned x) {
 /* Characters, as in the C locale, in which every program begins. */
 
 int __tp_isdigit(int c) {
-  return c >= '0' && c <= '9';
+  return __tp_like(c >= '0' && c <= '9');
 }
 
 int __tp_isupper(int c) {
-  return c >= 'A' && c <= 'Z';
+  return __tp_like(c >= 'A' && c <= 'Z');
 }
 
 int __tp_islower(int c) {
-  return c >= 'a' && c <= 'z';
+  return __tp_like(c >= 'a' && c <= 'z');
 }
 
 int __tp_isalpha(int c) {
-  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+  return __tp_like((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'));
 }
 
 int __tp_isalnum(int c) {
-  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+  return __tp_like((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'));
 }
 
 int __tp_isxdigit(int c) {
-  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F') || (c >= 'a' && c <= 'f');
+  return __tp_like((c >= '0' && c <= '9') || (c >= 'A' && c <= 'F') || (c >= 'a' && c <= 'f'));
 }
 
 int __tp_isspace(int c) {
-  return c == ' ' || (c >= 9 && c <= 13);
+  return __tp_like(c == ' ' || (c >= 9 && c <= 13));
 }
 
 int __tp_isblank(int c) {
-  return c == ' ' || c == 9;
+  return __tp_like(c == ' ' || c == 9);
 }
 
 int __tp_iscntrl(int c) {
-  return (c >= 0 && c < 32) || c == 127;
+  return __tp_like((c >= 0 && c < 32) || c == 127);
 }
 
 int __tp_isprint(int c) {
-  return c >= 32 && c < 127;
+  return __tp_like(c >= 32 && c < 127);
 }
 
 int __tp_isgraph(int c) {
-  return c > 32 && c < 127;
+  return __tp_like(c > 32 && c < 127);
 }
 
 int __tp_ispunct(int c) {
-  return c > 32 && c < 127 && !((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'));
+  return __tp_like(c > 32 && c < 127 && !((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z')));
 }
 
 /* Decimal numbers. What does not fit is undefined. */

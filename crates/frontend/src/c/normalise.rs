@@ -1,6 +1,6 @@
 //! Rewrites preprocessed C into what the parser accepts, keeping a map from every new byte to the old one.
 //!
-//! Comes in: preprocessed text. Goes out: text in which comments and `#` lines are blanks, `__thread` is
+//! In: preprocessed text. Out: text in which comments and `#` lines are blanks, `__thread` is
 //! `_Thread_local`, attributes of a struct stand after its body, `a ?: b` has a marked middle operand, `$` in names is spelt out, `__auto_type` and `__int128` are
 //! typedef names of a prelude. Nothing is dropped that has a meaning: what cannot be expressed stays as it is and
 //! becomes a syntax error with its place.
@@ -33,13 +33,13 @@ impl Normalised {
     }
 }
 
-struct Writer<'a> {
+struct BlankingWriter<'a> {
     old: &'a str,
     new: String,
     pieces: Vec<(u32, u32)>,
 }
 
-impl Writer<'_> {
+impl BlankingWriter<'_> {
     fn mark(&mut self, old: usize) {
         self.pieces.push((self.new.len() as u32, old as u32));
     }
@@ -61,9 +61,9 @@ impl Writer<'_> {
 }
 
 /// See the file header.
-pub fn normalise(old: &str) -> Normalised {
+pub fn normalise_text(old: &str) -> Normalised {
     let bytes = old.as_bytes();
-    let mut w = Writer { old, new: String::with_capacity(old.len() + 256), pieces: Vec::new() };
+    let mut w = BlankingWriter { old, new: String::with_capacity(old.len() + 256), pieces: Vec::new() };
     w.new.push_str(&format!("typedef int {AUTO}; typedef long {INT128}; typedef unsigned long {UINT128};\n"));
     let mut at = 0;
     let mut line_start = true;
@@ -167,7 +167,7 @@ fn attribute(text: &str) -> Option<usize> {
     None
 }
 
-fn word(w: &mut Writer<'_>, at: usize, name: &str) {
+fn word(w: &mut BlankingWriter<'_>, at: usize, name: &str) {
     match name {
         "__thread" | "__CPROVER_thread_local" => w.replace(at, "_Thread_local"),
         "__CPROVER_bool" => w.replace(at, "_Bool"),
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn check_every_name_maps_to_itself() {
         let old = "# 1 \"x\"\n__thread int a; /* c */ int f() { return a ?: b$c; } // d\nint z;\n";
-        let norm = normalise(old);
+        let norm = normalise_text(old);
         for name in ["int a", "return", "int z"] {
             let new = norm.text.find(name).unwrap();
             assert_eq!(&old[norm.old(new)..norm.old(new) + name.len()], name);
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn check_attributes_of_structs_stand_after_their_bodies() {
         let old = "struct __attribute__((packed, aligned(2))) s { struct { int a; } b; } x; struct __attribute__((packed)) t; int y[] = { 1 };";
-        let text = normalise(old).text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = normalise_text(old).text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains("struct s { struct { int a; } b; } __attribute__((packed, aligned(2))) x;"), "{text}");
         assert!(text.ends_with("struct t; int y[] = { 1 };"), "{text}");
     }
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn check_text_inside_strings_is_untouched() {
         let old = "char *s = \"// __thread ?: \\\" #\"; char c = '\"'; int x;";
-        let norm = normalise(old);
+        let norm = normalise_text(old);
         assert!(norm.text.contains("\"// __thread ?: \\\" #\""));
         assert!(norm.text.contains("int x;"));
     }

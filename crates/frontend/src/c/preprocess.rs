@@ -1,18 +1,19 @@
 //! From a file on disk to preprocessed text whose every byte maps back to the user's file.
 //!
-//! Comes in: a path. A `.i` file is taken as it stands and its places are its own; a `.c` file goes through the
+//! In: a path. A `.i` file is taken as it stands and its places are its own; a `.c` file goes through the
 //! system's preprocessor and its line markers are followed back to the file and line the user wrote (columns too,
 //! except inside a macro's expansion, where the column is that of the use as far as the preprocessor kept it).
-//! Goes out: `Preprocessed`. Absent on purpose: a preprocessor of our own.
+//! Out: `Preprocessed`. Absent: a preprocessor of our own.
 
+use super::CSource;
 use super::types::DataModel;
-use base::{Code, Diagnostic, SourceId, Sources, Span};
+use base::{Diagnostic, DiagnosticCode, SourceId, Sources, Span};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-pub const NO_PREPROCESSOR: Code = Code("C0001");
-pub const PREPROCESSOR_FAILED: Code = Code("C0002");
+pub const NO_PREPROCESSOR: DiagnosticCode = DiagnosticCode("C0001");
+pub const PREPROCESSOR_FAILED: DiagnosticCode = DiagnosticCode("C0002");
 
 /// Preprocessed text and the way back.
 #[derive(Clone, Debug)]
@@ -37,6 +38,9 @@ impl Preprocessed {
     pub fn with_markers(sources: &mut Sources, main: SourceId, text: String) -> Self {
         let main_name = sources.file(main).name.clone();
         let mut known: Vec<(String, SourceId)> = vec![(main_name, main), ("<stdin>".into(), main)];
+        // A header that an earlier file of the program has included is the same file.
+        let earlier = sources.ids().filter(|id| *id != main);
+        known.extend(earlier.map(|id| (sources.file(id).name.clone(), id)));
         let mut lines = Vec::new();
         let (mut file, mut line) = (main, 1u32);
         for text_line in text.lines() {
@@ -136,21 +140,23 @@ fn marker(line: &str) -> Option<(u32, String)> {
 }
 
 /// Loads a file and preprocesses it if its name does not end in `.i`.
-pub fn preprocess(
+pub fn preprocess_file(
     sources: &mut Sources,
-    path: &Path,
-    text: String,
+    file: &CSource,
     model: DataModel,
 ) -> Result<Preprocessed, Box<Diagnostic>> {
-    let main = sources.add(path.display().to_string(), text.clone());
+    let path = file.path.as_path();
+    let main = sources.add(path.display().to_string(), file.text.clone());
+    let text = super::annotations::with_assertions(&file.text);
     if path.extension().is_some_and(|e| e == "i") {
         return Ok(Preprocessed::as_is(main, text));
     }
     // A file without directives needs no preprocessor, so it can be read where there is none.
-    if !text.lines().any(|l| l.trim_start().starts_with('#')) && !uses_predefined_macros(&text) {
+    let directives = text.lines().any(|l| l.trim_start().starts_with('#'));
+    if file.flags.is_empty() && !directives && !uses_predefined_macros(&text) {
         return Ok(Preprocessed::as_is(main, text));
     }
-    let output = run_preprocessor(path, &text, model, main)?;
+    let output = run_preprocessor(file, &text, model, main)?;
     Ok(Preprocessed::with_markers(sources, main, output))
 }
 
@@ -161,46 +167,41 @@ fn uses_predefined_macros(text: &str) -> bool {
 }
 
 /// Runs `gcc -E` or else `cpp` with the text on standard input, so that text in memory can be read as well.
-fn run_preprocessor(path: &Path, text: &str, model: DataModel, main: SourceId) -> Result<String, Box<Diagnostic>> {
-    let place = Span::new(main, 0, 0);
+fn run_preprocessor(file: &CSource, text: &str, model: DataModel, main: SourceId) -> Result<String, Box<Diagnostic>> {
+    let (path, place) = (file.path.as_path(), Span::new(main, 0, 0));
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // 32-bit headers are often not installed; the 64-bit ones then serve, since the fixed-width typedefs are known
-    // to us by name and the basic types are sized by our own data model.
-    let widths: &[&str] = if model == DataModel::Ilp32 { &["-m32", ""] } else { &[""] };
-    let mut failure: Option<Box<Diagnostic>> = None;
+    // The headers must be those of the data model: their constants are not ours to size.
+    let width = if model == DataModel::Ilp32 { "-m32" } else { "-m64" };
     for (program, arguments) in [("gcc", &["-E", "-x", "c"][..]), ("cpp", &[][..]), ("clang", &["-E", "-x", "c"][..])] {
-        for width in widths {
-            let mut command = Command::new(program);
-            // Classes of characters are functions to us, and no table of the C library.
-            command.args(arguments).arg("-w").arg("-D__NO_CTYPE").arg("-I").arg(folder);
-            if !width.is_empty() {
-                command.arg(width);
-            }
-            command.arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-            let Ok(mut child) = command.spawn() else { break };
-            if let Some(mut stdin) = child.stdin.take() {
-                let text = text.to_string();
-                // Written from a thread of its own: the preprocessor may fill its output pipe before it has read all.
-                std::thread::spawn(move || {
-                    let _ = stdin.write_all(text.as_bytes());
-                });
-            }
-            let Ok(output) = child.wait_with_output() else { break };
-            if output.status.success() {
-                return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-            }
-            let said = String::from_utf8_lossy(&output.stderr);
-            let first = said.lines().find(|l| l.contains("error")).unwrap_or("no message").replace("<stdin>", "input");
-            let line = first.split(':').nth(1).and_then(|l| l.trim().parse::<usize>().ok());
-            let start = line.map_or(0, |l| text.lines().take(l.saturating_sub(1)).map(|t| t.len() + 1).sum());
-            failure = Some(Box::new(
-                Diagnostic::error(PREPROCESSOR_FAILED, Span::new(main, start, start), "the C preprocessor failed")
-                    .label(first),
-            ));
+        let mut command = Command::new(program);
+        // Classes of characters are functions to us, and no table of the C library.
+        command.args(arguments).arg("-w").arg("-D__NO_CTYPE").arg("-I").arg(folder).args(&file.flags).arg(width);
+        command.arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let Ok(mut child) = command.spawn() else { continue };
+        if let Some(mut stdin) = child.stdin.take() {
+            let text = text.to_string();
+            // Written from a thread of its own: the preprocessor may fill its output pipe before it has read all.
+            std::thread::spawn(move || {
+                let _ = stdin.write_all(text.as_bytes());
+            });
         }
-        if let Some(diagnostic) = failure {
-            return Err(diagnostic);
+        let Ok(output) = child.wait_with_output() else { continue };
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
+        let said = String::from_utf8_lossy(&output.stderr);
+        let first = said.lines().find(|l| l.contains("error")).unwrap_or("no message").replace("<stdin>", "input");
+        let line = first.split(':').nth(1).and_then(|l| l.trim().parse::<usize>().ok());
+        let start = line.map_or(0, |l| text.lines().take(l.saturating_sub(1)).map(|t| t.len() + 1).sum());
+        let failed = Diagnostic::error(PREPROCESSOR_FAILED, Span::new(main, start, start), "the C preprocessor failed")
+            .label(first);
+        return Err(Box::new(match model {
+            DataModel::Ilp32 => failed.hint(
+                "ILP32 needs the headers of 32-bit programs (Debian: gcc-multilib); or give a preprocessed `.i` file, \
+                 or check with --data-model lp64",
+            ),
+            DataModel::Lp64 => failed,
+        }));
     }
     Err(Box::new(
         Diagnostic::error(
@@ -228,13 +229,35 @@ mod tests {
         assert_eq!(sources.text(span), "b");
     }
 
+    fn source(text: String) -> CSource {
+        CSource { path: "t.c".into(), text, flags: Vec::new() }
+    }
+
+    #[test]
+    fn check_flags_of_the_preprocessor_are_followed() {
+        let mut file = source("int x = SIZE;\n".to_string());
+        file.flags = vec!["-DSIZE=7".into()];
+        let pre = preprocess_file(&mut Sources::new(), &file, DataModel::Lp64).unwrap();
+        assert!(pre.text.contains("int x = 7;"), "{}", pre.text);
+    }
+
     #[test]
     fn check_a_file_is_preprocessed_by_the_system() {
         let mut sources = Sources::new();
         let text = "#define TWO 2\nint x = TWO;\n".to_string();
-        let pre = preprocess(&mut sources, Path::new("t.c"), text, DataModel::Lp64).unwrap();
+        let pre = preprocess_file(&mut sources, &source(text), DataModel::Lp64).unwrap();
         assert!(pre.text.contains("int x = 2;"));
         let at = pre.text.find("int x").unwrap();
         assert_eq!(sources.place(pre.span(&sources, at, at)), "t.c:2:1");
+    }
+
+    #[test]
+    fn check_headers_are_those_of_the_data_model_or_an_error() {
+        let text = "#include <limits.h>\n#include <stdint.h>\nlong most = LONG_MAX;\n".to_string();
+        let mut sources = Sources::new();
+        match preprocess_file(&mut sources, &source(text), DataModel::Ilp32) {
+            Ok(pre) => assert!(!pre.text.contains("0x7fffffffffffffff"), "the largest long of another model"),
+            Err(said) => assert_eq!(said.code, PREPROCESSOR_FAILED),
+        }
     }
 }

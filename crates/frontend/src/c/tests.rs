@@ -4,9 +4,9 @@ use super::ast::*;
 use super::types::*;
 use super::*;
 
-fn parsed(text: &str, model: DataModel) -> Parsed {
+fn parsed(text: &str, model: DataModel) -> ParsedC {
     let mut sources = Sources::new();
-    match parse(&mut sources, Path::new("t.i"), text, model) {
+    match parse_c(&mut sources, Path::new("t.i"), text, model) {
         Ok(p) => p,
         Err(d) => panic!("{}: {d:?}", sources.place(d[0].span)),
     }
@@ -122,10 +122,10 @@ fn check_gnu_extensions_are_understood() {
 fn check_errors_have_places() {
     let mut sources = Sources::new();
     let text = "int x;\nint f(void) {\n  return y + x;\n}\n";
-    let p = parse(&mut sources, Path::new("t.i"), text, DataModel::Lp64).expect("parses");
+    let p = parse_c(&mut sources, Path::new("t.i"), text, DataModel::Lp64).expect("parses");
     assert_eq!(sources.place(p.diagnostics[0].span), "t.i:3:10");
     let mut sources = Sources::new();
-    let bad = parse(&mut sources, Path::new("t.i"), "int x;\nint f( {\n", DataModel::Lp64).expect_err("syntax");
+    let bad = parse_c(&mut sources, Path::new("t.i"), "int x;\nint f( {\n", DataModel::Lp64).expect_err("syntax");
     assert_eq!(sources.line_of(bad[0].span), 2);
 }
 
@@ -140,11 +140,51 @@ fn check_guarded_by_survives() {
 fn check_a_syntax_error_names_what_is_most_likely_missing() {
     let label = |text: &str| {
         let mut sources = Sources::new();
-        let errors = parse(&mut sources, Path::new("t.i"), text, DataModel::Lp64).expect_err("it is no C");
+        let errors = parse_c(&mut sources, Path::new("t.i"), text, DataModel::Lp64).expect_err("it is no C");
         errors[0].label.clone()
     };
     assert_eq!(label("int main(void) { int x = 1 return x; }"), "expected `;`");
     assert_eq!(label("int main(void) { return (1 + 2; }"), "expected `)`");
     assert_eq!(label("int a[3; int main(void) { return 0; }"), "expected `]`");
     assert_eq!(label("int main(void) { return 0;"), "expected `}`");
+}
+
+fn said(text: &str) -> Vec<base::Diagnostic> {
+    let mut sources = Sources::new();
+    load_c(&mut sources, Path::new("t.i"), text, &COptions::default()).1
+}
+
+#[test]
+fn check_a_misspelt_function_is_an_error_with_a_suggestion() {
+    let all = said("int main(void) { asert(1 == 2); return 0; }");
+    let error = all.iter().find(|d| d.is_error()).expect("it is not declared");
+    assert!(error.message.contains("`asert` is not declared"), "{}", error.message);
+    assert!(error.hints.iter().any(|h| h.contains("did you mean `assert`?")), "{:?}", error.hints);
+    assert!(said("int main(void) { assert(1 == 1); malloc(4); return 0; }").iter().all(|d| !d.is_error()));
+}
+
+#[test]
+fn check_a_misspelt_annotation_is_an_error_with_a_suggestion() {
+    let all = said("int x;\n//@ invarient x >= 0\nint main(void) { return 0; }\n");
+    let error = all.iter().find(|d| d.is_error()).expect("it is no annotation");
+    assert!(error.hints.iter().any(|h| h.contains("did you mean `invariant`?")), "{:?}", error.hints);
+}
+
+#[test]
+fn check_verdicts_name_the_lines_of_weaker_orders() {
+    let text = "int x; void *t(void *z) { return 0; }\nint main(void) { unsigned long h; pthread_create(&h, 0, t, 0);\n\
+                __atomic_store_n(&x, 1, ORDER); return 0; }";
+    let assumption = |order: &str, check: CCheck| {
+        let options = COptions { checks: vec![check], ..COptions::default() };
+        let text = text.replace("ORDER", order);
+        let (program, _) = load_c(&mut Sources::new(), Path::new("t.i"), &text, &options);
+        let first = program.expect("it lowers").assumptions.remove(0);
+        (first.code, first.text)
+    };
+    let (code, text) = assumption("0", CCheck::Reach);
+    assert!(code == "c-sequential-consistency" && text.contains("3 (relaxed)"), "{text}");
+    assert!(!assumption("5", CCheck::Reach).1.contains("weaker"));
+    // Without weaker orders a verdict on races alone holds for C11 itself.
+    assert!(assumption("5", CCheck::Race).1.contains("memory model: C11"));
+    assert_eq!(assumption("3", CCheck::Race).0, "c-sequential-consistency");
 }

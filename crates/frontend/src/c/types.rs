@@ -1,8 +1,8 @@
 //! C types: interned kinds, qualifiers, sizes and layout by data model, promotions and the usual arithmetic conversions.
 //!
-//! Comes in: requests of the converter (`convert`). Goes out: `Ty`, a small copyable handle, and what C says of it
+//! In: requests of the converter (`convert`). Out: `CType`, a small copyable handle, and what C says of it
 //! (C11 6.2.5, 6.3.1, 6.7.2). The synchronisation types of the thread library are opaque kinds of their own, so that
-//! no code can look inside a mutex by accident. Absent on purpose: decimal and complex floats, vectors, bit-precise
+//! no code can look inside a mutex by accident. Deliberately absent: decimal and complex floats, vectors, bit-precise
 //! layout of bit-fields (a bit-field is kept as a field of its declared type with its width noted, and every access
 //! to its address is refused by C itself).
 
@@ -207,17 +207,17 @@ pub struct Qualifiers {
 
 /// A type: an interned kind with qualifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Ty {
+pub struct CType {
     kind: u32,
     pub quals: Qualifiers,
 }
 
-impl Ty {
-    pub fn unqualified(self) -> Ty {
-        Ty { quals: Qualifiers::default(), ..self }
+impl CType {
+    pub fn unqualified(self) -> CType {
+        CType { quals: Qualifiers::default(), ..self }
     }
-    pub fn qualified(self, quals: Qualifiers) -> Ty {
-        Ty {
+    pub fn qualified(self, quals: Qualifiers) -> CType {
+        CType {
             quals: Qualifiers {
                 atomic: self.quals.atomic || quals.atomic,
                 volatile: self.quals.volatile || quals.volatile,
@@ -228,14 +228,14 @@ impl Ty {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum CTypeKind {
     Void,
     Int(Int),
     /// A floating type of so many bytes; its values are not modelled.
     Float(u64),
-    Pointer(Ty),
+    Pointer(CType),
     /// An array; `None` is an incomplete or variable length.
-    Array(Ty, Option<u64>),
+    Array(CType, Option<u64>),
     Record(RecordId),
     Function(Signature),
     Opaque(Opaque),
@@ -246,8 +246,8 @@ pub enum Kind {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Signature {
-    pub result: Ty,
-    pub params: Vec<Ty>,
+    pub result: CType,
+    pub params: Vec<CType>,
     pub arity: Arity,
 }
 
@@ -267,10 +267,10 @@ pub enum RecordKind {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Field {
+pub struct CField {
     /// Empty for an anonymous struct or union member.
     pub name: String,
-    pub ty: Ty,
+    pub ty: CType,
     /// In bytes; see `BIT_FIELD`.
     pub offset: u64,
     /// The width of a bit-field.
@@ -287,11 +287,11 @@ pub struct Field {
 pub const BIT_FIELD: u64 = 1 << 48;
 
 #[derive(Clone, Debug)]
-pub struct Record {
+pub struct CRecord {
     pub kind: RecordKind,
     pub tag: Option<String>,
     /// `None` while the type is incomplete.
-    pub fields: Option<Vec<Field>>,
+    pub fields: Option<Vec<CField>>,
     pub size: u64,
     pub align: u64,
     pub packed: bool,
@@ -299,98 +299,98 @@ pub struct Record {
 
 /// All types of a translation unit.
 #[derive(Clone, Debug)]
-pub struct Types {
+pub struct CTypes {
     pub model: DataModel,
-    kinds: Vec<Kind>,
-    interned: FxHashMap<Kind, u32>,
-    pub records: IdVec<RecordId, Record>,
+    kinds: Vec<CTypeKind>,
+    interned: FxHashMap<CTypeKind, u32>,
+    pub records: IdVec<RecordId, CRecord>,
 }
 
-impl Types {
+impl CTypes {
     pub fn new(model: DataModel) -> Self {
         Self { model, kinds: Vec::new(), interned: FxHashMap::default(), records: IdVec::new() }
     }
-    pub fn intern(&mut self, kind: Kind) -> Ty {
+    pub fn intern(&mut self, kind: CTypeKind) -> CType {
         let next = self.kinds.len() as u32;
         let id = *self.interned.entry(kind.clone()).or_insert(next);
         if id == next {
             self.kinds.push(kind);
         }
-        Ty { kind: id, quals: Qualifiers::default() }
+        CType { kind: id, quals: Qualifiers::default() }
     }
-    pub fn kind(&self, ty: Ty) -> &Kind {
+    pub fn kind(&self, ty: CType) -> &CTypeKind {
         &self.kinds[ty.kind as usize]
     }
-    pub fn int(&mut self, int: Int) -> Ty {
-        self.intern(Kind::Int(int))
+    pub fn int(&mut self, int: Int) -> CType {
+        self.intern(CTypeKind::Int(int))
     }
-    pub fn void(&mut self) -> Ty {
-        self.intern(Kind::Void)
+    pub fn void(&mut self) -> CType {
+        self.intern(CTypeKind::Void)
     }
-    pub fn pointer(&mut self, to: Ty) -> Ty {
-        self.intern(Kind::Pointer(to))
+    pub fn pointer(&mut self, to: CType) -> CType {
+        self.intern(CTypeKind::Pointer(to))
     }
-    pub fn size_type(&mut self) -> Ty {
+    pub fn size_type(&mut self) -> CType {
         self.int(Int::ULong)
     }
-    pub fn as_int(&self, ty: Ty) -> Option<Int> {
+    pub fn as_int(&self, ty: CType) -> Option<Int> {
         match self.kind(ty) {
-            Kind::Int(i) => Some(*i),
+            CTypeKind::Int(i) => Some(*i),
             _ => None,
         }
     }
-    pub fn pointee(&self, ty: Ty) -> Option<Ty> {
+    pub fn pointee(&self, ty: CType) -> Option<CType> {
         match self.kind(ty) {
-            Kind::Pointer(to) => Some(*to),
+            CTypeKind::Pointer(to) => Some(*to),
             _ => None,
         }
     }
-    pub fn is_scalar(&self, ty: Ty) -> bool {
-        matches!(self.kind(ty), Kind::Int(_) | Kind::Float(_) | Kind::Pointer(_))
+    pub fn is_scalar(&self, ty: CType) -> bool {
+        matches!(self.kind(ty), CTypeKind::Int(_) | CTypeKind::Float(_) | CTypeKind::Pointer(_))
     }
-    pub fn is_float(&self, ty: Ty) -> bool {
-        matches!(self.kind(ty), Kind::Float(_))
+    pub fn is_float(&self, ty: CType) -> bool {
+        matches!(self.kind(ty), CTypeKind::Float(_))
     }
-    pub fn is_void(&self, ty: Ty) -> bool {
-        matches!(self.kind(ty), Kind::Void)
+    pub fn is_void(&self, ty: CType) -> bool {
+        matches!(self.kind(ty), CTypeKind::Void)
     }
-    pub fn record(&self, ty: Ty) -> Option<RecordId> {
+    pub fn record(&self, ty: CType) -> Option<RecordId> {
         match self.kind(ty) {
-            Kind::Record(r) => Some(*r),
+            CTypeKind::Record(r) => Some(*r),
             _ => None,
         }
     }
 
     /// Size in bytes; `None` for incomplete and function types (GNU C gives 1 to `void` and functions).
-    pub fn size(&self, ty: Ty) -> Option<u64> {
+    pub fn size(&self, ty: CType) -> Option<u64> {
         Some(match self.kind(ty) {
-            Kind::Void | Kind::Function(_) => 1,
-            Kind::Int(i) => i.bytes(self.model),
-            Kind::Float(b) => *b,
-            Kind::Pointer(_) => self.model.pointer_bytes(),
-            Kind::Array(of, Some(n)) => self.size(*of)? * n,
-            Kind::Array(_, None) | Kind::Unknown(_) => return None,
-            Kind::Record(r) => {
+            CTypeKind::Void | CTypeKind::Function(_) => 1,
+            CTypeKind::Int(i) => i.bytes(self.model),
+            CTypeKind::Float(b) => *b,
+            CTypeKind::Pointer(_) => self.model.pointer_bytes(),
+            CTypeKind::Array(of, Some(n)) => self.size(*of)? * n,
+            CTypeKind::Array(_, None) | CTypeKind::Unknown(_) => return None,
+            CTypeKind::Record(r) => {
                 let record = &self.records[*r];
                 record.fields.as_ref()?;
                 record.size
             }
-            Kind::Opaque(o) => o.bytes(self.model),
-            Kind::VarArgs => 3 * self.model.pointer_bytes(),
+            CTypeKind::Opaque(o) => o.bytes(self.model),
+            CTypeKind::VarArgs => 3 * self.model.pointer_bytes(),
         })
     }
-    pub fn align(&self, ty: Ty) -> u64 {
+    pub fn align(&self, ty: CType) -> u64 {
         match self.kind(ty) {
-            Kind::Void | Kind::Function(_) | Kind::Unknown(_) => 1,
-            Kind::Int(_) | Kind::Float(_) => {
+            CTypeKind::Void | CTypeKind::Function(_) | CTypeKind::Unknown(_) => 1,
+            CTypeKind::Int(_) | CTypeKind::Float(_) => {
                 let size = self.size(ty).unwrap_or(1);
                 // On 32-bit x86 an 8-byte scalar inside a struct is aligned to 4.
                 if self.model == DataModel::Ilp32 { size.min(4) } else { size.min(16) }
             }
-            Kind::Pointer(_) | Kind::VarArgs => self.model.pointer_bytes(),
-            Kind::Array(of, _) => self.align(*of),
-            Kind::Record(r) => self.records[*r].align.max(1),
-            Kind::Opaque(o) => match o {
+            CTypeKind::Pointer(_) | CTypeKind::VarArgs => self.model.pointer_bytes(),
+            CTypeKind::Array(of, _) => self.align(*of),
+            CTypeKind::Record(r) => self.records[*r].align.max(1),
+            CTypeKind::Opaque(o) => match o {
                 Opaque::MutexAttribute | Opaque::Once | Opaque::SpinLock => 4,
                 _ => self.model.pointer_bytes(),
             },
@@ -399,7 +399,7 @@ impl Types {
 
     /// Lays out the fields of a record and completes it (C11 6.7.2.1, System V). A bit-field lies in the next bits that do not
     /// cross a boundary of its type; what follows begins at the next byte that its own alignment allows.
-    pub fn complete(&mut self, record: RecordId, mut fields: Vec<Field>, packed: bool, least: u64) {
+    pub fn complete(&mut self, record: RecordId, mut fields: Vec<CField>, packed: bool, least: u64) {
         let kind = self.records[record].kind;
         let (mut end, mut align) = (0u64, least.max(1));
         // The run of bit-fields at hand: its first byte, its first field, and the bits up to its end.
@@ -466,7 +466,7 @@ impl Types {
         }
         None
     }
-    pub fn field(&self, record: RecordId, index: usize) -> Option<&Field> {
+    pub fn field(&self, record: RecordId, index: usize) -> Option<&CField> {
         self.records[record].fields.as_ref()?.get(index)
     }
 
@@ -495,16 +495,16 @@ impl Types {
     }
 
     /// The type as C writes it, for messages.
-    pub fn show(&self, ty: Ty) -> String {
+    pub fn show(&self, ty: CType) -> String {
         let base = match self.kind(ty) {
-            Kind::Void => "void".into(),
-            Kind::Int(i) => i.name().to_string(),
-            Kind::Float(4) => "float".into(),
-            Kind::Float(_) => "double".into(),
-            Kind::Pointer(to) => format!("{} *", self.show(*to)),
-            Kind::Array(of, Some(n)) => format!("{}[{n}]", self.show(*of)),
-            Kind::Array(of, None) => format!("{}[]", self.show(*of)),
-            Kind::Record(r) => {
+            CTypeKind::Void => "void".into(),
+            CTypeKind::Int(i) => i.name().to_string(),
+            CTypeKind::Float(4) => "float".into(),
+            CTypeKind::Float(_) => "double".into(),
+            CTypeKind::Pointer(to) => format!("{} *", self.show(*to)),
+            CTypeKind::Array(of, Some(n)) => format!("{}[{n}]", self.show(*of)),
+            CTypeKind::Array(of, None) => format!("{}[]", self.show(*of)),
+            CTypeKind::Record(r) => {
                 let record = &self.records[*r];
                 let word = if record.kind == RecordKind::Struct { "struct" } else { "union" };
                 match &record.tag {
@@ -512,13 +512,13 @@ impl Types {
                     None => format!("{word} #{}", r.index()),
                 }
             }
-            Kind::Function(sig) => {
+            CTypeKind::Function(sig) => {
                 let params: Vec<String> = sig.params.iter().map(|p| self.show(*p)).collect();
                 format!("{}({})", self.show(sig.result), params.join(", "))
             }
-            Kind::Opaque(o) => o.name().into(),
-            Kind::VarArgs => "va_list".into(),
-            Kind::Unknown(why) => format!("<{why}>"),
+            CTypeKind::Opaque(o) => o.name().into(),
+            CTypeKind::VarArgs => "va_list".into(),
+            CTypeKind::Unknown(why) => format!("<{why}>"),
         };
         if ty.quals.atomic { format!("_Atomic {base}") } else { base }
     }
@@ -530,8 +530,8 @@ mod tests {
 
     #[test]
     fn check_usual_arithmetic_conversions_follow_rank_and_width() {
-        let narrow = Types::new(DataModel::Ilp32);
-        let wide = Types::new(DataModel::Lp64);
+        let narrow = CTypes::new(DataModel::Ilp32);
+        let wide = CTypes::new(DataModel::Lp64);
         assert_eq!(narrow.common(Int::UInt, Int::Long), Int::ULong);
         assert_eq!(wide.common(Int::UInt, Int::Long), Int::Long);
         assert_eq!(wide.common(Int::Char, Int::UShort), Int::Int);

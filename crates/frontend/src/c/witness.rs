@@ -1,20 +1,20 @@
 //! Violation witnesses in the YAML format 2 of verification tasks.
 //!
-//! Comes in: a program of the C front end, a trace of it, and what the format wants to know of the task. Goes out: the text
+//! In: a program of the C front end, a trace of it, and what the format wants to know of the task. Out: the text
 //! of the witness: one segment for each step with a place, the last of which is the target; of a race the last segment has
 //! both accesses, in no order. `main` is thread 0; a thread is
 //! entered where it is created, and numbered in that order; the field `thread_id` belongs to version 2.2 of the format.
 
-use super::Check;
+use super::CCheck;
 use super::types::DataModel;
 use base::{Sources, Span};
-use program::semantics::{Step, Trace};
+use program::semantics::{Trace, TraceStep};
 use program::{Program, ThreadId, What};
 use std::fmt::Write;
 
 /// What a witness says besides the run. Times and identities come from the caller, so that output stays reproducible.
 #[derive(Clone, Debug)]
-pub struct About {
+pub struct WitnessMetadata {
     pub uuid: String,
     /// ISO 8601.
     pub creation_time: String,
@@ -23,32 +23,32 @@ pub struct About {
     /// SHA-256 of the file, in hexadecimal.
     pub hash: String,
     pub model: DataModel,
-    pub check: Check,
+    pub check: CCheck,
 }
 
 /// The specification line of a property.
-pub fn specification(check: Check) -> &'static str {
+pub fn specification(check: CCheck) -> &'static str {
     match check {
-        Check::Reach => "CHECK( init(main()), LTL(G ! call(reach_error())) )",
-        Check::Race => "CHECK( init(main()), LTL(G ! data-race) )",
-        Check::Overflow => "CHECK( init(main()), LTL(G ! overflow) )",
-        Check::Deadlock => "CHECK( init(main()), LTL(G ! deadlock) )",
-        Check::Memory => "CHECK( init(main()), LTL(G valid-deref) )",
-        Check::Free => "CHECK( init(main()), LTL(G valid-free) )",
-        Check::Leak => "CHECK( init(main()), LTL(G valid-memtrack) )",
-        Check::Division => "CHECK( init(main()), LTL(G ! division-by-zero) )",
-        Check::Unlock => "CHECK( init(main()), LTL(G valid-unlock) )",
+        CCheck::Reach => "CHECK( init(main()), LTL(G ! call(reach_error())) )",
+        CCheck::Race => "CHECK( init(main()), LTL(G ! data-race) )",
+        CCheck::Overflow => "CHECK( init(main()), LTL(G ! overflow) )",
+        CCheck::Deadlock => "CHECK( init(main()), LTL(G ! deadlock) )",
+        CCheck::Memory => "CHECK( init(main()), LTL(G valid-deref) )",
+        CCheck::Free => "CHECK( init(main()), LTL(G valid-free) )",
+        CCheck::Leak => "CHECK( init(main()), LTL(G valid-memtrack) )",
+        CCheck::Division => "CHECK( init(main()), LTL(G ! division-by-zero) )",
+        CCheck::Unlock => "CHECK( init(main()), LTL(G valid-unlock) )",
     }
 }
 
 /// The witness of a violation.
-pub fn violation(program: &Program, trace: &Trace, sources: &Sources, about: &About) -> String {
+pub fn violation(program: &Program, trace: &Trace, sources: &Sources, about: &WitnessMetadata) -> String {
     let mut out = header("violation_sequence", about);
     out.push_str("  content:\n");
-    let action = |step: &Step| &program.threads[step.thread].code.actions[step.action];
-    // The target is the last step that has a place. The start and the end of a thread, told where it is created, are none
+    let action = |step: &TraceStep| &program.threads[step.thread].code.actions[step.action];
+    // The target is the last step that has a place. The start and the end of a thread, reported where it is created, are none
     // of its own places; and a statement that is several steps is passed once.
-    let mut placed: Vec<(&Step, Span)> = Vec::new();
+    let mut placed: Vec<(&TraceStep, Span)> = Vec::new();
     for (i, step) in trace.steps.iter().enumerate() {
         let Some(span) = program.origins[action(step).origin].span else { continue };
         let created = program.origins[program.threads[step.thread].origin].span;
@@ -61,13 +61,13 @@ pub fn violation(program: &Program, trace: &Trace, sources: &Sources, about: &Ab
     }
     let other = placed.pop().map(|target| (rival(program, &placed, target.0), target));
     let (rival, target) = match (about.check, other) {
-        (Check::Race, Some((rival, target))) => (rival.map(|at| placed.remove(at)), Some(target)),
+        (CCheck::Race, Some((rival, target))) => (rival.map(|at| placed.remove(at)), Some(target)),
         (_, other) => (None, other.map(|(_, target)| target)),
     };
     let ends = || rival.iter().chain(target.iter());
     let creations: Vec<Span> =
         placed.iter().filter(|(s, _)| action(s).what == What::Spawn).map(|(_, span)| *span).collect();
-    let mut numbers = Numbers::new(program, placed.iter().chain(ends()).map(|(s, _)| *s));
+    let mut numbers = ThreadNumbers::new(program, placed.iter().chain(ends()).map(|(s, _)| *s));
     // What was created before the first step of the run is created first of all.
     for span in numbers.waiting.iter().map(|(span, _)| *span).filter(|s| !creations.contains(s)).collect::<Vec<_>>() {
         numbers.register(span);
@@ -93,10 +93,10 @@ pub fn violation(program: &Program, trace: &Trace, sources: &Sources, about: &Ab
 }
 
 /// The access that another one races with: the last step of another thread that changes what the check of the target looks at.
-fn rival(program: &Program, before: &[(&Step, Span)], target: &Step) -> Option<usize> {
-    let action = |s: &Step| &program.threads[s.thread].code.actions[s.action];
+fn rival(program: &Program, before: &[(&TraceStep, Span)], target: &TraceStep) -> Option<usize> {
+    let action = |s: &TraceStep| &program.threads[s.thread].code.actions[s.action];
     let looked: Vec<_> = action(target).gates.iter().flat_map(|g| program.terms.free_symbols(g.formula)).collect();
-    let changes = |s: &Step| action(s).updates.iter().any(|u| looked.contains(&program.vars[u.var].symbol));
+    let changes = |s: &TraceStep| action(s).updates.iter().any(|u| looked.contains(&program.vars[u.var].symbol));
     before.iter().rposition(|(s, _)| s.instance != target.instance && action(s).what != What::Spawn && changes(s))
 }
 
@@ -124,15 +124,15 @@ fn closing(sources: &Sources, span: Span) -> Span {
 }
 
 /// The numbers of threads: `main` is 0, the others count in the order of their creation.
-struct Numbers {
+struct ThreadNumbers {
     /// Instances with the place that creates them, in the order of the text.
     waiting: Vec<(Span, u32)>,
     known: Vec<(u32, usize)>,
     next: usize,
 }
 
-impl Numbers {
-    fn new<'t>(program: &Program, steps: impl Iterator<Item = &'t Step>) -> Self {
+impl ThreadNumbers {
+    fn new<'t>(program: &Program, steps: impl Iterator<Item = &'t TraceStep>) -> Self {
         let mut numbers = Self { waiting: Vec::new(), known: Vec::new(), next: 1 };
         for step in steps {
             let created = program.origins[program.threads[step.thread].origin].span;
@@ -155,13 +155,13 @@ impl Numbers {
         self.next += 1;
     }
 
-    fn of(&self, step: &Step) -> usize {
+    fn of(&self, step: &TraceStep) -> usize {
         self.known.iter().find(|(instance, _)| *instance == step.instance).map_or(self.next, |(_, number)| *number)
     }
 }
 
 /// A correctness witness: invariants at places, each a C expression.
-pub fn invariants(found: &[(base::Span, String)], sources: &Sources, about: &About) -> String {
+pub fn invariants(found: &[(base::Span, String)], sources: &Sources, about: &WitnessMetadata) -> String {
     let mut out = header("invariant_set", about);
     out.push_str(if found.is_empty() { "  content: []\n" } else { "  content:\n" });
     for (span, formula) in found {
@@ -177,7 +177,7 @@ pub fn invariants(found: &[(base::Span, String)], sources: &Sources, about: &Abo
     out
 }
 
-fn header(entry: &str, about: &About) -> String {
+fn header(entry: &str, about: &WitnessMetadata) -> String {
     format!(
         "- entry_type: {entry}\n  metadata:\n    format_version: \"2.2\"\n    uuid: {}\n    creation_time: {}\n    producer:\n      \
          name: Threadproof\n      version: {}\n    task:\n      input_files:\n      - {}\n      input_file_hashes:\n        \
@@ -215,8 +215,8 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::c::{Options, load};
-    use program::semantics::{Instances, Limits, reach};
+    use crate::c::{COptions, load_c};
+    use program::semantics::{InstanceCounts, ReachLimits, reachable_states};
     use std::collections::BTreeMap;
     use std::path::Path;
 
@@ -299,15 +299,15 @@ mod tests {
         text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(text).replace("\\\"", "\"")
     }
 
-    fn about() -> About {
-        About {
+    fn about() -> WitnessMetadata {
+        WitnessMetadata {
             uuid: "31de399d-364c-86e9-a915-1d19d91b87f9".into(),
             creation_time: "2020-01-01T00:00:00Z".into(),
             version: "0.1.0".into(),
             file: "a \"b\".c".into(),
             hash: "00".repeat(32),
             model: DataModel::Lp64,
-            check: Check::Reach,
+            check: CCheck::Reach,
         }
     }
 
@@ -332,9 +332,9 @@ mod tests {
           void reach_error(void); int x; void *f(void *p) { x = 1; return 0; }
           int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); if (x) reach_error(); return 0; }";
         let mut sources = Sources::new();
-        let (program, _) = load(&mut sources, Path::new("a.i"), text, &Options::default());
+        let (program, _) = load_c(&mut sources, Path::new("a.i"), text, &COptions::default());
         let program = program.expect("a program");
-        let found = reach(&program, &Instances::of(&program, 1), &Limits::default());
+        let found = reachable_states(&program, &InstanceCounts::of(&program, 1), &ReachLimits::default());
         let trace = found.violations.values().next().expect("the error is reached");
         let witness = Yaml::read(&violation(&program, trace, &sources, &about()));
         let [entry] = witness.list() else { panic!("one entry") };
@@ -375,12 +375,12 @@ mod tests {
           int x; void *f(void *p) { x = 1; return 0; }
           int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); x = 2; return 0; }";
         let mut sources = Sources::new();
-        let options = Options { checks: vec![Check::Race], ..Options::default() };
-        let (program, _) = load(&mut sources, Path::new("a.i"), text, &options);
+        let options = COptions { checks: vec![CCheck::Race], ..COptions::default() };
+        let (program, _) = load_c(&mut sources, Path::new("a.i"), text, &options);
         let program = program.expect("a program");
-        let found = reach(&program, &Instances::of(&program, 1), &Limits::default());
+        let found = reachable_states(&program, &InstanceCounts::of(&program, 1), &ReachLimits::default());
         let trace = found.violations.values().next().expect("there is a race");
-        let about = About { check: Check::Race, ..about() };
+        let about = WitnessMetadata { check: CCheck::Race, ..about() };
         let witness = Yaml::read(&violation(&program, trace, &sources, &about));
         let content = witness.list()[0].get("content").list();
         let last = content.last().expect("there are segments").get("segment").list();

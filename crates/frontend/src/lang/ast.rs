@@ -1,41 +1,41 @@
 //! The tree of a `.tp` file: plain enums and structs, every node with its span, nothing resolved.
 //!
-//! Comparing two trees compares what they say, not where they stand (`Node`'s equality ignores the span). The height
+//! Comparing two trees compares what they say, not where they stand (`Spanned`'s equality ignores the span). The height
 //! of every tree is bounded by the parser (`parse::DEEPEST`), so that walking it by recursion is safe; conjunctions,
 //! disjunctions, `else if` chains and choices are lists, because files written by tools have thousands of them.
-//! Calls, conversions of one argument and `len` look alike in the text: a `Call` is told apart when names are resolved.
+//! Calls, conversions of one argument and `len` look alike in the text: a `CallExpr` is distinguished when names are resolved.
 
 use base::Span;
 
 /// A piece of the tree and its place.
 #[derive(Clone, Debug)]
-pub struct Node<T> {
+pub struct Spanned<T> {
     pub kind: T,
     pub span: Span,
 }
 
-impl<T> Node<T> {
+impl<T> Spanned<T> {
     pub fn new(kind: T, span: Span) -> Self {
         Self { kind, span }
     }
 }
 
-impl<T: PartialEq> PartialEq for Node<T> {
+impl<T: PartialEq> PartialEq for Spanned<T> {
     fn eq(&self, other: &Self) -> bool {
         self.kind == other.kind
     }
 }
 
-pub type Name = Node<Box<str>>;
-pub type Type = Node<TypeKind>;
-pub type Expr = Node<ExprKind>;
-pub type Stmt = Node<StmtKind>;
-pub type Item = Node<ItemKind>;
-pub type Block = Node<Vec<Stmt>>;
+pub type Name = Spanned<Box<str>>;
+pub type Type = Spanned<TypeKind>;
+pub type Expr = Spanned<ExprKind>;
+pub type Stmt = Spanned<StmtKind>;
+pub type Item = Spanned<ItemKind>;
+pub type Block = Spanned<Vec<Stmt>>;
 
 /// A whole file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tree {
+pub struct SourceTree {
     pub items: Vec<Item>,
 }
 
@@ -53,31 +53,31 @@ pub enum ItemKind {
     },
     Class {
         name: Name,
-        fields: Vec<Var>,
+        fields: Vec<VarDecl>,
     },
-    Var(Var),
+    Var(VarDecl),
     Init(Expr),
     Invariant(Expr),
     Rely(Expr),
-    Thread(Thread),
+    Thread(ThreadDecl),
     Proc(Proc),
-    Machine(Machine),
-    Object(Object),
+    Machine(MachineDecl),
+    Object(ObjectDecl),
 }
 
 /// A shared variable, a class field, or a variable of a `spec`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Var {
+pub struct VarDecl {
     pub name: Name,
     pub ty: Type,
     pub value: Option<Expr>,
-    pub access: Vec<Access>,
-    pub span: Place,
+    pub access: Vec<AccessClause>,
+    pub span: SourceSpan,
 }
 
 /// When a variable may be accessed.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Access {
+pub enum AccessClause {
     /// `accessible_if[i][j] e`: the binders stand for the indices of the access.
     If { binders: Vec<Name>, condition: Expr },
     /// `guarded_by m`.
@@ -86,18 +86,18 @@ pub enum Access {
 
 /// A span that does not count in comparisons.
 #[derive(Clone, Copy, Debug)]
-pub struct Place(pub Span);
+pub struct SourceSpan(pub Span);
 
-impl PartialEq for Place {
+impl PartialEq for SourceSpan {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Thread {
+pub struct ThreadDecl {
     pub name: Name,
-    pub copies: Copies,
+    pub copies: CopiesClause,
     /// `None`: an ordinary thread. `Some`: started only by `spawn`, even if the list is empty.
     pub params: Option<Vec<Param>>,
     pub follows: Option<Name>,
@@ -106,7 +106,7 @@ pub struct Thread {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Copies {
+pub enum CopiesClause {
     One,
     /// `[e]`, e constant.
     Exactly(Expr),
@@ -129,7 +129,7 @@ pub struct Proc {
     pub results: Vec<Param>,
     pub clauses: Vec<Clause>,
     pub body: Block,
-    pub span: Place,
+    pub span: SourceSpan,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +145,7 @@ pub enum ProcForm {
 }
 
 /// What stands between the head and the body of a thread or procedure, each ended by `;`.
-pub type Clause = Node<ClauseKind>;
+pub type Clause = Spanned<ClauseKind>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClauseKind {
@@ -156,11 +156,11 @@ pub enum ClauseKind {
     Invariant(Expr),
 }
 
-pub type Performs = Node<PerformsKind>;
+pub type Performs = Spanned<PerformsKind>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum PerformsKind {
-    Action(Box<Action>),
+    Action(Box<ActionDecl>),
     /// `a ; b ; c`
     Then(Vec<Performs>),
     /// `a [] b [] c`
@@ -172,16 +172,16 @@ pub enum PerformsKind {
 
 /// `L: <x, m[k]> formula asserting a`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Action {
+pub struct ActionDecl {
     pub label: Option<Name>,
     pub frame: Vec<Expr>,
     pub formula: Expr,
     pub asserting: Option<Expr>,
-    pub span: Place,
+    pub span: SourceSpan,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Machine {
+pub struct MachineDecl {
     pub idling: Idling,
     pub name: Name,
     pub parts: Vec<MachinePart>,
@@ -195,12 +195,12 @@ pub enum Idling {
     Strict,
 }
 
-pub type MachinePart = Node<MachinePartKind>;
+pub type MachinePart = Spanned<MachinePartKind>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum MachinePartKind {
     State { role: StateRole, name: Name, asserts: Option<Expr> },
-    Edge { from: Name, to: Name, action: Option<Action> },
+    Edge { from: Name, to: Name, action: Option<ActionDecl> },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,17 +210,17 @@ pub enum StateRole {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Object {
+pub struct ObjectDecl {
     pub name: Name,
     pub members: Vec<Member>,
 }
 
-pub type Member = Node<MemberKind>;
+pub type Member = Spanned<MemberKind>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum MemberKind {
     Spec(Vec<Member>),
-    Var(Var),
+    Var(VarDecl),
     Init(Expr),
     Invariant(Expr),
     Rely(Expr),
@@ -268,11 +268,11 @@ pub enum StmtKind {
     Local {
         name: Name,
         ty: Type,
-        value: Option<Value>,
+        value: Option<AssignedValue>,
     },
     Assign {
         targets: Vec<Expr>,
-        value: Value,
+        value: AssignedValue,
     },
     Havoc(Vec<Expr>),
     Assume(Expr),
@@ -281,7 +281,7 @@ pub enum StmtKind {
     Release(Expr),
     Free(Expr),
     Atomic(Block),
-    Step(Action),
+    Step(ActionDecl),
     If {
         arms: Vec<Arm>,
         otherwise: Option<Block>,
@@ -294,8 +294,8 @@ pub enum StmtKind {
     Choose(Vec<Block>),
     Block(Block),
     /// A call whose results are not used.
-    Call(Call),
-    Spawn(Call),
+    Call(CallExpr),
+    Spawn(CallExpr),
     Join(Expr),
     Witness(Name),
     /// `linearize;` or `linearize if e;`
@@ -304,7 +304,26 @@ pub enum StmtKind {
     Return(Vec<Expr>),
     Break,
     Continue,
+    /// A step that goes wrong where the condition is false. Made by front ends of other languages; it has no text in a `.tp` file.
+    Check {
+        of: Checked,
+        condition: Expr,
+    },
     Error,
+}
+
+/// What a `Check` is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Checked {
+    Bounds,
+    Null,
+    Release,
+    /// No conflicting access of the named place is under way.
+    Race(Box<str>),
+    /// Something of the source language that must not happen, with the first part of its name: `throw`, `cast`, `start`.
+    Language(&'static str),
+    /// A construct outside the model.
+    Unmodelled(Box<str>),
 }
 
 /// One `if` or `else if`.
@@ -317,18 +336,18 @@ pub struct Arm {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Condition {
     /// `*`
-    Any(Place),
+    Any(SourceSpan),
     Expr(Expr),
 }
 
 /// The right side of an assignment.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum AssignedValue {
     /// One expression for each target, or one call that gives all results.
     Exprs(Vec<Expr>),
     New(Name),
     Cas(Box<Cas>),
-    Spawn(Call),
+    Spawn(CallExpr),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -338,13 +357,13 @@ pub struct Cas {
     pub new: Expr,
 }
 
-/// `p(a, b)` or `Object.p(a, b)`.
+/// `p(a, b)` or `ObjectDecl.p(a, b)`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
+pub struct CallExpr {
     pub object: Option<Name>,
     pub name: Name,
     pub args: Vec<Expr>,
-    pub span: Place,
+    pub span: SourceSpan,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -364,7 +383,7 @@ pub enum ExprKind {
     /// `a || b || c`, at least two.
     Or(Vec<Expr>),
     If(Box<[Expr; 3]>),
-    Quantified(Quantifier, Vec<Param>, Box<Expr>),
+    Quantified(QuantifierWord, Vec<Param>, Box<Expr>),
     Index(Box<Expr>, Box<Expr>),
     /// `m[k := v]`
     Update(Box<[Expr; 3]>),
@@ -374,10 +393,46 @@ pub enum ExprKind {
     Set(Vec<Expr>),
     Seq(Vec<Expr>),
     /// `len(q)` or a procedure.
-    Call(Box<Call>),
-    /// `u8(e)`, `int(e)`: the type is `Int` or `Machine`.
+    Call(Box<CallExpr>),
+    /// `u8(e)`, `int(e)`: the type is `Int` or `MachineDecl`.
     Convert(Type, Box<Expr>),
+    /// Made by front ends of other languages; it has no text in a `.tp` file.
+    Foreign(Box<Foreign>),
     Error,
+}
+
+/// Expressions that other source languages need and `.tp` files cannot say.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Foreign {
+    /// Two machine integers of one type.
+    Bits(BitOperator, Expr, Expr),
+    Complement(Expr),
+    /// The map that has this value at every key; its type is the wanted one.
+    Everywhere(Expr),
+    /// An object of which the front end knows that it is not null: fields of it are not checked for that.
+    Present(Expr),
+    /// A value whose reading is no access that an access predicate speaks of: whether a lock is free is asked of any lock.
+    Peek(Expr),
+}
+
+impl Foreign {
+    pub fn operands(&self) -> Vec<&Expr> {
+        match self {
+            Foreign::Bits(_, a, b) => vec![a, b],
+            Foreign::Complement(e) | Foreign::Everywhere(e) | Foreign::Present(e) | Foreign::Peek(e) => vec![e],
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BitOperator {
+    And,
+    Or,
+    Xor,
+    /// The amount is taken modulo the width.
+    ShiftLeft,
+    /// Arithmetic on signed types.
+    ShiftRight,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -400,7 +455,7 @@ pub enum Unary {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quantifier {
+pub enum QuantifierWord {
     Forall,
     Exists,
 }

@@ -12,18 +12,18 @@ pub mod resolve;
 pub mod token;
 pub mod types;
 
-pub use lower::{Lowered, Settings, lower};
+pub use lower::{Lowered, LoweringSettings, lower_file};
 
 use base::{Diagnostic, SourceId, Sources, Span};
 
 /// Largest source text that is read; spans are 32-bit offsets.
-const LARGEST: usize = 1 << 30;
+const MAX_SOURCE_BYTES: usize = 1 << 30;
 
 /// What parsing gives: always a tree, with the errors found on the way.
 #[derive(Clone, Debug)]
 pub struct Parsed {
     pub file: SourceId,
-    pub tree: ast::Tree,
+    pub tree: ast::SourceTree,
     /// Comments in source order; they are in no node of the tree.
     pub comments: Vec<Span>,
     pub diagnostics: Vec<Diagnostic>,
@@ -38,12 +38,18 @@ impl Parsed {
 }
 
 /// Adds a file to the sources and parses it. Bytes that are not UTF-8 are replaced and reported.
-pub fn parse(sources: &mut Sources, name: impl Into<String>, bytes: &[u8]) -> Parsed {
-    if bytes.len() > LARGEST {
+pub fn parse_file(sources: &mut Sources, name: impl Into<String>, bytes: &[u8]) -> Parsed {
+    if bytes.len() > MAX_SOURCE_BYTES {
         let file = sources.add(name, "");
-        let message = format!("the file is larger than {} MB", LARGEST >> 20);
+        let message = format!("the file is larger than {} MB", MAX_SOURCE_BYTES >> 20);
         let diagnostics = vec![Diagnostic::error(codes::TOO_LARGE, Span::new(file, 0, 0), message)];
-        return Parsed { file, tree: ast::Tree { items: Vec::new() }, comments: Vec::new(), diagnostics, lost: true };
+        return Parsed {
+            file,
+            tree: ast::SourceTree { items: Vec::new() },
+            comments: Vec::new(),
+            diagnostics,
+            lost: true,
+        };
     }
     let (text, invalid) = decode(bytes);
     let file = sources.add(name, text);
@@ -65,11 +71,11 @@ pub fn parse_text(sources: &Sources, file: SourceId) -> Parsed {
 }
 
 /// The canonical text of a parsed file, or nothing where the file has errors: text would be lost.
-pub fn format(parsed: &Parsed, sources: &Sources) -> Option<String> {
+pub fn format_file(parsed: &Parsed, sources: &Sources) -> Option<String> {
     if parsed.has_errors() {
         return None;
     }
-    Some(print::print(&parsed.tree, &parsed.comments, &sources.file(parsed.file).text))
+    Some(print::print_tree(&parsed.tree, &parsed.comments, &sources.file(parsed.file).text))
 }
 
 const REPLACEMENT: &str = "\u{fffd}";

@@ -1,6 +1,6 @@
 //! Text to tokens.
 //!
-//! Comes in: the text of a file. Goes out: tokens with byte ranges (comments kept apart, blanks dropped), and
+//! In: the text of a file. Out: tokens with byte ranges (comments kept apart, blanks dropped), and
 //! diagnostics for what is no token. A run of strange characters is one diagnostic. Keywords that are also natural
 //! names (`free`, `state`, `set`, ...) are tokens of their own here; `Token::is_soft` tells which of them the parser
 //! takes as names.
@@ -287,7 +287,7 @@ fn block_comment(lexer: &mut logos::Lexer<Token>) {
 
 /// A token and its place.
 #[derive(Clone, Copy, Debug)]
-pub struct Placed {
+pub struct PlacedToken {
     pub token: Token,
     pub start: u32,
     pub end: u32,
@@ -296,7 +296,7 @@ pub struct Placed {
 /// What lexing gives; `tokens` ends with `Token::End`.
 #[derive(Debug)]
 pub struct Lexed {
-    pub tokens: Vec<Placed>,
+    pub tokens: Vec<PlacedToken>,
     pub comments: Vec<Span>,
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -305,8 +305,8 @@ pub struct Lexed {
 const STRANGE_SHOWN: usize = 20;
 
 /// Splits a text into tokens.
-pub fn lex(file: SourceId, text: &str) -> Lexed {
-    let mut tokens: Vec<Placed> = Vec::with_capacity(text.len() / 4);
+pub fn lex_text(file: SourceId, text: &str) -> Lexed {
+    let mut tokens: Vec<PlacedToken> = Vec::with_capacity(text.len() / 4);
     let mut comments = Vec::new();
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     let mut strange: Option<(usize, usize)> = None;
@@ -339,14 +339,14 @@ pub fn lex(file: SourceId, text: &str) -> Lexed {
                     glue = Some(last.end);
                     continue;
                 }
-                tokens.push(Placed { token, start: range.start as u32, end: range.end as u32 });
+                tokens.push(PlacedToken { token, start: range.start as u32, end: range.end as u32 });
             }
             Err(()) => {
                 if text[range.clone()].chars().all(|c| c.is_alphabetic()) {
                     let (start, end) = (range.start as u32, range.end as u32);
                     match tokens.last_mut() {
                         Some(last) if last.end == start && matches!(last.token, Token::Name) => last.end = end,
-                        _ => tokens.push(Placed { token: Token::Name, start, end }),
+                        _ => tokens.push(PlacedToken { token: Token::Name, start, end }),
                     }
                     glue = Some(end);
                 }
@@ -362,7 +362,7 @@ pub fn lex(file: SourceId, text: &str) -> Lexed {
     }
     report(file, text, strange, &mut runs, &mut diagnostics);
     let end = text.len() as u32;
-    tokens.push(Placed { token: Token::End, start: end, end });
+    tokens.push(PlacedToken { token: Token::End, start: end, end });
     Lexed { tokens, comments, diagnostics }
 }
 
@@ -405,7 +405,7 @@ mod tests {
     use base::ids::Id;
 
     fn tokens(text: &str) -> Vec<Token> {
-        lex(SourceId::from_index(0), text).tokens.iter().map(|t| t.token).collect()
+        lex_text(SourceId::from_index(0), text).tokens.iter().map(|t| t.token).collect()
     }
 
     #[test]
@@ -421,19 +421,19 @@ mod tests {
 
     #[test]
     fn check_comments_are_kept_apart() {
-        let lexed = lex(SourceId::from_index(0), "a // \u{e9} b\n/* c\n * d **/ e /* open");
+        let lexed = lex_text(SourceId::from_index(0), "a // \u{e9} b\n/* c\n * d **/ e /* open");
         assert_eq!(lexed.tokens.len(), 3);
         assert_eq!(lexed.comments.len(), 3);
         assert_eq!(lexed.diagnostics.len(), 1);
         assert_eq!(lexed.diagnostics[0].code, codes::OPEN_COMMENT);
-        assert_eq!(lex(SourceId::from_index(0), "/*/").diagnostics.len(), 1);
+        assert_eq!(lex_text(SourceId::from_index(0), "/*/").diagnostics.len(), 1);
     }
 
     #[test]
     fn check_a_run_of_strange_characters_is_one_error() {
-        let lexed = lex(SourceId::from_index(0), &"\0#\u{4e2d}".repeat(100_000));
+        let lexed = lex_text(SourceId::from_index(0), &"\0#\u{4e2d}".repeat(100_000));
         assert_eq!(lexed.diagnostics.len(), 1);
-        let many = lex(SourceId::from_index(0), &"# ".repeat(100_000));
+        let many = lex_text(SourceId::from_index(0), &"# ".repeat(100_000));
         assert_eq!(many.diagnostics.len(), STRANGE_SHOWN);
     }
 }

@@ -1,21 +1,22 @@
 //! Sums of multiples of atoms, over mathematical integers: the light linear normal form.
 //!
-//! A sum with more atoms than `MOST`, or with numbers beyond 128 bits, is left alone, so that each step is of bounded cost.
+//! In: an arithmetic term or a comparison. Out: the same in normal form. A sum with more atoms than `MAX_ATOMS`, or with
+//! numbers beyond 128 bits, is left alone, so that each step is of bounded cost.
 
 use super::number;
 use crate::sort::Sort;
 use crate::term::{Op, Term, Terms};
 
-const MOST: usize = 24;
+const MAX_ATOMS: usize = 24;
 
 /// `constant + sum of factor * atom`; atoms in the order in which they were met, no factor is 0.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Linear {
+pub(super) struct LinearSum {
     atoms: Vec<(Term, i128)>,
     constant: i128,
 }
 
-impl Linear {
+impl LinearSum {
     /// The value, where there are no atoms.
     pub fn constant(&self) -> Option<i128> {
         self.atoms.is_empty().then_some(self.constant)
@@ -34,7 +35,7 @@ impl Linear {
                 self.atoms.remove(at);
             }
         } else if factor != 0 {
-            if self.atoms.len() >= MOST {
+            if self.atoms.len() >= MAX_ATOMS {
                 return None;
             }
             self.atoms.push((atom, factor));
@@ -71,7 +72,7 @@ impl Linear {
     pub fn of(t: &Terms, term: Term) -> Option<Self> {
         debug_assert_eq!(t.sort_of(term), Sort::INT, "only mathematical integers are linear here");
         let mut out = Self::default();
-        out.take(t, term, 1, &mut (4 * MOST))?;
+        out.take(t, term, 1, &mut (4 * MAX_ATOMS))?;
         Some(out)
     }
 
@@ -185,9 +186,9 @@ fn gcd(a: u128, b: u128) -> u128 {
 }
 
 /// `a - b` as a sum.
-pub(super) fn difference(t: &Terms, a: Term, b: Term) -> Option<Linear> {
-    let mut out = Linear::default();
-    let mut fuel = 4 * MOST;
+pub(super) fn difference(t: &Terms, a: Term, b: Term) -> Option<LinearSum> {
+    let mut out = LinearSum::default();
+    let mut fuel = 4 * MAX_ATOMS;
     out.take(t, a, 1, &mut fuel)?;
     out.take(t, b, -1, &mut fuel)?;
     Some(out)

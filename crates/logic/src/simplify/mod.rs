@@ -3,7 +3,7 @@
 //! In: a term. Out: a term of the same sort that has the same value whenever the first has one (in the sense of
 //! `eval`; what runs into `Open`, `Unbounded` or `TooLarge` may become decided). Each part is rewritten once, bottom
 //! up, with a memo, so the work is linear in the graph; rules look a bounded distance into a term.
-//! Absent: case splits, anything that asks a solver, distribution beyond a bounded sum. The checker does not use it.
+//! Deliberately absent: case splits, anything that asks a solver, distribution beyond a bounded sum. The checker does not use it.
 
 mod linear;
 mod rules;
@@ -91,24 +91,8 @@ fn fixed_by(t: &Terms, q: Quantifier, body: Term, x: Symbol) -> Option<Term> {
             _ => return None,
         };
         // Under a quantifier inside, the same symbol could be bound again; then nothing is said.
-        (!t.free_symbols(other).contains(&x) && !has_quantifier(t, body)).then_some(other)
+        (!t.free_symbols(other).contains(&x) && !t.has_quantifier(body)).then_some(other)
     })
-}
-
-fn has_quantifier(t: &Terms, term: Term) -> bool {
-    let mut seen = rustc_hash::FxHashSet::default();
-    let mut todo = vec![term];
-    while let Some(x) = todo.pop() {
-        if !seen.insert(x) {
-            continue;
-        }
-        match t.node(x) {
-            Node::Quant(..) => return true,
-            Node::App(_, args) => todo.extend(args.iter()),
-            _ => {}
-        }
-    }
-    false
 }
 
 impl Terms {

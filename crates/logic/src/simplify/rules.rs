@@ -1,15 +1,17 @@
-//! The rules, one function for each family of operators. Arguments are simplified already.
+//! The rewriting rules of the simplifier, one function for each family of operators.
+//!
+//! In: an operator and arguments that are simplified already. Out: an equivalent term that is not larger.
 
-use super::linear::{Linear, difference};
+use super::linear::{LinearSum, difference};
 use super::{is_literal, number, surely_differ};
-use crate::eval::eval;
+use crate::eval::eval_term;
 use crate::sort::{Sort, SortKind};
 use crate::term::{Node, Op, Symbol, Term, Terms};
 use crate::value::Value;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How far a read looks through writes.
-const FAR: usize = 64;
+const MAX_STORES_CROSSED: usize = 64;
 
 /// The simplified application.
 pub(super) fn apply(t: &Terms, op: Op, args: &[Term]) -> Term {
@@ -17,7 +19,7 @@ pub(super) fn apply(t: &Terms, op: Op, args: &[Term]) -> Term {
     if !args.is_empty() && args.iter().all(|a| is_literal(t, *a)) && !matches!(op, Op::Unit | Op::ConstMap(_)) {
         let whole = t.mk(op, args);
         let none: FxHashMap<Symbol, Value> = FxHashMap::default();
-        if let Ok(value) = eval(t, whole, &none)
+        if let Ok(value) = eval_term(t, whole, &none)
             && let Some(folded) = value.to_term(t, t.sort_of(whole))
         {
             return folded;
@@ -257,7 +259,7 @@ fn arithmetic(t: &Terms, op: Op, args: &[Term]) -> Term {
     let whole = t.mk(op, args);
     let sort = t.sort_of(whole);
     if sort == Sort::INT {
-        return Linear::of(t, whole).and_then(|l| l.term(t)).unwrap_or(whole);
+        return LinearSum::of(t, whole).and_then(|l| l.term(t)).unwrap_or(whole);
     }
     // Machine integers wrap: only what holds modulo every power of two.
     let zero = |x: Term| number(t, x) == Some(0);
@@ -337,7 +339,7 @@ fn cast(t: &Terms, to: Sort, a: Term) -> Term {
 
 fn select(t: &Terms, map: Term, key: Term) -> Term {
     let mut map = map;
-    for _ in 0..FAR {
+    for _ in 0..MAX_STORES_CROSSED {
         match t.app(map) {
             Some((Op::Store, args)) if args[1] == key => return args[2],
             Some((Op::Store, args)) if surely_differ(t, args[1], key) => map = args[0],
@@ -369,7 +371,7 @@ fn is_empty_set(t: &Terms, a: Term) -> bool {
 
 fn member(t: &Terms, e: Term, set: Term) -> Term {
     let mut set = set;
-    for _ in 0..FAR {
+    for _ in 0..MAX_STORES_CROSSED {
         match t.app(set) {
             Some((Op::EmptySet(_), _)) => return t.ff(),
             Some((Op::Insert, args)) if args[0] == e => return t.tt(),
@@ -382,7 +384,7 @@ fn member(t: &Terms, e: Term, set: Term) -> Term {
 
 fn insert(t: &Terms, e: Term, set: Term) -> Term {
     let mut inner = set;
-    for _ in 0..FAR {
+    for _ in 0..MAX_STORES_CROSSED {
         match t.app(inner) {
             Some((Op::Insert, args)) if args[0] == e => return set,
             Some((Op::Insert, args)) => inner = args[1],

@@ -1,7 +1,7 @@
 //! What particular rules give; that all of them keep the meaning is tested on random terms in `testkit`.
 
 use super::*;
-use crate::sort::Machine;
+use crate::sort::MachineIntSort;
 
 struct Small {
     t: Terms,
@@ -55,7 +55,7 @@ fn check_reads_see_through_writes() {
 #[test]
 fn check_ranges_of_machine_integers_decide_comparisons() {
     let t = Terms::new();
-    let u8s = Sort::machine(Machine { bits: 8, signed: false });
+    let u8s = Sort::machine(MachineIntSort { bits: 8, signed: false });
     let b = t.symbol("b", u8s);
     let wide = t.cast(t.sym(b), Sort::INT);
     assert!(t.is_true(t.simplify(t.lt(wide, t.int(256)))));

@@ -4,21 +4,21 @@
 //! of its objects. The program is given its most general client (`program::callers`): any number of threads that call
 //! anything in any order. That is a program with threads, which the methods given at the start prove or not; their
 //! certificate becomes part of one of the form `callers`. Runs that go wrong are looked for with few clients and few calls.
-//! An object is linearizable if its operations take effect at some moments; the moments are marked, or guessed. A guess
+//! An object is linearizable if its operations take effect at some linearization points; the linearization points are marked, or guessed. A guess
 //! that a small search refutes is not tried further.
-//! Absent: objects over a heap (see `shape`), `performs` (see `reduce`), programs with threads of their own.
+//! Deliberately absent: objects over a heap (see `shape`), `performs` (see `reduce`), programs with threads of their own.
 
-mod moments;
+mod linearization_points;
 
 use crate::explore::linear;
 use crate::explore::system::Switches;
-use crate::explore::{Answer, Plan, explore};
-use crate::method::{About, Method, Refusal, Run, Task};
-use evidence::{Called, Callers as Proof, Certificate, Claim, Claims, History, Reason};
-use program::callers::{Effect, Moment, callers, keep_objects, touched_by_callers};
+use crate::explore::{Exploration, ExplorePlan, explore_states};
+use crate::method::{Method, MethodDescription, Refusal, Run, Task};
+use evidence::{CallersProof, Certificate, Claim, Claims, ClientRun, History, Reason};
+use program::callers::{LinearizationPoint, PointEffect, callers, keep_objects, touched_by_callers};
 use program::client::Effort;
 use program::clients::Against;
-use program::semantics::Instances;
+use program::semantics::InstanceCounts;
 use program::{ObjectId, Program, PropertyId, PropertyKind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,14 +33,15 @@ const SMALL: [Effort; 2] =
     [Effort::Bounded { clients: 2, calls: 1, values: 3 }, Effort::Bounded { clients: 2, calls: 2, values: 3 }];
 
 /// How long one small search may take, and one attempt at a proof.
-const GLANCE: Duration = Duration::from_secs(5);
-const ATTEMPT: Duration = Duration::from_secs(20);
+const SMALL_SEARCH_TIME: Duration = Duration::from_secs(5);
+const PROOF_ATTEMPT_TIME: Duration = Duration::from_secs(20);
+const LARGE_ATTEMPT: Duration = Duration::from_secs(150);
 /// How long a small search may take in a large file, of which it sees little.
 const LARGE_GLANCE: Duration = Duration::from_secs(1);
 
 impl Method for Callers {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> MethodDescription {
+        MethodDescription {
             name: "callers",
             summary: "procedures and objects without threads, for any callers",
             paper: "Linearizability (Herlihy and Wing)",
@@ -60,8 +61,10 @@ impl Method for Callers {
     fn run(&self, task: &Task, run: &Run) -> Claims {
         let mut claims = Claims::default();
         self.code(task, run, &mut claims);
+        run.publish(&claims);
         for (object, property) in objects(&task.program, &task.properties) {
             self.object(task, run, object, property, &mut claims);
+            run.publish(&claims);
         }
         claims
     }
@@ -69,7 +72,7 @@ impl Method for Callers {
 
 /// The wanted properties of the code itself: in gates of the client, and invariants.
 fn code_properties(program: &Program, client: &Program, wanted: &[PropertyId]) -> Vec<PropertyId> {
-    let gated = program::compose::ways_to_go_wrong(client);
+    let gated = program::transition::gated_properties(client);
     let kind = |p: &PropertyId| match program.properties[*p].kind {
         PropertyKind::Invariant(_) | PropertyKind::Rely(_) => true,
         PropertyKind::Leak => keep_objects(program),
@@ -103,7 +106,7 @@ impl Callers {
         let (first, rest) = self.provers.split_at(usize::from(!program.classes.is_empty()).min(self.provers.len()));
         self.proofs(task, run, &client, first, &mut open, claims);
         // Of a large file a small search sees little, and its states are large: it is for what the proofs leave.
-        let large = crate::rely::large(&client);
+        let large = crate::rely::needs_clustering(&client);
         if large {
             self.proofs(task, run, &client, rest, &mut open, claims);
         }
@@ -114,8 +117,9 @@ impl Callers {
             let Ok(small) = callers(program, None, &[], effort) else { break };
             for (property, trace) in glance(&small.program, &open, run).traces {
                 open.retain(|p| *p != property);
-                claims.set(property, Claim::Called(Called { effort, trace }));
+                claims.set(property, Claim::Refuted(ClientRun { effort, trace }.into()));
             }
+            run.publish(claims);
         }
         if !large {
             self.proofs(task, run, &client, rest, &mut open, claims);
@@ -154,22 +158,24 @@ impl Callers {
             claims.set(property, Claim::Proved(certificate));
             open.retain(|p| *p != property);
         }
+        run.publish(claims);
     }
 
     fn object(&self, task: &Task, run: &Run, object: ObjectId, property: PropertyId, claims: &mut Claims) {
         let program = &task.program;
-        let search = Run { budget: run.budget.child().with_time(ATTEMPT), ..run.clone() };
-        let small = linear::Bounds { from: 2, least: 2, threads: 2, each: 2, total: 3 };
-        let disproved = |bounds: linear::Bounds, claims: &mut Claims| {
-            let found =
-                linear::search(program, object, bounds, Against::Orders, &search).found.filter(|f| f.gate.is_none());
+        let search = Run { budget: run.budget.share(PROOF_ATTEMPT_TIME), ..run.inner() };
+        let small = linear::ClientBounds { from: 2, least: 2, threads: 2, each: 2, total: 3, independent: 2 };
+        let disproved = |bounds: linear::ClientBounds, claims: &mut Claims| {
+            let found = linear::search_histories(program, object, bounds, Against::Orders, &search)
+                .found
+                .filter(|f| f.gate.is_none());
             let history =
                 found.map(|f| History { object, clients: f.clients, against: f.against, gate: None, trace: f.trace });
-            history.map(|h| claims.set(property, Claim::Disproved(h))).is_some()
+            history.map(|h| claims.set(property, Claim::Refuted(h.into()))).is_some()
         };
         // Where there is no quick counterexample, a proof comes before a longer search.
         if !disproved(small, claims) && !self.linearizable(task, run, object, property, claims) {
-            disproved(linear::Bounds::default(), claims);
+            disproved(linear::ClientBounds::default(), claims);
         }
     }
 
@@ -183,19 +189,19 @@ impl Callers {
     ) -> bool {
         let program = &task.program;
         let mut tried = 0u64;
-        for moments in moments::guesses(program, object) {
+        for linearization_points in linearization_points::guesses(program, object) {
             if run.budget.check().is_err() {
                 break;
             }
             tried += 1;
             let refuted = SMALL.into_iter().any(|effort| {
-                let small = callers(program, Some(object), &moments, effort);
+                let small = callers(program, Some(object), &linearization_points, effort);
                 small.is_ok_and(|c| !glance(&c.program, &Vec::from_iter(c.history), run).traces.is_empty())
             });
             if refuted {
                 continue;
             }
-            let with = match callers(program, Some(object), &moments, Effort::Any) {
+            let with = match callers(program, Some(object), &linearization_points, Effort::Any) {
                 Ok(with) => with,
                 Err(why) => {
                     claims.set(property, Claim::Undecided(Reason::NotAdmitted(why)));
@@ -205,10 +211,12 @@ impl Callers {
             let shown = shown(&self.provers, task, run, &with.program, &Vec::from_iter(with.history));
             match shown.claims.into_values().next() {
                 Some(Claim::Proved(c)) => {
-                    let certificate = Arc::new(wrap(vec![property], Some(object), &moments, &c));
+                    let certificate = Arc::new(wrap(vec![property], Some(object), &linearization_points, &c));
                     claims.set(property, Claim::Proved(certificate));
                     claims.notes.extend(shown.notes);
-                    claims.notes.extend(moments.iter().filter_map(|m| told(program, object, m)));
+                    claims.notes.extend(
+                        linearization_points.iter().filter_map(|m| describe_linearization_point(program, object, m)),
+                    );
                     claims.statistics.insert("moments tried".into(), tried);
                     return true;
                 }
@@ -243,9 +251,8 @@ fn shown(provers: &[Arc<dyn Method>], task: &Task, run: &Run, client: &Program, 
             continue;
         }
         run.progress(format!("callers: any callers, by {}", prover.about().name));
-        let half = run.budget.time_left().map_or(ATTEMPT, |left| left / 2);
-        let time = if crate::rely::large(client) { half.max(ATTEMPT) } else { ATTEMPT };
-        let attempt = Run { budget: run.budget.child().with_time(time), ..run.clone() };
+        let amount = if crate::rely::needs_clustering(client) { LARGE_ATTEMPT } else { PROOF_ATTEMPT_TIME };
+        let attempt = Run { budget: run.budget.share(amount), ..run.inner() };
         let found = prover.run(&inner, &attempt);
         let mut proves = false;
         for (property, claim) in found.claims.into_iter().filter(|(p, _)| open.contains(p)) {
@@ -272,10 +279,14 @@ fn shown(provers: &[Arc<dyn Method>], task: &Task, run: &Run, client: &Program, 
 fn wrap(
     properties: Vec<PropertyId>,
     object: Option<ObjectId>,
-    moments: &[Moment],
+    linearization_points: &[LinearizationPoint],
     inner: &Arc<Certificate>,
 ) -> Certificate {
-    let proof = Proof { object, moments: moments.to_vec(), proof: Box::new((**inner).clone()) };
+    let proof = CallersProof {
+        object,
+        linearization_points: linearization_points.to_vec(),
+        proof: Box::new((**inner).clone()),
+    };
     Certificate {
         method: "callers".into(),
         terms: inner.terms.clone(),
@@ -285,27 +296,27 @@ fn wrap(
 }
 
 /// A short search of a small client.
-fn glance(program: &Program, wanted: &[PropertyId], run: &Run) -> Answer {
-    explore(&Plan {
+fn glance(program: &Program, wanted: &[PropertyId], run: &Run) -> Exploration {
+    explore_states(&ExplorePlan {
         program,
-        counts: Instances::of(program, 0),
+        counts: InstanceCounts::of(program, 0),
         wanted: wanted.to_vec(),
         switches: Switches::ALL,
         workers: run.workers.max(1),
         depth: usize::MAX,
-        budget: run.budget.child().with_time(if crate::rely::large(program) { LARGE_GLANCE } else { GLANCE }),
+        budget: run.budget.share(if crate::rely::needs_clustering(program) { LARGE_GLANCE } else { SMALL_SEARCH_TIME }),
         progress: &|_| {},
         compact: false,
         unreachable: false,
     })
 }
 
-fn told(program: &Program, object: ObjectId, m: &Moment) -> Option<String> {
+fn describe_linearization_point(program: &Program, object: ObjectId, m: &LinearizationPoint) -> Option<String> {
     let op = &program.objects[object].ops[m.operation as usize];
     let text = &program.origins[op.code.actions[m.action].origin].text;
     match m.effect {
-        Effect::Writes => Some(format!("{} takes effect at `{text}`", op.name)),
-        Effect::Reads => None,
+        PointEffect::Writes => Some(format!("{} takes effect at `{text}`", op.name)),
+        PointEffect::Reads => None,
     }
 }
 

@@ -1,15 +1,15 @@
 //! From source text to checked verdicts, for programs without threads; and certificates that must be refused.
 
 use super::Callers;
-use crate::method::{Method, Options, Run, Task};
+use crate::method::{Method, MethodOptions, Run, Task};
 use crate::{count, rely};
 use base::{Budget, Sources};
-use checker::{Checker, Limits, Outcome};
-use evidence::{Certificate, Claim, Claims, Proof};
-use frontend::lang::{Settings, lower, parse};
-use program::callers::{Effect, Moment, callers};
+use checker::{CheckLimits, Checker, Outcome};
+use evidence::{Certificate, Claim, Claims, Counterexample, Proof};
+use frontend::lang::{LoweringSettings, lower_file, parse_file};
+use program::callers::{LinearizationPoint, PointEffect, callers};
 use program::client::Effort;
-use program::semantics::{Instances, reach};
+use program::semantics::{InstanceCounts, reachable_states};
 use program::{ActionId, Program, PropertyId, PropertyKind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,8 +17,8 @@ use testkit::oracle::Again;
 
 fn lowered(name: &str, text: &[u8]) -> Program {
     let mut sources = Sources::new();
-    let parsed = parse(&mut sources, name, text);
-    let lowered = lower(&parsed, &sources, &Settings::default());
+    let parsed = parse_file(&mut sources, name, text);
+    let lowered = lower_file(&parsed, &sources, &LoweringSettings::default());
     lowered.program.unwrap_or_else(|| panic!("{name}: {:?}", lowered.diagnostics))
 }
 
@@ -28,15 +28,15 @@ fn corpus(file: &str) -> Program {
 }
 
 fn run(p: &Program) -> Claims {
-    let method = Callers { provers: vec![Arc::new(rely::Rely), Arc::new(count::Count)] };
+    let method = Callers { provers: vec![Arc::new(rely::RelyMethod), Arc::new(count::Count)] };
     let properties: Vec<PropertyId> = p.properties.ids().collect();
-    let task = Task { program: p.clone(), properties, threads: Default::default(), options: Options::default() };
+    let task = Task { program: p.clone(), properties, threads: Default::default(), options: MethodOptions::default() };
     method.admits(&task).expect("the program is one for callers");
     method.run(&task, &Run::quiet(Budget::unlimited().with_time(Duration::from_secs(120))))
 }
 
 fn judged(p: &Program, property: PropertyId, claim: &Claim) -> Outcome {
-    Checker::new(p, &mut Again, Limits::default()).check(property, "callers", claim).outcome()
+    Checker::new(p, &mut Again, CheckLimits::default()).check(property, "callers", claim).outcome()
 }
 
 fn outcome(p: &Program, claims: &Claims, name: &str) -> Outcome {
@@ -89,15 +89,15 @@ fn check_a_proof_of_other_moments_or_of_nothing_is_refused() {
     let (id, good) = certificate(&p);
     assert_eq!(judged(&p, id, &Claim::Proved(Arc::new(good.clone()))), Outcome::Safe);
     let Proof::Callers(inner) = &good.proof else { panic!("the form is callers") };
-    let with = |change: &dyn Fn(&mut evidence::Callers)| {
+    let with = |change: &dyn Fn(&mut evidence::CallersProof)| {
         let mut proof = inner.clone();
         change(&mut proof);
         judged(&p, id, &Claim::Proved(Arc::new(Certificate { proof: Proof::Callers(proof), ..good.clone() })))
     };
-    assert_eq!(with(&|c| c.moments.clear()), Outcome::Unknown, "an operation that never takes effect");
+    assert_eq!(with(&|c| c.linearization_points.clear()), Outcome::Unknown, "an operation that never takes effect");
     assert_eq!(with(&|c| c.object = None), Outcome::Unknown, "the code alone says nothing about histories");
-    let nowhere = Moment { operation: 9, action: ActionId(0), effect: Effect::Reads };
-    assert_eq!(with(&|c| c.moments.push(nowhere)), Outcome::Unknown, "an operation that does not exist");
+    let nowhere = LinearizationPoint { operation: 9, action: ActionId(0), effect: PointEffect::Reads };
+    assert_eq!(with(&|c| c.linearization_points.push(nowhere)), Outcome::Unknown, "an operation that does not exist");
     assert_eq!(with(&|c| c.proof.properties.clear()), Outcome::Unknown, "the proof inside claims nothing");
     // The same certificate for the broken counter.
     let split = corpus("lockfree/counter_object_split.tp");
@@ -112,15 +112,17 @@ fn check_a_run_of_callers_is_replayed() {
     let (id, called) = claims
         .claims
         .iter()
-        .find_map(|(id, c)| if let Claim::Called(c) = c { Some((*id, c.clone())) } else { None })
+        .find_map(
+            |(id, c)| if let Claim::Refuted(Counterexample::ClientRun(c)) = c { Some((*id, c.clone())) } else { None },
+        )
         .unwrap();
-    assert_eq!(judged(&p, id, &Claim::Called(called.clone())), Outcome::Unsafe);
+    assert_eq!(judged(&p, id, &Claim::Refuted(called.clone().into())), Outcome::Unsafe);
     let mut shorter = called.clone();
     shorter.trace.steps.pop();
-    assert_eq!(judged(&p, id, &Claim::Called(shorter)), Outcome::Unknown);
+    assert_eq!(judged(&p, id, &Claim::Refuted(shorter.into())), Outcome::Unknown);
     let mut fewer = called;
     fewer.effort = Effort::Bounded { clients: 1, calls: 2, values: 3 };
-    assert_eq!(judged(&p, id, &Claim::Called(fewer)), Outcome::Unknown);
+    assert_eq!(judged(&p, id, &Claim::Refuted(fewer.into())), Outcome::Unknown);
 }
 
 #[test]
@@ -132,25 +134,25 @@ fn check_the_specification_beside_agrees_with_the_reference_semantics() {
         )
     };
     let effort = Effort::Bounded { clients: 2, calls: 1, values: 2 };
-    let wrong = |body: &str, moments: &[Moment]| {
+    let wrong = |body: &str, linearization_points: &[LinearizationPoint]| {
         let p = lowered("c.tp", text(body).as_bytes());
-        let c = callers(&p, Some(program::ObjectId(0)), moments, effort).unwrap();
+        let c = callers(&p, Some(program::ObjectId(0)), linearization_points, effort).unwrap();
         assert_eq!(program::wellformed(&c.program), vec![]);
-        let found = reach(&c.program, &Instances::of(&c.program, 0), &Default::default());
+        let found = reachable_states(&c.program, &InstanceCounts::of(&c.program, 0), &Default::default());
         found.violations.contains_key(&c.history.unwrap())
     };
     assert!(!wrong("v, k := k, k + 1; linearize; return;", &[]));
     assert!(!wrong(
         "v, k := k, k + 1; return;",
-        &[Moment { operation: 0, action: ActionId(0), effect: Effect::Writes }]
+        &[LinearizationPoint { operation: 0, action: ActionId(0), effect: PointEffect::Writes }]
     ));
     assert!(wrong("v, k := k, k + 1; return;", &[]), "it never takes effect");
     assert!(wrong(
         "v := k; k := v + 1; return;",
-        &[Moment { operation: 0, action: ActionId(1), effect: Effect::Writes }]
+        &[LinearizationPoint { operation: 0, action: ActionId(1), effect: PointEffect::Writes }]
     ));
     assert!(wrong(
         "v, k := k + 1, k + 1; return;",
-        &[Moment { operation: 0, action: ActionId(0), effect: Effect::Writes }]
+        &[LinearizationPoint { operation: 0, action: ActionId(0), effect: PointEffect::Writes }]
     ));
 }

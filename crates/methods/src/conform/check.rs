@@ -6,39 +6,31 @@
 //! enumerated by the solver. Each clause mentions each edge from a candidate once: the text is linear in the thread and
 //! at most quadratic in the machine.
 
-use super::path;
+use super::path::{self, ProductStep};
 use crate::method::Run;
 use base::Budget;
-use evidence::{Local, Pair, Reason, Simulation};
+use evidence::{LocalRun, Reason, Simulation, SimulationPair};
 use logic::{Node, SortKind, Symbol, Term, Terms, Value};
 use program::relation::{is_idle, is_step};
 use program::{ActionId, LocId, Machine, Program, PropertyId, ThreadId};
-use solver::{Answer, Atom, Horn, HornAnswer, Relation, Rule, Settings, Smt, Z3};
+use solver::{Atom, Horn, HornAnswer, HornClause, Relation, Satisfiability, Smt, SolverSettings, Z3};
 use std::collections::BTreeMap;
 
-const MOST_PAIRS: usize = 4_000;
+const MAX_PAIRS: usize = 4_000;
 
 pub enum Conformance {
     Conforms(Simulation),
     /// A run, and the check that its last step fails; none where no machine state follows the step.
-    Breached(Local, Option<PropertyId>),
+    Refuted(LocalRun, Option<PropertyId>),
     Undecided(Reason),
 }
 
-pub struct Found {
+pub struct ConformanceResult {
     pub outcome: Conformance,
     pub pairs: usize,
     pub clauses: usize,
     /// Symbols in the text of all clauses.
     pub text: u64,
-}
-
-/// One step of the product: enough to unroll it again.
-#[derive(Clone, Debug)]
-pub struct ProductStep {
-    pub action: ActionId,
-    /// What is true of the store and locals before it, and of the candidates after it.
-    pub constraint: Term,
 }
 
 /// What each Horn clause is.
@@ -49,11 +41,13 @@ enum Clause {
     Goal(ProductStep, Option<PropertyId>),
 }
 
-pub fn check(program: &Program, terms: &Terms, thread: ThreadId, run: &Run) -> Found {
-    let settings = Settings { seed: run.seed as u32, ..Settings::default() };
-    let mut product = match Product::new(program, terms, thread, settings, &run.budget) {
+pub fn check_conformance(program: &Program, terms: &Terms, thread: ThreadId, run: &Run) -> ConformanceResult {
+    let settings = SolverSettings { seed: run.seed as u32, ..SolverSettings::default() };
+    let mut product = match MachineProduct::new(program, terms, thread, settings, &run.budget) {
         Ok(product) => product,
-        Err(reason) => return Found { outcome: Conformance::Undecided(reason), pairs: 0, clauses: 0, text: 0 },
+        Err(reason) => {
+            return ConformanceResult { outcome: Conformance::Undecided(reason), pairs: 0, clauses: 0, text: 0 };
+        }
     };
     let built = product.build();
     let (pairs, clauses, text) = (product.pairs.len(), product.clauses.len(), product.text());
@@ -61,10 +55,10 @@ pub fn check(program: &Program, terms: &Terms, thread: ThreadId, run: &Run) -> F
         Err(reason) => Conformance::Undecided(reason),
         Ok(()) => product.solve(settings, &run.budget),
     };
-    Found { outcome, pairs, clauses, text }
+    ConformanceResult { outcome, pairs, clauses, text }
 }
 
-struct Product<'a> {
+struct MachineProduct<'a> {
     program: &'a Program,
     terms: &'a Terms,
     thread: ThreadId,
@@ -77,12 +71,12 @@ struct Product<'a> {
     clauses: Vec<Clause>,
 }
 
-impl<'a> Product<'a> {
+impl<'a> MachineProduct<'a> {
     fn new(
         program: &'a Program,
         terms: &'a Terms,
         thread: ThreadId,
-        settings: Settings,
+        settings: SolverSettings,
         budget: &Budget,
     ) -> Result<Self, Reason> {
         let (machine, _) = program.threads[thread].follows.expect("asked only of threads that follow a machine");
@@ -133,12 +127,12 @@ impl<'a> Product<'a> {
         let entry = p.threads[self.thread].code.entry;
         let start = self.relation(entry, &[self.machine.start as u32]);
         let head = Atom { relation: start, args: self.now() };
-        self.horn.rule(Rule { body: vec![], constraint: t.and(&initial), head: Some(head) });
+        self.horn.rule(HornClause { body: vec![], constraint: t.and(&initial), head: Some(head) });
         self.clauses.push(Clause::Start);
         while let Some((at, candidates)) = self.todo.pop() {
-            if self.pairs.len() > MOST_PAIRS {
+            if self.pairs.len() > MAX_PAIRS {
                 return Err(Reason::NotAdmitted(format!(
-                    "more than {MOST_PAIRS} pairs of a location and a set of machine states"
+                    "more than {MAX_PAIRS} pairs of a location and a set of machine states"
                 )));
             }
             let ids: Vec<ActionId> = p.threads[self.thread]
@@ -178,7 +172,7 @@ impl<'a> Product<'a> {
         let mut sets: Vec<(Vec<u32>, Term)> = Vec::new();
         let answer = loop {
             match self.smt.check() {
-                Answer::Sat => {}
+                Satisfiability::Sat => {}
                 other => break other,
             }
             let values: Vec<bool> = reached.iter().map(|r| self.smt.value(*r) == Some(Value::Bool(true))).collect();
@@ -187,14 +181,14 @@ impl<'a> Product<'a> {
             let exactly = t.and(&exactly);
             // A model value that the solver could not give would loop for ever; such a set is asked for again below.
             if sets.iter().any(|(_, e)| *e == exactly) {
-                break Answer::Unknown(solver::Reason::GaveUp("a model is not definite".into()));
+                break Satisfiability::Unknown(solver::UnknownReason::GaveUp("a model is not definite".into()));
             }
             let set: Vec<u32> = (0..values.len() as u32).filter(|i| values[*i as usize]).collect();
             self.smt.assert(t.not(exactly));
             sets.push((set, exactly));
         };
         self.smt.pop();
-        if let Answer::Unknown(reason) = answer {
+        if let Satisfiability::Unknown(reason) = answer {
             let obligation = format!("which machine states follow `{}`", p.origins[action.origin].text);
             return Err(Reason::Solver { reason: reason.to_string(), obligation });
         }
@@ -206,7 +200,7 @@ impl<'a> Product<'a> {
             }
             let to = self.relation(action.to, &set);
             let body = vec![Atom { relation: from, args: self.now() }];
-            self.horn.rule(Rule { body, constraint, head: Some(Atom { relation: to, args: after.clone() }) });
+            self.horn.rule(HornClause { body, constraint, head: Some(Atom { relation: to, args: after.clone() }) });
             self.clauses.push(Clause::Step(ProductStep { action: id, constraint }));
         }
         Ok(())
@@ -214,7 +208,7 @@ impl<'a> Product<'a> {
 
     fn goal(&mut self, from: Relation, action: ActionId, constraint: Term, fails: Option<PropertyId>) {
         let body = vec![Atom { relation: from, args: self.now() }];
-        self.horn.rule(Rule { body, constraint, head: None });
+        self.horn.rule(HornClause { body, constraint, head: None });
         self.clauses.push(Clause::Goal(ProductStep { action, constraint }, fails));
     }
 
@@ -242,13 +236,13 @@ impl<'a> Product<'a> {
         self.clauses.iter().map(|c| 1 + step(c).map_or(0, |f| size(self.terms, f, &mut sizes))).sum()
     }
 
-    fn solve(mut self, settings: Settings, budget: &Budget) -> Conformance {
+    fn solve(mut self, settings: SolverSettings, budget: &Budget) -> Conformance {
         match self.horn.solve() {
             HornAnswer::Safe(solution) => {
                 let pairs = self
                     .pairs
                     .iter()
-                    .map(|((at, set), r)| Pair {
+                    .map(|((at, set), r)| SimulationPair {
                         location: *at,
                         candidates: set.clone(),
                         formula: solution[r.0 as usize],
@@ -274,7 +268,7 @@ impl<'a> Product<'a> {
                     _ => None,
                 });
                 match local {
-                    Some(local) => Conformance::Breached(local, fails),
+                    Some(local) => Conformance::Refuted(local, fails),
                     None => Conformance::Undecided(Reason::Alarm(
                         "a step that no machine state follows seems possible, but no concrete run was found".into(),
                     )),

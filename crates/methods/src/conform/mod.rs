@@ -7,21 +7,22 @@
 //! the set of candidate states. Threads without a machine stay as they are in the composition.
 //! A call of a procedure with a specification is first its code; where the thread does not follow its machine so, it is what the
 //! callee performs, with a reduction that shows it (rule `performed`).
-//! Absent: threads that spawn; assertions asked for with `?`.
+//! Deliberately absent: threads that spawn; assertions asked for with `?`.
 
 mod check;
 mod path;
 pub mod propose;
 
-use crate::method::{About, Method, Refusal, Run, Task};
+use crate::method::{Method, MethodDescription, Refusal, Run, Task};
 use check::Conformance;
 use evidence::{
-    Certificate, Claim, Claims, Composed, Local, Performed, Proof, Reading, Reason, Simulation, needed_of_calls,
-    performed_program,
+    CallReading, Certificate, Claim, Claims, ComposedProof, Counterexample, LocalRun, PerformedProof, Proof, Reason,
+    Simulation, needed_of_calls, performed_program,
 };
 use logic::Terms;
-use program::compose::{compose, ways_to_go_wrong};
-use program::specified::{access_first, of_inlining, performing, unmodelled};
+use program::call_summaries::{access_first, of_inlining, performing, unmodelled};
+use program::compose::compose_machines;
+use program::transition::gated_properties;
 use program::{Program, PropertyId, PropertyKind, ThreadId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,8 +35,8 @@ pub struct Conform {
 }
 
 impl Method for Conform {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> MethodDescription {
+        MethodDescription {
             name: "conform",
             summary: "each thread conforms to its machine; then only the machines are composed",
             paper: "Abstract Threads",
@@ -58,12 +59,13 @@ impl Method for Conform {
     fn run(&self, task: &Task, run: &Run) -> Claims {
         let p = &task.program;
         let mut claims = Claims::default();
-        let by_code = Followed::find(p, Reading::Code, run, &mut claims);
+        let by_code = Followed::find(p, CallReading::Code, run, &mut claims);
         let rest: Vec<PropertyId> = task.properties.iter().copied().filter(|q| carried(task, *q)).collect();
         if by_code.simulations().is_some() || performing(p).is_empty() {
             for t in by_code.threads.keys() {
                 claims.set(property_of(p, *t), by_code.claim(p, *t, None));
             }
+            run.publish(&claims);
             if !rest.is_empty() {
                 let claim = self.compose(task, run, &by_code, None, &rest, &mut claims.notes);
                 rest.iter().for_each(|q| claims.set(*q, claim.clone()));
@@ -74,16 +76,17 @@ impl Method for Conform {
         let calls = self.calls(task, run);
         let read = match &calls {
             Ok(calls) => performed_program(p, calls),
-            Err(_) => Reading::Specified.of(p),
+            Err(_) => CallReading::Specified.of(p),
         };
         let read = match read {
             Ok(read) => read,
             Err(why) => return Claims::undecided(task.properties.iter().copied(), Reason::NotAdmitted(why)),
         };
-        let specified = Followed::find(&read, Reading::Specified, run, &mut claims);
+        let specified = Followed::find(&read, CallReading::Specified, run, &mut claims);
         for t in specified.threads.keys() {
             claims.set(property_of(p, *t), either(p, *t, &by_code, &specified, &calls));
         }
+        run.publish(&claims);
         let (invariants, rest): (Vec<PropertyId>, Vec<PropertyId>) =
             rest.into_iter().partition(|q| matches!(p.properties[*q].kind, PropertyKind::Invariant(_)));
         let inside = Reason::NotAdmitted("inside a call by specification an invariant may fail".into());
@@ -122,22 +125,22 @@ struct Followed {
 }
 
 impl Followed {
-    fn find(p: &Program, reading: Reading, run: &Run, claims: &mut Claims) -> Self {
+    fn find(p: &Program, reading: CallReading, run: &Run, claims: &mut Claims) -> Self {
         let mut out = Self { terms: p.terms.clone(), threads: BTreeMap::new() };
         for (t, thread) in p.threads.iter_enumerated() {
             let Some((machine, _)) = thread.follows else { continue };
-            if reading == Reading::Code && unmodelled(p, &thread.code) {
+            if reading == CallReading::Code && unmodelled(p, &thread.code) {
                 let why = format!("a procedure that thread {} calls calls itself", thread.name);
                 out.threads.insert(t, Conformance::Undecided(Reason::NotAdmitted(why)));
                 continue;
             }
             run.progress(format!("conform: {} against {}", thread.name, p.machines[machine].name));
-            let found = check::check(p, &out.terms, t, run);
+            let found = check::check_conformance(p, &out.terms, t, run);
             claims.statistics.insert(format!("pairs {}", thread.name), found.pairs as u64);
             claims.statistics.insert(format!("clauses {}", thread.name), found.clauses as u64);
             claims.statistics.insert(format!("text {}", thread.name), found.text);
             let outcome = match found.outcome {
-                Conformance::Breached(local, fails) => Conformance::Breached(Local { reading, ..local }, fails),
+                Conformance::Refuted(local, fails) => Conformance::Refuted(LocalRun { reading, ..local }, fails),
                 other => other,
             };
             out.threads.insert(t, outcome);
@@ -158,7 +161,7 @@ impl Followed {
                 let proof = Proof::Simulation(simulation.clone());
                 Claim::Proved(Arc::new(self.certified(p, vec![property_of(p, t)], proof, calls)))
             }
-            Conformance::Breached(local, _) => Claim::Breached(local.clone()),
+            Conformance::Refuted(local, _) => Claim::Refuted(local.clone().into()),
             Conformance::Undecided(reason) => Claim::Undecided(reason.clone()),
         }
     }
@@ -180,7 +183,7 @@ impl Followed {
         let Some(calls) = calls else { return certificate(&self.terms, properties, proof) };
         let inside = properties.iter().copied().filter(|q| !of_inlining(p, *q)).collect();
         let proof = Box::new(certificate(&self.terms, inside, proof));
-        certificate(&p.terms, properties, Proof::Performed(Performed { calls: Box::new(calls.clone()), proof }))
+        certificate(&p.terms, properties, Proof::Performed(PerformedProof { calls: Box::new(calls.clone()), proof }))
     }
 }
 
@@ -202,15 +205,15 @@ fn either(
             }
             Err(reason) => Claim::Undecided(reason.clone()),
         },
-        (_, Conformance::Breached(_, Some(q))) if p.properties[*q].kind != PropertyKind::Assertion => {
+        (_, Conformance::Refuted(_, Some(q))) if p.properties[*q].kind != PropertyKind::Assertion => {
             let name = &p.properties[*q].name;
             Claim::Undecided(Reason::Alarm(format!("{name} may fail where no assertion of the machine does")))
         }
-        (Conformance::Breached(code, _), Conformance::Breached(run, _)) => {
-            Claim::Breached(Local { also: Some(Box::new(code.clone())), ..run.clone() })
+        (Conformance::Refuted(code, _), Conformance::Refuted(run, _)) => {
+            Claim::Refuted(LocalRun { also: Some(Box::new(code.clone())), ..run.clone() }.into())
         }
-        (Conformance::Undecided(_), Conformance::Breached(run, _)) if unmodelled(p, &p.threads[t].code) => {
-            Claim::Breached(run.clone())
+        (Conformance::Undecided(_), Conformance::Refuted(run, _)) if unmodelled(p, &p.threads[t].code) => {
+            Claim::Refuted(run.clone().into())
         }
         (Conformance::Undecided(reason), _) | (_, Conformance::Undecided(reason)) => Claim::Undecided(reason.clone()),
     }
@@ -219,7 +222,7 @@ fn either(
 /// Properties that a composition can show: gates of threads, and invariants.
 fn carried(task: &Task, q: PropertyId) -> bool {
     matches!(task.program.properties[q].kind, PropertyKind::Invariant(_))
-        || ways_to_go_wrong(&task.program).contains(&q)
+        || gated_properties(&task.program).contains(&q)
 }
 
 impl Conform {
@@ -232,7 +235,7 @@ impl Conform {
         let inner = Task { program: access_first(p), properties: p.properties.ids().collect(), ..task.clone() };
         method.admits(&inner).map_err(|r| Reason::NotAdmitted(r.0))?;
         run.progress("conform: what the callees perform");
-        let found = method.run(&inner, run);
+        let found = method.run(&inner, &run.inner());
         let mut missing = None;
         for q in performing(p) {
             let (_, own) = p.procedures[q].performs.as_ref().expect("only such procedures are called so");
@@ -272,11 +275,11 @@ impl Conform {
             let why = format!("thread {name} was not shown to conform to its machine");
             return Claim::Undecided(Reason::Alarm(why));
         };
-        let composed = match compose(p) {
+        let composed = match compose_machines(p) {
             Ok(composed) => composed,
             Err(why) => return Claim::Undecided(Reason::NotAdmitted(why)),
         };
-        let mut wanted = ways_to_go_wrong(&composed);
+        let mut wanted = gated_properties(&composed);
         wanted.extend(rest.iter().copied().filter(|q| matches!(p.properties[*q].kind, PropertyKind::Invariant(_))));
         let inner = Task {
             program: composed,
@@ -291,7 +294,7 @@ impl Conform {
                 continue;
             }
             run.progress(format!("conform: the composition, by {}", method.about().name));
-            let found = method.run(&inner, run);
+            let found = method.run(&inner, &run.inner());
             let whole = found.claims.values().find_map(|c| match c {
                 Claim::Proved(c) if wanted.iter().all(|w| c.properties.contains(w)) => Some(c.clone()),
                 _ => None,
@@ -309,13 +312,13 @@ impl Conform {
                     method.about().name
                 ));
                 let composition = Box::new(Certificate::clone(&composition));
-                let proof = Proof::Composed(Composed { simulations, composition });
+                let proof = Proof::Composed(ComposedProof { simulations, composition });
                 let (whole, calls) = calls.map_or((p, None), |(whole, calls)| (whole, Some(calls)));
                 return Claim::Proved(Arc::new(followed.certified(whole, rest.to_vec(), proof, calls)));
             }
             for (w, claim) in &found.claims {
                 match claim {
-                    Claim::Refuted(trace) => {
+                    Claim::Refuted(Counterexample::Run(trace)) => {
                         let name = &inner.program.properties[*w].name;
                         return Claim::Undecided(Reason::Alarm(format!(
                             "the composition of the machines goes wrong ({name}) after {} steps; the program itself may not",

@@ -4,21 +4,28 @@
 //! the inputs, with values from a model of the unrolled path: locals are threaded through, the shared store is new
 //! before each step. `None` where the path has no model that can be read.
 
-use super::check::ProductStep;
 use base::Budget;
-use evidence::{Local, LocalStep, Reading};
+use evidence::{CallReading, LocalRun, LocalStep};
 use logic::{Symbol, Term, Terms, Value};
-use program::{Program, ThreadId, VarId};
-use solver::{Settings, Smt, Z3};
+use program::{ActionId, Program, ThreadId, VarId};
+use solver::{Smt, SolverSettings, Z3};
+
+/// One step of the product: enough to unroll it again.
+#[derive(Clone, Debug)]
+pub struct ProductStep {
+    pub action: ActionId,
+    /// What is true of the store and locals before it, and of the candidates after it.
+    pub constraint: Term,
+}
 
 pub fn concrete(
     program: &Program,
     terms: &Terms,
     thread: ThreadId,
     steps: &[ProductStep],
-    settings: Settings,
+    settings: SolverSettings,
     budget: &Budget,
-) -> Option<Local> {
+) -> Option<LocalRun> {
     let th = &program.threads[thread];
     let (_, violates) = th.follows?;
     let shared: Vec<VarId> = program.shared().collect();
@@ -58,7 +65,7 @@ pub fn concrete(
     if !smt.check().is_sat() {
         return None;
     }
-    // A value nobody asked about may be any; maps without a finite table are given up.
+    // A value that was not asked about may be any; maps without a finite table are given up.
     let mut value = |x: &Term| smt.value(*x).unwrap_or_else(|| Value::default_of(terms, terms.sort_of(*x)));
     let locals = initial.iter().map(&mut value).collect();
     let steps = steps
@@ -70,5 +77,5 @@ pub fn concrete(
             inputs: inputs.iter().map(&mut value).collect(),
         })
         .collect();
-    Some(Local { violates, thread, reading: Reading::Code, locals, steps, also: None })
+    Some(LocalRun { violates, thread, reading: CallReading::Code, locals, steps, also: None })
 }

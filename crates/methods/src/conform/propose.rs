@@ -3,7 +3,7 @@
 //! In: a thread. Out: a machine, its text in the language, and the result of checking that the thread conforms to it. Its
 //! states are the thread's local situations, merged where only local steps separate them; its edges are the thread's
 //! steps as the shared store sees them, locals projected away; a state asserts what the gates of its steps need.
-//! Conforming by construction, and checked all the same. Absent: threads that spawn; assertions that speak of locals.
+//! Conforming by construction, and checked all the same. Deliberately absent: threads that spawn; assertions that speak of locals.
 
 use super::check::{self, Conformance};
 use crate::cells::{Cells, folded};
@@ -11,9 +11,10 @@ use crate::method::Run;
 use evidence::Reason;
 use logic::{Quantifier, Symbol, Term, Terms};
 use program::{
-    Action, Edge, Machine, MachineId, OriginId, Place, Program, PropertyKind, State, ThreadId, TwoStore, Update, VarId,
+    Action, Machine, MachineEdge, MachineId, MachineState, OriginId, Program, PropertyKind, StorePlace, ThreadId,
+    TwoStore, Update, VarId,
 };
-use solver::{Settings, Z3};
+use solver::{SolverSettings, Z3};
 
 pub struct Proposal {
     /// The program with the thread following the machine.
@@ -25,13 +26,13 @@ pub struct Proposal {
     pub doubt: Option<Reason>,
 }
 
-pub fn propose(program: &Program, thread: ThreadId, run: &Run) -> Result<Proposal, Reason> {
+pub fn propose_machine(program: &Program, thread: ThreadId, run: &Run) -> Result<Proposal, Reason> {
     let mut p = program.clone();
     let terms = p.terms.clone();
     if p.threads[thread].code.actions.iter().any(|a| a.spawn.is_some()) {
         return Err(Reason::NotAdmitted("the thread spawns threads, which no machine can".into()));
     }
-    let settings = Settings { seed: run.seed as u32, ..Settings::default() };
+    let settings = SolverSettings { seed: run.seed as u32, ..SolverSettings::default() };
     let mut smt = Z3::new(&terms, settings, &run.budget).map_err(|r| Reason::Internal(r.to_string()))?;
     let mut cells = Cells::default();
     cells
@@ -42,7 +43,7 @@ pub fn propose(program: &Program, thread: ThreadId, run: &Run) -> Result<Proposa
     let origin: OriginId = p.threads[thread].origin;
     let name = format!("{}Machine", p.threads[thread].name);
 
-    let mut states: Vec<State> = Vec::new();
+    let mut states: Vec<MachineState> = Vec::new();
     for g in 0..groups {
         let mut needs: Vec<Term> = Vec::new();
         for m in cells.moves.iter().filter(|m| group_of[m.from] == g) {
@@ -64,7 +65,7 @@ pub fn propose(program: &Program, thread: ThreadId, run: &Run) -> Result<Proposa
             }
         }
         let assertion = if needs.is_empty() { None } else { Some(Some(tidy(&terms, terms.and(&needs)))) };
-        states.push(State { name: format!("S{g}"), assertion, origin });
+        states.push(MachineState { name: format!("S{g}"), assertion, origin });
     }
     let entry = p.threads[thread].code.entry;
     let starts: Vec<usize> =
@@ -75,7 +76,7 @@ pub fn propose(program: &Program, thread: ThreadId, run: &Run) -> Result<Proposa
     if starts.iter().any(|s| *s != start) {
         return Err(Reason::NotAdmitted("the thread may start in several local situations".into()));
     }
-    let mut edges: Vec<Edge> = Vec::new();
+    let mut edges: Vec<MachineEdge> = Vec::new();
     for m in &cells.moves {
         let (from, to) = (group_of[m.from], group_of[m.to]);
         let action = &p.threads[thread].code.actions[m.action];
@@ -87,7 +88,7 @@ pub fn propose(program: &Program, thread: ThreadId, run: &Run) -> Result<Proposa
             continue;
         }
         if !edges.iter().any(|e| e.from == from && e.to == to && e.action.relation == step.relation) {
-            edges.push(Edge { from, to, action: step, origin: action.origin });
+            edges.push(MachineEdge { from, to, action: step, origin: action.origin });
         }
     }
     let machine = Machine { name: name.clone(), strict: false, states, start, edges, origin };
@@ -100,11 +101,9 @@ pub fn propose(program: &Program, thread: ThreadId, run: &Run) -> Result<Proposa
         origin,
     });
     p.threads[thread].follows = Some((id, property));
-    let doubt = match check::check(&p, &terms, thread, run).outcome {
+    let doubt = match check::check_conformance(&p, &terms, thread, run).outcome {
         Conformance::Conforms(_) => None,
-        Conformance::Breached(..) => {
-            Some(Reason::Alarm("some step of the thread is not a step of the proposal".into()))
-        }
+        Conformance::Refuted(..) => Some(Reason::Alarm("some step of the thread is not a step of the proposal".into())),
         Conformance::Undecided(reason) => Some(reason),
     };
     Ok(Proposal { program: p, machine: id, text, doubt })
@@ -153,7 +152,7 @@ fn projected(p: &Program, terms: &Terms, thread: ThreadId, action: &Action, know
     let parts: Vec<Term> =
         parts.iter().flat_map(|f| terms.conjuncts(*f)).map(|f| tidy(terms, f)).filter(speaks_of_store).collect();
     let relation = closed(p, terms, thread, action, terms.and(&parts), Quantifier::Exists);
-    TwoStore { frame: written.iter().map(|u| Place { var: u.var, keys: Vec::new() }).collect(), relation }
+    TwoStore { frame: written.iter().map(|u| StorePlace { var: u.var, keys: Vec::new() }).collect(), relation }
 }
 
 fn tidy(terms: &Terms, formula: Term) -> Term {

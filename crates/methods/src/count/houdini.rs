@@ -1,51 +1,16 @@
 //! The largest part of a set of candidates that nothing breaks, and the part of it that a proof needs.
 //!
-//! In: candidates, and questions whose answer breaks some of them. Out: those that are left. `Kept` is a set of facts, inductive
+//! In: candidates, and questions whose answer breaks some of them. Out: those that are left. `InductiveFacts` is a set of facts, inductive
 //! together, each behind a literal, so that a core names the facts that a proof used.
 
-use super::system::{Bad, Step, System};
-use logic::{Sort, Symbol, Term, Value};
-use solver::{Answer, Smt};
+use super::system::{Bad, CountedStep, CountedSystem};
+use crate::infer::houdini::refuted_goals;
+use logic::{Sort, Symbol, Term};
+use solver::Smt;
 use std::collections::BTreeSet;
 
-/// Which goals do not follow from what is asserted: all that some model breaks, and all where the solver does not know.
-/// `relevant` is assumed.
-pub fn broken(goals: &[Term], relevant: &[Term], terms: &logic::Terms, smt: &mut dyn Smt) -> BTreeSet<usize> {
-    let mut out = BTreeSet::new();
-    loop {
-        let left: Vec<usize> = (0..goals.len()).filter(|g| !out.contains(g) && !terms.is_true(goals[*g])).collect();
-        if left.is_empty() {
-            return out;
-        }
-        smt.push();
-        smt.assert(terms.or(&left.iter().map(|g| terms.not(goals[*g])).collect::<Vec<_>>()));
-        let answer = smt.check_assuming(relevant);
-        let before = out.len();
-        if answer == Answer::Sat {
-            out.extend(left.iter().filter(|g| smt.value(goals[**g]) == Some(Value::Bool(false))));
-        }
-        smt.pop();
-        match answer {
-            Answer::Unsat => return out,
-            Answer::Sat if out.len() > before => {}
-            // A model that shows nothing, or none: each is asked alone, and what is not known then is given up.
-            Answer::Sat | Answer::Unknown(_) => {
-                for g in left {
-                    smt.push();
-                    smt.assert(terms.not(goals[g]));
-                    if !smt.check_assuming(relevant).is_unsat() {
-                        out.insert(g);
-                    }
-                    smt.pop();
-                }
-                return out;
-            }
-        }
-    }
-}
-
 /// The candidates that hold initially, each once.
-pub fn initially(system: &System<'_>, candidates: Vec<Term>, smt: &mut dyn Smt) -> Vec<Term> {
+pub fn initially(system: &CountedSystem<'_>, candidates: Vec<Term>, smt: &mut dyn Smt) -> Vec<Term> {
     let t = system.terms;
     let mut seen = BTreeSet::new();
     let candidates: Vec<Term> = candidates.into_iter().filter(|c| !t.is_true(*c) && seen.insert(*c)).collect();
@@ -53,37 +18,40 @@ pub fn initially(system: &System<'_>, candidates: Vec<Term>, smt: &mut dyn Smt) 
     system.facts().into_iter().chain(system.control()).for_each(|f| smt.assert(f));
     system.initial().into_iter().for_each(|f| smt.assert(system.instances.premise(t, f)));
     let goals: Vec<Term> = candidates.iter().map(|f| system.instances.goal(t, *f)).collect();
-    let gone = broken(&goals, &[], t, smt);
+    let gone = refuted_goals(t, &goals, &[], smt);
     smt.pop();
     candidates.into_iter().enumerate().filter(|(n, _)| !gone.contains(n)).map(|(_, f)| f).collect()
 }
 
 /// Facts that hold initially and that every step keeps, given all of them.
-pub struct Kept<'s, 'a> {
-    system: &'s System<'a>,
-    steps: Vec<Step>,
-    facts: Vec<Fact>,
+pub struct InductiveFacts<'s, 'a> {
+    system: &'s CountedSystem<'a>,
+    steps: Vec<CountedStep>,
+    facts: Vec<HoudiniFact>,
 }
 
-struct Fact {
+struct HoudiniFact {
     formula: Term,
     mentions: Vec<Symbol>,
     /// Implies the formula.
     literal: Symbol,
 }
 
-impl Fact {
-    fn touched(&self, step: &Step) -> bool {
+impl HoudiniFact {
+    fn touched(&self, step: &CountedStep) -> bool {
         step.effect.iter().any(|(x, _)| self.mentions.contains(x))
     }
 }
 
-impl<'s, 'a> Kept<'s, 'a> {
+impl<'s, 'a> InductiveFacts<'s, 'a> {
     /// Asserts what is true in every state and leaves the scope open: the session belongs to this set until it is closed.
-    pub fn new(system: &'s System<'a>, candidates: Vec<Term>, smt: &mut dyn Smt) -> Self {
+    pub fn new(system: &'s CountedSystem<'a>, candidates: Vec<Term>, smt: &mut dyn Smt) -> Self {
         let t = system.terms;
-        let fact =
-            |formula: Term| Fact { formula, mentions: t.free_symbols(formula), literal: t.symbol("fact", Sort::BOOL) };
+        let fact = |formula: Term| HoudiniFact {
+            formula,
+            mentions: t.free_symbols(formula),
+            literal: t.symbol("fact", Sort::BOOL),
+        };
         let facts = initially(system, candidates, smt).into_iter().map(fact).collect();
         let mut kept = Self { system, steps: system.steps(), facts };
         smt.push();
@@ -114,15 +82,15 @@ impl<'s, 'a> Kept<'s, 'a> {
     }
 
     /// Drops the facts that a step can break.
-    fn drop_broken(&mut self, step: &Step, smt: &mut dyn Smt) {
+    fn drop_broken(&mut self, step: &CountedStep, smt: &mut dyn Smt) {
         let t = self.system.terms;
-        let after = |f: &Fact| if f.touched(step) { self.after(f, step) } else { t.tt() };
+        let after = |f: &HoudiniFact| if f.touched(step) { self.after(f, step) } else { t.tt() };
         let goals: Vec<Term> = self.facts.iter().map(after).collect();
         let literals: Vec<Term> = self.facts.iter().map(|f| t.sym(f.literal)).collect();
         smt.push();
         step.pre.iter().for_each(|f| smt.assert(*f));
         // Without the facts that turn out to be broken, others may break too.
-        let gone = broken(&goals, &literals, t, smt);
+        let gone = refuted_goals(t, &goals, &literals, smt);
         smt.pop();
         let mut at = 0;
         self.facts.retain(|_| {
@@ -132,7 +100,7 @@ impl<'s, 'a> Kept<'s, 'a> {
     }
 
     /// What is to be shown of a fact after a step.
-    fn after(&self, fact: &Fact, step: &Step) -> Term {
+    fn after(&self, fact: &HoudiniFact, step: &CountedStep) -> Term {
         let t = self.system.terms;
         t.substitute(self.system.instances.goal(t, fact.formula), step.effect.iter().copied())
     }

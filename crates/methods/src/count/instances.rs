@@ -1,7 +1,7 @@
 //! Facts about all keys of a map or a set, as premises and goals of counting.
 //!
 //! In: a fact `forall k :: f`. Out, as a premise: `f` at the keys that instances have at hand and at the key in question; as a
-//! goal: `f` at the key in question, which may be any (`crate::instances`). Absent: quantifiers under anything else, which are
+//! goal: `f` at the key in question, which may be any (`crate::instances`). Deliberately absent: quantifiers under anything else, which are
 //! left as they are.
 
 use crate::instances::{at_keys, universal};
@@ -9,12 +9,12 @@ use logic::{Sort, Symbol, Term, Terms};
 use std::collections::BTreeMap;
 
 #[derive(Default)]
-pub struct Instances {
+pub struct CellInstances {
     keys: BTreeMap<Sort, Vec<Symbol>>,
     any: BTreeMap<Sort, Symbol>,
 }
 
-impl Instances {
+impl CellInstances {
     /// `keys` are symbols that stand for keys.
     pub fn new(terms: &Terms, keys: impl IntoIterator<Item = Symbol>) -> Self {
         let mut out = Self::default();

@@ -1,22 +1,22 @@
 //! Candidates for facts about the counted system: what short random runs suggest, and weighted sums.
 //!
-//! In: the counted system. Out: formulas over the shared store, the groups and the singles' control that may be true in
+//! In: the counted system. Out: formulas over the shared store, the groups and the unique threads' control that may be true in
 //! every state: variables that never are negative; variables that are positive, or of one value, while some instance is at a
 //! location; small implications; the written invariants; what entries of maps are inside and outside sets of keys; linear equations and bounds over groups, integer variables, booleans and held locks (as 0 or 1), "variable is
-//! zero" and the singles' control. Equations come from the null space of the changes that steps make (place invariants), bounds
+//! zero" and the unique threads' control. Equations come from the null space of the changes that steps make (place invariants), bounds
 //! (a weighted sum that no step increases) from the solver; both are computed as it is and once more with the guesses taken
 //! for granted. Nothing here is trusted: `houdini` drops what is not inductive, so a wrong guess costs time and nothing else.
 
 use super::places::null_space;
-use super::system::{Place, Step, System};
+use super::system::{CountedStep, CountedSystem, StepEndpoint};
 use logic::{Node, Op, Sort, SortKind, Symbol, Term, Value};
-use program::semantics::{Instances, Outcome, Sampling, Semantics};
+use program::semantics::{InstanceCounts, Sampling, Semantics, StepOutcome};
 use program::{LocId, Start, ThreadId, VarId, VarKind};
 use solver::Smt;
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Bound {
+enum BoundKind {
     Equal,
     AtMost,
 }
@@ -25,7 +25,7 @@ enum Bound {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Quantity {
     /// The number of instances in a group, or 1 where a single is in its cell.
-    At(Place),
+    At(StepEndpoint),
     /// An integer over the shared store.
     Measure(Term),
     /// An integer of a single, by position; 0 until it is set.
@@ -39,8 +39,8 @@ enum Taking {
     Guesses,
 }
 
-struct Guess<'s, 'a> {
-    system: &'s System<'a>,
+struct LemmaGuesser<'s, 'a> {
+    system: &'s CountedSystem<'a>,
     numbers: Vec<VarId>,
     /// Booleans and enums.
     words: Vec<VarId>,
@@ -58,21 +58,21 @@ enum Hint {
 }
 
 /// Steps of each random run, and how many runs.
-const STEPS: usize = 80;
-const RUNS: usize = 100;
+const STEPS_PER_RUN: usize = 80;
+const RANDOM_RUNS: usize = 100;
 
 /// How many pairs of numbers are put in order.
-const MOST_PAIRS: usize = 16;
+const MAX_PAIRS: usize = 16;
 /// How many constants numbers are compared with.
-const MOST_CEILINGS: usize = 6;
+const MAX_CEILINGS: usize = 6;
 
 /// Candidates, none of them checked.
-pub fn candidates(system: &System<'_>, smt: &mut dyn Smt) -> Vec<Term> {
+pub fn candidates(system: &CountedSystem<'_>, smt: &mut dyn Smt) -> Vec<Term> {
     let (t, p) = (system.terms, system.program);
     let number = |v: &VarId| t.kind(p.vars[*v].sort) == SortKind::Int && p.vars[*v].kind != VarKind::Lock;
     let word = |v: &VarId| matches!(t.kind(p.vars[*v].sort), SortKind::Bool | SortKind::Enum(_));
     let (numbers, words) = (p.shared().filter(number).collect(), p.shared().filter(word).collect());
-    let mut guess = Guess { system, numbers, words, hints: BTreeMap::new(), unset: unset(system) };
+    let mut guess = LemmaGuesser { system, numbers, words, hints: BTreeMap::new(), unset: unset(system) };
     let negative = guess.sample();
     guess.numbers.retain(|v| !negative.contains(v));
     let mut out: Vec<Term> = guess.numbers.iter().map(|v| t.le(t.int(0), t.sym(p.vars[*v].symbol))).collect();
@@ -96,9 +96,9 @@ pub fn candidates(system: &System<'_>, smt: &mut dyn Smt) -> Vec<Term> {
 }
 
 /// For each local of a single: the locations that some way reaches without setting it.
-fn unset(system: &System<'_>) -> BTreeMap<VarId, BTreeSet<LocId>> {
+fn unset(system: &CountedSystem<'_>) -> BTreeMap<VarId, BTreeSet<LocId>> {
     let mut out = BTreeMap::new();
-    for single in &system.singles {
+    for single in &system.unique_threads {
         let thread = &system.program.threads[single.thread];
         for x in &thread.locals {
             let sets = |a: &program::Action| {
@@ -118,7 +118,7 @@ fn unset(system: &System<'_>) -> BTreeMap<VarId, BTreeSet<LocId>> {
 }
 
 /// Pairs of shared numbers that some condition of the text compares, in both orders.
-pub(super) fn related(system: &System<'_>) -> BTreeSet<(VarId, VarId)> {
+pub(super) fn related(system: &CountedSystem<'_>) -> BTreeSet<(VarId, VarId)> {
     let (t, p) = (system.terms, system.program);
     let number = |v: &VarId| t.kind(p.vars[*v].sort) == SortKind::Int && p.vars[*v].kind != VarKind::Lock;
     let numbers: BTreeMap<Symbol, VarId> = p.shared().filter(number).map(|v| (p.vars[v].symbol, v)).collect();
@@ -139,7 +139,7 @@ pub(super) fn related(system: &System<'_>) -> BTreeSet<(VarId, VarId)> {
             }
             _ => todo.extend(args.iter()),
         }
-        if out.len() > MOST_PAIRS {
+        if out.len() > MAX_PAIRS {
             break;
         }
     }
@@ -148,10 +148,10 @@ pub(super) fn related(system: &System<'_>) -> BTreeSet<(VarId, VarId)> {
 
 /// How the numbers of a single are ordered in each of its cells, where its code compares them: as they are compared, and unless
 /// the smaller one is still what it was set to.
-fn ordered(system: &System<'_>) -> Vec<Term> {
+fn ordered(system: &CountedSystem<'_>) -> Vec<Term> {
     let (t, p) = (system.terms, system.program);
     let mut out = Vec::new();
-    for single in &system.singles {
+    for single in &system.unique_threads {
         let thread = &p.threads[single.thread];
         let number = |v: &VarId| t.kind(p.vars[*v].sort) == SortKind::Int && p.vars[*v].kind != VarKind::Lock;
         let own: BTreeSet<Symbol> = thread.locals.iter().filter(|v| number(v)).map(|v| p.vars[*v].symbol).collect();
@@ -177,7 +177,7 @@ fn ordered(system: &System<'_>) -> Vec<Term> {
                 }
             }
         }
-        for (x, y) in pairs.into_iter().take(MOST_PAIRS) {
+        for (x, y) in pairs.into_iter().take(MAX_PAIRS) {
             let below = t.le(x, y);
             let first = t.free_symbols(x).into_iter().next();
             let still = first.into_iter().flat_map(|s| set(s).into_iter().map(move |c| t.le(t.sym(s), c)));
@@ -192,7 +192,7 @@ fn ordered(system: &System<'_>) -> Vec<Term> {
 }
 
 /// What the entries of a map are inside or outside a set of its keys.
-fn entries(system: &System<'_>) -> Vec<Term> {
+fn entries(system: &CountedSystem<'_>) -> Vec<Term> {
     let (t, p) = (system.terms, system.program);
     let mut out = Vec::new();
     for m in p.shared() {
@@ -217,7 +217,7 @@ fn entries(system: &System<'_>) -> Vec<Term> {
 }
 
 /// Constants that the code compares entries of the map with, or stores into it.
-fn stored(system: &System<'_>, map: Term) -> BTreeSet<Term> {
+fn stored(system: &CountedSystem<'_>, map: Term) -> BTreeSet<Term> {
     let (t, p) = (system.terms, system.program);
     let mut todo: Vec<Term> = Vec::new();
     for a in p.threads.iter().flat_map(|x| x.code.actions.iter()) {
@@ -240,7 +240,7 @@ fn stored(system: &System<'_>, map: Term) -> BTreeSet<Term> {
     out
 }
 
-impl Guess<'_, '_> {
+impl LemmaGuesser<'_, '_> {
     fn hinted(&self, thread: ThreadId, at: LocId) -> BTreeSet<Hint> {
         // Where no run went, every number is guessed to be positive; what is wrong is dropped later.
         let all = || self.numbers.iter().map(|v| Hint::Positive(*v)).collect();
@@ -266,14 +266,14 @@ impl Guess<'_, '_> {
     fn sample(&mut self) -> BTreeSet<VarId> {
         let p = self.system.program;
         let sem = Semantics::new(p);
-        let instances = Instances::of(p, 3);
+        let instances = InstanceCounts::of(p, 3);
         let mut negative = BTreeSet::new();
-        let mut seed: u64 = 1;
-        for _ in 0..RUNS {
+        let mut random = base::Random::new(1);
+        for _ in 0..RANDOM_RUNS {
             let Some((mut state, _)) = sem.initial(&instances, Sampling::default()).states.into_iter().next() else {
                 break;
             };
-            for _ in 0..STEPS {
+            for _ in 0..STEPS_PER_RUN {
                 let value = |v: &VarId| sem.shared_index(*v).and_then(|i| state.shared.get(i));
                 let is = |v: &VarId| Some(Hint::Is(*v, value(v)?.clone()));
                 let mut seen: BTreeSet<Hint> = self.words.iter().filter_map(is).collect();
@@ -296,21 +296,19 @@ impl Guess<'_, '_> {
                     .successors(&state, Sampling::default())
                     .outcomes
                     .into_iter()
-                    .filter_map(|o| if let Outcome::Moved { state, .. } = o { Some(state) } else { None })
+                    .filter_map(|o| if let StepOutcome::Moved { state, .. } = o { Some(state) } else { None })
                     .collect();
                 if next.is_empty() {
                     break;
                 }
-                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                let pick = (seed >> 33) as usize % next.len();
-                state = next.swap_remove(pick);
+                state = next.swap_remove(random.below(next.len()));
             }
         }
         negative
     }
 
     /// What is guessed to be true before and after a step.
-    fn guessed(&self, step: &Step) -> Vec<Term> {
+    fn guessed(&self, step: &CountedStep) -> Vec<Term> {
         let (t, p) = (self.system.terms, self.system.program);
         let mut out: Vec<Term> = self.numbers.iter().map(|v| t.le(t.int(0), t.sym(p.vars[*v].symbol))).collect();
         let after: Vec<Term> = out.iter().map(|f| t.substitute(*f, step.effect.iter().copied())).collect();
@@ -323,7 +321,7 @@ impl Guess<'_, '_> {
     fn quantities(&self) -> Vec<Quantity> {
         let (s, t, p) = (self.system, self.system.terms, self.system.program);
         let one_if = |c: Term| t.ite(c, t.int(1), t.int(0));
-        let mut out: Vec<Quantity> = (0..s.groups.len()).map(|g| Quantity::At(Place::Group(g))).collect();
+        let mut out: Vec<Quantity> = (0..s.groups.len()).map(|g| Quantity::At(StepEndpoint::Group(g))).collect();
         for v in p.shared() {
             let x = t.sym(p.vars[v].symbol);
             match t.kind(p.vars[v].sort) {
@@ -344,8 +342,8 @@ impl Guess<'_, '_> {
                 _ => {}
             }
         }
-        for (k, single) in s.singles.iter().enumerate() {
-            out.extend((0..single.cells.len()).map(|c| Quantity::At(Place::Cell(k, c))));
+        for (k, single) in s.unique_threads.iter().enumerate() {
+            out.extend((0..single.cells.len()).map(|c| Quantity::At(StepEndpoint::Cell(k, c))));
             let numbers = p.threads[single.thread].locals.iter().filter(|x| t.kind(p.vars[**x].sort) == SortKind::Int);
             out.extend(numbers.map(|x| Quantity::Local(k, *x)));
         }
@@ -354,15 +352,15 @@ impl Guess<'_, '_> {
 
     /// Whether a local of a single was set on every way to a cell.
     fn is_set(&self, k: usize, x: VarId, cell: usize) -> bool {
-        let single = &self.system.singles[k];
+        let single = &self.system.unique_threads[k];
         self.unset.get(&x).is_some_and(|unset| !unset.contains(&single.cells[cell].location))
     }
 
     /// Equations and bounds.
-    fn sums(&self, steps: &[Step], taking: Taking, smt: &mut dyn Smt) -> Vec<Term> {
+    fn sums(&self, steps: &[CountedStep], taking: Taking, smt: &mut dyn Smt) -> Vec<Term> {
         let t = self.system.terms;
         let quantities = self.quantities();
-        let mut rows: Vec<(&Step, Vec<Option<i128>>)> = Vec::new();
+        let mut rows: Vec<(&CountedStep, Vec<Option<i128>>)> = Vec::new();
         for step in steps {
             let mut pre = step.pre.clone();
             if taking == Taking::Guesses {
@@ -380,7 +378,7 @@ impl Guess<'_, '_> {
         let mut out = Vec::new();
         for v in null_space(&exact, kept.len()).unwrap_or_default() {
             let weights: Vec<(Quantity, i128)> = kept.iter().cloned().zip(v).collect();
-            out.extend(self.sum(self.without_entries(weights), Bound::Equal));
+            out.extend(self.sum(self.without_entries(weights), BoundKind::Equal));
         }
         out.extend(self.bounds(&kept, &exact, smt));
         // Locals of a single that are set in the same part of its code: equations that need not hold once it is left.
@@ -391,7 +389,8 @@ impl Guess<'_, '_> {
             }
         }
         for ((k, behind), locals) in parts {
-            let leaves = |s: &Step| matches!(s.to, Place::Cell(mover, c) if mover == k && behind.contains(&c));
+            let leaves =
+                |s: &CountedStep| matches!(s.to, StepEndpoint::Cell(mover, c) if mover == k && behind.contains(&c));
             let rows: Vec<&Vec<Option<i128>>> = rows.iter().filter(|(s, _)| !leaves(s)).map(|(_, r)| r).collect();
             let locals = locals.into_iter().filter(|q| rows.iter().all(|r| r[*q].is_some()));
             let which: Vec<usize> = constant.iter().copied().chain(locals).collect();
@@ -399,11 +398,12 @@ impl Guess<'_, '_> {
                 continue;
             }
             let exact: Vec<Vec<i128>> = rows.iter().map(|r| picked(r, &which)).collect();
-            let elsewhere = t.or(&behind.iter().map(|c| t.sym(self.system.singles[k].there[*c])).collect::<Vec<_>>());
+            let elsewhere =
+                t.or(&behind.iter().map(|c| t.sym(self.system.unique_threads[k].there[*c])).collect::<Vec<_>>());
             for v in null_space(&exact, which.len()).unwrap_or_default() {
                 if v[constant.len()..].iter().any(|w| *w != 0) {
                     let weights = which.iter().map(of).zip(v).collect();
-                    let sum = self.sum(self.without_entries(weights), Bound::Equal);
+                    let sum = self.sum(self.without_entries(weights), BoundKind::Equal);
                     out.extend(sum.map(|f| t.or(&[elsewhere, f])));
                 }
             }
@@ -413,7 +413,7 @@ impl Guess<'_, '_> {
 
     /// The cells of a single behind those where its local was set on every way, in which it need not have been.
     fn behind(&self, k: usize, x: VarId) -> Vec<usize> {
-        let single = &self.system.singles[k];
+        let single = &self.system.unique_threads[k];
         let mut out: BTreeSet<usize> = BTreeSet::new();
         loop {
             let before = out.len();
@@ -433,7 +433,7 @@ impl Guess<'_, '_> {
         &self,
         quantities: &[Quantity],
         pre: &[Term],
-        step: &Step,
+        step: &CountedStep,
         smt: &mut dyn Smt,
     ) -> Option<Vec<Option<i128>>> {
         let (t, p) = (self.system.terms, self.system.program);
@@ -443,11 +443,11 @@ impl Guess<'_, '_> {
         let row = possible.then(|| {
             let change = |q: &Quantity| match q {
                 Quantity::At(place) => {
-                    let starts = step.starts.map(Place::Group) == Some(*place);
+                    let starts = step.starts.map(StepEndpoint::Group) == Some(*place);
                     Some(i128::from(*place == step.to) - i128::from(*place == step.from) + i128::from(starts))
                 }
                 Quantity::Local(k, x) => match (step.from, step.to) {
-                    (Place::Cell(mover, a), Place::Cell(_, b)) if mover == *k => {
+                    (StepEndpoint::Cell(mover, a), StepEndpoint::Cell(_, b)) if mover == *k => {
                         let value =
                             |cell: usize| if self.is_set(*k, *x, cell) { t.sym(p.vars[*x].symbol) } else { t.int(0) };
                         self.constant(t.sub(t.substitute(value(b), step.effect.iter().copied()), value(a)), smt)
@@ -505,7 +505,7 @@ impl Guess<'_, '_> {
             smt.assert(t.le(sum(parts), zero));
         }
         let mut covered: BTreeSet<usize> = BTreeSet::new();
-        for g in (0..kept.len()).filter(|i| matches!(kept[*i], Quantity::At(Place::Group(_)))) {
+        for g in (0..kept.len()).filter(|i| matches!(kept[*i], Quantity::At(StepEndpoint::Group(_)))) {
             if covered.contains(&g) {
                 continue;
             }
@@ -521,7 +521,7 @@ impl Guess<'_, '_> {
                 }
                 covered.extend(&support);
                 let weights = support.iter().map(|i| (kept[*i].clone(), 1)).collect();
-                out.extend(self.sum(weights, Bound::AtMost));
+                out.extend(self.sum(weights, BoundKind::AtMost));
             }
             smt.pop();
         }
@@ -536,14 +536,14 @@ impl Guess<'_, '_> {
             Quantity::Measure(m) => {
                 let initial = p.shared().filter_map(|v| p.vars[v].initial.map(|i| (p.vars[v].symbol, i)));
                 let none = rustc_hash::FxHashMap::default();
-                match logic::eval(t, t.substitute(*m, initial), &none) {
+                match logic::eval_term(t, t.substitute(*m, initial), &none) {
                     Ok(Value::Int(n)) => Some(n),
                     _ => None,
                 }
             }
             Quantity::Local(..) => Some(0),
-            Quantity::At(Place::Cell(k, c)) => {
-                let single = &s.singles[*k];
+            Quantity::At(StepEndpoint::Cell(k, c)) => {
+                let single = &s.unique_threads[*k];
                 let entry = p.threads[single.thread].code.entry;
                 let here = single.cells.iter().filter(|c| c.location == entry).count();
                 match (single.cells[*c].location == entry, here) {
@@ -552,10 +552,10 @@ impl Guess<'_, '_> {
                     (true, _) => None,
                 }
             }
-            Quantity::At(Place::Group(g)) => {
+            Quantity::At(StepEndpoint::Group(g)) => {
                 let thread = &p.threads[s.groups[*g].thread];
                 let entered = s.groups[*g].cells.iter().any(|c| s.cells[*c].location == thread.code.entry);
-                (!entered || thread.start == Start::BySpawn).then_some(0)
+                (!entered || thread.start == Start::Spawned).then_some(0)
             }
         }
     }
@@ -564,7 +564,8 @@ impl Guess<'_, '_> {
     fn without_entries(&self, mut weights: Vec<(Quantity, i128)>) -> Vec<(Quantity, i128)> {
         let s = self.system;
         for thread in s.program.threads.ids() {
-            let of_thread = |q: &Quantity| matches!(q, Quantity::At(Place::Group(g)) if s.groups[*g].thread == thread);
+            let of_thread =
+                |q: &Quantity| matches!(q, Quantity::At(StepEndpoint::Group(g)) if s.groups[*g].thread == thread);
             let entry = weights.iter().find(|(q, _)| of_thread(q) && self.initial(q).is_none()).map_or(0, |(_, w)| *w);
             weights.iter_mut().filter(|(q, _)| of_thread(q)).for_each(|(_, w)| *w -= entry);
         }
@@ -590,7 +591,7 @@ impl Guess<'_, '_> {
             todo.extend(args.iter());
         }
         // The greatest is the most likely to hold.
-        let constants: Vec<i128> = constants.into_iter().rev().take(MOST_CEILINGS).collect();
+        let constants: Vec<i128> = constants.into_iter().rev().take(MAX_CEILINGS).collect();
         let below = |v: &VarId| constants.iter().map(|n| t.le(t.sym(p.vars[*v].symbol), t.int(*n))).collect::<Vec<_>>();
         self.numbers.iter().flat_map(below).collect()
     }
@@ -620,35 +621,37 @@ impl Guess<'_, '_> {
         for b in &bools {
             out.extend(small.iter().chain(bools.iter().filter(|c| *c != b)).map(|f| t.implies(*b, *f)));
         }
-        for there in s.singles.iter().flat_map(|x| &x.there) {
+        for there in s.unique_threads.iter().flat_map(|x| &x.there) {
             out.extend(small.iter().chain(&bools).map(|f| t.implies(t.sym(*there), *f)));
         }
         out
     }
 
     /// The sum stays what it is initially, or gets no larger.
-    fn sum(&self, weights: Vec<(Quantity, i128)>, bound: Bound) -> Option<Term> {
+    fn sum(&self, weights: Vec<(Quantity, i128)>, bound: BoundKind) -> Option<Term> {
         let (s, t) = (self.system, self.system.terms);
         let (mut constant, mut left): (i128, Option<Term>) = (0, None);
         for (q, w) in &weights {
             constant = constant.checked_add(self.initial(q)?.checked_mul(*w)?)?;
             let x = match q {
-                Quantity::At(Place::Group(g)) => t.sym(s.groups[*g].symbol),
+                Quantity::At(StepEndpoint::Group(g)) => t.sym(s.groups[*g].symbol),
                 Quantity::Measure(m) => *m,
                 Quantity::Local(k, x) => {
-                    let there = &s.singles[*k].there;
+                    let there = &s.unique_threads[*k].there;
                     let set = (0..there.len()).filter(|c| self.is_set(*k, *x, *c)).map(|c| t.sym(there[c]));
                     t.ite(t.or(&set.collect::<Vec<_>>()), t.sym(s.program.vars[*x].symbol), t.int(0))
                 }
-                Quantity::At(Place::Cell(k, c)) => t.ite(t.sym(s.singles[*k].there[*c]), t.int(1), t.int(0)),
+                Quantity::At(StepEndpoint::Cell(k, c)) => {
+                    t.ite(t.sym(s.unique_threads[*k].there[*c]), t.int(1), t.int(0))
+                }
             };
             let part = if *w == 1 { x } else { t.mul(t.int(*w), x) };
             left = Some(left.map_or(part, |l| t.add(l, part)));
         }
         let left = left.filter(|_| weights.len() > 1)?;
         Some(match bound {
-            Bound::Equal => t.eq(left, t.int(constant)),
-            Bound::AtMost => t.le(left, t.int(constant)),
+            BoundKind::Equal => t.eq(left, t.int(constant)),
+            BoundKind::AtMost => t.le(left, t.int(constant)),
         })
     }
 }

@@ -4,7 +4,7 @@
 //! over the shared store and the counters (rule `counting`). Horn clauses indexed by the control of the single threads
 //! are solved by Spacer; place invariants found by exact elimination are given to it as lemmas. Locals of infinite range are
 //! split by the numbers they are compared with, and what else is forgotten is said; then a proof is still a proof and
-//! the lack of one means nothing. Absent: bugs (`explore` looks for them with growing numbers of threads).
+//! the lack of one means nothing. Deliberately absent: bugs (`explore` looks for them with growing numbers of threads).
 
 mod encode;
 mod houdini;
@@ -17,23 +17,23 @@ mod system;
 mod tests;
 mod wide;
 
-use crate::method::{About, Method, Refusal, Run, Task};
+use crate::method::{Method, MethodDescription, Refusal, Run, Task};
 use base::Budget;
 use evidence::{Certificate, Claim, Claims, Counter, Counting, Proof, Reason};
-use houdini::Kept;
+use houdini::InductiveFacts;
 use logic::Term;
 use program::{PropertyId, PropertyKind};
-use solver::{Settings, Smt, Z3};
+use solver::{Smt, SolverSettings, Z3};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use system::System;
+use system::CountedSystem;
 use wide::Wide;
 
 pub struct Count;
 
 impl Method for Count {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> MethodDescription {
+        MethodDescription {
             name: "count",
             summary: "any number of threads, by counting the threads at each location",
             paper: "beyond the papers: counting abstraction, with place invariants as lemmas",
@@ -56,19 +56,19 @@ impl Method for Count {
         let wanted = wanted(task);
         let p = &task.program;
         let terms = p.terms.clone();
-        let settings = Settings { seed: run.seed as u32, ..Settings::default() };
+        let settings = SolverSettings { seed: run.seed as u32, ..SolverSettings::default() };
         // Spacer's work is one long question.
-        let patient = Settings { limit: 1_000_000_000, ..settings };
+        let patient = SolverSettings { limit: 1_000_000_000, ..settings };
         let mut smt = match Z3::new(&terms, settings, &run.budget) {
             Ok(smt) => smt,
             Err(why) => return Claims::undecided(wanted, Reason::Internal(why.to_string())),
         };
         run.progress("count: finding the local situations");
-        let mut system = match System::new(p, &terms, &mut smt) {
+        let mut system = match CountedSystem::new(p, &terms, &mut smt) {
             Ok(system) => system,
             Err(_) => return Claims::undecided(wanted, Reason::NotAdmitted("too many local situations".into())),
         };
-        relies::find(&mut system, &[], None, &mut smt);
+        relies::find_cell_facts(&mut system, &[], None, &mut smt);
         run.progress(format!("count: {} cells, {} moves; Horn clauses", system.cells.len(), system.moves.len()));
         let mut claims = Claims::default();
         claims.statistics.insert("cells".into(), system.cells.len() as u64);
@@ -78,7 +78,7 @@ impl Method for Count {
             Err(reason) => return Claims::undecided(wanted, reason),
         };
         run.progress("count: facts that no step breaks");
-        let prove = |system: &System<'_>, properties: Vec<PropertyId>, invariant: encode::Invariant| {
+        let prove = |system: &CountedSystem<'_>, properties: Vec<PropertyId>, invariant: encode::Invariant| {
             Claim::Proved(Arc::new(Certificate {
                 method: "count".into(),
                 terms: terms.clone(),
@@ -88,19 +88,21 @@ impl Method for Count {
         };
         // What follows from inductive facts alone needs no search for an invariant.
         let (mut open, mut facts) = (wanted.clone(), Vec::new());
-        for round in [Round::First, Round::Second, Round::Third, Round::Fourth] {
+        for round in [CountRound::First, CountRound::Second, CountRound::Third, CountRound::Fourth] {
             let mut guesses = Vec::new();
             match round {
-                Round::First => {}
+                CountRound::First => {}
                 // With the facts, instances may rely on more, and with that more facts may hold.
-                Round::Second => {
+                CountRound::Second => {
                     let known = premises(&system, &facts);
-                    relies::find(&mut system, &known, None, &mut smt);
+                    relies::find_cell_facts(&mut system, &known, None, &mut smt);
                 }
-                Round::Third => {
+                CountRound::Third => {
                     run.progress("count: Horn clauses");
-                    let short = Settings { limit: SHORT, ..settings };
-                    if let Ok(found) = encode::solve(&system, &wanted, &facts, &combinations, &short, &run.budget) {
+                    let short = SolverSettings { limit: FIRST_SPACER_RESOURCES, ..settings };
+                    if let Ok(found) =
+                        encode::solve_counted(&system, &wanted, &facts, &combinations, &short, &run.budget)
+                    {
                         let claim = prove(&system, wanted.clone(), found);
                         wanted.iter().for_each(|w| claims.set(*w, claim.clone()));
                         return claims;
@@ -111,19 +113,19 @@ impl Method for Count {
                         break;
                     }
                     facts.extend(wide.facts(&system, &premises(&system, &facts), &mut smt));
-                    facts = Kept::new(&system, facts, &mut smt).close(&mut smt);
+                    facts = InductiveFacts::new(&system, facts, &mut smt).close(&mut smt);
                     let known = premises(&system, &facts);
-                    relies::find(&mut system, &known, Some(&wide), &mut smt);
+                    relies::find_cell_facts(&mut system, &known, Some(&wide), &mut smt);
                     guesses = wide.facts(&system, &known, &mut smt);
                 }
-                Round::Fourth => {
+                CountRound::Fourth => {
                     run.progress("count: facts and what instances may rely on, together");
                     facts = together(&mut system, facts, &mut smt, &run.budget);
                 }
             }
             guesses.extend(lemmas::candidates(&system, &mut smt));
             guesses.append(&mut facts);
-            let kept = Kept::new(&system, guesses, &mut smt);
+            let kept = InductiveFacts::new(&system, guesses, &mut smt);
             // Whoever composes proofs needs one certificate for everything, so all properties are asked for again.
             let mut bad = system.bad(&wanted);
             let excluded = kept.exclude(&bad, &mut smt);
@@ -134,8 +136,8 @@ impl Method for Count {
                 bad.retain(|b| shown.contains(&b.property));
                 // Later, what instances rely on may rest on any of the facts.
                 let needed = match round {
-                    Round::First => kept.needed(&bad, &mut smt),
-                    Round::Second | Round::Third | Round::Fourth => kept.all(),
+                    CountRound::First => kept.needed(&bad, &mut smt),
+                    CountRound::Second | CountRound::Third | CountRound::Fourth => kept.all(),
                 };
                 claims.statistics.insert("facts".into(), needed.len() as u64);
                 let claim = prove(&system, shown.clone(), encode::of_facts(&system, &needed, &combinations));
@@ -157,7 +159,7 @@ impl Method for Count {
             if group.iter().all(|w| matches!(claims.claims.get(w), Some(Claim::Proved(_)))) {
                 continue;
             }
-            let claim = match encode::solve(&system, &group, &facts, &combinations, &patient, &run.budget) {
+            let claim = match encode::solve_counted(&system, &group, &facts, &combinations, &patient, &run.budget) {
                 Ok(invariant) => prove(&system, group.clone(), invariant),
                 Err(reason) => Claim::Undecided(forgetful(&system, reason)),
             };
@@ -169,25 +171,25 @@ impl Method for Count {
 }
 
 /// Facts as they may be assumed.
-fn premises(system: &System<'_>, facts: &[Term]) -> Vec<Term> {
+fn premises(system: &CountedSystem<'_>, facts: &[Term]) -> Vec<Term> {
     facts.iter().map(|f| system.instances.premise(system.terms, *f)).collect()
 }
 
 /// Facts that rest on what instances rely on, which rests on the facts: all candidates of both kinds, without those that do not
 /// hold given the rest. Where that takes too long, instances rely on what
 /// needs no facts, and those that were known are candidates again.
-fn together(system: &mut System<'_>, known: Vec<Term>, smt: &mut dyn Smt, budget: &Budget) -> Vec<Term> {
+fn together(system: &mut CountedSystem<'_>, known: Vec<Term>, smt: &mut dyn Smt, budget: &Budget) -> Vec<Term> {
     let wide = Wide::of(system);
     let mut facts = wide.facts(system, &premises(system, &known), smt);
     facts.extend(lemmas::candidates(system, smt));
     facts.extend(known.iter().copied());
     facts = houdini::initially(system, facts, smt);
-    for _ in 0..MOST_TURNS {
+    for _ in 0..MAX_TURNS {
         let before = facts.len();
         // What excluded what rested on candidates that may be gone.
         system.exclusive.clear();
-        relies::find(system, &premises(system, &facts), Some(&wide), smt);
-        facts = Kept::new(system, facts, smt).close(smt);
+        relies::find_cell_facts(system, &premises(system, &facts), Some(&wide), smt);
+        facts = InductiveFacts::new(system, facts, smt).close(smt);
         if facts.len() == before {
             return facts;
         }
@@ -196,18 +198,18 @@ fn together(system: &mut System<'_>, known: Vec<Term>, smt: &mut dyn Smt, budget
         }
     }
     system.exclusive.clear();
-    relies::find(system, &[], None, smt);
+    relies::find_cell_facts(system, &[], None, smt);
     known
 }
 
 /// How often the two kinds of candidates are looked at in turn.
-const MOST_TURNS: usize = 24;
+const MAX_TURNS: usize = 24;
 
 /// What Spacer may spend before more candidates are tried.
-const SHORT: u32 = 25_000_000;
+const FIRST_SPACER_RESOURCES: u32 = 25_000_000;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Round {
+enum CountRound {
     First,
     Second,
     /// With more candidates.
@@ -216,7 +218,7 @@ enum Round {
     Fourth,
 }
 
-fn certificate(system: &System<'_>, invariant: encode::Invariant) -> Counting {
+fn certificate(system: &CountedSystem<'_>, invariant: encode::Invariant) -> Counting {
     let counters = system.cells.iter().zip(&system.holds).map(|(c, holds)| Counter {
         thread: c.thread,
         location: c.location,
@@ -225,17 +227,17 @@ fn certificate(system: &System<'_>, invariant: encode::Invariant) -> Counting {
         symbol: c.symbol,
     });
     Counting {
-        singles: system.singles.iter().map(|s| (s.thread, s.tid)).collect(),
+        unique_threads: system.unique_threads.iter().map(|s| (s.thread, s.tid)).collect(),
         counters: counters.collect(),
-        second: system.second.clone(),
-        apart: system.apart.iter().map(|((a, b), f)| (*a, *b, *f)).collect(),
+        peer_copy: system.peer_copy.clone(),
+        pairwise: system.pairwise.iter().map(|((a, b), f)| (*a, *b, *f)).collect(),
         exclusive: system.exclusive.iter().copied().collect(),
         invariant,
     }
 }
 
 /// Says what the abstraction forgot, where that may be why nothing was found.
-fn forgetful(system: &System<'_>, reason: Reason) -> Reason {
+fn forgetful(system: &CountedSystem<'_>, reason: Reason) -> Reason {
     let names: Vec<&str> = system.forgotten.iter().map(|v| system.program.vars[*v].name.as_str()).collect();
     match reason {
         Reason::Alarm(what) if !names.is_empty() => {
@@ -251,7 +253,7 @@ fn wanted(task: &Task) -> Vec<PropertyId> {
     let gated = |w: PropertyId| {
         p.threads.iter().any(|t| t.code.actions.iter().any(|a| a.gates.iter().any(|g| g.property == w)))
     };
-    let inside = p.threads.iter().any(|t| t.code.locations.iter().any(|l| l.inside));
+    let inside = p.threads.iter().any(|t| t.code.locations.iter().any(|l| l.in_atomic_block));
     let shown = |w: &PropertyId| match p.properties[*w].kind {
         PropertyKind::Invariant(_) => true,
         PropertyKind::Rely(r) => !inside && p.relies[r as usize].formula.is_some(),

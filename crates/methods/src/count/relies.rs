@@ -1,30 +1,30 @@
 //! What an instance may rely on, what two may rely on of each other's locals, and which cells exclude each other.
 //!
-//! In: the counted system. Out: its `holds`, `apart` and `exclusive`. Candidates come from the program's text: "this lock is
+//! In: the counted system. Out: its `holds`, `pairwise` and `exclusive`. Candidates come from the program's text: "this lock is
 //! mine" (`m == tid`), comparisons of a local with a shared variable that the code compares it with (`mine < next`,
 //! `mine == serving`), membership of a local, or of the thread itself, in a shared set, and that such a local differs between two instances. The largest part is kept that every step
-//! establishes for the mover and nobody else's step breaks, given facts about the counters that are known. Two cells exclude each other where what their instances
+//! establishes for the mover and no other step breaks, given facts about the counters that are known. Two cells exclude each other where what their instances
 //! rely on is contradictory (two holders of one lock, two owners of the ticket that is served).
 
-use super::houdini::broken;
-use super::system::System;
+use super::system::CountedSystem;
 use super::wide::Wide;
+use crate::infer::houdini::refuted_goals;
 use logic::{Node, Op, Sort, SortKind, Symbol, Term, Terms};
 use program::{Scope, ThreadId, VarId};
 use solver::Smt;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// More pairs of cells than this and nothing is asked about two instances.
-const MOST_PAIRS: usize = 1_500;
+const MAX_PAIRS: usize = 1_500;
 
-struct Candidates {
+struct CellCandidates {
     /// For each cell.
     holds: Vec<Vec<Term>>,
-    apart: BTreeMap<(usize, usize), Vec<Term>>,
+    pairwise: BTreeMap<(usize, usize), Vec<Term>>,
 }
 
 /// `known` are facts that are inductive with what instances rely on already.
-pub fn find(system: &mut System<'_>, known: &[Term], wide: Option<&Wide>, smt: &mut dyn Smt) {
+pub fn find_cell_facts(system: &mut CountedSystem<'_>, known: &[Term], wide: Option<&Wide>, smt: &mut dyn Smt) {
     let mut c = candidates(system);
     if let Some(wide) = wide {
         let p = system.program;
@@ -45,24 +45,24 @@ pub fn find(system: &mut System<'_>, known: &[Term], wide: Option<&Wide>, smt: &
     keep(system, &mut c, smt);
     find_exclusive(system, smt);
     // Where nothing excludes anything, facts about two instances are worth their obligations only if others rest on them.
-    if system.exclusive.is_empty() && !system.apart.is_empty() {
-        let (holds, apart) = (system.holds.clone(), std::mem::take(&mut system.apart));
-        c.apart.clear();
+    if system.exclusive.is_empty() && !system.pairwise.is_empty() {
+        let (holds, apart) = (system.holds.clone(), std::mem::take(&mut system.pairwise));
+        c.pairwise.clear();
         keep(system, &mut c, smt);
         if system.holds != holds {
-            (system.holds, system.apart) = (holds, apart);
+            (system.holds, system.pairwise) = (holds, apart);
         }
     }
     smt.pop();
 }
 
 /// The largest part of the candidates that every step keeps.
-fn keep(system: &mut System<'_>, c: &mut Candidates, smt: &mut dyn Smt) {
+fn keep(system: &mut CountedSystem<'_>, c: &mut CellCandidates, smt: &mut dyn Smt) {
     let t = system.terms;
     loop {
         system.holds = c.holds.iter().map(|h| t.and(h)).collect();
-        let apart = c.apart.iter().map(|(k, f)| (*k, t.and(f)));
-        system.apart = apart.filter(|(_, f)| !t.is_true(*f)).collect();
+        let apart = c.pairwise.iter().map(|(k, f)| (*k, t.and(f)));
+        system.pairwise = apart.filter(|(_, f)| !t.is_true(*f)).collect();
         if !refute(system, c, smt) {
             return;
         }
@@ -70,7 +70,7 @@ fn keep(system: &mut System<'_>, c: &mut Candidates, smt: &mut dyn Smt) {
 }
 
 /// Drops candidates that some step does not keep; whether there were any.
-fn refute(system: &System<'_>, c: &mut Candidates, smt: &mut dyn Smt) -> bool {
+fn refute(system: &CountedSystem<'_>, c: &mut CellCandidates, smt: &mut dyn Smt) -> bool {
     let (t, p) = (system.terms, system.program);
     let tid = t.sym(p.tid);
     let mut changed = false;
@@ -83,32 +83,32 @@ fn refute(system: &System<'_>, c: &mut Candidates, smt: &mut dyn Smt) -> bool {
         smt.assert(t.le(t.int(1), group(m.from)));
         system.before(m).iter().for_each(|f| smt.assert(*f));
         let goals: Vec<Term> = c.holds[m.to].iter().map(|f| after(*f)).collect();
-        changed |= remove(&mut c.holds[m.to], &broken(&goals, &[], t, smt));
+        changed |= remove(&mut c.holds[m.to], &refuted_goals(t, &goals, &[], smt));
         for r in 0..system.cells.len() {
-            let own: Vec<Term> = c.holds[r].iter().map(|f| system.of_second(*f)).collect();
+            let own: Vec<Term> = c.holds[r].iter().map(|f| system.of_peer(*f)).collect();
             let theirs: Vec<Term> = own.iter().map(|f| unless_same(t, *f, &seen)).collect();
             let key = (m.to.min(r), m.to.max(r));
-            let both = c.apart.get(&key).cloned().unwrap_or_default();
+            let both = c.pairwise.get(&key).cloned().unwrap_or_default();
             if both.is_empty() && theirs.iter().all(|f| t.is_true(*f)) {
                 continue;
             }
             smt.push();
-            system.inside(r).iter().for_each(|f| smt.assert(system.of_second(*f)));
+            system.within_cell(r).iter().for_each(|f| smt.assert(system.of_peer(*f)));
             let least = if system.group_of[r] == system.group_of[m.from] { 2 } else { 1 };
             smt.assert(t.le(t.int(least), group(r)));
-            smt.assert(t.ne(tid, system.of_second(tid)));
-            smt.assert(system.apart(m.from, r));
-            changed |= remove(&mut c.holds[r], &broken(&theirs, &[], t, smt));
+            smt.assert(t.ne(tid, system.of_peer(tid)));
+            smt.assert(system.pairwise(m.from, r));
+            changed |= remove(&mut c.holds[r], &refuted_goals(t, &theirs, &[], smt));
             let ways: Vec<Term> = both.iter().map(|f| after(facing(system, *f, m.to, r))).collect();
-            let gone = broken(&ways, &[], t, smt);
-            if let Some(list) = c.apart.get_mut(&key) {
+            let gone = refuted_goals(t, &ways, &[], smt);
+            if let Some(list) = c.pairwise.get_mut(&key) {
                 changed |= remove(list, &gone);
             }
             smt.pop();
         }
         smt.pop();
     }
-    for s in &system.singles {
+    for s in &system.unique_threads {
         for m in &s.moves {
             let a = &p.threads[s.thread].code.actions[m.action];
             let effect = system.shared_effect(a, t.sym(s.tid));
@@ -126,8 +126,8 @@ fn refute(system: &System<'_>, c: &mut Candidates, smt: &mut dyn Smt) -> bool {
                 }
                 smt.push();
                 smt.assert(t.le(t.int(1), t.sym(system.groups[system.group_of[r]].symbol)));
-                system.inside(r).iter().for_each(|f| smt.assert(*f));
-                changed |= remove(&mut c.holds[r], &broken(&goals, &[], t, smt));
+                system.within_cell(r).iter().for_each(|f| smt.assert(*f));
+                changed |= remove(&mut c.holds[r], &refuted_goals(t, &goals, &[], smt));
                 smt.pop();
             }
             smt.pop();
@@ -143,12 +143,12 @@ fn unless_same(t: &Terms, formula: Term, effect: &[(Symbol, Term)]) -> Term {
 }
 
 /// A candidate about two instances, for the first in cell `a` and the second in cell `b`.
-fn facing(system: &System<'_>, formula: Term, a: usize, b: usize) -> Term {
+fn facing(system: &CountedSystem<'_>, formula: Term, a: usize, b: usize) -> Term {
     if a <= b {
         return formula;
     }
     let t = system.terms;
-    t.substitute(formula, system.second.iter().flat_map(|(x, y)| [(*x, t.sym(*y)), (*y, t.sym(*x))]))
+    t.substitute(formula, system.peer_copy.iter().flat_map(|(x, y)| [(*x, t.sym(*y)), (*y, t.sym(*x))]))
 }
 
 fn remove(list: &mut Vec<Term>, gone: &BTreeSet<usize>) -> bool {
@@ -160,7 +160,7 @@ fn remove(list: &mut Vec<Term>, gone: &BTreeSet<usize>) -> bool {
     !gone.is_empty()
 }
 
-fn candidates(system: &System<'_>) -> Candidates {
+fn candidates(system: &CountedSystem<'_>) -> CellCandidates {
     let (t, p) = (system.terms, system.program);
     let (compared, keys) = (compared(system), keys(system));
     let sets: Vec<(Sort, Term)> = p
@@ -202,8 +202,8 @@ fn candidates(system: &System<'_>) -> Candidates {
     }
     let mut apart = BTreeMap::new();
     let n = system.cells.len();
-    if n * n / 2 <= MOST_PAIRS {
-        let second: BTreeMap<Symbol, Symbol> = system.second.iter().copied().collect();
+    if n * n / 2 <= MAX_PAIRS {
+        let second: BTreeMap<Symbol, Symbol> = system.peer_copy.iter().copied().collect();
         for a in 0..n {
             for b in a..n {
                 let mut list = Vec::new();
@@ -217,12 +217,12 @@ fn candidates(system: &System<'_>) -> Candidates {
             }
         }
     }
-    Candidates { holds, apart }
+    CellCandidates { holds, pairwise: apart }
 }
 
 /// Comparisons in the thread's conditions that relate its locals, or its id, with the shared store; and for locals whose
 /// values the cells forget, also with each other, and what they are assigned or others are assigned from them.
-fn atoms(system: &System<'_>, thread: ThreadId) -> Vec<Term> {
+fn atoms(system: &CountedSystem<'_>, thread: ThreadId) -> Vec<Term> {
     let (t, p) = (system.terms, system.program);
     let scope: BTreeMap<Symbol, Scope> = p.vars.iter().map(|v| (v.symbol, v.scope)).collect();
     let forgotten: BTreeSet<Symbol> = system.forgotten.iter().map(|v| p.vars[*v].symbol).collect();
@@ -260,7 +260,7 @@ fn atoms(system: &System<'_>, thread: ThreadId) -> Vec<Term> {
 }
 
 /// Locals whose values the cells forget and that choose an entry of a map or an element of a set.
-fn keys(system: &System<'_>) -> BTreeSet<VarId> {
+fn keys(system: &CountedSystem<'_>) -> BTreeSet<VarId> {
     let (t, p) = (system.terms, system.program);
     let mut out = BTreeSet::new();
     for x in &system.forgotten {
@@ -296,7 +296,7 @@ fn keys(system: &System<'_>) -> BTreeSet<VarId> {
 }
 
 /// Numeric locals of counted threads and the shared variables that some condition compares them with, directly.
-fn compared(system: &System<'_>) -> BTreeSet<(VarId, VarId)> {
+fn compared(system: &CountedSystem<'_>) -> BTreeSet<(VarId, VarId)> {
     let (t, p) = (system.terms, system.program);
     let number = |v: VarId| matches!(t.kind(p.vars[v].sort), SortKind::Int | SortKind::Machine(_));
     let by_symbol: BTreeMap<Symbol, VarId> =
@@ -310,30 +310,15 @@ fn compared(system: &System<'_>) -> BTreeSet<(VarId, VarId)> {
             todo.extend(a.gates.iter().map(|g| g.formula));
             todo.extend(a.updates.iter().map(|u| u.value));
         }
-        let mut seen = BTreeSet::new();
-        while let Some(f) = todo.pop() {
-            if !seen.insert(f) {
-                continue;
+        t.each_subterm(todo, |f| {
+            let Some((Op::Eq | Op::Lt | Op::Le, args)) = t.app(f) else { return };
+            let sides: BTreeSet<VarId> =
+                args.iter().flat_map(|a| t.free_symbols(*a)).filter_map(|s| by_symbol.get(&s).copied()).collect();
+            for x in sides.iter().filter(|x| p.vars[**x].scope == Scope::Thread(thread)) {
+                let shared = sides.iter().filter(|v| p.vars[**v].scope == Scope::Shared);
+                out.extend(shared.filter(|v| p.vars[**v].sort == p.vars[*x].sort).map(|v| (*x, *v)));
             }
-            match t.node(f) {
-                Node::App(op, args) => {
-                    if matches!(op, Op::Eq | Op::Lt | Op::Le) {
-                        let sides: BTreeSet<VarId> = args
-                            .iter()
-                            .flat_map(|a| t.free_symbols(*a))
-                            .filter_map(|s| by_symbol.get(&s).copied())
-                            .collect();
-                        for x in sides.iter().filter(|x| p.vars[**x].scope == Scope::Thread(thread)) {
-                            let shared = sides.iter().filter(|v| p.vars[**v].scope == Scope::Shared);
-                            out.extend(shared.filter(|v| p.vars[**v].sort == p.vars[*x].sort).map(|v| (*x, *v)));
-                        }
-                    }
-                    todo.extend(args.iter());
-                }
-                Node::Quant(_, _, body) => todo.push(body),
-                _ => {}
-            }
-        }
+        });
     }
     // A local that is computed from a shared variable is bounded by what that one is compared with: `end := next + 10`.
     let related = super::lemmas::related(system);
@@ -362,26 +347,26 @@ fn compared(system: &System<'_>) -> BTreeSet<(VarId, VarId)> {
 }
 
 /// Whether some thread writes its id into the variable.
-fn names_a_thread(system: &System<'_>, v: VarId) -> bool {
+fn names_a_thread(system: &CountedSystem<'_>, v: VarId) -> bool {
     let (t, p) = (system.terms, system.program);
     let writes = |u: &program::Update| u.var == v && t.free_symbols(u.value).contains(&p.tid);
     p.threads.iter().any(|x| x.code.actions.iter().any(|a| a.updates.iter().any(writes)))
 }
 
-fn find_exclusive(system: &mut System<'_>, smt: &mut dyn Smt) {
+fn find_exclusive(system: &mut CountedSystem<'_>, smt: &mut dyn Smt) {
     let t = system.terms;
     let n = system.cells.len();
     let tid = t.sym(system.program.tid);
     let silent = |c: usize| t.is_true(system.holds[c]);
     let mut found = BTreeSet::new();
-    if n * n / 2 <= MOST_PAIRS {
+    if n * n / 2 <= MAX_PAIRS {
         for a in 0..n {
             for b in (a..n).filter(|b| !silent(a) && !silent(*b)) {
                 smt.push();
-                system.inside(a).iter().for_each(|f| smt.assert(*f));
-                system.inside(b).iter().for_each(|f| smt.assert(system.of_second(*f)));
-                smt.assert(t.ne(tid, system.of_second(tid)));
-                smt.assert(system.apart(a, b));
+                system.within_cell(a).iter().for_each(|f| smt.assert(*f));
+                system.within_cell(b).iter().for_each(|f| smt.assert(system.of_peer(*f)));
+                smt.assert(t.ne(tid, system.of_peer(tid)));
+                smt.assert(system.pairwise(a, b));
                 if smt.check().is_unsat() {
                     found.insert((a, b));
                 }

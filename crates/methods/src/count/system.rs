@@ -1,54 +1,54 @@
-//! The counted system: singles with explicit control, cells, groups, and every step between them.
+//! The counted system: unique threads with explicit control, cells, groups, and every step between them.
 //!
 //! In: a program some of whose threads come in several instances. Out: everything that relies, lemmas, the Horn encoding
 //! and the certificate are made of. A single's control is one boolean for each of its cells, so that one step stands for
-//! itself wherever the other singles are; `at` turns a formula over these booleans into one for a combination
+//! itself wherever the other unique threads are; `at` turns a formula over these booleans into one for a combination
 //! of locations. What an instance may rely on is found in `relies`.
 
-use super::instances::Instances;
-use crate::cells::{Cell, Cells, Move, TooMany, folded};
+use super::instances::CellInstances;
+use crate::cells::{Cells, CountedCell, Move, TooMany, folded};
 use logic::{Sort, Symbol, Term, Terms};
 use program::{Action, Copies, LocId, Program, PropertyId, PropertyKind, Rely, Scope, Start, ThreadId, VarId};
 use solver::Smt;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub struct System<'a> {
+pub struct CountedSystem<'a> {
     pub program: &'a Program,
     pub terms: &'a Terms,
-    pub singles: Vec<Single>,
-    pub cells: Vec<Cell>,
+    pub unique_threads: Vec<UniqueThread>,
+    pub cells: Vec<CountedCell>,
     pub moves: Vec<Move>,
     /// What an instance in each cell may rely on.
     pub holds: Vec<Term>,
     /// What two instances may rely on of each other's locals, by their cells (the smaller first): over the first's locals
     /// and tid and the copies of the second's.
-    pub apart: BTreeMap<(usize, usize), Term>,
+    pub pairwise: BTreeMap<(usize, usize), Term>,
     /// Cells, the smaller first, that two different instances are never in at the same time.
     pub exclusive: BTreeSet<(usize, usize)>,
     /// For each local of a counted thread, and `tid`: the symbol that stands for it in a second instance.
-    pub second: Vec<(Symbol, Symbol)>,
+    pub peer_copy: Vec<(Symbol, Symbol)>,
     pub forgotten: Vec<VarId>,
     /// The id of an instance that a step starts.
     started: Symbol,
     /// The keys at which facts about all keys are used.
-    pub instances: Instances,
+    pub instances: CellInstances,
     /// Cells that only unconditional local steps separate are counted together: the group of each cell.
     pub group_of: Vec<usize>,
-    pub groups: Vec<Group>,
+    pub groups: Vec<CellGroup>,
 }
 
 /// A thread of one instance.
-pub struct Single {
+pub struct UniqueThread {
     pub thread: ThreadId,
     pub tid: Symbol,
-    pub cells: Vec<Cell>,
+    pub cells: Vec<CountedCell>,
     pub moves: Vec<Move>,
     /// For each cell: whether it is there.
     pub there: Vec<Symbol>,
 }
 
 /// Cells counted together.
-pub struct Group {
+pub struct CellGroup {
     pub thread: ThreadId,
     /// How many instances are in its cells.
     pub symbol: Symbol,
@@ -57,19 +57,19 @@ pub struct Group {
 
 /// Where a step comes from or leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum StepEndpoint {
     Group(usize),
     /// A cell of a single, both by position.
     Cell(usize, usize),
 }
 
-/// A step of the counted system: what is true before it, and the new values of shared variables, singles' locals, groups
-/// and singles' control.
-pub struct Step {
+/// A step of the counted system: what is true before it, and the new values of shared variables, unique threads' locals, groups
+/// and unique threads' control.
+pub struct CountedStep {
     pub pre: Vec<Term>,
     pub effect: Vec<(Symbol, Term)>,
-    pub from: Place,
-    pub to: Place,
+    pub from: StepEndpoint,
+    pub to: StepEndpoint,
     /// Where an instance that the step starts begins.
     pub starts: Option<usize>,
     /// Where the mover is, by thread and location.
@@ -84,13 +84,13 @@ pub struct Bad {
 
 pub fn is_counted(program: &Program, thread: ThreadId) -> bool {
     let t = &program.threads[thread];
-    t.start == Start::BySpawn || !matches!(t.copies, Copies::One)
+    t.start == Start::Spawned || !matches!(t.copies, Copies::One)
 }
 
-impl<'a> System<'a> {
+impl<'a> CountedSystem<'a> {
     pub fn new(program: &'a Program, terms: &'a Terms, smt: &mut dyn Smt) -> Result<Self, TooMany> {
         let mut cells = Cells::default();
-        let mut singles = Vec::new();
+        let mut unique_threads = Vec::new();
         let mut second = vec![(program.tid, terms.symbol("tid.2", Sort::INT))];
         for t in program.threads.ids() {
             let name = &program.threads[t].name;
@@ -103,34 +103,34 @@ impl<'a> System<'a> {
             } else {
                 let mut own = Cells::default();
                 own.add(program, terms, t, smt)?;
-                let there = |c: &Cell| terms.symbol(format!("{name} at {}", c.location), Sort::BOOL);
+                let there = |c: &CountedCell| terms.symbol(format!("{name} at {}", c.location), Sort::BOOL);
                 let there = own.cells.iter().map(there).collect();
                 let tid = terms.symbol(format!("tid.{name}"), Sort::INT);
-                singles.push(Single { thread: t, tid, cells: own.cells, moves: own.moves, there });
+                unique_threads.push(UniqueThread { thread: t, tid, cells: own.cells, moves: own.moves, there });
             }
         }
         let mut system = Self {
             program,
             terms,
-            singles,
+            unique_threads,
             holds: vec![terms.tt(); cells.cells.len()],
             cells: cells.cells,
             moves: cells.moves,
-            apart: BTreeMap::new(),
+            pairwise: BTreeMap::new(),
             exclusive: BTreeSet::new(),
-            instances: Instances::default(),
-            second,
+            instances: CellInstances::default(),
+            peer_copy: second,
             forgotten: cells.forgotten,
             started: terms.symbol("started", Sort::INT),
             group_of: Vec::new(),
             groups: Vec::new(),
         };
         system.fold();
-        let locals = system.singles.iter().flat_map(|s| &program.threads[s.thread].locals);
-        let singles = locals.map(|v| program.vars[*v].symbol).chain(system.singles.iter().map(|s| s.tid));
-        let counted = system.second.iter().flat_map(|(a, b)| [*a, *b]);
+        let locals = system.unique_threads.iter().flat_map(|s| &program.threads[s.thread].locals);
+        let unique_threads = locals.map(|v| program.vars[*v].symbol).chain(system.unique_threads.iter().map(|s| s.tid));
+        let counted = system.peer_copy.iter().flat_map(|(a, b)| [*a, *b]);
         let chosen = program.threads.iter().flat_map(|t| t.code.actions.iter().flat_map(|a| &a.inputs)).copied();
-        system.instances = Instances::new(terms, singles.chain(counted).chain(chosen));
+        system.instances = CellInstances::new(terms, unique_threads.chain(counted).chain(chosen));
         Ok(system)
     }
 
@@ -145,27 +145,31 @@ impl<'a> System<'a> {
             }
         }
         let apart = |a: usize, b: usize| self.exclusive.contains(&(a.min(b), a.max(b)));
+        let exclude = |g: &CellGroup, h: &CellGroup| g.cells.iter().all(|a| h.cells.iter().all(|b| apart(*a, *b)));
         for (i, g) in self.groups.iter().enumerate() {
-            for h in &self.groups[..=i] {
-                if g.cells.iter().all(|a| h.cells.iter().all(|b| apart(*a, *b))) {
-                    let both =
-                        if g.symbol == h.symbol { t.sym(g.symbol) } else { t.add(t.sym(g.symbol), t.sym(h.symbol)) };
-                    facts.push(t.le(both, one));
-                }
+            let alone = exclude(g, g);
+            if alone {
+                facts.push(t.le(t.sym(g.symbol), one));
+            }
+            for h in self.groups[..i].iter().filter(|h| exclude(g, h)) {
+                let (x, y) = (t.sym(g.symbol), t.sym(h.symbol));
+                // No two instances, one in each: one of the groups is empty. Where neither holds two either, that is linear.
+                let linear = alone && exclude(h, h);
+                facts.push(if linear { t.le(t.add(x, y), one) } else { t.or(&[t.eq(x, zero), t.eq(y, zero)]) });
             }
         }
-        for (i, s) in self.singles.iter().enumerate() {
+        for (i, s) in self.unique_threads.iter().enumerate() {
             facts.push(t.lt(zero, t.sym(s.tid)));
-            facts.extend(self.singles[..i].iter().map(|other| t.ne(t.sym(s.tid), t.sym(other.tid))));
+            facts.extend(self.unique_threads[..i].iter().map(|other| t.ne(t.sym(s.tid), t.sym(other.tid))));
         }
         facts
     }
 
-    /// What is true of the singles' control: each is in one of its cells, and its locals are as the cell says.
+    /// What is true of the unique threads' control: each is in one of its cells, and its locals are as the cell says.
     pub fn control(&self) -> Vec<Term> {
         let t = self.terms;
         let mut out = Vec::new();
-        for s in &self.singles {
+        for s in &self.unique_threads {
             let there: Vec<Term> = s.there.iter().map(|x| t.sym(*x)).collect();
             out.push(t.or(&there));
             for (i, x) in there.iter().enumerate() {
@@ -176,23 +180,23 @@ impl<'a> System<'a> {
         out
     }
 
-    /// A formula over the singles' control, where the singles are at these locations.
+    /// A formula over the unique threads' control, where the unique threads are at these locations.
     pub fn at(&self, formula: Term, locations: &[LocId]) -> Term {
         let t = self.terms;
-        let there = self.singles.iter().zip(locations).flat_map(|(s, at)| {
-            let value = move |c: &Cell| if c.location == *at { c.formula } else { t.ff() };
+        let there = self.unique_threads.iter().zip(locations).flat_map(|(s, at)| {
+            let value = move |c: &CountedCell| if c.location == *at { c.formula } else { t.ff() };
             s.there.iter().copied().zip(s.cells.iter().map(value))
         });
         t.simplify(t.substitute(formula, there))
     }
 
-    /// Where the singles are at these locations, their locals are in one of the cells there.
+    /// Where the unique threads are at these locations, their locals are in one of the cells there.
     pub fn in_cells(&self, locations: &[LocId]) -> Vec<Term> {
         let t = self.terms;
-        let of = |s: &Single, at: LocId| {
+        let of = |s: &UniqueThread, at: LocId| {
             t.or(&s.cells.iter().filter(|c| c.location == at).map(|c| c.formula).collect::<Vec<_>>())
         };
-        self.singles.iter().zip(locations).map(|(s, at)| of(s, *at)).collect()
+        self.unique_threads.iter().zip(locations).map(|(s, at)| of(s, *at)).collect()
     }
 
     /// The number of instances of a thread.
@@ -231,7 +235,7 @@ impl<'a> System<'a> {
         let Some(spawn) = &action.spawn else { return vec![None] };
         let thread = &p.threads[spawn.thread];
         let value = |v: Term| t.substitute(v, [(p.tid, tid)]);
-        let second = |v: &VarId| self.of_second(t.sym(p.vars[*v].symbol));
+        let second = |v: &VarId| self.of_peer(t.sym(p.vars[*v].symbol));
         let mut known: Vec<Term> =
             thread.params.iter().zip(&spawn.args).map(|(x, arg)| t.eq(second(x), value(*arg))).collect();
         let rest = thread.locals.iter().filter(|x| !thread.params.contains(x));
@@ -239,37 +243,37 @@ impl<'a> System<'a> {
         known.push(t.lt(t.int(0), t.sym(self.started)));
         known.push(t.ne(t.sym(self.started), tid));
         let begins = |c: &usize| self.cells[*c].thread == spawn.thread && self.cells[*c].location == thread.code.entry;
-        let there = |c: usize| known.iter().copied().chain([self.of_second(self.cells[c].formula)]).collect();
+        let there = |c: usize| known.iter().copied().chain([self.of_peer(self.cells[c].formula)]).collect();
         (0..self.cells.len()).filter(begins).map(|c| Some((self.group_of[c], there(c)))).collect()
     }
     /// What is true of an instance in a cell, besides the counters; its tid is `tid`.
-    pub fn inside(&self, cell: usize) -> Vec<Term> {
+    pub fn within_cell(&self, cell: usize) -> Vec<Term> {
         let t = self.terms;
         let tid = t.sym(self.program.tid);
         let mut out = vec![t.lt(t.int(0), tid), self.cells[cell].formula, self.holds[cell]];
-        out.extend(self.singles.iter().map(|s| t.ne(tid, t.sym(s.tid))));
+        out.extend(self.unique_threads.iter().map(|s| t.ne(tid, t.sym(s.tid))));
         out
     }
     /// What is known when an instance makes the move, besides the counters.
     pub fn before(&self, m: &Move) -> Vec<Term> {
         let t = self.terms;
         let tid = t.sym(self.program.tid);
-        let mut out = self.inside(m.from);
+        let mut out = self.within_cell(m.from);
         out.extend(self.taken(self.action(m), tid));
         out.push(t.substitute(self.cells[m.to].formula, self.effect(self.action(m), tid)));
         out
     }
     /// A formula about an instance as one about the second.
-    pub fn of_second(&self, formula: Term) -> Term {
+    pub fn of_peer(&self, formula: Term) -> Term {
         let t = self.terms;
-        t.substitute(formula, self.second.iter().map(|(a, b)| (*a, t.sym(*b))))
+        t.substitute(formula, self.peer_copy.iter().map(|(a, b)| (*a, t.sym(*b))))
     }
     /// What an instance in cell `a` and a second one in cell `b` may rely on of each other's locals.
-    pub fn apart(&self, a: usize, b: usize) -> Term {
+    pub fn pairwise(&self, a: usize, b: usize) -> Term {
         let t = self.terms;
-        let Some(formula) = self.apart.get(&(a.min(b), a.max(b))) else { return t.tt() };
+        let Some(formula) = self.pairwise.get(&(a.min(b), a.max(b))) else { return t.tt() };
         let swapped = || {
-            let swap = self.second.iter().flat_map(|(x, y)| [(*x, t.sym(*y)), (*y, t.sym(*x))]);
+            let swap = self.peer_copy.iter().flat_map(|(x, y)| [(*x, t.sym(*y)), (*y, t.sym(*x))]);
             t.substitute(*formula, swap)
         };
         match a.cmp(&b) {
@@ -279,11 +283,11 @@ impl<'a> System<'a> {
         }
     }
 
-    /// Every step that changes something the groups, the singles or the shared store show.
-    pub fn steps(&self) -> Vec<Step> {
+    /// Every step that changes something the groups, the unique threads or the shared store show.
+    pub fn steps(&self) -> Vec<CountedStep> {
         let (t, p) = (self.terms, self.program);
         let mut out = Vec::new();
-        for (k, s) in self.singles.iter().enumerate() {
+        for (k, s) in self.unique_threads.iter().enumerate() {
             for m in &s.moves {
                 let action = &p.threads[s.thread].code.actions[m.action];
                 let tid = t.sym(s.tid);
@@ -298,7 +302,7 @@ impl<'a> System<'a> {
                 if effect.is_empty() && action.spawn.is_none() {
                     continue;
                 }
-                let (a, b) = (Place::Cell(k, m.from), Place::Cell(k, m.to));
+                let (a, b) = (StepEndpoint::Cell(k, m.from), StepEndpoint::Cell(k, m.to));
                 for begin in self.beginnings(action, tid) {
                     let (mut pre, mut effect) = (pre.clone(), effect.clone());
                     let starts = begin.map(|(group, known)| {
@@ -306,7 +310,7 @@ impl<'a> System<'a> {
                         effect.push(self.more(group, 1));
                         group
                     });
-                    out.push(Step { pre, effect, from: a, to: b, starts, at: (s.thread, from.location) });
+                    out.push(CountedStep { pre, effect, from: a, to: b, starts, at: (s.thread, from.location) });
                 }
             }
         }
@@ -331,7 +335,14 @@ impl<'a> System<'a> {
                     *change.entry(group).or_default() += by;
                 }
                 effect.extend(change.into_iter().filter(|(_, by)| *by != 0).map(|(group, by)| self.more(group, by)));
-                out.push(Step { pre, effect, from: Place::Group(a), to: Place::Group(b), starts, at });
+                out.push(CountedStep {
+                    pre,
+                    effect,
+                    from: StepEndpoint::Group(a),
+                    to: StepEndpoint::Group(b),
+                    starts,
+                    at,
+                });
             }
         }
         out
@@ -366,7 +377,7 @@ impl<'a> System<'a> {
                 passed.push(gate_here);
             }
         };
-        for s in &self.singles {
+        for s in &self.unique_threads {
             for (c, cell) in s.cells.iter().enumerate() {
                 for action in p.threads[s.thread].code.actions.iter().filter(|a| a.from == cell.location) {
                     failures(vec![t.sym(s.there[c]), cell.formula], action, t.sym(s.tid));
@@ -376,7 +387,7 @@ impl<'a> System<'a> {
         // Every action of every cell may fail, also one whose gates never let it pass.
         for (c, cell) in self.cells.iter().enumerate() {
             let mut here = vec![t.le(t.int(1), t.sym(self.groups[self.group_of[c]].symbol))];
-            here.extend(self.inside(c));
+            here.extend(self.within_cell(c));
             for action in p.threads[cell.thread].code.actions.iter().filter(|a| a.from == cell.location) {
                 failures(here.clone(), action, t.sym(p.tid));
             }
@@ -388,12 +399,12 @@ impl<'a> System<'a> {
     fn against(&self, property: PropertyId, rely: &Rely) -> Vec<Bad> {
         let (t, p) = (self.terms, self.program);
         let Some(formula) = rely.formula else { return Vec::new() };
-        let other = self.of_second(t.sym(p.tid));
-        let single = self.singles.iter().position(|s| rely.thread == Some(s.thread));
+        let other = self.of_peer(t.sym(p.tid));
+        let single = self.unique_threads.iter().position(|s| rely.thread == Some(s.thread));
         let way = |mover: Option<Term>, pre: &[Term], effect: &[(Symbol, Term)]| {
             let after = |s: Symbol| effect.iter().find(|(x, _)| *x == s).map_or(t.sym(s), |(_, value)| *value);
             let next = p.shared().map(|v| (p.vars[v].primed, after(p.vars[v].symbol)));
-            let tid = single.map_or(other, |s| t.sym(self.singles[s].tid));
+            let tid = single.map_or(other, |s| t.sym(self.unique_threads[s].tid));
             let mut formula = vec![t.not(t.substitute(formula, next.chain([(p.tid, tid)]))), t.lt(t.int(0), tid)];
             formula.extend(mover.map(|mover| t.ne(tid, mover)));
             formula.extend(pre);
@@ -403,20 +414,20 @@ impl<'a> System<'a> {
         let mut out = vec![way(None, &[], &[])];
         for step in self.steps() {
             let mover = match step.from {
-                Place::Cell(k, _) if Some(k) == single => continue,
-                Place::Cell(k, _) => self.singles[k].tid,
-                Place::Group(_) => p.tid,
+                StepEndpoint::Cell(k, _) if Some(k) == single => continue,
+                StepEndpoint::Cell(k, _) => self.unique_threads[k].tid,
+                StepEndpoint::Group(_) => p.tid,
             };
             out.push(way(Some(t.sym(mover)), &step.pre, &step.effect));
         }
         out
     }
 
-    /// What is true initially, of the store, the groups and the singles.
+    /// What is true initially, of the store, the groups and the unique threads.
     pub fn initial(&self) -> Vec<Term> {
         let (t, p) = (self.terms, self.program);
         let mut start = self.facts();
-        let locals = self.singles.iter().flat_map(|s| p.threads[s.thread].locals.iter().copied());
+        let locals = self.unique_threads.iter().flat_map(|s| p.threads[s.thread].locals.iter().copied());
         for v in p.shared().chain(locals) {
             if let Some(value) = p.vars[v].initial {
                 start.push(t.eq(t.sym(p.vars[v].symbol), value));
@@ -426,11 +437,11 @@ impl<'a> System<'a> {
         for g in &self.groups {
             let thread = &p.threads[g.thread];
             let entered = g.cells.iter().any(|c| self.cells[*c].location == thread.code.entry);
-            if !entered || thread.start == Start::BySpawn {
+            if !entered || thread.start == Start::Spawned {
                 start.push(t.eq(t.sym(g.symbol), t.int(0)));
             }
         }
-        for s in &self.singles {
+        for s in &self.unique_threads {
             let entry = p.threads[s.thread].code.entry;
             let elsewhere = s.there.iter().zip(&s.cells).filter(|(_, c)| c.location != entry);
             start.extend(elsewhere.map(|(x, _)| t.not(t.sym(*x))));
@@ -445,7 +456,7 @@ impl<'a> System<'a> {
             if *g == self.groups.len() {
                 let thread = self.cells[c].thread;
                 let name = format!("#{}.{}", self.program.threads[thread].name, self.cells[c].location);
-                self.groups.push(Group { thread, symbol: self.terms.symbol(name, Sort::INT), cells: Vec::new() });
+                self.groups.push(CellGroup { thread, symbol: self.terms.symbol(name, Sort::INT), cells: Vec::new() });
             }
             self.groups[*g].cells.push(c);
         }
@@ -454,7 +465,7 @@ impl<'a> System<'a> {
     /// A formula over groups as one over cells.
     pub fn ungrouped(&self, formula: Term) -> Term {
         let t = self.terms;
-        let sum = |g: &Group| {
+        let sum = |g: &CellGroup| {
             g.cells.iter().map(|c| t.sym(self.cells[*c].symbol)).reduce(|a, b| t.add(a, b)).unwrap_or_else(|| t.int(0))
         };
         t.substitute(formula, self.groups.iter().map(|g| (g.symbol, sum(g))))

@@ -1,11 +1,11 @@
 //! Programs with any number of threads, from source text to checked verdicts; and certificates that are not quite right.
 
 use super::Count;
-use crate::method::{Method, Options, Run, Task};
+use crate::method::{Method, MethodOptions, Run, Task};
 use base::{Budget, Sources};
-use checker::{Checker, Limits, Outcome};
+use checker::{CheckLimits, Checker, Outcome};
 use evidence::{Certificate, Claim, Counting, Proof};
-use frontend::lang::{Settings, lower, parse};
+use frontend::lang::{LoweringSettings, lower_file, parse_file};
 use program::{Program, PropertyId};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ fn load(file: &str) -> Program {
 
 fn load_text(name: &str, bytes: &[u8]) -> Program {
     let mut sources = Sources::new();
-    let parsed = parse(&mut sources, name, bytes);
-    let lowered = lower(&parsed, &sources, &Settings::default());
+    let parsed = parse_file(&mut sources, name, bytes);
+    let lowered = lower_file(&parsed, &sources, &LoweringSettings::default());
     lowered.program.unwrap_or_else(|| panic!("{name}: {:?}", lowered.diagnostics))
 }
 
 fn claims(p: &Program) -> Vec<(PropertyId, Claim)> {
     let properties: Vec<PropertyId> = p.properties.ids().collect();
-    let task = Task { program: p.clone(), properties, threads: Default::default(), options: Options::default() };
+    let task = Task { program: p.clone(), properties, threads: Default::default(), options: MethodOptions::default() };
     Count.admits(&task).expect("count admits the program");
     let run = Run::quiet(Budget::unlimited().with_time(std::time::Duration::from_secs(600)));
     Count.run(&task, &run).claims.into_iter().collect()
@@ -33,7 +33,7 @@ fn claims(p: &Program) -> Vec<(PropertyId, Claim)> {
 
 fn outcome(p: &Program, property: PropertyId, claim: &Claim) -> Outcome {
     let mut leaves = Again;
-    Checker::new(p, &mut leaves, Limits::default()).check(property, "count", claim).outcome()
+    Checker::new(p, &mut leaves, CheckLimits::default()).check(property, "count", claim).outcome()
 }
 
 /// Every property is proved and the checker agrees.
@@ -102,6 +102,7 @@ fn check_nothing_is_proved_of_broken_programs() {
         "counting/readers_in_a_set_late.tp",
         "counting/started_workers_early.tp",
         "counting/one_claims_the_phase_late.tp",
+        "counting/phases_hold_many.tp",
     ];
     for file in broken {
         let p = load(file);
@@ -131,7 +132,7 @@ fn check_each_part_of_a_certificate_about_tickets_is_needed() {
     assert_eq!(judged(&p, property, &whole, proof.clone()), Outcome::Safe);
     let t = &whole.terms;
     // Without knowing that tickets differ, nothing is exclusive.
-    let without_apart = Counting { apart: Vec::new(), ..proof.clone() };
+    let without_apart = Counting { pairwise: Vec::new(), ..proof.clone() };
     assert_eq!(judged(&p, property, &whole, without_apart), Outcome::Unknown);
     // Nor without what the holder relies on.
     let mut alone = proof.clone();
@@ -148,7 +149,7 @@ fn check_each_part_of_a_certificate_about_tickets_is_needed() {
     // That two instances contradict each other where nothing says so.
     let mut bold = proof.clone();
     let n = bold.counters.len();
-    bold.apart = (0..n).flat_map(|a| (a..n).map(move |b| (a, b, t.ff()))).collect();
+    bold.pairwise = (0..n).flat_map(|a| (a..n).map(move |b| (a, b, t.ff()))).collect();
     assert_eq!(judged(&p, property, &whole, bold), Outcome::Unknown);
     // The invariant must be there.
     let weak = Counting { invariant: proof.invariant.iter().map(|(at, _)| (at.clone(), t.tt())).collect(), ..proof };
@@ -172,11 +173,11 @@ fn check_a_thread_that_is_started_is_counted() {
     let (property, whole, proof) = proof_of(&p, "assert:19");
     assert_eq!(judged(&p, property, &whole, proof.clone()), Outcome::Safe);
     let t = &whole.terms;
-    // That nobody is ever there does not survive the first start.
-    let mut nobody = proof.clone();
+    // That no instance is ever there does not survive the first start.
+    let mut empty = proof.clone();
     let none = t.and(&proof.counters.iter().map(|c| t.eq(t.sym(c.symbol), t.int(0))).collect::<Vec<_>>());
-    nobody.invariant.iter_mut().for_each(|(_, f)| *f = t.and(&[*f, none]));
-    assert_eq!(judged(&p, property, &whole, nobody), Outcome::Unknown);
+    empty.invariant.iter_mut().for_each(|(_, f)| *f = t.and(&[*f, none]));
+    assert_eq!(judged(&p, property, &whole, empty), Outcome::Unknown);
     // What an instance relies on at its entry must be true when it is started.
     let entry = |c: &evidence::Counter| c.location == p.threads[c.thread].code.entry;
     let total = p.shared().find(|v| p.vars[*v].name == "total").expect("there is a total");
@@ -192,7 +193,7 @@ fn check_a_thread_that_is_started_is_counted() {
     // Two of them may be started alike.
     let mut apart = proof;
     let (k, _) = apart.counters.iter().enumerate().find(|(_, c)| entry(c)).expect("there is an entry");
-    apart.apart.push((k, k, t.ff()));
+    apart.pairwise.push((k, k, t.ff()));
     assert_eq!(judged(&p, property, &whole, apart), Outcome::Unknown);
 }
 
@@ -222,28 +223,28 @@ fn check_a_rely_that_a_step_breaks_is_not_proved() {
 fn check_the_second_instance_has_symbols_of_its_own() {
     let (p, property, whole, proof) = certificate("locks/ticket_lock.tp");
     let mut same = proof.clone();
-    same.second.iter_mut().for_each(|(x, y)| *y = *x);
+    same.peer_copy.iter_mut().for_each(|(x, y)| *y = *x);
     assert_eq!(judged(&p, property, &whole, same), Outcome::Unknown);
     let mut one = proof.clone();
-    let first = one.second[0].1;
-    one.second.iter_mut().for_each(|(_, y)| *y = first);
+    let first = one.peer_copy[0].1;
+    one.peer_copy.iter_mut().for_each(|(_, y)| *y = first);
     assert_eq!(judged(&p, property, &whole, one), Outcome::Unknown);
     let mut counter = proof.clone();
-    counter.second[0].1 = counter.counters[0].symbol;
+    counter.peer_copy[0].1 = counter.counters[0].symbol;
     assert_eq!(judged(&p, property, &whole, counter), Outcome::Unknown);
     let mut missing = proof;
-    missing.second.pop();
+    missing.peer_copy.pop();
     assert_eq!(judged(&p, property, &whole, missing), Outcome::Unknown);
 }
 
 #[test]
 fn check_what_two_instances_rely_on_is_about_them_alone() {
-    // `apart` may not mention the shared store: nobody checks that others leave it true.
+    // `pairwise` may not mention the shared store: no obligation says that others leave it true.
     let (p, property, whole, mut proof) = certificate("locks/ticket_lock.tp");
     let t = &whole.terms;
     let next = p.shared().next().expect("there is a shared variable");
     let about_the_store = t.le(t.int(0), t.sym(p.vars[next].symbol));
-    for (_, _, f) in &mut proof.apart {
+    for (_, _, f) in &mut proof.pairwise {
         *f = t.and(&[*f, about_the_store]);
     }
     assert_eq!(judged(&p, property, &whole, proof), Outcome::Unknown);

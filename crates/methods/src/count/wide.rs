@@ -8,7 +8,7 @@
 //! copies being what they were copied from, and on both while another of its copies is still current (`s == seq ==> x == a`, as a
 //! reader of a sequence lock does). Nothing here is trusted: what is not inductive is dropped.
 
-use super::system::{Place, System};
+use super::system::{CountedSystem, StepEndpoint};
 use logic::{Node, Op, Sort, SortKind, Symbol, Term};
 use program::{Action, Scope, ThreadId};
 use rustc_hash::FxHashSet;
@@ -16,22 +16,22 @@ use solver::Smt;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// More conditions than this over the shared store, or copies that are tested, are not looked at.
-const MOST_SHARED: usize = 16;
-const MOST_TESTED: usize = 3;
+const MAX_SHARED: usize = 16;
+const MAX_TESTED: usize = 3;
 /// Pairs of more conditions than this are not looked at.
-const MOST_RELATED: usize = 10;
+const MAX_RELATED: usize = 10;
 /// And not more candidates times moves.
-const MOST_QUESTIONS: usize = 60_000;
+const MAX_QUESTIONS: usize = 60_000;
 
 pub struct Wide {
     /// Over the shared store alone.
     shared: Vec<Term>,
-    own: BTreeMap<ThreadId, Own>,
+    own: BTreeMap<ThreadId, LocalHints>,
 }
 
 /// What the text of a thread suggests about its locals.
 #[derive(Default)]
-struct Own {
+struct LocalHints {
     /// Over its locals and id, and perhaps the shared store.
     conditions: BTreeSet<Term>,
     /// A local is what it was copied from.
@@ -41,10 +41,10 @@ struct Own {
 }
 
 impl Wide {
-    pub fn of(system: &System<'_>) -> Self {
+    pub fn of(system: &CountedSystem<'_>) -> Self {
         let (t, p) = (system.terms, system.program);
         let mut shared = BTreeSet::new();
-        let mut own: BTreeMap<ThreadId, Own> = BTreeMap::new();
+        let mut own: BTreeMap<ThreadId, LocalHints> = BTreeMap::new();
         for thread in p.threads.ids() {
             let of = own.entry(thread).or_default();
             let mut sources: BTreeMap<Symbol, BTreeSet<Term>> = BTreeMap::new();
@@ -75,35 +75,35 @@ impl Wide {
                 shared.insert(t.eq(t.sym(p.vars[v].symbol), t.default_of(p.vars[v].sort)));
             }
         }
-        let shared = shared.into_iter().filter(|f| !t.is_false(*f)).take(MOST_SHARED).collect();
+        let shared = shared.into_iter().filter(|f| !t.is_false(*f)).take(MAX_SHARED).collect();
         Self { shared, own }
     }
 
     /// Whether the candidates are few enough to be asked about.
-    pub fn is_small(&self, system: &System<'_>) -> bool {
+    pub fn is_small(&self, system: &CountedSystem<'_>) -> bool {
         let all: usize = (0..system.cells.len()).map(|c| self.holds(system, c).len()).sum();
-        all * system.moves.len() <= MOST_QUESTIONS
+        all * system.moves.len() <= MAX_QUESTIONS
     }
 
     /// What may be true while somebody is at a place, or unless somebody is.
-    pub fn facts(&self, system: &System<'_>, known: &[Term], smt: &mut dyn Smt) -> Vec<Term> {
+    pub fn facts(&self, system: &CountedSystem<'_>, known: &[Term], smt: &mut dyn Smt) -> Vec<Term> {
         let t = system.terms;
         let mut out = Vec::new();
         for f in self.shared.iter().flat_map(|f| [*f, t.not(*f)]) {
             out.push(f);
             let groups = system.groups.iter().map(|g| t.le(t.int(1), t.sym(g.symbol)));
-            let there = system.singles.iter().flat_map(|s| s.there.iter().map(|x| t.sym(*x)));
+            let there = system.unique_threads.iter().flat_map(|s| s.there.iter().map(|x| t.sym(*x)));
             out.extend(groups.chain(there).map(|someone| t.implies(someone, f)));
             out.push(unless_changing(system, f, known, smt));
         }
-        if self.shared.len() <= MOST_RELATED {
+        if self.shared.len() <= MAX_RELATED {
             out.extend(self.related(system));
         }
         out
     }
 
     /// Of two conditions over different variables, one implies the other.
-    fn related(&self, system: &System<'_>) -> Vec<Term> {
+    fn related(&self, system: &CountedSystem<'_>) -> Vec<Term> {
         let t = system.terms;
         let mut out = Vec::new();
         for (i, a) in self.shared.iter().enumerate() {
@@ -118,7 +118,7 @@ impl Wide {
     }
 
     /// What an instance at a place may rely on.
-    pub fn holds(&self, system: &System<'_>, cell: usize) -> Vec<Term> {
+    pub fn holds(&self, system: &CountedSystem<'_>, cell: usize) -> Vec<Term> {
         let (t, p) = (system.terms, system.program);
         let c = &system.cells[cell];
         let mut out: Vec<Term> = self.shared.iter().flat_map(|f| [*f, t.not(*f)]).collect();
@@ -129,7 +129,7 @@ impl Wide {
         out.extend(own.conditions.iter().filter(lives).flat_map(|f| [*f, t.not(*f)]));
         out.extend(own.copies.iter().filter(lives));
         let then: Vec<Term> = own.copies.iter().filter(lives).copied().chain(self.shared.iter().copied()).collect();
-        for test in own.tested.iter().filter(lives).take(MOST_TESTED) {
+        for test in own.tested.iter().filter(lives).take(MAX_TESTED) {
             out.extend(then.iter().filter(|f| *f != test).map(|f| t.implies(*test, *f)));
         }
         out
@@ -137,14 +137,14 @@ impl Wide {
 }
 
 /// Whether a term is over the shared store alone.
-fn is_shared(system: &System<'_>, term: Term) -> bool {
+fn is_shared(system: &CountedSystem<'_>, term: Term) -> bool {
     let p = system.program;
     let shared: FxHashSet<Symbol> = p.shared().map(|v| p.vars[v].symbol).collect();
     system.terms.free_symbols(term).iter().all(|s| shared.contains(s))
 }
 
 /// An equation with its sides exchanged; any other term as it is.
-fn swapped(system: &System<'_>, term: Term) -> Term {
+fn swapped(system: &CountedSystem<'_>, term: Term) -> Term {
     match system.terms.node(term) {
         Node::App(Op::Eq, args) => system.terms.eq(args[1], args[0]),
         _ => term,
@@ -152,7 +152,7 @@ fn swapped(system: &System<'_>, term: Term) -> Term {
 }
 
 /// The conditions an action is made of, without those over values that it chooses.
-fn atoms(system: &System<'_>, action: &Action) -> Vec<Term> {
+fn atoms(system: &CountedSystem<'_>, action: &Action) -> Vec<Term> {
     let t = system.terms;
     let mut texts: Vec<Term> = action.gates.iter().map(|g| g.formula).chain([action.guard]).collect();
     texts.extend(action.updates.iter().map(|u| u.value));
@@ -163,7 +163,7 @@ fn atoms(system: &System<'_>, action: &Action) -> Vec<Term> {
 }
 
 /// The conditions that terms are made of.
-fn conditions(system: &System<'_>, mut todo: Vec<Term>) -> Vec<Term> {
+fn conditions(system: &CountedSystem<'_>, mut todo: Vec<Term>) -> Vec<Term> {
     let t = system.terms;
     let (mut out, mut seen) = (Vec::new(), FxHashSet::default());
     while let Some(f) = todo.pop() {
@@ -182,7 +182,7 @@ fn conditions(system: &System<'_>, mut todo: Vec<Term>) -> Vec<Term> {
 }
 
 /// The condition, of what its locals were copied from; nothing where one of them is no copy.
-fn read_of_sources(system: &System<'_>, f: Term, sources: &BTreeMap<Symbol, BTreeSet<Term>>) -> Vec<Term> {
+fn read_of_sources(system: &CountedSystem<'_>, f: Term, sources: &BTreeMap<Symbol, BTreeSet<Term>>) -> Vec<Term> {
     let t = system.terms;
     let mut out = vec![f];
     for s in t.free_symbols(f) {
@@ -197,9 +197,9 @@ fn read_of_sources(system: &System<'_>, f: Term, sources: &BTreeMap<Symbol, BTre
 }
 
 /// `f`, unless somebody is at a place where it may be broken.
-fn unless_changing(system: &System<'_>, f: Term, known: &[Term], smt: &mut dyn Smt) -> Term {
+fn unless_changing(system: &CountedSystem<'_>, f: Term, known: &[Term], smt: &mut dyn Smt) -> Term {
     let t = system.terms;
-    let mut places: Vec<Place> = Vec::new();
+    let mut places: Vec<StepEndpoint> = Vec::new();
     smt.push();
     system.facts().into_iter().chain(system.control()).chain(known.iter().copied()).for_each(|k| smt.assert(k));
     let steps = system.steps();
@@ -227,9 +227,9 @@ fn unless_changing(system: &System<'_>, f: Term, known: &[Term], smt: &mut dyn S
         }
     }
     smt.pop();
-    let someone = |place: &Place| match place {
-        Place::Group(g) => t.le(t.int(1), t.sym(system.groups[*g].symbol)),
-        Place::Cell(k, c) => t.sym(system.singles[*k].there[*c]),
+    let someone = |place: &StepEndpoint| match place {
+        StepEndpoint::Group(g) => t.le(t.int(1), t.sym(system.groups[*g].symbol)),
+        StepEndpoint::Cell(k, c) => t.sym(system.unique_threads[*k].there[*c]),
     };
     t.or(&places.iter().map(someone).chain([f]).collect::<Vec<_>>())
 }

@@ -5,14 +5,14 @@
 //! number beyond 64 bits escapes; nothing is cut off silently.
 
 use super::guess::Escape;
-use super::layout::Keys;
+use super::layout::LevelKeys;
 use program::PropertyId;
 
 pub type Reg = u16;
 
 /// Which of two stores a load reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum StoreSide {
     Before,
     After,
 }
@@ -28,7 +28,7 @@ pub enum Instr {
         a: Reg,
     },
     Load {
-        side: Side,
+        side: StoreSide,
         word: u8,
         shift: u8,
         bits: u8,
@@ -37,13 +37,13 @@ pub enum Instr {
     },
     /// Of a field that may be undecided.
     LoadOpen {
-        side: Side,
+        side: StoreSide,
         d: Reg,
         slot: u32,
     },
     /// Of the field at a position of an array; -1 is a key that is not listed.
     LoadAt {
-        side: Side,
+        side: StoreSide,
         d: Reg,
         array: u16,
         at: Reg,
@@ -272,7 +272,7 @@ pub enum Exit {
     Wrong(PropertyId),
     /// A field that is not decided.
     Open,
-    /// See `Frame::escape`.
+    /// See `RegisterFile::escape`.
     Escape,
 }
 
@@ -297,18 +297,18 @@ pub struct SpawnPlan {
 #[derive(Clone, Debug, Default)]
 pub struct Tables {
     pub arrays: Vec<Array>,
-    pub keys: Vec<Keys>,
+    pub keys: Vec<LevelKeys>,
     pub spawns: Vec<SpawnPlan>,
 }
 
 /// Registers and the last escape, one for each worker.
 #[derive(Clone, Debug)]
-pub struct Frame {
+pub struct RegisterFile {
     pub regs: Vec<i64>,
     pub escape: Option<Escape>,
 }
 
-impl Frame {
+impl RegisterFile {
     pub fn new(size: usize) -> Self {
         Self { regs: vec![0; size], escape: None }
     }

@@ -1,36 +1,36 @@
 //! Terms to instructions, for one instance over one layout.
 //!
-//! Comes in: a layout and terms of the program. Goes out: code for `machine`. Maps, sets and sequences are never
+//! In: a layout and terms of the program. Out: code for `machine`. Maps, sets and sequences are never
 //! built: a read of `m[k := v]` becomes a choice between `v` and a read of `m`, an update becomes stores of single
 //! fields. What has no such form (`Beyond::Unsupported`) is left to the reference semantics, action by action.
 //! Sharing in a term is kept, except across the two sides of a choice.
 
-use super::code::{Array, Instr, MachineOp, Reg, Side, Tables};
-use super::guess::{Escape, MOST_SLOTS, symbols};
-use super::layout::{Keys, Layout, OPEN, Plan, Scalar, Shape};
-use logic::{Machine, Node, Op, Quantifier, Sort, SortKind, Symbol, Term, Terms};
+use super::code::{Array, Instr, MachineOp, Reg, StoreSide, Tables};
+use super::guess::{Escape, MAX_SLOTS, symbols};
+use super::layout::{Layout, LevelKeys, OPEN_VALUE, ScalarSort, StorageShape, VariablePlan};
+use logic::{MachineIntSort, Node, Op, Quantifier, Sort, SortKind, Symbol, Term, Terms};
 use program::{Program, VarId};
 use rustc_hash::FxHashMap;
 
 /// Why a term was not compiled.
 #[derive(Clone, Debug)]
-pub enum Beyond {
+pub enum NotCompiled {
     Unsupported,
     /// It was found at once that the layout is too small.
     Escape(Escape),
 }
 
-pub type Made<T> = Result<T, Beyond>;
+pub type Made<T> = Result<T, NotCompiled>;
 
 /// What compilation for any instance needs.
-pub struct Context<'a> {
+pub struct CompileContext<'a> {
     pub program: &'a Program,
     pub layout: &'a Layout,
     pub vars: FxHashMap<Symbol, VarId>,
     pub primed: FxHashMap<Symbol, VarId>,
 }
 
-impl<'a> Context<'a> {
+impl<'a> CompileContext<'a> {
     pub fn new(program: &'a Program, layout: &'a Layout) -> Self {
         let primed = program.vars.iter_enumerated().map(|(id, v)| (v.primed, id)).collect();
         Self { program, layout, vars: symbols(program), primed }
@@ -38,8 +38,8 @@ impl<'a> Context<'a> {
 }
 
 /// Compiles the terms of one piece of code.
-pub struct Compiler<'a> {
-    pub cx: &'a Context<'a>,
+pub struct TermCompiler<'a> {
+    pub cx: &'a CompileContext<'a>,
     pub tables: &'a mut Tables,
     /// The instance whose locals and tid are meant.
     pub instance: Option<usize>,
@@ -54,17 +54,17 @@ pub struct Compiler<'a> {
 
 /// A map, set or sequence variable as a place of fields.
 #[derive(Clone, Copy)]
-pub struct Place<'a> {
+pub struct FieldRange<'a> {
     pub first: usize,
-    pub plan: &'a Plan,
-    pub side: Side,
+    pub plan: &'a VariablePlan,
+    pub side: StoreSide,
 }
 
-const MOST_CODE: usize = 4000;
-const MOST_REGS: usize = 2000;
+const MAX_CODE: usize = 4000;
+const MAX_REGS: usize = 2000;
 
-impl<'a> Compiler<'a> {
-    pub fn new(cx: &'a Context<'a>, tables: &'a mut Tables, instance: Option<usize>) -> Self {
+impl<'a> TermCompiler<'a> {
+    pub fn new(cx: &'a CompileContext<'a>, tables: &'a mut Tables, instance: Option<usize>) -> Self {
         Self {
             cx,
             tables,
@@ -82,8 +82,8 @@ impl<'a> Compiler<'a> {
     }
     pub fn reg(&mut self) -> Made<Reg> {
         self.next += 1;
-        if self.next > MOST_REGS || self.code.len() > MOST_CODE {
-            Err(Beyond::Unsupported)
+        if self.next > MAX_REGS || self.code.len() > MAX_CODE {
+            Err(NotCompiled::Unsupported)
         } else {
             Ok(self.next as Reg - 1)
         }
@@ -127,16 +127,16 @@ impl<'a> Compiler<'a> {
         }
     }
     /// Where a variable's fields are, as this instance sees it.
-    pub fn place(&self, symbol: Symbol) -> Option<(VarId, Place<'a>)> {
+    pub fn place(&self, symbol: Symbol) -> Option<(VarId, FieldRange<'a>)> {
         let layout = self.cx.layout;
-        let at = |var: VarId, side: Side| {
+        let at = |var: VarId, side: StoreSide| {
             let local = self.instance.and_then(|i| layout.instances[i].locals.get(&var));
             let first = *local.or_else(|| layout.shared_at.get(&var))?;
-            Some((var, Place { first, plan: layout.plan_of(first), side }))
+            Some((var, FieldRange { first, plan: layout.plan_of(first), side }))
         };
         match self.cx.vars.get(&symbol) {
-            Some(var) => at(*var, Side::Before),
-            None => at(*self.cx.primed.get(&symbol)?, Side::After),
+            Some(var) => at(*var, StoreSide::Before),
+            None => at(*self.cx.primed.get(&symbol)?, StoreSide::After),
         }
     }
 
@@ -157,19 +157,19 @@ impl<'a> Compiler<'a> {
             Node::Sym(s) => match self.bound.get(&s) {
                 Some(r) => Ok(*r),
                 None => {
-                    let (_, place) = self.place(s).ok_or(Beyond::Unsupported)?;
-                    if place.plan.shape != Shape::Cell {
-                        return Err(Beyond::Unsupported);
+                    let (_, place) = self.place(s).ok_or(NotCompiled::Unsupported)?;
+                    if place.plan.shape != StorageShape::Cell {
+                        return Err(NotCompiled::Unsupported);
                     }
                     self.load(place.first, place.side)
                 }
             },
             Node::App(op, args) => self.apply(term, op, &args),
             Node::Quant(q, bound, body) => self.quantifier(q, &bound, body),
-            _ => Err(Beyond::Unsupported),
+            _ => Err(NotCompiled::Unsupported),
         }
     }
-    fn load(&mut self, slot: usize, side: Side) -> Made<Reg> {
+    fn load(&mut self, slot: usize, side: StoreSide) -> Made<Reg> {
         let d = self.reg()?;
         let s = self.cx.layout.slots[slot];
         self.emit(if s.open {
@@ -185,11 +185,11 @@ impl<'a> Compiler<'a> {
         self.emit(make(d, a, b));
         Ok(d)
     }
-    fn machine_binary(&mut self, m: Machine, op: MachineOp, args: &[Term]) -> Made<Reg> {
+    fn machine_binary(&mut self, m: MachineIntSort, op: MachineOp, args: &[Term]) -> Made<Reg> {
         let r = self.binary(args, |d, a, b| Instr::Machine { op, d, a, b, width: m.bits })?;
         self.wrap(r, m)
     }
-    fn wrap(&mut self, a: Reg, m: Machine) -> Made<Reg> {
+    fn wrap(&mut self, a: Reg, m: MachineIntSort) -> Made<Reg> {
         if m.bits == 64 {
             return Ok(a);
         }
@@ -243,7 +243,7 @@ impl<'a> Compiler<'a> {
                     (_, true) => Instr::LeU { d, a, b },
                 })
             }
-            (Op::Add | Op::Sub, None) if self.literal(args[1]).is_some_and(|k| k != OPEN) => {
+            (Op::Add | Op::Sub, None) if self.literal(args[1]).is_some_and(|k| k != OPEN_VALUE) => {
                 let k = self.literal(args[1]).expect("just seen");
                 let a = self.scalar(args[0])?;
                 let d = self.reg()?;
@@ -313,7 +313,7 @@ impl<'a> Compiler<'a> {
                 // Every sort's default has the number 0.
                 self.choice(inside, |s| s.element(args[0], i), |s| s.constant(0))
             }
-            _ => Err(Beyond::Unsupported),
+            _ => Err(NotCompiled::Unsupported),
         }
     }
     /// Evaluated from the left, up to the deciding argument.
@@ -391,13 +391,13 @@ impl<'a> Compiler<'a> {
                 SortKind::Bool => vec![t.ff(), t.tt()],
                 SortKind::Enum(e) => (0..t.enum_size(e) as u32).map(|v| t.variant(e, v)).collect(),
                 SortKind::Int => {
-                    let (lo, hi) = self.range(q, *s, body).ok_or(Beyond::Unsupported)?;
+                    let (lo, hi) = self.range(q, *s, body).ok_or(NotCompiled::Unsupported)?;
                     (lo..=hi).map(|n| t.int(n)).collect()
                 }
-                _ => return Err(Beyond::Unsupported),
+                _ => return Err(NotCompiled::Unsupported),
             };
             if values.len() * instances.len() > 256 {
-                return Err(Beyond::Unsupported);
+                return Err(NotCompiled::Unsupported);
             }
             instances = instances
                 .iter()
@@ -446,16 +446,16 @@ impl<'a> Compiler<'a> {
     pub fn leaf(&mut self, map: Term, keys: &[Reg]) -> Made<Reg> {
         match self.terms().node(map) {
             Node::Sym(s) => {
-                let (var, place) = self.place(s).ok_or(Beyond::Unsupported)?;
+                let (var, place) = self.place(s).ok_or(NotCompiled::Unsupported)?;
                 let array = self.array(&place)?;
                 let at = self.position(
                     array,
                     place.plan,
                     keys,
-                    if place.plan.default == OPEN { Need::Listed } else { Need::Maybe },
+                    if place.plan.default == OPEN_VALUE { Need::Listed } else { Need::Maybe },
                 )?;
                 let d = self.reg()?;
-                let passes = self.passing == Some(var) && place.side == Side::Before;
+                let passes = self.passing == Some(var) && place.side == StoreSide::Before;
                 self.emit(if passes {
                     Instr::PassAt { d, array, at }
                 } else {
@@ -494,13 +494,13 @@ impl<'a> Compiler<'a> {
                 let c = self.leaf(args[1], keys)?;
                 self.choice(c, |s| s.constant(0), |s| s.leaf(args[0], keys))
             }
-            _ => Err(Beyond::Unsupported),
+            _ => Err(NotCompiled::Unsupported),
         }
     }
-    pub fn array(&mut self, place: &Place<'a>) -> Made<u16> {
+    pub fn array(&mut self, place: &FieldRange<'a>) -> Made<u16> {
         let plan = self.cx.layout.slots[place.first].plan;
-        if !matches!(place.plan.shape, Shape::Array(_) | Shape::Sequence(_)) {
-            return Err(Beyond::Unsupported);
+        if !matches!(place.plan.shape, StorageShape::Array(_) | StorageShape::Sequence(_)) {
+            return Err(NotCompiled::Unsupported);
         }
         let first = place.first as u32;
         let known = self.tables.arrays.iter().position(|a| a.first == first);
@@ -511,10 +511,10 @@ impl<'a> Compiler<'a> {
         Ok(at as u16)
     }
     /// The position of a path of keys in an array.
-    pub fn position(&mut self, array: u16, plan: &Plan, path: &[Reg], need: Need) -> Made<Reg> {
-        let Shape::Array(levels) = &plan.shape else { return Err(Beyond::Unsupported) };
+    pub fn position(&mut self, array: u16, plan: &VariablePlan, path: &[Reg], need: Need) -> Made<Reg> {
+        let StorageShape::Array(levels) = &plan.shape else { return Err(NotCompiled::Unsupported) };
         if levels.len() != path.len() {
-            return Err(Beyond::Unsupported);
+            return Err(NotCompiled::Unsupported);
         }
         let mut whole: Option<Reg> = None;
         for (level, (keys, key)) in levels.iter().zip(path).enumerate() {
@@ -533,9 +533,9 @@ impl<'a> Compiler<'a> {
                 }
             });
         }
-        whole.ok_or(Beyond::Unsupported)
+        whole.ok_or(NotCompiled::Unsupported)
     }
-    fn keys(&mut self, keys: &Keys) -> u16 {
+    fn keys(&mut self, keys: &LevelKeys) -> u16 {
         let at = self.tables.keys.iter().position(|k| k == keys).unwrap_or_else(|| {
             self.tables.keys.push(keys.clone());
             self.tables.keys.len() - 1
@@ -552,12 +552,12 @@ impl<'a> Compiler<'a> {
     ) -> Made<()> {
         match self.terms().node(map) {
             Node::Sym(s) => {
-                let (_, place) = self.place(s).ok_or(Beyond::Unsupported)?;
-                let Shape::Array(levels) = &place.plan.shape else { return Err(Beyond::Unsupported) };
-                let [keys] = levels.as_slice() else { return Err(Beyond::Unsupported) };
+                let (_, place) = self.place(s).ok_or(NotCompiled::Unsupported)?;
+                let StorageShape::Array(levels) = &place.plan.shape else { return Err(NotCompiled::Unsupported) };
+                let [keys] = levels.as_slice() else { return Err(NotCompiled::Unsupported) };
                 listed.extend((0..keys.len()).map(|i| keys.key(i)));
                 // Where every key is listed nothing else is left to compare.
-                if !matches!(place.plan.key_sorts[0], Scalar::Bool | Scalar::Enum(_)) {
+                if !matches!(place.plan.key_sorts[0], ScalarSort::Bool | ScalarSort::Enum(_)) {
                     defaults.push(place.plan.default);
                 }
                 Ok(())
@@ -584,13 +584,13 @@ impl<'a> Compiler<'a> {
             }
             Node::App(Op::ConstMap(sort), args) => {
                 let t = self.terms();
-                let SortKind::Map(k, _) = t.kind(sort) else { return Err(Beyond::Unsupported) };
+                let SortKind::Map(k, _) = t.kind(sort) else { return Err(NotCompiled::Unsupported) };
                 if !matches!(t.kind(k), SortKind::Bool | SortKind::Enum(_)) {
-                    defaults.push(self.literal(args[0]).ok_or(Beyond::Unsupported)?);
+                    defaults.push(self.literal(args[0]).ok_or(NotCompiled::Unsupported)?);
                 }
                 Ok(())
             }
-            _ => Err(Beyond::Unsupported),
+            _ => Err(NotCompiled::Unsupported),
         }
     }
     /// Holds at every key: those listed, those computed, and all others, where the values are the same default.
@@ -600,8 +600,8 @@ impl<'a> Compiler<'a> {
         self.gather(b, &mut listed, &mut computed, &mut defaults)?;
         listed.sort_unstable();
         listed.dedup();
-        if defaults.iter().any(|d| *d != defaults[0]) || listed.len() > MOST_SLOTS {
-            return Err(Beyond::Unsupported);
+        if defaults.iter().any(|d| *d != defaults[0]) || listed.len() > MAX_SLOTS {
+            return Err(NotCompiled::Unsupported);
         }
         let mut keys = computed;
         for k in listed {
@@ -630,25 +630,25 @@ impl<'a> Compiler<'a> {
         out
     }
     /// The keys of the levels a general update of a variable has to write, after making sure that no other is needed.
-    pub fn keys_written(&mut self, map: Term, plan: &Plan, array: u16) -> Made<Vec<i64>> {
-        let Shape::Array(levels) = &plan.shape else { return Err(Beyond::Unsupported) };
-        let [own] = levels.as_slice() else { return Err(Beyond::Unsupported) };
+    pub fn keys_written(&mut self, map: Term, plan: &VariablePlan, array: u16) -> Made<Vec<i64>> {
+        let StorageShape::Array(levels) = &plan.shape else { return Err(NotCompiled::Unsupported) };
+        let [own] = levels.as_slice() else { return Err(NotCompiled::Unsupported) };
         let (mut listed, mut computed, mut defaults) = (Vec::new(), Vec::new(), Vec::new());
         self.gather(map, &mut listed, &mut computed, &mut defaults)?;
-        let var = plan.var.ok_or(Beyond::Unsupported)?;
+        let var = plan.var.ok_or(NotCompiled::Unsupported)?;
         if defaults.iter().any(|d| *d != plan.default) {
-            return Err(Beyond::Escape(Escape::Irregular { var }));
+            return Err(NotCompiled::Escape(Escape::Irregular { var }));
         }
         if let Some(key) = listed.iter().find(|k| own.position(**k).is_none()) {
-            return Err(Beyond::Escape(self.cx.layout.missing_key(plan, 0, *key)));
+            return Err(NotCompiled::Escape(self.cx.layout.missing_key(plan, 0, *key)));
         }
         for k in computed {
             self.position(array, plan, &[k], Need::Listed)?;
         }
         Ok((0..own.len()).map(|i| own.key(i)).collect())
     }
-    pub fn leaf_scalar(&self, term: Term) -> Option<Scalar> {
-        Scalar::of(self.terms(), self.terms().sort_of(term))
+    pub fn leaf_scalar(&self, term: Term) -> Option<ScalarSort> {
+        ScalarSort::of(self.terms(), self.terms().sort_of(term))
     }
 }
 

@@ -1,16 +1,17 @@
-//! What the program text says about its locations: which locals are dead, which steps are nobody else's business.
+//! What the program text says about its locations: which locals are dead, which steps are invisible to other threads.
 //!
-//! A local is dead at a location if no path from there reads it before writing it. A location is *quiet* if every
+//! A local is dead at a location if no path from there reads it before writing it. A location is *invisible* if every
 //! action that leaves it reads and writes only what no other instance can see or change: its own locals, shared
-//! variables nobody writes, shared variables only this one instance uses. Quiet steps commute with every step of the
+//! variables no thread writes, shared variables only this one instance uses. Invisible steps commute with every step of the
 //! others in both directions, so they can be folded into the step before or the step after (see `fold`). A location on
-//! every cycle of quiet steps is left out, so folding ends.
-//! A variable that is only ever touched by who holds one lock counts as its holder's own (`locks`): nobody else can touch
+//! every cycle of invisible steps is left out, so folding ends.
+//! A variable that is only ever touched by who holds one lock counts as its holder's own (`locks`): no other thread can touch
 //! it before the lock is released, and neither the lock.
-//! Absent: independence that depends on values or on where the others are.
+//! Deliberately absent: independence that depends on values or on where the others are.
 
-use super::locks::Locks;
-use logic::{Symbol, Term};
+use super::footprint::{ActionFootprint, action_footprint};
+use super::locks::ExploreLocks;
+use logic::Term;
 use program::{Action, Code, LocId, Program, Scope, ThreadId, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -19,33 +20,18 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub struct ThreadFacts {
     /// For each location, the locals that are dead there, in the order of `Thread::locals`.
     pub dead: Vec<Vec<VarId>>,
-    pub quiet: Vec<bool>,
-}
-
-/// The variables an action reads and writes.
-pub struct Touch {
-    pub reads: FxHashSet<VarId>,
-    pub writes: FxHashSet<VarId>,
-}
-
-pub fn touch(program: &Program, vars: &FxHashMap<Symbol, VarId>, action: &Action) -> Touch {
-    let mut reads = FxHashSet::default();
-    let mut look = |t: Term| reads.extend(program.terms.free_symbols(t).iter().filter_map(|s| vars.get(s)));
-    look(action.guard);
-    action.gates.iter().for_each(|g| look(g.formula));
-    action.updates.iter().for_each(|u| look(u.value));
-    action.spawn.iter().flat_map(|s| &s.args).for_each(|t| look(*t));
-    let mut writes: FxHashSet<VarId> = action.updates.iter().map(|u| u.var).collect();
-    writes.extend(action.spawn.iter().filter_map(|s| s.into));
-    Touch { reads, writes }
+    pub invisible: Vec<bool>,
 }
 
 /// Facts about every thread, for the given numbers of instances; `watched` are formulas over the store that are looked
 /// at after every step.
 pub fn thread_facts(program: &Program, counts: &[u32], watched: &[Term]) -> Vec<ThreadFacts> {
     let vars = super::guess::symbols(program);
-    let touches: Vec<Vec<Touch>> =
-        program.threads.iter().map(|t| t.code.actions.iter().map(|a| touch(program, &vars, a)).collect()).collect();
+    let touches: Vec<Vec<ActionFootprint>> = program
+        .threads
+        .iter()
+        .map(|t| t.code.actions.iter().map(|a| action_footprint(program, &vars, a)).collect())
+        .collect();
     let mut readers: FxHashMap<VarId, FxHashSet<usize>> = FxHashMap::default();
     let mut writers: FxHashMap<VarId, FxHashSet<usize>> = FxHashMap::default();
     for (thread, actions) in touches.iter().enumerate() {
@@ -70,22 +56,22 @@ pub fn thread_facts(program: &Program, counts: &[u32], watched: &[Term]) -> Vec<
             && !seen.contains(&v)
     };
     let unwritten = |v: VarId| program.vars[v].initial.is_some() && !writers.contains_key(&v);
-    let locks = Locks::of(program, &touches);
+    let locks = ExploreLocks::of(program, &touches);
     program
         .threads
         .iter_enumerated()
         .map(|(id, t)| {
             let own = |v: VarId| program.vars[v].scope != Scope::Shared || private(v, id.0 as usize);
-            let quiet_action = |at: usize, a: &Action| {
+            let invisible_action = |at: usize, a: &Action| {
                 let touch = &touches[id.0 as usize][at];
-                let held = locks.held(id, a.from);
+                let held = locks.must_lockset(id, a.from);
                 let guarded = |v: VarId| locks.guards(v).iter().any(|m| held.contains(m));
                 a.spawn.is_none()
-                    && !t.code.locations[a.to].inside
+                    && !t.code.locations[a.to].in_atomic_block
                     && touch.reads.iter().all(|v| own(*v) || unwritten(*v) || guarded(*v) || held.contains(v))
                     && touch.writes.iter().all(|v| own(*v) || (guarded(*v) && !seen.contains(v)))
             };
-            ThreadFacts { dead: dead(program, id, &seen), quiet: quiet(&t.code, &quiet_action) }
+            ThreadFacts { dead: dead(program, id, &seen), invisible: invisible(&t.code, &invisible_action) }
         })
         .collect()
 }
@@ -97,23 +83,23 @@ fn dead(program: &Program, thread: ThreadId, seen: &FxHashSet<VarId>) -> Vec<Vec
     live.iter().map(|live| t.locals.iter().filter(|v| is_dead(live, v)).copied().collect()).collect()
 }
 
-fn quiet(code: &Code, quiet_action: &dyn Fn(usize, &Action) -> bool) -> Vec<bool> {
-    let mut quiet: Vec<bool> = code.locations.iter().map(|l| !l.inside).collect();
+fn invisible(code: &Code, invisible_action: &dyn Fn(usize, &Action) -> bool) -> Vec<bool> {
+    let mut invisible: Vec<bool> = code.locations.iter().map(|l| !l.in_atomic_block).collect();
     let mut leaves = vec![false; code.locations.len()];
     for (i, a) in code.actions.iter().enumerate() {
         leaves[a.from.0 as usize] = true;
-        if !quiet_action(i, a) {
-            quiet[a.from.0 as usize] = false;
+        if !invisible_action(i, a) {
+            invisible[a.from.0 as usize] = false;
         }
     }
     // Where nothing leaves there is nothing to fold.
-    quiet.iter_mut().zip(&leaves).for_each(|(q, l)| *q &= l);
-    // Depth first over quiet steps; a step back to a location on the path closes a cycle.
+    invisible.iter_mut().zip(&leaves).for_each(|(q, l)| *q &= l);
+    // Depth first over invisible steps; a step back to a location on the path closes a cycle.
     let out = code.outgoing();
-    let mut mark = vec![0u8; quiet.len()];
-    for start in 0..quiet.len() {
+    let mut mark = vec![0u8; invisible.len()];
+    for start in 0..invisible.len() {
         let mut path: Vec<(usize, usize)> = Vec::new();
-        if quiet[start] && mark[start] == 0 {
+        if invisible[start] && mark[start] == 0 {
             mark[start] = 1;
             path.push((start, 0));
         }
@@ -128,14 +114,14 @@ fn quiet(code: &Code, quiet_action: &dyn Fn(usize, &Action) -> bool) -> Vec<bool
             let to = code.actions[steps[*next]].to.0 as usize;
             *next += 1;
             match mark[to] {
-                0 if quiet[to] => {
+                0 if invisible[to] => {
                     mark[to] = 1;
                     path.push((to, 0));
                 }
-                1 => quiet[to] = false,
+                1 => invisible[to] = false,
                 _ => {}
             }
         }
     }
-    quiet
+    invisible
 }

@@ -1,13 +1,13 @@
 //! How much room each variable is given: guessed from the program, widened when a value does not fit.
 //!
-//! Comes in: a program and the numbers of instances. Goes out: a `Guess`, from which `layout` makes bit fields. A
+//! In: a program and the numbers of instances. Out: a `RangeGuess`, from which `layout` makes bit fields. A
 //! search that meets a value outside its field stops with an `Escape`; the guess is widened by it and the search
 //! starts again, so no value is ever cut off. Each escape at least doubles a range or adds keys, so restarts are few
 //! and mostly shallow.
-//! Absent: interval analysis; the first guess is only made of the numbers in the text.
+//! Deliberately absent: interval analysis; the first guess is only made of the numbers in the text.
 
 use logic::{ClassId, Node, Op, Symbol, Term, Value};
-use program::semantics::{Instances, Sampling, Semantics};
+use program::semantics::{InstanceCounts, Sampling, Semantics};
 use program::{Program, VarId, VarKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,7 +48,7 @@ pub enum Escape {
 
 /// The room given to each variable.
 #[derive(Clone, Debug, Default)]
-pub struct Guess {
+pub struct RangeGuess {
     pub ranges: BTreeMap<VarId, (i64, i64)>,
     pub keys: BTreeMap<(VarId, usize), BTreeSet<i64>>,
     pub lengths: BTreeMap<VarId, i64>,
@@ -62,10 +62,10 @@ pub struct Guess {
 }
 
 /// More slots of one variable than this are kept as one interned value instead.
-pub const MOST_SLOTS: usize = 512;
+pub const MAX_SLOTS: usize = 512;
 
-impl Guess {
-    pub fn new(program: &Program, instances: &Instances) -> Self {
+impl RangeGuess {
+    pub fn new(program: &Program, instances: &InstanceCounts) -> Self {
         let mut guess = Self::default();
         let threads: u32 = instances.0.iter().sum();
         let vars = symbols(program);
@@ -74,7 +74,7 @@ impl Guess {
                 continue;
             }
             let mut numbers = BTreeSet::from([0, 1]);
-            match var.initial.map(|t| logic::eval::eval(&program.terms, t, &FxHashMap::default())) {
+            match var.initial.map(|t| logic::eval::eval_term(&program.terms, t, &FxHashMap::default())) {
                 Some(Ok(value)) => guess.note_value(id, 0, &value, &mut numbers),
                 _ => {
                     guess.open.insert(id);
@@ -95,7 +95,7 @@ impl Guess {
         guess.look_at_starts(program, instances);
         let spawns = program.threads.iter().any(|t| t.code.actions.iter().any(|a| a.spawn.is_some()));
         guess.pool = if spawns { 2 } else { 0 };
-        let mut walk = Walk { program, vars: &vars, threads: i64::from(threads), seen: FxHashSet::default() };
+        let mut walk = GuessingRun { program, vars: &vars, threads: i64::from(threads), seen: FxHashSet::default() };
         for t in roots(program) {
             walk.keys(t, &mut guess);
         }
@@ -109,14 +109,14 @@ impl Guess {
         guess
     }
     /// Variables without an initial value whose values the `init` formulas decide.
-    fn look_at_starts(&mut self, program: &Program, instances: &Instances) {
+    fn look_at_starts(&mut self, program: &Program, instances: &InstanceCounts) {
         let missing = |v: &VarId| program.vars[*v].initial.is_none();
         if !program.shared().any(|v| missing(&v)) || program.init.is_empty() {
             return;
         }
         let starts = Semantics::new(program).initial(instances, Sampling::default()).states;
         for (k, var) in program.shared().enumerate().filter(|(_, v)| missing(v)) {
-            let mut noted = Guess::default();
+            let mut noted = RangeGuess::default();
             let mut numbers = BTreeSet::new();
             starts.iter().for_each(|(s, _)| noted.note_value(var, 0, &s.shared[k], &mut numbers));
             // Some value stays undecided, or there is no start at all.
@@ -249,14 +249,14 @@ pub fn roots(program: &Program) -> Vec<Term> {
     out
 }
 
-struct Walk<'a> {
+struct GuessingRun<'a> {
     program: &'a Program,
     vars: &'a FxHashMap<Symbol, VarId>,
     threads: i64,
     seen: FxHashSet<Term>,
 }
 
-impl Walk<'_> {
+impl GuessingRun<'_> {
     /// The variable whose map or set a term is a version of, and at which depth.
     fn root(&self, term: Term) -> Option<(VarId, usize)> {
         match self.program.terms.node(term) {
@@ -268,7 +268,7 @@ impl Walk<'_> {
         }
     }
     /// Notes which keys the text itself names.
-    fn keys(&mut self, term: Term, guess: &mut Guess) {
+    fn keys(&mut self, term: Term, guess: &mut RangeGuess) {
         if !self.seen.insert(term) {
             return;
         }

@@ -1,26 +1,26 @@
 //! Heaps up to renumbering: objects are numbered in the order in which they are reached from variables, and objects
 //! that nothing reaches are forgotten.
 //!
-//! Comes in: the program and layout. Goes out: a representative of a packed state. References are only compared for
+//! In: the program and layout. Out: a representative of a packed state. References are only compared for
 //! equality, so a renumbering maps runs to runs; an object that nothing reaches can be reached again by nothing, and a
 //! new object takes a number that is not in use. This holds only where the set of live objects is used for nothing but
 //! membership and `new` and `free`, where no formula ranges over all objects or compares whole fields, and where every
 //! field is a map from references to plain values; otherwise the reduction refuses.
 
 use super::guess::roots;
-use super::layout::{Keys, Layout, OPEN, Scalar, Shape, Slot};
+use super::layout::{BitField, Layout, LevelKeys, OPEN_VALUE, ScalarSort, StorageShape};
 use logic::{ClassId, Node, Op, SortKind, Term};
 use program::{Program, VarId};
 use rustc_hash::FxHashSet;
 
 #[derive(Clone, Debug, Default)]
-pub struct Heap {
+pub struct HeapLayout {
     classes: Vec<Fields>,
     /// Fields of variables that hold references, with the class, in the order in which they are followed.
     held: Vec<(usize, usize)>,
     /// Sets of references: their members are reached.
-    sets: Vec<Row>,
-    slots: Vec<Slot>,
+    sets: Vec<HeapRow>,
+    slots: Vec<BitField>,
     /// Why heaps are not renumbered.
     pub refused: Option<String>,
 }
@@ -29,28 +29,28 @@ pub struct Heap {
 #[derive(Clone, Debug, Default)]
 struct Fields {
     most: usize,
-    live: Option<Row>,
-    rows: Vec<Row>,
+    live: Option<HeapRow>,
+    rows: Vec<HeapRow>,
 }
 
 /// An array over the objects of a class.
 #[derive(Clone, Debug)]
-struct Row {
+struct HeapRow {
     class: usize,
     first: usize,
-    keys: Keys,
+    keys: LevelKeys,
     default: i64,
     /// The class its entries refer to.
     holds: Option<usize>,
 }
 
-impl Row {
+impl HeapRow {
     fn slot(&self, object: usize) -> Option<usize> {
         self.keys.position(object as i64).map(|at| self.first + at)
     }
 }
 
-impl Heap {
+impl HeapLayout {
     pub fn none() -> Self {
         Self::default()
     }
@@ -82,16 +82,16 @@ impl Heap {
         for (var, first) in all {
             let plan = layout.plan_of(first);
             let holds = match plan.leaf {
-                Scalar::Ref(c) => Some(class(c)),
+                ScalarSort::Ref(c) => Some(class(c)),
                 _ => None,
             };
-            let keyed = plan.key_sorts.iter().any(|k| matches!(k, Scalar::Ref(_)));
+            let keyed = plan.key_sorts.iter().any(|k| matches!(k, ScalarSort::Ref(_)));
             match (&plan.shape, keyed) {
-                (Shape::Array(levels), true) => {
-                    let ([keys], [Scalar::Ref(c)]) = (levels.as_slice(), plan.key_sorts.as_slice()) else {
+                (StorageShape::Array(levels), true) => {
+                    let ([keys], [ScalarSort::Ref(c)]) = (levels.as_slice(), plan.key_sorts.as_slice()) else {
                         return Err("a map has references among several keys".into());
                     };
-                    let row = Row { class: class(*c), first, keys: keys.clone(), default: plan.default, holds };
+                    let row = HeapRow { class: class(*c), first, keys: keys.clone(), default: plan.default, holds };
                     let fields = &mut out.classes[class(*c)];
                     fields.most = fields.most.max((0..keys.len()).map(|i| keys.key(i)).max().unwrap_or(0) as usize);
                     match program.terms.kind(plan.sort) {
@@ -102,7 +102,7 @@ impl Heap {
                 }
                 (_, false) => {
                     if let Some(c) = holds {
-                        let from = usize::from(matches!(plan.shape, Shape::Sequence(_)));
+                        let from = usize::from(matches!(plan.shape, StorageShape::Sequence(_)));
                         out.held.extend((first + from..first + plan.slots()).map(|s| (s, c)));
                     }
                 }
@@ -157,7 +157,7 @@ impl Heap {
             return;
         }
         let renamed = |class: Option<usize>, value: i64| match class {
-            Some(c) if value > 0 && value != OPEN => new[c].get(value as usize).map_or(value, |n| *n as i64),
+            Some(c) if value > 0 && value != OPEN_VALUE => new[c].get(value as usize).map_or(value, |n| *n as i64),
             _ => value,
         };
         let mut put = |slot: usize, value: i64| {

@@ -1,91 +1,91 @@
 //! The packed form of a state: a bit field for every variable of every instance, in a few 64-bit words.
 //!
-//! Comes in: a program, numbers of instances and a `Guess`. Goes out: where every field is, and the two-way
+//! In: a program, numbers of instances and a `RangeGuess`. Out: where every field is, and the two-way
 //! translation between packed states and the states of the reference semantics. Booleans, enums, integers, references
 //! are fields; maps and sets with scalar keys are arrays of fields over the keys that occur; sequences have a length
 //! and as many fields as the longest so far; everything else is a number in a table of values (`Interner`).
 //! An instance's fields lie together in one block, equal for all instances of a thread, so that blocks can be sorted.
-//! Absent: any reduction (`dead`, `symmetry`) and any execution (`compile`, `machine`).
+//! Deliberately absent: any reduction (`dead`, `symmetry`) and any execution (`compile`, `machine`).
 
-use super::guess::{Escape, Guess, MOST_SLOTS, small};
-use logic::{ClassId, Machine, Sort, SortKind, Terms, Value};
-use program::semantics::{Instance, Instances, Semantics, State};
+use super::guess::{Escape, MAX_SLOTS, RangeGuess, small};
+use logic::{ClassId, MachineIntSort, Sort, SortKind, Terms, Value};
+use program::semantics::{Instance, InstanceCounts, Semantics, State};
 use program::{LocId, Program, Start, ThreadId, VarId};
 use rustc_hash::FxHashMap;
 use std::sync::RwLock;
 
 /// Stands for an undecided value in registers; never a value of a field (fields hold at most 62 bits).
-pub const OPEN: i64 = i64::MIN;
+pub const OPEN_VALUE: i64 = i64::MIN;
 
 /// A sort whose values are single numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scalar {
+pub enum ScalarSort {
     Bool,
     Int,
-    Machine(Machine),
+    Machine(MachineIntSort),
     Enum(u32),
     Ref(ClassId),
 }
 
-impl Scalar {
-    pub fn of(terms: &Terms, sort: Sort) -> Option<Scalar> {
+impl ScalarSort {
+    pub fn of(terms: &Terms, sort: Sort) -> Option<ScalarSort> {
         Some(match terms.kind(sort) {
-            SortKind::Bool => Scalar::Bool,
-            SortKind::Int => Scalar::Int,
-            SortKind::Machine(m) => Scalar::Machine(m),
-            SortKind::Enum(e) => Scalar::Enum(terms.enum_size(e) as u32),
-            SortKind::Ref(c) => Scalar::Ref(c),
+            SortKind::Bool => ScalarSort::Bool,
+            SortKind::Int => ScalarSort::Int,
+            SortKind::Machine(m) => ScalarSort::Machine(m),
+            SortKind::Enum(e) => ScalarSort::Enum(terms.enum_size(e) as u32),
+            SortKind::Ref(c) => ScalarSort::Ref(c),
             _ => return None,
         })
     }
     pub fn value(self, n: i64) -> Value {
         match self {
-            _ if n == OPEN => Value::Any,
-            Scalar::Bool => Value::Bool(n != 0),
-            Scalar::Machine(Machine { bits: 64, signed: false }) => Value::Int(i128::from(n as u64)),
-            Scalar::Int | Scalar::Machine(_) => Value::Int(n.into()),
-            Scalar::Enum(_) => Value::Variant(n as u32),
-            Scalar::Ref(_) => Value::Ref(n as u32),
+            _ if n == OPEN_VALUE => Value::Any,
+            ScalarSort::Bool => Value::Bool(n != 0),
+            ScalarSort::Machine(MachineIntSort { bits: 64, signed: false }) => Value::Int(i128::from(n as u64)),
+            ScalarSort::Int | ScalarSort::Machine(_) => Value::Int(n.into()),
+            ScalarSort::Enum(_) => Value::Variant(n as u32),
+            ScalarSort::Ref(_) => Value::Ref(n as u32),
         }
     }
 }
 
 /// The keys of one level of a map, or the possible elements of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Keys {
+pub enum LevelKeys {
     Range { lo: i64, len: usize },
     List(Vec<i64>),
 }
 
-impl Keys {
+impl LevelKeys {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
     pub fn len(&self) -> usize {
         match self {
-            Keys::Range { len, .. } => *len,
-            Keys::List(keys) => keys.len(),
+            LevelKeys::Range { len, .. } => *len,
+            LevelKeys::List(keys) => keys.len(),
         }
     }
     pub fn position(&self, key: i64) -> Option<usize> {
         match self {
-            Keys::Range { lo, len } => usize::try_from(key.checked_sub(*lo)?).ok().filter(|i| i < len),
-            Keys::List(keys) => keys.binary_search(&key).ok(),
+            LevelKeys::Range { lo, len } => usize::try_from(key.checked_sub(*lo)?).ok().filter(|i| i < len),
+            LevelKeys::List(keys) => keys.binary_search(&key).ok(),
         }
     }
     pub fn key(&self, at: usize) -> i64 {
         match self {
-            Keys::Range { lo, .. } => lo + at as i64,
-            Keys::List(keys) => keys[at],
+            LevelKeys::Range { lo, .. } => lo + at as i64,
+            LevelKeys::List(keys) => keys[at],
         }
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum StorageShape {
     Cell,
     /// Levels of keys, outermost first; the last level may be a set.
-    Array(Vec<Keys>),
+    Array(Vec<LevelKeys>),
     /// First the length, then this many elements.
     Sequence(usize),
     Interned,
@@ -93,28 +93,28 @@ pub enum Shape {
 
 /// How one variable is kept.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct VariablePlan {
     pub var: Option<VarId>,
     pub sort: Sort,
-    pub leaf: Scalar,
-    pub shape: Shape,
+    pub leaf: ScalarSort,
+    pub shape: StorageShape,
     pub lo: i64,
     pub bits: u32,
     pub open: bool,
     /// What an array holds at every key that is not listed.
     pub default: i64,
     /// Sorts of the keys, outermost first.
-    pub key_sorts: Vec<Scalar>,
+    pub key_sorts: Vec<ScalarSort>,
 }
 
-impl Plan {
+impl VariablePlan {
     /// A value without a regular shape: its number in a table.
     fn interned(var: Option<VarId>, sort: Sort) -> Self {
         Self {
             var,
             sort,
-            leaf: Scalar::Bool,
-            shape: Shape::Interned,
+            leaf: ScalarSort::Bool,
+            shape: StorageShape::Interned,
             lo: 0,
             bits: INTERNED_BITS,
             open: false,
@@ -125,16 +125,16 @@ impl Plan {
     /// How many slots.
     pub fn slots(&self) -> usize {
         match &self.shape {
-            Shape::Cell | Shape::Interned => 1,
-            Shape::Array(levels) => levels.iter().map(Keys::len).product(),
-            Shape::Sequence(cap) => 1 + cap,
+            StorageShape::Cell | StorageShape::Interned => 1,
+            StorageShape::Array(levels) => levels.iter().map(LevelKeys::len).product(),
+            StorageShape::Sequence(cap) => 1 + cap,
         }
     }
 }
 
 /// One bit field.
 #[derive(Clone, Copy, Debug)]
-pub struct Slot {
+pub struct BitField {
     pub word: u8,
     pub shift: u8,
     pub bits: u8,
@@ -144,7 +144,7 @@ pub struct Slot {
     pub plan: u32,
 }
 
-impl Slot {
+impl BitField {
     pub fn mask(&self) -> u64 {
         (1u64 << self.bits) - 1
     }
@@ -154,14 +154,14 @@ impl Slot {
     pub fn get(&self, words: &[u64]) -> i64 {
         let code = self.code(words);
         match (self.open, code) {
-            (true, 0) => OPEN,
+            (true, 0) => OPEN_VALUE,
             (true, c) => self.lo + (c as i64 - 1),
             (false, c) => self.lo + c as i64,
         }
     }
     /// The code of a value; `None` if it does not fit.
     pub fn encode(&self, value: i64) -> Option<u64> {
-        if value == OPEN {
+        if value == OPEN_VALUE {
             return self.open.then_some(0);
         }
         let code = (value as i128) - (self.lo as i128) + i128::from(self.open);
@@ -221,8 +221,8 @@ impl Interner {
 #[derive(Debug)]
 pub struct Layout {
     pub words: usize,
-    pub slots: Vec<Slot>,
-    pub plans: Vec<Plan>,
+    pub slots: Vec<BitField>,
+    pub plans: Vec<VariablePlan>,
     /// First slot of each shared variable, in the order of `Semantics::shared`.
     pub shared: Vec<(VarId, usize)>,
     pub shared_at: FxHashMap<VarId, usize>,
@@ -236,15 +236,15 @@ pub struct Layout {
 }
 
 const INTERNED_BITS: u32 = 32;
-const MOST_WORDS: usize = 64;
+const MAX_WORDS: usize = 64;
 
 fn bits_for(codes: u128) -> u32 {
     (128 - codes.saturating_sub(1).leading_zeros()).max(1)
 }
 
 impl Layout {
-    pub fn new(program: &Program, counts: &Instances, guess: &Guess) -> Result<Layout, Escape> {
-        let mut b = Builder { program, guess, plans: Vec::new() };
+    pub fn new(program: &Program, counts: &InstanceCounts, guess: &RangeGuess) -> Result<Layout, Escape> {
+        let mut b = LayoutBuilder { program, guess, plans: Vec::new() };
         let shared: Vec<(VarId, usize)> = program.shared().map(|v| (v, b.plan(v))).collect();
         let mut menus: Vec<(Vec<(ThreadId, u64)>, bool)> = Vec::new();
         for (id, n) in program.threads.ids().zip(&counts.0) {
@@ -253,7 +253,7 @@ impl Layout {
         let at_once = menus.len();
         let mut base = 1;
         let mut spawnable = Vec::new();
-        for (id, t) in program.threads.iter_enumerated().filter(|(_, t)| t.start == Start::BySpawn) {
+        for (id, t) in program.threads.iter_enumerated().filter(|(_, t)| t.start == Start::Spawned) {
             spawnable.push((id, base));
             base += t.code.locations.len() as u64;
         }
@@ -266,17 +266,17 @@ impl Layout {
             .map(|v| (v, b.plan(v)))
             .collect();
         let mut plans = b.plans;
-        let has_inside = program.threads.iter().any(|t| t.code.locations.iter().any(|l| l.inside));
+        let has_inside = program.threads.iter().any(|t| t.code.locations.iter().any(|l| l.in_atomic_block));
         let has_relies = program.relies.iter().any(|r| r.formula.is_some());
         let entered_plan = (has_inside && has_relies).then(|| {
-            plans.push(Plan::interned(None, Sort::BOOL));
+            plans.push(VariablePlan::interned(None, Sort::BOOL));
             plans.len() - 1
         });
 
         let mut out = Layout {
             words: 0,
             slots: Vec::new(),
-            interned: plans.iter().any(|p| p.shape == Shape::Interned),
+            interned: plans.iter().any(|p| p.shape == StorageShape::Interned),
             plans,
             shared: Vec::new(),
             shared_at: FxHashMap::default(),
@@ -300,16 +300,21 @@ impl Layout {
             out.place_fields(plan, &mut |bits| first_fit(&mut bins, bits));
         }
         out.words = bins.len().max(1);
-        if out.words > MOST_WORDS {
+        if out.words > MAX_WORDS {
             return Err(out.largest());
         }
         Ok(out)
     }
     /// The variable with the most bits, to be kept by number instead.
     fn largest(&self) -> Escape {
-        let size = |p: &&Plan| p.slots() * p.bits as usize;
-        match self.plans.iter().filter(|p| !matches!(p.shape, Shape::Cell | Shape::Interned)).max_by_key(size) {
-            Some(Plan { var: Some(var), .. }) => Escape::Irregular { var: *var },
+        let size = |p: &&VariablePlan| p.slots() * p.bits as usize;
+        match self
+            .plans
+            .iter()
+            .filter(|p| !matches!(p.shape, StorageShape::Cell | StorageShape::Interned))
+            .max_by_key(size)
+        {
+            Some(VariablePlan { var: Some(var), .. }) => Escape::Irregular { var: *var },
             _ => Escape::Stuck("too many variables for the packed form".into()),
         }
     }
@@ -317,12 +322,12 @@ impl Layout {
         let p = &self.plans[plan];
         for i in 0..p.slots() {
             let (bits, open, lo) = match (&p.shape, i) {
-                (Shape::Sequence(cap), 0) => (bits_for(*cap as u128 + 1), false, 0),
-                (Shape::Sequence(_), _) => (p.bits, p.open, p.lo),
+                (StorageShape::Sequence(cap), 0) => (bits_for(*cap as u128 + 1), false, 0),
+                (StorageShape::Sequence(_), _) => (p.bits, p.open, p.lo),
                 _ => (p.bits, p.open, p.lo),
             };
             let (word, shift) = room(bits);
-            self.slots.push(Slot {
+            self.slots.push(BitField {
                 word: word.min(255) as u8,
                 shift: shift as u8,
                 bits: bits as u8,
@@ -353,7 +358,7 @@ impl Layout {
             slots.push((plan, fields.len()));
             for i in 0..p.slots() {
                 let bits = match (&p.shape, i) {
-                    (Shape::Sequence(cap), 0) => bits_for(*cap as u128 + 1),
+                    (StorageShape::Sequence(cap), 0) => bits_for(*cap as u128 + 1),
                     _ => p.bits,
                 };
                 fields.push(first_fit(&mut own, bits));
@@ -374,7 +379,7 @@ impl Layout {
         };
         let pc = self.slots.len();
         let (w, s) = at();
-        self.slots.push(Slot {
+        self.slots.push(BitField {
             word: w.min(255) as u8,
             shift: s as u8,
             bits: bits_for(codes.into()) as u8,
@@ -390,7 +395,7 @@ impl Layout {
         self.instances.push(InstancePlace { tid, menu, spawned, pc, locals, word, shift, bits });
         Ok(())
     }
-    pub fn plan_of(&self, slot: usize) -> &Plan {
+    pub fn plan_of(&self, slot: usize) -> &VariablePlan {
         &self.plans[self.slots[slot].plan as usize]
     }
 
@@ -421,8 +426,32 @@ impl Layout {
         }
         Ok(words)
     }
+    /// The state with the maps undecided again at the keys that are not listed, where the packed form keeps them undecided.
+    /// A search that copies such a map leaves those keys alone; the reference semantics must decide them before it copies.
+    pub fn undecided_elsewhere(&self, sem: &Semantics<'_>, state: &State) -> State {
+        let mut out = state.clone();
+        for ((_, first), value) in self.shared.iter().zip(&mut out.shared) {
+            self.undecide(*first, value);
+        }
+        for (place, instance) in self.instances.iter().zip(&mut out.instances) {
+            for (v, value) in sem.program.threads[instance.thread].locals.iter().zip(&mut instance.locals) {
+                if let Some(first) = place.locals.get(v) {
+                    self.undecide(*first, value);
+                }
+            }
+        }
+        out
+    }
+    fn undecide(&self, first: usize, value: &mut Value) {
+        let plan = self.plan_of(first);
+        if let StorageShape::Array(levels) = &plan.shape
+            && plan.default == OPEN_VALUE
+        {
+            undecide_levels(value, levels, &plan.key_sorts);
+        }
+    }
     fn intern(&self, value: &Value) -> u32 {
-        self.interner.write().expect("nobody panics while interning").number(value)
+        self.interner.write().expect("no thread panics while interning").number(value)
     }
     /// Puts a value into the slots of a variable.
     pub fn write(&self, first: usize, value: &Value, words: &mut [u64]) -> Result<(), Escape> {
@@ -433,14 +462,15 @@ impl Layout {
             self.slots[slot].put(words, code);
             Ok(())
         };
-        let scalar = |v: &Value| if *v == Value::Any { Ok(OPEN) } else { small(v).ok_or(Escape::Irregular { var }) };
+        let scalar =
+            |v: &Value| if *v == Value::Any { Ok(OPEN_VALUE) } else { small(v).ok_or(Escape::Irregular { var }) };
         match &plan.shape {
-            Shape::Cell => put(first, scalar(value)?, words),
-            Shape::Interned => {
+            StorageShape::Cell => put(first, scalar(value)?, words),
+            StorageShape::Interned => {
                 self.slots[first].put(words, self.intern(value).into());
                 Ok(())
             }
-            Shape::Sequence(cap) => {
+            StorageShape::Sequence(cap) => {
                 let Value::Seq(items) = value else { return Err(Escape::Irregular { var }) };
                 if items.len() > *cap {
                     return Err(Escape::Length { var, length: items.len() as i64 });
@@ -454,7 +484,7 @@ impl Layout {
                 }
                 Ok(())
             }
-            Shape::Array(levels) => {
+            StorageShape::Array(levels) => {
                 for i in 0..plan.slots() {
                     put(first + i, plan.default, words)?;
                 }
@@ -478,16 +508,16 @@ impl Layout {
     pub fn misfit(&self, slot: usize, value: i64) -> Escape {
         let plan = self.plan_of(slot);
         match (plan.var, plan.leaf) {
-            (Some(var), _) if value == OPEN => Escape::Openable { var },
-            (_, Scalar::Ref(class)) => Escape::Objects { class },
+            (Some(var), _) if value == OPEN_VALUE => Escape::Openable { var },
+            (_, ScalarSort::Ref(class)) => Escape::Objects { class },
             (Some(var), _) => Escape::Range { var, value },
             _ => Escape::Stuck("a value without a variable".into()),
         }
     }
-    pub fn missing_key(&self, plan: &Plan, level: usize, key: i64) -> Escape {
+    pub fn missing_key(&self, plan: &VariablePlan, level: usize, key: i64) -> Escape {
         let var = plan.var.expect("arrays are variables");
         match plan.key_sorts.get(level) {
-            Some(Scalar::Ref(class)) if key > 0 => Escape::Objects { class: *class },
+            Some(ScalarSort::Ref(class)) if key > 0 => Escape::Objects { class: *class },
             _ => Escape::Key { var, level, key },
         }
     }
@@ -502,7 +532,7 @@ impl Layout {
             instances.push(Instance { thread, tid: place.tid, at, locals });
         }
         let entered = self.entered.and_then(|slot| {
-            let interner = self.interner.read().expect("nobody panics while interning");
+            let interner = self.interner.read().expect("no thread panics while interning");
             match &interner.values[self.slots[slot].code(words) as usize] {
                 Value::Seq(store) => Some(Box::new(store.clone())),
                 _ => None,
@@ -514,31 +544,31 @@ impl Layout {
     pub fn read(&self, terms: &Terms, first: usize, words: &[u64]) -> Value {
         let plan = self.plan_of(first);
         match &plan.shape {
-            Shape::Cell => plan.leaf.value(self.slots[first].get(words)),
-            Shape::Interned => {
-                let interner = self.interner.read().expect("nobody panics while interning");
+            StorageShape::Cell => plan.leaf.value(self.slots[first].get(words)),
+            StorageShape::Interned => {
+                let interner = self.interner.read().expect("no thread panics while interning");
                 interner.values[self.slots[first].code(words) as usize].clone()
             }
-            Shape::Sequence(_) => {
+            StorageShape::Sequence(_) => {
                 let len = self.slots[first].get(words) as usize;
                 Value::Seq((1..=len).map(|i| plan.leaf.value(self.slots[first + i].get(words))).collect())
             }
-            Shape::Array(levels) => self.read_array(terms, plan, plan.sort, levels, 0, first, words),
+            StorageShape::Array(levels) => self.read_array(terms, plan, plan.sort, levels, 0, first, words),
         }
     }
     #[allow(clippy::too_many_arguments)]
     fn read_array(
         &self,
         terms: &Terms,
-        plan: &Plan,
+        plan: &VariablePlan,
         sort: Sort,
-        levels: &[Keys],
+        levels: &[LevelKeys],
         depth: usize,
         first: usize,
         words: &[u64],
     ) -> Value {
         let Some((keys, rest)) = levels.split_first() else { return plan.leaf.value(self.slots[first].get(words)) };
-        let stride: usize = rest.iter().map(Keys::len).product();
+        let stride: usize = rest.iter().map(LevelKeys::len).product();
         let key = |i: usize| plan.key_sorts[depth].value(keys.key(i));
         let inner = |i: usize, s: Sort| self.read_array(terms, plan, s, rest, depth + 1, first + i * stride, words);
         match terms.kind(sort) {
@@ -559,11 +589,47 @@ impl Layout {
 }
 
 /// The value at a key of an array that is not listed.
-fn constant(terms: &Terms, sort: Sort, plan: &Plan) -> Value {
+fn constant(terms: &Terms, sort: Sort, plan: &VariablePlan) -> Value {
     match terms.kind(sort) {
         SortKind::Map(_, v) => Value::map(constant(terms, v, plan)),
         SortKind::Set(_) => Value::Set(Default::default()),
         _ => plan.leaf.value(plan.default),
+    }
+}
+
+/// Makes a map undecided at every key that is not listed.
+fn undecide_levels(value: &mut Value, levels: &[LevelKeys], sorts: &[ScalarSort]) {
+    let (Value::Map(m), Some((keys, rest)), Some((sort, inner_sorts))) =
+        (&mut *value, levels.split_first(), sorts.split_first())
+    else {
+        return;
+    };
+    let mut default = m.default.clone();
+    if rest.is_empty() {
+        default = Value::Any;
+    } else {
+        undecide_all(&mut default);
+    }
+    let mut out = Value::map(default);
+    if let Value::Map(kept) = &mut out {
+        for i in 0..keys.len() {
+            let key = sort.value(keys.key(i));
+            let mut inner = m.get(&key).clone();
+            undecide_levels(&mut inner, rest, inner_sorts);
+            kept.set(key, inner);
+        }
+    }
+    *value = out;
+}
+
+/// Makes a value undecided at all keys.
+fn undecide_all(value: &mut Value) {
+    match value {
+        Value::Map(m) => {
+            m.entries.clear();
+            undecide_all(&mut m.default);
+        }
+        other => *other = Value::Any,
     }
 }
 
@@ -580,7 +646,7 @@ fn flatten(
             let mut plain = Vec::new();
             flatten(&m.default, &mut Vec::new(), depth - 1, default, &mut plain)?;
             match (depth, plain.as_slice()) {
-                (1, [(_, v)]) if (if *v == Value::Any { OPEN } else { small(v)? }) == default => {}
+                (1, [(_, v)]) if (if *v == Value::Any { OPEN_VALUE } else { small(v)? }) == default => {}
                 (1, _) => return None,
                 (_, []) => {}
                 _ => return None,
@@ -618,24 +684,24 @@ fn first_fit(bins: &mut Vec<u32>, bits: u32) -> (usize, u32) {
     (bins.len() - 1, 0)
 }
 
-struct Builder<'a> {
+struct LayoutBuilder<'a> {
     program: &'a Program,
-    guess: &'a Guess,
-    plans: Vec<Plan>,
+    guess: &'a RangeGuess,
+    plans: Vec<VariablePlan>,
 }
 
-impl Builder<'_> {
+impl LayoutBuilder<'_> {
     fn plan(&mut self, var: VarId) -> usize {
         let v = &self.program.vars[var];
         let plan = self
             .regular(var)
-            .filter(|p| p.slots() <= MOST_SLOTS && p.bits <= 62)
-            .unwrap_or(Plan::interned(Some(var), v.sort));
+            .filter(|p| p.slots() <= MAX_SLOTS && p.bits <= 62)
+            .unwrap_or(VariablePlan::interned(Some(var), v.sort));
         self.plans.push(plan);
         self.plans.len() - 1
     }
     /// The plan of a variable of a regular shape.
-    fn regular(&self, var: VarId) -> Option<Plan> {
+    fn regular(&self, var: VarId) -> Option<VariablePlan> {
         if self.guess.irregular.contains(&var) {
             return None;
         }
@@ -654,35 +720,35 @@ impl Builder<'_> {
                 }
                 SortKind::Seq(e) if levels.is_empty() => {
                     sort = e;
-                    break Shape::Sequence(self.guess.lengths.get(&var).copied().unwrap_or(0).max(1) as usize);
+                    break StorageShape::Sequence(self.guess.lengths.get(&var).copied().unwrap_or(0).max(1) as usize);
                 }
                 SortKind::Seq(_) => return None,
-                _ if levels.is_empty() => break Shape::Cell,
-                _ => break Shape::Array(levels),
+                _ if levels.is_empty() => break StorageShape::Cell,
+                _ => break StorageShape::Array(levels),
             };
-            let scalar = Scalar::of(terms, key)?;
+            let scalar = ScalarSort::of(terms, key)?;
             levels.push(self.keys(var, levels.len(), scalar));
             key_sorts.push(scalar);
             sort = inner;
         };
         // An undecided set or sequence is a value of its own; only the table can hold it.
-        if open && (is_set || matches!(shape, Shape::Sequence(_))) {
+        if open && (is_set || matches!(shape, StorageShape::Sequence(_))) {
             return None;
         }
-        let leaf = Scalar::of(terms, sort)?;
+        let leaf = ScalarSort::of(terms, sort)?;
         let default = match &shape {
-            Shape::Array(_) if is_set => 0,
-            Shape::Array(_) => self.default(var)?,
+            StorageShape::Array(_) if is_set => 0,
+            StorageShape::Array(_) => self.default(var)?,
             _ => 0,
         };
-        open |= default == OPEN;
+        open |= default == OPEN_VALUE;
         let (lo, count) = match leaf {
-            Scalar::Bool => (0, 2),
-            Scalar::Enum(n) => (0, u128::from(n.max(1))),
-            Scalar::Ref(c) => (0, u128::from(self.guess.objects.get(&c).copied().unwrap_or(1)) + 1),
-            Scalar::Int | Scalar::Machine(_) => {
+            ScalarSort::Bool => (0, 2),
+            ScalarSort::Enum(n) => (0, u128::from(n.max(1))),
+            ScalarSort::Ref(c) => (0, u128::from(self.guess.objects.get(&c).copied().unwrap_or(1)) + 1),
+            ScalarSort::Int | ScalarSort::Machine(_) => {
                 let (lo, hi) = self.guess.ranges.get(&var).copied().unwrap_or((0, 1));
-                let (lo, hi) = if matches!(shape, Shape::Array(_)) && default != OPEN {
+                let (lo, hi) = if matches!(shape, StorageShape::Array(_)) && default != OPEN_VALUE {
                     (lo.min(default), hi.max(default))
                 } else {
                     (lo, hi)
@@ -691,38 +757,38 @@ impl Builder<'_> {
             }
         };
         let bits = bits_for(count + u128::from(open));
-        Some(Plan { var: Some(var), sort: v.sort, leaf, shape, lo, bits, open, default, key_sorts })
+        Some(VariablePlan { var: Some(var), sort: v.sort, leaf, shape, lo, bits, open, default, key_sorts })
     }
     /// The number at unlisted keys of an array, from the initial value.
     fn default(&self, var: VarId) -> Option<i64> {
         let Some(initial) = self.program.vars[var].initial else {
-            return Some(self.guess.defaults.get(&var).copied().unwrap_or(OPEN));
+            return Some(self.guess.defaults.get(&var).copied().unwrap_or(OPEN_VALUE));
         };
-        let mut value = logic::eval::eval(&self.program.terms, initial, &FxHashMap::default()).ok()?;
+        let mut value = logic::eval::eval_term(&self.program.terms, initial, &FxHashMap::default()).ok()?;
         loop {
             match value {
                 Value::Map(m) => value = m.default,
-                Value::Any => return Some(OPEN),
+                Value::Any => return Some(OPEN_VALUE),
                 other => return small(&other),
             }
         }
     }
-    fn keys(&self, var: VarId, level: usize, scalar: Scalar) -> Keys {
+    fn keys(&self, var: VarId, level: usize, scalar: ScalarSort) -> LevelKeys {
         let mut listed: Vec<i64> = self.guess.keys.get(&(var, level)).into_iter().flatten().copied().collect();
         match scalar {
-            Scalar::Bool => return Keys::Range { lo: 0, len: 2 },
-            Scalar::Enum(n) => return Keys::Range { lo: 0, len: n as usize },
-            Scalar::Ref(c) => listed.extend(1..=i64::from(self.guess.objects.get(&c).copied().unwrap_or(1))),
-            Scalar::Int | Scalar::Machine(_) if listed.is_empty() => listed.push(0),
-            Scalar::Int | Scalar::Machine(_) => {}
+            ScalarSort::Bool => return LevelKeys::Range { lo: 0, len: 2 },
+            ScalarSort::Enum(n) => return LevelKeys::Range { lo: 0, len: n as usize },
+            ScalarSort::Ref(c) => listed.extend(1..=i64::from(self.guess.objects.get(&c).copied().unwrap_or(1))),
+            ScalarSort::Int | ScalarSort::Machine(_) if listed.is_empty() => listed.push(0),
+            ScalarSort::Int | ScalarSort::Machine(_) => {}
         }
         listed.sort_unstable();
         listed.dedup();
         match (listed.first(), listed.last()) {
             (Some(&lo), Some(&hi)) if hi.saturating_sub(lo) < listed.len() as i64 + 2 => {
-                Keys::Range { lo, len: (hi - lo) as usize + 1 }
+                LevelKeys::Range { lo, len: (hi - lo) as usize + 1 }
             }
-            _ => Keys::List(listed),
+            _ => LevelKeys::List(listed),
         }
     }
 }

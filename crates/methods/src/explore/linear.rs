@@ -1,26 +1,27 @@
 //! A search for histories of an object that are not linearizable: few clients, few operations, every interleaving.
 //!
-//! Comes in: a program with an object. Goes out: a history with the least number of operations among those tried that
+//! In: a program with an object. Out: a history with the least number of operations among those tried that
 //! has no explanation, as a trace of a client program (`program::clients`), or the violation of a gate inside an
 //! operation; or how far was searched. Clients are tried by the number of their operations: two threads with one
-//! operation each first. Arguments are small numbers: see `arguments`.
+//! operation each first. Which arguments they pass: `arguments`.
 //! Finding nothing proves nothing.
 
-use super::run::{Answer, Plan, explore};
+use super::arguments::{ArgumentLists, Arguments, FEW_OPERATIONS};
+use super::run::{Exploration, ExplorePlan, explore_states};
 use super::system::Switches;
-use super::walk::{Length, Turns, walks};
+use super::walk::{Turns, WalkLength, walks};
 use crate::method::{Run, Task};
 use base::random::Random;
 use evidence::{Claim, History};
-use logic::{SortKind, Value};
 use program::clients::{Against, ClientCall, Clients, client_program};
-use program::semantics::{Instances, Trace};
+use program::semantics::{InstanceCounts, Trace};
 use program::{ObjectId, Program, PropertyId, PropertyKind};
+use rustc_hash::FxHashSet;
 use std::time::Duration;
 
 /// How far to look.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
+pub struct ClientBounds {
     /// The least number of operations of all clients together.
     pub from: usize,
     /// The least number of clients, and the largest.
@@ -30,36 +31,35 @@ pub struct Bounds {
     pub each: usize,
     /// Operations of all clients together.
     pub total: usize,
+    /// Clients with at most so many operations are also tried with independent values for every parameter.
+    pub independent: usize,
 }
 
-impl Default for Bounds {
+impl Default for ClientBounds {
     fn default() -> Self {
-        Self { from: 2, least: 2, threads: 3, each: 3, total: 4 }
+        Self { from: 2, least: 2, threads: 3, each: 3, total: 4, independent: 3 }
     }
 }
 
-impl Bounds {
+impl ClientBounds {
     /// The default in parts, and what it leaves out, the likely ones first: two clients, then one slow client beside a long run of
     /// another, then a third one that looks at what is left.
-    pub const RANGES: [Bounds; 6] = [
-        Bounds { from: 2, least: 2, threads: 2, each: 3, total: 4 },
-        Bounds { from: 3, least: 3, threads: 3, each: 1, total: 3 },
-        Bounds { from: 5, least: 2, threads: 2, each: 5, total: 6 },
-        Bounds { from: 4, least: 3, threads: 3, each: 2, total: 4 },
-        Bounds { from: 5, least: 3, threads: 3, each: 3, total: 5 },
-        Bounds { from: 6, least: 3, threads: 3, each: 5, total: 7 },
+    pub const RANGES: [ClientBounds; 6] = [
+        ClientBounds { from: 2, least: 2, threads: 2, each: 3, total: 4, independent: 3 },
+        ClientBounds { from: 3, least: 3, threads: 3, each: 1, total: 3, independent: 0 },
+        ClientBounds { from: 5, least: 2, threads: 2, each: 5, total: 6, independent: 0 },
+        ClientBounds { from: 4, least: 3, threads: 3, each: 2, total: 4, independent: 0 },
+        ClientBounds { from: 5, least: 3, threads: 3, each: 3, total: 5, independent: 0 },
+        ClientBounds { from: 6, least: 3, threads: 3, each: 5, total: 7, independent: 0 },
     ];
 }
 
-/// How many operations there are where not only different arguments are tried.
-const FEW: usize = 4;
-
 /// How long one client program of many operations may take: the next may be the one.
-const SLICE: Duration = Duration::from_secs(2);
+const CLIENT_PROGRAM_TIME: Duration = Duration::from_secs(2);
 
 /// A run of clients that goes wrong.
 #[derive(Clone, Debug)]
-pub struct Counterexample {
+pub struct ClientViolation {
     pub clients: Clients,
     pub against: Against,
     /// The program the trace is of; rebuilt by `client_program` from the clients.
@@ -69,7 +69,7 @@ pub struct Counterexample {
     pub trace: Trace,
 }
 
-impl Counterexample {
+impl ClientViolation {
     /// As evidence about the object.
     pub fn history(self, object: ObjectId) -> History {
         History { object, clients: self.clients, against: self.against, gate: self.gate, trace: self.trace }
@@ -77,8 +77,8 @@ impl Counterexample {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
-    pub found: Option<Counterexample>,
+pub struct LinearSearch {
+    pub found: Option<ClientViolation>,
     /// Client programs searched in full.
     pub searched: usize,
     pub states: u64,
@@ -87,8 +87,14 @@ pub struct Outcome {
 }
 
 /// Looks for a history that is not linearizable.
-pub fn search(program: &Program, object: ObjectId, bounds: Bounds, against: Against, run: &Run) -> Outcome {
-    let mut out = Outcome::default();
+pub fn search_histories(
+    program: &Program,
+    object: ObjectId,
+    bounds: ClientBounds,
+    against: Against,
+    run: &Run,
+) -> LinearSearch {
+    let mut out = LinearSearch::default();
     for clients in plans(program, object, bounds) {
         if let Err(e) = run.budget.check() {
             out.incomplete.get_or_insert(e.to_string());
@@ -102,8 +108,8 @@ pub fn search(program: &Program, object: ObjectId, bounds: Bounds, against: Agai
             }
         };
         let calls: usize = clients.0.iter().map(Vec::len).sum();
-        let budget = if calls > FEW { run.budget.child().with_time(SLICE) } else { run.budget.clone() };
-        let answer = explore_clients(&p, history, &Run { budget, ..run.clone() });
+        let budget = if calls > FEW_OPERATIONS { run.budget.share(CLIENT_PROGRAM_TIME) } else { run.budget.clone() };
+        let answer = explore_clients(&p, history, &Run { budget, ..run.inner() });
         out.states += answer.states;
         match &answer.incomplete {
             None => out.searched += 1,
@@ -115,7 +121,7 @@ pub fn search(program: &Program, object: ObjectId, bounds: Bounds, against: Agai
         let worst = answer.traces.into_iter().min_by_key(|(p, t)| (*p != history, t.steps.len()));
         if let Some((property, trace)) = worst {
             let gate = (property != history).then_some(property);
-            out.found = Some(Counterexample { clients, against, program: p, gate, trace });
+            out.found = Some(ClientViolation { clients, against, program: p, gate, trace });
             return out;
         }
     }
@@ -123,30 +129,36 @@ pub fn search(program: &Program, object: ObjectId, bounds: Bounds, against: Agai
 }
 
 /// How many client programs are run at random, and how long each.
-const STROLLS: usize = 2_400;
+const RANDOM_CLIENT_PROGRAMS: usize = 2_400;
 /// Operations of one client program, with room for one of every client.
-const MOST: usize = 5;
-const STROLL: Length = Length { runs: 40, steps: 4_000, turns: Turns::Few };
+const MAX_CLIENT_OPERATIONS: usize = 5;
+const STROLL: WalkLength = WalkLength { runs: 40, steps: 4_000, turns: Turns::Few };
 
 /// Single runs of random clients with few changes of thread: a long history that goes wrong is found soon where there are many, long before every interleaving of
 /// all smaller ones has been looked at.
-pub fn stroll(program: &Program, object: ObjectId, run: &Run) -> Option<Counterexample> {
+pub fn sample_histories(program: &Program, object: ObjectId, run: &Run) -> Option<ClientViolation> {
     let o = program.objects.get(object)?;
-    let of_set = o.spec.vars.iter().any(|v| matches!(program.terms.kind(program.vars[*v].sort), SortKind::Set(_)));
+    let values = Arguments::of(program, object)?;
     let mut dice = Random::new(run.seed);
-    for round in 0..STROLLS {
+    for round in 0..RANDOM_CLIENT_PROGRAMS {
         run.budget.check().ok()?;
         let threads = 2 + dice.below(3).min(1);
-        let keys = if of_set { 1 + dice.below(3) as u32 } else { 7 };
+        let keys = if values.of_set { 1 + dice.below(3) as u32 } else { 7 };
+        let independent = round % 4 == 3;
         let (mut number, mut taken) = (0, 0);
         let mut client = |dice: &mut Random| -> Vec<ClientCall> {
-            let calls = 1 + dice.below(if threads == 2 { 4 } else { 3 }).min(MOST.saturating_sub(taken));
+            let calls =
+                1 + dice.below(if threads == 2 { 4 } else { 3 }).min(MAX_CLIENT_OPERATIONS.saturating_sub(taken));
             taken += calls;
             let mut call = |_| {
                 let operation = dice.below(o.ops.len());
                 number += 1;
-                let n = if of_set { 1 + dice.below(keys as usize) as u32 } else { number };
-                let arguments = o.ops[operation].params.iter().map(|v| value(program, *v, n)).collect();
+                let arguments = if independent {
+                    values.random(operation, dice)
+                } else {
+                    let n = if values.of_set { 1 + dice.below(keys as usize) as u32 } else { number };
+                    values.same_number(operation, n)
+                };
                 ClientCall { operation, arguments }
             };
             (0..calls).map(&mut call).collect()
@@ -161,14 +173,14 @@ pub fn stroll(program: &Program, object: ObjectId, run: &Run) -> Option<Countere
         };
         let seed = run.seed.wrapping_add(round as u64);
         let turns = if round % 2 == 0 { Turns::Few } else { Turns::Many };
-        let claims = walks(&task, &Run { seed, ..run.clone() }, Length { turns, ..STROLL });
+        let claims = walks(&task, &Run { seed, ..run.inner() }, WalkLength { turns, ..STROLL });
         let found = claims.claims.into_iter().find_map(|(id, c)| match c {
-            Claim::Refuted(trace) => Some((id, trace)),
+            Claim::Refuted(evidence::Counterexample::Run(trace)) => Some((id, trace)),
             _ => None,
         });
         if let Some((id, trace)) = found {
             let gate = (id != history).then_some(id);
-            return Some(Counterexample { clients, against: Against::Orders, program: task.program, gate, trace });
+            return Some(ClientViolation { clients, against: Against::Orders, program: task.program, gate, trace });
         }
     }
     None
@@ -187,10 +199,10 @@ fn wanted(p: &Program, history: PropertyId) -> Vec<PropertyId> {
     wanted
 }
 
-fn explore_clients(p: &Program, history: PropertyId, run: &Run) -> Answer {
-    explore(&Plan {
+fn explore_clients(p: &Program, history: PropertyId, run: &Run) -> Exploration {
+    explore_states(&ExplorePlan {
         program: p,
-        counts: Instances(vec![1; p.threads.len()]),
+        counts: InstanceCounts(vec![1; p.threads.len()]),
         wanted: wanted(p, history),
         switches: Switches::ALL,
         // Most of these programs are small: more workers would wait for each other.
@@ -204,7 +216,7 @@ fn explore_clients(p: &Program, history: PropertyId, run: &Run) -> Answer {
 }
 
 /// Client programs, the smallest first. Clients are interchangeable, so their lists of operations are in order.
-fn plans(program: &Program, object: ObjectId, bounds: Bounds) -> Vec<Clients> {
+fn plans(program: &Program, object: ObjectId, bounds: ClientBounds) -> Vec<Clients> {
     let Some(o) = program.objects.get(object) else { return Vec::new() };
     let ops = o.ops.len();
     let mut lists: Vec<Vec<usize>> = (0..ops).map(|op| vec![op]).collect();
@@ -235,48 +247,18 @@ fn plans(program: &Program, object: ObjectId, bounds: Bounds) -> Vec<Clients> {
             todo.extend((last..lists.len()).map(|l| plan.iter().copied().chain([l]).collect::<Vec<_>>()));
         }
     }
-    let of_set = o.spec.vars.iter().any(|v| matches!(program.terms.kind(program.vars[*v].sort), SortKind::Set(_)));
+    let Some(values) = Arguments::of(program, object) else { return Vec::new() };
     let size = |plan: &Vec<usize>| plan.iter().map(|l| lists[*l].len()).sum::<usize>();
     plans.sort_by_key(|plan| (size(plan), plan.len(), plan.clone()));
-    let mut out: Vec<Clients> = Vec::new();
-    for plan in plans {
-        let calls: Vec<usize> = plan.iter().flat_map(|l| lists[*l].iter().copied()).collect();
-        for numbers in arguments(calls.len(), of_set) {
-            let mut numbers = numbers.into_iter();
-            let call = |op: &usize| {
-                let n = numbers.next().unwrap_or(1);
-                let arguments = o.ops[*op].params.iter().map(|v| value(program, *v, n)).collect();
-                ClientCall { operation: *op, arguments }
-            };
-            let mut calls = calls.iter().map(call).collect::<Vec<_>>().into_iter();
-            let clients = Clients(plan.iter().map(|l| calls.by_ref().take(lists[*l].len()).collect()).collect());
-            if !out.iter().rev().take(1 << FEW).any(|c| *c == clients) {
-                out.push(clients);
-            }
-        }
-    }
-    out
-}
-
-/// The numbers that stand for the arguments of so many calls. The keys of a set come in pairs that meet; other values are told apart best
-/// if all are different, and sometimes if all are equal.
-fn arguments(calls: usize, of_set: bool) -> Vec<Vec<u32>> {
-    let different: Vec<u32> = (1..=calls as u32).collect();
-    match (calls > FEW, of_set) {
-        (true, false) => vec![different],
-        (true, true) => vec![different, vec![1; calls]],
-        (false, false) => vec![different, vec![1; calls]],
-        (false, true) => (0..1u32 << calls).map(|keys| (0..calls).map(|i| 1 + (keys >> i & 1)).collect()).collect(),
-    }
-}
-
-fn value(program: &Program, var: program::VarId, n: u32) -> Value {
-    let t = &program.terms;
-    let sort = program.vars[var].sort;
-    match t.kind(sort) {
-        SortKind::Bool => Value::Bool(n % 2 == 1),
-        SortKind::Int | SortKind::Machine(_) => Value::Int(n.into()),
-        SortKind::Enum(e) => Value::Variant(n % t.enum_size(e).max(1) as u32),
-        _ => Value::default_of(t, sort),
-    }
+    let called = |plan: &Vec<usize>| plan.iter().flat_map(|l| lists[*l].iter().copied()).collect::<Vec<usize>>();
+    let clients = |plan: &Vec<usize>, arguments: ArgumentLists| {
+        let call = |(operation, arguments)| ClientCall { operation, arguments };
+        let mut calls = called(plan).into_iter().zip(arguments).map(call);
+        Clients(plan.iter().map(|l| calls.by_ref().take(lists[*l].len()).collect()).collect())
+    };
+    let first = plans.iter().flat_map(|plan| values.by_call(&called(plan)).into_iter().map(|a| clients(plan, a)));
+    let few = plans.iter().filter(|plan| size(plan) <= bounds.independent);
+    let then = few.flat_map(|plan| values.by_parameter(&called(plan)).into_iter().map(|a| clients(plan, a)));
+    let mut tried: FxHashSet<Clients> = FxHashSet::default();
+    first.chain(then).filter(|c| tried.insert(c.clone())).collect()
 }

@@ -1,12 +1,12 @@
 //! Runs compiled code on packed states. The meaning of each instruction is that of `logic::eval`, restricted to
 //! numbers of 64 bits; whatever does not fit leaves by `Exit::Escape`.
 
-use super::code::{Exit, Frame, Instr, MachineOp, Side, Tables};
+use super::code::{Exit, Instr, MachineOp, RegisterFile, StoreSide, Tables};
 use super::guess::Escape;
-use super::layout::{Layout, OPEN};
+use super::layout::{Layout, OPEN_VALUE};
 
 /// Sign- or zero-extends the low `width` bits.
-pub fn wrap(n: i64, width: u8, signed: bool) -> i64 {
+pub fn wrap_bits(n: i64, width: u8, signed: bool) -> i64 {
     if width >= 64 {
         return n;
     }
@@ -59,11 +59,11 @@ fn machine(op: MachineOp, a: i64, b: i64, width: u8) -> i64 {
 
 /// Runs code with the store `pre` before the step; stores go to `post`.
 #[inline]
-pub fn run<const W: usize>(
+pub fn run_code<const W: usize>(
     code: &[Instr],
     tables: &Tables,
     layout: &Layout,
-    frame: &mut Frame,
+    frame: &mut RegisterFile,
     pre: &[u64; W],
     post: &mut [u64; W],
 ) -> Exit {
@@ -82,7 +82,7 @@ pub fn run<const W: usize>(
     macro_rules! checked {
         ($d:expr, $n:expr) => {
             match $n {
-                Some(n) if n != OPEN => r!($d) = n,
+                Some(n) if n != OPEN_VALUE => r!($d) = n,
                 _ => escape!(Escape::TooLarge),
             }
         };
@@ -94,13 +94,13 @@ pub fn run<const W: usize>(
             Instr::Const { d, k } => r!(d) = k,
             Instr::Copy { d, a } => r!(d) = r!(a),
             Instr::Load { side, word, shift, bits, d, lo } => {
-                let words = if side == Side::Before { pre } else { &*post };
+                let words = if side == StoreSide::Before { pre } else { &*post };
                 r!(d) = lo + ((words[word as usize] >> shift) & ((1u64 << bits) - 1)) as i64;
             }
             Instr::LoadOpen { side, d, slot } => {
-                let words = if side == Side::Before { pre } else { &*post };
+                let words = if side == StoreSide::Before { pre } else { &*post };
                 let n = layout.slots[slot as usize].get(words);
-                if n == OPEN {
+                if n == OPEN_VALUE {
                     return Exit::Open;
                 }
                 r!(d) = n;
@@ -111,10 +111,10 @@ pub fn run<const W: usize>(
                 let n = if position < 0 {
                     array.default
                 } else {
-                    let words = if side == Side::Before { pre } else { &*post };
+                    let words = if side == StoreSide::Before { pre } else { &*post };
                     layout.slots[array.first as usize + position as usize].get(words)
                 };
-                if n == OPEN {
+                if n == OPEN_VALUE {
                     return Exit::Open;
                 }
                 r!(d) = n;
@@ -155,7 +155,7 @@ pub fn run<const W: usize>(
                 checked!(d, if n == 0 { Some(r!(a)) } else { r!(a).checked_rem_euclid(n) });
             }
             Instr::Machine { op, d, a, b, width } => r!(d) = machine(op, r!(a), r!(b), width),
-            Instr::Wrap { d, a, width, signed } => r!(d) = wrap(r!(a), width, signed),
+            Instr::Wrap { d, a, width, signed } => r!(d) = wrap_bits(r!(a), width, signed),
             Instr::FromU64 { d, a } => {
                 if r!(a) < 0 {
                     escape!(Escape::TooLarge);

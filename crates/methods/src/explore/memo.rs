@@ -1,30 +1,30 @@
 //! Remembered steps: what an instance can do depends on few bits of a state, and these seldom differ.
 //!
-//! Comes in: the compiled actions at each code of a pc. Goes out: `Site`s, the bits that everything done from there may
+//! In: the compiled actions at each code of a pc. Out: `MemoSite`s, the bits that everything done from there may
 //! read or write, taken from the instructions themselves; and a `Memo`, a table of bounded size from those bits to the
 //! changes they lead to. A change is kept as the bits that flip, so it can be laid over any state with the same key.
-//! A site is left out where the bits cannot be told (spawned instances, new objects, relies, actions that decide open values).
-//! Absent: anything about representatives; flips are laid over before symmetry is applied.
+//! A site is left out where the bits cannot be known (spawned instances, new objects, relies, actions that decide open values).
+//! Deliberately absent: anything about representatives; flips are laid over before symmetry is applied.
 
 use super::code::{Instr, Tables};
-use super::facts::touch;
+use super::compiled::{At, CompiledAction, CompiledInput};
+use super::footprint::action_footprint;
 use super::layout::Layout;
-use super::system::{Act, At, Input};
 use program::{Program, PropertyId, VarId};
 use rustc_hash::FxHashSet;
 
 /// A key takes at most this many words.
-const WORDS: usize = 3;
+const MAX_KEY_WORDS: usize = 3;
 /// Above this many bits a key is unlikely to be met again.
-const MOST_BITS: u32 = 48;
+const MAX_BITS: u32 = 48;
 
 /// The bits that decide what happens from one code of a pc.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Site {
+pub struct MemoSite {
     pub on: bool,
     count: u8,
-    words: [u8; WORDS],
-    masks: [u64; WORDS],
+    words: [u8; MAX_KEY_WORDS],
+    masks: [u64; MAX_KEY_WORDS],
 }
 
 /// Bits of a state, word by word.
@@ -97,10 +97,10 @@ pub struct Sites<'a> {
 }
 
 impl Sites<'_> {
-    /// The site of every code of an instance's pc; `folds`: quiet steps are taken together with others.
-    pub fn of(&self, instance: usize, places: &[At], folds: bool) -> Vec<Site> {
+    /// The site of every code of an instance's pc; `folds`: invisible steps are taken together with others.
+    pub fn of(&self, instance: usize, places: &[At], folds: bool) -> Vec<MemoSite> {
         if self.layout.interned || self.layout.entered.is_some() {
-            return vec![Site::default(); places.len()];
+            return vec![MemoSite::default(); places.len()];
         }
         let own: Vec<Option<Bits>> = places.iter().map(|at| self.bits(instance, at)).collect();
         (0..places.len())
@@ -108,7 +108,7 @@ impl Sites<'_> {
                 let mut seen = FxHashSet::default();
                 let mut all = vec![0; self.layout.words];
                 let known = gather(code, places, &own, folds, &mut seen, &mut all);
-                known.map_or_else(Site::default, |()| site(&all))
+                known.map_or_else(MemoSite::default, |()| site(&all))
             })
             .collect()
     }
@@ -116,7 +116,7 @@ impl Sites<'_> {
         let mut bits = vec![0; self.layout.words];
         add_slot(&mut bits, self.layout, self.layout.instances[instance].pc);
         for act in &at.acts {
-            if act.inputs.iter().any(|i| matches!(i, Input::Fresh(_))) {
+            if act.inputs.iter().any(|i| matches!(i, CompiledInput::Fresh(_))) {
                 return None;
             }
             act.finish.iter().for_each(|m| bits[m.word] |= !m.keep);
@@ -128,7 +128,7 @@ impl Sites<'_> {
         Some(bits)
     }
     /// Of an action that the reference semantics takes: the variables in it, if nothing else can matter.
-    fn slow_bits(&self, instance: usize, act: &Act, bits: &mut Bits) -> Option<()> {
+    fn slow_bits(&self, instance: usize, act: &CompiledAction, bits: &mut Bits) -> Option<()> {
         let place = &self.layout.instances[instance];
         let (thread, _) = *place.menu.first().filter(|_| place.menu.len() == 1)?;
         let action = &self.program.threads[thread].code.actions[act.id];
@@ -137,7 +137,7 @@ impl Sites<'_> {
             return None;
         }
         let vars = super::guess::symbols(self.program);
-        let touched = touch(self.program, &vars, action);
+        let touched = action_footprint(self.program, &vars, action);
         let all: FxHashSet<VarId> = touched.reads.union(&touched.writes).copied().collect();
         for v in all {
             let first = place.locals.get(&v).or_else(|| self.layout.shared_at.get(&v))?;
@@ -161,18 +161,18 @@ fn gather(
     }
     all.iter_mut().zip(own[code].as_ref()?).for_each(|(a, b)| *a |= b);
     for act in &places[code].acts {
-        if folds && (places[code].quiet || places[act.to as usize].quiet) {
+        if folds && (places[code].invisible || places[act.to as usize].invisible) {
             gather(act.to as usize, places, own, folds, seen, all)?;
         }
     }
     Some(())
 }
 
-fn site(bits: &Bits) -> Site {
-    let mut out = Site::default();
+fn site(bits: &Bits) -> MemoSite {
+    let mut out = MemoSite::default();
     let used: Vec<usize> = (0..bits.len()).filter(|w| bits[*w] != 0).collect();
     let width: u32 = bits.iter().map(|b| b.count_ones()).sum();
-    if used.len() > WORDS || width > MOST_BITS {
+    if used.len() > MAX_KEY_WORDS || width > MAX_BITS {
         return out;
     }
     out.on = true;
@@ -186,16 +186,16 @@ fn site(bits: &Bits) -> Site {
 
 /// One thing that can happen.
 #[derive(Clone, Copy, Debug)]
-pub struct Change {
-    flips: [u64; WORDS],
+pub struct RememberedStep {
+    flips: [u64; MAX_KEY_WORDS],
     pub steps: u32,
     /// Goes wrong for this property instead of moving.
     pub wrong: Option<PropertyId>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
-    key: [u64; WORDS],
+struct MemoEntry {
+    key: [u64; MAX_KEY_WORDS],
     /// The site's number plus one; 0: empty.
     site: u32,
     start: u32,
@@ -203,31 +203,31 @@ struct Entry {
     decided: bool,
 }
 
-const EMPTY: Entry = Entry { key: [0; WORDS], site: 0, start: 0, len: 0, decided: false };
+const EMPTY: MemoEntry = MemoEntry { key: [0; MAX_KEY_WORDS], site: 0, start: 0, len: 0, decided: false };
 
 /// A table of remembered steps, one for each worker. It forgets: two keys with one place take turns.
 pub struct Memo {
-    entries: Vec<Entry>,
-    changes: Vec<Change>,
+    entries: Vec<MemoEntry>,
+    changes: Vec<RememberedStep>,
     met: u64,
     missed: u64,
 }
 
 /// Where a lookup ended.
-pub struct Place {
+pub struct LookupPosition {
     at: usize,
     /// The site's number.
     number: u32,
-    key: [u64; WORDS],
+    key: [u64; MAX_KEY_WORDS],
 }
 
-const FIRST: usize = 1 << 11;
-const LAST: usize = 1 << 16;
-const MOST_CHANGES: usize = 1 << 19;
+const INITIAL_ENTRIES: usize = 1 << 11;
+const MAX_ENTRIES: usize = 1 << 16;
+const MAX_CHANGES: usize = 1 << 19;
 
 impl Default for Memo {
     fn default() -> Self {
-        Self { entries: vec![EMPTY; FIRST], changes: Vec::new(), met: 0, missed: 0 }
+        Self { entries: vec![EMPTY; INITIAL_ENTRIES], changes: Vec::new(), met: 0, missed: 0 }
     }
 }
 
@@ -246,13 +246,13 @@ impl Memo {
     #[inline]
     pub fn find<const W: usize>(
         &mut self,
-        site: &Site,
+        site: &MemoSite,
         number: u32,
         state: &[u64; W],
-    ) -> Result<(std::ops::Range<usize>, bool), Place> {
-        let mut key = [0; WORDS];
+    ) -> Result<(std::ops::Range<usize>, bool), LookupPosition> {
+        let mut key = [0; MAX_KEY_WORDS];
         let mut h = u64::from(number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        for k in 0..usize::from(site.count).min(WORDS) {
+        for k in 0..usize::from(site.count).min(MAX_KEY_WORDS) {
             key[k] = state[usize::from(site.words[k])] & site.masks[k];
             h = (h ^ key[k]).wrapping_mul(0xD6E8_FEB8_6659_FD93);
             h ^= h >> 32;
@@ -264,29 +264,29 @@ impl Memo {
             return Ok((e.start as usize..(e.start + e.len) as usize, e.decided));
         }
         self.missed += 1;
-        Err(Place { at, number, key })
+        Err(LookupPosition { at, number, key })
     }
     #[inline]
-    pub fn change(&self, at: usize) -> &Change {
+    pub fn change(&self, at: usize) -> &RememberedStep {
         &self.changes[at]
     }
     /// Remembers what happened; `false` if a change reaches beyond the site, which is an error of ours.
     pub fn keep<const W: usize>(
         &mut self,
-        site: &Site,
-        place: Place,
+        site: &MemoSite,
+        place: LookupPosition,
         decided: bool,
         pre: &[u64; W],
         moved: &[([u64; W], u32)],
         wrong: &[(PropertyId, u32)],
     ) -> bool {
-        if self.changes.len() + moved.len() + wrong.len() > MOST_CHANGES {
+        if self.changes.len() + moved.len() + wrong.len() > MAX_CHANGES {
             self.clear();
         }
         let start = self.changes.len();
         for (post, steps) in moved {
             let mut rest = *post;
-            let mut flips = [0; WORDS];
+            let mut flips = [0; MAX_KEY_WORDS];
             for k in 0..usize::from(site.count) {
                 let w = usize::from(site.words[k]);
                 flips[k] = (pre[w] ^ post[w]) & site.masks[k];
@@ -297,15 +297,16 @@ impl Memo {
                 self.changes.truncate(start);
                 return false;
             }
-            self.changes.push(Change { flips, steps: *steps, wrong: None });
+            self.changes.push(RememberedStep { flips, steps: *steps, wrong: None });
         }
         for (p, steps) in wrong {
-            self.changes.push(Change { flips: [0; WORDS], steps: *steps, wrong: Some(*p) });
+            self.changes.push(RememberedStep { flips: [0; MAX_KEY_WORDS], steps: *steps, wrong: Some(*p) });
         }
         let len = (self.changes.len() - start) as u32;
-        self.entries[place.at] = Entry { key: place.key, site: place.number + 1, start: start as u32, len, decided };
+        self.entries[place.at] =
+            MemoEntry { key: place.key, site: place.number + 1, start: start as u32, len, decided };
         // Many keys: more places, up to what stays near the processor.
-        if self.missed as usize > 2 * self.entries.len() && self.entries.len() < LAST {
+        if self.missed as usize > 2 * self.entries.len() && self.entries.len() < MAX_ENTRIES {
             self.entries = vec![EMPTY; self.entries.len() * 2];
             self.changes.clear();
             self.missed /= 2;
@@ -314,12 +315,12 @@ impl Memo {
     }
 }
 
-impl Change {
+impl RememberedStep {
     /// Lays the change over a state.
     #[inline]
-    pub fn apply<const W: usize>(&self, site: &Site, state: &[u64; W]) -> [u64; W] {
+    pub fn apply<const W: usize>(&self, site: &MemoSite, state: &[u64; W]) -> [u64; W] {
         let mut out = *state;
-        for k in 0..usize::from(site.count).min(WORDS) {
+        for k in 0..usize::from(site.count).min(MAX_KEY_WORDS) {
             out[usize::from(site.words[k])] ^= self.flips[k];
         }
         out

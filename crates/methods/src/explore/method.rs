@@ -1,14 +1,15 @@
 //! `explore` as a method: reads the options, chooses numbers of instances, makes claims of answers.
 
-use super::run::{Answer, Plan, explore};
-use super::search::{Progress, Stop};
+use super::run::{Exploration, ExplorePlan, explore_states};
+use super::search::{SearchProgress, SearchStop};
 use super::system::Switches;
-use crate::method::{About, Method, Refusal, Run, Task};
+use crate::method::{Method, MethodDescription, Refusal, Run, Task};
 use base::Exhausted;
-use evidence::certificate::{Certificate, Proof, Search};
+use evidence::certificate::{Certificate, ExhaustiveSearch, Proof};
 use evidence::{Claim, Claims, Reason};
-use program::semantics::{Instances, Trace};
-use program::{LocId, PropertyId, PropertyKind, ThreadId};
+use program::semantics::{InstanceCounts, Trace};
+use program::transition::claimable_of_threads;
+use program::{LocId, Program, PropertyId, PropertyKind, ThreadId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,10 +23,10 @@ pub fn speaks_of(kind: &PropertyKind) -> bool {
 }
 
 /// How far the search for bugs of any number of instances goes, unless told otherwise.
-const MOST_INSTANCES: u32 = 6;
+const MAX_INSTANCES: u32 = 6;
 
 #[derive(Clone, Copy)]
-struct Read {
+struct ExploreOptions {
     switches: Switches,
     workers: usize,
     depth: usize,
@@ -34,12 +35,12 @@ struct Read {
     unreachable: bool,
 }
 
-fn read(task: &Task, run: &Run) -> Result<Read, String> {
-    let mut out = Read {
+fn read(task: &Task, run: &Run) -> Result<ExploreOptions, String> {
+    let mut out = ExploreOptions {
         switches: Switches::ALL,
         workers: run.workers.max(1),
         depth: usize::MAX,
-        most: MOST_INSTANCES,
+        most: MAX_INSTANCES,
         compact: false,
         unreachable: false,
     };
@@ -67,8 +68,8 @@ fn read(task: &Task, run: &Run) -> Result<Read, String> {
 }
 
 impl Method for Explore {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> MethodDescription {
+        MethodDescription {
             name: "explore",
             summary: "every interleaving of finitely many instances, with the shortest trace",
             paper: "explicit-state search, as SPIN's in Abstract Threads",
@@ -104,8 +105,14 @@ impl Method for Explore {
     }
 }
 
-fn answer(task: &Task, run: &Run, wanted: &[PropertyId], options: &Read, counts: Instances) -> Answer {
-    let show = |p: &Progress| {
+fn answer(
+    task: &Task,
+    run: &Run,
+    wanted: &[PropertyId],
+    options: &ExploreOptions,
+    counts: InstanceCounts,
+) -> Exploration {
+    let show = |p: &SearchProgress| {
         run.progress(format!(
             "explore: {} states, {}/s, queue {}, depth {}, {} MB, {}",
             short(p.states),
@@ -116,7 +123,7 @@ fn answer(task: &Task, run: &Run, wanted: &[PropertyId], options: &Read, counts:
             p.to_come.map_or("still growing".into(), |n| format!("about {} to come", short(n)))
         ));
     };
-    explore(&Plan {
+    explore_states(&ExplorePlan {
         program: &task.program,
         counts,
         wanted: wanted.to_vec(),
@@ -138,9 +145,11 @@ fn short(n: u64) -> String {
     }
 }
 
-fn statistics(claims: &mut Claims, a: &Answer) {
+fn statistics(claims: &mut Claims, a: &Exploration) {
     let s = &mut claims.statistics;
-    s.insert("states".into(), a.states);
+    // Of several searches the largest.
+    let largest = s.get("states").copied().unwrap_or(0).max(a.states);
+    s.insert("states".into(), largest);
     s.insert("transitions".into(), a.transitions);
     s.insert("depth".into(), a.depth as u64);
     s.insert("bytes".into(), a.bytes);
@@ -154,8 +163,8 @@ fn statistics(claims: &mut Claims, a: &Answer) {
     }
 }
 
-/// What the user asked to be told about code that no run reaches.
-fn tell_unreached(task: &Task, claims: &mut Claims, a: &Answer) {
+/// What the user asked to be shown of code that no run reaches.
+fn tell_unreached(task: &Task, claims: &mut Claims, a: &Exploration) {
     if let Some(why) = &a.incomplete {
         return claims.notes.push(format!("which code is never reached is not known: {why}"));
     }
@@ -176,9 +185,9 @@ fn tell_unreached(task: &Task, claims: &mut Claims, a: &Answer) {
     }
 }
 
-fn reason(a: &Answer) -> Reason {
+fn reason(a: &Exploration) -> Reason {
     match (&a.stopped, &a.incomplete) {
-        (Some(Stop::Exhausted(Exhausted::Cancelled)), _) => Reason::Exhausted(Exhausted::Cancelled),
+        (Some(SearchStop::Exhausted(Exhausted::Cancelled)), _) => Reason::Exhausted(Exhausted::Cancelled),
         (_, Some(why)) => Reason::Incomplete(why.clone()),
         _ => Reason::Internal("a search ended for no reason".into()),
     }
@@ -189,13 +198,13 @@ fn is_unmodelled(task: &Task, p: PropertyId) -> bool {
     matches!(task.program.properties[p].kind, PropertyKind::Unmodelled(_))
 }
 
-fn refute(task: &Task, a: &Answer, claims: &mut Claims) {
+fn refute(task: &Task, a: &Exploration, claims: &mut Claims) {
     for (p, trace) in &a.traces {
         let claim = match &task.program.properties[*p].kind {
             PropertyKind::Unmodelled(what) => {
                 Claim::Undecided(Reason::Incomplete(format!("a run reaches a construct outside the model: {what}")))
             }
-            _ => Claim::Refuted(trace.clone()),
+            _ => Claim::Refuted(trace.clone().into()),
         };
         claims.set(*p, claim);
     }
@@ -204,15 +213,22 @@ fn refute(task: &Task, a: &Answer, claims: &mut Claims) {
     }
 }
 
+/// Whether a finished search shows the property: deadlocks and leaks are looked for in its states.
+fn is_claimable(program: &Program, p: PropertyId) -> bool {
+    matches!(program.properties[p].kind, PropertyKind::Deadlock | PropertyKind::Leak)
+        || claimable_of_threads(program, p)
+}
+
 /// Fixed numbers of instances: every property is decided if every state was seen.
-fn settle(task: &Task, run: &Run, wanted: Vec<PropertyId>, options: &Read) -> Claims {
+fn settle(task: &Task, run: &Run, wanted: Vec<PropertyId>, options: &ExploreOptions) -> Claims {
     let mut a = answer(task, run, &wanted, options, task.instances(0));
     let mut claims = Claims::default();
     // All properties violated is a complete answer for them.
-    if a.stopped == Some(Stop::AllFound) {
+    if a.stopped == Some(SearchStop::AllFound) {
         a.stopped = None;
     }
     statistics(&mut claims, &a);
+    claims.statistics.insert("complete".into(), a.incomplete.is_none().into());
     if options.unreachable {
         tell_unreached(task, &mut claims, &a);
     }
@@ -227,14 +243,26 @@ fn settle(task: &Task, run: &Run, wanted: Vec<PropertyId>, options: &Read) -> Cl
         for p in rest {
             claims.set(p, Claim::Undecided(Reason::Incomplete("a run reaches a construct outside the model".into())));
         }
-    } else if !rest.is_empty() {
+    } else {
+        // One property of which a search says nothing would cost the whole certificate.
+        let (rest, others): (Vec<PropertyId>, Vec<PropertyId>) =
+            rest.into_iter().partition(|p| is_claimable(&task.program, *p));
+        for p in others {
+            claims.set(
+                p,
+                Claim::Undecided(Reason::NotAdmitted("a search of the threads' runs says nothing about it".into())),
+            );
+        }
+        if rest.is_empty() {
+            return claims;
+        }
         // Terms are not `Sync`; a claim stays with the thread that reads it.
         #[allow(clippy::arc_with_non_send_sync)]
         let certificate = Arc::new(Certificate {
             method: "explore".into(),
             terms: task.program.terms.clone(),
             properties: rest.clone(),
-            proof: Proof::Search(Search { instances: task.instances(0).0, states: a.states }),
+            proof: Proof::Search(ExhaustiveSearch { instances: task.instances(0).0, states: a.states }),
         });
         for p in rest {
             claims.set(p, Claim::Proved(certificate.clone()));
@@ -245,29 +273,29 @@ fn settle(task: &Task, run: &Run, wanted: Vec<PropertyId>, options: &Read) -> Cl
 
 /// A violation was found with `n` instances of each thread of any number, and none with fewer of each: the run with the
 /// fewest instances in all, where not all of them are needed.
-fn with_fewer(task: &Task, run: &Run, options: &Read, property: PropertyId, n: u32) -> Option<Trace> {
-    // That everybody waits may well need that nobody else is there.
+fn with_fewer(task: &Task, run: &Run, options: &ExploreOptions, property: PropertyId, n: u32) -> Option<Trace> {
+    // That everybody waits may well need that no other thread is there.
     if task.program.properties[property].kind == PropertyKind::Deadlock {
         return None;
     }
-    let budget = run.budget.child().with_time(run.budget.time_left().map_or(LONGEST, |left| (left / 8).min(LONGEST)));
+    let budget = run.budget.share(FEWER_INSTANCES_EFFORT);
     let run = Run { budget, ..run.clone() };
     let all = task.instances(n);
     let none = task.instances(0);
     let any: Vec<usize> = (0..all.0.len()).filter(|t| all.0[*t] != none.0[*t]).collect();
-    let mut choices: Vec<Instances> = vec![none];
+    let mut choices: Vec<InstanceCounts> = vec![none];
     for t in any {
-        let with = |c: &Instances, k: u32| {
+        let with = |c: &InstanceCounts, k: u32| {
             let mut c = c.clone();
             c.0[t] = k;
             c
         };
         choices = choices.iter().flat_map(|c| (0..=n).map(|k| with(c, k)).collect::<Vec<_>>()).collect();
-        if choices.len() > MOST_CHOICES {
+        if choices.len() > MAX_CHOICES {
             return None;
         }
     }
-    // With fewer of each there is none, unless nobody was asked for before.
+    // With fewer of each there is none, unless none was asked for before.
     choices.retain(|c| {
         *c != all && (n == 1 || c.0.iter().zip(&all.0).zip(&task.instances(0).0).any(|((c, a), z)| c == a && a != z))
     });
@@ -281,30 +309,33 @@ fn with_fewer(task: &Task, run: &Run, options: &Read, property: PropertyId, n: u
     None
 }
 
-/// How long, and among how many numbers of instances, fewer ones are looked for.
-const LONGEST: Duration = Duration::from_secs(3);
-const MOST_CHOICES: usize = 400;
+/// How much effort, and among how many numbers of instances, fewer ones are looked for.
+const FEWER_INSTANCES_EFFORT: Duration = Duration::from_millis(500);
+const MAX_CHOICES: usize = 400;
 
-/// How deep the rounds of a search for bugs go, and which part of the time that is left each number of instances gets.
+/// How deep the rounds of a search for bugs go, and how much effort each number of instances gets; the last has no limit.
 /// A few instances may have endlessly many states while two more steps of others would show the bug.
-const ROUNDS: [(usize, u32); 4] = [(64, 16), (512, 8), (usize::MAX, 4), (usize::MAX, 1)];
+const ROUNDS: [(usize, Option<Duration>); 5] = [
+    (64, Some(Duration::from_millis(250))),
+    (512, Some(Duration::from_secs(1))),
+    (usize::MAX, Some(Duration::from_secs(4))),
+    (usize::MAX, Some(Duration::from_secs(30))),
+    (usize::MAX, None),
+];
 
 /// Any number of instances: more and more of them, deeper and deeper, until every property is violated or the budget ends.
-fn search_for_bugs(task: &Task, run: &Run, wanted: &[PropertyId], options: &Read) -> Claims {
+fn search_for_bugs(task: &Task, run: &Run, wanted: &[PropertyId], options: &ExploreOptions) -> Claims {
     let mut claims = Claims::default();
     let mut left = wanted.to_vec();
     let mut last = None;
     let mut complete = BTreeSet::new();
     'rounds: for (depth, share) in ROUNDS {
-        let options = Read { depth: depth.min(options.depth), ..*options };
+        let options = ExploreOptions { depth: depth.min(options.depth), ..*options };
         for n in 1..=options.most {
             if complete.contains(&n) {
                 continue;
             }
-            let slice = match run.budget.time_left() {
-                Some(time) => run.budget.child().with_time(time / share),
-                None => run.budget.clone(),
-            };
+            let slice = share.map_or_else(|| run.budget.clone(), |effort| run.budget.share(effort));
             let slice = Run { budget: slice, ..run.clone() };
             let mut a = answer(task, &slice, &left, &options, task.instances(n));
             for (p, trace) in &mut a.traces {
@@ -313,12 +344,13 @@ fn search_for_bugs(task: &Task, run: &Run, wanted: &[PropertyId], options: &Read
                 }
             }
             refute(task, &a, &mut claims);
+            run.publish(&claims);
             left.retain(|p| !claims.claims.contains_key(p));
             statistics(&mut claims, &a);
             if a.incomplete.is_none() {
                 complete.insert(n);
             }
-            let full = a.stopped == Some(Stop::Exhausted(Exhausted::Memory));
+            let full = a.stopped == Some(SearchStop::Exhausted(Exhausted::Memory));
             last = Some(a);
             if left.is_empty() || full || run.budget.check().is_err() {
                 break 'rounds;

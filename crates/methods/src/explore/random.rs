@@ -1,17 +1,19 @@
 //! Random small programs against the reference semantics: the same violations with traces of the same length, whatever
 //! is switched on, and with any number of workers.
 
-use super::run::Answer;
-use super::search::Stop;
+use super::run::Exploration;
+use super::search::SearchStop;
 use super::system::Switches;
 use super::tests::{Build, run, run_with};
-use logic::{Machine, Op, Sort, SortKind, Symbol, Term};
-use program::semantics::{Instances, Limits, Reached, reach};
-use program::{Class, Copies, Fact, LocId, Program, PropertyId, PropertyKind, Rely, Spawn, Start, ThreadId, VarId};
+use logic::{MachineIntSort, Op, Sort, SortKind, Symbol, Term};
+use program::semantics::{InstanceCounts, ReachLimits, Reached, reachable_states};
+use program::{
+    Class, Copies, InitialFact, LocId, Program, PropertyId, PropertyKind, Rely, Spawn, Start, ThreadId, VarId,
+};
 
-struct Dice(u64);
+struct ProgramDice(u64);
 
-impl Dice {
+impl ProgramDice {
     fn roll(&mut self, n: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -27,9 +29,9 @@ impl Dice {
 }
 
 /// What a generated program is made of.
-struct Maker {
+struct ProgramMaker {
     b: Build,
-    d: Dice,
+    d: ProgramDice,
     ints: Vec<VarId>,
     bools: Vec<VarId>,
     map: Option<VarId>,
@@ -45,7 +47,7 @@ struct Maker {
     lock: Option<(VarId, VarId)>,
 }
 
-impl Maker {
+impl ProgramMaker {
     fn int(&mut self, locals: &[VarId], depth: u32) -> Term {
         let choice = self.d.roll(if depth == 0 { 4 } else { 9 });
         let out = match choice {
@@ -278,10 +280,10 @@ impl Maker {
 }
 
 /// A random program, its numbers of instances and all its properties.
-pub fn program(seed: u64) -> (Program, Instances) {
-    let mut m = Maker {
+pub fn program(seed: u64) -> (Program, InstanceCounts) {
+    let mut m = ProgramMaker {
         b: Build::new(),
-        d: Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
+        d: ProgramDice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
         ints: Vec::new(),
         bools: Vec::new(),
         map: None,
@@ -328,7 +330,7 @@ pub fn program(seed: u64) -> (Program, Instances) {
         m.seq = Some(m.b.shared("seq", sort, Some(empty)));
     }
     if m.d.chance(20) {
-        let sort = Sort::machine(Machine { bits: 8, signed: m.d.chance(50) });
+        let sort = Sort::machine(MachineIntSort { bits: 8, signed: m.d.chance(50) });
         let zero = m.b.p.terms.num(0, sort);
         m.byte = Some(m.b.shared("byte", sort, Some(zero)));
     }
@@ -341,7 +343,7 @@ pub fn program(seed: u64) -> (Program, Instances) {
     for n in 0..threads {
         let copies = 1 + m.d.roll(if threads == 1 { 3 } else { 2 }) as u32;
         counts.push(copies);
-        thread(&mut m, &format!("T{n}"), Copies::Exactly(copies), asserted);
+        thread(&mut m, &format!("T{n}"), Copies::number(copies), asserted);
     }
     if m.d.chance(10) {
         spawned(&mut m, asserted);
@@ -351,7 +353,7 @@ pub fn program(seed: u64) -> (Program, Instances) {
         let f = m.bool(&[], 2);
         let id = m.b.property("invariant:1", PropertyKind::Invariant(f));
         let origin = m.b.origin;
-        m.b.p.invariants.push(Fact { formula: Some(f), property: Some(id), origin });
+        m.b.p.invariants.push(InitialFact { formula: Some(f), property: Some(id), origin });
     }
     if m.d.chance(25) {
         let x = m.ints[0];
@@ -371,10 +373,10 @@ pub fn program(seed: u64) -> (Program, Instances) {
     if m.live.is_some() && m.d.chance(50) {
         m.b.property("leak", PropertyKind::Leak);
     }
-    (m.b.p, Instances(counts))
+    (m.b.p, InstanceCounts(counts))
 }
 
-fn heap(m: &mut Maker) {
+fn heap(m: &mut ProgramMaker) {
     let class = m.b.p.terms.declare_class("Node");
     let t = m.b.p.terms.clone();
     let node = t.sort(SortKind::Ref(class));
@@ -393,7 +395,7 @@ fn heap(m: &mut Maker) {
     m.b.p.classes.push(Class { name: "Node".into(), fields, live, origin });
 }
 
-fn thread(m: &mut Maker, name: &str, copies: Copies, asserted: PropertyId) -> ThreadId {
+fn thread(m: &mut ProgramMaker, name: &str, copies: Copies, asserted: PropertyId) -> ThreadId {
     let size = 3 + m.d.roll(3) as u32;
     let id = m.b.thread(name, copies, size);
     let zero = m.b.p.terms.int(0);
@@ -416,14 +418,14 @@ fn thread(m: &mut Maker, name: &str, copies: Copies, asserted: PropertyId) -> Th
         locked(m, id, size, asserted);
     }
     if m.d.chance(12) && size > 3 {
-        m.b.p.threads[id].code.locations[LocId(1)].inside = true;
+        m.b.p.threads[id].code.locations[LocId(1)].in_atomic_block = true;
     }
     id
 }
 
 /// Takes the lock at some step and gives it back at the last; the steps between touch what it guards. Now and then
 /// one touches it without the lock.
-fn locked(m: &mut Maker, id: ThreadId, size: u32, asserted: PropertyId) {
+fn locked(m: &mut ProgramMaker, id: ThreadId, size: u32, asserted: PropertyId) {
     let Some((lock, secret)) = m.lock else { return };
     let from = m.d.roll(u64::from(size) - 2) as u32;
     let careless = m.d.chance(15);
@@ -453,9 +455,9 @@ fn locked(m: &mut Maker, id: ThreadId, size: u32, asserted: PropertyId) {
 }
 
 /// A thread that the first one starts.
-fn spawned(m: &mut Maker, asserted: PropertyId) {
+fn spawned(m: &mut ProgramMaker, asserted: PropertyId) {
     let id = thread(m, "S", Copies::Any, asserted);
-    m.b.p.threads[id].start = Start::BySpawn;
+    m.b.p.threads[id].start = Start::Spawned;
     let into = m.ints[1];
     let first = ThreadId(0);
     let code = &mut m.b.p.threads[first].code;
@@ -465,7 +467,7 @@ fn spawned(m: &mut Maker, asserted: PropertyId) {
     let _ = into;
 }
 
-fn lengths(a: &Answer) -> Vec<(PropertyId, usize)> {
+fn lengths(a: &Exploration) -> Vec<(PropertyId, usize)> {
     a.traces.iter().map(|(p, t)| (*p, t.steps.len())).collect()
 }
 
@@ -480,8 +482,8 @@ fn compare(seed: u64) -> bool {
     }
     let (p, counts) = program(seed);
     let budget = base::Budget::unlimited().with_time(std::time::Duration::from_secs(5));
-    let limits = Limits { states: 500, budget, ..Limits::default() };
-    let oracle = reach(&p, &counts, &limits);
+    let limits = ReachLimits { states: 500, budget, ..ReachLimits::default() };
+    let oracle = reachable_states(&p, &counts, &limits);
     let wanted: Vec<PropertyId> = p.properties.ids().collect();
     if !oracle.complete() {
         return false;
@@ -495,7 +497,7 @@ fn compare(seed: u64) -> bool {
         let a = run(&p, &counts.0, &wanted, switches, 1 + (seed as usize + k) % 2);
         assert!(a.untraced.is_empty(), "seed {seed} {switches:?}: {:?}", a.untraced);
         assert_eq!(lengths(&a), expected(&oracle), "seed {seed} {switches:?} {:?}", a.incomplete);
-        let all = a.stopped == Some(Stop::AllFound);
+        let all = a.stopped == Some(SearchStop::AllFound);
         assert!(all || a.incomplete.is_none(), "seed {seed} {switches:?}: {:?}", a.incomplete);
         if k == 0 && !all {
             assert_eq!(a.states as usize, oracle.states, "seed {seed}: states");
@@ -509,27 +511,30 @@ fn compare(seed: u64) -> bool {
 }
 
 /// The checker's search accepts what holds and rejects what does not.
-fn check_the_second_search(seed: u64, p: &Program, counts: &Instances, wanted: &[PropertyId], oracle: &Reached) {
+fn check_the_second_search(seed: u64, p: &Program, counts: &InstanceCounts, wanted: &[PropertyId], oracle: &Reached) {
     // The rule says nothing about relies of programs with atomic blocks.
-    let blocks = p.threads.iter().any(|t| t.code.locations.iter().any(|l| l.inside));
+    let blocks = p.threads.iter().any(|t| t.code.locations.iter().any(|l| l.in_atomic_block));
     let spoken = |id: &&PropertyId| !blocks || !matches!(p.properties[**id].kind, PropertyKind::Rely(_));
     let (bad, good): (Vec<PropertyId>, Vec<PropertyId>) =
         wanted.iter().filter(spoken).partition(|p| oracle.violations.contains_key(p));
-    let proof = evidence::Search { instances: counts.0.clone(), states: 1 };
-    let check =
-        |claimed: &[PropertyId]| checker::rules::search::check(p, &proof, counts, claimed, &checker::Limits::default());
+    let proof = evidence::ExhaustiveSearch { instances: counts.0.clone(), states: 1 };
+    let check = |claimed: &[PropertyId]| {
+        checker::rules::search::searched_again(p, &proof, counts, claimed, &checker::CheckLimits::default())
+    };
     let accepted = check(&good);
     assert!(matches!(accepted, Ok(checker::Trust::Searched { .. })), "seed {seed}: {accepted:?}");
     for b in bad {
         let rejected = check(&[b]);
-        assert!(matches!(rejected, Err(evidence::Reason::Internal(_))), "seed {seed}: {rejected:?}");
+        assert!(matches!(rejected, Err(checker::Rejection::Replay(_))), "seed {seed}: {rejected:?}");
     }
 }
 
 #[test]
 fn check_random_programs_are_searched_as_the_reference_semantics_does() {
-    // `THREADPROOF_HUNT=20000` makes it a long run.
-    let rounds: u64 = std::env::var("THREADPROOF_HUNT").ok().and_then(|n| n.parse().ok()).unwrap_or(250);
-    let decided = (1..rounds).filter(|seed| compare(*seed)).count();
+    // `THREADPROOF_DIFFERENTIAL=20000` makes it a long run.
+    let rounds = base::differential::programs_to_try(250);
+    let first = base::differential::first_seed() + 1;
+    let decided = (first..first + rounds).filter(|seed| compare(*seed)).count();
+    base::differential::report_agreement("explore", rounds, &format!("{decided} small enough to be compared"));
     assert!(decided as u64 * 3 > rounds, "only {decided} programs were small enough");
 }

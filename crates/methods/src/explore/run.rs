@@ -1,30 +1,30 @@
 //! One exploration of given numbers of instances: widens the layout until everything fits, searches, finds traces.
 //!
-//! Comes in: a program, numbers of instances, properties, switches. Goes out: an `Answer` with plain facts, from which
+//! In: a program, numbers of instances, properties, switches. Out: an `Exploration` with plain facts, from which
 //! `method` makes claims. The width of a state in words is a compile-time constant of the search; it is chosen here.
 
-use super::guess::{Escape, Guess};
+use super::guess::{Escape, RangeGuess};
 use super::layout::Layout;
-use super::search::{Progress, Searched, Settings, Stop, search};
-use super::system::{Switches, System};
-use super::trace::{Tracer, shorten};
-use super::worker::{Expansion, MANY_STARTS, Mode, Worker, words};
+use super::search::{SearchProgress, SearchSettings, SearchStop, Searched, search_states};
+use super::system::{CompiledSystem, Switches};
+use super::trace::{Tracer, shorten_trace};
+use super::worker::{Expansion, FoldingMode, MANY_STARTS, StateExpander, words};
 use base::Budget;
-use program::semantics::{Instances, Sampling, Semantics, Trace};
+use program::semantics::{InstanceCounts, Sampling, Semantics, Trace};
 use program::{LocId, Program, PropertyId, ThreadId};
 use std::collections::BTreeMap;
 
 /// What to explore, and how.
-pub struct Plan<'a> {
+pub struct ExplorePlan<'a> {
     pub program: &'a Program,
-    pub counts: Instances,
+    pub counts: InstanceCounts,
     /// Properties of single runs.
     pub wanted: Vec<PropertyId>,
     pub switches: Switches,
     pub workers: usize,
     pub depth: usize,
     pub budget: Budget,
-    pub progress: &'a (dyn Fn(&Progress) + Sync),
+    pub progress: &'a (dyn Fn(&SearchProgress) + Sync),
     /// Keep hashes instead of states: less memory, and never a proof.
     pub compact: bool,
     /// Say which locations no instance reaches; nothing is folded then.
@@ -33,7 +33,7 @@ pub struct Plan<'a> {
 
 /// What was found.
 #[derive(Clone, Debug, Default)]
-pub struct Answer {
+pub struct Exploration {
     pub traces: BTreeMap<PropertyId, Trace>,
     /// Violated, but no trace could be made; why.
     pub untraced: BTreeMap<PropertyId, String>,
@@ -49,13 +49,13 @@ pub struct Answer {
     pub slow: usize,
     /// Why not every reachable state was seen; `None`: all were.
     pub incomplete: Option<String>,
-    pub stopped: Option<Stop>,
+    pub stopped: Option<SearchStop>,
     pub notes: Vec<String>,
     /// Some traces may be longer than needed; why.
     pub long: Option<String>,
     /// Violations seen by a compact search, with the level: they still need a trace.
     pub sighted: BTreeMap<PropertyId, usize>,
-    /// Where asked for and every state was seen: the locations of threads with instances that nobody reaches.
+    /// Where asked for and every state was seen: the locations of threads with instances that no thread reaches.
     pub unreached: Vec<(ThreadId, LocId)>,
 }
 
@@ -66,13 +66,13 @@ struct Aim<'a> {
     switches: Switches,
     depth: usize,
     /// `None`: as the switches say.
-    mode: Option<Mode>,
+    mode: Option<FoldingMode>,
     compact: bool,
 }
 
-const MOST_RESTARTS: usize = 400;
+const MAX_RESTARTS: usize = 400;
 
-pub fn explore(plan: &Plan<'_>) -> Answer {
+pub fn explore_states(plan: &ExplorePlan<'_>) -> Exploration {
     let switches = Switches { por: plan.switches.por && !plan.unreachable, ..plan.switches };
     let mut answer = match plan.compact {
         true => explore_compact(plan, switches),
@@ -98,14 +98,14 @@ pub fn explore(plan: &Plan<'_>) -> Answer {
 }
 
 /// Hashes first; what they show is then found with states, no deeper than it was seen.
-fn explore_compact(plan: &Plan<'_>, switches: Switches) -> Answer {
-    let (mut guess, mut restarts) = (Guess::new(plan.program, &plan.counts), 0);
+fn explore_compact(plan: &ExplorePlan<'_>, switches: Switches) -> Exploration {
+    let (mut guess, mut restarts) = (RangeGuess::new(plan.program, &plan.counts), 0);
     let aim = Aim { wanted: &plan.wanted, switches, depth: plan.depth, mode: None, compact: true };
     let mut first = widening(plan, &aim, &mut guess, &mut restarts);
     first.restarts = restarts;
     let chance = (first.states as f64).powi(2) / 2f64.powi(65);
     let why = format!(
-        "states were told apart by hashes of 64 bits; that none of {} was missed has a chance of about 1 in {:.1e} to be false",
+        "states were distinguished by hashes of 64 bits; that none of {} was missed has a chance of about 1 in {:.1e} to be false",
         first.states,
         1.0 / chance.max(f64::MIN_POSITIVE)
     );
@@ -129,8 +129,8 @@ fn explore_compact(plan: &Plan<'_>, switches: Switches) -> Answer {
     first
 }
 
-fn explore_as(plan: &Plan<'_>, wanted: &[PropertyId], switches: Switches, levels: usize) -> Answer {
-    let mut guess = Guess::new(plan.program, &plan.counts);
+fn explore_as(plan: &ExplorePlan<'_>, wanted: &[PropertyId], switches: Switches, levels: usize) -> Exploration {
+    let mut guess = RangeGuess::new(plan.program, &plan.counts);
     let mut restarts = 0;
     let aim = Aim { wanted, switches, depth: levels, mode: None, compact: false };
     let mut first = widening(plan, &aim, &mut guess, &mut restarts);
@@ -142,7 +142,7 @@ fn explore_as(plan: &Plan<'_>, wanted: &[PropertyId], switches: Switches, levels
     // The second search, for the lengths: nothing longer than what is known has to be looked at.
     let longest = first.traces.values().map(|t| t.steps.len()).max().unwrap_or(plan.depth);
     let is_deadlock = |p: &PropertyId| plan.program.properties[*p].kind == program::PropertyKind::Deadlock;
-    let mode = if found.iter().any(is_deadlock) { Mode::Plain } else { Mode::Lazy };
+    let mode = if found.iter().any(is_deadlock) { FoldingMode::Plain } else { FoldingMode::Lazy };
     let exact = Aim { wanted: &found, depth: longest.min(plan.depth), mode: Some(mode), ..aim };
     let second = widening(plan, &exact, &mut guess, &mut restarts);
     first.restarts = restarts;
@@ -155,9 +155,9 @@ fn explore_as(plan: &Plan<'_>, wanted: &[PropertyId], switches: Switches, levels
             }
         }
     }
-    if let Some(Stop::Exhausted(e)) = second.stopped {
+    if let Some(SearchStop::Exhausted(e)) = second.stopped {
         first.long = Some(e.to_string());
-        first.traces.values_mut().for_each(|t| *t = shorten(plan.program, t));
+        first.traces.values_mut().for_each(|t| *t = shorten_trace(plan.program, t));
     }
     first
 }
@@ -166,11 +166,11 @@ fn explore_as(plan: &Plan<'_>, wanted: &[PropertyId], switches: Switches, levels
 const UNFOLDED: &str = "no local steps were folded";
 
 /// Searches with wider and wider layouts until nothing escapes.
-fn widening(plan: &Plan<'_>, aim: &Aim<'_>, guess: &mut Guess, restarts: &mut usize) -> Answer {
+fn widening(plan: &ExplorePlan<'_>, aim: &Aim<'_>, guess: &mut RangeGuess, restarts: &mut usize) -> Exploration {
     let mut ranges = 0;
     let mut kept = BTreeMap::new();
     loop {
-        let escape = match once(plan, aim, guess, &mut Task::Search(&mut kept)) {
+        let escape = match once(plan, aim, guess, &mut SearchTask::Search(&mut kept)) {
             Ok(mut answer) => {
                 // A search that was stopped may not have come again to where one before it was.
                 kept.into_iter().for_each(|(p, trace)| {
@@ -181,22 +181,22 @@ fn widening(plan: &Plan<'_>, aim: &Aim<'_>, guess: &mut Guess, restarts: &mut us
             Err(e) => e,
         };
         *restarts += 1;
-        let stuck = |why: String| Answer { incomplete: Some(why), traces: kept.clone(), ..Answer::default() };
-        if *restarts > MOST_RESTARTS {
+        let stuck = |why: String| Exploration { incomplete: Some(why), traces: kept.clone(), ..Exploration::default() };
+        if *restarts > MAX_RESTARTS {
             return stuck("the values of the variables keep growing".into());
         }
         if let Err(e) = plan.budget.check() {
-            return Answer { stopped: Some(Stop::Exhausted(e)), ..stuck(e.to_string()) };
+            return Exploration { stopped: Some(SearchStop::Exhausted(e)), ..stuck(e.to_string()) };
         }
         if let Err(why) = guess.widen(&escape) {
             return stuck(why);
         }
         ranges += usize::from(matches!(escape, Escape::Range { .. }));
         // A search that starts again for the second time may be a long one: look ahead first.
-        for _ in 0..if ranges > 1 { MOST_LOOKS } else { 0 } {
-            match once(plan, aim, guess, &mut Task::Walk) {
+        for _ in 0..if ranges > 1 { MAX_LOOKS } else { 0 } {
+            match once(plan, aim, guess, &mut SearchTask::Walk) {
                 Err(Escape::Range { var, value })
-                    if value.abs() <= FAR && guess.widen(&Escape::Range { var, value }).is_ok() =>
+                    if value.abs() <= MAX_RANGE_AHEAD && guess.widen(&Escape::Range { var, value }).is_ok() =>
                 {
                     *restarts += 1;
                 }
@@ -207,45 +207,52 @@ fn widening(plan: &Plan<'_>, aim: &Aim<'_>, guess: &mut Guess, restarts: &mut us
 }
 
 /// How often a look ahead may widen ranges, and how far: numbers that grow without end are left to the search.
-const MOST_LOOKS: usize = 24;
-const FAR: i64 = 1 << 10;
+const MAX_LOOKS: usize = 24;
+const MAX_RANGE_AHEAD: i64 = 1 << 10;
 
-enum Task<'k> {
+enum SearchTask<'k> {
     /// With the traces to violations that searches found which did not come to an end.
     Search(&'k mut BTreeMap<PropertyId, Trace>),
     /// Random walks only, to meet values that escape.
     Walk,
 }
 
-fn once(plan: &Plan<'_>, aim: &Aim<'_>, guess: &Guess, task: &mut Task<'_>) -> Result<Answer, Escape> {
+fn once(
+    plan: &ExplorePlan<'_>,
+    aim: &Aim<'_>,
+    guess: &RangeGuess,
+    task: &mut SearchTask<'_>,
+) -> Result<Exploration, Escape> {
     let layout = Layout::new(plan.program, &plan.counts, guess)?;
-    let system = System::new(plan.program, &plan.counts, layout, aim.wanted, aim.switches)?;
+    let system = CompiledSystem::new(plan.program, &plan.counts, layout, aim.wanted, aim.switches)?;
     let mode = match aim.mode {
         Some(mode) if system.folds => mode,
-        None if system.folds => Mode::Eager,
-        _ => Mode::Plain,
+        None if system.folds => FoldingMode::Eager,
+        _ => FoldingMode::Plain,
     };
     macro_rules! widths {
         ($mode:expr, $($w:literal)*) => {
             match (system.layout.words, &mut *task) {
                 $(
-                    (n, Task::Search(kept)) if n <= $w => run::<$w>(plan, &system, aim, $mode, kept),
-                    (n, Task::Walk) if n <= $w => walk::<$w>(plan, &system),
+                    (n, SearchTask::Search(kept)) if n <= $w => run::<$w>(plan, &system, aim, $mode, kept),
+                    (n, SearchTask::Walk) if n <= $w => walk::<$w>(plan, &system),
                 )*
                 _ => Err(Escape::Stuck("too many variables for the packed form".into())),
             }
         };
     }
     match widths!(mode, 1 2 3 4 6 10 64) {
-        Err(Escape::Stuck(why)) if why == MANY_STARTS && mode != Mode::Plain => widths!(Mode::Plain, 1 2 3 4 6 10 64),
+        Err(Escape::Stuck(why)) if why == MANY_STARTS && mode != FoldingMode::Plain => {
+            widths!(FoldingMode::Plain, 1 2 3 4 6 10 64)
+        }
         answer => answer,
     }
 }
 
 /// A few long random runs: deep values are met in milliseconds instead of at the end of a search.
-fn walk<const W: usize>(plan: &Plan<'_>, system: &System) -> Result<Answer, Escape> {
+fn walk<const W: usize>(plan: &ExplorePlan<'_>, system: &CompiledSystem) -> Result<Exploration, Escape> {
     let sem = Semantics::new(plan.program);
-    let mut worker = Worker::new(system, &sem);
+    let mut worker = StateExpander::new(system, &sem);
     let starts = sem.initial(&plan.counts, worker.sampling).states;
     let mut random: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut expansion = Expansion::default();
@@ -254,7 +261,7 @@ fn walk<const W: usize>(plan: &Plan<'_>, system: &System) -> Result<Answer, Esca
         let mut state: [u64; W] = words(&system.layout.pack(&sem, start)?);
         for _ in 0..400 {
             expansion.clear();
-            worker.expand(&state, Mode::Plain, &mut expansion)?;
+            worker.expand(&state, FoldingMode::Plain, &mut expansion)?;
             random ^= random << 13;
             random ^= random >> 7;
             random ^= random << 17;
@@ -264,21 +271,21 @@ fn walk<const W: usize>(plan: &Plan<'_>, system: &System) -> Result<Answer, Esca
             }
         }
     }
-    Ok(Answer::default())
+    Ok(Exploration::default())
 }
 
 fn run<const W: usize>(
-    plan: &Plan<'_>,
-    system: &System,
+    plan: &ExplorePlan<'_>,
+    system: &CompiledSystem,
     aim: &Aim<'_>,
-    mode: Mode,
+    mode: FoldingMode,
     kept: &mut BTreeMap<PropertyId, Trace>,
-) -> Result<Answer, Escape> {
+) -> Result<Exploration, Escape> {
     let depth = aim.depth;
     let sampling = Sampling::default();
     // Numbers in the table of values depend on who comes first: one worker keeps the result the same.
     let workers = if system.layout.interned { 1 } else { plan.workers };
-    let settings = Settings {
+    let settings = SearchSettings {
         mode,
         workers,
         depth,
@@ -288,8 +295,8 @@ fn run<const W: usize>(
         compact: aim.compact,
         mark: plan.unreachable && aim.mode.is_none(),
     };
-    let searched: Searched<W> = search(plan.program, system, &settings);
-    let mut answer = Answer {
+    let searched: Searched<W> = search_states(plan.program, system, &settings);
+    let mut answer = Exploration {
         states: searched.states,
         transitions: searched.transitions,
         depth: searched.depth,
@@ -298,15 +305,17 @@ fn run<const W: usize>(
         words: system.layout.words,
         slow: system.slow,
         stopped: searched.stopped.clone(),
-        ..Answer::default()
+        ..Exploration::default()
     };
     answer.incomplete = match &searched.stopped {
-        Some(Stop::Exhausted(e)) => Some(format!("{e} at depth {} with {} states", searched.depth, searched.states)),
-        Some(Stop::Depth) => Some(format!("runs of more than {depth} steps were not looked at")),
-        Some(Stop::AllFound) => Some("every property is violated".into()),
+        Some(SearchStop::Exhausted(e)) => {
+            Some(format!("{e} at depth {} with {} states", searched.depth, searched.states))
+        }
+        Some(SearchStop::Depth) => Some(format!("runs of more than {depth} steps were not looked at")),
+        Some(SearchStop::AllFound) => Some("every property is violated".into()),
         None => searched.incomplete.clone(),
     };
-    if mode == Mode::Plain {
+    if mode == FoldingMode::Plain {
         answer.notes.push(UNFOLDED.into());
     }
     if let Some(why) = &system.symmetry.refused {
@@ -353,7 +362,7 @@ fn run<const W: usize>(
 }
 
 /// The locations that no instance was seen at, of threads that have instances.
-fn unreached(program: &Program, system: &System, reached: &[Vec<bool>]) -> Vec<(ThreadId, LocId)> {
+fn unreached(program: &Program, system: &CompiledSystem, reached: &[Vec<bool>]) -> Vec<(ThreadId, LocId)> {
     let mut seen: BTreeMap<(ThreadId, LocId), bool> = BTreeMap::new();
     for (place, codes) in system.layout.instances.iter().zip(reached) {
         for (code, here) in codes.iter().enumerate() {

@@ -1,15 +1,15 @@
 //! Breadth-first search over packed states, level by level, the work split over workers.
 //!
-//! Comes in: a system, a way to expand, limits. Goes out: every state within the limits, and for each violated property
+//! In: a system, a way to expand, limits. Out: every state within the limits, and for each violated property
 //! the least distance with the least state it is seen from, so that the result does not depend on the number of workers.
 //! Each worker owns the states whose hash falls to it. A round is: expand part of one's own level, hand the successors
 //! to their owners, take in what one was handed. A successor more than one step away waits in `later` until its level.
-//! Absent: parents. `trace` finds the way back by expanding levels again.
+//! Deliberately absent: parents. `trace` finds the way back by expanding levels again.
 
 use super::guess::Escape;
-use super::system::System;
+use super::system::CompiledSystem;
 use super::table::{Shard, hash};
-use super::worker::{Expansion, Mode, Worker, words};
+use super::worker::{Expansion, FoldingMode, StateExpander, words};
 use base::{Budget, Exhausted};
 use program::semantics::Semantics;
 use program::{Program, PropertyId};
@@ -18,13 +18,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::time::{Duration, Instant};
 
-pub struct Settings<'a> {
-    pub mode: Mode,
+pub struct SearchSettings<'a> {
+    pub mode: FoldingMode,
     pub workers: usize,
     /// Runs of more steps are not looked at.
     pub depth: usize,
     pub budget: Budget,
-    pub progress: &'a (dyn Fn(&Progress) + Sync),
+    pub progress: &'a (dyn Fn(&SearchProgress) + Sync),
     pub sampling: program::semantics::Sampling,
     /// Keep hashes instead of states; see `table`.
     pub compact: bool,
@@ -33,7 +33,7 @@ pub struct Settings<'a> {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Progress {
+pub struct SearchProgress {
     pub states: u64,
     pub per_second: f64,
     pub queue: u64,
@@ -55,7 +55,7 @@ pub fn to_come(levels: &[u64]) -> Option<u64> {
 
 /// The nearest violation of a property.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Found<const W: usize> {
+pub struct NearestViolation<const W: usize> {
     /// Steps (in eager mode: folded steps) from the start.
     pub distance: usize,
     /// Seen in this state, or on a step from it.
@@ -68,20 +68,20 @@ pub struct Searched<const W: usize> {
     /// A value that the layout has no room for ended the search.
     pub escape: Option<Escape>,
     pub shards: Vec<Shard<W>>,
-    pub violations: BTreeMap<PropertyId, Found<W>>,
+    pub violations: BTreeMap<PropertyId, NearestViolation<W>>,
     pub states: u64,
     pub transitions: u64,
     pub depth: usize,
     pub seconds: f64,
     /// Why not every state was seen.
-    pub stopped: Option<Stop>,
+    pub stopped: Option<SearchStop>,
     pub incomplete: Option<String>,
     /// For each instance, which codes of its pc occur; empty unless asked for.
     pub reached: Vec<Vec<bool>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum SearchStop {
     Exhausted(Exhausted),
     /// The greatest depth allowed was reached.
     Depth,
@@ -91,13 +91,13 @@ pub enum Stop {
 
 type Handed<const W: usize> = Mutex<Vec<([u64; W], u32)>>;
 
-struct Shared<'a, const W: usize> {
-    settings: &'a Settings<'a>,
+struct SharedSearch<'a, const W: usize> {
+    settings: &'a SearchSettings<'a>,
     workers: usize,
     /// From worker to worker.
     handed: Vec<Handed<W>>,
     barrier: Barrier,
-    violations: Mutex<BTreeMap<PropertyId, Found<W>>>,
+    violations: Mutex<BTreeMap<PropertyId, NearestViolation<W>>>,
     escape: Mutex<Option<Escape>>,
     exhausted: Mutex<Option<Exhausted>>,
     failed: AtomicBool,
@@ -115,13 +115,13 @@ struct Shared<'a, const W: usize> {
 enum Decision {
     Round,
     Level,
-    Stop(Option<Stop>),
+    Stop(Option<SearchStop>),
 }
 
-struct Owner<'a, 's, const W: usize> {
+struct ShardOwner<'a, 's, const W: usize> {
     me: usize,
-    shared: &'a Shared<'a, W>,
-    worker: Worker<'s>,
+    shared: &'a SharedSearch<'a, W>,
+    worker: StateExpander<'s>,
     shard: Shard<W>,
     /// States for the next level and those after it; front: the next.
     later: VecDeque<Vec<[u64; W]>>,
@@ -134,13 +134,20 @@ struct Owner<'a, 's, const W: usize> {
     sizes: Vec<u64>,
 }
 
+/// The effort of expanding one state: with compiled actions only, and where some are left to the reference semantics.
+const STATE_EFFORT: u64 = 2;
+const SLOW_STATE: u64 = 10;
 /// How many states are expanded before successors are handed over.
-const BATCH: usize = 4096;
+const STATES_PER_BATCH: usize = 4096;
 
 /// Searches, until the layout turns out too small, too.
-pub fn search<const W: usize>(program: &Program, system: &System, settings: &Settings<'_>) -> Searched<W> {
+pub fn search_states<const W: usize>(
+    program: &Program,
+    system: &CompiledSystem,
+    settings: &SearchSettings<'_>,
+) -> Searched<W> {
     let workers = settings.workers.max(1);
-    let shared: Shared<'_, W> = Shared {
+    let shared: SharedSearch<'_, W> = SharedSearch {
         settings,
         workers,
         handed: (0..workers * workers).map(|_| Mutex::new(Vec::new())).collect(),
@@ -160,12 +167,12 @@ pub fn search<const W: usize>(program: &Program, system: &System, settings: &Set
     };
     let one = |me: usize, program: &Program| {
         let sem = Semantics::new(program);
-        let mut worker = Worker::new(system, &sem);
+        let mut worker = StateExpander::new(system, &sem);
         worker.sampling = settings.sampling;
         if settings.mark {
             worker.reached = system.places.iter().map(|p| vec![false; p.len()]).collect();
         }
-        let mut owner = Owner {
+        let mut owner = ShardOwner {
             me,
             shared: &shared,
             worker,
@@ -195,9 +202,9 @@ pub fn search<const W: usize>(program: &Program, system: &System, settings: &Set
         })
     };
     let mut out = Searched {
-        escape: shared.escape.into_inner().expect("nobody panics with it"),
+        escape: shared.escape.into_inner().expect("no worker panics while it holds the lock"),
         shards: Vec::new(),
-        violations: shared.violations.into_inner().expect("nobody panics with it"),
+        violations: shared.violations.into_inner().expect("no worker panics while it holds the lock"),
         states: shared.total.into_inner(),
         transitions: shared.transitions.into_inner(),
         depth: 0,
@@ -221,8 +228,8 @@ pub fn search<const W: usize>(program: &Program, system: &System, settings: &Set
     out
 }
 
-impl<const W: usize> Owner<'_, '_, W> {
-    fn run(&mut self) -> Option<Stop> {
+impl<const W: usize> ShardOwner<'_, '_, W> {
+    fn run(&mut self) -> Option<SearchStop> {
         self.shard.levels.push(0);
         let mut out = (0..self.shared.workers).map(|_| Vec::new()).collect();
         if self.me == 0 {
@@ -258,17 +265,17 @@ impl<const W: usize> Owner<'_, '_, W> {
         }
     }
     /// Remembers a failure; everyone stops at the next meeting.
-    fn tolerate(&mut self, work: impl FnOnce(&mut Self) -> Result<(), Failure>) {
+    fn tolerate(&mut self, work: impl FnOnce(&mut Self) -> Result<(), SearchFailure>) {
         // A worker that is gone would leave the others waiting: a panic is a failure like any other.
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(self)));
-        let panicked = || Err(Failure::Escape(Escape::Stuck("a worker met an error of ours".into())));
+        let panicked = || Err(SearchFailure::Escape(Escape::Stuck("a worker met an error of ours".into())));
         match done.unwrap_or_else(|_| panicked()) {
             Ok(()) => return,
-            Err(Failure::Escape(e)) => {
-                self.shared.escape.lock().expect("nobody panics with it").get_or_insert(e);
+            Err(SearchFailure::Escape(e)) => {
+                self.shared.escape.lock().expect("no worker panics while it holds the lock").get_or_insert(e);
             }
-            Err(Failure::Exhausted(e)) => {
-                self.shared.exhausted.lock().expect("nobody panics with it").get_or_insert(e);
+            Err(SearchFailure::Exhausted(e)) => {
+                self.shared.exhausted.lock().expect("no worker panics while it holds the lock").get_or_insert(e);
             }
         }
         self.shared.failed.store(true, Ordering::SeqCst);
@@ -289,7 +296,7 @@ impl<const W: usize> Owner<'_, '_, W> {
             s.total.store(states, Ordering::SeqCst);
             if reported.elapsed() > Duration::from_millis(250) {
                 *reported = Instant::now();
-                (s.settings.progress)(&Progress {
+                (s.settings.progress)(&SearchProgress {
                     states,
                     per_second: states as f64 / s.start.elapsed().as_secs_f64().max(1e-3),
                     queue: (left + coming) as u64,
@@ -298,39 +305,52 @@ impl<const W: usize> Owner<'_, '_, W> {
                     to_come: to_come(&self.sizes),
                 });
             }
-            *s.decision.lock().expect("nobody panics with it") = self.decide(left, coming);
+            *s.decision.lock().expect("no worker panics while it holds the lock") = self.decide(left, coming);
         }
         s.barrier.wait();
-        s.decision.lock().expect("nobody panics with it").clone()
+        s.decision.lock().expect("no worker panics while it holds the lock").clone()
+    }
+    /// The effort of expanding so many states.
+    fn cost(&self, states: usize) -> u64 {
+        let each = if self.worker.system.slow > 0 { SLOW_STATE } else { STATE_EFFORT };
+        (states as u64).saturating_mul(each)
     }
     fn decide(&mut self, left: usize, coming: usize) -> Decision {
         let s = self.shared;
-        if let Err(e) = s.settings.budget.check() {
-            s.exhausted.lock().expect("nobody panics with it").get_or_insert(e);
+        if let Err(e) = s.settings.budget.check_limits() {
+            s.exhausted.lock().expect("no worker panics while it holds the lock").get_or_insert(e);
             s.failed.store(true, Ordering::SeqCst);
         }
         if s.failed.load(Ordering::SeqCst) {
-            return Decision::Stop(s.exhausted.lock().expect("nobody panics with it").map(Stop::Exhausted));
+            return Decision::Stop(
+                s.exhausted.lock().expect("no worker panics while it holds the lock").map(SearchStop::Exhausted),
+            );
         }
         if left > 0 {
             return Decision::Round;
         }
-        let found = s.violations.lock().expect("nobody panics with it");
+        let found = s.violations.lock().expect("no worker panics while it holds the lock");
         let nearest = |p: &PropertyId| found.get(p).is_some_and(|f| f.distance <= self.level + 1);
         let wanted = &self.worker.system.wanted;
         if !wanted.is_empty() && wanted.iter().all(nearest) {
-            return Decision::Stop(Some(Stop::AllFound));
+            return Decision::Stop(Some(SearchStop::AllFound));
         }
         match coming {
             0 => Decision::Stop(None),
-            _ if self.level >= s.settings.depth => Decision::Stop(Some(Stop::Depth)),
+            _ if self.level >= s.settings.depth => Decision::Stop(Some(SearchStop::Depth)),
+            // Effort ends a search between two levels only, and before a level that it does not suffice for: so what was seen
+            // is the same for any number of workers.
+            _ if s.settings.budget.effort_left().is_some_and(|left| left < self.cost(coming)) => {
+                Decision::Stop(Some(SearchStop::Exhausted(Exhausted::Effort)))
+            }
             _ => {
+                s.settings.budget.spend(self.cost(coming));
                 self.sizes.push(coming as u64);
                 Decision::Level
             }
         }
     }
-    fn initial(&mut self, out: &mut Handing<W>) -> Result<(), Failure> {
+    fn initial(&mut self, out: &mut Handing<W>) -> Result<(), SearchFailure> {
         let system = self.worker.system;
         let initial = self.worker.sem.initial(&system.counts, self.worker.sampling);
         if let Some(why) = initial.incomplete {
@@ -339,7 +359,7 @@ impl<const W: usize> Owner<'_, '_, W> {
         for (state, _) in initial.states {
             let packed: [u64; W] = words(&system.layout.pack(self.worker.sem, &state)?);
             let mut starts = Expansion { states: vec![(packed, 0)], ..Expansion::default() };
-            if self.shared.settings.mode == Mode::Eager {
+            if self.shared.settings.mode == FoldingMode::Eager {
                 starts = self.worker.settle_all(packed)?;
             }
             for (p, _) in starts.wrong {
@@ -358,8 +378,9 @@ impl<const W: usize> Owner<'_, '_, W> {
     }
     fn hand_over(&mut self, out: &mut Handing<W>) {
         for (to, states) in out.iter_mut().enumerate() {
-            let mut box_ =
-                self.shared.handed[self.me * self.shared.workers + to].lock().expect("nobody panics with it");
+            let mut box_ = self.shared.handed[self.me * self.shared.workers + to]
+                .lock()
+                .expect("no worker panics while it holds the lock");
             if box_.is_empty() {
                 std::mem::swap(&mut *box_, states);
             } else {
@@ -368,18 +389,19 @@ impl<const W: usize> Owner<'_, '_, W> {
         }
     }
     /// Adds the states this worker was handed.
-    fn take_in(&mut self) -> Result<(), Failure> {
+    fn take_in(&mut self) -> Result<(), SearchFailure> {
         for from in 0..self.shared.workers {
             let at = from * self.shared.workers + self.me;
-            let mut states = std::mem::take(&mut *self.shared.handed[at].lock().expect("nobody panics with it"));
+            let mut states =
+                std::mem::take(&mut *self.shared.handed[at].lock().expect("no worker panics while it holds the lock"));
             let done = self.add_all(&states);
             states.clear();
-            *self.shared.handed[at].lock().expect("nobody panics with it") = states;
+            *self.shared.handed[at].lock().expect("no worker panics while it holds the lock") = states;
             done?;
         }
         Ok(())
     }
-    fn add_all(&mut self, states: &[([u64; W], u32)]) -> Result<(), Failure> {
+    fn add_all(&mut self, states: &[([u64; W], u32)]) -> Result<(), SearchFailure> {
         for block in states.chunks(256) {
             let mut hashes = [0u64; 256];
             for (h, (s, _)) in hashes.iter_mut().zip(block) {
@@ -404,7 +426,7 @@ impl<const W: usize> Owner<'_, '_, W> {
         Ok(())
     }
     #[inline]
-    fn add(&mut self, state: &[u64; W], hash: u64, distance: usize) -> Result<(), Failure> {
+    fn add(&mut self, state: &[u64; W], hash: u64, distance: usize) -> Result<(), SearchFailure> {
         if self.shard.insert(state, hash, &self.shared.settings.budget)? && !self.worker.system.invariants.is_empty() {
             let mut broken = std::mem::take(&mut self.broken);
             broken.clear();
@@ -417,15 +439,15 @@ impl<const W: usize> Owner<'_, '_, W> {
         Ok(())
     }
     /// Adds the states that have waited for this level.
-    fn wake(&mut self) -> Result<(), Failure> {
+    fn wake(&mut self) -> Result<(), SearchFailure> {
         for s in self.later.pop_front().unwrap_or_default() {
             self.add(&s, hash(&s), self.level)?;
         }
         Ok(())
     }
     fn report(&self, property: PropertyId, distance: usize, level: usize, source: [u64; W]) {
-        let found = Found { distance, source, level };
-        let mut all = self.shared.violations.lock().expect("nobody panics with it");
+        let found = NearestViolation { distance, source, level };
+        let mut all = self.shared.violations.lock().expect("no worker panics while it holds the lock");
         match all.get_mut(&property) {
             Some(old) if *old <= found => {}
             Some(old) => *old = found,
@@ -435,9 +457,9 @@ impl<const W: usize> Owner<'_, '_, W> {
         }
     }
     /// Expands some states of the level.
-    fn expand_some(&mut self, expansion: &mut Expansion<W>, out: &mut Handing<W>) -> Result<(), Failure> {
+    fn expand_some(&mut self, expansion: &mut Expansion<W>, out: &mut Handing<W>) -> Result<(), SearchFailure> {
         let start = Instant::now();
-        let end = self.level_end.min(self.cursor + BATCH);
+        let end = self.level_end.min(self.cursor + STATES_PER_BATCH);
         let mode = self.shared.settings.mode;
         let mut transitions = 0;
         while self.cursor < end {
@@ -473,20 +495,20 @@ impl<const W: usize> Owner<'_, '_, W> {
     }
 }
 
-enum Failure {
+enum SearchFailure {
     Escape(Escape),
     Exhausted(Exhausted),
 }
 
-impl From<Escape> for Failure {
+impl From<Escape> for SearchFailure {
     fn from(e: Escape) -> Self {
-        Failure::Escape(e)
+        SearchFailure::Escape(e)
     }
 }
 
-impl From<Exhausted> for Failure {
+impl From<Exhausted> for SearchFailure {
     fn from(e: Exhausted) -> Self {
-        Failure::Exhausted(e)
+        SearchFailure::Exhausted(e)
     }
 }
 

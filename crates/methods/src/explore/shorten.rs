@@ -3,18 +3,18 @@
 //! In: a run that the reference semantics replays. Out: one that it replays too, no longer than the first. Tried, until
 //! nothing helps: the run without an instance, without the end of what an instance does, without a round of its loops;
 //! then the steps of an instance one after the other, where others need not move between them. Each trial is replayed in
-//! full, so nothing has to be known about what depends on what. Absent: other values, and the shortest run of all (that
+//! full, so nothing has to be known about what depends on what. Deliberately absent: other values, and the shortest run of all (that
 //! is what a search finds); the number of steps replayed is bounded, so that the same run always gives the same.
 
 use base::Budget;
-use program::semantics::{Step, Trace, replay};
+use program::semantics::{Trace, TraceStep, replay_trace};
 use program::{LocId, Program};
 
 /// Steps that all trials may replay together.
-const STEPS: usize = 300_000;
+const MAX_REPLAYED_STEPS: usize = 300_000;
 
 pub(super) fn shorten(program: &Program, trace: Trace, budget: &Budget) -> Trace {
-    let mut s = Shortening { program, best: trace, left: STEPS, budget };
+    let mut s = Shortening { program, best: trace, left: MAX_REPLAYED_STEPS, budget };
     while s.instances() | s.ends() | s.rounds() {}
     s.turns();
     s.best
@@ -29,12 +29,12 @@ struct Shortening<'a> {
 
 impl Shortening<'_> {
     /// Takes these steps for the run if they are one.
-    fn accept(&mut self, steps: Vec<Step>) -> bool {
+    fn accept(&mut self, steps: Vec<TraceStep>) -> bool {
         if steps.is_empty() || self.left < steps.len() || self.budget.check().is_err() {
             return false;
         }
         let trial = Trace { steps, ..self.best.clone() };
-        match replay(self.program, &trial) {
+        match replay_trace(self.program, &trial) {
             Ok(_) => {
                 self.left -= trial.steps.len();
                 self.best = trial;
@@ -150,7 +150,7 @@ impl Shortening<'_> {
 mod tests {
     use super::super::tests::Build;
     use super::*;
-    use program::semantics::{Instances, Semantics};
+    use program::semantics::{InstanceCounts, Semantics};
     use program::{Copies, PropertyKind};
 
     /// One that goes round and round adding, one that only idles, and one that says there are less than two.
@@ -166,7 +166,7 @@ mod tests {
         let watch = b.thread("Watch", Copies::One, 2);
         b.step(watch, 0, 1).done();
         b.step(watch, 1, 1).gate(property, |p| p.terms.lt(p.now(x), p.terms.int(2))).done();
-        let step = |thread: u32, action: u32| Step {
+        let step = |thread: u32, action: u32| TraceStep {
             instance: thread,
             thread: program::ThreadId(thread),
             action: program::ActionId(action),
@@ -179,21 +179,21 @@ mod tests {
         }
         steps.push(step(2, 1));
         let sem = Semantics::new(&b.p);
-        let initial = sem.initial(&Instances(vec![1, 1, 1]), Default::default()).states[0].1.clone();
+        let initial = sem.initial(&InstanceCounts(vec![1, 1, 1]), Default::default()).states[0].1.clone();
         drop(sem);
         let trace =
-            Trace { instances: Instances(vec![1, 1, 1]), initial, steps, finally: Vec::new(), violates: property };
+            Trace { instances: InstanceCounts(vec![1, 1, 1]), initial, steps, finally: Vec::new(), violates: property };
         (b.p, trace)
     }
 
     #[test]
     fn check_only_what_the_violation_needs_is_left() {
         let (program, long) = rounds();
-        assert!(replay(&program, &long).is_ok());
+        assert!(replay_trace(&program, &long).is_ok());
         let short = shorten(&program, long, &Budget::unlimited());
-        assert!(replay(&program, &short).is_ok());
+        assert!(replay_trace(&program, &short).is_ok());
         let who: Vec<u32> = short.steps.iter().map(|s| s.instance).collect();
-        assert_eq!(who, [2, 0, 0, 0, 2], "two additions, the way back between them, and nobody idle");
+        assert_eq!(who, [2, 0, 0, 0, 2], "two additions, the way back between them, and no idle instance");
     }
 
     #[test]

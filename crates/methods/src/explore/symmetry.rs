@@ -1,22 +1,22 @@
 //! Symmetry over identical threads: states that differ only in which instance is which are one state.
 //!
-//! Comes in: the program and layout. Goes out: a canonical representative of a packed state, by sorting the blocks of
+//! In: the program and layout. Out: a canonical representative of a packed state, by sorting the blocks of
 //! the instances of each thread. Where thread ids are stored in variables or used as keys, sorting permutes them too;
 //! that is done only if every use of such data is a copy, a comparison for equality or a key, so that a renaming of ids
-//! maps runs to runs. Otherwise there is no reduction for any thread and the reason is told.
+//! maps runs to runs. Otherwise there is no reduction for any thread and the reason is reported.
 //! A representative is reached from the state by a renaming, so a search of representatives finds the same distances;
 //! two states of one orbit may have two representatives (then reduction is less, never wrong).
 
 use super::guess::Escape;
-use super::layout::{Keys, Layout, OPEN, Shape};
+use super::layout::{Layout, LevelKeys, OPEN_VALUE, StorageShape};
 use super::tids::{Ids, ids};
-use program::semantics::Instances;
+use program::semantics::InstanceCounts;
 use program::{Program, Start, VarId};
 
 #[derive(Clone, Debug, Default)]
 pub struct Symmetry {
     /// Instances of one thread: first and number, at least two.
-    pub groups: Vec<Group>,
+    pub groups: Vec<SymmetryGroup>,
     /// Nothing anywhere tells instances apart but their own locals.
     pub plain: bool,
     /// Why threads with several instances are not reduced.
@@ -28,7 +28,7 @@ pub struct Symmetry {
     /// Arrays with ids as keys: shared ones, and those of each instance.
     keyed: Vec<Keyed>,
     keyed_by: Vec<Vec<Keyed>>,
-    slots: Vec<super::layout::Slot>,
+    slots: Vec<super::layout::BitField>,
     /// For each instance, the block of the one before it in its group, its own, and their mask.
     before: Vec<Option<((usize, u32), (usize, u32), u64)>>,
 }
@@ -46,7 +46,7 @@ struct Keyed {
 }
 
 #[derive(Clone, Debug)]
-pub struct Group {
+pub struct SymmetryGroup {
     pub first: usize,
     pub len: usize,
     /// Words and shifts of the blocks, where a block lies within one word.
@@ -56,10 +56,10 @@ pub struct Group {
     pub words: usize,
 }
 
-/// For each id, the id it becomes; of ids that nobody may rename, itself.
+/// For each id, the id it becomes; of ids that must not be renamed, itself.
 pub type Renaming = Vec<usize>;
 
-impl Group {
+impl SymmetryGroup {
     /// What is kept of one instance.
     fn block<'w, const W: usize>(&self, at: usize, words: &'w [u64; W]) -> (u64, &'w [u64]) {
         let (w, s) = self.blocks[at];
@@ -71,16 +71,16 @@ impl Symmetry {
     pub fn none() -> Self {
         Self::default()
     }
-    pub fn of(program: &Program, counts: &Instances, layout: &Layout) -> Result<Self, Escape> {
+    pub fn of(program: &Program, counts: &InstanceCounts, layout: &Layout) -> Result<Self, Escape> {
         let mut out = Self { plain: true, ..Self::default() };
         let mut first = 0;
         for (t, n) in program.threads.iter().zip(&counts.0) {
             let len = *n as usize;
-            if t.start == Start::AtOnce && len >= 2 {
+            if t.start == Start::Initial && len >= 2 {
                 let blocks = &layout.instances[first..first + len];
                 let bits = blocks[0].bits;
                 let words = if bits > 63 { (bits as usize).div_ceil(64) } else { 0 };
-                out.groups.push(Group {
+                out.groups.push(SymmetryGroup {
                     first,
                     len,
                     blocks: blocks.iter().map(|b| (b.word, b.shift)).collect(),
@@ -150,21 +150,21 @@ impl Symmetry {
                 return Err(Escape::Range { var, value: tid as i64 });
             }
         }
-        if let Shape::Array(levels) = &plan.shape
+        if let StorageShape::Array(levels) = &plan.shape
             && (0..levels.len()).any(|l| ids.key(var, l))
         {
             let mut places = Vec::new();
             for (l, keys) in levels.iter().enumerate() {
                 places.push(if ids.key(var, l) { Some(self.places(keys, var, l)?) } else { None });
             }
-            let lengths = levels.iter().map(Keys::len).collect();
+            let lengths = levels.iter().map(LevelKeys::len).collect();
             let keyed = Keyed { first, lengths, places, holds };
             match instance {
                 None => self.keyed.push(keyed),
                 Some(i) => self.keyed_by[i].push(keyed),
             }
         } else if holds {
-            let from = usize::from(matches!(plan.shape, Shape::Sequence(_)));
+            let from = usize::from(matches!(plan.shape, StorageShape::Sequence(_)));
             let slots = first + from..first + plan.slots();
             match instance {
                 None => self.held.extend(slots),
@@ -174,7 +174,7 @@ impl Symmetry {
         Ok(())
     }
     /// The place of the key of each instance; a renaming needs all of them listed.
-    fn places(&self, keys: &Keys, var: VarId, level: usize) -> Result<Vec<usize>, Escape> {
+    fn places(&self, keys: &LevelKeys, var: VarId, level: usize) -> Result<Vec<usize>, Escape> {
         let last = self.groups.iter().map(|g| g.first + g.len).max().unwrap_or(0);
         let mut out = vec![usize::MAX; last + 1];
         for g in &self.groups {
@@ -209,7 +209,7 @@ impl Symmetry {
     fn group_of(&self, tid: i64) -> Option<usize> {
         self.groups.iter().position(|g| (g.first as i64) < tid && tid <= (g.first + g.len) as i64)
     }
-    /// What an id looks like to instance `tid`: itself, another of a group, or nobody who is renamed.
+    /// What an id looks like to instance `tid`: itself, another of a group, or one that is not renamed.
     fn seen(&self, value: i64, tid: i64) -> u64 {
         match self.group_of(value) {
             Some(_) if value == tid => 1,
@@ -218,7 +218,7 @@ impl Symmetry {
         }
     }
     /// A number that does not depend on which instance is which: equal instances have equal numbers.
-    fn signature<const W: usize>(&self, g: &Group, at: usize, words: &[u64; W]) -> u64 {
+    fn signature<const W: usize>(&self, g: &SymmetryGroup, at: usize, words: &[u64; W]) -> u64 {
         let i = g.first + at;
         let tid = i as i64 + 1;
         let mut h: u64 = 0xCBF2_9CE4_8422_2325;
@@ -328,7 +328,7 @@ impl Symmetry {
         let s = &self.slots[slot];
         match s.encode(value) {
             Some(code) => s.put(words, code),
-            None => debug_assert_eq!(value, OPEN, "a field that can hold one id can hold all"),
+            None => debug_assert_eq!(value, OPEN_VALUE, "a field that can hold one id can hold all"),
         }
     }
     fn rename_array<const W: usize>(
@@ -363,7 +363,7 @@ impl Symmetry {
     }
 }
 
-fn sort_blocks<const W: usize>(g: &Group, words: &mut [u64; W]) {
+fn sort_blocks<const W: usize>(g: &SymmetryGroup, words: &mut [u64; W]) {
     let block = |words: &[u64; W], at: usize| {
         let (w, s) = g.blocks[at];
         (words[w] >> s) & g.mask
@@ -390,12 +390,12 @@ fn sort_blocks<const W: usize>(g: &Group, words: &mut [u64; W]) {
 }
 
 #[inline]
-fn put_block<const W: usize>(g: &Group, words: &mut [u64; W], at: usize, block: u64) {
+fn put_block<const W: usize>(g: &SymmetryGroup, words: &mut [u64; W], at: usize, block: u64) {
     let (w, s) = g.blocks[at];
     words[w] = (words[w] & !(g.mask << s)) | (block << s);
 }
 
-fn sort_words<const W: usize>(g: &Group, words: &mut [u64; W]) {
+fn sort_words<const W: usize>(g: &SymmetryGroup, words: &mut [u64; W]) {
     let mut blocks: Vec<Vec<u64>> = g.blocks.iter().map(|(w, _)| words[*w..*w + g.words].to_vec()).collect();
     blocks.sort_unstable();
     for (b, (w, _)) in blocks.iter().zip(&g.blocks) {

@@ -1,19 +1,20 @@
 //! The transition system: a program compiled for given numbers of instances and a layout.
 //!
-//! Comes in: a program, numbers of instances, a layout, the wanted properties and switches. Goes out: for each
-//! instance and each code of its pc the compiled actions, and the checks of stores and steps. A `System` is shared by
+//! In: a program, numbers of instances, a layout, the wanted properties and switches. Out: for each
+//! instance and each code of its pc the compiled actions, and the checks of stores and steps. A `CompiledSystem` is shared by
 //! all workers; each worker has a `Worker` of its own with registers and the reference semantics, which executes
 //! whatever was not compiled.
 
 use super::code::{Instr, SpawnPlan, Tables};
-use super::compile::{Beyond, Compiler, Context, Made};
+use super::compile::{CompileContext, Made, NotCompiled, TermCompiler};
+use super::compiled::{At, CompiledAction, CompiledCheck, CompiledInput, Mask};
 use super::facts::{ThreadFacts, thread_facts};
 use super::guess::Escape;
-use super::layout::{Layout, OPEN, Scalar, Shape};
-use super::memo::{Site, Sites};
+use super::layout::{Layout, OPEN_VALUE, ScalarSort, StorageShape};
+use super::memo::{MemoSite, Sites};
 use super::symmetry::Renaming;
 use logic::{ClassId, Node, Op, Symbol, Term};
-use program::semantics::{Instances, Semantics};
+use program::semantics::{InstanceCounts, Semantics};
 use program::{Action, ActionId, LocId, Program, PropertyId, PropertyKind, ThreadId};
 
 /// Which reductions are on.
@@ -31,67 +32,19 @@ impl Switches {
     pub const NONE: Switches = Switches { por: false, symmetry: false, dead: false, heap: false };
 }
 
-/// How an input of a compiled action gets its value.
-#[derive(Clone, Debug)]
-pub enum Input {
-    /// Stays undecided.
-    Open,
-    Each(Vec<i64>),
-    /// A number of an object that is not live: every one still referred to, and one that is not.
-    Fresh(ClassId),
-}
-
-/// `word = (word & keep) | bits`.
-#[derive(Clone, Copy, Debug)]
-pub struct Mask {
-    pub word: usize,
-    pub keep: u64,
-    pub bits: u64,
-}
-
 #[derive(Debug)]
-pub struct Act {
-    pub id: ActionId,
-    /// `None`: left to the reference semantics.
-    pub code: Option<Vec<Instr>>,
-    pub inputs: Vec<Input>,
-    /// The pc and the dead locals.
-    pub finish: Vec<Mask>,
-    /// The code of the location it leads to.
-    pub to: u64,
-    pub to_inside: bool,
-}
-
-/// What is known about one code of an instance's pc.
-#[derive(Debug, Default)]
-pub struct At {
-    pub acts: Vec<Act>,
-    pub inside: bool,
-    pub quiet: bool,
-    pub exit: bool,
-    pub born: bool,
-    pub resets: Vec<Mask>,
-}
-
-#[derive(Debug)]
-pub struct Check {
-    pub property: PropertyId,
-    pub code: Option<Vec<Instr>>,
-}
-
-#[derive(Debug)]
-pub struct System {
+pub struct CompiledSystem {
     pub layout: Layout,
-    pub counts: Instances,
+    pub counts: InstanceCounts,
     pub tables: Tables,
     pub places: Vec<Vec<At>>,
     /// For each instance and code of its pc, the bits that decide what it can do.
-    pub sites: Vec<Vec<Site>>,
+    pub sites: Vec<Vec<MemoSite>>,
     /// The number of the first site of each instance.
     pub site_base: Vec<u32>,
-    pub invariants: Vec<Check>,
+    pub invariants: Vec<CompiledCheck>,
     /// For each instance as observer, the wanted relies it has.
-    pub relies: Vec<Vec<Check>>,
+    pub relies: Vec<Vec<CompiledCheck>>,
     pub no_relies: bool,
     pub deadlock: Vec<PropertyId>,
     /// That nothing leaks, where it is wanted: every step is then looked at by the reference semantics.
@@ -103,19 +56,19 @@ pub struct System {
     pub switches: Switches,
     pub folds: bool,
     pub symmetry: super::symmetry::Symmetry,
-    pub heap: super::heap::Heap,
+    pub heap: super::heap::HeapLayout,
     /// Actions left to the reference semantics.
     pub slow: usize,
 }
 
-impl System {
+impl CompiledSystem {
     pub fn new(
         program: &Program,
-        counts: &Instances,
+        counts: &InstanceCounts,
         layout: Layout,
         wanted: &[PropertyId],
         switches: Switches,
-    ) -> Result<System, Escape> {
+    ) -> Result<CompiledSystem, Escape> {
         let sem = Semantics::new(program);
         let mut watched: Vec<Term> = Vec::new();
         let mut relies = Vec::new();
@@ -128,7 +81,7 @@ impl System {
         }
         watched.extend(relies.iter().filter_map(|r| r.formula));
         let facts = thread_facts(program, &counts.0, &watched);
-        let cx = Context::new(program, &layout);
+        let cx = CompileContext::new(program, &layout);
         let mut tables = Tables::default();
         let mut registers = 1;
         let mut slow = 0;
@@ -136,13 +89,14 @@ impl System {
         for i in 0..layout.instances.len() {
             places.push(instance_places(&cx, &sem, i, &facts, switches, &mut tables, &mut registers, &mut slow)?);
         }
-        let mut check = |instance: Option<usize>, property: PropertyId, formula: Term| -> Result<Check, Escape> {
-            let mut c = Compiler::new(&cx, &mut tables, instance);
-            let made = c.scalar(formula).map(|a| c.emit(Instr::Gate { a, property }));
-            registers = registers.max(c.next);
-            let code = std::mem::take(&mut c.code);
-            Ok(Check { property, code: supported(made)?.map(|()| code) })
-        };
+        let mut check =
+            |instance: Option<usize>, property: PropertyId, formula: Term| -> Result<CompiledCheck, Escape> {
+                let mut c = TermCompiler::new(&cx, &mut tables, instance);
+                let made = c.scalar(formula).map(|a| c.emit(Instr::Gate { a, property }));
+                registers = registers.max(c.next);
+                let code = std::mem::take(&mut c.code);
+                Ok(CompiledCheck { property, code: supported(made)?.map(|()| code) })
+            };
         let mut invariants = Vec::new();
         for p in wanted {
             if let PropertyKind::Invariant(f) = program.properties[*p].kind {
@@ -157,17 +111,18 @@ impl System {
                 let concerned = place.menu.iter().any(|(t, _)| r.thread.is_none_or(|x| x == *t));
                 if concerned {
                     // A spawned instance may not be there: its relies are left to the reference semantics.
-                    let at = (!place.spawned).then_some(place.tid as usize - 1);
+                    let waits = place.menu.iter().any(|(t, _)| program.started(*t).is_some());
+                    let at = (!place.spawned && !waits).then_some(place.tid as usize - 1);
                     match at {
                         Some(at) => own.push(check(Some(at), r.property, f)?),
-                        None => own.push(Check { property: r.property, code: None }),
+                        None => own.push(CompiledCheck { property: r.property, code: None }),
                     }
                 }
             }
             observers.push(own);
         }
         let is_deadlock = |p: &&PropertyId| program.properties[**p].kind == PropertyKind::Deadlock;
-        let has_inside = program.threads.iter().any(|t| t.code.locations.iter().any(|l| l.inside));
+        let has_inside = program.threads.iter().any(|t| t.code.locations.iter().any(|l| l.in_atomic_block));
         let symmetry = if switches.symmetry {
             super::symmetry::Symmetry::of(program, counts, &layout)?
         } else {
@@ -175,13 +130,15 @@ impl System {
         };
         let leak = program::semantics::leak(program).filter(|p| wanted.contains(p));
         // A folded step may lose an object before the run goes wrong or ends.
-        let folds = switches.por && relies.is_empty() && leak.is_none();
+        // Whether a run into an atomic block completes it is asked of the states before the block, none of which may be folded.
+        let blocks = has_inside && wanted.iter().any(|p| is_deadlock(&p));
+        let folds = switches.por && relies.is_empty() && leak.is_none() && !blocks;
         let finder = Sites { program, layout: &layout, tables: &tables };
-        let sites: Vec<Vec<Site>> = places
+        let sites: Vec<Vec<MemoSite>> = places
             .iter()
             .enumerate()
             // Relies look at the whole store.
-            .map(|(i, p)| if relies.is_empty() { finder.of(i, p, folds) } else { vec![Site::default(); p.len()] })
+            .map(|(i, p)| if relies.is_empty() { finder.of(i, p, folds) } else { vec![MemoSite::default(); p.len()] })
             .collect();
         let site_base = sites
             .iter()
@@ -191,7 +148,7 @@ impl System {
                 Some(base)
             })
             .collect();
-        Ok(System {
+        Ok(CompiledSystem {
             counts: counts.clone(),
             tables,
             places,
@@ -209,14 +166,18 @@ impl System {
             registers: registers + 8,
             switches,
             symmetry,
-            heap: if switches.heap { super::heap::Heap::of(program, &layout) } else { super::heap::Heap::none() },
+            heap: if switches.heap {
+                super::heap::HeapLayout::of(program, &layout)
+            } else {
+                super::heap::HeapLayout::none()
+            },
             slow,
             layout,
         })
     }
 }
 
-impl System {
+impl CompiledSystem {
     /// Whether states have representatives.
     pub fn is_reduced(&self) -> bool {
         self.heap.is_on() || self.symmetry.is_on()
@@ -237,7 +198,7 @@ impl System {
     }
 }
 
-impl System {
+impl CompiledSystem {
     /// Renames the instances, then replaces the state by its representative; the renaming of both together.
     pub fn represent<const W: usize>(&self, so_far: &Renaming, words: &mut [u64; W]) -> Renaming {
         self.symmetry.apply(so_far, words);
@@ -256,14 +217,14 @@ impl System {
 fn supported<T>(made: Made<T>) -> Result<Option<T>, Escape> {
     match made {
         Ok(x) => Ok(Some(x)),
-        Err(Beyond::Unsupported) => Ok(None),
-        Err(Beyond::Escape(e)) => Err(e),
+        Err(NotCompiled::Unsupported) => Ok(None),
+        Err(NotCompiled::Escape(e)) => Err(e),
     }
 }
 
 #[allow(clippy::too_many_arguments)]
 fn instance_places(
-    cx: &Context<'_>,
+    cx: &CompileContext<'_>,
     sem: &Semantics<'_>,
     i: usize,
     facts: &[ThreadFacts],
@@ -287,9 +248,10 @@ fn instance_places(
             continue;
         }
         at.born = true;
-        at.inside = t.code.locations[loc].inside;
-        at.exit = t.code.exit == Some(loc);
-        at.quiet = facts[thread.0 as usize].quiet[loc.0 as usize];
+        at.in_atomic_block = t.code.locations[loc].in_atomic_block;
+        // Who waits at its entry for a `spawn` is not there: where it stays, no thread waits.
+        at.exit = t.code.exit == Some(loc) || (loc == t.code.entry && cx.program.started(thread).is_some());
+        at.invisible = facts[thread.0 as usize].invisible[loc.0 as usize];
         if switches.dead {
             at.resets = resets(cx, i, thread, &facts[thread.0 as usize].dead[loc.0 as usize]);
         }
@@ -303,31 +265,31 @@ fn instance_places(
             let pc = cx.layout.slots[place.pc];
             let mut finish = vec![Mask { word: pc.word.into(), keep: !(pc.mask() << pc.shift), bits: to << pc.shift }];
             for m in &out[to as usize].resets {
-                merge(&mut finish, *m);
+                merge_mask(&mut finish, *m);
             }
             let inputs = inputs(cx, sem, thread, id, action);
             // A block seen by relies as one step needs the store at its entry: the reference semantics keeps it.
             let tracked = cx.layout.entered.is_some()
-                && (t.code.locations[action.from].inside || t.code.locations[action.to].inside);
+                && (t.code.locations[action.from].in_atomic_block || t.code.locations[action.to].in_atomic_block);
             let made = match &inputs {
                 Some(_) if !tracked => supported(compile(cx, tables, i, thread, action, registers))?,
                 _ => None,
             };
             *slow += usize::from(made.is_none());
-            out[code as usize].acts.push(Act {
+            out[code as usize].acts.push(CompiledAction {
                 id,
                 code: made,
                 inputs: inputs.unwrap_or_default(),
                 finish,
                 to,
-                to_inside: t.code.locations[action.to].inside,
+                to_inside: t.code.locations[action.to].in_atomic_block,
             });
         }
     }
     Ok(out)
 }
 
-pub fn merge(masks: &mut Vec<Mask>, m: Mask) {
+pub fn merge_mask(masks: &mut Vec<Mask>, m: Mask) {
     match masks.iter_mut().find(|x| x.word == m.word) {
         Some(x) => {
             x.keep &= m.keep;
@@ -338,7 +300,7 @@ pub fn merge(masks: &mut Vec<Mask>, m: Mask) {
 }
 
 /// Sets locals to the values they start with.
-fn resets(cx: &Context<'_>, i: usize, thread: ThreadId, locals: &[program::VarId]) -> Vec<Mask> {
+fn resets(cx: &CompileContext<'_>, i: usize, thread: ThreadId, locals: &[program::VarId]) -> Vec<Mask> {
     let place = &cx.layout.instances[i];
     let sem = Semantics::new(cx.program);
     let mut words = vec![0u64; cx.layout.words];
@@ -353,7 +315,7 @@ fn resets(cx: &Context<'_>, i: usize, thread: ThreadId, locals: &[program::VarId
         }
         for s in &cx.layout.slots[first..first + cx.layout.plan_of(first).slots()] {
             let at = s.mask() << s.shift;
-            merge(&mut out, Mask { word: s.word.into(), keep: !at, bits: words[s.word as usize] & at });
+            merge_mask(&mut out, Mask { word: s.word.into(), keep: !at, bits: words[s.word as usize] & at });
         }
     }
     out
@@ -361,22 +323,22 @@ fn resets(cx: &Context<'_>, i: usize, thread: ThreadId, locals: &[program::VarId
 
 /// How each input gets its value; `None` if that is left to the reference semantics.
 fn inputs(
-    cx: &Context<'_>,
+    cx: &CompileContext<'_>,
     sem: &Semantics<'_>,
     thread: ThreadId,
     id: ActionId,
     action: &Action,
-) -> Option<Vec<Input>> {
+) -> Option<Vec<CompiledInput>> {
     let t = &cx.program.terms;
     let open = sem.open_inputs(thread, id);
     let mut out = Vec::new();
     for (s, open) in action.inputs.iter().zip(open) {
-        let scalar = Scalar::of(t, t.symbol_sort(*s))?;
+        let scalar = ScalarSort::of(t, t.symbol_sort(*s))?;
         out.push(match scalar {
-            _ if *open => Input::Open,
-            Scalar::Bool => Input::Each(vec![0, 1]),
-            Scalar::Enum(n) if n <= 64 => Input::Each((0..i64::from(n)).collect()),
-            Scalar::Ref(class) if is_fresh(cx, class, *s, action.guard) => Input::Fresh(class),
+            _ if *open => CompiledInput::Open,
+            ScalarSort::Bool => CompiledInput::Each(vec![0, 1]),
+            ScalarSort::Enum(n) if n <= 64 => CompiledInput::Each((0..i64::from(n)).collect()),
+            ScalarSort::Ref(class) if is_fresh(cx, class, *s, action.guard) => CompiledInput::Fresh(class),
             _ => return None,
         });
     }
@@ -384,7 +346,7 @@ fn inputs(
 }
 
 /// Whether the guard says that the input is not live.
-fn is_fresh(cx: &Context<'_>, class: ClassId, input: Symbol, guard: Term) -> bool {
+fn is_fresh(cx: &CompileContext<'_>, class: ClassId, input: Symbol, guard: Term) -> bool {
     let t = &cx.program.terms;
     let x = t.sym(input);
     let live = cx.program.classes.iter().map(|c| c.live).find(|v| {
@@ -402,7 +364,7 @@ fn is_fresh(cx: &Context<'_>, class: ClassId, input: Symbol, guard: Term) -> boo
 
 /// The code of an action: guard, gates, values, stores, spawn. Inputs are in the first registers.
 fn compile(
-    cx: &Context<'_>,
+    cx: &CompileContext<'_>,
     tables: &mut Tables,
     i: usize,
     thread: ThreadId,
@@ -414,7 +376,7 @@ fn compile(
         Some(spawn) => Some(spawn_plan(cx, spawn.thread)?),
         None => None,
     };
-    let mut c = Compiler::new(cx, tables, Some(i));
+    let mut c = TermCompiler::new(cx, tables, Some(i));
     for s in &action.inputs {
         let r = c.reg()?;
         c.bound.insert(*s, r);
@@ -452,9 +414,9 @@ fn compile(
         let spawn_id = c.tables.spawns.len() - 1;
         c.emit(Instr::Spawn { d, spawn: spawn_id as u16, args: first as u16 });
         if let Some(into) = spawn.into {
-            let (_, place) = c.place(cx.program.vars[into].symbol).ok_or(Beyond::Unsupported)?;
-            if place.plan.shape != Shape::Cell {
-                return Err(Beyond::Unsupported);
+            let (_, place) = c.place(cx.program.vars[into].symbol).ok_or(NotCompiled::Unsupported)?;
+            if place.plan.shape != StorageShape::Cell {
+                return Err(NotCompiled::Unsupported);
             }
             c.emit(Instr::Store { slot: place.first as u32, a: d });
         }
@@ -466,24 +428,24 @@ fn compile(
     Ok(c.code)
 }
 
-fn spawn_plan(cx: &Context<'_>, thread: ThreadId) -> Made<SpawnPlan> {
+fn spawn_plan(cx: &CompileContext<'_>, thread: ThreadId) -> Made<SpawnPlan> {
     let layout = cx.layout;
     let t = &cx.program.threads[thread];
     let mut plan = SpawnPlan { code: Vec::new(), params: Vec::new(), fresh: Vec::new() };
     for (i, place) in layout.instances.iter().enumerate().filter(|(_, p)| p.spawned) {
-        let code = place.code(thread, t.code.entry).ok_or(Beyond::Unsupported)?;
+        let code = place.code(thread, t.code.entry).ok_or(NotCompiled::Unsupported)?;
         plan.code.push((place.pc, code));
         let mut params = Vec::new();
         for v in &t.params {
             let first = place.locals[v];
-            if layout.plan_of(first).shape != Shape::Cell {
-                return Err(Beyond::Unsupported);
+            if layout.plan_of(first).shape != StorageShape::Cell {
+                return Err(NotCompiled::Unsupported);
             }
             params.push(first as u32);
         }
         plan.params.push(params);
-        if t.locals.iter().any(|v| layout.plan_of(place.locals[v]).shape == Shape::Interned) {
-            return Err(Beyond::Unsupported);
+        if t.locals.iter().any(|v| layout.plan_of(place.locals[v]).shape == StorageShape::Interned) {
+            return Err(NotCompiled::Unsupported);
         }
         let fresh = resets(cx, i, thread, &t.locals);
         plan.fresh.push(fresh.into_iter().map(|m| (m.word, m.keep, m.bits)).collect());
@@ -492,7 +454,7 @@ fn spawn_plan(cx: &Context<'_>, thread: ThreadId) -> Made<SpawnPlan> {
 }
 
 /// A guard that compares one decided field with a literal, as one instruction.
-fn fused(c: &Compiler<'_>, conjunct: Term) -> Option<Instr> {
+fn fused(c: &TermCompiler<'_>, conjunct: Term) -> Option<Instr> {
     let t = c.terms();
     let (positive, formula) = match t.app(conjunct) {
         Some((Op::Not, inner)) => (false, inner[0]),
@@ -509,7 +471,7 @@ fn fused(c: &Compiler<'_>, conjunct: Term) -> Option<Instr> {
     };
     let (_, place) = c.place(t.as_symbol(x)?)?;
     let s = c.cx.layout.slots[place.first];
-    if place.plan.shape != Shape::Cell || s.open || k == OPEN {
+    if place.plan.shape != StorageShape::Cell || s.open || k == OPEN_VALUE {
         return None;
     }
     Some(match (s.encode(k), positive) {
@@ -521,7 +483,7 @@ fn fused(c: &Compiler<'_>, conjunct: Term) -> Option<Instr> {
 }
 
 /// Where an instance is after all.
-pub fn location(system: &System, instance: usize, words: &[u64]) -> Option<(ThreadId, LocId)> {
+pub fn location(system: &CompiledSystem, instance: usize, words: &[u64]) -> Option<(ThreadId, LocId)> {
     let place = &system.layout.instances[instance];
     place.at(system.layout.slots[place.pc].code(words))
 }

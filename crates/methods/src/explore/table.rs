@@ -9,11 +9,11 @@
 
 use base::{Budget, Exhausted};
 
-const CHUNK: usize = 1 << 14;
-const EMPTY: u64 = 0;
+const STATES_PER_CHUNK: usize = 1 << 14;
+const EMPTY_SLOT: u64 = 0;
 const INDEX_BITS: u32 = 40;
 /// States that are moved to a larger table together.
-const BLOCK: usize = 128;
+const STATES_MOVED_TOGETHER: usize = 128;
 
 pub struct Shard<const W: usize> {
     chunks: Vec<Vec<[u64; W]>>,
@@ -50,7 +50,7 @@ impl<const W: usize> Default for Shard<W> {
 
 /// A table of empty entries, on large pages where the system has them: most accesses go to a page of their own.
 fn empty_table(size: usize) -> Vec<u64> {
-    let table = vec![EMPTY; size];
+    let table = vec![EMPTY_SLOT; size];
     #[cfg(target_os = "linux")]
     if size >= 1 << 19 {
         const PAGE: usize = 1 << 12;
@@ -68,7 +68,7 @@ impl<const W: usize> Shard<W> {
         Self {
             chunks: Vec::new(),
             len: 0,
-            table: vec![EMPTY; 1 << bits],
+            table: vec![EMPTY_SLOT; 1 << bits],
             shift: 64 - bits,
             zero_seen: false,
             compact,
@@ -84,7 +84,7 @@ impl<const W: usize> Shard<W> {
     }
     #[inline]
     pub fn get(&self, index: usize) -> &[u64; W] {
-        &self.chunks[index / CHUNK][index % CHUNK]
+        &self.chunks[index / STATES_PER_CHUNK][index % STATES_PER_CHUNK]
     }
     /// The states of a level.
     pub fn level(&self, level: usize) -> std::ops::Range<usize> {
@@ -92,12 +92,12 @@ impl<const W: usize> Shard<W> {
         self.levels.get(level).copied().unwrap_or(self.len)..end
     }
     pub fn bytes(&self) -> usize {
-        self.table.len() * 8 + (self.chunks.len() - self.dropped) * CHUNK * W * 8
+        self.table.len() * 8 + (self.chunks.len() - self.dropped) * STATES_PER_CHUNK * W * 8
     }
     /// In a compact shard, forgets the states before this one.
     pub fn forget_before(&mut self, index: usize) {
         if self.compact {
-            let to = index / CHUNK;
+            let to = index / STATES_PER_CHUNK;
             self.chunks[self.dropped.min(to)..to].iter_mut().for_each(|c| *c = Vec::new());
             self.dropped = self.dropped.max(to);
         }
@@ -109,7 +109,7 @@ impl<const W: usize> Shard<W> {
             return;
         }
         let e = self.table[(hash >> self.shift) as usize];
-        if e != EMPTY && e & !((1 << INDEX_BITS) - 1) == hash << INDEX_BITS {
+        if e != EMPTY_SLOT && e & !((1 << INDEX_BITS) - 1) == hash << INDEX_BITS {
             let state = self.get((e & ((1 << INDEX_BITS) - 1)) as usize - 1);
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a prefetch reads nothing.
@@ -142,19 +142,19 @@ impl<const W: usize> Shard<W> {
             let mark = hash.max(1);
             loop {
                 match self.table[at] {
-                    EMPTY => return Err(at),
+                    EMPTY_SLOT => return Err(at),
                     e if e == mark => return Ok(()),
                     _ => at = (at + 1) & mask,
                 }
             }
         }
         if W == 1 {
-            if state[0] == EMPTY {
+            if state[0] == EMPTY_SLOT {
                 return if self.zero_seen { Ok(()) } else { Err(usize::MAX) };
             }
             loop {
                 match self.table[at] {
-                    EMPTY => return Err(at),
+                    EMPTY_SLOT => return Err(at),
                     e if e == state[0] => return Ok(()),
                     _ => at = (at + 1) & mask,
                 }
@@ -163,7 +163,7 @@ impl<const W: usize> Shard<W> {
         let tag = hash << INDEX_BITS;
         loop {
             let e = self.table[at];
-            if e == EMPTY {
+            if e == EMPTY_SLOT {
                 return Err(at);
             }
             let number = (e & ((1 << INDEX_BITS) - 1)) as usize - 1;
@@ -189,10 +189,10 @@ impl<const W: usize> Shard<W> {
             usize::MAX => self.zero_seen = true,
             at => self.table[at] = entry,
         }
-        if self.len.is_multiple_of(CHUNK) {
-            self.chunks.push(Vec::with_capacity(CHUNK));
+        if self.len.is_multiple_of(STATES_PER_CHUNK) {
+            self.chunks.push(Vec::with_capacity(STATES_PER_CHUNK));
         }
-        self.chunks[self.len / CHUNK].push(*state);
+        self.chunks[self.len / STATES_PER_CHUNK].push(*state);
         self.len += 1;
         // At most three quarters full.
         if self.len * 4 > self.table.len() * 3 {
@@ -213,10 +213,10 @@ impl<const W: usize> Shard<W> {
             // Entries keep their order, so both tables are walked from one end to the other.
             let old = std::mem::replace(&mut self.table, empty_table(size));
             self.shift -= 1;
-            for e in old.into_iter().filter(|e| *e != EMPTY) {
+            for e in old.into_iter().filter(|e| *e != EMPTY_SLOT) {
                 let h = if self.compact { e } else { hash(&one::<W>(e)) };
                 let mut at = (h >> self.shift) as usize;
-                while self.table[at] != EMPTY {
+                while self.table[at] != EMPTY_SLOT {
                     at = (at + 1) & mask;
                 }
                 self.table[at] = e;
@@ -227,9 +227,9 @@ impl<const W: usize> Shard<W> {
         self.table = empty_table(size);
         self.shift -= 1;
         let mut number = 0u64;
-        for block in self.chunks.iter().flat_map(|c| c.chunks(BLOCK)) {
+        for block in self.chunks.iter().flat_map(|c| c.chunks(STATES_MOVED_TOGETHER)) {
             // The places are far apart: they are fetched together.
-            let mut hashes = [0u64; BLOCK];
+            let mut hashes = [0u64; STATES_MOVED_TOGETHER];
             for (h, state) in hashes.iter_mut().zip(block) {
                 *h = hash(state);
                 self.prefetch(*h);
@@ -237,7 +237,7 @@ impl<const W: usize> Shard<W> {
             for h in &hashes[..block.len()] {
                 number += 1;
                 let mut at = (h >> self.shift) as usize;
-                while self.table[at] != EMPTY {
+                while self.table[at] != EMPTY_SLOT {
                     at = (at + 1) & mask;
                 }
                 self.table[at] = (h << INDEX_BITS) | number;

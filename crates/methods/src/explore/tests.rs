@@ -1,11 +1,11 @@
 //! Tests of the whole search: exact counts, agreement with the reference semantics, reductions on and off.
 
-use super::run::{Answer, Plan, explore};
+use super::run::{Exploration, ExplorePlan, explore_states};
 use super::system::Switches;
 use crate::Method;
 use base::Budget;
 use logic::{Sort, Term};
-use program::semantics::{Instances, Limits, reach, replay};
+use program::semantics::{InstanceCounts, ReachLimits, reachable_states, replay_trace};
 use program::{
     Action, Code, Copies, Gate, LocId, Location, OriginId, Program, Property, PropertyId, PropertyKind, Scope, Start,
     Thread, ThreadId, Update, VarId, VarKind, What,
@@ -44,7 +44,7 @@ impl Build {
         for i in 0..locations {
             code.locations.push(Location {
                 name: format!("{name}{i}"),
-                inside: false,
+                in_atomic_block: false,
                 invariants: Vec::new(),
                 origin: self.origin,
             });
@@ -53,7 +53,7 @@ impl Build {
         self.p.threads.push(Thread {
             name: name.into(),
             copies,
-            start: Start::AtOnce,
+            start: Start::Initial,
             params: Vec::new(),
             locals: Vec::new(),
             code,
@@ -147,7 +147,13 @@ pub fn bluetooth(early: bool) -> (Program, PropertyId) {
     (b.p, safe)
 }
 
-pub fn run(program: &Program, counts: &[u32], wanted: &[PropertyId], switches: Switches, workers: usize) -> Answer {
+pub fn run(
+    program: &Program,
+    counts: &[u32],
+    wanted: &[PropertyId],
+    switches: Switches,
+    workers: usize,
+) -> Exploration {
     run_with(program, counts, wanted, switches, workers, false)
 }
 
@@ -158,10 +164,10 @@ pub fn run_with(
     switches: Switches,
     workers: usize,
     compact: bool,
-) -> Answer {
-    explore(&Plan {
+) -> Exploration {
+    explore_states(&ExplorePlan {
         program,
-        counts: Instances(counts.to_vec()),
+        counts: InstanceCounts(counts.to_vec()),
         wanted: wanted.to_vec(),
         switches,
         workers,
@@ -176,8 +182,8 @@ pub fn run_with(
 /// A program of the language.
 pub fn parsed(text: &str) -> Program {
     let mut sources = base::Sources::new();
-    let parsed = frontend::lang::parse(&mut sources, "t.tp", text.as_bytes());
-    let lowered = frontend::lang::lower::lower(&parsed, &sources, &Default::default());
+    let parsed = frontend::lang::parse_file(&mut sources, "t.tp", text.as_bytes());
+    let lowered = frontend::lang::lower::lower_file(&parsed, &sources, &Default::default());
     lowered.program.unwrap_or_else(|| panic!("{:?}", lowered.diagnostics))
 }
 
@@ -230,13 +236,13 @@ fn check_workers_do_not_change_what_is_found() {
 fn check_the_broken_driver_has_the_shortest_trace_with_every_switch() {
     let (p, safe) = bluetooth(true);
     for n in [1, 2] {
-        let oracle = reach(&p, &Instances(vec![1, n]), &Limits::default());
+        let oracle = reachable_states(&p, &InstanceCounts(vec![1, n]), &ReachLimits::default());
         let length = oracle.violations[&safe].steps.len();
         for switches in every_switch() {
             let a = run(&p, &[1, n], &[safe], switches, 1);
             let trace = a.traces.get(&safe).unwrap_or_else(|| panic!("{switches:?}: {:?}", a.untraced));
             assert_eq!(trace.steps.len(), length, "{switches:?}");
-            replay(&p, trace).unwrap();
+            replay_trace(&p, trace).unwrap();
         }
     }
 }
@@ -265,7 +271,7 @@ fn check_stored_thread_ids_are_renamed() {
     let on = Switches { symmetry: true, ..Switches::NONE };
     let all = run(&p, &[4], &[safe], Switches::NONE, 1);
     let up_to = run(&p, &[4], &[safe], on, 1);
-    // In turn 0 to 4 instances are done, and nobody or one is at one of three places; 4!/(4-k)! orders become one.
+    // In turn 0 to 4 instances are done, and none or one is at one of three places; 4!/(4-k)! orders become one.
     assert_eq!(up_to.states, 5 + 4 * 3, "{:?}", up_to.notes);
     assert_eq!(all.states, 16 + 32 * 3);
 }
@@ -319,7 +325,7 @@ fn check_steps_on_what_a_held_lock_guards_are_folded_and_others_are_not() {
     let fold = Switches { por: true, ..Switches::NONE };
     let (p, safe) = counters(false);
     let a = run(&p, &[3], &[safe], fold, 1);
-    // k of three are done, and nobody or one of the others has the lock and is about to give it back.
+    // k of three are done, and none or one of the others has the lock and is about to give it back.
     assert_eq!((a.states, a.incomplete), (8 + 12, None));
     assert_eq!(run(&p, &[3], &[safe], Switches::NONE, 1).states, 8 + 12 * 3);
     // One more counts too far; the trace is the shortest all the same.
@@ -339,9 +345,9 @@ fn check_code_that_is_never_reached_is_told() {
     b.step(t, 0, 2).when(|p| p.terms.ne(p.now(x), p.terms.int(0))).done();
     b.step(t, 1, 3).done();
     b.step(t, 2, 3).done();
-    let plan = |compact| Plan {
+    let plan = |compact| ExplorePlan {
         program: &b.p,
-        counts: Instances(vec![1]),
+        counts: InstanceCounts(vec![1]),
         wanted: Vec::new(),
         switches: Switches::ALL,
         workers: 1,
@@ -351,7 +357,7 @@ fn check_code_that_is_never_reached_is_told() {
         compact,
         unreachable: true,
     };
-    assert_eq!(explore(&plan(false)).unreached, vec![(t, LocId(2))]);
+    assert_eq!(explore_states(&plan(false)).unreached, vec![(t, LocId(2))]);
 }
 
 #[test]
@@ -372,8 +378,8 @@ fn check_a_long_search_tells_how_far_it_is() {
     let lines = Arc::new(Mutex::new(Vec::new()));
     let sink = lines.clone();
     let events = Arc::new(move |e| {
-        if let crate::Event::Progress(line) = e {
-            sink.lock().expect("nobody panics").push(line);
+        if let crate::MethodEvent::Progress(line) = e {
+            sink.lock().expect("no thread panics").push(line);
         }
     });
     let properties = program.properties.ids().collect();
@@ -381,7 +387,7 @@ fn check_a_long_search_tells_how_far_it_is() {
     let budget = Budget::unlimited().with_time(Duration::from_millis(1500));
     let claims = super::Explore.run(&task, &crate::Run { events, ..crate::Run::quiet(budget) });
     assert!(claims.claims.values().all(|c| matches!(c, evidence::Claim::Undecided(_))));
-    let lines = lines.lock().expect("nobody panics");
+    let lines = lines.lock().expect("no thread panics");
     let words = ["states", "/s", "queue", "depth", "MB", "still growing"];
     assert!(lines.iter().any(|l| words.iter().all(|w| l.contains(w))), "{lines:?}");
     assert!(claims.statistics["states"] > 1000 && claims.statistics["depth"] > 10, "{:?}", claims.statistics);
@@ -390,9 +396,9 @@ fn check_a_long_search_tells_how_far_it_is() {
 #[test]
 fn check_a_search_out_of_memory_says_how_deep_it_came() {
     let (p, safe) = bluetooth(false);
-    let a = explore(&Plan {
+    let a = explore_states(&ExplorePlan {
         program: &p,
-        counts: Instances(vec![1, 6]),
+        counts: InstanceCounts(vec![1, 6]),
         wanted: vec![safe],
         switches: Switches::NONE,
         workers: 1,
@@ -439,9 +445,9 @@ fn check_heaps_maps_sets_sequences_and_spawned_threads_are_searched_as_the_refer
     ];
     for text in texts {
         let p = parsed(text);
-        let counts = Instances::of(&p, 0);
+        let counts = InstanceCounts::of(&p, 0);
         let wanted: Vec<PropertyId> = p.properties.ids().collect();
-        let oracle = reach(&p, &counts, &Limits::default());
+        let oracle = reachable_states(&p, &counts, &ReachLimits::default());
         assert!(oracle.complete(), "{text}");
         let expected: Vec<_> = oracle.violations.iter().map(|(p, t)| (*p, t.steps.len())).collect();
         for switches in every_switch() {
@@ -464,14 +470,14 @@ fn check_a_map_that_init_decides_is_packed_and_compiled() {
 }
 
 /// What the method says about a program of the corpus with threads in any number: instances and length of each trace.
-fn told(text: &str) -> Vec<(Vec<u32>, usize)> {
-    use crate::method::{Method, Options, Run, Task};
+fn reported(text: &str) -> Vec<(Vec<u32>, usize)> {
+    use crate::method::{Method, MethodOptions, Run, Task};
     let program = parsed(text);
     let properties = program.properties.ids().collect();
-    let task = Task { program, properties, threads: Default::default(), options: Options::default() };
+    let task = Task { program, properties, threads: Default::default(), options: MethodOptions::default() };
     let claims = super::Explore.run(&task, &Run::quiet(Budget::unlimited()));
     let traces = claims.claims.into_values().filter_map(|c| match c {
-        evidence::Claim::Refuted(trace) => Some(trace),
+        evidence::Claim::Refuted(evidence::Counterexample::Run(trace)) => Some(trace),
         _ => None,
     });
     traces.map(|t| (t.instances.0.clone(), t.steps.len())).collect()
@@ -481,8 +487,8 @@ fn told(text: &str) -> Vec<(Vec<u32>, usize)> {
 fn least(text: &str) -> (u32, usize) {
     let p = parsed(text);
     for n in 0..4 {
-        let counts = Instances::of(&p, n);
-        let found = reach(&p, &counts, &Limits::default());
+        let counts = InstanceCounts::of(&p, n);
+        let found = reachable_states(&p, &counts, &ReachLimits::default());
         if let Some(least) = found.violations.values().map(|t| t.steps.len()).min() {
             return (n, least);
         }
@@ -500,7 +506,7 @@ fn check_broken_drivers_have_a_trace_with_the_fewest_threads_and_steps() {
     ];
     for text in texts {
         let (n, steps) = least(text);
-        let found = told(text);
+        let found = reported(text);
         assert!(!found.is_empty(), "{text}");
         let nearest = found.iter().min_by_key(|(_, steps)| *steps).expect("there is one");
         assert_eq!((nearest.0.iter().max(), nearest.1), (Some(&n.max(1)), steps), "{text}");
@@ -514,10 +520,10 @@ fn check_threads_that_a_violation_does_not_need_are_left_out() {
         thread Reader[*] { r := r + 1; r := r - 1; }
         thread Writer[*] { w := w + 1; assert w < 2; w := w - 1; }
         thread Watch { assert w >= 0; }";
-    assert_eq!(told(text), [(vec![0, 2, 1], 3)]);
-    // Nobody at all is needed.
+    assert_eq!(reported(text), [(vec![0, 2, 1], 3)]);
+    // No instance at all is needed.
     let text = "var x: int = 0; thread T[*] { x := 0; } thread Main { assert x > 0; }";
-    assert_eq!(told(text), [(vec![0, 1], 1)]);
+    assert_eq!(reported(text), [(vec![0, 1], 1)]);
 }
 
 #[test]
@@ -529,7 +535,7 @@ fn check_a_run_is_cut_down_to_what_it_needs() {
     let found = run(&p, &[2, 1], &wanted, Switches::NONE, 1).traces.into_values().next().expect("it is violated");
     let mut long = found.clone();
     // Both instances of T go first.
-    let other = |instance: u32, action: u32| program::semantics::Step {
+    let other = |instance: u32, action: u32| program::semantics::TraceStep {
         instance,
         thread: ThreadId(0),
         action: program::ActionId(action),
@@ -537,6 +543,6 @@ fn check_a_run_is_cut_down_to_what_it_needs() {
     };
     let idle = [other(0, 0), other(1, 0), other(0, 1)];
     long.steps.splice(0..0, idle);
-    replay(&p, &long).expect("it is a run");
-    assert_eq!(super::trace::shorten(&p, &long).steps, found.steps);
+    replay_trace(&p, &long).expect("it is a run");
+    assert_eq!(super::trace::shorten_trace(&p, &long).steps, found.steps);
 }

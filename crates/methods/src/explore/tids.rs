@@ -1,6 +1,6 @@
 //! Which integers are thread ids, and whether ids are used so that renaming them maps runs to runs.
 //!
-//! Comes in: a program. Goes out: for each variable, whether its numbers are ids and which levels of its keys are; or why
+//! In: a program. Out: for each variable, whether its numbers are ids and which levels of its keys are; or why
 //! ids are used in a way that tells one instance from another. Integer terms are sorted into classes: what is copied,
 //! compared for equality, stored in one variable or used as a key of one map is of one class. Ids and numbers (what
 //! is added, compared by size, cast, counted) must stay apart, and no literal in the class of ids may be the id of an
@@ -31,7 +31,7 @@ impl Ids {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Place {
+enum IdPlace {
     Id,
     Number,
     Leaf(VarId),
@@ -41,7 +41,7 @@ enum Place {
 
 /// A term of an integer sort has a class; a map or set is a version of a variable at a depth, or built of literals.
 #[derive(Clone, Copy)]
-enum Shape {
+enum IdShape {
     Class(usize),
     Of(VarId, usize),
     /// Not an integer, or a map that is no variable's.
@@ -51,7 +51,7 @@ enum Shape {
 struct Classes<'a> {
     p: &'a Program,
     vars: FxHashMap<Symbol, VarId>,
-    places: FxHashMap<Place, usize>,
+    places: FxHashMap<IdPlace, usize>,
     parent: Vec<usize>,
     literals: Vec<(usize, i128)>,
     seen: FxHashMap<Term, usize>,
@@ -78,15 +78,15 @@ pub fn ids(p: &Program, renamed: &dyn Fn(i128) -> bool) -> Result<Ids, String> {
         for a in t.code.actions.iter() {
             for u in &a.updates {
                 let value = c.shape(u.value);
-                c.same(Shape::Of(u.var, 0), value, p.vars[u.var].sort);
+                c.same(IdShape::Of(u.var, 0), value, p.vars[u.var].sort);
             }
             if let Some(s) = &a.spawn {
                 for (param, arg) in p.threads[s.thread].params.iter().zip(&s.args) {
                     let value = c.shape(*arg);
-                    c.same(Shape::Of(*param, 0), value, p.vars[*param].sort);
+                    c.same(IdShape::Of(*param, 0), value, p.vars[*param].sort);
                 }
                 if let Some(into) = s.into {
-                    let (a, b) = (c.place(Place::Leaf(into)), c.place(Place::Id));
+                    let (a, b) = (c.place(IdPlace::Leaf(into)), c.place(IdPlace::Id));
                     c.join(a, b);
                 }
             }
@@ -96,8 +96,8 @@ pub fn ids(p: &Program, renamed: &dyn Fn(i128) -> bool) -> Result<Ids, String> {
         if let Some(t) = v.initial {
             if p.terms.free_symbols(t).contains(&p.tid) {
                 let value = c.shape(t);
-                c.same(Shape::Of(id, 0), value, v.sort);
-            } else if let Ok(value) = logic::eval::eval(&p.terms, t, &FxHashMap::default()) {
+                c.same(IdShape::Of(id, 0), value, v.sort);
+            } else if let Ok(value) = logic::eval::eval_term(&p.terms, t, &FxHashMap::default()) {
                 c.initial(id, 0, &value);
             }
         }
@@ -105,7 +105,7 @@ pub fn ids(p: &Program, renamed: &dyn Fn(i128) -> bool) -> Result<Ids, String> {
     if let Some(why) = c.strange {
         return Err(why);
     }
-    let (id, number) = (c.place(Place::Id), c.place(Place::Number));
+    let (id, number) = (c.place(IdPlace::Id), c.place(IdPlace::Number));
     if c.find(id) == c.find(number) {
         return Err("thread ids are used as numbers".into());
     }
@@ -116,14 +116,14 @@ pub fn ids(p: &Program, renamed: &dyn Fn(i128) -> bool) -> Result<Ids, String> {
         }
     }
     let mut out = Ids::default();
-    let places: Vec<(Place, usize)> = c.places.iter().map(|(p, at)| (*p, *at)).collect();
+    let places: Vec<(IdPlace, usize)> = c.places.iter().map(|(p, at)| (*p, *at)).collect();
     for (place, at) in places {
         let is = c.find(at) == c.find(id);
         match place {
-            Place::Leaf(v) => {
+            IdPlace::Leaf(v) => {
                 out.leaf.insert(v, is);
             }
-            Place::Key(v, level) => {
+            IdPlace::Key(v, level) => {
                 out.keys.insert((v, level), is);
             }
             _ => {}
@@ -133,7 +133,7 @@ pub fn ids(p: &Program, renamed: &dyn Fn(i128) -> bool) -> Result<Ids, String> {
 }
 
 impl Classes<'_> {
-    fn place(&mut self, place: Place) -> usize {
+    fn place(&mut self, place: IdPlace) -> usize {
         if let Some(at) = self.places.get(&place) {
             return *at;
         }
@@ -157,17 +157,17 @@ impl Classes<'_> {
         let (a, b) = (self.find(a), self.find(b));
         self.parent[a] = b;
     }
-    fn number(&mut self, s: Shape) {
+    fn number(&mut self, s: IdShape) {
         if let Some(at) = self.class(s) {
-            let n = self.place(Place::Number);
+            let n = self.place(IdPlace::Number);
             self.join(at, n);
         }
     }
-    fn class(&mut self, s: Shape) -> Option<usize> {
+    fn class(&mut self, s: IdShape) -> Option<usize> {
         match s {
-            Shape::Class(at) => Some(at),
-            Shape::Of(v, _) => Some(self.place(Place::Leaf(v))),
-            Shape::Other => None,
+            IdShape::Class(at) => Some(at),
+            IdShape::Of(v, _) => Some(self.place(IdPlace::Leaf(v))),
+            IdShape::Other => None,
         }
     }
     fn depth(&self, var: VarId) -> usize {
@@ -183,22 +183,22 @@ impl Classes<'_> {
         }
     }
     /// Two terms of one sort hold the same kind of numbers.
-    fn same(&mut self, a: Shape, b: Shape, sort: Sort) {
+    fn same(&mut self, a: IdShape, b: IdShape, sort: Sort) {
         match (a, b) {
-            (Shape::Of(v, i), Shape::Of(w, j)) => {
-                let (x, y) = (self.place(Place::Leaf(v)), self.place(Place::Leaf(w)));
+            (IdShape::Of(v, i), IdShape::Of(w, j)) => {
+                let (x, y) = (self.place(IdPlace::Leaf(v)), self.place(IdPlace::Leaf(w)));
                 self.join(x, y);
                 for k in 0..self.depth(v).saturating_sub(i) {
-                    let (x, y) = (self.place(Place::Key(v, i + k)), self.place(Place::Key(w, j + k)));
+                    let (x, y) = (self.place(IdPlace::Key(v, i + k)), self.place(IdPlace::Key(w, j + k)));
                     self.join(x, y);
                 }
             }
-            (Shape::Class(x), Shape::Class(y)) => self.join(x, y),
-            (Shape::Of(v, _), Shape::Class(y)) | (Shape::Class(y), Shape::Of(v, _)) => {
-                let x = self.place(Place::Leaf(v));
+            (IdShape::Class(x), IdShape::Class(y)) => self.join(x, y),
+            (IdShape::Of(v, _), IdShape::Class(y)) | (IdShape::Class(y), IdShape::Of(v, _)) => {
+                let x = self.place(IdPlace::Leaf(v));
                 self.join(x, y);
             }
-            (Shape::Other, _) | (_, Shape::Other) => {
+            (IdShape::Other, _) | (_, IdShape::Other) => {
                 // A value that is no variable's: harmless where no integer is inside, beyond this analysis otherwise.
                 if has_integers(self.p, sort) && !matches!(self.p.terms.kind(sort), SortKind::Seq(_)) {
                     self.strange.get_or_insert("a map is computed in a way that is not followed".into());
@@ -209,7 +209,7 @@ impl Classes<'_> {
     fn initial(&mut self, var: VarId, level: usize, value: &Value) {
         match value {
             Value::Int(n) => {
-                let at = self.place(Place::Leaf(var));
+                let at = self.place(IdPlace::Leaf(var));
                 self.literals.push((at, *n));
             }
             Value::Map(m) => {
@@ -225,15 +225,15 @@ impl Classes<'_> {
     }
     fn key_literal(&mut self, var: VarId, level: usize, key: &Value) {
         if let Value::Int(n) = key {
-            let at = self.place(Place::Key(var, level));
+            let at = self.place(IdPlace::Key(var, level));
             self.literals.push((at, *n));
         }
     }
     /// A key of a map or element of a set.
-    fn key(&mut self, map: Shape, key: Shape, key_sort: Sort) {
+    fn key(&mut self, map: IdShape, key: IdShape, key_sort: Sort) {
         match map {
-            Shape::Of(v, level) => {
-                let at = self.place(Place::Key(v, level));
+            IdShape::Of(v, level) => {
+                let at = self.place(IdPlace::Key(v, level));
                 if let Some(k) = self.class(key) {
                     self.join(at, k);
                 }
@@ -244,7 +244,7 @@ impl Classes<'_> {
             _ => {}
         }
     }
-    fn shape(&mut self, term: Term) -> Shape {
+    fn shape(&mut self, term: Term) -> IdShape {
         let p = self.p;
         let t = &p.terms;
         let sort = t.sort_of(term);
@@ -253,33 +253,33 @@ impl Classes<'_> {
                 // Every occurrence of a literal is a class of its own, so that 0 here and 0 there are not tied.
                 let at = self.fresh();
                 self.literals.push((at, n));
-                Shape::Class(at)
+                IdShape::Class(at)
             }
-            Node::Sym(s) if s == p.tid => Shape::Class(self.place(Place::Id)),
+            Node::Sym(s) if s == p.tid => IdShape::Class(self.place(IdPlace::Id)),
             Node::Sym(s) => match self.vars.get(&s) {
-                Some(v) => Shape::Of(*v, 0),
-                None if sort.is_integer() => Shape::Class(self.place(Place::Symbol(s))),
-                None => Shape::Other,
+                Some(v) => IdShape::Of(*v, 0),
+                None if sort.is_integer() => IdShape::Class(self.place(IdPlace::Symbol(s))),
+                None => IdShape::Other,
             },
             Node::Quant(_, _, body) => {
                 self.shape(body);
-                Shape::Other
+                IdShape::Other
             }
             Node::App(op, args) => {
                 if let Some(at) = self.seen.get(&term) {
-                    return Shape::Class(*at);
+                    return IdShape::Class(*at);
                 }
-                let shapes: Vec<Shape> = args.iter().map(|a| self.shape(*a)).collect();
+                let shapes: Vec<IdShape> = args.iter().map(|a| self.shape(*a)).collect();
                 let out = self.apply(op, &args, &shapes, sort);
-                if let (Shape::Class(at), true) = (out, sort.is_integer()) {
+                if let (IdShape::Class(at), true) = (out, sort.is_integer()) {
                     self.seen.insert(term, at);
                 }
                 out
             }
-            _ => Shape::Other,
+            _ => IdShape::Other,
         }
     }
-    fn apply(&mut self, op: Op, args: &[Term], shapes: &[Shape], sort: Sort) -> Shape {
+    fn apply(&mut self, op: Op, args: &[Term], shapes: &[IdShape], sort: Sort) -> IdShape {
         let t = &self.p.terms;
         let of = |i: usize| t.sort_of(args[i]);
         match op {
@@ -287,23 +287,23 @@ impl Classes<'_> {
                 if has_integers(self.p, of(0)) {
                     self.same(shapes[0], shapes[1], of(0));
                 }
-                Shape::Other
+                IdShape::Other
             }
             Op::Lt | Op::Le => {
                 shapes.iter().for_each(|s| self.number(*s));
-                Shape::Other
+                IdShape::Other
             }
             Op::Ite => {
                 if has_integers(self.p, sort) {
                     self.same(shapes[1], shapes[2], sort);
                 }
-                if matches!(shapes[1], Shape::Other) { shapes[2] } else { shapes[1] }
+                if matches!(shapes[1], IdShape::Other) { shapes[2] } else { shapes[1] }
             }
             Op::Select => {
                 self.key(shapes[0], shapes[1], of(1));
                 match shapes[0] {
-                    Shape::Of(v, level) if self.depth(v) == level + 1 => Shape::Class(self.place(Place::Leaf(v))),
-                    Shape::Of(v, level) => Shape::Of(v, level + 1),
+                    IdShape::Of(v, level) if self.depth(v) == level + 1 => IdShape::Class(self.place(IdPlace::Leaf(v))),
+                    IdShape::Of(v, level) => IdShape::Of(v, level + 1),
                     other => other,
                 }
             }
@@ -311,8 +311,8 @@ impl Classes<'_> {
                 self.key(shapes[0], shapes[1], of(1));
                 if has_integers(self.p, of(2)) {
                     let inner = match shapes[0] {
-                        Shape::Of(v, level) if self.depth(v) > level + 1 => Shape::Of(v, level + 1),
-                        Shape::Of(v, _) => Shape::Class(self.place(Place::Leaf(v))),
+                        IdShape::Of(v, level) if self.depth(v) > level + 1 => IdShape::Of(v, level + 1),
+                        IdShape::Of(v, _) => IdShape::Class(self.place(IdPlace::Leaf(v))),
                         other => other,
                     };
                     self.same(inner, shapes[2], of(2));
@@ -321,21 +321,21 @@ impl Classes<'_> {
             }
             Op::Member => {
                 self.key(shapes[1], shapes[0], of(0));
-                Shape::Other
+                IdShape::Other
             }
             Op::Insert => {
                 // The elements of a set built from nothing are looked at where it is used.
-                if matches!(shapes[1], Shape::Of(..)) {
+                if matches!(shapes[1], IdShape::Of(..)) {
                     self.key(shapes[1], shapes[0], of(0));
                 }
                 shapes[1]
             }
             Op::Union | Op::Minus => match (shapes[0], shapes[1]) {
-                (Shape::Of(..), Shape::Of(..)) => {
+                (IdShape::Of(..), IdShape::Of(..)) => {
                     self.same(shapes[0], shapes[1], sort);
                     shapes[0]
                 }
-                (s @ Shape::Of(..), Shape::Other) => {
+                (s @ IdShape::Of(..), IdShape::Other) => {
                     // `s + {e}` and `s - {e}`.
                     let mut set = args[1];
                     while let Some((Op::Insert, inner)) = t.app(set) {
@@ -349,23 +349,23 @@ impl Classes<'_> {
             },
             Op::Subset => {
                 self.same(shapes[0], shapes[1], of(0));
-                Shape::Other
+                IdShape::Other
             }
             Op::ConstMap(_) => {
                 // A constant map has no keys of its own; its value must not be an id.
                 self.number(shapes[0]);
-                Shape::Other
+                IdShape::Other
             }
             Op::Unit | Op::At | Op::Slice | Op::Concat | Op::Len => {
                 shapes.iter().for_each(|s| self.number(*s));
-                let n = self.place(Place::Number);
-                if sort.is_integer() { Shape::Class(n) } else { Shape::Other }
+                let n = self.place(IdPlace::Number);
+                if sort.is_integer() { IdShape::Class(n) } else { IdShape::Other }
             }
             _ if sort.is_integer() => {
                 shapes.iter().for_each(|s| self.number(*s));
-                Shape::Class(self.place(Place::Number))
+                IdShape::Class(self.place(IdPlace::Number))
             }
-            _ => Shape::Other,
+            _ => IdShape::Other,
         }
     }
 }

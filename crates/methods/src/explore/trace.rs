@@ -1,30 +1,30 @@
 //! From a violation found by the search to a concrete trace that the reference semantics replays.
 //!
-//! Comes in: the levels of a finished search and a violation. First the way back: a predecessor of a state is found by
+//! In: the levels of a finished search and a violation. First the way back: a predecessor of a state is found by
 //! expanding the level before it (the least one, so that the trace does not depend on the number of workers). Then the
 //! way forward, by the reference semantics alone: from a concrete initial state, steps whose results have the packed
 //! representatives found on the way back. What comes out is replayed before anyone sees it.
 
 use super::guess::Escape;
-use super::search::{Found, Searched};
+use super::search::{NearestViolation, Searched};
 use super::symmetry::Renaming;
-use super::system::System;
-use super::worker::{Expansion, Mode, Worker, words};
+use super::system::CompiledSystem;
+use super::worker::{Expansion, FoldingMode, StateExpander, words};
 use program::PropertyId;
 use program::PropertyKind;
-use program::semantics::{Choice, Outcome, Sampling, Semantics, State, Step, Successors, Trace, replay};
+use program::semantics::{Choice, Sampling, Semantics, State, StepOutcome, Successors, Trace, TraceStep, replay_trace};
 
 pub struct Tracer<'s> {
-    pub system: &'s System,
+    pub system: &'s CompiledSystem,
     pub sem: &'s Semantics<'s>,
-    pub mode: Mode,
+    pub mode: FoldingMode,
     pub sampling: Sampling,
 }
 
 /// Accepts a step from a state, giving the steps it stands for and what comes after.
-type Take<'a, T> = &'a mut dyn FnMut(&State, &Step, &Outcome) -> Option<(Vec<Step>, T)>;
+type Take<'a, T> = &'a mut dyn FnMut(&State, &TraceStep, &StepOutcome) -> Option<(Vec<TraceStep>, T)>;
 
-fn told(e: Escape) -> String {
+fn describe_escape(e: Escape) -> String {
     format!("a value escaped on the way back ({e:?})")
 }
 
@@ -34,12 +34,12 @@ impl Tracer<'_> {
         &self,
         searched: &Searched<W>,
         property: PropertyId,
-        found: &Found<W>,
+        found: &NearestViolation<W>,
     ) -> Result<Trace, String> {
         let chain = self.way_back(searched, found)?;
-        let last = if self.mode == Mode::Eager { None } else { Some(found.distance - found.level) };
+        let last = if self.mode == FoldingMode::Eager { None } else { Some(found.distance - found.level) };
         let trace = self.way_forward(&chain, property, last)?;
-        match replay(self.sem.program, &trace) {
+        match replay_trace(self.sem.program, &trace) {
             Ok(_) => Ok(trace),
             Err(e) => Err(format!("a trace does not replay: {e}")),
         }
@@ -48,9 +48,9 @@ impl Tracer<'_> {
     fn way_back<const W: usize>(
         &self,
         searched: &Searched<W>,
-        found: &Found<W>,
+        found: &NearestViolation<W>,
     ) -> Result<Vec<(usize, [u64; W])>, String> {
-        let mut worker = Worker::new(self.system, self.sem);
+        let mut worker = StateExpander::new(self.system, self.sem);
         worker.sampling = self.sampling;
         let mut chain = vec![(found.level, found.source)];
         let mut level = found.level;
@@ -66,14 +66,14 @@ impl Tracer<'_> {
                             continue;
                         }
                         expansion.clear();
-                        worker.expand(state, self.mode, &mut expansion).map_err(told)?;
-                        let steps = if self.mode == Mode::Lazy { level - before } else { 1 };
+                        worker.expand(state, self.mode, &mut expansion).map_err(describe_escape)?;
+                        let steps = if self.mode == FoldingMode::Lazy { level - before } else { 1 };
                         if expansion.states.iter().any(|(s, n)| *s == target && *n as usize == steps) {
                             best = Some((before, *state));
                         }
                     }
                 }
-                if best.is_some() || self.mode != Mode::Lazy {
+                if best.is_some() || self.mode != FoldingMode::Lazy {
                     break;
                 }
             }
@@ -94,7 +94,7 @@ impl Tracer<'_> {
         let (mut state, initial) = self.start(&chain[0].1, &mut steps)?;
         // How the instances of the run are called on the way back. Two states of one orbit may have two
         // representatives, so it is not enough to compare those: the run is the way back under one renaming.
-        let mut called = self.packed::<W>(&state, &self.nobody()).ok_or("the start does not fit")?.1;
+        let mut called = self.packed::<W>(&state, &self.identity_renaming()).ok_or("the start does not fit")?.1;
         for pair in chain.windows(2) {
             let goal = |s: &State| self.is(s, &called, &pair[1].1);
             let length = pair[1].0 - pair[0].0;
@@ -119,33 +119,45 @@ impl Tracer<'_> {
         }
         Ok(Trace { instances: self.system.counts.clone(), initial, steps, finally, violates: property })
     }
-    /// Nobody is renamed.
-    fn nobody(&self) -> Renaming {
+    /// No instance is renamed.
+    fn identity_renaming(&self) -> Renaming {
         (0..=self.system.layout.instances.len()).collect()
     }
     fn is<const W: usize>(&self, state: &State, called: &Renaming, target: &[u64; W]) -> bool {
-        self.packed::<W>(state, called).is_some_and(|(found, _)| found == *target)
+        // A search keeps the arguments of an instance that it has just spawned, also those that are dead there.
+        let mut target = *target;
+        self.reset_dead(&mut target);
+        self.packed::<W>(state, called).is_some_and(|(found, _)| found == target)
+    }
+    /// Sets the locals that are dead where their instance is to the values they start with.
+    fn reset_dead<const W: usize>(&self, packed: &mut [u64; W]) {
+        for (i, place) in self.system.layout.instances.iter().enumerate() {
+            let pc = self.system.layout.slots[place.pc].code(packed);
+            for m in &self.system.places[i][pc as usize].resets {
+                packed[m.word] = (packed[m.word] & m.keep) | m.bits;
+            }
+        }
     }
     /// The representative of a concrete state whose instances are first renamed, and the renaming that leads to it.
     fn packed<const W: usize>(&self, state: &State, called: &Renaming) -> Option<([u64; W], Renaming)> {
         let system = self.system;
-        let mut out: [u64; W] = words(&system.layout.pack(self.sem, state).ok()?);
-        for (i, place) in system.layout.instances.iter().enumerate() {
-            let pc = system.layout.slots[place.pc].code(&out);
-            for m in &system.places[i][pc as usize].resets {
-                out[m.word] = (out[m.word] & m.keep) | m.bits;
-            }
-        }
+        let state = system.layout.undecided_elsewhere(self.sem, state);
+        let mut out: [u64; W] = words(&system.layout.pack(self.sem, &state).ok()?);
+        self.reset_dead(&mut out);
         let called = system.represent(called, &mut out);
         Some((out, called))
     }
-    fn start<const W: usize>(&self, target: &[u64; W], steps: &mut Vec<Step>) -> Result<(State, Vec<Choice>), String> {
+    fn start<const W: usize>(
+        &self,
+        target: &[u64; W],
+        steps: &mut Vec<TraceStep>,
+    ) -> Result<(State, Vec<Choice>), String> {
         let initial = self.sem.initial(&self.system.counts, self.sampling);
         for (state, choices) in initial.states {
-            if self.is(&state, &self.nobody(), target) {
+            if self.is(&state, &self.identity_renaming(), target) {
                 return Ok((state, choices));
             }
-            if self.mode == Mode::Eager
+            if self.mode == FoldingMode::Eager
                 && let Some((way, settled)) = self.settle_all(&state, 0, target)
             {
                 steps.extend(way);
@@ -154,10 +166,15 @@ impl Tracer<'_> {
         }
         Err("no initial state fits".into())
     }
-    /// Quiet steps of one instance after another, to a state of the given representative.
-    fn settle_all<const W: usize>(&self, state: &State, i: usize, target: &[u64; W]) -> Option<(Vec<Step>, State)> {
+    /// Invisible steps of one instance after another, to a state of the given representative.
+    fn settle_all<const W: usize>(
+        &self,
+        state: &State,
+        i: usize,
+        target: &[u64; W],
+    ) -> Option<(Vec<TraceStep>, State)> {
         if i == state.instances.len() {
-            return self.is(state, &self.nobody(), target).then(|| (Vec::new(), state.clone()));
+            return self.is(state, &self.identity_renaming(), target).then(|| (Vec::new(), state.clone()));
         }
         let mut settled = Vec::new();
         self.settled(state, i, &mut Vec::new(), &mut settled);
@@ -167,27 +184,27 @@ impl Tracer<'_> {
             Some((way, end))
         })
     }
-    fn is_quiet(&self, state: &State, i: usize) -> bool {
-        if self.mode == Mode::Plain {
+    fn is_invisible(&self, state: &State, i: usize) -> bool {
+        if self.mode == FoldingMode::Plain {
             return false;
         }
         let at = &state.instances[i];
         let code = self.system.layout.instances[i].code(at.thread, at.at);
-        code.is_some_and(|c| self.system.places[i][c as usize].quiet)
+        code.is_some_and(|c| self.system.places[i][c as usize].invisible)
     }
-    fn moves(&self, state: &State, i: usize) -> Vec<Outcome> {
+    fn moves(&self, state: &State, i: usize) -> Vec<StepOutcome> {
         let mut found = Successors::default();
         self.sem.moves(state, i, self.sampling, &mut found);
         found.outcomes
     }
-    /// Every end of the quiet steps of one instance.
-    fn settled(&self, state: &State, i: usize, way: &mut Vec<Step>, out: &mut Vec<(Vec<Step>, State)>) {
-        let outcomes = if self.is_quiet(state, i) { self.moves(state, i) } else { Vec::new() };
-        if !outcomes.iter().any(|o| matches!(o, Outcome::Moved { .. })) {
+    /// Every end of the invisible steps of one instance.
+    fn settled(&self, state: &State, i: usize, way: &mut Vec<TraceStep>, out: &mut Vec<(Vec<TraceStep>, State)>) {
+        let outcomes = if self.is_invisible(state, i) { self.moves(state, i) } else { Vec::new() };
+        if !outcomes.iter().any(|o| matches!(o, StepOutcome::Moved { .. })) {
             out.push((way.clone(), state.clone()));
         }
         for o in outcomes {
-            if let Outcome::Moved { step, state: next } = o {
+            if let StepOutcome::Moved { step, state: next } = o {
                 way.push(step);
                 self.settled(&next, i, way, out);
                 way.pop();
@@ -195,43 +212,48 @@ impl Tracer<'_> {
         }
     }
     fn movers(&self, state: &State) -> Vec<usize> {
-        match self.sem.inside(state) {
+        match self.sem.instance_in_atomic_block(state) {
             Some(only) => vec![only],
             None => (0..state.instances.len()).collect(),
         }
     }
     /// The steps of one instance that the search takes at once, to a state with the goal; `length` counts in lazy mode.
-    fn macro_step(&self, state: &State, length: usize, goal: &dyn Fn(&State) -> bool) -> Option<(Vec<Step>, State)> {
+    fn macro_step(
+        &self,
+        state: &State,
+        length: usize,
+        goal: &dyn Fn(&State) -> bool,
+    ) -> Option<(Vec<TraceStep>, State)> {
         self.movers(state).into_iter().find_map(|i| match self.mode {
-            Mode::Plain => self.moves(state, i).into_iter().find_map(|o| match o {
-                Outcome::Moved { step, state } if goal(&state) => Some((vec![step], state)),
+            FoldingMode::Plain => self.moves(state, i).into_iter().find_map(|o| match o {
+                StepOutcome::Moved { step, state } if goal(&state) => Some((vec![step], state)),
                 _ => None,
             }),
-            Mode::Eager => self.moves(state, i).into_iter().find_map(|o| {
-                let Outcome::Moved { step, state } = o else { return None };
+            FoldingMode::Eager => self.moves(state, i).into_iter().find_map(|o| {
+                let StepOutcome::Moved { step, state } = o else { return None };
                 let mut ends = Vec::new();
                 self.settled(&state, i, &mut vec![step], &mut ends);
                 ends.into_iter().find(|(_, s)| goal(s))
             }),
-            Mode::Lazy => self.lazily(state, i, Some(length), &mut Vec::new(), &mut |_, step, o| match o {
-                Outcome::Moved { state, .. } if goal(state) => Some((vec![step.clone()], state.clone())),
+            FoldingMode::Lazy => self.lazily(state, i, Some(length), &mut Vec::new(), &mut |_, step, o| match o {
+                StepOutcome::Moved { state, .. } if goal(state) => Some((vec![step.clone()], state.clone())),
                 _ => None,
             }),
         })
     }
-    /// Quiet steps, then a step that `take` accepts; of this length in all, if one is given.
+    /// Invisible steps, then a step that `take` accepts; of this length in all, if one is given.
     fn lazily<T>(
         &self,
         state: &State,
         i: usize,
         length: Option<usize>,
-        way: &mut Vec<Step>,
+        way: &mut Vec<TraceStep>,
         take: Take<'_, T>,
-    ) -> Option<(Vec<Step>, T)> {
-        let quiet = self.is_quiet(state, i);
+    ) -> Option<(Vec<TraceStep>, T)> {
+        let invisible = self.is_invisible(state, i);
         for o in self.moves(state, i) {
             match &o {
-                Outcome::Moved { step, state: next } if quiet => {
+                StepOutcome::Moved { step, state: next } if invisible => {
                     way.push(step.clone());
                     let found = self.lazily(next, i, length, way, take);
                     way.pop();
@@ -250,10 +272,15 @@ impl Tracer<'_> {
         None
     }
     /// The steps to the violation of a property by a step, and what has to be decided after it.
-    fn fall(&self, state: &State, property: PropertyId, length: Option<usize>) -> Option<(Vec<Step>, Vec<Choice>)> {
-        let mut take = |before: &State, step: &Step, o: &Outcome| match o {
-            Outcome::Wrong { property: p, .. } => (*p == property).then(|| (vec![step.clone()], Vec::new())),
-            Outcome::Moved { state: after, .. } => {
+    fn fall(
+        &self,
+        state: &State,
+        property: PropertyId,
+        length: Option<usize>,
+    ) -> Option<(Vec<TraceStep>, Vec<Choice>)> {
+        let mut take = |before: &State, step: &TraceStep, o: &StepOutcome| match o {
+            StepOutcome::Wrong { property: p, .. } => (*p == property).then(|| (vec![step.clone()], Vec::new())),
+            StepOutcome::Moved { state: after, .. } => {
                 if self.sem.leaks(before, after) == Some(property) {
                     return Some((vec![step.clone()], Vec::new()));
                 }
@@ -266,22 +293,22 @@ impl Tracer<'_> {
             }
         };
         // The nearest one of any instance.
-        let mut best: Option<(Vec<Step>, Vec<Choice>)> = None;
-        let mut keep = |found: (Vec<Step>, Vec<Choice>)| {
+        let mut best: Option<(Vec<TraceStep>, Vec<Choice>)> = None;
+        let mut keep = |found: (Vec<TraceStep>, Vec<Choice>)| {
             if best.as_ref().is_none_or(|b| found.0.len() < b.0.len()) {
                 best = Some(found);
             }
         };
-        // Before its first step of the search an instance may have quiet steps to take, in eager mode all of them.
+        // Before its first step of the search an instance may have invisible steps to take, in eager mode all of them.
         for i in self.movers(state) {
             if let Some(found) = self.lazily(state, i, length, &mut Vec::new(), &mut take) {
                 keep(found);
             }
-            if self.mode != Mode::Eager {
+            if self.mode != FoldingMode::Eager {
                 continue;
             }
             for o in self.moves(state, i) {
-                let Outcome::Moved { step, state: next } = o else { continue };
+                let StepOutcome::Moved { step, state: next } = o else { continue };
                 if let Some((mut way, after)) = self.lazily(&next, i, None, &mut Vec::new(), &mut take) {
                     way.insert(0, step);
                     keep((way, after));
@@ -293,7 +320,7 @@ impl Tracer<'_> {
 }
 
 /// Leaves out what a run does not need: for each instance as many of its last steps as can go, all of them first.
-pub fn shorten(program: &program::Program, trace: &Trace) -> Trace {
+pub fn shorten_trace(program: &program::Program, trace: &Trace) -> Trace {
     let mut best = trace.clone();
     let movers: std::collections::BTreeSet<u32> = trace.steps.iter().map(|s| s.instance).collect();
     for i in movers {
@@ -301,7 +328,7 @@ pub fn shorten(program: &program::Program, trace: &Trace) -> Trace {
         for from in own {
             let kept = best.steps.iter().enumerate().filter(|(at, s)| s.instance != i || *at < from);
             let fewer = Trace { steps: kept.map(|(_, s)| s.clone()).collect(), ..best.clone() };
-            if replay(program, &fewer).is_ok() {
+            if replay_trace(program, &fewer).is_ok() {
                 best = fewer;
                 break;
             }

@@ -3,10 +3,10 @@
 //! Updates are simultaneous: every value is computed from the store before the step, and all stores come after all
 //! computations. An update `m := m[k := v]` is one store; a general one writes every listed key.
 
-use super::code::{Instr, Reg, Side};
-use super::compile::{Beyond, Compiler, Made, Need, Place};
+use super::code::{Instr, Reg, StoreSide};
+use super::compile::{FieldRange, Made, Need, NotCompiled, TermCompiler};
 use super::guess::Escape;
-use super::layout::{Layout, Shape};
+use super::layout::{Layout, StorageShape};
 use logic::{Node, Op, Sort, SortKind, Term};
 use program::VarId;
 
@@ -14,26 +14,26 @@ use program::VarId;
 pub struct Pending {
     /// Only if this register is as said.
     pub when: Vec<(Reg, bool)>,
-    pub what: Target,
+    pub what: UpdateTarget,
 }
 
-pub enum Target {
+pub enum UpdateTarget {
     Slot(u32, Reg),
     At(u16, Reg, Reg),
     Code(u32, u64),
     Bump(u32, i64),
 }
 
-impl<'a> Compiler<'a> {
+impl<'a> TermCompiler<'a> {
     // Sequences.
 
     /// The length of a sequence.
     pub fn length(&mut self, seq: Term) -> Made<Reg> {
         match self.terms().node(seq) {
             Node::Sym(s) => {
-                let (_, place) = self.place(s).ok_or(Beyond::Unsupported)?;
-                if !matches!(place.plan.shape, Shape::Sequence(_)) {
-                    return Err(Beyond::Unsupported);
+                let (_, place) = self.place(s).ok_or(NotCompiled::Unsupported)?;
+                if !matches!(place.plan.shape, StorageShape::Sequence(_)) {
+                    return Err(NotCompiled::Unsupported);
                 }
                 let d = self.reg()?;
                 let slot = self.cx.layout.slots[place.first];
@@ -65,7 +65,7 @@ impl<'a> Compiler<'a> {
                 let c = self.scalar(args[0])?;
                 self.choice(c, |s| s.length(args[1]), |s| s.length(args[2]))
             }
-            _ => Err(Beyond::Unsupported),
+            _ => Err(NotCompiled::Unsupported),
         }
     }
     /// The ends of a slice, clamped.
@@ -90,9 +90,9 @@ impl<'a> Compiler<'a> {
     pub fn element(&mut self, seq: Term, index: Reg) -> Made<Reg> {
         match self.terms().node(seq) {
             Node::Sym(s) => {
-                let (_, place) = self.place(s).ok_or(Beyond::Unsupported)?;
-                if !matches!(place.plan.shape, Shape::Sequence(_)) {
-                    return Err(Beyond::Unsupported);
+                let (_, place) = self.place(s).ok_or(NotCompiled::Unsupported)?;
+                if !matches!(place.plan.shape, StorageShape::Sequence(_)) {
+                    return Err(NotCompiled::Unsupported);
                 }
                 let array = self.array(&place)?;
                 let (at, d) = (self.reg()?, self.reg()?);
@@ -127,14 +127,14 @@ impl<'a> Compiler<'a> {
             }
             // The empty sequence has no element: this is never run.
             Node::App(Op::EmptySeq(_), _) => self.constant(0),
-            _ => Err(Beyond::Unsupported),
+            _ => Err(NotCompiled::Unsupported),
         }
     }
     /// The most elements a sequence can have in this layout.
     fn longest(&self, seq: Term) -> Option<usize> {
         Some(match self.terms().node(seq) {
             Node::Sym(s) => match self.place(s)?.1.plan.shape {
-                Shape::Sequence(cap) => cap,
+                StorageShape::Sequence(cap) => cap,
                 _ => return None,
             },
             Node::App(Op::EmptySeq(_), _) => 0,
@@ -146,7 +146,7 @@ impl<'a> Compiler<'a> {
         })
     }
     pub fn equal_sequences(&mut self, a: Term, b: Term) -> Made<Reg> {
-        let most = self.longest(a).zip(self.longest(b)).map(|(x, y)| x.min(y)).ok_or(Beyond::Unsupported)?;
+        let most = self.longest(a).zip(self.longest(b)).map(|(x, y)| x.min(y)).ok_or(NotCompiled::Unsupported)?;
         let (la, lb) = (self.length(a)?, self.length(b)?);
         let d = self.reg()?;
         self.emit(Instr::Eq { d, a: la, b: lb });
@@ -175,33 +175,33 @@ impl<'a> Compiler<'a> {
 
     /// Computes what an update writes; the stores are appended to `pending`.
     pub fn update(&mut self, var: VarId, value: Term, pending: &mut Vec<Pending>) -> Made<()> {
-        let (_, place) = self.place(self.cx.program.vars[var].symbol).ok_or(Beyond::Unsupported)?;
-        debug_assert_eq!(place.side, Side::Before, "updates write unprimed variables");
+        let (_, place) = self.place(self.cx.program.vars[var].symbol).ok_or(NotCompiled::Unsupported)?;
+        debug_assert_eq!(place.side, StoreSide::Before, "updates write unprimed variables");
         match &place.plan.shape {
-            Shape::Cell => {
+            StorageShape::Cell => {
                 let what = self.cell(&place, value)?;
                 pending.extend(what.map(|what| Pending { when: Vec::new(), what }));
                 Ok(())
             }
-            Shape::Array(_) => self.array_update(var, &place, value, &mut Vec::new(), pending),
-            Shape::Sequence(cap) => self.sequence_update(&place, *cap, value, pending),
-            Shape::Interned => Err(Beyond::Unsupported),
+            StorageShape::Array(_) => self.array_update(var, &place, value, &mut Vec::new(), pending),
+            StorageShape::Sequence(cap) => self.sequence_update(&place, *cap, value, pending),
+            StorageShape::Interned => Err(NotCompiled::Unsupported),
         }
     }
-    fn cell(&mut self, place: &Place<'a>, value: Term) -> Made<Option<Target>> {
+    fn cell(&mut self, place: &FieldRange<'a>, value: Term) -> Made<Option<UpdateTarget>> {
         let t = self.terms();
         let slot = self.cx.layout.slots[place.first];
         let own = |term: Term| {
             t.as_symbol(term)
                 .and_then(|s| self.place(s))
-                .is_some_and(|(_, p)| p.first == place.first && p.side == Side::Before)
+                .is_some_and(|(_, p)| p.first == place.first && p.side == StoreSide::Before)
         };
         if own(value) {
             return Ok(None);
         }
         if let Some(k) = self.literal(value) {
-            let code = slot.encode(k).ok_or_else(|| Beyond::Escape(self.cx.layout.misfit(place.first, k)))?;
-            return Ok(Some(Target::Code(place.first as u32, code)));
+            let code = slot.encode(k).ok_or_else(|| NotCompiled::Escape(self.cx.layout.misfit(place.first, k)))?;
+            return Ok(Some(UpdateTarget::Code(place.first as u32, code)));
         }
         // `x := x + 1` on a decided field is one instruction.
         if let Some((op @ (Op::Add | Op::Sub), args)) = t.app(value)
@@ -212,15 +212,15 @@ impl<'a> Compiler<'a> {
             && k.unsigned_abs() < 1 << 32
             && place.first < usize::from(u16::MAX)
         {
-            return Ok(Some(Target::Bump(place.first as u32, if op == Op::Add { k } else { -k })));
+            return Ok(Some(UpdateTarget::Bump(place.first as u32, if op == Op::Add { k } else { -k })));
         }
         let r = self.scalar(value)?;
-        Ok(Some(Target::Slot(place.first as u32, r)))
+        Ok(Some(UpdateTarget::Slot(place.first as u32, r)))
     }
     fn array_update(
         &mut self,
         var: VarId,
-        place: &Place<'a>,
+        place: &FieldRange<'a>,
         value: Term,
         when: &mut Vec<(Reg, bool)>,
         pending: &mut Vec<Pending>,
@@ -248,12 +248,12 @@ impl<'a> Compiler<'a> {
                 let k = s.constant(key)?;
                 s.leaf(value, &[k])
             })?;
-            pending.push(Pending { when: when.clone(), what: Target::Slot((place.first + i) as u32, r) });
+            pending.push(Pending { when: when.clone(), what: UpdateTarget::Slot((place.first + i) as u32, r) });
         }
         Ok(())
     }
     /// Whether a term is the variable (at a path of keys) with single entries stored over it.
-    fn chain(&self, place: &Place<'a>, value: Term, path: &mut Vec<Term>, seen: &mut Vec<Term>) -> bool {
+    fn chain(&self, place: &FieldRange<'a>, value: Term, path: &mut Vec<Term>, seen: &mut Vec<Term>) -> bool {
         seen.push(value);
         if seen.len() > 200 {
             return false;
@@ -287,13 +287,13 @@ impl<'a> Compiler<'a> {
         }
     }
     /// Whether a term is `m[path]` for the variable m.
-    fn is_entry(&self, place: &Place<'a>, value: Term, path: &[Term]) -> bool {
+    fn is_entry(&self, place: &FieldRange<'a>, value: Term, path: &[Term]) -> bool {
         let t = self.terms();
         match path.split_last() {
             None => t
                 .as_symbol(value)
                 .and_then(|s| self.place(s))
-                .is_some_and(|(_, p)| p.first == place.first && p.side == Side::Before),
+                .is_some_and(|(_, p)| p.first == place.first && p.side == StoreSide::Before),
             Some((last, before)) => match t.app(value) {
                 Some((Op::Select, args)) => args[1] == *last && self.is_entry(place, args[0], before),
                 _ => false,
@@ -302,7 +302,7 @@ impl<'a> Compiler<'a> {
     }
     fn chain_stores(
         &mut self,
-        place: &Place<'a>,
+        place: &FieldRange<'a>,
         value: Term,
         path: &[(Term, Reg)],
         when: &[(Reg, bool)],
@@ -313,7 +313,7 @@ impl<'a> Compiler<'a> {
         if self.is_entry(place, value, &terms) {
             return Ok(());
         }
-        let one = |s: &Self, set: Term| s.terms().app(set).map(|(_, args)| args[0]).ok_or(Beyond::Unsupported);
+        let one = |s: &Self, set: Term| s.terms().app(set).map(|(_, args)| args[0]).ok_or(NotCompiled::Unsupported);
         match t.app(value) {
             Some((Op::Store, args)) => {
                 // The inner stores come first, so that the outer ones win.
@@ -341,12 +341,12 @@ impl<'a> Compiler<'a> {
                 let e = one(self, args[1])?;
                 self.element_store(place, e, 1, path, when, pending)
             }
-            _ => Err(Beyond::Unsupported),
+            _ => Err(NotCompiled::Unsupported),
         }
     }
     fn element_store(
         &mut self,
-        place: &Place<'a>,
+        place: &FieldRange<'a>,
         element: Term,
         held: i64,
         path: &[(Term, Reg)],
@@ -361,7 +361,7 @@ impl<'a> Compiler<'a> {
     }
     fn entry(
         &mut self,
-        place: &Place<'a>,
+        place: &FieldRange<'a>,
         path: &[(Term, Reg)],
         value: Reg,
         when: &[(Reg, bool)],
@@ -370,14 +370,20 @@ impl<'a> Compiler<'a> {
         let array = self.array(place)?;
         let keys: Vec<Reg> = path.iter().map(|(_, r)| *r).collect();
         let at = self.position(array, place.plan, &keys, Need::Listed)?;
-        pending.push(Pending { when: when.to_vec(), what: Target::At(array, at, value) });
+        pending.push(Pending { when: when.to_vec(), what: UpdateTarget::At(array, at, value) });
         Ok(())
     }
-    fn sequence_update(&mut self, place: &Place<'a>, cap: usize, value: Term, pending: &mut Vec<Pending>) -> Made<()> {
+    fn sequence_update(
+        &mut self,
+        place: &FieldRange<'a>,
+        cap: usize,
+        value: Term,
+        pending: &mut Vec<Pending>,
+    ) -> Made<()> {
         let array = self.array(place)?;
         let len = self.length(value)?;
         self.emit(Instr::Fits { a: len, array });
-        pending.push(Pending { when: Vec::new(), what: Target::Slot(place.first as u32, len) });
+        pending.push(Pending { when: Vec::new(), what: UpdateTarget::Slot(place.first as u32, len) });
         for i in 0..cap {
             let index = self.constant(i as i64)?;
             let inside = self.reg()?;
@@ -385,7 +391,7 @@ impl<'a> Compiler<'a> {
             // Fields beyond the end have code 0, so that equal sequences are equal words.
             let lo = self.cx.layout.slots[place.first + 1 + i].lo;
             let r = self.choice(inside, |s| s.element(value, index), |s| s.constant(lo))?;
-            pending.push(Pending { when: Vec::new(), what: Target::Slot((place.first + 1 + i) as u32, r) });
+            pending.push(Pending { when: Vec::new(), what: UpdateTarget::Slot((place.first + 1 + i) as u32, r) });
         }
         Ok(())
     }
@@ -398,13 +404,13 @@ impl<'a> Compiler<'a> {
                 self.emit(if *on { Instr::JumpIfNot { a: *r, to: 0 } } else { Instr::JumpIf { a: *r, to: 0 } });
             }
             self.emit(match p.what {
-                Target::Slot(slot, a) => Instr::Store { slot, a },
-                Target::At(array, at, a) => Instr::StoreAt { array, at, a },
-                Target::Code(slot, code) => {
+                UpdateTarget::Slot(slot, a) => Instr::Store { slot, a },
+                UpdateTarget::At(array, at, a) => Instr::StoreAt { array, at, a },
+                UpdateTarget::Code(slot, code) => {
                     let s = layout.slots[slot as usize];
                     Instr::StoreCode { word: s.word, shift: s.shift, bits: s.bits, code }
                 }
-                Target::Bump(slot, by) => {
+                UpdateTarget::Bump(slot, by) => {
                     let s = layout.slots[slot as usize];
                     Instr::Bump { word: s.word, shift: s.shift, bits: s.bits, slot: slot as u16, by }
                 }
@@ -417,9 +423,9 @@ impl<'a> Compiler<'a> {
 }
 
 /// An escape found while compiling.
-pub fn escape_of(beyond: &Beyond) -> Option<&Escape> {
+pub fn escape_of(beyond: &NotCompiled) -> Option<&Escape> {
     match beyond {
-        Beyond::Escape(e) => Some(e),
-        Beyond::Unsupported => None,
+        NotCompiled::Escape(e) => Some(e),
+        NotCompiled::Unsupported => None,
     }
 }

@@ -1,42 +1,45 @@
 //! `walk`: single long runs with few changes of thread, for bugs that need many steps or many threads.
 //!
-//! Comes in: a task. Goes out: runs that violate a property, as the reference semantics takes them. Every instance has a
+//! In: a task. Out: runs that violate a property, as the reference semantics takes them. Every instance has a
 //! priority; the one with the highest that can move does; at a few points of a run the one that moves falls to the
 //! lowest (probabilistic concurrency testing: a bug that needs d orderings is hit by a run with d - 1 such points with a
 //! probability that is polynomial in the number of steps). Where threads are of one kind they often have neighbouring
 //! priorities, so that whole groups go first. Whoever moves very long is made to wait, since others may have to move for a loop to
 //! end. The number of runs is fixed, so that the same seed gives the same run. What is found
-//! is made shorter (`shorten`). Absent on purpose: proofs, relies.
+//! is made shorter (`shorten`). Deliberately absent: proofs, relies.
 
 use super::method::speaks_of;
 use super::shorten::shorten;
-use crate::method::{About, Method, Refusal, Run, Task};
+use crate::method::{Method, MethodDescription, Refusal, Run, Task};
 use base::IdVec;
 use evidence::{Claim, Claims};
 use logic::Value;
 use program::semantics::{
-    Choice, Instances, Outcome, Sampling, Semantics, State, Step, Successors, Trace, View, replay,
+    Choice, InstanceCounts, Sampling, Semantics, State, StateView, StepOutcome, Successors, Trace, TraceStep,
+    replay_trace,
 };
 use program::{ActionId, LocId, PropertyId, PropertyKind, ThreadId};
 use std::collections::BTreeMap;
 
 pub struct Walk;
 
+/// The effort of one step by the reference semantics.
+const STEP_EFFORT: u64 = 10;
 /// How many runs, how long each may be, and how many steps all of them.
-const RUNS: usize = 2_400;
-const LONGEST: usize = 4_000;
-const STEPS: usize = 500_000;
+const MAX_RUNS: usize = 2_400;
+const MAX_RUN_STEPS: usize = 4_000;
+const MAX_TOTAL_STEPS: usize = 500_000;
 /// More points than this at which somebody falls back are not tried.
-const MOST_CHANGES: usize = 6;
+const MAX_CHANGES: usize = 6;
 /// How many steps in a row an instance may take before it waits.
-const PATIENCE: usize = 60;
+const MAX_STEPS_IN_A_ROW: usize = 60;
 /// Instances of a thread in any number, one choice after the other.
 const ANY: [u32; 4] = [3, 8, 24, 64];
 const SAMPLING: Sampling = Sampling { whole: 64, few: 8, ways: 400 };
 
 impl Method for Walk {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> MethodDescription {
+        MethodDescription {
             name: "walk",
             summary: "long runs with few changes of thread; finds bugs only",
             paper: "beyond the papers: probabilistic concurrency testing",
@@ -54,13 +57,13 @@ impl Method for Walk {
     }
 
     fn run(&self, task: &Task, run: &Run) -> Claims {
-        walks(task, run, Length { runs: RUNS, steps: STEPS, turns: Turns::Few })
+        walks(task, run, WalkLength { runs: MAX_RUNS, steps: MAX_TOTAL_STEPS, turns: Turns::Few })
     }
 }
 
 /// How many runs are made, and how many steps they take together.
 #[derive(Clone, Copy, Debug)]
-pub struct Length {
+pub struct WalkLength {
     pub runs: usize,
     pub steps: usize,
     pub turns: Turns,
@@ -76,7 +79,7 @@ pub enum Turns {
 }
 
 /// Runs with few changes of thread, as many as were asked for.
-pub fn walks(task: &Task, run: &Run, length: Length) -> Claims {
+pub fn walks(task: &Task, run: &Run, length: WalkLength) -> Claims {
     let sem = Semantics::new(&task.program);
     let outgoing = task.program.threads.iter().map(|t| t.code.outgoing()).collect();
     let mut walker = Walker {
@@ -84,7 +87,7 @@ pub fn walks(task: &Task, run: &Run, length: Length) -> Claims {
         sem: &sem,
         outgoing,
         open: wanted(task),
-        dice: Dice(run.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
+        dice: Xorshift(run.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
         usual: 20,
         left: length.steps,
         turns: length.turns,
@@ -101,15 +104,15 @@ pub fn walks(task: &Task, run: &Run, length: Length) -> Claims {
             break;
         }
         let (state, choices) = start[walker.dice.below(start.len())].clone();
-        if let Some(found) = walker.walk(state, runs / sizes.len() % MOST_CHANGES, run) {
+        if let Some(found) = walker.walk(state, runs / sizes.len() % MAX_CHANGES, run) {
             let trace = Trace { instances, initial: choices, ..found };
             let trace = with_those_who_move(task, &trace).unwrap_or(trace);
             let trace = shorten(&task.program, trace, &run.budget);
             let trace = with_those_who_move(task, &trace).unwrap_or(trace);
             // What the checker would not accept is not worth telling.
-            if replay(&task.program, &trace).is_ok() {
+            if replay_trace(&task.program, &trace).is_ok() {
                 walker.open.retain(|p| *p != trace.violates);
-                claims.set(trace.violates, Claim::Refuted(trace));
+                claims.set(trace.violates, Claim::Refuted(trace.into()));
             }
         }
         runs += 1;
@@ -129,9 +132,9 @@ fn wanted(task: &Task) -> Vec<PropertyId> {
 }
 
 /// A xorshift generator: the same numbers for the same seed, everywhere.
-struct Dice(u64);
+struct Xorshift(u64);
 
-impl Dice {
+impl Xorshift {
     fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -161,7 +164,7 @@ struct Walker<'t> {
     sem: &'t Semantics<'t>,
     outgoing: IdVec<ThreadId, IdVec<LocId, Vec<ActionId>>>,
     open: Vec<PropertyId>,
-    dice: Dice,
+    dice: Xorshift,
     /// How long runs usually are.
     usual: usize,
     left: usize,
@@ -173,12 +176,12 @@ impl Walker<'_> {
     fn walk(&mut self, mut state: State, changes: usize, run: &Run) -> Option<Trace> {
         let mut order = self.priorities(&state);
         let mut points: Vec<usize> = (0..changes).map(|_| self.dice.below(self.usual)).collect();
-        let mut steps: Vec<Step> = Vec::new();
+        let mut steps: Vec<TraceStep> = Vec::new();
         let mut chosen: Vec<Value> = Vec::new();
         let (mut last, mut streak) = (usize::MAX, 0);
         let values = [Values::Any, Values::Same, Values::First, Values::Last][self.dice.below(4)];
-        let found = |property: PropertyId, steps: Vec<Step>, finally: Vec<Choice>| Trace {
-            instances: Instances::default(),
+        let found = |property: PropertyId, steps: Vec<TraceStep>, finally: Vec<Choice>| Trace {
+            instances: InstanceCounts::default(),
             initial: Vec::new(),
             steps,
             finally,
@@ -189,19 +192,21 @@ impl Walker<'_> {
             if let Some(b) = broken.into_iter().find(|b| self.open.contains(&b.property)) {
                 return Some(found(b.property, steps, b.after));
             }
-            if steps.len() >= LONGEST || self.left == 0 || run.budget.check().is_err() {
+            if steps.len() >= MAX_RUN_STEPS || self.left == 0 || run.budget.check().is_err() {
                 break;
             }
             self.left -= 1;
+            run.budget.spend(STEP_EFFORT);
             let Some((at, mut outcomes)) = self.first_that_moves(&state, &order) else {
                 let next = self.sem.successors(&state, SAMPLING);
                 let (stuck, unsure) = self.sem.deadlocked(&state, &next);
                 let stuck = stuck.into_iter().find(|p| unsure.is_none() && self.open.contains(p));
                 return stuck.map(|p| found(p, steps, Vec::new()));
             };
-            let wrong = |o: &Outcome| matches!(o, Outcome::Wrong { property, .. } if self.open.contains(property));
+            let wrong =
+                |o: &StepOutcome| matches!(o, StepOutcome::Wrong { property, .. } if self.open.contains(property));
             if let Some(i) = outcomes.iter().position(wrong)
-                && let Outcome::Wrong { step, property, .. } = outcomes.swap_remove(i)
+                && let StepOutcome::Wrong { step, property, .. } = outcomes.swap_remove(i)
             {
                 steps.push(step);
                 return Some(found(property, steps, Vec::new()));
@@ -219,7 +224,7 @@ impl Walker<'_> {
             streak = if at == last { streak + 1 } else { 0 };
             last = at;
             let restless = self.turns == Turns::Many && self.dice.below(3) == 0;
-            let waits = restless || streak >= PATIENCE || points.contains(&steps.len());
+            let waits = restless || streak >= MAX_STEPS_IN_A_ROW || points.contains(&steps.len());
             if waits && let Some(i) = order.iter().position(|x| *x == at) {
                 order.remove(i);
                 let to = if restless { self.dice.below(order.len() + 1) } else { order.len() };
@@ -228,7 +233,7 @@ impl Walker<'_> {
                 streak = 0;
             }
         }
-        self.usual = self.usual.max(steps.len().min(LONGEST / 4));
+        self.usual = self.usual.max(steps.len().min(MAX_RUN_STEPS / 4));
         None
     }
 
@@ -246,8 +251,8 @@ impl Walker<'_> {
     }
 
     /// The first instance in the order that can move, with what it can do.
-    fn first_that_moves(&self, state: &State, order: &[usize]) -> Option<(usize, Vec<Outcome>)> {
-        let inside = self.sem.inside(state);
+    fn first_that_moves(&self, state: &State, order: &[usize]) -> Option<(usize, Vec<StepOutcome>)> {
+        let inside = self.sem.instance_in_atomic_block(state);
         // Instances that were born on the way come last.
         let born = order.len()..state.instances.len();
         for at in order.iter().copied().chain(born).filter(|at| inside.is_none_or(|only| only == *at)) {
@@ -257,14 +262,14 @@ impl Walker<'_> {
             let actions: &[ActionId] = self.actions(instance.thread, instance.at);
             for id in actions {
                 // Most instances wait most of the time: that is cheap to see.
-                let view = View::of_instance(self.sem, state, at);
+                let view = StateView::of_instance(self.sem, state, at);
                 if view.holds(code.actions[*id].guard) != Ok(false) {
                     self.sem.action_outcomes(state, at, *id, SAMPLING, &mut out);
                 }
             }
-            let useful = |o: &Outcome| match o {
-                Outcome::Moved { .. } => true,
-                Outcome::Wrong { property, .. } => self.open.contains(property),
+            let useful = |o: &StepOutcome| match o {
+                StepOutcome::Moved { .. } => true,
+                StepOutcome::Wrong { property, .. } => self.open.contains(property),
             };
             out.outcomes.retain(useful);
             if !out.outcomes.is_empty() {
@@ -279,14 +284,14 @@ impl Walker<'_> {
     }
 
     /// One of the steps: first which action, then with which values.
-    fn pick(&mut self, outcomes: Vec<Outcome>, values: Values, chosen: &[Value]) -> Option<(Step, State)> {
+    fn pick(&mut self, outcomes: Vec<StepOutcome>, values: Values, chosen: &[Value]) -> Option<(TraceStep, State)> {
         let mut actions: Vec<ActionId> = outcomes.iter().map(|o| o.step().action).collect();
         actions.dedup();
         let action = *actions.get(self.dice.below(actions.len()))?;
-        let mut moved: Vec<(Step, State)> = outcomes
+        let mut moved: Vec<(TraceStep, State)> = outcomes
             .into_iter()
             .filter_map(|o| match o {
-                Outcome::Moved { step, state } if step.action == action => Some((step, state)),
+                StepOutcome::Moved { step, state } if step.action == action => Some((step, state)),
                 _ => None,
             })
             .collect();
@@ -336,16 +341,16 @@ fn with_those_who_move(task: &Task, trace: &Trace) -> Option<Trace> {
     };
     let mut steps = Vec::new();
     for s in &trace.steps {
-        steps.push(Step { instance: rename(s.instance)?, choices: choices(&s.choices)?, ..s.clone() });
+        steps.push(TraceStep { instance: rename(s.instance)?, choices: choices(&s.choices)?, ..s.clone() });
     }
     let smaller = Trace {
-        instances: Instances(counts),
+        instances: InstanceCounts(counts),
         initial: choices(&trace.initial)?,
         steps,
         finally: choices(&trace.finally)?,
         violates: trace.violates,
     };
-    replay(&task.program, &smaller).is_ok().then_some(smaller)
+    replay_trace(&task.program, &smaller).is_ok().then_some(smaller)
 }
 
 #[cfg(test)]
@@ -373,7 +378,7 @@ mod tests {
     fn refuted(task: &Task) -> Option<Trace> {
         let claims = Walk.run(task, &Run::quiet(Budget::unlimited()));
         match claims.claims.into_values().next() {
-            Some(Claim::Refuted(trace)) => Some(trace),
+            Some(Claim::Refuted(evidence::Counterexample::Run(trace))) => Some(trace),
             _ => None,
         }
     }
@@ -382,7 +387,7 @@ mod tests {
     fn check_a_bug_that_needs_thirty_threads_one_after_the_other_is_found() {
         let task = adders(Copies::Exactly(30), 30);
         let trace = refuted(&task).expect("a run in which no addition is lost");
-        assert!(replay(&task.program, &trace).is_ok());
+        assert!(replay_trace(&task.program, &trace).is_ok());
         assert!(refuted(&adders(Copies::Exactly(30), 31)).is_none());
     }
 

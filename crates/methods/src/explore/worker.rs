@@ -1,22 +1,23 @@
 //! One worker: expands packed states into their successors, by compiled code or by the reference semantics.
 //!
-//! Comes in: a packed state. Goes out: packed successors with the number of steps each takes, and the properties that
-//! go wrong on the way. Three ways to expand: `Plain`, one step each; `Eager`, every step is followed by the quiet steps
+//! In: a packed state. Out: packed successors with the number of steps each takes, and the properties that
+//! go wrong on the way. Three ways to expand: `Plain`, one step each; `Eager`, every step is followed by the invisible steps
 //! of the same instance; `Lazy`, every step is preceded by them, so that the sum of steps of a run is exactly what it
 //! needs (see `fold` in the documentation of the method).
 
-use super::code::{Exit, Frame};
+use super::code::{Exit, RegisterFile};
+use super::compiled::{CompiledAction, CompiledInput};
 use super::guess::Escape;
-use super::layout::{Shape, Slot};
-use super::machine::run;
-use super::memo::{Memo, Site};
-use super::system::{Act, Input, System};
+use super::layout::{BitField, StorageShape};
+use super::machine::run_code;
+use super::memo::{Memo, MemoSite};
+use super::system::CompiledSystem;
 use logic::ClassId;
 use program::PropertyId;
-use program::semantics::{Outcome, Sampling, Semantics, Successors};
+use program::semantics::{Sampling, Semantics, StepOutcome, Successors};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum FoldingMode {
     Plain,
     Eager,
     Lazy,
@@ -31,8 +32,11 @@ pub enum Out<const W: usize> {
     Breach(PropertyId),
 }
 
+/// Why a search does not decide whether there is a deadlock.
+const UNDECIDED_DEADLOCK: &str = "whether a state is stuck depends on an undecided value";
+
 /// Local steps at the start are not folded where that gives more states than this: the choices of many instances multiply.
-const MOST_STARTS: usize = 1 << 14;
+const MAX_STARTS: usize = 1 << 14;
 pub const MANY_STARTS: &str = "the local steps at the start lead to too many states";
 
 /// The successors of one state.
@@ -41,7 +45,7 @@ pub struct Expansion<const W: usize> {
     pub states: Vec<([u64; W], u32)>,
     /// Properties violated by a step, with its number of steps.
     pub wrong: Vec<(PropertyId, u32)>,
-    /// Nobody can move, and somebody has not ended.
+    /// No thread can move, and somebody has not ended.
     pub stuck: bool,
 }
 
@@ -53,11 +57,11 @@ impl<const W: usize> Expansion<W> {
     }
 }
 
-pub struct Worker<'s> {
-    pub system: &'s System,
+pub struct StateExpander<'s> {
+    pub system: &'s CompiledSystem,
     pub sem: &'s Semantics<'s>,
     pub sampling: Sampling,
-    frame: Frame,
+    frame: RegisterFile,
     /// Why some outcomes are missing.
     pub incomplete: Option<String>,
     /// Outcomes that decided a value: a state that looks alive may be stuck for other values.
@@ -68,24 +72,24 @@ pub struct Worker<'s> {
     pub reached: Vec<Vec<bool>>,
     memo: Memo,
     /// The way to expand that `memo` is about.
-    mode: Mode,
+    mode: FoldingMode,
 }
 
-const MOST_QUIET: u32 = 10_000;
+const MAX_QUIET: u32 = 10_000;
 
-impl<'s> Worker<'s> {
-    pub fn new(system: &'s System, sem: &'s Semantics<'s>) -> Self {
+impl<'s> StateExpander<'s> {
+    pub fn new(system: &'s CompiledSystem, sem: &'s Semantics<'s>) -> Self {
         Self {
             system,
             sem,
             sampling: Sampling::default(),
-            frame: Frame::new(system.registers),
+            frame: RegisterFile::new(system.registers),
             incomplete: None,
             decided: false,
             unsure: false,
             reached: Vec::new(),
             memo: Memo::default(),
-            mode: Mode::Plain,
+            mode: FoldingMode::Plain,
         }
     }
     fn note(&mut self, why: String) {
@@ -96,7 +100,12 @@ impl<'s> Worker<'s> {
     }
 
     /// The successors of a state.
-    pub fn expand<const W: usize>(&mut self, pre: &[u64; W], mode: Mode, out: &mut Expansion<W>) -> Result<(), Escape> {
+    pub fn expand<const W: usize>(
+        &mut self,
+        pre: &[u64; W],
+        mode: FoldingMode,
+        out: &mut Expansion<W>,
+    ) -> Result<(), Escape> {
         let system = self.system;
         self.decided = false;
         if self.mode != mode {
@@ -126,10 +135,22 @@ impl<'s> Worker<'s> {
         }
         if !system.deadlock.is_empty() {
             let moved = out.states.len() + out.wrong.len() > states + wrong;
-            if moved && self.decided {
-                self.note("whether a state is stuck depends on an undecided value".into());
+            // An atomic block is one step: who is inside is never stuck there, and a move into one may be the beginning of none.
+            let entered = system.has_inside && out.states[states..].iter().all(|(s, _)| self.inside(s).is_some());
+            if only.is_some() {
+                out.stuck = false;
+            } else if moved && entered && out.wrong.len() == wrong {
+                let state = system.layout.unpack(self.sem, pre);
+                let next = self.sem.successors(&state, self.sampling);
+                let (stuck, unsure) = self.sem.deadlocked(&state, &next);
+                unsure.into_iter().for_each(|why| self.note(why));
+                out.stuck = !stuck.is_empty();
+            } else {
+                if moved && self.decided {
+                    self.note(UNDECIDED_DEADLOCK.into());
+                }
+                out.stuck = !moved && !self.ended(pre);
             }
-            out.stuck = !moved && !self.ended(pre);
         }
         Ok(())
     }
@@ -154,9 +175,9 @@ impl<'s> Worker<'s> {
         &mut self,
         i: usize,
         pc: u64,
-        site: &Site,
+        site: &MemoSite,
         pre: &[u64; W],
-        mode: Mode,
+        mode: FoldingMode,
         out: &mut Expansion<W>,
     ) -> Result<(), Escape> {
         let number = self.system.site_base[i] + pc as u32;
@@ -190,10 +211,10 @@ impl<'s> Worker<'s> {
         i: usize,
         pc: u64,
         pre: &[u64; W],
-        mode: Mode,
+        mode: FoldingMode,
         out: &mut Expansion<W>,
     ) -> Result<(), Escape> {
-        if mode == Mode::Lazy {
+        if mode == FoldingMode::Lazy {
             return self.walk(i, pc, pre, 0, out);
         }
         let system = self.system;
@@ -213,7 +234,7 @@ impl<'s> Worker<'s> {
         self.system.layout.slots[self.system.layout.instances[i].pc].code(words)
     }
     fn inside<const W: usize>(&self, words: &[u64; W]) -> Option<usize> {
-        (0..self.system.places.len()).find(|i| self.system.places[*i][self.pc(*i, words) as usize].inside)
+        (0..self.system.places.len()).find(|i| self.system.places[*i][self.pc(*i, words) as usize].in_atomic_block)
     }
     fn ended<const W: usize>(&self, words: &[u64; W]) -> bool {
         (0..self.system.places.len()).all(|i| {
@@ -225,16 +246,16 @@ impl<'s> Worker<'s> {
     fn step<const W: usize>(
         &mut self,
         i: usize,
-        act: &'s Act,
+        act: &'s CompiledAction,
         pre: &[u64; W],
-        mode: Mode,
+        mode: FoldingMode,
         out: &mut Expansion<W>,
     ) -> Result<(), Escape> {
         let system = self.system;
         // The common case: compiled, no inputs, no relies.
         if let (Some(code), true, true) = (&act.code, act.inputs.is_empty(), system.no_relies) {
             let mut post = *pre;
-            match run(code, &system.tables, &system.layout, &mut self.frame, pre, &mut post) {
+            match run_code(code, &system.tables, &system.layout, &mut self.frame, pre, &mut post) {
                 Exit::Done => {
                     finish(act, &mut post);
                     return self.arrive(i, act.to, post, mode, 1, out);
@@ -258,18 +279,18 @@ impl<'s> Worker<'s> {
         }
         Ok(())
     }
-    /// A step has led to `post`: in eager mode the quiet steps of the instance follow.
+    /// A step has led to `post`: in eager mode the invisible steps of the instance follow.
     fn arrive<const W: usize>(
         &mut self,
         i: usize,
         pc: u64,
         post: [u64; W],
-        mode: Mode,
+        mode: FoldingMode,
         steps: u32,
         out: &mut Expansion<W>,
     ) -> Result<(), Escape> {
         let system = self.system;
-        if mode == Mode::Eager && system.places[i][pc as usize].quiet {
+        if mode == FoldingMode::Eager && system.places[i][pc as usize].invisible {
             return self.settle(i, pc, post, steps, out);
         }
         // In eager mode every folded run counts as one step of the search.
@@ -285,7 +306,7 @@ impl<'s> Worker<'s> {
         out: &mut Expansion<W>,
     ) -> Result<(), Escape> {
         let system = self.system;
-        if steps > MOST_QUIET {
+        if steps > MAX_QUIET {
             return Err(Escape::Stuck("too many local steps in a row".into()));
         }
         let mut moved = false;
@@ -296,7 +317,7 @@ impl<'s> Worker<'s> {
             for o in &outcomes {
                 moved |= matches!(o, Out::Moved(_));
                 match o {
-                    Out::Moved(post) => self.arrive(i, act.to, *post, Mode::Eager, steps + 1, out)?,
+                    Out::Moved(post) => self.arrive(i, act.to, *post, FoldingMode::Eager, steps + 1, out)?,
                     Out::Wrong(p) | Out::Breach(p) => out.wrong.push((*p, 1)),
                 }
             }
@@ -307,7 +328,7 @@ impl<'s> Worker<'s> {
         }
         Ok(())
     }
-    /// Lazy mode: quiet steps first, then one step that is not.
+    /// Lazy mode: invisible steps first, then one step that is not.
     fn walk<const W: usize>(
         &mut self,
         i: usize,
@@ -318,7 +339,7 @@ impl<'s> Worker<'s> {
     ) -> Result<(), Escape> {
         let system = self.system;
         let at = &system.places[i][pc as usize];
-        if steps > MOST_QUIET {
+        if steps > MAX_QUIET {
             return Err(Escape::Stuck("too many local steps in a row".into()));
         }
         let mut outcomes = Vec::new();
@@ -327,7 +348,7 @@ impl<'s> Worker<'s> {
             self.outcomes(i, act, pre, &mut outcomes)?;
             for o in &outcomes {
                 match o {
-                    Out::Moved(post) if at.quiet => self.walk(i, act.to, post, steps + 1, out)?,
+                    Out::Moved(post) if at.invisible => self.walk(i, act.to, post, steps + 1, out)?,
                     Out::Moved(post) => out.states.push((*post, steps + 1)),
                     Out::Wrong(p) | Out::Breach(p) => out.wrong.push((*p, steps + 1)),
                 }
@@ -335,23 +356,28 @@ impl<'s> Worker<'s> {
         }
         Ok(())
     }
-    /// Quiet steps of every instance, from an initial state.
+    /// Invisible steps of every instance, from an initial state.
     pub fn settle_all<const W: usize>(&mut self, start: [u64; W]) -> Result<Expansion<W>, Escape> {
         let mut done = Expansion { states: vec![(start, 1)], ..Expansion::default() };
+        self.decided = false;
         for i in 0..self.system.places.len() {
             let mut next = Expansion { wrong: std::mem::take(&mut done.wrong), ..Expansion::default() };
             for (s, _) in done.states {
                 let pc = self.pc(i, &s);
-                if self.system.places[i][pc as usize].quiet {
+                if self.system.places[i][pc as usize].invisible {
                     self.settle(i, pc, s, 1, &mut next)?;
                 } else {
                     next.states.push((s, 1));
                 }
             }
             done = next;
-            if done.states.len() > MOST_STARTS {
+            if done.states.len() > MAX_STARTS {
                 return Err(Escape::Stuck(MANY_STARTS.into()));
             }
+        }
+        // A first step that was taken for some values of what is undecided may wait for ever for the others.
+        if self.decided && !self.system.deadlock.is_empty() {
+            self.note(UNDECIDED_DEADLOCK.into());
         }
         Ok(done)
     }
@@ -359,7 +385,7 @@ impl<'s> Worker<'s> {
     pub fn outcomes<const W: usize>(
         &mut self,
         i: usize,
-        act: &Act,
+        act: &CompiledAction,
         pre: &[u64; W],
         out: &mut Vec<Out<W>>,
     ) -> Result<(), Escape> {
@@ -381,16 +407,16 @@ impl<'s> Worker<'s> {
     fn choose<const W: usize>(
         &mut self,
         i: usize,
-        act: &Act,
+        act: &CompiledAction,
         pre: &[u64; W],
         chosen: &mut Vec<i64>,
         out: &mut Vec<Out<W>>,
     ) -> Result<bool, Escape> {
         let Some(input) = act.inputs.get(chosen.len()) else { return self.fast(i, act, pre, chosen, out) };
         let values = match input {
-            Input::Open => vec![super::layout::OPEN],
-            Input::Each(values) => values.clone(),
-            Input::Fresh(class) => self.fresh(*class, pre, chosen),
+            CompiledInput::Open => vec![super::layout::OPEN_VALUE],
+            CompiledInput::Each(values) => values.clone(),
+            CompiledInput::Fresh(class) => self.fresh(*class, pre, chosen),
         };
         for v in values {
             chosen.push(v);
@@ -405,7 +431,7 @@ impl<'s> Worker<'s> {
     fn fast<const W: usize>(
         &mut self,
         i: usize,
-        act: &Act,
+        act: &CompiledAction,
         pre: &[u64; W],
         inputs: &[i64],
         out: &mut Vec<Out<W>>,
@@ -414,7 +440,7 @@ impl<'s> Worker<'s> {
         let Some(code) = &act.code else { return Ok(false) };
         self.frame.regs[..inputs.len()].copy_from_slice(inputs);
         let mut post = *pre;
-        match run(code, &system.tables, &system.layout, &mut self.frame, pre, &mut post) {
+        match run_code(code, &system.tables, &system.layout, &mut self.frame, pre, &mut post) {
             Exit::Done => {}
             Exit::Waits => return Ok(true),
             Exit::Wrong(p) => {
@@ -433,7 +459,7 @@ impl<'s> Worker<'s> {
                 for check in relies {
                     let Some(code) = &check.code else { return Ok(false) };
                     // Two stores: the second is only read.
-                    match run(code, &system.tables, &system.layout, &mut self.frame, pre, &mut post) {
+                    match run_code(code, &system.tables, &system.layout, &mut self.frame, pre, &mut post) {
                         Exit::Wrong(p) => out.push(Out::Breach(p)),
                         Exit::Escape => return Err(self.escape()),
                         Exit::Open => return Ok(false),
@@ -449,7 +475,7 @@ impl<'s> Worker<'s> {
     fn slow<const W: usize>(
         &mut self,
         i: usize,
-        act: &Act,
+        act: &CompiledAction,
         pre: &[u64; W],
         out: &mut Vec<Out<W>>,
     ) -> Result<(), Escape> {
@@ -465,8 +491,8 @@ impl<'s> Worker<'s> {
         self.decided |= found.decided;
         for o in found.outcomes {
             match o {
-                Outcome::Wrong { property, .. } => out.push(Out::Wrong(property)),
-                Outcome::Moved { step, state: after } => {
+                StepOutcome::Wrong { property, .. } => out.push(Out::Wrong(property)),
+                StepOutcome::Moved { step, state: after } => {
                     if !system.no_relies
                         && let Ok(before) = self.sem.decide_all(&state, &step.choices)
                     {
@@ -488,7 +514,7 @@ impl<'s> Worker<'s> {
     fn fresh<const W: usize>(&self, class: ClassId, pre: &[u64; W], chosen: &[i64]) -> Vec<i64> {
         let layout = &self.system.layout;
         let most = layout.plans.iter().flat_map(|p| match &p.shape {
-            Shape::Array(levels) => levels.iter().map(|k| k.len()).max(),
+            StorageShape::Array(levels) => levels.iter().map(|k| k.len()).max(),
             _ => None,
         });
         let mut used = vec![false; most.max().unwrap_or(0) + 2];
@@ -501,18 +527,18 @@ impl<'s> Worker<'s> {
             }
         };
         chosen.iter().for_each(|n| mark(*n));
-        let is_class = |s: &super::layout::Scalar| *s == super::layout::Scalar::Ref(class);
+        let is_class = |s: &super::layout::ScalarSort| *s == super::layout::ScalarSort::Ref(class);
         let mut at = 0;
         while at < layout.slots.len() {
-            let slot: &Slot = &layout.slots[at];
+            let slot: &BitField = &layout.slots[at];
             if slot.plan == u32::MAX {
                 at += 1;
                 continue;
             }
             let plan = layout.plan_of(at);
             let n = plan.slots();
-            let leaf = is_class(&plan.leaf) && plan.shape != Shape::Interned;
-            if let Shape::Array(levels) = &plan.shape {
+            let leaf = is_class(&plan.leaf) && plan.shape != StorageShape::Interned;
+            if let StorageShape::Array(levels) = &plan.shape {
                 let keyed = plan.key_sorts.iter().any(is_class);
                 if leaf || keyed {
                     for k in 0..n {
@@ -533,7 +559,7 @@ impl<'s> Worker<'s> {
                     }
                 }
             } else if leaf {
-                let from = usize::from(matches!(plan.shape, Shape::Sequence(_)));
+                let from = usize::from(matches!(plan.shape, StorageShape::Sequence(_)));
                 let to = if from == 1 { 1 + layout.slots[at].get(pre) as usize } else { n };
                 (from..to).for_each(|k| mark(layout.slots[at + k].get(pre)));
             }
@@ -558,7 +584,7 @@ impl<'s> Worker<'s> {
                 left = true;
                 continue;
             };
-            match run(code, &system.tables, &system.layout, &mut self.frame, state, &mut post) {
+            match run_code(code, &system.tables, &system.layout, &mut self.frame, state, &mut post) {
                 Exit::Wrong(p) => out.push(p),
                 Exit::Escape => return Err(self.escape()),
                 Exit::Open => left = true,
@@ -580,7 +606,7 @@ impl<'s> Worker<'s> {
 }
 
 #[inline]
-fn finish<const W: usize>(act: &Act, post: &mut [u64; W]) {
+fn finish<const W: usize>(act: &CompiledAction, post: &mut [u64; W]) {
     for m in &act.finish {
         post[m.word] = (post[m.word] & m.keep) | m.bits;
     }

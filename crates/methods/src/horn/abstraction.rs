@@ -8,7 +8,7 @@
 use base::Budget;
 use logic::{Symbol, Term, Terms, Value};
 use rustc_hash::FxHashMap;
-use solver::{Answer, Backend, Settings, Smt, Z3InProcess};
+use solver::{Backend, Satisfiability, Smt, SolverSettings, Z3InProcess};
 use std::rc::Rc;
 
 /// A conjunction of predicates, interned.
@@ -32,10 +32,10 @@ pub struct Abstraction<'a> {
 pub struct NoAnswer(pub String);
 
 impl<'a> Abstraction<'a> {
-    pub fn new(terms: &'a Terms, settings: Settings, budget: &Budget) -> Self {
+    pub fn new(terms: &'a Terms, settings: SolverSettings, budget: &Budget) -> Self {
         Self {
             terms,
-            smt: Z3InProcess.open(terms, Settings { limit: 4_000_000, ..settings }, budget),
+            smt: Z3InProcess.open(terms, SolverSettings { limit: 4_000_000, ..settings }, budget),
             symbols: FxHashMap::default(),
             satisfiable: FxHashMap::default(),
             implied: FxHashMap::default(),
@@ -193,7 +193,7 @@ impl<'a> Abstraction<'a> {
             self.questions += 1;
             let answer = self.smt.check();
             let mut thrown = 0;
-            if answer == Answer::Sat {
+            if answer == Satisfiability::Sat {
                 for i in &open {
                     match self.smt.value(goals[*i]) {
                         Some(Value::Bool(false)) => {
@@ -209,16 +209,16 @@ impl<'a> Abstraction<'a> {
                 self.smt.pop();
             }
             match answer {
-                Answer::Unsat if first => return Ok(false),
-                Answer::Unsat => {
+                Satisfiability::Unsat if first => return Ok(false),
+                Satisfiability::Unsat => {
                     for i in open {
                         out[i] = Some(true);
                     }
                     return Ok(true);
                 }
-                Answer::Sat if first || thrown > 0 => first = false,
-                Answer::Sat => return Err(NoAnswer("a model falsifies nothing".into())),
-                Answer::Unknown(why) => return Err(NoAnswer(why.to_string())),
+                Satisfiability::Sat if first || thrown > 0 => first = false,
+                Satisfiability::Sat => return Err(NoAnswer("a model falsifies nothing".into())),
+                Satisfiability::Unknown(why) => return Err(NoAnswer(why.to_string())),
             }
         }
     }

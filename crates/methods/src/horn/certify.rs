@@ -3,16 +3,16 @@
 //! In: closed trees. Out: modular: an annotation of each thread and a guarantee, which holds for every number of instances
 //! (rule `rely-guarantee`); global: what each instance reaches and what its environment does (rule `environments`).
 
-use super::trees::{Forest, Mode};
-use evidence::{Annotation, Environments, RelyGuarantee};
+use super::trees::{Forest, TreeMode};
+use evidence::{Environments, RelyGuarantee, ThreadAnnotation};
 use logic::{Symbol, Term};
 
 impl Forest<'_> {
     /// The states of a location as one formula; states within others are left out.
-    fn reached(&self, party: usize, at: usize) -> Term {
+    fn reached(&self, process: usize, at: usize) -> Term {
         let t = self.system.terms;
         let here: Vec<usize> = (0..self.trees.states.len())
-            .filter(|s| self.trees.states[*s].party == party && self.trees.states[*s].at == at)
+            .filter(|s| self.trees.states[*s].process == process && self.trees.states[*s].at == at)
             .collect();
         let within = |a: usize, b: usize| {
             let (x, y) = (&self.trees.states[a], &self.trees.states[b]);
@@ -23,7 +23,7 @@ impl Forest<'_> {
             .map(|s| {
                 let state = &self.trees.states[s];
                 let mut parts: Vec<Term> = Vec::new();
-                for (k, c) in state.control.iter().enumerate().filter(|(k, _)| *k != party) {
+                for (k, c) in state.control.iter().enumerate().filter(|(k, _)| *k != process) {
                     let pc = self.system.instances[k].pc.0;
                     parts.extend(c.map(|l| t.eq(t.sym(pc), t.int(i128::from(l)))));
                 }
@@ -34,7 +34,7 @@ impl Forest<'_> {
         t.or(&cases)
     }
     pub fn rely_guarantee(&self) -> RelyGuarantee {
-        debug_assert_eq!(self.mode, Mode::Modular);
+        debug_assert_eq!(self.mode, TreeMode::Modular);
         let (t, p) = (self.system.terms, self.system.program);
         let stays = |written: &[(Symbol, Symbol)]| -> Vec<Term> {
             p.shared()
@@ -43,19 +43,19 @@ impl Forest<'_> {
                 .map(|v| t.eq(t.sym(v.primed), t.sym(v.symbol)))
                 .collect()
         };
-        let threads = (0..self.system.parties.len())
+        let threads = (0..self.system.processes.len())
             .map(|i| {
-                let party = &self.system.parties[i];
+                let process = &self.system.processes[i];
                 let mut moves = vec![t.and(&stays(&[]))];
-                for e in self.trees.edges.iter().filter(|e| e.party == i) {
+                for e in self.trees.edges.iter().filter(|e| e.process == i) {
                     let mut parts = self.plain[i][e.act].clone();
                     parts.extend(self.abs.parts(e.cube).iter());
-                    parts.extend(stays(&party.acts[e.act].writes));
+                    parts.extend(stays(&process.transitions[e.act].writes));
                     moves.push(t.and(&parts));
                 }
-                Annotation {
-                    thread: party.thread,
-                    at: (0..party.out.len()).map(|l| self.reached(i, l)).collect(),
+                ThreadAnnotation {
+                    thread: process.thread,
+                    at: (0..process.out.len()).map(|l| self.reached(i, l)).collect(),
                     guarantee: t.or(&moves),
                     rely: None,
                 }
@@ -65,18 +65,19 @@ impl Forest<'_> {
         RelyGuarantee { invariant: t.and(&invariants), threads }
     }
     pub fn environments(&self) -> Environments {
-        debug_assert_eq!(self.mode, Mode::Global);
+        debug_assert_eq!(self.mode, TreeMode::Global);
         let t = self.system.terms;
-        let n = self.system.parties.len();
+        let n = self.system.processes.len();
         let reach = (0..n)
             .map(|i| {
-                (0..self.system.parties[i].out.len())
+                (0..self.system.processes[i].out.len())
                     .map(|l| if self.has_duties(i) { self.reached(i, l) } else { t.tt() })
                     .collect()
             })
             .collect();
-        let steps: Vec<Vec<Term>> =
-            (0..n).map(|k| (0..self.system.parties[k].acts.len()).map(|a| self.relation(k, a)).collect()).collect();
+        let steps: Vec<Vec<Term>> = (0..n)
+            .map(|k| (0..self.system.processes[k].transitions.len()).map(|a| self.relation(k, a)).collect())
+            .collect();
         let environment = (0..n)
             .map(|i| {
                 if !self.has_duties(i) {
@@ -91,7 +92,7 @@ impl Forest<'_> {
     /// An act as a formula over the store and all control before and after.
     fn relation(&self, k: usize, act: usize) -> Term {
         let (t, p) = (self.system.terms, self.system.program);
-        let a = &self.system.parties[k].acts[act];
+        let a = &self.system.processes[k].transitions[act];
         let pairs = |i: usize| self.system.instances[i].locals.iter().copied();
         let primed = |s: Symbol| -> Option<Symbol> {
             let shared = p.shared().map(|v| (p.vars[v].symbol, p.vars[v].primed));
@@ -127,7 +128,7 @@ impl Forest<'_> {
         for v in p.shared().map(|v| &p.vars[v]).filter(|v| !written(v.symbol)) {
             parts.push(t.eq(t.sym(v.primed), t.sym(v.symbol)));
         }
-        for i in 0..self.system.parties.len() {
+        for i in 0..self.system.processes.len() {
             for (now, next) in pairs(i).filter(|(now, _)| i != k || !written(*now)) {
                 parts.push(t.eq(t.sym(next), t.sym(now)));
             }

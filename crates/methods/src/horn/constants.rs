@@ -1,23 +1,23 @@
 //! Locals that index maps and have one value at a location, whatever way led there.
 //!
-//! In: a party. Out: its actions with such locals replaced by their values (numbers, or the thread's own `tid`), and for
+//! In: a process. Out: its actions with such locals replaced by their values (numbers, or the thread's own `tid`), and for
 //! each location the equations, which are predicates from the start: so an index of a map is a number where the text says so in
-//! a roundabout way. Absent: shared variables, and values that depend on anything else.
+//! a roundabout way. Deliberately absent: shared variables, and values that depend on anything else.
 
-use super::system::Party;
+use super::process::Process;
 use logic::{Node, Op, Symbol, Term, Terms};
 use std::collections::{BTreeMap, BTreeSet};
 
 type Known = BTreeMap<Symbol, Term>;
 
-pub fn settle(terms: &Terms, tid: Symbol, party: &mut Party) {
-    let subjects = subjects(terms, party);
+pub fn settle_constants(terms: &Terms, tid: Symbol, process: &mut Process) {
+    let subjects = subjects(terms, process);
     if subjects.is_empty() {
         return;
     }
     let is_value = |x: Term| super::formula::number(terms, x).is_some() || terms.as_symbol(x) == Some(tid);
     let mut start = Known::new();
-    for f in &party.init {
+    for f in &process.init {
         if let Node::App(Op::Eq, args) = terms.node(*f) {
             for (a, b) in [(args[0], args[1]), (args[1], args[0])] {
                 if let Some(s) = terms.as_symbol(a).filter(|s| subjects.contains(s) && is_value(b)) {
@@ -26,13 +26,13 @@ pub fn settle(terms: &Terms, tid: Symbol, party: &mut Party) {
             }
         }
     }
-    let mut at: Vec<Option<Known>> = vec![None; party.out.len()];
-    at[party.entry] = Some(start);
-    let mut todo = vec![party.entry];
+    let mut at: Vec<Option<Known>> = vec![None; process.out.len()];
+    at[process.entry] = Some(start);
+    let mut todo = vec![process.entry];
     while let Some(here) = todo.pop() {
         let Some(known) = at[here].clone() else { continue };
-        for act in &party.out[here] {
-            let act = &party.acts[*act];
+        for act in &process.out[here] {
+            let act = &process.transitions[*act];
             let mut after = known.clone();
             for (x, value) in act.updates.iter().filter(|(x, _)| subjects.contains(x)) {
                 let value = terms.simplify(terms.substitute(*value, known.iter().map(|(s, v)| (*s, *v))));
@@ -55,24 +55,24 @@ pub fn settle(terms: &Terms, tid: Symbol, party: &mut Party) {
     for (here, known) in at.into_iter().enumerate() {
         let Some(known) = known.filter(|k| !k.is_empty()) else { continue };
         let own = |f: Term| terms.simplify(terms.substitute(f, known.iter().map(|(s, v)| (*s, *v))));
-        for act in &party.out[here] {
-            let act = &mut party.acts[*act];
+        for act in &process.out[here] {
+            let act = &mut process.transitions[*act];
             act.guard = own(act.guard);
             act.gates.iter_mut().for_each(|(_, f)| *f = own(*f));
             act.enabled.iter_mut().for_each(|f| *f = own(*f));
             act.enabled.retain(|f| !terms.is_true(*f));
             act.updates.iter_mut().for_each(|(_, v)| *v = own(*v));
         }
-        party.settled[here] = known.iter().map(|(s, v)| terms.eq(terms.sym(*s), *v)).collect();
+        process.settled[here] = known.iter().map(|(s, v)| terms.eq(terms.sym(*s), *v)).collect();
     }
 }
 
 /// Locals that an index of a map depends on, also by way of other locals.
-fn subjects(terms: &Terms, party: &Party) -> BTreeSet<Symbol> {
+fn subjects(terms: &Terms, process: &Process) -> BTreeSet<Symbol> {
     let mut out = BTreeSet::new();
     let mut seen = BTreeSet::new();
     let mut todo: Vec<Term> = Vec::new();
-    for a in &party.acts {
+    for a in &process.transitions {
         todo.extend(a.enabled.iter().copied().chain(a.updates.iter().map(|(_, v)| *v)));
     }
     while let Some(x) = todo.pop() {
@@ -81,16 +81,16 @@ fn subjects(terms: &Terms, party: &Party) -> BTreeSet<Symbol> {
         }
         if let Node::App(op, args) = terms.node(x) {
             if matches!(op, Op::Select | Op::Store) {
-                out.extend(terms.free_symbols(args[1]).iter().filter(|s| party.locals.contains(s)));
+                out.extend(terms.free_symbols(args[1]).iter().filter(|s| process.locals.contains(s)));
             }
             todo.extend(args.iter());
         }
     }
     loop {
-        let sources = party.acts.iter().flat_map(|a| &a.updates).filter(|(x, _)| out.contains(x));
+        let sources = process.transitions.iter().flat_map(|a| &a.updates).filter(|(x, _)| out.contains(x));
         let more: Vec<Symbol> = sources
             .flat_map(|(_, v)| terms.free_symbols(*v))
-            .filter(|s| party.locals.contains(s) && !out.contains(s))
+            .filter(|s| process.locals.contains(s) && !out.contains(s))
             .collect();
         if more.is_empty() {
             return out;

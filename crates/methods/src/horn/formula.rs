@@ -4,9 +4,9 @@
 //! integers. Booleans are 0 or 1, enums and references are numbers; machine integers are numbers in their range, and an
 //! operation that may wrap subtracts a whole multiple of 2^bits. Elements of maps at the indices that matter are variables; an element at another
 //! index is any value.
-//! Absent: products of variables, bit operations, sets, sequences, quantifiers, other maps: then `Beyond` is said.
+//! Deliberately absent: products of variables, bit operations, sets, sequences, quantifiers, other maps: then `NotLinear` is said.
 
-use super::simplex::Linear;
+use super::simplex::LinearInequality;
 use logic::{Node, Op, Sort, SortKind, Symbol, Term, Terms};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Formula {
     /// `linear <= 0`
-    Le(Linear),
+    Le(LinearInequality),
     And(Vec<Formula>),
     Or(Vec<Formula>),
 }
@@ -33,10 +33,10 @@ impl Formula {
 
 /// What linear inequalities cannot say; or a number that does not fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Beyond(pub String);
+pub struct NotLinear(pub String);
 
-fn overflow() -> Beyond {
-    Beyond("a number does not fit 128 bits".into())
+fn overflow() -> NotLinear {
+    NotLinear("a number does not fit 128 bits".into())
 }
 
 /// Variables of inequalities, each of a sort.
@@ -72,7 +72,7 @@ pub type Valuation = FxHashMap<Symbol, u32>;
 pub type Indices = FxHashMap<Symbol, Vec<i128>>;
 
 /// Reads terms. What it learns on the way (ranges, wrapping) is collected in `sides` and belongs to the same label.
-pub struct Reader<'a> {
+pub struct FormulaReader<'a> {
     pub terms: &'a Terms,
     pub variables: &'a mut Variables,
     pub valuation: &'a Valuation,
@@ -84,12 +84,12 @@ pub struct Reader<'a> {
 }
 
 /// A number by cases.
-type Cases = Vec<(Vec<Formula>, Linear)>;
+type Cases = Vec<(Vec<Formula>, LinearInequality)>;
 
-const MOST_CASES: usize = 64;
+const MAX_CASES: usize = 64;
 
-impl Reader<'_> {
-    pub fn formula(&mut self, term: Term, positive: bool) -> Result<Formula, Beyond> {
+impl FormulaReader<'_> {
+    pub fn formula(&mut self, term: Term, positive: bool) -> Result<Formula, NotLinear> {
         let t = self.terms;
         Ok(match t.node(term) {
             Node::Bool(b) if b == positive => Formula::truth(),
@@ -97,7 +97,7 @@ impl Reader<'_> {
             Node::Sym(_) | Node::App(Op::Select, _) => {
                 let cases = self.number(term)?;
                 self.each(cases, |n| {
-                    let n = if positive { Linear::constant(1).minus(&n) } else { Some(n) };
+                    let n = if positive { LinearInequality::constant(1).minus(&n) } else { Some(n) };
                     n.map(Formula::Le).ok_or_else(overflow)
                 })?
             }
@@ -123,7 +123,7 @@ impl Reader<'_> {
                 let mut d = a.minus(&b).ok_or_else(overflow)?;
                 if !positive {
                     // They differ: their sum is one.
-                    d = a.plus(&b).and_then(|s| s.minus(&Linear::constant(1))).ok_or_else(overflow)?;
+                    d = a.plus(&b).and_then(|s| s.minus(&LinearInequality::constant(1))).ok_or_else(overflow)?;
                 }
                 let turned = d.scale(-1).ok_or_else(overflow)?;
                 all(vec![Formula::Le(d), Formula::Le(turned)])
@@ -155,23 +155,23 @@ impl Reader<'_> {
                     d.map(Formula::Le).ok_or_else(overflow)
                 })?
             }
-            _ => return Err(Beyond(format!("`{}` is not linear", t.show(term)))),
+            _ => return Err(NotLinear(format!("`{}` is not linear", t.show(term)))),
         })
     }
     /// A boolean as a number, where it is a constant, a variable, an element, or the negation of one.
-    fn truth_value(&mut self, term: Term) -> Option<Linear> {
+    fn truth_value(&mut self, term: Term) -> Option<LinearInequality> {
         let t = self.terms;
         if t.sort_of(term) != Sort::BOOL {
             return None;
         }
         match t.node(term) {
-            Node::Bool(b) => Some(Linear::constant(i128::from(b))),
+            Node::Bool(b) => Some(LinearInequality::constant(i128::from(b))),
             Node::Sym(s) => {
                 let v = *self.valuation.get(&s)?;
                 self.range(v, Sort::BOOL);
-                Some(Linear::variable(v))
+                Some(LinearInequality::variable(v))
             }
-            Node::App(Op::Not, args) => Linear::constant(1).minus(&self.truth_value(args[0])?),
+            Node::App(Op::Not, args) => LinearInequality::constant(1).minus(&self.truth_value(args[0])?),
             Node::App(Op::Select, args) => match self.element(args[0], args[1], Sort::BOOL)? {
                 Ok(cases) => match cases.as_slice() {
                     [(conditions, n)] if conditions.is_empty() => Some(n.clone()),
@@ -182,13 +182,18 @@ impl Reader<'_> {
             _ => None,
         }
     }
-    fn difference(&mut self, a: Term, b: Term) -> Result<Cases, Beyond> {
+    fn difference(&mut self, a: Term, b: Term) -> Result<Cases, NotLinear> {
         let (a, b) = (self.number(a)?, self.number(b)?);
         self.combine(&a, &b, |x, y| x.minus(y))
     }
-    fn combine(&self, a: &Cases, b: &Cases, f: impl Fn(&Linear, &Linear) -> Option<Linear>) -> Result<Cases, Beyond> {
-        if a.len() * b.len() > MOST_CASES {
-            return Err(Beyond("too many cases".into()));
+    fn combine(
+        &self,
+        a: &Cases,
+        b: &Cases,
+        f: impl Fn(&LinearInequality, &LinearInequality) -> Option<LinearInequality>,
+    ) -> Result<Cases, NotLinear> {
+        if a.len() * b.len() > MAX_CASES {
+            return Err(NotLinear("too many cases".into()));
         }
         let mut out = Vec::new();
         for (p, x) in a {
@@ -198,7 +203,11 @@ impl Reader<'_> {
         }
         Ok(out)
     }
-    fn each(&self, cases: Cases, f: impl Fn(Linear) -> Result<Formula, Beyond>) -> Result<Formula, Beyond> {
+    fn each(
+        &self,
+        cases: Cases,
+        f: impl Fn(LinearInequality) -> Result<Formula, NotLinear>,
+    ) -> Result<Formula, NotLinear> {
         let mut list = Vec::new();
         for (mut conditions, n) in cases {
             conditions.push(f(n)?);
@@ -206,11 +215,11 @@ impl Reader<'_> {
         }
         Ok(any(list))
     }
-    fn number(&mut self, term: Term) -> Result<Cases, Beyond> {
+    fn number(&mut self, term: Term) -> Result<Cases, NotLinear> {
         let t = self.terms;
-        let beyond = || Beyond(format!("`{}` is not linear", t.show(term)));
+        let beyond = || NotLinear(format!("`{}` is not linear", t.show(term)));
         let sort = t.sort_of(term);
-        let exactly = |n: i128| vec![(Vec::new(), Linear::constant(n))];
+        let exactly = |n: i128| vec![(Vec::new(), LinearInequality::constant(n))];
         match t.node(term) {
             Node::Num(n, _) => Ok(exactly(n)),
             Node::Variant(_, at) => Ok(exactly(i128::from(at))),
@@ -222,7 +231,7 @@ impl Reader<'_> {
                     return Err(beyond());
                 }
                 self.range(v, sort);
-                Ok(vec![(Vec::new(), Linear::variable(v))])
+                Ok(vec![(Vec::new(), LinearInequality::variable(v))])
             }
             Node::App(Op::Select, args) => self.element(args[0], args[1], sort).ok_or_else(beyond)?,
             Node::App(Op::Ite, args) => {
@@ -237,7 +246,7 @@ impl Reader<'_> {
                         out.push((conditions, n));
                     }
                 }
-                if out.len() > MOST_CASES { Err(Beyond("too many cases".into())) } else { Ok(out) }
+                if out.len() > MAX_CASES { Err(NotLinear("too many cases".into())) } else { Ok(out) }
             }
             Node::App(op @ (Op::Add | Op::Sub | Op::Mul), args) if args.len() == 2 => {
                 let (a, b) = (self.number(args[0])?, self.number(args[1])?);
@@ -257,7 +266,7 @@ impl Reader<'_> {
                 let out =
                     out.into_iter()
                         .map(|(c, n)| Ok((c, n.scale(-1).ok_or_else(overflow)?)))
-                        .collect::<Result<Cases, Beyond>>()?;
+                        .collect::<Result<Cases, NotLinear>>()?;
                 self.wrapped(out, sort, true)
             }
             Node::App(Op::Cast(_), args) if t.sort_of(args[0]).is_integer() => {
@@ -276,15 +285,15 @@ impl Reader<'_> {
                 }
                 let (quotient, rest) = (self.variables.fresh(Sort::INT), self.variables.fresh(Sort::INT));
                 let cases = self.number(args[0])?;
-                let whole = Linear { parts: vec![(quotient, by), (rest, 1)], constant: 0 };
+                let whole = LinearInequality { parts: vec![(quotient, by), (rest, 1)], constant: 0 };
                 let equal = self.each(cases, |n| {
                     let d = n.minus(&whole).ok_or_else(overflow)?;
                     let turned = d.scale(-1).ok_or_else(overflow)?;
                     Ok(all(vec![Formula::Le(d), Formula::Le(turned)]))
                 })?;
                 self.sides.push(equal);
-                self.between(&Linear::variable(rest), 0, by - 1)?;
-                let out = Linear::variable(if op == Op::Div { quotient } else { rest });
+                self.between(&LinearInequality::variable(rest), 0, by - 1)?;
+                let out = LinearInequality::variable(if op == Op::Div { quotient } else { rest });
                 self.wrapped(vec![(Vec::new(), out)], sort, true)
             }
             _ => Err(beyond()),
@@ -292,7 +301,7 @@ impl Reader<'_> {
     }
     /// An element of a map, through stores and constant maps. An index that is not a number is split into the cases that it is
     /// one of the map's indices, and that it is none.
-    fn element(&mut self, map: Term, index: Term, sort: Sort) -> Option<Result<Cases, Beyond>> {
+    fn element(&mut self, map: Term, index: Term, sort: Sort) -> Option<Result<Cases, NotLinear>> {
         let t = self.terms;
         let Some(at) = number(t, index) else {
             let known: BTreeSet<i128> =
@@ -304,7 +313,7 @@ impl Reader<'_> {
                 let base = *self.valuation.get(&s)?;
                 let v = self.variables.element(base, at, sort);
                 self.range(v, sort);
-                Some(Ok(vec![(Vec::new(), Linear::variable(v))]))
+                Some(Ok(vec![(Vec::new(), LinearInequality::variable(v))]))
             }
             Node::App(Op::Store, args) => match number(t, args[1]) {
                 Some(n) if n == at => Some(self.value(args[2])),
@@ -319,26 +328,32 @@ impl Reader<'_> {
         }
     }
     /// A number, or a truth value as one.
-    fn value(&mut self, term: Term) -> Result<Cases, Beyond> {
+    fn value(&mut self, term: Term) -> Result<Cases, NotLinear> {
         if self.terms.sort_of(term) != Sort::BOOL {
             return self.number(term);
         }
         if let Some(n) = self.truth_value(term) {
             return Ok(vec![(Vec::new(), n)]);
         }
-        let cases =
-            [(true, 1), (false, 0)].map(|(positive, n)| Ok((vec![self.formula(term, positive)?], Linear::constant(n))));
+        let cases = [(true, 1), (false, 0)]
+            .map(|(positive, n)| Ok((vec![self.formula(term, positive)?], LinearInequality::constant(n))));
         cases.into_iter().collect()
     }
     /// The element at `index` after a store at `place`, `below` being what it was before.
-    fn stored(&mut self, place: Term, index: Term, value: Term, below: Result<Cases, Beyond>) -> Result<Cases, Beyond> {
+    fn stored(
+        &mut self,
+        place: Term,
+        index: Term,
+        value: Term,
+        below: Result<Cases, NotLinear>,
+    ) -> Result<Cases, NotLinear> {
         let (here, elsewhere) = (self.terms.eq(place, index), below?);
         let mut out = Vec::new();
         for (positive, cases) in [(true, self.value(value)?), (false, elsewhere)] {
             let f = self.formula(here, positive)?;
             out.extend(cases.into_iter().map(|(c, n)| (c.into_iter().chain([f.clone()]).collect::<Vec<_>>(), n)));
         }
-        if out.len() > MOST_CASES { Err(Beyond("too many cases".into())) } else { Ok(out) }
+        if out.len() > MAX_CASES { Err(NotLinear("too many cases".into())) } else { Ok(out) }
     }
     fn element_by_cases(
         &mut self,
@@ -346,9 +361,9 @@ impl Reader<'_> {
         index: Term,
         sort: Sort,
         known: &BTreeSet<i128>,
-    ) -> Result<Cases, Beyond> {
+    ) -> Result<Cases, NotLinear> {
         let t = self.terms;
-        let beyond = || Beyond(format!("`{}` is at an index that is not known", t.show(t.select(map, index))));
+        let beyond = || NotLinear(format!("`{}` is at an index that is not known", t.show(t.select(map, index))));
         let mut out = Vec::new();
         let mut none = Vec::new();
         for k in known {
@@ -362,8 +377,8 @@ impl Reader<'_> {
         let v = self.variables.fresh(sort);
         self.range(v, sort);
         self.weaker.get_or_insert_with(|| beyond().0);
-        out.push((none, Linear::variable(v)));
-        if out.len() > MOST_CASES { Err(Beyond("too many cases".into())) } else { Ok(out) }
+        out.push((none, LinearInequality::variable(v)));
+        if out.len() > MAX_CASES { Err(NotLinear("too many cases".into())) } else { Ok(out) }
     }
     fn range(&mut self, v: u32, sort: Sort) {
         let (low, high) = match self.terms.kind(sort) {
@@ -373,24 +388,24 @@ impl Reader<'_> {
             SortKind::Ref(_) => (0, None),
             _ => return,
         };
-        let mut facts = vec![Formula::Le(Linear { parts: vec![(v, -1)], constant: low })];
-        facts.extend(high.map(|h| Formula::Le(Linear { parts: vec![(v, 1)], constant: -h })));
+        let mut facts = vec![Formula::Le(LinearInequality { parts: vec![(v, -1)], constant: low })];
+        facts.extend(high.map(|h| Formula::Le(LinearInequality { parts: vec![(v, 1)], constant: -h })));
         for f in facts {
             if !self.sides.contains(&f) {
                 self.sides.push(f);
             }
         }
     }
-    fn between(&mut self, n: &Linear, low: i128, high: i128) -> Result<(), Beyond> {
-        let below = Linear::constant(low).minus(n).ok_or_else(overflow)?;
-        let above = n.minus(&Linear::constant(high)).ok_or_else(overflow)?;
+    fn between(&mut self, n: &LinearInequality, low: i128, high: i128) -> Result<(), NotLinear> {
+        let below = LinearInequality::constant(low).minus(n).ok_or_else(overflow)?;
+        let above = n.minus(&LinearInequality::constant(high)).ok_or_else(overflow)?;
         self.sides.extend([Formula::Le(below), Formula::Le(above)]);
         Ok(())
     }
     /// The value modulo 2^bits, in the range of the sort. `once`: it is off by at most one multiple.
-    fn wrapped(&mut self, cases: Cases, sort: Sort, once: bool) -> Result<Cases, Beyond> {
+    fn wrapped(&mut self, cases: Cases, sort: Sort, once: bool) -> Result<Cases, NotLinear> {
         let Some(m) = sort.as_machine() else { return Ok(cases) };
-        let fits = |n: &Linear| n.parts.is_empty() && m.min() <= n.constant && n.constant <= m.max();
+        let fits = |n: &LinearInequality| n.parts.is_empty() && m.min() <= n.constant && n.constant <= m.max();
         let mut out = Vec::new();
         for (conditions, n) in cases {
             if fits(&n) {
@@ -398,10 +413,10 @@ impl Reader<'_> {
                 continue;
             }
             let times = self.variables.fresh(Sort::INT);
-            let off = Linear { parts: vec![(times, 1i128 << m.bits)], constant: 0 };
+            let off = LinearInequality { parts: vec![(times, 1i128 << m.bits)], constant: 0 };
             let value = n.minus(&off).ok_or_else(overflow)?;
             if once {
-                self.between(&Linear::variable(times), -1, 1)?;
+                self.between(&LinearInequality::variable(times), -1, 1)?;
             }
             // Several cases share the sides: each multiple is defined whether or not its case applies.
             self.between(&value, m.min(), m.max())?;
@@ -457,7 +472,7 @@ pub fn any(list: Vec<Formula>) -> Formula {
 }
 
 /// An inequality as a term, each variable said by a term of its sort; `None` where the sorts have no sums.
-pub fn to_term(t: &Terms, linear: &Linear, say: &dyn Fn(u32) -> Option<Term>) -> Option<Term> {
+pub fn to_term(t: &Terms, linear: &LinearInequality, say: &dyn Fn(u32) -> Option<Term>) -> Option<Term> {
     match linear.parts.as_slice() {
         [] => return Some(t.bool(linear.constant <= 0)),
         [(v, c)] => {

@@ -10,16 +10,16 @@
 
 use super::formula::Formula;
 use super::rational::{Rational, gcd};
-use super::simplex::{Linear, Overflow, Simplex, Weights};
+use super::simplex::{LinearInequality, NumberOverflow, Simplex, Weights};
 use base::Budget;
 use std::collections::BTreeMap;
 
-pub struct Tree {
+pub struct ClauseTree {
     /// A parent comes before its children; the root is node 0.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<ClauseNode>,
 }
 
-pub struct Node {
+pub struct ClauseNode {
     pub parent: Option<usize>,
     pub label: Vec<Formula>,
 }
@@ -27,7 +27,7 @@ pub struct Node {
 /// A formula for a node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Solution {
-    Le(Linear),
+    Le(LinearInequality),
     And(Vec<Solution>),
     Or(Vec<Solution>),
 }
@@ -42,12 +42,18 @@ pub enum Solved {
 }
 
 /// How many cases are looked at.
-const MOST_CASES: usize = 4_000;
+const MAX_CASES: usize = 4_000;
 const DEEPEST_INTEGER_SPLIT: usize = 12;
 
-pub fn solve(tree: &Tree, budget: &Budget) -> Solved {
-    let mut s =
-        Search { tree, budget, simplex: Simplex::default(), inequalities: Vec::new(), pending: Vec::new(), cases: 0 };
+pub fn solve_clause_tree(tree: &ClauseTree, budget: &Budget) -> Solved {
+    let mut s = InterpolantSearch {
+        tree,
+        budget,
+        simplex: Simplex::default(),
+        inequalities: Vec::new(),
+        pending: Vec::new(),
+        cases: 0,
+    };
     for (n, node) in tree.nodes.iter().enumerate() {
         for f in &node.label {
             if s.assert(f, n).is_err() {
@@ -62,18 +68,18 @@ pub fn solve(tree: &Tree, budget: &Budget) -> Solved {
     }
 }
 
-struct Search<'a> {
-    tree: &'a Tree,
+struct InterpolantSearch<'a> {
+    tree: &'a ClauseTree,
     budget: &'a Budget,
     simplex: Simplex,
     /// What is asserted, with its node; numbers of the simplex.
-    inequalities: Vec<(Linear, usize)>,
+    inequalities: Vec<(LinearInequality, usize)>,
     /// Disjunctions to be split, with their nodes.
     pending: Vec<(Vec<Formula>, usize)>,
     cases: usize,
 }
 
-struct Proof {
+struct InterpolationProof {
     nodes: Vec<Solution>,
     /// Which inequalities it uses.
     used: Vec<usize>,
@@ -81,8 +87,8 @@ struct Proof {
 
 const OVERFLOW: &str = "a number does not fit 128 bits";
 
-impl Search<'_> {
-    fn assert(&mut self, f: &Formula, node: usize) -> Result<(), Overflow> {
+impl InterpolantSearch<'_> {
+    fn assert(&mut self, f: &Formula, node: usize) -> Result<(), NumberOverflow> {
         match f {
             Formula::Le(l) => {
                 let l = l.clone().tighten();
@@ -98,7 +104,7 @@ impl Search<'_> {
         }
         Ok(())
     }
-    fn value(&self, l: &Linear) -> Option<Rational> {
+    fn value(&self, l: &LinearInequality) -> Option<Rational> {
         let mut sum = Rational::int(l.constant);
         for (v, c) in &l.parts {
             sum = sum.add(self.simplex.value_of(*v).mul(Rational::int(*c))?)?;
@@ -113,9 +119,9 @@ impl Search<'_> {
         }
     }
     /// A proof, or values.
-    fn search(&mut self, depth: usize) -> Result<Result<Proof, BTreeMap<u32, i128>>, &'static str> {
+    fn search(&mut self, depth: usize) -> Result<Result<InterpolationProof, BTreeMap<u32, i128>>, &'static str> {
         self.cases += 1;
-        if self.cases > MOST_CASES {
+        if self.cases > MAX_CASES {
             return Err("too many cases");
         }
         if self.budget.check().is_err() {
@@ -138,8 +144,8 @@ impl Search<'_> {
                         return Err("integers were split too often");
                     }
                     let low = value.floor();
-                    let below = Formula::Le(Linear { parts: vec![(*v, 1)], constant: -low });
-                    let above = Formula::Le(Linear { parts: vec![(*v, -1)], constant: low + 1 });
+                    let below = Formula::Le(LinearInequality { parts: vec![(*v, 1)], constant: -low });
+                    let above = Formula::Le(LinearInequality { parts: vec![(*v, -1)], constant: low + 1 });
                     let node = *node;
                     return self.split(vec![below, above], node, None, depth + 1);
                 }
@@ -154,10 +160,10 @@ impl Search<'_> {
         node: usize,
         pending: Option<usize>,
         depth: usize,
-    ) -> Result<Result<Proof, BTreeMap<u32, i128>>, &'static str> {
+    ) -> Result<Result<InterpolationProof, BTreeMap<u32, i128>>, &'static str> {
         let first = self.inequalities.len();
         let taken = pending.map(|at| self.pending.remove(at));
-        let mut parts: Vec<Proof> = Vec::new();
+        let mut parts: Vec<InterpolationProof> = Vec::new();
         let mut alone = None;
         for f in &list {
             let (mark, waiting) = (self.simplex.mark(), self.pending.len());
@@ -198,15 +204,15 @@ impl Search<'_> {
                 if above[n] { or(list) } else { and(list) }
             })
             .collect();
-        Ok(Ok(Proof { nodes, used }))
+        Ok(Ok(InterpolationProof { nodes, used }))
     }
     /// The sums of the weighted inequalities below each node.
-    fn proof(&self, weights: &Weights) -> Option<Proof> {
+    fn proof(&self, weights: &Weights) -> Option<InterpolationProof> {
         let common = weights.iter().try_fold(1i128, |m, (_, w)| {
             let d = w.under();
             (m / gcd(m, d)).checked_mul(d)
         })?;
-        let mut sums = vec![Linear::default(); self.tree.nodes.len()];
+        let mut sums = vec![LinearInequality::default(); self.tree.nodes.len()];
         let mut used = Vec::new();
         for (n, w) in weights {
             if w.is_zero() {
@@ -223,11 +229,11 @@ impl Search<'_> {
             }
         }
         let nodes = sums.into_iter().map(|l| tidy(l.tighten())).collect();
-        Some(Proof { nodes, used })
+        Some(InterpolationProof { nodes, used })
     }
 }
 
-fn tidy(l: Linear) -> Solution {
+fn tidy(l: LinearInequality) -> Solution {
     match (l.parts.is_empty(), l.constant > 0) {
         (true, true) => Solution::Or(Vec::new()),
         (true, false) => Solution::And(Vec::new()),
@@ -268,21 +274,23 @@ mod tests {
     use super::*;
 
     fn le(parts: &[(u32, i128)], constant: i128) -> Formula {
-        Formula::Le(Linear { parts: parts.to_vec(), constant })
+        Formula::Le(LinearInequality { parts: parts.to_vec(), constant })
     }
 
     #[test]
     fn check_the_papers_example_gives_its_solution() {
         // Figure 13 (e): 1 <= cnt3 below the left child, cnt3 = cnt2 in the root's clause, cnt2 <= 0 below the right.
         let nodes = vec![
-            Node { parent: None, label: vec![le(&[(2, -1), (3, 1)], 0), le(&[(2, 1), (3, -1)], 0)] },
-            Node { parent: Some(0), label: vec![le(&[(3, -1)], 1)] },
-            Node { parent: Some(0), label: vec![le(&[(2, 1)], 0), le(&[(2, -1)], 0)] },
+            ClauseNode { parent: None, label: vec![le(&[(2, -1), (3, 1)], 0), le(&[(2, 1), (3, -1)], 0)] },
+            ClauseNode { parent: Some(0), label: vec![le(&[(3, -1)], 1)] },
+            ClauseNode { parent: Some(0), label: vec![le(&[(2, 1)], 0), le(&[(2, -1)], 0)] },
         ];
-        let Solved::Solution(s) = solve(&Tree { nodes }, &Budget::unlimited()) else { panic!("it is contradictory") };
+        let Solved::Solution(s) = solve_clause_tree(&ClauseTree { nodes }, &Budget::unlimited()) else {
+            panic!("it is contradictory")
+        };
         assert_eq!(s[0], Solution::Or(vec![]), "the root is false");
-        assert_eq!(s[1], Solution::Le(Linear { parts: vec![(3, -1)], constant: 1 }));
-        assert_eq!(s[2], Solution::Le(Linear { parts: vec![(2, 1)], constant: 0 }));
+        assert_eq!(s[1], Solution::Le(LinearInequality { parts: vec![(3, -1)], constant: 1 }));
+        assert_eq!(s[2], Solution::Le(LinearInequality { parts: vec![(2, 1)], constant: 0 }));
     }
 
     #[test]
@@ -290,27 +298,31 @@ mod tests {
         // x = y below, x != y in the root.
         let differ = Formula::Or(vec![le(&[(0, 1), (1, -1)], 1), le(&[(0, -1), (1, 1)], 1)]);
         let nodes = vec![
-            Node { parent: None, label: vec![differ] },
-            Node { parent: Some(0), label: vec![le(&[(0, 1), (1, -1)], 0), le(&[(0, -1), (1, 1)], 0)] },
+            ClauseNode { parent: None, label: vec![differ] },
+            ClauseNode { parent: Some(0), label: vec![le(&[(0, 1), (1, -1)], 0), le(&[(0, -1), (1, 1)], 0)] },
         ];
-        let Solved::Solution(s) = solve(&Tree { nodes }, &Budget::unlimited()) else { panic!("it is contradictory") };
+        let Solved::Solution(s) = solve_clause_tree(&ClauseTree { nodes }, &Budget::unlimited()) else {
+            panic!("it is contradictory")
+        };
         assert!(matches!(&s[1], Solution::And(both) if both.len() == 2), "{s:?}");
     }
 
     #[test]
     fn check_integers_are_split() {
         // 3 x = 3 y + 1 has rational solutions only; 1 <= 2 x - 2 y <= 1 is noticed by tightening alone.
-        let nodes = vec![Node {
+        let nodes = vec![ClauseNode {
             parent: None,
             label: vec![le(&[(0, 2), (1, -4), (2, -2)], 1), le(&[(0, -2), (1, 4), (2, 2)], -1)],
         }];
-        assert!(matches!(solve(&Tree { nodes }, &Budget::unlimited()), Solved::Solution(_)));
+        assert!(matches!(solve_clause_tree(&ClauseTree { nodes }, &Budget::unlimited()), Solved::Solution(_)));
     }
 
     #[test]
     fn check_what_is_satisfiable_has_values() {
-        let nodes = vec![Node { parent: None, label: vec![le(&[(0, 1), (1, 1)], -3), le(&[(0, -2)], 3)] }];
-        let Solved::Values(v) = solve(&Tree { nodes }, &Budget::unlimited()) else { panic!("x = 2, y = 1") };
+        let nodes = vec![ClauseNode { parent: None, label: vec![le(&[(0, 1), (1, 1)], -3), le(&[(0, -2)], 3)] }];
+        let Solved::Values(v) = solve_clause_tree(&ClauseTree { nodes }, &Budget::unlimited()) else {
+            panic!("x = 2, y = 1")
+        };
         assert!(v[&0] >= 2 && v[&0] + v[&1] <= 3);
     }
 }

@@ -14,6 +14,7 @@ mod indices;
 mod interpolate;
 mod modular_runs;
 mod picture;
+mod process;
 mod product;
 mod rational;
 mod refine;
@@ -24,20 +25,21 @@ mod system;
 mod threader;
 mod trees;
 
-use crate::method::{About, Method, Refusal, Run, Task};
+use crate::method::{Method, MethodDescription, Refusal, Run, Task};
 use crate::modular;
 use evidence::{Certificate, Claim, Claims, Proof, Reason};
 use program::{PropertyId, PropertyKind};
-use solver::Settings;
+use solver::SolverSettings;
+use std::collections::VecDeque;
 use std::sync::Arc;
-use threader::{Answer, Attempt};
-use trees::Mode;
+use threader::{TreeAttempt, TreeOutcome};
+use trees::TreeMode;
 
 pub struct HornClauses;
 
 impl Method for HornClauses {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> MethodDescription {
+        MethodDescription {
             name: "horn",
             summary: "reachable states and environment steps as Horn clauses, thread-modular first",
             paper: "Threader: Predicate Abstraction and Refinement for Verifying Multi-Threaded Programs",
@@ -68,12 +70,13 @@ impl Method for HornClauses {
             }
             let claim = self.group(task, run, &group, bias, &mut claims);
             // A run shows one property violated; the others are looked at alone.
-            let shown = |w: &PropertyId| !matches!(&claim, Claim::Refuted(t) if t.violates != *w);
+            let shown = |w: &PropertyId| !matches!(&claim, Claim::Refuted(run) if run.violates() != Some(*w));
             for w in group.iter().filter(|w| shown(w)) {
                 if !matches!(claims.claims.get(w), Some(Claim::Proved(_) | Claim::Refuted(_))) {
                     claims.set(*w, claim.clone());
                 }
             }
+            run.publish(&claims);
             if run.budget.check().is_err() {
                 break;
             }
@@ -82,119 +85,186 @@ impl Method for HornClauses {
     }
 }
 
-impl HornClauses {
-    fn group(&self, task: &Task, run: &Run, group: &[PropertyId], bias: &str, told: &mut Claims) -> Claim {
+/// One thing to try for a group of properties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HornAttempt {
+    /// Trees of this kind, with so many abstract states at most while the other kind is still to be tried.
+    Trees(TreeMode, usize),
+    /// Clauses of whole threads, by Spacer.
+    ThreadClauses,
+    /// Clauses of all instances at once, by Spacer.
+    ProductClauses,
+}
+
+/// What is still to be tried, in order.
+struct AttemptQueue(VecDeque<HornAttempt>);
+
+impl AttemptQueue {
+    fn new(task: &Task, group: &[PropertyId], bias: &str) -> Self {
         let p = &task.program;
-        let terms = p.terms.clone();
-        let settings = Settings { seed: run.seed as u32, ..Settings::default() };
-        let certify = |proof: Proof| {
-            let properties = group.to_vec();
-            Claim::Proved(Arc::new(Certificate { method: "horn".into(), terms: terms.clone(), properties, proof }))
-        };
-        let show = task.options.0.get("show-trees").is_some_and(|s| s == "on");
         // A step as a rely sees it is not a predicate of a state: relies are left to the clauses of whole threads.
         let relies = group.iter().any(|w| matches!(p.properties[*w].kind, PropertyKind::Rely(_)));
         let trees = !relies && task.options.0.get("clauses").is_none_or(|c| c == "trees");
         // The rule of several instances knows no atomic blocks of several steps.
-        let blocks = p.threads.iter().any(|t| t.code.locations.iter().any(|l| l.inside));
-        let attempt = Attempt {
+        let blocks = p.threads.iter().any(|t| t.code.locations.iter().any(|l| l.in_atomic_block));
+        let fixed = !task.is_parametric();
+        let kinds = if bias == "modular" {
+            [TreeMode::Modular, TreeMode::Global]
+        } else {
+            [TreeMode::Global, TreeMode::Modular]
+        };
+        let worth = |kind: &TreeMode| trees && (*kind == TreeMode::Modular || fixed && !blocks);
+        let rounds = [FEW_STATES, usize::MAX].into_iter();
+        let mut steps: VecDeque<HornAttempt> =
+            rounds.flat_map(|most| kinds.into_iter().filter(worth).map(move |k| HornAttempt::Trees(k, most))).collect();
+        steps.extend((bias == "modular").then_some(HornAttempt::ThreadClauses));
+        steps.extend(fixed.then_some(HornAttempt::ProductClauses));
+        Self(steps)
+    }
+
+    fn has_trees(&self, kind: TreeMode) -> bool {
+        self.0.iter().any(|s| matches!(s, HornAttempt::Trees(k, _) if *k == kind))
+    }
+
+    /// Trees of this kind are not worth trying again.
+    fn strike_trees(&mut self, kind: TreeMode) {
+        self.0.retain(|s| !matches!(s, HornAttempt::Trees(k, _) if *k == kind));
+    }
+
+    fn strike(&mut self, step: HornAttempt) {
+        self.0.retain(|s| *s != step);
+    }
+
+    /// This comes next, if it is still to be tried.
+    fn prefer(&mut self, step: HornAttempt) {
+        if self.0.contains(&step) {
+            self.strike(step);
+            self.0.push_front(step);
+        }
+    }
+}
+
+impl HornClauses {
+    fn group(&self, task: &Task, run: &Run, group: &[PropertyId], bias: &str, report: &mut Claims) -> Claim {
+        let p = &task.program;
+        let terms = p.terms.clone();
+        let settings = SolverSettings { seed: run.seed as u32, ..SolverSettings::default() };
+        let certify = |proof: Proof| {
+            let properties = group.to_vec();
+            Claim::Proved(Arc::new(Certificate { method: "horn".into(), terms: terms.clone(), properties, proof }))
+        };
+        let attempt = TreeAttempt {
             program: p,
             terms: &terms,
             wanted: group,
             settings,
             budget: &run.budget,
             most_work: usize::MAX,
-            show,
+            show: task.options.0.get("show-trees").is_some_and(|s| s == "on"),
         };
         let counts = task.instances(0);
-        let fixed = !task.is_parametric();
         let name = &p.properties[group[0]].name;
         let mut reason = Reason::NotAdmitted("no thread-modular proof, and the number of threads is not fixed".into());
-        let modular_by_spacer = |told: &mut Claims| {
-            // A modular proof is either found soon or not at all: most of the effort goes to the other attempt.
-            let short = Settings { limit: 100_000_000, ..settings };
-            let proof = modular::solve(p, &terms, group, short, &run.budget)?;
-            told.notes.push(MODULAR.into());
-            Ok(certify(Proof::RelyGuarantee(proof)))
-        };
-        // Which kinds of trees are worth trying (again); whether a modular proof may exist; whether Spacer may be asked for it.
-        let (mut single, mut everyone, mut exists) = (trees, trees && fixed && !blocks, true);
-        let mut ask_spacer = bias == "modular";
-        let kinds = if bias == "modular" { [Mode::Modular, Mode::Global] } else { [Mode::Global, Mode::Modular] };
-        for (round, limit) in [SHORT, usize::MAX].into_iter().enumerate() {
-            for kind in kinds {
-                let most_work = if single && everyone { limit } else { usize::MAX };
-                let attempt = Attempt { most_work, ..attempt };
-                if kind == Mode::Global && everyone {
+        let mut agenda = AttemptQueue::new(task, group, bias);
+        while let Some(step) = agenda.0.pop_front() {
+            match step {
+                HornAttempt::Trees(TreeMode::Global, most) => {
                     run.progress(format!("horn: all instances at once, {name}"));
-                    let (answer, account) = attempt.global(&counts);
-                    account.tell(told);
+                    let most_work = if agenda.has_trees(TreeMode::Modular) { most } else { usize::MAX };
+                    let (answer, account) = TreeAttempt { most_work, ..attempt }.global(&counts);
+                    account.add_to(report);
                     match answer {
-                        Answer::Proved(proof) => return certify(proof),
-                        Answer::Refuted(trace) => return Claim::Refuted(*trace),
-                        Answer::None => everyone = false,
-                        Answer::Unfinished(why) => told.notes.push(format!("the trees of all instances: {why}")),
-                        Answer::GaveUp(why) => {
-                            everyone = false;
-                            told.notes.push(format!("the trees of all instances were given up: {why}"));
+                        TreeOutcome::Proved(proof) => return certify(proof),
+                        TreeOutcome::Refuted(trace) => return Claim::Refuted((*trace).into()),
+                        TreeOutcome::None => agenda.strike_trees(TreeMode::Global),
+                        TreeOutcome::Unfinished(why) => report.notes.push(format!("the trees of all instances: {why}")),
+                        TreeOutcome::GaveUp(why) => {
+                            agenda.strike_trees(TreeMode::Global);
+                            report.notes.push(format!("the trees of all instances were given up: {why}"));
                         }
                     }
                 }
-                if kind == Mode::Global || !single {
-                    continue;
-                }
-                run.progress(format!("horn: thread-modular, {name}"));
-                let answer = if round == 0 && modular_runs::violate(p, &terms, group, &run.budget) {
-                    told.notes
-                        .push("no modular proof exists: steps of others, without their locals, violate it".into());
-                    Answer::None
-                } else {
-                    let (answer, account) = attempt.modular();
-                    account.tell(told);
-                    answer
-                };
-                match answer {
-                    Answer::Proved(proof) => {
-                        told.notes.push(MODULAR.into());
-                        return certify(proof);
-                    }
-                    Answer::None | Answer::Refuted(_) => {
-                        (single, exists, ask_spacer) = (false, false, false);
-                        reason = Reason::Alarm("no thread-modular proof exists".into());
-                    }
-                    Answer::Unfinished(why) => told.notes.push(format!("the modular trees: {why}")),
-                    Answer::GaveUp(why) => {
-                        single = false;
-                        told.notes.push(format!("the modular trees were given up: {why}"));
-                        if std::mem::take(&mut ask_spacer) {
-                            match modular_by_spacer(told) {
-                                Ok(claim) => return claim,
-                                Err(why) => reason = why,
-                            }
+                HornAttempt::Trees(TreeMode::Modular, most) => {
+                    run.progress(format!("horn: thread-modular, {name}"));
+                    let answer =
+                        if most == FEW_STATES && modular_runs::has_modular_violation(p, &terms, group, &run.budget) {
+                            report.notes.push(
+                                "no modular proof exists: steps of others, without their locals, violate it".into(),
+                            );
+                            TreeOutcome::None
+                        } else {
+                            let most_work = if agenda.has_trees(TreeMode::Global) { most } else { usize::MAX };
+                            let (answer, account) = TreeAttempt { most_work, ..attempt }.modular();
+                            account.add_to(report);
+                            answer
+                        };
+                    match answer {
+                        TreeOutcome::Proved(proof) => {
+                            report.notes.push(MODULAR.into());
+                            return certify(proof);
                         }
+                        TreeOutcome::None | TreeOutcome::Refuted(_) => {
+                            agenda.strike_trees(TreeMode::Modular);
+                            agenda.strike(HornAttempt::ThreadClauses);
+                            reason = Reason::Alarm("no thread-modular proof exists".into());
+                        }
+                        TreeOutcome::Unfinished(why) => report.notes.push(format!("the modular trees: {why}")),
+                        TreeOutcome::GaveUp(why) => {
+                            agenda.strike_trees(TreeMode::Modular);
+                            agenda.prefer(HornAttempt::ThreadClauses);
+                            report.notes.push(format!("the modular trees were given up: {why}"));
+                        }
+                    }
+                }
+                HornAttempt::ThreadClauses => {
+                    // A modular proof is either found soon or not at all: most of the effort goes to the other attempt.
+                    let short = SolverSettings { limit: 100_000_000, ..settings };
+                    match modular::solve_modular(p, &terms, group, short, &run.budget) {
+                        Ok(proof) => {
+                            report.notes.push(MODULAR.into());
+                            return certify(Proof::RelyGuarantee(proof));
+                        }
+                        Err(why) => reason = why,
+                    }
+                }
+                HornAttempt::ProductClauses => {
+                    let long = SolverSettings { limit: 2_000_000_000, ..settings };
+                    match product::solve_product(p, &terms, &counts.0, group, long, &run.budget) {
+                        Ok(proof) => return certify(Proof::Product(proof)),
+                        Err(why) => reason = why,
                     }
                 }
             }
         }
-        if exists && ask_spacer {
-            match modular_by_spacer(told) {
-                Ok(claim) => return claim,
-                Err(why) => reason = why,
-            }
-        }
-        if !fixed {
-            return Claim::Undecided(reason);
-        }
-        let long = Settings { limit: 2_000_000_000, ..settings };
-        match product::solve(p, &terms, &counts.0, group, long, &run.budget) {
-            Ok(proof) => certify(Proof::Product(proof)),
-            Err(reason) => Claim::Undecided(reason),
-        }
+        Claim::Undecided(reason)
     }
 }
 
 /// How many abstract states an attempt may make before the other kind of trees is tried.
-const SHORT: usize = 150_000;
+const FEW_STATES: usize = 150_000;
 
 const MODULAR: &str =
     "a modular proof: no fact relates two threads' locals, and it holds for every number of instances";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn check_an_agenda_tries_each_kind_and_forgets_what_was_struck() {
+        let mut agenda = AttemptQueue(VecDeque::from([
+            HornAttempt::Trees(TreeMode::Modular, FEW_STATES),
+            HornAttempt::Trees(TreeMode::Global, FEW_STATES),
+            HornAttempt::Trees(TreeMode::Modular, usize::MAX),
+            HornAttempt::ThreadClauses,
+            HornAttempt::ProductClauses,
+        ]));
+        agenda.strike_trees(TreeMode::Modular);
+        assert!(!agenda.has_trees(TreeMode::Modular) && agenda.has_trees(TreeMode::Global));
+        agenda.prefer(HornAttempt::ThreadClauses);
+        assert_eq!(agenda.0.pop_front(), Some(HornAttempt::ThreadClauses), "moved to the front");
+        agenda.prefer(HornAttempt::ThreadClauses);
+        assert_eq!(agenda.0.pop_front(), Some(HornAttempt::Trees(TreeMode::Global, FEW_STATES)), "not tried twice");
+        assert_eq!(agenda.0.pop_front(), Some(HornAttempt::ProductClauses));
+    }
+}

@@ -7,30 +7,30 @@
 //! At most two instances of a thread are looked at, and of values that a step chooses a few; both only make the
 //! sets smaller. Nothing found is no answer.
 
-use super::system::System;
+use super::system::HornSystem;
 use base::Budget;
-use logic::{EvalError, Sort, SortKind, Symbol, Term, Terms, Value, eval};
+use logic::{EvalError, Sort, SortKind, Symbol, Term, Terms, Value, eval_term};
 use program::{Copies, Program, PropertyId, PropertyKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-const MOST_STATES: usize = 12_000;
+const MAX_STATES: usize = 12_000;
 /// Combinations of chosen values tried for one action.
-const MOST_CHOICES: usize = 8;
+const MAX_CHOICES: usize = 8;
 
 type Values = Rc<[Value]>;
 type Env = FxHashMap<Symbol, Value>;
 
 /// Whether some wanted property is violated in every modular annotation.
-pub fn violate(program: &Program, terms: &Terms, wanted: &[PropertyId], budget: &Budget) -> bool {
+pub fn has_modular_violation(program: &Program, terms: &Terms, wanted: &[PropertyId], budget: &Budget) -> bool {
     let few = |c: Copies| match c {
         Copies::One => 1,
         Copies::Exactly(n) => n.min(2),
         Copies::Any => 2,
     };
     let counts: Vec<u32> = program.threads.iter().map(|t| few(t.copies)).collect();
-    let system = System::of_instances(program, terms, &counts);
+    let system = HornSystem::of_instances(program, terms, &counts);
     let invariants = wanted
         .iter()
         .filter_map(|w| match program.properties[*w].kind {
@@ -38,8 +38,8 @@ pub fn violate(program: &Program, terms: &Terms, wanted: &[PropertyId], budget: 
             _ => None,
         })
         .collect();
-    let n = system.parties.len();
-    let mut search = Search {
+    let n = system.processes.len();
+    let mut search = ModularSearch {
         system,
         wanted,
         invariants,
@@ -54,34 +54,34 @@ pub fn violate(program: &Program, terms: &Terms, wanted: &[PropertyId], budget: 
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct State {
-    party: usize,
+struct ModularState {
+    process: usize,
     at: usize,
     store: u32,
     locals: Values,
 }
 
-struct Search<'a> {
-    system: System<'a>,
+struct ModularSearch<'a> {
+    system: HornSystem<'a>,
     wanted: &'a [PropertyId],
     invariants: Vec<Term>,
     stores: Vec<Values>,
     of: FxHashMap<Values, u32>,
-    seen: FxHashSet<State>,
-    /// By party and store: its states there.
+    seen: FxHashSet<ModularState>,
+    /// By process and store: its states there.
     here: Vec<FxHashMap<u32, Vec<(usize, Values)>>>,
-    /// By party and store: the stores after its steps.
+    /// By process and store: the stores after its steps.
     steps: Vec<FxHashMap<u32, Vec<u32>>>,
-    queue: VecDeque<State>,
+    queue: VecDeque<ModularState>,
 }
 
 /// Something the search found out.
-enum Found {
+enum ModularFinding {
     Violation,
     Nothing,
 }
 
-impl Search<'_> {
+impl ModularSearch<'_> {
     fn store(&mut self, values: Values) -> u32 {
         let next = self.stores.len() as u32;
         let id = *self.of.entry(values.clone()).or_insert(next);
@@ -94,7 +94,7 @@ impl Search<'_> {
     fn start(&mut self) -> Option<()> {
         let (t, p) = (self.system.terms, self.system.program);
         let first = |initial: Option<Term>, sort: Sort, env: &Env| match initial {
-            Some(x) => eval(t, x, env).ok(),
+            Some(x) => eval_term(t, x, env).ok(),
             None => Some(Value::default_of(t, sort)),
         };
         let mut env = Env::default();
@@ -107,76 +107,76 @@ impl Search<'_> {
         }
         let shared: Values = self.system.shared.iter().map(|s| env[s].clone()).collect();
         let store = self.store(shared);
-        for party in 0..self.system.parties.len() {
-            env.insert(p.tid, Value::Int(party as i128 + 1));
-            let thread = &p.threads[self.system.parties[party].thread];
+        for process in 0..self.system.processes.len() {
+            env.insert(p.tid, Value::Int(process as i128 + 1));
+            let thread = &p.threads[self.system.processes[process].thread];
             let locals = thread.locals.iter().map(|v| first(p.vars[*v].initial, p.vars[*v].sort, &env));
             let locals: Values = locals.collect::<Option<Vec<_>>>()?.into();
-            self.add(State { party, at: self.system.parties[party].entry, store, locals });
+            self.add(ModularState { process, at: self.system.processes[process].entry, store, locals });
         }
         Some(())
     }
-    fn add(&mut self, s: State) {
+    fn add(&mut self, s: ModularState) {
         if self.seen.insert(s.clone()) {
-            self.here[s.party].entry(s.store).or_default().push((s.at, s.locals.clone()));
+            self.here[s.process].entry(s.store).or_default().push((s.at, s.locals.clone()));
             self.queue.push_back(s);
         }
     }
     /// Whether a violation is found before everything, or too much, is seen.
     fn run(&mut self, budget: &Budget) -> bool {
         while let Some(s) = self.queue.pop_front() {
-            if self.seen.len() > MOST_STATES || budget.check().is_err() {
+            if self.seen.len() > MAX_STATES || budget.check().is_err() {
                 return false;
             }
-            if let Found::Violation = self.step(&s) {
+            if let ModularFinding::Violation = self.step(&s) {
                 return true;
             }
-            if self.system.parties[s.party].inside[s.at] {
+            if self.system.processes[s.process].in_atomic_block[s.at] {
                 continue;
             }
-            for other in (0..self.steps.len()).filter(|o| *o != s.party) {
+            for other in (0..self.steps.len()).filter(|o| *o != s.process) {
                 for store in self.steps[other].get(&s.store).cloned().unwrap_or_default() {
-                    self.add(State { store, ..s.clone() });
+                    self.add(ModularState { store, ..s.clone() });
                 }
             }
         }
         false
     }
-    fn step(&mut self, s: &State) -> Found {
+    fn step(&mut self, s: &ModularState) -> ModularFinding {
         let t = self.system.terms;
         let mut env = Env::default();
         env.extend(self.system.shared.iter().copied().zip(self.stores[s.store as usize].iter().cloned()));
-        env.extend(self.system.parties[s.party].locals.iter().copied().zip(s.locals.iter().cloned()));
+        env.extend(self.system.processes[s.process].locals.iter().copied().zip(s.locals.iter().cloned()));
         if self.invariants.iter().any(|f| holds(t, *f, &env) == Ok(false)) {
-            return Found::Violation;
+            return ModularFinding::Violation;
         }
-        for act in self.system.parties[s.party].out[s.at].clone() {
-            for choice in choices(t, &self.system.parties[s.party].acts[act].inputs) {
+        for act in self.system.processes[s.process].out[s.at].clone() {
+            for choice in choices(t, &self.system.processes[s.process].transitions[act].inputs) {
                 env.extend(choice);
-                if let Found::Violation = self.act(s, act, &env) {
-                    return Found::Violation;
+                if let ModularFinding::Violation = self.act(s, act, &env) {
+                    return ModularFinding::Violation;
                 }
             }
         }
-        Found::Nothing
+        ModularFinding::Nothing
     }
-    fn act(&mut self, s: &State, act: usize, env: &Env) -> Found {
+    fn act(&mut self, s: &ModularState, act: usize, env: &Env) -> ModularFinding {
         let t = self.system.terms;
-        let party = &self.system.parties[s.party];
-        let a = &party.acts[act];
+        let process = &self.system.processes[s.process];
+        let a = &process.transitions[act];
         if holds(t, a.guard, env) != Ok(true) {
-            return Found::Nothing;
+            return ModularFinding::Nothing;
         }
         for (property, gate) in &a.gates {
             match holds(t, *gate, env) {
                 Ok(true) => {}
-                Ok(false) if self.wanted.contains(property) => return Found::Violation,
-                _ => return Found::Nothing,
+                Ok(false) if self.wanted.contains(property) => return ModularFinding::Violation,
+                _ => return ModularFinding::Nothing,
             }
         }
         let mut after: Vec<(Symbol, Value)> = Vec::new();
         for (x, value) in &a.updates {
-            let Ok(value) = eval(t, *value, env) else { return Found::Nothing };
+            let Ok(value) = eval_term(t, *value, env) else { return ModularFinding::Nothing };
             after.push((*x, value));
         }
         let now = |symbols: &[Symbol]| -> Values {
@@ -184,13 +184,13 @@ impl Search<'_> {
                 |x: &Symbol| after.iter().find(|(y, _)| y == x).map_or_else(|| env[x].clone(), |(_, v)| v.clone());
             symbols.iter().map(value).collect()
         };
-        let (shared, locals, at) = (now(&self.system.shared), now(&party.locals), a.to);
+        let (shared, locals, at) = (now(&self.system.shared), now(&process.locals), a.to);
         let store = self.store(shared);
-        self.add(State { party: s.party, at, store, locals });
+        self.add(ModularState { process: s.process, at, store, locals });
         if store != s.store {
-            self.disturb(s.party, s.store, store);
+            self.disturb(s.process, s.store, store);
         }
-        Found::Nothing
+        ModularFinding::Nothing
     }
     /// A step of one instance, seen by the others.
     fn disturb(&mut self, by: usize, before: u32, after: u32) {
@@ -199,10 +199,10 @@ impl Search<'_> {
             return;
         }
         steps.push(after);
-        for party in (0..self.here.len()).filter(|p| *p != by) {
-            for (at, locals) in self.here[party].get(&before).cloned().unwrap_or_default() {
-                if !self.system.parties[party].inside[at] {
-                    self.add(State { party, at, store: after, locals });
+        for process in (0..self.here.len()).filter(|p| *p != by) {
+            for (at, locals) in self.here[process].get(&before).cloned().unwrap_or_default() {
+                if !self.system.processes[process].in_atomic_block[at] {
+                    self.add(ModularState { process, at, store: after, locals });
                 }
             }
         }
@@ -210,7 +210,7 @@ impl Search<'_> {
 }
 
 fn holds(t: &Terms, f: Term, env: &Env) -> Result<bool, EvalError> {
-    eval(t, f, env).map(|v| v == Value::Bool(true))
+    eval_term(t, f, env).map(|v| v == Value::Bool(true))
 }
 
 /// Some values for what a step chooses.
@@ -229,7 +229,7 @@ fn choices(t: &Terms, inputs: &[Symbol]) -> Vec<Vec<(Symbol, Value)>> {
             .flat_map(|c: &Vec<(Symbol, Value)>| {
                 values.iter().map(move |v| c.iter().cloned().chain([(*s, v.clone())]).collect())
             })
-            .take(MOST_CHOICES)
+            .take(MAX_CHOICES)
             .collect();
     }
     out

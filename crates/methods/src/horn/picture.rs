@@ -1,58 +1,82 @@
 //! Trees as a drawing: SVG from left to right, one band for each tree, environment transitions below.
 //!
-//! In: trees in words. Out: SVG text, the same bytes for the same trees. A state is a box with its name, its location and
+//! In: trees as text. Out: SVG text, the same bytes for the same trees. A state is a box with its name, its location and
 //! one line for each fact; a step of the thread itself is a solid line, a step of another a dashed one, with the step's
-//! text above it. Of a very large tree only the first states are drawn, and the drawing says so. Absent: Graphviz.
+//! text above it. Of a very large tree only the first states are drawn, and the drawing says so. Deliberately absent: Graphviz.
 
-use super::show::{Node, Tree};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// States drawn of one tree.
-const MOST_STATES: usize = 300;
-/// Facts written in one box.
-const MOST_FACTS: usize = 8;
-const LONGEST: usize = 56;
-/// Of one letter, a line, the room around and between boxes.
-const LETTER: f64 = 6.7;
-const LINE: usize = 15;
-const MARGIN: usize = 20;
-const GAP: usize = 14;
+/// A state as text.
+pub struct ShownState {
+    pub name: String,
+    pub at: String,
+    /// What is known there, one fact each.
+    pub known: Vec<String>,
+    /// How it came about.
+    pub by: String,
+    /// Whether that was a step of another.
+    pub foreign: bool,
+    pub children: Vec<usize>,
+    pub is_root: bool,
+}
 
-struct Placed<'t> {
-    node: &'t Node,
+/// The tree of one process: its name, and its nodes by number of the state.
+pub struct ShownTree {
+    pub name: String,
+    pub nodes: Vec<(usize, ShownState)>,
+}
+
+/// States drawn of one tree.
+const MAX_STATES: usize = 300;
+/// Facts written in one box.
+const MAX_FACTS: usize = 8;
+const MAX_LINE_LETTERS: usize = 56;
+/// Of one letter, a line, the room around and between boxes.
+const LETTER_WIDTH: f64 = 6.7;
+const LINE_HEIGHT: usize = 15;
+const BOX_MARGIN: usize = 20;
+const BOX_GAP: usize = 14;
+
+struct PlacedNode<'t> {
+    node: &'t ShownState,
     depth: usize,
     /// Of the box: the middle, from the top of the band.
     y: usize,
     lines: Vec<String>,
 }
 
-pub fn draw(trees: &[Tree], steps: &[String]) -> String {
-    let (mut body, mut y, mut width) = (String::new(), MARGIN, 400);
+pub fn draw_trees(trees: &[ShownTree], steps: &[String]) -> String {
+    let (mut body, mut y, mut width) = (String::new(), BOX_MARGIN, 400);
     for t in trees.iter().filter(|t| !t.nodes.is_empty()) {
-        let more = t.nodes.len().saturating_sub(MOST_STATES);
+        let more = t.nodes.len().saturating_sub(MAX_STATES);
         let note =
-            if more > 0 { format!(" (the first {MOST_STATES} of {} states)", t.nodes.len()) } else { String::new() };
-        let _ =
-            writeln!(body, "<text x=\"{MARGIN}\" y=\"{}\" class=\"title\">{}{note}</text>", y + 12, escape(&t.name));
+            if more > 0 { format!(" (the first {MAX_STATES} of {} states)", t.nodes.len()) } else { String::new() };
+        let _ = writeln!(
+            body,
+            "<text x=\"{BOX_MARGIN}\" y=\"{}\" class=\"title\">{}{note}</text>",
+            y + 12,
+            escape(&t.name)
+        );
         y += 26;
         let (band, high, wide) = band(t, y);
         body.push_str(&band);
-        y += high + MARGIN;
+        y += high + BOX_MARGIN;
         width = width.max(wide);
-        let _ = writeln!(body, "<line x1=\"{MARGIN}\" y1=\"{0}\" x2=\"100%\" y2=\"{0}\" class=\"rule\"/>", y - 10);
+        let _ = writeln!(body, "<line x1=\"{BOX_MARGIN}\" y1=\"{0}\" x2=\"100%\" y2=\"{0}\" class=\"rule\"/>", y - 10);
         y += 10;
     }
     if !steps.is_empty() {
-        let _ = writeln!(body, "<text x=\"{MARGIN}\" y=\"{}\" class=\"title\">environment transitions</text>", y + 12);
+        let _ =
+            writeln!(body, "<text x=\"{BOX_MARGIN}\" y=\"{}\" class=\"title\">environment transitions</text>", y + 12);
         y += 32;
         for s in steps {
-            let _ = writeln!(body, "<text x=\"{MARGIN}\" y=\"{y}\">{}</text>", escape(s));
-            width = width.max(2 * MARGIN + letters(s));
-            y += LINE + 2;
+            let _ = writeln!(body, "<text x=\"{BOX_MARGIN}\" y=\"{y}\">{}</text>", escape(s));
+            width = width.max(2 * BOX_MARGIN + letters(s));
+            y += LINE_HEIGHT + 2;
         }
     }
-    let height = y + MARGIN;
+    let height = y + BOX_MARGIN;
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n\
          <style>text {{ font: 11px monospace; fill: #222; }} .title {{ font-size: 14px; font-weight: bold; }} \
@@ -64,9 +88,9 @@ pub fn draw(trees: &[Tree], steps: &[String]) -> String {
 }
 
 /// One tree, from a height on; its own height and width.
-fn band(tree: &Tree, top: usize) -> (String, usize, usize) {
-    let shown: BTreeMap<usize, &Node> = tree.nodes.iter().take(MOST_STATES).map(|(s, n)| (*s, n)).collect();
-    let mut placed: BTreeMap<usize, Placed<'_>> = BTreeMap::new();
+fn band(tree: &ShownTree, top: usize) -> (String, usize, usize) {
+    let shown: BTreeMap<usize, &ShownState> = tree.nodes.iter().take(MAX_STATES).map(|(s, n)| (*s, n)).collect();
+    let mut placed: BTreeMap<usize, PlacedNode<'_>> = BTreeMap::new();
     let mut bottom = 0;
     for (s, _) in shown.iter().filter(|(_, n)| n.is_root) {
         place(&shown, *s, 0, bottom, &mut placed);
@@ -74,7 +98,7 @@ fn band(tree: &Tree, top: usize) -> (String, usize, usize) {
     }
     // A column for each depth: the steps that lead there, then the boxes.
     let deepest = placed.values().map(|p| p.depth).max().unwrap_or(0);
-    let (mut left, mut x) = (Vec::new(), MARGIN);
+    let (mut left, mut x) = (Vec::new(), BOX_MARGIN);
     let mut wide = Vec::new();
     for depth in 0..=deepest {
         let here = || placed.values().filter(|p| p.depth == depth);
@@ -122,33 +146,33 @@ fn band(tree: &Tree, top: usize) -> (String, usize, usize) {
                 out,
                 "<text x=\"{}\" y=\"{}\"{class}>{}</text>",
                 x + 8,
-                y - high / 2 + 14 + i * LINE,
+                y - high / 2 + 14 + i * LINE_HEIGHT,
                 escape(l)
             );
         }
     }
-    (out, bottom, x + MARGIN)
+    (out, bottom, x + BOX_MARGIN)
 }
 
 /// How much room a state and what is below it takes, from top to bottom.
-fn room(shown: &BTreeMap<usize, &Node>, root: usize) -> usize {
+fn room(shown: &BTreeMap<usize, &ShownState>, root: usize) -> usize {
     let Some(node) = shown.get(&root) else { return 0 };
     let below: usize = node.children.iter().map(|c| room(shown, *c)).sum();
-    below.max(height(&lines(node)) + GAP)
+    below.max(height(&lines(node)) + BOX_GAP)
 }
 
 /// Gives a state and what is below it a place, from a height on; the middle of its box.
 fn place<'t>(
-    shown: &BTreeMap<usize, &'t Node>,
+    shown: &BTreeMap<usize, &'t ShownState>,
     root: usize,
     depth: usize,
     top: usize,
-    placed: &mut BTreeMap<usize, Placed<'t>>,
+    placed: &mut BTreeMap<usize, PlacedNode<'t>>,
 ) -> Option<usize> {
     let node = *shown.get(&root)?;
     let lines = lines(node);
     let below: usize = node.children.iter().map(|c| room(shown, *c)).sum();
-    let own = height(&lines) + GAP;
+    let own = height(&lines) + BOX_GAP;
     // What is lower than the box beside it is put in the middle.
     let mut next = top + own.saturating_sub(below) / 2;
     let mut middles = Vec::new();
@@ -158,29 +182,33 @@ fn place<'t>(
     }
     // Beside the first of what is below it: the start is at the top left, and the longest runs are straight lines.
     let y = middles.first().map_or(0, |first| *first).max(top + own / 2);
-    placed.insert(root, Placed { node, depth, y, lines });
+    placed.insert(root, PlacedNode { node, depth, y, lines });
     Some(y)
 }
 
-fn lines(node: &Node) -> Vec<String> {
+fn lines(node: &ShownState) -> Vec<String> {
     let mut out = vec![cut(&format!("{} at {}", node.name, node.at))];
-    out.extend(node.known.iter().take(MOST_FACTS).map(|k| cut(k)));
-    if node.known.len() > MOST_FACTS {
-        out.push(format!("and {} more", node.known.len() - MOST_FACTS));
+    out.extend(node.known.iter().take(MAX_FACTS).map(|k| cut(k)));
+    if node.known.len() > MAX_FACTS {
+        out.push(format!("and {} more", node.known.len() - MAX_FACTS));
     }
     out
 }
 
 fn height(lines: &[String]) -> usize {
-    lines.len() * LINE + 8
+    lines.len() * LINE_HEIGHT + 8
 }
 
 fn letters(s: &str) -> usize {
-    (s.chars().count() as f64 * LETTER) as usize
+    (s.chars().count() as f64 * LETTER_WIDTH) as usize
 }
 
 fn cut(s: &str) -> String {
-    if s.chars().count() <= LONGEST { s.to_string() } else { s.chars().take(LONGEST - 2).chain("..".chars()).collect() }
+    if s.chars().count() <= MAX_LINE_LETTERS {
+        s.to_string()
+    } else {
+        s.chars().take(MAX_LINE_LETTERS - 2).chain("..".chars()).collect()
+    }
 }
 
 fn escape(s: &str) -> String {
@@ -191,10 +219,10 @@ fn escape(s: &str) -> String {
 mod tests {
     use super::*;
 
-    fn node(name: &str, by: &str, foreign: bool, children: Vec<usize>) -> Node {
+    fn node(name: &str, by: &str, foreign: bool, children: Vec<usize>) -> ShownState {
         let known = vec!["lock <= 1".into(), "x < y".into()];
         let is_root = by == "start";
-        Node { name: name.into(), at: "L0 (start)".into(), known, by: by.into(), foreign, children, is_root }
+        ShownState { name: name.into(), at: "L0 (start)".into(), known, by: by.into(), foreign, children, is_root }
     }
 
     #[test]
@@ -204,8 +232,8 @@ mod tests {
             (3, node("m3", "a := b & c", false, vec![])),
             (5, node("m5", "e0 (Other: lock := 1)", true, vec![])),
         ];
-        let tree = Tree { name: "One <1>".into(), nodes };
-        let svg = draw(&[tree], &["e0 = lock == 0".into()]);
+        let tree = ShownTree { name: "One <1>".into(), nodes };
+        let svg = draw_trees(&[tree], &["e0 = lock == 0".into()]);
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
         assert_eq!(svg.matches("class=\"box\"").count(), 3);
         assert_eq!(svg.matches("class=\"env\"").count(), 1, "a step of another is dashed");
@@ -217,7 +245,7 @@ mod tests {
     fn check_boxes_of_one_column_do_not_overlap() {
         let mut nodes = vec![(0, node("m0", "start", false, (1..20).collect()))];
         nodes.extend((1..20).map(|i| (i, node(&format!("m{i}"), "x := 1", i % 2 == 0, vec![]))));
-        let shown: BTreeMap<usize, &Node> = nodes.iter().map(|(s, n)| (*s, n)).collect();
+        let shown: BTreeMap<usize, &ShownState> = nodes.iter().map(|(s, n)| (*s, n)).collect();
         let mut placed = BTreeMap::new();
         place(&shown, 0, 0, 0, &mut placed);
         let mut middles: Vec<usize> = placed.values().filter(|p| p.depth == 1).map(|p| p.y).collect();

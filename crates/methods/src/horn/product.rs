@@ -4,23 +4,25 @@
 //! inside an atomic block, only it moves.
 
 use crate::combinations::{Inside, combinations};
+use crate::infer::clauses::HornClauseBuilder;
 use base::Budget;
-use evidence::{InstanceSymbols, Product, Reason};
+use evidence::{InstanceSymbols, ProductProof, Reason};
 use logic::{Sort, SortKind, Symbol, Term, Terms};
+use program::transition::{initial_locals_facts, initial_store_facts};
 use program::{LocId, Program, PropertyId, PropertyKind, ThreadId};
-use solver::{Atom, Horn, HornAnswer, Relation, Rule, Settings};
+use solver::{Atom, Horn, Relation, SolverSettings};
 use std::collections::BTreeMap;
 
-const MOST_COMBINATIONS: usize = 4_000;
+const MAX_COMBINATIONS: usize = 4_000;
 
-pub fn solve(
+pub fn solve_product(
     p: &Program,
     t: &Terms,
     counts: &[u32],
     wanted: &[PropertyId],
-    settings: Settings,
+    settings: SolverSettings,
     budget: &Budget,
-) -> Result<Product, Reason> {
+) -> Result<ProductProof, Reason> {
     let instances = instances(p, t, counts);
     let views: Vec<Vec<(Symbol, Term)>> = instances
         .iter()
@@ -39,45 +41,32 @@ pub fn solve(
     let now: Vec<Term> = params.iter().map(|s| t.sym(*s)).collect();
     let code = |i: usize| &p.threads[instances[i].thread].code;
     let codes: Vec<_> = (0..instances.len()).map(code).collect();
-    let combinations = combinations(&codes, Inside::Alone, MOST_COMBINATIONS)
-        .ok_or_else(|| Reason::NotAdmitted(format!("more than {MOST_COMBINATIONS} combinations of locations")))?;
-    let mut horn = Horn::new(t, settings, budget);
+    let combinations = combinations(&codes, Inside::Alone, MAX_COMBINATIONS)
+        .ok_or_else(|| Reason::NotAdmitted(format!("more than {MAX_COMBINATIONS} combinations of locations")))?;
+    let mut horn = HornClauseBuilder { horn: Horn::new(t, settings, budget), terms: t, wanted: wanted.to_vec() };
     let relations: BTreeMap<Vec<LocId>, Relation> =
         combinations.iter().enumerate().map(|(i, at)| (at.clone(), horn.relation(format!("at{i}"), &params))).collect();
 
-    let mut start: Vec<Term> =
-        p.shared().filter_map(|v| p.vars[v].initial.map(|x| t.eq(t.sym(p.vars[v].symbol), x))).collect();
-    start.extend(p.init.iter().filter_map(|f| f.formula));
+    let mut start = initial_store_facts(p, t);
     for (i, x) in instances.iter().enumerate() {
-        let own = p.threads[x.thread]
-            .locals
-            .iter()
-            .filter_map(|v| p.vars[*v].initial.map(|value| t.eq(t.sym(p.vars[*v].symbol), value)));
-        start.extend(own.map(|f| see(i, f)).collect::<Vec<_>>());
+        start.extend(initial_locals_facts(p, t, x.thread).into_iter().map(|f| see(i, f)));
     }
     let entries: Vec<LocId> = (0..instances.len()).map(|i| code(i).entry).collect();
     let head = Atom { relation: relations[&entries], args: now.clone() };
-    horn.rule(Rule { body: vec![], constraint: t.and(&start), head: Some(head) });
+    horn.initial(t.and(&start), head);
 
     for (at, relation) in &relations {
         let here = Atom { relation: *relation, args: now.clone() };
-        let inside = (0..instances.len()).find(|i| code(*i).locations[at[*i]].inside);
+        let inside = (0..instances.len()).find(|i| code(*i).locations[at[*i]].in_atomic_block);
         for w in wanted.iter().filter(|_| inside.is_none()) {
             if let PropertyKind::Invariant(formula) = p.properties[*w].kind {
-                horn.rule(Rule { body: vec![here.clone()], constraint: t.not(formula), head: None });
+                horn.never(&here, t.not(formula));
             }
         }
         for i in (0..instances.len()).filter(|i| inside.is_none_or(|only| only == *i)) {
             for a in code(i).actions.iter().filter(|a| a.from == at[i]) {
-                let mut taken = vec![see(i, a.guard)];
-                for g in &a.gates {
-                    if wanted.contains(&g.property) {
-                        let constraint = t.and(&[t.and(&taken), t.not(see(i, g.formula))]);
-                        horn.rule(Rule { body: vec![here.clone()], constraint, head: None });
-                    }
-                    taken.push(see(i, g.formula));
-                }
-                let constraint = t.and(&taken);
+                let gates = a.gates.iter().map(|g| (g.property, see(i, g.formula)));
+                let constraint = horn.gates(&here, vec![see(i, a.guard)], gates);
                 let mut effect: Vec<(Symbol, Term)> = Vec::new();
                 for u in &a.updates {
                     let own = p.threads[instances[i].thread].locals.iter().position(|v| *v == u.var);
@@ -88,7 +77,7 @@ pub fn solve(
                 next[i] = a.to;
                 let args = now.iter().map(|x| t.substitute(*x, effect.iter().copied())).collect();
                 let head = Atom { relation: relations[&next], args };
-                horn.rule(Rule { body: vec![here.clone()], constraint, head: Some(head) });
+                horn.leads(vec![here.clone()], constraint, head);
                 for w in wanted {
                     let PropertyKind::Rely(r) = p.properties[*w].kind else { continue };
                     let rely = &p.relies[r as usize];
@@ -101,24 +90,16 @@ pub fn solve(
                     for j in others {
                         let seen = t.substitute(formula, [(p.tid, t.int(j as i128 + 1))]);
                         let seen = t.substitute(seen, primed.iter().copied());
-                        let constraint = t.and(&[constraint, t.not(seen)]);
-                        horn.rule(Rule { body: vec![here.clone()], constraint, head: None });
+                        horn.never(&here, t.and(&[constraint, t.not(seen)]));
                     }
                 }
             }
         }
     }
-    match horn.solve() {
-        HornAnswer::Safe(solution) => {
-            let invariant = relations.into_iter().map(|(at, r)| (at, solution[r.0 as usize])).collect();
-            Ok(Product { instances, invariant })
-        }
-        HornAnswer::Unsafe(_) => Err(Reason::Alarm("a violation is reachable in the Horn clauses".into())),
-        HornAnswer::Unknown(why) => Err(Reason::Solver {
-            reason: why.to_string(),
-            obligation: "an inductive invariant of all instances".into(),
-        }),
-    }
+    let sought = "an inductive invariant of all instances";
+    let solution = horn.solve("a violation is reachable in the Horn clauses", sought)?;
+    let invariant = relations.into_iter().map(|(at, r)| (at, solution[r.0 as usize])).collect();
+    Ok(ProductProof { instances, invariant })
 }
 
 pub fn instances(p: &Program, t: &Terms, counts: &[u32]) -> Vec<InstanceSymbols> {

@@ -6,11 +6,11 @@
 //! transition's over the shared store before and after: if these clauses have no solution, no modular proof exists. In the
 //! global case the path to the state is one interleaving of all instances, and values that satisfy it are a run.
 
-use super::formula::{Indices, Reader, Valuation, Variables, index_term, to_term};
+use super::formula::{FormulaReader, Indices, Valuation, Variables, index_term, to_term};
 use super::indices::at_indices;
 use super::interpolate::{self, Solution, Solved};
-use super::system::System;
-use super::trees::{Failure, Forest, Mode, Via};
+use super::system::HornSystem;
+use super::trees::{Forest, TreeFailure, TreeMode, Via};
 use base::Budget;
 use logic::{SortKind, Symbol, Term, Terms};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ pub enum Refined {
     Progress,
     /// The clauses have no solution.
     Real(Witness),
-    /// Nor have they without what could not be said in inequalities, which is told.
+    /// Nor have they without what could not be said in inequalities, which is reported.
     Doubtful(Witness, String),
     Stuck(String),
 }
@@ -29,7 +29,7 @@ pub enum Refined {
 pub struct Witness {
     /// In order.
     pub path: Vec<Via>,
-    /// The last act, where the violation is of its gate: its party and number.
+    /// The last act, where the violation is of its gate: its process and number.
     pub last: Option<Via>,
     /// Initial values: the variables of the start, by symbol.
     pub start: Vec<(Symbol, i128)>,
@@ -38,17 +38,17 @@ pub struct Witness {
 }
 
 /// What a node of the tree of clauses stands for.
-enum Meaning {
+enum ClauseMeaning {
     Nothing,
     State(usize),
     Edge(usize),
 }
 
-struct Clauses<'f, 'a> {
+struct RefinementClauses<'f, 'a> {
     forest: &'f Forest<'a>,
     variables: Variables,
-    nodes: Vec<interpolate::Node>,
-    meaning: Vec<(Meaning, Vec<(u32, Term)>)>,
+    nodes: Vec<interpolate::ClauseNode>,
+    meaning: Vec<(ClauseMeaning, Vec<(u32, Term)>)>,
     indices: &'f Indices,
     /// Something could not be said in inequalities and was left out.
     left_out: Option<String>,
@@ -57,21 +57,21 @@ struct Clauses<'f, 'a> {
     start: Vec<(Symbol, u32)>,
 }
 
-const MOST_NODES: usize = 3_000;
+const MAX_NODES: usize = 3_000;
 
 impl<'a> Forest<'a> {
-    pub fn refine(&mut self, failure: Failure, indices: &Indices, budget: &Budget) -> Refined {
+    pub fn refine(&mut self, failure: TreeFailure, indices: &Indices, budget: &Budget) -> Refined {
         let state = match failure {
-            Failure::Gate(s, ..) | Failure::Invariant(s, _) => s,
+            TreeFailure::Gate(s, ..) | TreeFailure::Invariant(s, _) => s,
         };
-        if self.mode == Mode::Global {
+        if self.mode == TreeMode::Global {
             match self.track(state) {
                 Some(true) => return Refined::Progress,
                 Some(false) => return Refined::Stuck("a step of another that is not there".into()),
                 None => {}
             }
         }
-        let mut c = Clauses {
+        let mut c = RefinementClauses {
             forest: self,
             variables: Variables::default(),
             nodes: Vec::new(),
@@ -82,12 +82,12 @@ impl<'a> Forest<'a> {
             start: Vec::new(),
         };
         c.root(failure);
-        if c.nodes.len() >= MOST_NODES {
+        if c.nodes.len() >= MAX_NODES {
             return Refined::Stuck("the tree of clauses is too large".into());
         }
-        let Clauses { variables, nodes, meaning, left_out, inputs, start, .. } = c;
-        let tree = interpolate::Tree { nodes };
-        match interpolate::solve(&tree, budget) {
+        let RefinementClauses { variables, nodes, meaning, left_out, inputs, start, .. } = c;
+        let tree = interpolate::ClauseTree { nodes };
+        match interpolate::solve_clause_tree(&tree, budget) {
             Solved::GaveUp(why) => Refined::Stuck(why.into()),
             Solved::Values(values) => {
                 let witness = self.witness(state, failure, &values, &inputs, &start);
@@ -106,19 +106,19 @@ impl<'a> Forest<'a> {
             }
         }
     }
-    fn learn(&mut self, what: &Meaning, p: Term) -> bool {
+    fn learn(&mut self, what: &ClauseMeaning, p: Term) -> bool {
         let list = match what {
-            Meaning::Nothing => return false,
-            Meaning::State(s) => {
+            ClauseMeaning::Nothing => return false,
+            ClauseMeaning::State(s) => {
                 let s = &self.trees.states[*s];
-                &mut self.at[s.party][s.at]
+                &mut self.at[s.process][s.at]
             }
-            Meaning::Edge(e) => {
+            ClauseMeaning::Edge(e) => {
                 let e = &self.trees.edges[*e];
-                if self.plain[e.party][e.act].contains(&p) {
+                if self.plain[e.process][e.act].contains(&p) {
                     return false;
                 }
-                &mut self.on[e.party][e.act]
+                &mut self.on[e.process][e.act]
             }
         };
         let new = !list.contains(&p);
@@ -141,49 +141,49 @@ impl<'a> Forest<'a> {
     /// since the trees were built.
     fn track(&mut self, state: usize) -> Option<bool> {
         let branch = self.branch(state);
-        let party = self.trees.states[state].party;
-        let n = self.system.parties.len();
-        let mut at: Vec<u32> = self.system.parties.iter().map(|p| p.entry as u32).collect();
+        let process = self.trees.states[state].process;
+        let n = self.system.processes.len();
+        let mut at: Vec<u32> = self.system.processes.iter().map(|p| p.entry as u32).collect();
         let mut since = vec![0; n];
-        let is_inside = |k: usize, l: u32| self.system.parties[k].inside[l as usize];
+        let is_inside = |k: usize, l: u32| self.system.processes[k].in_atomic_block[l as usize];
         for (i, s) in branch.iter().enumerate().skip(1) {
             let Some((_, via)) = self.trees.states[*s].parent else { continue };
-            let act = &self.system.parties[via.party].acts[via.act];
+            let act = &self.system.processes[via.process].transitions[via.act];
             let mut missing: Option<usize> = None;
-            if via.party != party && at[via.party] != act.from as u32 {
-                missing = Some(via.party);
-            } else if let Some(k) = (0..n).find(|k| *k != via.party && is_inside(*k, at[*k])) {
-                missing = (k != party).then_some(k);
+            if via.process != process && at[via.process] != act.from as u32 {
+                missing = Some(via.process);
+            } else if let Some(k) = (0..n).find(|k| *k != via.process && is_inside(*k, at[*k])) {
+                missing = (k != process).then_some(k);
             }
             if let Some(k) = missing {
                 for s in &branch[since[k]..i] {
                     let here = self.trees.states[*s].at;
                     // If one location matters here, most do: telling them apart one by one takes a refinement each.
-                    for l in 0..self.system.parties[k].out.len() as u32 {
-                        self.trees.stale |= self.tracked[party][here][k].insert(l);
+                    for l in 0..self.system.processes[k].out.len() as u32 {
+                        self.trees.stale |= self.tracked[process][here][k].insert(l);
                     }
                 }
                 return Some(self.trees.stale);
             }
-            at[via.party] = act.to as u32;
-            since[via.party] = i;
+            at[via.process] = act.to as u32;
+            since[via.process] = i;
         }
         None
     }
     fn witness(
         &self,
         state: usize,
-        failure: Failure,
+        failure: TreeFailure,
         values: &BTreeMap<u32, i128>,
         inputs: &[Vec<(Symbol, u32)>],
         start: &[(Symbol, u32)],
     ) -> Witness {
         let branch = self.branch(state);
         let path = branch.iter().filter_map(|s| self.trees.states[*s].parent.map(|(_, via)| via)).collect();
-        let party = self.trees.states[state].party;
+        let process = self.trees.states[state].process;
         let last = match failure {
-            Failure::Gate(_, act, _) => Some(Via { party, act, edge: None }),
-            Failure::Invariant(..) => None,
+            TreeFailure::Gate(_, act, _) => Some(Via { process, act, edge: None }),
+            TreeFailure::Invariant(..) => None,
         };
         let given = |list: &Vec<(Symbol, u32)>| list.iter().map(|(_, v)| values.get(v).copied()).collect();
         Witness {
@@ -195,19 +195,19 @@ impl<'a> Forest<'a> {
     }
 }
 
-impl Clauses<'_, '_> {
-    fn system(&self) -> &System<'_> {
+impl RefinementClauses<'_, '_> {
+    fn system(&self) -> &HornSystem<'_> {
         &self.forest.system
     }
-    fn vocabulary(&self, party: usize) -> Vec<Symbol> {
+    fn vocabulary(&self, process: usize) -> Vec<Symbol> {
         let s = self.system();
         let mut out = s.shared.clone();
         match self.forest.mode {
-            Mode::Modular => {
-                out.extend(&s.parties[party].locals);
+            TreeMode::Modular => {
+                out.extend(&s.processes[process].locals);
                 out.push(s.program.tid);
             }
-            Mode::Global => out.extend(s.parties.iter().flat_map(|p| p.locals.iter())),
+            TreeMode::Global => out.extend(s.processes.iter().flat_map(|p| p.locals.iter())),
         }
         out
     }
@@ -215,8 +215,8 @@ impl Clauses<'_, '_> {
         let sort = self.system().terms.symbol_sort(s);
         self.variables.fresh(sort)
     }
-    fn node(&mut self, parent: Option<usize>, meaning: Meaning, back: Vec<(u32, Term)>) -> usize {
-        self.nodes.push(interpolate::Node { parent, label: Vec::new() });
+    fn node(&mut self, parent: Option<usize>, meaning: ClauseMeaning, back: Vec<(u32, Term)>) -> usize {
+        self.nodes.push(interpolate::ClauseNode { parent, label: Vec::new() });
         self.meaning.push((meaning, back));
         self.nodes.len() - 1
     }
@@ -224,7 +224,7 @@ impl Clauses<'_, '_> {
     fn say(&mut self, node: usize, f: Term, positive: bool, valuation: &Valuation) {
         let terms = self.forest.system.terms;
         let (variables, indices) = (&mut self.variables, self.indices);
-        let mut r = Reader { terms, variables, valuation, indices, sides: Vec::new(), weaker: None };
+        let mut r = FormulaReader { terms, variables, valuation, indices, sides: Vec::new(), weaker: None };
         match r.formula(f, positive) {
             Ok(f) => {
                 let (sides, weaker) = (std::mem::take(&mut r.sides), r.weaker.take());
@@ -255,21 +255,21 @@ impl Clauses<'_, '_> {
         }
         self.say(node, t.eq(t.sym(stand_in), value), true, &both);
     }
-    fn root(&mut self, failure: Failure) {
-        let root = self.node(None, Meaning::Nothing, Vec::new());
+    fn root(&mut self, failure: TreeFailure) {
+        let root = self.node(None, ClauseMeaning::Nothing, Vec::new());
         let state = match failure {
-            Failure::Gate(s, ..) | Failure::Invariant(s, _) => s,
+            TreeFailure::Gate(s, ..) | TreeFailure::Invariant(s, _) => s,
         };
-        let party = self.forest.trees.states[state].party;
+        let process = self.forest.trees.states[state].process;
         let mut valuation: Valuation = Valuation::default();
-        for s in self.vocabulary(party) {
+        for s in self.vocabulary(process) {
             let v = self.fresh(s);
             valuation.insert(s, v);
         }
         let forest = self.forest;
         match failure {
-            Failure::Gate(_, act, gate) => {
-                let a = &forest.system.parties[party].acts[act];
+            TreeFailure::Gate(_, act, gate) => {
+                let a = &forest.system.processes[process].transitions[act];
                 let mut more = valuation.clone();
                 let chosen = self.choose(&a.inputs, &mut more);
                 self.inputs.push(chosen);
@@ -279,7 +279,7 @@ impl Clauses<'_, '_> {
                 }
                 self.say(root, a.gates[gate].1, false, &more);
             }
-            Failure::Invariant(_, property) => {
+            TreeFailure::Invariant(_, property) => {
                 if let program::PropertyKind::Invariant(f) = forest.system.program.properties[property].kind {
                     self.say(root, f, false, &valuation);
                 }
@@ -297,7 +297,7 @@ impl Clauses<'_, '_> {
         out
     }
     fn state(&mut self, id: usize, valuation: Valuation, parent: usize) {
-        if self.nodes.len() >= MOST_NODES {
+        if self.nodes.len() >= MAX_NODES {
             return;
         }
         let forest = self.forest;
@@ -305,12 +305,12 @@ impl Clauses<'_, '_> {
         let t = forest.system.terms;
         let mut back: Vec<(u32, Term)> = valuation.iter().map(|(s, v)| (*v, t.sym(*s))).collect();
         back.sort_unstable();
-        let node = self.node(Some(parent), Meaning::State(id), back);
+        let node = self.node(Some(parent), ClauseMeaning::State(id), back);
         let Some((before, via)) = s.parent else {
-            let party = &forest.system.parties[s.party];
+            let process = &forest.system.processes[s.process];
             let own: Vec<Term> = match forest.mode {
-                Mode::Modular => party.init.clone(),
-                Mode::Global => forest.system.parties.iter().flat_map(|p| p.init.iter().copied()).collect(),
+                TreeMode::Modular => process.init.clone(),
+                TreeMode::Global => forest.system.processes.iter().flat_map(|p| p.init.iter().copied()).collect(),
             };
             for f in forest.system.init.iter().chain(&own).flat_map(|f| at_indices(t, self.indices, *f)) {
                 self.say(node, f, true, &valuation);
@@ -319,7 +319,7 @@ impl Clauses<'_, '_> {
             self.start.sort_unstable();
             return;
         };
-        let act = &forest.system.parties[via.party].acts[via.act];
+        let act = &forest.system.processes[via.process].transitions[via.act];
         if let Some(edge) = via.edge {
             let mut pre = valuation.clone();
             for (now, _) in &act.writes {
@@ -353,20 +353,20 @@ impl Clauses<'_, '_> {
         self.state(before, pre, node);
     }
     fn edge(&mut self, id: usize, pre: &Valuation, post: &Valuation, mover: u32, parent: usize) {
-        if self.nodes.len() >= MOST_NODES {
+        if self.nodes.len() >= MAX_NODES {
             return;
         }
         let forest = self.forest;
         let e = &forest.trees.edges[id];
         let t = forest.system.terms;
-        let act = &forest.system.parties[e.party].acts[e.act];
+        let act = &forest.system.processes[e.process].transitions[e.act];
         let mut back: Vec<(u32, Term)> = forest.system.shared.iter().map(|s| (pre[s], t.sym(*s))).collect();
         back.extend(act.writes.iter().map(|(now, next)| (post[now], t.sym(*next))));
         back.push((mover, t.sym(forest.system.program.tid)));
-        let node = self.node(Some(parent), Meaning::Edge(id), back);
+        let node = self.node(Some(parent), ClauseMeaning::Edge(id), back);
         let mut own: Valuation = forest.system.shared.iter().map(|s| (*s, pre[s])).collect();
         own.insert(forest.system.program.tid, mover);
-        for s in forest.system.parties[e.party].locals.clone() {
+        for s in forest.system.processes[e.process].locals.clone() {
             let v = self.fresh(s);
             own.insert(s, v);
         }

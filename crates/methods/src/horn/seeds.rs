@@ -5,30 +5,29 @@
 //! solver decides what of it is kept, so products and maps are as good as sums.
 
 use super::formula::number;
-use super::indices::each;
-use super::trees::{Forest, Mode};
+use super::trees::{Forest, TreeMode};
 use logic::{Node, Op, Symbol, Term};
 use std::collections::BTreeSet;
 
 /// How many formulas are taken.
-const MOST: usize = 40;
+const MAX_FORMULAS: usize = 40;
 /// The largest divisor whose remainders are all predicates.
-const DIVISOR: i128 = 8;
+const MAX_DIVISOR: i128 = 8;
 
 impl Forest<'_> {
     /// The possible remainders of what wanted formulas and guards divide.
     pub fn seed_remainders(&mut self) {
         let t = self.system.terms;
         let mut found = BTreeSet::new();
-        each(t, self.said(), |x| {
+        t.each_subterm(self.said(), |x| {
             if let Node::App(Op::Mod, args) = t.node(x)
-                && let Some(by) = number(t, args[1]).filter(|n| (2..=DIVISOR).contains(n))
+                && let Some(by) = number(t, args[1]).filter(|n| (2..=MAX_DIVISOR).contains(n))
             {
                 let sort = t.sort_of(x);
                 found.extend((0..by).map(|r| t.eq(x, t.num(r, sort))));
             }
         });
-        self.scatter(found.into_iter().take(MOST).collect());
+        self.scatter(found.into_iter().take(MAX_FORMULAS).collect());
     }
     /// Whether there were new predicates in the text.
     pub fn seed(&mut self) -> bool {
@@ -39,15 +38,15 @@ impl Forest<'_> {
         let mut known = BTreeSet::new();
         let mut parts: Vec<Term> = self.said().iter().flat_map(|f| t.conjuncts(*f)).collect();
         parts.retain(|f| !t.is_true(*f) && !t.is_false(*f) && known.insert(*f));
-        parts.truncate(MOST);
+        parts.truncate(MAX_FORMULAS);
         self.scatter(parts)
     }
     /// Invariants, wanted gates, guards.
     fn said(&self) -> Vec<Term> {
         let mut out: Vec<Term> = self.invariants().iter().map(|(_, f)| *f).collect();
-        let acts = || self.system.parties.iter().flat_map(|p| &p.acts);
-        out.extend(acts().flat_map(|a| a.gates.iter()).filter(|(p, _)| self.is_wanted(*p)).map(|(_, f)| *f));
-        out.extend(acts().map(|a| a.guard));
+        let transitions = || self.system.processes.iter().flat_map(|p| &p.transitions);
+        out.extend(transitions().flat_map(|a| a.gates.iter()).filter(|(p, _)| self.is_wanted(*p)).map(|(_, f)| *f));
+        out.extend(transitions().map(|a| a.guard));
         out
     }
     /// Makes formulas predicates of every place where they can be said.
@@ -58,10 +57,10 @@ impl Forest<'_> {
         let within =
             |f: Term, more: &[Symbol]| t.free_symbols(f).iter().all(|s| common.contains(s) || more.contains(s));
         let mut new = false;
-        for (i, party) in self.system.parties.iter().enumerate() {
+        for (i, process) in self.system.processes.iter().enumerate() {
             let own: Vec<Symbol> = match self.mode {
-                Mode::Modular => party.locals.clone(),
-                Mode::Global => self.system.parties.iter().flat_map(|p| p.locals.iter().copied()).collect(),
+                TreeMode::Modular => process.locals.clone(),
+                TreeMode::Global => self.system.processes.iter().flat_map(|p| p.locals.iter().copied()).collect(),
             };
             for f in parts.iter().copied().filter(|f| within(*f, &own)) {
                 for list in self.at[i].iter_mut().filter(|l| !l.contains(&f)) {
@@ -69,10 +68,10 @@ impl Forest<'_> {
                     new = true;
                 }
             }
-            if self.mode == Mode::Global {
+            if self.mode == TreeMode::Global {
                 continue;
             }
-            for (a, act) in party.acts.iter().enumerate().filter(|(_, a)| !a.writes.is_empty()) {
+            for (a, act) in process.transitions.iter().enumerate().filter(|(_, a)| !a.writes.is_empty()) {
                 for f in parts.iter().copied().filter(|f| within(*f, &[])) {
                     let after = t.substitute(f, act.writes.iter().map(|(now, next)| (*now, t.sym(*next))));
                     for f in [f, after] {

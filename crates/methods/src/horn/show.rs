@@ -1,37 +1,17 @@
 //! Trees and predicates for people, as text: one line for each abstract state, below the state it came from.
 
-use super::picture;
-use super::trees::{Forest, Mode};
+use super::picture::{self, ShownState, ShownTree};
+use super::trees::{Forest, TreeMode};
 use logic::Term;
 
 /// Trees as text, one line for each node; and as a drawing.
-pub struct Picture {
+pub struct TreePicture {
     pub text: Vec<String>,
     pub svg: String,
 }
 
-/// A state in words.
-pub struct Node {
-    pub name: String,
-    pub at: String,
-    /// What is known there, one fact each.
-    pub known: Vec<String>,
-    /// How it came about.
-    pub by: String,
-    /// Whether that was a step of another.
-    pub foreign: bool,
-    pub children: Vec<usize>,
-    pub is_root: bool,
-}
-
-/// The tree of one party: its name, and its nodes by number of the state.
-pub struct Tree {
-    pub name: String,
-    pub nodes: Vec<(usize, Node)>,
-}
-
-pub fn picture(forest: &Forest<'_>) -> Picture {
-    let trees: Vec<Tree> = (0..forest.system.parties.len()).map(|i| tree(forest, i)).collect();
+pub fn picture(forest: &Forest<'_>) -> TreePicture {
+    let trees: Vec<ShownTree> = (0..forest.system.processes.len()).map(|i| tree(forest, i)).collect();
     let steps = transitions(forest);
     let mut text = Vec::new();
     for t in trees.iter().filter(|t| !t.nodes.is_empty()) {
@@ -53,10 +33,10 @@ pub fn picture(forest: &Forest<'_>) -> Picture {
         }
     }
     text.extend(steps.iter().cloned());
-    Picture { text, svg: picture::draw(&trees, &steps) }
+    TreePicture { text, svg: picture::draw_trees(&trees, &steps) }
 }
 
-/// A conjunction in words; `a <= b` and `b <= a` are said as one equality.
+/// A conjunction as text; `a <= b` and `b <= a` are said as one equality.
 fn say(forest: &Forest<'_>, list: &[Term]) -> Vec<String> {
     let t = forest.system.terms;
     if list.is_empty() {
@@ -77,14 +57,14 @@ fn say(forest: &Forest<'_>, list: &[Term]) -> Vec<String> {
     out
 }
 
-fn tree(forest: &Forest<'_>, i: usize) -> Tree {
-    let parties = &forest.system.parties;
-    let locations = &forest.system.program.threads[parties[i].thread].code.locations;
-    let mut nodes: Vec<(usize, Node)> = Vec::new();
-    for (s, state) in forest.trees.states.iter().enumerate().filter(|(_, s)| s.party == i) {
+fn tree(forest: &Forest<'_>, i: usize) -> ShownTree {
+    let processes = &forest.system.processes;
+    let locations = &forest.system.program.threads[processes[i].thread].code.locations;
+    let mut nodes: Vec<(usize, ShownState)> = Vec::new();
+    for (s, state) in forest.trees.states.iter().enumerate().filter(|(_, s)| s.process == i) {
         let mut known: Vec<String> = Vec::new();
         for (k, c) in state.control.iter().enumerate().filter(|(k, _)| *k != i) {
-            known.extend(c.map(|l| format!("{} at L{l}", parties[k].name)));
+            known.extend(c.map(|l| format!("{} at L{l}", processes[k].name)));
         }
         let cube = forest.abs.parts(state.cube);
         if !cube.is_empty() || known.is_empty() {
@@ -93,39 +73,39 @@ fn tree(forest: &Forest<'_>, i: usize) -> Tree {
         let (by, foreign) = match state.parent {
             None => ("start".to_string(), false),
             Some((_, via)) => {
-                let act = &parties[via.party].acts[via.act];
+                let act = &processes[via.process].transitions[via.act];
                 match via.edge {
-                    Some(e) => (format!("e{e} ({}: {})", parties[via.party].name, act.text), true),
-                    None if via.party != i => (format!("{}: {}", parties[via.party].name, act.text), true),
+                    Some(e) => (format!("e{e} ({}: {})", processes[via.process].name, act.text), true),
+                    None if via.process != i => (format!("{}: {}", processes[via.process].name, act.text), true),
                     None => (act.text.clone(), false),
                 }
             }
         };
         let at = format!("L{} ({})", state.at, locations[program::LocId(state.at as u32)].name);
         let is_root = state.parent.is_none();
-        nodes.push((s, Node { name: format!("m{s}"), at, known, by, foreign, children: Vec::new(), is_root }));
+        nodes.push((s, ShownState { name: format!("m{s}"), at, known, by, foreign, children: Vec::new(), is_root }));
     }
-    for (s, state) in forest.trees.states.iter().enumerate().filter(|(_, s)| s.party == i) {
+    for (s, state) in forest.trees.states.iter().enumerate().filter(|(_, s)| s.process == i) {
         if let Some((p, _)) = state.parent
             && let Ok(at) = nodes.binary_search_by_key(&p, |n| n.0)
         {
             nodes[at].1.children.push(s);
         }
     }
-    Tree { name: parties[i].name.clone(), nodes }
+    ShownTree { name: processes[i].name.clone(), nodes }
 }
 
 /// The environment transitions, one line each (the modular case).
 fn transitions(forest: &Forest<'_>) -> Vec<String> {
-    if forest.mode != Mode::Modular {
+    if forest.mode != TreeMode::Modular {
         return Vec::new();
     }
-    let line = |(e, edge): (usize, &super::trees::Edge)| {
-        let p = &forest.system.parties[edge.party];
-        let mut parts = forest.plain[edge.party][edge.act].clone();
+    let line = |(e, edge): (usize, &super::trees::EnvironmentTransition)| {
+        let p = &forest.system.processes[edge.process];
+        let mut parts = forest.plain[edge.process][edge.act].clone();
         parts.extend(forest.abs.parts(edge.cube).iter());
         let formula = say(forest, &parts).join(" && ");
-        format!("e{e} = {formula}   [{} from m{}: {}]", p.name, edge.origin, p.acts[edge.act].text)
+        format!("e{e} = {formula}   [{} from m{}: {}]", p.name, edge.origin, p.transitions[edge.act].text)
     };
     forest.trees.edges.iter().enumerate().map(line).collect()
 }
@@ -133,13 +113,13 @@ fn transitions(forest: &Forest<'_>) -> Vec<String> {
 /// The predicates found, by thread and location, and by action.
 pub fn predicates(forest: &Forest<'_>) -> Vec<String> {
     let mut out = Vec::new();
-    for (i, p) in forest.system.parties.iter().enumerate() {
+    for (i, p) in forest.system.processes.iter().enumerate() {
         for (at, list) in forest.at[i].iter().enumerate().filter(|(_, l)| !l.is_empty()) {
             out.push(format!("predicates of {} at L{at}: {}", p.name, say(forest, list).join(", ")));
         }
         for (a, list) in forest.on[i].iter().enumerate().filter(|(_, l)| !l.is_empty()) {
             let list = say(forest, list).join(", ");
-            out.push(format!("predicates of a step of {}, `{}`: {list}", p.name, p.acts[a].text));
+            out.push(format!("predicates of a step of {}, `{}`: {list}", p.name, p.transitions[a].text));
         }
     }
     out

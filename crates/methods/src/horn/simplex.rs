@@ -10,16 +10,16 @@ use rustc_hash::FxHashMap;
 
 /// `sum of coefficient * variable + constant <= 0`; variables increasing, no coefficient 0.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct Linear {
+pub struct LinearInequality {
     pub parts: Vec<(u32, i128)>,
     pub constant: i128,
 }
 
 /// A number does not fit 128 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Overflow;
+pub struct NumberOverflow;
 
-impl Linear {
+impl LinearInequality {
     pub fn constant(n: i128) -> Self {
         Self { parts: Vec::new(), constant: n }
     }
@@ -83,7 +83,7 @@ impl Linear {
 pub type Weights = Vec<(usize, Rational)>;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Side {
+enum BoundSide {
     Upper,
     Lower,
 }
@@ -103,7 +103,7 @@ pub struct Simplex {
     of_variable: FxHashMap<u32, usize>,
     of_sum: FxHashMap<Vec<(u32, i128)>, usize>,
     /// Bounds as they were, to be put back.
-    trail: Vec<(usize, Side, Bound)>,
+    trail: Vec<(usize, BoundSide, Bound)>,
     /// Contradictory by themselves.
     broken: Vec<(usize, Option<Weights>)>,
     asserted: usize,
@@ -113,7 +113,7 @@ pub struct Simplex {
 
 /// How far to take back.
 #[derive(Clone, Copy)]
-pub struct Mark(usize, usize, usize);
+pub struct UndoMark(usize, usize, usize);
 
 impl Simplex {
     fn new_variable(&mut self) -> usize {
@@ -157,25 +157,25 @@ impl Simplex {
         self.of_sum.insert(parts.to_vec(), x);
         Some(x)
     }
-    pub fn mark(&self) -> Mark {
-        Mark(self.trail.len(), self.broken.len(), self.asserted)
+    pub fn mark(&self) -> UndoMark {
+        UndoMark(self.trail.len(), self.broken.len(), self.asserted)
     }
-    pub fn back(&mut self, to: Mark) {
+    pub fn back(&mut self, to: UndoMark) {
         while self.trail.len() > to.0 {
             let (x, side, bound) = self.trail.pop().expect("longer than the mark");
             match side {
-                Side::Upper => self.upper[x] = bound,
-                Side::Lower => self.lower[x] = bound,
+                BoundSide::Upper => self.upper[x] = bound,
+                BoundSide::Lower => self.lower[x] = bound,
             }
         }
         self.broken.truncate(to.1);
         self.asserted = to.2;
     }
     /// Adds a tightened inequality under a number of the caller's.
-    pub fn assert(&mut self, i: &Linear, number: usize) -> Result<(), Overflow> {
-        self.assert_it(i, number).ok_or(Overflow)
+    pub fn assert(&mut self, i: &LinearInequality, number: usize) -> Result<(), NumberOverflow> {
+        self.assert_it(i, number).ok_or(NumberOverflow)
     }
-    fn assert_it(&mut self, i: &Linear, number: usize) -> Option<()> {
+    fn assert_it(&mut self, i: &LinearInequality, number: usize) -> Option<()> {
         self.asserted += 1;
         let Some((_, first)) = i.parts.first() else {
             if i.constant > 0 {
@@ -184,16 +184,16 @@ impl Simplex {
             return Some(());
         };
         let (x, side, bound) = if *first > 0 {
-            (self.sum(&i.parts)?, Side::Upper, Rational::int(i.constant.checked_neg()?))
+            (self.sum(&i.parts)?, BoundSide::Upper, Rational::int(i.constant.checked_neg()?))
         } else {
             let turned: Vec<(u32, i128)> = i.parts.iter().map(|(v, c)| (*v, -c)).collect();
-            (self.sum(&turned)?, Side::Lower, Rational::int(i.constant))
+            (self.sum(&turned)?, BoundSide::Lower, Rational::int(i.constant))
         };
         let (old, other) = match side {
-            Side::Upper => (self.upper[x], self.lower[x]),
-            Side::Lower => (self.lower[x], self.upper[x]),
+            BoundSide::Upper => (self.upper[x], self.lower[x]),
+            BoundSide::Lower => (self.lower[x], self.upper[x]),
         };
-        let tighter = |a: Rational, b: Rational| if side == Side::Upper { a.less(b) } else { b.less(a) };
+        let tighter = |a: Rational, b: Rational| if side == BoundSide::Upper { a.less(b) } else { b.less(a) };
         if let Some((b, _)) = old
             && !tighter(bound, b)?
         {
@@ -207,8 +207,8 @@ impl Simplex {
         }
         self.trail.push((x, side, old));
         match side {
-            Side::Upper => self.upper[x] = Some((bound, number)),
-            Side::Lower => self.lower[x] = Some((bound, number)),
+            BoundSide::Upper => self.upper[x] = Some((bound, number)),
+            BoundSide::Lower => self.lower[x] = Some((bound, number)),
         }
         if self.row_of[x].is_none() && tighter(bound, self.value[x])? {
             self.shift(x, bound)?;
@@ -227,20 +227,20 @@ impl Simplex {
         Some(())
     }
     /// Satisfiable over the rationals, or weights of a contradiction.
-    pub fn check(&mut self) -> Result<Result<(), Weights>, Overflow> {
-        self.check_it().ok_or(Overflow)
+    pub fn check(&mut self) -> Result<Result<(), Weights>, NumberOverflow> {
+        self.check_it().ok_or(NumberOverflow)
     }
     fn check_it(&mut self) -> Option<Result<(), Weights>> {
         if let Some((n, weights)) = self.broken.first() {
             return Some(Err(weights.clone().unwrap_or_else(|| vec![(*n, Rational::ONE)])));
         }
         loop {
-            let mut worst: Option<(usize, usize, Side)> = None;
+            let mut worst: Option<(usize, usize, BoundSide)> = None;
             for (r, (basic, _)) in self.rows.iter().enumerate() {
                 let v = self.value[*basic];
                 let side = match (self.lower[*basic], self.upper[*basic]) {
-                    (Some((b, _)), _) if v.less(b)? => Side::Lower,
-                    (_, Some((b, _))) if b.less(v)? => Side::Upper,
+                    (Some((b, _)), _) if v.less(b)? => BoundSide::Lower,
+                    (_, Some((b, _))) if b.less(v)? => BoundSide::Upper,
                     _ => continue,
                 };
                 if worst.is_none_or(|(x, _, _)| *basic < x) {
@@ -252,7 +252,7 @@ impl Simplex {
             let mut chosen = None;
             for (x, c) in row {
                 // To raise the basic variable, raise those with a positive coefficient and lower the others.
-                let raise = c.is_positive() == (side == Side::Lower);
+                let raise = c.is_positive() == (side == BoundSide::Lower);
                 let room = match if raise { self.upper[*x] } else { self.lower[*x] } {
                     None => true,
                     Some((b, _)) if raise => self.value[*x].less(b)?,
@@ -264,14 +264,14 @@ impl Simplex {
                 }
             }
             let (bound, number) = match side {
-                Side::Lower => self.lower[basic],
-                Side::Upper => self.upper[basic],
+                BoundSide::Lower => self.lower[basic],
+                BoundSide::Upper => self.upper[basic],
             }
             .expect("it is violated");
             let Some(x) = chosen else {
                 let mut weights = vec![(number, Rational::ONE)];
                 for (x, c) in row {
-                    let raise = c.is_positive() == (side == Side::Lower);
+                    let raise = c.is_positive() == (side == BoundSide::Lower);
                     let (_, n) = if raise { self.upper[*x] } else { self.lower[*x] }.expect("there is no room");
                     weights.push((n, c.abs()?));
                 }
@@ -347,8 +347,8 @@ fn add(a: &[(usize, Rational)], b: &[(usize, Rational)], by: Rational) -> Option
 mod tests {
     use super::*;
 
-    fn linear(parts: &[(u32, i128)], constant: i128) -> Linear {
-        Linear { parts: parts.to_vec(), constant }.tighten()
+    fn linear(parts: &[(u32, i128)], constant: i128) -> LinearInequality {
+        LinearInequality { parts: parts.to_vec(), constant }.tighten()
     }
 
     #[test]

@@ -8,16 +8,16 @@ use super::formula::Indices;
 use super::indices::indices;
 use super::refine::{Refined, Witness};
 use super::show;
-use super::system::System;
-use super::trees::{Built, Failure, Forest, Mode, Trouble};
+use super::system::HornSystem;
+use super::trees::{Built, Forest, TreeFailure, TreeMode, Trouble};
 use base::Budget;
-use evidence::{Choice, Claims, Instances, Proof, Trace, TraceStep};
-use logic::{Place, Sort, SortKind, Symbol, Terms, Value};
-use program::semantics::{Semantics, replay};
+use evidence::{Choice, Claims, InstanceCounts, Proof, Trace, TraceStep};
+use logic::{ReadPlace, Sort, SortKind, Symbol, Terms, Value};
+use program::semantics::{Semantics, replay_trace};
 use program::{Program, PropertyId};
-use solver::Settings;
+use solver::SolverSettings;
 
-pub enum Answer {
+pub enum TreeOutcome {
     Proved(Proof),
     Refuted(Box<Trace>),
     /// No proof of this form exists.
@@ -38,30 +38,30 @@ pub struct Account {
     pub questions: u64,
     pub lines: Vec<String>,
     /// The trees, where asked for.
-    pub trees: Option<show::Picture>,
+    pub trees: Option<show::TreePicture>,
 }
 
 impl Account {
-    /// Adds it to what a run tells.
-    pub fn tell(self, told: &mut Claims) {
-        told.notes.push(format!(
+    /// Adds it to what a run reports.
+    pub fn add_to(self, report: &mut Claims) {
+        report.notes.push(format!(
             "{} refinements, {} predicates, {} transition predicates; trees of {} states and {} environment transitions; {} questions",
             self.refinements, self.predicates, self.transition_predicates, self.states, self.edges, self.questions
         ));
         if let Some(p) = self.trees {
-            told.notes.extend(self.lines);
-            told.notes.extend(p.text);
-            told.pictures.push(p.svg);
+            report.notes.extend(self.lines);
+            report.notes.extend(p.text);
+            report.pictures.push(p.svg);
         }
     }
 }
 
 #[derive(Clone, Copy)]
-pub struct Attempt<'a> {
+pub struct TreeAttempt<'a> {
     pub program: &'a Program,
     pub terms: &'a Terms,
     pub wanted: &'a [PropertyId],
-    pub settings: Settings,
+    pub settings: SolverSettings,
     pub budget: &'a Budget,
     /// How many abstract states may be made in all trees together.
     pub most_work: usize,
@@ -69,14 +69,14 @@ pub struct Attempt<'a> {
     pub show: bool,
 }
 
-impl Attempt<'_> {
-    pub fn modular(&self) -> (Answer, Account) {
-        self.run(System::modular(self.program, self.terms), Mode::Modular, &Instances::default())
+impl TreeAttempt<'_> {
+    pub fn modular(&self) -> (TreeOutcome, Account) {
+        self.run(HornSystem::modular(self.program, self.terms), TreeMode::Modular, &InstanceCounts::default())
     }
-    pub fn global(&self, counts: &Instances) -> (Answer, Account) {
-        self.run(System::of_instances(self.program, self.terms, &counts.0), Mode::Global, counts)
+    pub fn global(&self, counts: &InstanceCounts) -> (TreeOutcome, Account) {
+        self.run(HornSystem::of_instances(self.program, self.terms, &counts.0), TreeMode::Global, counts)
     }
-    fn run(&self, system: System<'_>, mode: Mode, counts: &Instances) -> (Answer, Account) {
+    fn run(&self, system: HornSystem<'_>, mode: TreeMode, counts: &InstanceCounts) -> (TreeOutcome, Account) {
         let indices = indices(&system);
         let abs = Abstraction::new(self.terms, self.settings, self.budget);
         let mut forest = Forest::new(system, mode, self.wanted, abs);
@@ -84,19 +84,19 @@ impl Attempt<'_> {
         let mut work = 0;
         let answer = loop {
             match forest.build(self.budget) {
-                Err(Trouble::Time) => break Answer::GaveUp("out of time".into()),
-                Err(Trouble::Size) => break Answer::GaveUp("the trees are too large".into()),
-                Err(Trouble::Solver(why)) => break Answer::GaveUp(why),
+                Err(Trouble::Time) => break TreeOutcome::GaveUp("out of time".into()),
+                Err(Trouble::Size) => break TreeOutcome::GaveUp("the trees are too large".into()),
+                Err(Trouble::Solver(why)) => break TreeOutcome::GaveUp(why),
                 Ok(Built::Closed) => {
-                    break Answer::Proved(match mode {
-                        Mode::Modular => Proof::RelyGuarantee(forest.rely_guarantee()),
-                        Mode::Global => Proof::Environments(forest.environments()),
+                    break TreeOutcome::Proved(match mode {
+                        TreeMode::Modular => Proof::RelyGuarantee(forest.rely_guarantee()),
+                        TreeMode::Global => Proof::Environments(forest.environments()),
                     });
                 }
                 Ok(Built::Fails(failures)) => {
                     work += forest.trees.states.len();
                     if work > self.most_work {
-                        break Answer::Unfinished(format!("no end after {} refinements", account.refinements));
+                        break TreeOutcome::Unfinished(format!("no end after {} refinements", account.refinements));
                     }
                     if let Some(answer) = self.refine(&mut forest, &failures, &indices, counts, &mut account) {
                         break answer;
@@ -120,38 +120,44 @@ impl Attempt<'_> {
     fn refine(
         &self,
         forest: &mut Forest<'_>,
-        failures: &[Failure],
+        failures: &[TreeFailure],
         indices: &Indices,
-        counts: &Instances,
+        counts: &InstanceCounts,
         account: &mut Account,
-    ) -> Option<Answer> {
+    ) -> Option<TreeOutcome> {
         let mut stuck = None;
         let mut progress = false;
         for failure in failures {
             account.refinements += 1;
             match forest.refine(*failure, indices, self.budget) {
                 Refined::Progress => progress = true,
-                Refined::Real(_) if forest.mode == Mode::Modular => return Some(Answer::None),
+                Refined::Real(_) if forest.mode == TreeMode::Modular => return Some(TreeOutcome::None),
                 Refined::Real(witness) => {
                     return Some(match self.trace(forest, *failure, &witness, counts) {
-                        Ok(trace) => Answer::Refuted(Box::new(trace)),
-                        Err(why) => Answer::GaveUp(why),
+                        Ok(trace) => TreeOutcome::Refuted(Box::new(trace)),
+                        Err(why) => TreeOutcome::GaveUp(why),
                     });
                 }
                 Refined::Doubtful(witness, why) => {
-                    if forest.mode == Mode::Global
+                    if forest.mode == TreeMode::Global
                         && let Ok(trace) = self.trace(forest, *failure, &witness, counts)
                     {
-                        return Some(Answer::Refuted(Box::new(trace)));
+                        return Some(TreeOutcome::Refuted(Box::new(trace)));
                     }
                     stuck = Some(why);
                 }
                 Refined::Stuck(why) => stuck = Some(why),
             }
         }
-        if progress || forest.seed() { None } else { Some(Answer::GaveUp(stuck.unwrap_or_default())) }
+        if progress || forest.seed() { None } else { Some(TreeOutcome::GaveUp(stuck.unwrap_or_default())) }
     }
-    fn trace(&self, forest: &Forest<'_>, failure: Failure, w: &Witness, counts: &Instances) -> Result<Trace, String> {
+    fn trace(
+        &self,
+        forest: &Forest<'_>,
+        failure: TreeFailure,
+        w: &Witness,
+        counts: &InstanceCounts,
+    ) -> Result<Trace, String> {
         let p = self.program;
         let semantics = Semantics::new(p);
         let start = semantics.undecided_start(counts).map_err(|e| format!("no start: {e:?}"))?;
@@ -161,37 +167,39 @@ impl Attempt<'_> {
             if value.is_open() && *value == Value::Any {
                 let symbol = p.vars[*v].symbol;
                 let value = self.value(given(symbol), p.vars[*v].sort);
-                initial.push(Choice { instance: None, place: Place { symbol, keys: Vec::new() }, value });
+                initial.push(Choice { instance: None, place: ReadPlace { symbol, keys: Vec::new() }, value });
             }
         }
         for (i, x) in start.instances.iter().enumerate() {
             for (k, v) in p.threads[x.thread].locals.iter().enumerate() {
                 if x.locals[k] == Value::Any {
-                    let value = self.value(given(forest.system.parties[i].locals[k]), p.vars[*v].sort);
-                    let place = Place { symbol: p.vars[*v].symbol, keys: Vec::new() };
+                    let value = self.value(given(forest.system.processes[i].locals[k]), p.vars[*v].sort);
+                    let place = ReadPlace { symbol: p.vars[*v].symbol, keys: Vec::new() };
                     initial.push(Choice { instance: Some(i as u32), place, value });
                 }
             }
         }
         let mut steps = Vec::new();
         for (via, inputs) in w.path.iter().chain(&w.last).zip(&w.inputs) {
-            let party = &forest.system.parties[via.party];
-            let act = &party.acts[via.act];
+            let process = &forest.system.processes[via.process];
+            let act = &process.transitions[via.act];
             let values = act.inputs.iter().zip(inputs);
             steps.push(TraceStep {
-                instance: via.party as u32,
-                thread: party.thread,
+                instance: via.process as u32,
+                thread: process.thread,
                 action: act.action,
                 inputs: values.map(|(s, v)| self.value(*v, self.terms.symbol_sort(*s))).collect(),
                 choices: Vec::new(),
             });
         }
         let violates = match failure {
-            Failure::Gate(s, act, gate) => forest.system.parties[forest.trees.states[s].party].acts[act].gates[gate].0,
-            Failure::Invariant(_, property) => property,
+            TreeFailure::Gate(s, act, gate) => {
+                forest.system.processes[forest.trees.states[s].process].transitions[act].gates[gate].0
+            }
+            TreeFailure::Invariant(_, property) => property,
         };
         let trace = Trace { instances: counts.clone(), initial, steps, finally: Vec::new(), violates };
-        match replay(p, &trace) {
+        match replay_trace(p, &trace) {
             Ok(_) => Ok(trace),
             Err(why) => Err(format!("a run that does not replay: {why}")),
         }

@@ -1,15 +1,15 @@
 //! Abstract reachability and environment trees (Threader, section 5: AbstReachEnv).
 //!
-//! In: the parties, and for each of their locations and actions the predicates found so far. Out: for each party a tree
+//! In: the processes, and for each of their locations and actions the predicates found so far. Out: for each process a tree
 //! of abstract states and, in the modular case, of environment transitions, each with its parent; or the first abstract
-//! state from which a wanted property may fail. Control is explicit: a state is at a location of its party, and,
+//! state from which a wanted property may fail. Control is explicit: a state is at a location of its process, and,
 //! in the global case, knows the locations of others where these are tracked. An environment transition always says
 //! which shared variables stay and what the action's own text says of the shared store; predicates add what the
 //! thread knew before it. Trees are built anew after a refinement, but every abstract post is remembered: only
 //! what a new predicate touches is asked again.
 
 use super::abstraction::{Abstraction, Cube, NoAnswer};
-use super::system::{Act, System};
+use super::system::{HornSystem, Transition};
 use base::Budget;
 use logic::{Sort, Symbol, Term};
 use program::{PropertyId, PropertyKind, VarKind};
@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use std::collections::{BTreeSet, VecDeque};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum TreeMode {
     /// States over the shared store and one thread's locals; transitions over the shared store.
     Modular,
     /// States over everything; the others' actions as they are.
@@ -27,25 +27,25 @@ pub enum Mode {
 /// How a state came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Via {
-    pub party: usize,
+    pub process: usize,
     pub act: usize,
     /// The environment transition, if it is one of the modular case.
     pub edge: Option<usize>,
 }
 
 #[derive(Clone, Debug)]
-pub struct State {
-    pub party: usize,
+pub struct TreeState {
+    pub process: usize,
     pub at: usize,
-    /// Known locations of all parties (the global case).
+    /// Known locations of all processes (the global case).
     pub control: Vec<Option<u32>>,
     pub cube: Cube,
     pub parent: Option<(usize, Via)>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Edge {
-    pub party: usize,
+pub struct EnvironmentTransition {
+    pub process: usize,
     pub act: usize,
     pub cube: Cube,
     pub origin: usize,
@@ -53,15 +53,15 @@ pub struct Edge {
 
 #[derive(Default)]
 pub struct Trees {
-    pub states: Vec<State>,
-    pub edges: Vec<Edge>,
-    /// Whether more locations of others are told apart now than when they were built.
+    pub states: Vec<TreeState>,
+    pub edges: Vec<EnvironmentTransition>,
+    /// Whether more locations of others are distinguished now than when they were built.
     pub stale: bool,
 }
 
 /// Where a property may fail.
 #[derive(Clone, Copy, Debug)]
-pub enum Failure {
+pub enum TreeFailure {
     /// The state, the act, and which of its gates.
     Gate(usize, usize, usize),
     /// The state and the invariant.
@@ -71,7 +71,7 @@ pub enum Failure {
 pub enum Built {
     Closed,
     /// The first few found.
-    Fails(Vec<Failure>),
+    Fails(Vec<TreeFailure>),
 }
 
 pub enum Trouble {
@@ -90,18 +90,18 @@ impl From<NoAnswer> for Trouble {
 pub type Predicates = Vec<Term>;
 
 pub struct Forest<'a> {
-    pub system: System<'a>,
-    pub mode: Mode,
+    pub system: HornSystem<'a>,
+    pub mode: TreeMode,
     pub abs: Abstraction<'a>,
     wanted: Vec<PropertyId>,
     invariants: Vec<(PropertyId, Term)>,
-    /// By party and location.
+    /// By process and location.
     pub at: Vec<Vec<Predicates>>,
-    /// By party and act: two-store predicates, `tid` the thread that moves.
+    /// By process and act: two-store predicates, `tid` the thread that moves.
     pub on: Vec<Vec<Predicates>>,
-    /// By party and act: what an environment transition says from the start.
+    /// By process and act: what an environment transition says from the start.
     pub plain: Vec<Vec<Vec<Term>>>,
-    /// By party and location: which locations of which other party are told apart.
+    /// By process and location: which locations of which other process are distinguished.
     pub tracked: Vec<Vec<Vec<BTreeSet<u32>>>>,
     pub trees: Trees,
     /// Whether predicates were taken from the program's text.
@@ -115,14 +115,14 @@ pub struct Forest<'a> {
     fine: FxHashMap<(usize, Cube, usize), Option<usize>>,
 }
 
-const MOST_STATES: usize = 60_000;
+const MAX_STATES: usize = 60_000;
 /// Violations refined together.
-const FAILURES: usize = 4;
+const VIOLATIONS_PER_REFINEMENT: usize = 4;
 
 impl<'a> Forest<'a> {
-    pub fn new(system: System<'a>, mode: Mode, wanted: &[PropertyId], abs: Abstraction<'a>) -> Self {
+    pub fn new(system: HornSystem<'a>, mode: TreeMode, wanted: &[PropertyId], abs: Abstraction<'a>) -> Self {
         let t = system.terms;
-        let n = system.parties.len();
+        let n = system.processes.len();
         let invariants = wanted
             .iter()
             .filter_map(|w| match system.program.properties[*w].kind {
@@ -130,30 +130,32 @@ impl<'a> Forest<'a> {
                 _ => None,
             })
             .collect();
-        // Who holds a lock matters almost always: it is told from the start, in the modular case.
+        // Who holds a lock matters almost always: it is tracked from the start, in the modular case.
         let locks: Vec<Symbol> = system
             .program
             .vars
             .iter()
-            .filter(|v| mode == Mode::Modular && v.kind == VarKind::Lock && v.sort == Sort::INT)
+            .filter(|v| mode == TreeMode::Modular && v.kind == VarKind::Lock && v.sort == Sort::INT)
             .map(|v| v.symbol)
             .collect();
         let held: Vec<Term> = locks.iter().map(|m| t.eq(t.sym(*m), t.sym(system.program.tid))).collect();
         let known = |settled: &Vec<Term>| held.iter().chain(settled).copied().collect();
-        let at = system.parties.iter().map(|p| p.settled.iter().map(known).collect()).collect();
+        let at = system.processes.iter().map(|p| p.settled.iter().map(known).collect()).collect();
         let on = system
-            .parties
+            .processes
             .iter()
-            .map(|p| p.acts.iter().map(|a| if a.writes.is_empty() { Vec::new() } else { held.clone() }).collect())
+            .map(|p| {
+                p.transitions.iter().map(|a| if a.writes.is_empty() { Vec::new() } else { held.clone() }).collect()
+            })
             .collect();
-        let tracked = system.parties.iter().map(|p| vec![vec![BTreeSet::new(); n]; p.out.len()]).collect();
+        let tracked = system.processes.iter().map(|p| vec![vec![BTreeSet::new(); n]; p.out.len()]).collect();
         let mut heard: Vec<Symbol> = system.shared.clone();
         heard.push(system.program.tid);
         let plain = system
-            .parties
+            .processes
             .iter()
             .map(|p| {
-                p.acts
+                p.transitions
                     .iter()
                     .map(|a| {
                         let shared = |f: &Term| t.free_symbols(*f).iter().all(|s| heard.contains(s));
@@ -171,7 +173,7 @@ impl<'a> Forest<'a> {
             .collect();
         let other = t.symbol("other", Sort::INT);
         let mut stand_ins = FxHashMap::default();
-        for s in system.shared.iter().chain(system.parties.iter().flat_map(|p| p.locals.iter())) {
+        for s in system.shared.iter().chain(system.processes.iter().flat_map(|p| p.locals.iter())) {
             let sort = t.symbol_sort(*s);
             stand_ins.entry(sort).or_insert_with(|| t.symbol("after", sort));
         }
@@ -203,12 +205,12 @@ impl<'a> Forest<'a> {
     pub fn is_wanted(&self, property: PropertyId) -> bool {
         self.wanted.contains(&property)
     }
-    /// Facts that hold of a party's symbols always.
+    /// Facts that hold of a process's symbols always.
     fn always(&self) -> Vec<Term> {
         let t = self.system.terms;
         match self.mode {
-            Mode::Modular => vec![t.lt(t.int(0), t.sym(self.system.program.tid))],
-            Mode::Global => Vec::new(),
+            TreeMode::Modular => vec![t.lt(t.int(0), t.sym(self.system.program.tid))],
+            TreeMode::Global => Vec::new(),
         }
     }
     fn known(&self, cube: Cube) -> Vec<Term> {
@@ -219,28 +221,36 @@ impl<'a> Forest<'a> {
     fn kept(list: &[Term], follows: &[bool]) -> Vec<Term> {
         list.iter().zip(follows).filter(|(_, f)| **f).map(|(p, _)| *p).collect()
     }
-    /// The abstract post of an act of any party, in the tree of `party`, at location `to` of it.
-    fn post(&mut self, party: usize, cube: Cube, mover: usize, act: usize, to: usize) -> Result<Option<Cube>, Trouble> {
-        let version = self.at[party][to].len();
-        let key = (party, cube, mover, act, to, version);
+    /// The abstract post of an act of any process, in the tree of `process`, at location `to` of it.
+    fn post(
+        &mut self,
+        process: usize,
+        cube: Cube,
+        mover: usize,
+        act: usize,
+        to: usize,
+    ) -> Result<Option<Cube>, Trouble> {
+        let version = self.at[process][to].len();
+        let key = (process, cube, mover, act, to, version);
         if let Some(c) = self.posts.get(&key) {
             return Ok(*c);
         }
         let t = self.system.terms;
-        let a: &Act = &self.system.parties[mover].acts[act];
-        let goals: Vec<Term> = self.at[party][to].iter().map(|p| t.substitute(*p, a.updates.iter().copied())).collect();
+        let a: &Transition = &self.system.processes[mover].transitions[act];
+        let goals: Vec<Term> =
+            self.at[process][to].iter().map(|p| t.substitute(*p, a.updates.iter().copied())).collect();
         let fresh = a.enabled.clone();
         let found = self.abs.follows(&self.known(cube), &fresh, &goals)?;
-        let found = found.map(|f| Self::kept(&self.at[party][to], &f));
+        let found = found.map(|f| Self::kept(&self.at[process][to], &f));
         let found = found.map(|list| self.abs.cube(list));
         self.posts.insert(key, found);
         Ok(found)
     }
     /// The abstract post of an environment transition.
-    fn disturbed(&mut self, party: usize, cube: Cube, edge: usize, at: usize) -> Result<Option<Cube>, Trouble> {
+    fn disturbed(&mut self, process: usize, cube: Cube, edge: usize, at: usize) -> Result<Option<Cube>, Trouble> {
         let e = self.trees.edges[edge].clone();
-        let version = self.at[party][at].len();
-        let key = (party, cube, e.party, e.act, e.cube, at, version);
+        let version = self.at[process][at].len();
+        let key = (process, cube, e.process, e.act, e.cube, at, version);
         if let Some(c) = self.moved.get(&key) {
             return Ok(*c);
         }
@@ -249,68 +259,68 @@ impl<'a> Forest<'a> {
         let other = t.sym(self.other);
         let mut fresh = vec![t.lt(t.int(0), other), t.ne(other, t.sym(tid))];
         let step: Vec<Term> =
-            self.plain[e.party][e.act].iter().copied().chain(self.abs.parts(e.cube).iter().copied()).collect();
+            self.plain[e.process][e.act].iter().copied().chain(self.abs.parts(e.cube).iter().copied()).collect();
         fresh.extend(step.into_iter().map(|f| t.substitute(f, [(tid, other)])));
         let after: Vec<(Symbol, Term)> =
-            self.system.parties[e.party].acts[e.act].writes.iter().map(|(x, y)| (*x, t.sym(*y))).collect();
-        let goals: Vec<Term> = self.at[party][at].iter().map(|p| t.substitute(*p, after.iter().copied())).collect();
+            self.system.processes[e.process].transitions[e.act].writes.iter().map(|(x, y)| (*x, t.sym(*y))).collect();
+        let goals: Vec<Term> = self.at[process][at].iter().map(|p| t.substitute(*p, after.iter().copied())).collect();
         let found = self.abs.follows(&self.known(cube), &fresh, &goals)?;
-        let found = found.map(|f| Self::kept(&self.at[party][at], &f));
+        let found = found.map(|f| Self::kept(&self.at[process][at], &f));
         let found = found.map(|list| self.abs.cube(list));
         self.moved.insert(key, found);
         Ok(found)
     }
     /// What others see of an act from a state.
-    fn seen(&mut self, party: usize, cube: Cube, act: usize) -> Result<Option<Cube>, Trouble> {
-        let version = self.on[party][act].len();
-        let key = (party, cube, act, version);
+    fn seen(&mut self, process: usize, cube: Cube, act: usize) -> Result<Option<Cube>, Trouble> {
+        let version = self.on[process][act].len();
+        let key = (process, cube, act, version);
         if let Some(c) = self.made.get(&key) {
             return Ok(*c);
         }
         let t = self.system.terms;
-        let a = &self.system.parties[party].acts[act];
+        let a = &self.system.processes[process].transitions[act];
         let mut after: Vec<(Symbol, Term)> = Vec::new();
         for (now, next) in &a.writes {
             after.push((*next, a.updates.iter().find(|(s, _)| s == now).expect("it is written").1));
         }
         let fresh = a.enabled.clone();
-        let goals: Vec<Term> = self.on[party][act].iter().map(|p| t.substitute(*p, after.iter().copied())).collect();
+        let goals: Vec<Term> = self.on[process][act].iter().map(|p| t.substitute(*p, after.iter().copied())).collect();
         let found = self.abs.follows(&self.known(cube), &fresh, &goals)?;
-        let found = found.map(|f| Self::kept(&self.on[party][act], &f));
+        let found = found.map(|f| Self::kept(&self.on[process][act], &f));
         let found = found.map(|list| self.abs.cube(list));
         self.made.insert(key, found);
         Ok(found)
     }
     /// Whether a state may fail something; remembered by cube.
-    fn failure(&mut self, s: usize) -> Result<Option<Failure>, Trouble> {
-        let (party, at, cube) = (self.trees.states[s].party, self.trees.states[s].at, self.trees.states[s].cube);
-        for act in self.system.parties[party].out[at].clone() {
-            let found = match self.fine.get(&(party, cube, act)) {
+    fn failure(&mut self, s: usize) -> Result<Option<TreeFailure>, Trouble> {
+        let (process, at, cube) = (self.trees.states[s].process, self.trees.states[s].at, self.trees.states[s].cube);
+        for act in self.system.processes[process].out[at].clone() {
+            let found = match self.fine.get(&(process, cube, act)) {
                 Some(found) => *found,
                 None => {
-                    let found = self.bad_gate(party, cube, act)?;
-                    self.fine.insert((party, cube, act), found);
+                    let found = self.bad_gate(process, cube, act)?;
+                    self.fine.insert((process, cube, act), found);
                     found
                 }
             };
             if let Some(gate) = found {
-                return Ok(Some(Failure::Gate(s, act, gate)));
+                return Ok(Some(TreeFailure::Gate(s, act, gate)));
             }
         }
-        let looked_at = self.mode == Mode::Modular || !self.system.parties[party].inside[at];
+        let looked_at = self.mode == TreeMode::Modular || !self.system.processes[process].in_atomic_block[at];
         if looked_at && !self.invariants.is_empty() {
             let goals: Vec<Term> = self.invariants.iter().map(|(_, f)| *f).collect();
             let known = self.known(cube);
             if let Some(found) = self.abs.follows(&known, &[], &goals)?
                 && let Some(bad) = found.iter().position(|x| !x)
             {
-                return Ok(Some(Failure::Invariant(s, self.invariants[bad].0)));
+                return Ok(Some(TreeFailure::Invariant(s, self.invariants[bad].0)));
             }
         }
         Ok(None)
     }
-    fn bad_gate(&mut self, party: usize, cube: Cube, act: usize) -> Result<Option<usize>, Trouble> {
-        let a = &self.system.parties[party].acts[act];
+    fn bad_gate(&mut self, process: usize, cube: Cube, act: usize) -> Result<Option<usize>, Trouble> {
+        let a = &self.system.processes[process].transitions[act];
         let mut fresh = vec![a.guard];
         for (n, (property, gate)) in a.gates.clone().into_iter().enumerate() {
             if self.wanted.contains(&property) {
@@ -325,8 +335,8 @@ impl<'a> Forest<'a> {
         }
         Ok(None)
     }
-    fn covered(&self, new: &State, index: &[Vec<Vec<usize>>]) -> bool {
-        index[new.party][new.at].iter().any(|s| {
+    fn covered(&self, new: &TreeState, index: &[Vec<Vec<usize>>]) -> bool {
+        index[new.process][new.at].iter().any(|s| {
             let old = &self.trees.states[*s];
             self.abs.within(new.cube, old.cube)
                 && old.control.iter().zip(&new.control).all(|(o, n)| o.is_none() || o == n)
@@ -335,26 +345,26 @@ impl<'a> Forest<'a> {
     /// Builds the trees until they are closed or something may fail.
     pub fn build(&mut self, budget: &Budget) -> Result<Built, Trouble> {
         self.trees = Trees::default();
-        let n = self.system.parties.len();
+        let n = self.system.processes.len();
         let mut index: Vec<Vec<Vec<usize>>> =
-            self.system.parties.iter().map(|p| vec![Vec::new(); p.out.len()]).collect();
-        let mut queue: VecDeque<Item> = VecDeque::new();
-        for party in 0..n {
-            if self.mode == Mode::Global && !self.has_duties(party) {
+            self.system.processes.iter().map(|p| vec![Vec::new(); p.out.len()]).collect();
+        let mut queue: VecDeque<TreeItem> = VecDeque::new();
+        for process in 0..n {
+            if self.mode == TreeMode::Global && !self.has_duties(process) {
                 continue;
             }
-            let entry = self.system.parties[party].entry;
+            let entry = self.system.processes[process].entry;
             let mut fresh = self.system.init.clone();
             match self.mode {
-                Mode::Modular => fresh.extend(self.system.parties[party].init.iter()),
-                Mode::Global => fresh.extend(self.system.parties.iter().flat_map(|p| p.init.iter())),
+                TreeMode::Modular => fresh.extend(self.system.processes[process].init.iter()),
+                TreeMode::Global => fresh.extend(self.system.processes.iter().flat_map(|p| p.init.iter())),
             }
-            let goals = self.at[party][entry].clone();
+            let goals = self.at[process][entry].clone();
             let Some(f) = self.abs.follows(&[], &fresh, &goals)? else { continue };
             let cube = Self::kept(&goals, &f);
             let cube = self.abs.cube(cube);
-            let control = self.start_control(party);
-            self.add(State { party, at: entry, control, cube, parent: None }, &mut index, &mut queue);
+            let control = self.start_control(process);
+            self.add(TreeState { process, at: entry, control, cube, parent: None }, &mut index, &mut queue);
         }
         let (mut done, mut used): (Vec<Vec<usize>>, Vec<usize>) = (vec![Vec::new(); n], Vec::new());
         let (mut found, mut enough) = (Vec::new(), usize::MAX);
@@ -365,28 +375,28 @@ impl<'a> Forest<'a> {
             if budget.check().is_err() {
                 return Err(Trouble::Time);
             }
-            if self.trees.states.len() > MOST_STATES {
+            if self.trees.states.len() > MAX_STATES {
                 return Err(Trouble::Size);
             }
             match item {
-                Item::State(s) => {
+                TreeItem::State(s) => {
                     if let Some(f) = self.failure(s)? {
                         found.push(f);
                         // A few at once, as long as they come cheaply: one refinement each, one new tree for all.
                         enough = enough.min(self.trees.states.len() + self.trees.states.len() / 4);
-                        if found.len() == FAILURES {
+                        if found.len() == VIOLATIONS_PER_REFINEMENT {
                             return Ok(Built::Fails(found));
                         }
                         continue;
                     }
                     self.step(s, &mut index, &mut queue)?;
-                    let party = self.trees.states[s].party;
-                    done[party].push(s);
+                    let process = self.trees.states[s].process;
+                    done[process].push(s);
                     for e in used.clone() {
                         self.disturb(s, e, &mut index, &mut queue)?;
                     }
                 }
-                Item::Edge(e) => {
+                TreeItem::Edge(e) => {
                     used.push(e);
                     for list in done.clone() {
                         for s in list {
@@ -398,86 +408,89 @@ impl<'a> Forest<'a> {
         }
         Ok(if found.is_empty() { Built::Closed } else { Built::Fails(found) })
     }
-    /// A party with a wanted gate, or the first where an invariant is wanted, has a tree in the global case.
-    pub fn has_duties(&self, party: usize) -> bool {
-        let gated =
-            self.system.parties[party].acts.iter().any(|a| a.gates.iter().any(|(p, _)| self.wanted.contains(p)));
-        gated || (party == 0 && !self.invariants.is_empty())
+    /// A process with a wanted gate, or the first where an invariant is wanted, has a tree in the global case.
+    pub fn has_duties(&self, process: usize) -> bool {
+        let gated = self.system.processes[process]
+            .transitions
+            .iter()
+            .any(|a| a.gates.iter().any(|(p, _)| self.wanted.contains(p)));
+        gated || (process == 0 && !self.invariants.is_empty())
     }
-    fn start_control(&self, party: usize) -> Vec<Option<u32>> {
-        let all = self.system.parties.iter().map(|p| Some(p.entry as u32)).collect();
-        self.forget(party, self.system.parties[party].entry, all)
+    fn start_control(&self, process: usize) -> Vec<Option<u32>> {
+        let all = self.system.processes.iter().map(|p| Some(p.entry as u32)).collect();
+        self.forget(process, self.system.processes[process].entry, all)
     }
     /// Keeps what is tracked at a location.
-    fn forget(&self, party: usize, at: usize, mut control: Vec<Option<u32>>) -> Vec<Option<u32>> {
-        if self.mode == Mode::Modular {
+    fn forget(&self, process: usize, at: usize, mut control: Vec<Option<u32>>) -> Vec<Option<u32>> {
+        if self.mode == TreeMode::Modular {
             return Vec::new();
         }
         for (k, c) in control.iter_mut().enumerate() {
-            if k != party && c.is_some_and(|l| !self.tracked[party][at][k].contains(&l)) {
+            if k != process && c.is_some_and(|l| !self.tracked[process][at][k].contains(&l)) {
                 *c = None;
             }
         }
         control
     }
-    fn add(&mut self, s: State, index: &mut [Vec<Vec<usize>>], queue: &mut VecDeque<Item>) {
+    fn add(&mut self, s: TreeState, index: &mut [Vec<Vec<usize>>], queue: &mut VecDeque<TreeItem>) {
         if !self.covered(&s, index) {
-            index[s.party][s.at].push(self.trees.states.len());
-            queue.push_back(Item::State(self.trees.states.len()));
+            index[s.process][s.at].push(self.trees.states.len());
+            queue.push_back(TreeItem::State(self.trees.states.len()));
             self.trees.states.push(s);
         }
     }
-    fn is_inside(&self, party: usize, at: Option<u32>) -> bool {
-        at.is_some_and(|l| self.system.parties[party].inside[l as usize])
+    fn is_inside(&self, process: usize, at: Option<u32>) -> bool {
+        at.is_some_and(|l| self.system.processes[process].in_atomic_block[l as usize])
     }
-    fn step(&mut self, s: usize, index: &mut [Vec<Vec<usize>>], queue: &mut VecDeque<Item>) -> Result<(), Trouble> {
-        let State { party, at, control, cube, .. } = self.trees.states[s].clone();
+    fn step(&mut self, s: usize, index: &mut [Vec<Vec<usize>>], queue: &mut VecDeque<TreeItem>) -> Result<(), Trouble> {
+        let TreeState { process, at, control, cube, .. } = self.trees.states[s].clone();
         // While another is known to be inside an atomic block, only it moves.
         let only = (0..control.len()).find(|k| self.is_inside(*k, control[*k]));
-        if only.is_none_or(|k| k == party) {
-            for act in self.system.parties[party].out[at].clone() {
-                let to = self.system.parties[party].acts[act].to;
-                if let Some(next) = self.post(party, cube, party, act, to)? {
+        if only.is_none_or(|k| k == process) {
+            for act in self.system.processes[process].out[at].clone() {
+                let to = self.system.processes[process].transitions[act].to;
+                if let Some(next) = self.post(process, cube, process, act, to)? {
                     let mut control = control.clone();
-                    if self.mode == Mode::Global {
-                        control[party] = Some(to as u32);
+                    if self.mode == TreeMode::Global {
+                        control[process] = Some(to as u32);
                     }
-                    let control = self.forget(party, to, control);
-                    let via = Via { party, act, edge: None };
-                    self.add(State { party, at: to, control, cube: next, parent: Some((s, via)) }, index, queue);
+                    let control = self.forget(process, to, control);
+                    let via = Via { process, act, edge: None };
+                    self.add(TreeState { process, at: to, control, cube: next, parent: Some((s, via)) }, index, queue);
                 }
-                let writes = !self.system.parties[party].acts[act].writes.is_empty();
-                if self.mode == Mode::Modular
+                let writes = !self.system.processes[process].transitions[act].writes.is_empty();
+                if self.mode == TreeMode::Modular
                     && writes
-                    && let Some(seen) = self.seen(party, cube, act)?
+                    && let Some(seen) = self.seen(process, cube, act)?
                 {
                     let edges = &self.trees.edges;
-                    let old = edges.iter().any(|e| e.party == party && e.act == act && self.abs.within(seen, e.cube));
+                    let old =
+                        edges.iter().any(|e| e.process == process && e.act == act && self.abs.within(seen, e.cube));
                     if !old {
-                        queue.push_back(Item::Edge(edges.len()));
-                        self.trees.edges.push(Edge { party, act, cube: seen, origin: s });
+                        queue.push_back(TreeItem::Edge(edges.len()));
+                        self.trees.edges.push(EnvironmentTransition { process, act, cube: seen, origin: s });
                     }
                 }
             }
         }
-        if self.mode == Mode::Modular {
+        if self.mode == TreeMode::Modular {
             return Ok(());
         }
-        for mover in (0..control.len()).filter(|k| *k != party && only.is_none_or(|o| o == *k)) {
-            for act in 0..self.system.parties[mover].acts.len() {
+        for mover in (0..control.len()).filter(|k| *k != process && only.is_none_or(|o| o == *k)) {
+            for act in 0..self.system.processes[mover].transitions.len() {
                 let (from, to) = {
-                    let a = &self.system.parties[mover].acts[act];
+                    let a = &self.system.processes[mover].transitions[act];
                     (a.from as u32, a.to as u32)
                 };
                 if control[mover].is_some_and(|l| l != from) {
                     continue;
                 }
-                let Some(next) = self.post(party, cube, mover, act, at)? else { continue };
+                let Some(next) = self.post(process, cube, mover, act, at)? else { continue };
                 let mut control = control.clone();
                 control[mover] = Some(to);
-                let control = self.forget(party, at, control);
-                let via = Via { party: mover, act, edge: None };
-                self.add(State { party, at, control, cube: next, parent: Some((s, via)) }, index, queue);
+                let control = self.forget(process, at, control);
+                let via = Via { process: mover, act, edge: None };
+                self.add(TreeState { process, at, control, cube: next, parent: Some((s, via)) }, index, queue);
             }
         }
         Ok(())
@@ -487,23 +500,23 @@ impl<'a> Forest<'a> {
         s: usize,
         e: usize,
         index: &mut [Vec<Vec<usize>>],
-        queue: &mut VecDeque<Item>,
+        queue: &mut VecDeque<TreeItem>,
     ) -> Result<(), Trouble> {
-        let (party, at, cube) = (self.trees.states[s].party, self.trees.states[s].at, self.trees.states[s].cube);
-        let (by, act) = (self.trees.edges[e].party, self.trees.edges[e].act);
-        if !self.system.meet(party, by) || self.system.parties[party].inside[at] {
+        let (process, at, cube) = (self.trees.states[s].process, self.trees.states[s].at, self.trees.states[s].cube);
+        let (by, act) = (self.trees.edges[e].process, self.trees.edges[e].act);
+        if !self.system.may_coexist(process, by) || self.system.processes[process].in_atomic_block[at] {
             return Ok(());
         }
-        if let Some(next) = self.disturbed(party, cube, e, at)? {
-            let via = Via { party: by, act, edge: Some(e) };
-            let new = State { party, at, control: Vec::new(), cube: next, parent: Some((s, via)) };
+        if let Some(next) = self.disturbed(process, cube, e, at)? {
+            let via = Via { process: by, act, edge: Some(e) };
+            let new = TreeState { process, at, control: Vec::new(), cube: next, parent: Some((s, via)) };
             self.add(new, index, queue);
         }
         Ok(())
     }
 }
 
-enum Item {
+enum TreeItem {
     State(usize),
     Edge(usize),
 }

@@ -1,17 +1,22 @@
 //! Thread-modular Horn clauses: what a thread reaches and what its steps do, found by Spacer.
 //!
 //! In: a program and the properties to show. Out: an annotation of each thread for the rule `rely-guarantee`, which holds
-//! for every number of instances, or why there is none. Relations: at_T[l] over the shared store, T's locals and tid; step_T
+//! for every number of instances, or why there is none. Relations: `at_T[l]` over the shared store, T's locals and tid; step_T
 //! over the shared store before and after and the tid of the mover (Threader's R and E for the symmetric, modular
-//! case; Calvin's annotations with the guarantees unknown). Locals that are not read again are left out of at_T[l]. Every instance of a thread is checked once, for an
+//! case; Calvin's annotations with the guarantees unknown). Locals that are not read again are left out of `at_T[l]`. Every instance of a thread is checked once, for an
 //! arbitrary tid against an arbitrary other tid, so the cost does not depend on their number.
-//! Used by `rely` and by `horn`. Absent: spawning; facts that relate two threads' locals.
+//! Used by `rely` and by `horn`. Deliberately absent: spawning; facts that relate two threads' locals.
 
+use crate::infer::clauses::HornClauseBuilder;
 use base::Budget;
-use evidence::{Annotation, Reason, RelyGuarantee};
+use evidence::{Reason, RelyGuarantee, ThreadAnnotation};
 use logic::{Sort, SortKind, Symbol, Term, Terms};
-use program::{Action, Copies, LocId, Program, PropertyId, PropertyKind, ThreadId, VarId};
-use solver::{Atom, Horn, HornAnswer, Relation, Rule, Settings};
+use program::transition::{
+    after_action, claimable_of_threads, has_gate_of, initial_locals_facts, initial_store_facts, may_coexist,
+    primed_after_action, writes_shared,
+};
+use program::{LocId, Program, PropertyId, PropertyKind, ThreadId, VarId};
+use solver::{Atom, Horn, Relation, SolverSettings};
 
 /// Whether the clauses can be built for this program.
 pub fn admits(program: &Program) -> Result<(), String> {
@@ -26,46 +31,41 @@ pub fn admits(program: &Program) -> Result<(), String> {
 
 /// The properties that live in gates of threads, invariants, and written relies.
 pub fn wanted(program: &Program, among: &[PropertyId]) -> Vec<PropertyId> {
-    let gated = |w: PropertyId| {
-        program.threads.iter().any(|t| t.code.actions.iter().any(|a| a.gates.iter().any(|g| g.property == w)))
-    };
-    let inside = program.threads.iter().any(|t| t.code.locations.iter().any(|l| l.inside));
+    let gated = |w: PropertyId| program.threads.iter().any(|t| has_gate_of(&t.code, w));
+    let inside = program.threads.iter().any(|t| t.code.locations.iter().any(|l| l.in_atomic_block));
     among
         .iter()
         .copied()
         .filter(|w| match program.properties[*w].kind {
             PropertyKind::Invariant(_) => true,
             PropertyKind::Rely(r) => !inside && program.relies.get(r as usize).is_some_and(|r| r.formula.is_some()),
-            // With no gate left there is nothing that can go wrong.
-            PropertyKind::Assertion => true,
+            // With no gate left there is nothing that can go wrong; gates of code that no thread runs are not ours.
+            PropertyKind::Assertion => claimable_of_threads(program, *w),
             _ => gated(*w),
         })
         .collect()
 }
 
-pub fn solve(
+pub fn solve_modular(
     program: &Program,
     terms: &Terms,
     wanted: &[PropertyId],
-    settings: Settings,
+    settings: SolverSettings,
     budget: &Budget,
 ) -> Result<RelyGuarantee, Reason> {
-    let mut m = Modular::new(program, terms, settings, budget);
-    m.clauses(wanted)?;
-    match m.horn.solve() {
-        HornAnswer::Safe(solution) => Ok(m.annotation(wanted, &solution)),
-        HornAnswer::Unsafe(_) => Err(Reason::Alarm("no thread-modular proof exists for this abstraction".into())),
-        HornAnswer::Unknown(why) => Err(Reason::Solver {
-            reason: why.to_string(),
-            obligation: "what each thread reaches, and what its steps do".into(),
-        }),
-    }
+    let mut m = ModularClauses::new(program, terms, wanted, settings, budget);
+    m.clauses(wanted);
+    let solution = m.horn.solve(
+        "no thread-modular proof exists for this abstraction",
+        "what each thread reaches, and what its steps do",
+    )?;
+    Ok(m.annotation(wanted, &solution))
 }
 
-struct Modular<'a> {
+struct ModularClauses<'a> {
     program: &'a Program,
     terms: &'a Terms,
-    horn: Horn<'a>,
+    horn: HornClauseBuilder<'a>,
     /// Shared variables whose values the relations keep.
     shared: Vec<VarId>,
     /// For each thread: for each location its kept locals and a relation; and one relation for its steps.
@@ -75,11 +75,17 @@ struct Modular<'a> {
     other: Symbol,
 }
 
-impl<'a> Modular<'a> {
-    fn new(program: &'a Program, terms: &'a Terms, settings: Settings, budget: &Budget) -> Self {
+impl<'a> ModularClauses<'a> {
+    fn new(
+        program: &'a Program,
+        terms: &'a Terms,
+        wanted: &[PropertyId],
+        settings: SolverSettings,
+        budget: &Budget,
+    ) -> Self {
         let kept = |v: &VarId| !matches!(terms.kind(program.vars[*v].sort), SortKind::Seq(_));
         let shared: Vec<VarId> = program.shared().filter(kept).collect();
-        let mut horn = Horn::new(terms, settings, budget);
+        let mut horn = HornClauseBuilder { horn: Horn::new(terms, settings, budget), terms, wanted: wanted.to_vec() };
         let (mut at, mut locals, mut steps) = (Vec::new(), Vec::new(), Vec::new());
         for thread in program.threads.iter() {
             let live = program::live::live(program, &thread.code);
@@ -109,60 +115,37 @@ impl<'a> Modular<'a> {
         vars.map(|v| self.terms.sym(self.program.vars[*v].symbol)).chain([self.terms.sym(self.program.tid)]).collect()
     }
 
-    fn effect(&self, action: &Action) -> Vec<(Symbol, Term)> {
-        action.updates.iter().map(|u| (self.program.vars[u.var].symbol, u.value)).collect()
-    }
-
-    /// Primed shared symbols to their values after the action.
-    fn primed(&self, action: &Action) -> Vec<(Symbol, Term)> {
-        let (t, p) = (self.terms, self.program);
-        let value =
-            |v: VarId| action.updates.iter().find(|u| u.var == v).map_or_else(|| t.sym(p.vars[v].symbol), |u| u.value);
-        p.shared().map(|v| (p.vars[v].primed, value(v))).collect()
-    }
-
-    fn clauses(&mut self, wanted: &[PropertyId]) -> Result<(), Reason> {
+    fn clauses(&mut self, wanted: &[PropertyId]) {
         let (t, p) = (self.terms, self.program);
         let tid = t.sym(p.tid);
         let positive = t.lt(t.int(0), tid);
-        let mut init: Vec<Term> =
-            p.shared().filter_map(|v| p.vars[v].initial.map(|i| t.eq(t.sym(p.vars[v].symbol), i))).collect();
-        init.extend(p.init.iter().filter_map(|f| f.formula));
+        let init = initial_store_facts(p, t);
         for (id, thread) in p.threads.iter_enumerated() {
             let i = id.0 as usize;
             let mut start = init.clone();
             start.push(positive);
-            start.extend(
-                thread.locals.iter().filter_map(|v| p.vars[*v].initial.map(|x| t.eq(t.sym(p.vars[*v].symbol), x))),
-            );
+            start.extend(initial_locals_facts(p, t, id));
             let entry = thread.code.entry;
             let head = Atom { relation: self.at[i][entry.0 as usize], args: self.now(id, entry) };
-            self.horn.rule(Rule { body: vec![], constraint: t.and(&start), head: Some(head) });
+            self.horn.initial(t.and(&start), head);
             for action in thread.code.actions.iter() {
                 let here = Atom { relation: self.at[i][action.from.0 as usize], args: self.now(id, action.from) };
-                let mut taken = vec![positive, action.guard];
-                for gate in &action.gates {
-                    if wanted.contains(&gate.property) {
-                        let constraint = t.and(&[t.and(&taken), t.not(gate.formula)]);
-                        self.horn.rule(Rule { body: vec![here.clone()], constraint, head: None });
-                    }
-                    taken.push(gate.formula);
-                }
-                let constraint = t.and(&taken);
-                let effect = self.effect(action);
+                let gates = action.gates.iter().map(|g| (g.property, g.formula));
+                let constraint = self.horn.gates(&here, vec![positive, action.guard], gates);
+                let effect = after_action(p, action);
                 let then = self.now(id, action.to);
                 let after: Vec<Term> = then.iter().map(|x| t.substitute(*x, effect.iter().copied())).collect();
                 let to = Atom { relation: self.at[i][action.to.0 as usize], args: after };
-                self.horn.rule(Rule { body: vec![here.clone()], constraint, head: Some(to) });
+                self.horn.leads(vec![here.clone()], constraint, to);
                 let shared = &self.shared;
-                let writes = action.updates.iter().any(|u| p.vars[u.var].scope == program::Scope::Shared);
-                let primed = self.primed(action);
+                let writes = writes_shared(p, action);
+                let primed = primed_after_action(p, t, action);
                 if writes {
                     let mut args: Vec<Term> = shared.iter().map(|v| t.sym(p.vars[*v].symbol)).collect();
                     args.extend(shared.iter().map(|v| t.substitute(t.sym(p.vars[*v].primed), primed.iter().copied())));
                     args.push(tid);
                     let head = Atom { relation: self.steps[i], args };
-                    self.horn.rule(Rule { body: vec![here.clone()], constraint, head: Some(head) });
+                    self.horn.leads(vec![here.clone()], constraint, head);
                 }
                 for w in wanted {
                     let PropertyKind::Rely(r) = p.properties[*w].kind else { continue };
@@ -171,10 +154,10 @@ impl<'a> Modular<'a> {
                     let other = t.sym(self.other);
                     let seen = t.substitute(formula, [(p.tid, other)]);
                     let seen = t.substitute(seen, primed.iter().copied());
-                    let watched = p.threads.ids().any(|x| rely.thread.is_none_or(|y| y == x) && self.meet(x, id));
+                    let watched = p.threads.ids().any(|x| rely.thread.is_none_or(|y| y == x) && may_coexist(p, x, id));
                     if watched {
                         let parts = [constraint, t.lt(t.int(0), other), t.ne(other, tid), t.not(seen)];
-                        self.horn.rule(Rule { body: vec![here.clone()], constraint: t.and(&parts), head: None });
+                        self.horn.never(&here, t.and(&parts));
                     }
                 }
             }
@@ -182,20 +165,14 @@ impl<'a> Modular<'a> {
                 let here = Atom { relation: self.at[i][at.0 as usize], args: self.now(id, at) };
                 for w in wanted {
                     if let PropertyKind::Invariant(formula) = p.properties[*w].kind {
-                        self.horn.rule(Rule { body: vec![here.clone()], constraint: t.not(formula), head: None });
+                        self.horn.never(&here, t.not(formula));
                     }
                 }
-                if !thread.code.locations[at].inside {
+                if !thread.code.locations[at].in_atomic_block {
                     self.environment(id, &here);
                 }
             }
         }
-        Ok(())
-    }
-
-    /// Two different instances of these threads can exist.
-    fn meet(&self, a: ThreadId, b: ThreadId) -> bool {
-        a != b || !matches!(self.program.threads[a].copies, Copies::One | Copies::Exactly(1))
     }
 
     /// What a thread knows survives every step of every other instance.
@@ -204,7 +181,7 @@ impl<'a> Modular<'a> {
         let other = t.sym(self.other);
         let after: Vec<(Symbol, Term)> =
             self.shared.iter().map(|v| (p.vars[*v].symbol, t.sym(p.vars[*v].primed))).collect();
-        for u in p.threads.ids().filter(|u| self.meet(id, *u)).collect::<Vec<_>>() {
+        for u in p.threads.ids().filter(|u| may_coexist(p, id, *u)).collect::<Vec<_>>() {
             let mut args: Vec<Term> = self.shared.iter().map(|v| t.sym(p.vars[*v].symbol)).collect();
             args.extend(self.shared.iter().map(|v| t.sym(p.vars[*v].primed)));
             args.push(other);
@@ -212,7 +189,7 @@ impl<'a> Modular<'a> {
             let moved: Vec<Term> = here.args.iter().map(|x| t.substitute(*x, after.iter().copied())).collect();
             let constraint = t.and(&[t.lt(t.int(0), other), t.ne(other, t.sym(p.tid))]);
             let head = Atom { relation: here.relation, args: moved };
-            self.horn.rule(Rule { body: vec![here.clone(), step], constraint, head: Some(head) });
+            self.horn.leads(vec![here.clone(), step], constraint, head);
         }
     }
 
@@ -229,7 +206,7 @@ impl<'a> Modular<'a> {
         let threads = p
             .threads
             .ids()
-            .map(|id| Annotation {
+            .map(|id| ThreadAnnotation {
                 thread: id,
                 at: self.at[id.0 as usize].iter().map(|r| solution[r.0 as usize]).collect(),
                 guarantee: t.or(&[solution[self.steps[id.0 as usize].0 as usize], idle]),

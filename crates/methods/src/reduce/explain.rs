@@ -1,23 +1,23 @@
-//! What went wrong, in words: a gate that may fail, a run that is no action of the specification; and which runs perform what.
+//! What went wrong, as text: a gate that may fail, a run that is no action of the specification; and which runs perform what.
 
-use super::search::{Failure, Spot};
+use super::search::{ReductionFailure, WitnessPosition};
 use logic::Value;
-use program::order::Order;
-use program::specified::{Specified, Unit};
-use program::{ActionId, Place, ProcId, Program, PropertyId, Scope, VarId};
+use program::call_summaries::{CallSummaries, CodeUnit};
+use program::order::PerformsOrder;
+use program::{ActionId, ProcId, Program, PropertyId, Scope, StorePlace, VarId};
 
 /// A run of a procedure that is neither idle nor an action that may come next.
-pub fn stray(basis: &Specified, q: ProcId, f: &Failure) -> String {
+pub fn stray(basis: &CallSummaries, q: ProcId, f: &ReductionFailure) -> String {
     let p = &basis.program;
-    let unit = Unit::Procedure(q);
+    let unit = CodeUnit::Procedure(q);
     let procedure = &p.procedures[q];
-    let Some(order) = procedure.performs.as_ref().map(|(s, _)| Order::of(s)) else { return String::new() };
+    let Some(order) = procedure.performs.as_ref().map(|(s, _)| PerformsOrder::of(s)) else { return String::new() };
     if let Some(why) = &f.undecided {
         return format!("the solver did not decide whether a run of {} is one of its actions: {why}", procedure.name);
     }
     let code = basis.code(unit);
     if let Some((step, label)) = &f.witness {
-        let after = format!("`{}` at @{}@", words(basis, unit, *step), code.actions[*step].origin);
+        let after = format!("`{}` at @{}@", step_text(basis, unit, *step), code.actions[*step].origin);
         return format!(
             "the witness of {label} after {after} is wrong: the run {} of {} is not {label}; {}",
             steps(basis, unit, &f.steps),
@@ -40,12 +40,12 @@ pub fn stray(basis: &Specified, q: ProcId, f: &Failure) -> String {
         out += &format!(" (after {})", order.label(f.position as usize));
     }
     if let Some(b) = &f.broken_by {
-        out += &format!("; it ends before `{}`, {}", words(basis, unit, b.action), because(p, b.place.as_ref()));
+        out += &format!("; it ends before `{}`, {}", step_text(basis, unit, b.action), because(p, b.place.as_ref()));
     }
     out + &format!("; {}", values(p, f))
 }
 
-fn because(p: &Program, place: Option<&Place>) -> String {
+fn because(p: &Program, place: Option<&StorePlace>) -> String {
     match place {
         Some(place) => {
             format!("which is not a left mover: another thread may touch `{}` there", show_place(p, place))
@@ -54,19 +54,19 @@ fn because(p: &Program, place: Option<&Place>) -> String {
     }
 }
 
-fn show_place(p: &Program, place: &Place) -> String {
+fn show_place(p: &Program, place: &StorePlace) -> String {
     let keys: Vec<String> = place.keys.iter().map(|k| format!("[{}]", p.terms.show(*k))).collect();
     format!("{}{}", p.vars[place.var].name, keys.concat())
 }
 
 /// A gate that may fail.
-pub fn gate(basis: &Specified, unit: Unit, property: PropertyId, f: &Failure) -> String {
+pub fn gate(basis: &CallSummaries, unit: CodeUnit, property: PropertyId, f: &ReductionFailure) -> String {
     let p = &basis.program;
     let name = &p.properties[property].name;
     if let Some(why) = &f.undecided {
         return format!("the solver did not decide {name} in {}: {why}", basis.name(unit));
     }
-    let step = f.action.map(|a| words(basis, unit, a)).unwrap_or_default();
+    let step = f.action.map(|a| step_text(basis, unit, a)).unwrap_or_default();
     let shown = basis.code(unit).actions.iter().flat_map(|a| &a.gates).find(|g| g.property == property);
     let shown = shown.map(|g| p.terms.show(g.formula)).filter(|s| s.len() < 120);
     let formula = shown.map(|s| format!(" ({s})")).unwrap_or_default();
@@ -77,13 +77,13 @@ pub fn gate(basis: &Specified, unit: Unit, property: PropertyId, f: &Failure) ->
     )
 }
 
-fn words(basis: &Specified, unit: Unit, a: ActionId) -> String {
+fn step_text(basis: &CallSummaries, unit: CodeUnit, a: ActionId) -> String {
     let p = &basis.program;
     p.origins[basis.code(unit).actions[a].origin].text.clone()
 }
 
-fn steps(basis: &Specified, unit: Unit, list: &[ActionId]) -> String {
-    let mut shown: Vec<String> = list.iter().map(|a| format!("`{}`", words(basis, unit, *a))).collect();
+fn steps(basis: &CallSummaries, unit: CodeUnit, list: &[ActionId]) -> String {
+    let mut shown: Vec<String> = list.iter().map(|a| format!("`{}`", step_text(basis, unit, *a))).collect();
     shown.dedup();
     if shown.len() > 8 {
         let last = shown.split_off(shown.len() - 4);
@@ -95,7 +95,7 @@ fn steps(basis: &Specified, unit: Unit, list: &[ActionId]) -> String {
 }
 
 /// What changed, and what stayed: `count: 4 -> 5`.
-fn values(p: &Program, f: &Failure) -> String {
+fn values(p: &Program, f: &ReductionFailure) -> String {
     let after = |v: VarId| f.after.iter().find(|(x, _)| *x == v).map(|(_, x)| x);
     let show = |v: VarId, x: &Value| x.show(&p.terms, p.vars[v].sort);
     let mut parts = Vec::new();
@@ -111,14 +111,14 @@ fn values(p: &Program, f: &Failure) -> String {
 }
 
 /// A `witness` for each step that performs an action, to be pasted into the file.
-pub fn witnesses(basis: &Specified, q: ProcId, performed: &[(Spot, String)]) -> Vec<String> {
+pub fn witnesses(basis: &CallSummaries, q: ProcId, performed: &[(WitnessPosition, String)]) -> Vec<String> {
     let p = &basis.program;
-    let code = basis.code(Unit::Procedure(q));
+    let code = basis.code(CodeUnit::Procedure(q));
     let name = &p.procedures[q].name;
-    let line = |(spot, label): &(Spot, String)| {
+    let line = |(spot, label): &(WitnessPosition, String)| {
         let (word, a) = match spot {
-            Spot::After(a) => ("after", a),
-            Spot::Before(a) => ("before", a),
+            WitnessPosition::After(a) => ("after", a),
+            WitnessPosition::Before(a) => ("before", a),
         };
         let origin = code.actions[*a].origin;
         format!("witness {label}; // in {name}, {word} `{}` at @{origin}@", p.origins[origin].text)

@@ -7,15 +7,16 @@
 use evidence::Guard;
 use logic::{Op, SortKind, Term, Terms};
 use program::access::{Touches, constants};
-use program::specified::{Specified, Unit};
-use program::{Action, Code, LocId, Program, Scope, VarId, VarKind};
+use program::call_summaries::{CallSummaries, CodeUnit};
+use program::transition::must_sets;
+use program::{Action, Program, Scope, VarId, VarKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A lock, at a key where it is a map.
 type Held = BTreeSet<(VarId, Option<Term>)>;
 
 /// One guard for each variable that has a candidate.
-pub fn candidates(basis: &Specified, roots: &[Unit]) -> Vec<Guard> {
+pub fn candidates(basis: &CallSummaries, roots: &[CodeUnit]) -> Vec<Guard> {
     let p = &basis.program;
     let t = &p.terms;
     let touches = Touches::new(p, t);
@@ -30,12 +31,12 @@ pub fn candidates(basis: &Specified, roots: &[Unit]) -> Vec<Guard> {
     for unit in roots {
         let code = basis.code(*unit);
         let of_calls = basis.unit(*unit).map(|u| u.of_calls.clone()).unwrap_or_default();
-        let held = held(p, t, code, entry(p, t, *unit));
+        let held = must_sets(code, entry(p, t, *unit), |a, held| follow(p, t, a, held));
         for (id, action) in code.actions.iter_enumerated() {
             if action.relation.is_some() && of_calls.contains(&id) {
                 continue;
             }
-            let Some(now) = &held[action.from.0 as usize] else { continue };
+            let Some(now) = &held[action.from] else { continue };
             for touch in touches.of(action).into_iter().filter(|x| open(x.place.var)) {
                 let var = touch.place.var;
                 let fits = now.iter().filter(|(lock, key)| match (t.kind(p.vars[var].sort), key) {
@@ -60,8 +61,8 @@ pub fn candidates(basis: &Specified, roots: &[Unit]) -> Vec<Guard> {
 }
 
 /// What `requires` says is held.
-fn entry(p: &Program, t: &Terms, unit: Unit) -> Held {
-    let Unit::Procedure(q) = unit else { return Held::new() };
+fn entry(p: &Program, t: &Terms, unit: CodeUnit) -> Held {
+    let CodeUnit::Procedure(q) = unit else { return Held::new() };
     let facts = p.procedures[q].requires.iter().filter_map(|f| f.formula).flat_map(|f| t.conjuncts(f));
     let tid = t.sym(p.tid);
     facts
@@ -84,56 +85,30 @@ fn lock(p: &Program, t: &Terms, term: Term) -> Option<(VarId, Option<Term>)> {
     Some((v, key))
 }
 
-/// The locks surely held at each location; `None`: not reached.
-fn held(p: &Program, t: &Terms, code: &Code, entry: Held) -> Vec<Option<Held>> {
-    let mut out: Vec<Option<Held>> = vec![None; code.locations.len()];
-    out[code.entry.0 as usize] = Some(entry);
-    let outgoing = code.outgoing();
-    let mut todo: Vec<LocId> = vec![code.entry];
-    while let Some(at) = todo.pop() {
-        let Some(now) = out[at.0 as usize].clone() else { continue };
-        for id in &outgoing[at] {
-            let action = &code.actions[*id];
-            let after = after(p, t, action, &now);
-            let there = &mut out[action.to.0 as usize];
-            let joined: Held = match there {
-                Some(old) => old.intersection(&after).copied().collect(),
-                None => after,
-            };
-            if there.as_ref() != Some(&joined) {
-                *there = Some(joined);
-                todo.push(action.to);
-            }
-        }
-    }
-    out
-}
-
-fn after(p: &Program, t: &Terms, action: &Action, now: &Held) -> Held {
+/// Follows an action: what is held after it.
+fn follow(p: &Program, t: &Terms, action: &Action, held: &mut Held) {
     let tid = t.sym(p.tid);
-    let mut out = now.clone();
     for u in &action.updates {
         // A key that changes names another lock now.
         let symbol = p.vars[u.var].symbol;
-        out.retain(|(_, key)| key.is_none_or(|k| !t.free_symbols(k).contains(&symbol)));
+        held.retain(|(_, key)| key.is_none_or(|k| !t.free_symbols(k).contains(&symbol)));
     }
     for u in action.updates.iter().filter(|u| p.vars[u.var].kind == VarKind::Lock) {
         match t.app(u.value) {
             Some((Op::Store, args)) if t.as_symbol(args[0]) == Some(p.vars[u.var].symbol) => {
                 if args[2] == tid {
-                    out.insert((u.var, Some(args[1])));
+                    held.insert((u.var, Some(args[1])));
                 } else {
                     // Another key may be the same one.
-                    out.retain(|(l, _)| *l != u.var);
+                    held.retain(|(l, _)| *l != u.var);
                 }
             }
             _ if u.value == tid => {
-                out.insert((u.var, None));
+                held.insert((u.var, None));
             }
-            _ => out.retain(|(l, _)| *l != u.var),
+            _ => held.retain(|(l, _)| *l != u.var),
         }
     }
-    out
 }
 
 /// The guard as a declaration of the language.

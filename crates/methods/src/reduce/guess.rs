@@ -5,15 +5,16 @@
 //! conditions of the code and their neighbours, locks that access predicates name, assigned constants, equalities
 //! between a local and what was read into it, and one of these under the condition of another.
 
-use super::search::Setting;
-use logic::{Node, Op, Sort, SortKind, Symbol, Term, Terms};
-use program::specified::Unit;
+use super::setting::ReductionSetting;
+use crate::infer::vocabulary::FactSet;
+use logic::{Op, Sort, SortKind, Symbol, Term, Terms};
+use program::call_summaries::CodeUnit;
 use program::{Code, LocId, Program, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// So many formulas at a cut at most: the rest would cost more than it finds.
-const MOST: usize = 260;
-const MOST_CONDITIONS: usize = 14;
+const MAX_FORMULAS_PER_CUT: usize = 260;
+const MAX_CONDITIONS: usize = 14;
 
 pub struct Guesses {
     /// Facts of the unit that may hold anywhere.
@@ -25,7 +26,7 @@ pub struct Guesses {
 }
 
 impl Guesses {
-    pub fn new(s: &Setting<'_>, unit: Unit, shared: &[VarId]) -> Self {
+    pub fn new(s: &ReductionSetting<'_>, unit: CodeUnit, shared: &[VarId]) -> Self {
         let (p, t) = (s.p, s.terms);
         let code = s.basis.code(unit);
         let locals = s.basis.locals(unit);
@@ -35,8 +36,8 @@ impl Guesses {
         let is_own = |f: Term| t.free_symbols(f).iter().all(|x| own.contains(x) || constants.contains(x));
         let names: FxHashSet<Symbol> = shared.iter().map(|v| p.vars[*v].symbol).collect();
         let known = |f: Term| t.free_symbols(f).iter().all(|x| own.contains(x) || names.contains(x));
-        let mut list = List::default();
-        if let Unit::Procedure(q) = unit {
+        let mut list = FactSet::default();
+        if let CodeUnit::Procedure(q) = unit {
             for f in p.procedures[q].requires.iter().filter_map(|f| f.formula) {
                 t.conjuncts(f).into_iter().for_each(|c| list.add(c));
             }
@@ -45,10 +46,10 @@ impl Guesses {
         for (a, b) in copied {
             list.add(t.eq(t.sym(p.vars[a].symbol), t.sym(p.vars[b].symbol)));
         }
-        let mut atoms = List::default();
+        let mut atoms = FactSet::default();
         for a in code.actions.iter() {
             let formulas = std::iter::once(a.guard).chain(a.gates.iter().map(|g| g.formula));
-            formulas.for_each(|f| collect_atoms(t, f, &mut atoms));
+            formulas.for_each(|f| atoms.add_conditions(t, f));
         }
         let locks = locks(s, code, &known);
         locks.iter().for_each(|f| list.add(*f));
@@ -59,16 +60,10 @@ impl Guesses {
             .collect();
         assigned(p, t, code, &locals, &known, &mut list);
         for f in atoms.all.iter().copied().filter(|f| known(*f)) {
-            neighbours(t, f, &mut list);
+            list.add_neighbours(t, f);
         }
-        let conditions: Vec<Term> = atoms
-            .all
-            .iter()
-            .copied()
-            .filter(|f| is_own(*f))
-            .take(MOST_CONDITIONS)
-            .flat_map(|f| [f, t.not(f)])
-            .collect();
+        let conditions: Vec<Term> =
+            atoms.all.iter().copied().filter(|f| is_own(*f)).take(MAX_CONDITIONS).flat_map(|f| [f, t.not(f)]).collect();
         let flags = locals.iter().filter(|v| p.vars[**v].sort == Sort::BOOL).map(|v| t.sym(p.vars[*v].symbol));
         let conditions: Vec<Term> = flags.flat_map(|f| [f, t.not(f)]).chain(conditions).collect();
         for c in &conditions {
@@ -88,9 +83,9 @@ impl Guesses {
     }
 
     /// `before`: inside a run, the symbols for the store where it began.
-    pub fn at(&self, s: &Setting<'_>, code: &Code, at: LocId, before: Option<&Vec<Symbol>>) -> Vec<Term> {
+    pub fn at(&self, s: &ReductionSetting<'_>, code: &Code, at: LocId, before: Option<&Vec<Symbol>>) -> Vec<Term> {
         let (p, t) = (s.p, s.terms);
-        let mut list = List::default();
+        let mut list = FactSet::default();
         for f in code.locations[at].invariants.iter().flatten() {
             t.conjuncts(*f).into_iter().for_each(|c| list.add(c));
         }
@@ -107,7 +102,7 @@ impl Guesses {
             }
             // What was guessed about now may also have held at the begin.
             let back: Vec<(Symbol, Term)> = begin.iter().map(|(v, x)| (p.vars[*v].symbol, t.sym(*x))).collect();
-            for f in self.anywhere.iter().take(MOST / 3) {
+            for f in self.anywhere.iter().take(MAX_FORMULAS_PER_CUT / 3) {
                 list.add(t.substitute(*f, back.iter().copied()));
             }
             for v in self.shared.iter().filter(|v| p.vars[**v].kind == program::VarKind::Lock) {
@@ -117,17 +112,17 @@ impl Guesses {
             }
         }
         self.anywhere.iter().for_each(|f| list.add(*f));
-        list.all.truncate(MOST);
+        list.all.truncate(MAX_FORMULAS_PER_CUT);
         list.all
     }
 
     /// What may come down with every turn of the loop.
-    pub fn ranks(&self, s: &Setting<'_>, code: &Code, head: LocId) -> Vec<Term> {
+    pub fn ranks(&self, s: &ReductionSetting<'_>, code: &Code, head: LocId) -> Vec<Term> {
         let t = s.terms;
-        let mut list = List::default();
+        let mut list = FactSet::default();
         for a in code.actions.iter().filter(|a| a.from == head) {
-            let mut atoms = List::default();
-            collect_atoms(t, a.guard, &mut atoms);
+            let mut atoms = FactSet::default();
+            atoms.add_conditions(t, a.guard);
             for f in atoms.all {
                 if let Some((Op::Lt | Op::Le, args)) = t.app(f)
                     && t.sort_of(args[0]) == Sort::INT
@@ -146,65 +141,19 @@ impl Guesses {
     }
 }
 
-#[derive(Default)]
-struct List {
-    all: Vec<Term>,
-    seen: FxHashSet<Term>,
-}
-
-impl List {
-    fn add(&mut self, f: Term) {
-        if self.seen.insert(f) {
-            self.all.push(f);
-        }
-    }
-}
-
-/// The conditions a formula is made of.
-fn collect_atoms(t: &Terms, f: Term, out: &mut List) {
-    match t.node(f) {
-        Node::Bool(_) | Node::Quant(..) => {}
-        Node::App(Op::And | Op::Or | Op::Not | Op::Implies, args) => {
-            args.iter().for_each(|a| collect_atoms(t, *a, out));
-        }
-        Node::App(Op::Ite, args) if t.sort_of(f) == Sort::BOOL => args.iter().for_each(|a| collect_atoms(t, *a, out)),
-        Node::App(Op::Eq, args) if t.sort_of(args[0]) == Sort::BOOL => {
-            args.iter().for_each(|a| collect_atoms(t, *a, out));
-        }
-        _ => out.add(f),
-    }
-}
-
-/// A condition, its negation, and for comparisons the weaker ones next to it.
-fn neighbours(t: &Terms, f: Term, out: &mut List) {
-    out.add(f);
-    out.add(t.not(f));
-    if let Some((Op::Lt | Op::Le, args)) = t.app(f) {
-        let (x, y) = (args[0], args[1]);
-        if t.sort_of(x) == Sort::INT {
-            out.add(t.le(x, y));
-            out.add(t.le(y, x));
-            out.add(t.le(x, t.add(y, t.int(1))));
-            for z in [x, y] {
-                out.add(t.le(t.int(0), z));
-            }
-        }
-    }
-}
-
 /// `lock == tid` for the locks that access predicates name, at the keys the code uses.
-fn locks(s: &Setting<'_>, code: &Code, known: &dyn Fn(Term) -> bool) -> Vec<Term> {
+fn locks(s: &ReductionSetting<'_>, code: &Code, known: &dyn Fn(Term) -> bool) -> Vec<Term> {
     let (p, t) = (s.p, s.terms);
     let tid = t.sym(p.tid);
-    let mut out = List::default();
+    let mut out = FactSet::default();
     // Only what the unit touches: in a large file most locks are somebody else's.
     let touched: FxHashSet<VarId> =
         code.actions.iter().flat_map(|a| s.touches.of(a)).map(|touch| touch.place.var).collect();
     for v in p.shared().filter(|v| touched.contains(v)) {
         let Some(access) = &p.vars[v].access else { continue };
         let Some(formula) = access.formula else { continue };
-        let mut atoms = List::default();
-        collect_atoms(t, formula, &mut atoms);
+        let mut atoms = FactSet::default();
+        atoms.add_conditions(t, formula);
         let holds: Vec<Term> = atoms
             .all
             .into_iter()
@@ -235,7 +184,7 @@ fn locks(s: &Setting<'_>, code: &Code, known: &dyn Fn(Term) -> bool) -> Vec<Term
 }
 
 /// Locals that were set to a constant, or to something that can still be named.
-fn assigned(p: &Program, t: &Terms, code: &Code, locals: &[VarId], known: &dyn Fn(Term) -> bool, out: &mut List) {
+fn assigned(p: &Program, t: &Terms, code: &Code, locals: &[VarId], known: &dyn Fn(Term) -> bool, out: &mut FactSet) {
     for u in code.actions.iter().flat_map(|a| &a.updates) {
         if !locals.contains(&u.var) || !known(u.value) {
             continue;

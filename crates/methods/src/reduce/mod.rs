@@ -3,25 +3,29 @@
 //! In: a program with access predicates or `performs`. Out: proofs by the rule `reduction` that procedures perform what they
 //! say, and that accesses, releases and other checks of threads and procedures do not fail, for any number of threads and any
 //! callers: the other threads do anything the access predicates allow. Calls use the callee's specification where it is
-//! shown, else they are inlined. A lock that is held wherever a variable is touched is found to guard it. What is not shown is told: which step ended a run, what another thread may touch
+//! shown, else they are inlined. A lock that is held wherever a variable is touched is found to guard it. What is not shown is reported: which step ended a run, what another thread may touch
 //! there, which run is no action of the specification, with values. Units are looked at side by side, each with terms of its
 //! own (`adopt` brings them together), so that the outcome does not depend on how many workers there are.
-//! Absent: units that spawn threads; properties that are not local to a unit (invariants, relies).
+//! Deliberately absent: units that spawn threads; properties that are not local to a unit (invariants, relies).
 
 mod breach;
 mod explain;
 mod guards;
 mod guess;
+mod premises;
 mod search;
+mod setting;
 mod witness;
 
 use crate::adopt::Adopt;
-use crate::method::{About, Method, Refusal, Run, Task};
-use evidence::{Basis, Certificate, Claim, Claims, Cut, Guard, Proof, Reason, Reduced, Reduction};
+use crate::method::{Method, MethodDescription, Refusal, Run, Task};
+use evidence::{Basis, Certificate, Claim, Claims, CutPoint, Guard, Proof, Reason, Reduced, Reduction};
 use logic::Terms;
-use program::specified::{Rewritten, Specified, Unit, of_inlining, specified};
-use program::{Code, ProcId, Program, PropertyId, PropertyKind};
-use search::{Found, Search, Setting, Split, Taste, Witnesses, written};
+use program::call_summaries::{CallSummaries, CodeUnit, SummarizedUnit, call_summaries, of_inlining};
+use program::transition::has_gate_of;
+use program::{ProcId, Program, PropertyId, PropertyKind};
+use search::{MoverSearch, ReducedUnit, Split, Taste, Witnesses, written};
+use setting::ReductionSetting;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,8 +34,8 @@ use std::sync::mpsc::channel;
 pub struct Reduce;
 
 impl Method for Reduce {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> MethodDescription {
+        MethodDescription {
             name: "reduce",
             summary: "procedures perform what they say, by access predicates and movers; any number of threads",
             paper: "Calvin-R",
@@ -51,29 +55,34 @@ impl Method for Reduce {
     fn run(&self, task: &Task, run: &Run) -> Claims {
         let p = &task.program;
         let mut claims = pursue(task, run, &[]);
+        run.publish(&claims);
         if claims.claims.values().all(|x| matches!(x, Claim::Proved(_))) {
             return claims;
         }
-        let plain = specified(p, &[]);
-        let roots: Vec<Unit> = plain.units.iter().map(|u| u.unit).filter(|u| is_root(&plain.program, *u)).collect();
+        let plain = call_summaries(p, &[]);
+        let roots: Vec<CodeUnit> = plain.units.iter().map(|u| u.unit).filter(|u| is_root(&plain.program, *u)).collect();
         let guards = guards::candidates(&plain, &roots);
         guarded(task, run, &guards, &mut claims);
+        run.publish(&claims);
         for (id, q) in p.procedures.iter_enumerated() {
             let Some((_, property)) = &q.performs else { continue };
             if let Some(Claim::Undecided(_)) = claims.claims.get(property)
-                && let Some(stray) = breach::find(p, id, run, &guards)
+                && let Some(stray) = breach::find_breach(p, id, run, &guards)
             {
-                claims.set(*property, Claim::Strayed(stray));
+                let claim = Claim::Refuted(stray.into());
+                run.publish_one(*property, claim.clone());
+                claims.set(*property, claim);
             }
         }
         for q in &task.properties {
             let broken = matches!(p.properties[*q].kind, PropertyKind::Access(_))
                 && matches!(claims.claims.get(q), Some(Claim::Undecided(Reason::Alarm(_))));
-            let touching =
-                |(id, x): (ProcId, &program::Procedure)| is_root(p, Unit::Procedure(id)) && gated(&x.code, *q);
+            let touching = |(id, x): (ProcId, &program::Procedure)| {
+                is_root(p, CodeUnit::Procedure(id)) && has_gate_of(&x.code, *q)
+            };
             let suspects = p.procedures.iter_enumerated().filter(|(id, x)| broken && touching((*id, x)));
             if let Some(stray) = suspects.map(|(id, _)| id).find_map(|id| breach::find_access(p, id, *q, run)) {
-                claims.set(*q, Claim::Strayed(stray));
+                claims.set(*q, Claim::Refuted(stray.into()));
             }
         }
         claims
@@ -114,7 +123,11 @@ fn pursue(task: &Task, run: &Run, guards: &[Guard]) -> Claims {
             Ok(basis) => basis,
             Err(why) => return Claims::undecided(task.properties.iter().copied(), Reason::Internal(why)),
         };
-        let round = match Round::run(&basis, task, run, &lost, &found) {
+        let premises = match premises::kept(&basis, run) {
+            Ok(premises) => premises,
+            Err(reason) => return Claims::undecided(task.properties.iter().copied(), reason),
+        };
+        let round = match ReductionRound::run(&basis, task, run, &lost, &found, &premises) {
             Ok(round) => round,
             Err(reason) => return Claims::undecided(task.properties.iter().copied(), reason),
         };
@@ -151,51 +164,56 @@ fn pursue(task: &Task, run: &Run, guards: &[Guard]) -> Claims {
 }
 
 /// What was found with one set of procedures used by specification.
-struct Round<'a> {
-    basis: &'a Specified,
+struct ReductionRound<'a> {
+    basis: &'a CallSummaries,
     terms: Terms,
-    units: Vec<(Unit, Result<Found, Reason>)>,
+    units: Vec<(CodeUnit, Result<ReducedUnit, Reason>)>,
     /// Procedures shown to perform their specification.
     shown: BTreeSet<ProcId>,
+    /// The invariants that all of it rests on.
+    premises: Vec<PropertyId>,
 }
 
 /// A unit to look at, and whether its runs are compared with a specification.
 #[derive(Clone)]
-struct Job {
-    unit: Unit,
+struct UnitJob {
+    unit: CodeUnit,
     performs: bool,
     refused: Option<String>,
 }
 
 /// Fewer units than this are not worth another worker.
-const WORTH: usize = 4;
+const MIN_UNITS_PER_WORKER: usize = 4;
 /// Deep terms are walked by recursion.
-const STACK: usize = 1 << 28;
+const STACK_BYTES: usize = 1 << 28;
 
-impl<'a> Round<'a> {
+impl<'a> ReductionRound<'a> {
     fn run(
-        basis: &'a Specified,
+        basis: &'a CallSummaries,
         task: &Task,
         run: &Run,
         lost: &BTreeMap<ProcId, Claim>,
         found: &[PropertyId],
+        premises: &[PropertyId],
     ) -> Result<Self, Reason> {
-        let job = |u: &Rewritten| {
+        let job = |u: &SummarizedUnit| {
             let performs = match u.unit {
-                Unit::Procedure(q) => basis.program.procedures[q].usable() && !lost.contains_key(&q),
-                Unit::Thread(_) => false,
+                CodeUnit::Procedure(q) => basis.program.procedures[q].usable() && !lost.contains_key(&q),
+                CodeUnit::Thread(_) => false,
             };
-            Job { unit: u.unit, performs, refused: u.refused.clone() }
+            UnitJob { unit: u.unit, performs, refused: u.refused.clone() }
         };
-        let jobs: Vec<Job> = basis.units.iter().filter(|u| wanted(basis, u.unit, task, found)).map(job).collect();
+        let jobs: Vec<UnitJob> = basis.units.iter().filter(|u| wanted(basis, u.unit, task, found)).map(job).collect();
         let own: Vec<usize> = task.program.procedures.iter().map(|q| q.code.actions.len()).collect();
-        let mut out = Round { basis, terms: basis.program.terms.clone(), units: Vec::new(), shown: BTreeSet::new() };
-        for (job, looked) in jobs.iter().zip(side_by_side(basis, &own, &jobs, run)?) {
+        let terms = basis.program.terms.clone();
+        let premises = premises.to_vec();
+        let mut out = ReductionRound { basis, terms, units: Vec::new(), shown: BTreeSet::new(), premises };
+        for (job, looked) in jobs.iter().zip(side_by_side(basis, &own, &jobs, &out.premises, run)?) {
             let found = looked.map(|(terms, found)| {
                 let mut adopt = Adopt::new(&basis.program.terms, &terms, &out.terms);
-                Found { reduced: adopted(&mut adopt, found.reduced), ..found }
+                ReducedUnit { reduced: adopted(&mut adopt, found.reduced), ..found }
             });
-            if let (Unit::Procedure(q), Ok(f)) = (job.unit, &found)
+            if let (CodeUnit::Procedure(q), Ok(f)) = (job.unit, &found)
                 && job.performs
                 && f.strays.is_empty()
             {
@@ -208,7 +226,7 @@ impl<'a> Round<'a> {
 
     /// Why a procedure is not shown to perform its specification.
     fn why(&self, q: ProcId, p: &Program) -> Claim {
-        let found = self.units.iter().find(|(u, _)| *u == Unit::Procedure(q));
+        let found = self.units.iter().find(|(u, _)| *u == CodeUnit::Procedure(q));
         let reason = match found {
             Some((_, Ok(f))) => match f.strays.first() {
                 Some(stray) => Reason::Alarm(explain::stray(self.basis, q, stray)),
@@ -235,7 +253,7 @@ impl<'a> Round<'a> {
         for (unit, found) in self.units {
             if let Ok(found) = found {
                 runs += found.runs as u64;
-                if let Unit::Procedure(q) = unit
+                if let CodeUnit::Procedure(q) = unit
                     && by_performs.contains(&q)
                 {
                     claims.notes.extend(explain::witnesses(self.basis, q, &found.performed));
@@ -249,7 +267,12 @@ impl<'a> Round<'a> {
             method: "reduce".into(),
             terms: self.terms,
             properties: proved.clone(),
-            proof: Proof::Reduction(Reduction { guards: guards.to_vec(), specified: by_performs.to_vec(), units }),
+            proof: Proof::Reduction(Reduction {
+                guards: guards.to_vec(),
+                specified: by_performs.to_vec(),
+                premises: self.premises,
+                units,
+            }),
         });
         for property in proved {
             claims.set(property, Claim::Proved(certificate.clone()));
@@ -271,12 +294,12 @@ impl<'a> Round<'a> {
             | PropertyKind::Leak
             | PropertyKind::Unmodelled(_) => None,
             _ => {
-                if p.objects.iter().any(|o| o.ops.iter().any(|op| gated(&op.code, property))) {
+                if p.objects.iter().any(|o| o.ops.iter().any(|op| has_gate_of(&op.code, property))) {
                     return None;
                 }
                 let mut any = false;
                 for u in self.basis.units.iter().map(|u| u.unit).filter(|u| is_root(p, *u)) {
-                    if !gated(self.basis.code(u), property) {
+                    if !has_gate_of(self.basis.code(u), property) {
                         continue;
                     }
                     any = true;
@@ -291,44 +314,46 @@ impl<'a> Round<'a> {
                     }
                 }
                 // Gates that stand only in code of no unit are not ours; one that stands nowhere cannot fail.
-                let elsewhere = p.procedures.iter().any(|q| gated(&q.code, property))
-                    || task.program.threads.iter().any(|t| gated(&t.code, property));
+                let elsewhere = p.procedures.iter().any(|q| has_gate_of(&q.code, property))
+                    || task.program.threads.iter().any(|t| has_gate_of(&t.code, property));
                 (any || !elsewhere).then_some(Ok(()))
             }
         }
     }
 }
 
-fn gated(code: &Code, property: PropertyId) -> bool {
-    code.actions.iter().any(|a| a.gates.iter().any(|g| g.property == property))
-}
-
 /// As the checker has it: threads, procedures with a specification, and all procedures of a file without threads.
-fn is_root(p: &Program, unit: Unit) -> bool {
-    let Unit::Procedure(q) = unit else { return true };
+fn is_root(p: &Program, unit: CodeUnit) -> bool {
+    let CodeUnit::Procedure(q) = unit else { return true };
     let q = &p.procedures[q];
     let specified = q.performs.is_some() || !q.requires.is_empty() || !q.ensures.is_empty();
     !q.inline && (specified || p.threads.is_empty())
 }
 
-fn wanted(basis: &Specified, unit: Unit, task: &Task, found: &[PropertyId]) -> bool {
+fn wanted(basis: &CallSummaries, unit: CodeUnit, task: &Task, found: &[PropertyId]) -> bool {
     let p = &basis.program;
     let code = basis.code(unit);
     let spawns = code.actions.iter().any(|a| a.spawn.is_some());
-    let performs = matches!(unit, Unit::Procedure(q) if p.procedures[q].performs.is_some());
-    is_root(p, unit) && !spawns && (performs || task.properties.iter().chain(found).any(|q| gated(code, *q)))
+    let performs = matches!(unit, CodeUnit::Procedure(q) if p.procedures[q].performs.is_some());
+    is_root(p, unit) && !spawns && (performs || task.properties.iter().chain(found).any(|q| has_gate_of(code, *q)))
 }
 
 /// What was found of a unit, with the terms it is made of.
-type Looked = Result<(Terms, Found), Reason>;
+type Looked = Result<(Terms, ReducedUnit), Reason>;
 
 /// Every job by as many workers as there may be. Each starts with the terms of the program, so that it does not matter who does
 /// what.
-fn side_by_side(basis: &Specified, own: &[usize], jobs: &[Job], run: &Run) -> Result<Vec<Looked>, Reason> {
+fn side_by_side(
+    basis: &CallSummaries,
+    own: &[usize],
+    jobs: &[UnitJob],
+    premises: &[PropertyId],
+    run: &Run,
+) -> Result<Vec<Looked>, Reason> {
     let next = AtomicUsize::new(0);
     let (say, says) = channel::<(usize, Looked)>();
     std::thread::scope(|scope| {
-        for w in 0..run.workers.clamp(1, (jobs.len() / WORTH).max(1)) {
+        for w in 0..run.workers.clamp(1, (jobs.len() / MIN_UNITS_PER_WORKER).max(1)) {
             // Programs are not shared between threads.
             let (basis, say, next) = (basis.clone(), say.clone(), &next);
             let work = move || {
@@ -336,13 +361,13 @@ fn side_by_side(basis: &Specified, own: &[usize], jobs: &[Job], run: &Run) -> Re
                     && let Some(job) = jobs.get(i)
                 {
                     run.progress(format!("reduce: {}", basis.name(job.unit)));
-                    let looked = one(&basis, own, job, run);
+                    let looked = one(&basis, own, job, premises, run);
                     if say.send((i, looked)).is_err() {
                         return;
                     }
                 }
             };
-            let builder = std::thread::Builder::new().name(format!("reduce {w}")).stack_size(STACK);
+            let builder = std::thread::Builder::new().name(format!("reduce {w}")).stack_size(STACK_BYTES);
             let started = builder.spawn_scoped(scope, work);
             started.map_err(|e| Reason::Internal(format!("a thread could not be started: {e}")))?;
         }
@@ -357,18 +382,18 @@ fn side_by_side(basis: &Specified, own: &[usize], jobs: &[Job], run: &Run) -> Re
     })
 }
 
-fn one(basis: &Specified, own: &[usize], job: &Job, run: &Run) -> Looked {
+fn one(basis: &CallSummaries, own: &[usize], job: &UnitJob, premises: &[PropertyId], run: &Run) -> Looked {
     run.budget.check().map_err(Reason::Exhausted)?;
     if let Some(why) = &job.refused {
         return Err(Reason::NotAdmitted(why.clone()));
     }
     let terms = basis.program.terms.clone();
-    let found = look(&Setting::new(own, basis, &terms, run), job.unit, job.performs)?;
+    let found = look(&ReductionSetting::new(own, basis, premises, &terms, run), job.unit, job.performs)?;
     Ok((terms, found))
 }
 
 fn adopted(adopt: &mut Adopt<'_>, reduced: Reduced) -> Reduced {
-    let cut = |c: Cut, adopt: &mut Adopt<'_>| Cut {
+    let cut = |c: CutPoint, adopt: &mut Adopt<'_>| CutPoint {
         formula: adopt.term(c.formula),
         rank: c.rank.map(|r| adopt.term(r)),
         ..c
@@ -380,8 +405,8 @@ fn adopted(adopt: &mut Adopt<'_>, reduced: Reduced) -> Reduced {
     }
 }
 
-/// One unit. Where its written witnesses stand in the way of everything, that is told.
-fn look(s: &Setting<'_>, unit: Unit, performs: bool) -> Result<Found, Reason> {
+/// One unit. Where its written witnesses stand in the way of everything, that is reported.
+fn look(s: &ReductionSetting<'_>, unit: CodeUnit, performs: bool) -> Result<ReducedUnit, Reason> {
     let mut heeded = ways(s, unit, performs, Witnesses::Heeded)?;
     let marks = written(s, unit);
     if heeded.strays.is_empty() || !performs || marks.is_empty() {
@@ -395,21 +420,21 @@ fn look(s: &Setting<'_>, unit: Unit, performs: bool) -> Result<Found, Reason> {
         let on_the_way: Vec<_> = marks.iter().filter(|(a, _)| stray.steps.contains(a)).collect();
         let mut labels: Vec<&str> = on_the_way.iter().map(|(_, l)| *l).collect();
         labels.dedup();
-        let told = match (on_the_way.last(), &labels[..]) {
+        let blamed = match (on_the_way.last(), &labels[..]) {
             (Some((a, _)), [_, _, ..]) => Some((*a, labels.join(" and "))),
             (one, _) => stray.witness.take().or(one.copied().or(marks.first()).map(|(a, l)| (*a, l.to_string()))),
         };
-        stray.witness = told;
+        stray.witness = blamed;
     }
     heeded.strays.sort_by_key(|f| (!marks.iter().any(|(m, _)| f.steps.contains(m)), f.position));
     Ok(heeded)
 }
 
 /// In several ways until one shows everything.
-fn ways(s: &Setting<'_>, unit: Unit, performs: bool, witnesses: Witnesses) -> Result<Found, Reason> {
-    let heads = search::loop_heads(s.basis.code(unit));
+fn ways(s: &ReductionSetting<'_>, unit: CodeUnit, performs: bool, witnesses: Witnesses) -> Result<ReducedUnit, Reason> {
+    let heads: BTreeSet<_> = program::transition::loop_heads(s.basis.code(unit)).into_iter().collect();
     let none = BTreeSet::new();
-    let first = Search::new(s, unit, performs, Taste::IdleFirst, witnesses)?.find(&none, Split::Greedy)?;
+    let first = MoverSearch::new(s, unit, performs, Taste::IdleFirst, witnesses)?.find(&none, Split::Greedy)?;
     if first.strays.is_empty() {
         return Ok(first);
     }
@@ -430,7 +455,7 @@ fn ways(s: &Setting<'_>, unit: Unit, performs: bool, witnesses: Witnesses) -> Re
         if loops && inner.is_empty() {
             continue;
         }
-        let next = Search::new(s, unit, performs, taste, witnesses)?.find(inner, split)?;
+        let next = MoverSearch::new(s, unit, performs, taste, witnesses)?.find(inner, split)?;
         if next.strays.is_empty() {
             return Ok(next);
         }

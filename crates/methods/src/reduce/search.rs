@@ -7,66 +7,36 @@
 //! `witness L` must be `L`, unless marks are passed over on purpose.
 
 use super::guess::Guesses;
-use crate::method::Run;
-use evidence::{Cut, Phase, Reason, Reduced};
-use logic::{Symbol, Term, Terms, Value};
-use program::access::{Touches, constant_facts};
-use program::movers::{Others, primed};
-use program::order::Order;
+use super::setting::ReductionSetting;
+use crate::infer::houdini::retain_implied;
+use evidence::{CutPoint, MoverPhase, Reason, Reduced};
+use logic::{Symbol, Term, Value};
+use program::call_summaries::CodeUnit;
+use program::movers::primed;
+use program::order::PerformsOrder;
 use program::relation::{Ends, relates};
-use program::specified::{Specified, Unit};
-use program::symbolic::{Bounds, Piece, Point, piece};
-use program::{ActionId, Code, LocId, Mark, Place, Program, PropertyId, VarId};
-use solver::{Answer, Settings, Smt, Z3};
+use program::symbolic::{CodePiece, PieceBounds, PiecePoint, piece};
+use program::transition::{initial_locals_facts, initial_store_facts, loop_heads};
+use program::{ActionId, Code, LocId, Mark, PropertyId, StorePlace, VarId};
+use solver::{Satisfiability, Smt, SolverSettings, Z3};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is the same for every unit.
-pub struct Setting<'a> {
-    /// For each procedure, how many actions are its own: those of calls follow them.
-    pub own: &'a [usize],
-    pub basis: &'a Specified,
-    pub p: &'a Program,
-    pub terms: &'a Terms,
-    pub others: Others<'a>,
-    pub touches: Touches<'a>,
-    pub facts: Term,
-    pub run: &'a Run,
-}
-
-impl<'a> Setting<'a> {
-    pub fn new(own: &'a [usize], basis: &'a Specified, terms: &'a Terms, run: &'a Run) -> Self {
-        let p = &basis.program;
-        let mut facts = vec![terms.lt(terms.int(0), terms.sym(p.tid))];
-        facts.extend(constant_facts(p, terms));
-        Self {
-            own,
-            basis,
-            p,
-            terms,
-            others: Others::new(p, terms),
-            touches: Touches::new(p, terms),
-            facts: terms.and(&facts),
-            run,
-        }
-    }
-}
-
 /// A unit's part of a certificate, and what it does not show.
-pub struct Found {
+pub struct ReducedUnit {
     pub reduced: Reduced,
     /// Claimed gates that may fail, each with the first way it was seen to.
-    pub open: BTreeMap<PropertyId, Failure>,
+    pub open: BTreeMap<PropertyId, ReductionFailure>,
     /// The runs that are no action of the specification; empty if the unit performs it (or has none).
-    pub strays: Vec<Failure>,
+    pub strays: Vec<ReductionFailure>,
     /// How many runs there are.
     pub runs: usize,
     /// Where a `witness` may be written: each run that has the step performs the action.
-    pub performed: Vec<(Spot, String)>,
+    pub performed: Vec<(WitnessPosition, String)>,
 }
 
 /// Where a `witness` may stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Spot {
+pub enum WitnessPosition {
     After(ActionId),
     /// Of a `return`.
     Before(ActionId),
@@ -74,7 +44,7 @@ pub enum Spot {
 
 /// Something that a step or a run may do and must not.
 #[derive(Clone, Debug)]
-pub struct Failure {
+pub struct ReductionFailure {
     /// The failing step; or where the run ended.
     pub action: Option<ActionId>,
     /// Where the run began.
@@ -83,7 +53,7 @@ pub struct Failure {
     /// The last action of the specification that was performed.
     pub position: u32,
     /// The step before which the run had to end, and what others may touch there.
-    pub broken_by: Option<Broken>,
+    pub broken_by: Option<BrokenRun>,
     /// The steps of the run, in order.
     pub steps: Vec<ActionId>,
     /// Shared variables and locals where the run began and where it ended.
@@ -97,10 +67,10 @@ pub struct Failure {
 
 /// Why a run ended where it did.
 #[derive(Clone, Debug)]
-pub struct Broken {
+pub struct BrokenRun {
     pub action: ActionId,
     /// What another thread may touch; none: the step may have to wait.
-    pub place: Option<Place>,
+    pub place: Option<StorePlace>,
 }
 
 /// How the search prefers to read runs that are both idle and an action.
@@ -129,26 +99,26 @@ pub enum Split {
 }
 
 /// A location, a position of the specification, and inside a run what a witness has said it will be: 0 nothing, `n` the label
-/// number `n - 1`, `TORN` two labels.
+/// number `n - 1`, `TWO_LABELS` two labels.
 pub(super) type Node = (LocId, u32, u32);
 
-const TORN: u32 = u32::MAX;
+const TWO_LABELS: u32 = u32::MAX;
 
 /// A label that steps of a piece are marked with, and when one of them is taken.
 pub(super) type Marked = (u32, Term);
 
-pub struct Search<'s, 'a> {
-    pub(super) s: &'s Setting<'a>,
-    pub(super) unit: Unit,
+pub struct MoverSearch<'s, 'a> {
+    pub(super) s: &'s ReductionSetting<'a>,
+    pub(super) unit: CodeUnit,
     pub(super) code: &'a Code,
-    pub(super) order: Option<Order<'a>>,
+    pub(super) order: Option<PerformsOrder<'a>>,
     results: Vec<VarId>,
     shared: Vec<VarId>,
     before: Vec<Symbol>,
     taste: Taste,
     guesses: Guesses,
-    pub(super) cuts: BTreeMap<LocId, Phase>,
-    broken: BTreeMap<LocId, Broken>,
+    pub(super) cuts: BTreeMap<LocId, MoverPhase>,
+    broken: BTreeMap<LocId, BrokenRun>,
     ranks: BTreeMap<LocId, Term>,
     pub(super) nodes: BTreeMap<Node, Vec<Term>>,
     right: BTreeSet<ActionId>,
@@ -164,11 +134,11 @@ pub(super) struct Arrival {
     pub when: Term,
 }
 
-impl<'s, 'a> Search<'s, 'a> {
+impl<'s, 'a> MoverSearch<'s, 'a> {
     /// `performs`: whether runs are compared with the specification.
     pub fn new(
-        s: &'s Setting<'a>,
-        unit: Unit,
+        s: &'s ReductionSetting<'a>,
+        unit: CodeUnit,
         performs: bool,
         taste: Taste,
         witnesses: Witnesses,
@@ -176,16 +146,16 @@ impl<'s, 'a> Search<'s, 'a> {
         let (p, t) = (s.p, s.terms);
         let code = s.basis.code(unit);
         let (order, results) = match unit {
-            Unit::Procedure(q) => {
+            CodeUnit::Procedure(q) => {
                 let q = &p.procedures[q];
-                let order = q.performs.as_ref().filter(|_| performs).map(|(x, _)| Order::of(x));
+                let order = q.performs.as_ref().filter(|_| performs).map(|(x, _)| PerformsOrder::of(x));
                 (order, q.results.clone())
             }
-            Unit::Thread(_) => (None, Vec::new()),
+            CodeUnit::Thread(_) => (None, Vec::new()),
         };
         let shared: Vec<VarId> = p.shared().collect();
         let before = shared.iter().map(|v| t.symbol(format!("{} before", p.vars[*v].name), p.vars[*v].sort)).collect();
-        let settings = Settings { seed: s.run.seed as u32, limit: 4_000_000, ..Settings::default() };
+        let settings = SolverSettings { seed: s.run.seed as u32, limit: 4_000_000, ..SolverSettings::default() };
         let smt = Z3::new(t, settings, &s.run.budget).map_err(|r| Reason::Internal(r.to_string()))?;
         let right = code.actions.ids().collect();
         let guesses = Guesses::new(s, unit, &shared);
@@ -222,11 +192,11 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// Looks for cuts with these loop heads inside runs.
-    pub fn find(mut self, inner: &BTreeSet<LocId>, split: Split) -> Result<Found, Reason> {
-        self.cuts.insert(self.code.entry, Phase::Between);
+    pub fn find(mut self, inner: &BTreeSet<LocId>, split: Split) -> Result<ReducedUnit, Reason> {
+        self.cuts.insert(self.code.entry, MoverPhase::Between);
         for at in self.code.exit.into_iter().chain(loop_heads(self.code)) {
             let inside = inner.contains(&at) && at != self.code.entry;
-            self.cuts.insert(at, if inside { Phase::Right } else { Phase::Between });
+            self.cuts.insert(at, if inside { MoverPhase::Right } else { MoverPhase::Between });
         }
         self.split(split);
         loop {
@@ -255,24 +225,24 @@ impl<'s, 'a> Search<'s, 'a> {
                 Split::Everywhere => true,
             };
             if here {
-                self.cuts.entry(a.to).or_insert(Phase::Between);
+                self.cuts.entry(a.to).or_insert(MoverPhase::Between);
             }
         }
     }
 
-    pub(super) fn piece(&self, at: LocId) -> Result<Piece, Reason> {
-        let bounds = Bounds {
+    pub(super) fn piece(&self, at: LocId) -> Result<CodePiece, Reason> {
+        let bounds = PieceBounds {
             start: at,
             stops: &|l| self.cuts.contains_key(&l),
             commits: &|a| !self.right.contains(&a),
-            committed: self.cuts[&at] == Phase::Left,
+            committed: self.cuts[&at] == MoverPhase::Left,
         };
         piece(self.s.p, self.s.terms, self.code, &bounds)
             .map_err(|c| Reason::Internal(format!("a loop through {} has no cut", c.0)))
     }
 
     fn guesses_at(&self, at: LocId) -> Vec<Term> {
-        self.guesses.at(self.s, self.code, at, (self.cuts[&at] != Phase::Between).then_some(&self.before))
+        self.guesses.at(self.s, self.code, at, (self.cuts[&at] != MoverPhase::Between).then_some(&self.before))
     }
 
     fn entered(&self) -> Term {
@@ -280,64 +250,19 @@ impl<'s, 'a> Search<'s, 'a> {
         let sym = |v: VarId| t.sym(p.vars[v].symbol);
         let mut parts = Vec::new();
         match self.unit {
-            Unit::Thread(th) => {
-                let thread = &p.threads[th];
-                let mut vars = thread.locals.clone();
-                if thread.start == program::Start::AtOnce {
-                    vars.extend(&self.shared);
-                    parts.extend(p.init.iter().filter_map(|f| f.formula));
+            CodeUnit::Thread(th) => {
+                parts.extend(initial_locals_facts(p, t, th));
+                if p.threads[th].start == program::Start::Initial {
+                    parts.extend(initial_store_facts(p, t));
                 }
-                parts.extend(vars.into_iter().filter_map(|v| p.vars[v].initial.map(|x| t.eq(sym(v), x))));
             }
-            Unit::Procedure(q) => {
+            CodeUnit::Procedure(q) => {
                 parts.extend(p.procedures[q].requires.iter().filter_map(|f| f.formula));
                 let copied = self.s.basis.unit(self.unit).map(|u| u.copied.clone()).unwrap_or_default();
                 parts.extend(copied.iter().map(|(a, b)| t.eq(sym(*a), sym(*b))));
             }
         }
         t.and(&parts)
-    }
-
-    /// Drops formulas that do not hold. `read` gives a formula in the situation that is asserted.
-    fn keep_valid(&mut self, list: &mut Vec<Term>, read: &dyn Fn(Term) -> Term) -> bool {
-        let t = self.s.terms;
-        let mut dropped = false;
-        while !list.is_empty() {
-            let instances: Vec<Term> = list.iter().map(|f| read(*f)).collect();
-            self.smt.push();
-            self.smt.assert(t.not(t.and(&instances)));
-            let answer = self.smt.check();
-            let wrong: Vec<bool> = match answer {
-                Answer::Sat => instances.iter().map(|f| self.smt.value(*f) == Some(Value::Bool(false))).collect(),
-                _ => vec![false; instances.len()],
-            };
-            self.smt.pop();
-            if answer.is_unsat() {
-                break;
-            }
-            dropped = true;
-            if wrong.iter().any(|w| *w) {
-                let mut at = 0;
-                list.retain(|_| {
-                    at += 1;
-                    !wrong[at - 1]
-                });
-                continue;
-            }
-            // Not one is false in the model, or there is none: each is asked about alone.
-            let mut kept = Vec::new();
-            for (f, instance) in list.iter().zip(&instances) {
-                self.smt.push();
-                self.smt.assert(t.not(*instance));
-                if self.smt.check().is_unsat() {
-                    kept.push(*f);
-                }
-                self.smt.pop();
-            }
-            *list = kept;
-            break;
-        }
-        dropped
     }
 
     /// The largest set of guesses that hold at each node.
@@ -349,23 +274,24 @@ impl<'s, 'a> Search<'s, 'a> {
         self.smt.push();
         self.smt.assert(self.s.facts);
         self.smt.assert(self.entered());
-        self.keep_valid(&mut first, &|f| f);
+        retain_implied(t, &mut first, &|f| f, &mut self.smt);
         self.smt.pop();
         self.nodes.insert(entry, first);
         let mut todo = BTreeSet::from([entry]);
         while let Some(node) = todo.pop_first() {
             self.budget()?;
             let mut list = self.nodes[&node].clone();
-            if self.cuts[&node.0] == Phase::Between {
+            if self.cuts[&node.0] == MoverPhase::Between {
                 while !list.is_empty() {
                     let all = t.and(&list);
-                    let after = primed(self.s.p, t, all);
+                    let (p, invariant) = (self.s.p, self.s.invariant);
+                    let (after, kept) = (primed(p, t, all), primed(p, t, invariant));
                     self.smt.push();
                     self.smt.assert(self.s.facts);
                     self.smt.assert(all);
-                    self.smt.assert(self.s.others.step(t.and(&[all, after])));
-                    let p = self.s.p;
-                    let dropped = self.keep_valid(&mut list, &|f| primed(p, t, f));
+                    self.smt.assert(self.s.others.step(t.and(&[all, after, invariant, kept])));
+                    self.smt.assert(kept);
+                    let dropped = retain_implied(t, &mut list, &|f| primed(p, t, f), &mut self.smt);
                     self.smt.pop();
                     if !dropped {
                         break;
@@ -391,7 +317,8 @@ impl<'s, 'a> Search<'s, 'a> {
                         Some(list) => list.clone(),
                         None => self.guesses_at(*at),
                     };
-                    let dropped = self.keep_valid(&mut there, &self.reading(node.0, *at, end));
+                    let read = self.reading(node.0, *at, end);
+                    let dropped = retain_implied(t, &mut there, &read, &mut self.smt);
                     self.smt.pop();
                     if dropped || !known {
                         self.nodes.insert(arrival.node, there);
@@ -405,9 +332,9 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// How a formula at the end of a piece reads at its start.
-    fn reading(&self, from: LocId, to: LocId, end: &Point) -> impl Fn(Term) -> Term + use<'s, 'a> {
+    fn reading(&self, from: LocId, to: LocId, end: &PiecePoint) -> impl Fn(Term) -> Term + use<'s, 'a> {
         let (p, t) = (self.s.p, self.s.terms);
-        let begins = self.cuts[&from] == Phase::Between && self.cuts[&to] != Phase::Between;
+        let begins = self.cuts[&from] == MoverPhase::Between && self.cuts[&to] != MoverPhase::Between;
         let begin: Vec<(Symbol, Term)> = if begins {
             self.shared.iter().zip(&self.before).map(|(v, s)| (*s, t.sym(p.vars[*v].symbol))).collect()
         } else {
@@ -421,7 +348,7 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// The labels that steps of the piece are marked with.
-    fn marked(&self, piece: &Piece) -> Vec<Marked> {
+    fn marked(&self, piece: &CodePiece) -> Vec<Marked> {
         let t = self.s.terms;
         let mut by: BTreeMap<u32, Vec<Term>> = BTreeMap::new();
         for step in &piece.steps {
@@ -433,26 +360,26 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// The nodes that what arrives at a cut may be at, each with its condition; they exclude each other.
-    pub(super) fn arrivals(&self, node: Node, at: LocId, end: &Point, marked: &[Marked]) -> Vec<Arrival> {
+    pub(super) fn arrivals(&self, node: Node, at: LocId, end: &PiecePoint, marked: &[Marked]) -> Vec<Arrival> {
         let t = self.s.terms;
         let Some(order) = self.order.as_ref() else {
             return vec![Arrival { node: (at, node.1, 0), when: end.reached }];
         };
         let mut out = Vec::new();
         let mut rest = vec![end.reached];
-        if self.cuts[&at] != Phase::Between {
+        if self.cuts[&at] != MoverPhase::Between {
             // The run goes on, and what a witness said of it is remembered.
             for (i, (label, taken)) in marked.iter().enumerate() {
                 let others = marked.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, (_, x))| t.not(*x));
                 let alone = t.and(&others.chain([end.reached, *taken]).collect::<Vec<_>>());
-                let said = if node.2 == 0 || node.2 == *label { *label } else { TORN };
+                let said = if node.2 == 0 || node.2 == *label { *label } else { TWO_LABELS };
                 out.push(Arrival { node: (at, node.1, said), when: alone });
                 rest.push(t.not(*taken));
             }
             for (i, (_, one)) in marked.iter().enumerate() {
                 for (_, two) in &marked[i + 1..] {
                     let when = t.and(&[end.reached, *one, *two]);
-                    out.push(Arrival { node: (at, node.1, TORN), when });
+                    out.push(Arrival { node: (at, node.1, TWO_LABELS), when });
                 }
             }
             out.push(Arrival { node: (at, node.1, node.2), when: t.and(&rest) });
@@ -467,7 +394,7 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// The positions that may be next, in the order of preference.
-    fn candidates(&self, order: &Order<'_>, position: u32, at: LocId) -> Vec<u32> {
+    fn candidates(&self, order: &PerformsOrder<'_>, position: u32, at: LocId) -> Vec<u32> {
         let mut out: Vec<u32> = order.next[position as usize].iter().map(|n| *n as u32).collect();
         let idle = if self.taste == Taste::IdleFirst { 0 } else { out.len() };
         if !out.contains(&position) {
@@ -480,9 +407,16 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// The run is idle, or an action that leads to the position; as the witnesses on its way have it.
-    fn performed(&self, node: Node, end: &Point, order: &Order<'_>, position: u32, marked: &[Marked]) -> Option<Term> {
+    fn performed(
+        &self,
+        node: Node,
+        end: &PiecePoint,
+        order: &PerformsOrder<'_>,
+        position: u32,
+        marked: &[Marked],
+    ) -> Option<Term> {
         let (p, t) = (self.s.p, self.s.terms);
-        let between = self.cuts[&node.0] == Phase::Between;
+        let between = self.cuts[&node.0] == MoverPhase::Between;
         let old = |v: VarId| match self.shared.iter().position(|x| *x == v) {
             Some(i) if !between => t.sym(self.before[i]),
             _ => t.sym(p.vars[v].symbol),
@@ -550,14 +484,14 @@ impl<'s, 'a> Search<'s, 'a> {
             let known = self.known(*node);
             let piece = self.piece(node.0)?;
             if let Some((at, broken)) = self.too_long(&piece, known)? {
-                self.cuts.insert(at, Phase::Between);
+                self.cuts.insert(at, MoverPhase::Between);
                 self.ranks.remove(&at);
                 self.broken.insert(at, broken);
                 return Ok(true);
             }
             for (at, end) in &piece.ends {
-                if self.cuts[at] == Phase::Right && !self.valid(&[known, end.reached], t.not(end.committed)) {
-                    self.cuts.insert(*at, Phase::Left);
+                if self.cuts[at] == MoverPhase::Right && !self.valid(&[known, end.reached], t.not(end.committed)) {
+                    self.cuts.insert(*at, MoverPhase::Left);
                     return Ok(true);
                 }
             }
@@ -571,7 +505,7 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// A location before which a run from here must end.
-    fn too_long(&mut self, piece: &Piece, known: Term) -> Result<Option<(LocId, Broken)>, Reason> {
+    fn too_long(&mut self, piece: &CodePiece, known: Term) -> Result<Option<(LocId, BrokenRun)>, Reason> {
         let (p, t) = (self.s.p, self.s.terms);
         let apart = self.s.others.apart();
         let of_calls = self.s.basis.unit(self.unit).map(|u| u.of_calls.clone()).unwrap_or_default();
@@ -580,7 +514,7 @@ impl<'s, 'a> Search<'s, 'a> {
             let here = [known, point.reached, point.committed];
             for step in piece.steps.iter().filter(|s| self.code.actions[s.action].from == *at) {
                 let action = &self.code.actions[step.action];
-                let broken = |place: Option<Place>| Some((*at, Broken { action: step.action, place }));
+                let broken = |place: Option<StorePlace>| Some((*at, BrokenRun { action: step.action, place }));
                 let touches = self.s.touches.of_guard(action);
                 for (place, f) in self.s.others.excluded(&touches, &step.before, &step.before) {
                     if !self.valid(&[known, point.reached, point.committed, apart], f) {
@@ -617,7 +551,7 @@ impl<'s, 'a> Search<'s, 'a> {
                 if !self.valid(&here, t.or(&ways)) {
                     let action = piece.steps.iter().map(|s| s.action).find(|a| self.code.actions[*a].from == *at);
                     if let Some(action) = action {
-                        return Ok(Some((*at, Broken { action, place: None })));
+                        return Ok(Some((*at, BrokenRun { action, place: None })));
                     }
                 }
             }
@@ -628,7 +562,7 @@ impl<'s, 'a> Search<'s, 'a> {
     /// Loops among left movers must come down in rank; one that does not is cut between runs.
     fn rank(&mut self) -> Result<bool, Reason> {
         let t = self.s.terms;
-        let heads: Vec<LocId> = self.cuts.iter().filter(|(_, p)| **p == Phase::Left).map(|(l, _)| *l).collect();
+        let heads: Vec<LocId> = self.cuts.iter().filter(|(_, p)| **p == MoverPhase::Left).map(|(l, _)| *l).collect();
         for head in heads {
             let nodes: Vec<Node> = self.nodes.keys().copied().filter(|n| n.0 == head).collect();
             let mut found = None;
@@ -639,7 +573,7 @@ impl<'s, 'a> Search<'s, 'a> {
                     fine &= self.valid(&[known], t.le(t.int(0), rank));
                     let piece = self.piece(head)?;
                     for (at, end) in &piece.ends {
-                        if self.cuts[at] == Phase::Left {
+                        if self.cuts[at] == MoverPhase::Left {
                             let later = if *at == head { rank } else { self.ranks.get(at).copied().unwrap_or(rank) };
                             let later = self.reading(head, *at, end)(later);
                             fine &= self.valid(&[known, end.reached], t.lt(later, rank));
@@ -656,7 +590,7 @@ impl<'s, 'a> Search<'s, 'a> {
                     self.ranks.insert(head, rank);
                 }
                 None => {
-                    self.cuts.insert(head, Phase::Between);
+                    self.cuts.insert(head, MoverPhase::Between);
                     return Ok(true);
                 }
             }
@@ -664,7 +598,7 @@ impl<'s, 'a> Search<'s, 'a> {
         Ok(false)
     }
 
-    fn found(mut self) -> Result<Found, Reason> {
+    fn found(mut self) -> Result<ReducedUnit, Reason> {
         let t = self.s.terms;
         let mut open = BTreeMap::new();
         let mut strays = Vec::new();
@@ -687,9 +621,9 @@ impl<'s, 'a> Search<'s, 'a> {
                     tried.push(formula);
                 }
             }
-            runs += usize::from(self.cuts[&node.0] == Phase::Between && !piece.steps.is_empty());
+            runs += usize::from(self.cuts[&node.0] == MoverPhase::Between && !piece.steps.is_empty());
             for (at, end) in &piece.ends {
-                if self.order.is_none() || self.cuts[at] != Phase::Between {
+                if self.order.is_none() || self.cuts[at] != MoverPhase::Between {
                     continue;
                 }
                 let any = |ways: Vec<Arrival>| t.or(&ways.iter().map(|a| a.when).collect::<Vec<_>>());
@@ -701,13 +635,13 @@ impl<'s, 'a> Search<'s, 'a> {
                     let plain = any(self.arrivals((node.0, node.1, 0), *at, end, &[]));
                     let wrong = said.filter(|_| self.valid(&[known, end.reached], plain));
                     let witness = wrong.map(|(a, l)| (a, self.labels[l as usize - 1].to_string()));
-                    strays.push(Failure { to: *at, broken_by: self.broken.get(at).cloned(), witness, ..f });
+                    strays.push(ReductionFailure { to: *at, broken_by: self.broken.get(at).cloned(), witness, ..f });
                 }
                 for r in self.settled(node.1) {
                     let (now, then) = (end.store.value(self.s.p, t, r), t.sym(self.s.p.vars[r].symbol));
                     let goal = t.eq(now, then);
                     if let Some(f) = self.counter(*node, &piece, &[known, end.reached], goal, None, &end.store) {
-                        strays.push(Failure { to: *at, ..f });
+                        strays.push(ReductionFailure { to: *at, ..f });
                     }
                 }
             }
@@ -716,17 +650,17 @@ impl<'s, 'a> Search<'s, 'a> {
         let mut cuts = Vec::new();
         for ((at, position, _), list) in &self.nodes {
             let phase = self.cuts[at];
-            let rank = self.ranks.get(at).copied().filter(|_| phase == Phase::Left);
-            cuts.push(Cut { location: *at, position: *position, phase, formula: t.and(list), rank });
+            let rank = self.ranks.get(at).copied().filter(|_| phase == MoverPhase::Left);
+            cuts.push(CutPoint { location: *at, position: *position, phase, formula: t.and(list), rank });
         }
         // A cut that nothing reaches is there all the same, so that pieces end at it.
         for (at, phase) in &self.cuts {
             if !self.nodes.keys().any(|n| n.0 == *at) {
-                cuts.push(Cut { location: *at, position: 0, phase: *phase, formula: t.ff(), rank: None });
+                cuts.push(CutPoint { location: *at, position: 0, phase: *phase, formula: t.ff(), rank: None });
             }
         }
         let reduced = Reduced { unit: self.unit, before: self.before, right: self.right.into_iter().collect(), cuts };
-        Ok(Found { reduced, open, strays, runs, performed })
+        Ok(ReducedUnit { reduced, open, strays, runs, performed })
     }
 
     /// The results that actions up to this position have named.
@@ -754,12 +688,12 @@ impl<'s, 'a> Search<'s, 'a> {
     fn counter(
         &mut self,
         node: Node,
-        piece: &Piece,
+        piece: &CodePiece,
         assumed: &[Term],
         goal: Term,
         action: Option<ActionId>,
-        store: &program::symbolic::Store,
-    ) -> Option<Failure> {
+        store: &program::symbolic::SymbolicStore,
+    ) -> Option<ReductionFailure> {
         let (p, t) = (self.s.p, self.s.terms);
         if t.is_true(goal) {
             return None;
@@ -768,7 +702,7 @@ impl<'s, 'a> Search<'s, 'a> {
         assumed.iter().for_each(|f| self.smt.assert(*f));
         self.smt.assert(t.not(goal));
         let answer = self.smt.check();
-        let mut failure = Failure {
+        let mut failure = ReductionFailure {
             action,
             from: node.0,
             to: action.map_or(node.0, |a| self.code.actions[a].from),
@@ -781,14 +715,14 @@ impl<'s, 'a> Search<'s, 'a> {
             undecided: None,
         };
         match &answer {
-            Answer::Unsat => {
+            Satisfiability::Unsat => {
                 self.smt.pop();
                 return None;
             }
-            Answer::Unknown(why) => failure.undecided = Some(why.to_string()),
-            Answer::Sat => {
+            Satisfiability::Unknown(why) => failure.undecided = Some(why.to_string()),
+            Satisfiability::Sat => {
                 let vars: Vec<VarId> = self.shared.iter().copied().chain(self.s.basis.locals(self.unit)).collect();
-                let inner = self.cuts[&node.0] != Phase::Between;
+                let inner = self.cuts[&node.0] != MoverPhase::Between;
                 for v in &vars {
                     let begin = match self.shared.iter().position(|x| x == v) {
                         Some(i) if inner => self.before[i],
@@ -811,8 +745,8 @@ impl<'s, 'a> Search<'s, 'a> {
 }
 
 /// The written witnesses of a procedure: not those of what it calls, which are about other specifications.
-pub fn written<'a>(s: &Setting<'a>, unit: Unit) -> Vec<(ActionId, &'a str)> {
-    let Unit::Procedure(q) = unit else { return Vec::new() };
+pub fn written<'a>(s: &ReductionSetting<'a>, unit: CodeUnit) -> Vec<(ActionId, &'a str)> {
+    let CodeUnit::Procedure(q) = unit else { return Vec::new() };
     let own = s.own.get(q.0 as usize).copied().unwrap_or(0);
     let actions = s.basis.code(unit).actions.iter_enumerated().filter(|(id, _)| (id.0 as usize) < own);
     let label = |m: &'a Mark| match m {
@@ -820,30 +754,4 @@ pub fn written<'a>(s: &Setting<'a>, unit: Unit) -> Vec<(ActionId, &'a str)> {
         Mark::Linearize(_) => None,
     };
     actions.flat_map(|(id, a)| a.marks.iter().filter_map(label).map(move |l| (id, l))).collect()
-}
-
-/// The targets of back edges, from the entry.
-pub fn loop_heads(code: &Code) -> BTreeSet<LocId> {
-    let outgoing = code.outgoing();
-    let mut open = vec![false; code.locations.len()];
-    let mut done = vec![false; code.locations.len()];
-    let mut heads = BTreeSet::new();
-    let mut stack = vec![(code.entry, 0usize)];
-    open[code.entry.0 as usize] = true;
-    while let Some((at, followed)) = stack.pop() {
-        let Some(id) = outgoing[at].get(followed) else {
-            open[at.0 as usize] = false;
-            done[at.0 as usize] = true;
-            continue;
-        };
-        stack.push((at, followed + 1));
-        let to = code.actions[*id].to;
-        if open[to.0 as usize] {
-            heads.insert(to);
-        } else if !done[to.0 as usize] {
-            open[to.0 as usize] = true;
-            stack.push((to, 0));
-        }
-    }
-    heads
 }

@@ -1,27 +1,27 @@
-//! Where the steps are that perform the actions of a specification: a `witness` for each that nobody wrote.
+//! Where the steps are that perform the actions of a specification: a `witness` for each that is not written.
 //!
 //! In: a finished search, in which every run is idle or an action. Out: statements after which (or `return`s before which) a
 //! `witness` may be written: every run that has the step is that action and cannot be read otherwise. A step that changes what
-//! is shared comes first, then the later one. Absent: tests and calls, which have no place after them in the text; runs whose steps
+//! is shared comes first, then the later one. Deliberately absent: tests and calls, which have no place after them in the text; runs whose steps
 //! all occur in runs of another kind too.
 
-use super::search::{Node, Search, Spot, written};
-use evidence::{Phase, Reason};
-use program::specified::Unit;
-use program::symbolic::{Piece, Point};
+use super::search::{MoverSearch, Node, WitnessPosition, written};
+use evidence::{MoverPhase, Reason};
+use program::call_summaries::CodeUnit;
+use program::symbolic::{CodePiece, PiecePoint};
 use program::{Action, ActionId, LocId, OriginId, ProcId, What};
 use std::collections::{BTreeMap, BTreeSet};
 
-impl<'a> Search<'_, 'a> {
-    pub(super) fn spots(&mut self) -> Result<Vec<(Spot, String)>, Reason> {
-        let Unit::Procedure(q) = self.unit else { return Ok(Vec::new()) };
+impl<'a> MoverSearch<'_, 'a> {
+    pub(super) fn spots(&mut self) -> Result<Vec<(WitnessPosition, String)>, Reason> {
+        let CodeUnit::Procedure(q) = self.unit else { return Ok(Vec::new()) };
         if self.order.is_none() {
             return Ok(Vec::new());
         }
         let own: Vec<ActionId> = self.code.actions.ids().filter(|a| self.in_text(q, *a)).collect();
-        let told: BTreeSet<&str> = written(self.s, self.unit).into_iter().map(|(_, l)| l).collect();
+        let written_labels: BTreeSet<&str> = written(self.s, self.unit).into_iter().map(|(_, l)| l).collect();
         let nodes: Vec<Node> = self.nodes.keys().copied().collect();
-        let mut pieces: Vec<(Node, Piece)> = Vec::new();
+        let mut pieces: Vec<(Node, CodePiece)> = Vec::new();
         for node in &nodes {
             pieces.push((*node, self.piece(node.0)?));
         }
@@ -29,13 +29,13 @@ impl<'a> Search<'_, 'a> {
         let mut known: BTreeMap<(ActionId, &'a str), bool> = BTreeMap::new();
         for (node, piece) in &pieces {
             for (at, end) in &piece.ends {
-                if self.cuts[at] != Phase::Between {
+                if self.cuts[at] != MoverPhase::Between {
                     continue;
                 }
                 for position in self.live(*node, *at, end) {
                     let Some(order) = &self.order else { continue };
                     let label = order.label(position as usize);
-                    if told.contains(label) {
+                    if written_labels.contains(label) {
                         continue;
                     }
                     let mine = piece.steps.iter().map(|s| s.action).filter(|a| own.contains(a));
@@ -51,8 +51,10 @@ impl<'a> Search<'_, 'a> {
                         let action = &self.code.actions[a];
                         let (spot, marked) = match action.what {
                             What::Test | What::Choose => continue,
-                            What::Return if self.code.exit == Some(action.to) => (Spot::Before(a), self.leading(a)),
-                            _ => (Spot::After(a), self.alongside(a)),
+                            What::Return if self.code.exit == Some(action.to) => {
+                                (WitnessPosition::Before(a), self.leading(a))
+                            }
+                            _ => (WitnessPosition::After(a), self.alongside(a)),
                         };
                         let fine = marked.iter().all(|m| {
                             let fine = known.get(&(*m, label)).copied();
@@ -100,13 +102,13 @@ impl<'a> Search<'_, 'a> {
     }
 
     /// The actions that some run from the node to the end performs.
-    fn live(&self, node: Node, at: LocId, end: &Point) -> Vec<u32> {
+    fn live(&self, node: Node, at: LocId, end: &PiecePoint) -> Vec<u32> {
         let ways = self.arrivals(node, at, end, &[]);
         ways.iter().filter(|w| w.node.1 != node.1 && self.nodes.contains_key(&w.node)).map(|w| w.node.1).collect()
     }
 
     /// Whether every run that takes the step performs the action, as a witness there would ask.
-    fn always(&mut self, pieces: &[(Node, Piece)], a: ActionId, label: &'a str) -> bool {
+    fn always(&mut self, pieces: &[(Node, CodePiece)], a: ActionId, label: &'a str) -> bool {
         let t = self.s.terms;
         self.labels.push(label);
         let said = self.labels.len() as u32;
@@ -116,7 +118,7 @@ impl<'a> Search<'_, 'a> {
             let known = self.known(*node);
             fine = piece.ends.iter().all(|(at, end)| {
                 let ways = match self.cuts[at] {
-                    Phase::Between => self.arrivals(*node, *at, end, &[(said, step.taken)]),
+                    MoverPhase::Between => self.arrivals(*node, *at, end, &[(said, step.taken)]),
                     // What the run will be is not known yet.
                     _ => Vec::new(),
                 };

@@ -1,36 +1,38 @@
-//! Candidate annotations, from the program's own words: guards, tests, locks, sets, assignments and what is written.
+//! Candidate annotations, from the program's own vocabulary: guards, tests, locks, sets, assignments and what is written.
 //!
 //! In: a program. Out: conjuncts for the invariant, for what each thread relies on, and for its cuts. Shapes: what a thread
 //! owns (`m == tid`, `tid in r`, `flag[tid]`, `forall i :: l[i] == tid`) stays its own and protects variables, perhaps only
 //! under another condition (Calvin 6.3); flags that stay up; counters that only grow; clauses of two atoms of the shared
 //! store; all entries of a map (`entries`); bounds and sums of integers, always or while a lock is free; at cuts also atoms over the locals.
 //! A candidate costs time and nothing else: whether it holds is decided by elimination.
-//! Absent: any knowledge of particular programs.
+//! Deliberately absent: any knowledge of particular programs.
 
-use super::engine::{Candidate, Place, Written, bool_switch};
-use super::entries::{self, Table};
-use super::hoods::{self, Hood};
+use super::clusters::{self, Cluster};
+use super::entries::{self, SharedMap};
+use super::setting::{AnnotationSite, CandidateFact, WrittenFact, bool_switch};
+use crate::infer::vocabulary::{FactSet, arithmetic};
 use base::IdVec;
 use logic::{Node, Op, Quantifier, Sort, SortKind, Symbol, Term, Terms};
-use program::parts::{Names, split};
-use program::{Copies, LocId, Program, Scope, ThreadId, VarId, VarKind};
+use program::parts::{StoreSymbols, split_conjuncts};
+use program::transition::may_coexist;
+use program::{LocId, Program, Scope, ThreadId, VarId, VarKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
 /// Limits on how many of a kind are made: beyond them a candidate is not worth its time.
-const ATOMS: usize = 18;
-const OWNED: usize = 8;
-const CONDITIONS: usize = 10;
-const NUMBERS: usize = 7;
-const STAMPS: usize = 3;
+const MAX_ATOMS: usize = 18;
+const MAX_OWNED: usize = 8;
+const MAX_CONDITIONS: usize = 10;
+const MAX_NUMBERS: usize = 7;
+const MAX_STAMPS: usize = 3;
 const CUT_ATOMS: usize = 26;
 
-pub struct Candidates<'a> {
+pub struct FactGuesser<'a> {
     program: &'a Program,
     terms: &'a Terms,
     shared: FxHashSet<Symbol>,
-    out: Vec<Candidate>,
-    seen: FxHashSet<(Place, Term)>,
+    out: Vec<CandidateFact>,
+    seen: FxHashSet<(AnnotationSite, Term)>,
     /// For each variable, the threads that write it.
     writers: IdVec<VarId, Vec<ThreadId>>,
     /// For each thread and location, the locals that are still read.
@@ -40,12 +42,12 @@ pub struct Candidates<'a> {
     keys: FxHashMap<VarId, Symbol>,
     /// For each lock, what was guessed to hold while it is free.
     while_free: FxHashMap<VarId, (Vec<Term>, FxHashSet<Term>)>,
-    words: Words,
+    vocabulary: Vocabulary,
 }
 
 /// The vocabulary of one piece of the program.
 #[derive(Clone, Debug, Default)]
-struct Words {
+struct Vocabulary {
     /// Shared variables.
     vars: Vec<VarId>,
     /// Atoms over the shared store alone.
@@ -68,8 +70,8 @@ struct Words {
 }
 
 /// What is written in the text, conjunct by conjunct.
-pub fn written<'a>(program: &'a Program, terms: &'a Terms, cuts: &[Vec<LocId>]) -> Candidates<'a> {
-    let mut c = Candidates {
+pub fn written<'a>(program: &'a Program, terms: &'a Terms, cuts: &[Vec<LocId>]) -> FactGuesser<'a> {
+    let mut c = FactGuesser {
         program,
         terms,
         shared: program.shared().map(|v| program.vars[v].symbol).collect(),
@@ -80,17 +82,17 @@ pub fn written<'a>(program: &'a Program, terms: &'a Terms, cuts: &[Vec<LocId>]) 
         who: terms.symbol("t", Sort::INT),
         keys: FxHashMap::default(),
         while_free: FxHashMap::default(),
-        words: Words::default(),
+        vocabulary: Vocabulary::default(),
     };
     for fact in &program.invariants {
-        for part in fact.formula.map(|f| split(terms, f)).unwrap_or_default() {
-            c.push(Place::Invariant, part, fact.property.map(Written::Property));
+        for part in fact.formula.map(|f| split_conjuncts(terms, f)).unwrap_or_default() {
+            c.push(AnnotationSite::Invariant, part, fact.property.map(WrittenFact::Property));
         }
     }
     for rely in &program.relies {
-        for part in rely.formula.map(|f| split(terms, f)).unwrap_or_default() {
+        for part in rely.formula.map(|f| split_conjuncts(terms, f)).unwrap_or_default() {
             for t in program.threads.ids().filter(|t| rely.thread.is_none_or(|x| x == *t)) {
-                c.push(Place::Rely(t), part, Some(Written::Property(rely.property)));
+                c.push(AnnotationSite::Rely(t), part, Some(WrittenFact::Property(rely.property)));
             }
         }
     }
@@ -98,17 +100,17 @@ pub fn written<'a>(program: &'a Program, terms: &'a Terms, cuts: &[Vec<LocId>]) 
         for at in &cuts[t.0 as usize] {
             let location = &thread.code.locations[*at];
             for part in location.invariants.iter().flatten().flat_map(|f| terms.conjuncts(*f)) {
-                c.push(Place::Cut(t, *at), part, Some(Written::Loop(location.origin)));
+                c.push(AnnotationSite::Cut(t, *at), part, Some(WrittenFact::Loop(location.origin)));
             }
         }
     }
     // What no other thread ever writes stays: it need not be written, and is true by the text alone.
-    let of = if hoods::large(program) { touched_by(program, terms) } else { Vec::new() };
+    let of = if clusters::needs_clustering(program) { touched_by(program, terms) } else { Vec::new() };
     for t in program.threads.ids() {
         for v in program.shared().filter(|v| of.get(t.0 as usize).is_none_or(|of| of.contains(v))) {
             if !c.touched(t, v) {
                 let same = c.kept(v);
-                c.push(Place::Rely(t), same, None);
+                c.push(AnnotationSite::Rely(t), same, None);
             }
         }
     }
@@ -131,7 +133,7 @@ fn writers(p: &Program) -> IdVec<VarId, Vec<ThreadId>> {
 
 /// For each thread, the shared variables that its code or its annotations touch.
 fn touched_by(p: &Program, terms: &Terms) -> Vec<FxHashSet<VarId>> {
-    let names = Names::new(p);
+    let names = StoreSymbols::new(p);
     let of: FxHashMap<Symbol, VarId> = p.shared().map(|v| (p.vars[v].symbol, v)).collect();
     let mut out = Vec::new();
     for (id, t) in p.threads.iter_enumerated() {
@@ -145,17 +147,17 @@ fn touched_by(p: &Program, terms: &Terms) -> Vec<FxHashSet<VarId>> {
     out
 }
 
-impl<'a> Candidates<'a> {
-    pub fn list(self) -> Vec<Candidate> {
+impl<'a> FactGuesser<'a> {
+    pub fn list(self) -> Vec<CandidateFact> {
         self.out
     }
 
-    fn push(&mut self, place: Place, formula: Term, written: Option<Written>) {
+    fn push(&mut self, place: AnnotationSite, formula: Term, written: Option<WrittenFact>) {
         if self.terms.is_true(formula) || !self.seen.insert((place, formula)) {
             return;
         }
         let switch = bool_switch(self.terms);
-        self.out.push(Candidate { place, formula, written, switch });
+        self.out.push(CandidateFact { place, formula, written, switch });
     }
 
     fn now(&self, v: VarId) -> Term {
@@ -178,58 +180,60 @@ impl<'a> Candidates<'a> {
 
     /// Whether some instance other than one of `thread` may write the variable.
     fn touched(&self, thread: ThreadId, v: VarId) -> bool {
-        let own = |u: &ThreadId| *u == thread && self.program.threads[thread].copies == Copies::One;
-        self.writers[v].iter().any(|u| !own(u))
+        self.writers[v].iter().any(|u| may_coexist(self.program, thread, *u))
     }
 
-    /// Adds everything guessed from the words of one piece.
-    pub fn guess(&mut self, hood: &Hood) {
-        self.gather(hood);
+    /// Adds everything guessed from the vocabulary of one piece.
+    pub fn guess(&mut self, cluster: &Cluster) {
+        self.gather(cluster);
         self.invariants();
-        for t in threads(hood) {
+        for t in threads(cluster) {
             self.relies(t);
             self.accesses(t);
         }
-        for (t, at) in &hood.cuts {
+        for (t, at) in &cluster.cuts {
             self.cut(*t, *at);
         }
     }
 
     /// Adds what locks mean: they stay with their holder and protect what is touched while they are held; and what may
     /// hold of that while they are free.
-    pub fn locks(&mut self, hood: &Hood) {
-        self.gather(hood);
+    pub fn locks(&mut self, cluster: &Cluster) {
+        self.gather(cluster);
         let (p, t) = (self.program, self.terms);
         let tid = t.sym(p.tid);
-        for (m, under) in &hood.under {
+        for (m, under) in &cluster.under {
             let (held, after) = (t.eq(self.now(*m), tid), t.eq(self.next(*m), tid));
-            for id in threads(hood) {
-                self.push(Place::Rely(id), t.implies(held, after), None);
-                self.push(Place::Rely(id), t.implies(after, held), None);
+            for id in threads(cluster) {
+                self.push(AnnotationSite::Rely(id), t.implies(held, after), None);
+                self.push(AnnotationSite::Rely(id), t.implies(after, held), None);
                 for v in under.iter().filter(|v| self.touched(id, **v)).copied().collect::<Vec<_>>() {
                     let kept = self.kept(v);
-                    self.push(Place::Rely(id), t.implies(held, kept), None);
+                    self.push(AnnotationSite::Rely(id), t.implies(held, kept), None);
                 }
             }
             let free = t.eq(self.now(*m), t.int(0));
             let guarded: FxHashSet<Symbol> = under.iter().map(|v| p.vars[*v].symbol).collect();
             let inside = |f: &Term| t.free_symbols(*f).iter().all(|s| guarded.contains(s));
-            let mut some = self.words.clone();
+            let mut some = self.vocabulary.clone();
             some.numbers.retain(inside);
-            some.numbers.truncate(NUMBERS);
-            let atoms: Vec<Term> = self.words.atoms.iter().copied().filter(inside).take(ATOMS).collect();
-            for n in arithmetic(t, &some).into_iter().chain(atoms.iter().flat_map(|a| [*a, t.not(*a)])) {
-                self.push(Place::Invariant, t.implies(free, n), None);
+            some.numbers.truncate(MAX_NUMBERS);
+            let atoms: Vec<Term> = self.vocabulary.atoms.iter().copied().filter(inside).take(MAX_ATOMS).collect();
+            for n in arithmetic(t, &some.numbers, &some.constants)
+                .into_iter()
+                .chain(atoms.iter().flat_map(|a| [*a, t.not(*a)]))
+            {
+                self.push(AnnotationSite::Invariant, t.implies(free, n), None);
                 let known = self.while_free.entry(*m).or_default();
                 if known.1.insert(n) {
                     known.0.push(n);
                 }
             }
         }
-        for id in threads(hood) {
+        for id in threads(cluster) {
             self.accesses(id);
         }
-        for (id, at) in &hood.cuts {
+        for (id, at) in &cluster.cuts {
             let locals = self.locals(*id, *at);
             self.local_atoms(*id, *at, &locals);
         }
@@ -239,7 +243,7 @@ impl<'a> Candidates<'a> {
     /// they neither take nor give.
     fn accesses(&mut self, id: ThreadId) {
         let (p, t) = (self.program, self.terms);
-        for v in self.words.vars.clone() {
+        for v in self.vocabulary.vars.clone() {
             let Some(access) = &p.vars[v].access else { continue };
             if p.vars[v].kind == VarKind::Lock && access.binders.is_empty() {
                 continue;
@@ -258,7 +262,7 @@ impl<'a> Candidates<'a> {
                     _ if t.free_symbols(way).contains(&p.tid) => {
                         let after = self.primed(way);
                         for body in [t.implies(way, t.eq(next, now)), t.implies(way, after), t.implies(after, way)] {
-                            self.push(Place::Rely(id), all(body), None);
+                            self.push(AnnotationSite::Rely(id), all(body), None);
                         }
                     }
                     _ => {}
@@ -278,16 +282,16 @@ impl<'a> Candidates<'a> {
                 let values: Vec<(Symbol, Term)> = super::chosen(p, a).map(|(v, s)| (s, self.now(v))).collect();
                 for part in t.conjuncts(t.substitute(a.guard, values)) {
                     if !t.free_symbols(part).iter().any(|s| a.inputs.contains(s)) {
-                        self.push(Place::Cut(id, a.to), part, None);
+                        self.push(AnnotationSite::Cut(id, a.to), part, None);
                     }
                 }
             }
-            let held = program::held::held(p, t, &thread.code);
+            let held = program::transition::must_locksets(p, t, &thread.code);
             for at in &cuts[id.0 as usize] {
-                // That nobody comes there. Where it holds, nothing else has to be found of the place.
-                self.push(Place::Cut(id, *at), t.ff(), None);
-                for m in held[at.0 as usize].iter().flatten() {
-                    let place = Place::Cut(id, *at);
+                // That no thread comes there. Where it holds, nothing else has to be found of the place.
+                self.push(AnnotationSite::Cut(id, *at), t.ff(), None);
+                for m in held[*at].iter().flatten() {
+                    let place = AnnotationSite::Cut(id, *at);
                     self.push(place, t.eq(self.now(*m), tid), None);
                     for n in self.while_free.get(m).map(|known| known.0.clone()).unwrap_or_default() {
                         self.push(place, n, None);
@@ -313,7 +317,7 @@ impl<'a> Candidates<'a> {
     /// Adds what the code itself says of the locals that matter at a cut, and their bounds.
     fn local_atoms(&mut self, id: ThreadId, at: LocId, locals: &[VarId]) {
         let (p, t) = (self.program, self.terms);
-        let place = Place::Cut(id, at);
+        let place = AnnotationSite::Cut(id, at);
         for v in locals {
             let now = self.now(*v);
             match t.kind(p.vars[*v].sort) {
@@ -322,7 +326,7 @@ impl<'a> Candidates<'a> {
                     self.push(place, t.not(now), None);
                 }
                 SortKind::Int => {
-                    for c in self.words.constants.clone().into_iter().filter(|c| t.sort_of(*c) == Sort::INT) {
+                    for c in self.vocabulary.constants.clone().into_iter().filter(|c| t.sort_of(*c) == Sort::INT) {
                         self.push(place, t.le(c, now), None);
                         self.push(place, t.le(now, c), None);
                     }
@@ -332,7 +336,7 @@ impl<'a> Candidates<'a> {
         }
         let symbols: FxHashSet<Symbol> = locals.iter().map(|v| p.vars[*v].symbol).collect();
         let known = |s: &Symbol| symbols.contains(s) || self.shared.contains(s) || *s == p.tid;
-        let mine = self.words.local.iter().filter(|(x, a)| *x == id && t.free_symbols(*a).iter().all(known));
+        let mine = self.vocabulary.local.iter().filter(|(x, a)| *x == id && t.free_symbols(*a).iter().all(known));
         for a in mine.map(|(_, a)| *a).take(CUT_ATOMS).collect::<Vec<_>>() {
             self.push(place, a, None);
             self.push(place, t.not(a), None);
@@ -340,33 +344,33 @@ impl<'a> Candidates<'a> {
     }
 
     /// Adds a candidate that was made before.
-    pub fn keep(&mut self, c: &Candidate) {
+    pub fn keep(&mut self, c: &CandidateFact) {
         self.push(c.place, c.formula, c.written);
     }
 
     /// Reads the vocabulary off the code.
-    fn gather(&mut self, hood: &Hood) {
+    fn gather(&mut self, cluster: &Cluster) {
         let (p, t) = (self.program, self.terms);
         let tid = t.sym(p.tid);
-        self.words = Words { vars: hood.vars.clone(), ..Words::default() };
-        for v in &hood.vars {
+        self.vocabulary = Vocabulary { vars: cluster.vars.clone(), ..Vocabulary::default() };
+        for v in &cluster.vars {
             let (var, now) = (&p.vars[*v], self.now(*v));
             match (var.kind, t.kind(var.sort)) {
                 (VarKind::Lock, SortKind::Int) => {
-                    add(&mut self.words.owned, t.eq(now, tid));
-                    add(&mut self.words.atoms, t.eq(now, t.int(0)));
+                    add(&mut self.vocabulary.owned, t.eq(now, tid));
+                    add(&mut self.vocabulary.atoms, t.eq(now, t.int(0)));
                 }
                 (VarKind::Lock, SortKind::Map(k, e)) if e == Sort::INT => self.entry(*v, k, tid),
-                (_, SortKind::Bool) => add(&mut self.words.atoms, now),
+                (_, SortKind::Bool) => add(&mut self.vocabulary.atoms, now),
                 _ => {}
             }
         }
         let mut formulas: Vec<(Option<ThreadId>, Term)> = Vec::new();
-        let mut tests = Vec::new();
-        let all: FxHashSet<Symbol> = hood.vars.iter().map(|v| p.vars[*v].symbol).collect();
+        let mut tests = FactSet::default();
+        let all: FxHashSet<Symbol> = cluster.vars.iter().map(|v| p.vars[*v].symbol).collect();
         let inside = |f: &Term| t.free_symbols(*f).iter().all(|s| all.contains(s) || !self.shared.contains(s));
         formulas.extend(p.invariants.iter().filter_map(|f| f.formula).filter(inside).map(|f| (None, f)));
-        for (id, actions) in &hood.code {
+        for (id, actions) in &cluster.code {
             let code = &p.threads[*id].code;
             let mut here: Vec<LocId> = actions.iter().map(|a| code.actions[*a].from).collect();
             here.sort_unstable();
@@ -374,7 +378,7 @@ impl<'a> Candidates<'a> {
             let written = here.iter().flat_map(|l| code.locations[*l].invariants.iter().flatten());
             formulas.extend(written.map(|f| (Some(*id), *f)));
             for a in actions.iter().map(|a| &code.actions[*a]) {
-                atoms(t, a.guard, &mut tests);
+                tests.add_conditions(t, a.guard);
                 formulas.push((Some(*id), a.guard));
                 formulas.extend(a.gates.iter().map(|g| (Some(*id), g.formula)));
                 for u in &a.updates {
@@ -384,14 +388,14 @@ impl<'a> Candidates<'a> {
         }
         // What is tested of a copy may hold of the variable itself.
         let read: Vec<(Symbol, Term)> =
-            self.words.copies.iter().map(|(local, shared)| (p.vars[*local].symbol, self.now(*shared))).collect();
-        for test in tests.into_iter().filter(|test| reflexive(t, t.substitute(*test, read.iter().copied()))) {
+            self.vocabulary.copies.iter().map(|(local, shared)| (p.vars[*local].symbol, self.now(*shared))).collect();
+        for test in tests.all.into_iter().filter(|test| reflexive(t, t.substitute(*test, read.iter().copied()))) {
             self.stamp(test);
         }
         for (thread, f) in formulas {
-            let mut found = Vec::new();
-            atoms(t, f, &mut found);
-            for atom in found {
+            let mut found = FactSet::default();
+            found.add_conditions(t, f);
+            for atom in found.all {
                 self.classify(thread, atom);
                 let of_the_copied = t.substitute(atom, read.iter().copied());
                 if !reflexive(t, of_the_copied) {
@@ -399,24 +403,24 @@ impl<'a> Candidates<'a> {
                 }
             }
         }
-        for v in &hood.vars {
+        for v in &cluster.vars {
             let (var, now) = (&p.vars[*v], self.now(*v));
             match t.kind(var.sort) {
                 SortKind::Int | SortKind::Machine(_) if var.kind == VarKind::Plain => {
-                    add(&mut self.words.numbers, now);
+                    add(&mut self.vocabulary.numbers, now);
                 }
-                SortKind::Seq(_) => add(&mut self.words.numbers, t.mk(Op::Len, &[now])),
+                SortKind::Seq(_) => add(&mut self.vocabulary.numbers, t.mk(Op::Len, &[now])),
                 _ => {}
             }
             if let Some(i) = var.initial
                 && matches!(t.node(i), Node::Num(_, s) if s == Sort::INT)
             {
-                add(&mut self.words.constants, i);
+                add(&mut self.vocabulary.constants, i);
             }
         }
-        add(&mut self.words.constants, t.int(0));
-        add(&mut self.words.constants, t.int(1));
-        self.words.constants.truncate(6);
+        add(&mut self.vocabulary.constants, t.int(0));
+        add(&mut self.vocabulary.constants, t.int(1));
+        self.vocabulary.constants.truncate(6);
     }
 
     /// The bound key of a map.
@@ -426,17 +430,17 @@ impl<'a> Candidates<'a> {
     }
 
     /// A shared map with what its entries are compared with.
-    fn table(&mut self, v: VarId) -> Option<Table> {
+    fn table(&mut self, v: VarId) -> Option<SharedMap> {
         let SortKind::Map(k, _) = self.terms.kind(self.program.vars[v].sort) else { return None };
-        let values = self.words.entry_values.iter().filter(|(x, _)| *x == v).map(|(_, value)| *value).collect();
+        let values = self.vocabulary.entry_values.iter().filter(|(x, _)| *x == v).map(|(_, value)| *value).collect();
         let lock = self.program.vars[v].kind == VarKind::Lock;
-        Some(Table { map: self.now(v), lock, values, key: self.key(v, k) })
+        Some(SharedMap { map: self.now(v), lock, values, key: self.key(v, k) })
     }
 
     /// `m == tid` of a lock.
     fn is_lock(&self, owned: Term) -> bool {
         let (p, t) = (self.program, self.terms);
-        let lock = |x: Term| self.words.vars.iter().any(|v| p.vars[*v].kind == VarKind::Lock && self.now(*v) == x);
+        let lock = |x: Term| self.vocabulary.vars.iter().any(|v| p.vars[*v].kind == VarKind::Lock && self.now(*v) == x);
         matches!(t.app(owned), Some((Op::Eq, args)) if args[1] == t.sym(p.tid) && lock(args[0]))
     }
 
@@ -445,8 +449,8 @@ impl<'a> Candidates<'a> {
         let t = self.terms;
         let bound = self.key(v, key);
         let formula = t.eq(t.select(self.now(v), t.sym(bound)), tid);
-        if !self.words.entries.contains(&(bound, formula)) {
-            self.words.entries.push((bound, formula));
+        if !self.vocabulary.entries.contains(&(bound, formula)) {
+            self.vocabulary.entries.push((bound, formula));
         }
     }
 
@@ -456,13 +460,13 @@ impl<'a> Candidates<'a> {
         let var = &p.vars[v];
         let now = self.now(v);
         if var.scope != Scope::Shared
-            && let Some(read) = self.words.vars.iter().find(|x| self.now(**x) == value).copied()
+            && let Some(read) = self.vocabulary.vars.iter().find(|x| self.now(**x) == value).copied()
         {
-            add(&mut self.words.copies, (v, read));
+            add(&mut self.vocabulary.copies, (v, read));
         }
         if value == tid && var.scope == Scope::Shared {
-            add(&mut self.words.owned, t.eq(now, tid));
-            add(&mut self.words.atoms, t.eq(now, t.int(0)));
+            add(&mut self.vocabulary.owned, t.eq(now, tid));
+            add(&mut self.vocabulary.atoms, t.eq(now, t.int(0)));
             return;
         }
         match t.node(value) {
@@ -502,9 +506,9 @@ impl<'a> Candidates<'a> {
     fn stamp(&mut self, equation: Term) {
         let (p, t) = (self.program, self.terms);
         let free = t.free_symbols(equation);
-        let copied = self.words.copies.iter().filter(|(local, _)| free.contains(&p.vars[*local].symbol));
+        let copied = self.vocabulary.copies.iter().filter(|(local, _)| free.contains(&p.vars[*local].symbol));
         for (_, shared) in copied.copied().collect::<Vec<_>>() {
-            add(&mut self.words.stamps, shared);
+            add(&mut self.vocabulary.stamps, shared);
         }
     }
 
@@ -517,7 +521,7 @@ impl<'a> Candidates<'a> {
         if let Node::App(_, args) = t.node(atom) {
             for a in args.iter() {
                 if matches!(t.node(*a), Node::Num(_, s) if s == Sort::INT) {
-                    add(&mut self.words.constants, *a);
+                    add(&mut self.vocabulary.constants, *a);
                 }
             }
         }
@@ -525,81 +529,81 @@ impl<'a> Candidates<'a> {
             for (side, value) in [(args[0], args[1]), (args[1], args[0])] {
                 if let Some((Op::Select, of)) = t.app(side)
                     && t.free_symbols(value).is_empty()
-                    && let Some(v) = self.words.vars.iter().find(|v| self.now(**v) == of[0])
-                    && !self.words.entry_values.contains(&(*v, value))
+                    && let Some(v) = self.vocabulary.vars.iter().find(|v| self.now(**v) == of[0])
+                    && !self.vocabulary.entry_values.contains(&(*v, value))
                 {
-                    self.words.entry_values.push((*v, value));
+                    self.vocabulary.entry_values.push((*v, value));
                 }
             }
         }
         let mine = |s: &Symbol| thread.is_some_and(|id| p.threads[id].locals.iter().any(|v| p.vars[*v].symbol == *s));
         if free.iter().all(|s| self.shared.contains(s)) {
-            add(&mut self.words.atoms, atom);
+            add(&mut self.vocabulary.atoms, atom);
         } else if free.iter().all(|s| self.shared.contains(s) || *s == p.tid) {
             if free.len() > 1 {
-                add(&mut self.words.owned, atom);
+                add(&mut self.vocabulary.owned, atom);
             }
         } else if free.iter().all(|s| self.shared.contains(s) || *s == p.tid || mine(s))
             && let Some(id) = thread
-            && !self.words.local.contains(&(id, atom))
+            && !self.vocabulary.local.contains(&(id, atom))
         {
-            self.words.local.push((id, atom));
+            self.vocabulary.local.push((id, atom));
         }
     }
 
     fn literals(&self) -> Vec<Term> {
-        self.words.atoms.iter().flat_map(|a| [*a, self.terms.not(*a)]).collect()
+        self.vocabulary.atoms.iter().flat_map(|a| [*a, self.terms.not(*a)]).collect()
     }
 
     fn invariants(&mut self) {
         let t = self.terms;
-        self.words.atoms.truncate(ATOMS);
-        self.words.owned.truncate(OWNED);
-        self.words.numbers.truncate(NUMBERS);
+        self.vocabulary.atoms.truncate(MAX_ATOMS);
+        self.vocabulary.owned.truncate(MAX_OWNED);
+        self.vocabulary.numbers.truncate(MAX_NUMBERS);
         let literals = self.literals();
-        let numeric = arithmetic(t, &self.words);
+        let numeric = arithmetic(t, &self.vocabulary.numbers, &self.vocabulary.constants);
         for l in literals.iter().chain(&numeric) {
-            self.push(Place::Invariant, *l, None);
+            self.push(AnnotationSite::Invariant, *l, None);
         }
         for (i, a) in literals.iter().enumerate() {
             for b in &literals[i + 1..] {
                 if *b != t.not(*a) {
-                    self.push(Place::Invariant, t.or(&[*a, *b]), None);
+                    self.push(AnnotationSite::Invariant, t.or(&[*a, *b]), None);
                 }
             }
         }
         let p = self.program;
-        let vars = self.words.vars.clone();
-        let tables: Vec<Table> = vars.into_iter().filter_map(|v| self.table(v)).collect();
-        let ints: Vec<Term> = self.words.numbers.iter().copied().filter(|n| t.sort_of(*n) == Sort::INT).collect();
-        for f in entries::candidates(t, &tables, &self.words.constants, &ints) {
-            self.push(Place::Invariant, f, None);
+        let vars = self.vocabulary.vars.clone();
+        let tables: Vec<SharedMap> = vars.into_iter().filter_map(|v| self.table(v)).collect();
+        let ints: Vec<Term> = self.vocabulary.numbers.iter().copied().filter(|n| t.sort_of(*n) == Sort::INT).collect();
+        for f in entries::candidates(t, &tables, &self.vocabulary.constants, &ints) {
+            self.push(AnnotationSite::Invariant, f, None);
         }
         // While a lock is free.
-        for v in self.words.vars.clone() {
+        for v in self.vocabulary.vars.clone() {
             let free = t.eq(self.now(v), if p.vars[v].sort == Sort::INT { t.int(0) } else { continue });
-            if p.vars[v].kind == VarKind::Lock || self.words.owned.contains(&t.eq(self.now(v), t.sym(p.tid))) {
+            if p.vars[v].kind == VarKind::Lock || self.vocabulary.owned.contains(&t.eq(self.now(v), t.sym(p.tid))) {
                 for n in &numeric {
-                    self.push(Place::Invariant, t.implies(free, *n), None);
+                    self.push(AnnotationSite::Invariant, t.implies(free, *n), None);
                 }
             }
         }
         // Of every thread: what it owns by a set or an entry of a map says something of the store.
         let who = self.who;
         let of = |f: Term| t.substitute(f, [(p.tid, t.sym(who))]);
-        for o in self.words.owned.clone() {
+        for o in self.vocabulary.owned.clone() {
             if matches!(t.app(o), Some((Op::Eq, args)) if t.as_symbol(args[0]).is_some() && args[1] == t.sym(p.tid)) {
                 continue;
             }
             for l in &literals {
                 let body = t.implies(of(o), *l);
-                self.push(Place::Invariant, t.quant(Quantifier::Forall, &[who], body), None);
+                self.push(AnnotationSite::Invariant, t.quant(Quantifier::Forall, &[who], body), None);
             }
-            for q in self.words.owned.clone() {
+            for q in self.vocabulary.owned.clone() {
                 if q != o {
                     for q in [q, t.not(q)] {
                         let body = t.implies(of(o), of(q));
-                        self.push(Place::Invariant, t.quant(Quantifier::Forall, &[who], body), None);
+                        self.push(AnnotationSite::Invariant, t.quant(Quantifier::Forall, &[who], body), None);
                     }
                 }
             }
@@ -608,10 +612,10 @@ impl<'a> Candidates<'a> {
 
     fn relies(&mut self, id: ThreadId) {
         let (p, t) = (self.program, self.terms);
-        let place = Place::Rely(id);
-        let touched: Vec<VarId> = self.words.vars.iter().copied().filter(|v| self.touched(id, *v)).collect();
+        let place = AnnotationSite::Rely(id);
+        let touched: Vec<VarId> = self.vocabulary.vars.iter().copied().filter(|v| self.touched(id, *v)).collect();
         let tid = t.sym(p.tid);
-        let owned = self.words.owned.clone();
+        let owned = self.vocabulary.owned.clone();
         for v in &touched {
             let kept = self.kept(*v);
             self.push(place, kept, None);
@@ -649,7 +653,7 @@ impl<'a> Candidates<'a> {
             }
         }
         // Protection that depends on the store.
-        for l in literals.iter().take(2 * CONDITIONS) {
+        for l in literals.iter().take(2 * MAX_CONDITIONS) {
             for o in owned.iter().take(4) {
                 for v in &touched {
                     let kept = self.kept(*v);
@@ -658,7 +662,7 @@ impl<'a> Candidates<'a> {
             }
         }
         // While a sequence number stays, perhaps only an even one, what it stands for stays.
-        for stamp in self.words.stamps.iter().copied().take(STAMPS).collect::<Vec<_>>() {
+        for stamp in self.vocabulary.stamps.iter().copied().take(MAX_STAMPS).collect::<Vec<_>>() {
             let of_it = literals.iter().copied().filter(|l| t.free_symbols(*l) == [p.vars[stamp].symbol]);
             let when: Vec<Term> = [t.bool(true)].into_iter().chain(of_it).collect();
             for v in touched.iter().filter(|v| **v != stamp) {
@@ -670,7 +674,7 @@ impl<'a> Candidates<'a> {
         }
         // While one has a lock, others leave entries of a certain value as they are: free ones are taken under the lock.
         let locks: Vec<Term> = owned.iter().copied().filter(|o| self.is_lock(*o)).collect();
-        for (v, value) in self.words.entry_values.clone().into_iter().filter(|(v, _)| touched.contains(v)) {
+        for (v, value) in self.vocabulary.entry_values.clone().into_iter().filter(|(v, _)| touched.contains(v)) {
             let SortKind::Map(k, _) = t.kind(p.vars[v].sort) else { continue };
             let key = self.key(v, k);
             let is = |map: Term| t.eq(t.select(map, t.sym(key)), value);
@@ -680,7 +684,7 @@ impl<'a> Candidates<'a> {
             }
         }
         // Entries of maps that are owned protect entries of maps with the same keys.
-        for (key, entry) in self.words.entries.clone() {
+        for (key, entry) in self.vocabulary.entries.clone() {
             let all = |body: Term| t.quant(Quantifier::Forall, &[key], body);
             let after = self.primed(entry);
             self.push(place, all(t.implies(entry, after)), None);
@@ -701,9 +705,9 @@ impl<'a> Candidates<'a> {
 
     fn cut(&mut self, id: ThreadId, at: LocId) {
         let (p, t) = (self.program, self.terms);
-        let place = Place::Cut(id, at);
-        let mut atoms: Vec<Term> = self.words.owned.clone();
-        let mut strong: Vec<Term> = self.words.owned.clone();
+        let place = AnnotationSite::Cut(id, at);
+        let mut atoms: Vec<Term> = self.vocabulary.owned.clone();
+        let mut strong: Vec<Term> = self.vocabulary.owned.clone();
         let locals = self.locals(id, at);
         for v in &locals {
             let var = &p.vars[*v];
@@ -714,7 +718,8 @@ impl<'a> Candidates<'a> {
                     add(&mut strong, now);
                 }
                 SortKind::Int => {
-                    let bounds: Vec<Term> = self.words.constants.iter().chain(&self.words.numbers).copied().collect();
+                    let bounds: Vec<Term> =
+                        self.vocabulary.constants.iter().chain(&self.vocabulary.numbers).copied().collect();
                     for c in bounds.into_iter().filter(|c| t.sort_of(*c) == Sort::INT) {
                         self.push(place, t.le(c, now), None);
                         self.push(place, t.le(now, c), None);
@@ -730,12 +735,12 @@ impl<'a> Candidates<'a> {
         }
         let symbols: FxHashSet<Symbol> = locals.iter().map(|v| p.vars[*v].symbol).collect();
         let known = |s: &Symbol| symbols.contains(s) || self.shared.contains(s) || *s == p.tid;
-        for (_, a) in self.words.local.iter().filter(|(x, _)| *x == id) {
+        for (_, a) in self.vocabulary.local.iter().filter(|(x, _)| *x == id) {
             if t.free_symbols(*a).iter().all(known) {
                 add(&mut atoms, *a);
             }
         }
-        for a in self.words.atoms.clone() {
+        for a in self.vocabulary.atoms.clone() {
             add(&mut atoms, a);
         }
         atoms.truncate(CUT_ATOMS);
@@ -743,7 +748,7 @@ impl<'a> Candidates<'a> {
             self.push(place, *a, None);
             self.push(place, t.not(*a), None);
         }
-        strong.truncate(OWNED);
+        strong.truncate(MAX_OWNED);
         for s in &strong {
             for a in atoms.iter().filter(|a| *a != s) {
                 for (x, y) in [(false, false), (false, true), (true, false), (true, true)] {
@@ -752,45 +757,15 @@ impl<'a> Candidates<'a> {
                 }
             }
         }
-        for (key, entry) in self.words.entries.clone() {
+        for (key, entry) in self.vocabulary.entries.clone() {
             let none = t.quant(Quantifier::Forall, &[key], t.not(entry));
             self.push(place, none, None);
         }
     }
 }
 
-/// Bounds, orders and sums of the integers.
-fn arithmetic(t: &Terms, words: &Words) -> Vec<Term> {
-    let ints: Vec<Term> = words.numbers.iter().copied().filter(|n| t.sort_of(*n) == Sort::INT).collect();
-    let mut out = Vec::new();
-    for n in &ints {
-        for c in &words.constants {
-            out.extend([t.le(*c, *n), t.le(*n, *c)]);
-        }
-    }
-    for a in &ints {
-        for b in &ints {
-            if a < b {
-                out.extend([t.eq(*a, *b), t.le(*a, *b), t.le(*b, *a)]);
-            }
-        }
-    }
-    if ints.len() <= 5 {
-        for a in &ints {
-            for (i, b) in ints.iter().enumerate() {
-                for c in &ints[i + 1..] {
-                    if a != b && a != c {
-                        out.push(t.eq(*a, t.add(*b, *c)));
-                    }
-                }
-            }
-        }
-    }
-    out
-}
-
-fn threads(hood: &Hood) -> BTreeSet<ThreadId> {
-    hood.code.iter().map(|(t, _)| *t).collect()
+fn threads(cluster: &Cluster) -> BTreeSet<ThreadId> {
+    cluster.code.iter().map(|(t, _)| *t).collect()
 }
 
 /// An equation of a term with itself.
@@ -801,20 +776,5 @@ fn reflexive(t: &Terms, f: Term) -> bool {
 fn add<T: PartialEq>(list: &mut Vec<T>, one: T) {
     if !list.contains(&one) {
         list.push(one);
-    }
-}
-
-/// The atoms of a formula: boolean terms without boolean structure. Quantified formulas are left out.
-pub fn atoms(t: &Terms, f: Term, out: &mut Vec<Term>) {
-    match t.node(f) {
-        Node::App(Op::Not | Op::And | Op::Or | Op::Implies, args) => args.iter().for_each(|a| atoms(t, *a, out)),
-        Node::App(Op::Ite, args) if t.sort_of(args[1]) == Sort::BOOL => args.iter().for_each(|a| atoms(t, *a, out)),
-        Node::App(Op::Eq, args) if t.sort_of(args[0]) == Sort::BOOL => args.iter().for_each(|a| atoms(t, *a, out)),
-        Node::Bool(_) | Node::Quant(..) => {}
-        _ => {
-            if !out.contains(&f) {
-                out.push(f);
-            }
-        }
     }
 }

@@ -1,22 +1,23 @@
 //! The conditions of rule `assume-guarantee` for one job, with every candidate behind a switch.
 //!
-//! In: a `Setting` and a job. Out: zones: conditions with common facts, about the first store, about what threads rely on, or about
-//! a region of a thread's code. Absent: any question to a solver (`zones`).
+//! In: a `ProofSetting` and a job. Out: groups: conditions with common facts, about the first store, about what threads rely on, or about
+//! a region of a thread's code. Deliberately absent: any question to a solver (`groups`).
 
-use super::engine::{About, Job, Place, Quantifiers, Setting};
-use crate::instances::{Ground, Keys, quantified};
-use evidence::{Reach, Reason};
+use super::setting::{AnnotationSite, ConditionJob, ConditionSubject, ProofSetting, Quantifiers};
+use crate::instances::{Ground, KeysAtHand};
+use evidence::{Premises, Reason};
 use logic::subst::Substitution;
 use logic::{Symbol, Term};
-use program::parts::{Names, Parts, Twice, Watch, Within, meet, split, stays};
-use program::passive::{Begin, Environment, Passive, Region};
+use program::parts::{Parts, StabilityIndex, StoreSymbols, TwoSteps, Within, split_conjuncts, trivially_preserved};
+use program::passive::{EnvironmentFacts, Passive, Region, RegionStart};
+use program::transition::{initial_store, may_coexist};
 use program::{Action, LocId, PropertyId, PropertyKind, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 #[derive(Clone, Debug)]
-pub struct Goal {
+pub struct ConditionGoal {
     pub formula: Term,
-    pub about: About,
+    pub about: ConditionSubject,
     /// The conjunct of the text that it is an instance of, where the property has several.
     pub part: Option<Term>,
 }
@@ -25,23 +26,23 @@ pub struct Goal {
 #[derive(Clone, Debug)]
 pub struct Batch {
     pub when: Term,
-    /// The step of the zone's region, where it is about one.
+    /// The step of the group's region, where it is about one.
     pub step: Option<usize>,
-    pub goals: Vec<Goal>,
+    pub goals: Vec<ConditionGoal>,
 }
 
 #[derive(Clone, Debug)]
-pub enum Of {
+pub enum ConditionOf {
     Initial,
     /// Reflexive and transitive.
     Closed(ThreadId),
     Region(ThreadId, Box<Region>),
 }
 
-pub struct Zone {
+pub struct ConditionGroup {
     /// The position of its job.
     pub job: usize,
-    pub of: Of,
+    pub of: ConditionOf,
     pub facts: Vec<Term>,
     pub batches: Vec<Batch>,
     /// Switches that its facts mention.
@@ -58,10 +59,10 @@ pub struct Zone {
 /// The threads whose code was looked at, once for all of their regions.
 pub type Codes<'i> = FxHashMap<ThreadId, Passive<'i>>;
 
-/// The candidates by place, for building zones.
-pub struct Index<'a> {
-    s: &'a Setting,
-    watch: Watch,
+/// The candidates by place, for building groups.
+pub struct CandidateIndex<'a> {
+    s: &'a ProofSetting,
+    watch: StabilityIndex,
     /// The candidates that the parts of `watch` are.
     invariants: Vec<usize>,
     relies: Vec<usize>,
@@ -74,22 +75,22 @@ pub struct Index<'a> {
     loose: bool,
 }
 
-impl<'a> Index<'a> {
-    pub fn new(s: &'a Setting) -> Self {
+impl<'a> CandidateIndex<'a> {
+    pub fn new(s: &'a ProofSetting) -> Self {
         let (p, t) = (&s.program, &s.terms);
-        let names = Names::new(p);
+        let names = StoreSymbols::new(p);
         let (mut invariant, mut relies, mut always) = (Parts::default(), Parts::default(), Parts::default());
         let (mut invariants, mut rely_ids, mut of) = (Vec::new(), Vec::new(), Vec::new());
         let mut env: Vec<(Vec<usize>, Parts)> = p.threads.iter().map(|_| Default::default()).collect();
         let mut at: FxHashMap<(ThreadId, LocId), Vec<usize>> = FxHashMap::default();
         for (k, c) in s.candidates.iter().enumerate() {
             match c.place {
-                Place::Invariant => {
+                AnnotationSite::Invariant => {
                     invariant.push(&names, t, c.formula);
                     always.push(&names, t, s.guarded(k));
                     invariants.push(k);
                 }
-                Place::Rely(thread) => {
+                AnnotationSite::Rely(thread) => {
                     relies.push(&names, t, c.formula);
                     rely_ids.push(k);
                     of.push(vec![thread]);
@@ -97,7 +98,7 @@ impl<'a> Index<'a> {
                     ids.push(k);
                     parts.push(&names, t, s.guarded(k));
                 }
-                Place::Cut(thread, l) => at.entry((thread, l)).or_default().push(k),
+                AnnotationSite::Cut(thread, l) => at.entry((thread, l)).or_default().push(k),
             }
         }
         let mut written = Vec::new();
@@ -105,18 +106,18 @@ impl<'a> Index<'a> {
             let PropertyKind::Rely(r) = p.properties[*w].kind else { continue };
             let Some(rely) = p.relies.get(r as usize) else { continue };
             if let Some(formula) = rely.formula {
-                written.push((*w, rely.thread, Parts::new(&names, t, split(t, formula))));
+                written.push((*w, rely.thread, Parts::new(&names, t, split_conjuncts(t, formula))));
             }
         }
-        let watch = Watch { names, invariant, relies, of };
-        let loose = p.threads.iter().any(|x| x.code.locations.iter().any(|l| l.inside));
+        let watch = StabilityIndex { names, invariant, relies, of };
+        let loose = p.threads.iter().any(|x| x.code.locations.iter().any(|l| l.in_atomic_block));
         Self { s, watch, invariants, relies: rely_ids, always, env, at, written, loose }
     }
 
     fn within(&self, about: &[Symbol]) -> Within {
-        match self.s.reach {
-            Reach::All => Within::All,
-            Reach::Near => Within::These(about.iter().copied().collect()),
+        match self.s.premises {
+            Premises::All => Within::All,
+            Premises::Relevant => Within::These(about.iter().copied().collect()),
         }
     }
 
@@ -130,12 +131,12 @@ impl<'a> Index<'a> {
 
     fn watched(&self, thread: ThreadId, by: Option<ThreadId>) -> bool {
         let p = &self.s.program;
-        p.threads.ids().any(|x| by.is_none_or(|y| y == x) && meet(p, thread, x))
+        p.threads.ids().any(|x| by.is_none_or(|y| y == x) && may_coexist(p, thread, x))
     }
 
     fn leaves_block(&self, thread: ThreadId, action: &Action) -> bool {
         let locations = &self.s.program.threads[thread].code.locations;
-        locations[action.from].inside && !locations[action.to].inside
+        locations[action.from].in_atomic_block && !locations[action.to].in_atomic_block
     }
 
     /// The candidates that facts within these variables mention.
@@ -152,70 +153,96 @@ impl<'a> Index<'a> {
         vec![t.lt(t.int(0), tid), t.lt(t.int(0), other), t.ne(tid, other)]
     }
 
-    fn zone(&self, job: usize, of: Of, facts: Vec<Term>, batches: Vec<Batch>, mut uses: Vec<usize>) -> Zone {
+    fn group(
+        &self,
+        job: usize,
+        of: ConditionOf,
+        facts: Vec<Term>,
+        batches: Vec<Batch>,
+        mut uses: Vec<usize>,
+    ) -> ConditionGroup {
         uses.sort_unstable();
         uses.dedup();
-        Zone { job, of, facts, batches, uses, dead: None, dirty: true, shown: None, done: FxHashSet::default() }
+        ConditionGroup {
+            job,
+            of,
+            facts,
+            batches,
+            uses,
+            dead: None,
+            dirty: true,
+            shown: None,
+            done: FxHashSet::default(),
+        }
     }
 
-    pub fn build<'i>(&'i self, at: usize, job: &Job, codes: &mut Codes<'i>) -> Result<Vec<Zone>, Reason> {
+    pub fn build<'i>(
+        &'i self,
+        at: usize,
+        job: &ConditionJob,
+        codes: &mut Codes<'i>,
+    ) -> Result<Vec<ConditionGroup>, Reason> {
         self.s.budget.check().map_err(Reason::Exhausted)?;
-        let mut zones = match job {
-            Job::Initial(range) => vec![self.initial(at, range.clone())],
-            Job::Closed(thread) => self.closed(at, *thread),
-            Job::Stable(thread) => vec![self.stable(at, *thread)],
-            Job::Thread(thread, starts) => {
+        let mut groups = match job {
+            ConditionJob::Initial(range) => vec![self.initial(at, range.clone())],
+            ConditionJob::Closed(thread) => self.closed(at, *thread),
+            ConditionJob::Stable(thread) => vec![self.stable(at, *thread)],
+            ConditionJob::Thread(thread, starts) => {
                 let passive = codes.entry(*thread).or_insert_with(|| self.passive(*thread));
                 self.regions(at, *thread, starts, passive)?
             }
         };
         if self.s.quantifiers == Quantifiers::Instances {
-            zones.iter_mut().for_each(|z| self.ground(z));
+            groups.iter_mut().for_each(|z| self.ground(z));
         }
-        Ok(zones)
+        Ok(groups)
     }
 
     /// Puts instances in the place of quantified facts, and keys that may be any in that of quantified goals.
-    fn ground(&self, zone: &mut Zone) {
+    fn ground(&self, group: &mut ConditionGroup) {
         let t = &self.s.terms;
-        let goals = zone.batches.iter().flat_map(|b| b.goals.iter().map(|g| g.formula).chain([b.when]));
-        if !zone.facts.iter().copied().chain(goals).any(|f| quantified(t, f)) {
+        let goals = group.batches.iter().flat_map(|b| b.goals.iter().map(|g| g.formula).chain([b.when]));
+        if !group.facts.iter().copied().chain(goals).any(|f| t.has_quantifier(f)) {
             return;
         }
-        let mut keys = Keys::default();
+        let mut keys = KeysAtHand::default();
         [self.s.program.tid, self.s.other].into_iter().for_each(|id| keys.add(t, t.sym(id)));
-        let formulas = zone.batches.iter().flat_map(|b| b.goals.iter().map(|g| g.formula).chain([b.when]));
-        keys.gather(t, formulas.chain(zone.facts.iter().copied()).collect::<Vec<_>>());
+        let formulas = group.batches.iter().flat_map(|b| b.goals.iter().map(|g| g.formula).chain([b.when]));
+        keys.gather(t, formulas.chain(group.facts.iter().copied()).collect::<Vec<_>>());
         let mut ground = Ground::new(t, keys);
-        let goals = zone.batches.iter_mut().flat_map(|b| &mut b.goals);
+        let goals = group.batches.iter_mut().flat_map(|b| &mut b.goals);
         goals.for_each(|g| g.formula = ground.goal(g.formula));
-        zone.facts.iter_mut().for_each(|f| *f = ground.premise(*f));
-        zone.batches.iter_mut().for_each(|b| b.when = ground.premise(b.when));
+        group.facts.iter_mut().for_each(|f| *f = ground.premise(*f));
+        group.batches.iter_mut().for_each(|b| b.when = ground.premise(b.when));
     }
 
-    fn initial(&self, job: usize, range: std::ops::Range<usize>) -> Zone {
+    fn initial(&self, job: usize, range: std::ops::Range<usize>) -> ConditionGroup {
         let (s, t) = (self.s, &self.s.terms);
         let ids: Vec<usize> = self.invariants.iter().copied().filter(|k| range.contains(k)).collect();
         let about: Vec<Symbol> = ids.iter().flat_map(|k| self.watch.names.about(t, s.candidates[*k].formula)).collect();
         let within = self.within(&about);
-        let init = t.conjuncts(super::engine::initial_store(&s.program, t));
+        let init = t.conjuncts(initial_store(&s.program, t));
         let facts = init.into_iter().filter(|f| within.covers(&self.watch.names.about(t, *f))).collect();
-        let goal = |k: usize| Goal { formula: s.candidates[k].formula, about: About::Candidate(k), part: None };
+        let goal = |k: usize| ConditionGoal {
+            formula: s.candidates[k].formula,
+            about: ConditionSubject::Candidate(k),
+            part: None,
+        };
         let batch = Batch { when: t.tt(), step: None, goals: ids.into_iter().map(goal).collect() };
-        self.zone(job, Of::Initial, facts, vec![batch], Vec::new())
+        self.group(job, ConditionOf::Initial, facts, vec![batch], Vec::new())
     }
 
-    fn closed(&self, job: usize, thread: ThreadId) -> Vec<Zone> {
+    fn closed(&self, job: usize, thread: ThreadId) -> Vec<ConditionGroup> {
         let (s, t, names) = (self.s, &self.s.terms, &self.watch.names);
         let (ids, parts) = &self.env[thread.0 as usize];
-        let twice = Twice::new(t, names);
-        let groups = match s.reach {
-            Reach::All => vec![(names.all(), (0..ids.len()).collect::<Vec<usize>>())],
-            Reach::Near => parts.groups(),
+        let twice = TwoSteps::new(t, names);
+        let parts_together = match s.premises {
+            Premises::All => vec![(names.all(), (0..ids.len()).collect::<Vec<usize>>())],
+            Premises::Relevant => parts.groups(),
         };
-        let mut out: Vec<Zone> = Vec::new();
+        let mut out: Vec<ConditionGroup> = Vec::new();
         let mut size = 0;
-        for (about, group) in groups {
+        for (about, members) in parts_together {
             let within = self.within(about);
             let rely = parts.formula(t, &within);
             let mut premise = vec![rely];
@@ -226,53 +253,61 @@ impl<'a> Index<'a> {
                 idle = self.always.formula(t, &within);
                 premise.extend([idle, second.apply(idle)]);
             }
-            let goals = |s: &mut Substitution<'_>| -> Vec<Goal> {
+            let goals = |s: &mut Substitution<'_>| -> Vec<ConditionGoal> {
                 let goal = |i: &usize| (ids[*i], s.apply(self.s.candidates[ids[*i]].formula));
-                let all = group.iter().map(goal);
-                all.map(|(k, formula)| Goal { formula, about: About::Candidate(k), part: None }).collect()
+                let all = members.iter().map(goal);
+                all.map(|(k, formula)| ConditionGoal { formula, about: ConditionSubject::Candidate(k), part: None })
+                    .collect()
             };
             let reflexive = Batch { when: idle, step: None, goals: goals(&mut twice.idle(t, names, about)) };
             let when = t.and(&premise);
             let transitive = Batch { when, step: None, goals: goals(&mut twice.whole(t, names, about)) };
             // Groups share a session, but not too many of them.
             if out.is_empty() || size > 150 {
-                out.push(self.zone(job, Of::Closed(thread), self.distinct(), Vec::new(), Vec::new()));
+                out.push(self.group(job, ConditionOf::Closed(thread), self.distinct(), Vec::new(), Vec::new()));
                 size = 0;
             }
-            size += group.len();
-            let zone = out.last_mut().expect("there is one");
-            zone.batches.extend([reflexive, transitive]);
-            zone.uses.extend(self.uses(thread, &within));
-            zone.uses.sort_unstable();
-            zone.uses.dedup();
+            size += members.len();
+            let group = out.last_mut().expect("there is one");
+            group.batches.extend([reflexive, transitive]);
+            group.uses.extend(self.uses(thread, &within));
+            group.uses.sort_unstable();
+            group.uses.dedup();
         }
         out
     }
 
     /// What holds at the start of a spawned thread still holds when it takes its first step.
-    fn stable(&self, job: usize, thread: ThreadId) -> Zone {
+    fn stable(&self, job: usize, thread: ThreadId) -> ConditionGroup {
         let (s, t, names) = (self.s, &self.s.terms, &self.watch.names);
         let entry = s.program.threads[thread].code.entry;
         let here = self.guarded_cut(thread, entry);
         let about = names.about(t, here);
         let within = self.within(&about);
-        let mut moved =
+        let mut havoc_by_rely =
             Substitution::new(t, names.all().iter().filter(|x| within.has(**x)).map(|x| (*x, t.sym(names.after(*x)))));
         let invariant = self.always.formula(t, &within);
         let mut facts = self.distinct();
-        facts.extend([invariant, moved.apply(invariant), here, self.env[thread.0 as usize].1.formula(t, &within)]);
+        facts.extend([
+            invariant,
+            havoc_by_rely.apply(invariant),
+            here,
+            self.env[thread.0 as usize].1.formula(t, &within),
+        ]);
         let ids = self.cut(thread, entry);
-        let goal = |k: &usize| (*k, moved.apply(s.candidates[*k].formula));
+        let goal = |k: &usize| (*k, havoc_by_rely.apply(s.candidates[*k].formula));
         let all = ids.iter().map(goal);
-        let goals = all.map(|(k, formula)| Goal { formula, about: About::Candidate(k), part: None }).collect();
+        let goals = all
+            .map(|(k, formula)| ConditionGoal { formula, about: ConditionSubject::Candidate(k), part: None })
+            .collect();
         let mut uses = self.uses(thread, &within);
         uses.extend(ids);
-        self.zone(job, Of::Closed(thread), facts, vec![Batch { when: t.tt(), step: None, goals }], uses)
+        self.group(job, ConditionOf::Closed(thread), facts, vec![Batch { when: t.tt(), step: None, goals }], uses)
     }
 
     fn passive(&self, thread: ThreadId) -> Passive<'_> {
         let (s, p, t) = (self.s, &self.s.program, &self.s.terms);
-        let env = Environment { rely: &self.env[thread.0 as usize].1, invariant: &self.always };
+        let env = EnvironmentFacts { rely: &self.env[thread.0 as usize].1, invariant: &self.always };
         Passive::new(p, t, &self.watch.names, thread, &s.cuts[thread.0 as usize], env)
     }
 
@@ -282,7 +317,7 @@ impl<'a> Index<'a> {
         thread: ThreadId,
         starts: &[Option<LocId>],
         passive: &Passive<'_>,
-    ) -> Result<Vec<Zone>, Reason> {
+    ) -> Result<Vec<ConditionGroup>, Reason> {
         let (s, p, t) = (self.s, &self.s.program, &self.s.terms);
         let code = &p.threads[thread].code;
         let wrong = |why: String| Reason::Internal(why);
@@ -290,17 +325,17 @@ impl<'a> Index<'a> {
         for start in starts {
             s.budget.check().map_err(Reason::Exhausted)?;
             let (at, begin) = match start {
-                Some(l) => (*l, Begin::At(*l, self.guarded_cut(thread, *l))),
+                Some(l) => (*l, RegionStart::At(*l, self.guarded_cut(thread, *l))),
                 None => {
-                    let mut init = vec![super::engine::initial_store(p, t)];
+                    let mut init = vec![initial_store(p, t)];
                     let locals = p.threads[thread].locals.iter();
                     init.extend(locals.filter_map(|v| p.vars[*v].initial.map(|x| t.eq(t.sym(p.vars[*v].symbol), x))));
-                    (code.entry, Begin::Entry(t.and(&init)))
+                    (code.entry, RegionStart::Entry(t.and(&init)))
                 }
             };
-            let within = match s.reach {
-                Reach::All => Within::All,
-                Reach::Near => Within::These(self.near(thread, passive, at)?),
+            let within = match s.premises {
+                Premises::All => Within::All,
+                Premises::Relevant => Within::These(self.near(thread, passive, at)?),
             };
             let mut uses = self.uses(thread, &within);
             if start.is_some() {
@@ -310,10 +345,10 @@ impl<'a> Index<'a> {
             let batches = self.batches(thread, &region)?;
             let mut facts = self.distinct();
             facts.extend(&region.facts);
-            let mut zone = self.zone(job, Of::Region(thread, Box::new(region)), facts, batches, uses);
+            let mut group = self.group(job, ConditionOf::Region(thread, Box::new(region)), facts, batches, uses);
             let never = |k: &&usize| t.is_false(s.candidates[**k].formula);
-            zone.dead = start.and_then(|l| self.cut(thread, l).iter().find(never).copied());
-            out.push(zone);
+            group.dead = start.and_then(|l| self.cut(thread, l).iter().find(never).copied());
+            out.push(group);
         }
         Ok(out)
     }
@@ -338,7 +373,7 @@ impl<'a> Index<'a> {
             let writes = names.written(p, action);
             for (_, by, parts) in &self.written {
                 if self.watched(thread, *by) {
-                    let open = parts.list.iter().filter(|part| !stays(t, names, part, &writes));
+                    let open = parts.list.iter().filter(|part| !trivially_preserved(t, names, part, &writes));
                     out.extend(open.flat_map(|part| part.about.iter().copied()));
                 }
             }
@@ -353,9 +388,9 @@ impl<'a> Index<'a> {
     fn batches(&self, thread: ThreadId, region: &Region) -> Result<Vec<Batch>, Reason> {
         let (s, p, t, names) = (self.s, &self.s.program, &self.s.terms, &self.watch.names);
         let code = &p.threads[thread].code;
-        let candidate = |k: usize, by: &mut Substitution<'_>| Goal {
+        let candidate = |k: usize, by: &mut Substitution<'_>| ConditionGoal {
             formula: by.apply(s.candidates[k].formula),
-            about: About::Candidate(k),
+            about: ConditionSubject::Candidate(k),
             part: None,
         };
         let mut out = Vec::new();
@@ -364,14 +399,17 @@ impl<'a> Index<'a> {
             let action = &code.actions[step.action];
             for (i, gate) in action.gates.iter().enumerate() {
                 if s.wanted.binary_search(&gate.property).is_ok() {
-                    let goals =
-                        vec![Goal { formula: step.gates[i], about: About::Property(gate.property), part: None }];
+                    let goals = vec![ConditionGoal {
+                        formula: step.gates[i],
+                        about: ConditionSubject::Property(gate.property),
+                        part: None,
+                    }];
                     out.push(Batch { when: step.before_gate[i], step: Some(at), goals });
                 }
             }
             let mut goals = Vec::new();
             let broken = self.watch.broken(t, p, thread, action, self.leaves_block(thread, action));
-            if !code.locations[action.to].inside {
+            if !code.locations[action.to].in_atomic_block {
                 let mut after = region.after(t, names, step);
                 goals.extend(broken.invariant.iter().map(|i| candidate(self.invariants[*i], &mut after)));
             }
@@ -383,9 +421,13 @@ impl<'a> Index<'a> {
                     continue;
                 }
                 // Also for a step that touches nothing of it: a written rely need not allow idling.
-                for part in parts.list.iter().filter(|part| !stays(t, names, part, &writes)) {
+                for part in parts.list.iter().filter(|part| !trivially_preserved(t, names, part, &writes)) {
                     let formula = seen.apply(part.formula);
-                    goals.push(Goal { formula, about: About::Property(*w), part: Some(part.formula) });
+                    goals.push(ConditionGoal {
+                        formula,
+                        about: ConditionSubject::Property(*w),
+                        part: Some(part.formula),
+                    });
                 }
             }
             if let (Some(new), Some(spawn)) = (step.spawned, &action.spawn) {

@@ -4,212 +4,85 @@
 //! Out: the largest set of candidates that supports itself under rule `assume-guarantee`; which properties follow; and a
 //! small set that suffices. Every candidate stands behind a switch of its own, so the conditions are built once: a model
 //! of a failing condition drops all candidates that it violates, an unsatisfiable core names those that were used.
-//! The conditions are shared out to workers (`zones`), each with its own copy of the terms. They work in rounds:
+//! The conditions are shared out to workers (`groups`), each with its own copy of the terms. They work in rounds:
 //! what one of them drops the others learn in the next, so the outcome does not depend on who is faster.
-//! Absent: where candidates come from; words for people.
+//! Deliberately absent: where candidates come from; explanations for people.
 
-use super::explain::Told;
-use super::zones::Zones;
-use crate::instances::{at_keys, universal};
-use base::Budget;
-use evidence::{Reach, Reason};
-use logic::{Sort, Symbol, Term, Terms};
-use program::{LocId, Program, PropertyId, Start, ThreadId};
+use super::groups::GroupSolver;
+use super::setting::{
+    AnnotationSite, ConditionJob, ConditionSubject, Explanation, ProofSetting, Which, WorkerRequest, WorkerResponse,
+};
+use evidence::Reason;
+use program::{LocId, PropertyId, Start};
 use rustc_hash::FxHashSet;
-use solver::Settings;
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// Where a candidate stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
-    Invariant,
-    Rely(ThreadId),
-    Cut(ThreadId, LocId),
-}
-
-#[derive(Clone, Debug)]
-pub struct Candidate {
-    pub place: Place,
-    pub formula: Term,
-    /// What it is in the text: a written annotation, by the property or the origin it belongs to.
-    pub written: Option<Written>,
-    /// The boolean that switches it on.
-    pub switch: Symbol,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Written {
-    Property(PropertyId),
-    /// A loop invariant of the location.
-    Loop(program::OriginId),
-}
-
-/// What a condition is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum About {
-    Candidate(usize),
-    Property(PropertyId),
-}
-
-/// How quantified candidates are put to the solver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quantifiers {
-    /// At the keys at hand (`crate::instances`): it answers, and some proofs are not seen.
-    Instances,
-    /// As they are: it may give up.
-    Whole,
-}
-
-/// Whether it is told why a condition does not hold: words take models, and are wasted where another attempt follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Words {
-    Told,
-    Spared,
-}
-
-/// What is fixed for one attempt. Every worker has its own copy: terms are not shared between threads.
-#[derive(Clone)]
-pub struct Setting {
-    pub program: Program,
-    pub terms: Terms,
-    pub candidates: Vec<Candidate>,
-    /// For each thread.
-    pub cuts: Vec<Vec<LocId>>,
-    /// Increasing.
-    pub wanted: Vec<PropertyId>,
-    /// The id of another instance.
-    pub other: Symbol,
-    pub reach: Reach,
-    pub quantifiers: Quantifiers,
-    pub words: Words,
-    pub settings: Settings,
-    pub budget: Budget,
-}
-
-impl Setting {
-    pub fn switch(&self, k: usize) -> Term {
-        self.terms.sym(self.candidates[k].switch)
-    }
-
-    /// A candidate behind its switch; a quantified one also for the ids at hand.
-    pub fn guarded(&self, k: usize) -> Term {
-        let t = &self.terms;
-        let f = self.candidates[k].formula;
-        let mut parts = vec![t.implies(self.switch(k), f)];
-        if let Some((bound, body)) =
-            universal(t, f).filter(|(bound, _)| self.quantifiers == Quantifiers::Whole && bound.len() == 1)
-            && t.symbol_sort(bound[0]) == Sort::INT
-        {
-            let ids = |_| vec![t.sym(self.program.tid), t.sym(self.other)];
-            parts.extend(at_keys(t, &bound, body, &ids).into_iter().map(|known| t.implies(self.switch(k), known)));
-        }
-        t.and(&parts)
-    }
-}
-
-/// A piece of the conditions, for one worker.
-#[derive(Clone, Debug)]
-pub enum Job {
-    /// Invariants among these candidates hold at first.
-    Initial(Range<usize>),
-    Closed(ThreadId),
-    Stable(ThreadId),
-    /// Regions from these cuts, `None`: from the entry.
-    Thread(ThreadId, Vec<Option<LocId>>),
-}
-
-/// Which conditions are asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
-    /// Properties, and written invariants and loop invariants.
-    Judged,
-    Properties,
-    /// That written relies are reflexive and transitive.
-    Open,
-    Everything,
-}
-
-/// What the engine asks of every worker.
-pub enum Ask {
-    Sift { alive: Arc<Vec<bool>>, gone: Arc<Vec<usize>>, again: bool, hold_written: bool },
-    Failures { alive: Arc<Vec<bool>>, which: Which },
-    Needed { alive: Arc<Vec<bool>>, need: Arc<Vec<bool>>, properties: Arc<FxHashSet<PropertyId>> },
-}
-
-pub enum Said {
-    Dropped(Vec<usize>),
-    /// The position of the job, and what is to be told.
-    Failed(Vec<(usize, Told)>),
-    Used(Vec<usize>),
-}
-
-struct Worker {
-    asks: Sender<Arc<Ask>>,
-    says: Receiver<(u64, Result<Said, Reason>)>,
+struct EliminationWorker {
+    asks: Sender<Arc<WorkerRequest>>,
+    says: Receiver<(u64, Result<WorkerResponse, Reason>)>,
     questions: u64,
 }
 
-pub struct Engine<'a> {
-    pub setting: &'a Setting,
+pub struct EliminationEngine<'a> {
+    pub setting: &'a ProofSetting,
     pub alive: Vec<bool>,
-    workers: Vec<Worker>,
+    workers: Vec<EliminationWorker>,
 }
 
 /// Regions of one thread in one job: code that is long is shared out.
-const TOGETHER: usize = 4;
-const INITIAL: usize = 200;
+const REGIONS_PER_JOB: usize = 4;
+const INITIAL_CANDIDATES_PER_JOB: usize = 200;
 /// Fewer jobs than this are not worth a second worker.
-const WORTH: usize = 6;
+const MIN_JOBS_PER_WORKER: usize = 6;
 /// Deep terms are walked by recursion.
-const STACK: usize = 1 << 28;
+const STACK_BYTES: usize = 1 << 28;
 
-fn jobs(s: &Setting) -> Vec<Job> {
+fn jobs(s: &ProofSetting) -> Vec<ConditionJob> {
     let mut out = Vec::new();
     let mut from = 0;
     while from < s.candidates.len() {
-        let to = (from + INITIAL).min(s.candidates.len());
-        if s.candidates[from..to].iter().any(|c| c.place == Place::Invariant) {
-            out.push(Job::Initial(from..to));
+        let to = (from + INITIAL_CANDIDATES_PER_JOB).min(s.candidates.len());
+        if s.candidates[from..to].iter().any(|c| c.place == AnnotationSite::Invariant) {
+            out.push(ConditionJob::Initial(from..to));
         }
         from = to;
     }
     for (id, thread) in s.program.threads.iter_enumerated() {
-        out.push(Job::Closed(id));
+        out.push(ConditionJob::Closed(id));
         let mut starts: Vec<Option<LocId>> = s.cuts[id.0 as usize].iter().map(|l| Some(*l)).collect();
-        if thread.start == Start::AtOnce {
+        if thread.start == Start::Initial {
             starts.push(None);
         } else {
-            out.push(Job::Stable(id));
+            out.push(ConditionJob::Stable(id));
         }
-        out.extend(starts.chunks(TOGETHER).map(|c| Job::Thread(id, c.to_vec())));
+        out.extend(starts.chunks(REGIONS_PER_JOB).map(|c| ConditionJob::Thread(id, c.to_vec())));
     }
     out
 }
 
-impl<'a> Engine<'a> {
+impl<'a> EliminationEngine<'a> {
     /// Builds the conditions with so many workers at most, and does something with them.
     pub fn with<R>(
-        setting: &'a Setting,
+        setting: &'a ProofSetting,
         most: usize,
-        work: impl FnOnce(&mut Engine<'a>) -> Result<R, Reason>,
+        work: impl FnOnce(&mut EliminationEngine<'a>) -> Result<R, Reason>,
     ) -> Result<R, Reason> {
-        let jobs: Vec<(usize, Job)> = jobs(setting).into_iter().enumerate().collect();
-        let count = most.clamp(1, (jobs.len() / WORTH).max(1));
+        let jobs: Vec<(usize, ConditionJob)> = jobs(setting).into_iter().enumerate().collect();
+        let count = most.clamp(1, (jobs.len() / MIN_JOBS_PER_WORKER).max(1));
         std::thread::scope(|scope| {
             let mut workers = Vec::new();
             for w in 0..count {
-                let mine: Vec<(usize, Job)> = jobs.iter().filter(|(i, _)| i % count == w).cloned().collect();
+                let mine: Vec<(usize, ConditionJob)> = jobs.iter().filter(|(i, _)| i % count == w).cloned().collect();
                 let own = setting.clone();
-                let (asks, asked) = channel::<Arc<Ask>>();
+                let (asks, asked) = channel::<Arc<WorkerRequest>>();
                 let (say, says) = channel();
-                let builder = std::thread::Builder::new().name(format!("rely {w}")).stack_size(STACK);
+                let builder = std::thread::Builder::new().name(format!("rely {w}")).stack_size(STACK_BYTES);
                 let started = builder.spawn_scoped(scope, move || serve(&own, &mine, &asked, &say));
                 started.map_err(|e| Reason::Internal(format!("a thread could not be started: {e}")))?;
-                workers.push(Worker { asks, says, questions: 0 });
+                workers.push(EliminationWorker { asks, says, questions: 0 });
             }
-            let mut engine = Engine { setting, alive: vec![true; setting.candidates.len()], workers };
+            let mut engine = EliminationEngine { setting, alive: vec![true; setting.candidates.len()], workers };
             work(&mut engine)
         })
     }
@@ -218,7 +91,7 @@ impl<'a> Engine<'a> {
         self.workers.iter().map(|w| w.questions).sum()
     }
 
-    fn ask(&mut self, ask: Ask) -> Result<Vec<Said>, Reason> {
+    fn ask(&mut self, ask: WorkerRequest) -> Result<Vec<WorkerResponse>, Reason> {
         let ask = Arc::new(ask);
         let lost = || Reason::Internal("a worker ended early".into());
         for w in &self.workers {
@@ -245,10 +118,15 @@ impl<'a> Engine<'a> {
     pub fn eliminate(&mut self, hold_written: bool, mut again: bool) -> Result<(), Reason> {
         let mut gone: Vec<usize> = Vec::new();
         loop {
-            let ask = Ask::Sift { alive: self.now(), gone: Arc::new(std::mem::take(&mut gone)), again, hold_written };
+            let ask = WorkerRequest::Eliminate {
+                alive: self.now(),
+                gone: Arc::new(std::mem::take(&mut gone)),
+                again,
+                hold_written,
+            };
             again = false;
             for said in self.ask(ask)? {
-                if let Said::Dropped(list) = said {
+                if let WorkerResponse::Dropped(list) = said {
                     gone.extend(list);
                 }
             }
@@ -265,8 +143,8 @@ impl<'a> Engine<'a> {
     pub fn give_up_open_relations(&mut self) -> Result<(), Reason> {
         loop {
             let mut gone = Vec::new();
-            for told in self.failures(Which::Open)? {
-                if let About::Candidate(k) = told.about {
+            for explanation in self.failures(Which::Open)? {
+                if let ConditionSubject::Candidate(k) = explanation.about {
                     gone.push(k);
                 }
             }
@@ -284,15 +162,15 @@ impl<'a> Engine<'a> {
     }
 
     /// The selected conditions that do not hold.
-    pub fn failures(&mut self, which: Which) -> Result<Vec<Told>, Reason> {
-        let mut out: Vec<(usize, Told)> = Vec::new();
-        for said in self.ask(Ask::Failures { alive: self.now(), which })? {
-            if let Said::Failed(list) = said {
+    pub fn failures(&mut self, which: Which) -> Result<Vec<Explanation>, Reason> {
+        let mut out: Vec<(usize, Explanation)> = Vec::new();
+        for said in self.ask(WorkerRequest::Failures { alive: self.now(), which })? {
+            if let WorkerResponse::Failed(list) = said {
                 out.extend(list);
             }
         }
         out.sort_by_key(|(job, _)| *job);
-        Ok(out.into_iter().map(|(_, told)| told).collect())
+        Ok(out.into_iter().map(|(_, explanation)| explanation).collect())
     }
 
     /// A small set of candidates that supports itself and the properties.
@@ -302,9 +180,13 @@ impl<'a> Engine<'a> {
         let properties: Arc<FxHashSet<PropertyId>> = Arc::new(properties.iter().copied().collect());
         loop {
             let mut grew = false;
-            let ask = Ask::Needed { alive: self.now(), need: Arc::new(need.clone()), properties: properties.clone() };
+            let ask = WorkerRequest::Needed {
+                alive: self.now(),
+                need: Arc::new(need.clone()),
+                properties: properties.clone(),
+            };
             for said in self.ask(ask)? {
-                if let Said::Used(list) = said {
+                if let WorkerResponse::Used(list) = said {
                     for k in list {
                         grew |= !std::mem::replace(&mut need[k], true);
                     }
@@ -317,19 +199,19 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// One worker: builds its zones, then answers until nobody asks any more.
+/// One worker: builds its groups, then answers until there are no more requests.
 fn serve(
-    setting: &Setting,
-    jobs: &[(usize, Job)],
-    asks: &Receiver<Arc<Ask>>,
-    say: &Sender<(u64, Result<Said, Reason>)>,
+    setting: &ProofSetting,
+    jobs: &[(usize, ConditionJob)],
+    asks: &Receiver<Arc<WorkerRequest>>,
+    say: &Sender<(u64, Result<WorkerResponse, Reason>)>,
 ) {
-    let mut zones = Zones::new(setting, jobs);
+    let mut groups = GroupSolver::new(setting, jobs);
     while let Ok(ask) = asks.recv() {
-        let said = match &mut zones {
-            Ok(zones) => {
-                let said = zones.answer(&ask);
-                (zones.questions(), said)
+        let said = match &mut groups {
+            Ok(groups) => {
+                let said = groups.answer(&ask);
+                (groups.questions(), said)
             }
             Err(reason) => (0, Err(reason.clone())),
         };
@@ -337,19 +219,4 @@ fn serve(
             return;
         }
     }
-}
-
-pub fn initial_store(p: &Program, t: &Terms) -> Term {
-    let mut init: Vec<Term> =
-        p.shared().filter_map(|v| p.vars[v].initial.map(|i| t.eq(t.sym(p.vars[v].symbol), i))).collect();
-    init.extend(p.init.iter().filter_map(|f| f.formula));
-    t.and(&init)
-}
-
-pub fn solver_reason(why: solver::Reason) -> Reason {
-    Reason::Solver { reason: why.to_string(), obligation: "a verification condition".into() }
-}
-
-pub fn bool_switch(terms: &Terms) -> Symbol {
-    terms.symbol("on", Sort::BOOL)
 }

@@ -4,43 +4,42 @@
 //! of instances, or what stands in the way. First the written annotations are checked as they are, with guessed
 //! conjuncts beside them (`candidates`, `engine`); where a written one does not hold, what holds without it; then Horn
 //! clauses over what each thread reaches (`modular`). What was found is printed in the language. Locks come first, piece by piece with
-//! few premises (`hoods`, `Reach::Near`), so that the cost follows the size of the program; then everything at once.
+//! few premises (`clusters`, `Premises::Relevant`), so that the cost follows the size of the program; then everything at once.
 //! A few runs by evaluation drop most wrong guesses before a solver is asked (`runs`).
-//! Absent: calls by contract (calls are inlined).
+//! Deliberately absent: calls by contract (calls are inlined).
 
 mod candidates;
+mod clusters;
 mod conditions;
 mod engine;
 mod entries;
-mod explain;
 mod found;
-mod hoods;
+mod groups;
 mod runs;
-mod zones;
+mod setting;
 
-use crate::instances::quantified;
-use crate::method::{About, Method, Refusal, Run, Task};
+use crate::method::{Method, MethodDescription, Refusal, Run, Task};
 use crate::modular;
-use engine::{About as Goals, Engine, Place, Quantifiers, Setting, Which, Words};
-use evidence::{AssumeGuarantee, Assumes, Certificate, Claim, Claims, Proof, Reach, Reason, RelyGuarantee};
-use explain::Told;
+use engine::EliminationEngine;
+use evidence::{AssumeGuarantee, Assumes, Certificate, Claim, Claims, Premises, Proof, Reason, RelyGuarantee};
 use logic::{Sort, Symbol, Term, Terms};
-use program::parts::split;
-use program::passive::loop_heads;
+use program::parts::split_conjuncts;
+use program::transition::loop_heads;
 use program::{Action, LocId, Program, PropertyId, PropertyKind, Start, VarId, What};
 use rustc_hash::FxHashMap;
-use solver::Settings;
+use setting::{AnnotationSite, ConditionSubject as Goals, Explain, Explanation, ProofSetting, Quantifiers, Which};
+use solver::SolverSettings;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use hoods::large;
+pub(crate) use clusters::needs_clustering;
 
-pub struct Rely;
+pub struct RelyMethod;
 
-impl Method for Rely {
-    fn about(&self) -> About {
-        About {
+impl Method for RelyMethod {
+    fn about(&self) -> MethodDescription {
+        MethodDescription {
             name: "rely",
             summary: "each thread alone, against what the steps of the others can do",
             paper: "Calvin",
@@ -58,15 +57,11 @@ impl Method for Rely {
     }
 
     fn run(&self, task: &Task, run: &Run) -> Claims {
-        self.run_telling(task, run, &|_| {})
-    }
-
-    fn run_telling(&self, task: &Task, run: &Run, tell: &dyn Fn(&Claims)) -> Claims {
         let p = &task.program;
         let wanted = wanted(p, &task.properties);
         let terms = p.terms.clone();
         let mut claims = Claims::default();
-        match calvin(p, &terms, &wanted, run, tell, &mut claims) {
+        match calvin(p, &terms, &wanted, run, &mut claims) {
             Ok(()) => {}
             Err(reason) => {
                 let stop = matches!(reason, Reason::Exhausted(_));
@@ -80,9 +75,9 @@ impl Method for Rely {
         }
         let left = open(&wanted, &claims);
         if !left.is_empty() && left.len() < wanted.len() {
-            tell(&claims);
+            run.publish(&claims);
         }
-        if !left.is_empty() && hoods::bearable(p) && modular::admits(p).is_ok() {
+        if !left.is_empty() && clusters::fits_globally(p) && modular::admits(p).is_ok() {
             clauses(p, &left, run, &mut claims);
         }
         claims
@@ -92,7 +87,7 @@ impl Method for Rely {
 /// The properties this method speaks of: those of thread-modular clauses, and relies that are asked for.
 fn wanted(p: &Program, among: &[PropertyId]) -> Vec<PropertyId> {
     let mut out = modular::wanted(p, among);
-    let inside = p.threads.iter().any(|t| t.code.locations.iter().any(|l| l.inside));
+    let inside = p.threads.iter().any(|t| t.code.locations.iter().any(|l| l.in_atomic_block));
     for w in among {
         if let PropertyKind::Rely(_) = p.properties[*w].kind
             && !inside
@@ -106,10 +101,12 @@ fn wanted(p: &Program, among: &[PropertyId]) -> Vec<PropertyId> {
 }
 
 /// From this many actions on, code is also cut where it branches and no local matters.
-const LONG: usize = 120;
-const SHORT: usize = 30;
+const LONG_CODE_ACTIONS: usize = 120;
+const SHORT_REGION_ACTIONS: usize = 30;
 /// How long quantified candidates may be put to the solver as they are.
-const WHILE: Duration = Duration::from_secs(5);
+const QUANTIFIED_TIME: Duration = Duration::from_secs(5);
+/// How much effort thread-modular clauses get for one group of properties.
+const GROUP_EFFORT: Duration = Duration::from_secs(60);
 
 /// Cuts: the loops, the start of threads that are spawned, and places that part long code.
 fn cuts(p: &Program, long: usize) -> Vec<Vec<LocId>> {
@@ -117,7 +114,7 @@ fn cuts(p: &Program, long: usize) -> Vec<Vec<LocId>> {
         .iter()
         .map(|t| {
             let mut cuts = loop_heads(&t.code);
-            if t.start == Start::BySpawn {
+            if t.start == Start::Spawned {
                 cuts.push(t.code.entry);
             }
             if t.code.actions.len() > long {
@@ -128,7 +125,7 @@ fn cuts(p: &Program, long: usize) -> Vec<Vec<LocId>> {
                 // A local that the branch itself gives any value is no knowledge that the cut would lose.
                 let free = |a: &&Action| {
                     let chosen = |v: &VarId| ways[a.to.0 as usize] == 1 && chosen(p, a).any(|(x, _)| x == *v);
-                    !t.code.locations[a.to].inside && live[a.to].iter().all(chosen)
+                    !t.code.locations[a.to].in_atomic_block && live[a.to].iter().all(chosen)
                 };
                 cuts.extend(t.code.actions.iter().filter(branches).filter(free).map(|a| a.to));
             }
@@ -145,23 +142,16 @@ fn chosen<'a>(p: &'a Program, a: &'a Action) -> impl Iterator<Item = (VarId, Sym
 }
 
 /// Quantified candidates at the keys at hand first, which is quick; as they are only where something is left, for a while.
-fn calvin(
-    p: &Program,
-    terms: &Terms,
-    wanted: &[PropertyId],
-    run: &Run,
-    tell: &dyn Fn(&Claims),
-    claims: &mut Claims,
-) -> Result<(), Reason> {
+fn calvin(p: &Program, terms: &Terms, wanted: &[PropertyId], run: &Run, claims: &mut Claims) -> Result<(), Reason> {
     let quick = pursue(p, terms, wanted, Quantifiers::Instances, run, claims)?;
     let left = open(wanted, claims);
     if left.is_empty() || !quick.quantified {
         return Ok(());
     }
     if left.len() < wanted.len() {
-        tell(claims);
+        run.publish(claims);
     }
-    let slow = Run { budget: run.budget.child().with_time(WHILE), ..run.clone() };
+    let slow = Run { budget: run.budget.share(QUANTIFIED_TIME), ..run.clone() };
     let mut more = Claims::default();
     if let Err(reason) = pursue(p, terms, &left, Quantifiers::Whole, &slow, &mut more)
         && !matches!(reason, Reason::Exhausted(_))
@@ -186,7 +176,7 @@ fn open(wanted: &[PropertyId], claims: &Claims) -> Vec<PropertyId> {
 }
 
 /// What the rounds of one reading met.
-struct Met {
+struct RoundsMet {
     /// Whether a candidate has a quantifier.
     quantified: bool,
 }
@@ -198,87 +188,91 @@ fn pursue(
     quantifiers: Quantifiers,
     run: &Run,
     claims: &mut Claims,
-) -> Result<Met, Reason> {
+) -> Result<RoundsMet, Reason> {
     run.progress("rely: what is written, and locks");
-    let short = cuts(p, SHORT);
-    let pieces = hoods::pieces(p, terms, &short);
+    let short = cuts(p, SHORT_REGION_ACTIONS);
+    let pieces = clusters::pieces(p, terms, &short);
     let mut list = candidates::written(p, terms, &short);
-    pieces.iter().for_each(|hood| list.locks(hood));
+    pieces.iter().for_each(|cluster| list.locks(cluster));
     list.held(&short);
-    let last = if quantifiers == Quantifiers::Instances { Words::Told } else { Words::Spared };
-    let words = if hoods::bearable(p) { Words::Spared } else { last };
-    let near = Attempt { p, terms, wanted, cuts: &short, reach: Reach::Near, quantifiers, words, run };
+    let last = if quantifiers == Quantifiers::Instances { Explain::Failures } else { Explain::Nothing };
+    let explain = if clusters::fits_globally(p) { Explain::Nothing } else { last };
+    let near = ProofRound { p, terms, wanted, cuts: &short, premises: Premises::Relevant, quantifiers, explain, run };
     let list = list.list();
-    let mut met = Met { quantified: list.iter().any(|c| quantified(terms, c.formula)) };
+    let mut met = RoundsMet { quantified: list.iter().any(|c| terms.has_quantifier(c.formula)) };
     let first = near.go(list, claims)?;
     let left = open(wanted, claims);
     if left.is_empty() {
         return Ok(met);
     }
-    if hoods::large(p) {
+    if clusters::needs_clustering(p) {
         // What held so far stays; everything is guessed where something is still open.
         let mut list = candidates::written(p, terms, &short);
         first.iter().for_each(|c| list.keep(c));
-        let has = |hood: &&hoods::Hood| {
-            hood.code.iter().any(|(t, actions)| {
+        let has = |cluster: &&clusters::Cluster| {
+            cluster.code.iter().any(|(t, actions)| {
                 let gates = actions.iter().flat_map(|a| &p.threads[*t].code.actions[*a].gates);
                 gates.into_iter().any(|g| left.binary_search(&g.property).is_ok())
             })
         };
-        pieces.iter().filter(has).for_each(|hood| list.guess(hood));
-        Attempt { wanted: &left, ..near }.go(list.list(), claims)?;
+        pieces.iter().filter(has).for_each(|cluster| list.guess(cluster));
+        ProofRound { wanted: &left, ..near }.go(list.list(), claims)?;
     }
     let left = open(wanted, claims);
-    if !left.is_empty() && hoods::bearable(p) {
+    if !left.is_empty() && clusters::fits_globally(p) {
         // Everything together, with all premises.
-        let cuts = cuts(p, LONG);
+        let cuts = cuts(p, LONG_CODE_ACTIONS);
         let mut list = candidates::written(p, terms, &cuts);
-        list.guess(&hoods::whole(p, &cuts));
+        list.guess(&clusters::whole(p, &cuts));
         let list = list.list();
-        met.quantified |= list.iter().any(|c| quantified(terms, c.formula));
-        Attempt { wanted: &left, cuts: &cuts, reach: Reach::All, words: last, ..near }.go(list, claims)?;
+        met.quantified |= list.iter().any(|c| terms.has_quantifier(c.formula));
+        ProofRound { wanted: &left, cuts: &cuts, premises: Premises::All, explain: last, ..near }.go(list, claims)?;
     }
     Ok(met)
 }
 
 /// One round: with what is written, or with guesses beside it.
 #[derive(Clone, Copy)]
-struct Attempt<'a> {
+struct ProofRound<'a> {
     p: &'a Program,
     terms: &'a Terms,
     wanted: &'a [PropertyId],
     cuts: &'a [Vec<LocId>],
-    reach: Reach,
+    premises: Premises,
     quantifiers: Quantifiers,
-    words: Words,
+    explain: Explain,
     run: &'a Run,
 }
 
-impl Attempt<'_> {
+impl ProofRound<'_> {
     /// The candidates that support each other; what follows from them is claimed.
-    fn go(&self, list: Vec<engine::Candidate>, claims: &mut Claims) -> Result<Vec<engine::Candidate>, Reason> {
-        let Attempt { p, terms, wanted, cuts, run, .. } = *self;
-        let settings = Settings { seed: run.seed as u32, limit: 3_000_000, ..Settings::default() };
+    fn go(
+        &self,
+        list: Vec<setting::CandidateFact>,
+        claims: &mut Claims,
+    ) -> Result<Vec<setting::CandidateFact>, Reason> {
+        let ProofRound { p, terms, wanted, cuts, run, .. } = *self;
+        let settings = SolverSettings { seed: run.seed as u32, limit: 3_000_000, ..SolverSettings::default() };
         let found = list.len();
         let list = runs::survivors(p, terms, list, run.seed, &run.budget);
         run.progress(format!("rely: {} candidates, {} after a few runs", found, list.len()));
         // Before the terms are copied.
         let other = terms.symbol("other", Sort::INT);
-        let setting = Setting {
+        let setting = ProofSetting {
             program: p.clone(),
             terms: terms.clone(),
             candidates: list,
             cuts: cuts.to_vec(),
             wanted: wanted.to_vec(),
             other,
-            reach: self.reach,
+            premises: self.premises,
             quantifiers: self.quantifiers,
-            words: self.words,
+            explain: self.explain,
             settings,
             budget: run.budget.clone(),
         };
         claims.statistics.insert("candidates".into(), setting.candidates.len() as u64);
-        let (outcome, alive) = Engine::with(&setting, run.workers, |engine| {
+        let (outcome, alive) = EliminationEngine::with(&setting, run.workers, |engine| {
             let outcome = self.judge(engine, claims)?;
             Ok((outcome, std::mem::take(&mut engine.alive)))
         })?;
@@ -290,8 +284,8 @@ impl Attempt<'_> {
             }
         }
         let mut proof = certificate(&setting, &needed);
-        if self.reach == Reach::Near && !self.near_enough(&setting, &needed, &proved)? {
-            proof.reach = Reach::All;
+        if self.premises == Premises::Relevant && !self.near_enough(&setting, &needed, &proved)? {
+            proof.premises = Premises::All;
         }
         let claim = Claim::Proved(Arc::new(Certificate {
             method: "rely".into(),
@@ -306,47 +300,48 @@ impl Attempt<'_> {
     /// What is proved and with which candidates; `None` if nothing is.
     fn judge(
         &self,
-        engine: &mut Engine<'_>,
+        engine: &mut EliminationEngine<'_>,
         claims: &mut Claims,
     ) -> Result<Option<(Vec<PropertyId>, Vec<usize>)>, Reason> {
-        let Attempt { p, terms, wanted, .. } = *self;
+        let ProofRound { p, terms, wanted, .. } = *self;
         let setting = engine.setting;
         // First as it is written: what is written is assumed while the rest is judged, so one cause gives one error.
         engine.eliminate(true, false)?;
         engine.give_up_open_relations()?;
         let first = engine.failures(Which::Judged)?;
         let mut failed: Vec<PropertyId> = failed(setting, &first);
-        let mut told: Vec<Told> = Vec::new();
+        let mut explanations: Vec<Explanation> = Vec::new();
         for one in first {
-            let same = |x: &Told| if one.lines.is_empty() { *x == one } else { x.lines.first() == one.lines.first() };
-            if !told.iter().any(same) {
-                told.push(one);
+            let same =
+                |x: &Explanation| if one.lines.is_empty() { *x == one } else { x.lines.first() == one.lines.first() };
+            if !explanations.iter().any(same) {
+                explanations.push(one);
             }
         }
-        let broken = |t: &Told| match t.about {
+        let broken = |t: &Explanation| match t.about {
             Goals::Candidate(_) => true,
             Goals::Property(w) => matches!(p.properties[w].kind, PropertyKind::Rely(_)),
         };
-        if told.iter().any(broken) {
+        if explanations.iter().any(broken) {
             // Then what holds without the annotations that do not.
             engine.eliminate_all()?;
             let second = engine.failures(Which::Properties)?;
             failed = self::failed(setting, &second);
             for one in second {
-                if !told.iter().any(|x| x.about == one.about) {
-                    told.push(one);
+                if !explanations.iter().any(|x| x.about == one.about) {
+                    explanations.push(one);
                 }
             }
         }
         let failed: BTreeSet<PropertyId> = failed.into_iter().collect();
         let invariants: FxHashMap<Term, usize> = (0..setting.candidates.len())
-            .filter(|k| engine.alive[*k] && setting.candidates[*k].place == Place::Invariant)
+            .filter(|k| engine.alive[*k] && setting.candidates[*k].place == AnnotationSite::Invariant)
             .map(|k| (setting.candidates[k].formula, k))
             .collect();
         let (mut proved, mut also) = (Vec::new(), Vec::new());
         for w in wanted.iter().filter(|w| !failed.contains(w)) {
             if let PropertyKind::Invariant(formula) = p.properties[*w].kind {
-                let parts = split(terms, formula);
+                let parts = split_conjuncts(terms, formula);
                 let found: Vec<usize> = parts.iter().filter_map(|f| invariants.get(f).copied()).collect();
                 if found.len() < parts.len() {
                     continue;
@@ -357,7 +352,7 @@ impl Attempt<'_> {
         }
         let done: BTreeSet<PropertyId> = proved.iter().copied().collect();
         for w in wanted.iter().filter(|w| !done.contains(w)) {
-            claims.set(*w, Claim::Undecided(Reason::Annotation(reasons(setting, &told, *w))));
+            claims.set(*w, Claim::Undecided(Reason::Annotation(reasons(setting, &explanations, *w))));
         }
         if proved.is_empty() {
             claims.statistics.insert("questions".into(), engine.questions());
@@ -369,35 +364,35 @@ impl Attempt<'_> {
     }
 
     /// Whether the needed candidates alone, with fewer premises the fewer there are, still support each other.
-    fn near_enough(&self, setting: &Setting, needed: &[usize], proved: &[PropertyId]) -> Result<bool, Reason> {
+    fn near_enough(&self, setting: &ProofSetting, needed: &[usize], proved: &[PropertyId]) -> Result<bool, Reason> {
         let candidates = needed.iter().map(|k| setting.candidates[*k].clone()).collect();
-        let small = Setting { candidates, wanted: proved.to_vec(), ..setting.clone() };
-        let failures = Engine::with(&small, self.run.workers, |engine| engine.failures(Which::Everything))?;
+        let small = ProofSetting { candidates, wanted: proved.to_vec(), ..setting.clone() };
+        let failures = EliminationEngine::with(&small, self.run.workers, |engine| engine.failures(Which::Everything))?;
         Ok(failures.is_empty())
     }
 }
 
-fn failed(setting: &Setting, list: &[Told]) -> Vec<PropertyId> {
+fn failed(setting: &ProofSetting, list: &[Explanation]) -> Vec<PropertyId> {
     list.iter()
         .filter_map(|f| match f.about {
             Goals::Property(w) => Some(w),
             Goals::Candidate(k) => match setting.candidates[k].written {
-                Some(engine::Written::Property(w)) => Some(w),
+                Some(setting::WrittenFact::Property(w)) => Some(w),
                 _ => None,
             },
         })
         .collect()
 }
 
-/// All that was told about a property, and about loop invariants that do not hold.
-fn reasons(engine: &Setting, told: &[Told], w: PropertyId) -> String {
+/// All that was reported about a property, and about loop invariants that do not hold.
+fn reasons(engine: &ProofSetting, explanations: &[Explanation], w: PropertyId) -> String {
     let mut lines = Vec::new();
-    for t in told {
+    for t in explanations {
         let about = match t.about {
             Goals::Property(x) => x == w,
             Goals::Candidate(k) => {
-                matches!(engine.candidates[k].written, Some(engine::Written::Property(x)) if x == w)
-                    || matches!(engine.candidates[k].written, Some(engine::Written::Loop(_)))
+                matches!(engine.candidates[k].written, Some(setting::WrittenFact::Property(x)) if x == w)
+                    || matches!(engine.candidates[k].written, Some(setting::WrittenFact::Loop(_)))
             }
         };
         if about {
@@ -410,25 +405,25 @@ fn reasons(engine: &Setting, told: &[Told], w: PropertyId) -> String {
     lines.join("\n")
 }
 
-fn certificate(s: &Setting, needed: &[usize]) -> AssumeGuarantee {
-    let mut at: FxHashMap<Place, Vec<Term>> = FxHashMap::default();
+fn certificate(s: &ProofSetting, needed: &[usize]) -> AssumeGuarantee {
+    let mut at: FxHashMap<AnnotationSite, Vec<Term>> = FxHashMap::default();
     for k in needed {
         at.entry(s.candidates[*k].place).or_default().push(s.candidates[*k].formula);
     }
-    let at = |place: Place| s.terms.and(at.get(&place).map_or(&[][..], |v| v));
+    let at = |place: AnnotationSite| s.terms.and(at.get(&place).map_or(&[][..], |v| v));
     AssumeGuarantee {
-        invariant: at(Place::Invariant),
+        invariant: at(AnnotationSite::Invariant),
         threads: s
             .program
             .threads
             .ids()
             .map(|id| Assumes {
                 thread: id,
-                rely: at(Place::Rely(id)),
-                cuts: s.cuts[id.0 as usize].iter().map(|l| (*l, at(Place::Cut(id, *l)))).collect(),
+                rely: at(AnnotationSite::Rely(id)),
+                cuts: s.cuts[id.0 as usize].iter().map(|l| (*l, at(AnnotationSite::Cut(id, *l)))).collect(),
             })
             .collect(),
-        reach: s.reach,
+        premises: s.premises,
     }
 }
 
@@ -436,7 +431,7 @@ fn certificate(s: &Setting, needed: &[usize]) -> AssumeGuarantee {
 fn clauses(p: &Program, left: &[PropertyId], run: &Run, claims: &mut Claims) {
     let terms = p.terms.clone();
     let left = &modular::wanted(p, left);
-    let settings = Settings { seed: run.seed as u32, limit: 1_000_000_000, ..Settings::default() };
+    let settings = SolverSettings { seed: run.seed as u32, limit: 1_000_000_000, ..SolverSettings::default() };
     let mut groups = vec![left.clone()];
     if left.len() > 1 {
         groups.extend(left.iter().map(|w| vec![*w]));
@@ -446,10 +441,9 @@ fn clauses(p: &Program, left: &[PropertyId], run: &Run, claims: &mut Claims) {
             continue;
         }
         run.progress(format!("rely: {}", p.properties[group[0]].name));
-        // What is proved already must be told in time.
-        let half = run.budget.time_left().map(|left| left / 2);
-        let budget = half.map_or_else(|| run.budget.child(), |time| run.budget.child().with_time(time));
-        let claim = match modular::solve(p, &terms, &group, settings, &budget) {
+        // A group that is hard does not take the place of the others.
+        let budget = run.budget.share(GROUP_EFFORT);
+        let claim = match modular::solve_modular(p, &terms, &group, settings, &budget) {
             Ok(proof) => {
                 claims.notes.extend(shown(p, &terms, &proof, &group));
                 Claim::Proved(Arc::new(Certificate {

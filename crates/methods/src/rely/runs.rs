@@ -5,36 +5,36 @@
 //! after every step that writes a variable of it, one of a rely by every other instance of its thread, one of a cut when
 //! an instance comes there and before it goes on. What is written is never dropped.
 //! A candidate that stays may still be wrong, and one that is lost costs a proof: nothing is shown here.
-//! Absent: heaps and spawning (nothing is dropped then); values that `init` describes by more than small numbers.
+//! Deliberately absent: heaps and spawning (nothing is dropped then); values that `init` describes by more than small numbers.
 
-use super::engine::{Candidate, Place};
+use super::setting::{AnnotationSite, CandidateFact};
 use base::{Budget, Random};
-use logic::eval::{Env, eval, holds};
+use logic::eval::{Env, eval_term, holds};
 use logic::{Sort, SortKind, Symbol, Term, Terms, Value};
-use program::parts::Names;
+use program::parts::StoreSymbols;
 use program::{Action, ActionId, Copies, LocId, Program, Scope, Start, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Steps for each action of the program, and the most steps, of a number of runs together: few long ones, which come far, and
 /// many short ones, since a run in which everybody waits for a thread in a long loop shows nothing new.
-const EACH: usize = 50;
-const MOST: usize = 250_000;
+const STEPS_PER_ACTION: usize = 50;
+const MAX_STEPS: usize = 250_000;
 /// How many runs share so much of the steps.
 const RUNS: [(usize, usize); 3] = [(5, 5), (10, 20), (20, 80)];
 /// How many choices of values are tried before a step counts as waiting.
-const TRIES: usize = 4;
+const VALUE_CHOICES_TRIED: usize = 4;
 
 type Values = FxHashMap<Symbol, Value>;
 
 /// The candidates that no run violates.
-pub fn survivors(p: &Program, t: &Terms, list: Vec<Candidate>, seed: u64, budget: &Budget) -> Vec<Candidate> {
+pub fn survivors(p: &Program, t: &Terms, list: Vec<CandidateFact>, seed: u64, budget: &Budget) -> Vec<CandidateFact> {
     let spawns = |a: &Action| a.spawn.is_some();
     if !p.classes.is_empty() || p.threads.iter().any(|x| x.code.actions.iter().any(spawns)) {
         return list;
     }
     let mut runs = Runs::new(p, t, &list, seed);
     let actions: usize = p.threads.iter().map(|x| x.code.actions.len()).sum();
-    let steps = (actions * EACH + 400).min(MOST);
+    let steps = (actions * STEPS_PER_ACTION + 400).min(MAX_STEPS);
     for part in RUNS.iter().flat_map(|(runs, part)| std::iter::repeat_n(*part, *runs)) {
         if budget.check().is_err() || !runs.one(steps / part, budget) {
             break;
@@ -44,7 +44,7 @@ pub fn survivors(p: &Program, t: &Terms, list: Vec<Candidate>, seed: u64, budget
     list.into_iter().zip(gone).filter(|(_, gone)| !gone).map(|(c, _)| c).collect()
 }
 
-struct Instance {
+struct RunInstance {
     thread: ThreadId,
     tid: Value,
     at: LocId,
@@ -52,7 +52,7 @@ struct Instance {
 }
 
 /// What a formula is read in: a step's stores before and after, one instance's locals and id.
-struct Sight<'a> {
+struct StepSight<'a> {
     tid: (Symbol, &'a Value),
     shared: &'a Values,
     locals: &'a Values,
@@ -62,7 +62,7 @@ struct Sight<'a> {
     inputs: &'a [(Symbol, Value)],
 }
 
-impl Env for Sight<'_> {
+impl Env for StepSight<'_> {
     fn value(&self, symbol: Symbol) -> Option<&Value> {
         if symbol == self.tid.0 {
             return Some(self.tid.1);
@@ -83,7 +83,7 @@ impl Env for Sight<'_> {
 struct Runs<'a> {
     p: &'a Program,
     t: &'a Terms,
-    list: &'a [Candidate],
+    list: &'a [CandidateFact],
     random: Random,
     gone: Vec<bool>,
     /// Candidates that are still there, by a shared variable they mention.
@@ -97,15 +97,15 @@ struct Runs<'a> {
 }
 
 impl<'a> Runs<'a> {
-    fn new(p: &'a Program, t: &'a Terms, list: &'a [Candidate], seed: u64) -> Self {
-        let names = Names::new(p);
+    fn new(p: &'a Program, t: &'a Terms, list: &'a [CandidateFact], seed: u64) -> Self {
+        let names = StoreSymbols::new(p);
         let (mut invariants, mut relies) = (FxHashMap::default(), FxHashMap::default());
         let mut at: FxHashMap<(ThreadId, LocId), Vec<usize>> = FxHashMap::default();
         for (k, c) in list.iter().enumerate().filter(|(_, c)| c.written.is_none()) {
             let by: &mut FxHashMap<Symbol, Vec<usize>> = match c.place {
-                Place::Invariant => &mut invariants,
-                Place::Rely(_) => &mut relies,
-                Place::Cut(thread, l) => {
+                AnnotationSite::Invariant => &mut invariants,
+                AnnotationSite::Rely(_) => &mut relies,
+                AnnotationSite::Cut(thread, l) => {
                     at.entry((thread, l)).or_default().push(k);
                     continue;
                 }
@@ -140,21 +140,27 @@ impl<'a> Runs<'a> {
     }
 
     fn sees(&self, formula: Term, tid: &Value, locals: &Values, before: &[(Symbol, Value)]) -> bool {
-        let sight =
-            Sight { tid: (self.p.tid, tid), shared: &self.shared, locals, before, primed: &self.primed, inputs: &[] };
+        let sight = StepSight {
+            tid: (self.p.tid, tid),
+            shared: &self.shared,
+            locals,
+            before,
+            primed: &self.primed,
+            inputs: &[],
+        };
         // What cannot be evaluated is not violated.
         holds(self.t, formula, &sight).unwrap_or(true)
     }
 
     /// An initial store; `None` if none is found.
-    fn start(&mut self) -> Option<Vec<Instance>> {
+    fn start(&mut self) -> Option<Vec<RunInstance>> {
         let (p, t) = (self.p, self.t);
         'again: for _ in 0..20 {
             self.shared.clear();
             for v in p.shared() {
                 let var = &p.vars[v];
                 let value = match var.initial {
-                    Some(i) => eval(t, i, &self.none).ok()?,
+                    Some(i) => eval_term(t, i, &self.none).ok()?,
                     None => self.some(var.sort)?,
                 };
                 self.shared.insert(var.symbol, value);
@@ -165,7 +171,7 @@ impl<'a> Runs<'a> {
                 }
             }
             let mut instances = Vec::new();
-            for (id, thread) in p.threads.iter_enumerated().filter(|(_, x)| x.start == Start::AtOnce) {
+            for (id, thread) in p.threads.iter_enumerated().filter(|(_, x)| x.start == Start::Initial) {
                 let copies = match thread.copies {
                     Copies::One => 1,
                     Copies::Exactly(n) => n.min(2),
@@ -176,13 +182,13 @@ impl<'a> Runs<'a> {
                     for v in &thread.locals {
                         let var = &p.vars[*v];
                         let value = match var.initial {
-                            Some(i) => eval(t, i, &self.none).ok()?,
+                            Some(i) => eval_term(t, i, &self.none).ok()?,
                             None => self.some(var.sort)?,
                         };
                         locals.insert(var.symbol, value);
                     }
                     let tid = Value::Int(instances.len() as i128 + 1);
-                    instances.push(Instance { thread: id, tid, at: thread.code.entry, locals });
+                    instances.push(RunInstance { thread: id, tid, at: thread.code.entry, locals });
                 }
             }
             return Some(instances);
@@ -220,7 +226,7 @@ impl<'a> Runs<'a> {
                 }
             }
             let code = &self.p.threads[all[who].thread].code;
-            inside = code.locations[all[who].at].inside.then_some(who);
+            inside = code.locations[all[who].at].in_atomic_block.then_some(who);
             if inside.is_some() && !moved {
                 return true;
             }
@@ -229,9 +235,9 @@ impl<'a> Runs<'a> {
         true
     }
 
-    fn step(&mut self, all: &mut [Instance], who: usize) -> Moved {
+    fn step(&mut self, all: &mut [RunInstance], who: usize) -> Moved {
         let (p, t) = (self.p, self.t);
-        let Instance { thread, at, .. } = all[who];
+        let RunInstance { thread, at, .. } = all[who];
         self.arrived(&all[who]);
         let code = &p.threads[thread].code;
         let out = self.outgoing[thread.0 as usize][at].clone();
@@ -243,7 +249,7 @@ impl<'a> Runs<'a> {
             let action = &code.actions[out[(first + i) % out.len()]];
             let Some(inputs) = self.choose(&all[who], action) else { continue };
             let me = &all[who];
-            let sight = Sight {
+            let sight = StepSight {
                 tid: (p.tid, &me.tid),
                 shared: &self.shared,
                 locals: &me.locals,
@@ -256,7 +262,7 @@ impl<'a> Runs<'a> {
             }
             let mut new = Vec::new();
             for u in &action.updates {
-                match eval(t, u.value, &sight) {
+                match eval_term(t, u.value, &sight) {
                     Ok(value) => new.push((u.var, value)),
                     Err(_) => return Moved::Wrong,
                 }
@@ -280,13 +286,13 @@ impl<'a> Runs<'a> {
     }
 
     /// Values of the inputs with which the guard holds.
-    fn choose(&mut self, me: &Instance, action: &Action) -> Option<Vec<(Symbol, Value)>> {
-        for _ in 0..if action.inputs.is_empty() { 1 } else { TRIES } {
+    fn choose(&mut self, me: &RunInstance, action: &Action) -> Option<Vec<(Symbol, Value)>> {
+        for _ in 0..if action.inputs.is_empty() { 1 } else { VALUE_CHOICES_TRIED } {
             let mut inputs = Vec::new();
             for s in &action.inputs {
                 inputs.push((*s, self.some(self.t.symbol_sort(*s))?));
             }
-            let sight = Sight {
+            let sight = StepSight {
                 tid: (self.p.tid, &me.tid),
                 shared: &self.shared,
                 locals: &me.locals,
@@ -302,8 +308,8 @@ impl<'a> Runs<'a> {
     }
 
     /// Judges what a step that changed these variables could violate.
-    fn look(&mut self, all: &[Instance], who: usize, before: &[(Symbol, Value)]) {
-        let inside = self.p.threads[all[who].thread].code.locations[all[who].at].inside;
+    fn look(&mut self, all: &[RunInstance], who: usize, before: &[(Symbol, Value)]) {
+        let inside = self.p.threads[all[who].thread].code.locations[all[who].at].in_atomic_block;
         let mut seen = FxHashSet::default();
         for (symbol, _) in before {
             // What is gone is not looked at again.
@@ -321,7 +327,7 @@ impl<'a> Runs<'a> {
                 }
             }
             for k in self.relies.get(symbol).cloned().unwrap_or_default() {
-                let Place::Rely(thread) = self.list[k].place else { continue };
+                let AnnotationSite::Rely(thread) = self.list[k].place else { continue };
                 if seen.insert(k) {
                     for other in (0..all.len()).filter(|j| *j != who && all[*j].thread == thread) {
                         self.judge(k, &all[other].tid, &Values::default(), before);
@@ -332,7 +338,7 @@ impl<'a> Runs<'a> {
         self.arrived(&all[who]);
     }
 
-    fn arrived(&mut self, me: &Instance) {
+    fn arrived(&mut self, me: &RunInstance) {
         for k in self.at.get(&(me.thread, me.at)).cloned().unwrap_or_default() {
             self.judge(k, &me.tid, &me.locals, &[]);
         }

@@ -1,11 +1,11 @@
 //! Boolean heaps as a base domain (Thread Quantification, sections 2 and 3): sets of objects by the variables that refer to them.
 //!
-//! Comes in: threads whose steps only create objects, copy references and compare them. Goes out: views of the form "the thread is at l and
+//! In: threads whose steps only create objects, copy references and compare them. Out: views of the form "the thread is at l and
 //! every object satisfies one of these conjunctions of literals x(t, v), g(v), null(v)": the formulas of table 2. One bit for each predicate, a
 //! conjunction is a word, a Boolean heap is a set of words.
 //! It shows the domain constructor on the paper's own example; `domain` is what the method uses. Fields are refused.
 
-use super::quantified::{Base, Grown, Own};
+use super::quantified::{Base, Grown, OwnSteps};
 use logic::{Node, Op, SortKind, Term};
 use program::{ActionId, LocId, Program, PropertyId, Scope, ThreadId, VarId, VarKind};
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ pub type Word = u32;
 
 /// A Boolean heap of one thread.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Heap {
+pub struct BooleanHeap {
     pub at: LocId,
     /// The conjunctions that some object satisfies; every object satisfies one of them.
     pub words: BTreeSet<Word>,
@@ -84,7 +84,7 @@ impl<'p> BooleanHeaps<'p> {
         }
     }
     /// The heap after the thread's own step.
-    fn post(&self, heap: &Heap, id: ActionId) -> Heap {
+    fn post(&self, heap: &BooleanHeap, id: ActionId) -> BooleanHeap {
         let action = &self.program.threads[self.thread].code.actions[id];
         let moves: Vec<(Word, Option<Word>)> = action
             .updates
@@ -102,10 +102,10 @@ impl<'p> BooleanHeaps<'p> {
             words.insert(new);
         }
         words.insert(OTHER);
-        Heap { at: action.to, words }
+        BooleanHeap { at: action.to, words }
     }
     /// The formula of a heap, in the words of table 2.
-    pub fn show(&self, heap: &Heap) -> String {
+    pub fn show(&self, heap: &BooleanHeap) -> String {
         let literal = |w: Word, i: usize, v: VarId| {
             let not = if w & (2 << i) == 0 { "!" } else { "" };
             let t = if self.program.vars[v].scope == Scope::Shared { "" } else { "(t)" };
@@ -125,27 +125,27 @@ impl<'p> BooleanHeaps<'p> {
 }
 
 impl Base for BooleanHeaps<'_> {
-    type View = Heap;
-    type Key = Heap;
+    type View = BooleanHeap;
+    type Key = BooleanHeap;
     type Shared = ();
     type Step = ActionId;
     type Alarm = PropertyId;
 
-    fn shared(&self, _: &Heap) -> Option<()> {
+    fn shared(&self, _: &BooleanHeap) -> Option<()> {
         None
     }
-    fn key(&self, view: &Heap) -> Heap {
+    fn key(&self, view: &BooleanHeap) -> BooleanHeap {
         view.clone()
     }
-    fn join(&self, _: &mut Heap, _: &Heap) -> Grown {
+    fn join(&self, _: &mut BooleanHeap, _: &BooleanHeap) -> Grown {
         Grown::Same
     }
-    fn initial(&self) -> Vec<Heap> {
+    fn initial(&self) -> Vec<BooleanHeap> {
         let all = (0..self.vars.len()).fold(NULL, |m, i| m | 2 << i);
-        vec![Heap { at: self.program.threads[self.thread].code.entry, words: [all, OTHER].into() }]
+        vec![BooleanHeap { at: self.program.threads[self.thread].code.entry, words: [all, OTHER].into() }]
     }
-    fn own(&self, view: &Heap) -> Own<Heap, ActionId, PropertyId> {
-        let mut own = Own { posts: Vec::new(), visible: Vec::new(), alarms: Vec::new() };
+    fn own(&self, view: &BooleanHeap) -> OwnSteps<BooleanHeap, ActionId, PropertyId> {
+        let mut own = OwnSteps { posts: Vec::new(), visible: Vec::new(), alarms: Vec::new() };
         let code = &self.program.threads[self.thread].code;
         for (id, action) in code.from(view.at) {
             let failed = action.gates.iter().find(|g| self.holds(&view.words, g.formula) != Some(true));
@@ -154,7 +154,7 @@ impl Base for BooleanHeaps<'_> {
                 continue;
             }
             let post = self.post(view, id);
-            // The basic transformer is enough where no shared variable moves: nobody else can see the step.
+            // The basic transformer is enough where no shared variable moves: no other thread can see the step.
             if action.updates.iter().any(|u| self.mask(u.var).is_some_and(|m| m & self.globals() != 0)) {
                 own.visible.push(id);
             }
@@ -163,7 +163,7 @@ impl Base for BooleanHeaps<'_> {
         own
     }
     /// The refined transformer: the meet of two heaps pairs words that agree on the shared predicates.
-    fn observe(&self, t: &Heap, sc: &Heap, step: ActionId) -> Result<Vec<Heap>, PropertyId> {
+    fn observe(&self, t: &BooleanHeap, sc: &BooleanHeap, step: ActionId) -> Result<Vec<BooleanHeap>, PropertyId> {
         let shared = self.globals();
         let on = |words: &BTreeSet<Word>| words.iter().map(|w| w & shared).collect::<BTreeSet<_>>();
         if on(&t.words) != on(&sc.words) {
@@ -190,6 +190,6 @@ impl Base for BooleanHeaps<'_> {
             }
             heaps = next;
         }
-        Ok(heaps.into_iter().map(|words| Heap { at: t.at, words }).collect())
+        Ok(heaps.into_iter().map(|words| BooleanHeap { at: t.at, words }).collect())
     }
 }

@@ -1,36 +1,36 @@
 //! Packed views written out as evidence.
 //!
-//! Comes in: the fixpoint. Goes out: `evidence::views::Views`. Nothing is decided here; the checker believes none of it.
+//! In: the fixpoint. Out: `evidence::views::Views`. Nothing is decided here; the checker believes none of it.
 
 use super::expr::Constant;
-use super::model::{Model, Slot, Stored};
+use super::model::{Model, ShapeSlot, Stored};
 use super::view::{
     ABOVE, ANY, ARGUMENT, AS_LINK, BELOW, Code, DONE_CHANGED, DONE_PURE, EQUAL, FALSE, FREE, GROUPS, NULL, OPEN, OWN,
-    SELF, THIRD, TRUE, View, codes, is_cell,
+    PackedView, SELF, THIRD, TRUE, codes, is_cell,
 };
-use evidence::views::{self, Cell, Control, Done, Owner, Status, Val};
+use evidence::views::{self, CellOwner, Control, OperationProgress, Status, Val, ViewCell};
 use program::LocId;
 
-pub fn views<'a>(model: &Model, found: impl IntoIterator<Item = &'a View>) -> views::Views {
+pub fn views<'a>(model: &Model, found: impl IntoIterator<Item = &'a PackedView>) -> views::Views {
     views::Views {
         object: model.object,
         points: model.points.clone(),
         spine: model.spine.as_ref().map(|s| views::Spine { root: s.root_var, key: s.key_var, order: s.order }),
         takes: model.takes.clone(),
         roots: model.roots.iter().filter_map(|i| model.globals[*i].var).collect(),
-        views: found.into_iter().map(|v| Writer::new(model, v).view()).collect(),
+        views: found.into_iter().map(|v| ViewWriter::new(model, v).view()).collect(),
     }
 }
 
-struct Writer<'a> {
+struct ViewWriter<'a> {
     model: &'a Model,
-    view: &'a View,
+    view: &'a PackedView,
     /// Position of each kind's group among the groups written.
     groups: Vec<Option<u16>>,
 }
 
-impl<'a> Writer<'a> {
-    fn new(model: &'a Model, view: &'a View) -> Self {
+impl<'a> ViewWriter<'a> {
+    fn new(model: &'a Model, view: &'a PackedView) -> Self {
         let mut groups = vec![None; model.kinds.len()];
         let mut next = 0;
         for k in 0..model.kinds.len() {
@@ -67,7 +67,7 @@ impl<'a> Writer<'a> {
             },
         }
     }
-    fn cell(&self, at: Code) -> Cell {
+    fn cell(&self, at: Code) -> ViewCell {
         let kind = &self.model.kinds[self.view.kind(at) as usize];
         let class = &self.model.classes[kind.class.0 as usize];
         let fields = class
@@ -82,14 +82,14 @@ impl<'a> Writer<'a> {
             Some(s) if kind.status == Status::In => codes(self.view.row(at, s)).map(|c| self.value(c)).collect(),
             _ => Vec::new(),
         };
-        Cell {
+        ViewCell {
             class: kind.class,
             status: kind.status,
-            owner: if self.view.owned(at) { Owner::Mine } else { Owner::Published },
+            owner: if self.view.owned(at) { CellOwner::Mine } else { CellOwner::Published },
             fields,
             successor,
-            lone: self.view.is_lone(at),
-            sole: self.view.is_sole(at),
+            single_predecessor: self.view.has_single_predecessor(at),
+            unshared: self.view.is_unshared(at),
         }
     }
     fn view(&self) -> views::View {
@@ -103,7 +103,7 @@ impl<'a> Writer<'a> {
             Some((Control::Idle, LocId(_))) => Control::Idle,
         };
         let mut vars: Vec<(program::VarId, Val)> = Vec::new();
-        let mut put = |slot: &Slot, code: Code| {
+        let mut put = |slot: &ShapeSlot, code: Code| {
             if let (Some(var), true) = (slot.var, code != ANY) {
                 vars.push((var, self.value(code)));
             }
@@ -124,11 +124,11 @@ impl<'a> Writer<'a> {
         let count = routine.map_or(0, |(r, _)| r.results.len());
         let done = match (model.object, routine) {
             (Some(_), Some(_)) => match v.vars[model.done as usize] {
-                DONE_PURE => Done::Pure(results(count)),
-                DONE_CHANGED => Done::Changed(results(count)),
-                _ => Done::No,
+                DONE_PURE => OperationProgress::Pure(results(count)),
+                DONE_CHANGED => OperationProgress::Changed(results(count)),
+                _ => OperationProgress::No,
             },
-            _ => Done::No,
+            _ => OperationProgress::No,
         };
         views::View {
             control,

@@ -1,21 +1,22 @@
 //! Canonical abstraction in packed form as a base domain for `Quantified`.
 //!
-//! Comes in: a `Model`. Goes out: initial views, a thread's own steps with the reduction of private steps, and what others see.
+//! In: a `Model`. Out: initial views, a thread's own steps with the reduction of private steps, and what others see.
 //! A thread whose next steps look at and change nothing but its own variables and owned cells goes on at once: such steps commute with
 //! every step of the others. Chains of such steps are cut after a fixed length, so no cycle of them hides a state.
 
-use super::eval::{Alarm, Eval, Stop};
+use super::eval::{Alarm, EvalStop, ViewEval};
 use super::expr::{Ex, ExId, slots_read};
-use super::heap::{Heap, lost, prune};
+use super::heap::{ChangingView, lost};
 use super::leaks::begins;
-use super::meet::{meet, project};
-use super::model::{Firing, Initial, Kind, Model, Routine, Stored};
-use super::quantified::{Base, Grown, Own};
+use super::meet::{meet_views, project_view};
+use super::model::{CellKind, Firing, InitialValue, Model, ShapeRoutine, Stored};
+use super::prune::prune_view;
+use super::quantified::{Base, Grown, OwnSteps};
 use super::spine::forget_left;
-use super::step::{Outcome, cases, finish, invoke, run, witness};
-use super::types::Ty;
+use super::step::{ViewAfterStep, cases, finish_operation, invoke_operation, run_step, witness};
+use super::types::ShapeType;
 use super::view::{
-    ABOVE, ANY, BELOW, Code, FALSE, FREE, GROUPS, Key, NULL, OWN, OWNED, THIRD, TRUE, View, bit, codes, is_cell,
+    ABOVE, ANY, BELOW, Code, FALSE, GROUPS, Key, NULL, OWNED_BIT, PackedView, TRUE, bit, codes, is_cell,
 };
 use evidence::views::Status;
 use program::{Copies, LocId};
@@ -35,12 +36,12 @@ pub struct Domain<'a> {
 /// The private steps on the way from one view.
 #[derive(Default)]
 struct Way {
-    met: FxHashMap<View, Met>,
+    met: FxHashMap<PackedView, PairCoverage>,
     depth: usize,
 }
 
 #[derive(Clone, Copy)]
-enum Met {
+enum PairCoverage {
     /// All that follows it was looked at.
     Whole,
     /// What follows it is being looked at.
@@ -48,13 +49,13 @@ enum Met {
 }
 
 /// How many private steps are taken in a row before a state is stored anyway.
-const CHAIN: usize = 64;
+const MAX_PRIVATE_STEPS: usize = 64;
 
 /// Of the first so many nothing is noted: most ways are shorter.
-const SHORT: usize = 6;
+const UNNOTED_STEPS: usize = 6;
 
 impl Domain<'_> {
-    fn steps(&self, view: &View) -> Vec<StepId> {
+    fn steps(&self, view: &PackedView) -> Vec<StepId> {
         match self.model.routine_at(view.control) {
             None => (0..self.model.routines.len() as u16).map(StepId::Invoke).collect(),
             Some((routine, at)) => {
@@ -63,26 +64,26 @@ impl Domain<'_> {
             }
         }
     }
-    fn routine(&self, step: StepId) -> &Routine {
+    fn routine(&self, step: StepId) -> &ShapeRoutine {
         match step {
             StepId::Invoke(r) | StepId::Take(r, _) => &self.model.routines[r as usize],
         }
     }
     /// Raw outcomes of one step: not yet canonical, operations not yet finished.
-    fn raw(&self, view: &View, step: StepId, alarms: &mut Vec<Alarm>) -> Vec<Outcome> {
+    fn raw(&self, view: &PackedView, step: StepId, alarms: &mut Vec<Alarm>) -> Vec<ViewAfterStep> {
         let routine = self.routine(step);
         match step {
-            StepId::Invoke(_) => invoke(self.model, routine, view, alarms),
-            StepId::Take(_, s) => run(self.model, routine, &routine.steps[s as usize], view, alarms),
+            StepId::Invoke(_) => invoke_operation(self.model, routine, view, alarms),
+            StepId::Take(_, s) => run_step(self.model, routine, &routine.steps[s as usize], view, alarms),
         }
     }
     /// The end of a step for its own thread: witnesses, the end of the operation, canonical form.
-    fn settle(&self, mut view: View, alarms: &mut Vec<Alarm>) -> Option<View> {
+    fn settle(&self, mut view: PackedView, alarms: &mut Vec<Alarm>) -> Option<PackedView> {
         let (routine, at) = self.model.routine_at(view.control)?;
         witness(self.model, routine, &mut view);
         if self.model.object.is_some()
             && routine.exit == Some(at)
-            && let Err(alarm) = finish(self.model, routine, &mut view)
+            && let Err(alarm) = finish_operation(self.model, routine, &mut view)
         {
             alarms.push(alarm);
             return None;
@@ -91,17 +92,17 @@ impl Domain<'_> {
     }
     /// Follows private steps from a settled view; everything that must be stored goes to `out`. A view that was met before is followed once; one
     /// that leads back to itself is stored.
-    fn follow(&self, view: View, way: &mut Way, alarms: &mut Vec<Alarm>, out: &mut Vec<View>) {
+    fn follow(&self, view: PackedView, way: &mut Way, alarms: &mut Vec<Alarm>, out: &mut Vec<PackedView>) {
         let idle = self.model.routine_at(view.control).is_none();
-        if idle || way.depth == CHAIN {
+        if idle || way.depth == MAX_PRIVATE_STEPS {
             out.push(view);
             return;
         }
-        let noted = way.depth >= SHORT;
+        let noted = way.depth >= UNNOTED_STEPS;
         if noted {
             match way.met.get(&view) {
-                Some(Met::Whole) => return,
-                Some(Met::Under) => {
+                Some(PairCoverage::Whole) => return,
+                Some(PairCoverage::Under) => {
                     out.push(view);
                     return;
                 }
@@ -111,6 +112,10 @@ impl Domain<'_> {
         let mut next = Vec::new();
         let mut found = Vec::new();
         for step in self.steps(&view) {
+            if self.waits_for_others(&view, step) {
+                out.push(view);
+                return;
+            }
             for o in self.raw(&view, step, &mut found) {
                 if o.touched {
                     out.push(view);
@@ -125,7 +130,7 @@ impl Domain<'_> {
             return;
         }
         if noted {
-            way.met.insert(view.clone(), Met::Under);
+            way.met.insert(view.clone(), PairCoverage::Under);
         }
         way.depth += 1;
         for v in next {
@@ -135,18 +140,32 @@ impl Domain<'_> {
         }
         way.depth -= 1;
         if noted {
-            way.met.insert(view, Met::Whole);
+            way.met.insert(view, PairCoverage::Whole);
         }
     }
-    /// Two instances of a thread that comes once are not a pair.
-    fn alone(&self, t: &View, sc: &View) -> bool {
-        let (a, b) = (self.model.controls[t.control as usize].0, self.model.controls[sc.control as usize].0);
-        a == b
-            && self.model.routines.get(a as usize).is_some_and(|r| matches!(r.copies, Copies::One | Copies::Exactly(1)))
+    /// Whether the step's guard is false because of something that others can change: they may enable it while the thread stays where it is.
+    fn waits_for_others(&self, view: &PackedView, step: StepId) -> bool {
+        let StepId::Take(r, s) = step else { return false };
+        let step = &self.model.routines[r as usize].steps[s as usize];
+        if !step.guard_looks {
+            return false;
+        }
+        let inputs = vec![ANY; step.inputs.len()];
+        let waits = cases(self.model, view, &mut Vec::new(), |v, choices| {
+            let mut eval = ViewEval::new(self.model, v, &step.arena, 0, choices);
+            eval.inputs = &inputs;
+            Ok(Some(!eval.formula(step.guard)? && eval.touched))
+        });
+        waits.into_iter().any(|w| w)
     }
-    fn initial_heaps(&self) -> Result<Vec<View>, Stop> {
+    /// Two instances of a thread that comes once are not a pair.
+    fn alone(&self, t: &PackedView, sc: &PackedView) -> bool {
+        let (a, b) = (self.model.controls[t.control as usize].0, self.model.controls[sc.control as usize].0);
+        a == b && self.model.routines.get(a as usize).is_some_and(|r| r.copies == Copies::One)
+    }
+    fn initial_heaps(&self) -> Result<Vec<PackedView>, EvalStop> {
         let model = self.model;
-        let mut views = vec![View {
+        let mut views = vec![PackedView {
             control: 0,
             witnessed: 0,
             vars: Vec::new(),
@@ -154,19 +173,21 @@ impl Domain<'_> {
             rows: Vec::new(),
             groups: vec![0; model.kinds.len() * model.width],
             present: 0,
-            lone: 0,
-            sole: 0,
+            single_predecessor: 0,
+            unshared: 0,
             width: model.width as u8,
         }];
         for (slot, initial) in model.globals.iter().zip(&model.initial) {
             let mut next = Vec::new();
             for v in views {
                 let options: Vec<Code> = match (initial, slot.ty) {
-                    (Initial::Is(c), _) => vec![*c],
-                    (Initial::Open, Ty::Bool) => vec![FALSE, TRUE],
-                    (Initial::Open, Ty::Lock) => vec![FREE],
-                    (Initial::Open, Ty::Data | Ty::Variant(_) | Ty::Key) => vec![ANY],
-                    (Initial::Open, Ty::Ref(class)) => {
+                    (InitialValue::Is(c), _) => vec![*c],
+                    (InitialValue::Open, ShapeType::Bool) => vec![FALSE, TRUE],
+                    (
+                        InitialValue::Open,
+                        ShapeType::Data | ShapeType::Variant(_) | ShapeType::Key | ShapeType::Lock,
+                    ) => vec![ANY],
+                    (InitialValue::Open, ShapeType::Ref(class)) => {
                         let Some(room) = model.start.objects[class.0 as usize] else {
                             return lost(format!("{} may refer to an object that is not live", slot.name));
                         };
@@ -181,7 +202,7 @@ impl Domain<'_> {
                 for o in options {
                     let mut v = v.clone();
                     v.vars.push(o);
-                    let Ty::Ref(class) = slot.ty else {
+                    let ShapeType::Ref(class) = slot.ty else {
                         next.push(v);
                         continue;
                     };
@@ -191,7 +212,7 @@ impl Domain<'_> {
                     }
                     // A new cell: its booleans may be anything, its key is not known.
                     let kinds = model.kinds.iter().enumerate();
-                    let tracked = |k: &Kind| k.colours.iter().any(|c| (BELOW..=ABOVE).contains(c));
+                    let tracked = |k: &CellKind| k.colours.iter().any(|c| (BELOW..=ABOVE).contains(c));
                     let kinds = kinds.filter(|(_, k)| k.class == class && k.status == Status::Never && !tracked(k));
                     for (kind, _) in kinds {
                         let mut v = v.clone();
@@ -210,7 +231,7 @@ impl Domain<'_> {
         Ok(views)
     }
     /// Every field of every initial cell may have any value of its type; references lead to live objects where `init` says so.
-    fn open_rows(&self, v: &mut View) {
+    fn open_rows(&self, v: &mut PackedView) {
         let model = self.model;
         // Objects that are there without a name, of classes where there are more objects than named ones.
         for (k, kind) in model.kinds.iter().enumerate() {
@@ -229,18 +250,15 @@ impl Domain<'_> {
                 let field = &model.fields[*f as usize];
                 let Stored::Row(r) = field.stored else { continue };
                 let mask = match field.ty {
-                    _ if matches!(field.start, Initial::Is(_)) => match field.start {
-                        Initial::Is(code) => bit(code),
-                        Initial::Open => bit(ANY),
+                    _ if matches!(field.start, InitialValue::Is(_)) => match field.start {
+                        InitialValue::Is(code) => bit(code),
+                        InitialValue::Open => bit(ANY),
                     },
-                    Ty::Ref(c) => {
+                    ShapeType::Ref(c) => {
                         let cells = v.all().filter(|d| model.kinds[v.kind(*d) as usize].class == c);
                         let open = if model.start.closed.contains(f) { 0 } else { bit(ANY) };
                         cells.fold(bit(NULL) | open, |m, d| m | bit(d))
                     }
-                    // Nobody said that it is free: it may hold any number, also one that is nobody's id.
-                    Ty::Lock if !model.start.speaks_of(*f) => bit(ANY),
-                    Ty::Lock => bit(FREE) | bit(OWN) | bit(THIRD),
                     _ => bit(ANY),
                 };
                 v.set_row(at, r as usize, mask);
@@ -248,33 +266,33 @@ impl Domain<'_> {
             if let Some(s) = model.successor_row() {
                 v.set_row(at, s, bit(super::view::AS_LINK));
             }
-            v.set_sole(at, !model.takes.is_empty());
+            v.set_unshared(at, !model.takes.is_empty());
         }
     }
     /// The initial heaps that satisfy every `init` formula that could be compiled.
-    pub fn starts(&self) -> Result<Vec<View>, Alarm> {
+    pub fn starts(&self) -> Result<Vec<PackedView>, Alarm> {
         let mut alarms = Vec::new();
         let heaps = match self.initial_heaps() {
             Ok(heaps) => heaps,
-            Err(Stop::Alarm(a)) => return Err(a),
+            Err(EvalStop::Alarm(a)) => return Err(a),
             Err(_) => return Ok(Vec::new()),
         };
         let mut out = Vec::new();
         for heap in heaps {
             let found = cases(self.model, &heap, &mut alarms, |v, choices| {
                 for (i, (arena, at)) in self.model.start.facts.iter().enumerate() {
-                    if !Eval::new(self.model, v, arena, i as u16, choices).formula(*at)? {
+                    if !ViewEval::new(self.model, v, arena, i as u16, choices).formula(*at)? {
                         return Ok(None);
                     }
                 }
                 let mut v = v.clone();
                 self.model.start.facts.iter().for_each(|(arena, at)| self.impose(&mut v, arena, *at));
                 self.forget_unreachable(&mut v);
-                let mut heap = Heap { model: self.model, view: v, visible: false, cuts: Vec::new() };
+                let mut heap = ChangingView::new(self.model, v);
                 heap.begin_spine()?;
-                prune(self.model, &mut heap.view)?;
+                prune_view(self.model, &mut heap.view)?;
                 match self.model.leak {
-                    Some(leak) if !begins(self.model, &heap.view) => Err(Stop::Alarm(Alarm::Gate(leak))),
+                    Some(leak) if !begins(self.model, &heap.view) => Err(EvalStop::Alarm(Alarm::Gate(leak))),
                     _ => Ok(Some(heap.view)),
                 }
             });
@@ -289,7 +307,7 @@ impl Domain<'_> {
 
 impl Domain<'_> {
     /// `r.f == n`, where `r` refers to an object of whose field nothing is known yet: it is the number.
-    fn impose(&self, v: &mut View, arena: &[Ex], at: ExId) {
+    fn impose(&self, v: &mut PackedView, arena: &[Ex], at: ExId) {
         let (Ex::Eq(a, b) | Ex::EqData(a, b)) = arena[at as usize] else { return };
         for (read, number) in [(a, b), (b, a)] {
             let (Ex::Read(field, map, key), Ex::Code(code)) = (&arena[read as usize], &arena[number as usize]) else {
@@ -297,7 +315,7 @@ impl Domain<'_> {
             };
             let (Ex::Field(_), Ex::Slot(s)) = (&arena[*map as usize], &arena[*key as usize]) else { continue };
             let (cell, f) = (v.vars[*s as usize], &self.model.fields[*field as usize]);
-            if let (true, Ty::Data, Stored::Row(r)) = (is_cell(cell), f.ty, f.stored)
+            if let (true, ShapeType::Data | ShapeType::Lock, Stored::Row(r)) = (is_cell(cell), f.ty, f.stored)
                 && v.row(cell, r as usize) == bit(ANY)
             {
                 v.set_row(cell, r as usize, bit(*code));
@@ -305,7 +323,7 @@ impl Domain<'_> {
         }
     }
     /// Objects that nothing leads to are never seen by anyone.
-    fn forget_unreachable(&self, v: &mut View) {
+    fn forget_unreachable(&self, v: &mut PackedView) {
         let mut reached = 0u128;
         let mut todo: Vec<Code> = v.vars.iter().copied().filter(|c| is_cell(*c)).collect();
         while let Some(c) = todo.pop() {
@@ -325,22 +343,22 @@ impl Domain<'_> {
 }
 
 impl Base for Domain<'_> {
-    type View = View;
+    type View = PackedView;
     type Key = Key;
     type Shared = Box<[u8]>;
     type Step = StepId;
     type Alarm = Alarm;
 
-    fn key(&self, view: &View) -> Key {
+    fn key(&self, view: &PackedView) -> Key {
         view.key()
     }
-    fn shared(&self, view: &View) -> Option<Box<[u8]>> {
+    fn shared(&self, view: &PackedView) -> Option<Box<[u8]>> {
         let mut out = Vec::with_capacity(2 * self.model.globals.len());
         let mut cells = 0;
         for (slot, code) in self.model.globals.iter().zip(&view.vars) {
             match slot.ty {
                 // Who holds a lock depends on who looks.
-                Ty::Lock => {}
+                ShapeType::Lock => {}
                 _ if *code == ANY => return None,
                 _ => out.push(*code),
             }
@@ -349,13 +367,13 @@ impl Base for Domain<'_> {
             }
         }
         // Cells that shared variables refer to come first.
-        out.extend(view.kinds[..cells].iter().map(|k| self.model.common[(k & !OWNED) as usize] | k & OWNED));
+        out.extend(view.kinds[..cells].iter().map(|k| self.model.common[(k & !OWNED_BIT) as usize] | k & OWNED_BIT));
         Some(out.into())
     }
-    fn join(&self, into: &mut View, from: &View) -> Grown {
+    fn join(&self, into: &mut PackedView, from: &PackedView) -> Grown {
         into.join(from)
     }
-    fn initial(&self) -> Vec<View> {
+    fn initial(&self) -> Vec<PackedView> {
         let starts = self.starts().unwrap_or_default();
         let mut out = Vec::new();
         for mut v in starts {
@@ -368,8 +386,8 @@ impl Base for Domain<'_> {
                 let mut v = v.clone();
                 for (i, s) in routine.start.iter().enumerate() {
                     v.vars[self.model.globals.len() + i] = match s {
-                        Initial::Is(c) => *c,
-                        Initial::Open => ANY,
+                        InitialValue::Is(c) => *c,
+                        InitialValue::Open => ANY,
                     };
                 }
                 v.control = routine.first + routine.entry.0 as u16;
@@ -378,8 +396,8 @@ impl Base for Domain<'_> {
         }
         out
     }
-    fn own(&self, view: &View) -> Own<View, StepId, Alarm> {
-        let mut own = Own { posts: Vec::new(), visible: Vec::new(), alarms: Vec::new() };
+    fn own(&self, view: &PackedView) -> OwnSteps<PackedView, StepId, Alarm> {
+        let mut own = OwnSteps { posts: Vec::new(), visible: Vec::new(), alarms: Vec::new() };
         for step in self.steps(view) {
             let mut alarms = Vec::new();
             let mut out = Vec::new();
@@ -397,22 +415,22 @@ impl Base for Domain<'_> {
         }
         own
     }
-    fn footprint(&self, sc: &View, step: StepId) -> View {
+    fn footprint(&self, sc: &PackedView, step: StepId) -> PackedView {
         let StepId::Take(r, s) = step else { return sc.clone() };
         footprint(self.model, &self.model.routines[r as usize], s, sc)
     }
-    fn observe(&self, t: &View, sc: &View, step: StepId) -> Result<Vec<View>, Alarm> {
+    fn observe(&self, t: &PackedView, sc: &PackedView, step: StepId) -> Result<Vec<PackedView>, Alarm> {
         if self.alone(t, sc) {
             return Ok(Vec::new());
         }
         let mut out = Vec::new();
-        for pair in meet(self.model, t, sc) {
+        for pair in meet_views(self.model, t, sc)? {
             let mut alarms = Vec::new();
             for o in self.raw(&pair, step, &mut alarms) {
                 if !o.visible {
                     continue;
                 }
-                let mut seen = project(self.model, &o.view, t);
+                let mut seen = project_view(self.model, &o.view, t);
                 if self.model.routine_at(t.control).is_none() {
                     forget_left(self.model, &mut seen);
                     seen = self.model.canonical(&seen);
@@ -424,7 +442,7 @@ impl Base for Domain<'_> {
                 }
                 out.push(seen);
             }
-            // Failing gates are the scheduled thread's own alarms; losing track is everybody's.
+            // Failing gates are the scheduled thread's own alarms; losing track concerns every thread.
             if let Some(a) = alarms.into_iter().find(|a| matches!(a, Alarm::Lost(_))) {
                 return Err(a);
             }
@@ -434,23 +452,23 @@ impl Base for Domain<'_> {
 }
 
 /// Keeps what the step reads, and the cells that these certainly lead to: another thread sees the step through nothing else.
-fn footprint(model: &Model, routine: &Routine, step: u16, sc: &View) -> View {
+fn footprint(model: &Model, routine: &ShapeRoutine, step: u16, sc: &PackedView) -> PackedView {
     let step = &routine.steps[step as usize];
     let base = model.globals.len();
     let mut keep = vec![false; sc.vars.len()];
     keep[..base].fill(true);
     let names = model.object.is_none()
-        && step.fields.iter().any(|(f, _)| model.fields[*f as usize].ty == Ty::Data)
+        && step.fields.iter().any(|(f, _)| model.fields[*f as usize].ty == ShapeType::Data)
         && step.arena.iter().any(|e| matches!(e, Ex::Store(..)));
     if !model.takes.is_empty() || names {
-        // What the thread refers to matters to everybody; and what its values are named by, where another may get a name.
+        // What the thread refers to matters to every thread; and what its values are named by, where another may get a name.
         keep.iter_mut().zip(&sc.vars).for_each(|(k, v)| *k |= is_cell(*v));
     }
     for s in slots_read(&step.arena) {
         keep[s as usize] = true;
     }
     if let Some(firing) = &step.fires {
-        keep[base..base + routine.params].fill(true);
+        routine.arguments.iter().for_each(|s| keep[*s as usize] = true);
         keep[model.done as usize] = true;
         if let Firing::When(arena, _) = firing {
             slots_read(arena).for_each(|s| keep[s as usize] = true);

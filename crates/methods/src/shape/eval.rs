@@ -1,18 +1,18 @@
 //! Evaluation of compiled terms on a view. A value that the view does not decide stops the evaluation with the question.
 //!
-//! Comes in: a view, an arena, the choices made so far. Goes out: one code, or `Stop`: which row must be split or which
+//! In: a view, an arena, the choices made so far. Out: one code, or `EvalStop`: which row must be split or which
 //! comparison must be chosen. The caller splits and starts the step again, so no guard is ever "maybe".
 
 use super::expr::{Constant, Ex, ExId};
 use super::model::{Model, Stored};
 use super::view::{
-    ABOVE, ANY, BELOW, CONSTANTS, Code, EQUAL, FALSE, NULL, OPEN, PEER, SELF, THIRD, TRUE, View, definite, is_cell,
+    ABOVE, ANY, BELOW, CONSTANTS, Code, EQUAL, FALSE, NULL, OPEN, PackedView, SELF, THIRD, TRUE, definite, is_cell,
 };
 use program::PropertyId;
 
 /// Why a step cannot go on as it is.
 #[derive(Clone, Debug)]
-pub enum Stop {
+pub enum EvalStop {
     /// The row of the cell has several values: try each.
     Split(Code, usize),
     /// Nothing decides it: try each option.
@@ -38,9 +38,9 @@ pub enum Alarm {
 }
 
 /// Everything an evaluation reads.
-pub struct Eval<'a> {
+pub struct ViewEval<'a> {
     pub model: &'a Model,
-    pub view: &'a View,
+    pub view: &'a PackedView,
     pub arena: &'a [Ex],
     /// Distinguishes the arenas of one step in choices.
     pub phase: u16,
@@ -59,19 +59,25 @@ fn truth(b: bool) -> Code {
     if b { TRUE } else { FALSE }
 }
 
-impl<'a> Eval<'a> {
-    pub fn new(model: &'a Model, view: &'a View, arena: &'a [Ex], phase: u16, choices: &'a [(Site, Code)]) -> Self {
+impl<'a> ViewEval<'a> {
+    pub fn new(
+        model: &'a Model,
+        view: &'a PackedView,
+        arena: &'a [Ex],
+        phase: u16,
+        choices: &'a [(Site, Code)],
+    ) -> Self {
         let memo = vec![UNSEEN; arena.len()];
         Self { model, view, arena, phase, inputs: &[], choices, fresh: Code::MAX, touched: false, memo }
     }
-    fn choose(&self, entry: ExId, reader: u16, options: &[Code]) -> Result<Code, Stop> {
+    fn choose(&self, entry: ExId, reader: u16, options: &[Code]) -> Result<Code, EvalStop> {
         let site = (self.phase, entry, reader);
         match self.choices.iter().find(|(s, _)| *s == site) {
             Some((_, code)) => Ok(*code),
-            None => Err(Stop::Choose(site, options.to_vec())),
+            None => Err(EvalStop::Choose(site, options.to_vec())),
         }
     }
-    pub fn code(&mut self, at: ExId) -> Result<Code, Stop> {
+    pub fn code(&mut self, at: ExId) -> Result<Code, EvalStop> {
         let known = self.memo[at as usize];
         if known != UNSEEN {
             return Ok(known);
@@ -80,7 +86,7 @@ impl<'a> Eval<'a> {
         self.memo[at as usize] = code;
         Ok(code)
     }
-    fn fresh_code(&mut self, at: ExId) -> Result<Code, Stop> {
+    fn fresh_code(&mut self, at: ExId) -> Result<Code, EvalStop> {
         let arena = self.arena;
         Ok(match &arena[at as usize] {
             Ex::Code(c) => *c,
@@ -126,16 +132,16 @@ impl<'a> Eval<'a> {
             Ex::Less(a, b) => {
                 let (x, y) = (self.code(*a)?, self.code(*b)?);
                 let known = self.order(x, y).and_then(|o| match o {
-                    Order::Known(o) => Some(o == std::cmp::Ordering::Less),
-                    Order::SameSide => None,
+                    OrderKnown::Known(o) => Some(o == std::cmp::Ordering::Less),
+                    OrderKnown::SameSide => None,
                 });
                 self.decide(at, known)?
             }
             Ex::AtMost(a, b) => {
                 let (x, y) = (self.code(*a)?, self.code(*b)?);
                 let known = self.order(x, y).and_then(|o| match o {
-                    Order::Known(o) => Some(o != std::cmp::Ordering::Greater),
-                    Order::SameSide => None,
+                    OrderKnown::Known(o) => Some(o != std::cmp::Ordering::Greater),
+                    OrderKnown::SameSide => None,
                 });
                 self.decide(at, known)?
             }
@@ -171,37 +177,37 @@ impl<'a> Eval<'a> {
                 ANY
             }
             Ex::Field(_) | Ex::Store(..) | Ex::Live(_) | Ex::Insert(..) | Ex::Remove(..) => {
-                return Err(Stop::Alarm(Alarm::Lost("a map or a set is used as a value".into())));
+                return Err(EvalStop::Alarm(Alarm::Lost("a map or a set is used as a value".into())));
             }
         })
     }
     /// The truth of a formula; an unconstrained boolean is chosen.
-    pub fn formula(&mut self, at: ExId) -> Result<bool, Stop> {
+    pub fn formula(&mut self, at: ExId) -> Result<bool, EvalStop> {
         let c = self.code(at)?;
         if c == ANY { Ok(self.choose(at, u16::MAX, &[FALSE, TRUE])? == TRUE) } else { Ok(c == TRUE) }
     }
-    fn decide(&self, at: ExId, known: Option<bool>) -> Result<Code, Stop> {
+    fn decide(&self, at: ExId, known: Option<bool>) -> Result<Code, EvalStop> {
         match known {
             Some(b) => Ok(truth(b)),
             None => self.choose(at, 0, &[FALSE, TRUE]),
         }
     }
-    fn order(&self, a: Code, b: Code) -> Option<Order> {
+    fn order(&self, a: Code, b: Code) -> Option<OrderKnown> {
         use std::cmp::Ordering;
         let key = |c: Code| (BELOW..=ABOVE).contains(&c);
         if key(a) && key(b) {
             return Some(match a.cmp(&b) {
-                Ordering::Equal if a != EQUAL => Order::SameSide,
-                o => Order::Known(o),
+                Ordering::Equal if a != EQUAL => OrderKnown::SameSide,
+                o => OrderKnown::Known(o),
             });
         }
         match (self.model.constant_of(a), self.model.constant_of(b)) {
-            (Some(Constant::Number(x)), Some(Constant::Number(y))) => Some(Order::Known(x.cmp(&y))),
+            (Some(Constant::Number(x)), Some(Constant::Number(y))) => Some(OrderKnown::Known(x.cmp(&y))),
             _ => None,
         }
     }
     /// The value of a (possibly updated) field at a key.
-    fn read(&mut self, field: u16, map: ExId, key: Code, reader: ExId) -> Result<Code, Stop> {
+    fn read(&mut self, field: u16, map: ExId, key: Code, reader: ExId) -> Result<Code, EvalStop> {
         let arena = self.arena;
         match &arena[map as usize] {
             Ex::Field(_) => self.row(field, key),
@@ -217,17 +223,17 @@ impl<'a> Eval<'a> {
                 let branch = if self.formula(*c)? { *a } else { *b };
                 self.read(field, branch, key, reader)
             }
-            _ => Err(Stop::Alarm(Alarm::Lost("a map that is not a field".into()))),
+            _ => Err(EvalStop::Alarm(Alarm::Lost("a map that is not a field".into()))),
         }
     }
-    fn row(&mut self, field: u16, key: Code) -> Result<Code, Stop> {
+    fn row(&mut self, field: u16, key: Code) -> Result<Code, EvalStop> {
         if key == NULL {
             // The map has some value there; gates keep programs from depending on it.
             return Ok(ANY);
         }
         if !is_cell(key) {
             let name = &self.model.fields[field as usize].name;
-            return Err(Stop::Alarm(Alarm::Lost(format!("field {name} of an unknown object is read"))));
+            return Err(EvalStop::Alarm(Alarm::Lost(format!("field {name} of an unknown object is read"))));
         }
         self.touched |= !self.view.owned(key);
         match self.model.fields[field as usize].stored {
@@ -235,11 +241,11 @@ impl<'a> Eval<'a> {
             Stored::Row(r) => match definite(self.view.row(key, r as usize)) {
                 Some(SELF) => Ok(key),
                 Some(c) => Ok(c),
-                None => Err(Stop::Split(key, r as usize)),
+                None => Err(EvalStop::Split(key, r as usize)),
             },
         }
     }
-    fn member(&mut self, e: Code, set: ExId, reader: ExId) -> Result<Code, Stop> {
+    fn member(&mut self, e: Code, set: ExId, reader: ExId) -> Result<Code, EvalStop> {
         let arena = self.arena;
         match &arena[set as usize] {
             Ex::Live(_) => match e {
@@ -267,11 +273,11 @@ impl<'a> Eval<'a> {
                 let branch = if self.formula(*c)? { *a } else { *b };
                 self.member(e, branch, reader)
             }
-            _ => Err(Stop::Alarm(Alarm::Lost("a set that is not the live objects".into()))),
+            _ => Err(EvalStop::Alarm(Alarm::Lost("a set that is not the live objects".into()))),
         }
     }
     /// The objects that a set of live objects loses.
-    pub fn removed(&mut self, set: ExId, out: &mut Vec<Code>) -> Result<(), Stop> {
+    pub fn removed(&mut self, set: ExId, out: &mut Vec<Code>) -> Result<(), EvalStop> {
         let arena = self.arena;
         match &arena[set as usize] {
             Ex::Insert(_, inner) => self.removed(*inner, out),
@@ -288,7 +294,7 @@ impl<'a> Eval<'a> {
         }
     }
     /// The entries that a map's new value writes, in order, each with the slot that the value is read from, if it is a slot.
-    pub fn writes(&mut self, map: ExId, out: &mut Vec<(Code, Code, Option<u16>)>) -> Result<(), Stop> {
+    pub fn writes(&mut self, map: ExId, out: &mut Vec<(Code, Code, Option<u16>)>) -> Result<(), EvalStop> {
         let arena = self.arena;
         match &arena[map as usize] {
             Ex::Field(_) => Ok(()),
@@ -304,12 +310,12 @@ impl<'a> Eval<'a> {
                 let branch = if self.formula(*c)? { *a } else { *b };
                 self.writes(branch, out)
             }
-            _ => Err(Stop::Alarm(Alarm::Lost("a map that is not a field".into()))),
+            _ => Err(EvalStop::Alarm(Alarm::Lost("a map that is not a field".into()))),
         }
     }
 }
 
-enum Order {
+enum OrderKnown {
     Known(std::cmp::Ordering),
     /// Both below, or both above, the one key.
     SameSide,
@@ -324,9 +330,6 @@ pub fn equal(a: Code, b: Code) -> Option<bool> {
     if a == b {
         return if matches!(a, THIRD | BELOW | ABOVE) { None } else { Some(true) };
     }
-    // A thread that was out of sight when its id was copied may be the other thread of a pair.
-    if matches!((a, b), (THIRD, PEER) | (PEER, THIRD)) {
-        return None;
-    }
+    // In a pair every id of the scheduled thread's variables is the onlooker's or a third thread's: `meet` has distinguished these.
     Some(false)
 }

@@ -1,12 +1,11 @@
 //! Terms compiled for evaluation on views: a small arena for each step, one entry for each distinct term.
 //!
-//! Comes in: terms of guards, gates, updates and specification code. Goes out: `Ex` entries over slots of the packed view.
+//! In: terms of guards, gates, updates and specification code. Out: `Ex` entries over slots of the packed view.
 //! One entry per interned term matters for meaning, not only for speed: a choice made for an unknown comparison holds for every
 //! occurrence of that term in the step (the condition of a compare-and-swap occurs several times).
 //! A term outside the forms below is a refusal, except integer operations, whose value is simply unknown.
 
-use super::model::Model;
-use super::types::{Ty, Types};
+use super::types::{ShapeType, ShapeTypes};
 use super::view::{ANY, CONSTANT_ROOM, CONSTANTS, Code, FALSE, FREE, NULL, OWN, TRUE};
 use logic::{Node, Op, Symbol, Term, Terms};
 use rustc_hash::FxHashMap;
@@ -51,7 +50,7 @@ pub enum Ex {
 
 /// What a symbol is on a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meaning {
+pub enum SymbolMeaning {
     Slot(u16),
     Input(u8),
     Field(u16),
@@ -61,12 +60,12 @@ pub enum Meaning {
     Collection,
 }
 
-pub struct Compiler<'a> {
+pub struct ShapeCompiler<'a> {
     pub terms: &'a Terms,
-    pub types: &'a mut Types,
-    pub meaning: &'a FxHashMap<Symbol, Meaning>,
+    pub types: &'a mut ShapeTypes,
+    pub meaning: &'a FxHashMap<Symbol, SymbolMeaning>,
     /// Meanings of this step only: inputs, or the specification's own variables.
-    pub local: FxHashMap<Symbol, Meaning>,
+    pub local: FxHashMap<Symbol, SymbolMeaning>,
     pub constants: &'a mut Vec<Constant>,
     /// Slots before this one are shared variables.
     pub shared: u16,
@@ -83,11 +82,11 @@ pub enum Constant {
 
 pub type Compiled<T> = Result<T, String>;
 
-impl<'a> Compiler<'a> {
+impl<'a> ShapeCompiler<'a> {
     pub fn new(
         terms: &'a Terms,
-        types: &'a mut Types,
-        meaning: &'a FxHashMap<Symbol, Meaning>,
+        types: &'a mut ShapeTypes,
+        meaning: &'a FxHashMap<Symbol, SymbolMeaning>,
         constants: &'a mut Vec<Constant>,
     ) -> Self {
         Self {
@@ -122,8 +121,8 @@ impl<'a> Compiler<'a> {
         Ok(CONSTANTS + at as Code)
     }
     /// Compiles a term; `expected` says what a number written there is.
-    pub fn term(&mut self, term: Term, expected: Option<Ty>) -> Compiled<ExId> {
-        let lock = expected == Some(Ty::Lock);
+    pub fn term(&mut self, term: Term, expected: Option<ShapeType>) -> Compiled<ExId> {
+        let lock = expected == Some(ShapeType::Lock);
         if let Some(&at) = self.memo.get(&(term, lock)) {
             return Ok(at);
         }
@@ -131,13 +130,13 @@ impl<'a> Compiler<'a> {
         self.memo.insert((term, lock), at);
         Ok(at)
     }
-    fn fresh(&mut self, term: Term, expected: Option<Ty>) -> Compiled<ExId> {
+    fn fresh(&mut self, term: Term, expected: Option<ShapeType>) -> Compiled<ExId> {
         match self.terms.node(term) {
             Node::Bool(b) => Ok(self.put(Ex::Code(if b { TRUE } else { FALSE }))),
             Node::Num(n, _) => match expected {
-                Some(Ty::Lock) if n == 0 => Ok(self.put(Ex::Code(FREE))),
-                Some(Ty::Lock) => self.refuse("a lock is compared with or set to a number other than 0", term),
-                Some(Ty::Key) => self.refuse("a constant key", term),
+                Some(ShapeType::Lock) if n == 0 => Ok(self.put(Ex::Code(FREE))),
+                Some(ShapeType::Lock) => self.refuse("a lock is compared with or set to a number other than 0", term),
+                Some(ShapeType::Key) => self.refuse("a constant key", term),
                 _ => {
                     let code = self.constant(Constant::Number(n))?;
                     Ok(self.put(Ex::Code(code)))
@@ -150,19 +149,19 @@ impl<'a> Compiler<'a> {
             Node::Ref(_, 0) => Ok(self.put(Ex::Code(NULL))),
             Node::Ref(..) => self.refuse("a numbered object", term),
             Node::Sym(s) => match self.local.get(&s).or_else(|| self.meaning.get(&s)).copied() {
-                Some(Meaning::Slot(i)) => Ok(self.put(Ex::Slot(i))),
-                Some(Meaning::Input(i)) => Ok(self.put(Ex::Input(i))),
-                Some(Meaning::Field(f)) => Ok(self.put(Ex::Field(f))),
-                Some(Meaning::Live(c)) => Ok(self.put(Ex::Live(c))),
-                Some(Meaning::Tid) => Ok(self.put(Ex::Code(OWN))),
-                Some(Meaning::Collection) | None => self.refuse("a variable that a view cannot hold", term),
+                Some(SymbolMeaning::Slot(i)) => Ok(self.put(Ex::Slot(i))),
+                Some(SymbolMeaning::Input(i)) => Ok(self.put(Ex::Input(i))),
+                Some(SymbolMeaning::Field(f)) => Ok(self.put(Ex::Field(f))),
+                Some(SymbolMeaning::Live(c)) => Ok(self.put(Ex::Live(c))),
+                Some(SymbolMeaning::Tid) => Ok(self.put(Ex::Code(OWN))),
+                Some(SymbolMeaning::Collection) | None => self.refuse("a variable that a view cannot hold", term),
             },
             Node::App(op, args) => self.app(term, op, &args),
             Node::Quant(..) => self.refuse("a quantifier", term),
         }
     }
     fn collection(&self, term: Term) -> bool {
-        self.terms.as_symbol(term).is_some_and(|s| self.local.get(&s) == Some(&Meaning::Collection))
+        self.terms.as_symbol(term).is_some_and(|s| self.local.get(&s) == Some(&SymbolMeaning::Collection))
     }
     /// `len(s)` of the specification's sequence.
     fn length(&self, term: Term) -> bool {
@@ -205,7 +204,7 @@ impl<'a> Compiler<'a> {
         let numeric = self.terms.sort_of(a).is_integer();
         let ty = if numeric {
             let (x, y) = (self.types.of_term(self.terms, a), self.types.of_term(self.terms, b));
-            [x, y].into_iter().flatten().find(|t| matches!(t, Ty::Lock | Ty::Key))
+            [x, y].into_iter().flatten().find(|t| matches!(t, ShapeType::Lock | ShapeType::Key))
         } else {
             None
         };
@@ -275,7 +274,7 @@ impl<'a> Compiler<'a> {
                 }
                 _ => return self.refuse("a set of objects", term),
             },
-            Op::Member if self.collection(args[1]) => Ex::HasKey(self.term(args[0], Some(Ty::Key))?),
+            Op::Member if self.collection(args[1]) => Ex::HasKey(self.term(args[0], Some(ShapeType::Key))?),
             Op::Member => Ex::In(self.term(args[0], None)?, self.term(args[1], None)?),
             Op::At if self.collection(args[0]) && self.number(args[1]) == Some(0) => Ex::First,
             Op::At if self.collection(args[0]) && self.is_last_index(args[1]) => Ex::Last,
@@ -290,8 +289,8 @@ impl<'a> Compiler<'a> {
         let mut looked_at = Vec::new();
         for a in args {
             let touches = |s: Symbol| match self.local.get(&s).or_else(|| self.meaning.get(&s)) {
-                Some(Meaning::Field(_)) => true,
-                Some(Meaning::Slot(s)) => *s < self.shared,
+                Some(SymbolMeaning::Field(_)) => true,
+                Some(SymbolMeaning::Slot(s)) => *s < self.shared,
                 _ => false,
             };
             if self.terms.free_symbols(*a).into_iter().any(touches) {
@@ -301,12 +300,12 @@ impl<'a> Compiler<'a> {
         if looked_at.is_empty() { Ex::Code(ANY) } else { Ex::Opaque(looked_at) }
     }
     fn is_data(&mut self, term: Term) -> bool {
-        self.terms.sort_of(term).is_integer() && matches!(self.types.of_term(self.terms, term), Some(Ty::Data))
+        self.terms.sort_of(term).is_integer() && matches!(self.types.of_term(self.terms, term), Some(ShapeType::Data))
     }
     fn is_last_index(&self, term: Term) -> bool {
         matches!(self.terms.app(term), Some((Op::Sub, a)) if self.length(a[0]) && self.number(a[1]) == Some(1))
     }
-    fn entry_type(&mut self, map: Term) -> Option<Ty> {
+    fn entry_type(&mut self, map: Term) -> Option<ShapeType> {
         match self.terms.kind(self.terms.sort_of(map)) {
             logic::SortKind::Map(_, v) if v.is_integer() => {
                 let mut at = map;
@@ -320,7 +319,7 @@ impl<'a> Compiler<'a> {
     }
     fn set_of_live(&self, term: Term) -> bool {
         match self.terms.node(term) {
-            Node::Sym(s) => matches!(self.meaning.get(&s), Some(Meaning::Live(_))),
+            Node::Sym(s) => matches!(self.meaning.get(&s), Some(SymbolMeaning::Live(_))),
             Node::App(Op::Insert, args) => self.set_of_live(args[1]),
             Node::App(Op::Union | Op::Minus, args) => self.set_of_live(args[0]),
             Node::App(Op::Ite, args) => self.set_of_live(args[1]) && self.set_of_live(args[2]),
@@ -341,10 +340,4 @@ impl<'a> Compiler<'a> {
 /// The slots that an arena reads.
 pub fn slots_read(arena: &[Ex]) -> impl Iterator<Item = u16> + '_ {
     arena.iter().filter_map(|e| if let Ex::Slot(s) = e { Some(*s) } else { None })
-}
-
-impl Model {
-    pub fn constant_of(&self, code: Code) -> Option<Constant> {
-        code.checked_sub(CONSTANTS).and_then(|at| self.constants.get(at as usize).copied())
-    }
 }

@@ -1,32 +1,72 @@
-//! Changes to the heap part of a view: field writes, publication, the lone bit, the ghost sequence, and pruning.
+//! Changes to the heap part of a view: field writes, publication, the bit for a single predecessor, the ghost sequence, and pruning.
 //!
-//! Comes in: a view in the middle of a step. Goes out: the changed view, or the question that must be answered first. Keeps what
+//! In: a view in the middle of a step. Out: the changed view, or the question that must be answered first. Keeps what
 //! the meaning of a view demands: published cells never refer to owned ones; `AS_LINK` exactly where successor and link agree;
-//! a lone cell has at most one published predecessor.
+//! a cell with a single predecessor has at most one published predecessor.
 
-use super::eval::{Alarm, Stop};
-use super::model::{Locks, Model, Stored};
-use super::types::Ty;
+use super::eval::{Alarm, EvalStop};
+use super::model::{LockPrecision, Model, Stored};
+use super::types::ShapeType;
 use super::view::{
-    ANY, ARGUMENT, AS_LINK, Code, FREE, GROUPS, Mask, NULL, OWN, OWNED, SELF, View, bit, codes, definite, is_cell,
+    ANY, ARGUMENT, AS_LINK, Code, FREE, GROUPS, Mask, NULL, OWN, OWNED_BIT, PackedView, SELF, THIRD, bit, codes,
+    definite, is_cell,
 };
 use evidence::views::Status;
 
 /// A view being changed by a step.
-pub struct Heap<'a> {
+pub struct ChangingView<'a> {
     pub model: &'a Model,
-    pub view: View,
-    /// Something that other threads can see has changed.
+    pub view: PackedView,
+    /// Something that other threads can see may have changed.
     pub visible: bool,
+    /// It has certainly changed: neither value is unknown, nor are both the ids of threads out of sight.
+    pub certain: bool,
+    /// Whether there was a change must be known: a linearization point or a take depends on it.
+    pub decides_changes: bool,
     /// Where leaks are asked for: the references that the step has removed from fields.
-    pub cuts: Vec<super::leaks::Cut>,
+    pub cuts: Vec<Cut>,
 }
 
-pub fn lost<T>(what: impl Into<String>) -> Result<T, Stop> {
-    Err(Stop::Alarm(Alarm::Lost(what.into())))
+/// A reference that a step removes: from a field of the first cell to the second.
+pub type Cut = (Code, Code);
+
+pub fn lost<T>(what: impl Into<String>) -> Result<T, EvalStop> {
+    Err(EvalStop::Alarm(Alarm::Lost(what.into())))
 }
 
-impl Heap<'_> {
+impl<'a> ChangingView<'a> {
+    pub fn new(model: &'a Model, view: PackedView) -> Self {
+        Self { model, view, visible: false, certain: false, decides_changes: false, cuts: Vec::new() }
+    }
+    /// Something that others see had the one value and has the other now. Two threads out of sight may be one or two.
+    pub fn note_change(&mut self, old: Code, new: Code) {
+        let unknown = old == ANY || new == ANY || (old == THIRD && new == THIRD);
+        self.visible |= unknown || old != new;
+        self.certain |= !unknown && old != new;
+    }
+    pub fn note_certain_change(&mut self) {
+        self.visible = true;
+        self.certain = true;
+    }
+}
+
+impl ChangingView<'_> {
+    /// The reference in a row of the cell is about to be removed.
+    pub fn cut(&mut self, at: Code, row: usize) -> Result<(), EvalStop> {
+        if self.model.leak.is_some() {
+            match definite(self.view.row(at, row)) {
+                None => return Err(EvalStop::Split(at, row)),
+                Some(target) if is_cell(target) => self.cuts.push((at, target)),
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+    /// All references of the cell are about to be removed.
+    pub fn cut_all(&mut self, at: Code) -> Result<(), EvalStop> {
+        let (model, class) = (self.model, self.model.kinds[self.view.kind(at) as usize].class);
+        model.reference_rows(class).try_for_each(|r| self.cut(at, r))
+    }
     pub fn status(&self, at: Code) -> Status {
         self.model.kinds[self.view.kind(at) as usize].status
     }
@@ -34,11 +74,11 @@ impl Heap<'_> {
         self.model.link_row(self.model.kinds[self.view.kind(at) as usize].class)
     }
     pub(super) fn set_kind(&mut self, at: Code, kind: u8) {
-        let owned = self.view.kinds[at as usize] & OWNED;
+        let owned = self.view.kinds[at as usize] & OWNED_BIT;
         self.view.kinds[at as usize] = kind | owned;
     }
     /// `field` of `at` becomes `value`.
-    pub fn write(&mut self, field: u16, at: Code, value: Code) -> Result<(), Stop> {
+    pub fn write(&mut self, field: u16, at: Code, value: Code) -> Result<(), EvalStop> {
         if at == NULL {
             return Ok(());
         }
@@ -49,7 +89,7 @@ impl Heap<'_> {
         match f.stored {
             Stored::Colour(i) => {
                 let kind = self.view.kind(at);
-                if value == ANY && f.ty != Ty::Key {
+                if value == ANY && f.ty != ShapeType::Key {
                     return lost(format!("an unknown value is stored in {}", f.name));
                 }
                 if let Some(s) = &self.model.spine
@@ -59,29 +99,41 @@ impl Heap<'_> {
                     return lost("the key of a cell in the list changes");
                 }
                 let new = self.model.with_colour(kind, i, value);
-                self.visible |= new != kind && !self.view.owned(at);
+                if new != kind && !self.view.owned(at) {
+                    self.note_certain_change();
+                }
                 self.set_kind(at, new);
                 Ok(())
             }
             Stored::Row(r) => {
                 let r = r as usize;
                 let value = if value == ARGUMENT { self.stand_for(at, r)? } else { value };
-                let code = if f.ty == Ty::Data && value == at { SELF } else { value };
+                let code = if f.ty == ShapeType::Data && value == at { SELF } else { value };
                 if self.model.classes[f.class.0 as usize].link == Some(field) {
                     self.before_link(at, r, value)?;
                     self.before_relink(at, value)?;
                 }
                 let old = self.view.row(at, r);
-                if matches!(f.ty, Ty::Ref(_)) && old != bit(code) {
+                if self.decides_changes && !self.view.owned(at) && definite(old).is_none() && old & bit(code) != 0 {
+                    return Err(EvalStop::Split(at, r));
+                }
+                if matches!(f.ty, ShapeType::Ref(_)) && old != bit(code) {
                     self.cut(at, r)?;
                 }
                 self.view.set_row(at, r, bit(code));
                 if !self.view.owned(at) {
                     // Only the thread itself can see that it takes a lock or gives it back.
-                    let own = self.model.locks == Locks::Own
-                        && f.ty == Ty::Lock
+                    let own = self.model.locks == LockPrecision::Own
+                        && f.ty == ShapeType::Lock
                         && ((old == bit(FREE) && code == OWN) || (old == bit(OWN) && code == FREE));
-                    self.visible |= old != bit(code) && !own;
+                    match definite(old) {
+                        _ if own => {}
+                        Some(old) => self.note_change(old, code),
+                        None => {
+                            self.visible = true;
+                            self.certain |= (old & bit(ANY) == 0 && old & bit(code) == 0) && code != ANY;
+                        }
+                    }
                     if is_cell(value) {
                         self.publish(value);
                     }
@@ -102,7 +154,7 @@ impl Heap<'_> {
             return value;
         };
         let slot = (from as usize).checked_sub(base).and_then(|i| routine.slots.get(i));
-        if value != ANY || f.ty != Ty::Data || !is_cell(at) || slot.is_none_or(|s| s.ty != Ty::Data) {
+        if value != ANY || f.ty != ShapeType::Data || !is_cell(at) || slot.is_none_or(|s| s.ty != ShapeType::Data) {
             return value;
         }
         let now = self.view.vars[from as usize];
@@ -111,14 +163,14 @@ impl Heap<'_> {
             return now;
         }
         let rows = model.fields.iter().filter_map(|f| match (f.ty, f.stored) {
-            (Ty::Data, Stored::Row(r)) => Some((f.class, r as usize)),
+            (ShapeType::Data, Stored::Row(r)) => Some((f.class, r as usize)),
             _ => None,
         });
         let class = model.kinds[self.view.kind(at) as usize].class;
         let used = rows.clone().any(|(_, r)| self.view.all().any(|c| self.view.row(c, r) & bit(at) != 0))
             || rows.filter(|(c, _)| *c == class).any(|(_, r)| self.view.row(at, r) & bit(SELF) != 0);
         let frame = &self.view.vars[base..base + model.frame];
-        let named = routine.slots.iter().zip(frame).any(|(s, c)| s.ty == Ty::Data && *c == at);
+        let named = routine.slots.iter().zip(frame).any(|(s, c)| s.ty == ShapeType::Data && *c == at);
         if used || named || !self.view.owned(at) || self.status(at) != Status::Never {
             return value;
         }
@@ -126,12 +178,13 @@ impl Heap<'_> {
         at
     }
     /// The argument gets a cell that stands for it: the one it is stored in, if that stands for nothing yet.
-    fn stand_for(&mut self, at: Code, row: usize) -> Result<Code, Stop> {
+    fn stand_for(&mut self, at: Code, row: usize) -> Result<Code, EvalStop> {
         let used = self.model.fields.iter().any(|f| match (f.ty, f.stored) {
-            (Ty::Data, Stored::Row(r)) => self.view.all().any(|c| self.view.row(c, r as usize) & bit(at) != 0),
+            (ShapeType::Data, Stored::Row(r)) => self.view.all().any(|c| self.view.row(c, r as usize) & bit(at) != 0),
             _ => false,
         });
-        let named = self.model.globals.iter().enumerate().any(|(i, s)| s.ty == Ty::Data && self.view.vars[i] == at);
+        let named =
+            self.model.globals.iter().enumerate().any(|(i, s)| s.ty == ShapeType::Data && self.view.vars[i] == at);
         let set = self.view.row(at, row) & bit(SELF) != 0;
         if used || named || set || !self.view.owned(at) || self.status(at) != Status::Never {
             return lost("an argument is stored in a cell that already stands for a value");
@@ -146,16 +199,16 @@ impl Heap<'_> {
         Ok(at)
     }
     /// Keeps `successor` right when the link of a cell in the sequence is about to change.
-    fn before_link(&mut self, at: Code, link: usize, value: Code) -> Result<(), Stop> {
+    fn before_link(&mut self, at: Code, link: usize, value: Code) -> Result<(), EvalStop> {
         let Some(s) = self.model.successor_row() else { return Ok(()) };
         if self.status(at) != Status::In {
             return Ok(());
         }
-        let Some(next) = definite(self.view.row(at, s)) else { return Err(Stop::Split(at, s)) };
+        let Some(next) = definite(self.view.row(at, s)) else { return Err(EvalStop::Split(at, s)) };
         let next = if next == AS_LINK {
             match definite(self.view.row(at, link)) {
                 Some(old) => old,
-                None => return Err(Stop::Split(at, link)),
+                None => return Err(EvalStop::Split(at, link)),
             }
         } else {
             next
@@ -168,7 +221,7 @@ impl Heap<'_> {
         Ok(())
     }
     /// The successor of `at` in the sequence becomes `next`.
-    fn set_successor(&mut self, at: Code, next: Code) -> Result<(), Stop> {
+    fn set_successor(&mut self, at: Code, next: Code) -> Result<(), EvalStop> {
         let s = self.model.successor_row().expect("only a sequence has successors");
         let code = match self.link_row(at) {
             None => next,
@@ -177,26 +230,26 @@ impl Heap<'_> {
                 Some(now) if now == next => AS_LINK,
                 Some(_) => next,
                 None if self.view.row(at, link) & (bit(next) | bit(ANY)) == 0 => next,
-                None => return Err(Stop::Split(at, link)),
+                None => return Err(EvalStop::Split(at, link)),
             },
         };
         self.view.set_row(at, s, bit(code));
         Ok(())
     }
     /// The successor of a cell in the sequence; the sequence ends at its last cell, never returns to its first or to itself.
-    fn successor(&self, at: Code) -> Result<Code, Stop> {
+    fn successor(&self, at: Code) -> Result<Code, EvalStop> {
         let s = self.model.successor_row().expect("only a sequence has successors");
         let (first, last) = self.ends();
         if at == last {
             return Ok(NULL);
         }
         let next = match definite(self.view.row(at, s)) {
-            None => return Err(Stop::Split(at, s)),
+            None => return Err(EvalStop::Split(at, s)),
             Some(AS_LINK) => {
                 let link = self.link_row(at).expect("agreement with a link needs a link");
                 match definite(self.view.row(at, link)) {
                     Some(next) => next,
-                    None => return Err(Stop::Split(at, link)),
+                    None => return Err(EvalStop::Split(at, link)),
                 }
             }
             Some(next) => next,
@@ -205,7 +258,7 @@ impl Heap<'_> {
             return lost("the successor of a cell in the sequence is unknown");
         }
         if !is_cell(next) || next == at || next == first || self.status(next) != Status::In {
-            return Err(Stop::Impossible);
+            return Err(EvalStop::Impossible);
         }
         Ok(next)
     }
@@ -217,9 +270,9 @@ impl Heap<'_> {
         let (f, l) = self.model.ends.expect("only a sequence has ends");
         self.view.vars[f as usize] = first;
         self.view.vars[l as usize] = last;
-        self.visible = true;
+        self.note_certain_change();
     }
-    fn enter(&mut self, value: Code) -> Result<(), Stop> {
+    fn enter(&mut self, value: Code) -> Result<(), EvalStop> {
         if !is_cell(value) {
             return lost("a value that no cell stands for enters the specification");
         }
@@ -229,7 +282,7 @@ impl Heap<'_> {
         self.set_kind(value, self.model.with_status(self.view.kind(value), Status::In));
         Ok(())
     }
-    pub fn push_front(&mut self, value: Code) -> Result<(), Stop> {
+    pub fn push_front(&mut self, value: Code) -> Result<(), EvalStop> {
         let (first, last) = self.ends();
         self.enter(value)?;
         self.set_successor(value, first)?;
@@ -237,7 +290,7 @@ impl Heap<'_> {
         self.publish(value);
         Ok(())
     }
-    pub fn push_back(&mut self, value: Code) -> Result<(), Stop> {
+    pub fn push_back(&mut self, value: Code) -> Result<(), EvalStop> {
         let (first, last) = self.ends();
         self.enter(value)?;
         self.set_successor(value, NULL)?;
@@ -248,7 +301,7 @@ impl Heap<'_> {
         self.publish(value);
         Ok(())
     }
-    pub fn pop_front(&mut self) -> Result<(), Stop> {
+    pub fn pop_front(&mut self) -> Result<(), EvalStop> {
         let (first, last) = self.ends();
         if first == NULL {
             return Ok(());
@@ -269,8 +322,8 @@ impl Heap<'_> {
             if !self.view.owned(c) {
                 continue;
             }
-            self.view.kinds[c as usize] &= !OWNED;
-            self.visible = true;
+            self.view.kinds[c as usize] &= !OWNED_BIT;
+            self.note_certain_change();
             new.push(c);
             for r in 0..self.model.width {
                 todo.extend(codes(self.view.row(c, r)).filter(|d| is_cell(*d)));
@@ -283,7 +336,7 @@ impl Heap<'_> {
                     if is_cell(d) {
                         self.recount(d);
                     } else if (GROUPS..NULL).contains(&d) {
-                        self.view.set_lone(d, false);
+                        self.view.set_single_predecessor(d, false);
                     }
                 }
             }
@@ -305,7 +358,7 @@ impl Heap<'_> {
                 if is_cell(c) { cells += 1 } else { groups += 1 }
             }
         }
-        self.view.set_lone(at, groups == 0 && cells <= 1);
+        self.view.set_single_predecessor(at, groups == 0 && cells <= 1);
     }
     /// Owned cells that lost their last name but can still be reached from an owned cell are given to everyone.
     pub fn publish_nameless(&mut self) {
@@ -325,101 +378,4 @@ impl Heap<'_> {
             self.publish(c);
         }
     }
-}
-
-/// Drops what the facts exclude; `Err` when they contradict each other.
-pub fn prune(model: &Model, view: &mut View) -> Result<(), Stop> {
-    loop {
-        let mut changed = false;
-        changed |= strip_lone(model, view);
-        changed |= sequence_facts(model, view);
-        changed |= single_cell(model, view)?;
-        changed |= super::spine::facts(model, view)?;
-        for at in view.all() {
-            for r in 0..model.width {
-                if view.row(at, r) == 0 {
-                    if is_cell(at) {
-                        return Err(Stop::Impossible);
-                    }
-                    view.empty_group(at - GROUPS);
-                    changed = true;
-                    break;
-                }
-            }
-        }
-        if !changed {
-            return Ok(());
-        }
-    }
-}
-
-/// A lone cell with a known predecessor is nobody else's successor.
-fn strip_lone(model: &Model, view: &mut View) -> bool {
-    let mut changed = false;
-    for at in 0..view.cells() {
-        if !view.is_lone(at) || view.owned(at) {
-            continue;
-        }
-        let Some(link) = model.link_row(model.kinds[view.kind(at) as usize].class) else { continue };
-        let same = |v: &View, c: Code| model.link_row(model.kinds[v.kind(c) as usize].class) == Some(link);
-        let known = (0..view.cells()).find(|c| !view.owned(*c) && same(view, *c) && view.row(*c, link) == bit(at));
-        let Some(known) = known else { continue };
-        for c in view.all() {
-            if c != known && !view.owned(c) && same(view, c) && view.row(c, link) & bit(at) != 0 {
-                view.set_row(c, link, view.row(c, link) & !bit(at));
-                changed = true;
-            }
-        }
-    }
-    changed
-}
-
-/// Where the first cell of the sequence is its last there is no other cell of the sequence.
-fn single_cell(model: &Model, view: &mut View) -> Result<bool, Stop> {
-    let Some((f, l)) = model.ends else { return Ok(false) };
-    let (first, last) = (view.vars[f as usize], view.vars[l as usize]);
-    if first != last {
-        return Ok(false);
-    }
-    let mut changed = false;
-    for c in view.all() {
-        if c == first || model.kinds[view.kind(c) as usize].status != Status::In {
-            continue;
-        }
-        if is_cell(c) {
-            return Err(Stop::Impossible);
-        }
-        view.empty_group(c - GROUPS);
-        changed = true;
-    }
-    Ok(changed)
-}
-
-/// A cell of the sequence whose successor is its link: the last one links to nothing, every other to a cell of the sequence
-/// that is neither the first nor itself.
-fn sequence_facts(model: &Model, view: &mut View) -> bool {
-    let (Some((f, l)), Some(s)) = (model.ends, model.successor_row()) else { return false };
-    let (first, last) = (view.vars[f as usize], view.vars[l as usize]);
-    let mut inside: Mask = bit(ANY);
-    for c in view.all() {
-        if model.kinds[view.kind(c) as usize].status == Status::In && c != first {
-            inside |= bit(c);
-        }
-    }
-    let mut changed = false;
-    for c in view.all() {
-        let kind = &model.kinds[view.kind(c) as usize];
-        if kind.status != Status::In || view.row(c, s) != bit(AS_LINK) {
-            continue;
-        }
-        let Some(link) = model.link_row(kind.class) else { continue };
-        let own = if is_cell(c) { bit(c) } else { 0 };
-        let allowed = if c == last { bit(NULL) | bit(ANY) } else { inside & !own };
-        let now = view.row(c, link);
-        if now & !allowed != 0 {
-            view.set_row(c, link, now & allowed);
-            changed = true;
-        }
-    }
-    changed
 }

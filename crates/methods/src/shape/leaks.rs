@@ -1,53 +1,29 @@
 //! Objects that a step may lose, where the program frees objects by hand.
 //!
-//! Comes in: a thread's own step on its own view, with the references that it cut. Goes out: whether every object that something led to before is
+//! In: a thread's own step on its own view, with the references that it cut. Out: whether every object that something led to before is
 //! still led to. Kept by every step: a published live cell is led to by shared variables through published cells, a live cell of a
 //! thread's own by its variables that are still read, through cells of its own. So what a local refers to matters only for own cells, and other
 //! threads do not matter at all. A step keeps this if all targets of the references that it cut are led to afterwards: on a way from
 //! before to an object, what follows the last cut reference is still there. Where the step wrote one place only, the cell that has it is still led to:
 //! the shortest way to it does not leave it, and a cell that was taken was entered from it. See `docs/decisions/063-leaks.md`.
 
-use super::eval::Stop;
-use super::heap::Heap;
-use super::model::{Model, Routine};
-use super::takes::reference_rows;
-use super::types::Ty;
-use super::view::{Code, Mask, View, bit, codes, definite, is_cell};
-
-/// A reference that a step removes: from a field of the first cell to the second.
-pub type Cut = (Code, Code);
-
-impl Heap<'_> {
-    /// The reference in a row of the cell is about to be removed.
-    pub fn cut(&mut self, at: Code, row: usize) -> Result<(), Stop> {
-        if self.model.leak.is_some() {
-            match definite(self.view.row(at, row)) {
-                None => return Err(Stop::Split(at, row)),
-                Some(target) if is_cell(target) => self.cuts.push((at, target)),
-                Some(_) => {}
-            }
-        }
-        Ok(())
-    }
-    /// All references of the cell are about to be removed.
-    pub fn cut_all(&mut self, at: Code) -> Result<(), Stop> {
-        let (model, class) = (self.model, self.model.kinds[self.view.kind(at) as usize].class);
-        reference_rows(model, class).try_for_each(|r| self.cut(at, r))
-    }
-}
+use super::heap::ChangingView;
+use super::model::{Model, ShapeRoutine};
+use super::types::ShapeType;
+use super::view::{Code, Mask, PackedView, bit, codes, definite, is_cell};
 
 fn set(codes: impl IntoIterator<Item = Code>) -> Mask {
     codes.into_iter().fold(0, |m, c| m | bit(c))
 }
 
 /// The cells among `within` that the references of known value lead to, from `roots` on.
-fn closure(model: &Model, view: &View, roots: Mask, within: Mask) -> Mask {
+fn closure(model: &Model, view: &PackedView, roots: Mask, within: Mask) -> Mask {
     let (mut reached, mut todo) = (0, roots & within);
     while todo != 0 {
         reached |= todo;
         let next = codes(todo).flat_map(|c| {
             let class = model.kinds[view.kind(c) as usize].class;
-            reference_rows(model, class).filter_map(move |r| definite(view.row(c, r)).filter(|d| is_cell(*d)))
+            model.reference_rows(class).filter_map(move |r| definite(view.row(c, r)).filter(|d| is_cell(*d)))
         });
         todo = set(next) & within & !reached;
     }
@@ -55,20 +31,20 @@ fn closure(model: &Model, view: &View, roots: Mask, within: Mask) -> Mask {
 }
 
 /// Whether, at the start, the roots lead to whatever shared variables refer to.
-pub fn begins(model: &Model, view: &View) -> bool {
+pub fn begins(model: &Model, view: &PackedView) -> bool {
     let cells = |slots: &mut dyn Iterator<Item = usize>| set(slots.map(|i| view.vars[i]).filter(|c| is_cell(*c)));
     let roots = cells(&mut model.roots.iter().copied());
-    let all = cells(&mut (0..model.globals.len()).filter(|i| matches!(model.globals[*i].ty, Ty::Ref(_))));
+    let all = cells(&mut (0..model.globals.len()).filter(|i| matches!(model.globals[*i].ty, ShapeType::Ref(_))));
     all & !closure(model, view, roots, set(0..view.cells())) == 0
 }
 
 /// Whether the step keeps hold of every object. `before` has the cells that the step makes, from `fresh` on; `live`: the variables of the frame that are still read.
 pub fn keeps(
     model: &Model,
-    routine: &Routine,
-    before: &View,
+    routine: &ShapeRoutine,
+    before: &PackedView,
     fresh: Code,
-    heap: &Heap<'_>,
+    heap: &ChangingView<'_>,
     live: &[bool],
     freed: &[Code],
 ) -> bool {
@@ -78,9 +54,9 @@ pub fn keeps(
     let was_own = set((0..before.cells()).filter(|c| before.owned(*c)));
     let (published, was_published) = (cells & !own, cells & !was_own);
     let taken = was_published & own;
-    let refers = |v: &View, i: usize| is_cell(v.vars[i]).then(|| v.vars[i]);
+    let refers = |v: &PackedView, i: usize| is_cell(v.vars[i]).then(|| v.vars[i]);
     let globals = || model.roots.iter().copied();
-    let slots = || (0..routine.slots.len()).filter(|i| matches!(routine.slots[*i].ty, Ty::Ref(_)));
+    let slots = || (0..routine.slots.len()).filter(|i| matches!(routine.slots[*i].ty, ShapeType::Ref(_)));
     // What was cut, of shared variables and published cells; of the thread's own variables and cells.
     let unset = globals().filter(|i| before.vars[*i] != after.vars[*i]);
     let of = |from: Mask| set(heap.cuts.iter().filter(|(c, _)| from & bit(*c) != 0).map(|(_, d)| *d));

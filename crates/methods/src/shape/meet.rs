@@ -1,368 +1,388 @@
 //! The meet of two threads' views: phi(t) and phi(sc) hold of one state.
 //!
-//! Comes in: the view of the other thread t and of the scheduled thread sc. Goes out: pair views with the frames of both, one for each
-//! way to lay t's named cells over sc's. What globals refer to is one cell for both; an owned cell of one thread is no cell of the other;
-//! any other named cell of one is a named cell of the other of the same kind or a member of its group of that kind. Masks are translated
-//! through the overlay and met. `project` forgets the scheduled thread again.
+//! In: the view of the onlooker t and of the scheduled thread sc. Out: pair views with the frames of both, one for each
+//! way to lay t's named cells over sc's and for each choice of sc's ids that are t's. What globals refer to is one cell for both; an owned cell
+//! of one thread is no cell of the other; any other named cell of one is a named cell of the other of the same kind or a member of its group of
+//! that kind. Masks are translated through the overlay and met. `project` forgets the scheduled thread again.
+//! The rule is decision 095, "Two threads in one state".
 
-use super::heap::prune;
+use super::eval::Alarm;
 use super::model::Model;
+use super::prune::prune_view;
 use super::takes;
-use super::types::Ty;
+use super::types::ShapeType;
 use super::view::{
-    ANY, ARGUMENT, Code, FREE, GROUPS, Mask, NULL, OWN, OWNED, PEER, PEER_ARGUMENT, THIRD, View, bit, codes, is_cell,
-    meet_masks,
+    ANY, ARGUMENT, Code, FREE, GROUPS, Mask, NULL, OWN, OWNED_BIT, PEER, PEER_ARGUMENT, PackedView, THIRD, bit, codes,
+    is_cell, meet_masks,
 };
-
-/// Where a cell of the pair comes from.
-#[derive(Clone, Copy)]
-struct Source {
-    t: Option<Code>,
-    sc: Option<Code>,
-}
+use std::borrow::Cow;
 
 /// All pair views: shared variables, frame of `sc`, frame of `t`; control is that of `sc`.
-pub fn meet(model: &Model, t: &View, sc: &View) -> Vec<View> {
-    let mut overlay = [Code::MAX; GROUPS as usize];
-    let mut taken: u64 = 0;
+pub fn meet_views(model: &Model, t: &PackedView, sc: &PackedView) -> Result<Vec<PackedView>, Alarm> {
+    let Some(overlay) = Overlay::of_shared_variables(model, t, sc) else { return Ok(Vec::new()) };
+    let mut pairs = Vec::new();
+    for sc in onlooker_among_ids(model, sc) {
+        let mut meeting = OverlaySearch { model, t, sc: &sc, pairs };
+        meeting.lay_cells_of_t(0, overlay)?;
+        pairs = meeting.pairs;
+    }
+    Ok(pairs)
+}
+
+/// The scheduled thread's variables may hold ids of other threads, one of which is the onlooker: a view for each choice of those that are.
+/// Only variables that the step reads are left in the footprint, so there are few.
+fn onlooker_among_ids<'v>(model: &Model, sc: &'v PackedView) -> Vec<Cow<'v, PackedView>> {
     let globals = model.globals.len();
-    for i in 0..globals {
-        let (a, b) = (t.vars[i], sc.vars[i]);
-        match (is_cell(a), is_cell(b)) {
-            (true, true) => {
-                if overlay[a as usize] == Code::MAX {
-                    if taken >> b & 1 == 1 {
-                        return Vec::new();
-                    }
-                    overlay[a as usize] = b;
-                    taken |= 1 << b;
-                } else if overlay[a as usize] != b {
-                    return Vec::new();
-                }
-            }
-            (false, false) => {
-                if !compatible(model.globals[i].ty, a, b) {
-                    return Vec::new();
-                }
-            }
-            _ => {
-                if a != ANY && b != ANY {
-                    return Vec::new();
-                }
-            }
-        }
+    let slots = model.routine_at(sc.control).map_or(&[][..], |(r, _)| &r.slots[..]);
+    let mut out = vec![Cow::Borrowed(sc)];
+    for i in (0..slots.len()).filter(|i| slots[*i].ty == ShapeType::Lock && sc.vars[globals + i] == THIRD) {
+        let mut with_onlooker = out.clone();
+        with_onlooker.iter_mut().for_each(|v| v.to_mut().vars[globals + i] = PEER);
+        out.extend(with_onlooker);
     }
-    for a in 0..t.cells() {
-        let b = overlay[a as usize];
-        if b != Code::MAX && !alike(model, t.kinds[a as usize], sc.kinds[b as usize]) {
-            return Vec::new();
-        }
-    }
-    let mut out = Vec::new();
-    lay(model, t, sc, 0, &mut overlay, taken, &mut out);
     out
+}
+
+/// A cell of t that is not decided yet, and one that is no named cell of sc.
+const UNDECIDED: Code = Code::MAX;
+const APART: Code = Code::MAX - 1;
+
+/// How the named cells of the two views lie over each other.
+#[derive(Clone, Copy)]
+struct Overlay {
+    /// For each named cell of t: the named cell of sc that it is, `APART` or `UNDECIDED`.
+    on_sc: [Code; GROUPS as usize],
+    /// Named cells of sc that are a named cell of t.
+    taken: u64,
+    /// For each other published cell that sc names: its kind to t.
+    kind_to_t: [u8; GROUPS as usize],
+}
+
+impl Overlay {
+    /// What shared variables refer to is one cell for both. `None`: the two views contradict each other.
+    fn of_shared_variables(model: &Model, t: &PackedView, sc: &PackedView) -> Option<Self> {
+        let mut overlay = Self { on_sc: [UNDECIDED; GROUPS as usize], taken: 0, kind_to_t: [u8::MAX; GROUPS as usize] };
+        for (i, global) in model.globals.iter().enumerate() {
+            let (a, b) = (t.vars[i], sc.vars[i]);
+            let agree = match (is_cell(a), is_cell(b)) {
+                (true, true) => overlay.identify(a, b),
+                (false, false) => compatible(global.ty, a, b),
+                _ => a == ANY || b == ANY,
+            };
+            if !agree {
+                return None;
+            }
+        }
+        let decided = (0..t.cells()).filter(|a| overlay.on_sc[*a as usize] != UNDECIDED);
+        let alike = |a: Code| alike(model, t.kinds[a as usize], sc.kinds[overlay.on_sc[a as usize] as usize]);
+        decided.into_iter().all(alike).then_some(overlay)
+    }
+    /// The cell `a` of t is the cell `b` of sc; false where one of them is another cell already.
+    fn identify(&mut self, a: Code, b: Code) -> bool {
+        if self.on_sc[a as usize] != UNDECIDED {
+            return self.on_sc[a as usize] == b;
+        }
+        if self.taken >> b & 1 == 1 {
+            return false;
+        }
+        *self = self.with(a, b);
+        true
+    }
+    fn with(mut self, a: Code, b: Code) -> Self {
+        self.on_sc[a as usize] = b;
+        if is_cell(b) {
+            self.taken |= 1 << b;
+        }
+        self
+    }
 }
 
 /// Whether one cell can be of the first kind to one thread and of the second to another.
 fn alike(model: &Model, a: u8, b: u8) -> bool {
-    a == b || (a & OWNED == b & OWNED && model.common[(a & !OWNED) as usize] == model.common[(b & !OWNED) as usize])
+    a == b
+        || (a & OWNED_BIT == b & OWNED_BIT
+            && model.common[(a & !OWNED_BIT) as usize] == model.common[(b & !OWNED_BIT) as usize])
 }
 /// The kinds a cell may be of to another thread.
 fn kinds_alike(model: &Model, kind: u8) -> impl Iterator<Item = u8> + '_ {
     let common = model.common[kind as usize];
     (0..model.kinds.len() as u8).filter(move |k| model.common[*k as usize] == common)
 }
-/// Whether the view may have cells without a name that are of such a kind to another thread.
-fn has_alike(model: &Model, view: &View, kind: u8) -> bool {
-    kinds_alike(model, kind).any(|k| view.has_group(k))
+/// The groups of a view that a cell of the kind may be in.
+fn groups_alike(model: &Model, view: &PackedView, kind: u8) -> Mask {
+    kinds_alike(model, kind).filter(|k| view.has_group(*k)).fold(0, |m, k| m | bit(GROUPS + k))
 }
 
-fn lock_bits(ty: Ty) -> bool {
-    ty == Ty::Lock
-}
-
-/// What a lock value in t's view is in the pair: sc is `OWN` there, t is `PEER`.
-fn from_t(code: Code) -> Mask {
+/// What an id in t's view is in the pair: sc is `OWN` there, t is `PEER`.
+fn id_from_t(code: Code) -> Mask {
     match code {
         OWN => bit(PEER),
         THIRD => bit(OWN) | bit(THIRD),
         c => bit(c),
     }
 }
-fn from_sc(code: Code) -> Mask {
+fn id_from_sc(code: Code) -> Mask {
     match code {
         THIRD => bit(PEER) | bit(THIRD),
         c => bit(c),
     }
 }
-fn lock_mask(mask: Mask, side: fn(Code) -> Mask) -> Mask {
-    codes(mask).fold(0, |m, c| m | side(c))
+
+fn compatible(ty: ShapeType, a: Code, b: Code) -> bool {
+    match ty {
+        ShapeType::Lock => meet_masks(id_from_t(a), id_from_sc(b)) != 0,
+        _ => a == b || a == ANY || b == ANY,
+    }
 }
 
-fn compatible(ty: Ty, a: Code, b: Code) -> bool {
-    if lock_bits(ty) {
-        return meet_masks(from_t(a), from_sc(b)) != 0;
-    }
-    a == b || a == ANY || b == ANY
+/// The search for all overlays.
+struct OverlaySearch<'a> {
+    model: &'a Model,
+    t: &'a PackedView,
+    sc: &'a PackedView,
+    pairs: Vec<PackedView>,
 }
 
-/// Decides, for each named cell of t from `at` on, which cell of the pair it is.
-fn lay(
-    model: &Model,
-    t: &View,
-    sc: &View,
-    at: Code,
-    overlay: &mut [Code; GROUPS as usize],
-    taken: u64,
-    out: &mut Vec<View>,
-) {
-    if at == t.cells() {
-        let n = sc.cells();
-        let mut kinds = [Code::MAX; GROUPS as usize];
-        name(model, t, sc, 0, n, overlay, taken, &mut kinds, out);
-        return;
-    }
-    if overlay[at as usize] != Code::MAX {
-        return lay(model, t, sc, at + 1, overlay, taken, out);
-    }
-    const APART: Code = Code::MAX - 1;
-    if t.owned(at) {
-        overlay[at as usize] = APART;
-        lay(model, t, sc, at + 1, overlay, taken, out);
-        overlay[at as usize] = Code::MAX;
-        return;
-    }
-    for b in 0..sc.cells() {
-        if taken >> b & 1 == 0 && alike(model, sc.kinds[b as usize], t.kinds[at as usize]) {
-            overlay[at as usize] = b;
-            lay(model, t, sc, at + 1, overlay, taken | 1 << b, out);
+impl OverlaySearch<'_> {
+    /// Decides, for each named cell of t from `at` on, which cell of the pair it is.
+    fn lay_cells_of_t(&mut self, at: Code, overlay: Overlay) -> Result<(), Alarm> {
+        if at == self.t.cells() {
+            return self.group_cells_of_sc(0, overlay);
         }
-    }
-    if has_alike(model, sc, t.kind(at)) {
-        overlay[at as usize] = APART;
-        lay(model, t, sc, at + 1, overlay, taken, out);
-    }
-    overlay[at as usize] = Code::MAX;
-}
-
-/// Decides, for each published cell from `at` on that only sc names, of which of t's groups it is a member.
-#[allow(clippy::too_many_arguments)]
-fn name(
-    model: &Model,
-    t: &View,
-    sc: &View,
-    at: Code,
-    n: Code,
-    overlay: &[Code; GROUPS as usize],
-    taken: u64,
-    kinds: &mut [Code; GROUPS as usize],
-    out: &mut Vec<View>,
-) {
-    if at == n {
-        out.extend(build(model, t, sc, overlay, kinds));
-        return;
-    }
-    if taken >> at & 1 == 1 || sc.owned(at) {
-        return name(model, t, sc, at + 1, n, overlay, taken, kinds, out);
-    }
-    for k in kinds_alike(model, sc.kind(at)) {
-        if t.has_group(k) {
-            kinds[at as usize] = k;
-            name(model, t, sc, at + 1, n, overlay, taken, kinds, out);
+        if overlay.on_sc[at as usize] != UNDECIDED {
+            return self.lay_cells_of_t(at + 1, overlay);
         }
-    }
-    kinds[at as usize] = Code::MAX;
-}
-
-/// `kinds`: of the cells that only sc names, as t knows them. Cells and groups of the pair are as t knows them.
-fn build(
-    model: &Model,
-    t: &View,
-    sc: &View,
-    overlay: &[Code; GROUPS as usize],
-    kinds: &[Code; GROUPS as usize],
-) -> Option<View> {
-    let n = sc.cells();
-    let mut sources: Vec<Source> = (0..n).map(|b| Source { t: None, sc: Some(b) }).collect();
-    let mut place = [Code::MAX; GROUPS as usize];
-    for a in 0..t.cells() {
-        let b = overlay[a as usize];
-        if b < GROUPS {
-            sources[b as usize].t = Some(a);
-            place[a as usize] = b;
-        } else {
-            place[a as usize] = sources.len() as Code;
-            sources.push(Source { t: Some(a), sc: None });
+        if self.t.owned(at) {
+            return self.lay_cells_of_t(at + 1, overlay.with(at, APART));
         }
-    }
-    if sources.len() > GROUPS as usize {
-        // Cannot happen with the frames that fit in a view; losing a pair would be unsound, so this is not a None.
-        panic!("a pair of views has more cells than fit");
-    }
-    // What may stand for a member of each group of one side, in the pair.
-    let mut members_t = [0 as Mask; 40];
-    let mut members_sc = [0 as Mask; 40];
-    for (i, s) in sources.iter().enumerate() {
-        match (s.t, s.sc) {
-            (None, Some(b)) if !sc.owned(b) => members_t[kinds[b as usize] as usize] |= bit(i as Code),
-            (Some(a), None) if !t.owned(a) => {
-                for k in kinds_alike(model, t.kind(a)) {
-                    members_sc[k as usize] |= bit(i as Code);
-                }
-            }
-            _ => {}
-        }
-    }
-    let mut present = 0u64;
-    for k in 0..model.kinds.len() as u8 {
-        if t.has_group(k) && has_alike(model, sc, k) {
-            present |= 1 << k;
-        }
-    }
-    // For a group of sc, the groups that its members may be in to t.
-    for k in 0..model.kinds.len() as u8 {
-        for other in kinds_alike(model, k) {
-            if present >> other & 1 == 1 {
-                members_sc[k as usize] |= bit(GROUPS + other);
+        for b in 0..self.sc.cells() {
+            if overlay.taken >> b & 1 == 0 && alike(self.model, self.sc.kinds[b as usize], self.t.kinds[at as usize]) {
+                self.lay_cells_of_t(at + 1, overlay.with(at, b))?;
             }
         }
-        if present >> k & 1 == 1 {
-            members_t[k as usize] |= bit(GROUPS + k);
+        if groups_alike(self.model, self.sc, self.t.kind(at)) != 0 {
+            self.lay_cells_of_t(at + 1, overlay.with(at, APART))?;
         }
+        Ok(())
     }
-    let translate = |mask: Mask, members: &[Mask; 40], place: &dyn Fn(Code) -> Code| {
-        let mut out = 0;
-        for c in codes(mask) {
-            out |= if is_cell(c) {
-                bit(place(c))
-            } else if (GROUPS..NULL).contains(&c) {
-                members[(c - GROUPS) as usize]
+    /// Decides, for each published cell from `at` on that only sc names, of which of t's groups it is a member.
+    fn group_cells_of_sc(&mut self, at: Code, overlay: Overlay) -> Result<(), Alarm> {
+        if at == self.sc.cells() {
+            let pair = ViewOverlay::new(self.model, self.t, self.sc, &overlay)?;
+            self.pairs.extend(pair.view());
+            return Ok(());
+        }
+        if overlay.taken >> at & 1 == 1 || self.sc.owned(at) {
+            return self.group_cells_of_sc(at + 1, overlay);
+        }
+        for kind in kinds_alike(self.model, self.sc.kind(at)) {
+            if self.t.has_group(kind) {
+                let mut overlay = overlay;
+                overlay.kind_to_t[at as usize] = kind;
+                self.group_cells_of_sc(at + 1, overlay)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A cell of the pair, as each of the two knows it: by name, as a member of one of these groups, or not at all.
+#[derive(Clone, Copy)]
+struct Source {
+    /// A named cell or a group of t.
+    t: Option<Code>,
+    /// Named cells and groups of sc, as bits.
+    sc: Mask,
+}
+
+/// One overlay, on the way to a view. Cells and groups of the pair are as t knows them; first come the named cells of sc.
+struct ViewOverlay<'a> {
+    model: &'a Model,
+    t: &'a PackedView,
+    sc: &'a PackedView,
+    sources: Vec<Source>,
+    /// For each named cell of t: its code in the pair.
+    place: [Code; GROUPS as usize],
+    /// For each group of t, of sc: what may be a member of it, in the pair.
+    members_of_t: [Mask; 40],
+    members_of_sc: [Mask; 40],
+    /// Groups of the pair.
+    present: u64,
+    /// Rows that hold ids.
+    id_rows: u64,
+}
+
+impl<'a> ViewOverlay<'a> {
+    fn new(model: &'a Model, t: &'a PackedView, sc: &'a PackedView, overlay: &Overlay) -> Result<Self, Alarm> {
+        let of_sc = |b: Code| {
+            let group = (!sc.owned(b)).then(|| GROUPS.wrapping_add(overlay.kind_to_t[b as usize]));
+            Source { t: group, sc: bit(b) }
+        };
+        let mut sources: Vec<Source> = (0..sc.cells()).map(of_sc).collect();
+        let mut place = [Code::MAX; GROUPS as usize];
+        for a in 0..t.cells() {
+            let b = overlay.on_sc[a as usize];
+            if b < GROUPS {
+                sources[b as usize].t = Some(a);
+                place[a as usize] = b;
             } else {
-                bit(c)
-            };
+                place[a as usize] = sources.len() as Code;
+                let groups = if t.owned(a) { 0 } else { groups_alike(model, sc, t.kind(a)) };
+                sources.push(Source { t: Some(a), sc: groups });
+            }
         }
-        out
-    };
-    let place_t = |c: Code| place[c as usize];
-    let place_sc = |c: Code| c;
-    let w = model.width;
-    let locks = model.lock_rows().fold(0u64, |m, (_, r)| m | 1 << r);
-    let row_of = |side_t: bool, code: Code, r: usize| -> Mask {
-        let view = if side_t { t } else { sc };
-        let mask = view.row(code, r);
-        let mask = if locks >> r & 1 == 1 { lock_mask(mask, if side_t { from_t } else { from_sc }) } else { mask };
-        if side_t { translate(mask, &members_t, &place_t) } else { translate(mask, &members_sc, &place_sc) }
-    };
-    let globals = model.globals.len();
-    let mut vars = Vec::with_capacity(globals + 2 * model.frame);
-    for i in 0..globals {
-        let (a, b) = (t.vars[i], sc.vars[i]);
-        vars.push(if lock_bits(model.globals[i].ty) {
-            let m = meet_masks(from_t(a), from_sc(b));
-            if m.count_ones() == 1 { m.trailing_zeros() as Code } else { ANY }
-        } else if b != ANY {
-            b
-        } else if is_cell(a) {
-            place_t(a)
-        } else {
-            a
-        });
+        if sources.len() > GROUPS as usize {
+            return Err(Alarm::Lost(format!("two threads refer to more than {GROUPS} different objects at once")));
+        }
+        let id_rows = model.lock_rows().fold(0u64, |m, (_, r)| m | 1 << r);
+        let (members_of_t, members_of_sc) = ([0; 40], [0; 40]);
+        let mut pair = Self { model, t, sc, sources, place, members_of_t, members_of_sc, present: 0, id_rows };
+        pair.find_members();
+        Ok(pair)
     }
-    vars.extend_from_slice(&sc.vars[globals..]);
-    vars.extend(t.vars[globals..].iter().map(|&v| match v {
-        ARGUMENT => PEER_ARGUMENT,
-        v if is_cell(v) => place_t(v),
-        v => v,
-    }));
-    let mut view = View {
-        control: sc.control,
-        witnessed: sc.witnessed,
-        vars,
-        kinds: sources
-            .iter()
-            .map(|s| match (s.t, s.sc) {
-                (Some(a), _) => t.kinds[a as usize],
-                (None, Some(b)) if sc.owned(b) => sc.kinds[b as usize],
-                (None, Some(b)) => kinds[b as usize],
-                (None, None) => unreachable!("a cell of a pair comes from one of the two"),
-            })
-            .collect(),
-        rows: Vec::with_capacity(sources.len() * w),
-        groups: vec![0; model.kinds.len() * w],
-        present,
-        lone: 0,
-        sole: 0,
-        width: w as u8,
-    };
-    // The cells and groups that nobody but t, nobody but sc refers to.
-    let (mut only_t, mut only_sc): (Mask, Mask) = (0, 0);
-    for (i, s) in sources.iter().enumerate() {
-        // As each side knows the cell: by name, as a member of a group, or not at all.
-        let as_t = match (s.t, s.sc) {
-            (Some(a), _) => Some(a),
-            (None, Some(b)) if !sc.owned(b) => Some(GROUPS + kinds[b as usize]),
-            _ => None,
-        };
-        let as_sc: Mask = match (s.sc, s.t) {
-            (Some(b), _) => bit(b),
-            (None, Some(a)) if !t.owned(a) => groups_alike(model, sc, t.kind(a)),
-            _ => 0,
-        };
-        for r in 0..w {
-            let theirs = codes(as_sc).fold(0, |m, b| m | row_of(false, b, r));
-            view.rows.push(match as_t {
-                Some(a) if as_sc == 0 => row_of(true, a, r),
-                Some(a) => meet_masks(row_of(true, a, r), theirs),
-                None => theirs,
+    /// What may stand for a member of each group of one side.
+    fn find_members(&mut self) {
+        let (model, t, sc) = (self.model, self.t, self.sc);
+        for (i, s) in self.sources.iter().enumerate() {
+            let here = bit(i as Code);
+            match s.t {
+                Some(group) if group >= GROUPS => self.members_of_t[(group - GROUPS) as usize] |= here,
+                Some(a) if s.sc & (bit(GROUPS) - 1) == 0 && !t.owned(a) => {
+                    kinds_alike(model, t.kind(a)).for_each(|k| self.members_of_sc[k as usize] |= here);
+                }
+                _ => {}
+            }
+        }
+        for k in 0..model.kinds.len() as u8 {
+            if t.has_group(k) && groups_alike(model, sc, k) != 0 {
+                self.present |= 1 << k;
+                self.members_of_t[k as usize] |= bit(GROUPS + k);
+                // For a group of sc, the groups that its members may be in to t.
+                kinds_alike(model, k).for_each(|other| self.members_of_sc[other as usize] |= bit(GROUPS + k));
+            }
+        }
+    }
+    fn translate(mask: Mask, members: &[Mask; 40], place: impl Fn(Code) -> Code) -> Mask {
+        codes(mask).fold(0, |out, c| {
+            out | match c {
+                c if is_cell(c) => bit(place(c)),
+                c if c < NULL => members[(c - GROUPS) as usize],
+                c => bit(c),
+            }
+        })
+    }
+    /// What t says of a row of one of its cells or groups, in the pair.
+    fn row_of_t(&self, at: Code, r: usize) -> Mask {
+        let row = self.t.row(at, r);
+        let row = if self.id_rows >> r & 1 == 1 { codes(row).fold(0, |m, c| m | id_from_t(c)) } else { row };
+        Self::translate(row, &self.members_of_t, |c| self.place[c as usize])
+    }
+    /// What sc says of a row of any of its cells or groups.
+    fn row_of_sc(&self, any: Mask, r: usize) -> Mask {
+        codes(any).fold(0, |all, at| {
+            let row = self.sc.row(at, r);
+            let row = if self.id_rows >> r & 1 == 1 { codes(row).fold(0, |m, c| m | id_from_sc(c)) } else { row };
+            all | Self::translate(row, &self.members_of_sc, |c| c)
+        })
+    }
+    fn row(&self, source: Source, r: usize) -> Mask {
+        match (source.t, source.sc) {
+            (Some(a), 0) => self.row_of_t(a, r),
+            (Some(a), of_sc) => meet_masks(self.row_of_t(a, r), self.row_of_sc(of_sc, r)),
+            (None, of_sc) => self.row_of_sc(of_sc, r),
+        }
+    }
+    /// Whether what a view says of all cells and groups that the source may be there holds of it.
+    fn known_to_sc(source: Source, fact: impl Fn(Code) -> bool) -> bool {
+        source.sc != 0 && codes(source.sc).all(fact)
+    }
+    fn variables(&self) -> Vec<Code> {
+        let (model, t, sc) = (self.model, self.t, self.sc);
+        let globals = model.globals.len();
+        let place = |c: Code| if is_cell(c) { self.place[c as usize] } else { c };
+        let mut vars = Vec::with_capacity(globals + 2 * model.frame);
+        for (i, global) in model.globals.iter().enumerate() {
+            let (a, b) = (t.vars[i], sc.vars[i]);
+            vars.push(if global.ty == ShapeType::Lock {
+                let id = meet_masks(id_from_t(a), id_from_sc(b));
+                if id.count_ones() == 1 { id.trailing_zeros() as Code } else { ANY }
+            } else if b != ANY {
+                b
+            } else {
+                place(a)
             });
         }
-        let theirs = as_sc != 0 && codes(as_sc).all(|b| sc.is_lone(b));
-        let lone = as_t.is_some_and(|a| t.is_lone(a)) || theirs;
-        view.set_lone(i as Code, lone);
-        let sole = |by: bool| if by { bit(i as Code) } else { 0 };
-        only_t |= sole(as_t.is_some_and(|a| t.is_sole(a)));
-        only_sc |= sole(as_sc != 0 && codes(as_sc).all(|b| sc.is_sole(b)));
+        vars.extend_from_slice(&sc.vars[globals..]);
+        // A step of sc reads no variable of t: its ids stay as t knows them.
+        vars.extend(t.vars[globals..].iter().map(|&v| if v == ARGUMENT { PEER_ARGUMENT } else { place(v) }));
+        vars
     }
-    for k in 0..model.kinds.len() as Code {
-        if present >> k & 1 == 1 {
-            let theirs = groups_alike(model, sc, k);
-            for r in 0..w {
-                let mask = codes(theirs).fold(0, |m, b| m | row_of(false, b, r));
-                view.groups[k as usize * w + r] = meet_masks(row_of(true, GROUPS + k, r), mask);
-            }
-            view.set_lone(GROUPS + k, t.is_lone(GROUPS + k) || codes(theirs).all(|b| sc.is_lone(b)));
-            let sole = |by: bool| if by { bit(GROUPS + k) } else { 0 };
-            only_t |= sole(t.is_sole(GROUPS + k));
-            only_sc |= sole(codes(theirs).all(|b| sc.is_sole(b)));
+    /// The kind of a cell, as t knows it where it does.
+    fn kind(&self, at: usize, source: Source) -> u8 {
+        match source.t {
+            Some(group) if group >= GROUPS => group - GROUPS,
+            Some(a) => self.t.kinds[a as usize],
+            None => self.sc.kinds[at],
         }
     }
-    if !model.takes.is_empty() && !takes::agree(model, &mut view, (t.control, sc.control), only_t, only_sc) {
-        return None;
+    /// The view of the pair, unless the two contradict each other.
+    fn view(&self) -> Option<PackedView> {
+        let (model, t, sc) = (self.model, self.t, self.sc);
+        let w = model.width;
+        let mut view = PackedView {
+            control: sc.control,
+            witnessed: sc.witnessed,
+            vars: self.variables(),
+            kinds: self.sources.iter().enumerate().map(|(i, s)| self.kind(i, *s)).collect(),
+            rows: Vec::with_capacity(self.sources.len() * w),
+            groups: vec![0; model.kinds.len() * w],
+            present: self.present,
+            single_predecessor: 0,
+            unshared: 0,
+            width: w as u8,
+        };
+        let groups = (0..model.kinds.len() as u8)
+            .filter(|k| self.present >> k & 1 == 1)
+            .map(|k| (GROUPS + k, Source { t: Some(GROUPS + k), sc: groups_alike(model, sc, k) }));
+        let cells = self.sources.iter().enumerate().map(|(i, s)| (i as Code, *s));
+        // The cells and groups that no thread but t, no thread but sc refers to.
+        let (mut only_t, mut only_sc): (Mask, Mask) = (0, 0);
+        for (at, source) in cells.chain(groups) {
+            for r in 0..w {
+                let row = self.row(source, r);
+                if is_cell(at) { view.rows.push(row) } else { view.set_row(at, r, row) }
+            }
+            let by_t = |fact: &dyn Fn(Code) -> bool| source.t.is_some_and(fact);
+            view.set_single_predecessor(
+                at,
+                by_t(&|a| t.has_single_predecessor(a)) || Self::known_to_sc(source, |b| sc.has_single_predecessor(b)),
+            );
+            only_t |= if by_t(&|a| t.is_unshared(a)) { bit(at) } else { 0 };
+            only_sc |= if Self::known_to_sc(source, |b| sc.is_unshared(b)) { bit(at) } else { 0 };
+        }
+        if !model.takes.is_empty() && !takes::agree(model, &mut view, (t.control, sc.control), only_t, only_sc) {
+            return None;
+        }
+        prune_view(model, &mut view).ok().map(|()| view)
     }
-    prune(model, &mut view).ok().map(|()| view)
-}
-
-/// The groups of a view that a cell of the kind may be in.
-fn groups_alike(model: &Model, view: &View, kind: u8) -> Mask {
-    kinds_alike(model, kind).filter(|k| view.has_group(*k)).fold(0, |m, k| m | bit(GROUPS + k))
 }
 
 /// What t sees of a pair: the scheduled thread's frame and owned cells are forgotten.
-pub fn project(model: &Model, pair: &View, t: &View) -> View {
+pub fn project_view(model: &Model, pair: &PackedView, t: &PackedView) -> PackedView {
     let globals = model.globals.len();
-    let lock = |c: Code| match c {
+    let to_t = |c: Code| match c {
         OWN => THIRD,
         PEER => OWN,
         c => c,
     };
-    const { assert!(FREE != OWN, "lock values are told apart") };
+    const { assert!(FREE != OWN, "a free lock is no thread's") };
     let mut view = pair.clone();
     view.control = t.control;
     view.witnessed = t.witnessed;
     view.vars.truncate(globals);
     for (i, s) in model.globals.iter().enumerate() {
-        if lock_bits(s.ty) {
-            view.vars[i] = lock(view.vars[i]);
+        if s.ty == ShapeType::Lock {
+            view.vars[i] = to_t(view.vars[i]);
         }
     }
     let peer = &pair.vars[globals + model.frame..];
@@ -371,7 +391,7 @@ pub fn project(model: &Model, pair: &View, t: &View) -> View {
         for at in view.all() {
             if model.kinds[view.kind(at) as usize].class == class {
                 let m = view.row(at, r);
-                view.set_row(at, r, codes(m).fold(0, |m, c| m | bit(lock(c))));
+                view.set_row(at, r, codes(m).fold(0, |m, c| m | bit(to_t(c))));
             }
         }
     }

@@ -1,19 +1,20 @@
 //! The method `shape`: from a task to claims.
 //!
-//! Comes in: a program with objects, or with threads over a heap. Goes out: for each object "linearizable" with the views as evidence, for
+//! In: a program with objects, or with threads over a heap. Out: for each object "linearizable" with the views as evidence, for
 //! every check inside the code "never fails" with the same evidence; or the alarm. An alarm is first tried on small numbers
 //! of threads by search; what stays abstract is "unknown".
 
+use super::build::{Hold, Question, build};
 use super::certify;
 use super::domain::{Domain, StepId};
 use super::eval::Alarm;
-use super::model::{Hold, Locks, Model, Question, build};
+use super::model::{LockPrecision, Model};
 use super::points::assignments;
-use super::quantified::{Figures, OnAlarm, Parent, Quantified, fixpoint};
+use super::quantified::{Figures, OnAlarm, Quantified, ViewParent, fixpoint};
 use super::takes::candidates;
 use crate::explore::linear;
-use crate::method::{About, Method, Refusal, Run, Task};
-use evidence::views::Point;
+use crate::method::{Method, MethodDescription, Refusal, Run, Task};
+use evidence::views::SpecPoint;
 use evidence::{Certificate, Claim, Claims, History, Proof, Reason};
 use logic::SortKind;
 use program::clients::Against;
@@ -33,14 +34,14 @@ const SOON: std::time::Duration = std::time::Duration::from_secs(4);
 const QUICK: std::time::Duration = std::time::Duration::from_secs(30);
 
 /// How many choices of roots are tried.
-const MOST_ROOTS: usize = 9;
+const MAX_ROOT_CHOICES: usize = 9;
 
 /// More views than this and the domain is not the right one for the program.
-const LIMIT: usize = 60_000;
+const MAX_VIEWS: usize = 60_000;
 
 impl Method for Shape {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> MethodDescription {
+        MethodDescription {
             name: "shape",
             summary: "heaps and linearizable objects, for any number of threads",
             paper: "Thread Quantification for Concurrent Shape Analysis",
@@ -125,7 +126,7 @@ fn about(p: &Program, subject: Option<ObjectId>, wanted: &[PropertyId]) -> Vec<P
 /// A finished analysis of one subject.
 pub struct Analysis {
     pub model: Model,
-    pub views: Vec<super::view::View>,
+    pub views: Vec<super::view::PackedView>,
     pub figures: Figures,
     pub alarms: Vec<(Alarm, Vec<String>)>,
 }
@@ -145,10 +146,10 @@ impl From<Option<ObjectId>> for Subject {
 
 /// Runs the fixpoint, trying candidates for linearization points until one has no alarm. `locks`: what is kept of locks inside
 /// objects where there are many.
-pub fn search(
+pub fn search_fixpoint(
     program: &Program,
     subject: impl Into<Subject>,
-    locks: Locks,
+    locks: LockPrecision,
     run: &Run,
 ) -> Result<(Analysis, usize), Reason> {
     let subject = subject.into();
@@ -177,7 +178,7 @@ pub fn search(
 }
 
 /// The candidates for points, the likely ones first.
-pub fn tries(program: &Program, subject: Option<ObjectId>) -> Vec<Vec<Point>> {
+pub fn tries(program: &Program, subject: Option<ObjectId>) -> Vec<Vec<SpecPoint>> {
     subject.map_or_else(|| vec![Vec::new()], |o| assignments(program, o))
 }
 
@@ -185,8 +186,8 @@ pub fn tries(program: &Program, subject: Option<ObjectId>) -> Vec<Vec<Point>> {
 pub fn attempt(
     program: &Program,
     subject: impl Into<Subject>,
-    points: Vec<Point>,
-    locks: Locks,
+    points: Vec<SpecPoint>,
+    locks: LockPrecision,
     run: &Run,
 ) -> Result<Analysis, Reason> {
     let Subject { object, hold } = subject.into();
@@ -209,7 +210,7 @@ pub fn attempt(
 }
 
 /// The fixpoint for one question.
-fn close(program: &Program, question: &Question, locks: Locks, run: &Run) -> Result<Analysis, Reason> {
+fn close(program: &Program, question: &Question, locks: LockPrecision, run: &Run) -> Result<Analysis, Reason> {
     let subject = question.object;
     let mut model = build(program, question).map_err(Reason::NotAdmitted)?;
     if model.many_locks() {
@@ -218,9 +219,9 @@ fn close(program: &Program, question: &Question, locks: Locks, run: &Run) -> Res
     let on_alarm = if subject.is_some() { OnAlarm::Stop } else { OnAlarm::GoOn };
     let domain = Domain { model: &model };
     if let Err(a) = domain.starts() {
-        return Err(Reason::Alarm(describe(program, &a)));
+        return Err(Reason::Alarm(describe_alarm(program, &a)));
     }
-    let found = fixpoint(&domain, &run.budget, LIMIT, on_alarm).map_err(|(e, _)| Reason::Exhausted(e))?;
+    let found = fixpoint(&domain, &run.budget, MAX_VIEWS, on_alarm).map_err(|(e, _)| Reason::Exhausted(e))?;
     let alarms = found.alarms.iter().map(|(a, at, step)| (a.clone(), trace(program, &model, &found, *at, *step)));
     let alarms = alarms.collect();
     let figures = found.figures;
@@ -231,8 +232,8 @@ fn close(program: &Program, question: &Question, locks: Locks, run: &Run) -> Res
 /// Proves what can be proved. A history that no order of the calls explains is looked for before the less likely points have cost much time.
 fn decide(p: &Program, subject: &Subject, run: &Run) -> (Result<(Analysis, usize), Reason>, Option<History>) {
     let failed = |f: &Result<(Analysis, usize), Reason>| f.as_ref().map_or(true, |(a, _)| !a.alarms.is_empty());
-    let quick = Run { budget: run.budget.child().with_time(QUICK), ..run.clone() };
-    let mut found = search(p, subject.clone(), Locks::Own, &quick);
+    let quick = Run { budget: run.budget.share(QUICK), ..run.inner() };
+    let mut found = search_fixpoint(p, subject.clone(), LockPrecision::Own, &quick);
     if !failed(&found) {
         return (found, None);
     }
@@ -242,11 +243,11 @@ fn decide(p: &Program, subject: &Subject, run: &Run) -> (Result<(Analysis, usize
         return (found, history);
     }
     if stopped {
-        found = search(p, subject.clone(), Locks::Own, run);
+        found = search_fixpoint(p, subject.clone(), LockPrecision::Own, run);
     }
     // What was kept of locks may have been too little.
-    if matches!(&found, Ok((a, _)) if !a.alarms.is_empty() && a.model.locks == Locks::Own) {
-        let more = search(p, subject.clone(), Locks::Exact, run);
+    if matches!(&found, Ok((a, _)) if !a.alarms.is_empty() && a.model.locks == LockPrecision::Own) {
+        let more = search_fixpoint(p, subject.clone(), LockPrecision::Exact, run);
         if !failed(&more) {
             found = more;
         }
@@ -266,7 +267,7 @@ fn holding(p: &Program, subject: Option<ObjectId>, leak: PropertyId, run: &Run) 
                 match found.0.alarms.iter().find(|(a, _)| matches!(a, Alarm::Lost(_)) || *a == Alarm::Gate(leak)) {
                     None => return Ok(found),
                     Some((a, steps)) => {
-                        let why = format!("{}; abstract run: {}", describe(p, a), steps.join("; "));
+                        let why = format!("{}; abstract run: {}", describe_alarm(p, a), steps.join("; "));
                         if matches!(a, Alarm::Lost(_)) {
                             return Err(Reason::Alarm(why));
                         }
@@ -292,7 +293,7 @@ fn roots(p: &Program) -> Vec<Vec<VarId>> {
     out.extend(all.iter().map(|v| without(*v)).chain(all.iter().map(|v| vec![*v])).filter(|r| !r.is_empty()));
     let mut seen = BTreeSet::new();
     out.retain(|r| seen.insert(r.clone()));
-    out.truncate(MOST_ROOTS);
+    out.truncate(MAX_ROOT_CHOICES);
     out
 }
 
@@ -317,7 +318,10 @@ fn analyse(task: &Task, run: &Run, subject: Option<ObjectId>, claims: &mut Claim
         Err(reason) => {
             for id in wanted {
                 let found = history.as_ref().filter(|h| shows(p, h, id));
-                claims.set(id, found.map_or_else(|| Claim::Undecided(reason.clone()), |h| Claim::Disproved(h.clone())));
+                claims.set(
+                    id,
+                    found.map_or_else(|| Claim::Undecided(reason.clone()), |h| Claim::Refuted(h.clone().into())),
+                );
             }
             return;
         }
@@ -356,12 +360,13 @@ fn analyse(task: &Task, run: &Run, subject: Option<ObjectId>, claims: &mut Claim
     }
     for id in wanted.iter().filter(|id| !proved.contains(id)) {
         if let Some(h) = history.as_ref().filter(|h| shows(p, h, *id)) {
-            claims.set(*id, Claim::Disproved(h.clone()));
+            claims.set(*id, Claim::Refuted(h.clone().into()));
             continue;
         }
         let found = alarm_of(*id).or_else(|| analysis.alarms.first());
-        let text = found
-            .map_or_else(String::new, |(a, steps)| format!("{}; abstract run: {}", describe(p, a), steps.join("; ")));
+        let text = found.map_or_else(String::new, |(a, steps)| {
+            format!("{}; abstract run: {}", describe_alarm(p, a), steps.join("; "))
+        });
         claims.set(*id, Claim::Undecided(Reason::Alarm(text)));
     }
 }
@@ -375,13 +380,13 @@ fn shows(p: &Program, h: &History, id: PropertyId) -> bool {
 /// Tries to make an alarm concrete: two clients with up to four operations, every interleaving, for a short while; then single runs of random clients; then two clients
 /// again, also with the points that are marked in the code; then more clients and operations.
 fn concrete(p: &Program, object: ObjectId, run: &Run) -> Option<History> {
-    let [near, far @ ..] = linear::Bounds::RANGES;
-    let slice = |time| Run { budget: run.budget.child().with_time(time), ..run.clone() };
+    let [near, far @ ..] = linear::ClientBounds::RANGES;
+    let slice = |time| Run { budget: run.budget.share(time), ..run.inner() };
     let ranges = [(near, Against::Orders), (near, Against::Marks)];
     let ranges = ranges.into_iter().chain(far.map(|far| (far, Against::Orders)));
-    let search = |bounds, against, time| linear::search(p, object, bounds, against, &slice(time)).found;
+    let search = |bounds, against, time| linear::search_histories(p, object, bounds, against, &slice(time)).found;
     let found = search(near, Against::Orders, SOON)
-        .or_else(|| linear::stroll(p, object, &slice(CONCRETE)))
+        .or_else(|| linear::sample_histories(p, object, &slice(CONCRETE)))
         .or_else(|| ranges.into_iter().find_map(|(bounds, against)| search(bounds, against, CONCRETE)))?;
     Some(found.history(object))
 }
@@ -394,7 +399,7 @@ fn note_points(p: &Program, o: ObjectId, model: &Model, claims: &mut Claims) {
     }
 }
 
-pub fn describe(p: &Program, alarm: &Alarm) -> String {
+pub fn describe_alarm(p: &Program, alarm: &Alarm) -> String {
     match alarm {
         Alarm::Gate(id) => format!("{} may fail", p.properties[*id].name),
         Alarm::Results(what) | Alarm::Lost(what) => what.clone(),
@@ -412,12 +417,12 @@ fn trace(p: &Program, model: &Model, found: &Quantified<Domain<'_>>, at: usize, 
     let mut at = at;
     for _ in 0..found.entries.len() {
         match found.entries[at].parent {
-            Parent::Start => break,
-            Parent::Own(from, step) => {
+            ViewParent::Start => break,
+            ViewParent::Own(from, step) => {
                 out.push(name(step));
                 at = from;
             }
-            Parent::Other(from, _, step) => {
+            ViewParent::Other(from, _, step) => {
                 out.push(format!("another thread: {}", name(step)));
                 at = from;
             }

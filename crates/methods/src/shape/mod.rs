@@ -1,12 +1,13 @@
 //! Shape analysis with thread-quantified invariants (Thread Quantification): heaps and objects, any number of threads.
 //!
-//! Comes in: an `object` with its `spec`, or threads over a heap. Goes out: claims with a closed set of views as evidence, or alarms.
+//! In: an `object` with its `spec`, or threads over a heap. Out: claims with a closed set of views as evidence, or alarms.
 //! `quantified` is the domain constructor; `view`, `heap`, `step`, `meet` and `domain` are canonical abstraction in packed form;
-//! `types`, `expr`, `spec` and `model` read the program; `points` guesses linearization points; `method` is the door.
+//! `types`, `expr`, `spec` and `build` read the program into a `model`; `points` guesses linearization points; `method` is the door.
 //! `takes` is about cells that come back to one thread, and `free`.
 //! Deliberately absent: atomic blocks with loops, spawn: programs with these are refused.
 
 pub mod boolean;
+mod build;
 mod certify;
 pub mod domain;
 pub mod eval;
@@ -18,6 +19,7 @@ mod method;
 pub mod model;
 pub mod picture;
 mod points;
+mod prune;
 pub mod quantified;
 mod spec;
 mod spine;
@@ -28,8 +30,8 @@ mod types;
 pub mod view;
 
 pub use certify::views as certify_views;
-pub use method::{Analysis, Shape, attempt, describe, search, tries};
-pub use model::Locks;
+pub use method::{Analysis, Shape, attempt, describe_alarm, search_fixpoint, tries};
+pub use model::LockPrecision;
 
 #[cfg(test)]
 mod tests;

@@ -1,61 +1,58 @@
 //! The program as the shape domain sees it: slots, fields, kinds of cells, compiled steps, compiled specification.
 //!
-//! Comes in: a `Program` and, for linearizability, one of its objects with the chosen points. Goes out: a `Model`, or the reason
-//! why the domain cannot represent the program: nothing in a program is ever left out silently.
-//! What is generated from the types alone: one slot for each shared variable and local, a row for each field, kinds of cells from
-//! finite-valued fields and from the place of a cell in the specification, the link of each class, the ends of the specification's sequence.
+//! In: what `build` made of a program. Out: its parts, and what is asked of them: where a control number is, the kind with another status
+//! or colour, the rows of links and locks, the canonical form of a view.
+//! Deliberately absent: how it is built, and what steps do.
 
-use super::expr::{Compiled, Compiler, Constant, Ex, ExId, Meaning};
+use super::expr::{Constant, Ex, ExId};
 use super::spec::SpecOperation;
-use super::spine::{self, Spine};
-use super::types::{Ty, Types};
-use super::view::{ABOVE, ANY, BELOW, Code, EQUAL, FALSE, FREE, THIRD, TRUE, View, bit};
-use evidence::views::{Control, Fires, Point, Status, Take, Taker};
-use logic::{ClassId, SortKind, Symbol};
-use program::{ActionId, Copies, LocId, Mark, ObjectId, Program, PropertyId, Scope, Start, VarId, VarKind};
-use rustc_hash::FxHashMap;
+use super::types::ShapeType;
+use super::view::{CONSTANTS, Code, FREE, PackedView, THIRD, bit};
+use evidence::views::{Control, SpecPoint, SpineOrder, Status, Take};
+use logic::ClassId;
+use program::{ActionId, Copies, LocId, ObjectId, PropertyId, VarId};
 
 pub struct Model {
-    pub globals: Vec<Slot>,
+    pub globals: Vec<ShapeSlot>,
     /// Slots of the sequence's first and last element.
     pub ends: Option<(u16, u16)>,
     /// Slot that says whether the one key is in the specification's set.
     pub has_key: Option<u16>,
     /// The list that holds the specification's set.
-    pub spine: Option<Spine>,
+    pub spine: Option<ShapeSpine>,
     /// Length of a frame; the same for every routine.
     pub frame: usize,
     /// In a frame: whether the specification has run, and its results.
     pub done: u16,
     pub results: u16,
-    pub fields: Vec<Field>,
-    pub classes: Vec<Class>,
-    pub kinds: Vec<Kind>,
+    pub fields: Vec<ShapeField>,
+    pub classes: Vec<ShapeClass>,
+    pub kinds: Vec<CellKind>,
     /// For each kind what all threads agree on of it: see `Status::common`.
     pub common: Vec<u8>,
     /// Masks for each cell; the last is `successor` where the specification has a sequence.
     pub width: usize,
-    pub routines: Vec<Routine>,
+    pub routines: Vec<ShapeRoutine>,
     /// Control number -> routine and location; number 0 is idle where there is an object.
     pub controls: Vec<(u16, LocId)>,
     pub object: Option<ObjectId>,
     pub linearizable: Option<PropertyId>,
     pub constants: Vec<Constant>,
-    pub points: Vec<Point>,
+    pub points: Vec<SpecPoint>,
     /// Where threads get cells for themselves; none: views do not say what others refer to.
     pub takes: Vec<Take>,
     /// That nothing leaks, where it is to be shown.
     pub leak: Option<PropertyId>,
     /// The shared variables that lead to every published cell then.
     pub roots: Vec<usize>,
-    pub locks: Locks,
-    pub(super) start: super::start::Start,
-    pub(super) initial: Vec<Initial>,
+    pub locks: LockPrecision,
+    pub(super) start: super::start::ShapeStart,
+    pub(super) initial: Vec<InitialValue>,
 }
 
 /// How much a view says of the locks inside objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Locks {
+pub enum LockPrecision {
     /// Free, held by the thread itself, held by another.
     #[default]
     Exact,
@@ -65,28 +62,28 @@ pub enum Locks {
 
 /// What is known of a shared variable at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Initial {
+pub enum InitialValue {
     Is(Code),
     /// Any value of its type.
     Open,
 }
 
 #[derive(Clone, Debug)]
-pub struct Slot {
+pub struct ShapeSlot {
     pub var: Option<VarId>,
     pub name: String,
-    pub ty: Ty,
+    pub ty: ShapeType,
 }
 
 #[derive(Clone, Debug)]
-pub struct Field {
+pub struct ShapeField {
     pub var: VarId,
     pub name: String,
     pub class: ClassId,
-    pub ty: Ty,
+    pub ty: ShapeType,
     pub stored: Stored,
     /// Its value in every object that is there from the start.
-    pub(super) start: Initial,
+    pub(super) start: InitialValue,
 }
 
 /// Where a field's value is kept.
@@ -99,7 +96,7 @@ pub enum Stored {
 }
 
 #[derive(Clone, Debug)]
-pub struct Class {
+pub struct ShapeClass {
     pub name: String,
     /// Positions in `Model::fields`.
     pub fields: Vec<u16>,
@@ -108,30 +105,33 @@ pub struct Class {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct CellKind {
     pub class: ClassId,
     pub status: Status,
     pub colours: Vec<Code>,
 }
 
 /// A thread, or an operation of the object.
-pub struct Routine {
+pub struct ShapeRoutine {
     pub name: String,
     /// Control number of location 0.
     pub first: u16,
     pub entry: LocId,
     pub exit: Option<LocId>,
     pub control: Control,
-    /// Own variables, in the frame from its start; the first `params` are parameters.
-    pub slots: Vec<Slot>,
+    /// Own variables, in the frame from its start; the first `params` are parameters. After these, one for each parameter that the
+    /// code assigns: the argument of the call, which the specification runs on.
+    pub slots: Vec<ShapeSlot>,
     pub params: usize,
+    /// For each parameter, where the argument of the call is: in the parameter's own slot, unless the code assigns it.
+    pub arguments: Vec<u16>,
     /// Frame positions of the results.
     pub results: Vec<u16>,
-    pub steps: Vec<Step>,
+    pub steps: Vec<ShapeStep>,
     pub outgoing: Vec<Vec<u16>>,
     /// For each location, the frame positions whose value may still be read.
     pub live: Vec<Vec<bool>>,
-    pub start: Vec<Initial>,
+    pub start: Vec<InitialValue>,
     pub spec: Option<SpecOperation>,
     /// The user marked linearization points in it.
     pub marked: bool,
@@ -139,13 +139,15 @@ pub struct Routine {
 }
 
 /// An action, compiled.
-pub struct Step {
+pub struct ShapeStep {
     pub action: ActionId,
     pub from: LocId,
     pub to: LocId,
     pub arena: Vec<Ex>,
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<ShapeInput>,
     pub guard: ExId,
+    /// The guard may look at something that others can change.
+    pub guard_looks: bool,
     pub gates: Vec<(PropertyId, ExId)>,
     pub slots: Vec<(u16, ExId)>,
     /// Field and its new map.
@@ -160,9 +162,9 @@ pub struct Step {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Input {
+pub enum ShapeInput {
     Fresh(ClassId),
-    Chosen(Ty),
+    Chosen(ShapeType),
 }
 
 pub enum Firing {
@@ -172,597 +174,37 @@ pub enum Firing {
     When(Vec<Ex>, ExId),
 }
 
-/// What the analysis is about, besides the program.
-#[derive(Clone, Debug, Default)]
-pub struct Question {
-    pub object: Option<ObjectId>,
-    /// Points to try for operations without marks.
-    pub points: Vec<Point>,
-    pub takes: Vec<Take>,
-    pub hold: Option<Hold>,
-}
-
-/// That nothing leaks, and the shared variables that are to lead to every published cell.
-#[derive(Clone, Debug)]
-pub struct Hold {
-    pub leak: PropertyId,
-    pub roots: Vec<VarId>,
-}
-
-pub fn build(program: &Program, question: &Question) -> Compiled<Model> {
-    Builder::new(program, question)?.build()
-}
-
-struct Builder<'a> {
-    program: &'a Program,
-    question: &'a Question,
-    types: Types,
-    meaning: FxHashMap<Symbol, Meaning>,
-    constants: Vec<Constant>,
-}
-
-impl<'a> Builder<'a> {
-    fn new(program: &'a Program, question: &'a Question) -> Compiled<Self> {
-        let mut codes = Vec::new();
-        let mut same = Vec::new();
-        match question.object {
-            Some(id) => {
-                let object = &program.objects[id];
-                if !program.threads.is_empty() {
-                    return Err("an object together with threads of the program".into());
-                }
-                for (op, spec) in object.ops.iter().zip(&object.spec.ops) {
-                    codes.push(&op.code);
-                    codes.push(&spec.code);
-                    same.extend(op.params.iter().copied().zip(spec.params.iter().copied()));
-                    same.extend(op.results.iter().copied().zip(spec.results.iter().copied()));
-                }
-            }
-            None => codes.extend(program.threads.iter().map(|t| &t.code)),
-        }
-        for code in &codes {
-            if let Some(l) = code.locations.iter().find(|l| l.inside) {
-                return Err(format!("an atomic block with a loop ({})", l.name));
-            }
-            if !code.calls.is_empty() {
-                return Err("a call that is kept as a call".into());
-            }
-            if code.actions.iter().any(|a| a.spawn.is_some()) {
-                return Err("spawn".into());
-            }
-        }
-        let types = Types::infer(program, codes, &same);
-        Ok(Self { program, question, types, meaning: FxHashMap::default(), constants: Vec::new() })
-    }
-    fn build(mut self) -> Compiled<Model> {
-        let program = self.program;
-        self.meaning.insert(program.tid, Meaning::Tid);
-        let (fields, classes) = self.heap()?;
-        let (mut globals, mut initial) = self.globals()?;
-        let collection = self.collection()?;
-        let mut ends = None;
-        let mut has_key = None;
-        let mut spine = None;
-        match collection {
-            Some((_, Collection::Sequence)) => {
-                ends = Some((globals.len() as u16, globals.len() as u16 + 1));
-                for name in ["first", "last"] {
-                    globals.push(Slot { var: None, name: name.into(), ty: Ty::Data });
-                    initial.push(Initial::Is(super::view::NULL));
-                }
-            }
-            Some((_, Collection::Set)) => {
-                has_key = Some(globals.len() as u16);
-                globals.push(Slot { var: None, name: "member".into(), ty: Ty::Bool });
-                initial.push(Initial::Is(FALSE));
-                let codes: Vec<&program::Code> = match self.question.object {
-                    Some(id) => program.objects[id].ops.iter().map(|o| &o.code).collect(),
-                    None => Vec::new(),
-                };
-                let found = spine::find(program, &codes, &fields, &globals)?;
-                for name in ["pred", "succ"] {
-                    globals.push(Slot { var: None, name: name.into(), ty: Ty::Ref(found.class) });
-                    initial.push(Initial::Is(super::view::NULL));
-                }
-                spine = Some(found);
-            }
-            None => {}
-        }
-        let kinds = self.kinds(&fields, &classes, ends.is_some(), spine.as_ref())?;
-        let common = kinds.iter().map(|k| common(&kinds, k)).collect();
-        let rows =
-            fields.iter().filter_map(|f| if let Stored::Row(r) = f.stored { Some(r as usize + 1) } else { None });
-        let width = rows.max().unwrap_or(0) + usize::from(ends.is_some());
-        let spined = spine.is_some();
-        let slot = |v: &VarId| globals.iter().position(|s: &Slot| s.var == Some(*v));
-        let roots = self.question.hold.iter().flat_map(|h| &h.roots).filter_map(slot).collect();
-        let mut model = Model {
-            globals,
-            ends,
-            has_key,
-            spine,
-            frame: 0,
-            done: 0,
-            results: 0,
-            fields,
-            classes,
-            kinds,
-            common,
-            width,
-            routines: Vec::new(),
-            controls: Vec::new(),
-            object: self.question.object,
-            linearizable: self.question.object.map(|o| program.objects[o].property),
-            constants: Vec::new(),
-            points: Vec::new(),
-            // In a list with a spine names are kept for other reasons too.
-            leak: self.question.hold.as_ref().map(|h| h.leak),
-            roots,
-            takes: if spined { Vec::new() } else { self.question.takes.clone() },
-            locks: Locks::Exact,
-            start: super::start::Start::default(),
-            initial,
-        };
-        self.frames(&mut model);
-        match self.question.object {
-            Some(id) => {
-                model.controls.push((u16::MAX, LocId(0)));
-                for at in 0..program.objects[id].ops.len() {
-                    let routine = self.operation(&mut model, id, at, collection)?;
-                    model.routines.push(routine);
-                }
-            }
-            None => {
-                for (id, thread) in program.threads.iter_enumerated() {
-                    if thread.start == Start::BySpawn {
-                        return Err("threads started by spawn".into());
-                    }
-                    let locals = thread.locals.clone();
-                    let routine = self.routine(
-                        &mut model,
-                        &thread.name,
-                        &thread.code,
-                        &locals,
-                        &[],
-                        Control::Thread(id, LocId(0)),
-                    )?;
-                    model.routines.push(Routine { copies: thread.copies, ..routine });
-                }
-            }
-        }
-        model.start = super::start::read(program, &mut self.types, &self.meaning, &mut self.constants);
-        model.constants = self.constants;
-        if model.kinds.len() > 40 {
-            return Err("more kinds of cells than fit in a view".into());
-        }
-        Ok(model)
-    }
-    fn heap(&mut self) -> Compiled<(Vec<Field>, Vec<Class>)> {
-        let program = self.program;
-        let mut fields = Vec::new();
-        let mut classes = Vec::new();
-        for (class, decl) in program.classes.iter_enumerated() {
-            self.meaning.insert(program.vars[decl.live].symbol, Meaning::Live(class.0 as u16));
-            let (mut rows, mut colours) = (0u8, 0u8);
-            let mut own = Vec::new();
-            let mut link = None;
-            for &var in &decl.fields {
-                let v = &program.vars[var];
-                let SortKind::Map(_, entry) = program.terms.kind(v.sort) else {
-                    return Err(format!("field {} is not a map", v.name));
-                };
-                let Some(ty) = self.types.of(&program.terms, v.symbol, entry) else {
-                    return Err(format!("a field of type {}", program.terms.sort_name(entry)));
-                };
-                let stored = match ty {
-                    Ty::Bool | Ty::Key => {
-                        colours += 1;
-                        Stored::Colour(colours - 1)
-                    }
-                    _ => {
-                        rows += 1;
-                        Stored::Row(rows - 1)
-                    }
-                };
-                let at = fields.len() as u16;
-                if ty == Ty::Ref(class) && link.is_none() {
-                    link = Some(at);
-                }
-                self.meaning.insert(v.symbol, Meaning::Field(at));
-                own.push(at);
-                let value = v.initial.and_then(|t| program.terms.app(t)).and_then(|(op, args)| match op {
-                    logic::Op::ConstMap(_) => args.first().copied(),
-                    _ => None,
-                });
-                let start = self.initial(value, ty)?;
-                fields.push(Field { var, name: v.name.clone(), class, ty, stored, start });
-            }
-            classes.push(Class { name: decl.name.clone(), fields: own, link });
-        }
-        Ok((fields, classes))
-    }
-    fn globals(&mut self) -> Compiled<(Vec<Slot>, Vec<Initial>)> {
-        let program = self.program;
-        let (mut globals, mut initial) = (Vec::new(), Vec::new());
-        for var in program.shared().collect::<Vec<_>>() {
-            let v = &program.vars[var];
-            if !matches!(v.kind, VarKind::Plain | VarKind::Lock) {
-                continue;
-            }
-            // A variable of another sort is refused where something mentions it.
-            let Some(ty) = self.types.of(&program.terms, v.symbol, v.sort) else { continue };
-            self.meaning.insert(v.symbol, Meaning::Slot(globals.len() as u16));
-            initial.push(self.initial(v.initial, ty)?);
-            globals.push(Slot { var: Some(var), name: v.name.clone(), ty });
-        }
-        Ok((globals, initial))
-    }
-    fn initial(&mut self, value: Option<logic::Term>, ty: Ty) -> Compiled<Initial> {
-        let Some(value) = value else { return Ok(Initial::Open) };
-        let none = FxHashMap::default();
-        let mut c = Compiler::new(&self.program.terms, &mut self.types, &none, &mut self.constants);
-        let at = c.term(value, Some(ty))?;
-        match c.arena[at as usize] {
-            Ex::Code(code) => Ok(Initial::Is(code)),
-            _ => Ok(Initial::Open),
-        }
-    }
-    fn collection(&self) -> Compiled<Option<(Symbol, Collection)>> {
-        let Some(id) = self.question.object else { return Ok(None) };
-        let spec = &self.program.objects[id].spec;
-        let [var] = spec.vars[..] else {
-            return Err("a specification whose state is not one sequence or one set".into());
-        };
-        let v = &self.program.vars[var];
-        let empty = v.initial.is_some_and(|t| {
-            matches!(self.program.terms.app(t), Some((logic::Op::EmptySeq(_) | logic::Op::EmptySet(_), _)))
-        });
-        if !empty {
-            return Err("a specification that does not start empty".into());
-        }
-        match self.program.terms.kind(v.sort) {
-            SortKind::Seq(e) if e.is_integer() => Ok(Some((v.symbol, Collection::Sequence))),
-            SortKind::Set(e) if e.is_integer() => Ok(Some((v.symbol, Collection::Set))),
-            _ => Err(format!("a specification over {}", self.program.terms.sort_name(v.sort))),
-        }
-    }
-    fn kinds(&self, fields: &[Field], classes: &[Class], sequence: bool, spine: Option<&Spine>) -> Compiled<Vec<Kind>> {
-        let mut kinds = Vec::new();
-        for (class, decl) in classes.iter().enumerate() {
-            let mut colours: Vec<Vec<Code>> = vec![vec![]];
-            for &f in &decl.fields {
-                let options: &[Code] = match (fields[f as usize].stored, fields[f as usize].ty) {
-                    (Stored::Colour(_), Ty::Bool) => &[FALSE, TRUE],
-                    // A key that nobody has set, or that was set to something unknown, is a kind of its own.
-                    (Stored::Colour(_), Ty::Key) => &[ANY, BELOW, EQUAL, ABOVE],
-                    _ => continue,
-                };
-                colours = colours
-                    .into_iter()
-                    .flat_map(|c| options.iter().map(move |o| [c.as_slice(), &[*o]].concat()))
-                    .collect();
-            }
-            let statuses: &[Status] = if sequence {
-                &[Status::Never, Status::In, Status::Past]
-            } else if spine.is_some_and(|s| s.class.0 as usize == class) {
-                &[Status::Never, Status::Before, Status::After, Status::Left]
-            } else {
-                &[Status::Never]
-            };
-            for status in statuses {
-                for c in &colours {
-                    kinds.push(Kind { class: ClassId(class as u32), status: *status, colours: c.clone() });
-                }
-            }
-        }
-        if kinds.len() > 40 { Err("more kinds of cells than fit in a view".into()) } else { Ok(kinds) }
-    }
-    fn frames(&self, model: &mut Model) {
-        let (locals, results) = match self.question.object {
-            Some(id) => {
-                let ops = &self.program.objects[id].ops;
-                let size = |o: &program::Operation| o.params.len() + o.results.len() + o.locals.len();
-                (ops.iter().map(size).max().unwrap_or(0), ops.iter().map(|o| o.results.len()).max().unwrap_or(0))
-            }
-            None => (self.program.threads.iter().map(|t| t.locals.len()).max().unwrap_or(0), 0),
-        };
-        model.done = (model.globals.len() + locals) as u16;
-        model.results = model.done + 1;
-        model.frame = locals + if model.object.is_some() { 1 + results } else { 0 };
-    }
-    fn operation(
-        &mut self,
-        model: &mut Model,
-        id: ObjectId,
-        at: usize,
-        collection: Option<(Symbol, Collection)>,
-    ) -> Compiled<Routine> {
-        let object = &self.program.objects[id];
-        let op = &object.ops[at];
-        let mut vars = op.params.clone();
-        for v in op.results.iter().chain(&op.locals) {
-            if !vars.contains(v) {
-                vars.push(*v);
-            }
-        }
-        let control = Control::Operation(at as u32, LocId(0));
-        let mut routine = self.routine(model, &op.name, &op.code, &vars, &op.results, control)?;
-        routine.params = op.params.len();
-        routine.results = op
-            .results
-            .iter()
-            .map(|r| {
-                let at = vars.iter().position(|v| v == r).expect("results are variables of the operation");
-                (model.globals.len() + at) as u16
-            })
-            .collect();
-        let params: Vec<u16> = (0..op.params.len()).map(|i| (model.globals.len() + i) as u16).collect();
-        let spec = SpecOperation::compile(
-            self.program,
-            &mut self.types,
-            &self.meaning,
-            &mut self.constants,
-            &object.spec.ops[at],
-            collection.map(|c| c.0),
-            &params,
-            model.results,
-        )?;
-        let keys = routine.slots[..routine.params].iter().filter(|s| s.ty == Ty::Key).count();
-        if model.has_key.is_some() && keys > 1 {
-            return Err(format!("{} is about more than one key", op.name));
-        }
-        routine.spec = Some(spec);
-        Ok(routine)
-    }
-    fn routine(
-        &mut self,
-        model: &mut Model,
-        name: &str,
-        code: &program::Code,
-        vars: &[VarId],
-        ends_with: &[VarId],
-        control: Control,
-    ) -> Compiled<Routine> {
-        let program = self.program;
-        let base = model.globals.len();
-        let mut slots = Vec::new();
-        let mut start = Vec::new();
-        for (i, &var) in vars.iter().enumerate() {
-            let v = &program.vars[var];
-            debug_assert_ne!(v.scope, Scope::Shared, "frames hold locals");
-            // A local that a view cannot hold is refused where something mentions it.
-            let ty = self.types.of(&program.terms, v.symbol, v.sort);
-            if ty.is_some() {
-                self.meaning.insert(v.symbol, Meaning::Slot((base + i) as u16));
-            }
-            let ty = ty.unwrap_or(Ty::Data);
-            start.push(self.initial(v.initial, ty)?);
-            slots.push(Slot { var: Some(var), name: v.name.clone(), ty });
-        }
-        let first = model.controls.len() as u16;
-        let number = model.routines.len() as u16;
-        model.controls.extend(code.locations.ids().map(|l| (number, l)));
-        let mut steps = Vec::new();
-        for (id, _) in code.actions.iter_enumerated() {
-            steps.push(self.step(model, code, id, control)?);
-        }
-        let mut outgoing = vec![Vec::new(); code.locations.len()];
-        for (i, s) in steps.iter().enumerate() {
-            outgoing[s.from.0 as usize].push(i as u16);
-        }
-        let read_at_end: Vec<usize> =
-            vars.iter().enumerate().filter(|(_, v)| ends_with.contains(v)).map(|(i, _)| i).collect();
-        let mut live = vec![vec![false; slots.len()]; code.locations.len()];
-        if let Some(exit) = code.exit {
-            read_at_end.iter().for_each(|i| live[exit.0 as usize][*i] = true);
-        }
-        liveness(&steps, &mut live, base);
-        for step in &mut steps {
-            step.takes.retain(|(_, s)| live[step.to.0 as usize][*s as usize - base]);
-        }
-        Ok(Routine {
-            name: name.into(),
-            first,
-            entry: code.entry,
-            exit: code.exit,
-            control,
-            slots,
-            params: 0,
-            results: Vec::new(),
-            steps,
-            outgoing,
-            live,
-            start,
-            spec: None,
-            marked: code.actions.iter().any(|a| a.marks.iter().any(|m| matches!(m, Mark::Linearize(_)))),
-            copies: Copies::Any,
-        })
-    }
-    fn step(&mut self, model: &mut Model, code: &program::Code, id: ActionId, control: Control) -> Compiled<Step> {
-        let program = self.program;
-        let action = &code.actions[id];
-        let types: Vec<Option<Ty>> =
-            action.inputs.iter().map(|s| self.types.of(&program.terms, *s, program.terms.symbol_sort(*s))).collect();
-        let mut c = Compiler::new(&program.terms, &mut self.types, &self.meaning, &mut self.constants);
-        c.shared = model.globals.len() as u16;
-        for (i, s) in action.inputs.iter().enumerate() {
-            if types[i].is_some() {
-                c.local.insert(*s, Meaning::Input(i as u8));
-            }
-        }
-        let guard = c.term(action.guard, None)?;
-        let mut gates = Vec::new();
-        for g in &action.gates {
-            gates.push((g.property, c.term(g.formula, None)?));
-        }
-        let (mut slots, mut fields, mut lives) = (Vec::new(), Vec::new(), Vec::new());
-        for u in &action.updates {
-            let v = &program.vars[u.var];
-            match self.meaning.get(&v.symbol).copied() {
-                Some(Meaning::Slot(s)) => {
-                    let ty = c.types.of(&program.terms, v.symbol, v.sort);
-                    slots.push((s, c.term(u.value, ty)?));
-                }
-                Some(Meaning::Field(f)) => {
-                    let map = c.term(u.value, None)?;
-                    if c.field_of(map) != Some(f) {
-                        return Err(format!("a whole field {} is assigned", v.name));
-                    }
-                    fields.push((f, map));
-                }
-                Some(Meaning::Live(_)) => lives.push(c.term(u.value, None)?),
-                _ => return Err(format!("{} of type {}", v.name, program.terms.sort_name(v.sort))),
-            }
-        }
-        let (mut makes, mut frees) = (false, false);
-        let mut inputs: Vec<Input> = types.into_iter().map(|t| Input::Chosen(t.unwrap_or(Ty::Data))).collect();
-        for at in 0..c.arena.len() {
-            match c.arena[at] {
-                Ex::Insert(e, _) => match c.arena[e as usize] {
-                    Ex::Input(i) => {
-                        let Input::Chosen(Ty::Ref(class)) = inputs[i as usize] else {
-                            return Err("a new object of no class".into());
-                        };
-                        inputs[i as usize] = Input::Fresh(class);
-                        makes = true;
-                    }
-                    _ => return Err("an object made live that is not new".into()),
-                },
-                Ex::Remove(..) => frees = true,
-                _ => {}
-            }
-        }
-        if makes && frees {
-            return Err("`free` and `new` in one step".into());
-        }
-        let arena = std::mem::take(&mut c.arena);
-        let looks = model.spine.as_ref().is_some_and(|s| {
-            let root = program.vars[s.root_var].symbol;
-            action.updates.iter().any(|u| {
-                matches!(program.terms.kind(program.vars[u.var].sort), SortKind::Ref(_))
-                    && program.terms.free_symbols(u.value).contains(&root)
-            })
-        });
-        let fires = self.fires(model, action, id, control)?;
-        let own = |t: &Take| match (t.code, control) {
-            (Taker::Thread(x), Control::Thread(y, _)) => x == y,
-            (Taker::Operation(x), Control::Operation(y, _)) => x == y,
-            _ => false,
-        };
-        let takes = model.takes.iter().enumerate().filter(|(_, t)| own(t) && t.action == id);
-        let takes = takes.filter_map(|(i, t)| match self.meaning.get(&program.vars[t.var].symbol) {
-            Some(Meaning::Slot(s)) => Some((i, *s)),
-            _ => None,
-        });
-        let takes = takes.collect();
-        Ok(Step {
-            action: id,
-            from: action.from,
-            to: action.to,
-            arena,
-            inputs,
-            guard,
-            gates,
-            slots,
-            fields,
-            lives,
-            fires,
-            takes,
-            looks,
-            origin: action.origin,
-        })
-    }
-    /// Marks are points of their operation; operations without marks have the points of the question.
-    fn fires(
-        &mut self,
-        model: &mut Model,
-        action: &program::Action,
-        id: ActionId,
-        control: Control,
-    ) -> Compiled<Option<Firing>> {
-        let Control::Operation(operation, _) = control else { return Ok(None) };
-        let mut found: Vec<Fires> = action
-            .marks
-            .iter()
-            .filter_map(|m| match m {
-                Mark::Linearize(None) => Some(Fires::Always),
-                Mark::Linearize(Some(e)) => Some(Fires::When(*e)),
-                Mark::Witness(_) => None,
-            })
-            .collect();
-        found
-            .extend(self.question.points.iter().filter(|p| p.operation == operation && p.action == id).map(|p| p.when));
-        let [when] = found[..] else {
-            return if found.is_empty() { Ok(None) } else { Err("two linearization points at one step".into()) };
-        };
-        model.points.push(Point { operation, action: id, when });
-        Ok(Some(match when {
-            Fires::Always => Firing::Always,
-            Fires::Change => Firing::Change,
-            Fires::When(e) => {
-                let program = self.program;
-                let mut c = Compiler::new(&program.terms, &mut self.types, &self.meaning, &mut self.constants);
-                let at = c.term(e, None)?;
-                Firing::When(c.arena, at)
-            }
-        }))
-    }
-}
-
-fn common(kinds: &[Kind], kind: &Kind) -> u8 {
-    let wanted = Kind { status: kind.status.common(), ..kind.clone() };
-    kinds.iter().position(|k| *k == wanted).expect("kinds come with every status") as u8
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Collection {
-    Sequence,
-    Set,
-}
-
-/// Backward liveness of frame slots: `live[location][position]`.
-fn liveness(steps: &[Step], live: &mut [Vec<bool>], base: usize) {
-    let slots = live.first().map_or(0, Vec::len);
-    let own = |s: u16| (s as usize).checked_sub(base).filter(|i| *i < slots);
-    loop {
-        let mut changed = false;
-        for step in steps {
-            let written: Vec<usize> = step.slots.iter().filter_map(|(s, _)| own(*s)).collect();
-            let mut now: Vec<bool> = (0..slots).map(|i| live[step.to.0 as usize][i] && !written.contains(&i)).collect();
-            for s in super::expr::slots_read(&step.arena).filter_map(own) {
-                now[s] = true;
-            }
-            if let Some(Firing::When(arena, _)) = &step.fires {
-                for s in super::expr::slots_read(arena).filter_map(own) {
-                    if !written.contains(&s) {
-                        now[s] = true;
-                    }
-                }
-            }
-            for (old, new) in live[step.from.0 as usize].iter_mut().zip(now) {
-                if new && !*old {
-                    *old = true;
-                    changed = true;
-                }
-            }
-        }
-        if !changed {
-            return;
-        }
-    }
+/// The list that holds a specification's set.
+pub struct ShapeSpine {
+    pub class: ClassId,
+    /// Row of the link.
+    pub link: usize,
+    /// Which colour is the key.
+    pub key: u8,
+    pub key_var: VarId,
+    pub root: u16,
+    pub root_var: VarId,
+    /// Other variables that are never assigned: what they refer to ends the search for a key.
+    pub stops: Vec<u16>,
+    pub pred: u16,
+    pub succ: u16,
+    pub order: SpineOrder,
 }
 
 impl Model {
-    pub fn routine_at(&self, control: u16) -> Option<(&Routine, LocId)> {
+    pub fn constant_of(&self, code: Code) -> Option<Constant> {
+        code.checked_sub(CONSTANTS).and_then(|at| self.constants.get(at as usize).copied())
+    }
+    pub fn routine_at(&self, control: u16) -> Option<(&ShapeRoutine, LocId)> {
         let (r, l) = self.controls[control as usize];
         self.routines.get(r as usize).map(|r| (r, l))
     }
-    pub fn kind_index(&self, kind: &Kind) -> u8 {
+    pub fn kind_index(&self, kind: &CellKind) -> u8 {
         let at = self.kinds.iter().position(|k| k == kind);
         at.expect("every combination of status and colours is a kind") as u8
     }
     pub fn with_status(&self, kind: u8, status: Status) -> u8 {
-        self.kind_index(&Kind { status, ..self.kinds[kind as usize].clone() })
+        self.kind_index(&CellKind { status, ..self.kinds[kind as usize].clone() })
     }
     pub fn with_colour(&self, kind: u8, colour: u8, value: Code) -> u8 {
         let mut k = self.kinds[kind as usize].clone();
@@ -782,17 +224,27 @@ impl Model {
     pub fn many_locks(&self) -> bool {
         self.spine.is_some() && self.lock_rows().next().is_some()
     }
+    /// Rows of a class that hold references.
+    pub fn reference_rows(&self, class: ClassId) -> impl Iterator<Item = usize> + '_ {
+        self.classes[class.0 as usize].fields.iter().filter_map(|f| {
+            let field = &self.fields[*f as usize];
+            match (field.ty, field.stored) {
+                (ShapeType::Ref(_), Stored::Row(r)) => Some(r as usize),
+                _ => None,
+            }
+        })
+    }
     /// Rows that hold locks.
     pub fn lock_rows(&self) -> impl Iterator<Item = (ClassId, usize)> + '_ {
         self.fields.iter().filter_map(|f| match (f.ty, f.stored) {
-            (Ty::Lock, Stored::Row(r)) => Some((f.class, r as usize)),
+            (ShapeType::Lock, Stored::Row(r)) => Some((f.class, r as usize)),
             _ => None,
         })
     }
     /// The canonical form of a view, with as much of locks as the model keeps.
-    pub fn canonical(&self, view: &View) -> View {
+    pub fn canonical(&self, view: &PackedView) -> PackedView {
         let mut out = view.canonical();
-        if self.locks == Locks::Own {
+        if self.locks == LockPrecision::Own {
             let others = bit(FREE) | bit(THIRD);
             for (class, r) in self.lock_rows() {
                 for at in out.all() {

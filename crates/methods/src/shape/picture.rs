@@ -1,38 +1,42 @@
 //! Pictures of views as SVG: one box for each cell, a dashed double box for a group, arrows for links.
 //!
-//! Comes in: views of a certificate. Goes out: SVG text, the same bytes for the same view. A cell of the view is one concrete cell (solid box), a
+//! In: views of a certificate. Out: SVG text, the same bytes for the same view. A cell of the view is one concrete cell (solid box), a
 //! group stands for any number of them (dashed); a link that is certain is a solid arrow, a possible one is dotted. `step` puts the view
 //! before and the view after a step side by side.
 
-use evidence::views::{Cell, Control, Owner, Status, Val, View, Views};
+use evidence::views::{CellOwner, Control, Status, Val, View, ViewCell, Views};
 use program::Program;
 use std::fmt::Write;
 
-const WIDTH: i32 = 150;
-const HEIGHT: i32 = 46;
-const GAP: i32 = 60;
+const CELL_WIDTH: i32 = 150;
+const CELL_HEIGHT: i32 = 46;
+const CELL_GAP: i32 = 60;
 
 /// One view.
 pub fn view(program: &Program, v: &View) -> String {
-    let drawn = Drawn::new(program, v);
+    let drawn = DrawnView::new(program, v);
     frame(drawn.width, drawn.height, &drawn.body)
 }
 
 /// How many views are drawn on one sheet.
-const SHEET: usize = 60;
+const VIEWS_PER_SHEET: usize = 60;
 
 /// The views of a certificate, one below the other; of a large one the first.
 pub fn sheet(program: &Program, views: &Views) -> String {
     let (mut body, mut y, mut width) = (String::new(), 0, 300);
     let count = views.views.len();
-    let title = if count > SHEET { format!("the first {SHEET} of {count} views") } else { format!("{count} views") };
+    let title = if count > VIEWS_PER_SHEET {
+        format!("the first {VIEWS_PER_SHEET} of {count} views")
+    } else {
+        format!("{count} views")
+    };
     let _ = writeln!(
         body,
         "<text x=\"10\" y=\"18\" font-weight=\"bold\">{title}: a solid box is one cell, a dashed one any number</text>"
     );
     y += 30;
-    for v in views.views.iter().take(SHEET) {
-        let drawn = Drawn::new(program, v);
+    for v in views.views.iter().take(VIEWS_PER_SHEET) {
+        let drawn = DrawnView::new(program, v);
         let _ = writeln!(body, "<g transform=\"translate(0,{y})\">{}</g>", drawn.body);
         y += drawn.height;
         width = width.max(drawn.width);
@@ -43,8 +47,8 @@ pub fn sheet(program: &Program, views: &Views) -> String {
 }
 
 /// Two views, before and after the named step.
-pub fn step(program: &Program, before: &View, after: &View, name: &str) -> String {
-    let (a, b) = (Drawn::new(program, before), Drawn::new(program, after));
+pub fn draw_step(program: &Program, before: &View, after: &View, name: &str) -> String {
+    let (a, b) = (DrawnView::new(program, before), DrawnView::new(program, after));
     let height = a.height.max(b.height) + 30;
     let mut body = String::new();
     let _ = write!(body, "<g>{}</g>", a.body);
@@ -54,7 +58,7 @@ pub fn step(program: &Program, before: &View, after: &View, name: &str) -> Strin
         "<text x=\"{}\" y=\"{}\" font-weight=\"bold\">{} &#8594;</text>",
         a.width - 20,
         height - 10,
-        escape(name)
+        escape_xml(name)
     );
     frame(a.width + b.width + 40, height, &body)
 }
@@ -68,23 +72,23 @@ pub fn frame(width: i32, height: i32, body: &str) -> String {
     )
 }
 
-pub fn escape(text: &str) -> String {
+pub fn escape_xml(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-struct Drawn {
+struct DrawnView {
     body: String,
     width: i32,
     height: i32,
 }
 
-impl Drawn {
+impl DrawnView {
     fn new(program: &Program, v: &View) -> Self {
         let columns = v.cells.len().max(v.groups.len()).max(1) as i32;
-        let width = 20 + columns * (WIDTH + GAP);
-        let height = 60 + 2 * (HEIGHT + 90);
+        let width = 20 + columns * (CELL_WIDTH + CELL_GAP);
+        let height = 60 + 2 * (CELL_HEIGHT + 90);
         let mut body = String::new();
-        let _ = writeln!(body, "<text x=\"10\" y=\"16\">{}</text>", escape(&heading(program, v)));
+        let _ = writeln!(body, "<text x=\"10\" y=\"16\">{}</text>", escape_xml(&heading(program, v)));
         for (i, c) in v.cells.iter().enumerate() {
             body.push_str(&boxed(program, v, c, at_cell(i), Some(i)));
         }
@@ -99,13 +103,13 @@ impl Drawn {
 }
 
 fn at_cell(i: usize) -> (i32, i32) {
-    (20 + i as i32 * (WIDTH + GAP), 60)
+    (20 + i as i32 * (CELL_WIDTH + CELL_GAP), 60)
 }
 fn at_group(g: usize) -> (i32, i32) {
-    (20 + g as i32 * (WIDTH + GAP), 60 + HEIGHT + 90)
+    (20 + g as i32 * (CELL_WIDTH + CELL_GAP), 60 + CELL_HEIGHT + 90)
 }
 
-fn places(v: &View) -> Vec<((i32, i32), &Cell)> {
+fn places(v: &View) -> Vec<((i32, i32), &ViewCell)> {
     let cells = v.cells.iter().enumerate().map(|(i, c)| (at_cell(i), c));
     cells.chain(v.groups.iter().enumerate().map(|(g, c)| (at_group(g), c))).collect()
 }
@@ -153,10 +157,10 @@ fn value(v: Val) -> String {
     }
 }
 
-fn boxed(program: &Program, v: &View, c: &Cell, (x, y): (i32, i32), cell: Option<usize>) -> String {
+fn boxed(program: &Program, v: &View, c: &ViewCell, (x, y): (i32, i32), cell: Option<usize>) -> String {
     let mut out = String::new();
     let fill = match (c.owner, c.status) {
-        (Owner::Mine, _) => "#fff3c4",
+        (CellOwner::Mine, _) => "#fff3c4",
         (_, Status::In | Status::Before | Status::After) => "#d5ecd4",
         (_, Status::Past | Status::Left) => "#e6e6e6",
         (_, Status::Never) => "#ffffff",
@@ -165,14 +169,14 @@ fn boxed(program: &Program, v: &View, c: &Cell, (x, y): (i32, i32), cell: Option
     if cell.is_none() {
         let _ = writeln!(
             out,
-            "<rect x=\"{}\" y=\"{}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" rx=\"6\" fill=\"{fill}\" stroke=\"black\"{dash}/>",
+            "<rect x=\"{}\" y=\"{}\" width=\"{CELL_WIDTH}\" height=\"{CELL_HEIGHT}\" rx=\"6\" fill=\"{fill}\" stroke=\"black\"{dash}/>",
             x + 5,
             y + 5
         );
     }
     let _ = writeln!(
         out,
-        "<rect x=\"{x}\" y=\"{y}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" rx=\"6\" fill=\"{fill}\" stroke=\"black\"{dash}/>"
+        "<rect x=\"{x}\" y=\"{y}\" width=\"{CELL_WIDTH}\" height=\"{CELL_HEIGHT}\" rx=\"6\" fill=\"{fill}\" stroke=\"black\"{dash}/>"
     );
     let mut names: Vec<String> = Vec::new();
     if let Some(i) = cell {
@@ -183,7 +187,7 @@ fn boxed(program: &Program, v: &View, c: &Cell, (x, y): (i32, i32), cell: Option
             names.extend((b == here).then(|| "last".to_string()));
         }
     }
-    let _ = writeln!(out, "<text x=\"{x}\" y=\"{}\" fill=\"#1a4f9c\">{}</text>", y - 6, escape(&names.join(" ")));
+    let _ = writeln!(out, "<text x=\"{x}\" y=\"{}\" fill=\"#1a4f9c\">{}</text>", y - 6, escape_xml(&names.join(" ")));
     let status = match c.status {
         Status::Never => "",
         Status::In => " in",
@@ -194,7 +198,7 @@ fn boxed(program: &Program, v: &View, c: &Cell, (x, y): (i32, i32), cell: Option
     };
     let many = if cell.is_none() { " *" } else { "" };
     let class = &program.classes[c.class].name;
-    let _ = writeln!(out, "<text x=\"{}\" y=\"{}\">{}{status}{many}</text>", x + 8, y + 18, escape(class));
+    let _ = writeln!(out, "<text x=\"{}\" y=\"{}\">{}{status}{many}</text>", x + 8, y + 18, escape_xml(class));
     let scalars: Vec<String> = program.classes[c.class]
         .fields
         .iter()
@@ -206,11 +210,11 @@ fn boxed(program: &Program, v: &View, c: &Cell, (x, y): (i32, i32), cell: Option
             _ => None,
         })
         .collect();
-    let _ = writeln!(out, "<text x=\"{}\" y=\"{}\">{}</text>", x + 8, y + 36, escape(&scalars.join(" ")));
+    let _ = writeln!(out, "<text x=\"{}\" y=\"{}\">{}</text>", x + 8, y + 36, escape_xml(&scalars.join(" ")));
     out
 }
 
-fn arrows(program: &Program, c: &Cell, (x, y): (i32, i32)) -> String {
+fn arrows(program: &Program, c: &ViewCell, (x, y): (i32, i32)) -> String {
     let mut out = String::new();
     for (f, vals) in program.classes[c.class].fields.iter().zip(&c.fields) {
         let certain = vals.len() == 1;
@@ -220,22 +224,22 @@ fn arrows(program: &Program, c: &Cell, (x, y): (i32, i32)) -> String {
                 Val::Cell(d) => at_cell(*d as usize),
                 Val::Group(g) => at_group(*g as usize),
                 Val::Null => {
-                    let end = x + WIDTH + 18;
+                    let end = x + CELL_WIDTH + 18;
                     let _ = writeln!(
                         out,
                         "<path d=\"M{},{} h18 m0,-6 v12\" fill=\"none\" stroke=\"black\"{dash}/><text x=\"{}\" y=\"{}\" font-size=\"9\">{}</text>",
-                        x + WIDTH,
+                        x + CELL_WIDTH,
                         y + 30,
                         end + 3,
                         y + 40,
-                        escape(&program.vars[*f].name)
+                        escape_xml(&program.vars[*f].name)
                     );
                     continue;
                 }
                 _ => continue,
             };
-            let (fx, fy) = (x + WIDTH / 2 + 12 * i as i32, y + HEIGHT);
-            let (tx, ty) = (to.0 + WIDTH / 2 - 8 * i as i32, if to.1 > y { to.1 } else { to.1 + HEIGHT });
+            let (fx, fy) = (x + CELL_WIDTH / 2 + 12 * i as i32, y + CELL_HEIGHT);
+            let (tx, ty) = (to.0 + CELL_WIDTH / 2 - 8 * i as i32, if to.1 > y { to.1 } else { to.1 + CELL_HEIGHT });
             let bend = fy + 34 + 6 * i as i32;
             let _ = writeln!(
                 out,
@@ -247,7 +251,7 @@ fn arrows(program: &Program, c: &Cell, (x, y): (i32, i32)) -> String {
                     "<text x=\"{}\" y=\"{}\" font-size=\"9\">{}</text>",
                     (fx + tx) / 2,
                     bend - 4,
-                    escape(&program.vars[*f].name)
+                    escape_xml(&program.vars[*f].name)
                 );
             }
         }

@@ -1,19 +1,19 @@
 //! Candidates for linearization points of operations that have no marks.
 //!
-//! Comes in: an object. Goes out: assignments of one step to each such operation that can change the specification or tells something of its state, the likely ones
+//! In: an object. Out: assignments of one step to each such operation that can change the specification or tells something of its state, the likely ones
 //! first. A guess is only a guess: what it leads to is proved or not. Outcomes that change nothing need no point, see `step::witness`.
 //! Deliberately absent: points in another thread's step for outcomes that change the specification (helping, elimination).
 
-use evidence::views::{Fires, Point};
+use evidence::views::{Fires, SpecPoint};
 use logic::{Op, SortKind};
 use program::{ActionId, Mark, ObjectId, Operation, Program, Scope, Update, VarKind};
 
 /// The largest number of assignments that are tried.
-const ROOM: usize = 96;
+const MAX_ASSIGNMENTS: usize = 96;
 
-pub fn assignments(program: &Program, object: ObjectId) -> Vec<Vec<Point>> {
+pub fn assignments(program: &Program, object: ObjectId) -> Vec<Vec<SpecPoint>> {
     let o = &program.objects[object];
-    let mut out: Vec<(usize, Vec<Point>)> = vec![(0, Vec::new())];
+    let mut out: Vec<(usize, Vec<SpecPoint>)> = vec![(0, Vec::new())];
     for (i, (op, spec)) in o.ops.iter().zip(&o.spec.ops).enumerate() {
         let marked = op.code.actions.iter().any(|a| a.marks.iter().any(|m| matches!(m, Mark::Linearize(_))));
         let changes = spec.code.actions.iter().any(|a| a.updates.iter().any(|u| o.spec.vars.contains(&u.var)));
@@ -33,14 +33,14 @@ pub fn assignments(program: &Program, object: ObjectId) -> Vec<Vec<Point>> {
             .flat_map(|(rank, points)| {
                 found.iter().enumerate().map(move |(r, (action, when))| {
                     let mut points = points.clone();
-                    points.push(Point { operation: i as u32, action: *action, when: *when });
+                    points.push(SpecPoint { operation: i as u32, action: *action, when: *when });
                     (rank + r, points)
                 })
             })
             .collect();
     }
     out.sort_by_key(|(rank, _)| *rank);
-    out.truncate(ROOM);
+    out.truncate(MAX_ASSIGNMENTS);
     out.into_iter().map(|(_, p)| p).collect()
 }
 

@@ -1,7 +1,7 @@
 //! `Quantified<D>`: the thread-quantified domain over a base domain (Thread Quantification, section 3).
 //!
-//! Comes in: a base domain with open formulas over one thread (`View`), a transformer for the scheduled thread
-//! (`own`), and the meet-step-project of another thread's step (`observe`). Goes out: the least set of views that holds
+//! In: a base domain with open formulas over one thread (`View`), a transformer for the scheduled thread
+//! (`own`), and the meet-step-project of another thread's step (`observe`). Out: the least set of views that holds
 //! of every thread in every reachable state, or the alarms met on the way.
 //! The set {v1, .., vk} means: for every thread t some vi holds with t in the role of the open variable.
 //! The basic transformer of section 3.3 is used where a step is invisible to others (their views cannot change); the
@@ -32,9 +32,9 @@ pub trait Base {
     fn join(&self, into: &mut Self::View, from: &Self::View) -> Grown;
     fn initial(&self) -> Vec<Self::View>;
     /// All steps of the thread itself, from its own view.
-    fn own(&self, view: &Self::View) -> Own<Self::View, Self::Step, Self::Alarm>;
+    fn own(&self, view: &Self::View) -> OwnSteps<Self::View, Self::Step, Self::Alarm>;
     /// What of the scheduled thread's view matters for what others see of its step: a weaker view. Views with equal
-    /// footprints are one to everybody else.
+    /// footprints are one to every other thread.
     fn footprint(&self, sc: &Self::View, step: Self::Step) -> Self::View {
         let _ = step;
         sc.clone()
@@ -50,7 +50,7 @@ pub enum Grown {
 }
 
 /// The outcome of all steps of one view.
-pub struct Own<V, S, A> {
+pub struct OwnSteps<V, S, A> {
     pub posts: Vec<(S, V)>,
     /// Steps whose effect others can see: these need the refined transformer.
     pub visible: Vec<S>,
@@ -59,7 +59,7 @@ pub struct Own<V, S, A> {
 
 /// Where a stored view came from first: enough for an abstract trace.
 #[derive(Clone, Copy, Debug)]
-pub enum Parent<S> {
+pub enum ViewParent<S> {
     Start,
     /// The thread's own step from that view.
     Own(usize, S),
@@ -67,9 +67,9 @@ pub enum Parent<S> {
     Other(usize, usize, S),
 }
 
-pub struct Entry<D: Base> {
+pub struct StoredView<D: Base> {
     pub view: D::View,
-    pub parent: Parent<D::Step>,
+    pub parent: ViewParent<D::Step>,
 }
 
 /// A visible step, as the other threads know it.
@@ -109,7 +109,7 @@ impl<K: Clone + Eq + Hash> Buckets<K> {
 
 /// The fixpoint, or what there is of it when alarms stopped the work.
 pub struct Quantified<D: Base> {
-    pub entries: Vec<Entry<D>>,
+    pub entries: Vec<StoredView<D>>,
     /// Alarm, the view it was raised in, the step.
     pub alarms: Vec<(D::Alarm, usize, D::Step)>,
     pub figures: Figures,
@@ -131,7 +131,7 @@ pub enum OnAlarm {
     GoOn,
 }
 
-struct Work<'a, D: Base> {
+struct Fixpoint<'a, D: Base> {
     base: &'a D,
     out: Quantified<D>,
     index: FxHashMap<D::Key, usize>,
@@ -143,6 +143,9 @@ struct Work<'a, D: Base> {
     queue: BTreeSet<usize>,
 }
 
+/// The effort of visiting one view.
+const VISIT_EFFORT: u64 = 100;
+
 /// Computes the least closed set of views.
 pub fn fixpoint<D: Base>(
     base: &D,
@@ -150,7 +153,7 @@ pub fn fixpoint<D: Base>(
     limit: usize,
     on_alarm: OnAlarm,
 ) -> Result<Quantified<D>, (Exhausted, usize)> {
-    let mut work = Work {
+    let mut work = Fixpoint {
         base,
         out: Quantified { entries: Vec::new(), alarms: Vec::new(), figures: Figures::default() },
         index: FxHashMap::default(),
@@ -161,13 +164,14 @@ pub fn fixpoint<D: Base>(
         queue: BTreeSet::new(),
     };
     for view in base.initial() {
-        work.insert(view, Parent::Start);
+        work.insert(view, ViewParent::Start);
     }
     while let Some(at) = work.queue.pop_first() {
         budget.check().map_err(|e| (e, work.out.entries.len()))?;
         if work.out.entries.len() > limit {
             return Err((Exhausted::Memory, work.out.entries.len()));
         }
+        budget.spend(VISIT_EFFORT);
         work.visit(at);
         if on_alarm == OnAlarm::Stop && !work.out.alarms.is_empty() {
             break;
@@ -176,8 +180,8 @@ pub fn fixpoint<D: Base>(
     Ok(work.out)
 }
 
-impl<D: Base> Work<'_, D> {
-    fn insert(&mut self, view: D::View, parent: Parent<D::Step>) {
+impl<D: Base> Fixpoint<'_, D> {
+    fn insert(&mut self, view: D::View, parent: ViewParent<D::Step>) {
         let key = self.base.key(&view);
         let at = match self.index.get(&key) {
             Some(&at) => {
@@ -190,7 +194,7 @@ impl<D: Base> Work<'_, D> {
                 let at = self.out.entries.len();
                 self.index.insert(key, at);
                 self.entries_with.add(self.base.shared(&view), at);
-                self.out.entries.push(Entry { view, parent });
+                self.out.entries.push(StoredView { view, parent });
                 at
             }
         };
@@ -205,7 +209,7 @@ impl<D: Base> Work<'_, D> {
         }
         for (step, post) in own.posts {
             self.out.figures.own_posts += 1;
-            self.insert(post, Parent::Own(at, step));
+            self.insert(post, ViewParent::Own(at, step));
         }
         // The view as the scheduled thread, against every view as the other; itself included, for two threads may be alike.
         for step in own.visible {
@@ -245,7 +249,7 @@ impl<D: Base> Work<'_, D> {
             Ok(views) => {
                 for view in views {
                     self.out.figures.observed += 1;
-                    self.insert(view, Parent::Other(t, from, step));
+                    self.insert(view, ViewParent::Other(t, from, step));
                 }
             }
             Err(alarm) => self.alarm(alarm, from, step),

@@ -1,11 +1,11 @@
 //! The sequential specification's operations, compiled to run on the ghost part of a view.
 //!
-//! Comes in: the code of one `SpecOp`. Goes out: the same code over the ends of the ghost sequence (or the one key's membership), the
+//! In: the code of one `SpecOp`. Out: the same code over the ends of the ghost sequence (or the one key's membership), the
 //! operation's parameters and the ghost results; and its pure paths: those that change nothing, with their conditions.
-//! What a specification may do to its state is listed in `Change`; anything else is a refusal.
+//! What a specification may do to its state is listed in `SpecChange`; anything else is a refusal.
 
-use super::expr::{Compiled, Compiler, Constant, Ex, ExId, Meaning};
-use super::types::{Ty, Types};
+use super::expr::{Compiled, Constant, Ex, ExId, ShapeCompiler, SymbolMeaning};
+use super::types::{ShapeType, ShapeTypes};
 use super::view::{Code, OPEN};
 use logic::{Node, Op, Symbol, Term};
 use program::{LocId, Program, SpecOp};
@@ -43,11 +43,11 @@ pub struct SpecStep {
     pub gates: Vec<ExId>,
     /// Ghost result slots and their values.
     pub results: Vec<(u16, ExId)>,
-    pub change: Option<Change>,
+    pub change: Option<SpecChange>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum SpecChange {
     PushFront(ExId),
     PushBack(ExId),
     PopFront,
@@ -59,8 +59,8 @@ impl SpecOperation {
     #[allow(clippy::too_many_arguments)]
     pub fn compile(
         program: &Program,
-        types: &mut Types,
-        meaning: &FxHashMap<Symbol, Meaning>,
+        types: &mut ShapeTypes,
+        meaning: &FxHashMap<Symbol, SymbolMeaning>,
         constants: &mut Vec<Constant>,
         op: &SpecOp,
         collection: Option<Symbol>,
@@ -70,16 +70,16 @@ impl SpecOperation {
         let terms = &program.terms;
         let mut local = FxHashMap::default();
         for (p, slot) in op.params.iter().zip(params) {
-            local.insert(program.vars[*p].symbol, Meaning::Slot(*slot));
+            local.insert(program.vars[*p].symbol, SymbolMeaning::Slot(*slot));
         }
         for (i, r) in op.results.iter().enumerate() {
-            local.insert(program.vars[*r].symbol, Meaning::Slot(results + i as u16));
+            local.insert(program.vars[*r].symbol, SymbolMeaning::Slot(results + i as u16));
         }
         if let Some(s) = collection {
-            local.insert(s, Meaning::Collection);
+            local.insert(s, SymbolMeaning::Collection);
         }
         let slot_of = |v| match local.get(&program.vars[v].symbol) {
-            Some(Meaning::Slot(s)) => Some(*s),
+            Some(SymbolMeaning::Slot(s)) => Some(*s),
             _ => None,
         };
         let mut steps = Vec::new();
@@ -87,7 +87,14 @@ impl SpecOperation {
             if !action.inputs.is_empty() {
                 return Err("a specification that chooses a value".into());
             }
-            let mut c = Compiler::new(terms, types, meaning, constants);
+            // Outcomes of the specification are looked at for whoever waits for them, not only for the thread that moves.
+            let mut all = action.updates.iter().map(|u| u.value).chain(action.gates.iter().map(|g| g.formula));
+            if terms.free_symbols(action.guard).contains(&program.tid)
+                || all.any(|t| terms.free_symbols(t).contains(&program.tid))
+            {
+                return Err("a specification that depends on which thread calls".into());
+            }
+            let mut c = ShapeCompiler::new(terms, types, meaning, constants);
             c.local = local.clone();
             let guard = c.term(action.guard, None)?;
             let mut gates = Vec::new();
@@ -110,7 +117,7 @@ impl SpecOperation {
             let own = |e: ExId, arena: &[Ex]| matches!(arena[e as usize], Ex::Slot(s) if params.contains(&s));
             let keys = c.arena.iter().filter_map(|x| if let Ex::HasKey(e) = x { Some(*e) } else { None });
             let keys = keys.chain(match change {
-                Some(Change::AddKey(e) | Change::RemoveKey(e)) => Some(e),
+                Some(SpecChange::AddKey(e) | SpecChange::RemoveKey(e)) => Some(e),
                 _ => None,
             });
             if !keys.collect::<Vec<_>>().into_iter().all(|e| own(e, &c.arena)) {
@@ -132,8 +139,8 @@ impl SpecOperation {
             .map(|r| {
                 let v = &program.vars[*r];
                 let Some(value) = v.initial else { return Ok(OPEN) };
-                let mut c = Compiler::new(terms, types, meaning, constants);
-                let ty: Option<Ty> = c.types.of(terms, v.symbol, v.sort);
+                let mut c = ShapeCompiler::new(terms, types, meaning, constants);
+                let ty: Option<ShapeType> = c.types.of(terms, v.symbol, v.sort);
                 let at = c.term(value, ty)?;
                 if let Ex::Code(code) = c.arena[at as usize] { Ok(code) } else { Ok(OPEN) }
             })
@@ -141,12 +148,13 @@ impl SpecOperation {
         let Some(exit) = op.code.exit else { return Err("a specification that does not end".into()) };
         let changes = if steps.iter().any(|s| s.change.is_some()) { Changes::Sometimes } else { Changes::Never };
         let mut out = Self { entry: op.code.entry, exit, steps, start, changes, pure: Vec::new() };
-        // Of a set, outcomes are told apart by membership instead.
-        out.pure = if out.steps.iter().any(|s| matches!(s.change, Some(Change::AddKey(_) | Change::RemoveKey(_)))) {
-            Vec::new()
-        } else {
-            out.pure_paths(results)?
-        };
+        // Of a set, outcomes are distinguished by membership instead.
+        out.pure =
+            if out.steps.iter().any(|s| matches!(s.change, Some(SpecChange::AddKey(_) | SpecChange::RemoveKey(_)))) {
+                Vec::new()
+            } else {
+                out.pure_paths(results)?
+            };
         Ok(out)
     }
     /// Paths without a change whose results are constants; one whose results depend on the state is never taken for granted.
@@ -183,7 +191,7 @@ impl SpecOperation {
     }
 }
 
-fn change_of(c: &mut Compiler<'_>, value: Term, collection: Symbol) -> Compiled<Option<Change>> {
+fn change_of(c: &mut ShapeCompiler<'_>, value: Term, collection: Symbol) -> Compiled<Option<SpecChange>> {
     let terms = c.terms;
     let is_state = |t: Term| terms.as_symbol(t) == Some(collection);
     if is_state(value) {
@@ -201,8 +209,8 @@ fn change_of(c: &mut Compiler<'_>, value: Term, collection: Symbol) -> Compiled<
     let Some((op, args)) = terms.app(value) else { return refusal() };
     Ok(Some(match op {
         Op::Concat => match (unit(args[0]), unit(args[1])) {
-            (Some(v), _) if is_state(args[1]) => Change::PushFront(c.term(v, None)?),
-            (_, Some(v)) if is_state(args[0]) => Change::PushBack(c.term(v, None)?),
+            (Some(v), _) if is_state(args[1]) => SpecChange::PushFront(c.term(v, None)?),
+            (_, Some(v)) if is_state(args[0]) => SpecChange::PushBack(c.term(v, None)?),
             _ => return refusal(),
         },
         Op::Slice if is_state(args[0]) => {
@@ -211,15 +219,15 @@ fn change_of(c: &mut Compiler<'_>, value: Term, collection: Symbol) -> Compiled<
             if !(one && whole) {
                 return refusal();
             }
-            Change::PopFront
+            SpecChange::PopFront
         }
         Op::Union if is_state(args[0]) => match single(args[1]) {
-            Some(k) => Change::AddKey(c.term(k, Some(Ty::Key))?),
+            Some(k) => SpecChange::AddKey(c.term(k, Some(ShapeType::Key))?),
             None => return refusal(),
         },
-        Op::Insert if is_state(args[1]) => Change::AddKey(c.term(args[0], Some(Ty::Key))?),
+        Op::Insert if is_state(args[1]) => SpecChange::AddKey(c.term(args[0], Some(ShapeType::Key))?),
         Op::Minus if is_state(args[0]) => match single(args[1]) {
-            Some(k) => Change::RemoveKey(c.term(k, Some(Ty::Key))?),
+            Some(k) => SpecChange::RemoveKey(c.term(k, Some(ShapeType::Key))?),
             None => return refusal(),
         },
         _ => return refusal(),

@@ -1,55 +1,44 @@
 //! The list that holds the specification's set, seen from one arbitrary key.
 //!
-//! Comes in: a program whose specification is a set of integers. Goes out: which list it is (`find`), and what a step does to it: which cells are in it
+//! In: a program whose specification is a set of integers. Out: which list it is (`find`), and what a step does to it: which cells are in it
 //! before and after the place where the key is or would be, which have left it, and that place itself (`pred`, `succ`). All of it is defined by
 //! the heap alone (`evidence::views::Spine`); nothing is assumed of how the list is used, only that it never has a cycle: a step that does
 //! more than insert cells, cut cells out, or both at one place, is an alarm.
 //! Deliberately absent: lists whose first cell changes (the root variable is fixed), lists of more than one class.
 
-use super::eval::Stop;
-use super::heap::{Heap, lost};
-use super::model::{Field, Model, Slot, Stored};
-use super::types::Ty;
-use super::view::{ABOVE, ANY, BELOW, Code, EQUAL, GROUPS, Mask, NULL, View, bit, definite, is_cell};
-use evidence::views::{Order, Status};
-use logic::{ClassId, Op, Symbol, Term};
+use super::eval::EvalStop;
+use super::heap::{ChangingView, lost};
+use super::model::{Model, ShapeField, ShapeSlot, ShapeSpine, Stored};
+use super::types::ShapeType;
+use super::view::{ABOVE, ANY, BELOW, Code, EQUAL, GROUPS, Mask, NULL, PackedView, bit, definite, is_cell};
+use evidence::views::{SpineOrder, Status};
+use logic::{Op, Symbol, Term};
 use program::{Code as Body, Program, VarId};
 
 /// How far behind a change the list is followed to find where it goes on as before.
-const REACH: usize = 4;
-
-pub struct Spine {
-    pub class: ClassId,
-    /// Row of the link.
-    pub link: usize,
-    /// Which colour is the key.
-    pub key: u8,
-    pub key_var: VarId,
-    pub root: u16,
-    pub root_var: VarId,
-    /// Other variables that are never assigned: what they refer to ends the search for a key.
-    pub stops: Vec<u16>,
-    pub pred: u16,
-    pub succ: u16,
-    pub order: Order,
-}
+const MAX_LIST_STEPS: usize = 4;
 
 /// The list of a specification's set; `globals` are the slots so far, `pred` and `succ` come next.
-pub fn find(program: &Program, codes: &[&Body], fields: &[Field], globals: &[Slot]) -> Result<Spine, String> {
-    let mut keyed = fields.iter().filter(|f| f.ty == Ty::Key);
+pub fn find_spine(
+    program: &Program,
+    codes: &[&Body],
+    fields: &[ShapeField],
+    globals: &[ShapeSlot],
+) -> Result<ShapeSpine, String> {
+    let mut keyed = fields.iter().filter(|f| f.ty == ShapeType::Key);
     let (Some(key), None) = (keyed.next(), keyed.next()) else {
         return Err("a set that is not kept in objects with one key each".into());
     };
     let Stored::Colour(colour) = key.stored else { return Err("a key that is not part of a kind".into()) };
-    let link = fields.iter().find(|f| f.class == key.class && f.ty == Ty::Ref(key.class));
-    let Some(Field { stored: Stored::Row(row), var: link, .. }) = link else {
+    let link = fields.iter().find(|f| f.class == key.class && f.ty == ShapeType::Ref(key.class));
+    let Some(ShapeField { stored: Stored::Row(row), var: link, .. }) = link else {
         return Err("a set in objects that are not linked".into());
     };
     let assigned = |v: VarId| codes.iter().any(|c| c.actions.iter().any(|a| a.updates.iter().any(|u| u.var == v)));
     let fixed: Vec<(u16, VarId)> = globals
         .iter()
         .enumerate()
-        .filter(|(_, s)| s.ty == Ty::Ref(key.class))
+        .filter(|(_, s)| s.ty == ShapeType::Ref(key.class))
         .filter_map(|(i, s)| s.var.filter(|v| !assigned(*v)).map(|v| (i as u16, v)))
         .collect();
     // The list starts where a fact says that something follows.
@@ -76,7 +65,7 @@ pub fn find(program: &Program, codes: &[&Body], fields: &[Field], globals: &[Slo
         })
     });
     let n = globals.len() as u16;
-    Ok(Spine {
+    Ok(ShapeSpine {
         class: key.class,
         link: *row as usize,
         key: colour,
@@ -86,7 +75,7 @@ pub fn find(program: &Program, codes: &[&Body], fields: &[Field], globals: &[Slo
         stops: fixed.iter().map(|(i, _)| *i).filter(|i| *i != root).collect(),
         pred: n,
         succ: n + 1,
-        order: if ordered { Order::Sorted } else { Order::Unsorted },
+        order: if ordered { SpineOrder::Sorted } else { SpineOrder::Unsorted },
     })
 }
 
@@ -100,16 +89,16 @@ fn compares(program: &Program, term: Term, key: Symbol) -> bool {
     }
 }
 
-impl Spine {
+impl ShapeSpine {
     /// Whether the cell ends the search for the key; `None` where its key is not known.
-    fn stops(&self, model: &Model, view: &View, at: Code) -> Option<bool> {
+    fn stops(&self, model: &Model, view: &PackedView, at: Code) -> Option<bool> {
         if self.stops.iter().any(|s| view.vars[*s as usize] == at) {
             return Some(true);
         }
         match model.kinds[view.kind(at) as usize].colours[self.key as usize] {
             BELOW => Some(false),
             EQUAL => Some(true),
-            ABOVE => Some(self.order == Order::Sorted),
+            ABOVE => Some(self.order == SpineOrder::Sorted),
             _ => None,
         }
     }
@@ -119,21 +108,21 @@ fn inside(status: Status) -> bool {
     matches!(status, Status::Before | Status::After)
 }
 
-impl Heap<'_> {
+impl ChangingView<'_> {
     fn set_status(&mut self, at: Code, status: Status) {
         let kind = self.model.with_status(self.view.kind(at), status);
         self.set_kind(at, kind);
     }
     /// The link of a cell, decided.
-    fn follow(&self, at: Code, link: usize) -> Result<Code, Stop> {
+    fn follow(&self, at: Code, link: usize) -> Result<Code, EvalStop> {
         match definite(self.view.row(at, link)) {
             Some(ANY) => lost("a link of the list is unknown"),
             Some(next) => Ok(next),
-            None => Err(Stop::Split(at, link)),
+            None => Err(EvalStop::Split(at, link)),
         }
     }
     /// Keeps the list's shape right when the link of a cell is about to become `value`.
-    pub fn before_relink(&mut self, at: Code, value: Code) -> Result<(), Stop> {
+    pub fn before_relink(&mut self, at: Code, value: Code) -> Result<(), EvalStop> {
         let Some(spine) = &self.model.spine else { return Ok(()) };
         if self.model.kinds[self.view.kind(at) as usize].class != spine.class || !inside(self.status(at)) {
             return Ok(());
@@ -148,7 +137,7 @@ impl Heap<'_> {
         let mut fresh = Vec::new();
         let mut on = value;
         while is_cell(on) && !inside(self.status(on)) {
-            if fresh.contains(&on) || fresh.len() == REACH {
+            if fresh.contains(&on) || fresh.len() == MAX_LIST_STEPS {
                 return lost("the list goes on through cells that do not lead back to it");
             }
             fresh.push(on);
@@ -157,7 +146,7 @@ impl Heap<'_> {
         let mut gone = Vec::new();
         let mut at_old = old;
         while at_old != on {
-            if !is_cell(at_old) || gone.len() == REACH {
+            if !is_cell(at_old) || gone.len() == MAX_LIST_STEPS {
                 return lost("the list changes in more than one place");
             }
             gone.push(at_old);
@@ -169,11 +158,11 @@ impl Heap<'_> {
             fresh.iter().for_each(|c| self.set_status(*c, Status::After));
         }
         gone.iter().for_each(|c| self.set_status(*c, Status::Left));
-        self.visible = true;
+        self.note_certain_change();
         Ok(())
     }
     /// The crossing when `fresh` cells come after `at`, then `on`.
-    fn cross(&mut self, at: Code, fresh: &[Code], on: Code) -> Result<(), Stop> {
+    fn cross(&mut self, at: Code, fresh: &[Code], on: Code) -> Result<(), EvalStop> {
         let spine = self.model.spine.as_ref().expect("called where there is a list");
         let (mut pred, mut succ) = (at, None);
         for &c in fresh {
@@ -208,7 +197,7 @@ impl Heap<'_> {
         Ok(())
     }
     /// The list at the start: from the root to its end.
-    pub fn begin_spine(&mut self) -> Result<(), Stop> {
+    pub fn begin_spine(&mut self) -> Result<(), EvalStop> {
         let Some(spine) = &self.model.spine else { return Ok(()) };
         let root = self.view.vars[spine.root as usize];
         if !is_cell(root) {
@@ -241,21 +230,22 @@ impl Heap<'_> {
 }
 
 /// Cells that left the list before this moment are like any other cell outside it.
-pub fn forget_left(model: &Model, view: &mut View) {
+pub fn forget_left(model: &Model, view: &mut PackedView) {
     if model.spine.is_none() {
         return;
     }
     let w = view.width as usize;
     for at in 0..view.kinds.len() {
-        let owned = view.kinds[at] & super::view::OWNED;
-        view.kinds[at] = model.common[(view.kinds[at] & !super::view::OWNED) as usize] | owned;
+        let owned = view.kinds[at] & super::view::OWNED_BIT;
+        view.kinds[at] = model.common[(view.kinds[at] & !super::view::OWNED_BIT) as usize] | owned;
     }
     for k in 0..model.kinds.len() as u8 {
         let to = model.common[k as usize];
         if to == k || !view.has_group(k) {
             continue;
         }
-        let lone = view.is_lone(GROUPS + k) && (!view.has_group(to) || view.is_lone(GROUPS + to));
+        let single_predecessor = view.has_single_predecessor(GROUPS + k)
+            && (!view.has_group(to) || view.has_single_predecessor(GROUPS + to));
         for r in 0..w {
             view.groups[to as usize * w + r] |= view.groups[k as usize * w + r];
         }
@@ -266,25 +256,25 @@ pub fn forget_left(model: &Model, view: &mut View) {
             }
         }
         view.empty_group(k);
-        view.set_lone(GROUPS + to, lone);
-        view.set_lone(GROUPS + k, false);
+        view.set_single_predecessor(GROUPS + to, single_predecessor);
+        view.set_single_predecessor(GROUPS + k, false);
     }
 }
 
 /// What the definition of the list says of links: cells before the crossing lead to such cells, the last of them to the first after it, and
 /// the others to cells after it or nowhere; nothing in the list leads back, and every cell of it has one predecessor in it.
-pub fn facts(model: &Model, view: &mut View) -> Result<bool, Stop> {
+pub fn facts(model: &Model, view: &mut PackedView) -> Result<bool, EvalStop> {
     let Some(spine) = &model.spine else { return Ok(false) };
     let get = |s: u16| view.vars[s as usize];
     let (root, pred, succ) = (get(spine.root), get(spine.pred), get(spine.succ));
-    let status = |v: &View, c: Code| model.kinds[v.kind(c) as usize].status;
+    let status = |v: &PackedView, c: Code| model.kinds[v.kind(c) as usize].status;
     let mut changed = false;
     for c in view.all() {
         let alone = status(view, c) == Status::Before && pred == root && c != root;
         let ended = status(view, c) == Status::After && succ == NULL;
         if alone || ended {
             if is_cell(c) {
-                return Err(Stop::Impossible);
+                return Err(EvalStop::Impossible);
             }
             view.empty_group(c - GROUPS);
             changed = true;
@@ -317,7 +307,7 @@ pub fn facts(model: &Model, view: &mut View) -> Result<bool, Stop> {
         if !inside(status(view, d)) {
             continue;
         }
-        let leads = |v: &View, c: Code| inside(status(v, c)) && v.row(c, spine.link) & bit(d) != 0;
+        let leads = |v: &PackedView, c: Code| inside(status(v, c)) && v.row(c, spine.link) & bit(d) != 0;
         let known = (0..view.cells()).find(|c| inside(status(view, *c)) && view.row(*c, spine.link) == bit(d));
         let Some(known) = known else { continue };
         for c in view.all() {

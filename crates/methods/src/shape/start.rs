@@ -1,17 +1,17 @@
 //! What is known of the heap at the start, from the `init` facts.
 //!
-//! Comes in: the program's facts. Goes out: which classes have as their live objects just what shared variables refer to, which
+//! In: the program's facts. Out: which classes have as their live objects just what shared variables refer to, which
 //! fields lead from live objects to live objects or null, and the other facts compiled. A fact that cannot be compiled is left out: that only
 //! admits more initial states.
 
-use super::expr::{Compiler, Constant, Ex, ExId, Meaning};
-use super::types::Types;
+use super::expr::{Constant, Ex, ExId, ShapeCompiler, SymbolMeaning};
+use super::types::ShapeTypes;
 use logic::{ClassId, Node, Op, Quantifier, SortKind, Symbol, Term};
 use program::Program;
 use rustc_hash::FxHashMap;
 
 #[derive(Default)]
-pub struct Start {
+pub struct ShapeStart {
     /// For each class: how many objects are live at the start, where shared variables refer only to those.
     pub objects: Vec<Option<u32>>,
     /// Fields that lead from live objects only to live objects or null.
@@ -19,27 +19,20 @@ pub struct Start {
     pub facts: Vec<(Vec<Ex>, ExId)>,
 }
 
-impl Start {
-    /// Whether a fact is about the field.
-    pub fn speaks_of(&self, field: u16) -> bool {
-        self.facts.iter().any(|(arena, _)| arena.contains(&Ex::Field(field)))
-    }
-}
-
-pub fn read(
+pub fn read_start(
     program: &Program,
-    types: &mut Types,
-    meaning: &FxHashMap<Symbol, Meaning>,
+    types: &mut ShapeTypes,
+    meaning: &FxHashMap<Symbol, SymbolMeaning>,
     constants: &mut Vec<Constant>,
-) -> Start {
+) -> ShapeStart {
     let objects = program.classes.ids().map(|c| objects(program, c)).collect();
-    let mut start = Start { objects, ..Start::default() };
+    let mut start = ShapeStart { objects, ..ShapeStart::default() };
     let facts = program.init.iter().filter_map(|f| f.formula).flat_map(|f| program.terms.conjuncts(f));
     for fact in facts.collect::<Vec<_>>() {
         if let Some(field) = closed(program, meaning, fact) {
             start.closed.push(field);
         } else {
-            let mut c = Compiler::new(&program.terms, types, meaning, constants);
+            let mut c = ShapeCompiler::new(&program.terms, types, meaning, constants);
             if let Ok(at) = c.term(fact, None) {
                 start.facts.push((c.arena, at));
             }
@@ -48,9 +41,9 @@ pub fn read(
     start
 }
 
-fn live_of(program: &Program, meaning: &FxHashMap<Symbol, Meaning>, term: Term) -> Option<u16> {
+fn live_of(program: &Program, meaning: &FxHashMap<Symbol, SymbolMeaning>, term: Term) -> Option<u16> {
     match meaning.get(&program.terms.as_symbol(term)?) {
-        Some(Meaning::Live(c)) => Some(*c),
+        Some(SymbolMeaning::Live(c)) => Some(*c),
         _ => None,
     }
 }
@@ -85,7 +78,7 @@ fn objects(program: &Program, class: ClassId) -> Option<u32> {
 }
 
 /// `forall o :: o in live ==> o.f == null || o.f in live`
-fn closed(program: &Program, meaning: &FxHashMap<Symbol, Meaning>, fact: Term) -> Option<u16> {
+fn closed(program: &Program, meaning: &FxHashMap<Symbol, SymbolMeaning>, fact: Term) -> Option<u16> {
     let t = &program.terms;
     let Node::Quant(Quantifier::Forall, bound, body) = t.node(fact) else { return None };
     let [o] = bound[..] else { return None };
@@ -103,7 +96,7 @@ fn closed(program: &Program, meaning: &FxHashMap<Symbol, Meaning>, fact: Term) -
         && matches!(t.node(null[1]), Node::Ref(_, 0))
         && there[0] == null[0];
     match meaning.get(&t.as_symbol(read[0])?) {
-        Some(Meaning::Field(f)) if fine => Some(*f),
+        Some(SymbolMeaning::Field(f)) if fine => Some(*f),
         _ => None,
     }
 }

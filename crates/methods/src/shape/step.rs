@@ -1,28 +1,29 @@
 //! One step of the scheduled thread on a view (or on a pair of views): all outcomes.
 //!
-//! Comes in: a view and a compiled step. Goes out: the views after it, each with whether others can see the change and whether the step
+//! In: a view and a compiled step. Out: the views after it, each with whether others can see the change and whether the step
 //! looked at anything shared; or alarms. A step is tried from the start; where the view does not decide, the question is split into
 //! cases and each case is tried again, so guards and gates are always decided and a case that contradicts the facts is dropped.
 
-use super::eval::{Alarm, Eval, Site, Stop};
+use super::eval::{Alarm, EvalStop, Site, ViewEval};
 use super::expr::slots_read;
-use super::heap::{Heap, lost, prune};
+use super::heap::{ChangingView, lost};
 use super::leaks::keeps;
-use super::model::{Firing, Initial, Input, Model, Routine, Step, Stored};
-use super::spec::{Change, SpecOperation};
+use super::model::{Firing, InitialValue, Model, ShapeInput, ShapeRoutine, ShapeStep, Stored};
+use super::prune::prune_view;
+use super::spec::{SpecChange, SpecOperation};
 use super::spine::forget_left;
 use super::takes::held;
-use super::types::Ty;
+use super::types::ShapeType;
 use super::view::{
-    ABOVE, ANY, ARGUMENT, BELOW, Code, DONE_CHANGED, DONE_NO, DONE_PURE, EQUAL, FALSE, GROUPS, NULL, OPEN, OWNED, TRUE,
-    View, bit, codes, is_cell,
+    ABOVE, ANY, ARGUMENT, BELOW, Code, DONE_CHANGED, DONE_NO, DONE_PURE, EQUAL, FALSE, GROUPS, NULL, OPEN, OWNED_BIT,
+    PackedView, TRUE, bit, codes, is_cell,
 };
 use evidence::views::Status;
 use program::LocId;
 use std::borrow::Cow;
 
-pub struct Outcome {
-    pub view: View,
+pub struct ViewAfterStep {
+    pub view: PackedView,
     /// Others can see a change.
     pub visible: bool,
     /// Something that others can change was read, or something they can see was changed.
@@ -30,40 +31,46 @@ pub struct Outcome {
 }
 
 /// All outcomes of a step; alarms are collected, not raised.
-pub fn run(model: &Model, routine: &Routine, step: &Step, view: &View, alarms: &mut Vec<Alarm>) -> Vec<Outcome> {
+pub fn run_step(
+    model: &Model,
+    routine: &ShapeRoutine,
+    step: &ShapeStep,
+    view: &PackedView,
+    alarms: &mut Vec<Alarm>,
+) -> Vec<ViewAfterStep> {
     cases(model, view, alarms, |v, choices| attempt(model, routine, step, v, choices))
 }
 
-/// Tries `act` on all cases that it asks to be told apart.
+/// Tries `act` on all cases that it asks to distinguish.
 pub fn cases<T>(
     model: &Model,
-    view: &View,
+    view: &PackedView,
     alarms: &mut Vec<Alarm>,
-    act: impl Fn(&View, &[(Site, Code)]) -> Result<Option<T>, Stop>,
+    act: impl Fn(&PackedView, &[(Site, Code)]) -> Result<Option<T>, EvalStop>,
 ) -> Vec<T> {
     let mut out = Vec::new();
-    let mut todo: Vec<(Cow<'_, View>, Vec<(Site, Code)>)> = vec![(Cow::Borrowed(view), Vec::new())];
+    let mut todo: Vec<(Cow<'_, PackedView>, Vec<(Site, Code)>)> = vec![(Cow::Borrowed(view), Vec::new())];
     while let Some((v, choices)) = todo.pop() {
         match act(&v, &choices) {
             Ok(Some(outcome)) => out.push(outcome),
-            Ok(None) | Err(Stop::Impossible) => {}
-            Err(Stop::Alarm(alarm)) => {
+            Ok(None) | Err(EvalStop::Impossible) => {}
+            Err(EvalStop::Alarm(alarm)) => {
                 if !alarms.contains(&alarm) {
                     alarms.push(alarm);
                 }
             }
-            Err(Stop::Choose(site, options)) => {
+            Err(EvalStop::Choose(site, options)) => {
                 for o in options.into_iter().rev() {
                     let mut more = choices.clone();
                     more.push((site, o));
                     todo.push((v.clone(), more));
                 }
             }
-            Err(Stop::Split(cell, row)) => {
+            Err(EvalStop::Split(cell, row)) => {
                 for target in codes(v.row(cell, row)) {
                     match split(model, &v, cell, row, target) {
                         Ok(case) => todo.push((Cow::Owned(case), choices.clone())),
-                        Err(Stop::Alarm(alarm)) => alarms.push(alarm),
+                        Err(EvalStop::Alarm(alarm)) => alarms.push(alarm),
                         Err(_) => {}
                     }
                 }
@@ -74,7 +81,7 @@ pub fn cases<T>(
 }
 
 /// The case in which the row has the one value; a member of a group gets a name.
-fn split(model: &Model, view: &View, cell: Code, row: usize, target: Code) -> Result<View, Stop> {
+fn split(model: &Model, view: &PackedView, cell: Code, row: usize, target: Code) -> Result<PackedView, EvalStop> {
     let mut v = view.clone();
     let target = if (GROUPS..NULL).contains(&target) {
         match v.name_member(target) {
@@ -85,48 +92,48 @@ fn split(model: &Model, view: &View, cell: Code, row: usize, target: Code) -> Re
         target
     };
     v.set_row(cell, row, bit(target));
-    prune(model, &mut v)?;
+    prune_view(model, &mut v)?;
     Ok(v)
 }
 
-fn choice(choices: &[(Site, Code)], site: Site, options: &[Code]) -> Result<Code, Stop> {
+fn choice(choices: &[(Site, Code)], site: Site, options: &[Code]) -> Result<Code, EvalStop> {
     match choices.iter().find(|(s, _)| *s == site) {
         Some((_, c)) => Ok(*c),
-        None => Err(Stop::Choose(site, options.to_vec())),
+        None => Err(EvalStop::Choose(site, options.to_vec())),
     }
 }
 
 /// Phases of a step, to tell the sites of choices apart.
-const STEP: u16 = 0;
-const AFTER: u16 = 1;
-const INPUT: u16 = 2;
-const COLOUR: u16 = 3;
-const SPEC: u16 = 16;
+const PHASE_STEP: u16 = 0;
+const PHASE_AFTER: u16 = 1;
+const PHASE_INPUT: u16 = 2;
+const PHASE_COLOUR: u16 = 3;
+const PHASE_SPEC: u16 = 16;
 
-fn chosen(ty: Ty, choices: &[(Site, Code)], site: Site) -> Result<Code, Stop> {
+fn chosen(ty: ShapeType, choices: &[(Site, Code)], site: Site) -> Result<Code, EvalStop> {
     match ty {
-        Ty::Bool => choice(choices, site, &[FALSE, TRUE]),
-        Ty::Key => choice(choices, site, &[BELOW, EQUAL, ABOVE]),
-        Ty::Ref(_) | Ty::Data | Ty::Variant(_) | Ty::Lock => Ok(ANY),
+        ShapeType::Bool => choice(choices, site, &[FALSE, TRUE]),
+        ShapeType::Key => choice(choices, site, &[BELOW, EQUAL, ABOVE]),
+        ShapeType::Ref(_) | ShapeType::Data | ShapeType::Variant(_) | ShapeType::Lock => Ok(ANY),
     }
 }
 
 fn attempt(
     model: &Model,
-    routine: &Routine,
-    step: &Step,
-    view: &View,
+    routine: &ShapeRoutine,
+    step: &ShapeStep,
+    view: &PackedView,
     choices: &[(Site, Code)],
-) -> Result<Option<Outcome>, Stop> {
+) -> Result<Option<ViewAfterStep>, EvalStop> {
     // Most steps make no objects: what was before them need not be copied.
     let mut before = Cow::Borrowed(view);
     let mut inputs = Vec::with_capacity(step.inputs.len());
     for (i, input) in step.inputs.iter().enumerate() {
         inputs.push(match input {
-            // An integer that the step makes up may be any key: nobody knows it.
-            Input::Chosen(Ty::Key) => ANY,
-            Input::Chosen(ty) => chosen(*ty, choices, (INPUT, i as u16, 0))?,
-            Input::Fresh(class) => {
+            // An integer that the step makes up may be any key: it is not known.
+            ShapeInput::Chosen(ShapeType::Key) => ANY,
+            ShapeInput::Chosen(ty) => chosen(*ty, choices, (PHASE_INPUT, i as u16, 0))?,
+            ShapeInput::Fresh(class) => {
                 let mut kind = model.kinds.iter().position(|k| k.class == *class && k.status == Status::Never);
                 for f in &model.classes[class.0 as usize].fields {
                     let field = &model.fields[*f as usize];
@@ -134,8 +141,8 @@ fn attempt(
                         // A colour that the step sets anyway need not be guessed.
                         if !step.fields.iter().any(|(g, _)| g == f) {
                             let value = match field.ty {
-                                Ty::Key => ANY,
-                                ty => chosen(ty, choices, (COLOUR, i as u16, c as u16))?,
+                                ShapeType::Key => ANY,
+                                ty => chosen(ty, choices, (PHASE_COLOUR, i as u16, c as u16))?,
                             };
                             kind = Some(model.with_colour(k as u8, c, value) as usize);
                         }
@@ -143,9 +150,9 @@ fn attempt(
                 }
                 let kind = kind.expect("every class has a kind") as u8;
                 let rows = vec![bit(ANY); model.width];
-                match before.to_mut().add_cell(kind | OWNED, &rows) {
+                match before.to_mut().add_cell(kind | OWNED_BIT, &rows) {
                     Some(at) => {
-                        before.to_mut().set_sole(at, !model.takes.is_empty());
+                        before.to_mut().set_unshared(at, !model.takes.is_empty());
                         at
                     }
                     None => return lost("more named cells than fit in a view"),
@@ -153,7 +160,7 @@ fn attempt(
             }
         });
     }
-    let mut eval = Eval::new(model, &before, &step.arena, STEP, choices);
+    let mut eval = ViewEval::new(model, &before, &step.arena, PHASE_STEP, choices);
     eval.inputs = &inputs;
     eval.fresh = view.cells();
     if !eval.formula(step.guard)? {
@@ -161,7 +168,7 @@ fn attempt(
     }
     for (property, gate) in &step.gates {
         if !eval.formula(*gate)? {
-            return Err(Stop::Alarm(Alarm::Gate(*property)));
+            return Err(EvalStop::Alarm(Alarm::Gate(*property)));
         }
     }
     let mut slots = Vec::with_capacity(step.slots.len());
@@ -179,14 +186,15 @@ fn attempt(
         eval.removed(*set, &mut freed)?;
     }
     let mut touched = eval.touched;
-    let mut heap = Heap { model, view: before.as_ref().clone(), visible: false, cuts: Vec::new() };
+    let mut heap = ChangingView::new(model, before.as_ref().clone());
+    heap.decides_changes = matches!(step.fires, Some(Firing::Change)) || !step.takes.is_empty();
     for (slot, value) in &slots {
         let old = heap.view.vars[*slot as usize];
         heap.view.vars[*slot as usize] = *value;
         if (*slot as usize) < model.globals.len() {
             // Written is touched, also where the value is the same: others may write in between.
             touched = true;
-            heap.visible |= old != *value || *value == ANY;
+            heap.note_change(old, *value);
         }
     }
     for (field, at, value, from) in writes {
@@ -205,10 +213,14 @@ fn attempt(
             }
         }
     }
-    let changes = heap.visible;
+    let (changes, certain) = (heap.visible, heap.certain);
     fire(model, routine, step, &mut heap, choices, &mut touched)?;
     if changes {
         for (take, slot) in &step.takes {
+            if !certain {
+                // Whether the step changes anything, and so takes the cell, is not known.
+                return Err(EvalStop::Alarm(Alarm::Kept(*take)));
+            }
             heap.take(*take, heap.view.vars[*slot as usize])?;
         }
     }
@@ -219,7 +231,7 @@ fn attempt(
     let done = model.object.is_some() && heap.view.vars[model.done as usize] != DONE_NO;
     let live = read_after(model, routine, step.to, &heap.view);
     for (i, live) in live.iter().enumerate() {
-        let argument = i < routine.params && model.object.is_some() && !done;
+        let argument = routine.arguments.contains(&((base + i) as u16)) && !done;
         if !live && !argument && !last_name(model, &heap.view, base + i) {
             heap.view.vars[base + i] = ANY;
         }
@@ -229,12 +241,12 @@ fn attempt(
     if step.looks && heap.view.vars.len() == base + model.frame {
         forget_left(model, &mut heap.view);
     }
-    prune(model, &mut heap.view)?;
+    prune_view(model, &mut heap.view)?;
     if let Some(leak) = model.leak
         && heap.view.vars.len() == base + model.frame
         && !keeps(model, routine, &before, view.cells(), &heap, &live, &freed)
     {
-        return Err(Stop::Alarm(Alarm::Gate(leak)));
+        return Err(EvalStop::Alarm(Alarm::Gate(leak)));
     }
     heap.view.control = routine.first + step.to.0 as u16;
     if !model.takes.is_empty() {
@@ -243,11 +255,11 @@ fn attempt(
         let owned = (0..heap.view.cells()).filter(|c| heap.view.owned(*c)).fold(0, |m, c| m | bit(c));
         heap.visible |= (then ^ now) & !owned != 0;
     }
-    Ok(Some(Outcome { touched: touched || heap.visible, visible: heap.visible, view: heap.view }))
+    Ok(Some(ViewAfterStep { touched: touched || heap.visible, visible: heap.visible, view: heap.view }))
 }
 
 /// The variables that may still be read. Where views say what others refer to, a step whose guard is false by the thread's own variables is not taken next.
-fn read_after<'r>(model: &Model, routine: &'r Routine, at: LocId, view: &View) -> Cow<'r, [bool]> {
+fn read_after<'r>(model: &Model, routine: &'r ShapeRoutine, at: LocId, view: &PackedView) -> Cow<'r, [bool]> {
     let live = &routine.live[at.0 as usize];
     let next = &routine.outgoing[at.0 as usize];
     if model.takes.is_empty() || next.is_empty() {
@@ -257,7 +269,7 @@ fn read_after<'r>(model: &Model, routine: &'r Routine, at: LocId, view: &View) -
     let mut out = vec![false; live.len()];
     for step in next.iter().map(|s| &routine.steps[*s as usize]) {
         let inputs = vec![ANY; step.inputs.len()];
-        let mut eval = Eval::new(model, view, &step.arena, STEP, &[]);
+        let mut eval = ViewEval::new(model, view, &step.arena, PHASE_STEP, &[]);
         eval.inputs = &inputs;
         if matches!(eval.formula(step.guard), Ok(false)) && !eval.touched {
             continue;
@@ -272,11 +284,11 @@ fn read_after<'r>(model: &Model, routine: &'r Routine, at: LocId, view: &View) -
     Cow::Owned(out)
 }
 
-/// Whether a variable that nobody reads again is the one name of a cell that must keep it: an owned cell that another owned cell leads to would have to be
+/// Whether a variable that is not read again is the one name of a cell that must keep it: an owned cell that another owned cell leads to would have to be
 /// published without it. In a list with a spine also a cell that an owned cell is going to be put in front of: without the name
 /// it would be forgotten that this cell and the one it follows now are one. Or a cell between one that
 /// has a name and the next one or the end: it would be forgotten that cutting it out leaves the rest as it is.
-fn last_name(model: &Model, view: &View, slot: usize) -> bool {
+fn last_name(model: &Model, view: &PackedView, slot: usize) -> bool {
     let at = view.vars[slot];
     if !is_cell(at) || view.vars.iter().enumerate().any(|(i, v)| i != slot && *v == at) {
         return false;
@@ -296,28 +308,31 @@ fn last_name(model: &Model, view: &View, slot: usize) -> bool {
 /// Runs the specification's operation where the step is a linearization point.
 fn fire(
     model: &Model,
-    routine: &Routine,
-    step: &Step,
-    heap: &mut Heap<'_>,
+    routine: &ShapeRoutine,
+    step: &ShapeStep,
+    heap: &mut ChangingView<'_>,
     choices: &[(Site, Code)],
     touched: &mut bool,
-) -> Result<(), Stop> {
+) -> Result<(), EvalStop> {
     let (Some(firing), Some(spec)) = (&step.fires, &routine.spec) else { return Ok(()) };
     *touched = true;
     let fires = match firing {
         Firing::Always => true,
+        Firing::Change if heap.visible && !heap.certain => {
+            return lost("whether the step of a linearization point changes anything is not known");
+        }
         Firing::Change => heap.visible,
-        Firing::When(arena, at) => Eval::new(model, &heap.view, arena, AFTER, choices).formula(*at)?,
+        Firing::When(arena, at) => ViewEval::new(model, &heap.view, arena, PHASE_AFTER, choices).formula(*at)?,
     };
     if !fires || other_key(model, routine, &heap.view) {
         return Ok(());
     }
     if heap.view.vars[model.done as usize] == DONE_CHANGED {
-        return Err(Stop::Alarm(Alarm::Results(format!("{} takes effect twice", routine.name))));
+        return Err(EvalStop::Alarm(Alarm::Results(format!("{} takes effect twice", routine.name))));
     }
     let results = model.results as usize;
     let saved = heap.view.vars[results..results + spec.start.len()].to_vec();
-    let Ran { path, changes } = specify(model, spec, heap, choices)?;
+    let SpecPathRun { path, changes } = specify(model, spec, heap, choices)?;
     // An operation without marks leaves pure outcomes to the witness of the whole call.
     let witnessed = routine.watches() && (model.has_key.is_some() || spec.pure.iter().any(|p| p.steps == path));
     if !changes && witnessed {
@@ -328,14 +343,19 @@ fn fire(
     Ok(())
 }
 
-struct Ran {
+struct SpecPathRun {
     path: Vec<u16>,
     /// The specification's state is another one now.
     changes: bool,
 }
 
 /// Runs the specification's operation on the ghost part of the heap, from entry to exit.
-fn specify(model: &Model, spec: &SpecOperation, heap: &mut Heap<'_>, choices: &[(Site, Code)]) -> Result<Ran, Stop> {
+fn specify(
+    model: &Model,
+    spec: &SpecOperation,
+    heap: &mut ChangingView<'_>,
+    choices: &[(Site, Code)],
+) -> Result<SpecPathRun, EvalStop> {
     let results = model.results as usize;
     heap.view.vars[results..results + spec.start.len()].copy_from_slice(&spec.start);
     let mut at = spec.entry;
@@ -344,7 +364,7 @@ fn specify(model: &Model, spec: &SpecOperation, heap: &mut Heap<'_>, choices: &[
     while at != spec.exit {
         let mut next = None;
         for (i, s) in spec.steps.iter().enumerate().filter(|(_, s)| s.from == at) {
-            let mut eval = Eval::new(model, &heap.view, &s.arena, SPEC + i as u16, choices);
+            let mut eval = ViewEval::new(model, &heap.view, &s.arena, PHASE_SPEC + i as u16, choices);
             if !eval.formula(s.guard)? {
                 continue;
             }
@@ -354,11 +374,14 @@ fn specify(model: &Model, spec: &SpecOperation, heap: &mut Heap<'_>, choices: &[
                 }
             }
             let values: Vec<(u16, Code)> =
-                s.results.iter().map(|(slot, v)| Ok((*slot, eval.code(*v)?))).collect::<Result<_, Stop>>()?;
+                s.results.iter().map(|(slot, v)| Ok((*slot, eval.code(*v)?))).collect::<Result<_, EvalStop>>()?;
             let operand = match s.change {
-                Some(Change::PushFront(e) | Change::PushBack(e) | Change::AddKey(e) | Change::RemoveKey(e)) => {
-                    eval.code(e)?
-                }
+                Some(
+                    SpecChange::PushFront(e)
+                    | SpecChange::PushBack(e)
+                    | SpecChange::AddKey(e)
+                    | SpecChange::RemoveKey(e),
+                ) => eval.code(e)?,
                 _ => ANY,
             };
             next = Some((i, s, values, operand));
@@ -370,11 +393,11 @@ fn specify(model: &Model, spec: &SpecOperation, heap: &mut Heap<'_>, choices: &[
         }
         changes |= match s.change {
             None => false,
-            Some(Change::PushFront(_)) => heap.push_front(operand).map(|()| true)?,
-            Some(Change::PushBack(_)) => heap.push_back(operand).map(|()| true)?,
-            Some(Change::PopFront) => heap.pop_front().map(|()| true)?,
-            Some(Change::AddKey(_)) => set_member(model, heap, operand, TRUE)?,
-            Some(Change::RemoveKey(_)) => set_member(model, heap, operand, FALSE)?,
+            Some(SpecChange::PushFront(_)) => heap.push_front(operand).map(|()| true)?,
+            Some(SpecChange::PushBack(_)) => heap.push_back(operand).map(|()| true)?,
+            Some(SpecChange::PopFront) => heap.pop_front().map(|()| true)?,
+            Some(SpecChange::AddKey(_)) => set_member(model, heap, operand, TRUE)?,
+            Some(SpecChange::RemoveKey(_)) => set_member(model, heap, operand, FALSE)?,
         };
         path.push(i as u16);
         at = s.to;
@@ -382,11 +405,11 @@ fn specify(model: &Model, spec: &SpecOperation, heap: &mut Heap<'_>, choices: &[
             return lost("a specification with a loop");
         }
     }
-    Ok(Ran { path, changes })
+    Ok(SpecPathRun { path, changes })
 }
 
 /// The key is in the set from now on, or not; whether that is a change.
-fn set_member(model: &Model, heap: &mut Heap<'_>, key: Code, value: Code) -> Result<bool, Stop> {
+fn set_member(model: &Model, heap: &mut ChangingView<'_>, key: Code, value: Code) -> Result<bool, EvalStop> {
     if key != EQUAL {
         return lost("a key other than the call's own");
     }
@@ -398,16 +421,15 @@ fn set_member(model: &Model, heap: &mut Heap<'_>, key: Code, value: Code) -> Res
 }
 
 /// A call about another key than the one of the proof: neither run nor compared.
-pub fn other_key(model: &Model, routine: &Routine, view: &View) -> bool {
-    let base = model.globals.len();
-    model.has_key.is_some()
-        && routine.slots[..routine.params]
-            .iter()
-            .enumerate()
-            .any(|(i, s)| s.ty == Ty::Key && view.vars[base + i] != EQUAL)
+pub fn other_key(model: &Model, routine: &ShapeRoutine, view: &PackedView) -> bool {
+    model.has_key.is_some() && routine.arguments.iter().any(|slot| matches!(view.vars[*slot as usize], BELOW | ABOVE))
 }
 
-impl Routine {
+impl ShapeRoutine {
+    /// How many slots are variables of the code; those after them are arguments of the call whose parameters the code assigns.
+    fn variables(&self) -> usize {
+        self.start.len()
+    }
     /// Whether pure outcomes count when they were possible at some moment of the call: where the user marked no point.
     pub fn watches(&self) -> bool {
         self.spec.is_some() && !self.marked
@@ -415,7 +437,7 @@ impl Routine {
 }
 
 /// Adds the pure outcomes that are possible now.
-pub fn witness(model: &Model, routine: &Routine, view: &mut View) {
+pub fn witness(model: &Model, routine: &ShapeRoutine, view: &mut PackedView) {
     let Some(spec) = &routine.spec else { return };
     if !routine.watches() || view.vars[model.done as usize] != DONE_NO || other_key(model, routine, view) {
         return;
@@ -432,18 +454,18 @@ pub fn witness(model: &Model, routine: &Routine, view: &mut View) {
     }
 }
 
-fn possible(model: &Model, spec: &SpecOperation, path: &[u16], view: &View) -> bool {
+fn possible(model: &Model, spec: &SpecOperation, path: &[u16], view: &PackedView) -> bool {
     path.iter().all(|i| {
         let s = &spec.steps[*i as usize];
-        let mut eval = Eval::new(model, view, &s.arena, SPEC + *i, &[]);
+        let mut eval = ViewEval::new(model, view, &s.arena, PHASE_SPEC + *i, &[]);
         // A condition that the view does not decide is not a witness.
         matches!(eval.formula(s.guard), Ok(true)) && s.gates.iter().all(|g| matches!(eval.formula(*g), Ok(true)))
     })
 }
 
 /// The results of the specification's operation where the key is a member or not, if it then changes nothing.
-fn pure_results(model: &Model, spec: &SpecOperation, view: &View, member: Code) -> Option<Vec<Code>> {
-    let mut heap = Heap { model, view: view.clone(), visible: false, cuts: Vec::new() };
+fn pure_results(model: &Model, spec: &SpecOperation, view: &PackedView, member: Code) -> Option<Vec<Code>> {
+    let mut heap = ChangingView::new(model, view.clone());
     heap.view.vars[model.has_key? as usize] = member;
     let ran = specify(model, spec, &mut heap, &[]).ok()?;
     let at = model.results as usize;
@@ -451,7 +473,7 @@ fn pure_results(model: &Model, spec: &SpecOperation, view: &View, member: Code) 
 }
 
 /// The end of an operation: results must be the specification's.
-pub fn finish(model: &Model, routine: &Routine, view: &mut View) -> Result<(), Alarm> {
+pub fn finish_operation(model: &Model, routine: &ShapeRoutine, view: &mut PackedView) -> Result<(), Alarm> {
     let spec = routine.spec.as_ref().expect("only operations finish");
     if !other_key(model, routine, view) {
         let results: Vec<Code> = routine.results.iter().map(|r| view.vars[*r as usize]).collect();
@@ -486,31 +508,39 @@ pub fn finish(model: &Model, routine: &Routine, view: &mut View) -> Result<(), A
 }
 
 /// The beginning of an operation, from idle: all choices of its arguments.
-pub fn invoke(model: &Model, routine: &Routine, view: &View, alarms: &mut Vec<Alarm>) -> Vec<Outcome> {
+pub fn invoke_operation(
+    model: &Model,
+    routine: &ShapeRoutine,
+    view: &PackedView,
+    alarms: &mut Vec<Alarm>,
+) -> Vec<ViewAfterStep> {
     cases(model, view, alarms, |v, choices| {
         let mut v = v.clone();
         let base = model.globals.len();
         let mut argument = false;
-        for (i, slot) in routine.slots.iter().enumerate() {
+        for (i, slot) in routine.slots.iter().enumerate().take(routine.variables()) {
             v.vars[base + i] = if i < routine.params {
                 match slot.ty {
                     // One argument has a name; nothing is known of a second.
-                    Ty::Data if !argument => {
+                    ShapeType::Data if !argument => {
                         argument = true;
                         ARGUMENT
                     }
-                    ty => chosen(ty, choices, (INPUT, i as u16, 0))?,
+                    ty => chosen(ty, choices, (PHASE_INPUT, i as u16, 0))?,
                 }
             } else {
                 match routine.start[i] {
-                    Initial::Is(code) => code,
-                    Initial::Open => ANY,
+                    InitialValue::Is(code) => code,
+                    InitialValue::Open => ANY,
                 }
             };
+        }
+        for (i, slot) in routine.arguments.iter().enumerate() {
+            v.vars[*slot as usize] = v.vars[base + i];
         }
         v.vars[model.done as usize] = DONE_NO;
         v.control = routine.first + routine.entry.0 as u16;
         witness(model, routine, &mut v);
-        Ok(Some(Outcome { view: v, visible: false, touched: true }))
+        Ok(Some(ViewAfterStep { view: v, visible: false, touched: true }))
     })
 }

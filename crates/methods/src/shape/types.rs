@@ -1,6 +1,6 @@
 //! What the integers of a program are: locks, keys or values that are only handed on.
 //!
-//! Comes in: a program and the object at hand. Goes out: a type for every variable and field. The language has one sort
+//! In: a program and the object at hand. Out: a type for every variable and field. The language has one sort
 //! `int` for all three; what an integer is follows from what it is assigned from and compared with. Places that are copied to or
 //! compared with each other are of one type (union-find). Nothing here is a heuristic for verdicts: a value that is only handed on
 //! is abstracted without assuming anything about it, so a wrong guess loses precision, never soundness.
@@ -10,7 +10,7 @@ use program::{Code, Program, VarId, VarKind};
 use rustc_hash::FxHashMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ty {
+pub enum ShapeType {
     Ref(ClassId),
     /// An integer that is only handed on; operations other than copying give an unknown value.
     Data,
@@ -22,14 +22,14 @@ pub enum Ty {
     Key,
 }
 
-pub struct Types {
+pub struct ShapeTypes {
     parent: FxHashMap<Symbol, Symbol>,
     locks: Vec<Symbol>,
     keys: Vec<Symbol>,
     field_of: FxHashMap<Symbol, VarId>,
 }
 
-impl Types {
+impl ShapeTypes {
     pub fn infer<'a>(program: &Program, codes: impl IntoIterator<Item = &'a Code>, same: &[(VarId, VarId)]) -> Self {
         let field_of = program.vars.iter_enumerated().map(|(id, v)| (v.symbol, id)).collect();
         let mut types = Self { parent: FxHashMap::default(), locks: vec![program.tid], keys: Vec::new(), field_of };
@@ -126,19 +126,19 @@ impl Types {
         marked.iter().any(|m| self.find(*m) == s)
     }
     /// The type of a place of the given sort (for a field: the sort of its entries).
-    pub fn of(&self, terms: &Terms, place: Symbol, sort: Sort) -> Option<Ty> {
+    pub fn of(&self, terms: &Terms, place: Symbol, sort: Sort) -> Option<ShapeType> {
         match terms.kind(sort) {
-            SortKind::Bool => Some(Ty::Bool),
-            SortKind::Ref(c) => Some(Ty::Ref(c)),
-            SortKind::Enum(e) => Some(Ty::Variant(terms.enum_size(e) as u32)),
-            SortKind::Int | SortKind::Machine(_) if self.among(place, &self.locks) => Some(Ty::Lock),
-            SortKind::Int | SortKind::Machine(_) if self.among(place, &self.keys) => Some(Ty::Key),
-            SortKind::Int | SortKind::Machine(_) => Some(Ty::Data),
+            SortKind::Bool => Some(ShapeType::Bool),
+            SortKind::Ref(c) => Some(ShapeType::Ref(c)),
+            SortKind::Enum(e) => Some(ShapeType::Variant(terms.enum_size(e) as u32)),
+            SortKind::Int | SortKind::Machine(_) if self.among(place, &self.locks) => Some(ShapeType::Lock),
+            SortKind::Int | SortKind::Machine(_) if self.among(place, &self.keys) => Some(ShapeType::Key),
+            SortKind::Int | SortKind::Machine(_) => Some(ShapeType::Data),
             _ => None,
         }
     }
     /// The type of an integer term, by the place it comes from; a term that is no copy is data.
-    pub fn of_term(&mut self, terms: &Terms, term: Term) -> Option<Ty> {
+    pub fn of_term(&mut self, terms: &Terms, term: Term) -> Option<ShapeType> {
         let sort = terms.sort_of(term);
         match self.walk(terms, term) {
             Some(place) => self.of(terms, place, sort),

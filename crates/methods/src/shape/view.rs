@@ -16,7 +16,7 @@ pub type Mask = u128;
 /// Named cells have the codes below; groups the codes from here to `NULL`.
 pub const GROUPS: Code = 24;
 pub const NULL: Code = 64;
-/// Unconstrained: nobody may follow it.
+/// Unconstrained: no step may follow it.
 pub const ANY: Code = 65;
 /// The call's own argument that no cell stands for yet; of the scheduled thread, and of the other in a pair.
 pub const ARGUMENT: Code = 66;
@@ -46,7 +46,7 @@ pub const CONSTANTS: Code = 88;
 pub const CONSTANT_ROOM: usize = 40;
 
 /// Kinds carry this bit when the cell is owned and not published.
-pub const OWNED: u8 = 0x80;
+pub const OWNED_BIT: u8 = 0x80;
 
 pub fn bit(code: Code) -> Mask {
     1 << code
@@ -80,13 +80,13 @@ pub fn meet_masks(a: Mask, b: Mask) -> Mask {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct View {
+pub struct PackedView {
     pub control: u16,
     /// Bit i: a path of the specification that changes nothing was possible at some moment of the call.
     pub witnessed: u8,
     /// Shared variables, then the thread's frame (then, in a pair, the other thread's frame).
     pub vars: Vec<Code>,
-    /// Kind of each named cell, with `OWNED`.
+    /// Kind of each named cell, with `OWNED_BIT`.
     pub kinds: Vec<u8>,
     /// `width` masks for each named cell.
     pub rows: Vec<Mask>,
@@ -95,9 +95,9 @@ pub struct View {
     /// Bit k: there may be cells of kind k without a name.
     pub present: u64,
     /// Cells (bits below `GROUPS`) and groups with at most one published predecessor by the link.
-    pub lone: u64,
+    pub single_predecessor: u64,
     /// Cells and groups that no other thread refers to (in a pair: no third thread). Kept only where the model has takes.
-    pub sole: u64,
+    pub unshared: u64,
     pub width: u8,
 }
 
@@ -105,7 +105,7 @@ pub struct View {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key(Box<[u8]>);
 
-impl View {
+impl PackedView {
     pub fn key(&self) -> Key {
         // Views of one model have equally many variables.
         let mut out = Vec::with_capacity(3 + self.vars.len() + self.kinds.len());
@@ -131,22 +131,22 @@ impl View {
         }
     }
     pub fn kind(&self, at: Code) -> u8 {
-        if at < GROUPS { self.kinds[at as usize] & !OWNED } else { at - GROUPS }
+        if at < GROUPS { self.kinds[at as usize] & !OWNED_BIT } else { at - GROUPS }
     }
     pub fn owned(&self, at: Code) -> bool {
-        at < GROUPS && self.kinds[at as usize] & OWNED != 0
+        at < GROUPS && self.kinds[at as usize] & OWNED_BIT != 0
     }
-    pub fn is_lone(&self, at: Code) -> bool {
-        self.lone >> at & 1 == 1
+    pub fn has_single_predecessor(&self, at: Code) -> bool {
+        self.single_predecessor >> at & 1 == 1
     }
-    pub fn set_lone(&mut self, at: Code, lone: bool) {
-        self.lone = self.lone & !(1 << at) | u64::from(lone) << at;
+    pub fn set_single_predecessor(&mut self, at: Code, single_predecessor: bool) {
+        self.single_predecessor = self.single_predecessor & !(1 << at) | u64::from(single_predecessor) << at;
     }
-    pub fn is_sole(&self, at: Code) -> bool {
-        self.sole >> at & 1 == 1
+    pub fn is_unshared(&self, at: Code) -> bool {
+        self.unshared >> at & 1 == 1
     }
-    pub fn set_sole(&mut self, at: Code, sole: bool) {
-        self.sole = self.sole & !(1 << at) | u64::from(sole) << at;
+    pub fn set_unshared(&mut self, at: Code, unshared: bool) {
+        self.unshared = self.unshared & !(1 << at) | u64::from(unshared) << at;
     }
     pub fn has_group(&self, kind: u8) -> bool {
         self.present >> kind & 1 == 1
@@ -181,8 +181,8 @@ impl View {
                 *m |= bit(at);
             }
         }
-        self.set_lone(at, self.is_lone(group));
-        self.set_sole(at, self.is_sole(group));
+        self.set_single_predecessor(at, self.has_single_predecessor(group));
+        self.set_unshared(at, self.is_unshared(group));
         Some(at)
     }
     /// Removes the possibility that a group has members.
@@ -200,7 +200,7 @@ impl View {
         self.present << GROUPS | ((1 << self.cells()) - 1)
     }
     /// Joins another view of the same key.
-    pub fn join(&mut self, other: &View) -> Grown {
+    pub fn join(&mut self, other: &PackedView) -> Grown {
         let mut grown = Grown::Same;
         let mut or = |a: &mut Mask, b: Mask| {
             if *a | b != *a {
@@ -219,20 +219,21 @@ impl View {
             let (here, there) = (self.described(), other.described());
             (!here | a) & (!there | b) & (here | there)
         };
-        let (lone, sole) = (both(self.lone, other.lone), both(self.sole, other.sole));
+        let (single_predecessor, unshared) =
+            (both(self.single_predecessor, other.single_predecessor), both(self.unshared, other.unshared));
         if self.present | other.present != self.present {
             self.present |= other.present;
             grown = Grown::More;
-        } else if lone != self.lone || sole != self.sole {
+        } else if single_predecessor != self.single_predecessor || unshared != self.unshared {
             grown = Grown::More;
         }
-        self.lone = lone;
-        self.sole = sole;
+        self.single_predecessor = single_predecessor;
+        self.unshared = unshared;
         grown
     }
     /// Numbers named cells by the first variable that refers to them and folds the others into their groups.
     /// Owned cells without a name are dropped: the caller has made sure that nothing refers to them.
-    pub fn canonical(&self) -> View {
+    pub fn canonical(&self) -> PackedView {
         let w = self.width as usize;
         let mut to = [Code::MAX; GROUPS as usize];
         let mut order: Vec<Code> = Vec::with_capacity(self.kinds.len());
@@ -260,7 +261,7 @@ impl View {
             }
             out
         };
-        let mut out = View {
+        let mut out = PackedView {
             control: self.control,
             witnessed: self.witnessed,
             vars: self.vars.iter().map(|&v| if is_cell(v) { to[v as usize] } else { v }).collect(),
@@ -268,14 +269,14 @@ impl View {
             rows: Vec::with_capacity(order.len() * w),
             groups: self.groups.iter().map(|m| move_mask(*m)).collect(),
             present: self.present,
-            lone: self.lone & !((1 << GROUPS) - 1),
-            sole: self.sole & !((1 << GROUPS) - 1),
+            single_predecessor: self.single_predecessor & !((1 << GROUPS) - 1),
+            unshared: self.unshared & !((1 << GROUPS) - 1),
             width: self.width,
         };
         for (i, &c) in order.iter().enumerate() {
             out.rows.extend(self.rows[c as usize * w..(c as usize + 1) * w].iter().map(|m| move_mask(*m)));
-            out.lone |= u64::from(self.is_lone(c)) << i;
-            out.sole |= u64::from(self.is_sole(c)) << i;
+            out.single_predecessor |= u64::from(self.has_single_predecessor(c)) << i;
+            out.unshared |= u64::from(self.is_unshared(c)) << i;
         }
         for at in 0..self.cells() {
             let group = to[at as usize];
@@ -284,15 +285,18 @@ impl View {
             }
             let k = (group - GROUPS) as usize;
             let new = out.present >> k & 1 == 0;
-            out.set_lone(group, self.is_lone(at) && (new || out.is_lone(group)));
-            out.set_sole(group, self.is_sole(at) && (new || out.is_sole(group)));
+            out.set_single_predecessor(
+                group,
+                self.has_single_predecessor(at) && (new || out.has_single_predecessor(group)),
+            );
+            out.set_unshared(group, self.is_unshared(at) && (new || out.is_unshared(group)));
             out.present |= 1 << k;
             for f in 0..w {
                 out.groups[k * w + f] |= move_mask(self.rows[at as usize * w + f]);
             }
         }
-        out.lone &= out.described();
-        out.sole &= out.described();
+        out.single_predecessor &= out.described();
+        out.unshared &= out.described();
         out
     }
 }

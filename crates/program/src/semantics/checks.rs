@@ -4,9 +4,9 @@
 //! loop as one step, from the store at its entry to the store at its end.
 
 use super::decide::Sampling;
-use super::{Choice, Outcome, Semantics, Slot, State, Step, Successors, View};
+use super::{Choice, Semantics, State, StateView, StepOutcome, Successors, SymbolSlot, TraceStep};
 use crate::property::{PropertyId, PropertyKind};
-use logic::{EvalError, Place, Term};
+use logic::{EvalError, ReadPlace, Term};
 
 /// A property that a store or a step violates, with the values that had to be decided to see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Semantics<'_> {
     /// The invariants a store violates.
     pub fn broken_invariants(&self, state: &State, sampling: Sampling) -> (Vec<Breach>, Option<String>) {
         let mut out = Breaches::default();
-        if self.inside(state).is_some() {
+        if self.instance_in_atomic_block(state).is_some() {
             return (out.found, None);
         }
         for (id, property) in self.program.properties.iter_enumerated() {
@@ -54,7 +54,7 @@ impl Semantics<'_> {
             if ways > sampling.ways {
                 return note(out, "too many ways to decide the values of an invariant");
             }
-            let view = View::of_store(self, &state);
+            let view = StateView::of_store(self, &state);
             match view.holds(formula) {
                 Ok(true) => {}
                 Ok(false) => {
@@ -88,12 +88,12 @@ impl Semantics<'_> {
     pub fn broken_relies(
         &self,
         before: &State,
-        step: &Step,
+        step: &TraceStep,
         after: &State,
         sampling: Sampling,
     ) -> (Vec<Breach>, Option<String>) {
         let mut out = Breaches::default();
-        if !self.has_relies || self.inside(after).is_some() {
+        if !self.has_relies || self.instance_in_atomic_block(after).is_some() {
             return (out.found, None);
         }
         for rely in &self.program.relies {
@@ -102,7 +102,8 @@ impl Semantics<'_> {
                 continue;
             }
             for (at, other) in before.instances.iter().enumerate() {
-                let concerned = at != step.instance as usize && rely.thread.is_none_or(|t| t == other.thread);
+                let others = at != step.instance as usize && self.is_there(before, at);
+                let concerned = others && rely.thread.is_none_or(|t| t == other.thread);
                 if concerned && self.break_rely(before, step, after, at, rely.property, formula, sampling, &mut out) {
                     break;
                 }
@@ -115,7 +116,7 @@ impl Semantics<'_> {
     fn break_rely(
         &self,
         before: &State,
-        step: &Step,
+        step: &TraceStep,
         after: &State,
         at: usize,
         property: PropertyId,
@@ -126,7 +127,7 @@ impl Semantics<'_> {
         // What a step of a whole block changes is seen from its entry; then nothing before it can still be decided.
         if let Some(entry) = &before.entered {
             let seen = State { shared: (**entry).clone(), ..before.clone() };
-            return match View::of_instance(self, &seen, at).with_after(&after.shared).holds(formula) {
+            return match StateView::of_instance(self, &seen, at).with_after(&after.shared).holds(formula) {
                 Ok(true) => false,
                 Ok(false) => {
                     out.found.push(Breach { property, before: Vec::new(), after: Vec::new() });
@@ -146,7 +147,7 @@ impl Semantics<'_> {
                 note(out, "too many ways to decide the values of a rely");
                 return false;
             }
-            let view = View::of_instance(self, &pre, at).with_after(&post.shared);
+            let view = StateView::of_instance(self, &pre, at).with_after(&post.shared);
             let (place, sort) = match view.holds(formula) {
                 Ok(true) => continue,
                 Ok(false) => {
@@ -169,15 +170,15 @@ impl Semantics<'_> {
             }
             let place = self.unprimed(place);
             for value in found.values.into_iter().rev() {
-                let instance = matches!(self.slot(place.symbol), Slot::Local(..)).then_some(at as u32);
+                let instance = matches!(self.slot(place.symbol), SymbolSlot::Local(..)).then_some(at as u32);
                 let choice = Choice { instance, place: place.clone(), value };
                 // Decide it before the step and take the step again: what the step leaves alone stays equal.
                 let mut early = pre.clone();
                 let again = |s: &State| {
-                    let plain = Step { choices: Vec::new(), ..step.clone() };
+                    let plain = TraceStep { choices: Vec::new(), ..step.clone() };
                     self.execute(s, &plain).ok().and_then(|o| match o {
-                        Outcome::Moved { state, .. } => self.decide_all(&state, &finally).ok(),
-                        Outcome::Wrong { .. } => None,
+                        StepOutcome::Moved { state, .. } => self.decide_all(&state, &finally).ok(),
+                        StepOutcome::Wrong { .. } => None,
                     })
                 };
                 if self.decide(&mut early, &choice) {
@@ -203,15 +204,16 @@ impl Semantics<'_> {
     }
 
     /// The same place with the symbol of the store before.
-    fn unprimed(&self, place: Place) -> Place {
+    fn unprimed(&self, place: ReadPlace) -> ReadPlace {
         match self.slot(place.symbol) {
-            Slot::After(i) => Place { symbol: self.program.vars[self.shared[i]].symbol, keys: place.keys },
+            SymbolSlot::After(i) => ReadPlace { symbol: self.program.vars[self.shared[i]].symbol, keys: place.keys },
             _ => place,
         }
     }
 
-    /// The deadlock properties violated: nobody can move and somebody has not ended. `None` in the second place
-    /// means that this is sure.
+    /// The deadlock properties violated: no instance can complete a step and some instance that is there has not ended.
+    /// `None` in the second place means that this is sure. An atomic block is one step: a run into it that comes to a
+    /// statement that waits is no step at all, so a state inside a block is never a deadlock, and the state before it may be.
     pub fn deadlocked(&self, state: &State, successors: &Successors) -> (Vec<PropertyId>, Option<String>) {
         let wanted: Vec<PropertyId> = self
             .program
@@ -220,23 +222,90 @@ impl Semantics<'_> {
             .filter(|(_, p)| p.kind == PropertyKind::Deadlock)
             .map(|(id, _)| id)
             .collect();
-        if wanted.is_empty() {
-            return (wanted, None);
-        }
-        let ended = |i: &super::Instance| self.program.threads[i.thread].code.exit == Some(i.at);
-        if state.instances.iter().all(ended) {
+        let over = |at: usize| {
+            let i = &state.instances[at];
+            self.program.threads[i.thread].code.exit == Some(i.at) || !self.is_there(state, at)
+        };
+        if wanted.is_empty() || self.instance_in_atomic_block(state).is_some() || (0..state.instances.len()).all(over) {
             return (Vec::new(), None);
         }
-        if !successors.outcomes.is_empty() {
-            let unsure =
-                successors.decided.then(|| "whether a state is stuck depends on an undecided value".to_owned());
-            return (Vec::new(), unsure);
+        let undecided = || Some("whether a state is stuck depends on an undecided value".to_owned());
+        let mut entered = Vec::new();
+        for outcome in &successors.outcomes {
+            match outcome {
+                StepOutcome::Moved { state, .. } if self.instance_in_atomic_block(state).is_some() => {
+                    entered.push(state.clone())
+                }
+                _ => return (Vec::new(), successors.decided.then(undecided).flatten()),
+            }
         }
-        match &successors.incomplete {
-            Some(why) => (Vec::new(), Some(why.clone())),
-            None => (wanted, None),
+        if let Some(why) = &successors.incomplete {
+            return (Vec::new(), Some(why.clone()));
+        }
+        if entered.is_empty() {
+            return (wanted, None);
+        }
+        match self.block_goes_on(entered) {
+            Ok(GoesOn::No) if successors.decided => (Vec::new(), undecided()),
+            Ok(GoesOn::No) => (wanted, None),
+            Ok(GoesOn::Yes) => (Vec::new(), successors.decided.then(undecided).flatten()),
+            Err(why) => (Vec::new(), Some(why)),
         }
     }
+
+    /// Whether some run inside a block, from one of these states, leaves it, goes wrong, or never stops.
+    fn block_goes_on(&self, entered: Vec<State>) -> Result<GoesOn, String> {
+        // States on the way from the first one are `Open`; meeting one of them again is a run without end.
+        let mut known: rustc_hash::FxHashMap<State, StateVisit> = rustc_hash::FxHashMap::default();
+        let mut todo: Vec<(State, StateVisit)> = entered.into_iter().map(|s| (s, StateVisit::Open)).collect();
+        while let Some((state, visit)) = todo.pop() {
+            if visit == StateVisit::Done {
+                known.insert(state, StateVisit::Done);
+                continue;
+            }
+            match known.get(&state) {
+                Some(StateVisit::Open) => return Ok(GoesOn::Yes),
+                Some(StateVisit::Done) => continue,
+                None => {}
+            }
+            if known.len() > MAX_BLOCK_STATES {
+                return Err(format!("an atomic block has more than {MAX_BLOCK_STATES} states"));
+            }
+            let next = self.successors(&state, Sampling::default());
+            if next.decided {
+                return Err("whether an atomic block waits depends on an undecided value".to_owned());
+            }
+            known.insert(state.clone(), StateVisit::Open);
+            todo.push((state, StateVisit::Done));
+            for outcome in next.outcomes {
+                match outcome {
+                    StepOutcome::Moved { state, .. } if self.instance_in_atomic_block(&state).is_some() => {
+                        todo.push((state, StateVisit::Open))
+                    }
+                    _ => return Ok(GoesOn::Yes),
+                }
+            }
+            if let Some(why) = next.incomplete {
+                return Err(why);
+            }
+        }
+        Ok(GoesOn::No)
+    }
+}
+
+/// States inside one block that are looked at to see whether it can go on.
+const MAX_BLOCK_STATES: usize = 10_000;
+
+/// Whether a block that was entered can be completed.
+enum GoesOn {
+    Yes,
+    No,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StateVisit {
+    Open,
+    Done,
 }
 
 fn note(out: &mut Breaches, why: &str) {

@@ -3,9 +3,9 @@
 //! Where a formula must hold for the choice to matter (a guard, an `init`), `allowed` reads a finite set of values off
 //! it; else a finite sort is enumerated; else a few values are tried and the choice is not exhaustive.
 
-use super::{Semantics, Slot, State, View};
+use super::{Semantics, State, StateView, SymbolSlot};
 use crate::semantics::Choice;
-use logic::{EvalError, Node, Op, Place, Quantifier, Sort, SortKind, Term, Value};
+use logic::{EvalError, Node, Op, Quantifier, ReadPlace, Sort, SortKind, Term, Value};
 use std::collections::BTreeSet;
 
 /// How undecided values are enumerated.
@@ -27,7 +27,7 @@ impl Default for Sampling {
 
 /// The values to try, and whether there are others that matter.
 #[derive(Clone, Debug)]
-pub(crate) struct Candidates {
+pub(crate) struct CandidateValues {
     pub values: Vec<Value>,
     pub exhaustive: bool,
 }
@@ -75,8 +75,8 @@ impl Semantics<'_> {
     /// Decides a place of the shared store or of an instance's locals; false where it is not undecided.
     pub fn decide(&self, state: &mut State, choice: &Choice) -> bool {
         let root = match (self.slot(choice.place.symbol), choice.instance) {
-            (Slot::Shared(i), None) => state.shared.get_mut(i),
-            (Slot::Local(t, i), Some(at)) => {
+            (SymbolSlot::Shared(i), None) => state.shared.get_mut(i),
+            (SymbolSlot::Local(t, i), Some(at)) => {
                 state.instances.get_mut(at as usize).filter(|x| x.thread == t).and_then(|x| x.locals.get_mut(i))
             }
             _ => None,
@@ -85,7 +85,7 @@ impl Semantics<'_> {
     }
 
     /// The sort of the value at a place; `None` if the keys do not fit.
-    pub fn sort_at(&self, place: &Place) -> Option<Sort> {
+    pub fn sort_at(&self, place: &ReadPlace) -> Option<Sort> {
         let t = &self.program.terms;
         let mut sort = t.symbol_sort(place.symbol);
         for key in &place.keys {
@@ -100,7 +100,7 @@ impl Semantics<'_> {
 
     /// Whether a place belongs to an object that nothing refers to: a quantifier reached it, and there is no end of such
     /// objects to decide.
-    pub(crate) fn beyond(&self, view: &View<'_>, place: &Place) -> bool {
+    pub(crate) fn beyond(&self, view: &StateView<'_>, place: &ReadPlace) -> bool {
         let t = &self.program.terms;
         let mut sort = t.symbol_sort(place.symbol);
         for key in &place.keys {
@@ -119,24 +119,24 @@ impl Semantics<'_> {
     /// Values for an undecided place. Only values with which `wanted` can still hold matter.
     pub(crate) fn candidates(
         &self,
-        view: &View<'_>,
-        place: &Place,
+        view: &StateView<'_>,
+        place: &ReadPlace,
         sort: Sort,
         wanted: &[Term],
         sampling: Sampling,
-    ) -> Result<Candidates, EvalError> {
+    ) -> Result<CandidateValues, EvalError> {
         let mut conjuncts = Vec::new();
         for w in wanted {
             conjuncts.extend(self.program.terms.conjuncts(*w));
         }
         if let Some(values) = self.allowed_by_all(view, place, sort, &conjuncts, sampling)? {
-            return Ok(Candidates { values: values.into_iter().collect(), exhaustive: true });
+            return Ok(CandidateValues { values: values.into_iter().collect(), exhaustive: true });
         }
         Ok(self.any_value(view, sort, sampling))
     }
 
     /// Values of a sort: all, or a few.
-    pub(crate) fn any_value(&self, view: &View<'_>, sort: Sort, sampling: Sampling) -> Candidates {
+    pub(crate) fn any_value(&self, view: &StateView<'_>, sort: Sort, sampling: Sampling) -> CandidateValues {
         let t = &self.program.terms;
         if let SortKind::Ref(class) = t.kind(sort) {
             // References are only compared for equality: those in use and one that is not stand for all.
@@ -144,16 +144,16 @@ impl Semantics<'_> {
             let unused = (1..).find(|n| !used.contains(n)).expect("finitely many numbers are in use");
             let mut values: Vec<Value> = std::iter::once(0).chain(used).map(Value::Ref).collect();
             values.push(Value::Ref(unused));
-            return Candidates { values, exhaustive: true };
+            return CandidateValues { values, exhaustive: true };
         }
         if let Some(values) = logic::eval::domain(t, sort, view, sampling.whole) {
-            return Candidates { values, exhaustive: true };
+            return CandidateValues { values, exhaustive: true };
         }
-        Candidates { values: self.few_values(view, sort, sampling.few), exhaustive: false }
+        CandidateValues { values: self.few_values(view, sort, sampling.few), exhaustive: false }
     }
 
     /// Objects in use in the state, and in the inputs chosen so far.
-    fn used_by(&self, view: &View<'_>, class: logic::ClassId) -> BTreeSet<u32> {
+    fn used_by(&self, view: &StateView<'_>, class: logic::ClassId) -> BTreeSet<u32> {
         let mut used = self.used(view.state, class);
         for value in view.inputs.iter().flatten() {
             // An input's sort is not at hand; a number that is no object of this class only makes the set larger.
@@ -171,7 +171,7 @@ impl Semantics<'_> {
         used
     }
 
-    fn few_values(&self, view: &View<'_>, sort: Sort, few: usize) -> Vec<Value> {
+    fn few_values(&self, view: &StateView<'_>, sort: Sort, few: usize) -> Vec<Value> {
         let t = &self.program.terms;
         match t.kind(sort) {
             SortKind::Int => {
@@ -205,8 +205,8 @@ impl Semantics<'_> {
     /// A finite set that contains every value of the place with which all formulas can hold, if one can be read off.
     fn allowed_by_all(
         &self,
-        view: &View<'_>,
-        place: &Place,
+        view: &StateView<'_>,
+        place: &ReadPlace,
         sort: Sort,
         conjuncts: &[Term],
         sampling: Sampling,
@@ -264,8 +264,8 @@ impl Semantics<'_> {
 
     fn allowed(
         &self,
-        view: &View<'_>,
-        place: &Place,
+        view: &StateView<'_>,
+        place: &ReadPlace,
         sort: Sort,
         formula: Term,
         sampling: Sampling,
@@ -334,7 +334,12 @@ impl Semantics<'_> {
     }
 
     /// The substitution under which a `forall` speaks of the place, found from a read `m[i][j]` in its body.
-    fn instance_at(&self, body: Term, bound: &[logic::Symbol], place: &Place) -> Option<Vec<(logic::Symbol, Term)>> {
+    fn instance_at(
+        &self,
+        body: Term,
+        bound: &[logic::Symbol],
+        place: &ReadPlace,
+    ) -> Option<Vec<(logic::Symbol, Term)>> {
         let t = &self.program.terms;
         let mut todo = vec![body];
         while let Some(term) = todo.pop() {
@@ -370,7 +375,7 @@ impl Semantics<'_> {
     }
 
     /// The value of the place for which `x == e`, where `x` is the place, or a sum or difference with it.
-    fn solve(&self, view: &View<'_>, place: &Place, x: Term, e: Term) -> Result<Option<Value>, EvalError> {
+    fn solve(&self, view: &StateView<'_>, place: &ReadPlace, x: Term, e: Term) -> Result<Option<Value>, EvalError> {
         if self.reads(view, x, place)? {
             return self.known(view, e);
         }
@@ -394,7 +399,7 @@ impl Semantics<'_> {
     }
 
     /// Whether the term is a plain read of the place.
-    fn reads(&self, view: &View<'_>, term: Term, place: &Place) -> Result<bool, EvalError> {
+    fn reads(&self, view: &StateView<'_>, term: Term, place: &ReadPlace) -> Result<bool, EvalError> {
         let Some((symbol, keys)) = self.chain(term) else { return Ok(false) };
         if symbol != place.symbol || keys.len() != place.keys.len() {
             return Ok(false);
@@ -408,7 +413,7 @@ impl Semantics<'_> {
     }
 
     /// The value of a term where nothing is missing for it.
-    fn known(&self, view: &View<'_>, term: Term) -> Result<Option<Value>, EvalError> {
+    fn known(&self, view: &StateView<'_>, term: Term) -> Result<Option<Value>, EvalError> {
         match view.eval(term) {
             Ok(v) if !v.is_open() => Ok(Some(v)),
             _ => Ok(None),

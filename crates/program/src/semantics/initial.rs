@@ -1,12 +1,12 @@
 //! Initial states: initial values, then the `init` formulas, which define or constrain what is left open.
 
 use super::decide::Sampling;
-use super::{Choice, Instances, Semantics, Slot, State, View};
-use logic::{EvalError, Node, Op, Place, Quantifier, Symbol, Term, Value};
+use super::{Choice, InstanceCounts, Semantics, State, StateView, SymbolSlot};
+use logic::{EvalError, Node, Op, Quantifier, ReadPlace, Symbol, Term, Value};
 
 /// The initial states of given numbers of instances, each with what was decided in it.
 #[derive(Clone, Debug, Default)]
-pub struct Initial {
+pub struct InitialStates {
     pub states: Vec<(State, Vec<Choice>)>,
     /// Some initial states are missing; why.
     pub incomplete: Option<String>,
@@ -14,10 +14,10 @@ pub struct Initial {
 
 impl Semantics<'_> {
     /// The state before any choice: initial values, and values that an `init` formula gives outright.
-    pub fn undecided_start(&self, instances: &Instances) -> Result<State, EvalError> {
+    pub fn undecided_start(&self, instances: &InstanceCounts) -> Result<State, EvalError> {
         let p = self.program;
         let nothing = State { shared: Vec::new(), instances: Vec::new(), entered: None };
-        let view = View::of_store(self, &nothing);
+        let view = StateView::of_store(self, &nothing);
         let value = |v: &crate::model::VarId| match p.vars[*v].initial {
             Some(e) => view.eval(e),
             None => Ok(Value::any_of(&p.terms, p.vars[*v].sort)),
@@ -40,16 +40,32 @@ impl Semantics<'_> {
     }
 
     pub(crate) fn init_facts(&self) -> Vec<Term> {
-        let t = &self.program.terms;
         let written = self.program.init.iter().filter_map(|f| f.formula);
-        let split = |f: Term| match t.node(f) {
-            // A `forall` of several conjuncts defines a map with each of them.
-            Node::Quant(Quantifier::Forall, bound, body) => {
-                t.conjuncts(body).into_iter().map(|c| t.forall(&bound, c)).collect()
+        let mut facts = Vec::new();
+        for f in written {
+            self.split_init(&[], f, &mut facts);
+        }
+        facts
+    }
+
+    /// The conjuncts of a formula under quantifiers, each as one `forall` over everything bound around it, however the formula nests them:
+    /// `forall i :: forall j :: m[i][j] == 0` defines a map as `forall i, j :: m[i][j] == 0` does.
+    fn split_init(&self, bound: &[Symbol], formula: Term, out: &mut Vec<Term>) {
+        let t = &self.program.terms;
+        for f in t.conjuncts(formula) {
+            match t.node(f) {
+                // A symbol that is bound twice means the inner one; such a formula stays as it is written.
+                Node::Quant(Quantifier::Forall, inner, body) if !inner.iter().any(|s| bound.contains(s)) => {
+                    let all: Vec<Symbol> = bound.iter().chain(inner.iter()).copied().collect();
+                    self.split_init(&all, body, out);
+                }
+                _ => {
+                    let free = t.free_symbols(f);
+                    let named: Vec<Symbol> = bound.iter().copied().filter(|s| free.contains(s)).collect();
+                    out.push(if named.is_empty() { f } else { t.forall(&named, f) });
+                }
             }
-            _ => vec![f],
-        };
-        written.flat_map(|f| t.conjuncts(f)).flat_map(split).collect()
+        }
     }
 
     /// `x == e` and `forall i :: m[i] == e` for a variable that is wholly open and an `e` that has a value.
@@ -71,11 +87,11 @@ impl Semantics<'_> {
             if !distinct || keys.len() != bound.len() || t.free_symbols(right).iter().any(|s| bound.contains(s)) {
                 return None;
             }
-            let Slot::Shared(at) = self.slot(symbol) else { return None };
+            let SymbolSlot::Shared(at) = self.slot(symbol) else { return None };
             if state.shared[at] != Value::any_of(t, t.symbol_sort(symbol)) {
                 return None;
             }
-            let value = View::of_store(self, state).eval(right).ok().filter(|v| !v.is_open())?;
+            let value = StateView::of_store(self, state).eval(right).ok().filter(|v| !v.is_open())?;
             Some((at, keys.iter().fold(value, |v, _| Value::map(v))))
         })
     }
@@ -95,8 +111,8 @@ impl Semantics<'_> {
     }
 
     /// Every initial state, up to values that nothing looks at yet.
-    pub fn initial(&self, instances: &Instances, sampling: Sampling) -> Initial {
-        let mut out = Initial::default();
+    pub fn initial(&self, instances: &InstanceCounts, sampling: Sampling) -> InitialStates {
+        let mut out = InitialStates::default();
         let start = match self.undecided_start(instances) {
             Ok(start) => start,
             Err(e) => {
@@ -114,7 +130,7 @@ impl Semantics<'_> {
                 break;
             }
             let mut open: Option<EvalError> = None;
-            let view = View::of_store(self, &state);
+            let view = StateView::of_store(self, &state);
             let mut excluded = false;
             for f in &facts {
                 match view.holds(*f) {
@@ -160,17 +176,17 @@ impl Semantics<'_> {
     }
 
     /// The initial state with exactly these choices; the reason, where `init` does not hold in it.
-    pub fn start(&self, instances: &Instances, choices: &[Choice]) -> Result<State, String> {
+    pub fn start(&self, instances: &InstanceCounts, choices: &[Choice]) -> Result<State, String> {
         if !instances.allowed(self.program) {
             return Err("the numbers of instances are not those of the program".into());
         }
         let start = self.undecided_start(instances).map_err(|e| format!("an initial value has none ({e:?})"))?;
         let state = self.decide_all(&start, choices)?;
         for f in self.init_facts() {
-            match View::of_store(self, &state).holds(f) {
+            match StateView::of_store(self, &state).holds(f) {
                 Ok(true) => {}
                 Ok(false) => return Err(format!("`init {}` is false", self.program.terms.show(f))),
-                Err(EvalError::Open(Place { symbol, .. }, _)) => {
+                Err(EvalError::Open(ReadPlace { symbol, .. }, _)) => {
                     let name = self.program.terms.symbol_name(symbol);
                     return Err(format!("`init` reads `{name}`, which is not decided"));
                 }

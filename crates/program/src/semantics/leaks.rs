@@ -1,10 +1,10 @@
-//! Leaks: objects that are allocated, not freed, and that nobody can get at any more.
+//! Leaks: objects that are allocated, not freed, and that no thread can get at any more.
 //!
-//! Comes in: a state, or the two states around a step. Goes out: the live objects that nothing leads to, and those that the step
+//! In: a state, or the two states around a step. Out: the live objects that nothing leads to, and those that the step
 //! lost. An object is held by shared variables and by what an instance may still read of its locals before it assigns them; an
-//! instance that has ended reads nothing. What a live object's fields refer to is held as well. A value that nobody has chosen yet
+//! instance that has ended reads nothing. What a live object's fields refer to is held as well. A value that no thread has chosen yet
 //! refers to nothing: there is a run in which it is null. Objects of the start that nothing ever led to are lost by no step.
-//! What is lost stays lost: no step can come by a reference to it. Absent: who lost it, which is whoever took the step.
+//! What is lost stays lost: no step can come by a reference to it. Deliberately absent: who lost it, which is whoever took the step.
 
 use super::{Semantics, State};
 use crate::code::LocId;
@@ -20,7 +20,7 @@ pub type Object = (ClassId, u32);
 /// For each location of each thread, the locals that hold objects there, by position.
 pub(super) type Holding = IdVec<ThreadId, IdVec<LocId, Vec<usize>>>;
 
-/// What holds objects; `None` where nobody asks for leaks.
+/// What holds objects; `None` where leaks are not asked for.
 pub(super) fn holding(program: &Program) -> Option<Holding> {
     leak(program)?;
     let of = |t: &crate::model::Thread| {
@@ -37,7 +37,7 @@ pub fn leak(program: &Program) -> Option<PropertyId> {
 }
 
 impl Semantics<'_> {
-    /// The live objects that nothing leads to; none where nobody asks for leaks.
+    /// The live objects that nothing leads to; none where leaks are not asked for.
     pub fn lost(&self, state: &State) -> BTreeSet<Object> {
         let Some(holding) = &self.holding else { return BTreeSet::new() };
         let p = self.program;

@@ -1,12 +1,12 @@
 //! The reference semantics: what a program does, step by step, with concrete values and no solver.
 //!
-//! Comes in: a `Program` and a number of instances of each thread. Goes out: initial states, the outcomes of a state,
+//! In: a `Program` and a number of instances of each thread. Out: initial states, the outcomes of a state,
 //! the properties a store or a step violates, the exact replay of a trace, and a plain breadth-first search.
 //! It is the oracle of every differential test, so it is written to be obviously right rather than fast.
-//! Values nobody has looked at stay `Value::Any`; they are decided when an evaluation stops at them. Where a value
+//! Values that no step has looked at stay `Value::Any`; they are decided when an evaluation stops at them. Where a value
 //! comes from an infinite sort and no formula pins it down, a few values are tried and the result says `incomplete`:
 //! such an enumeration can refute and can never prove.
-//! Absent: symmetry, partial order reduction, state compression; `performs`, `follows` and linearizability, whose
+//! Deliberately absent: symmetry, partial order reduction, state compression; `performs`, `follows` and linearizability, whose
 //! violations are not single runs.
 
 mod checks;
@@ -25,13 +25,13 @@ pub(crate) mod tests;
 
 pub use checks::Breach;
 pub use decide::{Sampling, refines};
-pub use initial::Initial;
+pub use initial::InitialStates;
 pub use leaks::{Object, leak};
-pub use reach::{Cut, Limits, Reached, Violation, reach};
-pub use replay::{Mismatch, Replay, replay};
-pub use step::{Outcome, Successors};
-pub use trace::{Choice, Instances, Step, Trace};
-pub use view::View;
+pub use reach::{ReachLimits, Reached, SearchLimit, Violation, reachable_states};
+pub use replay::{Mismatch, Replay, replay_trace};
+pub use step::{StepOutcome, Successors};
+pub use trace::{Choice, InstanceCounts, Trace, TraceStep};
+pub use view::StateView;
 
 use crate::code::{ActionId, LocId};
 use crate::model::{Program, Scope, ThreadId, VarId};
@@ -63,7 +63,7 @@ pub struct Instance {
 
 /// What a symbol stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Slot {
+pub(crate) enum SymbolSlot {
     Unknown,
     Tid,
     Shared(usize),
@@ -77,7 +77,7 @@ pub struct Semantics<'p> {
     pub program: &'p Program,
     /// The shared variables, in the order of `State::shared`.
     pub shared: Vec<VarId>,
-    slots: Vec<Slot>,
+    slots: Vec<SymbolSlot>,
     outgoing: IdVec<ThreadId, IdVec<LocId, Vec<ActionId>>>,
     /// For each action, which inputs flow into one place of the store and nowhere else: these may stay undecided.
     open_inputs: IdVec<ThreadId, IdVec<ActionId, Vec<bool>>>,
@@ -86,6 +86,8 @@ pub struct Semantics<'p> {
     /// Numbers of the program's text and their neighbours: what undecided integers are tried with.
     numbers: Vec<i128>,
     has_relies: bool,
+    /// For each thread, the position in the shared store of the flag that says whether its instance is there.
+    started: IdVec<ThreadId, Option<usize>>,
     /// Where leaks are asked for: what holds objects.
     holding: Option<leaks::Holding>,
 }
@@ -93,19 +95,19 @@ pub struct Semantics<'p> {
 impl<'p> Semantics<'p> {
     pub fn new(program: &'p Program) -> Self {
         let shared: Vec<VarId> = program.shared().collect();
-        let mut slots = vec![Slot::Unknown; program.terms.symbol_count()];
-        slots[program.tid.index()] = Slot::Tid;
+        let mut slots = vec![SymbolSlot::Unknown; program.terms.symbol_count()];
+        slots[program.tid.index()] = SymbolSlot::Tid;
         for (i, v) in shared.iter().enumerate() {
-            slots[program.vars[*v].symbol.index()] = Slot::Shared(i);
-            slots[program.vars[*v].primed.index()] = Slot::After(i);
+            slots[program.vars[*v].symbol.index()] = SymbolSlot::Shared(i);
+            slots[program.vars[*v].primed.index()] = SymbolSlot::After(i);
         }
         for (id, thread) in program.threads.iter_enumerated() {
             for (i, v) in thread.locals.iter().enumerate() {
-                slots[program.vars[*v].symbol.index()] = Slot::Local(id, i);
+                slots[program.vars[*v].symbol.index()] = SymbolSlot::Local(id, i);
             }
             for action in thread.code.actions.iter() {
                 for (i, s) in action.inputs.iter().enumerate() {
-                    slots[s.index()] = Slot::Input(i);
+                    slots[s.index()] = SymbolSlot::Input(i);
                 }
             }
         }
@@ -121,6 +123,8 @@ impl<'p> Semantics<'p> {
             .filter(|s| crate::memory::holds_references(program, *s))
             .collect();
         let has_relies = program.relies.iter().any(|r| r.formula.is_some());
+        let position = |t: ThreadId| program.started(t).and_then(|flag| shared.iter().position(|v| *v == flag));
+        let started = program.threads.ids().map(position).collect();
         Self {
             program,
             shared,
@@ -130,41 +134,47 @@ impl<'p> Semantics<'p> {
             with_refs,
             numbers: numbers(program),
             has_relies,
+            started,
             holding: leaks::holding(program),
         }
     }
     /// The position of a shared variable in `State::shared`.
     pub fn shared_index(&self, var: VarId) -> Option<usize> {
         match self.slot(self.program.vars[var].symbol) {
-            Slot::Shared(i) => Some(i),
+            SymbolSlot::Shared(i) => Some(i),
             _ => None,
         }
     }
     /// The position of a local in `Instance::locals`, with its thread.
     pub fn local_index(&self, var: VarId) -> Option<(ThreadId, usize)> {
         match self.slot(self.program.vars[var].symbol) {
-            Slot::Local(t, i) => Some((t, i)),
+            SymbolSlot::Local(t, i) => Some((t, i)),
             _ => None,
         }
     }
     /// The value of a variable, as instance `at` sees it.
     pub fn value<'s>(&self, state: &'s State, at: usize, var: VarId) -> Option<&'s Value> {
         match self.slot(self.program.vars[var].symbol) {
-            Slot::Shared(i) => state.shared.get(i),
-            Slot::Local(t, i) => state.instances.get(at).filter(|x| x.thread == t).and_then(|x| x.locals.get(i)),
+            SymbolSlot::Shared(i) => state.shared.get(i),
+            SymbolSlot::Local(t, i) => state.instances.get(at).filter(|x| x.thread == t).and_then(|x| x.locals.get(i)),
             _ => None,
         }
     }
-    /// The instance inside an atomic block, if one is: nobody else moves then.
-    pub fn inside(&self, state: &State) -> Option<usize> {
-        state.instances.iter().position(|i| self.program.threads[i.thread].code.locations[i.at].inside)
+    /// The instance inside an atomic block, if one is: no other thread moves then.
+    pub fn instance_in_atomic_block(&self, state: &State) -> Option<usize> {
+        state.instances.iter().position(|i| self.program.threads[i.thread].code.locations[i.at].in_atomic_block)
+    }
+    /// Whether an instance is there: one that a `spawn` starts is not before its flag is set.
+    pub fn is_there(&self, state: &State, at: usize) -> bool {
+        let flag = state.instances.get(at).and_then(|i| self.started[i.thread]);
+        flag.is_none_or(|k| state.shared[k] == Value::Bool(true))
     }
     /// For each input of an action, whether it may stay undecided.
     pub fn open_inputs(&self, thread: ThreadId, action: ActionId) -> &[bool] {
         &self.open_inputs[thread][action]
     }
-    pub(crate) fn slot(&self, symbol: Symbol) -> Slot {
-        self.slots.get(symbol.index()).copied().unwrap_or(Slot::Unknown)
+    pub(crate) fn slot(&self, symbol: Symbol) -> SymbolSlot {
+        self.slots.get(symbol.index()).copied().unwrap_or(SymbolSlot::Unknown)
     }
     /// The numbers of objects of a class that occur in the state: held, listed as live, or keys of a map.
     pub fn used(&self, state: &State, class: logic::ClassId) -> std::collections::BTreeSet<u32> {

@@ -1,10 +1,10 @@
 //! A plain breadth-first search by the reference semantics: the oracle of differential tests and of small searches.
 //!
-//! Goes out: each violated property with a shortest trace to it, the number of states, and whether every reachable
-//! state was seen. Absent: anything that makes it fast.
+//! Out: each violated property with a shortest trace to it, the number of states, and whether every reachable
+//! state was seen. Deliberately absent: anything that makes it fast.
 
 use super::decide::Sampling;
-use super::{Choice, Instances, Outcome, Semantics, State, Step, Trace};
+use super::{Choice, InstanceCounts, Semantics, State, StepOutcome, Trace, TraceStep};
 use crate::model::Program;
 use crate::property::PropertyId;
 use base::Budget;
@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct ReachLimits {
     pub states: usize,
     /// Longest run looked at.
     pub depth: usize,
@@ -20,7 +20,7 @@ pub struct Limits {
     pub budget: Budget,
 }
 
-impl Default for Limits {
+impl Default for ReachLimits {
     fn default() -> Self {
         Self { states: 100_000, depth: usize::MAX, sampling: Sampling::default(), budget: Budget::unlimited() }
     }
@@ -39,12 +39,12 @@ pub struct Reached {
     /// Why not every reachable state was seen; `None`: all were, and what is not violated holds for these instances.
     pub incomplete: Option<String>,
     /// Which limit ended it, where one did.
-    pub cut: Option<Cut>,
+    pub cut: Option<SearchLimit>,
 }
 
 /// A limit that ended a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
+pub enum SearchLimit {
     States,
     Depth,
     Budget(base::Exhausted),
@@ -57,24 +57,24 @@ impl Reached {
 }
 
 /// How a state was reached first.
-enum Parent {
+enum StateParent {
     Start(Vec<Choice>),
-    From(usize, Step),
+    From(usize, TraceStep),
 }
 
-struct Search<'s> {
+struct ReachSearch<'s> {
     sem: &'s Semantics<'s>,
-    instances: &'s Instances,
+    instances: &'s InstanceCounts,
     index: FxHashMap<State, usize>,
     states: Vec<State>,
-    parents: Vec<(Parent, usize)>,
+    parents: Vec<(StateParent, usize)>,
     out: Reached,
 }
 
 /// Every state that the given numbers of instances reach, within the limits.
-pub fn reach(program: &Program, instances: &Instances, limits: &Limits) -> Reached {
+pub fn reachable_states(program: &Program, instances: &InstanceCounts, limits: &ReachLimits) -> Reached {
     let sem = Semantics::new(program);
-    let mut s = Search {
+    let mut s = ReachSearch {
         sem: &sem,
         instances,
         index: FxHashMap::default(),
@@ -87,23 +87,23 @@ pub fn reach(program: &Program, instances: &Instances, limits: &Limits) -> Reach
         s.note(why);
     }
     for (state, choices) in initial.states {
-        s.add(state, Parent::Start(choices), 0, limits);
+        s.add(state, StateParent::Start(choices), 0, limits);
     }
     let mut at = 0;
     while at < s.states.len() {
         if s.states.len() > limits.states {
             s.note(format!("more than {} states", limits.states));
-            s.out.cut = Some(Cut::States);
+            s.out.cut = Some(SearchLimit::States);
             break;
         }
         if let Err(e) = limits.budget.check() {
             s.note(e.to_string());
-            s.out.cut = Some(Cut::Budget(e));
+            s.out.cut = Some(SearchLimit::Budget(e));
             break;
         }
         if s.parents[at].1 >= limits.depth {
             s.note(format!("runs of more than {} steps were not looked at", limits.depth));
-            s.out.cut = Some(Cut::Depth);
+            s.out.cut = Some(SearchLimit::Depth);
             break;
         }
         s.expand(at, limits);
@@ -113,12 +113,12 @@ pub fn reach(program: &Program, instances: &Instances, limits: &Limits) -> Reach
     s.out
 }
 
-impl Search<'_> {
+impl ReachSearch<'_> {
     fn note(&mut self, why: String) {
         self.out.incomplete.get_or_insert(why);
     }
 
-    fn add(&mut self, state: State, parent: Parent, depth: usize, limits: &Limits) {
+    fn add(&mut self, state: State, parent: StateParent, depth: usize, limits: &ReachLimits) {
         if self.index.contains_key(&state) {
             return;
         }
@@ -136,7 +136,7 @@ impl Search<'_> {
         }
     }
 
-    fn expand(&mut self, at: usize, limits: &Limits) {
+    fn expand(&mut self, at: usize, limits: &ReachLimits) {
         let state = self.states[at].clone();
         let depth = self.parents[at].1;
         let next = self.sem.successors(&state, limits.sampling);
@@ -152,8 +152,8 @@ impl Search<'_> {
         }
         for outcome in next.outcomes {
             match outcome {
-                Outcome::Wrong { step, property, .. } => self.report(property, at, Some(step), Vec::new()),
-                Outcome::Moved { step, state: after } => {
+                StepOutcome::Wrong { step, property, .. } => self.report(property, at, Some(step), Vec::new()),
+                StepOutcome::Moved { step, state: after } => {
                     let before = match self.sem.decide_all(&state, &step.choices) {
                         Ok(before) => before,
                         Err(why) => panic!("the choices of an outcome can be made: {why}"),
@@ -170,23 +170,23 @@ impl Search<'_> {
                     if let Some(property) = self.sem.leaks(&state, &after) {
                         self.report(property, at, Some(step.clone()), Vec::new());
                     }
-                    self.add(after, Parent::From(at, step), depth + 1, limits);
+                    self.add(after, StateParent::From(at, step), depth + 1, limits);
                 }
             }
         }
     }
 
     /// Keeps the first, so shortest, violation of each property.
-    fn report(&mut self, property: PropertyId, at: usize, last: Option<Step>, finally: Vec<Choice>) {
+    fn report(&mut self, property: PropertyId, at: usize, last: Option<TraceStep>, finally: Vec<Choice>) {
         if self.out.violations.contains_key(&property) {
             return;
         }
-        let mut steps: Vec<Step> = last.into_iter().collect();
+        let mut steps: Vec<TraceStep> = last.into_iter().collect();
         let mut at = at;
         let initial = loop {
             match &self.parents[at].0 {
-                Parent::Start(choices) => break choices.clone(),
-                Parent::From(before, step) => {
+                StateParent::Start(choices) => break choices.clone(),
+                StateParent::From(before, step) => {
                     steps.push(step.clone());
                     at = *before;
                 }

@@ -3,7 +3,7 @@
 //! What the trace says is not trusted: instances, indexes, sorts of values and choices are all checked.
 
 use super::decide::Sampling;
-use super::{Outcome, Semantics, State, Trace, View};
+use super::{Semantics, State, StateView, StepOutcome, Trace};
 use crate::model::Program;
 use crate::property::PropertyKind;
 
@@ -28,7 +28,7 @@ impl std::fmt::Display for Mismatch {
     }
 }
 
-pub fn replay(program: &Program, trace: &Trace) -> Result<Replay, Mismatch> {
+pub fn replay_trace(program: &Program, trace: &Trace) -> Result<Replay, Mismatch> {
     let sem = Semantics::new(program);
     let wrong = |after: usize, reason: String| Mismatch { after, reason };
     let Some(property) = program.properties.get(trace.violates) else {
@@ -41,11 +41,11 @@ pub fn replay(program: &Program, trace: &Trace) -> Result<Replay, Mismatch> {
         let outcome = sem.execute(now, step).map_err(|r| wrong(i, r))?;
         let last = i + 1 == trace.steps.len();
         match outcome {
-            Outcome::Moved { state, .. } => states.push(state),
-            Outcome::Wrong { property, .. } if last && property == trace.violates => {
+            StepOutcome::Moved { state, .. } => states.push(state),
+            StepOutcome::Wrong { property, .. } if last && property == trace.violates => {
                 return Ok(Replay { states });
             }
-            Outcome::Wrong { property, .. } => {
+            StepOutcome::Wrong { property, .. } => {
                 let name = &program.properties[property].name;
                 return Err(wrong(i, format!("the step goes wrong by `{name}`")));
             }
@@ -57,10 +57,10 @@ pub fn replay(program: &Program, trace: &Trace) -> Result<Replay, Mismatch> {
     let seen = |reason: &str| Err(wrong(done, reason.to_owned()));
     match &property.kind {
         PropertyKind::Invariant(formula) => {
-            if sem.inside(&last).is_some() {
+            if sem.instance_in_atomic_block(&last).is_some() {
                 return seen("the run ends inside an atomic block, where invariants are not looked at");
             }
-            match View::of_store(&sem, &last).holds(*formula) {
+            match StateView::of_store(&sem, &last).holds(*formula) {
                 Ok(false) => {}
                 Ok(true) => return seen("the invariant holds"),
                 Err(e) => return seen(&format!("the invariant could not be evaluated ({e:?})")),

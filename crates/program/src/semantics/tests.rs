@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::code::{Action, Code, Gate, Location, Update, What};
-use crate::model::{Copies, Fact, OriginId, Rely, Start, Thread, VarKind};
+use crate::model::{Copies, InitialFact, OriginId, Rely, Start, Thread, VarKind};
 use crate::property::{Property, PropertyId, PropertyKind};
-use logic::{Place, Symbol};
+use logic::{ReadPlace, Symbol};
 
 /// A program under construction, with one thread at a time.
 pub(crate) struct Build {
@@ -26,7 +26,7 @@ impl Build {
         for i in 0..locations {
             code.locations.push(Location {
                 name: format!("{name}{i}"),
-                inside: false,
+                in_atomic_block: false,
                 invariants: vec![],
                 origin: self.o,
             });
@@ -35,7 +35,7 @@ impl Build {
         self.p.threads.push(Thread {
             name: name.into(),
             copies,
-            start: Start::AtOnce,
+            start: Start::Initial,
             params: vec![],
             locals: vec![],
             code,
@@ -55,7 +55,7 @@ impl Build {
     }
     pub fn invariant(&mut self, formula: Term) -> PropertyId {
         let property = self.property(PropertyKind::Invariant(formula));
-        self.p.invariants.push(Fact { formula: Some(formula), property: Some(property), origin: self.o });
+        self.p.invariants.push(InitialFact { formula: Some(formula), property: Some(property), origin: self.o });
         property
     }
     pub fn rely(&mut self, formula: Term) -> PropertyId {
@@ -64,7 +64,7 @@ impl Build {
         property
     }
     pub fn init(&mut self, formula: Term) {
-        self.p.init.push(Fact { formula: Some(formula), property: None, origin: self.o });
+        self.p.init.push(InitialFact { formula: Some(formula), property: None, origin: self.o });
     }
     pub fn act(&mut self, thread: ThreadId, from: u32, to: u32, guard: Term, updates: &[(VarId, Term)]) -> ActionId {
         self.act_with(thread, from, to, vec![], guard, updates)
@@ -95,7 +95,7 @@ impl Build {
 }
 
 fn all(p: &Program, any: u32) -> Reached {
-    reach(p, &Instances::of(p, any), &Limits::default())
+    reachable_states(p, &InstanceCounts::of(p, any), &ReachLimits::default())
 }
 
 /// Two threads read a counter and write it back plus one; the assertion says no update is lost.
@@ -136,7 +136,7 @@ fn check_a_lost_update_is_found_and_replayed() {
     let r = all(&p, 0);
     assert!(r.complete(), "{:?}", r.incomplete);
     let trace = &r.violations[&property];
-    let replayed = replay(&p, trace).expect("the trace is a run");
+    let replayed = replay_trace(&p, trace).expect("the trace is a run");
     assert_eq!(replayed.states.len(), trace.steps.len());
 }
 
@@ -153,16 +153,16 @@ fn check_a_changed_trace_is_rejected() {
     let trace = all(&p, 0).violations[&property].clone();
     let mut shorter = trace.clone();
     shorter.steps.pop();
-    assert!(replay(&p, &shorter).is_err());
+    assert!(replay_trace(&p, &shorter).is_err());
     let mut other = trace.clone();
     other.steps[0].instance = 7;
-    assert!(replay(&p, &other).is_err());
+    assert!(replay_trace(&p, &other).is_err());
     let mut more = trace.clone();
-    more.instances = Instances(vec![3]);
-    assert!(replay(&p, &more).is_err());
+    more.instances = InstanceCounts(vec![3]);
+    assert!(replay_trace(&p, &more).is_err());
     let mut input = trace;
     input.steps[0].inputs.push(Value::Int(1));
-    assert!(replay(&p, &input).is_err());
+    assert!(replay_trace(&p, &input).is_err());
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn check_init_defines_maps_and_pins_values() {
     b.init(three);
     b.init(range);
     let sem = Semantics::new(&b.p);
-    let initial = sem.initial(&Instances(vec![]), Sampling::default());
+    let initial = sem.initial(&InstanceCounts(vec![]), Sampling::default());
     assert_eq!(initial.incomplete, None);
     let zs: Vec<Value> = initial.states.iter().map(|(s, _)| s.shared[2].clone()).collect();
     assert_eq!(zs, vec![Value::Int(1), Value::Int(2), Value::Int(3)]);
@@ -202,10 +202,41 @@ fn check_one_forall_defines_two_maps() {
     let both = t.forall(&[i], t.and(&[zero, down]));
     b.init(both);
     let sem = Semantics::new(&b.p);
-    let initial = sem.initial(&Instances(vec![]), Sampling::default());
+    let initial = sem.initial(&InstanceCounts(vec![]), Sampling::default());
     assert_eq!((initial.incomplete, initial.states.len()), (None, 1));
     let shared = &initial.states[0].0.shared;
     assert_eq!(shared, &vec![Value::map(Value::Int(0)), Value::map(Value::Bool(false))]);
+}
+
+#[test]
+fn check_nested_foralls_define_maps_as_one_forall_does() {
+    let mut b = Build::new();
+    let a = b.shared("a", grid_of(&b.p.terms), None);
+    let m = b.shared("m", b.p.terms.map_sort(Sort::INT, Sort::INT), None);
+    let t = &b.p.terms;
+    let (i, j) = (t.symbol("i", Sort::INT), t.symbol("j", Sort::INT));
+    let cell = t.eq(t.select(t.select(b.p.now(a), t.sym(i)), t.sym(j)), t.int(0));
+    let line = t.eq(t.select(b.p.now(m), t.sym(i)), t.int(4));
+    b.init(t.forall(&[i], t.and(&[line, t.forall(&[j], cell)])));
+    let sem = Semantics::new(&b.p);
+    let initial = sem.initial(&InstanceCounts(vec![]), Sampling::default());
+    assert_eq!((initial.incomplete, initial.states.len()), (None, 1));
+    let zeros = Value::map(Value::map(Value::Int(0)));
+    assert_eq!(initial.states[0].0.shared, vec![zeros, Value::map(Value::Int(4))]);
+    // A symbol that is bound twice is the inner one: nothing is said of the outer map's diagonal alone.
+    let mut b = Build::new();
+    let a = b.shared("a", grid_of(&b.p.terms), None);
+    let t = &b.p.terms;
+    let i = t.symbol("i", Sort::INT);
+    let diagonal = t.eq(t.select(t.select(b.p.now(a), t.sym(i)), t.sym(i)), t.int(0));
+    b.init(t.forall(&[i], t.forall(&[i], diagonal)));
+    let sem = Semantics::new(&b.p);
+    let initial = sem.initial(&InstanceCounts(vec![]), Sampling::default());
+    assert!(initial.states.iter().all(|(s, _)| s.shared[0] != Value::map(Value::map(Value::Int(0)))));
+}
+
+fn grid_of(t: &logic::Terms) -> Sort {
+    t.map_sort(Sort::INT, t.map_sort(Sort::INT, Sort::INT))
 }
 
 #[test]
@@ -219,7 +250,7 @@ fn check_init_over_a_range_decides_entries_exactly() {
     let f = t.forall(&[i], t.implies(inside, t.eq(t.select(b.p.now(m), t.sym(i)), t.int(7))));
     b.init(f);
     let sem = Semantics::new(&b.p);
-    let initial = sem.initial(&Instances(vec![]), Sampling::default());
+    let initial = sem.initial(&InstanceCounts(vec![]), Sampling::default());
     assert_eq!((initial.incomplete, initial.states.len()), (None, 1));
 }
 
@@ -298,7 +329,7 @@ fn check_invariants_and_relies_are_seen() {
     assert_eq!(r.violations[&lower].steps.len(), 2);
     assert_eq!(r.violations[&rely].steps.len(), 1);
     for t in r.violations.values() {
-        replay(&b.p, t).expect("each violation replays");
+        replay_trace(&b.p, t).expect("each violation replays");
     }
 }
 
@@ -313,7 +344,7 @@ fn check_an_invariant_over_an_undecided_value_is_refuted_with_a_choice() {
     let r = all(&b.p, 0);
     let trace = &r.violations[&property];
     assert_eq!(trace.finally.len(), 1);
-    replay(&b.p, trace).expect("the choice is part of the trace");
+    replay_trace(&b.p, trace).expect("the choice is part of the trace");
 }
 
 #[test]
@@ -322,7 +353,7 @@ fn check_nobody_moves_while_one_is_inside_a_block() {
     let zero = b.p.terms.int(0);
     let x = b.shared("x", Sort::INT, Some(zero));
     let t = b.thread("T", Copies::Exactly(2), 3);
-    b.p.threads[t].code.locations[LocId(1)].inside = true;
+    b.p.threads[t].code.locations[LocId(1)].in_atomic_block = true;
     let (tt, one) = (b.p.terms.tt(), b.p.terms.int(1));
     let more = b.p.terms.add(b.p.now(x), one);
     b.act(t, 0, 1, tt, &[(x, more)]);
@@ -353,7 +384,7 @@ fn check_deadlock_is_found() {
     }
     let r = all(&b.p, 0);
     assert_eq!(r.violations[&property].steps.len(), 2);
-    replay(&b.p, &r.violations[&property]).expect("the deadlock replays");
+    replay_trace(&b.p, &r.violations[&property]).expect("the deadlock replays");
 }
 
 #[test]
@@ -382,10 +413,10 @@ fn check_new_objects_differ_and_garbage_is_not_reused() {
     assert!(r.complete());
     assert_eq!(r.states, 3);
     let sem = Semantics::new(&b.p);
-    let mut state = sem.undecided_start(&Instances(vec![1])).unwrap();
+    let mut state = sem.undecided_start(&InstanceCounts(vec![1])).unwrap();
     for want in 1..=2 {
         let next = sem.successors(&state, Sampling::default());
-        let [Outcome::Moved { state: after, step }] = &next.outcomes[..] else { panic!("one way to allocate") };
+        let [StepOutcome::Moved { state: after, step }] = &next.outcomes[..] else { panic!("one way to allocate") };
         assert_eq!(step.inputs, vec![Value::Ref(want)]);
         state = after.clone();
     }
@@ -398,7 +429,7 @@ fn check_spawned_instances_get_their_arguments_and_run() {
     let x = b.shared("x", Sort::INT, Some(zero));
     let main = b.thread("Main", Copies::One, 2);
     let job = b.thread("Job", Copies::Any, 2);
-    b.p.threads[job].start = Start::BySpawn;
+    b.p.threads[job].start = Start::Spawned;
     let a = b.local(job, "a", Sort::INT, None);
     b.p.threads[job].params.push(a);
     let child = b.local(main, "c", Sort::INT, Some(zero));
@@ -412,7 +443,7 @@ fn check_spawned_instances_get_their_arguments_and_run() {
     let property = b.invariant(not_five);
     let r = all(&b.p, 0);
     assert_eq!(r.states, 3);
-    let replayed = replay(&b.p, &r.violations[&property]).expect("the run replays");
+    let replayed = replay_trace(&b.p, &r.violations[&property]).expect("the run replays");
     let last = replayed.states.last().unwrap();
     assert_eq!(last.instances[0].locals, vec![Value::Int(2)]);
     assert_eq!(last.instances[1].tid, 2);
@@ -426,17 +457,17 @@ fn check_forged_choices_are_rejected() {
     b.thread("T", Copies::One, 1);
     let is_zero = b.p.terms.eq(b.p.now(x), zero);
     let property = b.invariant(is_zero);
-    let place = Place { symbol: b.p.vars[x].symbol, keys: vec![] };
+    let place = ReadPlace { symbol: b.p.vars[x].symbol, keys: vec![] };
     let choice = |value: Value| Choice { instance: None, place: place.clone(), value };
     for value in [Value::Int(1), Value::Bool(true), Value::Any] {
         let trace = Trace {
-            instances: Instances(vec![1]),
+            instances: InstanceCounts(vec![1]),
             initial: vec![choice(value)],
             steps: vec![],
             finally: vec![],
             violates: property,
         };
-        assert!(replay(&b.p, &trace).is_err());
+        assert!(replay_trace(&b.p, &trace).is_err());
     }
 }
 
@@ -454,8 +485,8 @@ fn check_quantifiers_over_a_class_range_over_all_references() {
     let distinct = t.and(&[t.ne(terms[0], terms[1]), t.ne(terms[1], terms[2]), t.ne(terms[0], terms[2])]);
     let not_null = t.and(&terms.iter().map(|x| t.ne(*x, t.null(class))).collect::<Vec<_>>());
     let three = t.exists(&xs, t.and(&[distinct, not_null]));
-    assert_eq!(View::of_store(&sem, &state).holds(three), Ok(true));
+    assert_eq!(StateView::of_store(&sem, &state).holds(three), Ok(true));
     // One after the other, and in different quantifiers.
     let inner = t.exists(&xs[1..2], t.ne(terms[0], terms[1]));
-    assert_eq!(View::of_store(&sem, &state).holds(t.forall(&xs[..1], inner)), Ok(true));
+    assert_eq!(StateView::of_store(&sem, &state).holds(t.forall(&xs[..1], inner)), Ok(true));
 }

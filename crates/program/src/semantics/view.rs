@@ -1,13 +1,13 @@
 //! What one instance sees: values of symbols for `logic::eval`, and the evaluation of what a step writes.
 //!
-//! Copying an undecided value would let its two copies be decided differently. So `View::flow`, which computes what a
+//! Copying an undecided value would let its two copies be decided differently. So `StateView::flow`, which computes what a
 //! step writes, lets an undecided part pass only where it stays where it is (`m := m[k := e]`) or where it is an input
 //! that goes to one place alone.
 
-use super::{Instance, Semantics, Slot, State};
-use logic::{ClassId, Env, EvalError, Node, Op, Place, Symbol, Term, Value, eval};
+use super::{Instance, Semantics, State, SymbolSlot};
+use logic::{ClassId, Env, EvalError, Node, Op, ReadPlace, Symbol, Term, Value, eval_term};
 
-pub struct View<'a> {
+pub struct StateView<'a> {
     pub sem: &'a Semantics<'a>,
     pub state: &'a State,
     /// The shared store that primed symbols speak of.
@@ -19,7 +19,7 @@ pub struct View<'a> {
     pub inputs: &'a [Option<Value>],
 }
 
-impl<'a> View<'a> {
+impl<'a> StateView<'a> {
     /// The store alone.
     pub fn of_store(sem: &'a Semantics<'a>, state: &'a State) -> Self {
         Self { sem, state, after: None, instance: None, tid: Value::Any, inputs: &[] }
@@ -36,23 +36,23 @@ impl<'a> View<'a> {
         Self { after: Some(after), ..self }
     }
     pub fn eval(&self, term: Term) -> Result<Value, EvalError> {
-        eval(&self.sem.program.terms, term, self)
+        eval_term(&self.sem.program.terms, term, self)
     }
     pub fn holds(&self, formula: Term) -> Result<bool, EvalError> {
         logic::eval::holds(&self.sem.program.terms, formula, self)
     }
     /// The value a step writes to `here`.
-    pub fn flow(&self, term: Term, here: &Place) -> Result<Value, EvalError> {
+    pub fn flow(&self, term: Term, here: &ReadPlace) -> Result<Value, EvalError> {
         let t = &self.sem.program.terms;
         match t.node(term) {
             Node::Sym(s) => {
                 let value = self.value(s).ok_or(EvalError::Unassigned(s))?;
                 let stays = here.symbol == s && here.keys.is_empty();
-                if !value.is_open() || stays || matches!(self.sem.slot(s), Slot::Input(_)) {
+                if !value.is_open() || stays || matches!(self.sem.slot(s), SymbolSlot::Input(_)) {
                     return Ok(value.clone());
                 }
                 Err(if *value == Value::Any {
-                    EvalError::Open(Place { symbol: s, keys: vec![] }, t.symbol_sort(s))
+                    EvalError::Open(ReadPlace { symbol: s, keys: vec![] }, t.symbol_sort(s))
                 } else {
                     EvalError::OpenMap
                 })
@@ -76,10 +76,10 @@ impl<'a> View<'a> {
         }
     }
     /// The place a term such as `m[k][j]` reads, if it is that plain.
-    pub(crate) fn place(&self, term: Term) -> Result<Option<Place>, EvalError> {
+    pub(crate) fn place(&self, term: Term) -> Result<Option<ReadPlace>, EvalError> {
         let t = &self.sem.program.terms;
         Ok(match t.node(term) {
-            Node::Sym(symbol) => Some(Place { symbol, keys: vec![] }),
+            Node::Sym(symbol) => Some(ReadPlace { symbol, keys: vec![] }),
             Node::App(Op::Select, args) => match self.place(args[0])? {
                 Some(mut p) => {
                     p.keys.push(self.eval(args[1])?);
@@ -92,15 +92,15 @@ impl<'a> View<'a> {
     }
 }
 
-impl Env for View<'_> {
+impl Env for StateView<'_> {
     fn value(&self, symbol: Symbol) -> Option<&Value> {
         match self.sem.slot(symbol) {
-            Slot::Unknown => None,
-            Slot::Tid => (self.tid != Value::Any).then_some(&self.tid),
-            Slot::Shared(i) => self.state.shared.get(i),
-            Slot::After(i) => self.after.and_then(|a| a.get(i)),
-            Slot::Local(t, i) => self.instance.filter(|x| x.thread == t).and_then(|x| x.locals.get(i)),
-            Slot::Input(i) => self.inputs.get(i).and_then(Option::as_ref),
+            SymbolSlot::Unknown => None,
+            SymbolSlot::Tid => (self.tid != Value::Any).then_some(&self.tid),
+            SymbolSlot::Shared(i) => self.state.shared.get(i),
+            SymbolSlot::After(i) => self.after.and_then(|a| a.get(i)),
+            SymbolSlot::Local(t, i) => self.instance.filter(|x| x.thread == t).and_then(|x| x.locals.get(i)),
+            SymbolSlot::Input(i) => self.inputs.get(i).and_then(Option::as_ref),
         }
     }
     fn objects(&self, class: ClassId) -> u32 {

@@ -7,12 +7,11 @@
 mod print;
 mod read;
 mod sexp;
-mod specs;
 mod terms;
 
-pub use print::print;
-pub use read::read;
-pub use terms::{Names, print_term, read_term};
+pub use print::print_program;
+pub use read::read_program;
+pub use terms::{SymbolNames, print_term, read_term};
 
 /// What is wrong with a text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,12 +1,13 @@
 //! From a program to its text.
 
+mod specs;
+
 use super::sexp::{Sexp, atom, form, list, pretty, text};
-use super::specs;
-use super::terms::{Names, sort_sexp, term_sexp};
+use super::terms::{SymbolNames, sort_sexp, term_sexp};
 use crate::code::{Action, Code, Mark, What};
-use crate::model::{Copies, Fact, OriginId, Program, Scope, Start, VarKind};
+use crate::model::{Copies, InitialFact, OriginId, Program, Scope, Start, VarKind};
 use crate::property::PropertyKind;
-use crate::spec::{Place, TwoStore};
+use crate::spec::{StorePlace, TwoStore};
 use base::ids::Id;
 use logic::{EnumId, Symbol, Term};
 
@@ -14,8 +15,8 @@ use logic::{EnumId, Symbol, Term};
 pub(crate) const VERSION: &str = "1";
 
 /// The program as text.
-pub fn print(program: &Program) -> String {
-    let w = Writer { p: program, names: Names::new(&program.terms) };
+pub fn print_program(program: &Program) -> String {
+    let w = Writer { p: program, names: SymbolNames::new(&program.terms) };
     let mut out = String::new();
     out.push_str(&format!("(program {VERSION}"));
     for part in w.parts() {
@@ -28,7 +29,7 @@ pub fn print(program: &Program) -> String {
 
 pub(crate) struct Writer<'p> {
     pub p: &'p Program,
-    pub names: Names,
+    pub names: SymbolNames,
 }
 
 impl Writer<'_> {
@@ -102,7 +103,7 @@ impl Writer<'_> {
                 atom(id.to_string()),
                 text(&t.name),
                 copies,
-                atom(if t.start == Start::AtOnce { "at-once" } else { "by-spawn" }),
+                atom(if t.start == Start::Initial { "at-once" } else { "by-spawn" }),
                 self.origin(t.origin),
                 self.ids("params", &t.params),
                 self.ids("locals", &t.locals),
@@ -124,7 +125,7 @@ impl Writer<'_> {
         out
     }
 
-    pub fn fact(&self, head: &str, f: &Fact) -> Sexp {
+    pub fn fact(&self, head: &str, f: &InitialFact) -> Sexp {
         let property = f.property.map(|p| atom(p.to_string()));
         form(head, [self.asked(f.formula), self.origin(f.origin)].into_iter().chain(property))
     }
@@ -159,7 +160,7 @@ impl Writer<'_> {
         parts.extend(code.exit.map(|e| form("exit", [atom(e.to_string())])));
         for (id, l) in code.locations.iter_enumerated() {
             let mut at = vec![atom(id.to_string()), text(&l.name), self.origin(l.origin)];
-            at.extend(l.inside.then(|| atom("inside")));
+            at.extend(l.in_atomic_block.then(|| atom("inside")));
             at.extend(l.invariants.iter().map(|f| form("invariant", [self.asked(*f)])));
             parts.push(form("at", at));
         }
@@ -207,7 +208,8 @@ impl Writer<'_> {
     }
 
     pub fn two_store(&self, r: &TwoStore) -> [Sexp; 2] {
-        let place = |f: &Place| list([atom(f.var.to_string())].into_iter().chain(f.keys.iter().map(|k| self.term(*k))));
+        let place =
+            |f: &StorePlace| list([atom(f.var.to_string())].into_iter().chain(f.keys.iter().map(|k| self.term(*k))));
         [form("frame", r.frame.iter().map(place)), self.term(r.relation)]
     }
 }
@@ -229,6 +231,7 @@ fn kind(k: VarKind) -> Sexp {
         VarKind::Field(c) => form("field", [atom(c.to_string())]),
         VarKind::Live(c) => form("live", [atom(c.to_string())]),
         VarKind::Ended => atom("ended"),
+        VarKind::Started(t) => form("started", [atom(t.to_string())]),
     }
 }
 

@@ -3,25 +3,26 @@
 //! One pass over the parts, which come in the order in which they are printed: what a term needs (enums, classes,
 //! symbols) stands before it.
 
+mod specs;
+
 use super::TextError;
 use super::print::{VERSION, WHATS};
 use super::sexp::{Sexp, parse};
-use super::specs;
-use super::terms::{Names, fail, sort_of, term_of};
-use crate::code::{Action, Call, Code, Gate, Location, Mark, Spawn, Update};
+use super::terms::{SymbolNames, fail, sort_of, term_of};
+use crate::code::{Action, Code, Gate, Location, Mark, ProcedureCall, Spawn, Update};
 use crate::model::{
-    Access, Assumption, Class, Copies, Fact, Origin, Program, Rely, Scope, Start, Thread, Var, VarKind,
+    AccessPredicate, Assumption, Class, Copies, InitialFact, Origin, Program, Rely, Scope, Start, Thread, Var, VarKind,
 };
 use crate::property::{Property, PropertyKind};
-use crate::spec::{Place, TwoStore};
+use crate::spec::{StorePlace, TwoStore};
 use base::ids::Id;
 use base::{IdVec, SourceId, Span};
 use logic::{Symbol, Term, Terms};
 
 /// Reads the text of a program.
-pub fn read(input: &str) -> Result<Program, TextError> {
+pub fn read_program(input: &str) -> Result<Program, TextError> {
     let whole = parse(input)?;
-    let mut c = Cursor::of(&whole)?;
+    let mut c = ListCursor::of(&whole)?;
     if c.atom()? != "program" || c.atom()? != VERSION {
         return c.fail(format!("this is not a program of version {VERSION}"));
     }
@@ -55,17 +56,17 @@ pub fn read(input: &str) -> Result<Program, TextError> {
         s.end()?;
         terms.symbol(name, sort);
     }
-    let names = Names::new(&terms);
+    let names = SymbolNames::new(&terms);
     let mut t = c.expect("tid")?;
     let tid = symbol_in(&names, &mut t)?;
     let program = {
-        let r = Reader { terms: &terms, names: &names };
+        let r = TextReader { terms: &terms, names: &names };
         r.rest(title, tid, classes, &mut c)?
     };
     Ok(Program { terms, ..program })
 }
 
-fn symbol_in(names: &Names, c: &mut Cursor<'_>) -> Result<Symbol, TextError> {
+fn symbol_in(names: &SymbolNames, c: &mut ListCursor<'_>) -> Result<Symbol, TextError> {
     let name = c.atom()?;
     match names.symbol(name) {
         Some(s) => Ok(s),
@@ -74,12 +75,12 @@ fn symbol_in(names: &Names, c: &mut Cursor<'_>) -> Result<Symbol, TextError> {
 }
 
 /// A list being read from left to right.
-pub(crate) struct Cursor<'s> {
+pub(crate) struct ListCursor<'s> {
     whole: &'s Sexp,
     parts: &'s [Sexp],
 }
 
-impl<'s> Cursor<'s> {
+impl<'s> ListCursor<'s> {
     fn of(s: &'s Sexp) -> Result<Self, TextError> {
         match s {
             Sexp::List(parts, _) => Ok(Self { whole: s, parts }),
@@ -120,9 +121,9 @@ impl<'s> Cursor<'s> {
         let a = self.atom()?;
         a.parse().or_else(|_| self.fail(format!("`{a}` is no number that fits here")))
     }
-    pub fn list(&mut self) -> Result<Cursor<'s>, TextError> {
+    pub fn list(&mut self) -> Result<ListCursor<'s>, TextError> {
         let s = self.next()?;
-        Cursor::of(s).or_else(|_| self.fail("a list is wanted here"))
+        ListCursor::of(s).or_else(|_| self.fail("a list is wanted here"))
     }
     /// An id with its prefix: `v12`.
     pub fn id<I: Id>(&mut self, prefix: &str) -> Result<I, TextError> {
@@ -153,61 +154,61 @@ impl<'s> Cursor<'s> {
         Ok(out)
     }
     /// The next part, which must be a list that starts with the word.
-    pub fn expect(&mut self, head: &str) -> Result<Cursor<'s>, TextError> {
+    pub fn expect(&mut self, head: &str) -> Result<ListCursor<'s>, TextError> {
         match self.next_if(head)? {
             Some(c) => Ok(c),
             None => self.fail(format!("`({head} ..)` is wanted here")),
         }
     }
     /// The next part, if it is a list that starts with the word.
-    pub fn next_if(&mut self, head: &str) -> Result<Option<Cursor<'s>>, TextError> {
+    pub fn next_if(&mut self, head: &str) -> Result<Option<ListCursor<'s>>, TextError> {
         let Some(first @ Sexp::List(parts, _)) = self.parts.first() else { return Ok(None) };
         match parts.split_first() {
             Some((Sexp::Atom(a), rest)) if a == head => {
                 self.parts = &self.parts[1..];
-                Ok(Some(Cursor { whole: first, parts: rest }))
+                Ok(Some(ListCursor { whole: first, parts: rest }))
             }
             _ => Ok(None),
         }
     }
 }
 
-pub(crate) struct Reader<'t> {
+pub(crate) struct TextReader<'t> {
     pub terms: &'t Terms,
-    pub names: &'t Names,
+    pub names: &'t SymbolNames,
 }
 
-impl Reader<'_> {
-    pub fn term(&self, c: &mut Cursor<'_>) -> Result<Term, TextError> {
+impl TextReader<'_> {
+    pub fn term(&self, c: &mut ListCursor<'_>) -> Result<Term, TextError> {
         let s = c.next()?;
         let line = c.whole;
         term_of(self.terms, self.names, s)
             .map_err(|e| if e.line > 0 { e } else { fail::<()>(line, e.message).expect_err("a failure is an error") })
     }
-    pub fn asked(&self, c: &mut Cursor<'_>) -> Result<Option<Term>, TextError> {
+    pub fn asked(&self, c: &mut ListCursor<'_>) -> Result<Option<Term>, TextError> {
         if matches!(c.parts.first(), Some(Sexp::Atom(a)) if a == "?") {
             c.next()?;
             return Ok(None);
         }
         self.term(c).map(Some)
     }
-    fn symbol(&self, c: &mut Cursor<'_>) -> Result<Symbol, TextError> {
+    fn symbol(&self, c: &mut ListCursor<'_>) -> Result<Symbol, TextError> {
         symbol_in(self.names, c)
     }
-    fn symbols(&self, mut c: Cursor<'_>) -> Result<Vec<Symbol>, TextError> {
+    fn symbols(&self, mut c: ListCursor<'_>) -> Result<Vec<Symbol>, TextError> {
         let mut out = Vec::new();
         while !c.is_done() {
             out.push(self.symbol(&mut c)?);
         }
         Ok(out)
     }
-    pub fn fact(&self, c: &mut Cursor<'_>) -> Result<Fact, TextError> {
+    pub fn fact(&self, c: &mut ListCursor<'_>) -> Result<InitialFact, TextError> {
         let (formula, origin) = (self.asked(c)?, c.id("o")?);
         let property = if c.is_done() { None } else { Some(c.id("p")?) };
         c.end()?;
-        Ok(Fact { formula, property, origin })
+        Ok(InitialFact { formula, property, origin })
     }
-    pub fn two_store(&self, c: &mut Cursor<'_>) -> Result<TwoStore, TextError> {
+    pub fn two_store(&self, c: &mut ListCursor<'_>) -> Result<TwoStore, TextError> {
         let mut frame = Vec::new();
         let mut f = c.expect("frame")?;
         while !f.is_done() {
@@ -217,7 +218,7 @@ impl Reader<'_> {
             while !place.is_done() {
                 keys.push(self.term(&mut place)?);
             }
-            frame.push(Place { var, keys });
+            frame.push(StorePlace { var, keys });
         }
         Ok(TwoStore { frame, relation: self.term(c)? })
     }
@@ -227,7 +228,7 @@ impl Reader<'_> {
         title: String,
         tid: Symbol,
         classes: IdVec<logic::ClassId, Class>,
-        c: &mut Cursor<'_>,
+        c: &mut ListCursor<'_>,
     ) -> Result<Program, TextError> {
         let mut p = Program { classes, tid, ..Program::new(title) };
         while let Some(mut v) = c.next_if("var")? {
@@ -296,14 +297,14 @@ impl Reader<'_> {
         Ok(p)
     }
 
-    fn var(&self, c: &mut Cursor<'_>) -> Result<Var, TextError> {
+    fn var(&self, c: &mut ListCursor<'_>) -> Result<Var, TextError> {
         let name = c.text()?;
         let sort = sort_of(self.terms, c.next()?)?;
         let (symbol, primed) = (self.symbol(c)?, self.symbol(c)?);
         let scope = match c.next()? {
             Sexp::Atom(a) if a == "shared" => Scope::Shared,
             s => {
-                let mut s = Cursor::of(s)?;
+                let mut s = ListCursor::of(s)?;
                 let (head, of) = (s.atom()?, s.atom()?);
                 let scope = match head {
                     "spec" => Scope::Spec(s.id_of(of, "obj")?),
@@ -324,10 +325,11 @@ impl Reader<'_> {
                 _ => return c.fail(format!("`{a}` is no kind of variable")),
             },
             s => {
-                let mut s = Cursor::of(s)?;
+                let mut s = ListCursor::of(s)?;
                 let kind = match s.atom()? {
                     "field" => VarKind::Field(s.id("c")?),
                     "live" => VarKind::Live(s.id("c")?),
+                    "started" => VarKind::Started(s.id("th")?),
                     _ => return s.fail("this is no kind of variable"),
                 };
                 s.end()?;
@@ -344,7 +346,7 @@ impl Reader<'_> {
                 let binders = self.symbols(a.list()?)?;
                 let (formula, origin) = (self.asked(&mut a)?, a.id("o")?);
                 a.end()?;
-                Some(Access { binders, formula, origin })
+                Some(AccessPredicate { binders, formula, origin })
             }
             None => None,
         };
@@ -352,22 +354,22 @@ impl Reader<'_> {
         Ok(Var { name, sort, symbol, primed, scope, kind, initial, access, origin })
     }
 
-    fn thread(&self, c: &mut Cursor<'_>) -> Result<Thread, TextError> {
+    fn thread(&self, c: &mut ListCursor<'_>) -> Result<Thread, TextError> {
         let name = c.text()?;
         let copies = match c.next()? {
             Sexp::Atom(a) if a == "one" => Copies::One,
             Sexp::Atom(a) if a == "any" => Copies::Any,
             s => {
-                let mut s = Cursor::of(s)?;
+                let mut s = ListCursor::of(s)?;
                 if s.atom()? != "exactly" {
                     return s.fail("copies are `one`, `any` or `(exactly n)`");
                 }
-                Copies::Exactly(s.number()?)
+                Copies::number(s.number()?)
             }
         };
         let start = match c.atom()? {
-            "at-once" => Start::AtOnce,
-            "by-spawn" => Start::BySpawn,
+            "at-once" => Start::Initial,
+            "by-spawn" => Start::Spawned,
             _ => return c.fail("a thread starts `at-once` or `by-spawn`"),
         };
         let origin = c.id("o")?;
@@ -385,7 +387,7 @@ impl Reader<'_> {
         Ok(Thread { name, copies, start, params, locals, code, outline, follows, origin })
     }
 
-    fn property(&self, c: &mut Cursor<'_>) -> Result<PropertyKind, TextError> {
+    fn property(&self, c: &mut ListCursor<'_>) -> Result<PropertyKind, TextError> {
         let s = c.next()?;
         if let Sexp::Atom(a) = s {
             return Ok(match a.as_str() {
@@ -402,7 +404,7 @@ impl Reader<'_> {
                 _ => return c.fail(format!("`{a}` is no kind of property")),
             });
         }
-        let mut s = Cursor::of(s)?;
+        let mut s = ListCursor::of(s)?;
         let kind = match s.atom()? {
             "invariant" => PropertyKind::Invariant(self.term(&mut s)?),
             "rely" => PropertyKind::Rely(s.number()?),
@@ -419,7 +421,7 @@ impl Reader<'_> {
         Ok(kind)
     }
 
-    pub fn code(&self, mut c: Cursor<'_>) -> Result<Code, TextError> {
+    pub fn code(&self, mut c: ListCursor<'_>) -> Result<Code, TextError> {
         let mut code = Code::new();
         code.entry = c.expect("entry")?.id("L")?;
         if let Some(mut e) = c.next_if("exit")? {
@@ -437,7 +439,7 @@ impl Reader<'_> {
                 invariants.push(self.asked(&mut f)?);
             }
             l.end()?;
-            code.locations.push(Location { name, inside, invariants, origin });
+            code.locations.push(Location { name, in_atomic_block: inside, invariants, origin });
         }
         while let Some(mut a) = c.next_if("action")? {
             a.counted("a", code.actions.len())?;
@@ -452,13 +454,13 @@ impl Reader<'_> {
                 None => None,
             };
             k.end()?;
-            code.calls.push(Call { from, to, procedure, args, results, requires, origin });
+            code.calls.push(ProcedureCall { from, to, procedure, args, results, requires, origin });
         }
         c.end()?;
         Ok(code)
     }
 
-    fn terms_of(&self, mut c: Cursor<'_>) -> Result<Vec<Term>, TextError> {
+    fn terms_of(&self, mut c: ListCursor<'_>) -> Result<Vec<Term>, TextError> {
         let mut out = Vec::new();
         while !c.is_done() {
             out.push(self.term(&mut c)?);
@@ -466,7 +468,7 @@ impl Reader<'_> {
         Ok(out)
     }
 
-    fn action(&self, mut c: Cursor<'_>) -> Result<Action, TextError> {
+    fn action(&self, mut c: ListCursor<'_>) -> Result<Action, TextError> {
         let (from, to) = (c.id("L")?, c.id("L")?);
         let word = c.atom()?;
         let Some((_, what)) = WHATS.iter().find(|(n, _)| *n == word) else {

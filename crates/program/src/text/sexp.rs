@@ -12,8 +12,8 @@ pub(crate) enum Sexp {
 }
 
 /// Deeper text is refused; the printer never nests that deep.
-const DEEPEST: usize = 400;
-const WIDTH: usize = 110;
+const MAX_NESTING: usize = 400;
+const LINE_WIDTH: usize = 110;
 
 pub(crate) fn atom(text: impl Into<String>) -> Sexp {
     Sexp::Atom(text.into())
@@ -84,7 +84,7 @@ fn measure(s: &Sexp, limit: usize) -> usize {
 /// Prints at the current column; lists that do not fit have each further part on a line of its own.
 pub(crate) fn pretty(s: &Sexp, indent: usize, out: &mut String) {
     let Sexp::List(parts, _) = s else { return flat(s, out) };
-    if indent + measure(s, WIDTH) <= WIDTH {
+    if indent + measure(s, LINE_WIDTH) <= LINE_WIDTH {
         return flat(s, out);
     }
     out.push('(');
@@ -125,7 +125,7 @@ pub(crate) fn parse(input: &str) -> Result<Sexp, TextError> {
                 continue;
             }
             '(' => {
-                if stack.len() >= DEEPEST {
+                if stack.len() >= MAX_NESTING {
                     return fail("the lists are nested too deeply");
                 }
                 if done.is_some() {

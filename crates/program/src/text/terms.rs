@@ -4,20 +4,20 @@
 use super::TextError;
 use super::sexp::{Sexp, atom, form, list, parse, pretty};
 use base::ids::Id;
-use logic::{ClassId, EnumId, Machine, Node, Op, Quantifier, Sort, SortKind, Symbol, Term, Terms};
+use logic::{ClassId, EnumId, MachineIntSort, Node, Op, Quantifier, Sort, SortKind, Symbol, Term, Terms};
 use rustc_hash::FxHashMap;
 
 /// Terms nested deeper than this are cut by a `let`.
-const DEEP: usize = 60;
+const MAX_NESTING: usize = 60;
 
 /// The names that symbols have in text.
-pub struct Names {
+pub struct SymbolNames {
     of: Vec<String>,
     symbols: FxHashMap<String, Symbol>,
 }
 
-impl Names {
-    /// A symbol's own name where it is plain and nobody else has it; else the name with the symbol's number.
+impl SymbolNames {
+    /// A symbol's own name where it is plain and no other symbol has it; else the name with the symbol's number.
     pub fn new(terms: &Terms) -> Self {
         let own: Vec<String> = (0..terms.symbol_count()).map(|i| terms.symbol_name(Symbol::from_index(i))).collect();
         let mut count: FxHashMap<&str, usize> = FxHashMap::default();
@@ -53,14 +53,14 @@ impl Names {
 }
 
 /// A term as text.
-pub fn print_term(terms: &Terms, names: &Names, term: Term) -> String {
+pub fn print_term(terms: &Terms, names: &SymbolNames, term: Term) -> String {
     let mut out = String::new();
     pretty(&term_sexp(terms, names, term), 0, &mut out);
     out
 }
 
 /// A term from text; every symbol, sort and operator is checked.
-pub fn read_term(terms: &Terms, names: &Names, text: &str) -> Result<Term, TextError> {
+pub fn read_term(terms: &Terms, names: &SymbolNames, text: &str) -> Result<Term, TextError> {
     term_of(terms, names, &parse(text)?)
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn sort_sexp(terms: &Terms, sort: Sort) -> Sexp {
 }
 
 /// A term as nested lists.
-pub(crate) fn term_sexp(terms: &Terms, names: &Names, root: Term) -> Sexp {
+pub(crate) fn term_sexp(terms: &Terms, names: &SymbolNames, root: Term) -> Sexp {
     // First, in postorder: how often each compound part is used, and how deep it would print.
     let mut uses: FxHashMap<Term, usize> = FxHashMap::default();
     let mut order: Vec<Term> = Vec::new();
@@ -154,7 +154,7 @@ pub(crate) fn term_sexp(terms: &Terms, names: &Names, root: Term) -> Sexp {
     for t in order {
         let (sexp, depth) = node_sexp(terms, names, t, &built);
         let compound = matches!(sexp, Sexp::List(..));
-        let cut = compound && t != root && (uses[&t] > 1 || depth >= DEEP);
+        let cut = compound && t != root && (uses[&t] > 1 || depth >= MAX_NESTING);
         if cut {
             let name = format!("%{}", bindings.len());
             bindings.push(list([atom(name.clone()), sexp]));
@@ -167,7 +167,7 @@ pub(crate) fn term_sexp(terms: &Terms, names: &Names, root: Term) -> Sexp {
     if bindings.is_empty() { body } else { form("let", [list(bindings), body]) }
 }
 
-fn node_sexp(terms: &Terms, names: &Names, t: Term, built: &FxHashMap<Term, (Sexp, usize)>) -> (Sexp, usize) {
+fn node_sexp(terms: &Terms, names: &SymbolNames, t: Term, built: &FxHashMap<Term, (Sexp, usize)>) -> (Sexp, usize) {
     match terms.node(t) {
         Node::Bool(b) => (atom(b.to_string()), 0),
         Node::Num(n, s) => match s.as_machine() {
@@ -207,7 +207,7 @@ pub(crate) fn sort_of(terms: &Terms, s: &Sexp) -> Result<Sort, TextError> {
             "bool" => Ok(Sort::BOOL),
             "int" => Ok(Sort::INT),
             name => {
-                if let Some(m) = Machine::ALL.iter().find(|m| m.name() == name) {
+                if let Some(m) = MachineIntSort::ALL.iter().find(|m| m.name() == name) {
                     return Ok(Sort::machine(*m));
                 }
                 let number = |prefix: char| name.strip_prefix(prefix).and_then(|n| n.parse::<u32>().ok());
@@ -230,17 +230,17 @@ pub(crate) fn sort_of(terms: &Terms, s: &Sexp) -> Result<Sort, TextError> {
     }
 }
 
-pub(crate) fn term_of(terms: &Terms, names: &Names, s: &Sexp) -> Result<Term, TextError> {
-    Reader { terms, names, bound: FxHashMap::default() }.read(s)
+pub(crate) fn term_of(terms: &Terms, names: &SymbolNames, s: &Sexp) -> Result<Term, TextError> {
+    TermReader { terms, names, bound: FxHashMap::default() }.read(s)
 }
 
-struct Reader<'a> {
+struct TermReader<'a> {
     terms: &'a Terms,
-    names: &'a Names,
+    names: &'a SymbolNames,
     bound: FxHashMap<String, Term>,
 }
 
-impl Reader<'_> {
+impl TermReader<'_> {
     fn read(&mut self, s: &Sexp) -> Result<Term, TextError> {
         match s {
             Sexp::Atom(a) => self.atom(s, a),
@@ -266,7 +266,7 @@ impl Reader<'_> {
         }
         if a.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
             let (digits, sort) = match a.split_once(':') {
-                Some((d, m)) => match Machine::ALL.iter().find(|x| x.name() == m) {
+                Some((d, m)) => match MachineIntSort::ALL.iter().find(|x| x.name() == m) {
                     Some(m) => (d, Sort::machine(*m)),
                     None => return fail(s, format!("`{m}` is no machine integer")),
                 },

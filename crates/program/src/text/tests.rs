@@ -3,13 +3,13 @@
 use super::*;
 use crate::model::{Copies, Program};
 use crate::semantics::tests::Build;
-use logic::{Machine, Op, Sort, SortKind};
+use logic::{MachineIntSort, Op, Sort, SortKind};
 
 fn sample() -> Program {
     let mut b = Build::new();
     let e = b.p.terms.declare_enum("Phase", vec!["Idle".into(), "Busy \"x\"".into()]);
     let phase = b.p.terms.sort(SortKind::Enum(e));
-    let u8s = Sort::machine(Machine { bits: 8, signed: false });
+    let u8s = Sort::machine(MachineIntSort { bits: 8, signed: false });
     let map = b.p.terms.map_sort(Sort::INT, phase);
     let idle = b.p.terms.variant(e, 0);
     let everywhere = b.p.terms.const_map(map, idle);
@@ -41,9 +41,9 @@ fn sample() -> Program {
 #[test]
 fn check_a_round_trip_gives_the_same_text_and_symbols() {
     let p = sample();
-    let text = print(&p);
-    let q = read(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    assert_eq!(print(&q), text);
+    let text = print_program(&p);
+    let q = read_program(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    assert_eq!(print_program(&q), text);
     assert_eq!(p.tid, q.tid);
     for (a, b) in p.vars.iter().zip(q.vars.iter()) {
         assert_eq!((a.symbol, a.primed, &a.name), (b.symbol, b.primed, &b.name));
@@ -61,7 +61,7 @@ fn check_deep_terms_are_printed_flat_and_read_back() {
     for i in 0..5000 {
         sum = b.p.terms.add(sum, b.p.terms.int(i));
     }
-    let names = Names::new(&b.p.terms);
+    let names = SymbolNames::new(&b.p.terms);
     let text = print_term(&b.p.terms, &names, sum);
     assert_eq!(read_term(&b.p.terms, &names, &text), Ok(sum));
 }
@@ -73,7 +73,7 @@ fn check_symbols_of_one_name_are_told_apart() {
     let (x, y) = (t.symbol("same", Sort::INT), t.symbol("same", Sort::INT));
     let odd = t.symbol("true", Sort::BOOL);
     let f = t.and(&[t.lt(t.sym(x), t.sym(y)), t.sym(odd)]);
-    let names = Names::new(t);
+    let names = SymbolNames::new(t);
     let text = print_term(t, &names, f);
     assert_eq!(read_term(t, &names, &text), Ok(f), "{text}");
 }
@@ -81,7 +81,7 @@ fn check_symbols_of_one_name_are_told_apart() {
 #[test]
 fn check_bad_terms_are_refused() {
     let b = Build::new();
-    let names = Names::new(&b.p.terms);
+    let names = SymbolNames::new(&b.p.terms);
     for bad in [
         "",
         "(",
@@ -116,7 +116,7 @@ fn check_bad_terms_are_refused() {
 
 #[test]
 fn check_changed_texts_never_panic() {
-    let text = print(&sample());
+    let text = print_program(&sample());
     let mut random = base::Random::new(1);
     for _ in 0..2000 {
         let mut bytes: Vec<char> = text.chars().collect();
@@ -133,7 +133,7 @@ fn check_changed_texts_never_panic() {
                 break;
             }
         }
-        if let Ok(p) = read(&bytes.into_iter().collect::<String>()) {
+        if let Ok(p) = read_program(&bytes.into_iter().collect::<String>()) {
             // What is read may be ill-formed, but saying so must work.
             crate::wellformed(&p);
         }

@@ -1,13 +1,13 @@
 //! Well-formedness of code: locations, actions, calls.
 
-use super::{Check, May, Role};
+use super::{May, SymbolRole, WellformedCheck};
 use crate::code::{Action, Code, LocId, Mark};
 use crate::model::{OriginId, Scope, Start, VarId};
 use crate::property::PropertyKind;
 use crate::spec::TwoStore;
 use logic::{Sort, SortKind, Term};
 
-impl Check<'_> {
+impl WellformedCheck<'_> {
     /// Checks code whose own variables are those of `scope`; `more` are further scopes it may use.
     pub(super) fn code(&mut self, place: &str, code: &Code, scope: Scope, more: &[Scope]) {
         let mut scopes = vec![scope];
@@ -16,13 +16,13 @@ impl Check<'_> {
         let may = May { shared, tid: shared, scopes, ..May::default() };
         if code.locations.get(code.entry).is_none() {
             self.fault(place, "its entry does not exist", None);
-        } else if code.locations[code.entry].inside {
+        } else if code.locations[code.entry].in_atomic_block {
             self.fault(place, "its entry is inside an atomic block", None);
         }
         if let Some(exit) = code.exit {
             match code.locations.get(exit) {
                 None => self.fault(place, "its exit does not exist", None),
-                Some(l) if l.inside => self.fault(place, "its exit is inside an atomic block", None),
+                Some(l) if l.in_atomic_block => self.fault(place, "its exit is inside an atomic block", None),
                 Some(_) => {}
             }
         }
@@ -110,7 +110,7 @@ impl Check<'_> {
         for s in &a.inputs {
             if s.0 as usize >= p.terms.symbol_count() {
                 self.fault(place, format!("the input {s} does not exist"), Some(a.origin));
-            } else if self.roles.insert(*s, Role::Input(number)).is_some() {
+            } else if self.roles.insert(*s, SymbolRole::Input(number)).is_some() {
                 let name = p.terms.symbol_name(*s);
                 self.fault(place, format!("the input `{name}` ({s}) is used elsewhere too"), Some(a.origin));
             }
@@ -134,7 +134,7 @@ impl Check<'_> {
         }
         if let Some(spawn) = &a.spawn {
             match p.threads.get(spawn.thread) {
-                Some(t) if t.start == Start::BySpawn => {
+                Some(t) if t.start == Start::Spawned => {
                     if t.params.len() != spawn.args.len() {
                         self.fault(place, "spawn gives one value for each parameter", Some(a.origin));
                     }

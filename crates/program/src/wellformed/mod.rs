@@ -1,8 +1,8 @@
 //! Well-formedness of a `Program`: every rule of the model, all violations at once.
 //!
-//! Comes in: a program, from a front end, a transformation or a text file. Goes out: the faults, each with a place.
+//! In: a program, from a front end, a transformation or a text file. Out: the faults, each with a place.
 //! Run after every lowering; a fault is a bug of the maker, never of the user. A well-formed program can be executed
-//! and encoded without a panic. Absent: anything about what the program does.
+//! and encoded without a panic. Deliberately absent: anything about what the program does.
 
 mod code;
 mod sorts;
@@ -19,14 +19,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A broken rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct WellformedFault {
     /// What is at fault: `thread A, action a3`.
     pub place: String,
     pub message: String,
     pub origin: Option<OriginId>,
 }
 
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for WellformedFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}", self.place, self.message)
     }
@@ -34,7 +34,7 @@ impl std::fmt::Display for Fault {
 
 /// What a symbol of the program is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
+enum SymbolRole {
     Tid,
     Now(VarId),
     Next(VarId),
@@ -56,20 +56,25 @@ struct May {
     also: Vec<Symbol>,
 }
 
-struct Check<'p> {
+struct WellformedCheck<'p> {
     p: &'p Program,
-    roles: FxHashMap<Symbol, Role>,
+    roles: FxHashMap<Symbol, SymbolRole>,
     sorted: FxHashSet<Term>,
-    faults: Vec<Fault>,
+    faults: Vec<WellformedFault>,
     /// Actions seen so far, over all codes: the owner of inputs.
     actions: usize,
 }
 
 /// Every violation of the model's rules.
-pub fn wellformed(program: &Program) -> Vec<Fault> {
-    let mut c =
-        Check { p: program, roles: FxHashMap::default(), sorted: FxHashSet::default(), faults: Vec::new(), actions: 0 };
-    c.roles.insert(program.tid, Role::Tid);
+pub fn wellformed(program: &Program) -> Vec<WellformedFault> {
+    let mut c = WellformedCheck {
+        p: program,
+        roles: FxHashMap::default(),
+        sorted: FxHashSet::default(),
+        faults: Vec::new(),
+        actions: 0,
+    };
+    c.roles.insert(program.tid, SymbolRole::Tid);
     if program.terms.symbol_sort(program.tid) != Sort::INT {
         c.fault("tid", "the thread id is an integer", None);
     }
@@ -84,9 +89,9 @@ pub fn wellformed(program: &Program) -> Vec<Fault> {
     c.faults
 }
 
-impl Check<'_> {
+impl WellformedCheck<'_> {
     fn fault(&mut self, place: impl Into<String>, message: impl Into<String>, origin: Option<OriginId>) {
-        self.faults.push(Fault { place: place.into(), message: message.into(), origin });
+        self.faults.push(WellformedFault { place: place.into(), message: message.into(), origin });
     }
 
     fn origin(&mut self, place: &str, origin: OriginId) {
@@ -114,16 +119,16 @@ impl Check<'_> {
         for s in t.free_symbols(term) {
             let fine = may.also.contains(&s)
                 || match self.roles.get(&s) {
-                    Some(Role::Tid) => may.tid,
-                    Some(Role::Now(v)) => match self.p.vars[*v].scope {
+                    Some(SymbolRole::Tid) => may.tid,
+                    Some(SymbolRole::Now(v)) => match self.p.vars[*v].scope {
                         Scope::Shared => may.shared,
                         scope => may.scopes.contains(&scope),
                     },
-                    Some(Role::Next(v)) => match self.p.vars[*v].scope {
+                    Some(SymbolRole::Next(v)) => match self.p.vars[*v].scope {
                         Scope::Shared => may.shared_next,
                         scope => may.scopes_next.contains(&scope),
                     },
-                    Some(Role::Input(owner)) => may.input == Some(*owner),
+                    Some(SymbolRole::Input(owner)) => may.input == Some(*owner),
                     None => false,
                 };
             if !fine {
@@ -158,7 +163,7 @@ impl Check<'_> {
         for (id, v) in p.vars.iter_enumerated() {
             let place = format!("variable {id} `{}`", v.name);
             self.origin(&place, v.origin);
-            for (symbol, role) in [(v.symbol, Role::Now(id)), (v.primed, Role::Next(id))] {
+            for (symbol, role) in [(v.symbol, SymbolRole::Now(id)), (v.primed, SymbolRole::Next(id))] {
                 if symbol.index() >= p.terms.symbol_count() {
                     self.fault(&place, format!("the symbol {symbol} does not exist"), Some(v.origin));
                     continue;
@@ -238,6 +243,17 @@ impl Check<'_> {
                 let fine =
                     shared && p.terms.kind(v.sort) == SortKind::Map(Sort::INT, Sort::BOOL) && v.initial.is_some();
                 (!fine).then_some("`ended` is a shared map from thread ids to booleans, with an initial value")
+            }
+            VarKind::Started(t) => {
+                let waits = p.threads.get(t).is_some_and(|t| {
+                    let mut first = t.code.from(t.code.entry).peekable();
+                    let single = t.start == Start::Initial && t.copies == Copies::One;
+                    single && first.peek().is_some() && first.all(|(_, a)| a.guard == p.now(id) && a.gates.is_empty())
+                });
+                let off = v.initial.is_some_and(|e| p.terms.is_false(e));
+                let alone = p.started(t) == Some(id);
+                let fine = shared && v.sort == Sort::BOOL && off && waits && alone;
+                (!fine).then_some("a thread that is started by a flag is one instance that waits for it at its entry")
             }
         };
         if let Some(m) = message {
@@ -341,14 +357,17 @@ impl Check<'_> {
             let place = format!("thread {id} `{}`", t.name);
             self.origin(&place, t.origin);
             self.locals(&place, id);
-            if t.start == Start::BySpawn && t.copies != Copies::Any {
+            if t.start == Start::Spawned && t.copies != Copies::Any {
                 self.fault(&place, "a spawned thread has any number of copies", Some(t.origin));
             }
-            if t.start == Start::AtOnce && !t.params.is_empty() {
+            if t.start == Start::Initial && !t.params.is_empty() {
                 self.fault(&place, "only spawned threads have parameters", Some(t.origin));
             }
             if t.copies == Copies::Exactly(0) {
                 self.fault(&place, "a thread has at least one copy", Some(t.origin));
+            }
+            if t.copies == Copies::Exactly(1) {
+                self.fault(&place, "a single copy is written `one`", Some(t.origin));
             }
             for v in &t.params {
                 if !t.locals.contains(v) {

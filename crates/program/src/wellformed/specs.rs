@@ -1,11 +1,11 @@
 //! Well-formedness of procedures, machines and objects.
 
-use super::{Check, May};
-use crate::model::{Fact, OriginId, Scope, VarId};
+use super::{May, WellformedCheck};
+use crate::model::{InitialFact, OriginId, Scope, VarId};
 use crate::property::PropertyKind;
 use crate::spec::Performs;
 
-impl Check<'_> {
+impl WellformedCheck<'_> {
     fn own_vars(&mut self, place: &str, lists: [&[VarId]; 3], scope: Scope, origin: OriginId) {
         let mut seen: Vec<VarId> = Vec::new();
         for v in lists.into_iter().flatten() {
@@ -19,7 +19,7 @@ impl Check<'_> {
         }
     }
 
-    fn contract(&mut self, place: &str, what: &str, facts: &[Fact], may: &May) {
+    fn contract(&mut self, place: &str, what: &str, facts: &[InitialFact], may: &May) {
         for f in facts {
             self.origin(place, f.origin);
             if let Some(formula) = f.formula {

@@ -83,7 +83,8 @@ fn check_each_broken_rule_is_reported() {
         "cannot be a gate's",
     );
     broken(|b, t, _, _| b.p.threads[t].copies = Copies::Exactly(0), "at least one copy");
-    broken(|b, t, _, _| b.p.threads[t].code.locations[LocId(0)].inside = true, "entry is inside");
+    broken(|b, t, _, _| b.p.threads[t].copies = Copies::Exactly(1), "a single copy is written");
+    broken(|b, t, _, _| b.p.threads[t].code.locations[LocId(0)].in_atomic_block = true, "entry is inside");
     broken(|b, t, _, _| b.p.threads[t].locals.clear(), "its thread does not list it");
     broken(
         |b, _, x, _| {

@@ -5,11 +5,15 @@
 //! amounts modulo the width. Deliberately absent: bit operations on mathematical integers, except low masks; they
 //! are refused.
 
-use super::{Encoder, Head, Refusal, Target};
+use super::{Encoder, EncodingRefusal, EncodingTarget, Head};
 use crate::answer::Machines;
-use logic::{Machine, Node, Op, Sort, Term};
+use logic::{MachineIntSort, Node, Op, Sort, Term};
 
-pub(super) fn literal<T: Target>(en: &mut Encoder<'_, T>, n: i128, sort: Sort) -> Result<T::Expr, Refusal> {
+pub(super) fn literal<T: EncodingTarget>(
+    en: &mut Encoder<'_, T>,
+    n: i128,
+    sort: Sort,
+) -> Result<T::Expr, EncodingRefusal> {
     match sort.as_machine() {
         Some(m) if en.machines == Machines::BitVectors => {
             en.target.bits(n.rem_euclid(1i128 << m.bits) as u128, u32::from(m.bits))
@@ -18,12 +22,12 @@ pub(super) fn literal<T: Target>(en: &mut Encoder<'_, T>, n: i128, sort: Sort) -
     }
 }
 
-pub(super) fn operation<T: Target>(
+pub(super) fn operation<T: EncodingTarget>(
     en: &mut Encoder<'_, T>,
     op: Op,
     args: &[Term],
     e: &[T::Expr],
-) -> Result<T::Expr, Refusal> {
+) -> Result<T::Expr, EncodingRefusal> {
     let sort = en.terms.sort_of(args[0]);
     if let Op::Cast(to) = op {
         return cast(en, sort, to, e[0]);
@@ -37,7 +41,7 @@ pub(super) fn operation<T: Target>(
 }
 
 /// The value of a literal.
-fn number<T: Target>(en: &Encoder<'_, T>, term: Term) -> Option<i128> {
+fn number<T: EncodingTarget>(en: &Encoder<'_, T>, term: Term) -> Option<i128> {
     en.terms.with_node(term, |node| if let Node::Num(n, _) = node { Some(*n) } else { None })
 }
 
@@ -46,12 +50,12 @@ fn low_mask(n: i128) -> Option<i128> {
     (n >= 0 && (n + 1) & n == 0).then_some(n + 1)
 }
 
-fn unbounded<T: Target>(
+fn unbounded<T: EncodingTarget>(
     en: &mut Encoder<'_, T>,
     op: Op,
     e: &[T::Expr],
     last: Option<i128>,
-) -> Result<T::Expr, Refusal> {
+) -> Result<T::Expr, EncodingRefusal> {
     match op {
         Op::Lt => en.apply(Head::Lt, e),
         Op::Le => en.apply(Head::Le, e),
@@ -65,12 +69,16 @@ fn unbounded<T: Target>(
             let power = en.target.int(last.and_then(low_mask).unwrap_or(1))?;
             en.apply(Head::Mod, &[e[0], power])
         }
-        _ => Err(Refusal::new("a bit operation on mathematical integers")),
+        _ => Err(EncodingRefusal::new("a bit operation on mathematical integers")),
     }
 }
 
 /// Euclidean division made total: SMT-LIB's division agrees except at zero.
-fn divide<T: Target>(en: &mut Encoder<'_, T>, e: &[T::Expr], divisor: Option<i128>) -> Result<T::Expr, Refusal> {
+fn divide<T: EncodingTarget>(
+    en: &mut Encoder<'_, T>,
+    e: &[T::Expr],
+    divisor: Option<i128>,
+) -> Result<T::Expr, EncodingRefusal> {
     let zero = en.target.int(0)?;
     match divisor {
         Some(0) => Ok(zero),
@@ -83,7 +91,11 @@ fn divide<T: Target>(en: &mut Encoder<'_, T>, e: &[T::Expr], divisor: Option<i12
     }
 }
 
-fn modulo<T: Target>(en: &mut Encoder<'_, T>, e: &[T::Expr], divisor: Option<i128>) -> Result<T::Expr, Refusal> {
+fn modulo<T: EncodingTarget>(
+    en: &mut Encoder<'_, T>,
+    e: &[T::Expr],
+    divisor: Option<i128>,
+) -> Result<T::Expr, EncodingRefusal> {
     match divisor {
         Some(0) => Ok(e[0]),
         Some(_) => en.apply(Head::Mod, e),
@@ -97,13 +109,18 @@ fn modulo<T: Target>(en: &mut Encoder<'_, T>, e: &[T::Expr], divisor: Option<i12
 }
 
 /// On which sides of its range a result may lie, by less than 2^bits.
-struct Overflow {
+struct RangeOverflow {
     above: bool,
     below: bool,
 }
 
 /// Adds or subtracts 2^bits where a result is at most one step out of the range.
-fn correct<T: Target>(en: &mut Encoder<'_, T>, m: Machine, e: T::Expr, overflow: Overflow) -> Result<T::Expr, Refusal> {
+fn correct<T: EncodingTarget>(
+    en: &mut Encoder<'_, T>,
+    m: MachineIntSort,
+    e: T::Expr,
+    overflow: RangeOverflow,
+) -> Result<T::Expr, EncodingRefusal> {
     let step = en.target.int(1i128 << m.bits)?;
     let mut out = e;
     if overflow.below {
@@ -122,7 +139,7 @@ fn correct<T: Target>(en: &mut Encoder<'_, T>, m: Machine, e: T::Expr, overflow:
 }
 
 /// The value of the range equal to `e` modulo 2^bits.
-fn wrap<T: Target>(en: &mut Encoder<'_, T>, m: Machine, e: T::Expr) -> Result<T::Expr, Refusal> {
+fn wrap<T: EncodingTarget>(en: &mut Encoder<'_, T>, m: MachineIntSort, e: T::Expr) -> Result<T::Expr, EncodingRefusal> {
     let size = en.target.int(1i128 << m.bits)?;
     if !m.signed {
         return en.apply(Head::Mod, &[e, size]);
@@ -134,34 +151,34 @@ fn wrap<T: Target>(en: &mut Encoder<'_, T>, m: Machine, e: T::Expr) -> Result<T:
 }
 
 /// Machine integers as integers in their range.
-fn ranged<T: Target>(
+fn ranged<T: EncodingTarget>(
     en: &mut Encoder<'_, T>,
-    m: Machine,
+    m: MachineIntSort,
     op: Op,
     e: &[T::Expr],
     last: Option<i128>,
     first: Option<i128>,
-) -> Result<T::Expr, Refusal> {
+) -> Result<T::Expr, EncodingRefusal> {
     match op {
         Op::Lt => en.apply(Head::Lt, e),
         Op::Le => en.apply(Head::Le, e),
         Op::Add => {
             let sum = en.apply(Head::Add, e)?;
-            // The sign of a literal tells on which side the sum can leave the range.
+            // The sign of a literal shows on which side the sum can leave the range.
             let sign = last.or(first);
             let above = sign.is_none_or(|n| n > 0);
             let below = m.signed && sign.is_none_or(|n| n < 0);
-            correct(en, m, sum, Overflow { above, below })
+            correct(en, m, sum, RangeOverflow { above, below })
         }
         Op::Sub => {
             let difference = en.apply(Head::Sub, e)?;
             let above = m.signed && last.is_none_or(|n| n < 0);
             let below = last.is_none_or(|n| n > 0);
-            correct(en, m, difference, Overflow { above, below })
+            correct(en, m, difference, RangeOverflow { above, below })
         }
         Op::Neg => {
             let negative = en.apply(Head::Neg, e)?;
-            correct(en, m, negative, Overflow { above: m.signed, below: !m.signed })
+            correct(en, m, negative, RangeOverflow { above: m.signed, below: !m.signed })
         }
         Op::Mul => {
             let product = en.apply(Head::Mul, e)?;
@@ -174,7 +191,7 @@ fn ranged<T: Target>(
             let quotient = divide(en, e, last)?;
             // Only the smallest value divided by -1 leaves the range.
             let above = m.signed && last.is_none_or(|n| n == -1);
-            correct(en, m, quotient, Overflow { above, below: false })
+            correct(en, m, quotient, RangeOverflow { above, below: false })
         }
         Op::Mod => modulo(en, e, last),
         Op::BitNot => {
@@ -203,7 +220,12 @@ fn ranged<T: Target>(
 }
 
 /// Machine integers as bit vectors.
-fn vector<T: Target>(en: &mut Encoder<'_, T>, m: Machine, op: Op, e: &[T::Expr]) -> Result<T::Expr, Refusal> {
+fn vector<T: EncodingTarget>(
+    en: &mut Encoder<'_, T>,
+    m: MachineIntSort,
+    op: Op,
+    e: &[T::Expr],
+) -> Result<T::Expr, EncodingRefusal> {
     let width = u32::from(m.bits);
     let head = match op {
         Op::Lt if m.signed => Head::BvSlt,
@@ -230,12 +252,17 @@ fn vector<T: Target>(en: &mut Encoder<'_, T>, m: Machine, op: Op, e: &[T::Expr])
             return en.apply(head, &[e[0], amount]);
         }
         Op::Div | Op::Mod => return vector_division(en, m, op, e),
-        other => return Err(Refusal::new(format!("{other:?} on machine integers"))),
+        other => return Err(EncodingRefusal::new(format!("{other:?} on machine integers"))),
     };
     en.apply(head, e)
 }
 
-fn vector_division<T: Target>(en: &mut Encoder<'_, T>, m: Machine, op: Op, e: &[T::Expr]) -> Result<T::Expr, Refusal> {
+fn vector_division<T: EncodingTarget>(
+    en: &mut Encoder<'_, T>,
+    m: MachineIntSort,
+    op: Op,
+    e: &[T::Expr],
+) -> Result<T::Expr, EncodingRefusal> {
     let width = u32::from(m.bits);
     let zero = en.target.bits(0, width)?;
     let by_zero = en.apply(Head::Eq, &[e[1], zero])?;
@@ -261,7 +288,12 @@ fn vector_division<T: Target>(en: &mut Encoder<'_, T>, m: Machine, op: Op, e: &[
     en.apply(Head::Ite, &[by_zero, at_zero, out])
 }
 
-fn cast<T: Target>(en: &mut Encoder<'_, T>, from: Sort, to: Sort, e: T::Expr) -> Result<T::Expr, Refusal> {
+fn cast<T: EncodingTarget>(
+    en: &mut Encoder<'_, T>,
+    from: Sort,
+    to: Sort,
+    e: T::Expr,
+) -> Result<T::Expr, EncodingRefusal> {
     let vectors = en.machines == Machines::BitVectors;
     match (from.as_machine(), to.as_machine()) {
         (None, None) => Ok(e),
@@ -281,7 +313,7 @@ fn cast<T: Target>(en: &mut Encoder<'_, T>, from: Sort, to: Sort, e: T::Expr) ->
         (Some(f), Some(t)) if t.min() <= f.min() && f.max() <= t.max() => Ok(e),
         (Some(f), Some(t)) if f.bits <= t.bits => {
             // At most one step out: the other sign of the same width, or a negative number to a wider unsigned type.
-            correct(en, t, e, Overflow { above: f.max() > t.max(), below: f.min() < t.min() })
+            correct(en, t, e, RangeOverflow { above: f.max() > t.max(), below: f.min() < t.min() })
         }
         (Some(_), Some(t)) => wrap(en, t, e),
     }

@@ -3,15 +3,15 @@
 //! In: encoded parts. Out: expressions that agree with `logic::eval`. A map over part of the integers is an array over
 //! all of them; what the array holds outside of the keys must never decide an answer "unsat".
 
-use super::{Encoder, Head, Refusal, Target};
+use super::{Encoder, EncodingRefusal, EncodingTarget, Head};
 use crate::answer::Machines;
-use logic::{Machine, Node, Op, Sort, SortKind, Term};
+use logic::{MachineIntSort, Node, Op, Sort, SortKind, Term};
 
 /// Enums up to this size are compared, as keys, one by one.
 const SMALL_ENUM: usize = 64;
 
-impl<T: Target> Encoder<'_, T> {
-    fn narrow_key(&self, map: Sort) -> Option<Machine> {
+impl<T: EncodingTarget> Encoder<'_, T> {
+    fn narrow_key(&self, map: Sort) -> Option<MachineIntSort> {
         match self.terms.kind(map) {
             SortKind::Map(k, _) => k.as_machine().filter(|m| m.bits <= 16),
             _ => None,
@@ -44,7 +44,7 @@ impl<T: Target> Encoder<'_, T> {
         sort: Sort,
         a: T::Expr,
         b: T::Expr,
-    ) -> Result<T::Expr, Refusal> {
+    ) -> Result<T::Expr, EncodingRefusal> {
         let (key, value) = match self.terms.kind(sort) {
             SortKind::Map(k, v) => (k, Some(v)),
             SortKind::Set(k) => (k, None),
@@ -77,14 +77,16 @@ impl<T: Target> Encoder<'_, T> {
 
     /// Writing all keys of a map over a small type makes it a constant map for us and not for the array, which has
     /// more keys. It takes as many stores as there are keys; so many are refused.
-    pub(super) fn store(&mut self, term: Term, e: &[T::Expr]) -> Result<T::Expr, Refusal> {
+    pub(super) fn store(&mut self, term: Term, e: &[T::Expr]) -> Result<T::Expr, EncodingRefusal> {
         if self.machines == Machines::Integers
             && let Some(m) = self.narrow_key(self.terms.sort_of(term))
         {
             let count = &mut self.narrow_stores[usize::from(m.bits > 8)];
             *count += 1;
             if i128::from(*count) > m.max() - m.min() {
-                return Err(Refusal::new("as many stores into maps over a small machine integer as it has values"));
+                return Err(EncodingRefusal::new(
+                    "as many stores into maps over a small machine integer as it has values",
+                ));
             }
         }
         self.apply(Head::Store, e)
@@ -92,10 +94,10 @@ impl<T: Target> Encoder<'_, T> {
 
     /// A constant map. Over an enum it is built from the default value by stores, so that all arrays that stand for
     /// maps over it agree outside of the enum.
-    pub(super) fn const_map(&mut self, sort: Sort, value: T::Expr) -> Result<T::Expr, Refusal> {
+    pub(super) fn const_map(&mut self, sort: Sort, value: T::Expr) -> Result<T::Expr, EncodingRefusal> {
         let shape = self.shape(sort);
         let SortKind::Map(key, element) = self.terms.kind(sort) else {
-            return Err(Refusal::new("a map of no map sort"));
+            return Err(EncodingRefusal::new("a map of no map sort"));
         };
         let SortKind::Enum(e) = self.terms.kind(key) else {
             return self.apply(Head::ConstArray((*shape).clone()), &[value]);
@@ -112,7 +114,7 @@ impl<T: Target> Encoder<'_, T> {
         Ok(array)
     }
 
-    pub(super) fn at(&mut self, term: Term, seq: T::Expr, index: T::Expr) -> Result<T::Expr, Refusal> {
+    pub(super) fn at(&mut self, term: Term, seq: T::Expr, index: T::Expr) -> Result<T::Expr, EncodingRefusal> {
         let default = self.terms.default_of(self.terms.sort_of(term));
         let default = self.encode(default)?.expr;
         let zero = self.target.int(0)?;
@@ -123,7 +125,7 @@ impl<T: Target> Encoder<'_, T> {
         self.apply(Head::Ite, &[inside, element, default])
     }
 
-    pub(super) fn slice(&mut self, seq: T::Expr, from: T::Expr, to: T::Expr) -> Result<T::Expr, Refusal> {
+    pub(super) fn slice(&mut self, seq: T::Expr, from: T::Expr, to: T::Expr) -> Result<T::Expr, EncodingRefusal> {
         let zero = self.target.int(0)?;
         let len = self.apply(Head::Len, &[seq])?;
         let to = self.clamp(to, zero, len)?;
@@ -132,7 +134,7 @@ impl<T: Target> Encoder<'_, T> {
         self.apply(Head::Extract, &[seq, from, count])
     }
 
-    fn clamp(&mut self, e: T::Expr, low: T::Expr, high: T::Expr) -> Result<T::Expr, Refusal> {
+    fn clamp(&mut self, e: T::Expr, low: T::Expr, high: T::Expr) -> Result<T::Expr, EncodingRefusal> {
         let under = self.apply(Head::Lt, &[e, low])?;
         let over = self.apply(Head::Lt, &[high, e])?;
         let rest = self.apply(Head::Ite, &[over, high, e])?;

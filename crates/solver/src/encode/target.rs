@@ -1,19 +1,20 @@
-//! What an encoding is built in: the sorts and functions that every solver of ours has, and who makes them.
+//! What an encoding is built in: the sorts and functions that all our solvers have.
 //!
-//! `z3::context` builds Z3's own terms, `smtlib` builds text. A target refuses what its solver cannot be told.
+//! In: calls of the encoder, bottom up. Out: terms of one solver: `z3::context` builds Z3's own terms, `smtlib` builds
+//! text. A target refuses what its solver cannot express.
 
 use logic::{Quantifier, Symbol};
 use std::rc::Rc;
 
 /// A sort of the target.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Shape {
+pub(crate) enum TargetSort {
     Bool,
     Int,
     Bits(u32),
-    Array(Rc<Shape>, Rc<Shape>),
-    Set(Rc<Shape>),
-    Seq(Rc<Shape>),
+    Array(Rc<TargetSort>, Rc<TargetSort>),
+    Set(Rc<TargetSort>),
+    Seq(Rc<TargetSort>),
 }
 
 /// A function of the target.
@@ -36,8 +37,8 @@ pub(crate) enum Head {
     Select,
     Store,
     /// The array of this shape that is its argument everywhere.
-    ConstArray(Shape),
-    EmptySet(Shape),
+    ConstArray(TargetSort),
+    EmptySet(TargetSort),
     Member,
     Insert,
     Union,
@@ -45,7 +46,7 @@ pub(crate) enum Head {
     Subset,
     /// Of a set that is an array: false is its value almost everywhere.
     Finite,
-    EmptySeq(Shape),
+    EmptySeq(TargetSort),
     Unit,
     Concat,
     Len,
@@ -82,31 +83,31 @@ pub(crate) enum Head {
     BvExtract(u32, u32),
 }
 
-/// Why a term cannot be told to a solver.
+/// Why a term cannot be expressed for a solver.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal(pub String);
+pub(crate) struct EncodingRefusal(pub String);
 
-impl Refusal {
+impl EncodingRefusal {
     pub(crate) fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 }
 
 /// What an encoding is built in.
-pub(crate) trait Target {
+pub(crate) trait EncodingTarget {
     type Expr: Copy + Eq + std::hash::Hash + std::fmt::Debug;
-    fn boolean(&mut self, value: bool) -> Result<Self::Expr, Refusal>;
-    fn int(&mut self, value: i128) -> Result<Self::Expr, Refusal>;
-    fn bits(&mut self, value: u128, width: u32) -> Result<Self::Expr, Refusal>;
-    fn symbol(&mut self, symbol: Symbol, name: &str, shape: &Shape) -> Result<Self::Expr, Refusal>;
-    fn apply(&mut self, head: &Head, args: &[Self::Expr]) -> Result<Self::Expr, Refusal>;
+    fn boolean(&mut self, value: bool) -> Result<Self::Expr, EncodingRefusal>;
+    fn int(&mut self, value: i128) -> Result<Self::Expr, EncodingRefusal>;
+    fn bits(&mut self, value: u128, width: u32) -> Result<Self::Expr, EncodingRefusal>;
+    fn symbol(&mut self, symbol: Symbol, name: &str, shape: &TargetSort) -> Result<Self::Expr, EncodingRefusal>;
+    fn apply(&mut self, head: &Head, args: &[Self::Expr]) -> Result<Self::Expr, EncodingRefusal>;
     /// The bound expressions were made by `symbol`.
     fn quantify(
         &mut self,
         quantifier: Quantifier,
         bound: &[Self::Expr],
         body: Self::Expr,
-    ) -> Result<Self::Expr, Refusal>;
+    ) -> Result<Self::Expr, EncodingRefusal>;
     /// Whether its sets are exactly the finite ones.
     const FINITE_SETS: bool;
     /// Keeps an expression through `release`.

@@ -1,9 +1,9 @@
-//! A graph of pieces as text, shared pieces bound by `let` in the widest scope where they mean the same.
+//! SMT-LIB text with sharing: a graph of pieces, shared pieces bound by `let` in the widest scope where they mean the same.
 //!
-//! A scope is an assertion or the body of a quantifier. In a scope, what is used twice without crossing another
-//! quantifier is named once. A name is not used under a quantifier that binds a symbol of what it names.
+//! In: the graph. Out: text. A scope is an assertion or the body of a quantifier. In a scope, what is used twice without
+//! crossing another quantifier is named once. A name is not used under a quantifier that binds a symbol of what it names.
 
-use super::{Piece, Text};
+use super::{SmtPiece, Text};
 use logic::Quantifier;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
@@ -15,7 +15,7 @@ impl Text {
     pub(crate) fn script(&self, roots: &[u32]) -> String {
         let mut out = String::new();
         for at in self.constants(roots) {
-            if let Piece::Constant(name, sort) = self.piece(at) {
+            if let SmtPiece::Constant(name, sort) = self.piece(at) {
                 out.push_str(&format!("(declare-const {name} {sort})\n"));
             }
         }
@@ -39,10 +39,10 @@ impl Text {
                 continue;
             }
             match self.piece(at) {
-                Piece::Atom(_) => {}
-                Piece::Constant(..) => out.push(at),
-                Piece::Apply(_, args) => todo.extend(args.iter()),
-                Piece::Quantify(_, _, body) => todo.push(*body),
+                SmtPiece::Atom(_) => {}
+                SmtPiece::Constant(..) => out.push(at),
+                SmtPiece::Apply(_, args) => todo.extend(args.iter()),
+                SmtPiece::Quantify(_, _, body) => todo.push(*body),
             }
         }
         out.sort_unstable();
@@ -58,16 +58,16 @@ impl Text {
         for (at, piece) in self.pieces.iter().enumerate() {
             let at = at as u32;
             out.push(match piece {
-                Piece::Atom(_) => None,
-                Piece::Constant(..) => self.bound.contains(&at).then(|| [at].into()),
-                Piece::Apply(_, args) => {
+                SmtPiece::Atom(_) => None,
+                SmtPiece::Constant(..) => self.bound.contains(&at).then(|| [at].into()),
+                SmtPiece::Apply(_, args) => {
                     let mut all: Vec<u32> =
                         args.iter().flat_map(|a| out[*a as usize].iter().flat_map(|m| m.iter().copied())).collect();
                     all.sort_unstable();
                     all.dedup();
                     (!all.is_empty()).then(|| all.into())
                 }
-                Piece::Quantify(_, bound, body) => out[*body as usize].as_ref().and_then(|m| {
+                SmtPiece::Quantify(_, bound, body) => out[*body as usize].as_ref().and_then(|m| {
                     let rest: Vec<u32> = m.iter().copied().filter(|s| !bound.contains(s)).collect();
                     (!rest.is_empty()).then(|| rest.into())
                 }),
@@ -84,9 +84,9 @@ impl Text {
                 continue;
             }
             let args: &[u32] = match self.piece(at) {
-                Piece::Atom(_) | Piece::Constant(..) => continue,
-                Piece::Apply(_, args) => args,
-                Piece::Quantify(..) => &[],
+                SmtPiece::Atom(_) | SmtPiece::Constant(..) => continue,
+                SmtPiece::Apply(_, args) => args,
+                SmtPiece::Quantify(..) => &[],
             };
             let count = uses.entry(at).or_insert(0);
             *count += 1;
@@ -95,7 +95,7 @@ impl Text {
             }
         }
         // A negative number is shorter than its name.
-        let short = |at: u32| matches!(self.piece(at), Piece::Apply(head, args) if head == "-" && args.len() == 1);
+        let short = |at: u32| matches!(self.piece(at), SmtPiece::Apply(head, args) if head == "-" && args.len() == 1);
         let mut out: Vec<u32> = uses.into_iter().filter(|(at, n)| *n > 1 && !short(*at)).map(|(at, _)| at).collect();
         out.sort_unstable();
         out
@@ -139,17 +139,17 @@ impl Text {
                 continue;
             }
             match self.piece(at) {
-                Piece::Atom(text) | Piece::Constant(text, _) => out.push_str(text),
-                Piece::Apply(head, args) => {
+                SmtPiece::Atom(text) | SmtPiece::Constant(text, _) => out.push_str(text),
+                SmtPiece::Apply(head, args) => {
                     out.push('(');
                     out.push_str(head);
                     todo.push(Next::Close);
                     todo.extend(args.iter().rev().map(|a| Next::Piece(*a)));
                 }
-                Piece::Quantify(q, bound, body) => {
+                SmtPiece::Quantify(q, bound, body) => {
                     out.push_str(if *q == Quantifier::Forall { "(forall (" } else { "(exists (" });
                     for b in bound {
-                        if let Piece::Constant(name, sort) = self.piece(*b) {
+                        if let SmtPiece::Constant(name, sort) = self.piece(*b) {
                             out.push_str(&format!("({name} {sort})"));
                         }
                     }

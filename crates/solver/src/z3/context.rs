@@ -2,21 +2,21 @@
 //!
 //! In: heads and arguments. Out: Z3 terms, kept alive until the encoder forgets them, or as long as the context.
 //! A context belongs to one session on one thread; only `Z3_interrupt` may be called from elsewhere (see `watchdog`).
-//! No error handler is set, so that a failed call gives a null, which becomes a refusal with Z3's own words.
+//! No error handler is set, so that a failed call gives a null, which becomes a refusal with Z3's own message.
 
-use crate::encode::{Head, Refusal, Shape, Target};
+use crate::encode::{EncodingRefusal, EncodingTarget, Head, TargetSort};
 use logic::{Quantifier, Symbol};
 use rustc_hash::FxHashMap;
 use std::ffi::{CStr, CString};
 use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
-use z3_sys::*;
+use z3_provider::library::*;
 
-pub(crate) struct Context {
+pub(crate) struct Z3Context {
     pub raw: Z3_context,
     int: Z3_sort,
     bool: Z3_sort,
-    sorts: FxHashMap<Shape, Z3_sort>,
+    sorts: FxHashMap<TargetSort, Z3_sort>,
     small: FxHashMap<i128, Z3_ast>,
     /// What the encoder made since the last release.
     log: Vec<Z3_ast>,
@@ -47,18 +47,18 @@ pub fn limit_memory(bytes: u64) {
     CEILING.store((bytes >> 20).max(1), Ordering::Relaxed);
 }
 
-impl Context {
-    pub(crate) fn new() -> Result<Self, Refusal> {
-        crate::version::checked().map_err(Refusal::new)?;
+impl Z3Context {
+    pub(crate) fn new() -> Result<Self, EncodingRefusal> {
+        crate::version::checked().map_err(EncodingRefusal::new)?;
         configure_once();
         // SAFETY: a fresh configuration and context, used nowhere else; each pointer is checked.
         unsafe {
-            let config = Z3_mk_config().ok_or_else(|| Refusal::new("Z3 makes no configuration"))?;
+            let config = Z3_mk_config().ok_or_else(|| EncodingRefusal::new("Z3 makes no configuration"))?;
             let raw = Z3_mk_context_rc(config);
             Z3_del_config(config);
-            let raw = raw.ok_or_else(|| Refusal::new("Z3 makes no context"))?;
+            let raw = raw.ok_or_else(|| EncodingRefusal::new("Z3 makes no context"))?;
             Z3_set_error_handler(raw, None);
-            let none = || Refusal::new("Z3 makes no sort");
+            let none = || EncodingRefusal::new("Z3 makes no sort");
             let int = Z3_mk_int_sort(raw).ok_or_else(none)?;
             Z3_inc_ref(raw, ast_of_sort(raw, int)?);
             let bool = Z3_mk_bool_sort(raw).ok_or_else(none)?;
@@ -68,7 +68,7 @@ impl Context {
     }
 
     /// Keeps a term alive, or turns Z3's complaint into a refusal.
-    pub(crate) fn keep(&self, ast: Option<Z3_ast>) -> Result<Z3_ast, Refusal> {
+    pub(crate) fn keep(&self, ast: Option<Z3_ast>) -> Result<Z3_ast, EncodingRefusal> {
         match ast {
             Some(ast) => {
                 // SAFETY: the term belongs to this context; it is released with it.
@@ -80,19 +80,19 @@ impl Context {
     }
 
     /// Keeps a term until the next release.
-    fn keep_for_now(&mut self, ast: Option<Z3_ast>) -> Result<Z3_ast, Refusal> {
+    fn keep_for_now(&mut self, ast: Option<Z3_ast>) -> Result<Z3_ast, EncodingRefusal> {
         let ast = self.keep(ast)?;
         self.log.push(ast);
         Ok(ast)
     }
 
-    /// Z3's own words for the last failure.
-    pub(crate) fn complaint(&self) -> Refusal {
+    /// Z3's own message about the last failure.
+    pub(crate) fn complaint(&self) -> EncodingRefusal {
         // SAFETY: the message is copied at once.
         unsafe {
             let code = Z3_get_error_code(self.raw);
-            let words = Z3_get_error_msg(self.raw, code);
-            Refusal::new(format!("Z3 says: {}", text(words)))
+            let message = Z3_get_error_msg(self.raw, code);
+            EncodingRefusal::new(format!("Z3 says: {}", text(message)))
         }
     }
 
@@ -101,10 +101,10 @@ impl Context {
         unsafe { Z3_get_error_code(self.raw) != ErrorCode::Ok }
     }
 
-    pub(crate) fn sort(&mut self, shape: &Shape) -> Result<Z3_sort, Refusal> {
+    pub(crate) fn sort(&mut self, shape: &TargetSort) -> Result<Z3_sort, EncodingRefusal> {
         match shape {
-            Shape::Bool => return Ok(self.bool),
-            Shape::Int => return Ok(self.int),
+            TargetSort::Bool => return Ok(self.bool),
+            TargetSort::Int => return Ok(self.int),
             _ => {}
         }
         if let Some(known) = self.sorts.get(shape) {
@@ -113,17 +113,17 @@ impl Context {
         // SAFETY: the parts belong to this context.
         let sort = unsafe {
             match shape {
-                Shape::Bool | Shape::Int => None,
-                Shape::Bits(width) => Z3_mk_bv_sort(self.raw, *width),
-                Shape::Array(k, v) => {
+                TargetSort::Bool | TargetSort::Int => None,
+                TargetSort::Bits(width) => Z3_mk_bv_sort(self.raw, *width),
+                TargetSort::Array(k, v) => {
                     let (k, v) = (self.sort(k)?, self.sort(v)?);
                     Z3_mk_array_sort(self.raw, k, v)
                 }
-                Shape::Set(e) => {
+                TargetSort::Set(e) => {
                     let e = self.sort(e)?;
                     Z3_mk_array_sort(self.raw, e, self.bool)
                 }
-                Shape::Seq(e) => {
+                TargetSort::Seq(e) => {
                     let e = self.sort(e)?;
                     Z3_mk_seq_sort(self.raw, e)
                 }
@@ -136,27 +136,27 @@ impl Context {
         Ok(sort)
     }
 
-    fn numeral(&self, digits: String, sort: Z3_sort) -> Result<Z3_ast, Refusal> {
-        let digits = CString::new(digits).map_err(|_| Refusal::new("a numeral with a NUL"))?;
+    fn numeral(&self, digits: String, sort: Z3_sort) -> Result<Z3_ast, EncodingRefusal> {
+        let digits = CString::new(digits).map_err(|_| EncodingRefusal::new("a numeral with a NUL"))?;
         // SAFETY: the string lives through the call.
         self.keep(unsafe { Z3_mk_numeral(self.raw, digits.as_ptr(), sort) })
     }
 
-    pub(crate) fn string_symbol(&self, name: &str) -> Result<Z3_symbol, Refusal> {
-        let name = CString::new(name.replace('\0', "")).map_err(|_| Refusal::new("a name with a NUL"))?;
+    pub(crate) fn string_symbol(&self, name: &str) -> Result<Z3_symbol, EncodingRefusal> {
+        let name = CString::new(name.replace('\0', "")).map_err(|_| EncodingRefusal::new("a name with a NUL"))?;
         // SAFETY: Z3 copies the string.
         unsafe { Z3_mk_string_symbol(self.raw, name.as_ptr()) }.ok_or_else(|| self.complaint())
     }
 
     /// A constant that no symbol of ours stands for.
-    pub(crate) fn constant(&self, name: &str, sort: Z3_sort) -> Result<Z3_ast, Refusal> {
+    pub(crate) fn constant(&self, name: &str, sort: Z3_sort) -> Result<Z3_ast, EncodingRefusal> {
         let name = self.string_symbol(name)?;
         // SAFETY: name and sort belong to this context.
         self.keep(unsafe { Z3_mk_const(self.raw, name, sort) })
     }
 }
 
-impl Drop for Context {
+impl Drop for Z3Context {
     fn drop(&mut self) {
         // SAFETY: the owner of the context is the last to use it; all kept terms go with it.
         unsafe { Z3_del_context(self.raw) };
@@ -164,20 +164,20 @@ impl Drop for Context {
 }
 
 /// Copies a string that Z3 lends.
-pub(crate) fn text(words: *const std::ffi::c_char) -> String {
-    if words.is_null() {
+pub(crate) fn text(pointer: *const std::ffi::c_char) -> String {
+    if pointer.is_null() {
         return String::new();
     }
     // SAFETY: Z3's strings end in NUL and live until the next call.
-    unsafe { CStr::from_ptr(words) }.to_string_lossy().into_owned()
+    unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
 }
 
-unsafe fn ast_of_sort(raw: Z3_context, sort: Z3_sort) -> Result<Z3_ast, Refusal> {
+unsafe fn ast_of_sort(raw: Z3_context, sort: Z3_sort) -> Result<Z3_ast, EncodingRefusal> {
     // SAFETY: the caller passes a sort of the context.
-    unsafe { Z3_sort_to_ast(raw, sort) }.ok_or_else(|| Refusal::new("Z3 has no term for a sort"))
+    unsafe { Z3_sort_to_ast(raw, sort) }.ok_or_else(|| EncodingRefusal::new("Z3 has no term for a sort"))
 }
 
-impl Target for Context {
+impl EncodingTarget for Z3Context {
     type Expr = Z3_ast;
     const FINITE_SETS: bool = false;
 
@@ -197,12 +197,12 @@ impl Target for Context {
         }
     }
 
-    fn boolean(&mut self, value: bool) -> Result<Z3_ast, Refusal> {
+    fn boolean(&mut self, value: bool) -> Result<Z3_ast, EncodingRefusal> {
         // SAFETY: a call on our own context.
         self.keep_for_now(unsafe { if value { Z3_mk_true(self.raw) } else { Z3_mk_false(self.raw) } })
     }
 
-    fn int(&mut self, value: i128) -> Result<Z3_ast, Refusal> {
+    fn int(&mut self, value: i128) -> Result<Z3_ast, EncodingRefusal> {
         if let Some(known) = self.small.get(&value) {
             return Ok(*known);
         }
@@ -215,20 +215,20 @@ impl Target for Context {
         Ok(made)
     }
 
-    fn bits(&mut self, value: u128, width: u32) -> Result<Z3_ast, Refusal> {
-        let sort = self.sort(&Shape::Bits(width))?;
+    fn bits(&mut self, value: u128, width: u32) -> Result<Z3_ast, EncodingRefusal> {
+        let sort = self.sort(&TargetSort::Bits(width))?;
         let made = self.numeral(value.to_string(), sort)?;
         self.log.push(made);
         Ok(made)
     }
 
-    fn symbol(&mut self, symbol: Symbol, name: &str, shape: &Shape) -> Result<Z3_ast, Refusal> {
+    fn symbol(&mut self, symbol: Symbol, name: &str, shape: &TargetSort) -> Result<Z3_ast, EncodingRefusal> {
         let sort = self.sort(shape)?;
         // Two symbols of one name are different, so the number is part of the name.
         self.constant(&format!("{name}#{}", symbol.0), sort)
     }
 
-    fn apply(&mut self, head: &Head, a: &[Z3_ast]) -> Result<Z3_ast, Refusal> {
+    fn apply(&mut self, head: &Head, a: &[Z3_ast]) -> Result<Z3_ast, EncodingRefusal> {
         let c = self.raw;
         let (n, p) = (a.len() as std::ffi::c_uint, a.as_ptr());
         // SAFETY: all arguments belong to this context, arrays live through the calls, and the encoder gives each
@@ -251,11 +251,11 @@ impl Target for Context {
                 Head::Mod => Z3_mk_mod(c, a[0], a[1]),
                 Head::Select => Z3_mk_select(c, a[0], a[1]),
                 Head::Store => Z3_mk_store(c, a[0], a[1], a[2]),
-                Head::ConstArray(Shape::Array(k, _)) => {
+                Head::ConstArray(TargetSort::Array(k, _)) => {
                     let key = self.sort(k)?;
                     Z3_mk_const_array(c, key, a[0])
                 }
-                Head::EmptySet(Shape::Set(e)) => {
+                Head::EmptySet(TargetSort::Set(e)) => {
                     let element = self.sort(e)?;
                     Z3_mk_empty_set(c, element)
                 }
@@ -303,14 +303,14 @@ impl Target for Context {
                 Head::SignExtend(by) => Z3_mk_sign_ext(c, *by, a[0]),
                 Head::BvExtract(high, low) => Z3_mk_extract(c, *high, *low, a[0]),
                 Head::ConstArray(_) | Head::EmptySet(_) => {
-                    return Err(Refusal::new("a container of no container sort"));
+                    return Err(EncodingRefusal::new("a container of no container sort"));
                 }
             }
         };
         self.keep_for_now(made)
     }
 
-    fn quantify(&mut self, q: Quantifier, bound: &[Z3_ast], body: Z3_ast) -> Result<Z3_ast, Refusal> {
+    fn quantify(&mut self, q: Quantifier, bound: &[Z3_ast], body: Z3_ast) -> Result<Z3_ast, EncodingRefusal> {
         // SAFETY: bound constants are applications of this context; no patterns are given.
         let made = unsafe {
             let bound: Option<Vec<Z3_app>> = bound.iter().map(|b| Z3_to_app(self.raw, *b)).collect();

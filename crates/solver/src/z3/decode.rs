@@ -5,12 +5,12 @@
 //! Machine integers and enums are integers there; here they are cast or compared value by value. The meaning of the
 //! result is the one of `logic`, so whoever uses it may check it again.
 
-use super::context::{Context, text};
+use super::context::{Z3Context, text};
 use logic::{Op, Quantifier, Sort, SortKind, Term, Terms};
-use z3_sys::*;
+use z3_provider::library::*;
 
 pub(crate) struct Decoder<'a> {
-    pub context: &'a Context,
+    pub context: &'a Z3Context,
     pub terms: &'a Terms,
     /// What the free variables stand for, by number; bound ones are pushed behind (see `variable`).
     pub variables: &'a [Term],
@@ -26,7 +26,7 @@ enum Layer {
 }
 
 impl<'a> Decoder<'a> {
-    pub(crate) fn new(context: &'a Context, terms: &'a Terms, variables: &'a [Term]) -> Self {
+    pub(crate) fn new(context: &'a Z3Context, terms: &'a Terms, variables: &'a [Term]) -> Self {
         Self { context, terms, variables, bound: Vec::new() }
     }
 
@@ -308,4 +308,4 @@ impl<'a> Decoder<'a> {
     }
 }
 
-use z3_sys::SortKind as SortKind_;
+use z3_provider::library::SortKind as SortKind_;

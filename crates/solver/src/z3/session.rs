@@ -2,17 +2,18 @@
 //!
 //! In: formulas. Out: answers, values, cores. A solver per question would be eleven times slower (measured), so a
 //! session keeps one; its resource limit makes answers reproducible, and the watchdog makes them stoppable.
-//! A formula that Z3 cannot be told is remembered by scope: without it, "unsat" still stands and "sat" becomes unknown.
+//! A formula that Z3 cannot express is remembered by scope: without it, "unsat" still stands and "sat" becomes unknown.
 
-use super::context::{Context, text};
-use super::value::Reader;
-use crate::answer::{Answer, Backend, Machines, Reason, Settings, Smt};
-use crate::encode::{Encoded, Encoder, Head, Purpose, Refusal, Shape, Target};
+use super::context::{Z3Context, text};
+use super::meter::{self, Meter};
+use super::value::ModelReader;
+use crate::answer::{Backend, Machines, Satisfiability, Smt, SolverSettings, UnknownReason};
+use crate::encode::{Encoded, Encoder, EncodingPurpose, EncodingRefusal, EncodingTarget, Head, TargetSort};
 use crate::watchdog;
 use base::Budget;
 use logic::{Node, Op, Symbol, Term, Terms, Value};
 use rustc_hash::FxHashMap;
-use z3_sys::*;
+use z3_provider::library::*;
 
 /// Z3 as a back end.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,7 +24,7 @@ impl Backend for Z3InProcess {
         let (major, minor, build) = z3_provider::Z3_VERSION;
         format!("z3 {major}.{minor}.{build}")
     }
-    fn open<'t>(&self, terms: &'t Terms, settings: Settings, budget: &Budget) -> Box<dyn Smt + 't> {
+    fn open<'t>(&self, terms: &'t Terms, settings: SolverSettings, budget: &Budget) -> Box<dyn Smt + 't> {
         match Z3::new(terms, settings, budget) {
             Ok(session) => Box::new(session),
             Err(reason) => Box::new(crate::closed::Closed::new(reason)),
@@ -33,32 +34,36 @@ impl Backend for Z3InProcess {
 
 /// A session with Z3 in this process.
 pub struct Z3<'t> {
-    encoder: Encoder<'t, Context>,
+    encoder: Encoder<'t, Z3Context>,
     solver: Z3_solver,
     params: Z3_params,
     rlimit: Z3_symbol,
+    /// The limit of each question as it was asked for, and as it is set now: less where little effort is left.
+    limit: u32,
+    set: u32,
+    meter: Meter,
     budget: Budget,
-    scopes: Vec<Scope>,
+    scopes: Vec<SessionScope>,
     /// By side: whether it is asserted in some open scope.
     asserted: Vec<bool>,
     model: Option<Z3_model>,
     /// What was asserted when the model was taken, where that scope is left already.
-    told: Option<Vec<bool>>,
+    asserted_for_model: Option<Vec<bool>>,
     core: Vec<Term>,
     proxies: Vec<Z3_ast>,
     questions: u64,
 }
 
 #[derive(Default)]
-struct Scope {
+struct SessionScope {
     sides: Vec<u32>,
-    refused: Option<Refusal>,
+    refused: Option<EncodingRefusal>,
 }
 
 impl<'t> Z3<'t> {
-    pub fn new(terms: &'t Terms, settings: Settings, budget: &Budget) -> Result<Self, Reason> {
-        let refused = |r: Refusal| Reason::Broken(r.0);
-        let context = Context::new().map_err(refused)?;
+    pub fn new(terms: &'t Terms, settings: SolverSettings, budget: &Budget) -> Result<Self, UnknownReason> {
+        let refused = |r: EncodingRefusal| UnknownReason::Broken(r.0);
+        let context = Z3Context::new().map_err(refused)?;
         let c = context.raw;
         // SAFETY: calls on a context that only we use; objects are counted until `drop`.
         let (solver, params, rlimit) = unsafe {
@@ -73,15 +78,18 @@ impl<'t> Z3<'t> {
             (solver, params, named("rlimit")?)
         };
         let mut session = Self {
-            encoder: Encoder::new(terms, context, settings.machines, Purpose::Models),
+            encoder: Encoder::new(terms, context, settings.machines, EncodingPurpose::Models),
             solver,
             params,
             rlimit,
+            limit: settings.limit,
+            set: u32::MAX,
+            meter: Meter::default(),
             budget: budget.clone(),
-            scopes: vec![Scope::default()],
+            scopes: vec![SessionScope::default()],
             asserted: Vec::new(),
             model: None,
-            told: None,
+            asserted_for_model: None,
             core: Vec::new(),
             proxies: Vec::new(),
             questions: 0,
@@ -90,12 +98,24 @@ impl<'t> Z3<'t> {
         Ok(session)
     }
 
+    /// Sets the limit of the next question, if it is another than before.
+    fn limit_to(&mut self, limit: u32) {
+        if self.set != limit {
+            self.set = limit;
+            // SAFETY: parameters and solver belong to the context.
+            unsafe {
+                Z3_params_set_uint(self.raw(), self.params, self.rlimit, limit);
+                Z3_solver_set_params(self.raw(), self.solver, self.params);
+            }
+        }
+    }
+
     fn raw(&self) -> Z3_context {
         self.encoder.target.raw
     }
 
     fn forget_model(&mut self) {
-        self.told = None;
+        self.asserted_for_model = None;
         if let Some(model) = self.model.take() {
             // SAFETY: counted when it was taken.
             unsafe { Z3_model_dec_ref(self.raw(), model) };
@@ -132,7 +152,7 @@ impl<'t> Z3<'t> {
         }
     }
 
-    fn refuse(&mut self, refusal: Refusal) {
+    fn refuse(&mut self, refusal: EncodingRefusal) {
         self.scopes.last_mut().expect("the outermost scope stays").refused.get_or_insert(refusal);
     }
 
@@ -146,9 +166,9 @@ impl<'t> Z3<'t> {
         }
     }
 
-    fn proxy(&mut self, at: usize) -> Result<Z3_ast, Refusal> {
+    fn proxy(&mut self, at: usize) -> Result<Z3_ast, EncodingRefusal> {
         while self.proxies.len() <= at {
-            let sort = self.encoder.target.sort(&Shape::Bool)?;
+            let sort = self.encoder.target.sort(&TargetSort::Bool)?;
             let proxy = self.encoder.target.constant(&format!("assumption!{}", self.proxies.len()), sort)?;
             self.proxies.push(proxy);
         }
@@ -156,11 +176,12 @@ impl<'t> Z3<'t> {
     }
 
     /// Asks with these assumption literals; takes model and core while the scope is open.
-    fn ask(&mut self, literals: &[Z3_ast], assumptions: &[Term]) -> Answer {
+    fn ask(&mut self, literals: &[Z3_ast], assumptions: &[Term]) -> Satisfiability {
         if let Err(why) = self.budget.check() {
-            return Answer::Unknown(Reason::Stopped(why));
+            return Satisfiability::Unknown(UnknownReason::Stopped(why));
         }
         let (c, solver) = (self.raw(), self.solver);
+        self.limit_to(meter::limit_within(self.limit, &self.budget));
         let said = {
             let _watched = watchdog::guard(c, &self.budget);
             // SAFETY: solver and literals belong to the context; the array lives through the call.
@@ -173,29 +194,31 @@ impl<'t> Z3<'t> {
             }
         };
         let failed = self.encoder.target.failed();
+        // SAFETY: the solver belongs to the context.
+        self.meter.read(c, unsafe { Z3_solver_get_statistics(c, solver) }, &self.budget);
         match said {
             Z3_L_FALSE if !failed => {
                 self.core = self.read_core(literals, assumptions);
-                Answer::Unsat
+                Satisfiability::Unsat
             }
             Z3_L_TRUE if !failed => match self.scopes.iter().find_map(|s| s.refused.as_ref()) {
-                Some(refusal) => Answer::Unknown(Reason::Refused(refusal.0.clone())),
-                None => Answer::Sat,
+                Some(refusal) => Satisfiability::Unknown(UnknownReason::Refused(refusal.0.clone())),
+                None => Satisfiability::Sat,
             },
-            _ => Answer::Unknown(self.why_unknown(failed)),
+            _ => Satisfiability::Unknown(self.why_unknown(failed)),
         }
     }
 
-    fn why_unknown(&self, failed: bool) -> Reason {
+    fn why_unknown(&self, failed: bool) -> UnknownReason {
         if let Err(why) = self.budget.check() {
-            return Reason::Stopped(why);
+            return UnknownReason::Stopped(why);
         }
         if failed {
-            return Reason::Broken(self.encoder.target.complaint().0);
+            return UnknownReason::Broken(self.encoder.target.complaint().0);
         }
         // SAFETY: the text is copied at once.
-        let words = text(unsafe { Z3_solver_get_reason_unknown(self.raw(), self.solver) });
-        unknown(words)
+        let explanation = text(unsafe { Z3_solver_get_reason_unknown(self.raw(), self.solver) });
+        unknown(explanation)
     }
 
     fn read_core(&self, literals: &[Z3_ast], assumptions: &[Term]) -> Vec<Term> {
@@ -246,11 +269,11 @@ impl<'t> Z3<'t> {
         }
         let values: Option<FxHashMap<Symbol, Value>> =
             terms.free_symbols(term).into_iter().map(|s| Some((s, self.value(terms.sym(s))?))).collect();
-        logic::eval(terms, term, &values?).ok()
+        logic::eval_term(terms, term, &values?).ok()
     }
 
     /// Assumes general formulas: each behind a proxy, in a scope of its own that is left before this returns.
-    fn check_behind_proxies(&mut self, assumptions: &[Term]) -> Answer {
+    fn check_behind_proxies(&mut self, assumptions: &[Term]) -> Satisfiability {
         self.push();
         let mut literals = Vec::with_capacity(assumptions.len());
         let mut kept = Vec::with_capacity(assumptions.len());
@@ -271,26 +294,27 @@ impl<'t> Z3<'t> {
         if answer.is_sat() {
             self.take_model();
         }
-        let (model, core, told) = (self.model.take(), std::mem::take(&mut self.core), self.asserted.clone());
+        let (model, core, asserted) = (self.model.take(), std::mem::take(&mut self.core), self.asserted.clone());
         self.pop();
-        (self.model, self.core, self.told) = (model, core, Some(told));
+        (self.model, self.core, self.asserted_for_model) = (model, core, Some(asserted));
         answer
     }
 }
 
-/// Z3's words for an unknown, sorted into reasons.
-pub(crate) fn unknown(words: String) -> Reason {
-    if words.contains("resource limit") || words.contains("canceled") || words.contains("interrupted") {
-        Reason::Limit
+/// Z3's explanation of an unknown, sorted into reasons.
+pub(crate) fn unknown(explanation: String) -> UnknownReason {
+    if explanation.contains("resource limit") || explanation.contains("canceled") || explanation.contains("interrupted")
+    {
+        UnknownReason::Limit
     } else {
-        Reason::GaveUp(words)
+        UnknownReason::GaveUp(explanation)
     }
 }
 
 impl Smt for Z3<'_> {
     fn push(&mut self) {
         self.forget_model();
-        self.scopes.push(Scope::default());
+        self.scopes.push(SessionScope::default());
         // SAFETY: a call on our own solver.
         unsafe { Z3_solver_push(self.raw(), self.solver) };
     }
@@ -315,7 +339,7 @@ impl Smt for Z3<'_> {
         }
     }
 
-    fn check_assuming(&mut self, assumptions: &[Term]) -> Answer {
+    fn check_assuming(&mut self, assumptions: &[Term]) -> Satisfiability {
         self.forget_model();
         self.core.clear();
         self.questions += 1;
@@ -326,7 +350,7 @@ impl Smt for Z3<'_> {
         for a in assumptions {
             match self.encode(*a) {
                 Some(expr) => literals.push(expr),
-                None => return Answer::Unknown(Reason::Refused("an assumption".into())),
+                None => return Satisfiability::Unknown(UnknownReason::Refused("an assumption".into())),
             }
         }
         self.ask(&literals, assumptions)
@@ -335,9 +359,9 @@ impl Smt for Z3<'_> {
     fn value(&mut self, term: Term) -> Option<Value> {
         let sort = self.encoder.terms.sort_of(term);
         let encoded = self.encoder.encode(term).ok()?;
-        let told = self.told.as_ref().unwrap_or(&self.asserted);
-        if encoded.sides.iter().flat_map(|s| s.iter()).any(|at| !told.get(*at as usize).is_some_and(|a| *a)) {
-            // Z3 was not told the ranges of everything this term reads: only its symbols' values can be used.
+        let asserted = self.asserted_for_model.as_ref().unwrap_or(&self.asserted);
+        if encoded.sides.iter().flat_map(|s| s.iter()).any(|at| !asserted.get(*at as usize).is_some_and(|a| *a)) {
+            // Z3 does not know the ranges of everything this term reads: only its symbols' values can be used.
             return self.value_by_evaluation(term);
         }
         let expr = encoded.expr;
@@ -355,12 +379,12 @@ impl Smt for Z3<'_> {
             out?
         };
         let value = self.encoder.target.keep(Some(value)).ok()?;
-        let reader = Reader {
+        let reader = ModelReader {
             context: &self.encoder.target,
             model: Some(model),
             terms: self.encoder.terms,
             machines: self.encoder.machines,
-            purpose: Purpose::Models,
+            purpose: EncodingPurpose::Models,
         };
         let read = reader.read(value, sort);
         // SAFETY: counted by `keep` just above.
@@ -373,11 +397,8 @@ impl Smt for Z3<'_> {
     }
 
     fn set_limit(&mut self, limit: u32) {
-        // SAFETY: parameters and solver belong to the context.
-        unsafe {
-            Z3_params_set_uint(self.raw(), self.params, self.rlimit, limit);
-            Z3_solver_set_params(self.raw(), self.solver, self.params);
-        }
+        self.limit = limit;
+        self.limit_to(limit);
     }
 
     fn questions(&self) -> u64 {
@@ -398,7 +419,7 @@ impl Drop for Z3<'_> {
 }
 
 impl Z3<'_> {
-    /// How machine integers are told in this session.
+    /// How machine integers are encoded in this session.
     pub fn machines(&self) -> Machines {
         self.encoder.machines
     }
@@ -408,29 +429,29 @@ impl Z3<'_> {
 mod tests {
     use super::*;
     use base::Exhausted;
-    use logic::{Machine, Sort, SortKind};
+    use logic::{MachineIntSort, Sort, SortKind};
     use std::time::{Duration, Instant};
 
     fn open(terms: &Terms) -> Z3<'_> {
-        Z3::new(terms, Settings::default(), &Budget::unlimited()).expect("z3 is linked")
+        Z3::new(terms, SolverSettings::default(), &Budget::unlimited()).expect("z3 is linked")
     }
 
     #[test]
     fn check_what_is_asserted_in_a_scope_is_forgotten_with_it() {
         let t = Terms::new();
-        let u8s = Sort::machine(Machine { bits: 8, signed: false });
+        let u8s = Sort::machine(MachineIntSort { bits: 8, signed: false });
         let x = t.sym(t.symbol("x", u8s));
         let mut smt = open(&t);
         for _ in 0..3 {
             // The range of x is asserted anew in each scope.
             smt.push();
             smt.assert(t.lt(x, t.num(1, u8s)));
-            assert_eq!(smt.check(), Answer::Sat);
+            assert_eq!(smt.check(), Satisfiability::Sat);
             assert_eq!(smt.value(x), Some(Value::Int(0)));
             smt.assert(t.ne(x, t.num(0, u8s)));
-            assert_eq!(smt.check(), Answer::Unsat);
+            assert_eq!(smt.check(), Satisfiability::Unsat);
             smt.pop();
-            assert_eq!(smt.check(), Answer::Sat);
+            assert_eq!(smt.check(), Satisfiability::Sat);
         }
     }
 
@@ -442,7 +463,7 @@ mod tests {
         for n in 0..200 {
             let y = t.sym(t.symbol("y", Sort::INT));
             smt.assert(t.lt(t.add(x, t.int(n)), y));
-            assert_eq!(smt.check(), Answer::Sat);
+            assert_eq!(smt.check(), Satisfiability::Sat);
         }
     }
 
@@ -454,12 +475,12 @@ mod tests {
         let mut smt = open(&t);
         smt.assert(t.implies(p, t.lt(x, t.int(0))));
         let positive = t.lt(t.int(5), x);
-        assert_eq!(smt.check_assuming(&[q, p, positive]), Answer::Unsat);
+        assert_eq!(smt.check_assuming(&[q, p, positive]), Satisfiability::Unsat);
         assert_eq!(smt.core(), vec![p, positive]);
-        assert_eq!(smt.check_assuming(&[q, t.not(p), positive]), Answer::Sat);
+        assert_eq!(smt.check_assuming(&[q, t.not(p), positive]), Satisfiability::Sat);
         assert_eq!(smt.value(p), Some(Value::Bool(false)));
         assert!(matches!(smt.value(x), Some(Value::Int(n)) if n > 5));
-        assert_eq!(smt.check(), Answer::Sat, "assumptions are for one question only");
+        assert_eq!(smt.check(), Satisfiability::Sat, "assumptions are for one question only");
         assert_eq!(smt.questions(), 3);
     }
 
@@ -474,15 +495,16 @@ mod tests {
         };
         let mut smt = open(&t);
         smt.set_limit(50_000);
-        assert_eq!(hard(&mut smt), Answer::Unknown(Reason::Limit));
-        assert_eq!(smt.check(), Answer::Unknown(Reason::Limit));
+        assert_eq!(hard(&mut smt), Satisfiability::Unknown(UnknownReason::Limit));
+        assert_eq!(smt.check(), Satisfiability::Unknown(UnknownReason::Limit));
     }
 
     #[test]
     fn check_a_budget_stops_a_question_at_once() {
         let t = Terms::new();
         let budget = Budget::unlimited();
-        let mut smt = Z3::new(&t, Settings { limit: 0, ..Settings::default() }, &budget).expect("z3 is linked");
+        let mut smt =
+            Z3::new(&t, SolverSettings { limit: 0, ..SolverSettings::default() }, &budget).expect("z3 is linked");
         let [x, y, z] = ["x", "y", "z"].map(|n| t.sym(t.symbol(n, Sort::INT)));
         let cube = |a| t.mul(a, t.mul(a, a));
         smt.assert(t.eq(t.add(cube(x), t.add(cube(y), cube(z))), t.int(42)));
@@ -491,9 +513,13 @@ mod tests {
             std::thread::sleep(Duration::from_millis(200));
             stop.cancel();
         });
-        assert_eq!(smt.check(), Answer::Unknown(Reason::Stopped(Exhausted::Cancelled)));
+        assert_eq!(smt.check(), Satisfiability::Unknown(UnknownReason::Stopped(Exhausted::Cancelled)));
         assert!(begin.elapsed() < Duration::from_secs(3));
-        assert_eq!(smt.check(), Answer::Unknown(Reason::Stopped(Exhausted::Cancelled)), "it stays stopped");
+        assert_eq!(
+            smt.check(),
+            Satisfiability::Unknown(UnknownReason::Stopped(Exhausted::Cancelled)),
+            "it stays stopped"
+        );
         other.join().unwrap();
     }
 
@@ -507,23 +533,23 @@ mod tests {
         let mut smt = open(&t);
         smt.push();
         smt.assert(some_outside);
-        assert!(matches!(smt.check(), Answer::Unknown(Reason::Refused(_))));
+        assert!(matches!(smt.check(), Satisfiability::Unknown(UnknownReason::Refused(_))));
         smt.assert(t.ff());
-        assert_eq!(smt.check(), Answer::Unsat, "the rest is enough");
+        assert_eq!(smt.check(), Satisfiability::Unsat, "the rest is enough");
         smt.pop();
-        assert_eq!(smt.check(), Answer::Sat);
+        assert_eq!(smt.check(), Satisfiability::Sat);
     }
 
     #[test]
     fn check_quantifiers_over_machine_integers_keep_their_range() {
         let t = Terms::new();
-        let u8s = Sort::machine(Machine { bits: 8, signed: false });
+        let u8s = Sort::machine(MachineIntSort { bits: 8, signed: false });
         let i = t.symbol("i", u8s);
         for machines in [Machines::Integers, Machines::BitVectors] {
-            let settings = Settings { machines, ..Settings::default() };
+            let settings = SolverSettings { machines, ..SolverSettings::default() };
             let mut smt = Z3::new(&t, settings, &Budget::unlimited()).expect("z3 is linked");
             smt.assert(t.not(t.forall(&[i], t.le(t.cast(t.sym(i), Sort::INT), t.int(255)))));
-            assert_eq!(smt.check(), Answer::Unsat);
+            assert_eq!(smt.check(), Satisfiability::Unsat);
         }
     }
 
@@ -536,7 +562,7 @@ mod tests {
             for n in 0..200 {
                 smt.push();
                 smt.assert(t.eq(x, t.int(n)));
-                assert_eq!(smt.check(), Answer::Sat);
+                assert_eq!(smt.check(), Satisfiability::Sat);
                 assert_eq!(smt.value(x), Some(Value::Int(n)));
                 smt.pop();
             }

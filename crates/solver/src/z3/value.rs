@@ -4,22 +4,22 @@
 //! set, a function with no finite table, a number beyond 128 bits. What lies outside of a sort's range (Z3 is
 //! free to put anything where nothing looks) becomes the sort's default, everywhere in the same way.
 
-use super::context::{Context, text};
+use super::context::{Z3Context, text};
 use crate::answer::Machines;
-use crate::encode::Purpose;
+use crate::encode::EncodingPurpose;
 use logic::{Sort, SortKind, Terms, Value};
 use std::collections::BTreeMap;
-use z3_sys::*;
+use z3_provider::library::*;
 
-pub(crate) struct Reader<'a> {
-    pub context: &'a Context,
+pub(crate) struct ModelReader<'a> {
+    pub context: &'a Z3Context,
     pub model: Option<Z3_model>,
     pub terms: &'a Terms,
     pub machines: Machines,
-    pub purpose: Purpose,
+    pub purpose: EncodingPurpose,
 }
 
-impl Reader<'_> {
+impl ModelReader<'_> {
     pub(crate) fn read(&self, ast: Z3_ast, sort: Sort) -> Option<Value> {
         match self.terms.kind(sort) {
             // SAFETY: the term belongs to the context.
@@ -170,18 +170,30 @@ impl Reader<'_> {
 }
 
 /// Whether the solver's number stands for no value of the sort.
-pub(crate) fn is_outside(terms: &Terms, machines: Machines, purpose: Purpose, sort: Sort, n: Option<i128>) -> bool {
+pub(crate) fn is_outside(
+    terms: &Terms,
+    machines: Machines,
+    purpose: EncodingPurpose,
+    sort: Sort,
+    n: Option<i128>,
+) -> bool {
     let Some(n) = n else { return false };
     match terms.kind(sort) {
         SortKind::Machine(m) => machines == Machines::Integers && !(m.min()..=m.max()).contains(&n),
         SortKind::Enum(e) => !(0..terms.enum_size(e) as i128).contains(&n),
-        SortKind::Ref(_) => purpose == Purpose::Horn && n < 0,
+        SortKind::Ref(_) => purpose == EncodingPurpose::Horn && n < 0,
         _ => false,
     }
 }
 
 /// The value that the solver's number stands for.
-pub(crate) fn from_number(terms: &Terms, machines: Machines, purpose: Purpose, sort: Sort, n: i128) -> Option<Value> {
+pub(crate) fn from_number(
+    terms: &Terms,
+    machines: Machines,
+    purpose: EncodingPurpose,
+    sort: Sort,
+    n: i128,
+) -> Option<Value> {
     if is_outside(terms, machines, purpose, sort, Some(n)) {
         return Some(Value::default_of(terms, sort));
     }
@@ -191,9 +203,9 @@ pub(crate) fn from_number(terms: &Terms, machines: Machines, purpose: Purpose, s
         SortKind::Enum(_) => Value::Variant(u32::try_from(n).ok()?),
         SortKind::Ref(_) => {
             let n = match purpose {
-                Purpose::Horn => n,
-                Purpose::Models if n > 0 => n.checked_mul(2)? - 1,
-                Purpose::Models => n.checked_mul(-2)?,
+                EncodingPurpose::Horn => n,
+                EncodingPurpose::Models if n > 0 => n.checked_mul(2)? - 1,
+                EncodingPurpose::Models => n.checked_mul(-2)?,
             };
             Value::Ref(u32::try_from(n).ok()?)
         }

@@ -9,7 +9,12 @@ use program::{
 impl Generator {
     pub(super) fn location(&mut self, place: &mut Place) -> LocId {
         let name = format!("{}", place.code.locations.len());
-        place.code.locations.push(Location { name, inside: place.inside, invariants: vec![], origin: self.origin })
+        place.code.locations.push(Location {
+            name,
+            in_atomic_block: place.in_atomic_block,
+            invariants: vec![],
+            origin: self.origin,
+        })
     }
 
     fn action(&self, from: LocId, to: LocId, what: What) -> Action {
@@ -61,14 +66,14 @@ impl Generator {
         match roll {
             0..=11 if fuel > 0 && self.knobs.branches => self.branch(place, at, fuel - 1),
             12..=17 if fuel > 0 && self.knobs.loops => self.repeat(place, at, fuel - 1),
-            18..=21 if fuel > 0 && self.knobs.atomic && !place.inside => {
+            18..=21 if fuel > 0 && self.knobs.atomic && !place.in_atomic_block => {
                 // The step that enters is itself part of the block.
-                place.inside = true;
+                place.in_atomic_block = true;
                 let inner = self.location(place);
                 self.skip(place, at, inner);
                 let count = 1 + self.random.below(2);
                 let end = self.block(place, inner, count, fuel - 1);
-                place.inside = false;
+                place.in_atomic_block = false;
                 let after = self.location(place);
                 self.skip(place, end, after);
                 after
@@ -217,7 +222,7 @@ impl Generator {
         let t = &self.p.terms;
         let relation = |v: Term| t.or(&[t.eq(v, e), t.and(&[t.eq(v, f), c])]);
         a.guard = relation(value);
-        a.relation = Some(TwoStore { frame: vec![spec::Place { var, keys: vec![] }], relation: relation(primed) });
+        a.relation = Some(TwoStore { frame: vec![spec::StorePlace { var, keys: vec![] }], relation: relation(primed) });
         a.updates.push(Update { var, value });
     }
 

@@ -2,17 +2,17 @@
 //!
 //! In: a seed and `Knobs`. Out: a well-formed `Program`. Same seed and knobs, same program. With `Integers::Below`
 //! and no `undecided` the reachable states are finite, so that the reference semantics decides every property and
-//! can be compared with a method. Absent: procedures, machines and objects, whose properties are not those of runs.
+//! can be compared with a method. Deliberately absent: procedures, machines and objects, whose properties are not those of runs.
 
 mod code;
 mod term;
 
 use base::Random;
 use base::ids::Id;
-use logic::{ClassId, Machine, Op, Sort, SortKind, Term};
+use logic::{ClassId, MachineIntSort, Op, Sort, SortKind, Term};
 use program::{
-    Class, Code, Copies, Fact, OriginId, Program, Property, PropertyId, PropertyKind, Rely, Scope, Start, Thread,
-    ThreadId, VarId, VarKind,
+    Class, Code, Copies, InitialFact, OriginId, Program, Property, PropertyId, PropertyKind, Rely, Scope, Start,
+    Thread, ThreadId, VarId, VarKind,
 };
 
 /// What may occur.
@@ -174,7 +174,7 @@ struct Place {
     code: Code,
     locals: Vec<VarId>,
     /// New locations are inside an atomic block.
-    inside: bool,
+    in_atomic_block: bool,
     /// Inside a loop: nothing is spawned there.
     looped: bool,
 }
@@ -199,7 +199,7 @@ impl Generator {
             out.push(t.sort(SortKind::Enum(logic::EnumId(0))));
         }
         if self.has(Kind::Machine) {
-            out.push(Sort::machine(Machine { bits: 8, signed: self.knobs.undecided }));
+            out.push(Sort::machine(MachineIntSort { bits: 8, signed: self.knobs.undecided }));
         }
         if self.has(Kind::Map) {
             out.push(t.map_sort(Sort::INT, Sort::INT));
@@ -287,7 +287,7 @@ impl Generator {
 
     fn threads(&mut self) {
         if self.ended.is_some() {
-            let job = self.add_thread("Job", Copies::Any, Start::BySpawn);
+            let job = self.add_thread("Job", Copies::Any, Start::Spawned);
             let a = self.local(job, "a", Sort::INT, None);
             self.p.threads[job].params.push(a);
             self.job = Some(job);
@@ -301,7 +301,7 @@ impl Generator {
                 1 if self.knobs.any => Copies::Any,
                 _ => Copies::One,
             };
-            let thread = self.add_thread(&format!("T{i}"), copies, Start::AtOnce);
+            let thread = self.add_thread(&format!("T{i}"), copies, Start::Initial);
             self.body(thread);
         }
     }
@@ -314,7 +314,7 @@ impl Generator {
             self.local(thread, &format!("y{i}"), sort, initial);
         }
         let locals = self.p.threads[thread].locals.clone();
-        let mut place = Place { thread, code: Code::new(), locals, inside: false, looped: false };
+        let mut place = Place { thread, code: Code::new(), locals, in_atomic_block: false, looped: false };
         let start = self.location(&mut place);
         let count = 1 + self.random.below(self.knobs.statements);
         let end = self.block(&mut place, start, count, 2);
@@ -339,7 +339,11 @@ impl Generator {
                 let leaves = self.store();
                 let formula = self.formula(&leaves, self.knobs.depth);
                 let property = self.property(PropertyKind::Invariant(formula), format!("invariant:{i}"));
-                self.p.invariants.push(Fact { formula: Some(formula), property: Some(property), origin: self.origin });
+                self.p.invariants.push(InitialFact {
+                    formula: Some(formula),
+                    property: Some(property),
+                    origin: self.origin,
+                });
             }
         }
         if self.knobs.relies && self.random.chance(50) {
@@ -359,7 +363,7 @@ impl Generator {
                     let t = &self.p.terms;
                     let x = self.p.now(v);
                     let formula = t.and(&[t.le(t.int(0), x), t.lt(x, t.int(3))]);
-                    self.p.init.push(Fact { formula: Some(formula), property: None, origin: self.origin });
+                    self.p.init.push(InitialFact { formula: Some(formula), property: None, origin: self.origin });
                 }
             }
         }

@@ -1,10 +1,10 @@
 //! Every random program is well formed, reads back from its text, and runs.
 
 use super::*;
-use program::semantics::{Instances, Limits, reach, replay};
+use program::semantics::{InstanceCounts, ReachLimits, reachable_states, replay_trace};
 
-fn limits(states: usize) -> Limits {
-    Limits { states, ..Limits::default() }
+fn limits(states: usize) -> ReachLimits {
+    ReachLimits { states, ..ReachLimits::default() }
 }
 
 fn run(knobs: &Knobs, seeds: std::ops::Range<u64>) -> (usize, usize, usize) {
@@ -12,10 +12,10 @@ fn run(knobs: &Knobs, seeds: std::ops::Range<u64>) -> (usize, usize, usize) {
     for seed in seeds {
         let p = program(seed, knobs);
         assert_eq!(program::wellformed(&p), vec![], "seed {seed}");
-        let r = reach(&p, &Instances::of(&p, 2), &limits(1500));
+        let r = reachable_states(&p, &InstanceCounts::of(&p, 2), &limits(1500));
         for (id, trace) in &r.violations {
             assert_eq!(*id, trace.violates);
-            replay(&p, trace).unwrap_or_else(|e| panic!("seed {seed}, {id}: {e}"));
+            replay_trace(&p, trace).unwrap_or_else(|e| panic!("seed {seed}, {id}: {e}"));
         }
         all += 1;
         complete += usize::from(r.complete());
@@ -48,9 +48,9 @@ fn check_programs_with_everything_run_and_every_violation_replays() {
 fn check_the_text_form_of_every_random_program_reads_back() {
     for seed in 0..300 {
         let p = program(seed, &Knobs::everything());
-        let text = program::text::print(&p);
-        let q = program::text::read(&text).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{text}"));
-        assert_eq!(program::text::print(&q), text, "seed {seed}");
+        let text = program::text::print_program(&p);
+        let q = program::text::read_program(&text).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{text}"));
+        assert_eq!(program::text::print_program(&q), text, "seed {seed}");
         assert_eq!(program::wellformed(&q), vec![], "seed {seed}");
     }
 }
@@ -58,7 +58,7 @@ fn check_the_text_form_of_every_random_program_reads_back() {
 #[test]
 fn check_the_same_seed_gives_the_same_program() {
     for seed in 0..50 {
-        let text = || program::text::print(&program(seed, &Knobs::everything()));
+        let text = || program::text::print_program(&program(seed, &Knobs::everything()));
         assert_eq!(text(), text());
     }
 }
@@ -67,8 +67,11 @@ fn check_the_same_seed_gives_the_same_program() {
 fn check_the_text_form_means_the_same_program() {
     for seed in 0..60 {
         let p = program(seed, &Knobs::finite());
-        let q = program::text::read(&program::text::print(&p)).expect("it reads back");
-        let (a, b) = (reach(&p, &Instances::of(&p, 2), &limits(800)), reach(&q, &Instances::of(&q, 2), &limits(800)));
+        let q = program::text::read_program(&program::text::print_program(&p)).expect("it reads back");
+        let (a, b) = (
+            reachable_states(&p, &InstanceCounts::of(&p, 2), &limits(800)),
+            reachable_states(&q, &InstanceCounts::of(&q, 2), &limits(800)),
+        );
         assert_eq!((a.states, a.violations), (b.states, b.violations), "seed {seed}");
     }
 }

@@ -22,14 +22,17 @@ pub struct Answers {
 
 const HEAD: &[u8] = b"threadproof answers 1\n";
 /// More records than this are not kept.
-const MOST: usize = 200_000;
+const MAX_RECORDS: usize = 200_000;
 
 impl Answers {
-    /// A file that is missing, damaged or of another version gives no answers; the last two are told.
+    /// A file that is missing, damaged or of another version gives no answers; the last two are reported.
     pub fn read(file: &Path, stamp: Record) -> (Self, Option<String>) {
         let empty = Self { stamp, records: BTreeMap::new(), old: Vec::new(), new: false };
-        let Ok(bytes) = std::fs::read(file) else { return (empty, None) };
-        match parse(&bytes, stamp) {
+        if !file.exists() {
+            return (empty, None);
+        }
+        let bytes = super::read_regular(file).map_err(|_| "this file of the cache cannot be read");
+        match bytes.and_then(|bytes| parse(&bytes, stamp)) {
             Ok(old) => {
                 let records = old.iter().map(|r| (*r, false)).collect();
                 (Self { records, old, ..empty }, None)
@@ -68,7 +71,7 @@ impl Answers {
         let rest = self.old.iter().filter(|r| self.records.get(*r) == Some(&false));
         let mut out = HEAD.to_vec();
         out.extend_from_slice(&self.stamp);
-        used.into_iter().chain(rest).take(MOST).for_each(|r| out.extend_from_slice(r));
+        used.into_iter().chain(rest).take(MAX_RECORDS).for_each(|r| out.extend_from_slice(r));
         let sum: Record = Sha256::digest(&out).into();
         out.extend_from_slice(&sum);
         out

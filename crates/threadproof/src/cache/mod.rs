@@ -3,7 +3,7 @@
 //! In: a folder that the user names (`--cache`). Out: whether a formula was found valid before (`answers`), and what was
 //! found about the program of a path before (`recall`). Answers are known by everything they depend on, and a record
 //! that is damaged is the record of no question: it costs time and nothing else. Annotations are candidates: the checker looks at
-//! them as at those of any method. Both files carry a digest of themselves; one that does not fit is told and not used.
+//! them as at those of any method. Both files carry a digest of themselves; one that does not fit is reported and not used.
 //! See docs/decisions/041-cache.md. Deliberately absent: verdicts.
 
 mod answers;
@@ -13,7 +13,7 @@ use answers::Answers;
 use evidence::fingerprint::fingerprint;
 use logic::{Term, Terms};
 use sha2::{Digest, Sha256};
-use solver::Word;
+use solver::AnsweredBy;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
@@ -33,15 +33,15 @@ impl Cache {
     }
 
     /// Who found the formula valid before.
-    pub fn knows(&self, terms: &Terms, formula: Term) -> Option<Word> {
+    pub fn knows(&self, terms: &Terms, formula: Term) -> Option<AnsweredBy> {
         let formula = fingerprint(terms, formula);
         let mut answers = lock(&self.answers);
-        words().into_iter().find(|word| answers.has(&formula, &word.to_string()))
+        answerers().into_iter().find(|word| answers.has(&formula, &word.to_string()))
     }
 
     /// Somebody found the formula valid.
-    pub fn learn(&self, terms: &Terms, formula: Term, word: &Word) {
-        if words().contains(word) {
+    pub fn learn(&self, terms: &Terms, formula: Term, word: &AnsweredBy) {
+        if answerers().contains(word) {
             lock(&self.answers).add(&fingerprint(terms, formula), &word.to_string());
         }
     }
@@ -49,8 +49,11 @@ impl Cache {
     /// The annotations of the program that was read from this path before.
     pub fn recall(&self, path: &Path) -> Option<serde_json::Value> {
         let file = self.place(path);
-        let bytes = std::fs::read(&file).ok()?;
-        let read = recall::unseal(&bytes);
+        if !file.exists() {
+            return None;
+        }
+        let bytes = read_regular(&file).map_err(|_| "this file of the cache cannot be read");
+        let read = bytes.and_then(|bytes| recall::unseal_annotations(&bytes));
         if let Err(why) = &read {
             lock(&self.notes).push(format!("{}: {why}; it was not used", file.display()));
         }
@@ -59,7 +62,7 @@ impl Cache {
 
     /// Keeps annotations for the next time.
     pub fn keep(&self, path: &Path, annotations: &serde_json::Value) -> Result<(), String> {
-        write(&self.place(path), recall::seal(annotations).as_bytes())
+        write(&self.place(path), recall::seal_annotations(annotations).as_bytes())
     }
 
     /// Writes what was learnt.
@@ -82,8 +85,9 @@ impl Cache {
 const ANSWERS: &str = "answers";
 
 /// Whose answers are kept.
-fn words() -> [Word; 2] {
-    [Word::OtherSolver("cvc5".into()), Word::SameSolver("z3".into())]
+fn answerers() -> [AnsweredBy; 2] {
+    let cvc5 = solver::named_cvc5().and_then(Result::ok).unwrap_or_else(|| "cvc5".into());
+    [AnsweredBy::OtherSolver(cvc5), AnsweredBy::SameSolver("z3".into())]
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -92,6 +96,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// The bytes of an ordinary file: a pipe in its place could be waited for for ever.
+fn read_regular(file: &Path) -> std::io::Result<Vec<u8>> {
+    if std::fs::metadata(file)?.is_file() {
+        std::fs::read(file)
+    } else {
+        Err(std::io::Error::other("it is no ordinary file"))
+    }
 }
 
 /// A file is there whole or not at all.

@@ -5,26 +5,26 @@
 //! accepted, 65 the file is no evidence about this program. The reading, the rules and the reference semantics are
 //! all that has to be trusted, besides the solver.
 
-use crate::board::{Outcome, exit};
+use crate::board::{RowOutcome, exit};
 use crate::cli::{Audit, LeafSolver};
 use crate::judge::{Judge, trust_level};
-use crate::leaves::{self, Oracle};
 use crate::load;
+use crate::oracle::{self, Oracle};
 use crate::report::MEMORY_MODEL;
 use crate::report::paint::Paint;
 use crate::strategy;
 use crate::watch;
 use base::Budget;
 use evidence::Claim;
-use evidence::file::Entry;
+use evidence::file::EvidenceEntry;
 use program::{PropertyId, PropertyKind};
 use serde_json::json;
-use solver::{SecondOpinion, Settings};
+use solver::{SecondOpinion, SolverSettings};
 use std::io::Write;
 use std::sync::Arc;
 
-pub fn run(request: Audit, paint: Paint) -> i32 {
-    let thread = std::thread::Builder::new().name("audit".into()).stack_size(strategy::STACK);
+pub fn run_audit(request: Audit, paint: Paint) -> i32 {
+    let thread = std::thread::Builder::new().name("audit".into()).stack_size(strategy::STACK_BYTES);
     let (sender, done) = std::sync::mpsc::channel();
     let limit = request.limits.time;
     let started = thread.spawn(move || {
@@ -51,18 +51,21 @@ pub fn run(request: Audit, paint: Paint) -> i32 {
 fn oracle(solver: LeafSolver, budget: &Budget) -> Result<Oracle, String> {
     let mut opinions = Vec::new();
     if solver != LeafSolver::Z3 {
-        opinions
-            .push(leaves::cvc5(budget).ok_or("there is no cvc5 on this machine; --solver z3 uses the other solver")?);
+        let missing = || match solver::named_cvc5() {
+            Some(Err(why)) => why,
+            _ => "there is no cvc5 on this machine; --solver z3 uses the other solver".into(),
+        };
+        opinions.push(oracle::cvc5(budget).ok_or_else(missing)?);
     }
     if solver != LeafSolver::Cvc5 {
-        opinions.push(SecondOpinion::same_solver(Settings::default(), budget));
+        opinions.push(SecondOpinion::same_solver(SolverSettings::default(), budget));
     }
     Ok(Oracle::new(opinions))
 }
 
 struct Line {
     property: String,
-    outcome: Outcome,
+    outcome: RowOutcome,
     kind: &'static str,
     level: &'static str,
     trust: String,
@@ -70,16 +73,16 @@ struct Line {
 }
 
 fn audit(request: &Audit, paint: Paint) -> i32 {
-    let loaded = match load::told(load::load(&request.file, &request.reading, paint)) {
+    let loaded = match load::or_exit_code(load::load_program(&request.file, &request.reading, paint)) {
         Ok(loaded) => loaded,
         Err(code) => return code,
     };
     let program = &loaded.program;
-    let bytes = match load::told(load::read(&request.certificate)) {
+    let bytes = match load::or_exit_code(load::read_bytes(&request.certificate)) {
         Ok(bytes) => bytes,
         Err(code) => return code,
     };
-    let entries = match evidence::file::read(program, &bytes) {
+    let entries = match evidence::file::read_evidence(program, &bytes) {
         Ok(entries) => entries,
         Err(error) => {
             eprintln!("error: {}: rejected: {error}", request.certificate.display());
@@ -101,15 +104,11 @@ fn audit(request: &Audit, paint: Paint) -> i32 {
     let mut claims: Vec<(PropertyId, Claim)> = Vec::new();
     for entry in entries {
         match entry {
-            Entry::Certificate(certificate) => {
+            EvidenceEntry::Certificate(certificate) => {
                 let shared = Arc::new(certificate);
                 claims.extend(shared.properties.iter().map(|p| (*p, Claim::Proved(shared.clone()))));
             }
-            Entry::Trace { trace, .. } => claims.push((trace.violates, Claim::Refuted(trace))),
-            Entry::Called { called, .. } => claims.push((called.trace.violates, Claim::Called(called))),
-            Entry::Stray { stray, .. } => claims.push((stray.violates, Claim::Strayed(stray))),
-            Entry::Local { local, .. } => claims.push((local.violates, Claim::Breached(local))),
-            Entry::History { property, history, .. } => claims.push((property, Claim::Disproved(history))),
+            EvidenceEntry::Counterexample { property, run, .. } => claims.push((property, Claim::Refuted(run))),
         }
     }
     let is_construct = |p: &PropertyId| matches!(program.properties[*p].kind, PropertyKind::Unmodelled(_));
@@ -117,15 +116,15 @@ fn audit(request: &Audit, paint: Paint) -> i32 {
     let mut lines: Vec<Line> = Vec::new();
     let mut tell = |property: PropertyId, kind: &'static str, judged: crate::judge::Judged| {
         let finding = judged.finding;
-        // A number of states that nobody counted again is no evidence for someone who does not trust us.
-        let told_only = matches!(finding.trust(), checker::Trust::SearchedOnce { .. });
+        // A number of states that was not counted again is no evidence for someone who does not trust us, in any part of a proof.
+        let not_repeated = matches!(finding.trust().weakest(), checker::Trust::SearchedOnce { .. });
         lines.push(Line {
             property: program.properties[property].name.clone(),
-            outcome: if told_only { Outcome::Unknown } else { finding.outcome() },
+            outcome: if not_repeated { RowOutcome::Unknown } else { finding.outcome() },
             kind,
             level: trust_level(finding.trust()),
             trust: finding.trust().to_string(),
-            reason: match told_only {
+            reason: match not_repeated {
                 true => "the search is too large to be repeated here, and nothing else shows it".into(),
                 false => finding.reason().to_string(),
             },
@@ -143,10 +142,10 @@ fn audit(request: &Audit, paint: Paint) -> i32 {
 }
 
 fn report(request: &Audit, paint: Paint, lines: &[Line]) -> i32 {
-    let worst = if lines.is_empty() || lines.iter().any(|l| l.outcome == Outcome::Unknown) {
-        Outcome::Unknown
+    let worst = if lines.is_empty() || lines.iter().any(|l| l.outcome == RowOutcome::Unknown) {
+        RowOutcome::Unknown
     } else {
-        lines.iter().map(|l| l.outcome).max().unwrap_or(Outcome::Unknown)
+        lines.iter().map(|l| l.outcome).max().unwrap_or(RowOutcome::Unknown)
     };
     // A reader that went away does not change what holds.
     let mut out = std::io::stdout().lock();
@@ -171,14 +170,14 @@ fn report(request: &Audit, paint: Paint, lines: &[Line]) -> i32 {
         let _ = writeln!(out, "{document:#}");
     } else {
         let word = match worst {
-            Outcome::Unknown => paint.outcome(worst, "not accepted"),
+            RowOutcome::Unknown => paint.outcome(worst, "not accepted"),
             _ => paint.outcome(worst, "accepted"),
         };
         let _ = writeln!(out, "{}: {word}", request.certificate.display());
         for line in lines {
             let word = paint.outcome(line.outcome, line.outcome.word());
             let _ = match line.outcome {
-                Outcome::Unknown => {
+                RowOutcome::Unknown => {
                     writeln!(out, "  {word}  {}: the {} was rejected: {}", line.property, line.kind, line.reason)
                 }
                 _ => writeln!(out, "  {word}  {}: {}", line.property, line.trust),
@@ -190,8 +189,8 @@ fn report(request: &Audit, paint: Paint, lines: &[Line]) -> i32 {
         let _ = writeln!(out, "  memory model: {MEMORY_MODEL}");
     }
     match worst {
-        Outcome::Safe => exit::SAFE,
-        Outcome::Unsafe => exit::UNSAFE,
-        Outcome::Unknown => exit::UNKNOWN,
+        RowOutcome::Safe => exit::SAFE,
+        RowOutcome::Unsafe => exit::UNSAFE,
+        RowOutcome::Unknown => exit::UNKNOWN,
     }
 }

@@ -15,7 +15,7 @@ enum Formatted {
     Differs(String),
 }
 
-pub fn run(request: Fmt, paint: Paint) -> i32 {
+pub fn run_fmt(request: Fmt, paint: Paint) -> i32 {
     let mut code = exit::SAFE;
     for path in &request.files {
         match format(path, paint) {
@@ -43,10 +43,10 @@ fn format(path: &Path, paint: Paint) -> Result<Formatted, Vec<String>> {
     if path.extension().is_none_or(|e| e != "tp") {
         return Err(vec![format!("error: {}: only .tp files are formatted\n", path.display())]);
     }
-    let bytes = load::read(path).map_err(|r| r.0)?;
+    let bytes = load::read_bytes(path).map_err(|r| r.0)?;
     let mut sources = Sources::new();
-    let parsed = frontend::lang::parse(&mut sources, path.display().to_string(), &bytes);
-    let Some(text) = frontend::lang::format(&parsed, &sources).filter(|_| !parsed.has_errors()) else {
+    let parsed = frontend::lang::parse_file(&mut sources, path.display().to_string(), &bytes);
+    let Some(text) = frontend::lang::format_file(&parsed, &sources).filter(|_| !parsed.has_errors()) else {
         return Err(parsed.diagnostics.iter().map(|d| load::picture(d, &sources, paint)).collect());
     };
     Ok(if text.as_bytes() == bytes { Formatted::Same } else { Formatted::Differs(text) })

@@ -10,8 +10,8 @@ use crate::report::paint::Paint;
 use base::Budget;
 use methods::Run;
 
-pub fn run(request: Propose, paint: Paint) -> i32 {
-    let loaded = match load::told(load::load(&request.file, &request.reading, paint)) {
+pub fn run_propose(request: Propose, paint: Paint) -> i32 {
+    let loaded = match load::or_exit_code(load::load_program(&request.file, &request.reading, paint)) {
         Ok(loaded) => loaded,
         Err(code) => return code,
     };
@@ -22,7 +22,7 @@ pub fn run(request: Propose, paint: Paint) -> i32 {
         return exit::USAGE;
     };
     let budget = Budget::unlimited().with_time(request.limits.time);
-    match methods::conform::propose::propose(program, thread, &Run::quiet(budget)) {
+    match methods::conform::propose::propose_machine(program, thread, &Run::quiet(budget)) {
         Err(reason) => {
             eprintln!("no machine for {}: {reason}", request.thread);
             exit::UNKNOWN

@@ -3,7 +3,7 @@
 //! In: a program. Out: text, DOT, or SVG (drawn by Graphviz's `dot`, which must be on the path).
 
 use crate::board::{self, exit};
-use crate::cli::Show;
+use crate::cli::ShowCommand;
 use crate::load::{self, Loaded};
 use crate::report::paint::Paint;
 use program::{Code, Machine, Program, Thread, TwoStore};
@@ -11,12 +11,12 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-pub fn run(request: Show, paint: Paint) -> i32 {
-    let loaded = match load::told(load::load(&request.file, &request.reading, paint)) {
+pub fn run_show(request: ShowCommand, paint: Paint) -> i32 {
+    let loaded = match load::or_exit_code(load::load_program(&request.file, &request.reading, paint)) {
         Ok(loaded) => loaded,
         Err(code) => return code,
     };
-    loaded.warnings.iter().for_each(|w| eprint!("{w}"));
+    loaded.warnings.iter().for_each(|w| eprint!("{}", w.picture));
     let text = match chosen(&request, &loaded) {
         Ok(text) => text,
         Err(sentence) => {
@@ -26,10 +26,7 @@ pub fn run(request: Show, paint: Paint) -> i32 {
     };
     let text = if request.svg { draw(&text) } else { Ok(text) };
     match text {
-        Ok(text) => {
-            let _ = std::io::stdout().write_all(text.as_bytes());
-            exit::SAFE
-        }
+        Ok(text) => crate::output::write_all(text.as_bytes()).map_or_else(|lost| lost, |()| exit::SAFE),
         Err(sentence) => {
             eprintln!("error: {sentence}");
             exit::USAGE
@@ -37,7 +34,7 @@ pub fn run(request: Show, paint: Paint) -> i32 {
     }
 }
 
-fn chosen(request: &Show, loaded: &Loaded) -> Result<String, String> {
+fn chosen(request: &ShowCommand, loaded: &Loaded) -> Result<String, String> {
     let program = &loaded.program;
     let graph = request.dot || request.svg;
     if request.properties {
@@ -62,7 +59,7 @@ fn chosen(request: &Show, loaded: &Loaded) -> Result<String, String> {
         let all: Vec<(&str, &Code)> = program.threads.iter().map(|t| (t.name.as_str(), &t.code)).collect();
         return Ok(digraph(&all, program));
     }
-    Ok(program::text::print(program))
+    Ok(program::text::print_program(program))
 }
 
 fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
@@ -148,7 +145,7 @@ fn digraph(threads: &[(&str, &Code)], program: &Program) -> String {
     out
 }
 
-fn frame_of(program: &Program, place: &program::Place) -> String {
+fn frame_of(program: &Program, place: &program::StorePlace) -> String {
     let keys: String = place.keys.iter().map(|k| format!("[{}]", program.terms.show(*k))).collect();
     format!("{}{keys}", program.vars[place.var].name)
 }
@@ -158,7 +155,7 @@ fn two_store(program: &Program, action: &TwoStore) -> String {
     format!("<{}> {}", frame.join(", "), program.terms.show(action.relation))
 }
 
-fn assertion(program: &Program, state: &program::State) -> String {
+fn assertion(program: &Program, state: &program::MachineState) -> String {
     match state.assertion {
         None => String::new(),
         Some(None) => " asserts ?".into(),

@@ -3,19 +3,31 @@
 //! In: the request. Out: the report on standard output, evidence in files if asked, the exit code. The work runs in
 //! its own thread with a deep stack; `watch` ends the process if that thread does not come back in time.
 
-use crate::board::{Board, Outcome, Record, Stage, exit, rows};
+use crate::baseline::Baseline;
+use crate::board::{Board, Given, MethodStage, RowOutcome, RunRecord, exit, rows};
 use crate::cache::{Cache, recall::Recall};
-use crate::cli::{Bias, Reading, Verify, parse_check};
-use crate::load::{self, Rejected};
+use crate::cli::{Bias, SourceOptions, Verify, parse_check};
+use crate::contradiction;
+use crate::inputs;
+use crate::linking::{LinkedProgram, programs_of};
+use crate::load::{self, Rejected, Warned};
+use crate::oracle::Oracle;
+use crate::output;
 use crate::progress::Progress;
-use crate::report::{heap, json, paint::Paint, story, text, witness};
+use crate::replay;
+use crate::report::ci;
+use crate::report::story::Detail;
+use crate::report::{heap, html, json, paint::Paint, replayed, text, witness};
+use crate::second_opinion::{self, Executing};
 use crate::strategy::registry::{self, Takes};
-use crate::strategy::{self, Settings};
-use crate::watch::{self, Watch};
+use crate::strategy::{self, StrategySettings};
+use crate::vacuous;
+use crate::watch::{self, LimitWatchdog};
 use base::{Budget, Sources};
-use evidence::file::Entry;
-use methods::{Method, Options, Task};
-use program::Program;
+use evidence::Counterexample;
+use evidence::file::EvidenceEntry;
+use methods::{Method, MethodOptions, Task};
+use program::{Program, PropertyId};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -23,7 +35,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-pub fn run(request: Verify, paint: Paint) -> i32 {
+pub fn run_verify(mut request: Verify, paint: Paint) -> i32 {
+    let named = request.files.clone();
+    match inputs::programs_in(&request.files) {
+        Ok(files) => request.files = files,
+        Err(sentence) => {
+            eprintln!("error: {sentence}");
+            return exit::REJECTED;
+        }
+    }
+    let programs = match load::or_exit_code(programs_of(&request.files, &named)) {
+        Ok(programs) => programs,
+        Err(code) => return code,
+    };
+    request.files = programs.iter().map(|p| p.first.path.clone()).collect();
+    let baseline = match request.baseline.as_deref().map(Baseline::read_from).transpose() {
+        Ok(baseline) => baseline,
+        Err(sentence) => {
+            eprintln!("error: {sentence}");
+            return exit::USAGE;
+        }
+    };
     let request = Arc::new(request);
     let (methods, options) = match choose(&request) {
         Ok(chosen) => chosen,
@@ -40,6 +72,8 @@ pub fn run(request: Verify, paint: Paint) -> i32 {
         }
     };
     let board = Arc::new(Board::new(&request.files));
+    board.lock().strict = request.strict;
+    board.lock().baseline = baseline.map(Arc::new);
     let memory = request.limits.memory.or_else(watch::spare_memory);
     let mut budget = Budget::unlimited();
     if let Some(bytes) = memory {
@@ -51,18 +85,26 @@ pub fn run(request: Verify, paint: Paint) -> i32 {
     let print: watch::Print = {
         let progress = progress.clone();
         let request = request.clone();
-        Arc::new(move |record: &Record| {
+        let detail = if request.verbose { Detail::Full } else { Detail::Brief };
+        Arc::new(move |record: &RunRecord| {
             progress.close();
-            let text = if request.json { json::report(record) } else { text::report(record, paint) };
+            let mut text = match (request.json, request.quiet) {
+                (true, _) => json::json_report(record),
+                (false, true) => text::quiet_report(record, paint),
+                (false, false) => text::text_report(record, paint, detail),
+            };
+            if request.github {
+                text.push_str(&ci::github::annotations(record));
+            }
+            let files = write_reports(&request, record);
             let mut out = std::io::stdout().lock();
-            // A reader that went away is no reason to fail: the exit code still says it.
-            let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+            output::checked(out.write_all(text.as_bytes()).and_then(|()| out.flush())).and(files)
         })
     };
-    Watch { board: board.clone(), budget: budget.clone(), memory, print: print.clone() }.start();
+    LimitWatchdog { board: board.clone(), budget: budget.clone(), memory, print: print.clone() }.start();
 
     let evidence_lost = Arc::new(AtomicBool::new(false));
-    let work = Work {
+    let work = VerifyRun {
         request: request.clone(),
         board: board.clone(),
         budget,
@@ -71,8 +113,9 @@ pub fn run(request: Verify, paint: Paint) -> i32 {
         options,
         evidence_lost: evidence_lost.clone(),
         cache,
+        programs,
     };
-    let thread = std::thread::Builder::new().name("verify".into()).stack_size(strategy::STACK);
+    let thread = std::thread::Builder::new().name("verify".into()).stack_size(strategy::STACK_BYTES);
     let ended = match thread.spawn(move || work.all_files()) {
         Ok(handle) => handle.join().is_ok(),
         Err(_) => false,
@@ -81,16 +124,33 @@ pub fn run(request: Verify, paint: Paint) -> i32 {
     record.deadline = None;
     if !ended {
         record.stop_all("internal error");
-        if let Some(file) = record.files.iter_mut().find(|f| f.stage != Stage::Done) {
+        if let Some(file) = record.files.iter_mut().find(|f| f.stage != MethodStage::Done) {
             file.internal.push("the work ended in a panic".into());
         }
     }
-    print(&record);
+    let printed = print(&record);
     let code = if evidence_lost.load(Ordering::Relaxed) { exit::USAGE } else { record.exit_code() };
-    watch::leave(code)
+    watch::exit_process(printed.map_or_else(|lost| lost, |()| code))
 }
 
-type Chosen = (Vec<Arc<dyn Method>>, Options);
+/// Writes the reports that are asked for as files.
+fn write_reports(request: &Verify, record: &RunRecord) -> Result<(), i32> {
+    let wanted: [(&Option<PathBuf>, fn(&RunRecord) -> String); 4] = [
+        (&request.html, html::web_page),
+        (&request.sarif, ci::sarif::sarif_log),
+        (&request.junit, ci::junit::test_report),
+        (&request.write_baseline, ci::baseline_text),
+    ];
+    let mut outcome = Ok(());
+    for (path, report) in wanted {
+        if let Some(path) = path {
+            outcome = outcome.and(output::write_file(path, &report(record)));
+        }
+    }
+    outcome
+}
+
+type Chosen = (Vec<Arc<dyn Method>>, MethodOptions);
 
 /// The methods and options that the command line names.
 fn choose(request: &Verify) -> Result<Chosen, String> {
@@ -118,7 +178,7 @@ fn choose(request: &Verify) -> Result<Chosen, String> {
                 let known: Vec<&str> = registry::OPTIONS.iter().map(|(n, _)| *n).collect();
                 return Err(format!("there is no option {name}; there are {}", known.join(", ")));
             }
-            Some((_, Takes::Words(words))) if !words.contains(&value.as_str()) => {
+            Some((_, Takes::OneOf(words))) if !words.contains(&value.as_str()) => {
                 return Err(format!("the option {name} is one of {}, not {value}", words.join(", ")));
             }
             Some((_, Takes::Number)) if value.parse::<u32>().is_err() => {
@@ -127,22 +187,23 @@ fn choose(request: &Verify) -> Result<Chosen, String> {
             Some(_) => {}
         }
     }
-    Ok((chosen, Options(options)))
+    Ok((chosen, MethodOptions(options)))
 }
 
-struct Work {
+struct VerifyRun {
     request: Arc<Verify>,
     board: Arc<Board>,
     budget: Budget,
     progress: Progress,
     methods: Vec<Arc<dyn Method>>,
-    options: Options,
+    options: MethodOptions,
     /// Whether a file of evidence could not be written.
     evidence_lost: Arc<AtomicBool>,
     cache: Option<Arc<Cache>>,
+    programs: Vec<LinkedProgram>,
 }
 
-impl Work {
+impl VerifyRun {
     fn all_files(&self) {
         for (index, path) in self.request.files.iter().enumerate() {
             if self.budget.is_cancelled() {
@@ -153,31 +214,34 @@ impl Work {
             {
                 let mut record = self.board.lock();
                 record.deadline = start.checked_add(self.request.limits.time);
-                record.files[index].stage = Stage::Working;
+                record.files[index].stage = MethodStage::Working;
             }
             match strategy::guarded(|| self.file(index, path, start)) {
                 Ok(stage) => self.board.with_file(index, |f| f.stage = stage),
                 Err(panic) => self.board.with_file(index, |f| {
                     f.internal.push(panic);
-                    f.stage = Stage::Done;
+                    f.stage = MethodStage::Done;
                 }),
             }
             self.board.lock().deadline = None;
         }
     }
 
-    fn file(&self, index: usize, path: &Path, start: Instant) -> Stage {
+    fn file(&self, index: usize, path: &Path, start: Instant) -> MethodStage {
         let mut reading = self.request.reading.clone();
+        let program = &self.programs[index];
+        reading.link.extend(program.others.iter().map(|f| f.path.clone()));
+        reading.flags_of_files = program.others.iter().chain([&program.first]).cloned().collect();
         let mut names = self.request.property.clone();
         if let Err(sentence) = ask_of_c(path, &mut names, &mut reading) {
             self.board.with_file(index, |f| f.diagnostics = vec![format!("error: {}: {sentence}\n", path.display())]);
-            return Stage::Rejected;
+            return MethodStage::Rejected;
         }
-        let loaded = match load::load(path, &reading, Paint::Plain) {
+        let loaded = match load::load_program(path, &reading, Paint::Plain) {
             Ok(loaded) => loaded,
             Err(Rejected(diagnostics)) => {
                 self.board.with_file(index, |f| f.diagnostics = diagnostics);
-                return Stage::Rejected;
+                return MethodStage::Rejected;
             }
         };
         let wanted =
@@ -191,8 +255,12 @@ impl Work {
             let text =
                 format!("error: {}: there is no property {missing}; there are: {}\n", path.display(), known.join(", "));
             self.board.with_file(index, |f| f.diagnostics = vec![text]);
-            return Stage::Rejected;
+            return MethodStage::Rejected;
         }
+        let mut warned = loaded.warnings;
+        let vacuous = vacuous::warnings(&loaded.program, &wanted);
+        warned.extend(vacuous.iter().map(|v| Warned::vacuity(v, &loaded.sources, path)));
+        let not_checked = load::not_checked(&loaded.program, loaded.c.as_ref());
         let properties = rows.iter().map(|r| r.id).collect::<Vec<_>>();
         let nothing = properties.is_empty();
         let threads = reading
@@ -205,17 +273,30 @@ impl Work {
         let task = Task { program: loaded.program, properties, threads, options: self.options.clone() };
         self.board.with_file(index, |f| {
             f.rows = rows;
-            f.diagnostics = loaded.warnings;
+            f.diagnostics = warned.iter().map(|w| w.picture.clone()).collect();
+            f.warnings = warned.iter().map(|w| w.warning.clone()).collect();
+            f.not_checked = not_checked;
+            f.given = Given {
+                reading: reading.typed(),
+                verifying: self.request.typed(),
+                replaceable: self.request.limits.typed(),
+                more_time: self.request.limits.more_time(),
+            };
             f.assumptions = task.program.assumptions.clone();
             f.parametric = task.is_parametric();
             f.asked = loaded.c.as_ref().map_or_else(Vec::new, |c| c.checks.clone());
         });
         if nothing {
-            return Stage::Done;
+            return MethodStage::Done;
         }
+        // A second opinion about C, from its own reference semantics, while the methods work.
+        let executing = loaded.c.as_ref().map(|c| {
+            let share = self.request.limits.time.saturating_sub(start.elapsed()) / 2;
+            Executing::start(c, self.request.limits.seed, share)
+        });
         let progress = self.progress.clone();
         let left = self.request.limits.time.saturating_sub(start.elapsed());
-        let settings = Settings {
+        let settings = StrategySettings {
             budget: self.budget.child(),
             time: left,
             seed: self.request.limits.seed,
@@ -223,13 +304,24 @@ impl Work {
             listen: Arc::new(move |method, event| progress.tell(method, event)),
             sources: Arc::new(loaded.sources),
             cache: self.cache.clone(),
+            oracle: Oracle::standard,
         };
         let mut methods = self.methods.clone();
         let speaks = methods.iter().any(|m| matches!(m.about().name, "rely" | "callers"));
         let recalled = self.cache.as_ref().filter(|_| speaks).and_then(|cache| cache.recall(path));
         methods.extend(recalled.map(|found| -> Arc<dyn Method> { Arc::new(Recall(found)) }));
-        strategy::pursue(&task, methods, &settings, &self.board, index);
+        strategy::run_strategy(&task, methods, &settings, &self.board, index);
+        if let Some(executing) = executing {
+            let opinion = executing.finish();
+            self.board.with_file(index, |f| second_opinion::enter(opinion, f));
+        }
+        if let Some(c) = &loaded.c {
+            self.replay(c, &task.program, &settings.sources, index);
+        }
+        self.warn_of_nothing(&task, &settings, path, index);
+        self.board.with_file(index, |f| contradiction::keep_contradiction(&task.program, f, &contradiction::folders()));
         self.keep(&task.program, path, index);
+        self.annotate(&task.program, &settings.sources, index);
         let written = self
             .write_evidence(&task.program, &settings.sources, index)
             .and_then(|()| self.write_witness(&task.program, &settings.sources, loaded.c.as_ref(), index));
@@ -237,19 +329,66 @@ impl Work {
             eprintln!("error: {sentence}");
             self.evidence_lost.store(true, Ordering::Relaxed);
         }
-        Stage::Done
+        MethodStage::Done
     }
 }
 
-impl Work {
+impl VerifyRun {
+    /// Warns where something is safe because no run comes to it.
+    fn warn_of_nothing(&self, task: &Task, settings: &StrategySettings, path: &Path, index: usize) {
+        let safe: Vec<PropertyId> = self.board.with_file(index, |f| {
+            let whole = f.internal.is_empty() && f.stopped.is_none();
+            let safe = f.rows.iter().filter(|r| whole && f.outcome_of(r) == RowOutcome::Safe && r.unmodelled.is_none());
+            safe.map(|r| r.id).collect()
+        });
+        // A panic here takes nothing from the verdicts.
+        let search = || {
+            let mut found = vacuous::reached::warnings(task, &safe, &settings.budget);
+            found.extend(vacuous::called::warnings(task, &safe, &settings.budget));
+            found
+        };
+        let found = strategy::guarded(search).unwrap_or_default();
+        let found: Vec<Warned> = found.iter().map(|v| Warned::vacuity(v, &settings.sources, path)).collect();
+        self.board.with_file(index, |f| {
+            f.diagnostics.extend(found.iter().map(|w| w.picture.clone()));
+            f.warnings.extend(found.into_iter().map(|w| w.warning));
+        });
+    }
+
+    /// Keeps what a page shows of the program.
+    fn annotate(&self, program: &Program, sources: &Sources, index: usize) {
+        if self.request.html.is_none() {
+            return;
+        }
+        let (entries, trees) = self.board.with_file(index, |f| {
+            let trees = f.methods.iter().filter_map(|m| m.pictures.last().cloned()).collect();
+            (if f.internal.is_empty() { f.entries() } else { Vec::new() }, trees)
+        });
+        let parts = html::annotate::page_parts(program, sources, &entries, trees);
+        self.board.with_file(index, |f| f.page = Some(Arc::new(parts)));
+    }
+
+    /// Makes the runs of the model again at the level of C. A panic in it takes nothing from the verdicts.
+    fn replay(&self, c: &load::AskedOfC, program: &Program, sources: &Sources, index: usize) {
+        let open = self.board.with_file(index, |f| f.rows.iter().any(|r| f.outcome_of(r) == RowOutcome::Unsafe));
+        let Some(core) = open.then(|| second_opinion::core_program(c)).flatten() else { return };
+        // On a copy: the board is read by others meanwhile.
+        let mut rows = self.board.with_file(index, |f| f.clone());
+        let seed = self.request.limits.seed;
+        let entered = strategy::guarded(|| replay::enter(program, sources, &core, &c.checks, seed, &mut rows)).is_ok();
+        if entered {
+            self.board.with_file(index, |f| *f = rows);
+        }
+    }
+
     /// Keeps what was found for the next run; what cannot be kept is no reason to fail.
     fn keep(&self, program: &Program, path: &Path, index: usize) {
         let Some(cache) = &self.cache else { return };
-        let entries = self.board.with_file(index, |f| f.entries.clone());
+        let entries = self.board.with_file(index, |f| f.entries());
         let found: Vec<serde_json::Value> = entries
             .iter()
             .filter_map(|e| match e {
-                Entry::Certificate(c) => evidence::recall::write(program, c),
+                EvidenceEntry::Certificate(c) => evidence::recall::write_annotations(program, c),
                 _ => None,
             })
             .collect();
@@ -261,8 +400,7 @@ impl Work {
 
     /// Writes what `--certificate`, `--trace` and `--svg` ask for.
     fn write_evidence(&self, program: &Program, sources: &Sources, index: usize) -> Result<(), String> {
-        let entries =
-            self.board.with_file(index, |f| if f.internal.is_empty() { f.entries.clone() } else { Vec::new() });
+        let entries = self.board.with_file(index, |f| if f.internal.is_empty() { f.entries() } else { Vec::new() });
         if let Some(path) = &self.request.svg {
             // Trees are drawn where they are asked for: those of the last attempt, which found the answer.
             let trees = self.board.with_file(index, |f| f.methods.iter().find_map(|m| m.pictures.last().cloned()));
@@ -276,19 +414,19 @@ impl Work {
                 None => eprintln!("note: there {what} to draw, so {} was not written", path.display()),
             }
         }
-        let write = |path: &Option<PathBuf>, what: &str, wanted: Vec<Entry>| match path {
+        let write = |path: &Option<PathBuf>, what: &str, wanted: Vec<EvidenceEntry>| match path {
             None => Ok(()),
             Some(path) if wanted.is_empty() => {
                 eprintln!("note: there is no {what}, so {} was not written", path.display());
                 Ok(())
             }
-            Some(path) => std::fs::write(path, evidence::file::write(program, &wanted))
+            Some(path) => std::fs::write(path, evidence::file::write_evidence(program, &wanted))
                 .map_err(|e| format!("{}: {e}", path.display())),
         };
-        let (certificates, traces): (Vec<Entry>, Vec<Entry>) =
-            entries.into_iter().partition(|e| matches!(e, Entry::Certificate(_)));
+        let (certificates, traces): (Vec<EvidenceEntry>, Vec<EvidenceEntry>) =
+            entries.into_iter().partition(|e| matches!(e, EvidenceEntry::Certificate(_)));
         write(&self.request.certificate, "certificate", certificates)?;
-        if let (true, Some(path), Some(Entry::Trace { trace, .. })) =
+        if let (true, Some(path), Some(EvidenceEntry::Counterexample { run: Counterexample::Run(trace), .. })) =
             (self.request.as_c, &self.request.trace, traces.first())
         {
             let text = frontend::c::harness::harness(program, trace, sources)
@@ -310,18 +448,18 @@ impl Work {
         let Some(c) = c else { return Err("--witness is for C programs".into()) };
         let (outcome, entries) = self.board.with_file(index, |f| {
             let gravest = f.rows.iter().map(|r| f.outcome_of(r)).max();
-            (if f.internal.is_empty() { gravest.unwrap_or(Outcome::Safe) } else { Outcome::Unknown }, f.entries.clone())
+            (if f.internal.is_empty() { gravest.unwrap_or(RowOutcome::Safe) } else { RowOutcome::Unknown }, f.entries())
         });
         let broken = entries.iter().find_map(|e| match e {
-            Entry::Trace { trace, .. } => Some(trace),
+            EvidenceEntry::Counterexample { run: Counterexample::Run(trace), .. } => Some(trace),
             _ => None,
         });
         let name = broken.map(|t| program.properties[t.violates].name.as_str());
         let check = c.checks.iter().copied().find(|k| Some(k.name()) == name).unwrap_or(c.checks[0]);
         let about = witness::about(&c.file.display().to_string(), &c.text, c.model, check);
         let text = match (outcome, broken) {
-            (Outcome::Unsafe, Some(trace)) => frontend::c::witness::violation(program, trace, sources, &about),
-            (Outcome::Safe, _) => {
+            (RowOutcome::Unsafe, Some(trace)) => frontend::c::witness::violation(program, trace, sources, &about),
+            (RowOutcome::Safe, _) => {
                 let found = witness::invariants(program, &entries);
                 frontend::c::witness::invariants(&found, sources, &about)
             }
@@ -335,7 +473,7 @@ impl Work {
 }
 
 /// For C input `--property` may name a property to show; what it names otherwise selects among the program's own.
-fn ask_of_c(path: &Path, names: &mut Vec<String>, reading: &mut Reading) -> Result<(), String> {
+fn ask_of_c(path: &Path, names: &mut Vec<String>, reading: &mut SourceOptions) -> Result<(), String> {
     if !path.extension().is_some_and(|e| e == "c" || e == "i" || e == "yml") {
         return Ok(());
     }
@@ -352,20 +490,22 @@ fn ask_of_c(path: &Path, names: &mut Vec<String>, reading: &mut Reading) -> Resu
 }
 
 /// The heaps of the first run that goes wrong, else the views of the first proof that has some.
-fn picture(program: &Program, sources: &Sources, entries: &[Entry]) -> Option<String> {
+fn picture(program: &Program, sources: &Sources, entries: &[EvidenceEntry]) -> Option<String> {
     let run = entries.iter().find_map(|e| match e {
-        Entry::Trace { trace, .. } => story::heaps(program, sources, trace).ok(),
-        Entry::History { history: h, .. } => {
-            let (clients, _) = h.program(program).ok()?;
-            story::heaps(&clients, sources, &h.trace).ok()
+        EvidenceEntry::Counterexample { run: Counterexample::Run(trace), .. } => {
+            replayed::heaps(program, sources, trace).ok()
         }
-        Entry::Certificate(_) | Entry::Local { .. } | Entry::Called { .. } | Entry::Stray { .. } => None,
+        EvidenceEntry::Counterexample { run: Counterexample::History(h), .. } => {
+            let (clients, _) = h.program(program).ok()?;
+            replayed::heaps(&clients, sources, &h.trace).ok()
+        }
+        _ => None,
     });
     if let Some(steps) = run.filter(|steps| !steps.is_empty()) {
         return Some(heap::picture(&steps));
     }
     entries.iter().find_map(|e| match e {
-        Entry::Certificate(c) => match &c.proof {
+        EvidenceEntry::Certificate(c) => match &c.proof {
             evidence::Proof::Views(v) => Some(methods::shape::picture::sheet(program, v)),
             _ => None,
         },

@@ -5,24 +5,24 @@
 //! that nothing refers to are left out; an object met a second time is named only.
 
 use logic::{SortKind, Value};
-use methods::shape::picture::{escape, frame};
+use methods::shape::picture::{escape_xml, frame};
 use program::semantics::{Semantics, State};
 use program::{Program, VarKind};
 use std::fmt::Write as _;
 
 /// A heap, read from a state.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Heap {
+pub struct HeapPicture {
     /// Variable (with its thread, for a local) and the object it refers to; 0 is null.
     names: Vec<(String, Object)>,
-    objects: Vec<Drawn>,
+    objects: Vec<DrawnObject>,
 }
 
 /// Class and number.
 type Object = (u32, u32);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Drawn {
+struct DrawnObject {
     id: Object,
     class: String,
     /// Fields that hold no reference.
@@ -30,7 +30,7 @@ struct Drawn {
     links: Vec<(String, Object)>,
 }
 
-impl Heap {
+impl HeapPicture {
     pub fn of(sem: &Semantics<'_>, state: &State) -> Self {
         let p = sem.program;
         let reference = |v: program::VarId| match p.terms.kind(p.vars[v].sort) {
@@ -99,6 +99,11 @@ impl Heap {
     }
     /// The picture, its width and its height.
     fn draw(&self) -> (String, i32, i32) {
+        let own: Vec<Object> = self.objects.iter().map(|o| o.id).collect();
+        self.draw_at(&own)
+    }
+    /// The same, with the place of each object given by its position in a list.
+    fn draw_at(&self, slots: &[Object]) -> (String, i32, i32) {
         const WIDTH: i32 = 130;
         const HEIGHT: i32 = 44;
         const GAP: i32 = 50;
@@ -110,23 +115,29 @@ impl Heap {
         let mut body = String::new();
         let nulls: Vec<&str> = self.names.iter().filter(|(_, o)| o.1 == 0).map(|(n, _)| n.as_str()).collect();
         if !nulls.is_empty() {
-            let _ = writeln!(body, "<text x=\"20\" y=\"16\">{} = null</text>", escape(&nulls.join(", ")));
+            let _ = writeln!(body, "<text x=\"20\" y=\"16\">{} = null</text>", escape_xml(&nulls.join(", ")));
         }
-        for (i, o) in self.objects.iter().enumerate() {
+        let slot = |id: Object| slots.iter().position(|s| *s == id);
+        for o in &self.objects {
+            let Some(i) = slot(o.id) else { continue };
             let (x, y) = place(i);
             let names: Vec<&str> = self.names.iter().filter(|(_, id)| *id == o.id).map(|(n, _)| n.as_str()).collect();
-            let _ =
-                writeln!(body, "<text x=\"{x}\" y=\"{}\" fill=\"#1a4f9c\">{}</text>", y - 6, escape(&names.join(" ")));
+            let _ = writeln!(
+                body,
+                "<text x=\"{x}\" y=\"{}\" fill=\"#1a4f9c\">{}</text>",
+                y - 6,
+                escape_xml(&names.join(" "))
+            );
             let _ = writeln!(
                 body,
                 "<rect x=\"{x}\" y=\"{y}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" rx=\"4\" fill=\"#ffffff\" stroke=\"#333\"/>"
             );
-            let _ = writeln!(body, "<text x=\"{}\" y=\"{}\">{}#{}</text>", x + 6, y + 16, escape(&o.class), o.id.1);
+            let _ = writeln!(body, "<text x=\"{}\" y=\"{}\">{}#{}</text>", x + 6, y + 16, escape_xml(&o.class), o.id.1);
             let nowhere = o.links.iter().filter(|(_, t)| t.1 == 0).map(|(f, _)| format!("{f} null"));
             let inside: Vec<String> = o.fields.iter().cloned().chain(nowhere).collect();
-            let _ = writeln!(body, "<text x=\"{}\" y=\"{}\">{}</text>", x + 6, y + 34, escape(&inside.join(", ")));
+            let _ = writeln!(body, "<text x=\"{}\" y=\"{}\">{}</text>", x + 6, y + 34, escape_xml(&inside.join(", ")));
             for (_, target) in &o.links {
-                let Some(j) = self.objects.iter().position(|q| q.id == *target) else { continue };
+                let Some(j) = slot(*target).filter(|_| self.objects.iter().any(|q| q.id == *target)) else { continue };
                 let (tx, ty) = place(j);
                 let (mid, end) = (y + HEIGHT / 2, ty + HEIGHT / 2);
                 let path = if j == i + 1 && ty == y {
@@ -147,15 +158,15 @@ impl Heap {
                 let _ = writeln!(body, "<path d=\"{path}\" fill=\"none\" stroke=\"#333\" marker-end=\"url(#tip)\"/>");
             }
         }
-        let rows = (self.objects.len() as i32 + columns - 1) / columns;
-        let wide = (self.objects.len() as i32).clamp(1, columns);
+        let rows = (slots.len() as i32 + columns - 1) / columns;
+        let wide = (slots.len() as i32).clamp(1, columns);
         (body, 20 + wide * (WIDTH + GAP), 50 + rows.max(1) * (HEIGHT + 60))
     }
 }
 
-fn read(p: &Program, sem: &Semantics<'_>, state: &State, id: Object) -> Drawn {
+fn read(p: &Program, sem: &Semantics<'_>, state: &State, id: Object) -> DrawnObject {
     let (number, decl) = p.classes.iter_enumerated().find(|(c, _)| c.0 == id.0).expect("a reference has a class");
-    let mut out = Drawn { id, class: decl.name.clone(), fields: Vec::new(), links: Vec::new() };
+    let mut out = DrawnObject { id, class: decl.name.clone(), fields: Vec::new(), links: Vec::new() };
     for f in &decl.fields {
         debug_assert!(p.vars[*f].kind == VarKind::Field(number), "a class has fields");
         let SortKind::Map(_, entry) = p.terms.kind(p.vars[*f].sort) else { continue };
@@ -178,11 +189,11 @@ fn read(p: &Program, sem: &Semantics<'_>, state: &State, id: Object) -> Drawn {
 }
 
 /// The steps of a run that change the heap: each with the heap before it and the heap after it.
-pub fn picture(steps: &[(String, Heap, Heap)]) -> String {
+pub fn picture(steps: &[(String, HeapPicture, HeapPicture)]) -> String {
     let (mut body, mut y, mut width) = (String::new(), 10, 300);
     for (name, before, after) in steps {
         let ((a, wa, ha), (b, wb, hb)) = (before.draw(), after.draw());
-        let _ = writeln!(body, "<text x=\"10\" y=\"{}\" font-weight=\"bold\">{}</text>", y + 14, escape(name));
+        let _ = writeln!(body, "<text x=\"10\" y=\"{}\" font-weight=\"bold\">{}</text>", y + 14, escape_xml(name));
         let _ = writeln!(body, "<g transform=\"translate(0,{})\">{a}</g>", y + 20);
         let _ = writeln!(body, "<text x=\"{}\" y=\"{}\" font-size=\"20\">&#8658;</text>", wa + 2, y + 80);
         let _ = writeln!(body, "<g transform=\"translate({},{})\">{b}</g>", wa + 30, y + 20);
@@ -191,4 +202,19 @@ pub fn picture(steps: &[(String, Heap, Heap)]) -> String {
         let _ = writeln!(body, "<line x1=\"0\" y1=\"{y}\" x2=\"{width}\" y2=\"{y}\" stroke=\"#ccc\"/>");
     }
     frame(width, y + 10, &body)
+}
+
+/// Several heaps of one run, each a picture of its own of one size, in which every object keeps its place.
+pub fn steady_frames(heaps: &[&HeapPicture]) -> Vec<String> {
+    let mut slots: Vec<Object> = Vec::new();
+    for object in heaps.iter().flat_map(|h| &h.objects) {
+        if !slots.contains(&object.id) {
+            slots.push(object.id);
+        }
+    }
+    let draw = |heap: &&HeapPicture| {
+        let (body, width, height) = heap.draw_at(&slots);
+        frame(width, height, &body)
+    };
+    heaps.iter().map(draw).collect()
 }

@@ -3,14 +3,19 @@
 //! In: the board's record. Out: one JSON document. Keys are stable; a change of their meaning changes `schema`.
 
 use super::MEMORY_MODEL;
-use crate::board::{FileRows, MethodState, Outcome, Record, Row, Stage};
-use crate::judge::{Evidence, trust_level};
+use super::story::{Relevance, StepChange, Story};
+use crate::board::{
+    CrossExamination, FileRows, MethodStage, MethodState, PropertyRow, RowOutcome, RowWarning, RunRecord, SearchExtent,
+    SourceReplay,
+};
+use crate::judge::{FindingEvidence, ShownRun, trust_level};
+use crate::place::Place;
 use serde_json::{Value, json};
 
-pub const SCHEMA: &str = "threadproof-verdict/1";
+pub const SCHEMA: &str = "threadproof-verdict/2";
 
-pub fn report(record: &Record) -> String {
-    let outcome = record.files.iter().map(FileRows::outcome).max().unwrap_or(Outcome::Safe);
+pub fn json_report(record: &RunRecord) -> String {
+    let outcome = record.files.iter().map(FileRows::outcome).max().unwrap_or(RowOutcome::Safe);
     let document = json!({
         "schema": SCHEMA,
         "tool": { "name": "threadproof", "version": env!("CARGO_PKG_VERSION") },
@@ -26,9 +31,9 @@ pub fn report(record: &Record) -> String {
 
 fn file(file: &FileRows) -> Value {
     let stage = match file.stage {
-        Stage::Rejected => "rejected",
-        Stage::Done => "done",
-        Stage::Waiting | Stage::Working => "stopped",
+        MethodStage::Rejected => "rejected",
+        MethodStage::Done => "done",
+        MethodStage::Waiting | MethodStage::Working => "stopped",
     };
     json!({
         "file": file.path.display().to_string(),
@@ -38,6 +43,8 @@ fn file(file: &FileRows) -> Value {
         "stopped": file.stopped,
         "internal_errors": file.internal,
         "diagnostics": file.diagnostics,
+        "warnings": file.warnings.iter().map(warning).collect::<Vec<_>>(),
+        "not_checked": file.not_checked,
         "assumptions": file.assumptions.iter().map(assumption).collect::<Vec<_>>(),
         "properties": file.shown().map(|r| property(file, r)).collect::<Vec<_>>(),
         "methods": file.methods.iter().map(|m| {
@@ -46,23 +53,34 @@ fn file(file: &FileRows) -> Value {
                 MethodState::Refused(why) => ("refused", Some(why.clone())),
                 MethodState::Failed(why) => ("failed", Some(why.clone())),
                 MethodState::Answered => ("answered", None),
+                MethodState::NotNeeded => ("not-needed", None),
             };
             json!({ "name": m.name, "state": state, "reason": reason, "statistics": steady(&m.statistics), "notes": m.notes })
         }).collect::<Vec<_>>(),
     })
 }
 
-/// The numbers that are the same in every run: speeds are not.
+/// The numbers that are the same in every run: speeds are not, nor what depends on the number of workers.
 fn steady(statistics: &evidence::Statistics) -> evidence::Statistics {
-    let steady = |name: &str| !name.ends_with("_per_second") && !name.ends_with("seconds");
+    let varies =
+        |name: &str| name.ends_with("_per_second") || name.ends_with("seconds") || matches!(name, "bytes" | "runs");
+    let steady = |name: &str| !varies(name);
     statistics.iter().filter(|(name, _)| steady(name)).map(|(name, n)| (name.clone(), *n)).collect()
+}
+
+fn warning(w: &RowWarning) -> Value {
+    json!({ "code": w.code, "message": w.message, "place": w.place.as_ref().map(place) })
+}
+
+fn place(p: &Place) -> Value {
+    json!({ "file": p.file, "line": p.line, "column": p.column })
 }
 
 fn assumption(a: &program::Assumption) -> Value {
     json!({ "code": a.code, "text": a.text })
 }
 
-fn property(file: &FileRows, row: &Row) -> Value {
+fn property(file: &FileRows, row: &PropertyRow) -> Value {
     let found = row.finding.as_ref();
     let outcome = file.outcome_of(row);
     let method = found.map(|f| f.method());
@@ -70,10 +88,10 @@ fn property(file: &FileRows, row: &Row) -> Value {
     let mut reasons: Vec<String> =
         row.reasons.iter().map(|(m, r)| format!("{}: {r}", file.methods.get(*m).map_or("?", |m| m.name))).collect();
     match (outcome, found) {
-        (Outcome::Unknown, Some(f)) if f.outcome() == Outcome::Safe => {
+        (RowOutcome::Unknown, Some(f)) if f.outcome() == RowOutcome::Safe => {
             reasons.push("a construct outside the model may be reached".into());
         }
-        (Outcome::Unknown, _) => reasons.extend(file.stopped.clone()),
+        (RowOutcome::Unknown, _) => reasons.extend(file.stopped.clone()),
         (_, Some(f)) if !f.reason().is_empty() => reasons.push(f.reason().to_string()),
         _ => {}
     }
@@ -85,22 +103,89 @@ fn property(file: &FileRows, row: &Row) -> Value {
         "name": row.name,
         "kind": row.kind,
         "text": row.text,
-        "place": row.place.as_ref().map(|p| json!({ "file": p.file, "line": p.line, "column": p.column })),
+        "place": row.place.as_ref().map(place),
         "verdict": outcome.word(),
         "method": method,
         "trust": found.map(|f| json!({ "level": trust_level(f.trust()), "text": f.trust().to_string() })),
         "memory_model": MEMORY_MODEL,
         "assumptions": assumptions.iter().map(assumption).collect::<Vec<_>>(),
-        "evidence": found.map_or(json!({ "kind": "none" }), |f| evidence(f.evidence())),
+        "second_opinion": row.second.as_ref().map(second),
+        "replay": row.replay.as_ref().map(replay),
+        "evidence": match (&row.execution, found) {
+            (Some(e), found) if found.is_none_or(|f| f.outcome() != RowOutcome::Unsafe) => {
+                json!({ "kind": "execution", "seed": e.seed, "steps": e.steps, "shown": e.shown })
+            }
+            (_, Some(found)) => evidence(found.evidence()),
+            (_, None) => json!({ "kind": "none" }),
+        },
         "statistics": statistics.map(|s| steady(&s)).unwrap_or_default(),
         "reasons": reasons,
     })
 }
 
-fn evidence(evidence: &Evidence) -> Value {
+fn second(opinion: &CrossExamination) -> Value {
+    let extent = match opinion.extent {
+        SearchExtent::Whole => "whole",
+        SearchExtent::Part => "part",
+        SearchExtent::PartUnreduced => "part-unreduced",
+        SearchExtent::WholeUnreduced => "whole-unreduced",
+        SearchExtent::Callers => "callers",
+        SearchExtent::CallersPart => "callers-part",
+        SearchExtent::Histories => "histories",
+    };
+    json!({ "extent": extent, "instances": opinion.instances, "states": opinion.reproducible_states(), "text": opinion.to_string() })
+}
+
+fn replay(replay: &SourceReplay) -> Value {
+    let seed = match replay {
+        SourceReplay::Seen { seed, .. } => Some(*seed),
+        SourceReplay::NotSeen { .. } => None,
+    };
+    json!({ "level": "C", "seen": seed.is_some(), "seed": seed, "text": replay.to_string() })
+}
+
+fn evidence(evidence: &FindingEvidence) -> Value {
     match evidence {
-        Evidence::None => json!({ "kind": "none" }),
-        Evidence::Certificate { form } => json!({ "kind": "certificate", "form": form }),
-        Evidence::Trace { steps, shown } => json!({ "kind": "trace", "steps": steps, "shown": shown }),
+        FindingEvidence::None => json!({ "kind": "none" }),
+        FindingEvidence::Certificate { form } => json!({ "kind": "certificate", "form": form }),
+        FindingEvidence::Trace { steps, shown } => match &**shown {
+            ShownRun::Story(story) => json!({
+                "kind": "trace", "steps": steps, "summary": story.summary, "run": run(story),
+            }),
+            ShownRun::Lines(lines) => json!({ "kind": "trace", "steps": steps, "summary": [], "shown": lines }),
+        },
     }
+}
+
+/// A run with everything that is known of each step.
+fn run(story: &Story) -> Value {
+    let matters = |r: &Relevance| *r == Relevance::Matters;
+    let change = |(c, relevance): &(StepChange, Relevance)| {
+        let mut out = match c {
+            StepChange::Value { name, before, after } => {
+                json!({ "kind": "value", "name": name, "before": before, "after": after })
+            }
+            StepChange::Decided { name, value } => json!({ "kind": "decided", "name": name, "after": value }),
+            StepChange::Reads { name, value } => json!({ "kind": "reads", "name": name, "after": value }),
+            StepChange::Note(text) => json!({ "kind": "note", "text": text }),
+        };
+        out["matters"] = matters(relevance).into();
+        out
+    };
+    json!({
+        "threads": story.columns,
+        "start": story.start.iter().map(|v| json!({
+            "name": v.name, "value": v.value, "matters": matters(&v.matters)
+        })).collect::<Vec<_>>(),
+        "steps": story.events.iter().enumerate().map(|(i, e)| json!({
+            "number": i + 1,
+            "thread": e.instance,
+            "place": e.at.as_ref().map(place),
+            "text": e.text,
+            "changes": e.changes.iter().map(change).collect::<Vec<_>>(),
+            "heap": e.heap.as_ref().map(|(_, after)| after.lines()),
+            "matters": matters(&e.matters),
+        })).collect::<Vec<_>>(),
+        "end": story.end,
+    })
 }

@@ -1,6 +1,6 @@
-//! Colours, where the output is a terminal and nobody said no.
+//! Colours, where the output is a terminal and the user did not refuse them.
 
-use crate::board::Outcome;
+use crate::board::RowOutcome;
 use crate::cli::ColourChoice;
 use std::io::IsTerminal;
 
@@ -37,11 +37,11 @@ impl Paint {
     pub fn alarm(self, text: &str) -> String {
         self.code("1;31", text)
     }
-    pub fn outcome(self, outcome: Outcome, text: &str) -> String {
+    pub fn outcome(self, outcome: RowOutcome, text: &str) -> String {
         let code = match outcome {
-            Outcome::Safe => "1;32",
-            Outcome::Unsafe => "1;31",
-            Outcome::Unknown => "1;33",
+            RowOutcome::Safe => "1;32",
+            RowOutcome::Unsafe => "1;31",
+            RowOutcome::Unknown => "1;33",
         };
         self.code(code, text)
     }

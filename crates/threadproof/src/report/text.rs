@@ -4,88 +4,143 @@
 //! is unsafe or unknown. Deliberately absent: times and memory, so that equal runs give equal bytes.
 
 use super::MEMORY_MODEL;
+use super::ci::Severity;
+use super::layout::wrap_text;
 use super::paint::Paint;
-use crate::board::{FileRows, MethodState, Outcome, Record, Row, Stage};
-use crate::judge::Evidence;
-use evidence::file::Entry;
+use super::story::Detail;
+use super::undecided;
+use crate::board::{FileRows, MethodStage, MethodState, PropertyRow, RowOutcome, RunRecord};
+use crate::judge::{FindingEvidence, ShownRun};
+use evidence::Counterexample;
+use evidence::file::EvidenceEntry;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Paragraphs for single properties of one file, at most.
-const PARAGRAPHS: usize = 12;
+/// How a page is printed.
+#[derive(Clone, Copy)]
+struct Page {
+    paint: Paint,
+    detail: Detail,
+    width: usize,
+}
 
-pub fn report(record: &Record, paint: Paint) -> String {
+/// Rows of a table that are shown one by one; where there are more, those that are safe for the same reason share a line.
+const MAX_TABLE_ROWS: usize = 12;
+/// Columns that a text about trust needs beside the others, and where it begins below them.
+const MIN_TRUST_WIDTH: usize = 24;
+const TRUST_INDENT: usize = 6;
+
+/// Paragraphs for single properties of one file, at most.
+const MAX_PARAGRAPHS: usize = 12;
+
+pub fn text_report(record: &RunRecord, paint: Paint, detail: Detail) -> String {
+    let page = Page { paint, detail, width: super::width() };
     let mut out = String::new();
     for (index, file) in record.files.iter().enumerate() {
         if index > 0 {
             out.push('\n');
         }
-        file_report(file, paint, &mut out);
+        file_report(file, page, &mut out);
     }
     if record.files.len() > 1 {
-        summary(record, paint, &mut out);
+        summary(record, page, &mut out);
+    }
+    if record.baseline.is_some() {
+        let findings = super::ci::findings(record);
+        let counted = |known: bool| findings.iter().filter(|f| f.key.is_some() && f.is_known == known).count() as u64;
+        let (known, new) = (super::counted(counted(true), "finding"), super::counted(counted(false), "finding"));
+        let _ = writeln!(out, "\nbaseline: {known} known, {new} new");
     }
     out
 }
 
-fn summary(record: &Record, paint: Paint, out: &mut String) {
-    let of = |o: Outcome| {
-        record.files.iter().filter(|f| f.stage != Stage::Rejected && f.internal.is_empty() && f.outcome() == o).count()
+/// A line for each file that is not safe, with the first of its reasons, and a summary.
+pub fn quiet_report(record: &RunRecord, paint: Paint) -> String {
+    let page = Page { paint, detail: Detail::Brief, width: super::width() };
+    let mut out = String::new();
+    for finding in super::ci::findings(record).iter().filter(|f| !f.is_known && f.severity != Severity::Note) {
+        let place = &finding.place;
+        let _ = writeln!(out, "{}:{}:{}: {}", place.file, place.line, place.column, finding.message);
+    }
+    if record.files.len() > 1 {
+        summary(record, page, &mut out);
+    }
+    out.trim_start().to_string()
+}
+
+fn summary(record: &RunRecord, page: Page, out: &mut String) {
+    let of = |o: RowOutcome| {
+        record
+            .files
+            .iter()
+            .filter(|f| f.stage != MethodStage::Rejected && f.internal.is_empty() && f.outcome() == o)
+            .count()
     };
-    let rejected = record.files.iter().filter(|f| f.stage == Stage::Rejected).count();
+    let rejected = record.files.iter().filter(|f| f.stage == MethodStage::Rejected).count();
     let mut parts = Vec::new();
-    for outcome in [Outcome::Unsafe, Outcome::Unknown, Outcome::Safe] {
+    for outcome in [RowOutcome::Unsafe, RowOutcome::Unknown, RowOutcome::Safe] {
         if of(outcome) > 0 {
-            parts.push(paint.outcome(outcome, &format!("{} {}", of(outcome), outcome.word())));
+            parts.push(page.paint.outcome(outcome, &format!("{} {}", of(outcome), outcome.word())));
         }
     }
     if rejected > 0 {
-        parts.push(paint.alarm(&format!("{rejected} rejected")));
+        parts.push(page.paint.alarm(&format!("{rejected} rejected")));
     }
     let _ = writeln!(out, "\n{} files: {}", record.files.len(), parts.join(", "));
 }
 
-fn file_report(file: &FileRows, paint: Paint, out: &mut String) {
+fn file_report(file: &FileRows, page: Page, out: &mut String) {
     let path = file.path.display();
     for sentence in &file.internal {
-        let _ = writeln!(out, "{} {sentence}", paint.alarm(&format!("{path}: internal error:")));
+        let _ = writeln!(out, "{} {sentence}", page.paint.alarm(&format!("{path}: internal error:")));
         let _ = writeln!(out, "  Please report this, with the program: a verdict of this run is not to be trusted.");
     }
-    if file.stage == Stage::Rejected {
-        let _ = writeln!(out, "{}", paint.alarm(&format!("{path}: rejected")));
+    if file.stage == MethodStage::Rejected {
+        let _ = writeln!(out, "{}", page.paint.alarm(&format!("{path}: rejected")));
         for text in &file.diagnostics {
             out.push_str(text);
         }
         return;
     }
     let outcome = file.outcome();
-    let shown: Vec<&Row> = file.shown().collect();
-    let verdict = paint.outcome(outcome, outcome.word());
+    let shown: Vec<&PropertyRow> = file.shown().collect();
+    let verdict = page.paint.outcome(outcome, outcome.word());
     match shown.as_slice() {
         [] if file.rows.is_empty() && file.stopped.is_none() => {
-            let _ =
-                writeln!(out, "{} nothing to verify: the program states no property", paint.bold(&format!("{path}:")));
+            let _ = writeln!(
+                out,
+                "{} nothing to verify: the program states no property",
+                page.paint.bold(&format!("{path}:"))
+            );
         }
         [] if file.rows.is_empty() => {
             // Ended before there were any properties.
             let why = file.stopped.as_deref().unwrap_or_default();
-            let title = paint.bold(&format!("{path}:"));
+            let title = page.paint.bold(&format!("{path}:"));
             let _ = writeln!(out, "{title} {verdict}: {why} while the program was read and translated");
         }
         [one] => {
-            let _ = writeln!(out, "{} {verdict}: {}{}", paint.bold(&format!("{path}:")), title(one), at(one));
-            paragraph(file, one, paint, out);
+            let _ = writeln!(out, "{} {verdict}: {}{}", page.paint.bold(&format!("{path}:")), title(one), at(one));
+            paragraph(file, one, page, out);
         }
         _ => {
-            let counts: Vec<String> = [Outcome::Unsafe, Outcome::Unknown, Outcome::Safe]
+            let counts: Vec<String> = [RowOutcome::Unsafe, RowOutcome::Unknown, RowOutcome::Safe]
                 .iter()
                 .filter(|o| file.count(**o) > 0)
                 .map(|o| format!("{} {}", file.count(*o), o.word()))
                 .collect();
-            let _ = writeln!(out, "{} {verdict} ({})", paint.bold(&format!("{path}:")), counts.join(", "));
-            table(file, &shown, paint, out);
-            paragraphs(file, &shown, paint, out);
+            let _ = writeln!(out, "{} {verdict} ({})", page.paint.bold(&format!("{path}:")), counts.join(", "));
+            table(file, &shown, page, out);
+            second_opinions(file, &shown, page, out);
+            paragraphs(file, &shown, page, out);
         }
+    }
+    if outcome == RowOutcome::Unknown
+        && let Some(why) = &file.stopped
+        && !shown.is_empty()
+        && shown.iter().all(|r| file.outcome_of(r) != RowOutcome::Unknown)
+    {
+        let _ = writeln!(out, "  {why} before the work on this file was finished, so its verdict is left open");
     }
     if let Some(result) = file.result() {
         let _ = writeln!(out, "  result: {result}");
@@ -103,66 +158,105 @@ fn file_report(file: &FileRows, paint: Paint, out: &mut String) {
             }
         }
     }
-    taken_for_granted(file, &shown, paint, out);
-    if outcome == Outcome::Unknown {
-        method_states(file, paint, out);
+    if outcome == RowOutcome::Safe && !file.not_checked.is_empty() {
+        let list = file.not_checked.join(", ");
+        let _ = writeln!(out, "  {} {list}; --check all asks for everything", page.paint.faint("not checked:"));
     }
-    next(file, outcome, paint, out);
+    taken_for_granted(file, &shown, page, out);
+    if outcome == RowOutcome::Unknown && page.detail == Detail::Full {
+        method_states(file, page, out);
+    }
+    next(file, outcome, page, out);
 }
 
-fn title(row: &Row) -> String {
+fn title(row: &PropertyRow) -> String {
     if row.text.is_empty() { row.name.clone() } else { format!("{} `{}`", row.name, row.text.trim_matches('`')) }
 }
 
-fn place(row: &Row) -> String {
+fn place(row: &PropertyRow) -> String {
     row.place.as_ref().map_or(String::new(), |p| format!("{}:{}", p.line, p.column))
 }
 
-fn table(file: &FileRows, shown: &[&Row], paint: Paint, out: &mut String) {
-    let lines: Vec<[String; 5]> = shown
-        .iter()
-        .map(|row| {
-            let found = row.finding.as_ref();
-            [
-                file.outcome_of(row).word().to_string(),
-                row.name.clone(),
-                place(row),
-                found.map_or(String::new(), |f| f.method().to_string()),
-                found.map_or(String::new(), |f| f.trust().to_string()),
-            ]
-        })
-        .collect();
+fn table(file: &FileRows, shown: &[&PropertyRow], page: Page, out: &mut String) {
+    let mut lines: Vec<(RowOutcome, [String; 5], Vec<&str>)> = Vec::new();
+    for row in shown {
+        let (outcome, found) = (file.outcome_of(row), row.finding.as_ref());
+        let method = found.map_or(String::new(), |f| f.method().to_string());
+        let trust = found.map_or(String::new(), |f| f.trust().to_string());
+        let joins = page.detail == Detail::Brief && shown.len() > MAX_TABLE_ROWS && outcome == RowOutcome::Safe;
+        match lines.iter_mut().find(|(o, cells, _)| joins && *o == outcome && cells[3] == method && cells[4] == trust) {
+            Some((_, _, names)) => names.push(&row.name),
+            None => {
+                let cells = [outcome.word().to_string(), row.name.clone(), place(row), method, trust];
+                lines.push((outcome, cells, vec![&row.name]));
+            }
+        }
+    }
+    for (_, cells, names) in lines.iter_mut().filter(|(_, _, names)| names.len() > 1) {
+        cells[1] = format!("{} and {} more", names[0], names.len() - 1);
+    }
     let heads = ["verdict", "property", "line", "method", "trust"];
     let mut widths = heads.map(str::len);
-    for line in &lines {
-        for (width, cell) in widths.iter_mut().zip(line) {
+    for (_, cells, _) in &lines {
+        for (width, cell) in widths.iter_mut().zip(cells) {
             *width = (*width).max(cell.chars().count());
         }
     }
     let pad = |text: &str, width: usize| format!("{text}{}", " ".repeat(width.saturating_sub(text.chars().count())));
     let head: Vec<String> = heads.iter().zip(widths).map(|(h, w)| pad(h, w)).collect();
-    let _ = writeln!(out, "  {}", paint.faint(head.join("  ").trim_end()));
-    for (line, row) in lines.iter().zip(shown) {
-        let rest: Vec<String> = line[1..].iter().zip(&widths[1..]).map(|(c, w)| pad(c, *w)).collect();
-        let word = paint.outcome(file.outcome_of(row), &pad(&line[0], widths[0]));
-        let _ = writeln!(out, "  {word}  {}", rest.join("  ").trim_end());
+    let _ = writeln!(out, "  {}", page.paint.faint(head.join("  ").trim_end()));
+    let indent = 2 + widths[..4].iter().map(|w| w + 2).sum::<usize>();
+    for (outcome, cells, _) in &lines {
+        let word = page.paint.outcome(*outcome, &pad(&cells[0], widths[0]));
+        let rest: Vec<String> = cells[1..4].iter().zip(&widths[1..4]).map(|(c, w)| pad(c, *w)).collect();
+        // Where there is no room beside the other columns, what a verdict rests on stands below them.
+        let (room, below) = match page.width.saturating_sub(indent) {
+            room if room >= MIN_TRUST_WIDTH => (room, indent),
+            _ => (page.width.saturating_sub(TRUST_INDENT), TRUST_INDENT),
+        };
+        let trust = wrap_text(&cells[4], room);
+        let beside = if below == indent { trust.first().map_or("", String::as_str) } else { "" };
+        let _ = writeln!(out, "{}", format!("  {word}  {}  {beside}", rest.join("  ")).trim_end());
+        for line in trust.iter().skip(usize::from(below == indent)) {
+            let _ = writeln!(out, "{}{line}", " ".repeat(below));
+        }
+    }
+    if lines.len() < shown.len() {
+        let _ = writeln!(out, "  {}", page.paint.faint("(-v shows each property in a line of its own)"));
     }
 }
 
-fn paragraphs(file: &FileRows, shown: &[&Row], paint: Paint, out: &mut String) {
-    // Properties that are unknown for the same reasons are told together.
-    let mut told: Vec<(Outcome, Vec<&Row>, String)> = Vec::new();
-    for row in shown.iter().filter(|r| file.outcome_of(r) != Outcome::Safe) {
-        let mut why = String::new();
-        paragraph(file, row, paint, &mut why);
-        let outcome = file.outcome_of(row);
-        match told.iter_mut().find(|(o, _, w)| *o == Outcome::Unknown && outcome == *o && *w == why) {
-            Some((_, rows, _)) => rows.push(row),
-            None => told.push((outcome, vec![row], why)),
+/// What an independent search says about the safe ones, each sentence once.
+fn second_opinions(file: &FileRows, shown: &[&PropertyRow], page: Page, out: &mut String) {
+    let mut sentences: Vec<(String, Vec<&str>)> = Vec::new();
+    let safe = |r: &&&PropertyRow| file.outcome_of(r) == RowOutcome::Safe;
+    for (row, second) in shown.iter().filter(safe).filter_map(|r| Some((r, r.second.as_ref()?.to_string()))) {
+        match sentences.iter_mut().find(|(known, _)| *known == second) {
+            Some((_, names)) => names.push(&row.name),
+            None => sentences.push((second, vec![&row.name])),
         }
     }
-    for (outcome, rows, why) in told.iter().take(PARAGRAPHS) {
-        let word = paint.outcome(*outcome, &format!("{}:", outcome.word()));
+    let proved = shown.iter().filter(safe).count();
+    for (sentence, names) in sentences {
+        let about = if names.len() == proved { String::new() } else { format!(" ({})", names.join(", ")) };
+        let _ = writeln!(out, "  {} {sentence}{about}", page.paint.faint("second opinion:"));
+    }
+}
+
+fn paragraphs(file: &FileRows, shown: &[&PropertyRow], page: Page, out: &mut String) {
+    // Properties that are unknown for the same reasons are reported together.
+    let mut groups: Vec<(RowOutcome, Vec<&PropertyRow>, String)> = Vec::new();
+    for row in shown.iter().filter(|r| file.outcome_of(r) != RowOutcome::Safe) {
+        let mut why = String::new();
+        paragraph(file, row, page, &mut why);
+        let outcome = file.outcome_of(row);
+        match groups.iter_mut().find(|(o, _, w)| *o == RowOutcome::Unknown && outcome == *o && *w == why) {
+            Some((_, rows, _)) => rows.push(row),
+            None => groups.push((outcome, vec![row], why)),
+        }
+    }
+    for (outcome, rows, why) in groups.iter().take(MAX_PARAGRAPHS) {
+        let word = page.paint.outcome(*outcome, &format!("{}:", outcome.word()));
         match rows.as_slice() {
             [one] => {
                 let _ = writeln!(out, "\n{word} {}{}", title(one), at(one));
@@ -174,146 +268,153 @@ fn paragraphs(file: &FileRows, shown: &[&Row], paint: Paint, out: &mut String) {
         }
         out.push_str(why);
     }
-    if told.len() > PARAGRAPHS {
-        let _ = writeln!(out, "\n  and {} more; --property NAME shows one of them", told.len() - PARAGRAPHS);
+    if groups.len() > MAX_PARAGRAPHS {
+        let _ = writeln!(out, "\n  and {} more; --property NAME shows one of them", groups.len() - MAX_PARAGRAPHS);
     }
-    if !told.is_empty() {
+    if !groups.is_empty() {
         out.push('\n');
     }
 }
 
-fn at(row: &Row) -> String {
+fn at(row: &PropertyRow) -> String {
     row.place.as_ref().map_or(String::new(), |p| format!(" at {}:{}:{}", p.file, p.line, p.column))
 }
 
 /// Why the verdict is what it is.
-fn paragraph(file: &FileRows, row: &Row, paint: Paint, out: &mut String) {
-    match (file.outcome_of(row), &row.finding) {
-        (Outcome::Unknown, Some(found)) if found.outcome() == Outcome::Safe => {
-            let blocked = file.open_construct().map_or(String::new(), describe_construct);
-            let _ = writeln!(out, "  a proof by {} was checked, but it does not count: {blocked}", found.method());
+fn paragraph(file: &FileRows, row: &PropertyRow, page: Page, out: &mut String) {
+    if let Some(execution) = &row.execution {
+        let _ = writeln!(
+            out,
+            "  an execution of the C program goes wrong; the interpreter made it twice (seed {}):",
+            execution.seed
+        );
+        for line in &execution.shown {
+            let _ = writeln!(out, "    {line}");
         }
-        (Outcome::Unknown, _) => unknown_reasons(file, row, out),
+        for assumption in &execution.assumptions {
+            let _ = writeln!(out, "    it takes for granted that {assumption}");
+        }
+        return;
+    }
+    match (file.outcome_of(row), &row.finding) {
+        (RowOutcome::Unknown, _) => {
+            paragraph_of(&undecided::why(file, row), page, out);
+            if page.detail == Detail::Full {
+                all_reasons(file, row, out);
+            }
+        }
         (_, Some(found)) => {
             match found.evidence() {
-                Evidence::Certificate { form } => {
+                FindingEvidence::Certificate { form } => {
                     let _ = writeln!(out, "  proved by {}; the certificate ({form}) was checked", found.method());
                 }
-                Evidence::Trace { steps, shown } => {
-                    let count = if *steps == 1 { "1 step".into() } else { format!("{steps} steps") };
-                    let _ =
-                        writeln!(out, "  {} found a run of {count} that goes wrong; it was replayed:", found.method());
-                    for line in shown {
+                FindingEvidence::Trace { steps, shown } => {
+                    let (summary, lines) = match &**shown {
+                        ShownRun::Story(s) => (&s.summary[..], s.lines(page.width.saturating_sub(4), page.detail)),
+                        ShownRun::Lines(lines) => (&[][..], lines.clone()),
+                    };
+                    summary.iter().for_each(|line| paragraph_of(line, page, out));
+                    let count = super::counted(*steps as u64, "step");
+                    let found = format!("{} found a run of {count} that goes wrong; it was replayed:", found.method());
+                    paragraph_of(&found, page, out);
+                    for line in lines {
                         let _ = writeln!(out, "    {line}");
                     }
                 }
-                Evidence::None => {}
+                FindingEvidence::None => {}
             }
             if !found.reason().is_empty() {
                 let _ = writeln!(out, "  {}", found.reason());
             }
-            let _ = writeln!(out, "  {} {}", paint.faint("trust:"), found.trust());
+            if let Some(replay) = &row.replay {
+                paragraph_of(&replay.to_string(), page, out);
+            }
+            paragraph_of(&format!("{} {}", page.paint.faint("trust:"), found.trust()), page, out);
+            if let Some(second) = &row.second {
+                paragraph_of(&format!("{} {second}", page.paint.faint("second opinion:")), page, out);
+            }
         }
         (_, None) => {}
     }
 }
 
-fn describe_construct(row: &Row) -> String {
-    let what = row.unmodelled.clone().unwrap_or_default();
-    format!("{what}{} is outside the model and may be reached", at(row))
+/// A sentence, broken where the page ends.
+fn paragraph_of(sentence: &str, page: Page, out: &mut String) {
+    for (i, line) in wrap_text(sentence, page.width.saturating_sub(6)).iter().enumerate() {
+        let _ = writeln!(out, "{}{line}", if i == 0 { "  " } else { "      " });
+    }
 }
 
-fn unknown_reasons(file: &FileRows, row: &Row, out: &mut String) {
-    if row.unmodelled.is_some() {
-        let _ = writeln!(out, "  {}; nothing is \"safe\" until it is shown not to be reached", describe_construct(row));
-    }
+/// What each method said, for those who want to know.
+fn all_reasons(file: &FileRows, row: &PropertyRow, out: &mut String) {
     for (method, reason) in &row.reasons {
         let name = file.methods.get(*method).map_or("?", |m| m.name);
         let mut lines = reason.lines();
-        let _ = writeln!(out, "  {name}: {}", lines.next().unwrap_or_default());
+        let _ = writeln!(out, "    {name}: {}", lines.next().unwrap_or_default());
         lines.for_each(|line| {
-            let _ = writeln!(out, "    {line}");
+            let _ = writeln!(out, "      {line}");
         });
-    }
-    if let Some(stopped) = file.stopped.as_ref().filter(|s| !row.reasons.iter().any(|(_, r)| r == *s)) {
-        let _ = writeln!(out, "  {stopped}");
-    } else if row.reasons.is_empty() && row.unmodelled.is_none() {
-        let _ = writeln!(out, "  no method decided it");
     }
 }
 
-fn method_states(file: &FileRows, paint: Paint, out: &mut String) {
+fn method_states(file: &FileRows, page: Page, out: &mut String) {
     for method in &file.methods {
         let line = match &method.state {
             MethodState::Refused(why) => format!("{} does not take this program: {why}", method.name),
             MethodState::Failed(why) => format!("{} failed: {why}", method.name),
             MethodState::Stopped => format!("{} was still working", method.name),
-            MethodState::Running | MethodState::Answered => continue,
+            MethodState::Running | MethodState::Answered | MethodState::NotNeeded => continue,
         };
-        let _ = writeln!(out, "  {}", paint.faint(&line));
+        let _ = writeln!(out, "  {}", page.paint.faint(&line));
     }
 }
 
 /// The memory model and the assumptions of all verdicts of the file.
-fn taken_for_granted(file: &FileRows, shown: &[&Row], paint: Paint, out: &mut String) {
+fn taken_for_granted(file: &FileRows, shown: &[&PropertyRow], page: Page, out: &mut String) {
     let mut lines: BTreeSet<(String, String)> = BTreeSet::new();
-    for row in shown.iter().filter(|r| file.outcome_of(r) != Outcome::Unknown) {
+    for row in shown.iter().filter(|r| file.outcome_of(r) != RowOutcome::Unknown) {
         if let Some(found) = &row.finding {
             lines.extend(found.assumptions().iter().map(|a| (a.code.clone(), a.text.clone())));
         }
     }
     lines.extend(file.assumptions.iter().map(|a| (a.code.clone(), a.text.clone())));
     lines.retain(|(code, _)| code != "sequential-consistency");
-    let _ = writeln!(out, "  {} {MEMORY_MODEL}", paint.faint("memory model:"));
+    let _ = writeln!(out, "  {} {MEMORY_MODEL}", page.paint.faint("memory model:"));
     for (code, text) in lines {
-        let _ = writeln!(out, "  {} {text} [{code}]", paint.faint("assumes:"));
+        paragraph_of(&format!("{} {text} [{code}]", page.paint.faint("assumes:")), page, out);
     }
 }
 
-fn next(file: &FileRows, outcome: Outcome, paint: Paint, out: &mut String) {
-    let path = file.path.display();
-    let mut advice: Vec<String> = Vec::new();
-    match outcome {
-        Outcome::Safe => {
-            if file.rows.iter().any(|r| r.finding.is_some()) {
-                advice.push(format!("keep the proof: threadproof verify {path} --certificate proof.json"));
-            }
+fn next(file: &FileRows, outcome: RowOutcome, page: Page, out: &mut String) {
+    let verify = |more: &[(&str, &str)]| file.given.verify(&file.path, more);
+    let path = crate::cli::quoted(&file.path.display().to_string());
+    let reading = &file.given.reading;
+    let advice = match outcome {
+        RowOutcome::Safe if file.rows.iter().any(|r| r.finding.is_some()) => {
+            Some(format!("keep the proof: {}", verify(&[("--certificate", "proof.json")])))
         }
-        Outcome::Unsafe => {
-            let keep = format!("threadproof verify {path} --trace run.json");
-            match file.entries.iter().find(|e| !matches!(e, Entry::Certificate(_))) {
-                Some(Entry::Trace { .. } | Entry::History { .. } | Entry::Called { .. }) => {
-                    advice.push(format!("walk through it: {keep}; threadproof simulate {path} --trace run.json"));
+        RowOutcome::Safe => None,
+        RowOutcome::Unsafe => {
+            let keep = verify(&[("--trace", "run.json")]);
+            let run = file.entries().into_iter().find_map(|e| match e {
+                EvidenceEntry::Counterexample { run, .. } => Some(run),
+                EvidenceEntry::Certificate(_) => None,
+            });
+            match run {
+                Some(Counterexample::Run(_) | Counterexample::History(_) | Counterexample::ClientRun(_)) => {
+                    Some(format!("walk through it: {keep}; threadproof simulate {path}{reading} --trace run.json"))
                 }
                 // A run of one thread or procedure alone.
-                Some(Entry::Local { .. } | Entry::Stray { .. }) => {
-                    advice.push(format!("keep it: {keep}; threadproof audit run.json {path} replays it"));
+                Some(Counterexample::LocalRun(_) | Counterexample::SpecRun(_)) => {
+                    Some(format!("keep it: {keep}; threadproof audit run.json {path}{reading} replays it"))
                 }
-                Some(Entry::Certificate(_)) | None => {}
+                None => None,
             }
         }
-        Outcome::Unknown => {
-            let said = |words: &str| {
-                file.stopped.as_deref().is_some_and(|s| s.contains(words))
-                    || file.rows.iter().flat_map(|r| &r.reasons).any(|(_, r)| r.contains(words))
-            };
-            if said("time limit") {
-                advice.push("give it more time: --time 30m".into());
-            }
-            if said("memory limit") {
-                advice.push("give it more memory: --memory 8G".into());
-            }
-            if file.parametric {
-                advice.push("look for a bug in a small instance: --threads THREAD=3 (a proof for three says nothing about four)".into());
-            }
-            if let Some(row) = file.open_construct() {
-                advice.push(format!("the construct that is not modelled: {}", describe_construct(row)));
-            } else {
-                advice.push("help a proof with an `invariant` or a `rely`; see docs/language.md".into());
-            }
-        }
-    }
-    for line in advice {
-        let _ = writeln!(out, "  {} {line}", paint.faint("next:"));
+        RowOutcome::Unknown => Some(undecided::next(file)),
+    };
+    if let Some(line) = advice {
+        // One line, however long: a command that is broken cannot be copied.
+        let _ = writeln!(out, "  {} {line}", page.paint.faint("next:"));
     }
 }

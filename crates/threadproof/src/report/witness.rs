@@ -4,17 +4,17 @@
 //! only if it holds at every moment and speaks of global variables of the source alone; what else a proof rests on (locks,
 //! threads that have started, locals) the format has no words for, and is left out. Deliberately absent: reading witnesses.
 
-use evidence::file::Entry;
+use evidence::file::EvidenceEntry;
 use evidence::{Certificate, Proof};
-use frontend::c::witness::About;
-use frontend::c::{Check, DataModel};
+use frontend::c::witness::WitnessMetadata;
+use frontend::c::{CCheck, DataModel};
 use logic::{Node, Op, Sort, Term, Terms};
 use program::{Program, Scope};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
 /// About a task; the identity follows from the text and the question, the time is the clock's or `SOURCE_DATE_EPOCH`.
-pub fn about(file: &str, text: &[u8], model: DataModel, check: Check) -> About {
+pub fn about(file: &str, text: &[u8], model: DataModel, check: CCheck) -> WitnessMetadata {
     let hash = hex(&Sha256::digest(text));
     let mut identity = Sha256::new();
     identity.update(text);
@@ -23,7 +23,7 @@ pub fn about(file: &str, text: &[u8], model: DataModel, check: Check) -> About {
     let id = hex(&identity.finalize());
     let given = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|s| s.parse::<u64>().ok());
     let now = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    About {
+    WitnessMetadata {
         uuid: format!("{}-{}-8{}-a{}-{}", &id[..8], &id[8..12], &id[12..15], &id[15..18], &id[18..30]),
         creation_time: iso(given.unwrap_or_else(now)),
         version: env!("CARGO_PKG_VERSION").into(),
@@ -57,10 +57,10 @@ fn iso(seconds: u64) -> String {
 }
 
 /// The invariants of the certificates that C can say, at the places where threads begin.
-pub fn invariants(program: &Program, entries: &[Entry]) -> Vec<(base::Span, String)> {
+pub fn invariants(program: &Program, entries: &[EvidenceEntry]) -> Vec<(base::Span, String)> {
     let mut found: BTreeSet<String> = BTreeSet::new();
     for entry in entries {
-        if let Entry::Certificate(certificate) = entry {
+        if let EvidenceEntry::Certificate(certificate) = entry {
             found.extend(always(program, certificate));
         }
     }
@@ -167,9 +167,9 @@ mod tests {
     #[test]
     fn check_the_identity_is_that_of_the_text_and_the_question() {
         let make = |text: &[u8], check| about("a.c", text, DataModel::Ilp32, check).uuid;
-        assert_eq!(make(b"x", Check::Reach), make(b"x", Check::Reach));
-        assert_ne!(make(b"x", Check::Reach), make(b"y", Check::Reach));
-        assert_ne!(make(b"x", Check::Reach), make(b"x", Check::Race));
-        assert_eq!(make(b"x", Check::Reach).len(), 36);
+        assert_eq!(make(b"x", CCheck::Reach), make(b"x", CCheck::Reach));
+        assert_ne!(make(b"x", CCheck::Reach), make(b"y", CCheck::Reach));
+        assert_ne!(make(b"x", CCheck::Reach), make(b"x", CCheck::Race));
+        assert_eq!(make(b"x", CCheck::Reach).len(), 36);
     }
 }

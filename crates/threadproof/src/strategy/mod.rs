@@ -1,36 +1,45 @@
-//! Runs the methods that admit a program side by side and keeps the first checked verdict of each property.
+//! Runs the methods that admit a program side by side and chooses for each property the answer that is reported.
 //! The registry says in which order they start: some wait until there is room for them or until others have ended, but never for long.
 //!
 //! In: a task, the methods to try, limits. Out: rows of the board filled in. Each method runs in its own thread with
-//! its own clone of the program and its own budget; the same thread then has each claim checked. A panic becomes a
-//! reason; a thread that hangs is left behind when time is up. A claim that contradicts a finding is checked too: if
-//! it holds as well, the tool contradicts itself, which is an internal error and no verdict.
+//! its own clone of the program and its own budget; the same thread then has each claim checked (`worker`). A panic becomes a
+//! reason; a thread that hangs is left behind when time is up. Which of several answers is reported does not depend on who was
+//! first (`race`), and what was proved is put to a search of limited size before it is reported (`second`).
 //! Deliberately absent: any knowledge of what a method does.
 
+mod processor;
+pub mod race;
 pub mod registry;
 mod scout;
+mod second;
+mod small_callers;
+mod worker;
 
-use crate::board::{Board, MethodState, Outcome};
+use crate::board::{Board, CheckedAnswer, MethodRow, MethodState, RowOutcome};
 use crate::cache::Cache;
-use crate::judge::{Finding, Judge, Judged};
-use crate::leaves::Oracle;
+use crate::oracle::Oracle;
 use base::{Budget, Exhausted, Sources};
-use evidence::{Claim, Claims, Reason};
-use methods::{Event, Method, Run, Task};
-use program::PropertyId;
+use methods::{Method, MethodEvent, Run, Task};
+use processor::processor_time;
+use race::Race;
+use std::collections::{BTreeSet, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
+use worker::MethodWorker;
 
 /// Deep terms are walked by recursion; the pages of a stack that are not touched cost nothing.
-pub const STACK: usize = 1 << 29;
+pub const STACK_BYTES: usize = 1 << 29;
 
-/// How long methods may take to tell what they have found after an interruption.
-const COMPOSURE: Duration = Duration::from_secs(1);
+/// How long methods may take to report what they have found after an interruption.
+const GRACE_AFTER_INTERRUPT: Duration = Duration::from_secs(1);
+
+/// A method whose clock does not move while it has so much of the processors, and half of what all answers took, is not waited for.
+const LEAST_SILENCE: Duration = Duration::from_secs(1);
 
 /// Methods that start together, once there is room or time for them.
-pub struct Stage {
+pub struct StartWave {
     pub who: Vec<usize>,
     pub when: When,
     /// After this time, counted from the beginning, they start in any case.
@@ -46,9 +55,9 @@ pub enum When {
 }
 
 /// Called with the name of a method and what it says.
-pub type Listen = Arc<dyn Fn(&'static str, Event) + Send + Sync>;
+pub type Listen = Arc<dyn Fn(&'static str, MethodEvent) + Send + Sync>;
 
-pub struct Settings {
+pub struct StrategySettings {
     pub budget: Budget,
     pub time: Duration,
     pub seed: u64,
@@ -56,57 +65,75 @@ pub struct Settings {
     pub listen: Listen,
     pub sources: Arc<Sources>,
     pub cache: Option<Arc<Cache>>,
+    /// Makes the checker's oracle of formulas.
+    pub oracle: OracleMaker,
 }
 
-/// Works on one file until every row is decided, no method is left, or a limit is reached.
-pub fn pursue(task: &Task, methods: Vec<Arc<dyn Method>>, settings: &Settings, board: &Arc<Board>, file: usize) {
-    let mut end = Instant::now() + settings.time;
-    // A method stops a little before the end, so that what it knows by then can still be checked and told.
+/// Makes an oracle that keeps to a budget and may use the cache.
+pub type OracleMaker = fn(&Budget, Option<Arc<Cache>>) -> Oracle;
+
+/// Works on one file until every row has its final answer, no method is left, or a limit is reached.
+pub fn run_strategy(
+    task: &Task,
+    methods: Vec<Arc<dyn Method>>,
+    settings: &StrategySettings,
+    board: &Arc<Board>,
+    file: usize,
+) {
+    // A method stops a little before the end, so that what it knows by then can still be checked and reported.
     let reserve = (settings.time / 20).min(Duration::from_secs(2));
     let budget = settings.budget.child().with_time(settings.time - reserve);
+    let names: Vec<&'static str> = methods.iter().map(|m| m.about().name).collect();
+    let clocks: Vec<Budget> = methods.iter().map(|_| budget.child()).collect();
+    let race = Arc::new(Race::new(clocks.iter().cloned().zip(registry::places(task, &names))));
+    let states: Vec<MethodState> = methods.iter().map(|m| admission(m.as_ref(), task)).collect();
+    (0..methods.len()).filter(|i| states[*i] != MethodState::Running).for_each(|i| race.end(i));
     board.with_file(file, |f| {
-        f.methods = methods
-            .iter()
-            .map(|m| crate::board::MethodRow {
-                name: m.about().name,
-                state: MethodState::Running,
-                statistics: Default::default(),
-                notes: Vec::new(),
-                pictures: Vec::new(),
-            })
-            .collect();
+        let row = |(name, state): (&&'static str, &MethodState)| MethodRow {
+            name,
+            state: state.clone(),
+            statistics: Default::default(),
+            notes: Vec::new(),
+            pictures: Vec::new(),
+        };
+        f.methods = names.iter().zip(&states).map(row).collect();
     });
+    let worker = |index: usize, method: Arc<dyn Method>, clock: Budget| MethodWorker {
+        index,
+        method,
+        board: board.clone(),
+        file,
+        sources: settings.sources.clone(),
+        cache: settings.cache.clone(),
+        oracle: settings.oracle,
+        run: Run { seed: settings.seed, workers: settings.workers, ..Run::quiet(clock) },
+        race: race.clone(),
+        checking: budget.child(),
+    };
     let (sender, done) = channel::<()>();
     let start = |index: usize| {
-        let worker = Worker {
-            index,
-            method: methods[index].clone(),
-            board: board.clone(),
-            file,
-            sources: settings.sources.clone(),
-            cache: settings.cache.clone(),
-            run: Run {
-                budget: budget.child(),
-                seed: settings.seed,
-                workers: settings.workers,
-                events: Arc::new(|_| {}),
-            },
-        };
+        let worker = worker(index, methods[index].clone(), clocks[index].clone());
         let started = worker.start(task.clone(), settings.listen.clone(), sender.clone());
         if let Err(error) = &started {
+            race.end(index);
             board.with_file(file, |f| {
                 f.methods[index].state = MethodState::Failed(format!("its thread could not be started: {error}"));
             });
         }
         usize::from(started.is_ok())
     };
-    let names: Vec<&str> = methods.iter().map(|m| m.about().name).collect();
-    let stages = registry::stages(task, &names, settings);
+    let mut waiting: VecDeque<StartWave> = registry::stages(task, &names, settings).into();
+    for stage in &mut waiting {
+        stage.who.retain(|i| states[*i] == MethodState::Running);
+    }
     let begin = Instant::now();
-    let (mut running, mut next) = (0, 0);
-    let (mut stopped, mut interrupted) = (None, None);
-    while (running > 0 || next < stages.len()) && !settled(board, file) {
-        while let Some(stage) = stages.get(next) {
+    let before = processor_time(begin);
+    let mut end = begin + settings.time;
+    let mut running = 0;
+    let (mut stopped, mut interrupted, mut decided) = (None, None, None);
+    let mut silence: Vec<Silence> = names.iter().map(|_| Silence::default()).collect();
+    while (running > 0 || !waiting.is_empty()) && !is_settled(board, file, &race) {
+        while let Some(stage) = waiting.front() {
             let room = match stage.when {
                 When::Room => running < settings.workers.max(2),
                 When::Ended => running == 0,
@@ -115,207 +142,130 @@ pub fn pursue(task: &Task, methods: Vec<Arc<dyn Method>>, settings: &Settings, b
                 break;
             }
             running += stage.who.iter().map(|i| start(*i)).sum::<usize>();
-            next += 1;
+            waiting.pop_front();
         }
-        if done.recv_timeout(Duration::from_millis(20)).is_ok() {
+        if done.recv_timeout(Duration::from_millis(if decided.is_some() { 2 } else { 20 })).is_ok() {
             running -= 1;
         }
         stopped = stopped.or_else(|| budget.check().err());
         if settings.budget.is_cancelled() {
-            // What was found so far is still told.
-            end = end.min(*interrupted.get_or_insert_with(Instant::now) + COMPOSURE);
+            // What was found so far is still reported.
+            end = end.min(*interrupted.get_or_insert_with(Instant::now) + GRACE_AFTER_INTERRUPT);
+        }
+        if let Some(mut ahead) = ahead_of_answers(board, file, &race) {
+            // Everything has an answer: only those go on, or start now, whose answer would be preferred.
+            let now = processor_time(begin);
+            let at = *decided.get_or_insert(now - before);
+            // Those that still run share the processors.
+            let patience = (LEAST_SILENCE + at / 2) * (running.max(1) as u32);
+            ahead.retain(|i| names[*i] == scout::NAME || !silence[*i].is_long(clocks[*i].spent(), now, patience));
+            for stage in &mut waiting {
+                running += stage.who.extract_if(.., |i| ahead.contains(i)).map(start).sum::<usize>();
+                stage.who.clear();
+            }
+            waiting.clear();
+            (0..clocks.len()).filter(|i| !ahead.contains(i)).for_each(|i| clocks[i].cancel());
+            if ahead.is_empty() {
+                break;
+            }
         }
         if Instant::now() >= end {
             stopped = stopped.or(Some(Exhausted::Time));
             break;
         }
     }
+    if stopped.is_none() && interrupted.is_none() {
+        second::ask_second_opinions(task, &methods, board, file, &race, &clocks, &budget, &worker);
+    }
     budget.cancel();
-    board.with_file(file, |f| {
-        for method in f.methods.iter_mut().filter(|m| m.state == MethodState::Running) {
-            method.state = MethodState::Stopped;
-        }
-        let open = f.rows.iter().any(|r| f.outcome_of(r) == Outcome::Unknown);
-        if let Some(reason) = stopped.filter(|_| open) {
-            f.stopped = Some(reason.to_string());
-        }
-    });
+    conclude(board, file, stopped);
 }
 
-/// Whether nothing that still runs could change the answer for the better.
-fn settled(board: &Board, file: usize) -> bool {
+/// Whether a method takes the program at all.
+fn admission(method: &dyn Method, task: &Task) -> MethodState {
+    match guarded(|| method.admits(task)) {
+        Ok(Ok(())) => MethodState::Running,
+        Ok(Err(refusal)) => MethodState::Refused(refusal.0),
+        Err(panic) => MethodState::Failed(panic),
+    }
+}
+
+/// Whether every row has an answer that nothing that still runs can change for the better.
+fn is_settled(board: &Board, file: usize, race: &Race) -> bool {
+    ahead_of_answers(board, file, race).is_some_and(|ahead| ahead.is_empty())
+}
+
+/// Where every row has an answer: the methods that are still waited for, because their answer would be preferred, or because they search
+/// for a violation of what others have proved.
+fn ahead_of_answers(board: &Board, file: usize, race: &Race) -> Option<BTreeSet<usize>> {
     board.with_file(file, |f| {
         let closed = f.open_construct().is_none();
-        f.rows.iter().all(|r| match r.finding.as_ref().map(Finding::outcome) {
-            Some(Outcome::Unsafe) => true,
-            Some(Outcome::Safe) => closed,
-            _ => false,
-        })
+        let mut ahead = BTreeSet::new();
+        for row in f.rows.iter().filter(|r| !r.disputed) {
+            let chosen = f.chosen(row)?;
+            match chosen.finding.outcome() {
+                RowOutcome::Unsafe => {}
+                RowOutcome::Safe if closed => {
+                    let scout = f.methods.iter().position(|m| m.name == scout::NAME);
+                    ahead.extend(scout.filter(|s| *s != chosen.method && !race.has_ended(*s)));
+                }
+                RowOutcome::Safe | RowOutcome::Unknown => return None,
+            }
+            ahead.extend(race.ahead_of(&chosen.rank));
+        }
+        Some(ahead)
     })
 }
 
-struct Worker {
-    index: usize,
-    method: Arc<dyn Method>,
-    board: Arc<Board>,
-    file: usize,
-    sources: Arc<Sources>,
-    cache: Option<Arc<Cache>>,
-    run: Run,
-}
+/// How much processor time has gone by without a move of a method's clock, once everything has an answer. A method that is ahead is waited for
+/// as long as it moves: it has less work to do than a multiple of what was done already. One that sits in a single question for long would come
+/// out of it in a later round, and no longer be ahead. The time is that of the processors and not of the wall: a busy machine takes nobody's turn.
+#[derive(Default)]
+struct Silence(Option<(u64, Duration)>);
 
-/// Says that a thread has ended, however it ends.
-struct Told(Sender<()>);
-
-impl Drop for Told {
-    fn drop(&mut self) {
-        let _ = self.0.send(());
-    }
-}
-
-impl Worker {
-    fn start(mut self, task: Task, listen: Listen, done: Sender<()>) -> std::io::Result<()> {
-        let name = self.method.about().name;
-        self.run.events = Arc::new(move |event| listen(name, event));
-        let thread = std::thread::Builder::new().name(name.into()).stack_size(STACK);
-        thread.spawn(move || {
-            let _told = Told(done);
-            self.work(&task);
-        })?;
-        Ok(())
-    }
-
-    fn work(&self, task: &Task) {
-        let answer = guarded(|| match self.method.admits(task) {
-            Err(refusal) => Err(refusal),
-            // A panic of the checker on the way loses nothing: the claims come again.
-            Ok(()) => Ok(self.method.run_telling(task, &self.run, &|claims| drop(self.judged(task, claims)))),
-        });
-        match answer {
-            Err(panic) => {
-                let reason = Reason::Internal(panic.clone());
-                self.note_reasons(task.properties.iter().map(|p| (*p, reason.to_string())));
-                self.set_state(MethodState::Failed(panic));
-            }
-            Ok(Err(refusal)) => {
-                self.set_state(MethodState::Refused(refusal.0));
-            }
-            Ok(Ok(claims)) => self.have_checked(task, claims),
-        }
-    }
-
-    fn set_state(&self, state: MethodState) {
-        self.board.with_file(self.file, |f| f.methods[self.index].state = state);
-    }
-
-    fn note_reasons(&self, reasons: impl Iterator<Item = (PropertyId, String)>) {
-        let reasons: Vec<_> = reasons.collect();
-        self.board.with_file(self.file, |f| {
-            for (property, reason) in reasons {
-                if let Some(row) = f.rows.iter_mut().find(|r| r.id == property) {
-                    row.reasons.push((self.index, reason));
-                    row.reasons.sort();
-                }
-            }
-        });
-    }
-
-    fn have_checked(&self, task: &Task, claims: Claims) {
-        let placed = |line: &String| crate::judge::placed(&task.program, &self.sources, line);
-        for (property, claim) in claims.claims.iter().filter(|(p, _)| task.properties.contains(p)) {
-            if let Claim::Undecided(reason) = claim {
-                self.note_reasons(std::iter::once((*property, placed(&reason.to_string()))));
+impl Silence {
+    fn is_long(&mut self, spent: u64, now: Duration, patience: Duration) -> bool {
+        match &mut self.0 {
+            Some((known, since)) if *known == spent => now.saturating_sub(*since) > patience,
+            other => {
+                *other = Some((spent, now));
+                false
             }
         }
-        let checked = self.judged(task, &claims);
-        self.board.with_file(self.file, |f| {
-            f.methods[self.index].statistics = claims.statistics;
-            f.methods[self.index].pictures = claims.pictures;
-        });
-        self.set_state(match checked {
-            Ok(()) => MethodState::Answered,
-            Err(panic) => MethodState::Failed(format!("the checker ended in a panic: {panic}")),
-        });
-    }
-
-    /// Has the claims checked, and puts what the checker says on the board.
-    fn judged(&self, task: &Task, claims: &Claims) -> Result<(), String> {
-        let placed = |line: &String| crate::judge::placed(&task.program, &self.sources, line);
-        let notes = claims.notes.iter().map(placed).collect();
-        self.board.with_file(self.file, |f| f.methods[self.index].notes = notes);
-        let is_construct =
-            |p: PropertyId| matches!(task.program.properties[p].kind, program::PropertyKind::Unmodelled(_));
-        let mine = claims.claims.iter().filter(|(p, _)| task.properties.contains(p));
-        let (constructs, others): (Vec<_>, Vec<_>) =
-            mine.map(|(p, c)| (*p, c.clone())).partition(|(p, _)| is_construct(*p));
-        let mut oracle = Oracle::standard(&self.run.budget, self.cache.clone());
-        guarded(|| {
-            let mut judge =
-                Judge::new(&task.program, &self.sources, self.method.about().name, &mut oracle, &self.run.budget);
-            let constructs: Vec<_> = constructs.into_iter().filter(|(_, c)| claimed(c).is_some()).collect();
-            for (property, judged) in judge.constructs(&constructs) {
-                self.post(property, judged);
-            }
-            for (property, claim) in &others {
-                if claimed(claim).is_some_and(|outcome| self.known(*property) != Some(outcome)) {
-                    let judged = judge.judge(*property, claim);
-                    self.post(*property, judged);
-                }
-            }
-        })
-    }
-
-    fn known(&self, property: PropertyId) -> Option<Outcome> {
-        self.board.with_file(self.file, |f| {
-            let row = f.rows.iter().find(|r| r.id == property)?;
-            row.finding.as_ref().map(Finding::outcome)
-        })
-    }
-
-    /// Puts a finding on the board, unless an equal one is there; two that contradict each other end in an error.
-    fn post(&self, property: PropertyId, judged: Judged) {
-        let Judged { finding, entry } = judged;
-        self.board.with_file(self.file, |f| {
-            let Some(row) = f.rows.iter_mut().find(|r| r.id == property) else { return };
-            let outcome = finding.outcome();
-            if outcome == Outcome::Unknown {
-                row.reasons.push((self.index, finding.reason().to_string()));
-                row.reasons.sort();
-                row.reasons.dedup();
-                return;
-            }
-            match &row.finding {
-                None => {
-                    row.finding = Some(finding);
-                    f.entries.extend(entry);
-                }
-                Some(old) if old.outcome() == outcome => {}
-                Some(old) => {
-                    let sentence = format!(
-                        "{}: {} says {} and {} says {}, and the checker accepted both",
-                        row.name,
-                        old.method(),
-                        old.outcome().word(),
-                        finding.method(),
-                        outcome.word()
-                    );
-                    row.finding = None;
-                    f.internal.push(sentence);
-                }
-            }
-        });
     }
 }
 
-/// What a claim says, if it says anything.
-fn claimed(claim: &Claim) -> Option<Outcome> {
-    match claim {
-        Claim::Undecided(_) => None,
-        Claim::Proved(_) => Some(Outcome::Safe),
-        Claim::Refuted(_) | Claim::Breached(_) | Claim::Disproved(_) | Claim::Called(_) | Claim::Strayed(_) => {
-            Some(Outcome::Unsafe)
+/// Leaves on the board what is reported: of each row the chosen answer, of each method what belongs to its answers. What a method did
+/// beyond that depends on the moment at which it was stopped, and is left out where everything is decided.
+fn conclude(board: &Board, file: usize, stopped: Option<Exhausted>) {
+    board.with_file(file, |f| {
+        f.concluded = true;
+        let is_open = f.rows.iter().any(|r| f.outcome_of(r) == RowOutcome::Unknown);
+        let chosen: Vec<CheckedAnswer> = f.rows.iter().filter_map(|r| f.chosen(r)).cloned().collect();
+        for (index, method) in f.methods.iter_mut().enumerate() {
+            let last = chosen.iter().filter(|c| c.method == index).max_by_key(|c| c.rank);
+            match (&method.state, last) {
+                (MethodState::Refused(_) | MethodState::Failed(_), _) => {}
+                (_, Some(last)) if !is_open => {
+                    method.state = MethodState::Answered;
+                    method.statistics = last.statistics.clone();
+                    method.notes = last.notes.clone();
+                }
+                (_, None) if !is_open => {
+                    method.state = MethodState::NotNeeded;
+                    method.statistics.clear();
+                    method.notes.clear();
+                }
+                (MethodState::Running, _) => method.state = MethodState::Stopped,
+                _ => {}
+            }
         }
-    }
+        let decided: Vec<bool> = f.rows.iter().map(|r| f.outcome_of(r) != RowOutcome::Unknown).collect();
+        f.rows.iter_mut().zip(decided).filter(|(_, decided)| *decided).for_each(|(row, _)| row.reasons.clear());
+        if let Some(reason) = stopped.filter(|_| is_open) {
+            f.stopped = Some(reason.to_string());
+        }
+    });
 }
 
 /// Runs something of ours that may panic; the message comes back instead.
@@ -329,5 +279,7 @@ pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
+#[cfg(test)]
+mod examined;
 #[cfg(test)]
 mod tests;

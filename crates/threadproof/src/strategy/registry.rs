@@ -1,52 +1,42 @@
 //! Every method, one line each: the order is the order of reports and of preference between equal answers.
 
 use super::scout::Scout;
-use super::{Settings, Stage, When};
+use super::{StartWave, StrategySettings, When};
 use methods::{Method, Task};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// All methods of this build.
 pub fn methods() -> Vec<Arc<dyn Method>> {
-    let explore: Arc<dyn Method> = Arc::new(methods::explore::Explore);
-    let count: Arc<dyn Method> = Arc::new(methods::count::Count);
-    let rely: Arc<dyn Method> = Arc::new(methods::rely::Rely);
-    let horn: Arc<dyn Method> = Arc::new(methods::horn::HornClauses);
-    let composition = vec![count.clone(), explore.clone(), horn.clone()];
-    let reduce = Arc::new(methods::reduce::Reduce);
-    let conform = methods::conform::Conform { composition, calls: Some(reduce.clone()) };
-    let shape: Arc<dyn Method> = Arc::new(methods::shape::Shape);
-    let callers = methods::callers::Callers { provers: vec![shape.clone(), rely.clone(), count.clone()] };
-    let walk = Arc::new(methods::explore::Walk);
-    vec![explore, rely, reduce, count, horn, Arc::new(conform), shape, Arc::new(callers), walk]
+    methods::registry::all()
 }
 
 /// What runs when the user names no method: all of them, and a short search for bugs in front.
 pub fn portfolio() -> Vec<Arc<dyn Method>> {
     let mut all = methods();
     if let Some(search) = all.iter().find(|m| m.about().name == "explore").cloned() {
-        all.insert(0, Arc::new(Scout(search)));
+        all.insert(0, Arc::new(Scout::new(search)));
     }
     all
 }
 
 /// After this time nothing waits for a free processor any more.
-const PATIENCE: Duration = Duration::from_secs(3);
+const MAX_WAIT: Duration = Duration::from_secs(3);
 /// From so many actions on, a program with any number of threads is first looked at piece by piece, for a time that follows its size.
-const LARGE: usize = 400;
-const EACH: Duration = Duration::from_millis(25);
+const LARGE_PROGRAM_ACTIONS: usize = 400;
+const TIME_PER_ACTION: Duration = Duration::from_millis(25);
 
 /// Who starts when. What was found in an earlier run comes first and alone: it takes no time where it still holds. A large program is
 /// left to what looks at it piece by piece, with all processors, before anything else is tried. Of a small one,
 /// the methods that may wait do so until there is room for them.
-pub fn stages(task: &Task, names: &[&str], settings: &Settings) -> Vec<Stage> {
+pub fn stages(task: &Task, names: &[&str], settings: &StrategySettings) -> Vec<StartWave> {
     let recall = names.iter().position(|n| *n == "recall");
     let soon = settings.time / 4;
     let mut out = Vec::new();
-    out.extend(recall.map(|i| Stage { who: vec![i], when: When::Room, patience: Duration::ZERO }));
+    out.extend(recall.map(|i| StartWave { who: vec![i], when: When::Room, patience: Duration::ZERO }));
     let mut rest: Vec<usize> = (0..names.len()).filter(|i| Some(*i) != recall).collect();
     let actions = size(task);
-    if actions >= LARGE && names.contains(&"scout") {
+    if actions >= LARGE_PROGRAM_ACTIONS && names.contains(&"scout") {
         let specified = |q: &program::PropertyId| {
             use program::PropertyKind::{Access, Performs};
             matches!(task.program.properties[*q].kind, Access(_) | Performs(_))
@@ -55,22 +45,37 @@ pub fn stages(task: &Task, names: &[&str], settings: &Settings) -> Vec<Stage> {
         piecewise.extend(task.properties.iter().any(specified).then_some("reduce"));
         let first = |i: &usize| piecewise.contains(&names[*i]);
         let (first, others) = rest.into_iter().partition(first);
-        let patience = (EACH * actions as u32).min(settings.time / 2);
-        out.push(Stage { who: first, when: When::Ended, patience: soon });
-        out.push(Stage { who: others, when: When::Ended, patience });
+        let patience = (TIME_PER_ACTION * actions as u32).min(settings.time / 2);
+        out.push(StartWave { who: first, when: When::Ended, patience: soon });
+        out.push(StartWave { who: others, when: When::Ended, patience });
         return out;
     }
     if let Some(first) = alone(task, names) {
         rest.retain(|i| *i != first);
-        out.push(Stage { who: vec![first], when: When::Ended, patience: soon });
-        out.push(Stage { who: rest, when: When::Ended, patience: PATIENCE });
+        out.push(StartWave { who: vec![first], when: When::Ended, patience: soon });
+        out.push(StartWave { who: rest, when: When::Ended, patience: MAX_WAIT });
         return out;
     }
     let late = later(task, names, settings.workers);
     rest.retain(|i| !late.contains(i));
-    out.push(Stage { who: rest, when: When::Ended, patience: soon });
-    out.extend(late.into_iter().map(|i| Stage { who: vec![i], when: When::Room, patience: PATIENCE }));
+    out.push(StartWave { who: rest, when: When::Ended, patience: soon });
+    out.extend(late.into_iter().map(|i| StartWave { who: vec![i], when: When::Room, patience: MAX_WAIT }));
     out
+}
+
+/// For each method its place in the order of preference among answers of equal effort and trust. It depends on the program alone.
+pub fn places(task: &Task, names: &[&str]) -> Vec<usize> {
+    let mut order: Vec<&str> = vec!["recall"];
+    order.extend(alone(task, names).map(|i| names[i]));
+    order.push("scout");
+    order.extend(match (size(task) >= LARGE_PROGRAM_ACTIONS, task.is_parametric(), is_annotated(task)) {
+        (true, ..) => &["rely", "callers", "reduce"][..],
+        (false, true, false) => &["reduce", "count", "conform", "shape", "callers", "rely", "horn", "explore"],
+        (false, true, true) => &["rely", "reduce", "conform", "shape", "callers", "count", "horn", "explore"],
+        (false, false, _) => &["explore"],
+    });
+    let place = |i: usize| order.iter().position(|n| *n == names[i]).unwrap_or(order.len() + i);
+    (0..names.len()).map(place).collect()
 }
 
 /// Actions of a program for any number of threads or callers; nothing where the numbers are fixed, for it can be searched.
@@ -87,10 +92,7 @@ fn size(task: &Task) -> usize {
 /// number and nothing is written about them that a method could use, counting them is the way to a proof; where something is,
 /// it is for the methods that look at one thread at a time.
 fn later(task: &Task, names: &[&str], workers: usize) -> Vec<usize> {
-    let p = &task.program;
-    // A lock has its access predicate by itself.
-    let said = |v: &program::Var| v.access.is_some() && v.kind != program::VarKind::Lock;
-    let annotated = !p.relies.is_empty() || !p.invariants.is_empty() || p.vars.iter().any(said);
+    let annotated = is_annotated(task);
     if workers >= names.len() || !names.contains(&"scout") {
         return Vec::new();
     }
@@ -100,6 +102,14 @@ fn later(task: &Task, names: &[&str], workers: usize) -> Vec<usize> {
         (true, true) => &["walk", "count", "horn", "explore"],
     };
     late.iter().filter_map(|late| names.iter().position(|n| n == late)).collect()
+}
+
+/// Whether something is written about the threads that a method could use.
+fn is_annotated(task: &Task) -> bool {
+    let p = &task.program;
+    // A lock has its access predicate by itself.
+    let said = |v: &program::Var| v.access.is_some() && v.kind != program::VarKind::Lock;
+    !p.relies.is_empty() || !p.invariants.is_empty() || p.vars.iter().any(said)
 }
 
 /// Who goes alone at first: an object over a heap is for one method, and what the others would do meanwhile costs more than it does.
@@ -112,16 +122,16 @@ fn alone(task: &Task, names: &[&str]) -> Option<usize> {
 /// What an option takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
-    Words(&'static [&'static str]),
+    OneOf(&'static [&'static str]),
     Number,
 }
 
-const SWITCH: Takes = Takes::Words(&["on", "off"]);
+const SWITCH: Takes = Takes::OneOf(&["on", "off"]);
 
 /// The options that methods read, for `--option NAME=VALUE`.
 pub const OPTIONS: &[(&str, Takes)] = &[
-    ("bias", Takes::Words(&["modular", "none"])),
-    ("clauses", Takes::Words(&["trees", "spacer"])),
+    ("bias", Takes::OneOf(&["modular", "none"])),
+    ("clauses", Takes::OneOf(&["trees", "spacer"])),
     ("dead", SWITCH),
     ("depth", Takes::Number),
     ("instances", Takes::Number),

@@ -1,38 +1,67 @@
-//! A short search for bugs before the long work: an ordinary method, run with little time and few instances.
+//! A short search for bugs before the long work: an ordinary method, run with little effort and few instances.
 //!
 //! In: a method that searches. Out: the same method under the name `scout`, which keeps only what it refuted or proved
-//! in that time. A bug that is near is then told at once, while the long search goes on. Deliberately absent: any
-//! search of its own.
+//! within that effort. A bug that is near is then reported at once, while the long search goes on; and a proof for any number of threads is
+//! reported only after this search has not contradicted it. Its limit is effort and not time, so that what it finds is the same in
+//! every run. Deliberately absent: any search of its own.
 
 use evidence::{Claim, Claims};
-use methods::{About, Method, Refusal, Run, Task};
+use methods::{Method, MethodDescription, Refusal, Run, Task};
 use std::sync::Arc;
 use std::time::Duration;
 
-const LONGEST: Duration = Duration::from_secs(5);
+pub const NAME: &str = "scout";
+/// As many instances of each thread of any number.
+pub const SCOUTED_INSTANCES: u64 = 3;
+/// Where all numbers are fixed, the search may well be the proof; for any number, the proof runs beside it.
+const FIXED_EFFORT: Duration = Duration::from_secs(4);
+const PARAMETRIC_EFFORT: Duration = Duration::from_millis(400);
 /// It may take so many bytes: where states are so large that this is little, it ends early and leaves the machine to the others.
-const SHARE: u64 = 768 << 20;
+const MAX_BYTES: u64 = 768 << 20;
 
-pub struct Scout(pub Arc<dyn Method>);
+pub struct Scout {
+    pub search: Arc<dyn Method>,
+    pub effort: Option<Duration>,
+    pub reductions: Reductions,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reductions {
+    /// As the user says.
+    Usual,
+    Off,
+}
+
+impl Scout {
+    pub fn new(search: Arc<dyn Method>) -> Self {
+        Self { search, effort: None, reductions: Reductions::Usual }
+    }
+}
 
 impl Method for Scout {
-    fn about(&self) -> About {
-        About { name: "scout", summary: "a short search for bugs", ..self.0.about() }
+    fn about(&self) -> MethodDescription {
+        MethodDescription { name: NAME, summary: "a short search for bugs", ..self.search.about() }
     }
 
     fn admits(&self, task: &Task) -> Result<(), Refusal> {
-        self.0.admits(task)
+        self.search.admits(task)
     }
 
     fn run(&self, task: &Task, run: &Run) -> Claims {
-        let time = run.budget.time_left().map_or(LONGEST, |left| (left / 5).min(LONGEST));
+        let usual = if task.is_parametric() { PARAMETRIC_EFFORT } else { FIXED_EFFORT };
         let mut task = task.clone();
-        task.options.0.entry("instances".into()).or_insert_with(|| "3".into());
+        task.options.0.entry("instances".into()).or_insert_with(|| SCOUTED_INSTANCES.to_string());
+        if self.reductions == Reductions::Off {
+            for name in ["por", "symmetry", "dead", "heap"] {
+                task.options.0.insert(name.into(), "off".into());
+            }
+        }
         // The proof for every number of threads runs beside it.
         let workers = if task.is_parametric() { (run.workers / 2).max(1) } else { run.workers };
-        let budget = run.budget.child().with_time(time).with_memory(base::budget::resident_bytes() + SHARE);
+        let share = run.budget.share(self.effort.unwrap_or(usual));
+        let budget = share.with_memory(base::budget::resident_bytes() + MAX_BYTES);
         let short = Run { budget, workers, ..run.clone() };
-        let mut claims = self.0.run(&task, &short);
+        let mut claims = self.search.run(&task, &short);
         claims.claims.retain(|_, claim| !matches!(claim, Claim::Undecided(_)));
         claims.notes.clear();
         claims

@@ -1,14 +1,15 @@
 //! Methods that lie, crash, hang and contradict each other: none of it may become a verdict.
 
 use super::*;
-use crate::board::{Place, exit, rows};
-use evidence::certificate::Search;
-use evidence::{Certificate, Proof, Trace, TraceStep};
-use methods::{About, Options, Refusal};
-use program::semantics::Instances;
+use crate::board::{exit, rows};
+use crate::place::Place;
+use evidence::certificate::ExhaustiveSearch;
+use evidence::{Certificate, Claim, Claims, Proof, Trace, TraceStep};
+use methods::{MethodDescription, MethodOptions, Refusal};
+use program::semantics::InstanceCounts;
 use program::{
-    Action, ActionId, Code, Copies, Gate, LocId, Location, Program, Property, PropertyKind, Start, Thread, ThreadId,
-    What,
+    Action, ActionId, Code, Copies, Gate, LocId, Location, Program, Property, PropertyId, PropertyKind, Start, Thread,
+    ThreadId, What,
 };
 use std::path::PathBuf;
 
@@ -19,7 +20,7 @@ fn program(kind: PropertyKind, holds: bool) -> Program {
     let property = p.properties.push(Property { kind, name: "assert:1".into(), origin });
     let mut code = Code::new();
     for name in ["before", "after"] {
-        code.locations.push(Location { name: name.into(), inside: false, invariants: Vec::new(), origin });
+        code.locations.push(Location { name: name.into(), in_atomic_block: false, invariants: Vec::new(), origin });
     }
     code.exit = Some(LocId(1));
     code.actions.push(Action {
@@ -29,7 +30,7 @@ fn program(kind: PropertyKind, holds: bool) -> Program {
     p.threads.push(Thread {
         name: "T".into(),
         copies: Copies::One,
-        start: Start::AtOnce,
+        start: Start::Initial,
         params: Vec::new(),
         locals: Vec::new(),
         code,
@@ -45,27 +46,28 @@ fn proved(program: &Program) -> Claim {
         method: "test".into(),
         terms: program.terms.clone(),
         properties: program.properties.ids().collect(),
-        proof: Proof::Search(Search { instances: vec![1], states: 2 }),
+        proof: Proof::Search(ExhaustiveSearch { instances: vec![1], states: 2 }),
     }))
 }
 
 fn refuted() -> Claim {
     let step = TraceStep { instance: 0, thread: ThreadId(0), action: ActionId(0), inputs: vec![], choices: vec![] };
-    Claim::Refuted(Trace {
-        instances: Instances(vec![1]),
+    let trace = Trace {
+        instances: InstanceCounts(vec![1]),
         initial: Vec::new(),
         steps: vec![step],
         finally: Vec::new(),
         violates: PropertyId(0),
-    })
+    };
+    Claim::Refuted(trace.into())
 }
 
 /// A method made of one function.
 struct Made(&'static str, fn(&Task, &Run) -> Claims);
 
 impl Method for Made {
-    fn about(&self) -> About {
-        About { name: self.0, summary: "", paper: "" }
+    fn about(&self) -> MethodDescription {
+        MethodDescription { name: self.0, summary: "", paper: "" }
     }
     fn admits(&self, _: &Task) -> Result<(), Refusal> {
         if self.0 == "refuses" { Err(Refusal("not today".into())) } else { Ok(()) }
@@ -99,9 +101,10 @@ fn hangs(_: &Task, _: &Run) -> Claims {
     }
 }
 
-fn settings(time: Duration, workers: usize) -> Settings {
+fn settings(time: Duration, workers: usize) -> StrategySettings {
     let (budget, sources) = (Budget::unlimited(), Arc::new(Sources::new()));
-    Settings { budget, time, seed: 0, workers, listen: Arc::new(|_, _| {}), sources, cache: None }
+    let oracle = Oracle::standard;
+    StrategySettings { budget, time, seed: 0, workers, listen: Arc::new(|_, _| {}), sources, cache: None, oracle }
 }
 
 fn runs_on(board: &Arc<Board>, p: &Program, made: Vec<Made>, time: Duration) {
@@ -109,12 +112,12 @@ fn runs_on(board: &Arc<Board>, p: &Program, made: Vec<Made>, time: Duration) {
         program: p.clone(),
         properties: p.properties.ids().collect(),
         threads: Default::default(),
-        options: Options::default(),
+        options: MethodOptions::default(),
     };
     let settings = settings(time, 1);
     let methods = made.into_iter().map(|m| Arc::new(m) as Arc<dyn Method>).collect();
-    pursue(&task, methods, &settings, board, 0);
-    board.with_file(0, |f| f.stage = crate::board::Stage::Done);
+    run_strategy(&task, methods, &settings, board, 0);
+    board.with_file(0, |f| f.stage = crate::board::MethodStage::Done);
 }
 
 fn board_of(p: &Program) -> Arc<Board> {
@@ -123,7 +126,7 @@ fn board_of(p: &Program) -> Arc<Board> {
     board
 }
 
-fn outcome(p: &Program, made: Vec<Made>) -> (Outcome, Vec<String>, i32) {
+fn outcome(p: &Program, made: Vec<Made>) -> (RowOutcome, Vec<String>, i32) {
     let board = board_of(p);
     runs_on(&board, p, made, Duration::from_secs(20));
     let record = board.lock();
@@ -135,20 +138,20 @@ fn outcome(p: &Program, made: Vec<Made>) -> (Outcome, Vec<String>, i32) {
 #[test]
 fn check_a_right_proof_and_a_right_trace_are_accepted() {
     let good = program(PropertyKind::Assertion, true);
-    assert_eq!(outcome(&good, vec![Made("m", says_safe)]), (Outcome::Safe, vec![], exit::SAFE));
+    assert_eq!(outcome(&good, vec![Made("m", says_safe)]), (RowOutcome::Safe, vec![], exit::SAFE));
     let bad = program(PropertyKind::Assertion, false);
-    assert_eq!(outcome(&bad, vec![Made("m", says_unsafe)]), (Outcome::Unsafe, vec![], exit::UNSAFE));
+    assert_eq!(outcome(&bad, vec![Made("m", says_unsafe)]), (RowOutcome::Unsafe, vec![], exit::UNSAFE));
 }
 
 #[test]
 fn check_a_false_proof_and_a_false_trace_are_not_accepted() {
     let good = program(PropertyKind::Assertion, true);
     let (found, reasons, code) = outcome(&good, vec![Made("liar", says_unsafe)]);
-    assert_eq!((found, code), (Outcome::Unknown, exit::UNKNOWN));
+    assert_eq!((found, code), (RowOutcome::Unknown, exit::UNKNOWN));
     assert!(reasons[0].contains("rejected"), "{reasons:?}");
     let bad = program(PropertyKind::Assertion, false);
     let (found, reasons, code) = outcome(&bad, vec![Made("liar", says_safe)]);
-    assert_eq!((found, code), (Outcome::Unknown, exit::UNKNOWN));
+    assert_eq!((found, code), (RowOutcome::Unknown, exit::UNKNOWN));
     assert!(reasons[0].contains("violated"), "{reasons:?}");
 }
 
@@ -156,34 +159,65 @@ fn check_a_false_proof_and_a_false_trace_are_not_accepted() {
 fn check_a_liar_does_not_hide_the_truth() {
     let bad = program(PropertyKind::Assertion, false);
     let made = vec![Made("liar", says_safe), Made("honest", says_unsafe)];
-    assert_eq!(outcome(&bad, made).0, Outcome::Unsafe);
+    assert_eq!(outcome(&bad, made).0, RowOutcome::Unsafe);
 }
 
 #[test]
 fn check_a_panic_is_a_reason_and_others_go_on() {
     let good = program(PropertyKind::Assertion, true);
     let (found, reasons, code) = outcome(&good, vec![Made("broken", panics)]);
-    assert_eq!((found, code), (Outcome::Unknown, exit::UNKNOWN));
+    assert_eq!((found, code), (RowOutcome::Unknown, exit::UNKNOWN));
     assert!(reasons[0].contains("this method is broken"), "{reasons:?}");
-    assert_eq!(outcome(&good, vec![Made("broken", panics), Made("m", says_safe)]).0, Outcome::Safe);
+    assert_eq!(outcome(&good, vec![Made("broken", panics), Made("m", says_safe)]).0, RowOutcome::Safe);
+}
+
+fn proves_then_panics(task: &Task, run: &Run) -> Claims {
+    run.publish_one(PropertyId(0), proved(&task.program));
+    panic!("this method is broken")
+}
+
+fn proves_then_hangs(task: &Task, run: &Run) -> Claims {
+    run.publish(&says_safe(task, run));
+    hangs(task, run)
+}
+
+fn publishes_a_lie(_: &Task, run: &Run) -> Claims {
+    run.publish_one(PropertyId(0), refuted());
+    Claims::default()
+}
+
+fn publishes_for_another_program(task: &Task, run: &Run) -> Claims {
+    run.inner().publish(&says_safe(task, run));
+    Claims::default()
+}
+
+#[test]
+fn check_what_was_published_is_checked_and_survives_the_method() {
+    let good = program(PropertyKind::Assertion, true);
+    assert_eq!(outcome(&good, vec![Made("m", proves_then_panics)]).0, RowOutcome::Safe);
+    let start = Instant::now();
+    assert_eq!(outcome(&good, vec![Made("m", proves_then_hangs)]).0, RowOutcome::Safe);
+    assert!(start.elapsed() < Duration::from_secs(10), "what is decided is not waited for");
+    assert_eq!(outcome(&good, vec![Made("liar", publishes_a_lie)]).0, RowOutcome::Unknown);
+    assert_eq!(outcome(&good, vec![Made("m", publishes_for_another_program)]).0, RowOutcome::Unknown);
 }
 
 #[test]
 fn check_a_refusal_is_no_answer() {
     let good = program(PropertyKind::Assertion, true);
-    assert_eq!(outcome(&good, vec![Made("refuses", says_safe)]), (Outcome::Unknown, vec![], exit::UNKNOWN));
+    assert_eq!(outcome(&good, vec![Made("refuses", says_safe)]), (RowOutcome::Unknown, vec![], exit::UNKNOWN));
 }
 
 #[test]
 fn check_a_method_that_hangs_is_left_behind() {
     let good = program(PropertyKind::Assertion, true);
-    assert_eq!(outcome(&good, vec![Made("hangs", hangs), Made("m", says_safe)]).0, Outcome::Safe);
+    assert_eq!(outcome(&good, vec![Made("hangs", hangs), Made("m", says_safe)]).0, RowOutcome::Safe);
     let board = board_of(&good);
     let start = Instant::now();
     runs_on(&board, &good, vec![Made("hangs", hangs)], Duration::from_millis(300));
     assert!(start.elapsed() < Duration::from_secs(5));
     let record = board.lock();
-    assert_eq!(record.files[0].outcome(), Outcome::Unknown);
+    assert_eq!(record.files[0].outcome(), RowOutcome::Unknown);
     assert_eq!(record.files[0].stopped.as_deref(), Some("the time limit was reached"));
     assert_eq!(record.files[0].methods[0].state, MethodState::Stopped);
 }
@@ -196,20 +230,24 @@ fn check_two_accepted_answers_that_differ_are_an_internal_error() {
     let board = board_of(&good);
     let seconds = Duration::from_secs(20);
     runs_on(&board, &good, vec![Made("one", says_safe)], seconds);
+    board.with_file(0, |f| f.concluded = false);
     let task = Task {
         program: bad.clone(),
         properties: bad.properties.ids().collect(),
         threads: Default::default(),
-        options: Options::default(),
+        options: MethodOptions::default(),
     };
-    let worker = Worker {
+    let mut worker = MethodWorker {
         index: 0,
         method: Arc::new(Made("two", says_unsafe)),
         board: board.clone(),
         file: 0,
         sources: Arc::new(Sources::new()),
         cache: None,
+        oracle: Oracle::standard,
         run: Run::quiet(Budget::unlimited()),
+        race: Arc::new(Race::new([(Budget::unlimited(), 0)])),
+        checking: Budget::unlimited(),
     };
     worker.work(&task);
     let record = board.lock();
@@ -219,14 +257,14 @@ fn check_two_accepted_answers_that_differ_are_an_internal_error() {
         "{:?}",
         record.files[0].internal
     );
-    assert_eq!(record.files[0].outcome_of(&record.files[0].rows[0]), Outcome::Unknown);
+    assert_eq!(record.files[0].outcome_of(&record.files[0].rows[0]), RowOutcome::Unknown);
 }
 
 #[test]
 fn check_a_construct_outside_the_model_is_never_unsafe_and_blocks_safe() {
     let kind = || PropertyKind::Unmodelled("a longjmp".into());
     let reached = program(kind(), false);
-    assert_eq!(outcome(&reached, vec![Made("m", says_unsafe)]).0, Outcome::Unknown);
+    assert_eq!(outcome(&reached, vec![Made("m", says_unsafe)]).0, RowOutcome::Unknown);
     // Two properties: the assertion is proved, the construct is not.
     let mut both = program(PropertyKind::Assertion, true);
     let origin = both.properties[PropertyId(0)].origin;
@@ -239,14 +277,14 @@ fn check_a_construct_outside_the_model_is_never_unsafe_and_blocks_safe() {
         certificate.properties = vec![PropertyId(0)];
         claims(Claim::Proved(Arc::new(certificate)))
     }
-    assert_eq!(outcome(&both, vec![Made("m", only_the_first)]).0, Outcome::Unknown);
+    assert_eq!(outcome(&both, vec![Made("m", only_the_first)]).0, RowOutcome::Unknown);
     fn both_of_them(task: &Task, _: &Run) -> Claims {
         let claim = proved(&task.program);
         let mut claims = claims(claim.clone());
         claims.set(PropertyId(1), claim);
         claims
     }
-    assert_eq!(outcome(&both, vec![Made("m", both_of_them)]).0, Outcome::Safe);
+    assert_eq!(outcome(&both, vec![Made("m", both_of_them)]).0, RowOutcome::Safe);
 }
 
 #[test]
@@ -264,27 +302,27 @@ fn check_long_methods_wait_only_for_threads_in_any_number_and_few_processors() {
         let mut program = program(PropertyKind::Assertion, true);
         program.threads[ThreadId(0)].copies = copies;
         let properties = program.properties.ids().collect();
-        Task { program, properties, threads: Default::default(), options: Options::default() }
+        Task { program, properties, threads: Default::default(), options: MethodOptions::default() }
     };
-    let told = |task: &Task, names: &[&'static str], workers: usize| {
+    let waves = |task: &Task, names: &[&'static str], workers: usize| {
         let settings = settings(Duration::from_secs(20), workers);
         let stages = registry::stages(task, names, &settings).into_iter();
         stages.map(|s| s.who.iter().map(|i| names[*i]).collect::<Vec<_>>()).collect::<Vec<_>>()
     };
-    let small = told(&task(Copies::Any), &names, 2);
+    let small = waves(&task(Copies::Any), &names, 2);
     assert_eq!(small[1..], [["walk"], ["rely"], ["horn"], ["explore"]]);
-    assert_eq!(told(&task(Copies::Any), &names, 64).len(), 1);
-    assert_eq!(told(&task(Copies::Exactly(3)), &names, 2)[1..], [["walk"]]);
+    assert_eq!(waves(&task(Copies::Any), &names, 64).len(), 1);
+    assert_eq!(waves(&task(Copies::Exactly(3)), &names, 2)[1..], [["walk"]]);
     let mut annotated = task(Copies::Any);
     let formula = Some(annotated.program.terms.tt());
     let origin = annotated.program.threads[ThreadId(0)].origin;
-    annotated.program.invariants.push(program::Fact { formula, property: None, origin });
-    assert_eq!(told(&annotated, &names, 2)[1..], [["walk"], ["count"], ["horn"], ["explore"]]);
+    annotated.program.invariants.push(program::InitialFact { formula, property: None, origin });
+    assert_eq!(waves(&annotated, &names, 2)[1..], [["walk"], ["count"], ["horn"], ["explore"]]);
     // A user who names methods gets them at once.
-    assert_eq!(told(&task(Copies::Any), &["explore", "count"], 2), [["explore", "count"]]);
+    assert_eq!(waves(&task(Copies::Any), &["explore", "count"], 2), [["explore", "count"]]);
     // What is known from an earlier run comes before everything else.
     let known: Vec<&str> = names.iter().copied().chain(["recall"]).collect();
-    let with = told(&task(Copies::Any), &known, 2);
+    let with = waves(&task(Copies::Any), &known, 2);
     assert_eq!((&with[0][..], &with[1..]), (&["recall"][..], &small[..]));
     // A large program is first looked at piece by piece; one that can be searched is not.
     let large = |copies: Copies| {
@@ -294,9 +332,33 @@ fn check_long_methods_wait_only_for_threads_in_any_number_and_few_processors() {
         (0..500).for_each(|_| {
             code.actions.push(action.clone());
         });
-        told(&task, &names, 2)
+        waves(&task, &names, 2)
     };
     assert_eq!(large(Copies::Any)[0], ["scout", "rely", "callers"]);
     assert_eq!(large(Copies::Any).len(), 2);
     assert_eq!(large(Copies::Exactly(3))[1..], [["walk"]]);
+}
+
+#[test]
+fn check_a_proof_that_an_execution_contradicts_is_withdrawn_as_an_internal_error() {
+    use crate::second_opinion::{Opinion, ViolatingExecution, enter};
+    let good = program(PropertyKind::Assertion, true);
+    let board = board_of(&good);
+    runs_on(&board, &good, vec![Made("one", says_safe)], Duration::from_secs(20));
+    let mut record = board.lock();
+    let file = &mut record.files[0];
+    assert_eq!(file.outcome_of(&file.rows[0]), RowOutcome::Safe);
+    file.rows[0].name = "unreach-call".into();
+    let execution = ViolatingExecution {
+        check: frontend::c::CCheck::Reach,
+        sentence: "an assertion fails".into(),
+        shown: vec!["main writes x = 1".into()],
+        steps: 1,
+        seed: 3,
+        assumptions: Vec::new(),
+    };
+    enter(Opinion { violations: vec![execution], ..Opinion::default() }, file);
+    assert!(file.internal[0].contains("(seed 3): an assertion fails"), "{:?}", file.internal);
+    assert_eq!(file.outcome_of(&file.rows[0]), RowOutcome::Unknown);
+    assert_eq!(record.exit_code(), exit::INTERNAL);
 }

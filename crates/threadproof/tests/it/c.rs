@@ -88,3 +88,82 @@ fn check_witnesses_say_what_the_verdict_says() {
     let both = threadproof(&["verify", "corpus/c/fig2.c", "corpus/c/fig4.c", "--witness", &path]);
     assert_eq!(code(&both), 64, "{}", stderr(&both));
 }
+
+#[test]
+fn check_a_program_outside_the_model_gets_an_execution_that_goes_wrong() {
+    let scratch = Scratch::new("c-execution");
+    // `strtol` is not modelled, so the model says nothing; an execution shows the lost update.
+    let file = scratch.file(
+        "t.c",
+        "#include <assert.h>\n#include <pthread.h>\n#include <stdlib.h>\nint n;\n\
+         void *add(void *text) { int x = n; n = x + (int)strtol(text, 0, 10); return 0; }\n\
+         int main(void) { pthread_t a, b; pthread_create(&a, 0, add, \"1\"); pthread_create(&b, 0, add, \"1\");\n\
+         pthread_join(a, 0); pthread_join(b, 0); assert(n == 2); return 0; }\n",
+    );
+    let output = threadproof(&["verify", &file, "--data-model", "LP64", "--time", "20s"]);
+    let text = stdout(&output);
+    assert_eq!(code(&output), 1, "{text}{}", stderr(&output));
+    assert!(text.contains("an execution of the C program goes wrong"), "{text}");
+    assert!(text.contains("the assertion `n == 2` fails"), "{text}");
+    assert!(text.contains("result: false(unreach-call)"), "{text}");
+    let output = threadproof(&["verify", &file, "--data-model", "LP64", "--time", "20s", "--json"]);
+    assert!(stdout(&output).contains("\"kind\": \"execution\""), "{}", stdout(&output));
+}
+
+#[test]
+fn check_simulate_runs_c_by_its_own_semantics() {
+    let scratch = Scratch::new("c-simulate");
+    let fine = scratch.file("f.c", "#include <stdio.h>\nint main(void) { printf(\"%d\\n\", 6 * 7); return 3; }\n");
+    let output = threadproof(&["simulate", &fine]);
+    assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
+    assert!(stdout(&output).contains("prints: 42"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("the program ends with exit code 3"), "{}", stdout(&output));
+    let wrong = scratch.file("w.c", "int main(void) { int a[2] = { 1, 2 }, i = 2; return a[i]; }\n");
+    let output = threadproof(&["simulate", &wrong]);
+    assert_eq!(code(&output), 1, "{}", stdout(&output));
+    assert!(stdout(&output).contains("index 2 of an array of 2 elements"), "{}", stdout(&output));
+}
+
+#[test]
+fn check_runs_of_the_model_are_replayed_at_the_level_of_c() {
+    for (name, check) in [
+        ("counter_lost_update", "unreach-call"),
+        ("dekker_no_raise", "unreach-call"),
+        ("signal_wakes_one", "no-deadlock"),
+        ("semaphore_timed", "unreach-call"),
+        ("list_freed_twice", "memory-safety"),
+        ("scanf_arguments", "unreach-call"),
+    ] {
+        let file = format!("corpus/c/{name}.c");
+        let output = threadproof(&["verify", &file, "--time", "20s", "--check", check, "--json"]);
+        let json: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("the report is JSON");
+        let row = &json["files"][0]["properties"][0];
+        assert_eq!((code(&output), &row["verdict"]), (1, &"unsafe".into()), "{name}: {row}");
+        assert_eq!((&row["replay"]["level"], &row["replay"]["seen"]), (&"C".into(), &true.into()), "{name}: {row}");
+    }
+}
+
+#[test]
+fn check_a_run_that_executions_cannot_follow_says_so() {
+    // The reader decides by a member that was never set: an execution stops there.
+    let output = threadproof(&["verify", "corpus/c/pointer_swap_early.c", "--time", "20s"]);
+    let text = stdout(&output);
+    assert_eq!(code(&output), 1, "{text}");
+    assert!(
+        text.contains("not replayed at the level of C: executions stop at") && text.contains("never set"),
+        "{text}"
+    );
+}
+
+#[test]
+fn check_asking_for_deadlocks_hides_no_wait_that_ends_by_itself() {
+    // The waiter tests its condition once: a wait that ends without a signal goes wrong, whatever else is asked.
+    for asked in ["unreach-call", "all"] {
+        let output = threadproof(&["verify", "corpus/c/condvar_if.c", "--time", "30s", "--check", asked]);
+        assert_eq!(code(&output), 1, "{asked}: {}", stdout(&output));
+    }
+    // A signal that comes before its wait is lost, and the waiter may sleep for ever.
+    let output = threadproof(&["verify", "corpus/c/lost_signal.c", "--time", "30s", "--check", "all"]);
+    let text = stdout(&output);
+    assert!(text.lines().any(|l| l.contains("unsafe") && l.contains("deadlock")), "{text}");
+}

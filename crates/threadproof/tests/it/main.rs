@@ -3,11 +3,19 @@
 //! One binary, because each one costs a link.
 
 mod c;
+mod c_linked;
 mod cache;
+mod ci;
 mod command_line;
+mod contract;
 mod corpus;
+mod explained;
 mod house;
+mod html;
 mod larger;
+mod lsp;
+mod meaning;
+mod reproducible;
 mod schema;
 mod searching;
 mod verify;

@@ -1,4 +1,4 @@
-//! A small validator of JSON Schema: just the words that our schema uses; any other word in the schema is an error.
+//! A small validator of JSON Schema: just the keywords that our schema uses; any other is an error.
 
 use crate::root;
 use serde_json::Value;
@@ -13,8 +13,8 @@ pub fn violations(document: &Value) -> Vec<String> {
 }
 
 fn validate(whole: &Value, schema: &Value, value: &Value, at: &str, wrong: &mut Vec<String>) {
-    for (word, rule) in schema.as_object().expect("a schema is an object") {
-        match word.as_str() {
+    for (keyword, rule) in schema.as_object().expect("a schema is an object") {
+        match keyword.as_str() {
             "$schema" | "title" | "description" | "$defs" => {}
             "$ref" => {
                 let name = rule.as_str().and_then(|r| r.strip_prefix("#/$defs/")).expect("references are local");
@@ -80,7 +80,7 @@ fn validate(whole: &Value, schema: &Value, value: &Value, at: &str, wrong: &mut 
                     }
                 }
             }
-            other => panic!("the schema uses the word {other}, which this validator does not know"),
+            other => panic!("the schema uses the keyword {other}, which this validator does not know"),
         }
     }
 }
@@ -88,6 +88,7 @@ fn validate(whole: &Value, schema: &Value, value: &Value, at: &str, wrong: &mut 
 fn has_type(value: &Value, name: &str) -> bool {
     match name {
         "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
         "string" => value.is_string(),
         "integer" => value.is_i64() || value.is_u64(),
         "array" => value.is_array(),
@@ -99,7 +100,7 @@ fn has_type(value: &Value, name: &str) -> bool {
 #[test]
 fn check_the_validator_notices_what_is_wrong() {
     let right: Value = serde_json::from_str(
-        r#"{ "schema": "threadproof-verdict/1", "tool": { "name": "threadproof", "version": "1" },
+        r#"{ "schema": "threadproof-verdict/2", "tool": { "name": "threadproof", "version": "1" },
              "memory_model": "sequential consistency", "verdict": "safe", "exit_code": 0, "files": [] }"#,
     )
     .expect("JSON");

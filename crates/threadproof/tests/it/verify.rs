@@ -119,6 +119,61 @@ fn check_constants_threads_and_properties_can_be_chosen() {
 }
 
 #[test]
+fn check_audit_reports_the_weakest_trust_of_a_composition() {
+    let scratch = Scratch::new("weakest");
+    let program = scratch.file(
+        "once.tp",
+        "var x: int = 0;\nmachine M { start s asserts x >= 0; state e asserts x >= 0; s -> e : <x> x' == x + 1; }\n\
+         thread T follows M { x := x + 1; assert x >= 0; }\n",
+    );
+    let proof = scratch.path("proof.json");
+    let output = threadproof(&["verify", &program, "--certificate", &proof, "--method", "conform"]);
+    assert_eq!(code(&output), 0, "{} {}", stdout(&output), stderr(&output));
+    let text = std::fs::read_to_string(&proof).expect("it was written");
+    assert!(text.contains("\"composed\""), "{text}");
+    // The entries by property, with verdict, level and reason.
+    let audited = |proof: &str| -> (i32, std::collections::BTreeMap<String, [String; 3]>) {
+        let output = threadproof(&["audit", "--json", proof, &program]);
+        let report: Value = serde_json::from_str(&stdout(&output)).expect("a JSON document");
+        let word = |v: &Value| v.as_str().unwrap_or_default().to_owned();
+        let entries = report["entries"]
+            .as_array()
+            .expect("a list of entries")
+            .iter()
+            .map(|e| (word(&e["property"]), [word(&e["verdict"]), word(&e["trust"]["level"]), word(&e["reason"])]));
+        (code(&output), entries.collect())
+    };
+    // The search inside was repeated: the composition has the level of the rest.
+    let (exit, entries) = audited(&proof);
+    assert_eq!(exit, 0, "{entries:?}");
+    assert_eq!(entries["assert:3"][0], "safe");
+    assert_ne!(entries["assert:3"][1], "searched-once");
+    // A number of states that is not counted again, deep inside: the whole is worth no more, and is not accepted.
+    let mut boast: Value = serde_json::from_str(&text).expect("JSON");
+    fn replace(value: &mut Value, replaced: &mut usize) {
+        match value {
+            Value::Object(map) => map.iter_mut().for_each(|(key, inner)| match key.as_str() {
+                "states" if inner.is_u64() => {
+                    *inner = serde_json::json!(1_000_001);
+                    *replaced += 1;
+                }
+                _ => replace(inner, replaced),
+            }),
+            Value::Array(list) => list.iter_mut().for_each(|inner| replace(inner, replaced)),
+            _ => {}
+        }
+    }
+    let mut replaced = 0;
+    replace(&mut boast, &mut replaced);
+    assert_eq!(replaced, 1);
+    let (exit, entries) = audited(&scratch.file("boast.json", boast.to_string()));
+    assert_eq!(exit, 2, "{entries:?}");
+    assert_eq!(entries["assert:3"][..2], ["unknown", "searched-once"]);
+    assert!(entries["assert:3"][2].contains("too large to be repeated"), "{entries:?}");
+    assert_eq!(entries["follows:T"][0], "safe", "what does not rest on the search still holds");
+}
+
+#[test]
 fn check_a_certificate_is_audited_and_a_forged_one_rejected() {
     let scratch = Scratch::new("audit");
     let program = scratch.file("locked.tp", LOCKED);
@@ -143,7 +198,7 @@ fn check_a_certificate_is_audited_and_a_forged_one_rejected() {
     let forged = scratch.file("forged.json", forged.to_string());
     let output = threadproof(&["audit", &forged, &program]);
     assert_ne!(code(&output), 0, "{}", stdout(&output));
-    // A number of states that nobody can count again is no evidence.
+    // A number of states that cannot be counted again is no evidence.
     let mut boast: Value = serde_json::from_str(&text).expect("JSON");
     boast["entries"][0]["proof"]["states"] = serde_json::json!(u64::MAX / 4);
     let boast = scratch.file("boast.json", boast.to_string());
@@ -175,16 +230,16 @@ fn check_what_is_advised_after_a_violation_works() {
     // Callers of a procedure: a run of a whole program.
     let called = b"var m: lock;\nvar x: int = 0 guarded_by m;\nproc bump() { acquire m; x := x + 1; assert x < 3; release m; }\n";
     let program = scratch.file("called.tp", called);
-    let told = threadproof(&["verify", &program, "--trace", &trace]);
-    assert!(stdout(&told).contains("threadproof simulate"), "{}", stdout(&told));
+    let output = threadproof(&["verify", &program, "--trace", &trace]);
+    assert!(stdout(&output).contains("threadproof simulate"), "{}", stdout(&output));
     assert_eq!(code(&threadproof(&["simulate", &program, "--trace", &trace])), 1);
     // A thread and its machine: a run of the thread alone.
     let light = b"machine Light { start Red; state Green; Red -> Green: <g> g' == 1; Green -> Red: <g> g' == 0; }\n\
         var g: int = 0;\nthread L follows Light { g := 1; g := 2; }\n";
     let program = scratch.file("light.tp", light);
-    let told = threadproof(&["verify", &program, "--trace", &trace]);
-    assert!(!stdout(&told).contains("threadproof simulate"), "{}", stdout(&told));
-    assert!(stdout(&told).contains("threadproof audit run.json"), "{}", stdout(&told));
+    let output = threadproof(&["verify", &program, "--trace", &trace]);
+    assert!(!stdout(&output).contains("threadproof simulate"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("threadproof audit run.json"), "{}", stdout(&output));
     assert_eq!(code(&threadproof(&["audit", &trace, &program])), 1);
 }
 

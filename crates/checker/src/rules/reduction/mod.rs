@@ -2,7 +2,7 @@
 //!
 //! In: for threads and procedures, the locations where their runs are cut with what holds there, and which actions are right
 //! movers. A run is right movers, one step, left movers. Out: obligations over the program without calls
-//! (`program::specified`), in which the other threads do anything that the access predicates allow:
+//! (`program::call_summaries`), in which the other threads do anything that the access predicates allow:
 //! Locks that were found to guard a variable are access predicates too; that all code keeps to them is shown with the rest.
 //!   RD1  every step of the program touches a variable only where its access predicate holds (given its guard and gates);
 //!   RD2  at the entry (with `requires`, or in an initial store) a cut holds; a cut between runs survives a step of others;
@@ -12,54 +12,73 @@
 //!        specification may end; results that an action named stay as they are;
 //!   RD6  of a unit that performs: after it has committed a run can go on by a step of its own until it ends, and its
 //!        loops come down in rank.
+//!   RD7  written invariants that the proof rests on hold of initial stores, and every step of the program keeps them.
 //! A call by specification uses what RD5 and RD6 show of the callee: every property served by a caller is served by them.
 //! Deliberately absent: spawning units; steps of a call by specification do not count as going on (the callee may wait).
 
 mod vet;
 
-use super::Malformed;
-use crate::obligation::{self, Obligation, Serves};
-use evidence::{Cut, Phase, Reduced, Reduction};
+use super::wrong_form;
+use crate::obligation::{self, Obligation, Premise, Serves};
+use crate::rejection::{Rejection, SideCondition};
+use crate::session::{CheckSession, Established};
+use evidence::{Certificate, CutPoint, MoverPhase, Proof, Reduced, Reduction};
 use logic::{Symbol, Term, Terms};
 use program::access::{Touches, constant_facts, predicate};
+use program::call_summaries::{CallSummaries, CodeUnit};
 use program::movers::{Others, primed};
-use program::order::Order;
+use program::order::PerformsOrder;
 use program::relation::{Ends, relates};
-use program::specified::{Specified, Unit};
-use program::symbolic::{Bounds, Piece, Point, Store, piece};
+use program::symbolic::{CodePiece, PieceBounds, PiecePoint, SymbolicStore, piece};
 use program::{Action, Code, LocId, Program, PropertyId, PropertyKind, VarId};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const RULE: &str = "reduction";
+const RD1: Premise = Premise::new("reduction", "RD1");
+const RD2: Premise = Premise::new("reduction", "RD2");
+const RD3: Premise = Premise::new("reduction", "RD3");
+/// What a run from a cut does is one question: that it arrives (RD3, RD5), by movers (RD4), and that the cut is stable (RD2).
+const RD2_TO_RD5: Premise = Premise::new("reduction", "RD2 to RD5");
+const RD6: Premise = Premise::new("reduction", "RD6");
+const RD7: Premise = Premise::new("reduction", "RD7");
+
+pub fn check_reduction(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
+    let Proof::Reduction(proof) = &c.proof else { return Err(wrong_form()) };
+    let list = obligations(session.program, &c.terms, proof, &c.properties)?;
+    session.discharge(c, list)
+}
 
 pub fn obligations(
     program: &Program,
     terms: &Terms,
     proof: &Reduction,
     claimed: &[PropertyId],
-) -> Result<Vec<Obligation>, Malformed> {
-    let evidence::Basis { specified: basis, found } = proof.basis(program).map_err(Malformed)?;
+) -> Result<Vec<Obligation>, Rejection> {
+    let evidence::Basis { specified: basis, found } = proof.basis(program).map_err(Rejection::outside)?;
     if !terms.extends(&basis.program.terms) {
-        return Err(Malformed("it speaks of another program".into()));
+        return Err(SideCondition::AnotherProgram.into());
     }
     // Found predicates are not gates of the program: nothing holds unless they are shown too.
     let claimed: &[PropertyId] = &[claimed, &found].concat();
-    let needs = vet::vet(program, &basis, terms, proof, claimed)?;
+    let needs = vet::vet_reduction(program, &basis, terms, proof, claimed)?;
     let p = &basis.program;
     let mut facts = vec![terms.lt(terms.int(0), terms.sym(p.tid))];
     facts.extend(constant_facts(p, terms));
-    let rule = Rule {
+    let invariant = premise(p, terms, &proof.premises)?;
+    facts.push(invariant);
+    let rule = ReductionRule {
         basis: &basis,
         p,
         terms,
         others: Others::new(p, terms),
         touches: Touches::new(p, terms),
         facts: terms.and(&facts),
+        invariant,
         claimed,
     };
     let mut out = rule.gated()?;
+    rule.kept(&mut out);
     for (i, unit) in proof.units.iter().enumerate() {
         let served = Served { all: needs.all[i].clone().into(), performing: needs.performing[i].clone().into() };
         rule.unit(unit, &served, needs.performs[i], &mut out)?;
@@ -70,14 +89,29 @@ pub fn obligations(
     Ok(out)
 }
 
-struct Rule<'a> {
-    basis: &'a Specified,
+/// The invariants that a certificate rests on, together.
+fn premise(p: &Program, terms: &Terms, premises: &[PropertyId]) -> Result<Term, Rejection> {
+    let formula = |q: &PropertyId| match p.properties.get(*q).map(|x| &x.kind) {
+        Some(PropertyKind::Invariant(formula)) => Ok(*formula),
+        _ => Err(Rejection::shape("a premise is not an invariant of the program")),
+    };
+    let spawns = |code: &Code| code.actions.iter().any(|a| a.spawn.is_some());
+    if !premises.is_empty() && p.threads.iter().any(|t| spawns(&t.code)) {
+        return Err(Rejection::outside("premises are for programs that spawn nothing"));
+    }
+    Ok(terms.and(&premises.iter().map(formula).collect::<Result<Vec<_>, _>>()?))
+}
+
+struct ReductionRule<'a> {
+    basis: &'a CallSummaries,
     p: &'a Program,
     terms: &'a Terms,
     others: Others<'a>,
     touches: Touches<'a>,
     /// What always holds.
     facts: Term,
+    /// The part of it that steps could break: the invariants of the certificate.
+    invariant: Term,
     claimed: &'a [PropertyId],
 }
 
@@ -89,22 +123,22 @@ struct Served {
 }
 
 /// One cut of a unit, with the piece of code from it.
-struct Start<'a> {
+struct CutStart<'a> {
     unit: &'a Reduced,
     code: &'a Code,
-    order: Option<&'a Order<'a>>,
-    cut: &'a Cut,
-    piece: Piece,
+    order: Option<&'a PerformsOrder<'a>>,
+    cut: &'a CutPoint,
+    piece: CodePiece,
     /// The procedure's results, where it performs something.
     results: Vec<VarId>,
 }
 
-impl Rule<'_> {
+impl ReductionRule<'_> {
     /// RD1, for all code of the program.
-    fn gated(&self) -> Result<Vec<Obligation>, Malformed> {
+    fn gated(&self) -> Result<Vec<Obligation>, Rejection> {
         let (p, t) = (self.p, self.terms);
         let mut out = Vec::new();
-        let here = Store::default();
+        let here = SymbolicStore::default();
         let tid = t.sym(p.tid);
         let ops = p.objects.iter().flat_map(|o| o.ops.iter().map(|op| (&op.code, None)));
         let units = self.basis.units.iter().map(|u| (self.basis.code(u.unit), Some(u)));
@@ -132,14 +166,39 @@ impl Rule<'_> {
             }
             for arg in code.calls.iter().flat_map(|c| &c.args) {
                 if self.touches.of_term(*arg).iter().any(|x| p.vars[x.place.var].access.is_some()) {
-                    return Err(Malformed("an argument of a call that is kept reads a guarded variable".into()));
+                    return Err(Rejection::outside("an argument of a call that is kept reads a guarded variable"));
                 }
             }
             let whose = unit.map_or("an operation".into(), |u| self.basis.name(u.unit));
-            let what = format!("RD1: every step of {whose} touches only what its access predicates allow");
-            out.push(Obligation::common(RULE, what, t.and(&goals)));
+            let what = format!("every step of {whose} touches only what its access predicates allow");
+            out.push(Obligation::common(RD1, what, t.and(&goals)));
         }
         Ok(out)
+    }
+
+    /// RD7, for all code of the program: a step inside an atomic block keeps the invariants, too.
+    fn kept(&self, out: &mut Vec<Obligation>) {
+        let (p, t) = (self.p, self.terms);
+        if t.is_true(self.invariant) {
+            return;
+        }
+        let initial = t.implies(obligation::initial_store(p, t), self.invariant);
+        out.push(Obligation::common(RD7, "the invariants hold of initial stores", initial));
+        let ops = p.objects.iter().flat_map(|o| o.ops.iter().map(|op| (&op.code, None)));
+        let units = self.basis.units.iter().map(|u| (self.basis.code(u.unit), Some(u)));
+        for (code, unit) in units.chain(ops) {
+            let mut goals = Vec::new();
+            for (id, a) in code.actions.iter_enumerated() {
+                if a.relation.is_some() && unit.is_some_and(|u| u.of_calls.contains(&id)) {
+                    continue;
+                }
+                let may = t.and(&[self.facts, a.guard, obligation::gates(t, a)]);
+                goals.push(t.implies(may, obligation::after(p, t, a, self.invariant)));
+            }
+            let whose = unit.map_or("an operation".into(), |u| self.basis.name(u.unit));
+            let what = format!("every step of {whose} keeps the invariants");
+            out.push(Obligation::common(RD7, what, t.and(&goals)));
+        }
     }
 
     fn unit(
@@ -148,53 +207,55 @@ impl Rule<'_> {
         served: &Served,
         performs: bool,
         out: &mut Vec<Obligation>,
-    ) -> Result<(), Malformed> {
+    ) -> Result<(), Rejection> {
         let (p, t) = (self.p, self.terms);
         let code = self.basis.code(unit.unit);
         let name = self.basis.name(unit.unit);
         let order = match unit.unit {
-            Unit::Procedure(q) if performs => p.procedures[q].performs.as_ref().map(|(s, _)| Order::of(s)),
+            CodeUnit::Procedure(q) if performs => p.procedures[q].performs.as_ref().map(|(s, _)| PerformsOrder::of(s)),
             _ => None,
         };
         let results = match unit.unit {
-            Unit::Procedure(q) => p.procedures[q].results.clone(),
-            Unit::Thread(_) => Vec::new(),
+            CodeUnit::Procedure(q) => p.procedures[q].results.clone(),
+            CodeUnit::Thread(_) => Vec::new(),
         };
         let first =
-            unit.cuts.iter().filter(|c| c.location == code.entry && c.phase == Phase::Between && c.position == 0);
+            unit.cuts.iter().filter(|c| c.location == code.entry && c.phase == MoverPhase::Between && c.position == 0);
         let first: Vec<Term> = first.map(|c| c.formula).collect();
         let entry = t.implies(t.and(&[self.facts, self.entered(unit.unit)]), t.or(&first));
-        out.push(Obligation::these(&served.all, RULE, format!("RD2: the entry of {name}"), entry));
+        out.push(Obligation::these(&served.all, RD2, format!("the entry of {name}"), entry));
         let at_cut: FxHashSet<LocId> = unit.cuts.iter().map(|c| c.location).collect();
         for cut in &unit.cuts {
             let here = format!("{name} at {} ({})", cut.location, code.locations[cut.location].name);
             let right: FxHashSet<_> = unit.right.iter().copied().collect();
-            let bounds = Bounds {
+            let bounds = PieceBounds {
                 start: cut.location,
                 stops: &|l| at_cut.contains(&l),
                 commits: &|a| !right.contains(&a),
-                committed: cut.phase == Phase::Left,
+                committed: cut.phase == MoverPhase::Left,
             };
             let piece = piece(p, t, code, &bounds)
-                .map_err(|c| Malformed(format!("a loop of {name} through {} has no cut", c.0)))?;
-            let start = Start { unit, code, order: order.as_ref(), cut, piece, results: results.clone() };
+                .map_err(|c| Rejection::shape(format!("a loop of {name} through {} has no cut", c.0)))?;
+            let start = CutStart { unit, code, order: order.as_ref(), cut, piece, results: results.clone() };
             let known = t.and(&[self.facts, cut.formula]);
             self.gates(&start, known, &here, out);
             let mut core = self.movers(&start);
             core.extend(self.arrivals(&start)?);
-            if cut.phase == Phase::Between {
-                let after = primed(p, t, cut.formula);
-                core.push(t.implies(self.others.step(t.and(&[cut.formula, after])), after));
+            if cut.phase == MoverPhase::Between {
+                // Whoever moves keeps the invariants (RD7).
+                let (after, kept) = (primed(p, t, cut.formula), primed(p, t, self.invariant));
+                let moved = self.others.step(t.and(&[cut.formula, after, self.invariant, kept]));
+                core.push(t.implies(t.and(&[moved, kept]), after));
             }
-            let what = format!("RD2 to RD5: the runs of {here}");
+            let what = format!("the runs of {here}");
             // What is arrived at speaks of the specification only where the unit performs it.
             let whom = if order.is_some() { &served.performing } else { &served.all };
             let both: Arc<[PropertyId]> = whom.iter().chain(served.all.iter()).copied().collect();
-            out.push(Obligation::these(&both, RULE, what, t.implies(known, t.and(&core))));
+            out.push(Obligation::these(&both, RD2_TO_RD5, what, t.implies(known, t.and(&core))));
             if order.is_some() {
                 let goes_on = self.progress(&start);
-                let what = format!("RD6: runs that have committed end, {here}");
-                out.push(Obligation::these(&served.performing, RULE, what, t.implies(known, t.and(&goes_on))));
+                let what = format!("runs that have committed end, {here}");
+                out.push(Obligation::these(&served.performing, RD6, what, t.implies(known, t.and(&goes_on))));
             }
             self.ensures(&start, known, &here, out);
         }
@@ -202,17 +263,17 @@ impl Rule<'_> {
     }
 
     /// What holds when a unit is entered.
-    fn entered(&self, unit: Unit) -> Term {
+    fn entered(&self, unit: CodeUnit) -> Term {
         let (p, t) = (self.p, self.terms);
         match unit {
-            Unit::Thread(th) => {
+            CodeUnit::Thread(th) => {
                 let mut parts = vec![obligation::initial_locals(p, t, th)];
-                if p.threads[th].start == program::Start::AtOnce {
+                if p.threads[th].start == program::Start::Initial {
                     parts.push(obligation::initial_store(p, t));
                 }
                 t.and(&parts)
             }
-            Unit::Procedure(q) => {
+            CodeUnit::Procedure(q) => {
                 let procedure = &p.procedures[q];
                 let mut parts: Vec<Term> = procedure.requires.iter().filter_map(|f| f.formula).collect();
                 let copied = self.basis.unit(unit).map(|u| u.copied.as_slice()).unwrap_or_default();
@@ -224,7 +285,7 @@ impl Rule<'_> {
     }
 
     /// RD3: claimed gates.
-    fn gates(&self, start: &Start<'_>, known: Term, here: &str, out: &mut Vec<Obligation>) {
+    fn gates(&self, start: &CutStart<'_>, known: Term, here: &str, out: &mut Vec<Obligation>) {
         let (p, t) = (self.p, self.terms);
         let mut goals: BTreeMap<PropertyId, Vec<Term>> = BTreeMap::new();
         for step in &start.piece.steps {
@@ -238,13 +299,13 @@ impl Rule<'_> {
             }
         }
         for (property, goals) in goals {
-            let what = format!("RD3: {} on the way from {here}", p.properties[property].name);
-            out.push(Obligation::of(property, RULE, what, t.implies(known, t.and(&goals))));
+            let what = format!("{} on the way from {here}", p.properties[property].name);
+            out.push(Obligation::of(property, RD3, what, t.implies(known, t.and(&goals))));
         }
     }
 
     /// RD4.
-    fn movers(&self, start: &Start<'_>) -> Vec<Term> {
+    fn movers(&self, start: &CutStart<'_>) -> Vec<Term> {
         let t = self.terms;
         let apart = self.others.apart();
         let mut out = Vec::new();
@@ -262,7 +323,7 @@ impl Rule<'_> {
                 let tried = t.and(&[step.tried, step.committed, apart]);
                 let mine = self.others.excluded(&touches, &step.before, &step.before);
                 out.push(t.implies(tried, t.and(&mine.into_iter().map(|(_, f)| f).collect::<Vec<_>>())));
-                // Nobody else may decide whether the step can be taken, even where it cannot.
+                // No other thread may decide whether the step can be taken, even where it cannot.
                 let at = t.and(&[reached(&start.piece, action), step.committed, apart]);
                 let touches = self.touches.of_guard(action);
                 let decided: Vec<Term> =
@@ -274,7 +335,7 @@ impl Rule<'_> {
     }
 
     /// RD3 and RD5: what arrives at the next cuts.
-    fn arrivals(&self, start: &Start<'_>) -> Result<Vec<Term>, Malformed> {
+    fn arrivals(&self, start: &CutStart<'_>) -> Result<Vec<Term>, Rejection> {
         let (p, t) = (self.p, self.terms);
         let mut out = Vec::new();
         for (at, end) in &start.piece.ends {
@@ -290,7 +351,7 @@ impl Rule<'_> {
     }
 
     /// The results that actions so far have named.
-    fn settled(&self, start: &Start<'_>) -> Vec<VarId> {
+    fn settled(&self, start: &CutStart<'_>) -> Vec<VarId> {
         let Some(order) = start.order else { return Vec::new() };
         // Every position from which this one can be reached, and itself.
         let mut before: FxHashSet<usize> = FxHashSet::default();
@@ -311,10 +372,10 @@ impl Rule<'_> {
         start.results.iter().copied().filter(named).collect()
     }
 
-    fn arrival(&self, start: &Start<'_>, end: &Point, to: &Cut) -> Option<Term> {
+    fn arrival(&self, start: &CutStart<'_>, end: &PiecePoint, to: &CutPoint) -> Option<Term> {
         let (p, t) = (self.p, self.terms);
         let formula = |f: Term| end.store.read(p, t, f);
-        if to.phase == Phase::Between {
+        if to.phase == MoverPhase::Between {
             let mut parts = vec![formula(to.formula)];
             if let Some(order) = start.order {
                 if start.code.exit == Some(to.location) && !order.ends[to.position as usize] {
@@ -330,30 +391,36 @@ impl Rule<'_> {
         // Inside a run the symbols of its begin stay; from a cut between runs they are the store there.
         let mut inner = formula(to.formula);
         let mut rank = to.rank.map(formula);
-        if start.cut.phase == Phase::Between {
+        if start.cut.phase == MoverPhase::Between {
             let begin: Vec<(Symbol, Term)> =
                 p.shared().zip(&start.unit.before).map(|(v, s)| (*s, t.sym(p.vars[v].symbol))).collect();
             inner = t.substitute(inner, begin.iter().copied());
             rank = rank.map(|r| t.substitute(r, begin.iter().copied()));
         }
         let mut parts = vec![inner];
-        if to.phase == Phase::Right {
+        if to.phase == MoverPhase::Right {
             parts.push(t.not(end.committed));
         }
-        if start.order.is_some() && start.cut.phase == Phase::Left {
+        if start.order.is_some() && start.cut.phase == MoverPhase::Left {
             parts.push(t.lt(rank?, start.cut.rank?));
         }
         Some(t.and(&parts))
     }
 
     /// The run from the start is idle, or an action that leads to the position.
-    fn performed(&self, start: &Start<'_>, end: &Point, order: &Order<'_>, position: u32) -> Option<Term> {
+    fn performed(
+        &self,
+        start: &CutStart<'_>,
+        end: &PiecePoint,
+        order: &PerformsOrder<'_>,
+        position: u32,
+    ) -> Option<Term> {
         let (p, t) = (self.p, self.terms);
         let shared: Vec<VarId> = p.shared().collect();
         let old = |v: VarId| {
             let i = shared.iter().position(|x| *x == v);
             match (start.cut.phase, i) {
-                (Phase::Between, _) | (_, None) => t.sym(p.vars[v].symbol),
+                (MoverPhase::Between, _) | (_, None) => t.sym(p.vars[v].symbol),
                 (_, Some(i)) => t.sym(start.unit.before[i]),
             }
         };
@@ -374,10 +441,10 @@ impl Rule<'_> {
     }
 
     /// RD6.
-    fn progress(&self, start: &Start<'_>) -> Vec<Term> {
+    fn progress(&self, start: &CutStart<'_>) -> Vec<Term> {
         let (p, t) = (self.p, self.terms);
         let mut out = Vec::new();
-        if let (Phase::Left, Some(rank)) = (start.cut.phase, start.cut.rank) {
+        if let (MoverPhase::Left, Some(rank)) = (start.cut.phase, start.cut.rank) {
             out.push(t.le(t.int(0), rank));
         }
         let of_calls = self.basis.unit(start.unit.unit).map(|u| u.of_calls.as_slice()).unwrap_or_default();
@@ -401,24 +468,24 @@ impl Rule<'_> {
     }
 
     /// What a procedure ensures follows from each cut at its exit.
-    fn ensures(&self, start: &Start<'_>, known: Term, here: &str, out: &mut Vec<Obligation>) {
-        let Unit::Procedure(q) = start.unit.unit else { return };
-        if start.code.exit != Some(start.cut.location) || start.cut.phase != Phase::Between {
+    fn ensures(&self, start: &CutStart<'_>, known: Term, here: &str, out: &mut Vec<Obligation>) {
+        let CodeUnit::Procedure(q) = start.unit.unit else { return };
+        if start.code.exit != Some(start.cut.location) || start.cut.phase != MoverPhase::Between {
             return;
         }
         for fact in &self.p.procedures[q].ensures {
             if let (Some(formula), Some(property)) = (fact.formula, fact.property)
                 && self.claimed.contains(&property)
             {
-                let what = format!("RD3: {} at {here}", self.p.properties[property].name);
-                out.push(Obligation::of(property, RULE, what, self.terms.implies(known, formula)));
+                let what = format!("{} at {here}", self.p.properties[property].name);
+                out.push(Obligation::of(property, RD3, what, self.terms.implies(known, formula)));
             }
         }
     }
 }
 
 /// The location of an action is reached.
-fn reached(piece: &Piece, action: &Action) -> Term {
+fn reached(piece: &CodePiece, action: &Action) -> Term {
     piece
         .points
         .iter()

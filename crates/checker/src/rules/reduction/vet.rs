@@ -1,16 +1,16 @@
 //! What must be right about a certificate of rule `reduction` before any formula is looked at, and which properties
 //! need which units.
 
-use super::Malformed;
-use crate::obligation::Vocabulary;
-use evidence::{Cut, Phase, Reduced, Reduction};
+use crate::obligation::AllowedSymbols;
+use crate::rejection::{Rejection, SideCondition};
+use evidence::{CutPoint, MoverPhase, Reduced, Reduction};
 use logic::{Sort, Symbol, Terms};
-use program::specified::{Specified, Unit, of_inlining};
+use program::call_summaries::{CallSummaries, CodeUnit, of_inlining};
 use program::{Code, ProcId, Program, PropertyId, PropertyKind};
 use rustc_hash::FxHashSet;
 
 /// For each unit of the certificate.
-pub struct Needs {
+pub struct UnitNeeds {
     /// Whether it is shown to perform its specification.
     pub performs: Vec<bool>,
     /// The claimed properties that rest on it.
@@ -19,25 +19,25 @@ pub struct Needs {
     pub performing: Vec<Vec<PropertyId>>,
 }
 
-pub fn vet(
+pub fn vet_reduction(
     program: &Program,
-    basis: &Specified,
+    basis: &CallSummaries,
     terms: &Terms,
     proof: &Reduction,
     claimed: &[PropertyId],
-) -> Result<Needs, Malformed> {
+) -> Result<UnitNeeds, Rejection> {
     let p = &basis.program;
     if proof.specified.windows(2).any(|w| w[0] >= w[1]) {
-        return Err(Malformed("the procedures used by specification are not in order".into()));
+        return Err(Rejection::shape("the procedures used by specification are not in order"));
     }
-    let mut seen: FxHashSet<Unit> = FxHashSet::default();
+    let mut seen: FxHashSet<CodeUnit> = FxHashSet::default();
     for u in &proof.units {
         let exists = match u.unit {
-            Unit::Thread(t) => p.threads.get(t).is_some(),
-            Unit::Procedure(q) => p.procedures.get(q).is_some(),
+            CodeUnit::Thread(t) => p.threads.get(t).is_some(),
+            CodeUnit::Procedure(q) => p.procedures.get(q).is_some(),
         };
         if !exists || !seen.insert(u.unit) {
-            return Err(Malformed("a unit does not exist, or is there twice".into()));
+            return Err(Rejection::shape("a unit does not exist, or is there twice"));
         }
     }
     let performs: Vec<bool> = proof.units.iter().map(|u| performing(p, proof, claimed, u.unit)).collect();
@@ -46,8 +46,8 @@ pub fn vet(
             .procedures
             .get(*q)
             .is_some_and(|x| x.performs.is_some() && x.requires.iter().all(|f| f.formula.is_some()));
-        if !fine || !seen.contains(&Unit::Procedure(*q)) {
-            return Err(Malformed("a procedure used by specification is not shown to perform it".into()));
+        if !fine || !seen.contains(&CodeUnit::Procedure(*q)) {
+            return Err(Rejection::shape("a procedure used by specification is not shown to perform it"));
         }
     }
     for (u, performs) in proof.units.iter().zip(&performs) {
@@ -58,17 +58,17 @@ pub fn vet(
     Ok(needs(basis, proof, claimed, performs, &direct))
 }
 
-fn performing(p: &Program, proof: &Reduction, claimed: &[PropertyId], unit: Unit) -> bool {
-    let Unit::Procedure(q) = unit else { return false };
+fn performing(p: &Program, proof: &Reduction, claimed: &[PropertyId], unit: CodeUnit) -> bool {
+    let CodeUnit::Procedure(q) = unit else { return false };
     let Some((_, property)) = &p.procedures[q].performs else { return false };
     proof.specified.contains(&q) || claimed.contains(property)
 }
 
-fn unit(basis: &Specified, terms: &Terms, u: &Reduced, performs: bool) -> Result<(), Malformed> {
+fn unit(basis: &CallSummaries, terms: &Terms, u: &Reduced, performs: bool) -> Result<(), Rejection> {
     let p = &basis.program;
     let code = basis.code(u.unit);
     let name = basis.name(u.unit);
-    let wrong = |what: &str| Err(Malformed(format!("{name}: {what}")));
+    let wrong = |what: &str| Err(Rejection::shape(format!("{name}: {what}")));
     if !code.calls.is_empty() {
         return wrong("its calls could not be replaced");
     }
@@ -94,21 +94,24 @@ fn unit(basis: &Specified, terms: &Terms, u: &Reduced, performs: bool) -> Result
         return wrong("a right mover does not exist");
     }
     let positions = match u.unit {
-        Unit::Procedure(q) if performs => p.procedures[q].performs.as_ref().map_or(0, |(s, _)| s.actions().len()),
+        CodeUnit::Procedure(q) if performs => p.procedures[q].performs.as_ref().map_or(0, |(s, _)| s.actions().len()),
         _ => 0,
     };
     let own: Vec<Symbol> = basis.locals(u.unit).into_iter().map(|v| p.vars[v].symbol).collect();
-    let mut between = Vocabulary::shared(p);
+    let mut between = AllowedSymbols::shared(p);
     between.extend(own);
     between.push(p.tid);
     let mut within = between.clone();
     within.extend(&u.before);
-    let (between, within) = (Vocabulary::new(p, between), Vocabulary::new(p, within));
+    // The values of variables along a run speak of the inputs of its steps.
+    let chosen = || code.actions.iter().flat_map(|a| a.inputs.iter().copied()).chain(u.before.iter().copied());
+    let between = AllowedSymbols::new(p, between).reserving(chosen());
+    let within = AllowedSymbols::new(p, within).reserving(chosen());
     for c in &u.cuts {
-        let words = if c.phase == Phase::Between { &between } else { &within };
-        cut(terms, code, c, words, positions).map_err(|what| Malformed(format!("{name}: {what}")))?;
+        let vocabulary = if c.phase == MoverPhase::Between { &between } else { &within };
+        cut(terms, code, c, vocabulary, positions)?;
     }
-    if code.exit.is_some_and(|e| u.cuts.iter().any(|c| c.location == e && c.phase != Phase::Between)) {
+    if code.exit.is_some_and(|e| u.cuts.iter().any(|c| c.location == e && c.phase != MoverPhase::Between)) {
         return wrong("a run goes on after the exit");
     }
     // An exit without a cut would be an end of the piece where nothing is asked.
@@ -119,18 +122,27 @@ fn unit(basis: &Specified, terms: &Terms, u: &Reduced, performs: bool) -> Result
     Ok(())
 }
 
-fn cut(terms: &Terms, code: &Code, c: &Cut, words: &Vocabulary, positions: usize) -> Result<(), String> {
+fn cut(
+    terms: &Terms,
+    code: &Code,
+    c: &CutPoint,
+    vocabulary: &AllowedSymbols,
+    positions: usize,
+) -> Result<(), Rejection> {
     if code.locations.get(c.location).is_none() || c.position as usize > positions {
-        return Err("a cut is at no location or position".into());
+        return Err(Rejection::shape("a cut is at no location or position"));
     }
-    if terms.sort_of(c.formula) != Sort::BOOL || c.rank.is_some_and(|r| terms.sort_of(r) != Sort::INT) {
-        return Err("a cut has no formula".into());
+    if c.rank.is_some() && c.phase != MoverPhase::Left {
+        return Err(Rejection::shape("only cuts among left movers have a rank"));
     }
-    if c.rank.is_some() && c.phase != Phase::Left {
-        return Err("only cuts among left movers have a rank".into());
+    let what = format!("a cut at {}", c.location);
+    vocabulary.admits(terms, c.formula, &what)?;
+    let Some(rank) = c.rank else { return Ok(()) };
+    if terms.sort_of(rank) != Sort::INT {
+        return Err(Rejection::shape("a rank is not an integer"));
     }
-    match [Some(c.formula), c.rank].into_iter().flatten().find_map(|f| words.stranger(terms, f)) {
-        Some(s) => Err(format!("a cut at {} mentions `{}`, which it may not", c.location, terms.symbol_name(s))),
+    match vocabulary.stranger(terms, rank) {
+        Some(s) => Err(SideCondition::Vocabulary { what, symbol: terms.symbol_name(s) }.into()),
         None => Ok(()),
     }
 }
@@ -138,17 +150,17 @@ fn cut(terms: &Terms, code: &Code, c: &Cut, words: &Vocabulary, positions: usize
 /// The units that a claimed property speaks of; an error where the rule does not cover all of them.
 fn units_of(
     program: &Program,
-    basis: &Specified,
+    basis: &CallSummaries,
     proof: &Reduction,
     claimed: PropertyId,
-) -> Result<Vec<usize>, Malformed> {
+) -> Result<Vec<usize>, Rejection> {
     let p = &basis.program;
     let property = &p.properties[claimed];
-    let at = |unit: Unit| proof.units.iter().position(|u| u.unit == unit);
-    let missing = || Malformed(format!("not all that {} speaks of is in the certificate", property.name));
+    let at = |unit: CodeUnit| proof.units.iter().position(|u| u.unit == unit);
+    let missing = || Rejection::missing(format!("not all that {} speaks of is in the certificate", property.name));
     match &property.kind {
         PropertyKind::Performs(q) => match &p.procedures[*q].performs {
-            Some((_, own)) if *own == claimed => Ok(vec![at(Unit::Procedure(*q)).ok_or_else(missing)?]),
+            Some((_, own)) if *own == claimed => Ok(vec![at(CodeUnit::Procedure(*q)).ok_or_else(missing)?]),
             _ => Err(missing()),
         },
         PropertyKind::Ensures(q) => {
@@ -156,9 +168,9 @@ fn units_of(
             let primed = |s: &Symbol| p.vars.iter().any(|v| v.primed == *s);
             match fact {
                 Some(f) if !p.terms.free_symbols(f).iter().any(primed) => {
-                    Ok(vec![at(Unit::Procedure(*q)).ok_or_else(missing)?])
+                    Ok(vec![at(CodeUnit::Procedure(*q)).ok_or_else(missing)?])
                 }
-                _ => Err(Malformed(format!("this rule says nothing about {}", property.name))),
+                _ => Err(Rejection::not_about(p, claimed)),
             }
         }
         // No step that this rule looks at: calls are kept.
@@ -169,7 +181,7 @@ fn units_of(
         | PropertyKind::Linearizable(_)
         | PropertyKind::Deadlock
         | PropertyKind::Leak
-        | PropertyKind::Unmodelled(_) => Err(Malformed(format!("this rule says nothing about {}", property.name))),
+        | PropertyKind::Unmodelled(_) => Err(Rejection::not_about(p, claimed)),
         _ => {
             let gated = |code: &Code| code.actions.iter().any(|a| a.gates.iter().any(|g| g.property == claimed));
             if p.objects.iter().any(|o| o.ops.iter().any(|op| gated(&op.code))) {
@@ -188,20 +200,20 @@ fn units_of(
 
 /// Threads, and procedures that anybody may call: those with a specification, and all of a file without threads. A
 /// procedure without one is part of the threads that call it.
-fn is_root(p: &Program, unit: Unit) -> bool {
-    let Unit::Procedure(q) = unit else { return true };
+fn is_root(p: &Program, unit: CodeUnit) -> bool {
+    let CodeUnit::Procedure(q) = unit else { return true };
     let q = &p.procedures[q];
     let specified = q.performs.is_some() || !q.requires.is_empty() || !q.ensures.is_empty();
     !q.inline && (specified || p.threads.is_empty())
 }
 
 fn needs(
-    basis: &Specified,
+    basis: &CallSummaries,
     proof: &Reduction,
     claimed: &[PropertyId],
     performs: Vec<bool>,
     direct: &[Vec<usize>],
-) -> Needs {
+) -> UnitNeeds {
     let called: Vec<Vec<usize>> = proof
         .units
         .iter()
@@ -211,13 +223,13 @@ fn needs(
                 .units
                 .iter()
                 .enumerate()
-                .filter(|(_, v)| list.iter().any(|q| v.unit == Unit::Procedure(*q)))
+                .filter(|(_, v)| list.iter().any(|q| v.unit == CodeUnit::Procedure(*q)))
                 .map(|(i, _)| i)
                 .collect()
         })
         .collect();
     let n = proof.units.len();
-    let mut out = Needs { performs, all: vec![Vec::new(); n], performing: vec![Vec::new(); n] };
+    let mut out = UnitNeeds { performs, all: vec![Vec::new(); n], performing: vec![Vec::new(); n] };
     for (c, direct) in claimed.iter().zip(direct) {
         let mut reached: FxHashSet<usize> = FxHashSet::default();
         let mut todo = direct.clone();

@@ -1,12 +1,12 @@
 //! Declarations: specifiers, declarators, records, enumerations, typedefs, storage (C11 6.7).
 //!
-//! Comes in: parser declarations. Goes out: types, variables, and the statements that bring locals to life.
+//! In: parser declarations. Out: types, variables, and the statements that bring locals to life.
 
 use super::*;
 use crate::c::normalise;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum StorageSpecifier {
     None,
     Typedef,
     Extern,
@@ -14,8 +14,8 @@ pub(super) enum Class {
 }
 
 pub(super) struct Specifiers {
-    pub ty: Ty,
-    pub class: Class,
+    pub ty: CType,
+    pub class: StorageSpecifier,
     pub thread_local: bool,
     /// The type is that of the initialiser.
     pub auto_type: bool,
@@ -29,6 +29,16 @@ pub(super) fn declared_name(declarator: &c::Declarator) -> Option<&str> {
         c::DeclaratorKind::Identifier(i) => Some(&i.node.name),
         c::DeclaratorKind::Declarator(d) => declared_name(&d.node),
     }
+}
+
+fn node_tag(node: &Node<c::StructType>) -> Option<String> {
+    node.node.identifier.as_ref().map(|i| i.node.name.clone())
+}
+
+/// Whether a definition is `inline`: each file then has its own.
+pub(super) fn is_inline(list: &[Node<c::DeclarationSpecifier>]) -> bool {
+    list.iter()
+        .any(|s| matches!(&s.node, c::DeclarationSpecifier::Function(f) if f.node == c::FunctionSpecifier::Inline))
 }
 
 /// The parameter names of a function definition's declarator.
@@ -63,9 +73,9 @@ pub(super) fn parameter_names(declarator: &c::Declarator) -> Vec<Option<String>>
     Vec::new()
 }
 
-/// The words of a basic type, counted.
+/// The specifiers of a basic type, counted.
 #[derive(Default)]
-struct Words {
+struct DeclarationSpecifiers {
     long: u32,
     short: bool,
     unsigned: bool,
@@ -88,7 +98,7 @@ fn other_type(extensions: &[Node<c::Extension>]) -> Option<&str> {
 
 /// The layout that attributes ask for.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Shape {
+pub(super) struct LayoutAttributes {
     pub packed: bool,
     pub align: u64,
 }
@@ -97,9 +107,9 @@ impl Converter<'_> {
     pub(super) fn specifiers(&mut self, list: &[Node<c::DeclarationSpecifier>]) -> Specifiers {
         let mut types = Vec::new();
         let mut quals = Qualifiers::default();
-        let (mut class, mut thread_local, mut guarded_by) = (Class::None, false, None);
+        let (mut class, mut thread_local, mut guarded_by) = (StorageSpecifier::None, false, None);
         let mut span = Span::new(self.pre.main, 0, 0);
-        self.next_shape = Shape::default();
+        self.next_shape = LayoutAttributes::default();
         for item in list {
             if let c::DeclarationSpecifier::Extension(e) = &item.node {
                 self.shape(e);
@@ -109,9 +119,9 @@ impl Converter<'_> {
             span = self.span(item);
             match &item.node {
                 c::DeclarationSpecifier::StorageClass(s) => match s.node {
-                    c::StorageClassSpecifier::Typedef => class = Class::Typedef,
-                    c::StorageClassSpecifier::Extern => class = Class::Extern,
-                    c::StorageClassSpecifier::Static => class = Class::Static,
+                    c::StorageClassSpecifier::Typedef => class = StorageSpecifier::Typedef,
+                    c::StorageClassSpecifier::Extern => class = StorageSpecifier::Extern,
+                    c::StorageClassSpecifier::Static => class = StorageSpecifier::Static,
                     c::StorageClassSpecifier::ThreadLocal => thread_local = true,
                     c::StorageClassSpecifier::Auto | c::StorageClassSpecifier::Register => {}
                 },
@@ -127,11 +137,11 @@ impl Converter<'_> {
         Specifiers { ty, class, thread_local, auto_type, guarded_by }
     }
 
-    fn qualifier_list(&mut self, list: &[Node<c::SpecifierQualifier>]) -> Ty {
+    fn qualifier_list(&mut self, list: &[Node<c::SpecifierQualifier>]) -> CType {
         let mut types = Vec::new();
         let mut quals = Qualifiers::default();
         let mut span = Span::new(self.pre.main, 0, 0);
-        self.next_shape = Shape::default();
+        self.next_shape = LayoutAttributes::default();
         for item in list {
             span = self.span(item);
             if let c::SpecifierQualifier::Extension(e) = &item.node {
@@ -146,7 +156,7 @@ impl Converter<'_> {
         self.base_type(&types, span).qualified(quals)
     }
 
-    pub(super) fn type_name(&mut self, name: &Node<c::TypeName>) -> Ty {
+    pub(super) fn type_name(&mut self, name: &Node<c::TypeName>) -> CType {
         let base = self.qualifier_list(&name.node.specifiers);
         match &name.node.declarator {
             Some(d) => self.declarator(d, base).1,
@@ -154,21 +164,21 @@ impl Converter<'_> {
         }
     }
 
-    fn base_type(&mut self, list: &[&Node<c::TypeSpecifier>], span: Span) -> Ty {
-        let mut words = Words::default();
+    fn base_type(&mut self, list: &[&Node<c::TypeSpecifier>], span: Span) -> CType {
+        let mut specifiers = DeclarationSpecifiers::default();
         for item in list {
             match &item.node {
                 c::TypeSpecifier::Void => return self.types.void(),
                 c::TypeSpecifier::Bool => return self.types.int(Int::Bool),
-                c::TypeSpecifier::Char => words.char = true,
-                c::TypeSpecifier::Short => words.short = true,
-                c::TypeSpecifier::Int => words.int = true,
-                c::TypeSpecifier::Long => words.long += 1,
-                c::TypeSpecifier::Float => words.float = true,
-                c::TypeSpecifier::Double => words.double = true,
-                c::TypeSpecifier::Signed => words.signed = true,
-                c::TypeSpecifier::Unsigned => words.unsigned = true,
-                c::TypeSpecifier::Complex => words.complex = true,
+                c::TypeSpecifier::Char => specifiers.char = true,
+                c::TypeSpecifier::Short => specifiers.short = true,
+                c::TypeSpecifier::Int => specifiers.int = true,
+                c::TypeSpecifier::Long => specifiers.long += 1,
+                c::TypeSpecifier::Float => specifiers.float = true,
+                c::TypeSpecifier::Double => specifiers.double = true,
+                c::TypeSpecifier::Signed => specifiers.signed = true,
+                c::TypeSpecifier::Unsigned => specifiers.unsigned = true,
+                c::TypeSpecifier::Complex => specifiers.complex = true,
                 c::TypeSpecifier::Atomic(name) => {
                     let inner = self.type_name(name);
                     return inner.qualified(Qualifiers { atomic: true, volatile: false });
@@ -184,32 +194,34 @@ impl Converter<'_> {
                 }
                 c::TypeSpecifier::TS18661Float(f) => {
                     let bytes = (f.width as u64 / 8).max(4);
-                    return self.types.intern(Kind::Float(bytes));
+                    return self.types.intern(CTypeKind::Float(bytes));
                 }
             }
         }
-        if words.complex {
-            return self.types.intern(Kind::Unknown("complex number".into()));
+        if specifiers.complex {
+            return self.types.intern(CTypeKind::Unknown("complex number".into()));
         }
-        if words.float || words.double {
-            let bytes = match (words.float, words.long) {
+        if specifiers.float || specifiers.double {
+            let bytes = match (specifiers.float, specifiers.long) {
                 (true, _) => 4,
                 (_, 0) => 8,
+                // The ten bytes of the processor's own format, padded to its specifiers.
+                _ if self.types.model == DataModel::Ilp32 => 12,
                 _ => 16,
             };
-            return self.types.intern(Kind::Float(bytes));
+            return self.types.intern(CTypeKind::Float(bytes));
         }
-        let int = match (words.char, words.short, words.long) {
+        let int = match (specifiers.char, specifiers.short, specifiers.long) {
             (true, _, _) => Int::Char,
             (_, true, _) => Int::Short,
             (_, _, 0) => Int::Int,
             (_, _, 1) => Int::Long,
             _ => Int::LongLong,
         };
-        self.types.int(if words.unsigned { int.to_unsigned() } else { int })
+        self.types.int(if specifiers.unsigned { int.to_unsigned() } else { int })
     }
 
-    fn typedef_type(&mut self, name: &str, span: Span) -> Ty {
+    fn typedef_type(&mut self, name: &str, span: Span) -> CType {
         let long = self.types.model == DataModel::Lp64;
         // The fixed widths are known by name, so that headers of the other data model do no harm.
         let fixed = match name {
@@ -233,14 +245,14 @@ impl Converter<'_> {
         if let Some(opaque) = Opaque::of_typedef(name)
             && !self.own_library
         {
-            return self.types.intern(Kind::Opaque(opaque));
+            return self.types.intern(CTypeKind::Opaque(opaque));
         }
         match self.lookup(name) {
             Some(Name::Typedef(ty)) => *ty,
-            _ if name == "__builtin_va_list" => self.types.intern(Kind::VarArgs),
+            _ if name == "__builtin_va_list" => self.types.intern(CTypeKind::VarArgs),
             _ => {
                 self.error(UNDECLARED, span, format!("there is no type `{name}`"));
-                self.types.intern(Kind::Unknown(format!("undeclared type `{name}`")))
+                self.types.intern(CTypeKind::Unknown(format!("undeclared type `{name}`")))
             }
         }
     }
@@ -267,7 +279,7 @@ impl Converter<'_> {
     /// What attributes beside a struct say of its layout.
     fn shape(&mut self, extensions: &[Node<c::Extension>]) {
         let is = |e: &Node<c::Extension>, name: &str| matches!(&e.node, c::Extension::Attribute(a) if a.name.node.trim_matches('_') == name);
-        self.next_shape = Shape {
+        self.next_shape = LayoutAttributes {
             packed: self.next_shape.packed || extensions.iter().any(|e| is(e, "packed")),
             align: self.next_shape.align.max(self.alignment(extensions)),
         };
@@ -286,7 +298,7 @@ impl Converter<'_> {
         }
     }
 
-    fn record_type(&mut self, node: &Node<c::StructType>) -> Ty {
+    fn record_type(&mut self, node: &Node<c::StructType>) -> CType {
         // Of this struct, not of those inside it.
         let shape = std::mem::take(&mut self.next_shape);
         let kind = match node.node.kind.node {
@@ -300,10 +312,11 @@ impl Converter<'_> {
             (Some(tag), Some(_)) => self.scope().tags.get(tag).copied(),
             (None, _) => None,
         };
+        let carried = tag.as_ref().is_some_and(|t| self.first_mention(t));
         let id = match known {
             Some(Tag::Record(id)) => id,
             _ => {
-                let record = Record { kind, tag: tag.clone(), fields: None, size: 0, align: 1, packed: false };
+                let record = CRecord { kind, tag: tag.clone(), fields: None, size: 0, align: 1, packed: false };
                 let id = self.types.records.push(record);
                 if let Some(tag) = tag {
                     self.scope().tags.insert(tag, Tag::Record(id));
@@ -311,24 +324,45 @@ impl Converter<'_> {
                 id
             }
         };
+        let mut id = id;
         if let Some(declarations) = &node.node.declarations {
-            let mut fields = Vec::new();
-            for declaration in declarations {
-                match &declaration.node {
-                    c::StructDeclaration::Field(f) => self.fields(f, &mut fields),
-                    c::StructDeclaration::StaticAssert(s) => self.static_assert(s),
+            let LayoutAttributes { packed, align } = shape;
+            let mut fields = self.members(declarations);
+            if carried && self.types.records[id].fields.is_some() {
+                if self.has_members(id, &fields, packed) {
+                    return self.types.intern(CTypeKind::Record(id));
                 }
+                // Another type that happens to have the tag of one in an earlier file.
+                let record = CRecord { kind, tag: node_tag(node), fields: None, size: 0, align: 1, packed: false };
+                id = self.types.records.push(record);
+                if let Some(tag) = node_tag(node) {
+                    self.scope().tags.insert(tag, Tag::Record(id));
+                }
+                fields = self.members(declarations);
             }
-            let Shape { packed, align } = shape;
             if packed && fields.iter().any(|f| f.bits.is_some()) {
                 self.error(TYPE_ERROR, self.span(node), "bit-fields of a packed struct are not modelled");
             }
             self.types.complete(id, fields, packed, align);
+            if node.node.identifier.is_none() {
+                id = self.untagged(self.span(node), id, packed);
+            }
         }
-        self.types.intern(Kind::Record(id))
+        self.types.intern(CTypeKind::Record(id))
     }
 
-    fn fields(&mut self, node: &Node<c::StructField>, fields: &mut Vec<Field>) {
+    fn members(&mut self, declarations: &[Node<c::StructDeclaration>]) -> Vec<CField> {
+        let mut fields = Vec::new();
+        for declaration in declarations {
+            match &declaration.node {
+                c::StructDeclaration::Field(f) => self.fields(f, &mut fields),
+                c::StructDeclaration::StaticAssert(s) => self.static_assert(s),
+            }
+        }
+        fields
+    }
+
+    fn fields(&mut self, node: &Node<c::StructField>, fields: &mut Vec<CField>) {
         let base = self.qualifier_list(&node.node.specifiers);
         let asked = node.node.specifiers.iter().map(|s| match &s.node {
             c::SpecifierQualifier::Extension(e) => self.alignment(e),
@@ -337,7 +371,7 @@ impl Converter<'_> {
         let asked = asked.max().unwrap_or(0);
         let span = self.span(node);
         if node.node.declarators.is_empty() && self.types.record(base).is_some() {
-            fields.push(Field { name: String::new(), ty: base, offset: 0, bits: None, run: 0, align: 0, span });
+            fields.push(CField { name: String::new(), ty: base, offset: 0, bits: None, run: 0, align: 0, span });
         }
         for declarator in &node.node.declarators {
             let (name, ty) = match &declarator.node.declarator {
@@ -358,11 +392,11 @@ impl Converter<'_> {
             if let Some(d) = &declarator.node.declarator {
                 align = align.max(self.alignment(&d.node.extensions));
             }
-            fields.push(Field { name, ty, offset: 0, bits, run: 0, align, span });
+            fields.push(CField { name, ty, offset: 0, bits, run: 0, align, span });
         }
     }
 
-    fn enum_type(&mut self, node: &Node<c::EnumType>) -> Ty {
+    fn enum_type(&mut self, node: &Node<c::EnumType>) -> CType {
         let tag = node.node.identifier.as_ref().map(|i| i.node.name.clone());
         if node.node.enumerators.is_empty() {
             if let Some(tag) = &tag
@@ -395,7 +429,7 @@ impl Converter<'_> {
     }
 
     /// Applies a declarator to a base type: the name, if any, and the whole type.
-    pub(super) fn declarator(&mut self, node: &Node<c::Declarator>, base: Ty) -> (Option<String>, Ty) {
+    pub(super) fn declarator(&mut self, node: &Node<c::Declarator>, base: CType) -> (Option<String>, CType) {
         let mut ty = base;
         for derived in &node.node.derived {
             if let c::DerivedDeclarator::Pointer(quals) = &derived.node {
@@ -430,27 +464,27 @@ impl Converter<'_> {
                     let plain = matches!(node.node.kind.node, c::DeclaratorKind::Identifier(_));
                     if variable && plain && outermost == Some(at) && self.types.size(ty).is_some() {
                         self.length = size;
-                        self.types.intern(Kind::Array(ty, None))
+                        self.types.intern(CTypeKind::Array(ty, None))
                     } else if variable {
-                        self.types.intern(Kind::Unknown("array of variable length".into()))
+                        self.types.intern(CTypeKind::Unknown("array of variable length".into()))
                     } else {
-                        self.types.intern(Kind::Array(ty, length))
+                        self.types.intern(CTypeKind::Array(ty, length))
                     }
                 }
                 c::DerivedDeclarator::Function(f) => {
                     let (params, arity) = self.parameters(&f.node);
-                    self.types.intern(Kind::Function(Signature { result: ty.unqualified(), params, arity }))
+                    self.types.intern(CTypeKind::Function(Signature { result: ty.unqualified(), params, arity }))
                 }
-                c::DerivedDeclarator::KRFunction(_) => self.types.intern(Kind::Function(Signature {
+                c::DerivedDeclarator::KRFunction(_) => self.types.intern(CTypeKind::Function(Signature {
                     result: ty.unqualified(),
                     params: Vec::new(),
                     arity: Arity::Unknown,
                 })),
-                c::DerivedDeclarator::Block(_) => self.types.intern(Kind::Unknown("block pointer".into())),
+                c::DerivedDeclarator::Block(_) => self.types.intern(CTypeKind::Unknown("block pointer".into())),
             };
         }
         if let Some(name) = other_type(&node.node.extensions) {
-            ty = self.types.intern(Kind::Unknown(format!("a type with the attribute `{name}`")));
+            ty = self.types.intern(CTypeKind::Unknown(format!("a type with the attribute `{name}`")));
         }
         self.refuse(&node.node.extensions);
         match &node.node.kind.node {
@@ -460,9 +494,9 @@ impl Converter<'_> {
         }
     }
 
-    fn parameters(&mut self, function: &c::FunctionDeclarator) -> (Vec<Ty>, Arity) {
+    fn parameters(&mut self, function: &c::FunctionDeclarator) -> (Vec<CType>, Arity) {
         let mut params = Vec::new();
-        self.scopes.push(Scope::default());
+        self.scopes.push(NameScope::default());
         for p in &function.parameters {
             let base = self.specifiers(&p.node.specifiers).ty;
             let (name, ty) = match &p.node.declarator {
@@ -472,7 +506,7 @@ impl Converter<'_> {
             let ty = self.parameter_type(ty);
             params.push(ty);
             // The lengths of later arrays may name it; it is no variable of the function yet.
-            if let (Some(name), Kind::Int(_)) = (name, self.types.kind(ty)) {
+            if let (Some(name), CTypeKind::Int(_)) = (name, self.types.kind(ty)) {
                 let variable = self.variables.push(Variable {
                     name: name.clone(),
                     ty,
@@ -503,11 +537,11 @@ impl Converter<'_> {
     }
 
     /// Arrays and functions as parameters are pointers (C11 6.7.6.3).
-    fn parameter_type(&mut self, ty: Ty) -> Ty {
+    fn parameter_type(&mut self, ty: CType) -> CType {
         match self.types.kind(ty).clone() {
-            Kind::Array(of, _) => self.types.pointer(of),
-            Kind::Function(_) => self.types.pointer(ty),
-            Kind::Unknown(why) if why.contains("variable length") => {
+            CTypeKind::Array(of, _) => self.types.pointer(of),
+            CTypeKind::Function(_) => self.types.pointer(ty),
+            CTypeKind::Unknown(why) if why.contains("variable length") => {
                 let void = self.types.void();
                 self.types.pointer(void)
             }
@@ -515,7 +549,7 @@ impl Converter<'_> {
         }
     }
 
-    pub(super) fn old_style_types(&mut self, list: &[Node<c::Declaration>]) -> FxHashMap<String, Ty> {
+    pub(super) fn old_style_types(&mut self, list: &[Node<c::Declaration>]) -> FxHashMap<String, CType> {
         let mut found = FxHashMap::default();
         for declaration in list {
             let base = self.specifiers(&declaration.node.specifiers).ty;
@@ -549,11 +583,14 @@ impl Converter<'_> {
             let (name, ty) = self.declarator(&item.node.declarator, specifiers.ty);
             let length = self.length.take();
             let Some(name) = name else { continue };
-            if specifiers.class == Class::Typedef {
+            if specifiers.class == StorageSpecifier::Typedef {
                 self.bind(&name, Name::Typedef(ty));
                 continue;
             }
-            if let Kind::Function(signature) = self.types.kind(ty).clone() {
+            if specifiers.class == StorageSpecifier::Static && self.at_file_scope() {
+                self.keep_internal(&name);
+            }
+            if let CTypeKind::Function(signature) = self.types.kind(ty).clone() {
                 let id = self.function(&name, &signature, span);
                 if !self.at_file_scope() {
                     self.bind(&name, Name::Function(id));
@@ -562,13 +599,13 @@ impl Converter<'_> {
             }
             let guarded_by = self.guarded_by(&item.node.declarator.node.extensions).or(specifiers.guarded_by.clone());
             self.object(&name, ty, span, &specifiers, item, guarded_by, &mut statements);
-            let local = |s: &Stmt| matches!(s.kind, StmtKind::Declare(..));
+            let local = |s: &Stmt| matches!(s.kind, CStmtKind::Declare(..));
             if let (Some(length), Some(at)) = (length, statements.iter().rposition(local))
-                && let StmtKind::Declare(var, None) = statements[at].kind
+                && let CStmtKind::Declare(var, None) = statements[at].kind
             {
                 self.variables[var].length = Some(Box::new(length));
                 // What was said of its missing size is not needed.
-                statements.retain(|s| !(s.span == span && matches!(s.kind, StmtKind::Unmodelled(_))));
+                statements.retain(|s| !(s.span == span && matches!(s.kind, CStmtKind::Unmodelled(_))));
             }
         }
         statements
@@ -578,7 +615,7 @@ impl Converter<'_> {
     fn object(
         &mut self,
         name: &str,
-        mut ty: Ty,
+        mut ty: CType,
         span: Span,
         specifiers: &Specifiers,
         item: &Node<c::InitDeclarator>,
@@ -590,26 +627,32 @@ impl Converter<'_> {
         {
             ty = self.type_of(e).unqualified();
             // As any value: an array becomes the address of its first element.
-            if let Kind::Array(of, _) = *self.types.kind(ty) {
+            if let CTypeKind::Array(of, _) = *self.types.kind(ty) {
                 ty = self.types.pointer(of);
             }
         }
         let storage = match (self.at_file_scope(), specifiers.class, specifiers.thread_local) {
             (_, _, true) => Storage::ThreadLocal,
-            (true, _, _) | (_, Class::Static | Class::Extern, _) => Storage::Static,
+            (true, _, _) | (_, StorageSpecifier::Static | StorageSpecifier::Extern, _) => Storage::Static,
             _ => Storage::Local,
         };
-        let external = specifiers.class == Class::Extern && item.node.initializer.is_none();
+        let external = specifiers.class == StorageSpecifier::Extern && item.node.initializer.is_none();
         // A repeated file-scope declaration is the same object.
-        let file_level = self.at_file_scope() || specifiers.class == Class::Extern;
-        let known = match self.scopes[0].names.get(name) {
-            Some(Name::Var(v)) if file_level => Some(*v),
+        let file_level = self.at_file_scope() || specifiers.class == StorageSpecifier::Extern;
+        let known = match self.linked_name(name) {
+            Some(Name::Var(v)) if file_level => Some(v),
             _ => None,
         };
         let var = match known {
             Some(v) => {
+                let (there, place) = (self.variables[v].ty, self.variables[v].span);
+                self.same_type(name, ty, there, place, span);
+                if self.variables[v].init.is_some() && item.node.initializer.is_some() {
+                    let other = self.sources.place(place);
+                    self.error(REDECLARED, span, format!("`{name}` has two initial values, one at {other}"));
+                }
                 let old = &mut self.variables[v];
-                if matches!(self.types.kind(old.ty), Kind::Array(_, None)) {
+                if matches!(self.types.kind(old.ty), CTypeKind::Array(_, None)) {
                     old.ty = ty;
                 }
                 old.external &= external;
@@ -621,7 +664,7 @@ impl Converter<'_> {
             None => {
                 let v = self.variable(name, ty, span, storage);
                 self.variables[v].external = external;
-                if specifiers.class == Class::Extern && !self.at_file_scope() {
+                if specifiers.class == StorageSpecifier::Extern && !self.at_file_scope() {
                     self.scopes[0].names.insert(name.to_string(), Name::Var(v));
                 }
                 v
@@ -645,11 +688,11 @@ impl Converter<'_> {
                 if self.types.size(self.variables[var].ty).is_none() {
                     let shown = self.types.show(self.variables[var].ty);
                     statements.push(Stmt {
-                        kind: StmtKind::Unmodelled(format!("`{name}` has a type that is not modelled: {shown}")),
+                        kind: CStmtKind::Unmodelled(format!("`{name}` has a type that is not modelled: {shown}")),
                         span,
                     });
                 }
-                statements.push(Stmt { kind: StmtKind::Declare(var, init), span });
+                statements.push(Stmt { kind: CStmtKind::Declare(var, init), span });
             }
         }
     }

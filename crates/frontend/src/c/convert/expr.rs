@@ -1,6 +1,6 @@
 //! Expressions: places, values, calls, members, and the conversions C makes silently (C11 6.3, 6.5).
 //!
-//! Comes in: parser expressions. Goes out: typed expressions in which a load, a decay and a conversion are nodes.
+//! In: parser expressions. Out: typed expressions in which a load, a decay and a conversion are nodes.
 
 use super::*;
 use crate::c::normalise;
@@ -17,7 +17,7 @@ impl Converter<'_> {
                 let text = self.texts.push(bytes);
                 let char = self.types.int(Int::Char);
                 let ty = self.types.pointer(char);
-                Expr { kind: ExprKind::TextAddress(text), ty, span }
+                Expr { kind: CExprKind::TextAddress(text), ty, span }
             }
             c::Expression::GenericSelection(g) => self.generic(g),
             c::Expression::Member(_) => {
@@ -57,13 +57,14 @@ impl Converter<'_> {
                 let first = values.next().unwrap_or(Expr::constant(0, int, span));
                 values.fold(first, |left, right| {
                     let ty = right.ty;
-                    Expr { kind: ExprKind::Comma(Box::new(left), Box::new(right)), ty, span }
+                    Expr { kind: CExprKind::Comma(Box::new(left), Box::new(right)), ty, span }
                 })
             }
             c::Expression::OffsetOf(o) => self.offset_of(&o.node, span),
             c::Expression::VaArg(v) => {
-                let ty = self.type_name(&v.node.type_name);
-                Expr::unmodelled("va_arg", ty, span)
+                let ty = self.type_name(&v.node.type_name).unqualified();
+                let list = self.value(&v.node.va_list);
+                Expr { kind: CExprKind::VaArg(Box::new(list)), ty, span }
             }
             c::Expression::Statement(s) => self.statement_expression(s, span),
         }
@@ -73,7 +74,7 @@ impl Converter<'_> {
         match self.lookup(name).cloned() {
             Some(Name::Var(v)) => {
                 let ty = self.variables[v].ty;
-                self.load(Place { kind: PlaceKind::Var(v), ty, span }, span)
+                self.load(LValue { kind: PlaceKind::Var(v), ty, span }, span)
             }
             Some(Name::Function(f)) => self.function_address(f, span),
             Some(Name::Enumerator(value)) => {
@@ -87,7 +88,7 @@ impl Converter<'_> {
                 let text = self.texts.push(bytes);
                 let char = self.types.int(Int::Char);
                 let ty = self.types.pointer(char);
-                Expr { kind: ExprKind::TextAddress(text), ty, span }
+                Expr { kind: CExprKind::TextAddress(text), ty, span }
             }
             _ => {
                 self.error(UNDECLARED, span, format!("`{name}` is not declared"));
@@ -100,21 +101,21 @@ impl Converter<'_> {
     pub(super) fn function_address(&mut self, f: FnId, span: Span) -> Expr {
         self.functions[f].address_taken = true;
         let ty = self.function_pointer(f);
-        Expr { kind: ExprKind::FunctionAddress(f), ty, span }
+        Expr { kind: CExprKind::FunctionAddress(f), ty, span }
     }
 
-    fn function_pointer(&mut self, f: FnId) -> Ty {
+    fn function_pointer(&mut self, f: FnId) -> CType {
         let function = &self.functions[f];
         let params = function.param_types.clone();
         let signature = Signature { result: function.result, params, arity: Arity::Unknown };
-        let ty = self.types.intern(Kind::Function(signature));
+        let ty = self.types.intern(CTypeKind::Function(signature));
         self.types.pointer(ty)
     }
 
     /// The value stored in a place; arrays become the address of their first element (C11 6.3.2.1).
-    pub(super) fn load(&mut self, place: Place, span: Span) -> Expr {
+    pub(super) fn load(&mut self, place: LValue, span: Span) -> Expr {
         match self.types.kind(place.ty).clone() {
-            Kind::Array(of, _) => {
+            CTypeKind::Array(of, _) => {
                 self.mark_address(&place);
                 let zero = {
                     let ty = self.types.size_type();
@@ -122,16 +123,16 @@ impl Converter<'_> {
                 };
                 let ty = self.types.pointer(of);
                 let kind = PlaceKind::Index(Box::new(place), Box::new(zero));
-                Expr { kind: ExprKind::Address(Box::new(Place { kind, ty: of, span })), ty, span }
+                Expr { kind: CExprKind::Address(Box::new(LValue { kind, ty: of, span })), ty, span }
             }
-            Kind::Function(_) => {
+            CTypeKind::Function(_) => {
                 let ty = self.types.pointer(place.ty);
                 match place.kind {
                     PlaceKind::Deref(pointer) => Expr { ty, ..*pointer },
                     _ => Expr::unmodelled("a function designator of this form", ty, span),
                 }
             }
-            Kind::Unknown(why) => Expr::unmodelled(why, place.ty, span),
+            CTypeKind::Unknown(why) => Expr::unmodelled(why, place.ty, span),
             _ => {
                 let ty = place.ty.unqualified();
                 if let PlaceKind::Unmodelled(why) = place.kind {
@@ -141,7 +142,7 @@ impl Converter<'_> {
                     return *value;
                 }
                 let narrow = self.is_narrow_field(&place);
-                let load = Expr { kind: ExprKind::Load(Box::new(place)), ty, span };
+                let load = Expr { kind: CExprKind::Load(Box::new(place)), ty, span };
                 // A bit-field narrower than `int` becomes one (C11 6.3.1.1).
                 let int = self.types.int(Int::Int);
                 if narrow && ty != int { self.cast(load, int, span) } else { load }
@@ -150,7 +151,7 @@ impl Converter<'_> {
     }
 
     /// A bit-field all of whose values are values of `int`.
-    pub(super) fn is_narrow_field(&self, place: &Place) -> bool {
+    pub(super) fn is_narrow_field(&self, place: &LValue) -> bool {
         let PlaceKind::Field(inner, index) = &place.kind else { return false };
         let field = self.types.record(inner.ty).and_then(|r| self.types.field(r, *index));
         let Some((bits, int)) = field.and_then(|f| Some((f.bits?, self.types.as_int(f.ty)?))) else { return false };
@@ -158,7 +159,7 @@ impl Converter<'_> {
     }
 
     /// Notes that a variable's address escapes through a place.
-    pub(super) fn mark_address(&mut self, place: &Place) {
+    pub(super) fn mark_address(&mut self, place: &LValue) {
         let mut at = place;
         loop {
             match &at.kind {
@@ -173,13 +174,13 @@ impl Converter<'_> {
     }
 
     /// The expression as a place; a diagnostic if it is none.
-    pub(super) fn place(&mut self, node: &Node<c::Expression>) -> Place {
+    pub(super) fn place(&mut self, node: &Node<c::Expression>) -> LValue {
         let span = self.span(node);
         match &node.node {
             c::Expression::Identifier(i) => {
                 if let Some(Name::Var(v)) = self.lookup(&i.node.name) {
                     let v = *v;
-                    return Place { kind: PlaceKind::Var(v), ty: self.variables[v].ty, span };
+                    return LValue { kind: PlaceKind::Var(v), ty: self.variables[v].ty, span };
                 }
             }
             c::Expression::Member(m) => return self.member(m, span),
@@ -196,67 +197,67 @@ impl Converter<'_> {
                 let storage = if self.at_file_scope() { Storage::Static } else { Storage::Local };
                 let var = self.variable("", ty, span, storage);
                 self.variables[var].name = "(literal)".into();
-                let place = Place { kind: PlaceKind::Var(var), ty, span };
+                let place = LValue { kind: PlaceKind::Var(var), ty, span };
                 if self.at_file_scope() {
                     self.variables[var].init = Some(init);
                     return place;
                 }
                 self.mark_address(&place);
                 let pointer_ty = self.types.pointer(ty);
-                let address = Expr { kind: ExprKind::Address(Box::new(place)), ty: pointer_ty, span };
-                let kind = ExprKind::Literal(var, Box::new(init), Box::new(address));
+                let address = Expr { kind: CExprKind::Address(Box::new(place)), ty: pointer_ty, span };
+                let kind = CExprKind::Literal(var, Box::new(init), Box::new(address));
                 let pointer = Expr { kind, ty: pointer_ty, span };
-                return Place { kind: PlaceKind::Deref(Box::new(pointer)), ty, span };
+                return LValue { kind: PlaceKind::Deref(Box::new(pointer)), ty, span };
             }
             c::Expression::StringLiteral(s) => {
                 let bytes = self.string(s);
                 let char = self.types.int(Int::Char);
-                let ty = self.types.intern(Kind::Array(char, Some(bytes.len() as u64)));
+                let ty = self.types.intern(CTypeKind::Array(char, Some(bytes.len() as u64)));
                 let text = self.texts.push(bytes);
-                return Place { kind: PlaceKind::Text(text), ty, span };
+                return LValue { kind: PlaceKind::Text(text), ty, span };
             }
             _ => {}
         }
         let value = self.value(node);
-        Place { ty: value.ty, kind: PlaceKind::Value(Box::new(value)), span }
+        LValue { ty: value.ty, kind: PlaceKind::Value(Box::new(value)), span }
     }
 
-    pub(super) fn deref(&mut self, pointer: Expr, span: Span) -> Place {
+    pub(super) fn deref(&mut self, pointer: Expr, span: Span) -> LValue {
         match self.types.pointee(pointer.ty) {
             Some(ty) => {
                 // `*&x` is `x`.
-                if let ExprKind::Address(place) = pointer.kind {
+                if let CExprKind::Address(place) = pointer.kind {
                     if self.types.kind(place.ty) == self.types.kind(ty) {
                         return *place;
                     }
-                    return Place {
-                        kind: PlaceKind::Deref(Box::new(Expr { kind: ExprKind::Address(place), ..pointer })),
+                    return LValue {
+                        kind: PlaceKind::Deref(Box::new(Expr { kind: CExprKind::Address(place), ..pointer })),
                         ty,
                         span,
                     };
                 }
-                Place { kind: PlaceKind::Deref(Box::new(pointer)), ty, span }
+                LValue { kind: PlaceKind::Deref(Box::new(pointer)), ty, span }
             }
             None => {
-                if !matches!(self.types.kind(pointer.ty), Kind::Unknown(_)) {
+                if !matches!(self.types.kind(pointer.ty), CTypeKind::Unknown(_)) {
                     let shown = self.types.show(pointer.ty);
                     self.error(TYPE_ERROR, span, format!("a value of type `{shown}` cannot be dereferenced"));
                 }
                 let ty = self.types.int(Int::Int);
-                Place { kind: PlaceKind::Unmodelled("dereference of a value that is no pointer".into()), ty, span }
+                LValue { kind: PlaceKind::Unmodelled("dereference of a value that is no pointer".into()), ty, span }
             }
         }
     }
 
-    fn index(&mut self, array: &Node<c::Expression>, index: &Node<c::Expression>, span: Span) -> Place {
+    fn index(&mut self, array: &Node<c::Expression>, index: &Node<c::Expression>, span: Span) -> LValue {
         let base = self.place(array);
-        if let Kind::Array(of, _) = *self.types.kind(base.ty) {
+        if let CTypeKind::Array(of, _) = *self.types.kind(base.ty) {
             let index = self.value(index);
-            return Place { kind: PlaceKind::Index(Box::new(base), Box::new(index)), ty: of, span };
+            return LValue { kind: PlaceKind::Index(Box::new(base), Box::new(index)), ty: of, span };
         }
-        if let Kind::Unknown(why) = self.types.kind(base.ty).clone() {
+        if let CTypeKind::Unknown(why) = self.types.kind(base.ty).clone() {
             let ty = self.types.int(Int::Int);
-            return Place { kind: PlaceKind::Unmodelled(why), ty, span };
+            return LValue { kind: PlaceKind::Unmodelled(why), ty, span };
         }
         let base_span = base.span;
         let mut pointer = self.load(base, base_span);
@@ -264,11 +265,11 @@ impl Converter<'_> {
         if self.types.pointee(pointer.ty).is_none() {
             std::mem::swap(&mut pointer, &mut index);
         }
-        let moved = self.pointer_add(pointer, index, operators::Direction::Up, span);
+        let moved = self.pointer_add(pointer, index, operators::IncrementDirection::Up, span);
         self.deref(moved, span)
     }
 
-    fn member(&mut self, m: &Node<c::MemberExpression>, span: Span) -> Place {
+    fn member(&mut self, m: &Node<c::MemberExpression>, span: Span) -> LValue {
         let base = match m.node.operator.node {
             c::MemberOperator::Direct => self.place(&m.node.expression),
             c::MemberOperator::Indirect => {
@@ -280,19 +281,19 @@ impl Converter<'_> {
         self.field_of(base, &m.node.identifier.node.name, span)
     }
 
-    fn field_of(&mut self, base: Place, name: &str, span: Span) -> Place {
+    fn field_of(&mut self, base: LValue, name: &str, span: Span) -> LValue {
         let int = self.types.int(Int::Int);
         let Some(mut record) = self.types.record(base.ty) else {
             let shown = self.types.show(base.ty);
-            if !matches!(self.types.kind(base.ty), Kind::Unknown(_) | Kind::Opaque(_)) {
+            if !matches!(self.types.kind(base.ty), CTypeKind::Unknown(_) | CTypeKind::Opaque(_)) {
                 self.error(TYPE_ERROR, span, format!("`{shown}` has no member `{name}`"));
             }
-            return Place { kind: PlaceKind::Unmodelled(format!("a member of `{shown}`")), ty: int, span };
+            return LValue { kind: PlaceKind::Unmodelled(format!("a member of `{shown}`")), ty: int, span };
         };
         let Some(path) = self.types.find_field(record, name) else {
             let shown = self.types.show(base.ty);
             self.error(TYPE_ERROR, span, format!("`{shown}` has no member `{name}`"));
-            return Place { kind: PlaceKind::Unmodelled(format!("unknown member `{name}`")), ty: int, span };
+            return LValue { kind: PlaceKind::Unmodelled(format!("unknown member `{name}`")), ty: int, span };
         };
         let mut place = base;
         for step in path {
@@ -300,7 +301,7 @@ impl Converter<'_> {
             let Some(field) = self.types.field(record, step) else { break };
             // A member of an atomic struct is itself not atomic; volatility is inherited.
             let ty = field.ty.qualified(Qualifiers { atomic: false, volatile: quals.volatile });
-            place = Place { kind: PlaceKind::Field(Box::new(place), step), ty, span };
+            place = LValue { kind: PlaceKind::Field(Box::new(place), step), ty, span };
             if let Some(next) = self.types.record(ty) {
                 record = next;
             }
@@ -332,7 +333,7 @@ impl Converter<'_> {
     }
 
     /// The type of an expression that is not evaluated; arrays do not decay here.
-    pub(super) fn type_of(&mut self, node: &Node<c::Expression>) -> Ty {
+    pub(super) fn type_of(&mut self, node: &Node<c::Expression>) -> CType {
         // Looking at the type must not count as taking an address nor keep what the expression would create.
         let taken: Vec<bool> = self.variables.iter().map(|v| v.address_taken).collect();
         let functions: Vec<bool> = self.functions.iter().map(|f| f.address_taken).collect();
@@ -352,7 +353,7 @@ impl Converter<'_> {
         ty
     }
 
-    fn size_of(&mut self, ty: Ty, span: Span) -> Expr {
+    fn size_of(&mut self, ty: CType, span: Span) -> Expr {
         let result = self.types.size_type();
         match self.types.size(ty) {
             Some(size) => Expr::constant(i128::from(size), result, span),
@@ -388,7 +389,7 @@ impl Converter<'_> {
                 }
                 c::OffsetMember::Index(index) => {
                     let index = self.value(&index);
-                    let (Kind::Array(of, _), Some(i)) = (self.types.kind(ty).clone(), index.as_const()) else {
+                    let (CTypeKind::Array(of, _), Some(i)) = (self.types.kind(ty).clone(), index.as_const()) else {
                         return Expr::unmodelled("offsetof with a variable index", result, span);
                     };
                     offset += i * i128::from(self.types.size(of).unwrap_or(0));
@@ -411,7 +412,7 @@ impl Converter<'_> {
             // The first operand keeps its own type until it is known to be the result.
             let other = self.cast(other, ty, span);
             let condition = self.cast(condition, ty, span);
-            return Expr { kind: ExprKind::Elvis(Box::new(condition), Box::new(other)), ty, span };
+            return Expr { kind: CExprKind::Elvis(Box::new(condition), Box::new(other)), ty, span };
         }
         let then = self.value(&q.then_expression);
         let other = self.value(&q.else_expression);
@@ -421,26 +422,26 @@ impl Converter<'_> {
             Some(0) => other,
             Some(_) => then,
             None => {
-                let kind = ExprKind::Conditional(Box::new(condition), Box::new(then), Box::new(other));
+                let kind = CExprKind::Conditional(Box::new(condition), Box::new(then), Box::new(other));
                 Expr { kind, ty, span }
             }
         }
     }
 
     /// The type of `c ? a : b` (C11 6.5.15).
-    pub(super) fn joined(&mut self, a: &Expr, b: &Expr) -> Ty {
+    pub(super) fn joined(&mut self, a: &Expr, b: &Expr) -> CType {
         match (self.types.kind(a.ty).clone(), self.types.kind(b.ty).clone()) {
-            (Kind::Int(x), Kind::Int(y)) => {
+            (CTypeKind::Int(x), CTypeKind::Int(y)) => {
                 let int = self.types.common(x, y);
                 self.types.int(int)
             }
-            (Kind::Float(x), Kind::Float(y)) => self.types.intern(Kind::Float(x.max(y))),
-            (Kind::Float(_), _) => a.ty,
-            (_, Kind::Float(_)) => b.ty,
-            (Kind::Void, _) | (_, Kind::Void) => self.types.void(),
-            (Kind::Pointer(_), Kind::Int(_)) => a.ty,
-            (Kind::Int(_), Kind::Pointer(_)) => b.ty,
-            (Kind::Pointer(x), Kind::Pointer(_)) => {
+            (CTypeKind::Float(x), CTypeKind::Float(y)) => self.types.intern(CTypeKind::Float(x.max(y))),
+            (CTypeKind::Float(_), _) => a.ty,
+            (_, CTypeKind::Float(_)) => b.ty,
+            (CTypeKind::Void, _) | (_, CTypeKind::Void) => self.types.void(),
+            (CTypeKind::Pointer(_), CTypeKind::Int(_)) => a.ty,
+            (CTypeKind::Int(_), CTypeKind::Pointer(_)) => b.ty,
+            (CTypeKind::Pointer(x), CTypeKind::Pointer(_)) => {
                 // A null constant or `void *` takes the other's type where that is more telling.
                 if self.types.is_void(x) { b.ty } else { a.ty }
             }
@@ -466,23 +467,23 @@ impl Converter<'_> {
         }
         let callee = self.value(&call.node.callee);
         arguments.extend(call.node.arguments.iter().map(|a| self.value(a)));
-        if let ExprKind::FunctionAddress(f) = callee.kind {
+        if let CExprKind::FunctionAddress(f) = callee.kind {
             return self.direct_call(f, arguments, span);
         }
         let signature = self.types.pointee(callee.ty).and_then(|t| match self.types.kind(t) {
-            Kind::Function(s) => Some(s.clone()),
+            CTypeKind::Function(s) => Some(s.clone()),
             _ => None,
         });
         let Some(signature) = signature else {
             let int = self.types.int(Int::Int);
-            if !matches!(callee.kind, ExprKind::Unmodelled(_)) {
+            if !matches!(callee.kind, CExprKind::Unmodelled(_)) {
                 let shown = self.types.show(callee.ty);
                 self.error(TYPE_ERROR, span, format!("a value of type `{shown}` cannot be called"));
             }
             return Expr::unmodelled("a call of something that is no function", int, span);
         };
         let arguments = self.arguments(arguments, &signature.params);
-        let kind = ExprKind::Call(Callee::Pointer(Box::new(callee)), arguments);
+        let kind = CExprKind::Call(CCallee::Pointer(Box::new(callee)), arguments);
         Expr { kind, ty: signature.result, span }
     }
 
@@ -490,12 +491,21 @@ impl Converter<'_> {
         let params = self.functions[f].param_types.clone();
         let arguments = self.arguments(arguments, &params);
         let ty = self.functions[f].result;
-        Expr { kind: ExprKind::Call(Callee::Direct(f), arguments), ty, span }
+        Expr { kind: CExprKind::Call(CCallee::Direct(f), arguments), ty, span }
     }
 
     /// A call of a name without a declaration: a compiler builtin, or an old-style implicit `int` function.
     fn undeclared_call(&mut self, name: &str, arguments: Vec<Expr>, span: Span) -> Expr {
-        let pointee = arguments.first().and_then(|a| self.types.pointee(a.ty)).map(Ty::unqualified);
+        if !crate::c::names::has_meaning(name) {
+            let mut declared: Vec<&str> = self.functions.iter().map(|f| f.name.as_str()).collect();
+            declared.sort_unstable();
+            let mut error = Diagnostic::error(UNDECLARED, span, format!("the function `{name}` is not declared"));
+            if let Some(near) = crate::c::names::meant(name, declared) {
+                error = error.hint(format!("did you mean `{near}`?"));
+            }
+            self.diagnostics.push(error);
+        }
+        let pointee = arguments.first().and_then(|a| self.types.pointee(a.ty)).map(CType::unqualified);
         let int = self.types.int(Int::Int);
         let result = match name {
             "__sync_bool_compare_and_swap" | "__atomic_test_and_set" => self.types.int(Int::Bool),
@@ -535,7 +545,7 @@ impl Converter<'_> {
         let id = match known.map(|(id, _)| id) {
             Some(id) => id,
             None => {
-                let id = self.functions.push(Function {
+                let id = self.functions.push(CFunction {
                     name: name.to_string(),
                     result: signature.result,
                     params: Vec::new(),
@@ -553,11 +563,11 @@ impl Converter<'_> {
             }
         };
         let arguments = self.arguments(arguments, &[]);
-        Expr { kind: ExprKind::Call(Callee::Direct(id), arguments), ty: result, span }
+        Expr { kind: CExprKind::Call(CCallee::Direct(id), arguments), ty: result, span }
     }
 
     /// Arguments converted to parameter types, the others promoted (C11 6.5.2.2).
-    fn arguments(&mut self, arguments: Vec<Expr>, params: &[Ty]) -> Vec<Expr> {
+    fn arguments(&mut self, arguments: Vec<Expr>, params: &[CType]) -> Vec<Expr> {
         let mut converted = Vec::with_capacity(arguments.len());
         for (i, argument) in arguments.into_iter().enumerate() {
             let span = argument.span;

@@ -4,24 +4,24 @@ use super::*;
 
 impl Converter<'_> {
     /// An initialiser for an object of the type, and the type completed by it (`int a[] = {...}`).
-    pub(super) fn initializer(&mut self, node: &Node<c::Initializer>, ty: Ty) -> (Init, Ty) {
+    pub(super) fn initializer(&mut self, node: &Node<c::Initializer>, ty: CType) -> (Init, CType) {
         let span = self.span(node);
         match &node.node {
             c::Initializer::List(items) => self.initializer_list(items, ty, span),
             c::Initializer::Expression(e) => {
-                if let (Kind::Array(of, length), c::Expression::StringLiteral(s)) =
+                if let (CTypeKind::Array(of, length), c::Expression::StringLiteral(s)) =
                     (self.types.kind(ty).clone(), &e.node)
                 {
                     let bytes = self.string(s);
                     let length = length.unwrap_or(bytes.len() as u64);
                     let mut parts = Vec::new();
                     self.text_parts(&bytes, of, length, 0, span, &mut parts);
-                    let ty = self.types.intern(Kind::Array(of, Some(length))).qualified(ty.quals);
+                    let ty = self.types.intern(CTypeKind::Array(of, Some(length))).qualified(ty.quals);
                     return (Init::Parts(parts), ty);
                 }
                 let value = self.value(e);
                 // A scalar written for a synchronisation object (spin locks and once flags are integers there).
-                if matches!(self.types.kind(ty), Kind::Opaque(_)) {
+                if matches!(self.types.kind(ty), CTypeKind::Opaque(_)) {
                     let value = if self.types.is_scalar(value.ty) {
                         value
                     } else {
@@ -34,7 +34,7 @@ impl Converter<'_> {
         }
     }
 
-    fn text_parts(&mut self, bytes: &[u8], of: Ty, length: u64, base: u64, span: Span, parts: &mut Vec<InitPart>) {
+    fn text_parts(&mut self, bytes: &[u8], of: CType, length: u64, base: u64, span: Span, parts: &mut Vec<InitPart>) {
         let size = self.types.size(of).unwrap_or(1);
         for (i, byte) in bytes.iter().enumerate().take(length as usize) {
             let value = match self.types.as_int(of) {
@@ -49,9 +49,9 @@ impl Converter<'_> {
     pub(super) fn initializer_list(
         &mut self,
         items: &[Node<c::InitializerListItem>],
-        ty: Ty,
+        ty: CType,
         span: Span,
-    ) -> (Init, Ty) {
+    ) -> (Init, CType) {
         let mut parts = Vec::new();
         let mut at = 0;
         let reached = self.fill(ty, 0, items, &mut at, Braces::Own, &mut parts, span);
@@ -60,7 +60,7 @@ impl Converter<'_> {
             self.error(TYPE_ERROR, place, "there are more initialisers than the object has parts");
         }
         let ty = match self.types.kind(ty).clone() {
-            Kind::Array(of, None) => self.types.intern(Kind::Array(of, Some(reached))).qualified(ty.quals),
+            CTypeKind::Array(of, None) => self.types.intern(CTypeKind::Array(of, Some(reached))).qualified(ty.quals),
             _ => ty,
         };
         (Init::Parts(parts), ty)
@@ -70,7 +70,7 @@ impl Converter<'_> {
     #[allow(clippy::too_many_arguments)] // The cursor of C's current object: each part of it varies in the recursion.
     fn fill(
         &mut self,
-        ty: Ty,
+        ty: CType,
         base: u64,
         items: &[Node<c::InitializerListItem>],
         at: &mut usize,
@@ -79,13 +79,13 @@ impl Converter<'_> {
         span: Span,
     ) -> u64 {
         let count = match self.types.kind(ty).clone() {
-            Kind::Array(_, length) => length.unwrap_or(u64::MAX),
-            Kind::Record(r) => {
+            CTypeKind::Array(_, length) => length.unwrap_or(u64::MAX),
+            CTypeKind::Record(r) => {
                 let record = &self.types.records[r];
                 let fields = record.fields.as_ref().map_or(0, Vec::len) as u64;
                 if record.kind == RecordKind::Union { fields.min(1) } else { fields }
             }
-            Kind::Opaque(_) => {
+            CTypeKind::Opaque(_) => {
                 // Only one thing in the library's initialisers matters: a kind of mutex, the one constant not zero.
                 let value = self.first_nonzero(items);
                 *at = items.len();
@@ -103,7 +103,7 @@ impl Converter<'_> {
         };
         let (mut next, mut reached) = (0u64, 0u64);
         // The first character array in braces may be a string: `char a[] = {"x"}`.
-        if let (Kind::Array(of, _), Some(first)) = (self.types.kind(ty).clone(), items.get(*at))
+        if let (CTypeKind::Array(of, _), Some(first)) = (self.types.kind(ty).clone(), items.get(*at))
             && let c::Initializer::Expression(e) = &first.node.initializer.node
             && let c::Expression::StringLiteral(s) = &e.node
             && self.types.as_int(of).is_some()
@@ -127,8 +127,8 @@ impl Converter<'_> {
                 break;
             }
             let (sub, offset) = match self.types.kind(ty).clone() {
-                Kind::Array(of, _) => (of, next * self.types.size(of).unwrap_or(1)),
-                Kind::Record(r) => match self.types.field(r, next as usize) {
+                CTypeKind::Array(of, _) => (of, next * self.types.size(of).unwrap_or(1)),
+                CTypeKind::Record(r) => match self.types.field(r, next as usize) {
                     Some(f) if f.name == "<padding>" => {
                         next += 1;
                         continue;
@@ -148,7 +148,7 @@ impl Converter<'_> {
     /// One subobject without a designator: a brace list, a whole value, or elided braces.
     fn fill_next(
         &mut self,
-        sub: Ty,
+        sub: CType,
         offset: u64,
         items: &[Node<c::InitializerListItem>],
         at: &mut usize,
@@ -156,12 +156,12 @@ impl Converter<'_> {
         span: Span,
     ) {
         let Some(item) = items.get(*at) else { return };
-        let aggregate = matches!(self.types.kind(sub), Kind::Array(..) | Kind::Record(_));
+        let aggregate = matches!(self.types.kind(sub), CTypeKind::Array(..) | CTypeKind::Record(_));
         if let (true, c::Initializer::Expression(e)) = (aggregate, &item.node.initializer.node) {
             let string = matches!(e.node, c::Expression::StringLiteral(_));
             let whole = self.type_of(e);
             let same = self.types.record(sub).is_some() && self.types.record(whole) == self.types.record(sub);
-            let text = string && matches!(self.types.kind(sub), Kind::Array(..));
+            let text = string && matches!(self.types.kind(sub), CTypeKind::Array(..));
             if !same && !text {
                 self.fill(sub, offset, items, at, Braces::Elided, parts, span);
                 return;
@@ -171,7 +171,7 @@ impl Converter<'_> {
         self.fill_one(sub, offset, &item.node.initializer, parts);
     }
 
-    fn fill_one(&mut self, ty: Ty, base: u64, node: &Node<c::Initializer>, parts: &mut Vec<InitPart>) {
+    fn fill_one(&mut self, ty: CType, base: u64, node: &Node<c::Initializer>, parts: &mut Vec<InitPart>) {
         let span = self.span(node);
         match self.initializer(node, ty).0 {
             Init::Value(value) => parts.push(InitPart { offset: base, ty, value }),
@@ -190,7 +190,13 @@ impl Converter<'_> {
     }
 
     /// A designated item; returns the index in the outer object it stands at.
-    fn designated(&mut self, ty: Ty, base: u64, item: &Node<c::InitializerListItem>, parts: &mut Vec<InitPart>) -> u64 {
+    fn designated(
+        &mut self,
+        ty: CType,
+        base: u64,
+        item: &Node<c::InitializerListItem>,
+        parts: &mut Vec<InitPart>,
+    ) -> u64 {
         let mut targets = vec![(ty, base)];
         let mut outer = None;
         for designator in &item.node.designation {
@@ -222,7 +228,7 @@ impl Converter<'_> {
                             }
                             c::Designator::Member(_) => continue,
                         };
-                        let (Kind::Array(of, _), Some(low), Some(high)) =
+                        let (CTypeKind::Array(of, _), Some(low), Some(high)) =
                             (self.types.kind(ty).clone(), low.as_const(), high.as_const())
                         else {
                             self.error(NOT_CONSTANT, span, "an array designator needs a constant and an array");

@@ -8,10 +8,15 @@ impl Converter<'_> {
         match &node.node {
             c::Constant::Integer(i) => self.integer(i, span),
             c::Constant::Float(f) => {
-                let bytes = if f.suffix.format == c::FloatFormat::Float { 4 } else { 8 };
+                let bytes = match f.suffix.format {
+                    c::FloatFormat::Float => 4,
+                    c::FloatFormat::LongDouble if self.types.model == DataModel::Ilp32 => 12,
+                    c::FloatFormat::LongDouble => 16,
+                    _ => 8,
+                };
                 let plain = f.base == c::FloatBase::Decimal && !f.suffix.imaginary;
                 let number = f.number.parse().ok().filter(|_| plain).map(|n| rounded(n, bytes));
-                let ty = self.types.intern(Kind::Float(bytes));
+                let ty = self.types.intern(CTypeKind::Float(bytes));
                 Expr::float(number, Made::Literal, Vec::new(), ty, span)
             }
             c::Constant::Character(text) => {

@@ -1,12 +1,13 @@
 //! From the parser's tree to the typed tree: scopes, external declarations, and the bookkeeping the rest shares.
 //!
-//! Comes in: a `lang_c` translation unit over normalised text. Goes out: `ast::Unit` and diagnostics with places in the
+//! In: a `lang_c` translation unit over normalised text. Out: `ast::Unit` and diagnostics with places in the
 //! user's file. Types are in `decl`, expressions in `expr` and `operators`, statements in `stmt`, initialisers in
 //! `init`. A construct outside the model becomes an unmodelled node, never nothing.
 
 mod decl;
 mod expr;
 mod init;
+mod link;
 mod literal;
 mod operators;
 mod stmt;
@@ -15,34 +16,34 @@ use super::ast::*;
 use super::normalise::Normalised;
 use super::preprocess::Preprocessed;
 use super::types::*;
-use base::{Code, Diagnostic, IdVec, Sources, Span};
+use base::{Diagnostic, DiagnosticCode, IdVec, Sources, Span};
 use lang_c::ast as c;
 use lang_c::span::Node;
 use rustc_hash::FxHashMap;
 
-pub const SYNTAX: Code = Code("C0100");
-pub const UNDECLARED: Code = Code("C0101");
-pub const TYPE_ERROR: Code = Code("C0102");
-pub const NOT_CONSTANT: Code = Code("C0103");
-pub const REDECLARED: Code = Code("C0104");
+pub const SYNTAX: DiagnosticCode = DiagnosticCode("C0100");
+pub const UNDECLARED: DiagnosticCode = DiagnosticCode("C0101");
+pub const TYPE_ERROR: DiagnosticCode = DiagnosticCode("C0102");
+pub const NOT_CONSTANT: DiagnosticCode = DiagnosticCode("C0103");
+pub const REDECLARED: DiagnosticCode = DiagnosticCode("C0104");
 
 /// What an ordinary name means in a scope.
 #[derive(Clone, Debug)]
 enum Name {
     Var(VarId),
     Function(FnId),
-    Typedef(Ty),
+    Typedef(CType),
     Enumerator(i128),
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Tag {
     Record(RecordId),
-    Enum(Ty),
+    Enum(CType),
 }
 
 #[derive(Default)]
-struct Scope {
+struct NameScope {
     names: FxHashMap<String, Name>,
     tags: FxHashMap<String, Tag>,
 }
@@ -52,52 +53,60 @@ pub(super) struct Converter<'a> {
     sources: &'a Sources,
     pre: &'a Preprocessed,
     norm: &'a Normalised,
-    types: Types,
+    types: CTypes,
     variables: IdVec<VarId, Variable>,
-    functions: IdVec<FnId, Function>,
+    functions: IdVec<FnId, CFunction>,
     texts: IdVec<TextId, Vec<u8>>,
     globals: Vec<VarId>,
-    scopes: Vec<Scope>,
+    scopes: Vec<NameScope>,
     labels: IdVec<LabelId, String>,
-    result: Option<Ty>,
+    result: Option<CType>,
     function_name: String,
     pub diagnostics: Vec<Diagnostic>,
     /// Thread functions defined in the file itself: then the library's types are ordinary ones.
     own_library: bool,
     /// What attributes say of the struct that comes next.
-    next_shape: decl::Shape,
+    next_shape: decl::LayoutAttributes,
     /// The length of the array of variable length that was just declared.
     length: Option<Expr>,
+    earlier: link::EarlierFiles,
 }
 
-/// Converts a parsed unit.
-pub(super) fn convert(
-    sources: &Sources,
-    pre: &Preprocessed,
-    norm: &Normalised,
-    unit: &c::TranslationUnit,
-    model: DataModel,
-) -> (Unit, Vec<Diagnostic>) {
+/// A file that was parsed.
+pub(super) struct ParsedFile {
+    pub pre: Preprocessed,
+    pub norm: Normalised,
+    pub unit: c::TranslationUnit,
+}
+
+/// Converts the parsed files of a program, of which there is at least one.
+pub(super) fn convert(sources: &Sources, files: &[ParsedFile], model: DataModel) -> (Unit, Vec<Diagnostic>) {
     let mut converter = Converter {
         sources,
-        pre,
-        norm,
-        types: Types::new(model),
+        pre: &files[0].pre,
+        norm: &files[0].norm,
+        types: CTypes::new(model),
         variables: IdVec::new(),
         functions: IdVec::new(),
         texts: IdVec::new(),
         globals: Vec::new(),
-        scopes: vec![Scope::default()],
+        scopes: vec![NameScope::default()],
         labels: IdVec::new(),
         result: None,
         function_name: String::new(),
         diagnostics: Vec::new(),
-        own_library: defines(unit, "pthread_mutex_lock"),
-        next_shape: decl::Shape::default(),
+        own_library: files.iter().any(|f| defines(&f.unit, "pthread_mutex_lock")),
+        next_shape: decl::LayoutAttributes::default(),
         length: None,
+        earlier: link::EarlierFiles::default(),
     };
-    for item in &unit.0 {
-        converter.external(item);
+    for (number, file) in files.iter().enumerate() {
+        if number > 0 {
+            converter.begin_file(&file.pre, &file.norm);
+        }
+        for item in &file.unit.0 {
+            converter.external(item);
+        }
     }
     let char_type = converter.types.int(Int::Char);
     let Converter { types, variables, functions, texts, globals, diagnostics, .. } = converter;
@@ -135,7 +144,7 @@ impl Converter<'_> {
         let (start, end) = (self.norm.old(node.span.start), self.norm.old(node.span.end));
         self.pre.span(self.sources, start, end.max(start))
     }
-    fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {
+    fn error(&mut self, code: DiagnosticCode, span: Span, message: impl Into<String>) {
         // One mistake often shows at several nodes of one place: say it once.
         let message = message.into();
         if !self.diagnostics.iter().any(|d| d.span == span && d.code == code) {
@@ -148,7 +157,7 @@ impl Converter<'_> {
     fn lookup_tag(&self, name: &str) -> Option<Tag> {
         self.scopes.iter().rev().find_map(|s| s.tags.get(name)).copied()
     }
-    fn scope(&mut self) -> &mut Scope {
+    fn scope(&mut self) -> &mut NameScope {
         self.scopes.last_mut().expect("the file scope is never left")
     }
     fn bind(&mut self, name: &str, meaning: Name) {
@@ -179,16 +188,26 @@ impl Converter<'_> {
 
     /// The function of a name, made on first sight.
     fn function(&mut self, name: &str, signature: &Signature, span: Span) -> FnId {
-        if let Some(Name::Function(id)) = self.scopes[0].names.get(name) {
-            let id = *id;
-            let known = &mut self.functions[id];
-            if known.param_types.is_empty() {
-                known.param_types = signature.params.clone();
+        if let Some(Name::Function(id)) = self.linked_name(name) {
+            let (place, result) = (self.functions[id].span, self.functions[id].result);
+            self.same_type(name, signature.result, result, place, span);
+            let params = self.functions[id].param_types.clone();
+            if params.is_empty() {
+                self.functions[id].param_types = signature.params.clone();
+            } else if !signature.params.is_empty() && signature.params.len() != params.len() {
+                if place.file != span.file {
+                    let other = self.sources.place(place);
+                    self.error(TYPE_ERROR, span, format!("`{name}` takes other parameters at {other}"));
+                }
+            } else {
+                for (here, there) in signature.params.iter().zip(params) {
+                    self.same_type(name, *here, there, place, span);
+                }
             }
             return id;
         }
-        let id = self.functions.push(Function {
-            name: name.to_string(),
+        let id = self.functions.push(CFunction {
+            name: self.own_name(name),
             result: signature.result,
             params: Vec::new(),
             param_types: signature.params.clone(),
@@ -206,17 +225,21 @@ impl Converter<'_> {
         let span = self.span(&f.node.declarator);
         let specifiers = self.specifiers(&f.node.specifiers);
         let (name, ty) = self.declarator(&f.node.declarator, specifiers.ty);
-        let Kind::Function(signature) = self.types.kind(ty).clone() else {
+        let CTypeKind::Function(signature) = self.types.kind(ty).clone() else {
             return self.error(TYPE_ERROR, span, "this is not a function, yet it has a body");
         };
         let name = name.unwrap_or_default();
+        if specifiers.class == decl::StorageSpecifier::Static || decl::is_inline(&f.node.specifiers) {
+            self.keep_internal(&name);
+        }
         let id = self.function(&name, &signature, span);
         if self.functions[id].body.is_some() {
-            return self.error(REDECLARED, span, format!("`{name}` is defined twice"));
+            let other = self.sources.place(self.functions[id].span);
+            return self.error(REDECLARED, span, format!("`{name}` is defined twice, also at {other}"));
         }
-        self.scopes.push(Scope::default());
+        self.scopes.push(NameScope::default());
         let names = decl::parameter_names(&f.node.declarator.node);
-        let mut kinds: Vec<Ty> = signature.params.clone();
+        let mut kinds: Vec<CType> = signature.params.clone();
         let old_style = self.old_style_types(&f.node.declarations);
         kinds.resize_with(names.len().max(kinds.len()), || signature.result);
         let mut params = Vec::new();
@@ -250,7 +273,7 @@ impl Converter<'_> {
     }
 
     /// A new variable, bound in the current scope if it has a name.
-    fn variable(&mut self, name: &str, ty: Ty, span: Span, storage: Storage) -> VarId {
+    fn variable(&mut self, name: &str, ty: CType, span: Span, storage: Storage) -> VarId {
         let id = self.variables.push(Variable {
             name: name.to_string(),
             ty,

@@ -4,59 +4,59 @@
 
 use super::literal::rounded;
 use super::*;
-use crate::c::ast::fold;
+use crate::c::ast::fold_binary;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
+pub(super) enum IncrementDirection {
     Up,
     Down,
 }
 
 impl Converter<'_> {
     /// Converts a value to a type; a constant stays one.
-    pub(super) fn cast(&mut self, value: Expr, ty: Ty, span: Span) -> Expr {
+    pub(super) fn cast(&mut self, value: Expr, ty: CType, span: Span) -> Expr {
         let ty = ty.unqualified();
         if value.ty.unqualified() == ty {
             return Expr { ty, ..value };
         }
         let model = self.types.model;
         match (self.types.kind(ty), &value.kind) {
-            (_, ExprKind::Unmodelled(_)) => Expr { ty, ..value },
-            (Kind::Int(int), ExprKind::Const(k)) => Expr::constant(int.wrap(*k, model), ty, value.span),
-            (Kind::Pointer(_), ExprKind::Const(k)) => {
+            (_, CExprKind::Unmodelled(_)) => Expr { ty, ..value },
+            (CTypeKind::Int(int), CExprKind::Const(k)) => Expr::constant(int.wrap(*k, model), ty, value.span),
+            (CTypeKind::Pointer(_), CExprKind::Const(k)) => {
                 let bits = model.pointer_bytes() as u32 * 8;
                 Expr::constant(k.rem_euclid(1i128 << bits), ty, value.span)
             }
-            (Kind::Float(bytes), _) => {
+            (CTypeKind::Float(bytes), _) => {
                 let number = match &value.kind {
-                    ExprKind::Const(k) if k.abs() < 1 << 24 => Some(*k as f64),
+                    CExprKind::Const(k) if k.abs() < 1 << 24 => Some(*k as f64),
                     _ => value.as_float(),
                 };
                 let number = number.filter(|_| *bytes <= 8).map(|n| rounded(n, *bytes));
                 Expr::float(number, Made::Converted, vec![value], ty, span)
             }
-            (Kind::Int(int), ExprKind::Float { number: Some(n), .. }) if n.abs() < 2e9 => {
+            (CTypeKind::Int(int), CExprKind::Float { number: Some(n), .. }) if n.abs() < 2e9 => {
                 let number = if *int == Int::Bool { i128::from(*n != 0.0) } else { n.trunc() as i128 };
                 if int.wrap(number, model) == number {
                     return Expr::constant(number, ty, span);
                 }
-                Expr { kind: ExprKind::Cast(Box::new(value)), ty, span }
+                Expr { kind: CExprKind::Cast(Box::new(value)), ty, span }
             }
-            (Kind::Record(_) | Kind::Array(..), _) => {
-                if !matches!(self.types.kind(value.ty), Kind::Unknown(_)) {
+            (CTypeKind::Record(_) | CTypeKind::Array(..), _) => {
+                if !matches!(self.types.kind(value.ty), CTypeKind::Unknown(_)) {
                     let (a, b) = (self.types.show(value.ty), self.types.show(ty));
                     self.error(TYPE_ERROR, span, format!("`{a}` cannot become `{b}`"));
                 }
                 Expr::unmodelled("a conversion between these types", ty, span)
             }
-            (Kind::Int(_) | Kind::Pointer(_), _)
-                if matches!(self.types.kind(value.ty), Kind::Record(_) | Kind::Void) =>
+            (CTypeKind::Int(_) | CTypeKind::Pointer(_), _)
+                if matches!(self.types.kind(value.ty), CTypeKind::Record(_) | CTypeKind::Void) =>
             {
                 let (a, b) = (self.types.show(value.ty), self.types.show(ty));
                 self.error(TYPE_ERROR, span, format!("`{a}` cannot become `{b}`"));
                 Expr::unmodelled("a conversion between these types", ty, span)
             }
-            _ => Expr { kind: ExprKind::Cast(Box::new(value)), ty, span },
+            _ => Expr { kind: CExprKind::Cast(Box::new(value)), ty, span },
         }
     }
 
@@ -78,15 +78,15 @@ impl Converter<'_> {
                 let value = self.value(operand);
                 self.promoted(value)
             }
-            Op::Minus => self.arithmetic_unary(UnaryOp::Minus, operand, span),
-            Op::Complement => self.arithmetic_unary(UnaryOp::Complement, operand, span),
+            Op::Minus => self.arithmetic_unary(CUnaryOp::Minus, operand, span),
+            Op::Complement => self.arithmetic_unary(CUnaryOp::Complement, operand, span),
             Op::Negate => {
                 let value = self.value(operand);
                 let int = self.types.int(Int::Int);
                 if let Some(k) = value.as_const() {
                     return Expr::constant(i128::from(k == 0), int, span);
                 }
-                Expr { kind: ExprKind::Not(Box::new(value)), ty: int, span }
+                Expr { kind: CExprKind::Not(Box::new(value)), ty: int, span }
             }
         }
     }
@@ -99,21 +99,21 @@ impl Converter<'_> {
         self.cast(value, ty, span)
     }
 
-    fn arithmetic_unary(&mut self, op: UnaryOp, operand: &Node<c::Expression>, span: Span) -> Expr {
+    fn arithmetic_unary(&mut self, op: CUnaryOp, operand: &Node<c::Expression>, span: Span) -> Expr {
         let value = self.value(operand);
         let value = self.promoted(value);
         let ty = value.ty;
         if let (Some(k), Some(int)) = (value.as_const(), self.types.as_int(ty)) {
             let result = match op {
-                UnaryOp::Minus => -k,
-                UnaryOp::Complement => !k,
+                CUnaryOp::Minus => -k,
+                CUnaryOp::Complement => !k,
             };
             return Expr::constant(int.wrap(result, self.types.model), ty, span);
         }
-        if let (Kind::Float(_), UnaryOp::Minus) = (self.types.kind(ty), op) {
+        if let (CTypeKind::Float(_), CUnaryOp::Minus) = (self.types.kind(ty), op) {
             return Expr::float(value.as_float().map(|n| -n), Made::Negated, vec![value], ty, span);
         }
-        Expr { kind: ExprKind::Unary(op, Box::new(value)), ty, span }
+        Expr { kind: CExprKind::Unary(op, Box::new(value)), ty, span }
     }
 
     fn address(&mut self, operand: &Node<c::Expression>, span: Span) -> Expr {
@@ -134,7 +134,7 @@ impl Converter<'_> {
             PlaceKind::Unmodelled(why) => Expr::unmodelled(why, ty, span),
             _ => {
                 self.mark_address(&place);
-                Expr { kind: ExprKind::Address(Box::new(place)), ty, span }
+                Expr { kind: CExprKind::Address(Box::new(place)), ty, span }
             }
         }
     }
@@ -146,28 +146,28 @@ impl Converter<'_> {
         }
         let ty = place.ty.unqualified();
         let step = match self.types.kind(ty) {
-            Kind::Pointer(to) => by * i128::from(self.types.size(*to).unwrap_or(1)),
-            Kind::Int(_) => by,
-            Kind::Float(_) => {
+            CTypeKind::Pointer(to) => by * i128::from(self.types.size(*to).unwrap_or(1)),
+            CTypeKind::Int(_) => by,
+            CTypeKind::Float(_) => {
                 let one = Expr::float(Some(by as f64), Made::Literal, Vec::new(), ty, span);
                 let value = Box::new(one.clone());
-                let kind = ExprKind::AssignOp { place: Box::new(place), op: BinaryOp::Add, value, compute: ty };
+                let kind = CExprKind::AssignOp { place: Box::new(place), op: CBinaryOp::Add, value, compute: ty };
                 let after = Expr { kind, ty, span };
                 return match fix {
                     Fix::Before => after,
                     // Sums are followed only where they are exact, so this is the value before.
-                    Fix::After => Expr::float(None, Made::Joined(BinaryOp::Sub), vec![after, one], ty, span),
+                    Fix::After => Expr::float(None, Made::Joined(CBinaryOp::Sub), vec![after, one], ty, span),
                 };
             }
             _ => return Expr::unmodelled("an increment of a value of this type", ty, span),
         };
-        Expr { kind: ExprKind::Increment { place: Box::new(place), step, fix }, ty, span }
+        Expr { kind: CExprKind::Increment { place: Box::new(place), step, fix }, ty, span }
     }
 
-    fn assignable(&mut self, place: &Place) -> bool {
+    fn assignable(&mut self, place: &LValue) -> bool {
         match &place.kind {
             PlaceKind::Value(value) => {
-                if !matches!(value.kind, ExprKind::Unmodelled(_)) {
+                if !matches!(value.kind, CExprKind::Unmodelled(_)) {
                     self.error(TYPE_ERROR, place.span, "only a place in memory can be assigned to");
                 }
                 false
@@ -177,10 +177,16 @@ impl Converter<'_> {
         }
     }
 
-    pub(super) fn pointer_add(&mut self, pointer: Expr, index: Expr, direction: Direction, span: Span) -> Expr {
+    pub(super) fn pointer_add(
+        &mut self,
+        pointer: Expr,
+        index: Expr,
+        direction: IncrementDirection,
+        span: Span,
+    ) -> Expr {
         let Some(to) = self.types.pointee(pointer.ty) else {
             let ty = pointer.ty;
-            if !matches!(self.types.kind(ty), Kind::Unknown(_)) {
+            if !matches!(self.types.kind(ty), CTypeKind::Unknown(_)) {
                 let shown = self.types.show(ty);
                 self.error(TYPE_ERROR, span, format!("pointer arithmetic on a value of type `{shown}`"));
             }
@@ -193,8 +199,8 @@ impl Converter<'_> {
         if index.as_const() == Some(0) {
             return pointer;
         }
-        let subtract = direction == Direction::Down;
-        let kind = ExprKind::PointerAdd { pointer: Box::new(pointer), index: Box::new(index), scale, subtract };
+        let subtract = direction == IncrementDirection::Down;
+        let kind = CExprKind::PointerAdd { pointer: Box::new(pointer), index: Box::new(index), scale, subtract };
         Expr { kind, ty, span }
     }
 
@@ -207,16 +213,16 @@ impl Converter<'_> {
         use c::BinaryOperator as Op;
         let (lhs, rhs) = (&b.node.lhs, &b.node.rhs);
         let arithmetic = |op| match op {
-            Op::Multiply | Op::AssignMultiply => Some(BinaryOp::Mul),
-            Op::Divide | Op::AssignDivide => Some(BinaryOp::Div),
-            Op::Modulo | Op::AssignModulo => Some(BinaryOp::Rem),
-            Op::Plus | Op::AssignPlus => Some(BinaryOp::Add),
-            Op::Minus | Op::AssignMinus => Some(BinaryOp::Sub),
-            Op::ShiftLeft | Op::AssignShiftLeft => Some(BinaryOp::Shl),
-            Op::ShiftRight | Op::AssignShiftRight => Some(BinaryOp::Shr),
-            Op::BitwiseAnd | Op::AssignBitwiseAnd => Some(BinaryOp::And),
-            Op::BitwiseXor | Op::AssignBitwiseXor => Some(BinaryOp::Xor),
-            Op::BitwiseOr | Op::AssignBitwiseOr => Some(BinaryOp::Or),
+            Op::Multiply | Op::AssignMultiply => Some(CBinaryOp::Mul),
+            Op::Divide | Op::AssignDivide => Some(CBinaryOp::Div),
+            Op::Modulo | Op::AssignModulo => Some(CBinaryOp::Rem),
+            Op::Plus | Op::AssignPlus => Some(CBinaryOp::Add),
+            Op::Minus | Op::AssignMinus => Some(CBinaryOp::Sub),
+            Op::ShiftLeft | Op::AssignShiftLeft => Some(CBinaryOp::Shl),
+            Op::ShiftRight | Op::AssignShiftRight => Some(CBinaryOp::Shr),
+            Op::BitwiseAnd | Op::AssignBitwiseAnd => Some(CBinaryOp::And),
+            Op::BitwiseXor | Op::AssignBitwiseXor => Some(CBinaryOp::Xor),
+            Op::BitwiseOr | Op::AssignBitwiseOr => Some(CBinaryOp::Or),
             _ => None,
         };
         match b.node.operator.node.clone() {
@@ -228,12 +234,12 @@ impl Converter<'_> {
             op @ (Op::Less | Op::Greater | Op::LessOrEqual | Op::GreaterOrEqual | Op::Equals | Op::NotEquals) => {
                 let (a, b) = (self.value(lhs), self.value(rhs));
                 let op = match op {
-                    Op::Less => CompareOp::Lt,
-                    Op::Greater => CompareOp::Gt,
-                    Op::LessOrEqual => CompareOp::Le,
-                    Op::GreaterOrEqual => CompareOp::Ge,
-                    Op::Equals => CompareOp::Eq,
-                    _ => CompareOp::Ne,
+                    Op::Less => CCompareOp::Lt,
+                    Op::Greater => CCompareOp::Gt,
+                    Op::LessOrEqual => CCompareOp::Le,
+                    Op::GreaterOrEqual => CCompareOp::Ge,
+                    Op::Equals => CCompareOp::Eq,
+                    _ => CCompareOp::Ne,
                 };
                 self.compare(op, a, b, span)
             }
@@ -246,7 +252,7 @@ impl Converter<'_> {
                     return Expr::constant(i128::from(result), ty, span);
                 }
                 let (a, b) = (Box::new(a), Box::new(b));
-                Expr { kind: if and { ExprKind::And(a, b) } else { ExprKind::Or(a, b) }, ty, span }
+                Expr { kind: if and { CExprKind::And(a, b) } else { CExprKind::Or(a, b) }, ty, span }
             }
             op => {
                 let assigning = !matches!(
@@ -275,38 +281,45 @@ impl Converter<'_> {
         }
     }
 
-    pub(super) fn arithmetic(&mut self, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
+    pub(super) fn arithmetic(&mut self, op: CBinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
         match (self.types.kind(a.ty).clone(), self.types.kind(b.ty).clone(), op) {
-            (Kind::Pointer(_), Kind::Int(_), BinaryOp::Add) => self.pointer_add(a, b, Direction::Up, span),
-            (Kind::Int(_), Kind::Pointer(_), BinaryOp::Add) => self.pointer_add(b, a, Direction::Up, span),
-            (Kind::Pointer(_), Kind::Int(_), BinaryOp::Sub) => self.pointer_add(a, b, Direction::Down, span),
-            (Kind::Pointer(to), Kind::Pointer(_), BinaryOp::Sub) => {
+            (CTypeKind::Pointer(_), CTypeKind::Int(_), CBinaryOp::Add) => {
+                self.pointer_add(a, b, IncrementDirection::Up, span)
+            }
+            (CTypeKind::Int(_), CTypeKind::Pointer(_), CBinaryOp::Add) => {
+                self.pointer_add(b, a, IncrementDirection::Up, span)
+            }
+            (CTypeKind::Pointer(_), CTypeKind::Int(_), CBinaryOp::Sub) => {
+                self.pointer_add(a, b, IncrementDirection::Down, span)
+            }
+            (CTypeKind::Pointer(to), CTypeKind::Pointer(_), CBinaryOp::Sub) => {
                 let ty = self.types.int(Int::Long);
                 let scale = self.types.size(to).unwrap_or(1).max(1);
-                Expr { kind: ExprKind::PointerDiff { left: Box::new(a), right: Box::new(b), scale }, ty, span }
+                Expr { kind: CExprKind::PointerDiff { left: Box::new(a), right: Box::new(b), scale }, ty, span }
             }
-            (Kind::Int(x), Kind::Int(y), BinaryOp::Shl | BinaryOp::Shr) => {
+            (CTypeKind::Int(x), CTypeKind::Int(y), CBinaryOp::Shl | CBinaryOp::Shr) => {
                 let (x, y) = (self.types.promote(x), self.types.promote(y));
                 let (left, right) = (self.types.int(x), self.types.int(y));
                 let (a, b) = (self.cast(a, left, span), self.cast(b, right, span));
                 self.folded(op, a, b, x, left, span)
             }
-            (Kind::Int(x), Kind::Int(y), _) => {
+            (CTypeKind::Int(x), CTypeKind::Int(y), _) => {
                 let int = self.types.common(x, y);
                 let ty = self.types.int(int);
                 let (a, b) = (self.cast(a, ty, span), self.cast(b, ty, span));
                 self.folded(op, a, b, int, ty, span)
             }
-            (Kind::Float(_), Kind::Int(_) | Kind::Float(_), _) | (Kind::Int(_), Kind::Float(_), _) => {
+            (CTypeKind::Float(_), CTypeKind::Int(_) | CTypeKind::Float(_), _)
+            | (CTypeKind::Int(_), CTypeKind::Float(_), _) => {
                 let ty = self.joined(&a, &b);
                 let (a, b) = (self.cast(a, ty, span), self.cast(b, ty, span));
-                let Kind::Float(bytes) = *self.types.kind(ty) else { unreachable!("one of them is a float") };
+                let CTypeKind::Float(bytes) = *self.types.kind(ty) else { unreachable!("one of them is a float") };
                 let number = a.as_float().zip(b.as_float()).filter(|_| bytes <= 8).and_then(|(x, y)| {
                     let exact = match op {
-                        BinaryOp::Add => x + y,
-                        BinaryOp::Sub => x - y,
-                        BinaryOp::Mul => x * y,
-                        BinaryOp::Div => x / y,
+                        CBinaryOp::Add => x + y,
+                        CBinaryOp::Sub => x - y,
+                        CBinaryOp::Mul => x * y,
+                        CBinaryOp::Div => x / y,
                         _ => return None,
                     };
                     Some(rounded(exact, bytes))
@@ -314,8 +327,9 @@ impl Converter<'_> {
                 Expr::float(number, Made::Joined(op), vec![a, b], ty, span)
             }
             (x, y, _) => {
-                let unknown = matches!(x, Kind::Unknown(_)) || matches!(y, Kind::Unknown(_));
-                let unmodelled = matches!(a.kind, ExprKind::Unmodelled(_)) || matches!(b.kind, ExprKind::Unmodelled(_));
+                let unknown = matches!(x, CTypeKind::Unknown(_)) || matches!(y, CTypeKind::Unknown(_));
+                let unmodelled =
+                    matches!(a.kind, CExprKind::Unmodelled(_)) || matches!(b.kind, CExprKind::Unmodelled(_));
                 if !unknown && !unmodelled {
                     let (x, y) = (self.types.show(a.ty), self.types.show(b.ty));
                     self.error(TYPE_ERROR, span, format!("this operator does not take `{x}` and `{y}`"));
@@ -325,36 +339,36 @@ impl Converter<'_> {
         }
     }
 
-    fn folded(&mut self, op: BinaryOp, a: Expr, b: Expr, int: Int, ty: Ty, span: Span) -> Expr {
+    fn folded(&mut self, op: CBinaryOp, a: Expr, b: Expr, int: Int, ty: CType, span: Span) -> Expr {
         if let (Some(x), Some(y)) = (a.as_const(), b.as_const())
-            && let Some(value) = fold(op, x, y, int, &self.types)
+            && let Some(value) = fold_binary(op, x, y, int, &self.types)
         {
             return Expr::constant(value, ty, span);
         }
-        Expr { kind: ExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span }
+        Expr { kind: CExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span }
     }
 
-    fn compare(&mut self, op: CompareOp, a: Expr, b: Expr, span: Span) -> Expr {
+    fn compare(&mut self, op: CCompareOp, a: Expr, b: Expr, span: Span) -> Expr {
         let int = self.types.int(Int::Int);
         let (a, b) = match (self.types.kind(a.ty).clone(), self.types.kind(b.ty).clone()) {
-            (Kind::Int(x), Kind::Int(y)) => {
+            (CTypeKind::Int(x), CTypeKind::Int(y)) => {
                 let common = self.types.common(x, y);
                 let ty = self.types.int(common);
                 (self.cast(a, ty, span), self.cast(b, ty, span))
             }
-            (Kind::Pointer(_), _) => {
+            (CTypeKind::Pointer(_), _) => {
                 let ty = a.ty;
                 (a, self.cast(b, ty, span))
             }
-            (_, Kind::Pointer(_)) => {
+            (_, CTypeKind::Pointer(_)) => {
                 let ty = b.ty;
                 (self.cast(a, ty, span), b)
             }
-            (Kind::Float(_), _) | (_, Kind::Float(_)) => {
+            (CTypeKind::Float(_), _) | (_, CTypeKind::Float(_)) => {
                 let ty = self.joined(&a, &b);
                 (self.cast(a, ty, span), self.cast(b, ty, span))
             }
-            (Kind::Unknown(why), _) | (_, Kind::Unknown(why)) => return Expr::unmodelled(why, int, span),
+            (CTypeKind::Unknown(why), _) | (_, CTypeKind::Unknown(why)) => return Expr::unmodelled(why, int, span),
             _ => {
                 let (x, y) = (self.types.show(a.ty), self.types.show(b.ty));
                 self.error(TYPE_ERROR, span, format!("`{x}` and `{y}` cannot be compared"));
@@ -366,7 +380,7 @@ impl Converter<'_> {
         if let Some(holds) = integers.or_else(floats) {
             return Expr::constant(i128::from(holds), int, span);
         }
-        Expr { kind: ExprKind::Compare(op, Box::new(a), Box::new(b)), ty: int, span }
+        Expr { kind: CExprKind::Compare(op, Box::new(a), Box::new(b)), ty: int, span }
     }
 
     fn assign(&mut self, lhs: &Node<c::Expression>, rhs: &Node<c::Expression>, span: Span) -> Expr {
@@ -376,14 +390,14 @@ impl Converter<'_> {
         if !self.assignable(&place) {
             return Expr::unmodelled("an assignment to something that is no place", ty, span);
         }
-        if matches!(self.types.kind(ty), Kind::Opaque(_)) {
+        if matches!(self.types.kind(ty), CTypeKind::Opaque(_)) {
             return Expr::unmodelled("an assignment of a whole synchronisation object", ty, span);
         }
         let value = self.cast(value, ty, span);
-        Expr { kind: ExprKind::Assign(Box::new(place), Box::new(value)), ty, span }
+        Expr { kind: CExprKind::Assign(Box::new(place), Box::new(value)), ty, span }
     }
 
-    fn assign_op(&mut self, op: BinaryOp, lhs: &Node<c::Expression>, rhs: &Node<c::Expression>, span: Span) -> Expr {
+    fn assign_op(&mut self, op: CBinaryOp, lhs: &Node<c::Expression>, rhs: &Node<c::Expression>, span: Span) -> Expr {
         let place = self.place(lhs);
         let value = self.value(rhs);
         let ty = place.ty.unqualified();
@@ -391,24 +405,24 @@ impl Converter<'_> {
             return Expr::unmodelled("an assignment to something that is no place", ty, span);
         }
         match (self.types.kind(ty).clone(), self.types.kind(value.ty).clone(), op) {
-            (Kind::Pointer(to), Kind::Int(_), BinaryOp::Add | BinaryOp::Sub) => {
+            (CTypeKind::Pointer(to), CTypeKind::Int(_), CBinaryOp::Add | CBinaryOp::Sub) => {
                 let scale = self.types.size(to).unwrap_or(1);
-                let subtract = op == BinaryOp::Sub;
-                let kind = ExprKind::AssignPointer { place: Box::new(place), index: Box::new(value), scale, subtract };
+                let subtract = op == CBinaryOp::Sub;
+                let kind = CExprKind::AssignPointer { place: Box::new(place), index: Box::new(value), scale, subtract };
                 Expr { kind, ty, span }
             }
-            (Kind::Float(_), Kind::Int(_) | Kind::Float(_), _) => {
+            (CTypeKind::Float(_), CTypeKind::Int(_) | CTypeKind::Float(_), _) => {
                 let compute = match self.types.kind(value.ty) {
-                    Kind::Float(other) if Some(*other) > self.types.size(ty) => value.ty.unqualified(),
+                    CTypeKind::Float(other) if Some(*other) > self.types.size(ty) => value.ty.unqualified(),
                     _ => ty,
                 };
                 let value = self.cast(value, compute, span);
-                let kind = ExprKind::AssignOp { place: Box::new(place), op, value: Box::new(value), compute };
+                let kind = CExprKind::AssignOp { place: Box::new(place), op, value: Box::new(value), compute };
                 Expr { kind, ty, span }
             }
-            (Kind::Int(x), Kind::Int(y), _) => {
+            (CTypeKind::Int(x), CTypeKind::Int(y), _) => {
                 let x = if self.is_narrow_field(&place) { Int::Int } else { x };
-                let (compute, operand) = if matches!(op, BinaryOp::Shl | BinaryOp::Shr) {
+                let (compute, operand) = if matches!(op, CBinaryOp::Shl | CBinaryOp::Shr) {
                     (self.types.promote(x), self.types.promote(y))
                 } else {
                     let common = self.types.common(x, y);
@@ -416,7 +430,7 @@ impl Converter<'_> {
                 };
                 let (compute, operand) = (self.types.int(compute), self.types.int(operand));
                 let value = self.cast(value, operand, span);
-                let kind = ExprKind::AssignOp { place: Box::new(place), op, value: Box::new(value), compute };
+                let kind = CExprKind::AssignOp { place: Box::new(place), op, value: Box::new(value), compute };
                 Expr { kind, ty, span }
             }
             _ => Expr::unmodelled("a compound assignment on these types", ty, span),

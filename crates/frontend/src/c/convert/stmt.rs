@@ -24,7 +24,7 @@ impl Converter<'_> {
     }
 
     fn scoped<T>(&mut self, inside: impl FnOnce(&mut Self) -> T) -> T {
-        self.scopes.push(Scope::default());
+        self.scopes.push(NameScope::default());
         let result = inside(self);
         self.scopes.pop();
         result
@@ -42,29 +42,29 @@ impl Converter<'_> {
         let span = self.span(node);
         let kind = match &node.node {
             c::Statement::Labeled(l) => return self.labelled(l, span),
-            c::Statement::Compound(items) => StmtKind::Block(self.scoped(|s| s.items(items))),
-            c::Statement::Expression(None) => StmtKind::Empty,
-            c::Statement::Expression(Some(e)) => StmtKind::Expr(self.value(e)),
+            c::Statement::Compound(items) => CStmtKind::Block(self.scoped(|s| s.items(items))),
+            c::Statement::Expression(None) => CStmtKind::Empty,
+            c::Statement::Expression(Some(e)) => CStmtKind::Expr(self.value(e)),
             c::Statement::If(i) => {
                 let condition = self.condition(&i.node.condition);
                 let then = Box::new(self.scoped(|s| s.statement(&i.node.then_statement)));
                 let other = i.node.else_statement.as_ref().map(|e| Box::new(self.scoped(|s| s.statement(e))));
-                StmtKind::If(condition, then, other)
+                CStmtKind::If(condition, then, other)
             }
             c::Statement::Switch(s) => {
                 let value = self.value(&s.node.expression);
                 if self.types.as_int(value.ty).is_none() {
                     self.error(TYPE_ERROR, value.span, "a switch needs an integer");
                 }
-                StmtKind::Switch(value, Box::new(self.scoped(|c| c.statement(&s.node.statement))))
+                CStmtKind::Switch(value, Box::new(self.scoped(|c| c.statement(&s.node.statement))))
             }
             c::Statement::While(w) => {
                 let condition = self.condition(&w.node.expression);
-                StmtKind::While(condition, Box::new(self.scoped(|s| s.statement(&w.node.statement))))
+                CStmtKind::While(condition, Box::new(self.scoped(|s| s.statement(&w.node.statement))))
             }
             c::Statement::DoWhile(w) => {
                 let body = Box::new(self.scoped(|s| s.statement(&w.node.statement)));
-                StmtKind::DoWhile(body, self.condition(&w.node.expression))
+                CStmtKind::DoWhile(body, self.condition(&w.node.expression))
             }
             c::Statement::For(f) => self.scoped(|s| {
                 let init = match &f.node.initializer.node {
@@ -72,7 +72,7 @@ impl Converter<'_> {
                     c::ForInitializer::Expression(e) => {
                         let value = s.value(e);
                         let span = value.span;
-                        vec![Stmt { kind: StmtKind::Expr(value), span }]
+                        vec![Stmt { kind: CStmtKind::Expr(value), span }]
                     }
                     c::ForInitializer::Declaration(d) => s.declaration(d),
                     c::ForInitializer::StaticAssert(a) => {
@@ -83,11 +83,11 @@ impl Converter<'_> {
                 let cond = f.node.condition.as_ref().map(|e| s.condition(e));
                 let step = f.node.step.as_ref().map(|e| s.value(e));
                 let body = Box::new(s.scoped(|s| s.statement(&f.node.statement)));
-                StmtKind::For { init, cond, step, body }
+                CStmtKind::For { init, cond, step, body }
             }),
-            c::Statement::Goto(name) => StmtKind::Goto(self.label(&name.node.name)),
-            c::Statement::Continue => StmtKind::Continue,
-            c::Statement::Break => StmtKind::Break,
+            c::Statement::Goto(name) => CStmtKind::Goto(self.label(&name.node.name)),
+            c::Statement::Continue => CStmtKind::Continue,
+            c::Statement::Break => CStmtKind::Break,
             c::Statement::Return(value) => {
                 let result = self.result;
                 let value = value.as_ref().map(|e| {
@@ -97,7 +97,7 @@ impl Converter<'_> {
                         _ => value,
                     }
                 });
-                StmtKind::Return(value)
+                CStmtKind::Return(value)
             }
             c::Statement::Asm(a) => self.assembly(a),
         };
@@ -105,7 +105,7 @@ impl Converter<'_> {
     }
 
     /// An empty `asm` is a compiler barrier and does nothing under sequential consistency; any other is unmodelled.
-    fn assembly(&mut self, node: &Node<c::AsmStatement>) -> StmtKind {
+    fn assembly(&mut self, node: &Node<c::AsmStatement>) -> CStmtKind {
         let (template, outputs) = match &node.node {
             c::AsmStatement::GnuBasic(t) => (t, 0),
             c::AsmStatement::GnuExtended(e) => (&e.template, e.outputs.len()),
@@ -113,12 +113,12 @@ impl Converter<'_> {
         let text: String = template.node.iter().map(|p| p.trim_matches('"')).collect();
         let fence =
             matches!(text.trim(), "" | "mfence" | "lfence" | "sfence" | "pause" | "nop" | "rep; nop" | "rep;nop");
-        if fence && outputs == 0 { StmtKind::Empty } else { StmtKind::Unmodelled("inline assembly".into()) }
+        if fence && outputs == 0 { CStmtKind::Empty } else { CStmtKind::Unmodelled("inline assembly".into()) }
     }
 
     fn condition(&mut self, node: &Node<c::Expression>) -> Expr {
         let value = self.value(node);
-        let fine = self.types.is_scalar(value.ty) || matches!(value.kind, ExprKind::Unmodelled(_));
+        let fine = self.types.is_scalar(value.ty) || matches!(value.kind, CExprKind::Unmodelled(_));
         if !fine {
             let shown = self.types.show(value.ty);
             self.error(TYPE_ERROR, value.span, format!("a condition cannot have type `{shown}`"));
@@ -132,22 +132,22 @@ impl Converter<'_> {
             c::Label::Identifier(i) if i.node.name.starts_with(ASYNCHRONOUS) => {
                 return self.asynchronous(&l.node.statement, span);
             }
-            c::Label::Identifier(i) => StmtKind::Label(self.label(&i.node.name)),
+            c::Label::Identifier(i) => CStmtKind::Label(self.label(&i.node.name)),
             c::Label::Case(e) => self.case(e, e),
             c::Label::CaseRange(r) => self.case(&r.node.low, &r.node.high),
-            c::Label::Default => StmtKind::Default,
+            c::Label::Default => CStmtKind::Default,
         };
         let label = Stmt { kind, span: label_span };
         let inner = self.statement(&l.node.statement);
-        Stmt { kind: StmtKind::Block(vec![label, inner]), span }
+        Stmt { kind: CStmtKind::Block(vec![label, inner]), span }
     }
 
-    /// A convention of another tool: the labelled statement runs in a thread of its own, which nobody waits for. It becomes
+    /// A convention of another tool: the labelled statement runs in a thread of its own, which no thread waits for. It becomes
     /// the body of a function of its own; the lowering looks whether it needs the variables around it.
     fn asynchronous(&mut self, statement: &Node<c::Statement>, span: Span) -> Stmt {
         let body = self.statement(statement);
         let (void, int) = (self.types.void(), self.types.int(Int::Int));
-        let function = |name: &str, result: Ty, body: Option<Vec<Stmt>>| Function {
+        let function = |name: &str, result: CType, body: Option<Vec<Stmt>>| CFunction {
             name: name.to_string(),
             result,
             params: Vec::new(),
@@ -163,17 +163,17 @@ impl Converter<'_> {
         let started = self.function_address(started, span);
         let pointer = self.types.pointer(void);
         let null = || Expr::constant(0, pointer, span);
-        let call = ExprKind::Call(Callee::Direct(create), vec![null(), null(), started, null()]);
-        Stmt { kind: StmtKind::Expr(Expr { kind: call, ty: int, span }), span }
+        let call = CExprKind::Call(CCallee::Direct(create), vec![null(), null(), started, null()]);
+        Stmt { kind: CStmtKind::Expr(Expr { kind: call, ty: int, span }), span }
     }
 
-    fn case(&mut self, low: &Node<c::Expression>, high: &Node<c::Expression>) -> StmtKind {
+    fn case(&mut self, low: &Node<c::Expression>, high: &Node<c::Expression>) -> CStmtKind {
         let (low, high) = (self.value(low), self.value(high));
         match (low.as_const(), high.as_const()) {
-            (Some(a), Some(b)) => StmtKind::Case(a, b),
+            (Some(a), Some(b)) => CStmtKind::Case(a, b),
             _ => {
                 self.error(NOT_CONSTANT, low.span, "a case needs a constant");
-                StmtKind::Unmodelled("a case that is no constant".into())
+                CStmtKind::Unmodelled("a case that is no constant".into())
             }
         }
     }
@@ -183,7 +183,7 @@ impl Converter<'_> {
             let void = self.types.void();
             return Expr::unmodelled("a statement expression of this form", void, span);
         };
-        self.scopes.push(Scope::default());
+        self.scopes.push(NameScope::default());
         let last = items.len().checked_sub(1).and_then(|i| match &items[i].node {
             c::BlockItem::Statement(s) => match &s.node {
                 c::Statement::Expression(Some(e)) => Some(e),
@@ -203,6 +203,6 @@ impl Converter<'_> {
             Some(v) => v.ty,
             None => self.types.void(),
         };
-        Expr { kind: ExprKind::Statements(statements, value), ty, span }
+        Expr { kind: CExprKind::Statements(statements, value), ty, span }
     }
 }

@@ -9,14 +9,14 @@ use super::*;
 use crate::c::types::Int;
 
 impl Lower<'_> {
-    /// The place that is told for a step: inside a function of the library, its call.
+    /// The place that is reported for a step: inside a function of the library, its call.
     pub(super) fn blamed(&self, span: Span) -> Span {
         self.cur.blamed.unwrap_or(span)
     }
 
     pub(super) fn fresh(&mut self, span: Span) -> Loc {
         let (inside, span) = (self.cur.atomic > 0, self.blamed(span));
-        self.cur.flow.places.push(flow::Place { span, inside })
+        self.cur.flow.places.push(flow::FlowPlace { span, in_atomic_block: inside })
     }
 
     /// Emits a step from the current location; does not move.
@@ -29,7 +29,7 @@ impl Lower<'_> {
         &mut self,
         to: Loc,
         guard: Term,
-        gates: Vec<(Failure, Term)>,
+        gates: Vec<(GateFailure, Term)>,
         updates: Vec<(SlotId, Term)>,
         what: What,
         span: Span,
@@ -45,7 +45,7 @@ impl Lower<'_> {
         self.steps_left -= 1;
         self.merge_env(to);
         let span = self.blamed(span);
-        self.cur.flow.steps.push(Step {
+        self.cur.flow.steps.push(FlowStep {
             from,
             to,
             inputs: Vec::new(),
@@ -64,13 +64,24 @@ impl Lower<'_> {
 
     /// What is known here is known at a place only as far as every way there knows it.
     fn merge_env(&mut self, to: Loc) {
-        let Cursor { known, envs, .. } = &mut self.cur;
+        let LoweringPosition { known, envs, entered, .. } = &mut self.cur;
         looks_at(1 + known.len());
+        let unsteady = &mut self.found.unsteady;
         match envs.get_mut(&to) {
             None => {
                 envs.insert(to, known.clone());
             }
-            Some(old) => old.retain(|slot, value| known.get(slot) == Some(value)),
+            Some(old) => {
+                let lowered = entered.contains(&to);
+                old.retain(|slot, value| {
+                    let agrees = known.get(slot) == Some(value);
+                    // The code at that place was made with a constant that is none: the next pass does without it.
+                    if lowered && !agrees {
+                        unsteady.insert(*slot);
+                    }
+                    agrees
+                });
+            }
         }
     }
 
@@ -80,8 +91,9 @@ impl Lower<'_> {
             Some(known) => {
                 self.cur.known = known.clone();
                 self.cur.at = Some(at);
+                self.cur.entered.insert(at);
                 // Whether this is inside an atomic section is a fact of the place, not of the order of the text.
-                self.cur.atomic = u32::from(self.cur.flow.places[at].inside);
+                self.cur.atomic = u32::from(self.cur.flow.places[at].in_atomic_block);
             }
             None => self.cur.at = None,
         }
@@ -124,8 +136,9 @@ impl Lower<'_> {
 
     /// What is known of a private slot after an assignment.
     fn learn(&mut self, slot: SlotId, value: Term) {
-        if self.slots[slot].owner == Owner::Task(self.cur.task) {
-            if self.b().as_num(value).is_some() || self.b().as_bool(value).is_some() {
+        if self.slots[slot].owner == SlotOwner::Task(self.cur.task) {
+            let constant = self.b().as_num(value).is_some() || self.b().as_bool(value).is_some();
+            if constant && !self.facts.unsteady.contains(&slot) {
                 self.cur.known.insert(slot, value);
             } else {
                 self.cur.known.remove(&slot);
@@ -141,10 +154,10 @@ impl Lower<'_> {
         let number = self.cur.temps_at.entry(site.clone()).or_insert(0);
         *number += 1;
         let key = format!("<temp {} {site} {number}>", self.tasks[self.cur.task].key);
-        let owner = Owner::Task(self.cur.task);
+        let owner = SlotOwner::Task(self.cur.task);
         let initial = Some(self.terms.int(0));
         let shown = format!("t{}", self.cur.temps);
-        self.slot(NewSlot {
+        let temp = self.slot(NewSlot {
             key,
             shown,
             sort: Sort::INT,
@@ -152,9 +165,12 @@ impl Lower<'_> {
             initial,
             range: None,
             lock: false,
-            synchronising: false,
+            role: SlotRole::Data,
             span,
-        })
+        });
+        // Another pass may have used it for something else.
+        self.slots[temp].range = None;
+        temp
     }
 
     /// A name for a place in the code that is the same in every pass: the calls around, the place, the iterations.
@@ -170,13 +186,13 @@ impl Lower<'_> {
         let to = self.fresh(span);
         let (tt, ff) = (self.terms.tt(), self.terms.ff());
         let span = self.blamed(span);
-        self.cur.flow.steps.push(Step {
+        self.cur.flow.steps.push(FlowStep {
             from,
             to,
             inputs: Vec::new(),
             guard: tt,
             blocking: false,
-            gates: vec![(Failure::Unmodelled(why.to_string(), span), ff)],
+            gates: vec![(GateFailure::Unmodelled(why.to_string(), span), ff)],
             updates: Vec::new(),
             what: What::Unmodelled,
             span,
@@ -186,7 +202,7 @@ impl Lower<'_> {
     }
 
     /// A gate of the property: goes wrong where the formula is false.
-    pub(super) fn check(&mut self, failure: Failure, formula: Term, span: Span) {
+    pub(super) fn check(&mut self, failure: GateFailure, formula: Term, span: Span) {
         if self.cur.at.is_none() || self.b().as_bool(formula) == Some(true) {
             return;
         }
@@ -200,7 +216,7 @@ impl Lower<'_> {
         self.enter(to);
     }
 
-    pub(super) fn checks(&self, check: Check) -> bool {
+    pub(super) fn checks(&self, check: CCheck) -> bool {
         self.checks.contains(&check)
     }
 
@@ -210,9 +226,9 @@ impl Lower<'_> {
             return;
         }
         let failure = match undefined {
-            Undefined::Overflow if self.checks(Check::Overflow) => Some(Failure::Overflow),
-            Undefined::Deref if self.checks(Check::Memory) => Some(Failure::Deref),
-            Undefined::Division if self.checks(Check::Division) => Some(Failure::Division),
+            Undefined::Overflow if self.checks(CCheck::Overflow) => Some(GateFailure::Overflow),
+            Undefined::Deref if self.checks(CCheck::Memory) => Some(GateFailure::Deref),
+            Undefined::Division if self.checks(CCheck::Division) => Some(GateFailure::Division),
             _ => None,
         };
         match failure {
@@ -226,7 +242,7 @@ impl Lower<'_> {
 
     /// Runs where the formula is false are not looked at. Waiting for it would count as a deadlock.
     pub(super) fn only_if(&mut self, formula: Term, span: Span) {
-        if !self.checks(Check::Deadlock) {
+        if !self.checks(CCheck::Deadlock) {
             return self.wait(formula, Vec::new(), What::Assume, span);
         }
         let (yes, no) = (self.fresh(span), self.fresh(span));
@@ -256,7 +272,7 @@ impl Lower<'_> {
     }
 
     fn private(&self, slot: SlotId) -> bool {
-        self.slots[slot].owner == Owner::Task(self.cur.task)
+        self.slots[slot].owner == SlotOwner::Task(self.cur.task)
     }
 
     /// The value of a case as a C integer of the leaf's type.
@@ -319,12 +335,16 @@ impl Lower<'_> {
     }
 
     /// Reads a place; one step unless the place is private or constant.
-    pub(super) fn read(&mut self, place: Ref, ty: Ty, span: Span) -> Term {
+    pub(super) fn read(&mut self, place: Ref, ty: CType, span: Span) -> Term {
         // A list of arguments is handed on; what is taken out of it is not modelled.
-        if self.cur.at.is_none() || *self.unit.types.kind(ty) == Kind::VarArgs {
+        if self.cur.at.is_none() || *self.unit.types.kind(ty) == CTypeKind::VarArgs {
             return self.terms.int(0);
         }
         let hits = self.hits(place, ty);
+        self.whole_addresses(&hits, ty, span);
+        if self.cur.at.is_none() {
+            return self.terms.int(0);
+        }
         if !self.cur.printing && hits.cases.iter().any(|c| self.facts.formatted.contains(&c.slot)) {
             self.unmodelled("the characters of a text that a format made", span);
             return self.terms.int(0);
@@ -355,7 +375,8 @@ impl Lower<'_> {
             let value = self.case_value(case);
             let value = self.retyped(value, case, ty);
             self.note_write(into, value);
-            self.emit_step(to, case.cond, Vec::new(), vec![(into, value)], ACCESS, span, hits.waits(&self.terms));
+            let updates = vec![(into, value)];
+            self.emit_step(to, case.cond, Vec::new(), updates, access_to(ty), span, hits.waits(&self.terms));
         }
         self.misses(&hits, span);
         self.slots[into].range = match self.unit.types.as_int(ty) {
@@ -367,7 +388,7 @@ impl Lower<'_> {
     }
 
     /// A leaf read through the type of the other signedness.
-    fn retyped(&mut self, value: Term, case: Case, ty: Ty) -> Term {
+    fn retyped(&mut self, value: Term, case: Case, ty: CType) -> Term {
         let Some(int) = self.unit.types.as_int(ty) else { return value };
         match self.leaf_int(case) {
             Some(range) if int == Int::Bool || range == int.range(self.unit.types.model) => value,
@@ -381,31 +402,78 @@ impl Lower<'_> {
         if let Some((cond, why)) = &hits.unmodelled {
             let to = self.fresh(span);
             let ff = self.terms.ff();
-            let gate = (Failure::Unmodelled(why.clone(), self.blamed(span)), ff);
+            let gate = (GateFailure::Unmodelled(why.clone(), self.blamed(span)), ff);
             self.emit_step(to, *cond, vec![gate], Vec::new(), What::Unmodelled, span, Waits::No);
         }
         if self.b().as_bool(hits.invalid) == Some(false) {
             return;
         }
-        if self.checks(Check::Memory) {
+        if self.checks(CCheck::Memory) {
             let to = self.fresh(span);
             let ff = self.terms.ff();
-            self.emit_step(to, hits.invalid, vec![(Failure::Deref, ff)], Vec::new(), What::Assert, span, Waits::No);
+            self.emit_step(to, hits.invalid, vec![(GateFailure::Deref, ff)], Vec::new(), What::Assert, span, Waits::No);
         } else {
             self.assume_defined(Undefined::Deref);
         }
     }
 
-    /// Writes a place: one step.
-    pub(super) fn write(&mut self, place: Ref, ty: Ty, value: Term, span: Span) {
-        if self.cur.at.is_none() || *self.unit.types.kind(ty) == Kind::VarArgs {
+    /// Writing a string literal is undefined (C11 6.4.5p7): for a write it is no memory.
+    fn spare_literals(&self, hits: &mut Hits) {
+        let b = self.b();
+        let literal = |c: &Case| self.slots[c.slot].key.starts_with("<text ");
+        if hits.cases.iter().any(literal) {
+            hits.cases.retain(|c| !literal(c));
+            let bad = hits.unmodelled.as_ref().map_or(b.ff(), |(cond, _)| *cond);
+            hits.invalid = b.not(b.or(b.any(hits.cases.iter().map(|c| c.cond)), bad));
+        }
+    }
+
+    /// The bytes of an address are the machine's choice: they can be moved, but not looked at one by one.
+    fn whole_addresses(&mut self, hits: &Hits, ty: CType, span: Span) {
+        let narrow = self.unit.types.size(ty).is_none_or(|s| s < self.unit.types.model.pointer_bytes());
+        if !narrow || self.cur.moving || self.cur.printing {
             return;
         }
-        let hits = self.hits(place, ty);
+        let part = |c: &&Case| c.bytes > 0 && c.slots().any(|s| self.is_address(self.slot_term(s)));
+        let parts: Vec<Case> = hits.cases.iter().filter(part).copied().collect();
+        for case in parts {
+            match self.whole_from(case) {
+                // Where a number was stored over it, the whole is no address any more.
+                Some(whole) => {
+                    let elsewhere = self.b().not(case.cond);
+                    self.only_numbers_or(elsewhere, whole, "a part of an address", span);
+                }
+                None => self.unmodelled("a part of an address", span),
+            }
+        }
+    }
+
+    /// The number as long as a pointer that begins with the bytes of a case.
+    fn whole_from(&self, case: Case) -> Option<Term> {
+        let count = self.unit.types.model.pointer_bytes() as u32;
+        let (object, at) = self.slots[case.slot].key.rsplit_once('+')?;
+        let at: u32 = at.parse().ok()?;
+        let last = self.slot_keys.get(&format!("{object}+{}", at + count - 1))?;
+        let follows = at.is_multiple_of(count) && last.0 == case.slot.0 + count - 1;
+        follows.then(|| self.case_value(Case { bytes: count as u8, ..case }))
+    }
+
+    /// Writes a place: one step.
+    pub(super) fn write(&mut self, place: Ref, ty: CType, value: Term, span: Span) {
+        if self.cur.at.is_none() || *self.unit.types.kind(ty) == CTypeKind::VarArgs {
+            return;
+        }
+        let mut hits = self.hits(place, ty);
+        self.spare_literals(&mut hits);
         let to = self.fresh(span);
         let single = hits.cases.len() == 1 && hits.unmodelled.is_none();
         for case in hits.cases.clone() {
             let stored = self.stored(case, value);
+            if case.bytes > 0 {
+                // A byte of an address does not show it.
+                let targets = self.targets(value);
+                case.slots().for_each(|slot| self.found.points(slot, targets.iter().copied()));
+            }
             for (slot, term) in self.case_updates(case, stored) {
                 self.note_write(slot, term);
                 if single && case.key.is_none() {
@@ -418,7 +486,7 @@ impl Lower<'_> {
         for case in hits.cases.clone() {
             let stored = self.stored(case, value);
             let updates = self.case_updates(case, stored);
-            self.emit_step(to, case.cond, Vec::new(), updates, ACCESS, span, hits.waits(&self.terms));
+            self.emit_step(to, case.cond, Vec::new(), updates, access_to(ty), span, hits.waits(&self.terms));
         }
         self.misses(&hits, span);
         self.enter(to);
@@ -428,7 +496,7 @@ impl Lower<'_> {
     pub(super) fn exchange(
         &mut self,
         place: Ref,
-        ty: Ty,
+        ty: CType,
         span: Span,
         what: What,
         new: impl Fn(&mut Self, Term) -> Term,
@@ -460,7 +528,7 @@ impl Lower<'_> {
     }
 
     /// An arbitrary value of a type.
-    pub(super) fn nondet(&mut self, ty: Ty, span: Span) -> Term {
+    pub(super) fn nondet(&mut self, ty: CType, span: Span) -> Term {
         if self.unit.types.is_float(ty) {
             return self.unfollowed();
         }
@@ -480,7 +548,7 @@ impl Lower<'_> {
         self.slots[into].range = range;
         self.update(vec![(into, value)], What::Havoc, span);
         if let Some(step) = self.cur.flow.steps.last_mut() {
-            step.inputs.push(Input { symbol, range: if sort == Sort::BOOL { None } else { range } });
+            step.inputs.push(FlowInput { symbol, range: if sort == Sort::BOOL { None } else { range } });
         }
         self.slot_term(into)
     }
@@ -493,7 +561,7 @@ impl Lower<'_> {
         }
         let to = self.cur.flow.exit.unwrap_or(self.cur.end);
         let tt = self.terms.tt();
-        if !self.checks(Check::Deadlock) {
+        if !self.checks(CCheck::Deadlock) {
             if leave == Leave::Return {
                 self.emit(to, tt, Vec::new(), What::Return, span);
             }
@@ -522,6 +590,11 @@ impl Lower<'_> {
             self.flows[0] = std::mem::take(&mut self.cur.flow);
         }
     }
+}
+
+/// How an access through a type shows: as an atomic one, or not.
+fn access_to(ty: CType) -> What {
+    if ty.quals.atomic { What::Cas } else { ACCESS }
 }
 
 impl Hits {

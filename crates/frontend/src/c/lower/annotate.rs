@@ -1,18 +1,18 @@
 //! Invariants and relies written in comments: from their text to formulas over the program's variables.
 //!
-//! Comes in: the text after `//@ invariant` or `//@ rely`. Goes out: a formula, and the slots it speaks of, which are then kept
-//! as they are. The words are C's: names of globals with `.member` and `[number]`, integers, `+ - *`, comparisons, `! && ||`;
+//! In: the text after `//@ invariant` or `//@ rely`. Out: a formula, and the slots it speaks of, which are then kept
+//! as they are. The vocabulary is C's: names of globals with `.member` and `[number]`, integers, `+ - *`, comparisons, `! && ||`;
 //! and `==>`, `tid`, `true`, `false`, and in a rely `x'` for the value after a step. A mutex is 0 or its holder's `tid`.
-//! Absent on purpose: locals, pointers, quantifiers.
+//! Deliberately absent: locals, pointers, quantifiers.
 
 use super::flow::*;
 use super::memory::Ref;
 use super::*;
-use crate::c::ast::{Spec, SpecKind};
+use crate::c::ast::{SpecComment, SpecKind};
 
 /// A formula, with a placeholder for each value after a step.
 #[derive(Clone, Debug)]
-pub(super) struct Written {
+pub(super) struct WrittenFormula {
     pub kind: SpecKind,
     pub formula: Term,
     pub slots: BTreeSet<SlotId>,
@@ -24,7 +24,7 @@ pub(super) struct Written {
 
 impl Lower<'_> {
     /// The specifications of the unit, and what is wrong with those that have no meaning.
-    pub(super) fn read_specs(&mut self) -> (Vec<Written>, Vec<(Span, String)>) {
+    pub(super) fn read_specs(&mut self) -> (Vec<WrittenFormula>, Vec<(Span, String)>) {
         let (mut good, mut bad) = (Vec::new(), Vec::new());
         for spec in &self.unit.specs {
             match self.read_spec(spec) {
@@ -35,19 +35,19 @@ impl Lower<'_> {
         (good, bad)
     }
 
-    fn read_spec(&mut self, spec: &Spec) -> Result<Written, String> {
-        let mut reader = Reader::new(self, tokens(&spec.text)?);
+    fn read_spec(&mut self, spec: &SpecComment) -> Result<WrittenFormula, String> {
+        let mut reader = SpecReader::new(self, tokens(&spec.text)?);
         reader.primes = spec.kind == SpecKind::Rely;
         let formula = reader.formula()?;
         reader.end()?;
         let (slots, primed) = reader.seen();
         let (kind, text, span) = (spec.kind, spec.text.clone(), spec.span);
-        Ok(Written { kind, formula, slots, primed, text, span })
+        Ok(WrittenFormula { kind, formula, slots, primed, text, span })
     }
 }
 
 /// Reads the tokens of a specification.
-pub(super) struct Reader<'a, 'u> {
+pub(super) struct SpecReader<'a, 'u> {
     lower: &'a mut Lower<'u>,
     tokens: Vec<String>,
     at: usize,
@@ -82,7 +82,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<String>, String> {
     if out.is_empty() { Err("a formula is missing".into()) } else { Ok(out) }
 }
 
-impl<'a, 'u> Reader<'a, 'u> {
+impl<'a, 'u> SpecReader<'a, 'u> {
     pub(super) fn new(lower: &'a mut Lower<'u>, tokens: Vec<String>) -> Self {
         Self { lower, tokens, at: 0, primes: false, names: BTreeMap::new(), slots: BTreeSet::new(), primed: Vec::new() }
     }
@@ -283,7 +283,7 @@ impl<'a, 'u> Reader<'a, 'u> {
                 let index: i128 = self.peek().parse().map_err(|_| "an index here is a number".to_string())?;
                 self.at += 1;
                 self.expect("]")?;
-                let Kind::Array(of, _) = *unit.types.kind(ty) else { return Err(format!("`{name}` is no array")) };
+                let CTypeKind::Array(of, _) = *unit.types.kind(ty) else { return Err(format!("`{name}` is no array")) };
                 offset += index * unit.types.size(of).unwrap_or(1) as i128;
                 ty = of;
             } else {
@@ -298,7 +298,7 @@ impl<'a, 'u> Reader<'a, 'u> {
             return Err(format!("`{name}` is kept byte by byte"));
         }
         let slot = &self.lower.slots[case.slot];
-        if slot.owner != Owner::Shared {
+        if slot.owner != SlotOwner::Shared {
             return Err(format!("`{name}` belongs to one thread"));
         }
         let shown = slot.shown.clone();

@@ -6,9 +6,9 @@
 
 use super::access::Undefined;
 use super::*;
-use crate::c::ast::{BinaryOp, UnaryOp};
+use crate::c::ast::{CBinaryOp, CUnaryOp};
 use crate::c::types::Int;
-use logic::{Machine, Node, Op};
+use logic::{MachineIntSort, Node, Op};
 
 impl Lower<'_> {
     /// Bounds of a term that hold in every reachable state, as far as they are easily seen.
@@ -105,11 +105,18 @@ impl Lower<'_> {
 
     /// A result of signed arithmetic must fit; one of unsigned arithmetic wraps.
     pub(super) fn fit(&mut self, raw: Term, int: Int, span: Span) -> Term {
+        if int == Int::UInt128 && !self.within(raw, int.range(self.unit.types.model)) {
+            self.unmodelled("arithmetic of 128 bits", span);
+        }
         if !int.signed() {
             return self.wrap(raw, int);
         }
         let (low, high) = int.range(self.unit.types.model);
         if self.within(raw, (low, high)) {
+            return raw;
+        }
+        if matches!(int, Int::Int128) {
+            self.unmodelled("arithmetic of 128 bits", span);
             return raw;
         }
         let (above, below) = match self.bounds(raw) {
@@ -132,16 +139,17 @@ impl Lower<'_> {
         self.slot_term(keep)
     }
 
-    pub(super) fn unary_op(&mut self, op: UnaryOp, a: Term, int: Int, span: Span) -> Term {
+    pub(super) fn unary_op(&mut self, op: CUnaryOp, a: Term, int: Int, span: Span) -> Term {
+        self.unary_on_address(a, span);
         let b = self.b();
         match op {
-            UnaryOp::Minus => {
+            CUnaryOp::Minus => {
                 let raw = b.sub(b.num(0), a);
                 self.fit(raw, int, span)
             }
             // ~x is -x - 1 in two's complement; for an unsigned type it is max - x.
-            UnaryOp::Complement if int.signed() => b.sub(b.num(-1), a),
-            UnaryOp::Complement => {
+            CUnaryOp::Complement if int.signed() => b.sub(b.num(-1), a),
+            CUnaryOp::Complement => {
                 let high = int.range(self.unit.types.model).1;
                 b.sub(b.num(high), a)
             }
@@ -149,34 +157,37 @@ impl Lower<'_> {
     }
 
     /// `a op b` in a type; for shifts the type of the left operand.
-    pub(super) fn binary_op(&mut self, op: BinaryOp, x: Term, y: Term, int: Int, span: Span) -> Term {
+    pub(super) fn binary_op(&mut self, op: CBinaryOp, x: Term, y: Term, int: Int, span: Span) -> Term {
+        if let Some(result) = self.address_arithmetic(op, x, y, int, span) {
+            return result;
+        }
         let b = self.b();
         match op {
-            BinaryOp::Add => {
+            CBinaryOp::Add => {
                 let raw = b.add(x, y);
                 self.fit(raw, int, span)
             }
-            BinaryOp::Sub => {
+            CBinaryOp::Sub => {
                 let raw = b.sub(x, y);
                 self.fit(raw, int, span)
             }
-            BinaryOp::Mul => {
+            CBinaryOp::Mul => {
                 let raw = b.mul(x, y);
                 self.fit(raw, int, span)
             }
-            BinaryOp::Div | BinaryOp::Rem => self.divide(op, x, y, int, span),
-            BinaryOp::Shl | BinaryOp::Shr => self.shift(op, x, y, int, span),
-            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => self.bits(op, x, y, int),
+            CBinaryOp::Div | CBinaryOp::Rem => self.divide(op, x, y, int, span),
+            CBinaryOp::Shl | CBinaryOp::Shr => self.shift(op, x, y, int, span),
+            CBinaryOp::And | CBinaryOp::Or | CBinaryOp::Xor => self.bits(op, x, y, int),
         }
     }
 
     /// Division toward zero; the logic's is Euclidean.
-    fn divide(&mut self, op: BinaryOp, x: Term, y: Term, int: Int, span: Span) -> Term {
+    fn divide(&mut self, op: CBinaryOp, x: Term, y: Term, int: Int, span: Span) -> Term {
         let nonzero = self.b().ne(y, self.b().num(0));
         self.require(Undefined::Division, nonzero, span);
         let positive = self.bounds(x).is_some_and(|(low, _)| low >= 0);
         let b = self.b();
-        let make = |a: Term| if op == BinaryOp::Div { b.div(a, y) } else { b.modulo(a, y) };
+        let make = |a: Term| if op == CBinaryOp::Div { b.div(a, y) } else { b.modulo(a, y) };
         let plain = make(x);
         let raw = if positive {
             plain
@@ -184,10 +195,21 @@ impl Lower<'_> {
             let minus = |t: Term| b.sub(b.num(0), t);
             b.ite(b.le(b.num(0), x), plain, minus(make(minus(x))))
         };
-        if op == BinaryOp::Div { self.fit(raw, int, span) } else { raw }
+        if op == CBinaryOp::Div {
+            return self.fit(raw, int, span);
+        }
+        // The remainder is undefined where the quotient does not fit (C11 6.5.5p6).
+        let (low, _) = int.range(self.unit.types.model);
+        let may_be = |t: Term, n: i128| self.bounds(t).is_none_or(|(a, z)| a <= n && n <= z);
+        if int.signed() && may_be(x, low) && may_be(y, -1) {
+            let b = self.b();
+            let fits = b.not(b.and(b.eq(x, b.num(low)), b.eq(y, b.num(-1))));
+            self.require(Undefined::Overflow, fits, span);
+        }
+        raw
     }
 
-    fn shift(&mut self, op: BinaryOp, x: Term, y: Term, int: Int, span: Span) -> Term {
+    fn shift(&mut self, op: CBinaryOp, x: Term, y: Term, int: Int, span: Span) -> Term {
         let width = i128::from(int.bits(self.unit.types.model));
         let b = self.b();
         let valid = b.and(b.le(b.num(0), y), b.lt(y, b.num(width)));
@@ -200,7 +222,7 @@ impl Lower<'_> {
             let power = b.num(1i128 << k);
             return match op {
                 // Floor division by a power of two is the arithmetic shift.
-                BinaryOp::Shr => b.div(x, power),
+                CBinaryOp::Shr => b.div(x, power),
                 _ => {
                     let raw = b.mul(x, power);
                     self.fit(raw, int, span)
@@ -211,19 +233,19 @@ impl Lower<'_> {
         let mut out = b.num(0);
         for k in (0..width.min(64)).rev() {
             let power = b.num(1i128 << k);
-            let value = if op == BinaryOp::Shr { b.div(x, power) } else { b.mul(x, power) };
+            let value = if op == CBinaryOp::Shr { b.div(x, power) } else { b.mul(x, power) };
             out = b.ite(b.eq(y, b.num(k)), value, out);
         }
-        if op == BinaryOp::Shr { out } else { self.fit(out, int, span) }
+        if op == CBinaryOp::Shr { out } else { self.fit(out, int, span) }
     }
 
-    fn bits(&mut self, op: BinaryOp, x: Term, y: Term, int: Int) -> Term {
+    pub(super) fn bits(&mut self, op: CBinaryOp, x: Term, y: Term, int: Int) -> Term {
         let b = self.b();
         let (x, y) = if b.as_num(x).is_some() { (y, x) } else { (x, y) };
         if let (Some(p), Some(q)) = (b.as_num(x), b.as_num(y)) {
             return b.num(match op {
-                BinaryOp::And => p & q,
-                BinaryOp::Or => p | q,
+                CBinaryOp::And => p & q,
+                CBinaryOp::Or => p | q,
                 _ => p ^ q,
             });
         }
@@ -231,8 +253,8 @@ impl Lower<'_> {
         if self.within(x, (0, 1)) && self.within(y, (0, 1)) {
             let (p, q) = (b.truth(x), b.truth(y));
             return b.bit(match op {
-                BinaryOp::And => b.and(p, q),
-                BinaryOp::Or => b.or(p, q),
+                CBinaryOp::And => b.and(p, q),
+                CBinaryOp::Or => b.or(p, q),
                 _ => b.not(b.eq(p, q)),
             });
         }
@@ -240,28 +262,28 @@ impl Lower<'_> {
             && mask >= 0
         {
             let bit = |k: u32| b.modulo(b.div(x, b.num(1i128 << k)), b.num(2));
-            if op == BinaryOp::And && (mask + 1).count_ones() == 1 {
+            if op == CBinaryOp::And && (mask + 1).count_ones() == 1 {
                 return b.modulo(x, b.num(mask + 1));
             }
             if mask.count_ones() == 1 {
                 let k = mask.trailing_zeros();
                 let set = b.eq(bit(k), b.num(1));
                 return match op {
-                    BinaryOp::And => b.ite(set, b.num(mask), b.num(0)),
-                    BinaryOp::Or => b.ite(set, x, b.add(x, b.num(mask))),
+                    CBinaryOp::And => b.ite(set, b.num(mask), b.num(0)),
+                    CBinaryOp::Or => b.ite(set, x, b.add(x, b.num(mask))),
                     _ => b.ite(set, b.sub(x, b.num(mask)), b.add(x, b.num(mask))),
                 };
             }
             if mask == 0 {
-                return if op == BinaryOp::And { b.num(0) } else { x };
+                return if op == CBinaryOp::And { b.num(0) } else { x };
             }
         }
-        let machine = Machine { bits: int.bits(self.unit.types.model).clamp(8, 64) as u8, signed: int.signed() };
+        let machine = MachineIntSort { bits: int.bits(self.unit.types.model).clamp(8, 64) as u8, signed: int.signed() };
         let sort = Sort::machine(machine);
         let (p, q) = (self.terms.cast(x, sort), self.terms.cast(y, sort));
         let op = match op {
-            BinaryOp::And => Op::BitAnd,
-            BinaryOp::Or => Op::BitOr,
+            CBinaryOp::And => Op::BitAnd,
+            CBinaryOp::Or => Op::BitOr,
             _ => Op::BitXor,
         };
         self.terms.cast(self.terms.mk(op, &[p, q]), Sort::INT)

@@ -1,6 +1,8 @@
 //! Atomic operations: GCC's `__sync` and `__atomic` builtins and C11's generic functions; each is one step.
 //!
-//! All orders are treated as sequentially consistent. Atomic arithmetic wraps, also on signed types (C11 7.17.7.5).
+//! All orders are treated as sequentially consistent; those that are weaker are noted, for the verdict to say so, and where races are
+//! the question nothing is concluded from an operation that may be too weak to order what it seems to order (`race.rs`). Atomic
+//! arithmetic wraps, also on signed types (C11 7.17.7.5). Every argument is evaluated, orders as well.
 
 use super::memory::Ref;
 use super::*;
@@ -9,23 +11,24 @@ use crate::c::types::Int;
 
 impl Lower<'_> {
     /// `old op operand` as atomics compute it: reduced into the type, never undefined.
-    pub(super) fn atomic_op(&mut self, op: BinaryOp, old: Term, operand: Term, int: Int) -> Term {
+    pub(super) fn atomic_op(&mut self, op: CBinaryOp, old: Term, operand: Term, int: Int) -> Term {
         let b = self.b();
         let raw = match op {
-            BinaryOp::Add => b.add(old, operand),
-            BinaryOp::Sub => b.sub(old, operand),
-            BinaryOp::Mul => b.mul(old, operand),
+            CBinaryOp::Add => b.add(old, operand),
+            CBinaryOp::Sub => b.sub(old, operand),
+            CBinaryOp::Mul => b.mul(old, operand),
             // In one step, so without the checks that would be steps of their own.
-            BinaryOp::Shl | BinaryOp::Shr | BinaryOp::Div | BinaryOp::Rem => {
+            CBinaryOp::Shl | CBinaryOp::Shr | CBinaryOp::Div | CBinaryOp::Rem => {
                 let width = i128::from(int.bits(self.unit.types.model));
-                let shift = matches!(op, BinaryOp::Shl | BinaryOp::Shr);
+                let shift = matches!(op, CBinaryOp::Shl | CBinaryOp::Shr);
                 match b.as_num(operand) {
                     Some(k) if shift && (0..width.min(100)).contains(&k) => match op {
-                        BinaryOp::Shl => b.mul(old, b.num(1 << k)),
+                        CBinaryOp::Shl => b.mul(old, b.num(1 << k)),
                         _ => b.div(old, b.num(1 << k)),
                     },
                     Some(k) if !shift && k > 0 => {
-                        let make = |t: Term| if op == BinaryOp::Div { b.div(t, operand) } else { b.modulo(t, operand) };
+                        let make =
+                            |t: Term| if op == CBinaryOp::Div { b.div(t, operand) } else { b.modulo(t, operand) };
                         let minus = |t: Term| b.sub(b.num(0), t);
                         b.ite(b.le(b.num(0), old), make(old), minus(make(minus(old))))
                     }
@@ -54,8 +57,13 @@ impl Lower<'_> {
             .or_else(|| name.strip_prefix("atomic_"))?;
         let bare = bare.strip_suffix("_explicit").unwrap_or(bare);
         if matches!(bare, "synchronize" | "thread_fence" | "signal_fence") {
+            args.iter().for_each(|a| self.effect(a));
             return Some(Some(zero));
         }
+        let needed = operands(name, bare, args.len());
+        // Orders, and what old compilers took as variables to protect.
+        args.iter().skip(needed).filter(|a| a.as_const().is_none()).for_each(|a| self.effect(a));
+        self.note_order(name, bare, args, needed, span);
         // `void *` says nothing of what it points to.
         let pointer = match args.first()? {
             a if self.unit.types.pointee(a.ty).is_some_and(|t| self.unit.types.is_void(t)) => super::library::strip(a),
@@ -164,12 +172,12 @@ impl Lower<'_> {
         let apply = move |lower: &mut Self, old: Term| {
             let b = lower.b();
             match (operation, pointer_like) {
-                (Some(BinaryOp::Add), true) => b.add(old, operand),
-                (Some(BinaryOp::Sub), true) => b.sub(old, operand),
+                (Some(CBinaryOp::Add), true) => b.add(old, operand),
+                (Some(CBinaryOp::Sub), true) => b.sub(old, operand),
                 (Some(op), _) => lower.atomic_op(op, old, operand, int),
                 (None, _) => {
                     // nand
-                    let and = lower.atomic_op(BinaryOp::And, old, operand, int);
+                    let and = lower.atomic_op(CBinaryOp::And, old, operand, int);
                     let b = lower.b();
                     let raw = b.sub(b.num(-1), and);
                     lower.wrap(raw, int)
@@ -178,9 +186,49 @@ impl Lower<'_> {
         };
         let old = self.exchange(at, of, span, What::Cas, apply);
         Some(Some(match result {
-            Gives::Old => old,
-            Gives::New => apply(self, old),
+            AtomicResult::Old => old,
+            AtomicResult::New => apply(self, old),
         }))
+    }
+
+    /// Notes an operation that is not sequentially consistent.
+    fn note_order(&mut self, name: &str, bare: &str, args: &[Expr], needed: usize, span: Span) {
+        let order = match bare {
+            "lock_test_and_set" => ORDER_ACQUIRE,
+            "lock_release" => ORDER_RELEASE,
+            _ if name.starts_with("__sync_") => SEQ_CST,
+            // C11's functions without an order are sequentially consistent.
+            _ => match args.get(needed + usize::from(takes_weak(name, bare))) {
+                Some(order) => order.as_const().unwrap_or(ORDER_RELAXED),
+                None => SEQ_CST,
+            },
+        };
+        // On failure an exchange is a load.
+        let second =
+            args.get(needed + usize::from(takes_weak(name, bare)) + 1).map(|o| o.as_const().unwrap_or(ORDER_RELAXED));
+        let fails = second.filter(|_| bare.starts_with("compare_exchange")).unwrap_or(SEQ_CST);
+        let least = if order == SEQ_CST { fails } else { order };
+        // While no other thread has been created, no order matters.
+        let alone = !self.created && self.cur.loops == 0 && self.cur.task == TaskId(0);
+        if least == SEQ_CST || alone || self.cur.at.is_none() {
+            return;
+        }
+        let span = self.blamed(span);
+        let line = self.sources.line_of(span);
+        self.weaker.entry(line).or_insert(order_name(least));
+        let loads = matches!(bare, "load" | "load_n");
+        let stores = matches!(bare, "store" | "store_n" | "lock_release" | "clear" | "init" | "flag_clear");
+        let synchronises = match (loads, stores) {
+            (true, _) => matches!(order, ORDER_CONSUME | ORDER_ACQUIRE | ACQ_REL | SEQ_CST),
+            (_, true) => matches!(order, ORDER_RELEASE | ACQ_REL | SEQ_CST),
+            // One that reads and writes both takes over and hands on.
+            _ => {
+                matches!(order, ACQ_REL | SEQ_CST) && matches!(fails, ORDER_CONSUME | ORDER_ACQUIRE | ACQ_REL | SEQ_CST)
+            }
+        };
+        if !synchronises && self.weakest.is_none() {
+            self.weakest = Some(span);
+        }
     }
 
     /// The accesses emitted since then are atomic ones: they do not race with each other.
@@ -192,7 +240,15 @@ impl Lower<'_> {
         }
     }
 
-    fn compare_exchange(&mut self, bare: &str, name: &str, at: Ref, of: Ty, args: &[Expr], span: Span) -> Option<Term> {
+    fn compare_exchange(
+        &mut self,
+        bare: &str,
+        name: &str,
+        at: Ref,
+        of: CType,
+        args: &[Expr],
+        span: Span,
+    ) -> Option<Term> {
         let expected_at = self.value(args.get(1)?);
         let expected_at = self.settle(expected_at);
         let expected = self.read(expected_at, of, span);
@@ -210,7 +266,10 @@ impl Lower<'_> {
             }
         };
         let weak = bare.contains("weak")
-            || args.get(3).is_some_and(|w| name.starts_with("__atomic_") && w.as_const() != Some(0));
+            || args
+                .get(3)
+                .filter(|_| takes_weak(name, bare))
+                .is_some_and(|w| name.starts_with("__atomic_") && w.as_const() != Some(0));
         // The expected value must outlive the write to the place it came from.
         let keep = self.temp(span);
         self.slots[keep].range = self.bounds(expected);
@@ -247,26 +306,69 @@ impl Lower<'_> {
     }
 }
 
+/// Memory orders as compilers number them.
+const ORDER_RELAXED: i128 = 0;
+const ORDER_CONSUME: i128 = 1;
+const ORDER_ACQUIRE: i128 = 2;
+const ORDER_RELEASE: i128 = 3;
+const ACQ_REL: i128 = 4;
+const SEQ_CST: i128 = 5;
+
+fn order_name(order: i128) -> &'static str {
+    match order {
+        ORDER_CONSUME => "consume",
+        ORDER_ACQUIRE => "acquire",
+        ORDER_RELEASE => "release",
+        ACQ_REL => "acq_rel",
+        SEQ_CST => "seq_cst",
+        _ => "relaxed",
+    }
+}
+
+/// Whether the fourth argument says that an exchange may fail for no reason.
+fn takes_weak(name: &str, bare: &str) -> bool {
+    name.starts_with("__atomic_") && bare.starts_with("compare_exchange")
+}
+
+/// How many arguments an operation computes with; the others are orders.
+fn operands(name: &str, bare: &str, given: usize) -> usize {
+    let by_address = name.starts_with("__atomic_");
+    match bare {
+        "load" if given <= 2 => 1,
+        "load" => 2,
+        "load_n"
+        | "lock_release"
+        | "clear"
+        | "flag_clear"
+        | "test_and_set"
+        | "flag_test_and_set"
+        | "flag_test_and_set_n" => 1,
+        "exchange" if by_address => 3,
+        _ if bare.starts_with("compare_exchange") || bare.ends_with("compare_and_swap") => 3,
+        _ => 2,
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Gives {
+enum AtomicResult {
     Old,
     New,
 }
 
 /// `fetch_and_add`, `add_and_fetch`, `fetch_add`, `add_fetch`: the operator (`None` is nand) and which value it gives.
-fn arithmetic_name(bare: &str) -> Option<(Option<BinaryOp>, Gives)> {
+fn arithmetic_name(bare: &str) -> Option<(Option<CBinaryOp>, AtomicResult)> {
     let (word, gives) = if let Some(word) = bare.strip_prefix("fetch_and_").or_else(|| bare.strip_prefix("fetch_")) {
-        (word, Gives::Old)
+        (word, AtomicResult::Old)
     } else {
         let word = bare.strip_suffix("_and_fetch").or_else(|| bare.strip_suffix("_fetch"))?;
-        (word, Gives::New)
+        (word, AtomicResult::New)
     };
     let op = match word {
-        "add" => Some(BinaryOp::Add),
-        "sub" => Some(BinaryOp::Sub),
-        "and" => Some(BinaryOp::And),
-        "or" => Some(BinaryOp::Or),
-        "xor" => Some(BinaryOp::Xor),
+        "add" => Some(CBinaryOp::Add),
+        "sub" => Some(CBinaryOp::Sub),
+        "and" => Some(CBinaryOp::And),
+        "or" => Some(CBinaryOp::Or),
+        "xor" => Some(CBinaryOp::Xor),
         "nand" => None,
         _ => return None,
     };

@@ -10,11 +10,11 @@ const DEEPEST_RECURSION: usize = 12;
 
 impl Lower<'_> {
     /// A call; the value, or for a struct the address of its result object.
-    pub(super) fn call(&mut self, callee: &Callee, args: &[Expr], ty: Ty, span: Span) -> Option<Term> {
+    pub(super) fn call(&mut self, callee: &CCallee, args: &[Expr], ty: CType, span: Span) -> Option<Term> {
         self.cur.at?;
         match callee {
-            Callee::Direct(f) => self.direct(*f, args, ty, span),
-            Callee::Pointer(p) => {
+            CCallee::Direct(f) => self.direct(*f, args, ty, span),
+            CCallee::Pointer(p) => {
                 let address = self.value(p);
                 let values: Vec<Term> = args.iter().map(|a| self.value(a)).collect();
                 self.cur.at?;
@@ -23,13 +23,13 @@ impl Lower<'_> {
         }
     }
 
-    fn direct(&mut self, f: FnId, args: &[Expr], ty: Ty, span: Span) -> Option<Term> {
+    fn direct(&mut self, f: FnId, args: &[Expr], ty: CType, span: Span) -> Option<Term> {
         let function = &self.unit.functions[f];
         let name = function.name.clone();
         if is_error(&name) {
             let ff = self.terms.ff();
-            if self.checks(Check::Reach) {
-                self.check(Failure::Reach, ff, span);
+            if self.checks(CCheck::Reach) {
+                self.check(GateFailure::Reach, ff, span);
             } else {
                 // Reaching it is not the question; the program ends there.
                 self.leave_program(span, Leave::Stop);
@@ -46,8 +46,8 @@ impl Lower<'_> {
                 // A struct argument is copied before the callee can change its source.
                 let site = self.numbered_site(span);
                 let key = format!("{}!<argument {i} {site}>", self.tasks[self.cur.task].key);
-                let owner = Owner::Task(self.cur.task);
-                let copy = self.object(&key, "(argument)", a.ty, owner, span, Start::Any);
+                let owner = SlotOwner::Task(self.cur.task);
+                let copy = self.object(&key, "(argument)", a.ty, owner, span, ObjectStart::Any);
                 let to = Ref::Object(copy, self.terms.int(0));
                 self.copy(to, at, a.ty, span);
                 values.push(self.address_of(to));
@@ -100,12 +100,12 @@ impl Lower<'_> {
             None
         } else {
             let key = format!("{}!{path}.<result>", self.tasks[self.cur.task].key);
-            let owner = Owner::Task(self.cur.task);
-            Some(self.object(&key, &format!("{name}()"), function.result, owner, span, Start::Zero))
+            let owner = SlotOwner::Task(self.cur.task);
+            Some(self.object(&key, &format!("{name}()"), function.result, owner, span, ObjectStart::Zero))
         };
         let iterations = std::mem::take(&mut self.cur.iterations);
         let loops = self.cur.loops;
-        self.cur.frames.push(Frame {
+        self.cur.frames.push(InlineFrame {
             function: f,
             path,
             vars: FxHashMap::default(),
@@ -122,7 +122,7 @@ impl Lower<'_> {
             let object = self.variable_object(*param);
             let at = Ref::Object(object, self.terms.int(0));
             self.local_begins(object, span);
-            if self.escapes(*param, object) {
+            if self.escapes(object) {
                 self.unmodelled("the address of a parameter of a repeated thread leaves the thread", span);
             }
             match args.get(i) {
@@ -181,7 +181,7 @@ impl Lower<'_> {
     }
 
     /// A call through a pointer: one branch for each function it can point to.
-    fn indirect(&mut self, address: Term, args: &[Term], ty: Ty, span: Span) -> Option<Term> {
+    fn indirect(&mut self, address: Term, args: &[Term], ty: CType, span: Span) -> Option<Term> {
         let mut targets = Vec::new();
         for object in self.targets(address) {
             if let Content::Function(f) = self.objects[object].content {

@@ -1,6 +1,6 @@
 //! Merging steps, once it is known which slots only one thread reaches.
 //!
-//! Comes in: flows with one step per access. Goes out: flows in which private computation is part of the neighbouring
+//! In: flows with one step per access. Out: flows in which private computation is part of the neighbouring
 //! access. Three rules, each removing a location L and composing every step into L with every step out of L:
 //! backward (all steps out of L are private: they happen right after the access before), forward (all steps into L are
 //! private and cannot fail: they happen right before the access after), inside (L is inside an atomic section).
@@ -9,23 +9,23 @@
 
 use super::constants::Env;
 use super::flow::*;
-use super::phases::{Access, Phases};
+use super::phases::{Phases, SlotAccess};
 use super::terms::Build;
 use super::*;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// No location is removed if that makes more steps than this out of it.
-const MOST_PRODUCTS: usize = 24;
+const MAX_PRODUCTS: usize = 24;
 
 /// What a step touches.
-pub(super) struct Touch {
+pub(super) struct SlotTouch {
     pub reads: Vec<SlotId>,
     pub writes: Vec<SlotId>,
 }
 
 impl Lower<'_> {
-    pub(super) fn touch(&self, step: &Step) -> Touch {
+    pub(super) fn touch(&self, step: &FlowStep) -> SlotTouch {
         let mut reads: Vec<SlotId> = Vec::new();
         let terms = step.updates.iter().map(|(_, v)| *v).chain(step.gates.iter().map(|(_, g)| *g));
         for term in terms.chain([step.guard]) {
@@ -35,7 +35,7 @@ impl Lower<'_> {
                 }
             }
         }
-        Touch { reads, writes: step.updates.iter().map(|(s, _)| *s).collect() }
+        SlotTouch { reads, writes: step.updates.iter().map(|(s, _)| *s).collect() }
     }
 
     /// The slots that a term speaks of, each once.
@@ -64,34 +64,34 @@ impl Lower<'_> {
         }
         let pinned = self.pinned_slots();
         for id in self.slots.ids() {
-            if self.slots[id].owner != Owner::Shared || pinned.contains(&id) {
+            if self.slots[id].owner != SlotOwner::Shared || pinned.contains(&id) {
                 continue;
             }
-            let asked = if self.checks(Check::Race) { self.location(id) } else { id };
+            let asked = if self.checks(CCheck::Race) { self.location(id) } else { id };
             if let Some(tasks) = users.get(&asked)
                 && let (1, Some(task)) = (tasks.len(), tasks.first())
                 && !self.tasks[*task].many
             {
-                self.slots[id].owner = Owner::Task(*task);
+                self.slots[id].owner = SlotOwner::Task(*task);
             }
         }
     }
 
     /// What others can tell of a step. `ends`: the slots that say that a thread has ended.
-    fn marks(&self, step: &Step, task: TaskId, phases: &Phases, ends: &BTreeSet<SlotId>) -> Marks {
+    fn marks(&self, step: &FlowStep, task: TaskId, phases: &Phases, ends: &BTreeSet<SlotId>) -> StepMarks {
         let touch = self.touch(step);
         let under = self.covers(step, task, &phases.locks);
         let seen = |s: SlotId, access| {
-            self.slots[s].owner == Owner::Shared && phases.contended(s, task, step.from, under, access)
+            self.slots[s].owner == SlotOwner::Shared && phases.contended(s, task, step.from, under, access)
         };
-        let depends = touch.reads.iter().any(|s| seen(*s, Access::Read));
-        let written: Vec<SlotId> = touch.writes.iter().copied().filter(|s| seen(*s, Access::Write)).collect();
+        let depends = touch.reads.iter().any(|s| seen(*s, SlotAccess::Read));
+        let written: Vec<SlotId> = touch.writes.iter().copied().filter(|s| seen(*s, SlotAccess::Write)).collect();
         let frees = |s: &SlotId| {
             phases.locks.is_simple(*s)
                 && phases.locks.holds(task, step.from, *s)
                 && step.updates.iter().any(|(u, v)| u == s && self.b().as_num(*v) == Some(0))
         };
-        let contended = |t: Term| self.slots_in(t).iter().any(|s| seen(*s, Access::Read));
+        let contended = |t: Term| self.slots_in(t).iter().any(|s| seen(*s, SlotAccess::Read));
         let end = |t: Term| {
             self.terms.as_symbol(t).and_then(|s| self.by_symbol.get(&s)).is_some_and(|slot| ends.contains(slot))
         };
@@ -100,7 +100,7 @@ impl Lower<'_> {
             && written.is_empty()
             && self.terms.conjuncts(step.guard).into_iter().all(|c| end(c) || !contended(c))
             && step.updates.iter().all(|(_, v)| !contended(*v));
-        Marks {
+        StepMarks {
             private: !depends && written.is_empty(),
             visible: !written.is_empty(),
             frees: !depends && written.iter().all(frees),
@@ -128,9 +128,9 @@ impl Lower<'_> {
                 let task = TaskId(i as u32);
                 self.fold_copies(&mut flow, task);
                 // Tests belong to the read before them; only what is left is moved to the access after it.
-                self.merge(&mut flow, Rule::Backward, task, &phases);
+                self.merge(&mut flow, MergeRule::Backward, task, &phases);
                 changed |= self.drop_dead_updates(&mut flow, task, &phases);
-                self.merge(&mut flow, Rule::Both, task, &phases);
+                self.merge(&mut flow, MergeRule::Both, task, &phases);
                 changed |= self.drop_dead_updates(&mut flow, task, &phases);
                 flow.steps.iter_mut().for_each(|step| self.drop_free_tests(step));
                 self.flows[i] = flow;
@@ -174,16 +174,16 @@ impl Lower<'_> {
         changed
     }
 
-    fn merge(&self, flow: &mut Flow, rule: Rule, task: TaskId, phases: &Phases) {
+    fn merge(&self, flow: &mut Flow, rule: MergeRule, task: TaskId, phases: &Phases) {
         let count = flow.places.len();
         let ends: BTreeSet<SlotId> = self.tasks.iter().filter(|t| !t.many).map(|t| t.done).collect();
-        let mut steps: Vec<Option<(Step, Marks)>> = Vec::new();
+        let mut steps: Vec<Option<(FlowStep, StepMarks)>> = Vec::new();
         let mut ins: Vec<Vec<usize>> = vec![Vec::new(); count];
         let mut outs: Vec<Vec<usize>> = vec![Vec::new(); count];
-        let add = |steps: &mut Vec<Option<(Step, Marks)>>,
+        let add = |steps: &mut Vec<Option<(FlowStep, StepMarks)>>,
                    ins: &mut Vec<Vec<usize>>,
                    outs: &mut Vec<Vec<usize>>,
-                   step: Step| {
+                   step: FlowStep| {
             let marks = self.marks(&step, task, phases, &ends);
             let at = steps.len();
             outs[step.from.0 as usize].push(at);
@@ -202,17 +202,17 @@ impl Lower<'_> {
                 continue;
             }
             let get = |i: &usize| steps[*i].as_ref();
-            let into: Vec<&(Step, Marks)> = ins[at].iter().filter_map(get).collect();
-            let out: Vec<&(Step, Marks)> = outs[at].iter().filter_map(get).collect();
+            let into: Vec<&(FlowStep, StepMarks)> = ins[at].iter().filter_map(get).collect();
+            let out: Vec<&(FlowStep, StepMarks)> = outs[at].iter().filter_map(get).collect();
             if into.iter().any(|(s, _)| s.from == loc) {
                 continue;
             }
             let small = into.len() * out.len() <= (into.len() + out.len() + 1).max(6)
-                || (flow.places[loc].inside && into.len() * out.len() <= MOST_PRODUCTS);
-            if !small || !removable(&into, &out, flow.places[loc].inside, rule) {
+                || (flow.places[loc].in_atomic_block && into.len() * out.len() <= MAX_PRODUCTS);
+            if !small || !removable(&into, &out, flow.places[loc].in_atomic_block, rule) {
                 continue;
             }
-            let pairs: Vec<Step> = into
+            let pairs: Vec<FlowStep> = into
                 .iter()
                 .flat_map(|a| out.iter().map(move |b| (*a, *b)))
                 .filter_map(|((a, m), (b, n))| {
@@ -245,16 +245,16 @@ impl Lower<'_> {
     }
 
     /// `a` then `b` as one step; `None` if it can never be taken.
-    fn compose(&self, a: &Step, b: &Step, lead: &Step) -> Option<Step> {
+    fn compose(&self, a: &FlowStep, b: &FlowStep, lead: &FlowStep) -> Option<FlowStep> {
         let build = Build(&self.terms);
         // Inputs belong to one step alone: a copy gets its own.
         let mut inputs = Vec::new();
-        let fresh = |inputs: &mut Vec<Input>, of: &[Input]| -> FxHashMap<Symbol, Term> {
+        let fresh = |inputs: &mut Vec<FlowInput>, of: &[FlowInput]| -> FxHashMap<Symbol, Term> {
             of.iter()
                 .map(|input| {
                     let sort = self.terms.symbol_sort(input.symbol);
                     let symbol = self.terms.symbol(self.terms.symbol_name(input.symbol), sort);
-                    inputs.push(Input { symbol, range: input.range });
+                    inputs.push(FlowInput { symbol, range: input.range });
                     (input.symbol, self.terms.sym(symbol))
                 })
                 .collect()
@@ -270,7 +270,7 @@ impl Lower<'_> {
         if build.as_bool(guard) == Some(false) {
             return None;
         }
-        let mut gates: Vec<(Failure, Term)> = a.gates.iter().map(|(f, g)| (f.clone(), renamed(*g))).collect();
+        let mut gates: Vec<(GateFailure, Term)> = a.gates.iter().map(|(f, g)| (f.clone(), renamed(*g))).collect();
         let before = gates.len();
         for (failure, gate) in &b.gates {
             let gate = build.substitute(*gate, &map);
@@ -278,7 +278,7 @@ impl Lower<'_> {
                 gates.push((failure.clone(), gate));
             }
         }
-        // A step that can fail is told where it does.
+        // A step that can fail is reported where it does.
         let span = match (before, gates.len()) {
             (0, n) if n > 0 => b.span,
             (m, n) if m > 0 && m == n => a.span,
@@ -290,7 +290,7 @@ impl Lower<'_> {
         updates.extend(second);
         let mut joins = a.joins.clone();
         joins.extend(b.joins.iter().copied());
-        Some(Step {
+        Some(FlowStep {
             from: a.from,
             to: b.to,
             inputs,
@@ -306,7 +306,7 @@ impl Lower<'_> {
 
     /// A value chosen only to be tested once against a constant can be chosen either way: the test says nothing.
     /// (`exists v in range. v != 0` is true, so both branches of `if (nondet())` are free.)
-    fn drop_free_tests(&self, step: &mut Step) {
+    fn drop_free_tests(&self, step: &mut FlowStep) {
         let build = Build(&self.terms);
         for input in &mut step.inputs {
             for test in self.terms.conjuncts(step.guard) {
@@ -341,7 +341,7 @@ impl Lower<'_> {
     }
 
     /// Whether some value of the input satisfies the tests, which speak of nothing else.
-    fn either_way(&self, tests: &[Term], input: Input) -> bool {
+    fn either_way(&self, tests: &[Term], input: FlowInput) -> bool {
         let build = Build(&self.terms);
         let alone = |t: &Term| self.terms.free_symbols(*t).iter().all(|s| *s == input.symbol);
         if !tests.iter().all(alone) {
@@ -371,7 +371,7 @@ impl Lower<'_> {
     }
 
     /// Takes from an input's range what a test rules out: methods that try values need not try those.
-    fn narrow(&self, input: &mut Input, test: Term) {
+    fn narrow(&self, input: &mut FlowInput, test: Term) {
         let build = Build(&self.terms);
         let (Some((low, high)), Some((op, args))) = (input.range, self.terms.app(test)) else { return };
         let value = self.terms.sym(input.symbol);
@@ -397,12 +397,12 @@ impl Lower<'_> {
 
 /// Which of the rules outside atomic sections are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rule {
+enum MergeRule {
     Backward,
     Both,
 }
 
-struct Marks {
+struct StepMarks {
     /// Touches nothing that another thread can reach.
     private: bool,
     /// Writes something that another thread can reach.
@@ -413,7 +413,7 @@ struct Marks {
     settled: bool,
 }
 
-fn removable(into: &[&(Step, Marks)], out: &[&(Step, Marks)], inside: bool, rule: Rule) -> bool {
+fn removable(into: &[&(FlowStep, StepMarks)], out: &[&(FlowStep, StepMarks)], inside: bool, rule: MergeRule) -> bool {
     let waits = out.iter().any(|(s, _)| s.blocking);
     let fails_before = into.iter().any(|(s, _)| !s.gates.is_empty());
     if inside {
@@ -421,12 +421,12 @@ fn removable(into: &[&(Step, Marks)], out: &[&(Step, Marks)], inside: bool, rule
     }
     let visible_before = into.iter().any(|(_, m)| m.visible);
     let backward = out.iter().all(|(_, m)| m.private || m.frees) && !(waits && (fails_before || visible_before));
-    let forward = rule == Rule::Both && into.iter().all(|(s, m)| (m.private || m.settled) && s.gates.is_empty());
+    let forward = rule == MergeRule::Both && into.iter().all(|(s, m)| (m.private || m.settled) && s.gates.is_empty());
     backward || forward
 }
 
 /// The steps that can be reached from the entry, in order.
-fn reachable(flow: &Flow) -> Vec<Step> {
+fn reachable(flow: &Flow) -> Vec<FlowStep> {
     let Some(entry) = flow.entry else { return Vec::new() };
     let outs = flow.outs();
     let mut seen = vec![false; flow.places.len()];

@@ -1,12 +1,14 @@
 //! Condition variables.
 //!
 //! POSIX allows a wait to end without a signal, and a program must be right even so: a wait is unlocking and locking again,
-//! and a signal does nothing. For the question of deadlocks that would hide the lost signal, for a waiter could always wake;
-//! there a thread waits until it is woken, a signal wakes one that waits, a broadcast all of them. Repeated threads and waits
-//! with a time limit keep the first reading there too, with the assumption that says so.
+//! and a signal does nothing. Where deadlocks are asked for, too, that would hide the lost signal, for a waiter could always wake;
+//! there a thread decides when it begins to wait whether its wait will end by itself. If not, it waits until it is woken: a signal
+//! wakes one that waits, a broadcast all of them. Every run of POSIX is among these, and a thread that need not wake may sleep for ever.
+//! Repeated threads and waits with a time limit keep the first reading there too, with the assumption that says so.
 
 use super::memory::Case;
-use super::sync::{Try, too_late};
+use super::mutex::Try;
+use super::sync::too_late;
 use super::*;
 use crate::c::ast::*;
 use crate::c::types::Opaque;
@@ -15,7 +17,13 @@ impl Lower<'_> {
     pub(super) fn wait_condition(&mut self, name: &str, args: &[Expr], span: Span) -> Option<Term> {
         let timed = name.contains("timed");
         let mutex = std::slice::from_ref(args.get(1)?);
-        let cases = match self.checks(Check::Deadlock) && !timed {
+        if !self.looks_pure(args.get(1)?) {
+            // It is named twice here, where it is released and where it is taken again.
+            self.unmodelled("a wait whose mutex is named by an expression with effects", span);
+            return None;
+        }
+        args.iter().skip(2).for_each(|a| self.effect(a));
+        let cases = match self.checks(CCheck::Deadlock) && !timed {
             true => self.conditions(args.first()?, span)?,
             false => {
                 self.effect(args.first()?);
@@ -27,7 +35,7 @@ impl Lower<'_> {
         }
         self.unlock(mutex, span)?;
         self.lock(mutex, Try::Wait, span)?;
-        if self.checks(Check::Deadlock) {
+        if self.checks(CCheck::Deadlock) {
             self.assume("c-spurious-wakeups", "a wait on a condition variable may end without a signal");
         }
         if timed {
@@ -59,16 +67,17 @@ impl Lower<'_> {
     fn wait_for_signal(&mut self, cases: &[Case], mutex: &[Expr], span: Span) -> Option<Term> {
         let me = self.tasks[self.cur.task].key.clone();
         let waiting = self.waiting_slot(&me, span);
-        self.assume("c-woken-by-signals", "a wait on a condition variable ends by a signal only");
+        let early = self.nondet_in(Some((0, 1)), Sort::BOOL, span);
+        let early = self.b().truth(early);
         // To begin to wait and to release the mutex is one step.
         self.atomic_begin(span);
         let to = self.fresh(span);
         for case in cases {
             let key = self.slots[case.slot].key.clone();
             self.found.waiters.entry(key).or_default().insert(me.clone());
-            let number = self.number(*case);
-            self.note_write(waiting, number);
-            self.emit(to, case.cond, vec![(waiting, number)], What::Assign, span);
+            let awaited = self.b().ite(early, self.terms.int(0), self.number(*case));
+            self.note_write(waiting, awaited);
+            self.emit(to, case.cond, vec![(waiting, awaited)], What::Assign, span);
         }
         self.enter(to);
         self.unlock(mutex, span)?;
@@ -81,7 +90,7 @@ impl Lower<'_> {
 
     pub(super) fn signal(&mut self, args: &[Expr], wake: Wake, span: Span) -> Option<Term> {
         let zero = self.terms.int(0);
-        if !self.checks(Check::Deadlock) {
+        if !self.checks(CCheck::Deadlock) {
             args.iter().for_each(|a| self.effect(a));
             return Some(zero);
         }
@@ -108,8 +117,8 @@ impl Lower<'_> {
                 self.note_write(*slot, zero);
                 self.emit(to, guard, vec![(*slot, zero)], What::Release, span);
             }
-            let nobody = self.b().all(waits.iter().map(|w| self.b().not(*w)).chain([case.cond]));
-            self.emit(to, nobody, Vec::new(), What::Release, span);
+            let none_waits = self.b().all(waits.iter().map(|w| self.b().not(*w)).chain([case.cond]));
+            self.emit(to, none_waits, Vec::new(), What::Release, span);
         }
         self.enter(to);
         Some(zero)

@@ -1,12 +1,12 @@
 //! Constants: slots whose value is the same wherever a step is reached are replaced by it.
 //!
-//! Comes in: a flow, who can run with whom, and what its creators know. Goes out: the same flow with known values in place of slots,
-//! without the steps that can then never be taken. A shared slot stays known only while nobody else can change it. What is known
+//! In: a flow, who can run with whom, and what its creators know. Out: the same flow with known values in place of slots,
+//! without the steps that can then never be taken. A shared slot stays known only while no other thread can change it. What is known
 //! of the thread's own slots is kept as long as they are still read, so that the work grows with the text and not
 //! with its square.
 
 use super::flow::*;
-use super::phases::{Access, Phases, spawned};
+use super::phases::{Phases, SlotAccess, spawned};
 use super::terms::Build;
 use super::*;
 use base::ids::Id;
@@ -16,7 +16,7 @@ use std::rc::Rc;
 pub(super) type Env = FxHashMap<Symbol, Term>;
 
 impl Lower<'_> {
-    /// Replaces slots by their value where it is the same constant on every way to a step and nobody else can change it
+    /// Replaces slots by their value where it is the same constant on every way to a step and no other thread can change it
     /// meanwhile. A new thread knows what its creator knows. `read` are the slots that some step reads.
     pub(super) fn fold_constants(
         &self,
@@ -31,28 +31,30 @@ impl Lower<'_> {
         // Whether what is known of a shared slot stays true while the thread stands at a place.
         let steady = |symbol: Symbol, at: Loc| -> bool {
             self.by_symbol.get(&symbol).is_some_and(|slot| {
-                self.slots[*slot].owner == Owner::Task(task)
-                    || !phases.contended(*slot, task, at, phases.locks.at(task, at), Access::Read)
+                self.slots[*slot].owner == SlotOwner::Task(task)
+                    || !phases.contended(*slot, task, at, phases.locks.at(task, at), SlotAccess::Read)
             })
         };
-        let own = |slot: &SlotId| self.slots[*slot].owner == Owner::Task(task);
+        let own = |slot: &SlotId| self.slots[*slot].owner == SlotOwner::Task(task);
         let live = self.live(flow, Vec::new(), own, |_| Vec::new());
         let mut start: Env = entries[task.index()].take().unwrap_or_default();
         start.retain(|symbol, _| steady(*symbol, entry));
         for (id, slot) in self.slots.iter_enumerated().filter(|(id, _)| read.contains(id)) {
-            let told = match slot.owner {
+            let is_known = match slot.owner {
                 // A temporary is written before it is read.
-                Owner::Task(of) => of == task && live[entry.index()].contains(&id) && !slot.key.starts_with("<temp "),
-                Owner::Shared => task == TaskId(0) && steady(slot.symbol, entry),
+                SlotOwner::Task(of) => {
+                    of == task && live[entry.index()].contains(&id) && !slot.key.starts_with("<temp ")
+                }
+                SlotOwner::Shared => task == TaskId(0) && steady(slot.symbol, entry),
             };
-            if told && let Some(initial) = slot.initial.filter(|t| self.is_constant(*t)) {
+            if is_known && let Some(initial) = slot.initial.filter(|t| self.is_constant(*t)) {
                 start.insert(slot.symbol, initial);
             }
         }
         let mut envs: Vec<Option<Rc<Env>>> = vec![None; flow.places.len()];
         envs[entry.index()] = Some(Rc::new(start));
         let outs = flow.outs();
-        let mut agenda = Agenda::forward(flow);
+        let mut agenda = Worklist::forward(flow);
         let mut given: Vec<(TaskId, usize)> = Vec::new();
         while let Some(at) = agenda.next() {
             let Some(env) = envs[at.index()].clone() else { continue };
@@ -63,8 +65,8 @@ impl Lower<'_> {
                 }
                 given.extend(spawned(step, phases.starts()).filter(|c| *c != task).map(|child| (child, *i)));
                 let mut after = self.env_after(step, &env, |slot| match self.slots[slot].owner {
-                    Owner::Task(of) => of == task && live[step.to.index()].contains(&slot),
-                    Owner::Shared => read.contains(&slot) && steady(self.slots[slot].symbol, step.to),
+                    SlotOwner::Task(of) => of == task && live[step.to.index()].contains(&slot),
+                    SlotOwner::Shared => read.contains(&slot) && steady(self.slots[slot].symbol, step.to),
                 });
                 looks_at(1 + live[at.index()].len() + if Rc::ptr_eq(&after, &env) { 0 } else { after.len() });
                 let ended: Vec<Symbol> = live[at.index()]
@@ -109,9 +111,9 @@ impl Lower<'_> {
         for (child, i) in given {
             let step = &flow.steps[i];
             let Some(env) = &envs[step.from.index()] else { continue };
-            let shared = |slot: SlotId| self.slots[slot].owner == Owner::Shared;
+            let shared = |slot: SlotId| self.slots[slot].owner == SlotOwner::Shared;
             let known: Env = self
-                .env_after(step, env, |slot| matches!(self.slots[slot].owner, Owner::Shared))
+                .env_after(step, env, |slot| matches!(self.slots[slot].owner, SlotOwner::Shared))
                 .iter()
                 .filter(|(s, _)| self.by_symbol.get(s).is_some_and(|slot| shared(*slot)))
                 .map(|(s, v)| (*s, *v))
@@ -152,7 +154,7 @@ impl Lower<'_> {
             let known: Env = self
                 .slots
                 .iter_enumerated()
-                .filter(|(id, s)| s.owner == Owner::Shared && read.contains(id))
+                .filter(|(id, s)| s.owner == SlotOwner::Shared && read.contains(id))
                 .filter_map(|(_, s)| Some((s.symbol, s.initial?)))
                 .filter(|(_, t)| self.is_constant(*t))
                 .collect();
@@ -161,7 +163,7 @@ impl Lower<'_> {
     }
 
     /// What is known after a step, if it was known before or the step writes it and it is one of those kept.
-    fn env_after(&self, step: &Step, env: &Rc<Env>, keeps: impl Fn(SlotId) -> bool) -> Rc<Env> {
+    fn env_after(&self, step: &FlowStep, env: &Rc<Env>, keeps: impl Fn(SlotId) -> bool) -> Rc<Env> {
         let build = Build(&self.terms);
         let mut after = env.clone();
         for (slot, value) in &step.updates {

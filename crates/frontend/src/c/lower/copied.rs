@@ -1,7 +1,7 @@
 //! Temporaries that are plain copies of the thread's own variables are replaced by what they are copies of.
 //!
-//! Comes in: a flow. Goes out: the same flow in which a temporary is not read where it surely still equals a variable of the same
-//! thread, as the old value in `i++` mostly does. It is then dead and dropped by others. Only slots that nobody else can
+//! In: a flow. Out: the same flow in which a temporary is not read where it surely still equals a variable of the same
+//! thread, as the old value in `i++` mostly does. It is then dead and dropped by others. Only slots that no other thread can
 //! touch are looked at, so every step keeps its meaning.
 
 use super::flow::*;
@@ -15,18 +15,18 @@ type Copies = BTreeMap<SlotId, SlotId>;
 impl Lower<'_> {
     pub(super) fn fold_copies(&self, flow: &mut Flow, task: TaskId) {
         let Some(entry) = flow.entry else { return };
-        let own = |s: SlotId| self.slots[s].owner == Owner::Task(task) && self.slots[s].sort == Sort::INT;
+        let own = |s: SlotId| self.slots[s].owner == SlotOwner::Task(task) && self.slots[s].sort == Sort::INT;
         let source =
             |value: Term| self.terms.as_symbol(value).and_then(|s| self.by_symbol.get(&s)).copied().filter(|s| own(*s));
         let temporary = |s: SlotId| own(s) && self.slots[s].key.starts_with("<temp ");
-        let copies = |step: &Step| step.updates.iter().any(|(s, v)| temporary(*s) && source(*v).is_some());
+        let copies = |step: &FlowStep| step.updates.iter().any(|(s, v)| temporary(*s) && source(*v).is_some());
         if !flow.steps.iter().any(copies) {
             return;
         }
         let outs = flow.outs();
         let mut known: Vec<Option<Copies>> = vec![None; flow.places.len()];
         known[entry.index()] = Some(Copies::new());
-        let mut agenda = Agenda::forward(flow);
+        let mut agenda = Worklist::forward(flow);
         while let Some(at) = agenda.next() {
             let Some(before) = known[at.index()].clone() else { continue };
             for step in outs[at.index()].iter().map(|i| &flow.steps[*i]) {

@@ -1,10 +1,10 @@
 //! How many copies of a repeated thread can be started at most.
 //!
-//! Comes in: flows after merging, in which a creator hands a repeated thread its start. Goes out: a bound on how often it does,
+//! In: flows after merging, in which a creator hands a repeated thread its start. Out: a bound on how often it does,
 //! where a counter gives one: within the loop around the creation (its strongly connected part) some number of the
 //! creator's own only grows, grows on every way from one creation to the next, and has bounds where the thread is created. The bounds
 //! come of an interval analysis of the creator's numbers. More copies than the bound would never start, so a thread with that many copies is
-//! the same program as one with any number, and a finite one. Absent on purpose: numbers that other threads write.
+//! the same program as one with any number, and a finite one. Deliberately absent: numbers that other threads write.
 
 use super::flow::*;
 use super::*;
@@ -12,18 +12,18 @@ use base::ids::Id;
 use logic::{Node, Op};
 
 /// With more copies than this a thread is as well one of any number.
-const MOST_COPIES: i128 = 12;
+const MAX_COPIES: i128 = 12;
 /// How often a place is looked at before bounds that still move are given up, and how often they are then narrowed.
-const PATIENCE: u32 = 4;
-const NARROWINGS: usize = 3;
+const VISITS_BEFORE_WIDENING: u32 = 4;
+const NARROWING_ROUNDS: usize = 3;
 
-const LEAST: i128 = -(1 << 100);
-const GREATEST: i128 = 1 << 100;
+const LEAST_BOUND: i128 = -(1 << 100);
+const GREATEST_BOUND: i128 = 1 << 100;
 
 type Interval = (i128, i128);
 type Numbers = BTreeMap<SlotId, Interval>;
 
-const ANY: Interval = (LEAST, GREATEST);
+const ANY: Interval = (LEAST_BOUND, GREATEST_BOUND);
 
 impl Lower<'_> {
     /// The greatest number of copies of a repeated thread that ever start, where it is known and small.
@@ -35,7 +35,7 @@ impl Lower<'_> {
         let mut total: i128 = 0;
         for (i, flow) in self.flows.iter().enumerate().filter(|(i, _)| *i != task.index()) {
             let creator = TaskId(i as u32);
-            let gives = |s: &&Step| s.updates.iter().any(|(slot, _)| *slot == started);
+            let gives = |s: &&FlowStep| s.updates.iter().any(|(slot, _)| *slot == started);
             let mut places = None;
             for step in flow.steps.iter().filter(gives) {
                 if self.tasks[creator].many {
@@ -50,20 +50,20 @@ impl Lower<'_> {
                 total += self.most_turns(flow, step, &inner, places, creator)?;
             }
         }
-        (total <= MOST_COPIES).then_some(total.max(1) as u32)
+        (total <= MAX_COPIES).then_some(total.max(1) as u32)
     }
 
     /// How often a step of a loop can be taken in one stay in the loop.
     fn most_turns(
         &self,
         flow: &Flow,
-        step: &Step,
+        step: &FlowStep,
         inner: &BTreeSet<Loc>,
         places: &[Option<Numbers>],
         creator: TaskId,
     ) -> Option<i128> {
-        let within = |s: &&Step| inner.contains(&s.from) && inner.contains(&s.to);
-        let growth = |s: &Step, v: SlotId| -> Option<i128> {
+        let within = |s: &&FlowStep| inner.contains(&s.from) && inner.contains(&s.to);
+        let growth = |s: &FlowStep, v: SlotId| -> Option<i128> {
             let (_, value) = s.updates.iter().find(|(slot, _)| *slot == v)?;
             let Some((Op::Add, args)) = self.terms.app(*value) else { return Some(0) };
             let own = self.slot_term(v);
@@ -75,7 +75,7 @@ impl Lower<'_> {
         };
         let here = self.refined(places[step.from.index()].as_ref()?, step);
         let mut best: Option<i128> = None;
-        for (v, (low, high)) in here.iter().filter(|(_, i)| LEAST < i.0 && i.1 < GREATEST) {
+        for (v, (low, high)) in here.iter().filter(|(_, i)| LEAST_BOUND < i.0 && i.1 < GREATEST_BOUND) {
             if !self.is_own(*v, creator) {
                 continue;
             }
@@ -86,14 +86,14 @@ impl Lower<'_> {
             }
             let Some(least) = grows.into_iter().flatten().min() else { continue };
             // It grows between any two creations.
-            let still = |s: &&Step| within(s) && growth(s, *v).is_none();
+            let still = |s: &&FlowStep| within(s) && growth(s, *v).is_none();
             if growth(step, *v).is_none() && reaches(flow, step.to, step.from, &still) {
                 continue;
             }
             let turns = (high - low) / least + 1;
             best = Some(best.map_or(turns, |b: i128| b.min(turns)));
         }
-        best.filter(|b| *b <= MOST_COPIES)
+        best.filter(|b| *b <= MAX_COPIES)
     }
 
     /// Whether only the thread itself writes a number.
@@ -102,8 +102,8 @@ impl Lower<'_> {
             return false;
         }
         match self.slots[slot].owner {
-            Owner::Task(owner) => owner == task,
-            Owner::Shared => {
+            SlotOwner::Task(owner) => owner == task,
+            SlotOwner::Shared => {
                 !self.flows.iter().enumerate().any(|(i, f)| {
                     i != task.index() && f.steps.iter().any(|s| s.updates.iter().any(|(x, _)| *x == slot))
                 })
@@ -137,7 +137,7 @@ impl Lower<'_> {
                 let new = match target {
                     None => after,
                     Some(old) => {
-                        let tired = visits[step.to.index()] > PATIENCE;
+                        let tired = visits[step.to.index()] > VISITS_BEFORE_WIDENING;
                         old.iter().map(|(s, i)| (*s, self.widened(*s, *i, after[s], tired))).collect()
                     }
                 };
@@ -149,7 +149,7 @@ impl Lower<'_> {
             }
         }
         // What was given up may be found again from where it is now.
-        for _ in 0..NARROWINGS {
+        for _ in 0..NARROWING_ROUNDS {
             let mut next: Vec<Option<Numbers>> = vec![None; flow.places.len()];
             next[entry.index()] = Some(start.clone());
             for step in &flow.steps {
@@ -181,7 +181,7 @@ impl Lower<'_> {
     }
 
     /// After a step, if it can be taken.
-    fn after(&self, now: &Numbers, step: &Step) -> Option<Numbers> {
+    fn after(&self, now: &Numbers, step: &FlowStep) -> Option<Numbers> {
         let before = self.refined(now, step);
         if before.values().any(|(low, high)| low > high) {
             return None;
@@ -197,15 +197,15 @@ impl Lower<'_> {
     }
 
     /// What the guard says of the numbers at a place.
-    fn refined(&self, now: &Numbers, step: &Step) -> Numbers {
+    fn refined(&self, now: &Numbers, step: &FlowStep) -> Numbers {
         self.guarded(now, step).0
     }
 
-    fn inputs(&self, now: &Numbers, step: &Step) -> BTreeMap<Symbol, Interval> {
+    fn inputs(&self, now: &Numbers, step: &FlowStep) -> BTreeMap<Symbol, Interval> {
         self.guarded(now, step).1
     }
 
-    fn guarded(&self, now: &Numbers, step: &Step) -> (Numbers, BTreeMap<Symbol, Interval>) {
+    fn guarded(&self, now: &Numbers, step: &FlowStep) -> (Numbers, BTreeMap<Symbol, Interval>) {
         let mut numbers = now.clone();
         let mut inputs: BTreeMap<Symbol, Interval> =
             step.inputs.iter().map(|i| (i.symbol, i.range.unwrap_or(ANY))).collect();
@@ -220,8 +220,8 @@ impl Lower<'_> {
                 let (low, high) = (self.interval(a, &numbers, &inputs), self.interval(b, &numbers, &inputs));
                 let gap = i128::from(op == Op::Lt);
                 let mut meet = |t: Term, (l, h): Interval| self.keep_within(t, (l, h), &mut numbers, &mut inputs);
-                meet(a, (if op == Op::Eq { high.0 } else { LEAST }, high.1.saturating_sub(gap)));
-                meet(b, (low.0.saturating_add(gap), if op == Op::Eq { low.1 } else { GREATEST }));
+                meet(a, (if op == Op::Eq { high.0 } else { LEAST_BOUND }, high.1.saturating_sub(gap)));
+                meet(b, (low.0.saturating_add(gap), if op == Op::Eq { low.1 } else { GREATEST_BOUND }));
             }
         }
         (numbers, inputs)
@@ -246,10 +246,10 @@ impl Lower<'_> {
             _ => return,
         };
         let cut = |i: &mut Interval| {
-            if low > LEAST {
+            if low > LEAST_BOUND {
                 i.0 = i.0.max(low.saturating_sub(by));
             }
-            if high < GREATEST {
+            if high < GREATEST_BOUND {
                 i.1 = i.1.min(high.saturating_sub(by));
             }
         };
@@ -280,7 +280,7 @@ impl Lower<'_> {
             Node::App(Op::Ite, args) => join(of(args[1]), of(args[2])),
             _ => ANY,
         };
-        (low.max(LEAST), high.min(GREATEST))
+        (low.max(LEAST_BOUND), high.min(GREATEST_BOUND))
     }
 }
 
@@ -289,8 +289,8 @@ fn join(a: Interval, b: Interval) -> Interval {
 }
 
 /// The places of the largest loop that a step is part of; none if it is part of no loop.
-fn around(flow: &Flow, step: &Step) -> BTreeSet<Loc> {
-    let any = |_: &&Step| true;
+fn around(flow: &Flow, step: &FlowStep) -> BTreeSet<Loc> {
+    let any = |_: &&FlowStep| true;
     if !reaches(flow, step.to, step.from, &any) {
         return BTreeSet::new();
     }
@@ -298,7 +298,7 @@ fn around(flow: &Flow, step: &Step) -> BTreeSet<Loc> {
 }
 
 /// Whether these steps lead from one place to another.
-fn reaches(flow: &Flow, from: Loc, to: Loc, steps: &impl Fn(&&Step) -> bool) -> bool {
+fn reaches(flow: &Flow, from: Loc, to: Loc, steps: &impl Fn(&&FlowStep) -> bool) -> bool {
     let (mut seen, mut todo) = (BTreeSet::from([from]), vec![from]);
     while let Some(at) = todo.pop() {
         if at == to {

@@ -4,8 +4,8 @@ use super::flow::*;
 use super::*;
 use base::ids::Id;
 use program::{
-    Action, Assumption, Code, Copies, Fact, Gate, LocId, Location, OriginId, PropertyId, PropertyKind, Scope, Thread,
-    Update, VarKind,
+    Action, Assumption, Code, Copies, Gate, InitialFact, LocId, Location, OriginId, PropertyId, PropertyKind, Scope,
+    Thread, Update, VarKind,
 };
 
 /// A thread in any number.
@@ -15,8 +15,11 @@ impl Lower<'_> {
     pub(super) fn finish(mut self, name: &str) -> Program {
         self.routines_stop_at_failures();
         self.end_of_main();
-        if self.checks(Check::Race) {
-            // Before anything is dropped: a read whose value nobody uses can race as well.
+        if self.checks(CCheck::Deadlock) {
+            self.end_in_idle_loops();
+        }
+        if self.checks(CCheck::Race) {
+            // Before anything is dropped: a read whose value is never used can race as well.
             self.privatise();
             self.instrument_races();
         }
@@ -39,10 +42,42 @@ impl Lower<'_> {
         Emitter::new(self, name, copies).run()
     }
 
+    /// For the question of deadlocks: a thread that from some place on does nothing but turn in private (`for (;;) sleep(1);`) will never
+    /// help another, so it counts as ended there. Else it would hide that all others wait for each other for ever.
+    fn end_in_idle_loops(&mut self) {
+        let mut flows = std::mem::take(&mut self.flows);
+        for (i, flow) in flows.iter_mut().enumerate() {
+            let own = |slot: &SlotId| self.slots[*slot].owner == SlotOwner::Task(TaskId(i as u32));
+            let idle = |s: &FlowStep| s.gates.is_empty() && !s.blocking && s.updates.iter().all(|(slot, _)| own(slot));
+            let Some(exit) = flow.exit else { continue };
+            let outs = flow.outs();
+            let mut acts: Vec<bool> = outs.iter().map(Vec::is_empty).collect();
+            flow.steps.iter().filter(|s| !idle(s)).for_each(|s| acts[s.from.index()] = true);
+            let mut changed = true;
+            while changed {
+                changed = false;
+                for step in &flow.steps {
+                    if acts[step.to.index()] {
+                        changed |= !std::mem::replace(&mut acts[step.from.index()], true);
+                    }
+                }
+            }
+            for step in flow.steps.iter_mut().filter(|s| acts[s.from.index()] && !acts[s.to.index()]) {
+                step.to = exit;
+            }
+            flow.steps.retain(|s| acts[s.from.index()]);
+            if flow.entry.is_some_and(|e| !acts[e.index()]) {
+                flow.entry = Some(exit);
+            }
+        }
+        self.flows = flows;
+    }
+
     /// `main`'s return matters only if a thread may still run then.
     fn end_of_main(&mut self) {
-        let all: BTreeSet<TaskId> = self.tasks.ids().skip(1).collect();
-        let many = self.tasks.iter().any(|t| t.many);
+        let created = |id: &TaskId| self.flows[id.index()].entry.is_some();
+        let all: BTreeSet<TaskId> = self.tasks.ids().skip(1).filter(created).collect();
+        let many = self.tasks.iter_enumerated().any(|(id, t)| t.many && created(&id));
         let Some(flow) = self.flows.first() else { return };
         let count = flow.places.len();
         // Which threads have surely ended at each place of `main`.
@@ -86,18 +121,19 @@ impl Lower<'_> {
         if !ends {
             return;
         }
-        self.slots[exited].owner = Owner::Shared;
+        self.slots[exited].owner = SlotOwner::Shared;
         let ended = self.slot_term(exited);
         let build = terms::Build(&self.terms);
-        if self.checks.contains(&Check::Deadlock) {
+        if self.checks.contains(&CCheck::Deadlock) {
             // When the program ends, so does every thread, wherever it is.
             let stops = self.terms.sym(self.slots[exited].symbol);
             for flow in &mut self.flows {
                 let Some(exit) = flow.exit else { continue };
-                let places: Vec<Loc> = flow.places.ids().filter(|l| *l != exit && !flow.places[*l].inside).collect();
+                let places: Vec<Loc> =
+                    flow.places.ids().filter(|l| *l != exit && !flow.places[*l].in_atomic_block).collect();
                 for from in places {
                     let span = flow.places[from].span;
-                    flow.steps.push(Step {
+                    flow.steps.push(FlowStep {
                         from,
                         to: exit,
                         inputs: Vec::new(),
@@ -124,7 +160,7 @@ struct Emitter<'u> {
     lower: Lower<'u>,
     program: Program,
     vars: FxHashMap<SlotId, program::VarId>,
-    properties: Vec<(Failure, PropertyId)>,
+    properties: Vec<(GateFailure, PropertyId)>,
     names: FxHashMap<String, u32>,
     origins: FxHashMap<(base::Span, String), OriginId>,
     /// Variables with a mutex: slot, property, when it may be accessed.
@@ -163,16 +199,13 @@ impl<'u> Emitter<'u> {
             let task = TaskId(i as u32);
             match self.lower.routines.iter().find(|r| r.task == task).cloned() {
                 Some(routine) => self.procedure(&routine, flow),
-                // One that cannot be read is told as an error.
+                // One that cannot be read is reported as an error.
                 None if self.lower.is_routine(task) => {}
                 None => self.thread(task, flow),
             }
         }
         let mut assumptions: Vec<Assumption> = Vec::new();
-        assumptions.push(Assumption {
-            code: "c-sequential-consistency".into(),
-            text: "memory is sequentially consistent and operands are evaluated left to right".into(),
-        });
+        assumptions.push(self.memory_model());
         for (code, text) in &self.lower.assumptions {
             assumptions.push(Assumption { code: (*code).to_string(), text: text.clone() });
         }
@@ -184,39 +217,56 @@ impl<'u> Emitter<'u> {
         self.program
     }
 
+    /// A program without races whose atomics are all sequentially consistent is sequentially consistent (C11 5.1.2.4, by the
+    /// theorem on race-free programs), so a verdict on races alone then holds for C11 itself.
+    fn memory_model(&self) -> Assumption {
+        let weaker = &self.lower.weaker;
+        if weaker.is_empty() && self.lower.checks == [CCheck::Race] {
+            let text = "memory model: C11; operands are evaluated left to right";
+            return Assumption { code: "c-evaluation-order".into(), text: text.into() };
+        }
+        let mut text = String::from("memory is sequentially consistent and operands are evaluated left to right");
+        if !weaker.is_empty() {
+            let listed: Vec<String> = weaker.iter().take(8).map(|(line, order)| format!("{line} ({order})")).collect();
+            let more = if weaker.len() > 8 { " and more" } else { "" };
+            text += &format!(", though weaker orders are asked for in lines {}{more}", listed.join(", "));
+        }
+        Assumption { code: "c-sequential-consistency".into(), text }
+    }
+
     /// The properties asked for exist even if no step can break them.
     fn declare_checks(&mut self) {
         for check in self.lower.checks {
             match check {
-                Check::Reach => {
-                    self.property(&Failure::Reach, None);
+                CCheck::Reach => {
+                    self.property(&GateFailure::Reach, None);
                 }
-                Check::Overflow => {
-                    self.property(&Failure::Overflow, None);
+                CCheck::Overflow => {
+                    self.property(&GateFailure::Overflow, None);
                 }
-                Check::Memory => {
-                    self.property(&Failure::Deref, None);
+                CCheck::Memory => {
+                    self.property(&GateFailure::Deref, None);
                 }
-                Check::Race => {
-                    self.property(&Failure::Race(String::new()), None);
+                CCheck::Race => {
+                    self.property(&GateFailure::Race(String::new()), None);
                 }
-                Check::Free => {
-                    self.property(&Failure::Free, None);
+                CCheck::Free => {
+                    self.property(&GateFailure::Free, None);
                 }
-                Check::Leak => {
-                    self.property(&Failure::Leak, None);
+                CCheck::Leak => {
+                    self.property(&GateFailure::Leak, None);
                 }
-                Check::Division => {
-                    self.property(&Failure::Division, None);
+                CCheck::Division => {
+                    self.property(&GateFailure::Division, None);
                 }
-                Check::Unlock => {
-                    self.property(&Failure::Unlock, None);
+                CCheck::Unlock => {
+                    self.property(&GateFailure::Unlock, None);
                 }
-                Check::Deadlock => {
+                CCheck::Deadlock => {
                     let origin = self.origin(None, "no-deadlock");
                     self.program.properties.push(program::Property {
                         kind: PropertyKind::Deadlock,
-                        name: Check::Deadlock.name().into(),
+                        name: CCheck::Deadlock.name().into(),
                         origin,
                     });
                 }
@@ -239,45 +289,45 @@ impl<'u> Emitter<'u> {
         }
     }
 
-    /// The words of a place: its source text on one line.
+    /// The text of a place: its source text on one line.
     fn at(&mut self, span: Span) -> OriginId {
         let text = self.lower.sources.text(span);
-        let mut words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        if words.is_empty() {
+        let mut text_of_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if text_of_line.is_empty() {
             let file = self.lower.sources.file(span.file);
-            words = file.line(self.lower.sources.line_of(span)).trim().to_string();
+            text_of_line = file.line(self.lower.sources.line_of(span)).trim().to_string();
         }
-        if words.chars().count() > 70 {
-            words = words.chars().take(67).collect::<String>() + "...";
+        if text_of_line.chars().count() > 70 {
+            text_of_line = text_of_line.chars().take(67).collect::<String>() + "...";
         }
-        self.origin(Some(span), &words)
+        self.origin(Some(span), &text_of_line)
     }
 
-    fn property(&mut self, failure: &Failure, span: Option<Span>) -> PropertyId {
+    fn property(&mut self, failure: &GateFailure, span: Option<Span>) -> PropertyId {
         // One property for each question; what is unmodelled is one for each place.
-        let same = |f: &Failure| match (f, failure) {
-            (Failure::Race(_), Failure::Race(_)) => true,
+        let same = |f: &GateFailure| match (f, failure) {
+            (GateFailure::Race(_), GateFailure::Race(_)) => true,
             (a, b) => a == b,
         };
         if let Some((_, id)) = self.properties.iter().find(|(f, _)| same(f)) {
             return *id;
         }
         let (kind, name) = match failure {
-            Failure::Reach => (PropertyKind::Assertion, Check::Reach.name().to_string()),
-            Failure::Overflow => (PropertyKind::Overflow, Check::Overflow.name().to_string()),
-            Failure::Division => (PropertyKind::Division, Check::Division.name().to_string()),
-            Failure::Unlock => (PropertyKind::Release, Check::Unlock.name().to_string()),
-            Failure::Leak => (PropertyKind::Assertion, Check::Leak.name().to_string()),
-            Failure::Deref => (PropertyKind::Null, Check::Memory.name().to_string()),
-            Failure::Free => (PropertyKind::Freed, Check::Free.name().to_string()),
-            Failure::Race(_) => (PropertyKind::Race, Check::Race.name().to_string()),
-            Failure::Unmodelled(why, at) => {
+            GateFailure::Reach => (PropertyKind::Assertion, CCheck::Reach.name().to_string()),
+            GateFailure::Overflow => (PropertyKind::Overflow, CCheck::Overflow.name().to_string()),
+            GateFailure::Division => (PropertyKind::Division, CCheck::Division.name().to_string()),
+            GateFailure::Unlock => (PropertyKind::Release, CCheck::Unlock.name().to_string()),
+            GateFailure::Leak => (PropertyKind::Assertion, CCheck::Leak.name().to_string()),
+            GateFailure::Deref => (PropertyKind::Null, CCheck::Memory.name().to_string()),
+            GateFailure::Free => (PropertyKind::Freed, CCheck::Free.name().to_string()),
+            GateFailure::Race(_) => (PropertyKind::Race, CCheck::Race.name().to_string()),
+            GateFailure::Unmodelled(why, at) => {
                 let line = self.lower.sources.line_of(*at);
                 (PropertyKind::Unmodelled(why.clone()), self.unique(&format!("unmodelled:{line}")))
             }
         };
-        // A step may have been merged with others: a construct is told at its own place.
-        let span = if let Failure::Unmodelled(_, at) = failure { Some(*at) } else { span };
+        // A step may have been merged with others: a construct is reported at its own place.
+        let span = if let GateFailure::Unmodelled(_, at) = failure { Some(*at) } else { span };
         let origin = match span {
             Some(span) => self.at(span),
             None => self.origin(None, &name),
@@ -297,7 +347,7 @@ impl<'u> Emitter<'u> {
         if let Some(id) = self.vars.get(&slot) {
             return *id;
         }
-        let Slot { shown, sort, symbol, initial, range, lock, span, .. } = self.lower.slots[slot].clone();
+        let FlowSlot { shown, sort, symbol, initial, range, lock, span, .. } = self.lower.slots[slot].clone();
         let name = self.unique(&shown);
         let origin = self.at(span);
         let primed = self.program.terms.symbol(format!("{name}'"), sort);
@@ -323,7 +373,7 @@ impl<'u> Emitter<'u> {
             let t = &self.program.terms;
             let value = t.sym(symbol);
             let formula = t.and(&[t.le(t.int(low), value), t.le(value, t.int(high))]);
-            self.program.init.push(Fact { formula: Some(formula), property: None, origin });
+            self.program.init.push(InitialFact { formula: Some(formula), property: None, origin });
         }
         id
     }
@@ -332,7 +382,7 @@ impl<'u> Emitter<'u> {
         let mut used: Vec<SlotId> = Vec::new();
         for step in flows.iter().flat_map(|f| &f.steps) {
             let touch = self.touch(step);
-            used.extend(touch.into_iter().filter(|s| self.lower.slots[*s].owner == Owner::Shared));
+            used.extend(touch.into_iter().filter(|s| self.lower.slots[*s].owner == SlotOwner::Shared));
         }
         used.sort();
         used.dedup();
@@ -380,7 +430,7 @@ impl<'u> Emitter<'u> {
         let t = &self.program.terms;
         let held = t.sym(self.lower.slots[mutex].symbol);
         let formula = t.or(&[t.eq(held, t.int(0)), t.eq(held, t.sym(self.program.tid))]);
-        let access = program::Access { binders: Vec::new(), formula: Some(formula), origin };
+        let access = program::AccessPredicate { binders: Vec::new(), formula: Some(formula), origin };
         self.program.vars[var].access = Some(access);
         let name = format!("access:{}", self.program.vars[var].name);
         let kind = PropertyKind::Access(var);
@@ -408,7 +458,7 @@ impl<'u> Emitter<'u> {
                 crate::c::ast::SpecKind::Invariant => {
                     let (kind, name) = (PropertyKind::Invariant(formula), self.unique(&format!("invariant:{line}")));
                     let property = Some(self.program.properties.push(program::Property { kind, name, origin }));
-                    self.program.invariants.push(Fact { formula: Some(formula), property, origin });
+                    self.program.invariants.push(InitialFact { formula: Some(formula), property, origin });
                 }
                 crate::c::ast::SpecKind::Rely => {
                     let index = self.program.relies.len() as u32;
@@ -438,39 +488,45 @@ impl<'u> Emitter<'u> {
             .iter()
             .flat_map(|s| &s.updates)
             .map(|(slot, _)| *slot)
-            .filter(|s| self.lower.slots[*s].owner == Owner::Shared && self.lower.slots[*s].key.starts_with('<'))
+            .filter(|s| self.lower.slots[*s].owner == SlotOwner::Shared && self.lower.slots[*s].key.starts_with('<'))
             .collect();
-        let words = format!("machine {}", machine.name);
-        let origin = self.origin(Some(machine.span), &words);
+        let text_of_line = format!("machine {}", machine.name);
+        let origin = self.origin(Some(machine.span), &text_of_line);
         let t = &self.program.terms;
         let after: FxHashMap<Symbol, Term> = machine
             .primed
             .iter()
             .map(|(placeholder, slot)| (*placeholder, t.sym(self.program.vars[self.vars[slot]].primed)))
             .collect();
-        let place =
-            |slot: SlotId, key: Option<Term>| program::Place { var: self.vars[&slot], keys: key.into_iter().collect() };
-        let mut edges: Vec<program::Edge> = machine
+        let place = |slot: SlotId, key: Option<Term>| program::StorePlace {
+            var: self.vars[&slot],
+            keys: key.into_iter().collect(),
+        };
+        let mut edges: Vec<program::MachineEdge> = machine
             .edges
             .iter()
             .map(|e| {
                 let frame = e.frame.iter().map(|(slot, key)| place(*slot, *key));
                 let frame = frame.chain(own.iter().map(|s| place(*s, None))).collect();
                 let relation = terms::Build(t).substitute(e.relation, &after);
-                program::Edge { from: e.from, to: e.to, action: program::TwoStore { frame, relation }, origin }
+                program::MachineEdge { from: e.from, to: e.to, action: program::TwoStore { frame, relation }, origin }
             })
             .collect();
         if !own.is_empty() && !machine.strict {
             for at in 0..machine.states.len() {
                 let frame = own.iter().map(|s| place(*s, None)).collect();
                 let action = program::TwoStore { frame, relation: t.tt() };
-                edges.push(program::Edge { from: at, to: at, action, origin });
+                edges.push(program::MachineEdge { from: at, to: at, action, origin });
             }
         }
         let states = machine
             .states
             .iter()
-            .map(|(name, assertion)| program::State { name: name.clone(), assertion: assertion.map(Some), origin })
+            .map(|(name, assertion)| program::MachineState {
+                name: name.clone(),
+                assertion: assertion.map(Some),
+                origin,
+            })
             .collect();
         let name = self.unique(&machine.name);
         let made = program::Machine { name, strict: machine.strict, states, start: machine.start, edges, origin };
@@ -481,7 +537,7 @@ impl<'u> Emitter<'u> {
         Some((made, property))
     }
 
-    fn touch(&self, step: &Step) -> Vec<SlotId> {
+    fn touch(&self, step: &FlowStep) -> Vec<SlotId> {
         let t = &self.program.terms;
         let mut out: Vec<SlotId> = step.updates.iter().map(|(s, _)| *s).collect();
         let terms = step.updates.iter().map(|(_, v)| *v).chain(step.gates.iter().map(|(_, g)| *g)).chain([step.guard]);
@@ -493,7 +549,7 @@ impl<'u> Emitter<'u> {
 
     fn thread(&mut self, task: TaskId, flow: &Flow) {
         let id = self.program.threads.next_id();
-        let Task { shown, span, .. } = self.lower.tasks[task].clone();
+        let CThread { shown, span, .. } = self.lower.tasks[task].clone();
         let origin = self.at(span);
         let locals = self.own_slots(flow);
         let locals = locals.into_iter().map(|s| self.variable(s, Scope::Thread(id))).collect();
@@ -506,13 +562,12 @@ impl<'u> Emitter<'u> {
             // A thread without steps is as good as any number of them.
             ANY_COPIES if !flow.steps.is_empty() => Copies::Any,
             ANY_COPIES => Copies::One,
-            1 => Copies::One,
-            n => Copies::Exactly(n),
+            n => Copies::number(n),
         };
         self.program.threads.push(Thread {
             name,
             copies,
-            start: program::Start::AtOnce,
+            start: program::Start::Initial,
             params: Vec::new(),
             locals,
             code,
@@ -525,7 +580,7 @@ impl<'u> Emitter<'u> {
     /// The slots that belong to whoever runs the code.
     fn own_slots(&self, flow: &Flow) -> Vec<SlotId> {
         let mut own: Vec<SlotId> = flow.steps.iter().flat_map(|s| self.touch(s)).collect();
-        own.retain(|s| self.lower.slots[*s].owner != Owner::Shared);
+        own.retain(|s| self.lower.slots[*s].owner != SlotOwner::Shared);
         own.sort();
         own.dedup();
         own
@@ -549,7 +604,12 @@ impl<'u> Emitter<'u> {
             let span = outs[loc.index()].first().map_or(place.span, |s| flow.steps[*s].span);
             let origin = self.at(span);
             let name = format!("{}", self.lower.sources.line_of(span));
-            let at = code.locations.push(Location { name, inside: place.inside, invariants: Vec::new(), origin });
+            let at = code.locations.push(Location {
+                name,
+                in_atomic_block: place.in_atomic_block,
+                invariants: Vec::new(),
+                origin,
+            });
             locations.insert(loc, at);
         }
         let entry = flow.entry.and_then(|e| locations.get(&e))?;
@@ -563,7 +623,7 @@ impl<'u> Emitter<'u> {
     }
 
     /// A function that says what it performs.
-    fn procedure(&mut self, routine: &performs::Routine, flow: &Flow) {
+    fn procedure(&mut self, routine: &performs::SpecifiedFunction, flow: &Flow) {
         let id = self.program.procedures.next_id();
         let scope = Scope::Procedure(id);
         for slot in &routine.slots {
@@ -587,7 +647,7 @@ impl<'u> Emitter<'u> {
             let (low, high) = self.lower.slots[*s].range?;
             let x = t.sym(self.lower.slots[*s].symbol);
             let formula = Some(t.and(&[t.le(t.int(low), x), t.le(x, t.int(high))]));
-            Some(Fact { formula, property: None, origin })
+            Some(InitialFact { formula, property: None, origin })
         };
         let requires = routine.params.iter().filter_map(in_range).collect();
         let name = self.lower.tasks[routine.task].shown.clone();
@@ -613,14 +673,14 @@ impl<'u> Emitter<'u> {
 
     fn performs(
         &self,
-        performed: &performs::Performed,
+        performed: &performs::CPerformed,
         after: &FxHashMap<Symbol, Term>,
         origin: OriginId,
     ) -> program::Performs {
-        let all = |parts: &[performs::Performed]| parts.iter().map(|p| self.performs(p, after, origin)).collect();
+        let all = |parts: &[performs::CPerformed]| parts.iter().map(|p| self.performs(p, after, origin)).collect();
         match performed {
-            performs::Performed::Action { label, frame, relation } => {
-                let place = |(slot, key): &(SlotId, Option<Term>)| program::Place {
+            performs::CPerformed::Action { label, frame, relation } => {
+                let place = |(slot, key): &(SlotId, Option<Term>)| program::StorePlace {
                     var: self.vars[slot],
                     keys: key.iter().copied().collect(),
                 };
@@ -628,13 +688,13 @@ impl<'u> Emitter<'u> {
                 let action = program::TwoStore { frame: frame.iter().map(place).collect(), relation };
                 program::Performs::Action { label: label.clone(), action, origin }
             }
-            performs::Performed::Then(parts) => program::Performs::Then(all(parts)),
-            performs::Performed::Or(parts) => program::Performs::Or(all(parts)),
-            performs::Performed::Star(inner) => program::Performs::Star(Box::new(self.performs(inner, after, origin))),
+            performs::CPerformed::Then(parts) => program::Performs::Then(all(parts)),
+            performs::CPerformed::Or(parts) => program::Performs::Or(all(parts)),
+            performs::CPerformed::Star(inner) => program::Performs::Star(Box::new(self.performs(inner, after, origin))),
         }
     }
 
-    fn action(&mut self, step: &Step, locations: &FxHashMap<Loc, LocId>) -> Action {
+    fn action(&mut self, step: &FlowStep, locations: &FxHashMap<Loc, LocId>) -> Action {
         let origin = self.at(step.span);
         let touched = self.touch(step);
         let mut gates: Vec<Gate> = self

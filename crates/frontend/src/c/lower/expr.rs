@@ -4,24 +4,33 @@ use super::access::Undefined;
 use super::flow::*;
 use super::memory::Ref;
 use super::*;
-use crate::c::ast::*;
+use crate::c::ast::{self, *};
 use crate::c::types::Int;
 
 impl Lower<'_> {
-    fn types(&self) -> &crate::c::types::Types {
+    fn types(&self) -> &crate::c::types::CTypes {
         &self.unit.types
     }
 
-    fn int_of(&self, ty: Ty) -> Int {
+    fn int_of(&self, ty: CType) -> Int {
         self.types().as_int(ty).unwrap_or(Int::ULong)
     }
 
     /// The place of an lvalue.
-    pub(super) fn place(&mut self, place: &crate::c::ast::Place) -> Option<Ref> {
+    pub(super) fn place(&mut self, place: &crate::c::ast::LValue) -> Option<Ref> {
         self.cur.at?;
         Some(match &place.kind {
             PlaceKind::Var(v) => {
                 let object = self.variable_object(*v);
+                // Each copy of a repeated thread has its own: what another thread holds the address of is one of them.
+                if self.escapes(object) {
+                    let name = &self.unit.variables[*v].name;
+                    let why = format!(
+                        "the address of `{name}`, of which each copy of a repeated thread has its own, leaves the thread"
+                    );
+                    self.unmodelled(&why, place.span);
+                    return None;
+                }
                 Ref::Object(object, self.terms.int(0))
             }
             PlaceKind::Deref(e) => {
@@ -35,14 +44,7 @@ impl Lower<'_> {
                 let offset = self.types().field(record, *index)?.offset;
                 self.member(base, inner.ty, i128::from(offset))
             }
-            PlaceKind::Index(inner, e) => {
-                let base = self.place(inner)?;
-                let index = self.value(e);
-                self.cur.at?;
-                let size = self.types().size(place.ty).unwrap_or(1);
-                let by = self.b().mul(index, self.terms.int(i128::from(size)));
-                self.offset(base, by)
-            }
+            PlaceKind::Index(inner, e) => self.element(inner, e, place.ty, Reach::Inside, place.span)?,
             PlaceKind::Value(e) => self.aggregate(e)?,
             PlaceKind::Text(t) => Ref::Object(*self.object_keys.get(&text_key(*t))?, self.terms.int(0)),
             PlaceKind::Unmodelled(why) => {
@@ -50,6 +52,34 @@ impl Lower<'_> {
                 return None;
             }
         })
+    }
+
+    /// An element of an array. One that is part of a larger object ends before the object does.
+    fn element(&mut self, array: &ast::LValue, index: &Expr, ty: CType, reach: Reach, span: Span) -> Option<Ref> {
+        let base = self.place(array)?;
+        let index = self.value(index);
+        self.cur.at?;
+        let whole = match base {
+            Ref::Object(o, offset) => {
+                let size = self.types().size(array.ty).map(|s| s as i128);
+                self.b().as_num(offset) == Some(0) && size == Some(self.objects[o].size)
+            }
+            _ => false,
+        };
+        // An array of one or no element at the end of a struct often stands for more.
+        if let (CTypeKind::Array(_, Some(n)), false, true) =
+            (self.types().kind(array.ty), whole, self.checks(CCheck::Memory))
+            && *n > 1
+        {
+            let b = self.b();
+            let last = b.num(*n as i128 - i128::from(reach == Reach::Inside));
+            let inside = b.and(b.le(b.num(0), index), b.le(index, last));
+            self.require(Undefined::Deref, inside, span);
+            self.cur.at?;
+        }
+        let size = self.types().size(ty).unwrap_or(1);
+        let by = self.b().mul(index, self.terms.int(i128::from(size)));
+        Some(self.offset(base, by))
     }
 
     /// The object of a variable in the current frame, thread or program.
@@ -61,20 +91,15 @@ impl Lower<'_> {
                 if let Some(id) = self.object_keys.get(&key) {
                     return *id;
                 }
-                self.object(&key, &variable.name, variable.ty, Owner::Shared, variable.span, Start::Zero)
+                self.object(&key, &variable.name, variable.ty, SlotOwner::Shared, variable.span, ObjectStart::Zero)
             }
             Storage::ThreadLocal => {
                 let task = self.cur.task;
                 let key = format!("{}#{}!{}", variable.name, v.0, self.tasks[task].key);
-                if let Some(id) = self.object_keys.get(&key) {
-                    return *id;
-                }
-                if variable.address_taken && self.tasks[task].many {
-                    self.unmodelled("the address of a thread-local variable of a repeated thread", variable.span);
-                }
+                let before = self.object_keys.get(&key).map(|id| self.objects[*id].generation);
                 let owner = self.local_owner(variable.address_taken);
-                let id = self.object(&key, &variable.name, variable.ty, owner, variable.span, Start::Zero);
-                if let Some(init) = &variable.init {
+                let id = self.object(&key, &variable.name, variable.ty, owner, variable.span, ObjectStart::Zero);
+                if let Some(init) = variable.init.as_ref().filter(|_| before != Some(self.objects[id].generation)) {
                     self.initial_values(id, variable.ty, init);
                 }
                 id
@@ -91,7 +116,7 @@ impl Lower<'_> {
                 let own = if variable.address_taken { iterations.join(".") } else { String::new() };
                 let key = format!("{task}!{path}.{}#{}!{own}", variable.name, v.0);
                 let owner = self.local_owner(variable.address_taken);
-                let id = self.object(&key, &variable.name, variable.ty, owner, variable.span, Start::Any);
+                let id = self.object(&key, &variable.name, variable.ty, owner, variable.span, ObjectStart::Any);
                 if let Some(frame) = self.cur.frames.last_mut() {
                     frame.vars.insert(v, id);
                 }
@@ -101,15 +126,19 @@ impl Lower<'_> {
     }
 
     /// A local whose address is taken may be reached by others; the copies of a repeated thread each keep their own.
-    pub(super) fn local_owner(&self, address_taken: bool) -> Owner {
-        if address_taken && !self.tasks[self.cur.task].many { Owner::Shared } else { Owner::Task(self.cur.task) }
+    pub(super) fn local_owner(&self, address_taken: bool) -> SlotOwner {
+        if address_taken && !self.tasks[self.cur.task].many {
+            SlotOwner::Shared
+        } else {
+            SlotOwner::Task(self.cur.task)
+        }
     }
 
     /// The place that holds a struct value.
     pub(super) fn aggregate(&mut self, e: &Expr) -> Option<Ref> {
         match &e.kind {
-            ExprKind::Load(place) => self.place(place),
-            ExprKind::Call(callee, args) => {
+            CExprKind::Load(place) => self.place(place),
+            CExprKind::Call(callee, args) => {
                 let result = self.call(callee, args, e.ty, e.span);
                 self.cur.at?;
                 match result {
@@ -120,17 +149,17 @@ impl Lower<'_> {
                     }
                 }
             }
-            ExprKind::Assign(place, value) => {
+            CExprKind::Assign(place, value) => {
                 let to = self.place(place)?;
                 let from = self.aggregate(value)?;
                 self.copy(to, from, place.ty, e.span);
                 Some(to)
             }
-            ExprKind::Comma(a, b) => {
+            CExprKind::Comma(a, b) => {
                 self.value(a);
                 self.aggregate(b)
             }
-            ExprKind::Statements(list, Some(value)) => {
+            CExprKind::Statements(list, Some(value)) => {
                 list.iter().for_each(|s| self.statement(s));
                 self.aggregate(value)
             }
@@ -142,30 +171,39 @@ impl Lower<'_> {
     }
 
     /// Copies every leaf of a struct, one access at a time.
-    pub(super) fn copy(&mut self, to: Ref, from: Ref, ty: Ty, span: Span) {
-        for (offset, leaf) in self.scalar_parts(ty) {
+    pub(super) fn copy(&mut self, to: Ref, from: Ref, ty: CType, span: Span) {
+        let before = std::mem::replace(&mut self.cur.moving, true);
+        // Members are copied as they are: an atomic one is no longer accessed as such.
+        for (offset, leaf) in self.plain_parts(ty) {
+            self.copied_object(leaf, span);
             let by = self.terms.int(offset);
             let value = self.read(self.offset(from, by), leaf, span);
             self.write(self.offset(to, by), leaf, value, span);
         }
+        self.cur.moving = before;
     }
 
     /// The scalar parts of a type with their offsets.
-    pub(super) fn scalar_parts(&self, ty: Ty) -> Vec<(i128, Ty)> {
+    pub(super) fn scalar_parts(&self, ty: CType) -> Vec<(i128, CType)> {
         let mut out = Vec::new();
         self.collect_parts(ty, 0, &mut out);
         out
     }
 
-    fn collect_parts(&self, ty: Ty, base: i128, out: &mut Vec<(i128, Ty)>) {
+    /// The scalar parts as plain accesses reach them, also where they are declared atomic.
+    pub(super) fn plain_parts(&self, ty: CType) -> Vec<(i128, CType)> {
+        self.scalar_parts(ty).into_iter().map(|(offset, leaf)| (offset, leaf.unqualified())).collect()
+    }
+
+    fn collect_parts(&self, ty: CType, base: i128, out: &mut Vec<(i128, CType)>) {
         match self.types().kind(ty) {
-            Kind::Array(of, Some(n)) => {
+            CTypeKind::Array(of, Some(n)) => {
                 let size = self.types().size(*of).unwrap_or(1) as i128;
                 for i in 0..(*n as i128).min(4096) {
                     self.collect_parts(*of, base + i * size, out);
                 }
             }
-            Kind::Record(r) => {
+            CTypeKind::Record(r) => {
                 let record = &self.types().records[*r];
                 let fields = record.fields.clone().unwrap_or_default();
                 let mut parts = Vec::new();
@@ -174,7 +212,7 @@ impl Lower<'_> {
                 }
                 if record.kind == crate::c::types::RecordKind::Union {
                     // What members share is copied once; where they overlap otherwise, every byte.
-                    let size = |ty: Ty| self.types().size(ty).unwrap_or(1) as i128;
+                    let size = |ty: CType| self.types().size(ty).unwrap_or(1) as i128;
                     parts.sort_by_key(|(at, ty)| (*at, size(*ty)));
                     parts.dedup_by_key(|(at, ty)| (*at, size(*ty)));
                     let mut reach = i128::MIN;
@@ -204,26 +242,26 @@ impl Lower<'_> {
     pub(super) fn constant_term(&self, e: &Expr) -> Option<Term> {
         let b = self.b();
         Some(match &e.kind {
-            ExprKind::Const(k) => b.num(*k),
-            ExprKind::FunctionAddress(f) => b.num(self.function_address(*f)?),
-            ExprKind::TextAddress(t) => b.num(self.objects[*self.object_keys.get(&text_key(*t))?].base),
-            ExprKind::Address(place) => self.constant_address(place)?,
-            ExprKind::Float { number, .. } => self.literal(*number),
-            ExprKind::Cast(inner) if !self.types().is_float(inner.ty) => self.constant_term(inner)?,
-            ExprKind::PointerAdd { pointer, index, scale, subtract } => {
+            CExprKind::Const(k) => b.num(*k),
+            CExprKind::FunctionAddress(f) => b.num(self.function_address(*f)?),
+            CExprKind::TextAddress(t) => b.num(self.objects[*self.object_keys.get(&text_key(*t))?].base),
+            CExprKind::Address(place) => self.constant_address(place)?,
+            CExprKind::Float { number, .. } => self.literal(*number),
+            CExprKind::Cast(inner) if !self.types().is_float(inner.ty) => self.constant_term(inner)?,
+            CExprKind::PointerAdd { pointer, index, scale, subtract } => {
                 let (p, i) = (self.constant_term(pointer)?, self.constant_term(index)?);
                 let by = b.mul(i, b.num(i128::from(*scale)));
                 if *subtract { b.sub(p, by) } else { b.add(p, by) }
             }
-            ExprKind::Binary(op, x, y) => {
+            CExprKind::Binary(op, x, y) => {
                 let (x, y) = (b.as_num(self.constant_term(x)?)?, b.as_num(self.constant_term(y)?)?);
-                b.num(fold(*op, x, y, self.types().as_int(e.ty)?, self.types())?)
+                b.num(fold_binary(*op, x, y, self.types().as_int(e.ty)?, self.types())?)
             }
             _ => return None,
         })
     }
 
-    fn constant_address(&self, place: &crate::c::ast::Place) -> Option<Term> {
+    fn constant_address(&self, place: &crate::c::ast::LValue) -> Option<Term> {
         let b = self.b();
         Some(match &place.kind {
             PlaceKind::Var(v) => {
@@ -255,18 +293,18 @@ impl Lower<'_> {
     /// Evaluates for the effects only.
     pub(super) fn effect(&mut self, e: &Expr) {
         match &e.kind {
-            ExprKind::Cast(inner) if self.types().is_void(e.ty) => self.effect(inner),
-            ExprKind::Comma(a, b) => {
+            CExprKind::Cast(inner) if self.types().is_void(e.ty) => self.effect(inner),
+            CExprKind::Comma(a, b) => {
                 self.effect(a);
                 self.effect(b);
             }
-            ExprKind::And(..) | ExprKind::Or(..) | ExprKind::Conditional(..)
-                if matches!(self.types().kind(e.ty), Kind::Void | Kind::Int(_)) =>
+            CExprKind::And(..) | CExprKind::Or(..) | CExprKind::Conditional(..)
+                if matches!(self.types().kind(e.ty), CTypeKind::Void | CTypeKind::Int(_)) =>
             {
                 self.branch_effect(e);
             }
-            ExprKind::Load(_) if self.types().record(e.ty).is_some() => {}
-            ExprKind::Assign(..) | ExprKind::Call(..) if self.types().record(e.ty).is_some() => {
+            CExprKind::Load(_) if self.types().record(e.ty).is_some() => {}
+            CExprKind::Assign(..) | CExprKind::Call(..) if self.types().record(e.ty).is_some() => {
                 self.aggregate(e);
             }
             _ => {
@@ -278,7 +316,7 @@ impl Lower<'_> {
     fn branch_effect(&mut self, e: &Expr) {
         let (then, other, end) = (self.fresh(e.span), self.fresh(e.span), self.fresh(e.span));
         match &e.kind {
-            ExprKind::Conditional(c, a, b) => {
+            CExprKind::Conditional(c, a, b) => {
                 self.condition(c, then, other);
                 self.enter(then);
                 self.effect(a);
@@ -287,13 +325,13 @@ impl Lower<'_> {
                 self.effect(b);
                 self.goto(end, e.span);
             }
-            ExprKind::And(a, b) => {
+            CExprKind::And(a, b) => {
                 self.condition(a, then, end);
                 self.enter(then);
                 self.effect(b);
                 self.goto(end, e.span);
             }
-            ExprKind::Or(a, b) => {
+            CExprKind::Or(a, b) => {
                 self.condition(a, end, other);
                 self.enter(other);
                 self.effect(b);
@@ -334,23 +372,23 @@ impl Lower<'_> {
     }
 
     /// Whether the text of an expression has no effect of its own.
-    fn looks_pure(&self, e: &Expr) -> bool {
+    pub(super) fn looks_pure(&self, e: &Expr) -> bool {
         match &e.kind {
-            ExprKind::Const(_) | ExprKind::FunctionAddress(_) | ExprKind::TextAddress(_) => true,
-            ExprKind::Load(p) | ExprKind::Address(p) => self.pure_place(p),
-            ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Not(a) => self.looks_pure(a),
-            ExprKind::Binary(_, a, b)
-            | ExprKind::Compare(_, a, b)
-            | ExprKind::And(a, b)
-            | ExprKind::Or(a, b)
-            | ExprKind::PointerDiff { left: a, right: b, .. }
-            | ExprKind::PointerAdd { pointer: a, index: b, .. } => self.looks_pure(a) && self.looks_pure(b),
-            ExprKind::Conditional(a, b, c) => self.looks_pure(a) && self.looks_pure(b) && self.looks_pure(c),
+            CExprKind::Const(_) | CExprKind::FunctionAddress(_) | CExprKind::TextAddress(_) => true,
+            CExprKind::Load(p) | CExprKind::Address(p) => self.pure_place(p),
+            CExprKind::Unary(_, a) | CExprKind::Cast(a) | CExprKind::Not(a) => self.looks_pure(a),
+            CExprKind::Binary(_, a, b)
+            | CExprKind::Compare(_, a, b)
+            | CExprKind::And(a, b)
+            | CExprKind::Or(a, b)
+            | CExprKind::PointerDiff { left: a, right: b, .. }
+            | CExprKind::PointerAdd { pointer: a, index: b, .. } => self.looks_pure(a) && self.looks_pure(b),
+            CExprKind::Conditional(a, b, c) => self.looks_pure(a) && self.looks_pure(b) && self.looks_pure(c),
             _ => false,
         }
     }
 
-    fn pure_place(&self, p: &crate::c::ast::Place) -> bool {
+    fn pure_place(&self, p: &crate::c::ast::LValue) -> bool {
         match &p.kind {
             PlaceKind::Var(_) => true,
             PlaceKind::Deref(e) => self.looks_pure(e),
@@ -371,18 +409,18 @@ impl Lower<'_> {
             return self.test(value, yes, no, e.span);
         }
         match &e.kind {
-            ExprKind::Not(inner) => return self.condition(inner, no, yes),
-            ExprKind::And(a, b) | ExprKind::Or(a, b) => {
+            CExprKind::Not(inner) => return self.condition(inner, no, yes),
+            CExprKind::And(a, b) | CExprKind::Or(a, b) => {
                 // Both sides without a step: one test. (Not of `e` as a whole, which would come back here.)
                 if let (Some(x), Some(y)) = (self.without_steps(a), self.without_steps(b)) {
                     let build = self.b();
                     let (x, y) = (build.truth(x), build.truth(y));
-                    let joined = if matches!(e.kind, ExprKind::And(..)) { build.and(x, y) } else { build.or(x, y) };
+                    let joined = if matches!(e.kind, CExprKind::And(..)) { build.and(x, y) } else { build.or(x, y) };
                     let value = build.bit(joined);
                     return self.test(value, yes, no, e.span);
                 }
                 let middle = self.fresh(e.span);
-                if matches!(e.kind, ExprKind::And(..)) {
+                if matches!(e.kind, CExprKind::And(..)) {
                     self.condition(a, middle, no);
                 } else {
                     self.condition(a, yes, middle);
@@ -390,11 +428,11 @@ impl Lower<'_> {
                 self.enter(middle);
                 return self.condition(b, yes, no);
             }
-            ExprKind::Comma(a, b) => {
+            CExprKind::Comma(a, b) => {
                 self.effect(a);
                 return self.condition(b, yes, no);
             }
-            ExprKind::Cast(inner)
+            CExprKind::Cast(inner)
                 if self.types().as_int(e.ty).is_some()
                     && self.types().as_int(inner.ty).is_some()
                     && self.types().size(e.ty) >= self.types().size(inner.ty) =>
@@ -423,29 +461,33 @@ impl Lower<'_> {
         }
         let span = e.span;
         match &e.kind {
-            ExprKind::Const(k) => self.terms.int(*k),
-            ExprKind::Load(place) => {
+            CExprKind::Const(k) => self.terms.int(*k),
+            CExprKind::Load(place) => {
                 let Some(at) = self.place(place) else { return zero };
                 if self.types().record(place.ty).is_some() {
                     return self.address_of(at);
                 }
                 self.read(at, place.ty, span)
             }
-            ExprKind::Address(place) => match self.place(place) {
-                Some(at) => self.address_of(at),
-                None => zero,
-            },
-            ExprKind::FunctionAddress(f) => match self.function_address(*f) {
+            CExprKind::Address(place) => {
+                let at = match &place.kind {
+                    // One past the end has an address, too.
+                    PlaceKind::Index(array, index) => self.element(array, index, place.ty, Reach::OrBehind, span),
+                    _ => self.place(place),
+                };
+                at.map_or(zero, |at| self.address_of(at))
+            }
+            CExprKind::FunctionAddress(f) => match self.function_address(*f) {
                 Some(address) => self.terms.int(address),
                 None => zero,
             },
-            ExprKind::TextAddress(_) => self.constant_term(e).unwrap_or(zero),
-            ExprKind::Unary(op, a) => {
+            CExprKind::TextAddress(_) => self.constant_term(e).unwrap_or(zero),
+            CExprKind::Unary(op, a) => {
                 let x = self.value(a);
                 let int = self.int_of(e.ty);
                 self.unary_op(*op, x, int, span)
             }
-            ExprKind::Binary(op, a, b) => {
+            CExprKind::Binary(op, a, b) => {
                 let x = self.value(a);
                 let y = self.value(b);
                 if self.cur.at.is_none() {
@@ -454,32 +496,35 @@ impl Lower<'_> {
                 let int = self.int_of(e.ty);
                 self.binary_op(*op, x, y, int, span)
             }
-            ExprKind::Compare(op, a, b) => {
+            CExprKind::Compare(op, a, b) => {
                 let x = self.value(a);
                 let y = self.value(b);
                 if self.types().is_float(a.ty) {
                     self.must_follow(&[x, y], "a comparison", span);
+                } else {
+                    self.compare_addresses(*op, x, y, span);
                 }
                 let b = self.b();
                 b.bit(match op {
-                    CompareOp::Eq => b.eq(x, y),
-                    CompareOp::Ne => b.ne(x, y),
-                    CompareOp::Lt => b.lt(x, y),
-                    CompareOp::Le => b.le(x, y),
-                    CompareOp::Gt => b.lt(y, x),
-                    CompareOp::Ge => b.le(y, x),
+                    CCompareOp::Eq => b.eq(x, y),
+                    CCompareOp::Ne => b.ne(x, y),
+                    CCompareOp::Lt => b.lt(x, y),
+                    CCompareOp::Le => b.le(x, y),
+                    CCompareOp::Gt => b.lt(y, x),
+                    CCompareOp::Ge => b.le(y, x),
                 })
             }
-            ExprKind::PointerAdd { pointer, index, scale, subtract } => {
+            CExprKind::PointerAdd { pointer, index, scale, subtract } => {
                 let p = self.value(pointer);
                 let i = self.value(index);
                 let b = self.b();
                 let by = b.mul(i, b.num(i128::from(*scale)));
                 if *subtract { b.add(p, b.mul(by, b.num(-1))) } else { b.add(p, by) }
             }
-            ExprKind::PointerDiff { left, right, scale } => {
+            CExprKind::PointerDiff { left, right, scale } => {
                 let p = self.value(left);
                 let q = self.value(right);
+                self.only_same_object(p, q, "the distance between different objects", span);
                 let b = self.b();
                 let distance = b.sub(p, q);
                 match b.quotient(distance, i128::from(*scale)) {
@@ -487,12 +532,12 @@ impl Lower<'_> {
                     None => zero,
                 }
             }
-            ExprKind::Cast(inner) => self.cast(inner, e.ty, span),
-            ExprKind::Elvis(a, _) if self.types().is_float(a.ty) => {
+            CExprKind::Cast(inner) => self.cast(inner, e.ty, span),
+            CExprKind::Elvis(a, _) if self.types().is_float(a.ty) => {
                 self.unmodelled("a test of a floating-point value", span);
                 zero
             }
-            ExprKind::Not(a) => {
+            CExprKind::Not(a) => {
                 let x = self.value(a);
                 if self.types().is_float(a.ty) {
                     self.must_follow(&[x], "a test", span);
@@ -500,17 +545,17 @@ impl Lower<'_> {
                 let b = self.b();
                 b.bit(b.eq(x, b.num(0)))
             }
-            ExprKind::And(a, b) | ExprKind::Or(a, b) => {
+            CExprKind::And(a, b) | CExprKind::Or(a, b) => {
                 // The right operand may only be looked at after the left, unless looking changes nothing.
                 if let (Some(x), Some(y)) = (self.without_steps(a), self.without_steps(b)) {
                     let build = self.b();
                     let (x, y) = (build.truth(x), build.truth(y));
-                    let joined = if matches!(e.kind, ExprKind::And(..)) { build.and(x, y) } else { build.or(x, y) };
+                    let joined = if matches!(e.kind, CExprKind::And(..)) { build.and(x, y) } else { build.or(x, y) };
                     return build.bit(joined);
                 }
                 self.joined(e, |lower, yes, no| lower.condition(e, yes, no), None, None)
             }
-            ExprKind::Conditional(c, a, b) => {
+            CExprKind::Conditional(c, a, b) => {
                 if self.types().record(e.ty).is_none()
                     && let (Some(c), Some(x), Some(y)) =
                         (self.without_steps(c), self.without_steps(a), self.without_steps(b))
@@ -520,7 +565,7 @@ impl Lower<'_> {
                 }
                 self.joined(e, |lower, yes, no| lower.condition(c, yes, no), Some(a), Some(b))
             }
-            ExprKind::Elvis(a, b) => {
+            CExprKind::Elvis(a, b) => {
                 let x = self.value(a);
                 let keep = self.temp(span);
                 self.update(vec![(keep, x)], What::Assign, span);
@@ -536,11 +581,11 @@ impl Lower<'_> {
                 self.enter(end);
                 self.slot_term(keep)
             }
-            ExprKind::Comma(a, b) => {
+            CExprKind::Comma(a, b) => {
                 self.effect(a);
                 self.value(b)
             }
-            ExprKind::Assign(place, value) => {
+            CExprKind::Assign(place, value) => {
                 if self.types().record(place.ty).is_some() {
                     return match self.aggregate(e) {
                         Some(at) => self.address_of(at),
@@ -552,8 +597,8 @@ impl Lower<'_> {
                 self.write(at, place.ty, v, span);
                 self.written(at, place.ty, v, span)
             }
-            ExprKind::AssignOp { place, op, value, compute } => self.assign_op(place, *op, value, *compute, span),
-            ExprKind::AssignPointer { place, index, scale, subtract } => {
+            CExprKind::AssignOp { place, op, value, compute } => self.assign_op(place, *op, value, *compute, span),
+            CExprKind::AssignPointer { place, index, scale, subtract } => {
                 let i = self.value(index);
                 let Some(at) = self.place(place) else { return zero };
                 let step = i128::from(*scale) * if *subtract { -1 } else { 1 };
@@ -563,9 +608,9 @@ impl Lower<'_> {
                 self.write(at, place.ty, new, span);
                 self.written(at, place.ty, new, span)
             }
-            ExprKind::Increment { place, step, fix } => self.increment(place, *step, *fix, span),
-            ExprKind::Call(callee, args) => self.call(callee, args, e.ty, span).unwrap_or(zero),
-            ExprKind::Statements(list, value) => {
+            CExprKind::Increment { place, step, fix } => self.increment(place, *step, *fix, span),
+            CExprKind::Call(callee, args) => self.call(callee, args, e.ty, span).unwrap_or(zero),
+            CExprKind::Statements(list, value) => {
                 list.iter().for_each(|s| self.statement(s));
                 match value {
                     Some(v) if self.types().is_void(v.ty) => {
@@ -576,15 +621,19 @@ impl Lower<'_> {
                     None => zero,
                 }
             }
-            ExprKind::Literal(var, init, value) => {
+            CExprKind::Literal(var, init, value) => {
                 if let Some(frame) = self.cur.frames.last_mut() {
                     frame.vars.remove(var);
                 }
                 self.declare(*var, Some(init), span);
                 self.value(value)
             }
-            ExprKind::Float { number, made, parts } => self.floating(*number, *made, parts, e.ty),
-            ExprKind::Unmodelled(why) => {
+            CExprKind::Float { number, made, parts } => self.floating(*number, *made, parts, e.ty),
+            CExprKind::VaArg(_) => {
+                self.unmodelled("va_arg", span);
+                zero
+            }
+            CExprKind::Unmodelled(why) => {
                 self.unmodelled(why, span);
                 zero
             }
@@ -619,19 +668,19 @@ impl Lower<'_> {
         }
     }
 
-    fn cast(&mut self, inner: &Expr, ty: Ty, span: Span) -> Term {
+    fn cast(&mut self, inner: &Expr, ty: CType, span: Span) -> Term {
         let zero = self.terms.int(0);
         match (self.types().kind(ty).clone(), self.types().kind(inner.ty).clone()) {
-            (Kind::Void, _) => {
+            (CTypeKind::Void, _) => {
                 self.effect(inner);
                 zero
             }
-            (Kind::Int(int), Kind::Float(_)) => self.number_of(inner, int, span),
-            (Kind::Float(_), _) | (_, Kind::Float(_)) => {
+            (CTypeKind::Int(int), CTypeKind::Float(_)) => self.number_of(inner, int, span),
+            (CTypeKind::Float(_), _) | (_, CTypeKind::Float(_)) => {
                 self.unmodelled("a conversion of a floating-point value", span);
                 zero
             }
-            (Kind::Pointer(to), _) => {
+            (CTypeKind::Pointer(to), _) => {
                 // `malloc` has the type its result is given.
                 if let Some(value) = self.allocation(inner, to) {
                     return value;
@@ -640,26 +689,19 @@ impl Lower<'_> {
                 self.note_type(value, to);
                 value
             }
-            (Kind::Int(int), Kind::Pointer(_)) => {
+            (CTypeKind::Int(int), CTypeKind::Pointer(_)) => {
                 let value = self.value(inner);
+                self.cut_address(value, int, span);
                 let narrow = int.bytes(self.types().model) < self.types().model.pointer_bytes();
-                if narrow || int == Int::Bool {
-                    // Addresses are small here, but a program must not depend on that.
-                    let known = self.bounds(value).is_some() || int == Int::Bool;
-                    if !known && !self.targets(value).is_empty() {
-                        self.unmodelled("an address cut to a narrower integer", span);
-                        return zero;
-                    }
-                    return self.wrap(value, int);
-                }
-                value
+                if narrow || int == Int::Bool { self.wrap(value, int) } else { value }
             }
-            (Kind::Int(int), Kind::Int(from)) if self.is_any(inner) && self.same_values(int, from) => {
+            (CTypeKind::Int(int), CTypeKind::Int(from)) if self.is_any(inner) && self.same_values(int, from) => {
                 // Any value of a type is, converted, any value of a type of the same width.
                 self.nondet(ty, inner.span)
             }
-            (Kind::Int(int), _) => {
+            (CTypeKind::Int(int), _) => {
                 let value = self.value(inner);
+                self.cut_address(value, int, span);
                 self.wrap(value, int)
             }
             _ => self.value(inner),
@@ -668,7 +710,7 @@ impl Lower<'_> {
 
     /// Whether an expression is any value of its type and nothing else.
     fn is_any(&self, e: &Expr) -> bool {
-        let ExprKind::Call(Callee::Direct(f), args) = &e.kind else { return false };
+        let CExprKind::Call(CCallee::Direct(f), args) = &e.kind else { return false };
         let name = self.unit.functions[*f].name.as_str();
         args.is_empty() && name.starts_with("__VERIFIER_nondet_") && !name.ends_with("ool")
     }
@@ -679,7 +721,14 @@ impl Lower<'_> {
         a != Int::Bool && b != Int::Bool && a.bytes(model) == b.bytes(model)
     }
 
-    fn assign_op(&mut self, place: &crate::c::ast::Place, op: BinaryOp, value: &Expr, compute: Ty, span: Span) -> Term {
+    fn assign_op(
+        &mut self,
+        place: &crate::c::ast::LValue,
+        op: CBinaryOp,
+        value: &Expr,
+        compute: CType,
+        span: Span,
+    ) -> Term {
         let zero = self.terms.int(0);
         let y = self.value(value);
         let Some(at) = self.place(place) else { return zero };
@@ -707,10 +756,10 @@ impl Lower<'_> {
     }
 
     /// The value of an assignment: of a private variable it must be read anew, for its old value may be part of the term.
-    pub(super) fn written(&mut self, at: Ref, ty: Ty, value: Term, span: Span) -> Term {
+    pub(super) fn written(&mut self, at: Ref, ty: CType, value: Term, span: Span) -> Term {
         let hits = self.hits(at, ty);
         match &hits.cases[..] {
-            [case] if self.slots[case.slot].owner == Owner::Task(self.cur.task) && hits.unmodelled.is_none() => {
+            [case] if self.slots[case.slot].owner == SlotOwner::Task(self.cur.task) && hits.unmodelled.is_none() => {
                 self.read(at, ty, span)
             }
             // As it was stored, which for a bit-field is narrower.
@@ -719,7 +768,7 @@ impl Lower<'_> {
         }
     }
 
-    fn increment(&mut self, place: &crate::c::ast::Place, step: i128, fix: Fix, span: Span) -> Term {
+    fn increment(&mut self, place: &crate::c::ast::LValue, step: i128, fix: Fix, span: Span) -> Term {
         let zero = self.terms.int(0);
         let Some(at) = self.place(place) else { return zero };
         let int = self.types().as_int(place.ty);
@@ -769,4 +818,11 @@ impl Lower<'_> {
     pub(super) fn require_join(&mut self) {
         self.assume_defined(Undefined::Join);
     }
+}
+
+/// What of an array an index may name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    Inside,
+    OrBehind,
 }

@@ -1,7 +1,7 @@
 //! The lowering's own form of code: locations and steps over slots, before they become the model's actions.
 //!
 //! A step waits on its guard, fails on its gates, updates slots at once. Kept apart from `program::Code` because
-//! shared and private slots are only told apart when the whole program is known, and steps are merged after that.
+//! shared and private slots are only distinguished when the whole program is known, and steps are merged after that.
 
 use base::ids::Id;
 use base::{IdVec, Span};
@@ -24,20 +24,32 @@ base::id_type!(
 
 /// Who can reach a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Owner {
+pub(super) enum SlotOwner {
     Shared,
     Task(TaskId),
 }
 
+/// What a slot is to the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SlotRole {
+    Data,
+    /// Declared atomic; an access through another type is a plain one all the same.
+    Atomic,
+    /// An object of the thread library.
+    Library,
+    /// Our own: it never races.
+    Internal,
+}
+
 #[derive(Clone, Debug)]
-pub(super) struct Slot {
+pub(super) struct FlowSlot {
     /// Unique and the same in every pass.
     pub key: String,
     /// What a person calls it.
     pub shown: String,
     pub sort: Sort,
     pub symbol: Symbol,
-    pub owner: Owner,
+    pub owner: SlotOwner,
     /// The initial value; `None`: any value in `range`.
     pub initial: Option<Term>,
     /// The range of the C type, for integer slots.
@@ -45,27 +57,26 @@ pub(super) struct Slot {
     pub lock: bool,
     /// Begins with a value given from outside the program, which is one of its type.
     pub external: bool,
-    /// Accesses of it never race: atomics and the library's own objects.
-    pub synchronising: bool,
+    pub role: SlotRole,
     pub span: Span,
 }
 
 /// A value the step chooses, with its range.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Input {
+pub(super) struct FlowInput {
     pub symbol: Symbol,
     pub range: Option<(i128, i128)>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(super) struct FlowStep {
     pub from: Loc,
     pub to: Loc,
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<FlowInput>,
     pub guard: Term,
     /// Blocks for good reasons of the program (locks, joins, assumptions), so it must not swallow an earlier write.
     pub blocking: bool,
-    pub gates: Vec<(Failure, Term)>,
+    pub gates: Vec<(GateFailure, Term)>,
     pub updates: Vec<(SlotId, Term)>,
     pub what: What,
     pub span: Span,
@@ -75,7 +86,7 @@ pub(super) struct Step {
 
 /// Why a gate fails: the property it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Failure {
+pub(super) enum GateFailure {
     /// `reach_error`, `assert`.
     Reach,
     Overflow,
@@ -91,16 +102,16 @@ pub(super) enum Failure {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct FlowPlace {
     pub span: Span,
     /// Strictly inside an atomic section.
-    pub inside: bool,
+    pub in_atomic_block: bool,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flow {
-    pub places: IdVec<Loc, Place>,
-    pub steps: Vec<Step>,
+    pub places: IdVec<Loc, FlowPlace>,
+    pub steps: Vec<FlowStep>,
     pub entry: Option<Loc>,
     pub exit: Option<Loc>,
 }
@@ -170,12 +181,12 @@ impl Flow {
 
 /// Places still to be looked at, each listed once and taken in the order of the flow, or against it: what is known of a place
 /// is complete, but for loops, when its turn comes.
-pub(super) struct Agenda {
+pub(super) struct Worklist {
     ranks: Vec<u32>,
     waiting: BTreeSet<(u32, Loc)>,
 }
 
-impl Agenda {
+impl Worklist {
     /// Begins at the entry.
     pub fn forward(flow: &Flow) -> Self {
         let mut agenda = Self { ranks: flow.ranks(), waiting: BTreeSet::new() };

@@ -1,9 +1,9 @@
 //! Threads that are copies of each other become one thread of several copies.
 //!
-//! Comes in: flows after merging. Goes out: which threads stand for how many copies. Threads that run from the beginning, of
+//! In: flows after merging. Out: which threads stand for how many copies. Threads that run from the beginning, of
 //! one function, whose steps are the same up to the names of what is their own, are instances of one thread: methods that
 //! count or use symmetry see it. That each of them has ended is then a number that grows; where somebody waits for all of
-//! them at once, for the full number. Absent on purpose: threads whose ends are waited for one by one, with steps in between.
+//! them at once, for the full number. Deliberately absent: threads whose ends are waited for one by one, with steps in between.
 
 use super::flow::*;
 use super::*;
@@ -15,7 +15,7 @@ impl Lower<'_> {
     /// The number of copies of each thread: more than one for the first of a group, none for the others of it.
     pub(super) fn group(&mut self) -> Vec<u32> {
         let mut copies: Vec<u32> = vec![1; self.flows.len()];
-        if self.checks(Check::Deadlock) {
+        if self.checks(CCheck::Deadlock) {
             return copies;
         }
         let mut next = 1;
@@ -50,7 +50,7 @@ impl Lower<'_> {
 
     fn waits_for_start(&self, task: TaskId) -> bool {
         let Some(started) = self.tasks[task].started else { return true };
-        let touched = |s: &Step| {
+        let touched = |s: &FlowStep| {
             let touch = self.touch(s);
             touch.reads.contains(&started) || touch.writes.contains(&started)
         };
@@ -66,7 +66,7 @@ impl Lower<'_> {
         let mut places: FxHashMap<Loc, Loc> = FxHashMap::default();
         let mut back: FxHashMap<Loc, Loc> = FxHashMap::default();
         let mut pair = |x: Loc, y: Loc| -> bool {
-            a.places[x].inside == b.places[y].inside
+            a.places[x].in_atomic_block == b.places[y].in_atomic_block
                 && *places.entry(x).or_insert(y) == y
                 && *back.entry(y).or_insert(x) == x
         };
@@ -87,10 +87,10 @@ impl Lower<'_> {
         let mut slots = |x: SlotId, y: SlotId, names: &mut FxHashMap<Symbol, Term>| -> bool {
             let (p, q) = (&self.slots[x], &self.slots[y]);
             let alike = match (p.owner, q.owner) {
-                (Owner::Task(s), Owner::Task(t)) => {
+                (SlotOwner::Task(s), SlotOwner::Task(t)) => {
                     s == first && t == other && p.sort == q.sort && p.initial == q.initial && p.range == q.range
                 }
-                (Owner::Shared, Owner::Shared) => x == y || (x == done && y == other_done),
+                (SlotOwner::Shared, SlotOwner::Shared) => x == y || (x == done && y == other_done),
                 _ => false,
             };
             if alike && x != y {

@@ -9,6 +9,11 @@ use super::memory::Content;
 use super::*;
 use crate::c::ast::*;
 
+/// What the names of keys begin with.
+pub(super) const KEY: &str = "<key ";
+/// Below all stretches of addresses.
+const FIRST_KEY: i128 = 0x5a5a_0000;
+
 impl Lower<'_> {
     /// A key is the address of an object of its own; each thread has a slot for it.
     pub(super) fn key_create(&mut self, args: &[Expr], span: Span) -> Option<Term> {
@@ -27,7 +32,15 @@ impl Lower<'_> {
         let key = format!("<key {}!{site}>", self.tasks[self.cur.task].key);
         let object = match self.object_keys.get(&key) {
             Some(o) => *o,
-            None => self.place_object(&key, 1, Content::Nothing("a key".into())),
+            None => {
+                let object = self.place_object(&key, 1, Content::Nothing("a key".into()));
+                // A key is an integer that is narrower than an address.
+                let keys = self.objects.iter().filter(|o| o.key.starts_with(KEY)).count() as i128;
+                self.by_base.remove(&self.objects[object].base);
+                self.objects[object].base = FIRST_KEY + 16 * keys;
+                self.by_base.insert(self.objects[object].base, object);
+                object
+            }
         };
         // Whose destructors there are is known in the next pass, to all threads.
         let functions = self.targets(destructor);

@@ -1,8 +1,8 @@
 //! Layout: from a type to the leaves of an object.
 //!
-//! Comes in: a type, and what to call its parts. Goes out: leaves with their offsets, each with a slot; one map slot for each
+//! In: a type, and what to call its parts. Out: leaves with their offsets, each with a slot; one map slot for each
 //! leaf of the element of a long array; single bytes where members of a union overlap; for each bit-field a leaf at an
-//! offset of its own. Absent on purpose: the bytes of bit-fields and floats, which are torn leaves.
+//! offset of its own. Absent: the bytes of bit-fields and floats, which are torn leaves.
 
 use super::Lower;
 use super::flow::*;
@@ -14,15 +14,15 @@ use rustc_hash::FxHashMap;
 
 /// What the leaves of an object, or of a part of it, have in common.
 #[derive(Clone, Copy)]
-pub(super) struct Part<'a> {
+pub(super) struct ObjectPart<'a> {
     pub key: &'a str,
     pub shown: &'a str,
-    pub owner: Owner,
+    pub owner: SlotOwner,
     pub span: Span,
-    pub start: Start,
+    pub start: ObjectStart,
 }
 
-impl<'a> Part<'a> {
+impl<'a> ObjectPart<'a> {
     fn named(self, key: &'a str, shown: &'a str) -> Self {
         Self { key, shown, ..self }
     }
@@ -30,7 +30,7 @@ impl<'a> Part<'a> {
 
 impl Lower<'_> {
     /// Leaves that overlap become single bytes, of which every number that stands there is made.
-    pub(super) fn bytewise(&mut self, mut leaves: Vec<Leaf>, part: Part<'_>) -> Vec<Leaf> {
+    pub(super) fn bytewise(&mut self, mut leaves: Vec<Leaf>, part: ObjectPart<'_>) -> Vec<Leaf> {
         let whole: Vec<bool> = leaves.iter().map(|l| !l.torn).collect();
         tear(&mut leaves);
         let mut out: Vec<Leaf> = Vec::new();
@@ -55,8 +55,8 @@ impl Lower<'_> {
         for group in groups {
             let number = |(l, whole): &(Leaf, bool)| {
                 let plain = match self.unit.types.kind(l.ty) {
-                    Kind::Int(int) => *int != Int::Bool && l.size <= 8,
-                    Kind::Pointer(_) => true,
+                    CTypeKind::Int(int) => *int != Int::Bool && l.size <= 8,
+                    CTypeKind::Pointer(_) => true,
                     _ => false,
                 };
                 plain && *whole && l.repeat.is_none() && l.offset < i128::from(BIT_FIELD)
@@ -95,10 +95,10 @@ impl Lower<'_> {
 
     pub(super) fn array_leaves(
         &mut self,
-        of: Ty,
+        of: CType,
         n: u64,
         offset: i128,
-        part: Part<'_>,
+        part: ObjectPart<'_>,
         out: &mut Vec<Leaf>,
     ) -> Result<(), String> {
         let size = self.unit.types.size(of).unwrap_or(1) as i128;
@@ -114,17 +114,17 @@ impl Lower<'_> {
 
     pub(super) fn leaves_of(
         &mut self,
-        ty: Ty,
+        ty: CType,
         offset: i128,
-        part: Part<'_>,
+        part: ObjectPart<'_>,
         out: &mut Vec<Leaf>,
     ) -> Result<(), String> {
         if out.len() > MOST_LEAVES {
             return Err(format!("`{}` has too many parts", part.shown));
         }
         match self.unit.types.kind(ty).clone() {
-            Kind::Array(of, Some(n)) => self.array_leaves(of, n, offset, part, out),
-            Kind::Record(r) => {
+            CTypeKind::Array(of, Some(n)) => self.array_leaves(of, n, offset, part, out),
+            CTypeKind::Record(r) => {
                 let Some(fields) = self.unit.types.records[r].fields.clone() else {
                     return Err(format!("`{}` has an incomplete type", part.shown));
                 };
@@ -152,7 +152,11 @@ impl Lower<'_> {
                 }
                 Ok(())
             }
-            Kind::Int(_) | Kind::Pointer(_) | Kind::Opaque(_) | Kind::Float(_) | Kind::VarArgs => {
+            CTypeKind::Int(_)
+            | CTypeKind::Pointer(_)
+            | CTypeKind::Opaque(_)
+            | CTypeKind::Float(_)
+            | CTypeKind::VarArgs => {
                 let size = self.unit.types.size(ty).unwrap_or(1) as i128;
                 let slot = self.leaf_slot(ty, part, None);
                 out.push(Leaf { offset, size, ty, slot, repeat: None, torn: false, bytes: 0 });
@@ -166,10 +170,10 @@ impl Lower<'_> {
     /// whoever looks at the bytes themselves is not modelled.
     fn bit_leaf(
         &mut self,
-        field: &Field,
+        field: &CField,
         bits: u32,
         offset: i128,
-        part: Part<'_>,
+        part: ObjectPart<'_>,
         out: &mut Vec<Leaf>,
     ) -> Result<(), String> {
         let Some(int) = self.unit.types.as_int(field.ty).filter(|_| field.name != "<padding>") else { return Ok(()) };
@@ -202,13 +206,13 @@ impl Lower<'_> {
 
     pub(super) fn row_leaves(
         &mut self,
-        of: Ty,
+        of: CType,
         offset: i128,
         row: (i128, Option<i128>),
-        part: Part<'_>,
+        part: ObjectPart<'_>,
         out: &mut Vec<Leaf>,
     ) -> Result<(), String> {
-        if let (Kind::Array(inner, Some(m)), (_, Some(n))) = (self.unit.types.kind(of).clone(), row)
+        if let (CTypeKind::Array(inner, Some(m)), (_, Some(n))) = (self.unit.types.kind(of).clone(), row)
             && m > LONGEST_SPLIT
         {
             // A table is one row: its elements follow each other.
@@ -237,19 +241,19 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn leaf_slot(&mut self, ty: Ty, part: Part<'_>, row: Option<i128>) -> SlotId {
+    fn leaf_slot(&mut self, ty: CType, part: ObjectPart<'_>, row: Option<i128>) -> SlotId {
         let int = self.unit.types.as_int(ty);
         let base = if int == Some(Int::Bool) { Sort::BOOL } else { Sort::INT };
-        let opaque = matches!(self.unit.types.kind(ty), Kind::Opaque(_));
-        let float = matches!(self.unit.types.kind(ty), Kind::Float(_));
+        let opaque = matches!(self.unit.types.kind(ty), CTypeKind::Opaque(_));
+        let float = matches!(self.unit.types.kind(ty), CTypeKind::Float(_));
         let range = match self.unit.types.kind(ty) {
-            Kind::Int(i) => Some(i.range(self.unit.types.model)),
+            CTypeKind::Int(i) => Some(i.range(self.unit.types.model)),
             _ => None,
         };
         let zero = self.terms.default_of(base);
         let initial = match part.start {
-            Start::Any if float => Some(self.unfollowed()),
-            Start::Any if !opaque => None,
+            ObjectStart::Any if float => Some(self.unfollowed()),
+            ObjectStart::Any if !opaque => None,
             _ => Some(zero),
         };
         let (sort, initial) = match row {
@@ -259,11 +263,16 @@ impl Lower<'_> {
                 (sort, initial.map(|i| self.terms.const_map(sort, i)))
             }
         };
-        let lock = matches!(self.unit.types.kind(ty), Kind::Opaque(Opaque::Mutex | Opaque::SpinLock)) && row.is_none();
-        let synchronising = opaque || ty.quals.atomic;
-        let Part { key, shown, owner, span, .. } = part;
+        let lock =
+            matches!(self.unit.types.kind(ty), CTypeKind::Opaque(Opaque::Mutex | Opaque::SpinLock)) && row.is_none();
+        let role = match (opaque, ty.quals.atomic) {
+            (true, _) => SlotRole::Library,
+            (false, true) => SlotRole::Atomic,
+            _ => SlotRole::Data,
+        };
+        let ObjectPart { key, shown, owner, span, .. } = part;
         let (key, shown) = (key.to_string(), shown.to_string());
-        self.slot(NewSlot { key, shown, sort, owner, initial, range, lock, synchronising, span })
+        self.slot(NewSlot { key, shown, sort, owner, initial, range, lock, role, span })
     }
 }
 

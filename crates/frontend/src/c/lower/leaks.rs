@@ -1,9 +1,9 @@
 //! Leaks: memory that was allocated, was not freed, and that nothing points to any more when the program ends.
 //!
-//! Comes in: the objects of allocations that run once, with a flag each that says that they were made, and their lifetimes. Goes out: where
+//! In: the objects of allocations that run once, with a flag each that says that they were made, and their lifetimes. Out: where
 //! `main` returns, a gate that every such object was freed, or that a variable of static storage or an object that is itself still
 //! pointed to holds an address in it. The locals of `main` are gone then. Runs that do not end, and those that end by `abort`,
-//! are not looked at, and the verdict says so. What cannot be told is unmodelled: allocations in loops, addresses in
+//! are not looked at, and the verdict says so. What cannot be decided is unmodelled: allocations in loops, addresses in
 //! long arrays or thread-local variables, objects that are not kept so where the program ends by `exit`, whose callers' variables are
 //! still there, or that a thread may hold which runs when `main` returns, an end by `pthread_exit` in `main`, a program without an end.
 
@@ -12,7 +12,7 @@ use super::memory::{Content, ObjId};
 use super::*;
 
 /// More objects than this are not followed.
-const MOST_OBJECTS: usize = 12;
+const MAX_OBJECTS: usize = 12;
 
 impl Lower<'_> {
     /// The flag that an allocation was made.
@@ -24,7 +24,7 @@ impl Lower<'_> {
 
     /// An object of an allocation that runs once comes to be.
     pub(super) fn note_made(&mut self, object: ObjId, span: Span) {
-        if self.checks(Check::Leak) {
+        if self.checks(CCheck::Leak) {
             let made = self.made_slot(object, span);
             let yes = self.terms.tt();
             self.update(vec![(made, yes)], What::New, span);
@@ -33,7 +33,7 @@ impl Lower<'_> {
 
     /// Whether there is something to be lost and nowhere to look for it.
     pub(super) fn never_ends(&self) -> bool {
-        self.checks(Check::Leak) && !self.looked_for_leaks && !self.heap().is_empty()
+        self.checks(CCheck::Leak) && !self.looked_for_leaks && !self.heap().is_empty()
     }
 
     /// Objects of allocations that run once.
@@ -44,7 +44,7 @@ impl Lower<'_> {
 
     /// The program ends: nothing may be lost.
     pub(super) fn check_leaks(&mut self, leave: Leave, span: Span) {
-        if !self.checks(Check::Leak) || self.cur.at.is_none() {
+        if !self.checks(CCheck::Leak) || self.cur.at.is_none() {
             return;
         }
         self.looked_for_leaks = true;
@@ -53,7 +53,7 @@ impl Lower<'_> {
             return;
         }
         self.assume("c-leaks-at-the-end", "leaks are looked for where main returns or exit is called, and only there");
-        if heap.len() > MOST_OBJECTS {
+        if heap.len() > MAX_OBJECTS {
             return self.unmodelled("leaks of so many allocations", span);
         }
         let reached = match self.reached(&heap) {
@@ -72,11 +72,11 @@ impl Lower<'_> {
         }
         let to = self.fresh(span);
         let (unsure, fine) = (
-            Failure::Unmodelled("memory that a variable of a thread may still point to".into(), span),
+            GateFailure::Unmodelled("memory that a variable of a thread may still point to".into(), span),
             self.b().not(held),
         );
-        let gates = vec![(Failure::Leak, self.b().not(lost)), (unsure, fine)];
-        let gates: Vec<(Failure, Term)> =
+        let gates = vec![(GateFailure::Leak, self.b().not(lost)), (unsure, fine)];
+        let gates: Vec<(GateFailure, Term)> =
             gates.into_iter().filter(|(_, g)| self.b().as_bool(*g) != Some(true)).collect();
         let yes = self.terms.tt();
         self.emit_step(to, yes, gates, Vec::new(), What::Assert, span, access::Waits::No);
@@ -96,8 +96,8 @@ impl Lower<'_> {
             .map(|(id, v)| format!("{}#{}!", v.name, id.0))
             .chain(["<specific ".to_string()])
             .collect();
-        let local = |slot: &Slot| own.iter().any(|prefix| slot.key.starts_with(prefix));
-        let kept = |(id, slot): (SlotId, &Slot)| local(slot) && heap.iter().any(|h| self.may_point(id, *h));
+        let local = |slot: &FlowSlot| own.iter().any(|prefix| slot.key.starts_with(prefix));
+        let kept = |(id, slot): (SlotId, &FlowSlot)| local(slot) && heap.iter().any(|h| self.may_point(id, *h));
         if self.slots.iter_enumerated().any(kept) {
             return Err("leaks where addresses are kept in thread-local variables".into());
         }
@@ -136,7 +136,7 @@ impl Lower<'_> {
     }
 
     fn may_point(&self, slot: SlotId, object: ObjId) -> bool {
-        let held = |facts: &Facts| facts.points_to.get(&slot).is_some_and(|objects| objects.contains(&object));
+        let held = |facts: &PassFacts| facts.points_to.get(&slot).is_some_and(|objects| objects.contains(&object));
         held(&self.facts) || held(&self.found)
     }
 
@@ -146,7 +146,7 @@ impl Lower<'_> {
         let mut running = b.ff();
         for (id, task) in self.tasks.iter_enumerated().skip(1) {
             let prefix = format!("{}!", task.key);
-            let own = |s: &Slot| s.owner == Owner::Task(id) || s.key.starts_with(&prefix);
+            let own = |s: &FlowSlot| s.owner == SlotOwner::Task(id) || s.key.starts_with(&prefix);
             if !self.slots.iter_enumerated().any(|(s, slot)| own(slot) && self.may_point(s, object)) {
                 continue;
             }

@@ -4,16 +4,20 @@
 //! handed an address of the program's memory is unmodelled, for it could change anything behind it.
 
 use super::flow::*;
-use super::memory::{Ref, Start};
+use super::memory::{ObjectStart, Ref};
+use super::objects::{ObjectExtent, ObjectShape};
 use super::*;
+use crate::c::annotations::ASSERTION;
 use crate::c::ast::*;
-use crate::c::types::{Int, Opaque};
+use crate::c::types::Int;
 
 /// What the names of functions in `library.c` begin with.
-const LIBRARY: &str = "__tp_";
+pub(super) const LIBRARY: &str = "__tp_";
+/// Gives any number of the sign of its argument.
+const LIKE: &str = "__tp_like";
 
 impl Lower<'_> {
-    pub(super) fn library(&mut self, name: &str, args: &[Expr], ty: Ty, span: Span) -> Option<Term> {
+    pub(super) fn library(&mut self, name: &str, args: &[Expr], ty: CType, span: Span) -> Option<Term> {
         let zero = self.terms.int(0);
         if let Some(result) = self.sync_call(name, args, span) {
             return result;
@@ -26,6 +30,9 @@ impl Lower<'_> {
             && let Some(body) = self.unit.function(&format!("{LIBRARY}{plain}"))
         {
             return self.library_call(body, args, span);
+        }
+        if let Some(result) = self.text_call(name, args, ty, span) {
+            return result;
         }
         if let Some(kind) = name.strip_prefix("__VERIFIER_nondet_") {
             return Some(self.nondet_call(kind, ty, span));
@@ -45,15 +52,37 @@ impl Lower<'_> {
             }
             "__VERIFIER_assume" | "__builtin_assume" | "__CPROVER_assume" => {
                 let value = args.first().map_or(zero, |a| self.value(a));
+                args.iter().skip(1).for_each(|a| self.effect(a));
                 let holds = self.b().truth(value);
                 self.only_if(holds, span);
                 Some(zero)
             }
+            // What a comparison of texts gives has a sign, and no other promise.
+            LIKE => {
+                let model = args.first().map_or(zero, |a| self.value(a));
+                self.cur.at?;
+                Some(self.any_like(model, span))
+            }
+            // An assertion in a comment: no step of the program, so it looks at one moment and races with nothing.
+            ASSERTION => {
+                let condition = args.first()?;
+                if !self.looks_pure(condition) {
+                    self.unmodelled("an assertion in a comment with an effect", span);
+                } else if self.checks(CCheck::Reach) {
+                    self.atomic_begin(span);
+                    let value = self.value(condition);
+                    let holds = self.b().truth(value);
+                    self.check(GateFailure::Reach, holds, span);
+                    self.atomic_end(span);
+                }
+                Some(zero)
+            }
             "__CPROVER_assert" | "assert" | "__VERIFIER_assert" => {
                 let value = args.first().map_or(zero, |a| self.value(a));
+                args.iter().skip(1).for_each(|a| self.effect(a));
                 let holds = self.b().truth(value);
-                if self.checks(Check::Reach) {
-                    self.check(Failure::Reach, holds, span);
+                if self.checks(CCheck::Reach) {
+                    self.check(GateFailure::Reach, holds, span);
                 } else {
                     self.stop_unless(holds, span);
                 }
@@ -89,7 +118,7 @@ impl Lower<'_> {
             }
             "free" | "cfree" => {
                 let address = args.first().map_or(zero, |a| self.value(a));
-                if self.checks(Check::Race) {
+                if self.checks(CCheck::Race) {
                     self.touch_freed(address, span);
                 }
                 self.release_memory(address, span);
@@ -118,26 +147,17 @@ impl Lower<'_> {
             }
             "__builtin_constant_p" => Some(self.terms.int(i128::from(args.first()?.as_const().is_some()))),
             _ if is_ignored(name) => {
-                for a in args {
-                    if self.unit.types.is_scalar(a.ty) {
-                        self.print(a, span);
-                    }
-                }
+                args.iter().for_each(|a| self.print_value(a));
                 if self.unit.types.is_void(ty) { Some(zero) } else { Some(self.nondet(ty, span)) }
             }
             // These fill in what they are handed.
-            "scanf" | "sscanf" | "fscanf" | "__isoc99_scanf" | "__isoc99_sscanf" | "__isoc99_fscanf" => {
-                let first = if name.ends_with("_scanf") || name == "scanf" { 1 } else { 2 };
-                for a in args.iter().skip(first) {
-                    self.havoc_behind(Some(a), span);
-                }
-                Some(self.nondet(ty, span))
-            }
             "time" | "timespec_get" | "gettimeofday" => {
+                args.iter().skip(1).for_each(|a| self.effect(a));
                 self.havoc_behind(args.first(), span);
                 if self.unit.types.is_void(ty) { Some(zero) } else { Some(self.nondet(ty, span)) }
             }
             "clock_gettime" => {
+                args.first().into_iter().for_each(|a| self.effect(a));
                 self.havoc_behind(args.get(1), span);
                 Some(self.nondet(ty, span))
             }
@@ -146,77 +166,45 @@ impl Lower<'_> {
                 Some(self.nondet_in(Some((0, i128::from(i32::MAX))), Sort::INT, span))
             }
             "nanosleep" => {
+                self.read_behind(args.first()?, span);
                 self.havoc_behind(args.get(1), span);
                 Some(self.nondet(ty, span))
+            }
+            "setbuf" | "setvbuf" => {
+                let values: Vec<Term> = args.iter().map(|a| self.value(a)).collect();
+                if values.get(1).is_some_and(|buffer| self.b().as_num(*buffer) != Some(0)) {
+                    self.unmodelled(&format!("a buffer that `{name}` hands to the library"), span);
+                }
+                Some(self.nondet(ty, span)).filter(|_| self.cur.at.is_some())
             }
             _ => self.unknown_function(name, args, ty, span),
         }
     }
 
-    /// An argument of a function that writes it out. A text is read to its end, which matters to races and to valid accesses.
-    fn print(&mut self, e: &Expr, span: Span) {
-        let text = strip(e);
-        let pointee = self.unit.types.pointee(text.ty).filter(|to| self.is_character(*to));
-        let looks = self.checks(Check::Race) || self.checks(Check::Memory);
-        let length = self.unit.function(&format!("{LIBRARY}strlen"));
-        match (pointee, length) {
-            (Some(_), Some(body)) if looks && !matches!(text.kind, ExprKind::TextAddress(_)) => {
-                let address = self.value(text);
-                if self.b().as_num(address) != Some(0) {
-                    let before = std::mem::replace(&mut self.cur.printing, true);
-                    self.inline_library(body, vec![address], span);
-                    self.cur.printing = before;
-                }
-            }
-            _ => self.effect(e),
+    /// A number of the same sign: the difference, as common libraries give it, or 1 or -1, as compilers do, or some larger one.
+    fn any_like(&mut self, model: Term, span: Span) -> Term {
+        if self.b().as_num(model) == Some(0) {
+            return model;
         }
+        let choice = self.nondet_in(Some((0, 2)), Sort::INT, span);
+        let b = self.b();
+        let sign = b.ite(b.lt(model, b.num(0)), b.num(-1), b.ite(b.eq(model, b.num(0)), b.num(0), b.num(1)));
+        let larger = b.mul(model, b.num(2048));
+        let value = b.ite(b.eq(choice, b.num(0)), model, b.ite(b.eq(choice, b.num(1)), sign, larger));
+        let keep = self.temp(span);
+        self.slots[keep].range = Some(Int::Int.range(self.unit.types.model));
+        self.update(vec![(keep, value)], What::Assign, span);
+        self.slot_term(keep)
     }
 
-    /// `snprintf` and its like: a text is written of which nothing is known but where it can be. Who looks at its characters,
-    /// otherwise than to write them out, is not modelled.
-    fn format_text(&mut self, name: &str, args: &[Expr], span: Span) -> Option<Term> {
-        let (to, rest) = args.split_first()?;
-        let address = self.value(strip(to));
-        let (size, shown) = match name.ends_with("nprintf") {
-            true => (Some(self.value(rest.first()?)), &rest[1..]),
-            false => (None, rest),
-        };
-        shown.iter().filter(|a| self.unit.types.is_scalar(a.ty)).for_each(|a| self.print(a, span));
-        self.cur.at?;
-        let most = i128::from(i32::MAX);
-        let nothing = [Some(address), size].into_iter().flatten().any(|t| self.b().as_num(t) == Some(0));
-        if !nothing {
-            let targets = self.targets(address);
-            let ends = |lower: &Self, o: &ObjId| lower.objects[*o].base + lower.objects[*o].size;
-            if self.checks(Check::Memory) {
-                // Where the text ends is not known: only what has room for the longest is surely valid.
-                let Some(size) = size else {
-                    self.unmodelled(&format!("`{name}`, of a text of unknown length"), span);
-                    return None;
-                };
-                let b = self.b();
-                let room = b.any(targets.iter().map(|o| {
-                    let begins = b.le(b.num(self.objects[*o].base), address);
-                    b.and(begins, b.le(b.add(address, size), b.num(ends(self, o))))
-                }));
-                self.only_modelled(room, "a text that may be longer than the memory it is written to", span);
-            }
-            for object in &targets {
-                if let memory::Content::Leaves(leaves) = &self.objects[*object].content {
-                    self.found.formatted.extend(leaves.iter().map(|l| l.slot));
-                }
-            }
-            let longest = targets.iter().map(|o| self.objects[*o].size).max().unwrap_or(1);
-            let longest = size.and_then(|s| self.b().as_num(s)).unwrap_or(longest).clamp(1, most);
-            // Any of its characters stands for all.
-            let (index, value) = (
-                self.nondet_in(Some((0, longest - 1)), Sort::INT, span),
-                self.nondet_in(Some(Int::Char.range(self.unit.types.model)), Sort::INT, span),
-            );
-            let at = self.settle(self.b().add(address, index));
-            self.write(at, self.unit.char_type, value, span);
+    /// The scalar parts of what an argument points to are read.
+    fn read_behind(&mut self, argument: &Expr, span: Span) {
+        let address = self.value(argument);
+        let Some(ty) = self.unit.types.pointee(strip(argument).ty) else { return };
+        for (offset, leaf) in self.scalar_parts(ty) {
+            let at = self.settle(self.b().add(address, self.b().num(offset)));
+            self.read(at, leaf.unqualified(), span);
         }
-        Some(self.nondet_in(Some((0, most)), Sort::INT, span))
     }
 
     /// Arithmetic that tells whether its result fits.
@@ -249,7 +237,7 @@ impl Lower<'_> {
     }
 
     /// `realloc`: a new object that begins like the old one, which is freed. It always moves.
-    fn reallocate(&mut self, args: &[Expr], of: Ty, span: Span) -> Option<Term> {
+    fn reallocate(&mut self, args: &[Expr], of: CType, span: Span) -> Option<Term> {
         let [old, size] = args else { return None };
         let address = self.value(strip(old));
         let pointee = self.unit.types.pointee(strip(old).ty).filter(|to| !self.unit.types.is_void(*to));
@@ -305,8 +293,8 @@ impl Lower<'_> {
             let start = self.fresh(span);
             self.emit(start, other, Vec::new(), What::Test, span);
             self.enter(start);
-            match self.checks(Check::Free) {
-                true => self.check(Failure::Free, self.terms.ff(), span),
+            match self.checks(CCheck::Free) {
+                true => self.check(GateFailure::Free, self.terms.ff(), span),
                 false => self.assume_defined(access::Undefined::Deref),
             }
         }
@@ -326,7 +314,7 @@ impl Lower<'_> {
         self.enter(yes);
     }
 
-    fn nondet_call(&mut self, kind: &str, ty: Ty, span: Span) -> Term {
+    fn nondet_call(&mut self, kind: &str, ty: CType, span: Span) -> Term {
         let model = self.unit.types.model;
         let int = match kind {
             "bool" | "_Bool" => Some(Int::Bool),
@@ -363,11 +351,11 @@ impl Lower<'_> {
     }
 
     /// `(T *)malloc(n)`: the allocation typed by the cast around it.
-    pub(super) fn allocation(&mut self, e: &Expr, to: Ty) -> Option<Term> {
-        let ExprKind::Call(Callee::Direct(f), args) = &e.kind else {
+    pub(super) fn allocation(&mut self, e: &Expr, to: CType) -> Option<Term> {
+        let CExprKind::Call(CCallee::Direct(f), args) = &e.kind else {
             return match &e.kind {
                 // A cast through `void *` keeps looking for the type.
-                ExprKind::Cast(inner) if self.unit.types.pointee(e.ty).is_some() => self.allocation(inner, to),
+                CExprKind::Cast(inner) if self.unit.types.pointee(e.ty).is_some() => self.allocation(inner, to),
                 _ => None,
             };
         };
@@ -397,7 +385,7 @@ impl Lower<'_> {
     }
 
     /// Every object lies at a multiple of 16.
-    fn allocate_aligned(&mut self, args: &[Expr], of: Ty, span: Span) -> Option<Term> {
+    fn allocate_aligned(&mut self, args: &[Expr], of: CType, span: Span) -> Option<Term> {
         let [alignment, size] = args else { return None };
         let alignment = self.value(alignment);
         let fits = self.b().le(alignment, self.terms.int(16));
@@ -405,7 +393,7 @@ impl Lower<'_> {
         self.allocate("malloc", std::slice::from_ref(size), of, span)
     }
 
-    fn allocate(&mut self, name: &str, args: &[Expr], of: Ty, span: Span) -> Option<Term> {
+    fn allocate(&mut self, name: &str, args: &[Expr], of: CType, span: Span) -> Option<Term> {
         let mut size = self.terms.int(1);
         for a in args {
             let factor = self.value(a);
@@ -415,7 +403,7 @@ impl Lower<'_> {
         self.assume("c-malloc-succeeds", "memory allocation does not fail");
         let site = self.numbered_site(span);
         let key = format!("{}!<heap {site}>", self.tasks[self.cur.task].key);
-        let start = if name == "calloc" { Start::Zero } else { Start::Any };
+        let start = if name == "calloc" { ObjectStart::Zero } else { ObjectStart::Any };
         let untyped = self.unit.types.is_void(of) || self.unit.types.size(of).is_none();
         let of = match untyped {
             false => of,
@@ -437,19 +425,22 @@ impl Lower<'_> {
             (Some(n), false) if n >= each || n == 0 => {
                 let count = (n / each).max(1) as u64;
                 // Fresh leaves have no initial value, which is any value; this place runs once.
-                let object = self.row(&key, &shown, of, count, Owner::Shared, span, start);
+                let extent = ObjectExtent::Exactly(count);
+                let object = self.make(&key, &shown, ObjectShape { of, extent, owner: SlotOwner::Shared, start }, span);
                 if follows {
                     self.mortal(object, true, None, span);
                     self.note_made(object, span);
                 }
                 Some(self.terms.int(self.objects[object].base))
             }
-            (_, true) if self.checks(Check::Leak) => {
+            (_, true) if self.checks(CCheck::Leak) => {
                 self.unmodelled("leaks of memory that is allocated repeatedly", span);
                 None
             }
             (Some(n), true) if n == each => {
-                let object = self.pool(&key, &shown, of, span);
+                // An endless row of objects: what an allocation site gives when it may run any number of times.
+                let (extent, owner) = (ObjectExtent::Endless, SlotOwner::Shared);
+                let object = self.make(&key, &shown, ObjectShape { of, extent, owner, start: ObjectStart::Any }, span);
                 let next = self.internal(
                     &format!("<next {key}>"),
                     &format!("allocated_{}", self.sources.line_of(span)),
@@ -469,7 +460,7 @@ impl Lower<'_> {
                 if name == "calloc" {
                     let at = Ref::Address(self.slot_term(number));
                     let zero = self.terms.int(0);
-                    for (offset, leaf) in self.scalar_parts(of) {
+                    for (offset, leaf) in self.plain_parts(of) {
                         let place = self.offset(at, self.terms.int(offset));
                         self.write(place, leaf, zero, span);
                     }
@@ -477,8 +468,8 @@ impl Lower<'_> {
                 Some(self.slot_term(number))
             }
             (None, false) => {
-                let (object, length) = self.measured(&key, &shown, of, Owner::Shared, span, start);
-                if self.checks(Check::Leak) {
+                let (object, length) = self.measured(&key, &shown, of, SlotOwner::Shared, span, start);
+                if self.checks(CCheck::Leak) {
                     // Its end is not known here, so neither is what points into it.
                     self.unmodelled("leaks of memory of a size that is not known", span);
                     return None;
@@ -500,9 +491,9 @@ impl Lower<'_> {
 
     /// The one type that the rest of the program gives to memory allocated without a type. Where there is none yet, the
     /// address of something that can only be looked at to find it.
-    fn type_given(&mut self, key: &str) -> Result<Ty, Term> {
+    fn type_given(&mut self, key: &str) -> Result<CType, Term> {
         let key = format!("{key}?");
-        let mut given: Vec<Ty> = self.facts.made_of.get(&key).into_iter().flatten().copied().collect();
+        let mut given: Vec<CType> = self.facts.made_of.get(&key).into_iter().flatten().copied().collect();
         if given.len() > 1 {
             // Looking at single bytes says nothing of what is there.
             given.retain(|ty| !self.is_character(*ty));
@@ -519,18 +510,18 @@ impl Lower<'_> {
     }
 
     /// Whether allocated memory is used with another type than its own.
-    pub(super) fn retyped_memory(&self, object: &memory::Object) -> bool {
+    pub(super) fn retyped_memory(&self, object: &memory::CObject) -> bool {
         let own = object.element.map(|(ty, _)| ty.unqualified());
         let used = self.facts.made_of.get(&format!("{}?", object.key)).into_iter().flatten();
         used.copied().filter(|ty| !self.is_character(*ty)).any(|ty| Some(ty) != own)
     }
 
-    fn is_character(&self, ty: Ty) -> bool {
+    pub(super) fn is_character(&self, ty: CType) -> bool {
         matches!(self.unit.types.as_int(ty), Some(Int::Char | Int::UChar))
     }
 
     /// Notes that an address is used as one of a type.
-    pub(super) fn note_type(&mut self, address: Term, to: Ty) {
+    pub(super) fn note_type(&mut self, address: Term, to: CType) {
         if self.unit.types.is_void(to) || self.unit.types.size(to).is_none() {
             return;
         }
@@ -563,11 +554,12 @@ impl Lower<'_> {
         }
         let model = self.unit.types.model;
         for i in 0..n / each {
-            for (offset, leaf) in self.scalar_parts(pointee) {
+            for (offset, leaf) in self.plain_parts(pointee) {
+                self.copied_object(leaf, span);
                 let value = match (fill.rem_euclid(256), self.unit.types.kind(leaf)) {
                     (0, _) => 0,
-                    (1, Kind::Int(Int::Bool)) => 1,
-                    (byte, Kind::Int(int)) if *int != Int::Bool => {
+                    (1, CTypeKind::Int(Int::Bool)) => 1,
+                    (byte, CTypeKind::Int(int)) if *int != Int::Bool => {
                         let all = (0..int.bytes(model)).fold(0, |all, _| all << 8 | byte);
                         int.wrap(all, model)
                     }
@@ -599,8 +591,10 @@ impl Lower<'_> {
             return None;
         };
         let mut kept = Vec::new();
+        let before = std::mem::replace(&mut self.cur.moving, true);
         for i in 0..count {
-            for (offset, leaf) in self.scalar_parts(pointee) {
+            for (offset, leaf) in self.plain_parts(pointee) {
+                self.copied_object(leaf, span);
                 let by = self.b().num(i * each + offset);
                 let (target, source) = (self.settle(self.b().add(to, by)), self.settle(self.b().add(from, by)));
                 let value = self.read(source, leaf, span);
@@ -618,6 +612,8 @@ impl Lower<'_> {
         for (target, leaf, value) in kept {
             self.write(target, leaf, value, span);
         }
+        self.cur.moving = before;
+        self.cur.at?;
         Some(to)
     }
 
@@ -627,7 +623,7 @@ impl Lower<'_> {
         self.inline_library(body, values, span)
     }
 
-    fn inline_library(&mut self, body: FnId, values: Vec<Term>, span: Span) -> Option<Term> {
+    pub(super) fn inline_library(&mut self, body: FnId, values: Vec<Term>, span: Span) -> Option<Term> {
         self.cur.at?;
         let before = self.cur.blamed;
         self.cur.blamed = before.or(Some(span));
@@ -636,16 +632,20 @@ impl Lower<'_> {
         result
     }
 
-    fn unknown_function(&mut self, name: &str, args: &[Expr], ty: Ty, span: Span) -> Option<Term> {
+    fn unknown_function(&mut self, name: &str, args: &[Expr], ty: CType, span: Span) -> Option<Term> {
         if has_a_meaning(name) {
             self.unmodelled(&format!("`{name}`"), span);
             return None;
         }
         for a in args {
-            if self.unit.types.is_scalar(a.ty) {
+            if !self.unit.types.is_scalar(a.ty) {
+                self.unmodelled(&format!("`{name}` is not known and is handed a struct"), span);
+                return None;
+            }
+            {
                 let value = self.value(a);
                 self.cur.at?;
-                if !self.targets(value).is_empty() && !matches!(strip(a).kind, ExprKind::TextAddress(_)) {
+                if !self.targets(value).is_empty() && !matches!(strip(a).kind, CExprKind::TextAddress(_)) {
                     self.unmodelled(&format!("`{name}` is not known and is handed an address"), span);
                     return None;
                 }
@@ -675,66 +675,28 @@ impl Lower<'_> {
     }
 
     /// Any values in the scalar parts of what an argument points to.
-    fn havoc_behind(&mut self, argument: Option<&Expr>, span: Span) {
+    pub(super) fn havoc_behind(&mut self, argument: Option<&Expr>, span: Span) {
         let Some(e) = argument.filter(|a| a.as_const() != Some(0)) else { return };
         let address = self.value(e);
         let Some(ty) = self.unit.types.pointee(strip(e).ty) else { return };
-        for (offset, leaf) in self.scalar_parts(ty) {
+        for (offset, leaf) in self.plain_parts(ty) {
             let value = self.nondet(leaf, span);
             let at = self.settle(self.b().add(address, self.b().num(offset)));
             self.write(at, leaf, value, span);
         }
-    }
-
-    /// The kind of a mutex from its static initialiser.
-    pub(super) fn static_kind(&mut self, object: ObjId, v: VarId) {
-        let init = self.unit.variables[v].init.clone();
-        if let Some(kind) = init.as_ref().map(kind_of).filter(|k| *k != 0)
-            && matches!(self.unit.types.kind(self.unit.variables[v].ty), Kind::Opaque(Opaque::Mutex))
-        {
-            let key = self.objects[object].key.clone();
-            self.found.kinds.insert(key.clone());
-            let slot = self.mutex_kind_slot(&key, self.unit.variables[v].span);
-            self.slots[slot].initial = Some(self.terms.int(kind));
-        }
-        if let Some(Init::Value(e)) = &init
-            && let (Some(k), memory::Content::Leaves(leaves)) = (e.as_const(), &self.objects[object].content)
-            && let [leaf] = &leaves[..]
-        {
-            let slot = leaf.slot;
-            self.slots[slot].initial = Some(self.terms.int(k));
-        }
-    }
-
-    pub(super) fn local_kind(&mut self, object: ObjId, init: Option<&Init>, span: Span) {
-        let kind = init.map_or(0, kind_of);
-        if kind != 0 {
-            let key = self.objects[object].key.clone();
-            self.found.kinds.insert(key.clone());
-            let slot = self.mutex_kind_slot(&key, span);
-            let value = self.terms.int(kind);
-            self.update(vec![(slot, value)], What::Assign, span);
-        }
-    }
-}
-
-fn kind_of(init: &Init) -> i128 {
-    match init {
-        Init::Value(e) => e.as_const().unwrap_or(0),
-        Init::Parts(parts) => parts.iter().find_map(|p| p.value.as_const().filter(|k| *k != 0)).unwrap_or(0),
     }
 }
 
 /// The expression under casts between pointers.
 pub(super) fn strip(e: &Expr) -> &Expr {
     match &e.kind {
-        ExprKind::Cast(inner) => strip(inner),
+        CExprKind::Cast(inner) => strip(inner),
         _ => e,
     }
 }
 
 /// Functions that are not modelled and whose result is not just anything, or that change what threads do.
-fn has_a_meaning(name: &str) -> bool {
+pub(in crate::c) fn has_a_meaning(name: &str) -> bool {
     let families = ["__builtin_", "__sync_", "__atomic_", "atomic_", "__CPROVER_", "__VERIFIER_"];
     families.iter().any(|family| name.starts_with(family)) || MEANT.contains(&name)
 }
@@ -792,16 +754,7 @@ const MEANT: &[&str] = &[
 fn is_ignored(name: &str) -> bool {
     matches!(
         name,
-        "printf"
-            | "fprintf"
-            | "puts"
-            | "putchar"
-            | "putc"
-            | "fputc"
-            | "fputs"
-            | "perror"
-            | "fflush"
-            | "printk"
+        "fflush"
             | "sleep"
             | "usleep"
             | "sched_yield"
@@ -809,18 +762,13 @@ fn is_ignored(name: &str) -> bool {
             | "thrd_yield"
             | "srand"
             | "srandom"
-            | "setbuf"
-            | "setvbuf"
             | "clock"
             | "getpid"
             | "gettid"
-            | "syslog"
-            | "write"
             | "close"
             | "pthread_setconcurrency"
             | "pthread_attr_init"
             | "pthread_attr_destroy"
-            | "pthread_attr_setdetachstate"
             | "pthread_attr_setstacksize"
             | "pthread_attr_setscope"
             | "pthread_condattr_init"
@@ -830,7 +778,6 @@ fn is_ignored(name: &str) -> bool {
             | "pthread_mutexattr_setpshared"
             | "pthread_testcancel"
             | "pthread_setname_np"
-            | "prctl"
             | "sync"
             | "setlinebuf"
             | "openlog"
@@ -840,9 +787,6 @@ fn is_ignored(name: &str) -> bool {
             | "pthread_barrierattr_init"
             | "pthread_barrierattr_destroy"
             | "__VERIFIER_yield"
-            | "vprintf"
-            | "vfprintf"
-            | "fwrite"
             | "__builtin_prefetch"
             | "__builtin_ia32_pause"
             | "__CPROVER_fence"

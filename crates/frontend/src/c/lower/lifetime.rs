@@ -1,34 +1,24 @@
 //! Lifetimes: `free`, and locals whose function has returned.
 //!
-//! Comes in: the objects of the lowering. Goes out: for an object that can cease to be, a flag (for the objects of a
+//! In: the objects of the lowering. Out: for an object that can cease to be, a flag (for the objects of a
 //! repeated allocation a map of flags) that every access of it looks at. Only where valid accesses or valid frees are the
 //! question; elsewhere nothing is used after its end by assumption. A local has a flag only if its address is kept
 //! somewhere that outlives it. What is lost is looked at in `leaks.rs`.
-//! Absent on purpose: memory that is handed out again after `free`.
+//! Absent: memory that is handed out again after `free`.
 
 use super::flow::*;
-use super::memory::{Content, ObjId};
+use super::memory::{Content, Lifetime, ObjId};
 use super::*;
-use crate::c::ast::{Stmt, StmtKind};
+use crate::c::ast::{CStmtKind, Stmt};
 
 /// Of longer arrays one element, any, counts as written where they are freed.
 const MOST_TOUCHED: u64 = 8;
 /// The numbers that an element of a row can have whose length is known only when the program runs.
 const ROW: (i128, i128) = (0, 1 << 24);
 
-/// When an object has ceased to be.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Lifetime {
-    pub gone: SlotId,
-    /// Made by an allocation: it can be freed.
-    pub heap: bool,
-    /// For a repeated allocation: the size of one object, and how many there are.
-    pub each: Option<(i128, SlotId)>,
-}
-
 impl Lower<'_> {
     pub(super) fn follows_lifetimes(&self) -> bool {
-        self.checks(Check::Memory) || self.checks(Check::Free) || self.checks(Check::Leak)
+        self.checks(CCheck::Memory) || self.checks(CCheck::Free) || self.checks(CCheck::Leak)
     }
 
     /// Gives an object a flag.
@@ -36,7 +26,8 @@ impl Lower<'_> {
         if let Some(lifetime) = self.objects[object].lifetime {
             return lifetime.gone;
         }
-        let key = format!("<gone {}>", self.objects[object].key);
+        let CObject { ref key, generation, .. } = self.objects[object];
+        let key = format!("<gone {key} {generation}>");
         let shown = format!("gone_{}", self.sources.line_of(span));
         let gone = match each {
             None => self.flag(&key, &shown, span),
@@ -73,7 +64,7 @@ impl Lower<'_> {
         self.emit(to, null, Vec::new(), What::Skip, span);
         let mut unknown = None;
         for object in self.targets(address) {
-            let Object { base, ref content, .. } = self.objects[object];
+            let CObject { base, ref content, .. } = self.objects[object];
             if let Content::Nothing(why) = content {
                 unknown = Some(why.clone());
             }
@@ -102,10 +93,10 @@ impl Lower<'_> {
             let bad = self.fresh(span);
             let ff = self.terms.ff();
             let failure = match unknown {
-                Some(why) => Failure::Unmodelled(why, self.blamed(span)),
-                None => Failure::Free,
+                Some(why) => GateFailure::Unmodelled(why, self.blamed(span)),
+                None => GateFailure::Free,
             };
-            if self.checks(Check::Free) || matches!(failure, Failure::Unmodelled(..)) {
+            if self.checks(CCheck::Free) || matches!(failure, GateFailure::Unmodelled(..)) {
                 self.emit_step(bad, rest, vec![(failure, ff)], Vec::new(), What::Assert, span, access::Waits::No);
             } else {
                 self.assume_defined(access::Undefined::Deref);
@@ -123,7 +114,7 @@ impl Lower<'_> {
             if !self.objects[object].key.contains("<heap ") {
                 continue;
             }
-            let Object { base, size, element, length, .. } = self.objects[object].clone();
+            let CObject { base, size, element, length, .. } = self.objects[object].clone();
             let Some((of, count)) = element else { continue };
             self.cur.at = Some(head);
             self.cur.known = known.clone();
@@ -154,7 +145,8 @@ impl Lower<'_> {
             };
             for row in rows {
                 for (offset, leaf) in self.scalar_parts(of) {
-                    if !self.unit.types.is_scalar(leaf) {
+                    let leaf = leaf.unqualified();
+                    if !self.unit.types.is_scalar(leaf) && !matches!(self.unit.types.kind(leaf), CTypeKind::Opaque(_)) {
                         continue;
                     }
                     let b = self.b();
@@ -254,7 +246,7 @@ impl Lower<'_> {
         let declared: Vec<ObjId> = list
             .iter()
             .filter_map(|s| match &s.kind {
-                StmtKind::Declare(v, _) => self.cur.frames.last()?.vars.get(v).copied(),
+                CStmtKind::Declare(v, _) => self.cur.frames.last()?.vars.get(v).copied(),
                 _ => None,
             })
             .collect();
@@ -269,12 +261,13 @@ impl Lower<'_> {
 /// Whether a statement may leave the block it is in, other than by its end or by returning.
 fn leaves(s: &Stmt) -> bool {
     match &s.kind {
-        StmtKind::Break | StmtKind::Continue | StmtKind::Goto(_) => true,
-        StmtKind::Block(list) => list.iter().any(leaves),
-        StmtKind::If(_, a, b) => leaves(a) || b.as_ref().is_some_and(|b| leaves(b)),
-        StmtKind::While(_, b) | StmtKind::DoWhile(b, _) | StmtKind::For { body: b, .. } | StmtKind::Switch(_, b) => {
-            leaves(b)
-        }
+        CStmtKind::Break | CStmtKind::Continue | CStmtKind::Goto(_) => true,
+        CStmtKind::Block(list) => list.iter().any(leaves),
+        CStmtKind::If(_, a, b) => leaves(a) || b.as_ref().is_some_and(|b| leaves(b)),
+        CStmtKind::While(_, b)
+        | CStmtKind::DoWhile(b, _)
+        | CStmtKind::For { body: b, .. }
+        | CStmtKind::Switch(_, b) => leaves(b),
         _ => false,
     }
 }

@@ -1,6 +1,6 @@
-//! Liveness: which slots are still read, and the assignments that nobody reads.
+//! Liveness: which slots are still read, and the assignments that are never read.
 //!
-//! Comes in: a flow. Goes out: for each place the slots whose value there may still matter, and the flow without assignments of
+//! In: a flow. Out: for each place the slots whose value there may still matter, and the flow without assignments of
 //! others. What a value is made of matters only if the value does; what guards and gates speak of always does.
 
 use super::flow::*;
@@ -9,13 +9,13 @@ use super::*;
 use base::ids::Id;
 
 /// Liveness of shared slots is looked at up to so many pairs of a slot and a place.
-const MOST_LIVENESS: usize = 2_000_000;
+const MAX_LIVENESS: usize = 2_000_000;
 
 /// By place, the slots that are live there.
 type Live = Vec<BTreeSet<SlotId>>;
 
 /// What a step reads of the slots looked at.
-struct Needs {
+struct StepReads {
     always: Vec<SlotId>,
     /// By update, its target and what its value is made of.
     each: Vec<(SlotId, Vec<SlotId>)>,
@@ -29,26 +29,26 @@ impl Lower<'_> {
         flow: &Flow,
         known: Live,
         counted: impl Fn(&SlotId) -> bool,
-        after: impl Fn(&Step) -> Vec<SlotId>,
+        after: impl Fn(&FlowStep) -> Vec<SlotId>,
     ) -> Live {
         let mut live = known;
         live.resize(flow.places.len(), BTreeSet::new());
         let of = |t: Term| -> Vec<SlotId> { self.slots_in(t).iter().copied().filter(&counted).collect() };
-        let needs: Vec<Needs> = flow
+        let needs: Vec<StepReads> = flow
             .steps
             .iter()
-            .map(|step| Needs {
+            .map(|step| StepReads {
                 always: step.gates.iter().map(|(_, g)| *g).chain([step.guard]).flat_map(of).collect(),
                 each: step.updates.iter().map(|(s, v)| (*s, of(*v))).collect(),
             })
             .collect();
         let (ins, outs) = (flow.ins(), flow.outs());
-        let mut agenda = Agenda::backward(flow);
+        let mut agenda = Worklist::backward(flow);
         while let Some(at) = agenda.next() {
             let mut new: Vec<SlotId> = Vec::new();
             for i in &outs[at.index()] {
                 let step = &flow.steps[*i];
-                let Needs { always, each } = &needs[*i];
+                let StepReads { always, each } = &needs[*i];
                 let (later, others) = (&live[step.to.index()], after(step));
                 new.extend(always);
                 let written = |slot: &SlotId| each.iter().any(|(s, _)| s == slot);
@@ -70,7 +70,7 @@ impl Lower<'_> {
         live
     }
 
-    /// Drops assignments that nobody reads afterwards: of private slots, and in the first thread of shared ones that no
+    /// Drops assignments that are not read afterwards: of private slots, and in the first thread of shared ones that no
     /// thread who runs or is started later can still see.
     pub(super) fn drop_dead_updates(&self, flow: &mut Flow, task: TaskId, phases: &Phases) -> bool {
         let count = flow.places.len();
@@ -78,9 +78,9 @@ impl Lower<'_> {
         let mut candidates: BTreeSet<SlotId> = BTreeSet::new();
         if task == TaskId(0) {
             candidates.extend(flow.steps.iter().flat_map(|s| &s.updates).map(|(s, _)| *s).filter(|s| {
-                self.slots[*s].owner == Owner::Shared && !phases.pinned(*s) && !phases.starts().contains_key(s)
+                self.slots[*s].owner == SlotOwner::Shared && !phases.pinned(*s) && !phases.starts().contains_key(s)
             }));
-            if candidates.len() * count > MOST_LIVENESS {
+            if candidates.len() * count > MAX_LIVENESS {
                 candidates.clear();
             }
         }
@@ -89,9 +89,9 @@ impl Lower<'_> {
                 known[at.index()].insert(*slot);
             }
         }
-        let private = |s: &SlotId| self.slots[*s].owner != Owner::Shared || candidates.contains(s);
+        let private = |s: &SlotId| self.slots[*s].owner != SlotOwner::Shared || candidates.contains(s);
         // What a new thread, or one it starts, may read is read after the step that starts it.
-        let handed = |step: &Step| -> Vec<SlotId> {
+        let handed = |step: &FlowStep| -> Vec<SlotId> {
             if candidates.is_empty() {
                 return Vec::new();
             }
@@ -116,7 +116,7 @@ impl Lower<'_> {
             let mut used: Vec<Symbol> = self.terms.free_symbols(step.guard);
             step.updates.iter().for_each(|(_, v)| used.extend(self.terms.free_symbols(*v)));
             step.gates.iter().for_each(|(_, g)| used.extend(self.terms.free_symbols(*g)));
-            // A range is never empty, so a value nobody uses can go with it.
+            // A range is never empty, so a value that is never used can go with it.
             step.inputs.retain(|i| used.contains(&i.symbol));
         }
         removed

@@ -1,55 +1,23 @@
 //! Which mutexes a thread surely holds, and what that means for the steps in between.
 //!
-//! Comes in: flows and who can run with whom. Goes out: for each place the mutexes held there. A mutex is trusted if every step
+//! In: flows and who can run with whom. Out: for each place the mutexes held there. A mutex is trusted if every step
 //! that takes it waits until it is free and every step that frees it is one of its holder: then two places that hold it are
-//! never reached at once, so accesses under a common mutex cannot meet. A trusted mutex that nobody looks at otherwise is
+//! never reached at once, so accesses under a common mutex cannot meet. A trusted mutex that is not looked at otherwise is
 //! simple: taking it can be put off until the thread's next step, and freeing it can be moved up to the thread's last step
 //! (Lipton's right and left movers). Neither is used for the question of deadlocks, where who waits for whom is the point.
-//! Absent on purpose: read-write locks, locks in arrays that are maps, locks that programs make themselves.
+//! Deliberately absent: read-write locks, locks in arrays that are maps, locks that programs make themselves.
 
 use super::flow::*;
-use super::phases::{Access, Phases};
+pub(super) use super::locksets::{CLocksets, Held};
+use super::phases::{Phases, SlotAccess};
 use super::*;
 use base::ids::Id;
 
-/// A set of mutexes, by their number in `Locks::numbers`.
-pub(super) type Held = u64;
-
-#[derive(Clone, Debug, Default)]
-pub(super) struct Locks {
-    pub numbers: FxHashMap<SlotId, u32>,
-    /// By thread and place.
-    pub held: Vec<Vec<Held>>,
-    pub trusted: Held,
-    /// Trusted, and nobody depends on them otherwise than by waiting.
-    pub plain: Held,
-    /// Plain, and spoken of by no specification.
-    pub simple: Held,
-}
-
-impl Locks {
-    fn bit(&self, slot: SlotId) -> Held {
-        self.numbers.get(&slot).map_or(0, |n| 1 << n)
-    }
-    pub(super) fn at(&self, task: TaskId, place: Loc) -> Held {
-        self.held.get(task.index()).and_then(|h| h.get(place.index())).copied().unwrap_or(0) & self.trusted
-    }
-    pub(super) fn is_plain(&self, slot: SlotId) -> bool {
-        self.bit(slot) & self.plain != 0
-    }
-    pub(super) fn is_simple(&self, slot: SlotId) -> bool {
-        self.bit(slot) & self.simple != 0
-    }
-    pub(super) fn holds(&self, task: TaskId, place: Loc, slot: SlotId) -> bool {
-        self.bit(slot) & self.at(task, place) != 0
-    }
-}
-
 impl Lower<'_> {
-    pub(super) fn locks(&self, phases: &Phases) -> Locks {
-        let mut locks = Locks::default();
+    pub(super) fn locks(&self, phases: &Phases) -> CLocksets {
+        let mut locks = CLocksets::default();
         for (id, slot) in self.slots.iter_enumerated() {
-            if slot.lock && slot.sort == Sort::INT && slot.owner == Owner::Shared && locks.numbers.len() < 64 {
+            if slot.lock && slot.sort == Sort::INT && slot.owner == SlotOwner::Shared && locks.numbers.len() < 64 {
                 locks.numbers.insert(id, locks.numbers.len() as u32);
             }
         }
@@ -69,7 +37,7 @@ impl Lower<'_> {
                     let update = step.updates.iter().find(|(s, _)| *s == slot);
                     let takes = self.takes(step, slot);
                     if let Some((_, value)) = update {
-                        let alone = !phases.contended(slot, task, step.from, 0, Access::Write);
+                        let alone = !phases.contended(slot, task, step.from, 0, SlotAccess::Write);
                         let fine = if *value == self.terms.sym(self.tid) {
                             takes || alone
                         } else {
@@ -84,19 +52,19 @@ impl Lower<'_> {
         locks.trusted = all & !bad;
         // A specification looks at its mutexes in every state.
         let pinned = self.pinned_slots().into_iter().fold(0, |a, s| a | locks.bit(s));
-        locks.plain = if self.checks(Check::Deadlock) { 0 } else { locks.trusted & !looked };
+        locks.plain = if self.checks(CCheck::Deadlock) { 0 } else { locks.trusted & !looked };
         locks.simple = locks.plain & !pinned;
         locks
     }
 
     /// The step waits until the mutex is free.
-    fn takes(&self, step: &Step, slot: SlotId) -> bool {
+    fn takes(&self, step: &FlowStep, slot: SlotId) -> bool {
         let free = self.b().eq(self.slot_term(slot), self.terms.int(0));
         self.terms.conjuncts(step.guard).contains(&free)
     }
 
     /// Whether a step depends on the mutex otherwise than by taking it.
-    fn looks_at(&self, step: &Step, slot: SlotId, takes: bool) -> bool {
+    fn looks_at(&self, step: &FlowStep, slot: SlotId, takes: bool) -> bool {
         let symbol = self.slots[slot].symbol;
         let mentions = |t: Term| self.terms.free_symbols(t).contains(&symbol);
         let free = self.b().eq(self.slot_term(slot), self.terms.int(0));
@@ -105,12 +73,12 @@ impl Lower<'_> {
     }
 
     /// The mutexes surely held at each place of a flow.
-    fn held(&self, flow: &Flow, locks: &Locks) -> Vec<Held> {
+    fn held(&self, flow: &Flow, locks: &CLocksets) -> Vec<Held> {
         let mut out: Vec<Option<Held>> = vec![None; flow.places.len()];
         let outs = flow.outs();
         let Some(entry) = flow.entry else { return vec![0; flow.places.len()] };
         out[entry.index()] = Some(0);
-        let mut agenda = Agenda::forward(flow);
+        let mut agenda = Worklist::forward(flow);
         let me = self.terms.sym(self.tid);
         while let Some(at) = agenda.next() {
             let Some(here) = out[at.index()] else { continue };
@@ -134,14 +102,14 @@ impl Lower<'_> {
 
     /// The mutexes that exclude others while the step happens: those held, and those it takes and keeps. A step that takes one
     /// and frees it again is not covered by it: two such steps can be about to happen at once. (It does wait for a holder.)
-    pub(super) fn covers(&self, step: &Step, task: TaskId, locks: &Locks) -> Held {
+    pub(super) fn covers(&self, step: &FlowStep, task: TaskId, locks: &CLocksets) -> Held {
         let me = self.terms.sym(self.tid);
         let kept = step.updates.iter().filter(|(s, v)| *v == me && self.takes(step, *s));
         kept.fold(locks.at(task, step.from), |out, (s, _)| out | (locks.bit(*s) & locks.trusted))
     }
 
     /// The mutexes of which a thread that holds one can be sure that this step of another does not happen meanwhile.
-    pub(super) fn excludes(&self, step: &Step, task: TaskId, locks: &Locks) -> Held {
+    pub(super) fn excludes(&self, step: &FlowStep, task: TaskId, locks: &CLocksets) -> Held {
         let taken = step.updates.iter().filter(|(s, _)| locks.bit(*s) != 0 && self.takes(step, *s));
         taken.fold(locks.at(task, step.from), |out, (s, _)| out | (locks.bit(*s) & locks.trusted))
     }

@@ -1,18 +1,18 @@
 //! Machines written in comments, and the threads that follow them.
 //!
-//! Comes in: the text of `//@ machine M { ... }` and, for a start function, `//@ follows M`. Goes out: machines of the model
+//! In: the text of `//@ machine M { ... }` and, for a start function, `//@ follows M`. Out: machines of the model
 //! and the threads' properties `follows:T`. States and edges are those of the modelling language, formulas those of
 //! invariants and relies in comments. What the front end keeps for itself about a thread (that it has ended, its result) is
 //! none of the machine's business: each state may change it.
 
-use super::annotate::{Reader, tokens};
+use super::annotate::{SpecReader, tokens};
 use super::flow::*;
 use super::*;
-use crate::c::ast::Spec;
+use crate::c::ast::SpecComment;
 
 /// What an edge may change, and how.
 #[derive(Clone, Debug)]
-pub(super) struct Edge {
+pub(super) struct CMachineEdge {
     pub from: usize,
     pub to: usize,
     pub frame: Vec<(SlotId, Option<Term>)>,
@@ -20,12 +20,12 @@ pub(super) struct Edge {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Machine {
+pub(super) struct CMachine {
     pub name: String,
     pub strict: bool,
     pub states: Vec<(String, Option<Term>)>,
     pub start: usize,
-    pub edges: Vec<Edge>,
+    pub edges: Vec<CMachineEdge>,
     pub slots: BTreeSet<SlotId>,
     /// Placeholders for values after a step, as of other specifications.
     pub primed: Vec<(Symbol, SlotId)>,
@@ -34,8 +34,8 @@ pub(super) struct Machine {
 
 impl Lower<'_> {
     /// The machines of the unit, and what is wrong with those that cannot be read.
-    pub(super) fn read_machines(&mut self) -> (Vec<Machine>, Vec<(Span, String)>) {
-        let (mut good, mut bad): (Vec<Machine>, Vec<(Span, String)>) = (Vec::new(), Vec::new());
+    pub(super) fn read_machines(&mut self) -> (Vec<CMachine>, Vec<(Span, String)>) {
+        let (mut good, mut bad): (Vec<CMachine>, Vec<(Span, String)>) = (Vec::new(), Vec::new());
         for spec in &self.unit.machines {
             match self.read_machine(spec) {
                 Ok(machine) if good.iter().any(|m| m.name == machine.name) => {
@@ -53,8 +53,8 @@ impl Lower<'_> {
         (good, bad)
     }
 
-    fn read_machine(&mut self, spec: &Spec) -> Result<Machine, String> {
-        let mut reader = Reader::new(self, tokens(&spec.text)?);
+    fn read_machine(&mut self, spec: &SpecComment) -> Result<CMachine, String> {
+        let mut reader = SpecReader::new(self, tokens(&spec.text)?);
         let strict = reader.take("strict");
         if strict {
             reader.expect("machine")?;
@@ -96,16 +96,18 @@ impl Lower<'_> {
             let at = states.iter().position(|(s, _)| s == name);
             at.ok_or_else(|| format!("the machine has no state `{name}`"))
         };
-        let edges: Result<Vec<Edge>, String> = edges
+        let edges: Result<Vec<CMachineEdge>, String> = edges
             .into_iter()
-            .map(|(from, to, frame, relation)| Ok(Edge { from: index(&from)?, to: index(&to)?, frame, relation }))
+            .map(|(from, to, frame, relation)| {
+                Ok(CMachineEdge { from: index(&from)?, to: index(&to)?, frame, relation })
+            })
             .collect();
         let (edges, start) = (edges?, start.ok_or("a machine has a start state")?);
-        Ok(Machine { name, strict, states, start, edges, slots, primed, span: spec.span })
+        Ok(CMachine { name, strict, states, start, edges, slots, primed, span: spec.span })
     }
 
     /// The machine that a thread follows.
-    pub(super) fn followed(&self, task: TaskId) -> Option<&Machine> {
+    pub(super) fn followed(&self, task: TaskId) -> Option<&CMachine> {
         let function = self.tasks[task].function;
         let (_, name, _) = self.unit.follows.iter().find(|(f, _, _)| *f == function)?;
         self.machines.iter().find(|m| m.name == *name)

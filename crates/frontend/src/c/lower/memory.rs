@@ -1,22 +1,47 @@
 //! Memory: every C object is a stretch of addresses made of scalar leaves, and every leaf is a slot.
 //!
-//! Comes in: types and allocation requests. Goes out: objects, their leaves, and for an address term the leaves it can
+//! In: types and allocation requests. Out: objects, their leaves, and for an address term the leaves it can
 //! hit. Addresses are constants of the lowering: an object keeps its place for the whole run, so a pointer is an
 //! integer and a dereference a choice among leaves. Which objects a pointer slot can hold is found by repeating the
 //! lowering until the answer is stable (`Facts`). A long array is one map slot per leaf of its element.
-//! Members of unions that overlap are kept byte by byte. Absent on purpose: access to part of a leaf otherwise, to the bytes
+//! Members of unions that overlap are kept byte by byte. Absent: access to part of a leaf otherwise, to the bytes
 //! of bit-fields and floats (unmodelled where they occur).
 
 use super::Lower;
 use super::flow::*;
-use super::layout::Part;
-use super::lifetime::Lifetime;
 use super::terms::Build;
 use crate::c::types::*;
 use base::Span;
 use logic::{Op, Sort, Term};
 use program::What;
 use std::collections::BTreeSet;
+
+/// How many elements an object has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ObjectExtent {
+    Exactly(u64),
+    /// A row without end: one stands for all allocations of a site, or the length is a slot.
+    Endless,
+}
+
+/// What an object is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ObjectShape {
+    pub of: CType,
+    pub extent: ObjectExtent,
+    pub owner: SlotOwner,
+    pub start: ObjectStart,
+}
+
+/// When an object has ceased to be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lifetime {
+    pub gone: SlotId,
+    /// Made by an allocation: it can be freed.
+    pub heap: bool,
+    /// For a repeated allocation: the size of one object, and how many there are.
+    pub each: Option<(i128, SlotId)>,
+}
 
 base::id_type!(
     /// A C object, or something else that has an address (a function, a thread's handle).
@@ -35,7 +60,7 @@ pub(super) const MOST_LEAVES: usize = 4096;
 pub(super) struct Leaf {
     pub offset: i128,
     pub size: i128,
-    pub ty: Ty,
+    pub ty: CType,
     pub slot: SlotId,
     /// For a map slot: distance of its elements and their number (`None`: without end).
     pub repeat: Option<(i128, Option<i128>)>,
@@ -55,16 +80,20 @@ pub(super) enum Content {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Object {
+pub(super) struct CObject {
     pub key: String,
     pub base: i128,
     pub size: i128,
     /// The type of its elements and their number (`None`: without end), where it has one.
-    pub element: Option<(Ty, Option<u64>)>,
+    pub element: Option<(CType, Option<u64>)>,
     pub content: Content,
     /// The number of elements, where that is known only when the program runs.
     pub length: Option<SlotId>,
     pub lifetime: Option<Lifetime>,
+    /// What it was made from, for what is made of a type.
+    pub shape: Option<ObjectShape>,
+    /// How often it was made anew with another shape.
+    pub generation: u32,
 }
 
 /// One way an access can go.
@@ -101,175 +130,13 @@ pub(super) enum Ref {
     Object(ObjId, Term),
     Address(Term),
     /// An offset inside a struct of the type at an address: only places where such a struct lives can be meant.
-    Inside(Term, Ty, Term),
+    Inside(Term, CType, Term),
 }
 
 impl Lower<'_> {
-    pub(super) fn slot(&mut self, slot: NewSlot) -> SlotId {
-        if let Some(id) = self.slot_keys.get(&slot.key) {
-            return *id;
-        }
-        let symbol = self.terms.symbol(slot.shown.clone(), slot.sort);
-        let id = self.slots.push(Slot {
-            key: slot.key.clone(),
-            shown: slot.shown,
-            sort: slot.sort,
-            symbol,
-            owner: slot.owner,
-            initial: slot.initial,
-            range: slot.range,
-            lock: slot.lock,
-            external: false,
-            synchronising: slot.synchronising,
-            span: slot.span,
-        });
-        self.slot_keys.insert(slot.key, id);
-        self.by_symbol.insert(symbol, id);
-        id
-    }
-
     /// The slot's current value as a C integer (or map).
     pub(super) fn slot_term(&self, slot: SlotId) -> Term {
         self.terms.sym(self.slots[slot].symbol)
-    }
-
-    /// Makes an object of a type. Statics and locals whose address is taken are `Shared`.
-    pub(super) fn object(&mut self, key: &str, shown: &str, ty: Ty, owner: Owner, span: Span, start: Start) -> ObjId {
-        if let Some(id) = self.object_keys.get(key) {
-            return *id;
-        }
-        let part = Part { key, shown, owner, span, start };
-        let mut leaves = Vec::new();
-        let content = match self.leaves_of(ty, 0, part, &mut leaves) {
-            Ok(()) => Content::Leaves(self.bytewise(leaves, part)),
-            Err(why) => Content::Nothing(why),
-        };
-        let size = self.unit.types.size(ty).unwrap_or(1) as i128;
-        let id = self.place_object(key, size, content);
-        self.objects[id].element = Some((ty, Some(1)));
-        id
-    }
-
-    /// A heap object or an array of variable length: so many elements of one type.
-    #[allow(clippy::too_many_arguments)] // As `object`, and the number.
-    pub(super) fn row(
-        &mut self,
-        key: &str,
-        shown: &str,
-        of: Ty,
-        count: u64,
-        owner: Owner,
-        span: Span,
-        start: Start,
-    ) -> ObjId {
-        if count == 1 {
-            return self.object(key, shown, of, owner, span, start);
-        }
-        if let Some(id) = self.object_keys.get(key) {
-            return *id;
-        }
-        let part = Part { key, shown, owner, span, start };
-        let mut leaves = Vec::new();
-        let made = self.array_leaves(of, count, 0, part, &mut leaves);
-        let content = match made {
-            Ok(()) => Content::Leaves(self.bytewise(leaves, part)),
-            Err(why) => Content::Nothing(why),
-        };
-        let size = (self.unit.types.size(of).unwrap_or(1) * count) as i128;
-        let id = self.place_object(key, size, content);
-        self.objects[id].element = Some((of, Some(count)));
-        id
-    }
-
-    /// An endless row of objects of one type: what an allocation site gives when it may run any number of times.
-    pub(super) fn pool(&mut self, key: &str, shown: &str, ty: Ty, span: Span) -> ObjId {
-        self.endless(key, shown, ty, Owner::Shared, span, Start::Any)
-    }
-
-    /// A row whose number of elements is known only when the program runs; `length` holds it.
-    pub(super) fn measured(
-        &mut self,
-        key: &str,
-        shown: &str,
-        ty: Ty,
-        owner: Owner,
-        span: Span,
-        start: Start,
-    ) -> (ObjId, SlotId) {
-        let id = self.endless(key, shown, ty, owner, span, start);
-        let length = self.slot(NewSlot {
-            key: format!("<length {key}>"),
-            shown: format!("length_{shown}"),
-            sort: Sort::INT,
-            owner,
-            initial: Some(self.terms.int(0)),
-            range: None,
-            lock: false,
-            synchronising: true,
-            span,
-        });
-        self.objects[id].length = Some(length);
-        (id, length)
-    }
-
-    fn endless(&mut self, key: &str, shown: &str, ty: Ty, owner: Owner, span: Span, start: Start) -> ObjId {
-        if let Some(id) = self.object_keys.get(key) {
-            return *id;
-        }
-        let size = self.unit.types.size(ty).unwrap_or(1).max(1) as i128;
-        let part = Part { key, shown, owner, span, start };
-        let mut leaves = Vec::new();
-        let made = self.row_leaves(ty, 0, (size, None), part, &mut leaves);
-        let content = match made {
-            Ok(()) => Content::Leaves(leaves),
-            Err(why) => Content::Nothing(why),
-        };
-        let id = self.place_object(key, 1, content);
-        self.objects[id].element = Some((ty, None));
-        self.far_away(id);
-        id
-    }
-
-    /// The addresses of one repeated allocation, as a power of two.
-    fn stretch(&self) -> u64 {
-        if self.unit.types.model == DataModel::Ilp32 { 24 } else { 40 }
-    }
-
-    /// Moves an object without end far above the others, into a stretch of its own that fits the pointers.
-    pub(super) fn far_away(&mut self, id: ObjId) {
-        self.pools += 1;
-        let shift = self.stretch();
-        self.by_base.remove(&self.objects[id].base);
-        self.objects[id].base = i128::from(self.pools) << shift;
-        self.by_base.insert(self.objects[id].base, id);
-        self.objects[id].size = (1i128 << shift) - 1;
-        if i128::from(self.pools) >= 1i128 << (self.unit.types.model.pointer_bytes() * 8 - shift) {
-            self.objects[id].content = Content::Nothing("more places of repeated allocation than fit".into());
-        }
-        self.assume("c-few-objects", "one place in the code makes fewer than 2^24 objects or threads");
-    }
-
-    pub(super) fn place_object(&mut self, key: &str, size: i128, content: Content) -> ObjId {
-        let base = self.next_address;
-        // One byte between objects, so that one past the end is nobody else's address.
-        self.next_address = (base + size.max(1) + 1 + 15) / 16 * 16;
-        // Above begin the stretches of repeated allocations.
-        let content = match self.next_address < 1 << self.stretch() {
-            true => content,
-            false => Content::Nothing("more memory than fits below the heap".into()),
-        };
-        let id = self.objects.push(Object {
-            key: key.to_string(),
-            base,
-            size,
-            element: None,
-            content,
-            length: None,
-            lifetime: None,
-        });
-        self.object_keys.insert(key.to_string(), id);
-        self.by_base.insert(base, id);
-        id
     }
 
     /// The objects a term's value can point to.
@@ -330,7 +197,7 @@ impl Lower<'_> {
     }
 
     /// A member of a struct at a place.
-    pub(super) fn member(&self, place: Ref, record: Ty, offset: i128) -> Ref {
+    pub(super) fn member(&self, place: Ref, record: CType, offset: i128) -> Ref {
         match place {
             Ref::Address(a) => Ref::Inside(a, record, self.terms.int(offset)),
             other => self.offset(other, self.terms.int(offset)),
@@ -338,17 +205,17 @@ impl Lower<'_> {
     }
 
     /// Where in a type a struct of another type begins.
-    fn positions(&self, ty: Ty, wanted: Ty, base: i128, out: &mut Vec<i128>) {
+    fn positions(&self, ty: CType, wanted: CType, base: i128, out: &mut Vec<i128>) {
         let types = &self.unit.types;
         if types.record(ty).is_some() && types.record(ty) == types.record(wanted) {
             out.push(base);
         }
         match types.kind(ty) {
-            Kind::Array(of, Some(n)) if *n <= LONGEST_SPLIT => {
+            CTypeKind::Array(of, Some(n)) if *n <= LONGEST_SPLIT => {
                 let size = types.size(*of).unwrap_or(1) as i128;
                 (0..*n as i128).for_each(|i| self.positions(*of, wanted, base + i * size, out));
             }
-            Kind::Record(r) => {
+            CTypeKind::Record(r) => {
                 for field in types.records[*r].fields.iter().flatten() {
                     self.positions(field.ty, wanted, base + field.offset as i128, out);
                 }
@@ -358,7 +225,7 @@ impl Lower<'_> {
     }
 
     /// The places of a struct type in an object that is short enough to list them; `None`: any address of it.
-    fn struct_places(&self, object: &Object, wanted: Ty) -> Option<Vec<i128>> {
+    fn struct_places(&self, object: &CObject, wanted: CType) -> Option<Vec<i128>> {
         let (of, count) = object.element?;
         let count = count.filter(|n| *n <= LONGEST_SPLIT)?;
         let size = self.unit.types.size(of)? as i128;
@@ -366,7 +233,7 @@ impl Lower<'_> {
         for i in 0..count as i128 {
             self.positions(of, wanted, i * size, &mut out);
         }
-        let long_array = matches!(self.unit.types.kind(of), Kind::Array(_, Some(n)) if *n > LONGEST_SPLIT);
+        let long_array = matches!(self.unit.types.kind(of), CTypeKind::Array(_, Some(n)) if *n > LONGEST_SPLIT);
         (!out.is_empty() && !long_array).then_some(out)
     }
 
@@ -413,7 +280,7 @@ impl Lower<'_> {
     }
 
     /// Every leaf an access of a type at a place can hit.
-    pub(super) fn hits(&self, place: Ref, ty: Ty) -> Hits {
+    pub(super) fn hits(&self, place: Ref, ty: CType) -> Hits {
         let b = Build(&self.terms);
         let mut cases = Vec::new();
         let mut unmodelled: Vec<Term> = Vec::new();
@@ -449,6 +316,8 @@ impl Lower<'_> {
                 why = reason;
             }
         }
+        // One of several rows without end: each ends where the next may begin.
+        let several = objects.len() > 1;
         for o in objects {
             let object = &self.objects[o];
             // The offset inside this object, which for an address is a difference.
@@ -482,7 +351,7 @@ impl Lower<'_> {
             };
             let first = cases.len();
             // A character may look at any byte; elsewhere in memory without a declared type a store may change the type.
-            let character = matches!(self.unit.types.kind(ty), Kind::Int(Int::Char | Int::UChar));
+            let character = matches!(self.unit.types.kind(ty), CTypeKind::Int(Int::Char | Int::UChar));
             let loose = object.key.contains("<heap ") && self.retyped_memory(object);
             let mut covered = 0;
             for leaf in leaves {
@@ -497,6 +366,7 @@ impl Lower<'_> {
                         let high = match (count, object.length) {
                             (Some(n), _) => b.lt(key, b.num(n)),
                             (None, Some(length)) => b.lt(key, self.slot_term(length)),
+                            (None, None) if several => b.lt(key, b.num((1 << self.stretch()) / stride.max(1))),
                             (None, None) => b.tt(),
                         };
                         (b.all([low, high, exact, self.alive(o, Some(key))]), Some(key))
@@ -543,7 +413,7 @@ impl Lower<'_> {
     }
 
     /// Whether an access at an offset touches a leaf.
-    fn overlap(&self, offset: Term, ty: Ty, leaf: &Leaf, object: &Object) -> Term {
+    fn overlap(&self, offset: Term, ty: CType, leaf: &Leaf, object: &CObject) -> Term {
         let b = Build(&self.terms);
         let size = self.unit.types.size(ty).unwrap_or(1).max(1) as i128;
         let from = b.sub(offset, b.num(leaf.offset));
@@ -567,51 +437,53 @@ impl Lower<'_> {
     }
 
     /// Whether an access of the type is an access of the whole leaf.
-    fn compatible(&self, ty: Ty, leaf: &Leaf) -> bool {
+    fn compatible(&self, ty: CType, leaf: &Leaf) -> bool {
         let types = &self.unit.types;
         if leaf.torn || types.size(ty).map(|s| s as i128) != Some(leaf.size) {
             return false;
         }
         if leaf.bytes > 0 {
             return match types.kind(ty) {
-                Kind::Int(int) => *int != Int::Bool,
-                Kind::Pointer(_) => true,
+                CTypeKind::Int(int) => *int != Int::Bool,
+                CTypeKind::Pointer(_) => true,
                 _ => false,
             };
         }
         match (types.kind(ty), types.kind(leaf.ty)) {
-            (Kind::Opaque(a), Kind::Opaque(b)) => a == b,
-            (Kind::Float(_), Kind::Float(_)) => true,
-            (Kind::Int(a), Kind::Int(b)) => (*a == Int::Bool) == (*b == Int::Bool),
-            (Kind::Int(_) | Kind::Pointer(_), Kind::Pointer(_)) | (Kind::Pointer(_), Kind::Int(_)) => true,
+            (CTypeKind::Opaque(a), CTypeKind::Opaque(b)) => a == b,
+            (CTypeKind::Float(_), CTypeKind::Float(_)) => true,
+            (CTypeKind::Int(a), CTypeKind::Int(b)) => (*a == Int::Bool) == (*b == Int::Bool),
+            (CTypeKind::Int(_) | CTypeKind::Pointer(_), CTypeKind::Pointer(_))
+            | (CTypeKind::Pointer(_), CTypeKind::Int(_)) => true,
             _ => false,
         }
     }
 
     /// Whether an access that does not fit the leaf is one that C allows: through a character, or of a torn leaf.
     /// Any other is undefined by the rule on effective types (C11 6.5p7).
-    fn partial(&self, ty: Ty, leaf: &Leaf) -> bool {
+    fn partial(&self, ty: CType, leaf: &Leaf) -> bool {
         let types = &self.unit.types;
         if leaf.bytes > 0 {
             // The bytes are there for numbers up to eight of them.
-            let other = matches!(types.kind(ty), Kind::Int(Int::Bool) | Kind::Float(_) | Kind::Opaque(_));
+            let other =
+                matches!(types.kind(ty), CTypeKind::Int(Int::Bool) | CTypeKind::Float(_) | CTypeKind::Opaque(_));
             return other || types.size(ty).is_none_or(|s| s > 8);
         }
         // Some headers make a spin lock or a once flag of an integer; other memory is no synchronisation object.
-        let lock = matches!(types.kind(ty), Kind::Opaque(_))
-            && matches!(types.kind(leaf.ty), Kind::Int(_))
+        let lock = matches!(types.kind(ty), CTypeKind::Opaque(_))
+            && matches!(types.kind(leaf.ty), CTypeKind::Int(_))
             && types.size(ty).map(|s| s as i128) == Some(leaf.size);
         leaf.torn
             || lock
-            || matches!(types.kind(ty), Kind::Int(Int::Char | Int::UChar | Int::Bool) | Kind::Float(_))
+            || matches!(types.kind(ty), CTypeKind::Int(Int::Char | Int::UChar | Int::Bool) | CTypeKind::Float(_))
             || types.size(ty).is_none()
-            || matches!(types.kind(leaf.ty), Kind::Int(Int::Char | Int::UChar) | Kind::Float(_))
+            || matches!(types.kind(leaf.ty), CTypeKind::Int(Int::Char | Int::UChar) | CTypeKind::Float(_))
     }
 }
 
 /// How the leaves of a new object begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Start {
+pub(super) enum ObjectStart {
     Zero,
     Any,
 }
@@ -621,11 +493,11 @@ pub(super) struct NewSlot {
     pub key: String,
     pub shown: String,
     pub sort: Sort,
-    pub owner: Owner,
+    pub owner: SlotOwner,
     pub initial: Option<Term>,
     pub range: Option<(i128, i128)>,
     pub lock: bool,
-    pub synchronising: bool,
+    pub role: SlotRole,
     pub span: Span,
 }
 

@@ -1,12 +1,13 @@
 //! Lowering: from the typed tree to the model.
 //!
-//! Comes in: a typed unit and the property asked for. Goes out: a `program::Program` in which every step makes at most one
+//! In: a typed unit and the property asked for. Out: a `program::Program` in which every step makes at most one
 //! access to memory that another thread can reach, with an origin for every step. Functions are inlined; each creation of
 //! a thread is a thread of the program, of one copy where its site runs once and of any number of copies where it may run
 //! again. The lowering is repeated until what pointers can point to and which variables are ever written is stable.
 //! What is not modelled is a step whose gate is an `Unmodelled` property: no proof may step over it.
 
 mod access;
+mod addresses;
 mod annotate;
 mod arithmetic;
 mod atomics;
@@ -18,6 +19,7 @@ mod copied;
 mod copies;
 mod emit;
 mod expr;
+mod facts;
 mod float;
 mod flow;
 mod group;
@@ -28,8 +30,11 @@ mod library;
 mod lifetime;
 mod liveness;
 mod locks;
+mod locksets;
 mod machine;
 mod memory;
+mod mutex;
+mod objects;
 mod performs;
 mod phases;
 mod race;
@@ -37,14 +42,20 @@ mod start;
 mod stmt;
 mod sync;
 mod terms;
+mod texts;
+mod threads;
 mod walk;
 
 use super::ast::{FnId, Init, Storage, Unit, VarId};
-use super::types::{Int, Kind, Ty};
+use super::types::{CType, CTypeKind, Int};
 use base::{IdVec, Sources, Span};
+pub(super) use library::has_a_meaning;
+
+use facts::PassFacts;
 use flow::*;
 use logic::{Sort, Symbol, Term, Terms};
-use memory::{NewSlot, ObjId, Object, Start};
+use memory::{CObject, NewSlot, ObjId, ObjectStart};
+use objects::{ObjectExtent, ObjectShape};
 use program::{Program, What};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
@@ -54,7 +65,7 @@ use terms::Build;
 
 /// What is to be shown of a C program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Check {
+pub enum CCheck {
     /// `reach_error` is not called and no `assert` fails.
     Reach,
     Race,
@@ -71,118 +82,57 @@ pub enum Check {
     Unlock,
 }
 
-impl Check {
-    pub const ALL: [Check; 9] = [
-        Check::Reach,
-        Check::Race,
-        Check::Overflow,
-        Check::Deadlock,
-        Check::Memory,
-        Check::Free,
-        Check::Leak,
-        Check::Division,
-        Check::Unlock,
+impl CCheck {
+    pub const ALL: [CCheck; 9] = [
+        CCheck::Reach,
+        CCheck::Race,
+        CCheck::Overflow,
+        CCheck::Deadlock,
+        CCheck::Memory,
+        CCheck::Free,
+        CCheck::Leak,
+        CCheck::Division,
+        CCheck::Unlock,
     ];
 
     /// The property's name, as on the command line and in task files.
     pub fn name(self) -> &'static str {
         match self {
-            Check::Reach => "unreach-call",
-            Check::Race => "no-data-race",
-            Check::Overflow => "no-overflow",
-            Check::Deadlock => "no-deadlock",
-            Check::Memory => "memory-safety",
-            Check::Free => "valid-free",
-            Check::Leak => "valid-memtrack",
-            Check::Division => "no-division-by-zero",
-            Check::Unlock => "valid-unlock",
+            CCheck::Reach => "unreach-call",
+            CCheck::Race => "no-data-race",
+            CCheck::Overflow => "no-overflow",
+            CCheck::Deadlock => "no-deadlock",
+            CCheck::Memory => "memory-safety",
+            CCheck::Free => "valid-free",
+            CCheck::Leak => "valid-memtrack",
+            CCheck::Division => "no-division-by-zero",
+            CCheck::Unlock => "valid-unlock",
         }
     }
 
     /// The properties that a name stands for; none if it is no name.
-    pub fn parse(name: &str) -> Vec<Check> {
+    pub fn parse(name: &str) -> Vec<CCheck> {
         match name {
-            "deadlock" => vec![Check::Deadlock],
-            "valid-deref" => vec![Check::Memory],
-            "memory-safety" => vec![Check::Memory, Check::Free],
-            "valid-memsafety" | "memsafety" => vec![Check::Memory, Check::Free, Check::Leak],
+            "deadlock" => vec![CCheck::Deadlock],
+            "valid-deref" => vec![CCheck::Memory],
+            "memory-safety" => vec![CCheck::Memory, CCheck::Free],
+            "valid-memsafety" | "memsafety" => vec![CCheck::Memory, CCheck::Free, CCheck::Leak],
             "undefined-behavior" | "undefined-behaviour" => {
-                vec![Check::Overflow, Check::Memory, Check::Free, Check::Division, Check::Unlock]
+                vec![CCheck::Overflow, CCheck::Memory, CCheck::Free, CCheck::Division, CCheck::Unlock]
             }
-            _ => Check::ALL.into_iter().filter(|c| c.name() == name).collect(),
+            _ => CCheck::ALL.into_iter().filter(|c| c.name() == name).collect(),
         }
-    }
-}
-
-/// What one pass learns for the next.
-#[derive(Clone, Debug, Default)]
-struct Facts {
-    /// By slot, the objects its value may point to.
-    points_to: FxHashMap<SlotId, BTreeSet<ObjId>>,
-    /// Slots that some step writes.
-    written: FxHashSet<SlotId>,
-    /// Slots of texts whose characters are not followed, because a format made them.
-    formatted: FxHashSet<SlotId>,
-    /// By key, the functions that destroy what threads keep under it.
-    destructors: BTreeMap<String, BTreeSet<ObjId>>,
-    /// Creation sites of many threads whose handles are joined.
-    joined: BTreeSet<String>,
-    /// Mutexes that may be of another kind than the default.
-    kinds: BTreeSet<String>,
-    /// By condition variable, the threads that wait for it.
-    waiters: BTreeMap<String, BTreeSet<String>>,
-    /// By allocation without a type, the types its address is given.
-    made_of: BTreeMap<String, BTreeSet<Ty>>,
-}
-
-impl Facts {
-    fn points(&mut self, slot: SlotId, objects: impl IntoIterator<Item = ObjId>) {
-        let mut objects = objects.into_iter().peekable();
-        if objects.peek().is_some() {
-            self.points_to.entry(slot).or_default().extend(objects);
-        }
-    }
-
-    /// What there is to learn from.
-    fn count(&self) -> usize {
-        let sets = self.destructors.values().map(BTreeSet::len).chain(self.waiters.values().map(BTreeSet::len));
-        let pointed = self.points_to.values().map(BTreeSet::len);
-        let made = self.made_of.values().map(BTreeSet::len);
-        let flags = self.written.len() + self.formatted.len() + self.joined.len() + self.kinds.len();
-        flags + sets.chain(pointed).chain(made).sum::<usize>() + self.destructors.len()
-    }
-
-    /// Takes in what another pass has found; whether something of it is new.
-    fn absorb(&mut self, other: Facts) -> bool {
-        let before = self.count();
-        for (slot, objects) in other.points_to {
-            self.points_to.entry(slot).or_default().extend(objects);
-        }
-        self.written.extend(other.written);
-        self.formatted.extend(other.formatted);
-        self.joined.extend(other.joined);
-        self.kinds.extend(other.kinds);
-        for (key, functions) in other.destructors {
-            self.destructors.entry(key).or_default().extend(functions);
-        }
-        for (key, names) in other.waiters {
-            self.waiters.entry(key).or_default().extend(names);
-        }
-        for (key, types) in other.made_of {
-            self.made_of.entry(key).or_default().extend(types);
-        }
-        self.count() != before
     }
 }
 
 /// A thread of the program to be.
 #[derive(Clone, Debug)]
-struct Task {
+struct CThread {
     pub key: String,
     pub shown: String,
     pub function: FnId,
     pub many: bool,
-    pub argument: Argument,
+    pub argument: ThreadArgument,
     /// Set by the creator; `None` for the first thread.
     pub started: Option<SlotId>,
     pub done: SlotId,
@@ -204,7 +154,7 @@ struct Tickets {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Argument {
+enum ThreadArgument {
     /// The first thread.
     None,
     Constant(Term),
@@ -214,7 +164,7 @@ enum Argument {
 type Known = FxHashMap<SlotId, Term>;
 
 /// A function being inlined.
-struct Frame {
+struct InlineFrame {
     pub function: FnId,
     pub path: String,
     pub vars: FxHashMap<VarId, ObjId>,
@@ -236,13 +186,15 @@ struct Switch {
 }
 
 /// Where the lowering of a thread stands.
-struct Cursor {
+struct LoweringPosition {
     pub task: TaskId,
     pub flow: Flow,
     pub at: Option<Loc>,
     pub known: Known,
     pub envs: FxHashMap<Loc, Known>,
-    pub frames: Vec<Frame>,
+    /// Places whose code is lowered already, with what was known there then.
+    pub entered: FxHashSet<Loc>,
+    pub frames: Vec<InlineFrame>,
     pub atomic: u32,
     pub temps: u32,
     pub temps_at: FxHashMap<String, u32>,
@@ -255,6 +207,8 @@ struct Cursor {
     pub blamed: Option<Span>,
     /// A text is read to be written out: what it says does not matter.
     pub printing: bool,
+    /// Bytes are moved as they are, and not looked at.
+    pub moving: bool,
     pub end: Loc,
 }
 
@@ -262,26 +216,26 @@ struct Cursor {
 struct Lower<'u> {
     unit: &'u Unit,
     sources: &'u Sources,
-    checks: &'u [Check],
+    checks: &'u [CCheck],
     terms: Terms,
     tid: Symbol,
-    facts: Facts,
-    found: Facts,
-    slots: IdVec<SlotId, Slot>,
+    facts: PassFacts,
+    found: PassFacts,
+    slots: IdVec<SlotId, FlowSlot>,
     slot_keys: FxHashMap<String, SlotId>,
     by_symbol: FxHashMap<Symbol, SlotId>,
     /// By term, the slots it speaks of; see `slots_in`.
     slots_of_terms: RefCell<FxHashMap<Term, Rc<[SlotId]>>>,
-    objects: IdVec<ObjId, Object>,
+    objects: IdVec<ObjId, CObject>,
     object_keys: FxHashMap<String, ObjId>,
     /// By their addresses.
     by_base: BTreeMap<i128, ObjId>,
     next_address: i128,
     pools: u32,
-    tasks: IdVec<TaskId, Task>,
+    tasks: IdVec<TaskId, CThread>,
     task_keys: FxHashMap<String, TaskId>,
     flows: Vec<Flow>,
-    cur: Cursor,
+    cur: LoweringPosition,
     exited: SlotId,
     assumptions: BTreeMap<&'static str, String>,
     steps_left: usize,
@@ -298,15 +252,25 @@ struct Lower<'u> {
     /// An initial value that is no constant of ours.
     unreadable: Option<Span>,
     /// Invariants and relies from comments.
-    written: Vec<annotate::Written>,
-    machines: Vec<machine::Machine>,
+    written: Vec<annotate::WrittenFormula>,
+    machines: Vec<machine::CMachine>,
     /// Functions that say what they perform.
-    routines: Vec<performs::Routine>,
+    routines: Vec<performs::SpecifiedFunction>,
     plain_mutexes: Vec<SlotId>,
     /// Variables of functions with a specification, each with the mutex that guards it.
     guards_found: Vec<(SlotId, SlotId)>,
     /// Some end of the program was reached where leaks are looked for.
     looked_for_leaks: bool,
+    /// This pass asked for an object or a thread that an earlier one had made otherwise.
+    reshaped: bool,
+    /// The threads that this pass creates.
+    requested: BTreeSet<TaskId>,
+    /// Locals of repeated threads whose address another thread may hold.
+    escaped: FxHashSet<ObjId>,
+    /// The first atomic operation of an order too weak to synchronise what it takes part in.
+    weakest: Option<Span>,
+    /// The lines of atomic operations that are not sequentially consistent, with their orders.
+    weaker: BTreeMap<usize, &'static str>,
     merging: Merging,
 }
 
@@ -338,27 +302,33 @@ fn looks_at(_count: usize) {
 pub type Lowered = (Program, Vec<(Span, String)>);
 
 /// Lowers a unit. `None` if it has no `main`.
-pub fn lower(unit: &Unit, sources: &Sources, name: &str, checks: &[Check]) -> Option<Lowered> {
+pub fn lower_to_program(unit: &Unit, sources: &Sources, name: &str, checks: &[CCheck]) -> Option<Lowered> {
     lower_with(unit, sources, name, checks, Merging::All)
 }
 
 /// As `lower`, with a choice.
-pub fn lower_with(unit: &Unit, sources: &Sources, name: &str, checks: &[Check], merging: Merging) -> Option<Lowered> {
+pub fn lower_with(unit: &Unit, sources: &Sources, name: &str, checks: &[CCheck], merging: Merging) -> Option<Lowered> {
     let main = unit.function("main").filter(|f| unit.functions[*f].body.is_some())?;
     let mut lower = Lower::new(unit, sources, checks, main);
     lower.merging = merging;
     for pass in 0.. {
-        // Objects, slots and threads keep their identity from pass to pass; only the code is made anew.
+        // Objects, slots and threads keep their identity from pass to pass; the code is made anew, and so is every object
+        // that is asked for otherwise than before. Only the facts are carried over, and they only get weaker. The last pass has
+        // confirmed all that it took for granted: it found no fact that it did not begin with, and asked for every object as it was.
         let before = (lower.objects.len(), lower.tasks.len());
         lower.flows.clear();
         lower.wrapped.clear();
         lower.looked_for_leaks = false;
+        lower.reshaped = false;
+        lower.weakest = None;
+        lower.weaker.clear();
+        lower.escaped = lower.escaped_locals();
         lower.steps_left = MOST_STEPS;
         lower.run();
         lower.work += MOST_STEPS - lower.steps_left;
         let found = std::mem::take(&mut lower.found);
         let grown = lower.facts.absorb(found);
-        if !grown && before == (lower.objects.len(), lower.tasks.len()) {
+        if !grown && !lower.reshaped && before == (lower.objects.len(), lower.tasks.len()) {
             if lower.never_ends() {
                 lower.give_up("leaks of a program that does not end");
             }
@@ -384,7 +354,7 @@ pub fn lower_with(unit: &Unit, sources: &Sources, name: &str, checks: &[Check], 
 }
 
 impl<'u> Lower<'u> {
-    fn new(unit: &'u Unit, sources: &'u Sources, checks: &'u [Check], main: FnId) -> Self {
+    fn new(unit: &'u Unit, sources: &'u Sources, checks: &'u [CCheck], main: FnId) -> Self {
         let terms = Terms::new();
         let tid = terms.symbol("tid", Sort::INT);
         let span = unit.functions[main].span;
@@ -394,8 +364,8 @@ impl<'u> Lower<'u> {
             checks,
             terms,
             tid,
-            facts: Facts::default(),
-            found: Facts::default(),
+            facts: PassFacts::default(),
+            found: PassFacts::default(),
             slots: IdVec::new(),
             slot_keys: FxHashMap::default(),
             by_symbol: FxHashMap::default(),
@@ -403,17 +373,18 @@ impl<'u> Lower<'u> {
             objects: IdVec::new(),
             object_keys: FxHashMap::default(),
             by_base: BTreeMap::new(),
-            next_address: 0x1000,
+            next_address: Self::first_address(unit.types.model),
             pools: 0,
             tasks: IdVec::new(),
             task_keys: FxHashMap::default(),
             flows: Vec::new(),
-            cur: Cursor {
+            cur: LoweringPosition {
                 task: TaskId(0),
                 flow: Flow::default(),
                 at: None,
                 known: Known::default(),
                 envs: FxHashMap::default(),
+                entered: FxHashSet::default(),
                 frames: Vec::new(),
                 atomic: 0,
                 temps: 0,
@@ -423,6 +394,7 @@ impl<'u> Lower<'u> {
                 iterations: Vec::new(),
                 blamed: None,
                 printing: false,
+                moving: false,
                 end: Loc(0),
             },
             exited: SlotId(0),
@@ -440,13 +412,18 @@ impl<'u> Lower<'u> {
             plain_mutexes: Vec::new(),
             guards_found: Vec::new(),
             looked_for_leaks: false,
+            reshaped: false,
+            requested: BTreeSet::new(),
+            escaped: FxHashSet::default(),
+            weakest: None,
+            weaker: BTreeMap::new(),
             merging: Merging::All,
         };
         lower.exited = lower.flag("<exited>", "exited", span);
         lower.place_object(memory::OUTSIDE, 1, memory::Content::Nothing("memory that the program did not make".into()));
         lower.place_functions();
         lower.place_globals();
-        lower.task("main", "main", main, Multiplicity::Once, Argument::None, span);
+        lower.task("main", "main", main, Multiplicity::Once, ThreadArgument::None, span);
         lower.place_routines();
         lower
     }
@@ -467,11 +444,11 @@ impl<'u> Lower<'u> {
             key: key.to_string(),
             shown: shown.to_string(),
             sort,
-            owner: Owner::Shared,
+            owner: SlotOwner::Shared,
             initial,
             range: None,
             lock: false,
-            synchronising: true,
+            role: SlotRole::Internal,
             span,
         })
     }
@@ -492,18 +469,15 @@ impl<'u> Lower<'u> {
             if variable.storage == Storage::ThreadLocal {
                 continue;
             }
-            let start = if variable.external { Start::Any } else { Start::Zero };
+            let start = if variable.external { ObjectStart::Any } else { ObjectStart::Zero };
             let key = format!("{}#{}", variable.name, id.0);
             let (name, ty, span) = (variable.name.clone(), variable.ty, variable.span);
-            let object = self.object(&key, &name, ty, Owner::Shared, span, start);
-            if let (Start::Any, memory::Content::Leaves(leaves)) = (start, &self.objects[object].content) {
+            let object = self.object(&key, &name, ty, SlotOwner::Shared, span, start);
+            if let (ObjectStart::Any, memory::Content::Leaves(leaves)) = (start, &self.objects[object].content) {
                 for leaf in leaves.clone() {
                     self.slots[leaf.slot].external = true;
                     self.found.points(leaf.slot, self.object_keys.get(memory::OUTSIDE).copied());
                 }
-            }
-            if matches!(self.unit.types.kind(ty), Kind::Opaque(_)) {
-                self.static_kind(object, id);
             }
         }
         self.place_texts();
@@ -520,14 +494,16 @@ impl<'u> Lower<'u> {
         }
     }
 
-    /// String literals are arrays of characters that nobody writes.
+    /// String literals are arrays of characters that are never written.
     fn place_texts(&mut self) {
         let (unit, span) =
             (self.unit, self.unit.functions.iter().next().map_or(Span::new(base::SourceId(0), 0, 0), |f| f.span));
         for (id, bytes) in unit.texts.iter_enumerated() {
             let count = bytes.len().max(1) as u64;
             let shown = format!("text{}", id.0);
-            let object = self.row(&text_key(id), &shown, unit.char_type, count, Owner::Shared, span, Start::Zero);
+            let (of, extent) = (unit.char_type, ObjectExtent::Exactly(count));
+            let shape = ObjectShape { of, extent, owner: SlotOwner::Shared, start: ObjectStart::Zero };
+            let object = self.make(&text_key(id), &shown, shape, span);
             for (i, byte) in bytes.iter().enumerate().filter(|(_, b)| **b != 0) {
                 let at = memory::Ref::Object(object, self.terms.int(i as i128));
                 let value = Int::Char.wrap(i128::from(*byte), unit.types.model);
@@ -539,13 +515,17 @@ impl<'u> Lower<'u> {
     }
 
     /// Gives leaves the constant initial values of a static object.
-    fn initial_values(&mut self, object: ObjId, ty: Ty, init: &Init) {
-        let parts: Vec<(i128, Ty, &super::ast::Expr)> = match init {
+    fn initial_values(&mut self, object: ObjId, ty: CType, init: &Init) {
+        let parts: Vec<(i128, CType, &super::ast::Expr)> = match init {
             Init::Value(e) => vec![(0, ty, e)],
             Init::Parts(parts) => parts.iter().map(|p| (p.offset as i128, p.ty, &p.value)).collect(),
         };
         for (offset, ty, value) in parts {
-            if matches!(self.unit.types.kind(ty), Kind::Opaque(_)) {
+            if matches!(self.unit.types.kind(ty), CTypeKind::Opaque(_)) {
+                match value.as_const() {
+                    Some(k) => self.static_kind(object, offset, ty, k, value.span),
+                    None => self.unreadable = Some(value.span),
+                }
                 continue;
             }
             let place = memory::Ref::Object(object, self.terms.int(offset));
@@ -594,10 +574,14 @@ impl<'u> Lower<'u> {
         shown: &str,
         function: FnId,
         multiplicity: Multiplicity,
-        argument: Argument,
+        argument: ThreadArgument,
         span: Span,
     ) -> TaskId {
         if let Some(id) = self.task_keys.get(key).copied() {
+            self.requested.insert(id);
+            if multiplicity == Multiplicity::Many && !self.tasks[id].many {
+                self.multiply(id);
+            }
             // Known from an earlier pass, which may have known less.
             self.tasks[id].argument = argument;
             if self.tasks[id].many && self.tasks[id].tickets.is_none() && self.facts.joined.contains(key) {
@@ -613,7 +597,7 @@ impl<'u> Lower<'u> {
         let result = self.internal(&format!("<result {key}>"), &format!("result_{shown}"), Sort::INT, zero, span);
         if many {
             // Each copy has its own.
-            self.slots[result].owner = Owner::Task(self.tasks.next_id());
+            self.slots[result].owner = SlotOwner::Task(self.tasks.next_id());
         }
         let tickets = (many && self.facts.joined.contains(key)).then(|| self.ticket_slots(key, shown, span));
         let id = self.tasks.next_id();
@@ -621,7 +605,7 @@ impl<'u> Lower<'u> {
         if many {
             self.far_away(handle);
         }
-        self.tasks.push(Task {
+        self.tasks.push(CThread {
             key: key.to_string(),
             shown: shown.to_string(),
             function,
@@ -635,7 +619,17 @@ impl<'u> Lower<'u> {
             span,
         });
         self.task_keys.insert(key.to_string(), id);
+        self.requested.insert(id);
         id
+    }
+
+    /// A thread that an earlier pass took for one that is created once.
+    fn multiply(&mut self, id: TaskId) {
+        self.reshaped = true;
+        self.tasks[id].many = true;
+        let CThread { result, handle, .. } = self.tasks[id];
+        self.slots[result].owner = SlotOwner::Task(id);
+        self.far_away(handle);
     }
 
     fn ticket_slots(&mut self, key: &str, shown: &str, span: Span) -> Tickets {
@@ -653,28 +647,46 @@ impl<'u> Lower<'u> {
     /// Lowers every thread, also those found on the way.
     fn run(&mut self) {
         self.created = false;
-        let mut next = 0;
-        while next < self.tasks.len() {
-            let task = TaskId(next as u32);
-            self.lower_task(task);
-            next += 1;
+        self.requested = self.tasks.ids().filter(|id| *id == TaskId(0) || self.is_routine(*id)).collect();
+        let mut lowered: BTreeSet<TaskId> = BTreeSet::new();
+        // A thread that only an earlier pass created stays without code.
+        while let Some(task) = self.requested.difference(&lowered).next().copied() {
+            lowered.insert(task);
+            let flow = self.lower_task(task);
+            self.flows.resize_with(self.tasks.len(), Flow::default);
+            self.flows[task.0 as usize] = flow;
         }
+        self.flows.resize_with(self.tasks.len(), Flow::default);
     }
 
-    fn lower_task(&mut self, id: TaskId) {
+    /// Locals of repeated threads, of which each copy has its own, whose address may be held by another thread.
+    fn escaped_locals(&self) -> FxHashSet<ObjId> {
+        let mut escaped = FxHashSet::default();
+        for (slot, objects) in &self.facts.points_to {
+            let holder = self.slots[*slot].owner;
+            let leaves = |o: &&ObjId| {
+                self.objects[**o].shape.is_some_and(|s| matches!(s.owner, SlotOwner::Task(_)) && s.owner != holder)
+            };
+            escaped.extend(objects.iter().filter(leaves).copied());
+        }
+        escaped
+    }
+
+    fn lower_task(&mut self, id: TaskId) -> Flow {
         let task = self.tasks[id].clone();
         let mut flow = Flow::default();
-        let entry = flow.places.push(Place { span: task.span, inside: false });
-        let end = flow.places.push(Place { span: task.span, inside: false });
-        let exit = flow.places.push(Place { span: task.span, inside: false });
+        let entry = flow.places.push(FlowPlace { span: task.span, in_atomic_block: false });
+        let end = flow.places.push(FlowPlace { span: task.span, in_atomic_block: false });
+        let exit = flow.places.push(FlowPlace { span: task.span, in_atomic_block: false });
         flow.entry = Some(entry);
         flow.exit = Some(exit);
-        self.cur = Cursor {
+        self.cur = LoweringPosition {
             task: id,
             flow,
             at: Some(entry),
             known: Known::default(),
             envs: FxHashMap::default(),
+            entered: FxHashSet::default(),
             frames: Vec::new(),
             atomic: 0,
             temps: 0,
@@ -684,6 +696,7 @@ impl<'u> Lower<'u> {
             iterations: Vec::new(),
             blamed: None,
             printing: false,
+            moving: false,
             end,
         };
         if self.is_routine(id) {
@@ -692,11 +705,10 @@ impl<'u> Lower<'u> {
             self.thread_body(&task);
             self.thread_end(&task, exit);
         }
-        let flow = std::mem::take(&mut self.cur.flow);
-        self.flows.push(flow);
+        std::mem::take(&mut self.cur.flow)
     }
 
-    fn thread_body(&mut self, task: &Task) {
+    fn thread_body(&mut self, task: &CThread) {
         let function = &self.unit.functions[task.function];
         let span = task.span;
         let mut arguments: Vec<Term> = Vec::new();
@@ -710,7 +722,7 @@ impl<'u> Lower<'u> {
                     let mine = self.b().sub(self.slot_term(next), self.terms.int(1));
                     updates.push((ticket, mine));
                 }
-                if let Argument::Slot(slot) = task.argument {
+                if let ThreadArgument::Slot(slot) = task.argument {
                     let copy = self.temp(span);
                     updates.push((copy, self.slot_term(slot)));
                     arguments.push(self.slot_term(copy));
@@ -719,9 +731,9 @@ impl<'u> Lower<'u> {
             let guard = self.slot_term(started);
             self.wait(guard, updates, What::Assume, span);
             match task.argument {
-                Argument::Constant(value) => arguments.push(value),
-                Argument::Slot(slot) if !task.many => {
-                    // Written once, before the start: nobody else touches it, so reading it is no step of its own.
+                ThreadArgument::Constant(value) => arguments.push(value),
+                ThreadArgument::Slot(slot) if !task.many => {
+                    // Written once, before the start: no other thread touches it, so reading it is no step of its own.
                     arguments.push(self.slot_term(slot));
                 }
                 _ => {}
@@ -758,7 +770,7 @@ impl<'u> Lower<'u> {
         self.goto(end, span);
     }
 
-    fn ticket_slot(&mut self, task: &Task) -> SlotId {
+    fn ticket_slot(&mut self, task: &CThread) -> SlotId {
         self.own_number(format!("<mine {}>", task.key), "ticket", task.span)
     }
 
@@ -768,16 +780,16 @@ impl<'u> Lower<'u> {
             key,
             shown: shown.into(),
             sort: Sort::INT,
-            owner: Owner::Task(self.cur.task),
+            owner: SlotOwner::Task(self.cur.task),
             initial: Some(self.terms.int(0)),
             range: None,
             lock: false,
-            synchronising: true,
+            role: SlotRole::Internal,
             span,
         })
     }
 
-    fn thread_end(&mut self, task: &Task, exit: Loc) {
+    fn thread_end(&mut self, task: &CThread, exit: Loc) {
         let end = self.cur.end;
         if !self.cur.envs.contains_key(&end) {
             return;

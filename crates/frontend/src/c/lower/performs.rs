@@ -1,13 +1,13 @@
 //! What a function performs, written in a comment: `//@ performs Inc: <count> count' == count + 1`.
 //!
-//! Comes in: the text before a function. Goes out: a procedure of the model with the function's own steps, any values of its
+//! In: the text before a function. Out: a procedure of the model with the function's own steps, any values of its
 //! parameters, and its specification, a property `performs:F` of its own. The function is lowered as one that any number of callers
 //! run at any time beside the program's threads; so its steps are merged only where neither they nor other callers can tell. A failure inside
-//! ends the run: what is performed is said of runs up to the first failure. The words are those of invariants in comments, with the function's
-//! parameters (their values at the call) and `result`. Absent on purpose: functions with pointers as parameters, whose targets no
+//! ends the run: what is performed is said of runs up to the first failure. The vocabulary is that of invariants in comments, with the function's
+//! parameters (their values at the call) and `result`. Absent: functions with pointers as parameters, whose targets no
 //! caller is there to tell; calls by specification.
 
-use super::annotate::{Reader, tokens};
+use super::annotate::{SpecReader, tokens};
 use super::flow::*;
 use super::locks::Held;
 use super::phases::Phases;
@@ -15,18 +15,18 @@ use super::*;
 
 /// What is performed, before it is one of the model.
 #[derive(Clone, Debug)]
-pub(super) enum Performed {
+pub(super) enum CPerformed {
     Action { label: String, frame: Vec<(SlotId, Option<Term>)>, relation: Term },
-    Then(Vec<Performed>),
-    Or(Vec<Performed>),
-    Star(Box<Performed>),
+    Then(Vec<CPerformed>),
+    Or(Vec<CPerformed>),
+    Star(Box<CPerformed>),
 }
 
 /// A function with a specification.
 #[derive(Clone, Debug)]
-pub(super) struct Routine {
+pub(super) struct SpecifiedFunction {
     pub task: TaskId,
-    pub performed: Performed,
+    pub performed: CPerformed,
     pub params: Vec<SlotId>,
     pub result: Option<SlotId>,
     pub slots: BTreeSet<SlotId>,
@@ -40,13 +40,13 @@ impl Lower<'_> {
     /// Threads of the lowering that stand for callers of functions with a specification.
     pub(super) fn place_routines(&mut self) {
         // Other questions are asked of the program alone.
-        if self.checks != [Check::Reach] {
+        if self.checks != [CCheck::Reach] {
             return;
         }
         for (f, _, span) in &self.unit.performs {
             let key = routine_key(&self.unit.functions[*f].name);
             let name = self.unit.functions[*f].name.clone();
-            let id = self.task(&key, &name, *f, Multiplicity::Many, Argument::None, *span);
+            let id = self.task(&key, &name, *f, Multiplicity::Many, ThreadArgument::None, *span);
             self.tasks[id].started = None;
         }
     }
@@ -57,7 +57,7 @@ impl Lower<'_> {
 
     /// The slots of a function's parameters and of its result.
     fn routine_slots(&mut self, task: TaskId) -> (Vec<SlotId>, Option<SlotId>) {
-        let Task { key, function, span, .. } = self.tasks[task].clone();
+        let CThread { key, function, span, .. } = self.tasks[task].clone();
         let function = &self.unit.functions[function];
         let mut params = Vec::new();
         for (i, v) in function.params.iter().enumerate() {
@@ -67,11 +67,11 @@ impl Lower<'_> {
                 key: format!("<parameter {i} {key}>"),
                 shown: variable.name.clone(),
                 sort: Sort::INT,
-                owner: Owner::Task(task),
+                owner: SlotOwner::Task(task),
                 initial: None,
                 range,
                 lock: false,
-                synchronising: true,
+                role: SlotRole::Internal,
                 span,
             };
             params.push(self.slot(new));
@@ -86,7 +86,7 @@ impl Lower<'_> {
     /// The function's code, from its call to its return.
     pub(super) fn routine_body(&mut self, task: TaskId) {
         let (params, result) = self.routine_slots(task);
-        let Task { function, span, .. } = self.tasks[task].clone();
+        let CThread { function, span, .. } = self.tasks[task].clone();
         let values = params.iter().map(|p| self.slot_term(*p)).collect();
         let value = self.inline(function, values, span);
         if let (Some(slot), Some(value), true) = (result, value, self.cur.at.is_some()) {
@@ -104,9 +104,9 @@ impl Lower<'_> {
             for step in &mut flow.steps {
                 let (kept, failing) = std::mem::take(&mut step.gates)
                     .into_iter()
-                    .partition(|(f, _)| matches!(f, Failure::Unmodelled(..)));
+                    .partition(|(f, _)| matches!(f, GateFailure::Unmodelled(..)));
                 step.gates = kept;
-                let failing: Vec<(Failure, Term)> = failing;
+                let failing: Vec<(GateFailure, Term)> = failing;
                 step.guard = self.b().all(failing.into_iter().map(|(_, g)| g).chain([step.guard]));
             }
             flow.steps.retain(|s| self.b().as_bool(s.guard) != Some(false));
@@ -121,7 +121,7 @@ impl Lower<'_> {
         }
         for routine in &self.routines {
             if let Some(result) = routine.result {
-                self.slots[result].owner = Owner::Task(routine.task);
+                self.slots[result].owner = SlotOwner::Task(routine.task);
             }
         }
         let phases = self.phases();
@@ -137,11 +137,14 @@ impl Lower<'_> {
         let main = TaskId(0);
         let threads: Vec<TaskId> = self.tasks.ids().filter(|t| *t != main && !self.is_routine(*t)).collect();
         // A step that waits for the end of a thread is taken when it has ended.
-        let alone = |s: &Step| threads.iter().all(|t| s.joins.contains(t) || !phases.may_run(main, s.from, *t));
+        let alone = |s: &FlowStep| threads.iter().all(|t| s.joins.contains(t) || !phases.may_run(main, s.from, *t));
         let mut out = Vec::new();
         for slot in self.routine_touches() {
             let written = |v: &crate::c::ast::Variable| v.guarded_by.is_some() && v.name == self.slots[slot].shown;
-            if self.slots[slot].synchronising || self.slots[slot].lock || self.unit.variables.iter().any(written) {
+            if self.slots[slot].role != SlotRole::Data
+                || self.slots[slot].lock
+                || self.unit.variables.iter().any(written)
+            {
                 continue;
             }
             let mut accesses: Vec<(bool, Held)> = Vec::new();
@@ -186,7 +189,7 @@ impl Lower<'_> {
     }
 
     /// The specifications of functions, and what is wrong with those that cannot be read.
-    pub(super) fn read_routines(&mut self) -> (Vec<Routine>, Vec<(Span, String)>) {
+    pub(super) fn read_routines(&mut self) -> (Vec<SpecifiedFunction>, Vec<(Span, String)>) {
         let (mut good, mut bad) = (Vec::new(), Vec::new());
         for (f, text, span) in &self.unit.performs {
             let function = &self.unit.functions[*f];
@@ -208,16 +211,16 @@ impl Lower<'_> {
         (good, bad)
     }
 
-    fn read_routine(&mut self, task: TaskId, text: &str, span: Span) -> Result<Routine, String> {
+    fn read_routine(&mut self, task: TaskId, text: &str, span: Span) -> Result<SpecifiedFunction, String> {
         let (params, result) = self.routine_slots(task);
         let names = params.iter().chain(&result).map(|s| (self.slots[*s].shown.clone(), *s)).collect();
-        let mut reader = Reader::new(self, tokens(text)?);
+        let mut reader = SpecReader::new(self, tokens(text)?);
         reader.names = names;
         reader.primes = true;
         let performed = choice(&mut reader)?;
         reader.end()?;
         let (slots, primed) = reader.seen();
-        Ok(Routine { task, performed, params, result, slots, primed, text: text.to_string(), span })
+        Ok(SpecifiedFunction { task, performed, params, result, slots, primed, text: text.to_string(), span })
     }
 
     /// Everything shared that a function with a specification touches: what it changes is what is asked.
@@ -225,7 +228,7 @@ impl Lower<'_> {
         let mut out: BTreeSet<SlotId> = self.routines.iter().flat_map(|r| r.slots.iter().copied()).collect();
         for (_, flow) in self.flows.iter().enumerate().filter(|(i, _)| self.is_routine(TaskId(*i as u32))) {
             let written = flow.steps.iter().flat_map(|s| &s.updates).map(|(slot, _)| *slot);
-            out.extend(written.filter(|s| self.slots[*s].owner == Owner::Shared));
+            out.extend(written.filter(|s| self.slots[*s].owner == SlotOwner::Shared));
         }
         out
     }
@@ -238,25 +241,25 @@ fn routine_key(name: &str) -> String {
 }
 
 /// `a [] b`: either.
-fn choice(r: &mut Reader<'_, '_>) -> Result<Performed, String> {
+fn choice(r: &mut SpecReader<'_, '_>) -> Result<CPerformed, String> {
     let mut parts = vec![sequence(r)?];
     while r.take("[") {
         r.expect("]")?;
         parts.push(sequence(r)?);
     }
-    Ok(single(parts, Performed::Or))
+    Ok(single(parts, CPerformed::Or))
 }
 
 /// `a; b`: one after the other.
-fn sequence(r: &mut Reader<'_, '_>) -> Result<Performed, String> {
+fn sequence(r: &mut SpecReader<'_, '_>) -> Result<CPerformed, String> {
     let mut parts = vec![repetition(r)?];
     while r.take(";") {
         parts.push(repetition(r)?);
     }
-    Ok(single(parts, Performed::Then))
+    Ok(single(parts, CPerformed::Then))
 }
 
-fn single(mut parts: Vec<Performed>, many: fn(Vec<Performed>) -> Performed) -> Performed {
+fn single(mut parts: Vec<CPerformed>, many: fn(Vec<CPerformed>) -> CPerformed) -> CPerformed {
     match parts.len() {
         1 => parts.remove(0),
         _ => many(parts),
@@ -264,15 +267,15 @@ fn single(mut parts: Vec<Performed>, many: fn(Vec<Performed>) -> Performed) -> P
 }
 
 /// `(a)*`, `(a)`, or a labelled action.
-fn repetition(r: &mut Reader<'_, '_>) -> Result<Performed, String> {
+fn repetition(r: &mut SpecReader<'_, '_>) -> Result<CPerformed, String> {
     if r.take("(") {
         let inner = choice(r)?;
         r.expect(")")?;
-        return Ok(if r.take("*") { Performed::Star(Box::new(inner)) } else { inner });
+        return Ok(if r.take("*") { CPerformed::Star(Box::new(inner)) } else { inner });
     }
     let label = r.word()?;
     r.expect(":")?;
     let frame = r.frame()?;
     let relation = r.formula()?;
-    Ok(Performed::Action { label, frame, relation })
+    Ok(CPerformed::Action { label, frame, relation })
 }

@@ -1,13 +1,13 @@
 //! Which threads can run at the same time, and so which accesses can meet.
 //!
-//! Comes in: flows, with the steps that start threads and the steps that have waited for their end. Goes out: for each place
+//! In: flows, with the steps that start threads and the steps that have waited for their end. Out: for each place
 //! of each thread the threads that may be running while it stands there, and for each slot who can meet an access of it.
-//! A thread that is not started yet, or has surely ended, meets nobody. This is what makes the initialisation before the first
+//! A thread that is not started yet, or has surely ended, meets no other thread. This is what makes the initialisation before the first
 //! creation, the argument block of a thread and the result read after a join private, though other threads touch them too.
-//! Accesses under a common mutex do not meet either (`locks.rs`). Absent on purpose: order by flags or barriers.
+//! Accesses under a common mutex do not meet either (`locks.rs`). Deliberately absent: order by flags or barriers.
 
 use super::flow::*;
-use super::locks::{Held, Locks};
+use super::locksets::{CLocksets, Held};
 use super::*;
 use base::ids::Id;
 
@@ -62,7 +62,7 @@ impl Know {
 }
 
 /// Accesses of a slot by one thread under the same mutexes: whom they can meet.
-struct Meeting {
+struct AccessMeeting {
     task: TaskId,
     under: Held,
     met: Set,
@@ -72,11 +72,11 @@ pub(super) struct Phases {
     /// By thread and place: who may be running while it stands there.
     running: Vec<Vec<Set>>,
     /// By slot and thread: whom its reads can meet, and whom its writes can meet.
-    reads: FxHashMap<SlotId, Vec<Meeting>>,
-    writes: FxHashMap<SlotId, Vec<Meeting>>,
+    reads: FxHashMap<SlotId, Vec<AccessMeeting>>,
+    writes: FxHashMap<SlotId, Vec<AccessMeeting>>,
     /// By slot, the threads that read it.
     readers: FxHashMap<SlotId, Set>,
-    pub(super) locks: Locks,
+    pub(super) locks: CLocksets,
     /// Slots that say that a thread may start: always seen by others.
     starts: FxHashMap<SlotId, TaskId>,
     /// Slots of which every access is a question of its own.
@@ -137,7 +137,7 @@ impl Lower<'_> {
         }
         for (id, task) in self.tasks.iter_enumerated() {
             if task.started.is_some_and(|s| self.begins_true(s)) {
-                // There from the beginning: nobody has ended before.
+                // There from the beginning: no thread has ended before.
                 ended_before[id.index()] = None;
             }
         }
@@ -187,7 +187,7 @@ impl Lower<'_> {
         }
         let pinned = self.pinned_slots();
         let (reads, writes, readers) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
-        let locks = Locks::default();
+        let locks = CLocksets::default();
         let mut phases = Phases { running, reads, writes, readers, locks, starts, pinned, family };
         self.note_accesses(&mut phases);
         phases.locks = self.locks(&phases);
@@ -222,7 +222,7 @@ impl Lower<'_> {
         phases.readers.clear();
         for (slot, list) in &reads {
             let readers = phases.readers.entry(*slot).or_insert_with(|| Set::of(count));
-            list.iter().for_each(|m: &Meeting| readers.insert(m.task));
+            list.iter().for_each(|m: &AccessMeeting| readers.insert(m.task));
         }
         reads.values_mut().chain(writes.values_mut()).for_each(strongest);
         (phases.reads, phases.writes) = (reads, writes);
@@ -267,7 +267,7 @@ impl Lower<'_> {
         }
         out[entry.index()] = Some(first);
         let outs = flow.outs();
-        let mut agenda = Agenda::forward(flow);
+        let mut agenda = Worklist::forward(flow);
         while let Some(at) = agenda.next() {
             let Some(know) = out[at.index()].clone() else { continue };
             for i in &outs[at.index()] {
@@ -304,18 +304,19 @@ impl Lower<'_> {
     }
 }
 
-fn note(map: &mut FxHashMap<SlotId, Vec<Meeting>>, slot: SlotId, task: TaskId, under: Held, met: &Set) {
+fn note(map: &mut FxHashMap<SlotId, Vec<AccessMeeting>>, slot: SlotId, task: TaskId, under: Held, met: &Set) {
     let list = map.entry(slot).or_default();
     match list.iter_mut().find(|m| m.task == task && m.under == under) {
         Some(known) => known.met.join(met),
-        None => list.push(Meeting { task, under, met: met.clone() }),
+        None => list.push(AccessMeeting { task, under, met: met.clone() }),
     }
 }
 
 /// Keeps the meetings that tell most: one under fewer mutexes and with more threads stands for another.
-fn strongest(list: &mut Vec<Meeting>) {
-    let mut kept: Vec<Meeting> = Vec::with_capacity(list.len());
-    let tells = |a: &Meeting, b: &Meeting| a.task == b.task && a.under & !b.under == 0 && a.met.covers(&b.met);
+fn strongest(list: &mut Vec<AccessMeeting>) {
+    let mut kept: Vec<AccessMeeting> = Vec::with_capacity(list.len());
+    let tells =
+        |a: &AccessMeeting, b: &AccessMeeting| a.task == b.task && a.under & !b.under == 0 && a.met.covers(&b.met);
     for meeting in list.drain(..) {
         if !kept.iter().any(|k| tells(k, &meeting)) {
             kept.retain(|k| !tells(&meeting, k));
@@ -326,24 +327,27 @@ fn strongest(list: &mut Vec<Meeting>) {
 }
 
 /// The threads that a step starts.
-pub(super) fn spawned<'a>(step: &'a Step, starts: &'a FxHashMap<SlotId, TaskId>) -> impl Iterator<Item = TaskId> + 'a {
+pub(super) fn spawned<'a>(
+    step: &'a FlowStep,
+    starts: &'a FxHashMap<SlotId, TaskId>,
+) -> impl Iterator<Item = TaskId> + 'a {
     step.updates.iter().filter_map(|(slot, _)| starts.get(slot).copied())
 }
 
 impl Phases {
     /// Whether another thread can make an access of the slot that does not commute with this one, while the thread is at
     /// the place and holds these mutexes.
-    pub(super) fn contended(&self, slot: SlotId, me: TaskId, at: Loc, under: Held, access: Access) -> bool {
+    pub(super) fn contended(&self, slot: SlotId, me: TaskId, at: Loc, under: Held, access: SlotAccess) -> bool {
         if self.starts.contains_key(&slot) || self.pinned.contains(&slot) {
             return true;
         }
         let Some(running) = self.running[me.index()].get(at.index()) else { return true };
         let under = if self.locks.numbers.contains_key(&slot) { self.locks.at(me, at) } else { under };
-        let by = |map: &FxHashMap<SlotId, Vec<Meeting>>| {
+        let by = |map: &FxHashMap<SlotId, Vec<AccessMeeting>>| {
             map.get(&slot)
                 .is_some_and(|list| list.iter().any(|m| m.under & under == 0 && running.has(m.task) && m.met.has(me)))
         };
-        by(&self.writes) || (access == Access::Write && by(&self.reads))
+        by(&self.writes) || (access == SlotAccess::Write && by(&self.reads))
     }
 
     pub(super) fn pinned(&self, slot: SlotId) -> bool {
@@ -378,7 +382,7 @@ impl Phases {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
+pub(super) enum SlotAccess {
     Read,
     Write,
 }

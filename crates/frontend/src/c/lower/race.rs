@@ -6,7 +6,7 @@
 //! atomic code is never "about to".
 
 use super::flow::*;
-use super::phases::{Access, Phases};
+use super::phases::{Phases, SlotAccess};
 use super::*;
 
 #[derive(Clone, Copy, Default)]
@@ -24,8 +24,8 @@ impl Lower<'_> {
         for flow in &self.flows {
             for step in &flow.steps {
                 let touch = self.touch(step);
-                let atomic = self.is_atomic(flow, step);
                 for slot in touch.reads.iter().chain(&touch.writes) {
+                    let atomic = self.is_atomic(flow, step, *slot);
                     let entry = uses.entry(self.location(*slot)).or_default();
                     entry.plain |= !atomic;
                     if touch.writes.contains(slot) {
@@ -57,20 +57,26 @@ impl Lower<'_> {
         others.chain([first])
     }
 
-    fn is_atomic(&self, flow: &Flow, step: &Step) -> bool {
-        flow.places[step.from].inside || flow.places[step.to].inside || step.what == What::Cas
+    /// Whether a step accesses a slot atomically: a property of the access, not of the place. The thread library's own steps
+    /// on its objects are; copying, clearing or freeing such an object is not.
+    fn is_atomic(&self, flow: &Flow, step: &FlowStep, slot: SlotId) -> bool {
+        let plain = matches!(step.what, What::Assign | What::Havoc | What::New);
+        let library = self.slots[slot].role == SlotRole::Library && !plain;
+        flow.places[step.from].in_atomic_block
+            || flow.places[step.to].in_atomic_block
+            || step.what == What::Cas
+            || library
     }
 
     fn guard_step(
         &mut self,
         flow: &mut Flow,
-        step: Step,
+        step: FlowStep,
         task: TaskId,
         uses: &FxHashMap<SlotId, Uses>,
         phases: &Phases,
     ) {
         let touch = self.touch(&step);
-        let atomic = self.is_atomic(flow, &step);
         let under = self.covers(&step, task, &phases.locks);
         let slots: Vec<SlotId> = {
             let mut all: Vec<SlotId> = touch.reads.iter().chain(&touch.writes).copied().collect();
@@ -79,12 +85,12 @@ impl Lower<'_> {
             all.retain(|s| {
                 let slot = &self.slots[*s];
                 let used = uses.get(&self.location(*s)).copied().unwrap_or_default();
-                let access = if touch.writes.contains(s) { Access::Write } else { Access::Read };
-                slot.owner == Owner::Shared
-                    && !slot.synchronising
+                let access = if touch.writes.contains(s) { SlotAccess::Write } else { SlotAccess::Read };
+                slot.owner == SlotOwner::Shared
+                    && slot.role != SlotRole::Internal
                     && used.written
                     && used.plain
-                    // Nobody who can run now touches it, or another bit-field in the same bytes.
+                    // No thread that can run now touches it, or another bit-field in the same bytes.
                     && (self.merging == Merging::None
                         || self.neighbours(*s).any(|s| phases.contended(s, task, step.from, under, access)))
             });
@@ -96,13 +102,14 @@ impl Lower<'_> {
             flow.steps.push(step);
             return;
         };
+        let atomic = slots.iter().all(|s| self.is_atomic(flow, &step, *s));
         let map = matches!(self.terms.kind(self.slots[slot].sort), logic::SortKind::Map(..));
         let key = if map { self.one_key(&step, slot) } else { None };
         if locations.len() > 1 || (map && key.is_none()) {
             let ff = self.terms.ff();
             let why = format!("races on elements of `{}`", self.slots[slot].shown);
-            let gates = vec![(Failure::Unmodelled(why, step.span), ff)];
-            flow.steps.push(Step { gates, what: What::Unmodelled, ..step });
+            let gates = vec![(GateFailure::Unmodelled(why, step.span), ff)];
+            flow.steps.push(FlowStep { gates, what: What::Unmodelled, ..step });
             return;
         }
         let writes = touch.writes.iter().any(|w| self.location(*w) == slot);
@@ -123,14 +130,22 @@ impl Lower<'_> {
         if counts_readers && writes {
             free = self.b().and(free, self.b().eq(now(self, reading), zero));
         }
-        let gate = (Failure::Race(name), free);
+        let gate = (GateFailure::Race(name), free);
+        let mut more = Vec::new();
+        if let (false, Some(place)) = (atomic, self.weakest) {
+            // That no two accesses meet may be due to an order that the atomics do not give (C11 5.1.2.4).
+            let line = self.sources.line_of(place);
+            let why = format!("a race that only an atomic operation weaker than needed may exclude (line {line})");
+            more.push((GateFailure::Unmodelled(why, step.span), self.terms.ff()));
+        }
         if atomic || (!writes && !counts_readers) {
             let mut gates = step.gates.clone();
             gates.insert(0, gate);
-            flow.steps.push(Step { gates, ..step });
+            gates.splice(1..1, more);
+            flow.steps.push(FlowStep { gates, ..step });
             return;
         }
-        let middle = flow.places.push(flow::Place { span: step.span, inside: false });
+        let middle = flow.places.push(flow::FlowPlace { span: step.span, in_atomic_block: false });
         let (begin, end) = if writes {
             let (tt, ff) = (self.terms.tt(), self.terms.ff());
             (set(self, writing, tt), set(self, writing, ff))
@@ -139,13 +154,13 @@ impl Lower<'_> {
             let (more, less) = (b.add(now, b.num(1)), b.sub(now, b.num(1)));
             (set(self, reading, more), set(self, reading, less))
         };
-        flow.steps.push(Step {
+        flow.steps.push(FlowStep {
             from: step.from,
             to: middle,
             inputs: Vec::new(),
             guard: step.guard,
             blocking: step.blocking,
-            gates: vec![gate],
+            gates: [gate].into_iter().chain(more).collect(),
             updates: vec![begin],
             what: step.what,
             span: step.span,
@@ -153,12 +168,12 @@ impl Lower<'_> {
         });
         let mut updates = step.updates.clone();
         updates.push(end);
-        flow.steps.push(Step { from: middle, updates, ..step });
+        flow.steps.push(FlowStep { from: middle, updates, ..step });
     }
 
     /// A slot of our own beside a slot, of the same shape.
     fn marker(&mut self, slot: SlotId, word: &str, of: Sort) -> SlotId {
-        let Slot { key, shown, span, sort, .. } = self.slots[slot].clone();
+        let FlowSlot { key, shown, span, sort, .. } = self.slots[slot].clone();
         let none = self.terms.default_of(of);
         let (sort, initial) = match self.terms.kind(sort) {
             logic::SortKind::Map(from, _) => {
@@ -171,7 +186,7 @@ impl Lower<'_> {
     }
 
     /// The one element of a map that a step touches, named by a term over private slots.
-    fn one_key(&self, step: &Step, slot: SlotId) -> Option<Term> {
+    fn one_key(&self, step: &FlowStep, slot: SlotId) -> Option<Term> {
         let map = self.slot_term(slot);
         let mut keys: Vec<Term> = Vec::new();
         let terms = step.updates.iter().map(|(_, v)| *v).chain(step.gates.iter().map(|(_, g)| *g));
@@ -183,7 +198,7 @@ impl Lower<'_> {
         keys.dedup();
         let [key] = keys[..] else { return None };
         let private =
-            |s: &Symbol| self.by_symbol.get(s).is_none_or(|slot| matches!(self.slots[*slot].owner, Owner::Task(_)));
+            |s: &Symbol| self.by_symbol.get(s).is_none_or(|slot| matches!(self.slots[*slot].owner, SlotOwner::Task(_)));
         self.terms.free_symbols(key).iter().all(private).then_some(key)
     }
 

@@ -1,15 +1,15 @@
 //! The beginning of a program: what surely happens first becomes part of the initial state.
 //!
-//! Comes in: flows in which the first thread's private steps are merged. Goes out: flows without the steps that every run
+//! In: flows in which the first thread's private steps are merged. Out: flows without the steps that every run
 //! begins with, and threads that are there from the start. Each rule keeps the set of reachable failures:
-//! - The first step of the first thread, if it waits for nothing, cannot fail, writes constants only, and nobody who runs
+//! - The first step of the first thread, if it waits for nothing, cannot fail, writes constants only, and no running thread
 //!   can meet its accesses, happens before everything else in some order of the same run.
 //! - A loop that does nothing but start threads of one kind can start as many as are ever needed as soon as it is
 //!   reached; from then on such threads are there in any number.
 //! - A program in which nothing can fail has no step that matters.
 
 use super::flow::*;
-use super::phases::Access;
+use super::phases::SlotAccess;
 use super::*;
 
 impl Lower<'_> {
@@ -21,7 +21,7 @@ impl Lower<'_> {
             let main = TaskId(0);
             let Some(flow) = self.flows.first() else { return changed };
             let Some(entry) = flow.entry else { return changed };
-            if flow.steps.iter().any(|s| s.to == entry) || flow.places[entry].inside {
+            if flow.steps.iter().any(|s| s.to == entry) || flow.places[entry].in_atomic_block {
                 return changed;
             }
             let mut outs = flow.steps.iter().enumerate().filter(|(_, s)| s.from == entry);
@@ -30,17 +30,17 @@ impl Lower<'_> {
             let plain = b.as_bool(step.guard) == Some(true)
                 && step.gates.is_empty()
                 && step.joins.is_empty()
-                && !flow.places[step.to].inside
+                && !flow.places[step.to].in_atomic_block
                 && Some(step.to) != flow.exit;
             if !plain {
                 return changed;
             }
             let mut values: Vec<(SlotId, Option<Term>)> = Vec::new();
             for (slot, value) in &step.updates {
-                let shared = self.slots[*slot].owner == Owner::Shared;
+                let shared = self.slots[*slot].owner == SlotOwner::Shared;
                 let is_start = phases.starts().contains_key(slot);
                 // A start is met by the new thread alone, which does nothing before it.
-                if shared && !is_start && phases.contended(*slot, main, entry, 0, Access::Write) {
+                if shared && !is_start && phases.contended(*slot, main, entry, 0, SlotAccess::Write) {
                     return changed;
                 }
                 if b.as_num(*value).is_some() || b.as_bool(*value).is_some() {
@@ -118,7 +118,7 @@ impl Lower<'_> {
     }
 
     /// A step that hands a thread its start, and looks at that only to see that it is free.
-    fn starts_once(&self, step: &Step, slot: SlotId) -> bool {
+    fn starts_once(&self, step: &FlowStep, slot: SlotId) -> bool {
         let free = self.b().not(self.slot_term(slot));
         let mentions = |t: Term| self.terms.free_symbols(t).contains(&self.slots[slot].symbol);
         step.updates.iter().any(|(s, v)| *s == slot && self.b().as_bool(*v) == Some(true))
@@ -128,7 +128,7 @@ impl Lower<'_> {
     }
 
     /// A step that does nothing, or nothing but hand a repeated thread its start.
-    fn only_starts(&self, step: &Step, flow: &Flow, many: &[(SlotId, TaskId)]) -> bool {
+    fn only_starts(&self, step: &FlowStep, flow: &Flow, many: &[(SlotId, TaskId)]) -> bool {
         let b = self.b();
         let free = match step.updates[..] {
             [] => b.tt(),
@@ -137,8 +137,8 @@ impl Lower<'_> {
         };
         step.gates.is_empty()
             && (step.guard == free || b.as_bool(step.guard) == Some(true))
-            && !flow.places[step.from].inside
-            && !flow.places[step.to].inside
+            && !flow.places[step.from].in_atomic_block
+            && !flow.places[step.to].in_atomic_block
     }
 
     /// Whether steps that only start threads lead from one place to another.
@@ -179,10 +179,10 @@ impl Lower<'_> {
                 if flow.entry.is_some_and(|e| inner.contains(&e)) {
                     // Somewhere to stand before the loop is reached.
                     let span = flow.places[*at].span;
-                    let before = flow.places.push(flow::Place { span, inside: false });
+                    let before = flow.places.push(flow::FlowPlace { span, in_atomic_block: false });
                     let to = flow.entry.unwrap_or(*at);
                     flow.entry = Some(before);
-                    flow.steps.push(Step {
+                    flow.steps.push(FlowStep {
                         from: before,
                         to,
                         inputs: Vec::new(),
@@ -195,7 +195,7 @@ impl Lower<'_> {
                         joins: Vec::new(),
                     });
                 }
-                let enters = |s: &Step| inner.contains(&s.to) && !inner.contains(&s.from);
+                let enters = |s: &FlowStep| inner.contains(&s.to) && !inner.contains(&s.from);
                 for step in flow.steps.iter_mut().filter(|s| enters(s)) {
                     step.updates.retain(|(s, _)| *s != slot);
                     step.updates.push((slot, yes));
@@ -214,7 +214,7 @@ impl Lower<'_> {
         for step in &mut self.flows[task.0 as usize].steps {
             step.updates.retain(|(s, _)| *s != slot);
         }
-        // Nobody waits any more until the last one has gone.
+        // No thread waits any more until the last one has gone.
         let mut flows = std::mem::take(&mut self.flows);
         let free = self.b().not(self.slot_term(slot));
         for step in flows.iter_mut().flat_map(|f| &mut f.steps) {
@@ -226,11 +226,11 @@ impl Lower<'_> {
         self.flows = flows;
     }
 
-    /// An undecided initial value that nobody reads may as well be decided.
+    /// An undecided initial value that is never read may as well be decided.
     pub(super) fn settle_locals(&mut self) {
         let mut settled = Vec::new();
         for (i, flow) in self.flows.iter().enumerate() {
-            let owner = Owner::Task(TaskId(i as u32));
+            let owner = SlotOwner::Task(TaskId(i as u32));
             let own = |slot: &SlotId| self.slots[*slot].owner == owner;
             let Some(entry) = flow.entry else { continue };
             let live = self.live(flow, Vec::new(), own, |_| Vec::new());
@@ -245,7 +245,7 @@ impl Lower<'_> {
     }
 
     /// A value on its way, which the program has no name for, is forgotten by the step that uses it last: else states differ in
-    /// what nobody will look at, and a search of a program of few threads sees each of them. Named variables keep their values,
+    /// what is never looked at, and a search of a program of few threads sees each of them. Named variables keep their values,
     /// for traces tell them; so do the threads of programs in which some come in any number, which are not searched.
     pub(super) fn forget_temps(&mut self) {
         if self.tasks.iter().any(|t| t.many) || !self.routines.is_empty() {
@@ -253,9 +253,9 @@ impl Lower<'_> {
         }
         for i in 0..self.flows.len() {
             let mut flow = std::mem::take(&mut self.flows[i]);
-            let owner = Owner::Task(TaskId(i as u32));
+            let owner = SlotOwner::Task(TaskId(i as u32));
             let temp = |s: &SlotId| self.slots[*s].owner == owner && self.slots[*s].key.starts_with("<temp ");
-            let touches: Vec<compress::Touch> = flow.steps.iter().map(|s| self.touch(s)).collect();
+            let touches: Vec<compress::SlotTouch> = flow.steps.iter().map(|s| self.touch(s)).collect();
             let mut live: Vec<BTreeSet<SlotId>> = vec![BTreeSet::new(); flow.places.len()];
             let mut changed = true;
             while changed {
@@ -287,7 +287,7 @@ impl Lower<'_> {
     /// Without a gate there is nothing to reach.
     pub(super) fn drop_all_if_nothing_can_fail(&mut self) {
         let guarded = self.pinned_slots();
-        let asked = self.checks(Check::Deadlock)
+        let asked = self.checks(CCheck::Deadlock)
             || !self.machines.is_empty()
             || !self.routines.is_empty()
             || self.flows.iter().flat_map(|f| &f.steps).any(|s| {

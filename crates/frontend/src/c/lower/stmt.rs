@@ -2,6 +2,7 @@
 
 use super::flow::*;
 use super::memory::Ref;
+use super::objects::{ObjectExtent, ObjectShape};
 use super::walk::{Effects, effects_of};
 use super::*;
 use crate::c::ast::*;
@@ -21,14 +22,14 @@ impl Lower<'_> {
         let span = s.span;
         match &s.kind {
             // Labels and cases are reached from elsewhere, so they are looked at even where nothing falls into them.
-            StmtKind::Label(l) => self.label(*l, span),
-            StmtKind::Case(low, high) => self.case(Some((*low, *high)), span),
-            StmtKind::Default => self.case(None, span),
-            StmtKind::Block(list) => {
+            CStmtKind::Label(l) => self.label(*l, span),
+            CStmtKind::Case(low, high) => self.case(Some((*low, *high)), span),
+            CStmtKind::Default => self.case(None, span),
+            CStmtKind::Block(list) => {
                 self.block(list);
                 self.block_ends(list, span);
             }
-            StmtKind::If(c, a, b) => {
+            CStmtKind::If(c, a, b) => {
                 let (yes, no, end) = (self.fresh(span), self.fresh(span), self.fresh(span));
                 self.condition(c, yes, no);
                 self.enter(yes);
@@ -41,42 +42,42 @@ impl Lower<'_> {
                 self.goto(end, span);
                 self.enter(end);
             }
-            StmtKind::While(c, body) => {
-                self.repeat(Repeat { cond: Some(c), step: None, body, first: First::Test }, span)
+            CStmtKind::While(c, body) => {
+                self.repeat(Repeat { cond: Some(c), step: None, body, first: LoopEntry::Test }, span)
             }
-            StmtKind::DoWhile(body, c) => {
-                self.repeat(Repeat { cond: Some(c), step: None, body, first: First::Body }, span)
+            CStmtKind::DoWhile(body, c) => {
+                self.repeat(Repeat { cond: Some(c), step: None, body, first: LoopEntry::Body }, span)
             }
-            StmtKind::For { init, cond, step, body } => {
+            CStmtKind::For { init, cond, step, body } => {
                 self.block(init);
-                let repeat = Repeat { cond: cond.as_ref(), step: step.as_ref(), body, first: First::Test };
+                let repeat = Repeat { cond: cond.as_ref(), step: step.as_ref(), body, first: LoopEntry::Test };
                 self.repeat(repeat, span);
                 self.block_ends(init, span);
             }
-            StmtKind::Switch(value, body) => self.switch(value, body, span),
+            CStmtKind::Switch(value, body) => self.switch(value, body, span),
             _ if self.cur.at.is_none() => {}
-            StmtKind::Expr(e) => self.effect(e),
-            StmtKind::Declare(v, init) => {
+            CStmtKind::Expr(e) => self.effect(e),
+            CStmtKind::Declare(v, init) => {
                 if let Some(frame) = self.cur.frames.last_mut() {
                     frame.vars.remove(v);
                 }
                 self.declare(*v, init.as_ref(), span);
             }
-            StmtKind::Goto(l) => {
+            CStmtKind::Goto(l) => {
                 let to = self.label_loc(*l, span);
                 self.goto(to, span);
             }
-            StmtKind::Break => match self.cur.frames.last().and_then(|f| f.breaks.last().copied()) {
+            CStmtKind::Break => match self.cur.frames.last().and_then(|f| f.breaks.last().copied()) {
                 Some(to) => self.goto(to, span),
                 None => self.unmodelled("a break outside a loop", span),
             },
-            StmtKind::Continue => match self.cur.frames.last().and_then(|f| f.continues.last().copied()) {
+            CStmtKind::Continue => match self.cur.frames.last().and_then(|f| f.continues.last().copied()) {
                 Some(to) => self.goto(to, span),
                 None => self.unmodelled("a continue outside a loop", span),
             },
-            StmtKind::Return(e) => self.return_(e.as_ref(), span),
-            StmtKind::Empty => {}
-            StmtKind::Unmodelled(why) => self.unmodelled(why, span),
+            CStmtKind::Return(e) => self.return_(e.as_ref(), span),
+            CStmtKind::Empty => {}
+            CStmtKind::Unmodelled(why) => self.unmodelled(why, span),
         }
     }
 
@@ -114,7 +115,7 @@ impl Lower<'_> {
         }
         let object = self.variable_object(v);
         let ty = self.unit.variables[v].ty;
-        if self.escapes(v, object) {
+        if self.escapes(object) {
             return self.unmodelled("the address of a local of a repeated thread leaves the thread", span);
         }
         if let memory::Content::Nothing(why) = &self.objects[object].content {
@@ -133,8 +134,9 @@ impl Lower<'_> {
                     if let Some(from) = self.aggregate(e) {
                         self.copy(at, from, ty, span);
                     }
-                } else if matches!(self.unit.types.kind(ty), Kind::Opaque(_)) {
+                } else if matches!(self.unit.types.kind(ty), CTypeKind::Opaque(_)) {
                     self.zero_object(object, span, &BTreeSet::new());
+                    self.opaque_value(at, ty, e);
                 } else {
                     let value = self.value(e);
                     self.write(at, ty, value, span);
@@ -150,15 +152,22 @@ impl Lower<'_> {
                         if let Some(from) = self.aggregate(&part.value) {
                             self.copy(at, from, part.ty, span);
                         }
-                    } else if !matches!(self.unit.types.kind(part.ty), Kind::Opaque(_)) {
+                    } else if matches!(self.unit.types.kind(part.ty), CTypeKind::Opaque(_)) {
+                        self.opaque_value(at, part.ty, &part.value);
+                    } else {
                         let value = self.value(&part.value);
                         self.write(at, part.ty, value, span);
                     }
                 }
             }
         }
-        if matches!(self.unit.types.kind(ty), Kind::Opaque(_)) {
-            self.local_kind(object, init, span);
+    }
+
+    /// An object of the library in an initialiser that runs.
+    fn opaque_value(&mut self, at: Ref, ty: CType, value: &Expr) {
+        match value.as_const() {
+            Some(k) => self.local_kind(at, ty, k, value.span),
+            None => self.unmodelled("an initialiser of a synchronisation object", value.span),
         }
     }
 
@@ -169,16 +178,19 @@ impl Lower<'_> {
             return;
         }
         let variable = &self.unit.variables[v];
-        let Kind::Array(of, _) = *self.unit.types.kind(variable.ty) else { return };
+        let CTypeKind::Array(of, _) = *self.unit.types.kind(variable.ty) else { return };
         let (name, owner) = (variable.name.clone(), self.local_owner(variable.address_taken));
         let path = self.cur.frames.last().map_or(String::new(), |f| f.path.clone());
         let iterations: Vec<String> = self.cur.iterations.iter().map(u32::to_string).collect();
         let key = format!("{}!{path}.{name}#{}!{}", self.tasks[self.cur.task].key, v.0, iterations.join("."));
         let known = self.b().as_num(count).and_then(|n| u64::try_from(n).ok()).filter(|n| *n > 0);
         let object = match known {
-            Some(n) => self.row(&format!("{key}*{n}"), &name, of, n, owner, span, Start::Any),
+            Some(n) => {
+                let shape = ObjectShape { of, extent: ObjectExtent::Exactly(n), owner, start: ObjectStart::Any };
+                self.make(&format!("{key}*{n}"), &name, shape, span)
+            }
             None => {
-                let (object, slot) = self.measured(&key, &name, of, owner, span, Start::Any);
+                let (object, slot) = self.measured(&key, &name, of, owner, span, ObjectStart::Any);
                 let positive = self.b().lt(self.b().num(0), count);
                 self.assume_defined(access::Undefined::Deref);
                 self.only_if(positive, span);
@@ -192,12 +204,8 @@ impl Lower<'_> {
     }
 
     /// Whether the address of a local of a repeated thread, of which each copy has its own, reaches another thread.
-    pub(super) fn escapes(&self, v: VarId, object: memory::ObjId) -> bool {
-        self.tasks[self.cur.task].many
-            && self.unit.variables[v].address_taken
-            && self.facts.points_to.iter().any(|(slot, objects)| {
-                objects.contains(&object) && self.slots[*slot].owner != Owner::Task(self.cur.task)
-            })
+    pub(super) fn escapes(&self, object: memory::ObjId) -> bool {
+        self.tasks[self.cur.task].many && self.escaped.contains(&object)
     }
 
     fn leaves(&self, object: memory::ObjId) -> Vec<memory::Leaf> {
@@ -211,7 +219,7 @@ impl Lower<'_> {
     fn havoc_object(&mut self, object: memory::ObjId, span: Span) {
         for leaf in self.leaves(object) {
             let slot = leaf.slot;
-            if matches!(self.unit.types.kind(leaf.ty), Kind::Opaque(_)) {
+            if matches!(self.unit.types.kind(leaf.ty), CTypeKind::Opaque(_)) {
                 let zero = self.terms.default_of(self.slots[slot].sort);
                 self.update(vec![(slot, zero)], What::Assign, span);
                 continue;
@@ -231,7 +239,7 @@ impl Lower<'_> {
             self.update(vec![(slot, value)], What::Havoc, span);
             let scalar = sort == Sort::INT;
             if let Some(step) = self.cur.flow.steps.last_mut() {
-                step.inputs.push(Input { symbol, range: range.filter(|_| scalar) });
+                step.inputs.push(FlowInput { symbol, range: range.filter(|_| scalar) });
             }
         }
     }
@@ -268,7 +276,7 @@ impl Lower<'_> {
         let body: Vec<&Stmt> = self.unit.functions[function].body.iter().flatten().collect();
         let effects = effects_of(&body, &[]);
         let Some(last) = effects.gotos.get(&l) else { return };
-        let backward = *last >= span.start;
+        let backward = effects.labels.get(&l).is_none_or(|label| last > label);
         self.goto(loc, span);
         if !backward {
             // Every jump to it has been lowered: what they agree on is known.
@@ -280,13 +288,14 @@ impl Lower<'_> {
         self.cur.envs.insert(loc, kept.clone());
         self.cur.known = kept;
         self.cur.at = Some(loc);
-        self.cur.atomic = u32::from(self.cur.flow.places[loc].inside);
+        self.cur.entered.insert(loc);
+        self.cur.atomic = u32::from(self.cur.flow.places[loc].in_atomic_block);
         // Everything after such a label may run again.
         self.cur.loops += 1;
     }
 
     /// Whether what is known of a private slot may change in code with these effects. Only the variables of the
-    /// functions around are told apart; of everything else (thread-local variables, results) nothing stays known.
+    /// functions around are distinguished; of everything else (thread-local variables, results) nothing stays known.
     fn assigned_slot(&self, slot: SlotId, effects: &Effects) -> bool {
         let holds = |o: &memory::ObjId| match &self.objects[*o].content {
             memory::Content::Leaves(leaves) => leaves.iter().any(|l| l.slot == slot),
@@ -384,7 +393,7 @@ impl Lower<'_> {
         }
         let (head, body, next, end) = (self.fresh(span), self.fresh(span), self.fresh(span), self.fresh(span));
         self.forget(&effects);
-        let start = if r.first == First::Test { head } else { body };
+        let start = if r.first == LoopEntry::Test { head } else { body };
         if self.cur.at.is_none() {
             // Entered only by a jump to a label inside: the loop comes back to its start, of which nothing is known.
             self.cur.envs.insert(start, Known::default());
@@ -395,7 +404,7 @@ impl Lower<'_> {
             frame.breaks.push(end);
             frame.continues.push(next);
         }
-        if r.first == First::Test {
+        if r.first == LoopEntry::Test {
             self.enter(start);
             match r.cond {
                 Some(c) => self.condition(c, body, end),
@@ -428,10 +437,10 @@ impl Lower<'_> {
 
     fn has_labels(&self, s: &Stmt) -> bool {
         match &s.kind {
-            StmtKind::Label(_) | StmtKind::Case(..) | StmtKind::Default => true,
-            StmtKind::Block(list) => list.iter().any(|s| self.has_labels(s)),
-            StmtKind::If(_, a, b) => self.has_labels(a) || b.as_ref().is_some_and(|b| self.has_labels(b)),
-            StmtKind::While(_, b) | StmtKind::DoWhile(b, _) | StmtKind::For { body: b, .. } => self.has_labels(b),
+            CStmtKind::Label(_) | CStmtKind::Case(..) | CStmtKind::Default => true,
+            CStmtKind::Block(list) => list.iter().any(|s| self.has_labels(s)),
+            CStmtKind::If(_, a, b) => self.has_labels(a) || b.as_ref().is_some_and(|b| self.has_labels(b)),
+            CStmtKind::While(_, b) | CStmtKind::DoWhile(b, _) | CStmtKind::For { body: b, .. } => self.has_labels(b),
             _ => false,
         }
     }
@@ -446,7 +455,7 @@ impl Lower<'_> {
         } else {
             return None;
         };
-        if !effects.gotos.is_empty() || self.has_labels(r.body) || r.first != First::Test {
+        if !effects.gotos.is_empty() || self.has_labels(r.body) || r.first != LoopEntry::Test {
             return None;
         }
         let cond = r.cond?;
@@ -488,13 +497,13 @@ impl Lower<'_> {
     /// The value of an expression from what is known, with some variables set.
     fn fixed(&self, e: &Expr, values: &FxHashMap<VarId, i128>, unknown: &BTreeSet<VarId>) -> Option<i128> {
         match &e.kind {
-            ExprKind::Const(k) => Some(*k),
-            ExprKind::Cast(inner) => {
+            CExprKind::Const(k) => Some(*k),
+            CExprKind::Cast(inner) => {
                 let int = self.unit.types.as_int(e.ty)?;
                 self.unit.types.as_int(inner.ty)?;
                 Some(int.wrap(self.fixed(inner, values, unknown)?, self.unit.types.model))
             }
-            ExprKind::Load(p) => {
+            CExprKind::Load(p) => {
                 let PlaceKind::Var(v) = p.kind else { return None };
                 if let Some(k) = values.get(&v) {
                     return Some(*k);
@@ -507,7 +516,8 @@ impl Lower<'_> {
                     let slot = &self.slots[leaf.slot];
                     return if self.facts.written.contains(&leaf.slot) { None } else { self.b().as_num(slot.initial?) };
                 }
-                if unknown.contains(&v) {
+                // What a pointer may change is not known from turn to turn.
+                if unknown.contains(&v) || variable.address_taken {
                     return None;
                 }
                 let object = self.cur.frames.last()?.vars.get(&v)?;
@@ -515,16 +525,16 @@ impl Lower<'_> {
                 let [leaf] = &leaves[..] else { return None };
                 self.b().as_num(*self.cur.known.get(&leaf.slot)?)
             }
-            ExprKind::Compare(op, a, b) => {
+            CExprKind::Compare(op, a, b) => {
                 let (x, y) = (self.fixed(a, values, unknown)?, self.fixed(b, values, unknown)?);
                 Some(i128::from(op.holds(x, y)))
             }
-            ExprKind::Binary(op, a, b) => {
+            CExprKind::Binary(op, a, b) => {
                 let (x, y) = (self.fixed(a, values, unknown)?, self.fixed(b, values, unknown)?);
-                fold(*op, x, y, self.unit.types.as_int(e.ty)?, &self.unit.types)
+                fold_binary(*op, x, y, self.unit.types.as_int(e.ty)?, &self.unit.types)
             }
-            ExprKind::Not(a) => Some(i128::from(self.fixed(a, values, unknown)? == 0)),
-            ExprKind::And(a, b) => {
+            CExprKind::Not(a) => Some(i128::from(self.fixed(a, values, unknown)? == 0)),
+            CExprKind::And(a, b) => {
                 let x = self.fixed(a, values, unknown)? != 0;
                 Some(i128::from(x && self.fixed(b, values, unknown)? != 0))
             }
@@ -535,21 +545,21 @@ impl Lower<'_> {
     /// Runs a loop's step on known values.
     fn advance(&self, e: &Expr, values: &mut FxHashMap<VarId, i128>, unknown: &BTreeSet<VarId>) -> Option<()> {
         let (place, value) = match &e.kind {
-            ExprKind::Increment { place, step, .. } => {
+            CExprKind::Increment { place, step, .. } => {
                 let old = self.load_fixed(place, values, unknown)?;
                 (place, old + step)
             }
-            ExprKind::AssignOp { place, op, value, .. } => {
+            CExprKind::AssignOp { place, op, value, .. } => {
                 let old = self.load_fixed(place, values, unknown)?;
                 let by = self.fixed(value, values, unknown)?;
-                (place, fold(*op, old, by, self.unit.types.as_int(e.ty)?, &self.unit.types)?)
+                (place, fold_binary(*op, old, by, self.unit.types.as_int(e.ty)?, &self.unit.types)?)
             }
-            ExprKind::Assign(place, value) => (place, self.fixed(value, values, unknown)?),
-            ExprKind::Comma(a, b) => {
+            CExprKind::Assign(place, value) => (place, self.fixed(value, values, unknown)?),
+            CExprKind::Comma(a, b) => {
                 self.advance(a, values, unknown)?;
                 return self.advance(b, values, unknown);
             }
-            ExprKind::Cast(inner) if self.unit.types.is_void(e.ty) => return self.advance(inner, values, unknown),
+            CExprKind::Cast(inner) if self.unit.types.is_void(e.ty) => return self.advance(inner, values, unknown),
             _ => return None,
         };
         let PlaceKind::Var(v) = place.kind else { return None };
@@ -559,14 +569,14 @@ impl Lower<'_> {
         }
         // As the variable keeps it: unsigned and narrow ones wrap, which may make the loop endless.
         let value = match self.unit.types.kind(place.ty) {
-            Kind::Int(int) => {
+            CTypeKind::Int(int) => {
                 let kept = int.wrap(value, self.unit.types.model);
                 if kept != value && int.signed() && *int >= Int::Int {
                     return None;
                 }
                 kept
             }
-            Kind::Pointer(_) => value,
+            CTypeKind::Pointer(_) => value,
             _ => return None,
         };
         values.insert(v, value);
@@ -579,19 +589,19 @@ impl Lower<'_> {
 
     fn load_fixed(
         &self,
-        place: &crate::c::ast::Place,
+        place: &crate::c::ast::LValue,
         values: &FxHashMap<VarId, i128>,
         unknown: &BTreeSet<VarId>,
     ) -> Option<i128> {
-        let load = Expr { kind: ExprKind::Load(Box::new(place.clone())), ty: place.ty, span: place.span };
+        let load = Expr { kind: CExprKind::Load(Box::new(place.clone())), ty: place.ty, span: place.span };
         self.fixed(&load, values, unknown)
     }
 
     /// For `while`: the last statement of the body is the step, and nothing else assigns its variable or continues.
     fn advance_body(&self, body: &Stmt, _inner: &Effects, values: &mut FxHashMap<VarId, i128>) -> Option<()> {
-        let StmtKind::Block(list) = &body.kind else { return None };
+        let CStmtKind::Block(list) = &body.kind else { return None };
         let (last, rest) = list.split_last()?;
-        let StmtKind::Expr(step) = &last.kind else { return None };
+        let CStmtKind::Expr(step) = &last.kind else { return None };
         if rest.iter().any(has_continue) {
             return None;
         }
@@ -627,10 +637,10 @@ impl Lower<'_> {
 
 fn has_continue(s: &Stmt) -> bool {
     match &s.kind {
-        StmtKind::Continue => true,
-        StmtKind::Block(list) => list.iter().any(has_continue),
-        StmtKind::If(_, a, b) => has_continue(a) || b.as_ref().is_some_and(|b| has_continue(b)),
-        StmtKind::Switch(_, b) => has_continue(b),
+        CStmtKind::Continue => true,
+        CStmtKind::Block(list) => list.iter().any(has_continue),
+        CStmtKind::If(_, a, b) => has_continue(a) || b.as_ref().is_some_and(|b| has_continue(b)),
+        CStmtKind::Switch(_, b) => has_continue(b),
         _ => false,
     }
 }
@@ -640,11 +650,11 @@ pub(super) struct Repeat<'a> {
     cond: Option<&'a Expr>,
     step: Option<&'a Expr>,
     body: &'a Stmt,
-    first: First,
+    first: LoopEntry,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum First {
+enum LoopEntry {
     Test,
     Body,
 }

@@ -1,6 +1,6 @@
 //! Term building with constant folding: what the lowering composes stays small enough to read and to solve.
 //!
-//! Comes in: pieces of terms over the symbols of slots. Goes out: equivalent, smaller terms. Only integers, booleans and
+//! In: pieces of terms over the symbols of slots. Out: equivalent, smaller terms. Only integers, booleans and
 //! maps occur. No rule here depends on a solver; each is an identity of integer arithmetic or of logic.
 
 use logic::term::Node;
@@ -35,7 +35,7 @@ impl Build<'_> {
             Some((Op::Not, args)) => args[0],
             Some((Op::Lt, args)) if self.0.sort_of(args[0]) == Sort::INT => self.le(args[1], args[0]),
             Some((Op::Le, args)) if self.0.sort_of(args[0]) == Sort::INT => self.lt(args[1], args[0]),
-            // Conjuncts can be told apart later.
+            // Conjuncts can be separated later.
             Some((Op::Or, args)) if args.len() <= 8 => self.all(args.iter().map(|x| self.not(*x)).collect::<Vec<_>>()),
             _ => self.0.not(a),
         }

@@ -1,9 +1,9 @@
 //! Lowered programs under the reference semantics: every interleaving of small C programs.
 
 use crate::c::lower::{LOOKED_AT, Merging, lower_with};
-use crate::c::{Check, DataModel, Options, load};
+use crate::c::{CCheck, COptions, DataModel, load_c};
 use base::Sources;
-use program::semantics::{Instances, Limits, reach};
+use program::semantics::{InstanceCounts, ReachLimits, reachable_states};
 use program::{Copies, Program, PropertyKind};
 use std::path::Path;
 
@@ -23,11 +23,11 @@ void __VERIFIER_atomic_begin(void); void __VERIFIER_atomic_end(void);
 void assert(int c) { if (!c) reach_error(); }
 ";
 
-fn lowered(text: &str, check: Check) -> Program {
+fn lowered(text: &str, check: CCheck) -> Program {
     let mut sources = Sources::new();
-    let options = Options { model: DataModel::Lp64, checks: vec![check] };
+    let options = COptions { model: DataModel::Lp64, checks: vec![check] };
     let text = format!("{HEADER}{text}");
-    let (program, diagnostics) = load(&mut sources, Path::new("t.i"), &text, &options);
+    let (program, diagnostics) = load_c(&mut sources, Path::new("t.i"), &text, &options);
     for d in &diagnostics {
         assert!(!d.is_error(), "{}: {}", sources.place(d.span), d.message);
     }
@@ -46,7 +46,11 @@ enum Answer {
 }
 
 fn answer_of(program: &Program, any: u32) -> Answer {
-    let found = reach(program, &Instances::of(program, any), &Limits { states: 60_000, ..Limits::default() });
+    let found = reachable_states(
+        program,
+        &InstanceCounts::of(program, any),
+        &ReachLimits { states: 60_000, ..ReachLimits::default() },
+    );
     let mut broken = found.violations.keys().map(|p| &program.properties[*p].kind);
     if let Some(PropertyKind::Unmodelled(why)) =
         found.violations.keys().map(|p| &program.properties[*p].kind).find(|k| matches!(k, PropertyKind::Unmodelled(_)))
@@ -60,10 +64,10 @@ fn answer_of(program: &Program, any: u32) -> Answer {
 }
 
 fn answer(text: &str) -> Answer {
-    answer_of(&lowered(text, Check::Reach), 2)
+    answer_of(&lowered(text, CCheck::Reach), 2)
 }
 
-fn with(text: &str, check: Check) -> Answer {
+fn with(text: &str, check: CCheck) -> Answer {
     answer_of(&lowered(text, check), 2)
 }
 
@@ -82,7 +86,7 @@ fn check_a_mutex_protects_an_increment() {
       void *f(void *p) { pthread_mutex_lock(&m); x++; pthread_mutex_unlock(&m); return 0; }
       void *g(void *p) { pthread_mutex_lock(&m); x = x + 1; pthread_mutex_unlock(&m); return 0; }";
     assert_eq!(answer(&format!("{body}{TWO}")), Answer::Safe);
-    assert_eq!(with(&format!("{body}{TWO}"), Check::Race), Answer::Safe);
+    assert_eq!(with(&format!("{body}{TWO}"), CCheck::Race), Answer::Safe);
 }
 
 #[test]
@@ -92,7 +96,7 @@ fn check_atomic_sections_and_builtins_are_one_step() {
     assert_eq!(answer(&format!("{atomic}{TWO}")), Answer::Safe);
     let c11 = "_Atomic int x; void *f(void *p) { x++; return 0; } void *g(void *p) { x += 1; return 0; }";
     assert_eq!(answer(&format!("{c11}{TWO}")), Answer::Safe);
-    assert_eq!(with(&format!("{c11}{TWO}"), Check::Race), Answer::Safe);
+    assert_eq!(with(&format!("{c11}{TWO}"), CCheck::Race), Answer::Safe);
     let split = "_Atomic int x; void *f(void *p) { x++; return 0; } void *g(void *p) { x = x + 1; return 0; }";
     assert_eq!(answer(&format!("{split}{TWO}")), Answer::Unsafe);
     let section = "int x; void *f(void *p) { __VERIFIER_atomic_begin(); int t = x; if (t > 5) { t = 0; } x = t + 1;
@@ -105,13 +109,13 @@ fn check_atomic_sections_and_builtins_are_one_step() {
 fn check_races_are_found_and_only_races() {
     let body = "int x; void *f(void *p) { x = 1; return 0; } void *g(void *p) { int y = x; return 0; }";
     let main = "int main(void) { pthread_t a, b; pthread_create(&a, 0, f, 0); pthread_create(&b, 0, g, 0); return 0; }";
-    assert_eq!(with(&format!("{body}{main}"), Check::Race), Answer::Unsafe);
+    assert_eq!(with(&format!("{body}{main}"), CCheck::Race), Answer::Unsafe);
     let ordered = "int main(void) { pthread_t a, b; pthread_create(&a, 0, f, 0); pthread_join(a, 0);
       pthread_create(&b, 0, g, 0); pthread_join(b, 0); x = 3; return 0; }";
-    assert_eq!(with(&format!("{body}{ordered}"), Check::Race), Answer::Safe);
+    assert_eq!(with(&format!("{body}{ordered}"), CCheck::Race), Answer::Safe);
     let mixed = "int x; void *f(void *p) { __VERIFIER_atomic_begin(); x = 1; __VERIFIER_atomic_end(); return 0; }
       void *g(void *p) { int y = x; return 0; }";
-    assert_eq!(with(&format!("{mixed}{main}"), Check::Race), Answer::Unsafe);
+    assert_eq!(with(&format!("{mixed}{main}"), CCheck::Race), Answer::Unsafe);
 }
 
 #[test]
@@ -143,8 +147,8 @@ fn check_integers_wrap_and_promote_as_c_says() {
 fn check_overflow_is_a_property_of_its_own() {
     let text =
         "int main(void) { int x = __VERIFIER_nondet_int(); __VERIFIER_assume(x > 2147483640); x = x + 10; return 0; }";
-    assert_eq!(with(text, Check::Overflow), Answer::Unsafe);
-    let program = lowered(text, Check::Reach);
+    assert_eq!(with(text, CCheck::Overflow), Answer::Unsafe);
+    let program = lowered(text, CCheck::Reach);
     assert!(program.assumptions.iter().any(|a| a.code == "c-no-signed-overflow"));
 }
 
@@ -170,7 +174,7 @@ fn check_threads_in_loops() {
     assert_eq!(answer(text), Answer::Safe);
     let endless = "int x; void *f(void *p) { if (x < 7) x = x + 1; assert(x >= 0); return 0; }
       int main(void) { pthread_t t; while (1) pthread_create(&t, 0, f, 0); }";
-    let program = lowered(endless, Check::Reach);
+    let program = lowered(endless, CCheck::Reach);
     assert!(program.threads.iter().any(|t| t.copies == Copies::Any));
     let broken = endless.replace("x >= 0", "x < 2");
     assert_eq!(answer(&broken), Answer::Unsafe);
@@ -191,7 +195,7 @@ fn check_synchronisation_objects() {
     let sem = "int x; sem_t s; void *f(void *p) { x = 1; sem_post(&s); return 0; }
       int main(void) { pthread_t t; sem_init(&s, 0, 0); pthread_create(&t, 0, f, 0); sem_wait(&s); assert(x == 1); return 0; }";
     assert_eq!(answer(sem), Answer::Safe);
-    assert_eq!(with(sem, Check::Race), Answer::Safe);
+    assert_eq!(with(sem, CCheck::Race), Answer::Safe);
     let once = "int x; pthread_once_t o; void init(void) { x = x + 1; }
       void *f(void *p) { pthread_once(&o, init); assert(x == 1); return 0; }
       int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); pthread_once(&o, init); assert(x == 1); return 0; }";
@@ -238,8 +242,8 @@ fn check_guarded_by_is_a_property_of_its_own() {
       void *f(void *p) { pthread_mutex_lock(&m); x = 1; pthread_mutex_unlock(&m); y = 1; return 0; }
       int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); pthread_mutex_lock(&m); x = 2; y = 2;
         pthread_mutex_unlock(&m); return 0; }";
-    let program = lowered(text, Check::Reach);
-    let found = reach(&program, &Instances::of(&program, 1), &Limits::default());
+    let program = lowered(text, CCheck::Reach);
+    let found = reachable_states(&program, &InstanceCounts::of(&program, 1), &ReachLimits::default());
     let broken: Vec<&str> = found.violations.keys().map(|p| program.properties[*p].name.as_str()).collect();
     assert_eq!(broken, ["access:y"]);
     assert!(program.properties.iter().any(|p| p.name == "access:x"));
@@ -263,7 +267,7 @@ fn check_jumps_into_loops_and_switches_are_not_lost() {
 #[test]
 fn check_memory_that_nothing_points_to_at_the_end_is_lost() {
     let leak =
-        |globals: &str, body: &str| with(&format!("{globals} int main(void) {{ {body} return 0; }}"), Check::Leak);
+        |globals: &str, body: &str| with(&format!("{globals} int main(void) {{ {body} return 0; }}"), CCheck::Leak);
     assert_eq!(leak("", "int *p = malloc(sizeof(int)); *p = 1; p = 0;"), Answer::Unsafe);
     assert_eq!(leak("", "int *p = malloc(sizeof(int));"), Answer::Unsafe);
     assert_eq!(leak("", "int *p = malloc(sizeof(int)); free(p);"), Answer::Safe);
@@ -285,7 +289,7 @@ fn check_memory_that_nothing_points_to_at_the_end_is_lost() {
     assert_eq!(leak("struct n { struct n *next; };", ring), Answer::Unsafe);
     assert_eq!(leak("", ""), Answer::Safe);
     assert_eq!(
-        with("int main(void) { int *p = malloc(sizeof(int)); *p = 1; p = 0; return 0; }", Check::Reach),
+        with("int main(void) { int *p = malloc(sizeof(int)); *p = 1; p = 0; return 0; }", CCheck::Reach),
         Answer::Safe
     );
 }
@@ -298,17 +302,18 @@ fn check_a_thread_may_free_what_it_is_handed() {
              pthread_create(&t, 0, f, p); {joins} return 0; }}"
         )
     };
-    assert_eq!(with(&text("free(p);", "pthread_join(t, 0);"), Check::Leak), Answer::Safe);
-    assert_eq!(with(&text("", "pthread_join(t, 0);"), Check::Leak), Answer::Unsafe);
+    assert_eq!(with(&text("free(p);", "pthread_join(t, 0);"), CCheck::Leak), Answer::Safe);
+    assert_eq!(with(&text("", "pthread_join(t, 0);"), CCheck::Leak), Answer::Unsafe);
     // While the thread runs it may still hold it.
-    assert!(matches!(with(&text("free(p);", ""), Check::Leak), Answer::Unmodelled(_)));
+    assert!(matches!(with(&text("free(p);", ""), CCheck::Leak), Answer::Unmodelled(_)));
     let many =
         "int main(void) { while (__VERIFIER_nondet_bool()) { int *p = malloc(sizeof(int)); free(p); } return 0; }";
-    assert!(matches!(with(many, Check::Leak), Answer::Unmodelled(_)));
+    assert!(matches!(with(many, CCheck::Leak), Answer::Unmodelled(_)));
     // Where the program ends otherwise, little is known.
     let head = "void exit(int); void pthread_exit(void *);";
-    let unsure =
-        |body: &str| matches!(with(&format!("{head} int main(void) {{ {body} }}"), Check::Leak), Answer::Unmodelled(_));
+    let unsure = |body: &str| {
+        matches!(with(&format!("{head} int main(void) {{ {body} }}"), CCheck::Leak), Answer::Unmodelled(_))
+    };
     assert!(unsure("int *p = malloc(sizeof(int)); p = 0; exit(0);"));
     assert!(unsure("int *p = malloc(sizeof(int)); p = 0; while (1) ;"));
     assert!(unsure("int *p = malloc(sizeof(int)); p = 0; pthread_exit(0);"));
@@ -364,8 +369,8 @@ fn check_bit_fields_are_as_wide_as_they_say() {
              int main(void) {{ pthread_t t; pthread_create(&t, 0, f, 0); s.b = 2; return 0; }}"
         )
     };
-    assert_eq!(with(&race(""), Check::Race), Answer::Unsafe);
-    assert_eq!(with(&race("unsigned : 0;"), Check::Race), Answer::Safe);
+    assert_eq!(with(&race(""), CCheck::Race), Answer::Unsafe);
+    assert_eq!(with(&race("unsigned : 0;"), CCheck::Race), Answer::Safe);
 }
 
 #[test]
@@ -391,7 +396,7 @@ fn check_floats_are_followed_where_they_are_exact() {
     }
     let race = "double d; void *f(void *p) { d += 1; return 0; }
       int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); double e = d; return 0; }";
-    assert_eq!(with(race, Check::Race), Answer::Unsafe);
+    assert_eq!(with(race, CCheck::Race), Answer::Unsafe);
 }
 
 #[test]
@@ -408,8 +413,8 @@ fn check_nothing_is_used_or_freed_after_its_end() {
     let main = |body: &str| {
         format!("int *g; int *f(void) {{ int l = 1; g = &l; return &l; }} int main(void) {{ {body} return 0; }}")
     };
-    let used = |body: &str| with(&main(body), Check::Memory);
-    let freed = |body: &str| with(&main(body), Check::Free);
+    let used = |body: &str| with(&main(body), CCheck::Memory);
+    let freed = |body: &str| with(&main(body), CCheck::Free);
     assert_eq!(used("int *p = malloc(4); *p = 1; free(p); free(0);"), Answer::Safe);
     assert_eq!(freed("int *p = malloc(4); *p = 1; free(p); free(0);"), Answer::Safe);
     assert_eq!(used("int *p = malloc(4); free(p); *p = 1;"), Answer::Unsafe);
@@ -422,29 +427,24 @@ fn check_nothing_is_used_or_freed_after_its_end() {
     let exits =
         "int *p; void leave(int *q) { p = q; pthread_exit(0); } void *f(void *v) { int x = 0; leave(&x); return 0; }
       int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); pthread_join(t, 0); *p = 1; return 0; }";
-    assert_eq!(with(exits, Check::Memory), Answer::Unsafe);
-    assert_eq!(with(&exits.replace("*p = 1;", ""), Check::Memory), Answer::Safe);
+    assert_eq!(with(exits, CCheck::Memory), Answer::Unsafe);
+    assert_eq!(with(&exits.replace("*p = 1;", ""), CCheck::Memory), Answer::Safe);
     assert_eq!(used("{ int l; g = &l; } *g = 1;"), Answer::Unsafe);
     let threads = "int *p; void *f(void *q) { *p = 1; return 0; }
       int main(void) { pthread_t t; p = malloc(4); pthread_create(&t, 0, f, 0); JOIN free(p); return 0; }";
-    assert_eq!(with(&threads.replace("JOIN", "pthread_join(t, 0);"), Check::Memory), Answer::Safe);
-    assert_eq!(with(&threads.replace("JOIN", ""), Check::Memory), Answer::Unsafe);
+    assert_eq!(with(&threads.replace("JOIN", "pthread_join(t, 0);"), CCheck::Memory), Answer::Safe);
+    assert_eq!(with(&threads.replace("JOIN", ""), CCheck::Memory), Answer::Unsafe);
     let lent = "pthread_t t; void *f(void *p) { *(int *)p = 1; return 0; }
       void go(void) { int l = 0; pthread_create(&t, 0, f, &l); JOIN }
       int main(void) { go(); return 0; }";
-    assert_eq!(with(&lent.replace("JOIN", "pthread_join(t, 0);"), Check::Memory), Answer::Safe);
-    assert_eq!(with(&lent.replace("JOIN", ""), Check::Memory), Answer::Unsafe);
+    assert_eq!(with(&lent.replace("JOIN", "pthread_join(t, 0);"), CCheck::Memory), Answer::Safe);
+    assert_eq!(with(&lent.replace("JOIN", ""), CCheck::Memory), Answer::Unsafe);
 }
 
 /// A small program with two threads, two mutexes and two variables, by a seed.
 fn random_program(seed: u64) -> String {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut pick = |n: u64| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) % n
-    };
+    let mut random = base::Random::new(seed);
+    let mut pick = |n: usize| random.below(n);
     let mut body = |length: u64, asserts: bool| {
         let mut out = String::new();
         let mut held: Vec<&str> = Vec::new();
@@ -520,7 +520,7 @@ fn check_functions_of_strings_are_programs_themselves() {
         Answer::Safe
     );
     let over = "char *strcpy(char *, const char *); char b[2]; int main(void) { strcpy(b, \"ab\"); return 0; }";
-    assert_eq!(with(over, Check::Memory), Answer::Unsafe);
+    assert_eq!(with(over, CCheck::Memory), Answer::Unsafe);
 }
 
 #[test]
@@ -528,7 +528,7 @@ fn check_what_a_function_performs_becomes_a_procedure_with_all_it_writes() {
     let text = "int x, y; pthread_mutex_t m;\n//@ performs Set: <x> m == 0 && x' == v && result == v\n//@  [] No: <> result == 0\nint set(int v) {
       pthread_mutex_lock(&m); x = v; y = v; pthread_mutex_unlock(&m); return v; }
       int main(void) { set(1); return 0; }";
-    let program = lowered(text, Check::Reach);
+    let program = lowered(text, CCheck::Reach);
     let procedure = program.procedures.iter().next().expect("there is a procedure");
     assert_eq!((procedure.params.len(), procedure.results.len()), (1, 1));
     let (performs, property) = procedure.performs.as_ref().expect("it performs something");
@@ -540,7 +540,7 @@ fn check_what_a_function_performs_becomes_a_procedure_with_all_it_writes() {
     let mutex = program.vars.iter().find(|v| v.name == "m").expect("the mutex is kept");
     assert!(mutex.access.is_some(), "a mutex that is only locked and unlocked is its holder's");
     // Other questions are asked of the program alone.
-    assert!(lowered(text, Check::Race).procedures.is_empty());
+    assert!(lowered(text, CCheck::Race).procedures.is_empty());
 }
 
 #[test]
@@ -552,7 +552,7 @@ fn check_a_specification_of_a_function_that_cannot_be_read_is_an_error() {
         ("Get: <x> x' == 1 []", "int get(void) { return x; }"),
     ] {
         let text = format!("int x;\n//@ performs {spec}\n{function} int main(void) {{ return 0; }}");
-        let (_, diagnostics) = load(&mut Sources::new(), Path::new("t.i"), &text, &Options::default());
+        let (_, diagnostics) = load_c(&mut Sources::new(), Path::new("t.i"), &text, &COptions::default());
         assert!(diagnostics.iter().any(|d| d.is_error() && d.code.0 == "C0108"), "{spec}");
     }
 }
@@ -561,10 +561,11 @@ fn check_a_specification_of_a_function_that_cannot_be_read_is_an_error() {
 fn check_what_is_not_modelled_is_told_at_its_own_line() {
     let text = "int g; void take(int *);\nvoid *f(void *p) {\n  int x = 1;\n  take(&x);\n  return 0; }
       int main(void) { pthread_t a; pthread_create(&a, 0, f, 0); return 0; }";
-    let program = lowered(text, Check::Reach);
+    let program = lowered(text, CCheck::Reach);
     let lines = HEADER.matches('\n').count();
-    let told = program.properties.iter().find(|p| matches!(p.kind, PropertyKind::Unmodelled(_))).expect("one is told");
-    assert_eq!(told.name, format!("unmodelled:{}", lines + 4));
+    let found =
+        program.properties.iter().find(|p| matches!(p.kind, PropertyKind::Unmodelled(_))).expect("one is reported");
+    assert_eq!(found.name, format!("unmodelled:{}", lines + 4));
 }
 
 #[test]
@@ -575,7 +576,7 @@ fn check_a_bounded_loop_of_creations_gives_so_many_copies() {
              {bound} for (int i = 0; i < n; {step}) pthread_create(&t, 0, f, 0); assert(x <= 2); return 0; }}"
         )
     };
-    let copies = |text: &str| lowered(text, Check::Reach).threads.iter().last().map(|t| t.copies);
+    let copies = |text: &str| lowered(text, CCheck::Reach).threads.iter().last().map(|t| t.copies);
     let three = text("__VERIFIER_assume(n >= 0 && n <= 3);", "i++");
     assert_eq!(copies(&three), Some(Copies::Exactly(3)));
     assert_eq!(answer(&three), Answer::Unsafe);
@@ -625,7 +626,7 @@ fn check_the_work_of_lowering_grows_with_the_text() {
     let cost = |functions: usize| -> usize {
         LOOKED_AT.with(|n| n.set(0));
         let text = long_program(functions);
-        let (program, _) = load(&mut Sources::new(), Path::new("long.i"), &text, &Options::default());
+        let (program, _) = load_c(&mut Sources::new(), Path::new("long.i"), &text, &COptions::default());
         assert!(program.is_some_and(|p| p.threads.len() == 3));
         LOOKED_AT.with(std::cell::Cell::get)
     };
@@ -639,12 +640,12 @@ fn check_a_formatted_text_is_written_and_not_followed() {
     let head = "int snprintf(char *, size_t, const char *, ...); int sprintf(char *, const char *, ...); char b[8];";
     let program = |body: &str| format!("{head} int main(void) {{ {body} return 0; }}");
     assert_eq!(answer(&program("snprintf(b, 8, \"%d\", 3);")), Answer::Safe);
-    assert_eq!(with(&program("snprintf(b, 8, \"%d\", 3);"), Check::Memory), Answer::Safe);
+    assert_eq!(with(&program("snprintf(b, 8, \"%d\", 3);"), CCheck::Memory), Answer::Safe);
     let unknown = [
-        (program("snprintf(b, 8, \"%d\", 3); if (b[0] != '3') reach_error();"), Check::Reach),
-        (program("snprintf(b, 9, \"%d\", 3);"), Check::Memory),
-        (program("snprintf(b + 1, 8, \"%d\", 3);"), Check::Memory),
-        (program("sprintf(b, \"%d\", 3);"), Check::Memory),
+        (program("snprintf(b, 8, \"%d\", 3); if (b[0] != '3') reach_error();"), CCheck::Reach),
+        (program("snprintf(b, 9, \"%d\", 3);"), CCheck::Memory),
+        (program("snprintf(b + 1, 8, \"%d\", 3);"), CCheck::Memory),
+        (program("sprintf(b, \"%d\", 3);"), CCheck::Memory),
     ];
     for (text, check) in unknown {
         assert!(matches!(with(&text, check), Answer::Unmodelled(_)), "{text}");
@@ -653,7 +654,7 @@ fn check_a_formatted_text_is_written_and_not_followed() {
     let race = format!(
         "{head} {thread} int main(void) {{ pthread_t t; pthread_create(&t, 0, f, 0); snprintf(b, 8, \"%d\", 3); return 0; }}"
     );
-    assert_eq!(with(&race, Check::Race), Answer::Unsafe);
+    assert_eq!(with(&race, CCheck::Race), Answer::Unsafe);
 }
 
 /// What comes from outside may be valid though nothing is known of it: no run ends there in silence.
@@ -672,7 +673,7 @@ fn check_values_from_outside_are_not_undefined() {
         "pthread_join(running, 0);",
     ];
     for body in bodies {
-        for check in [Check::Reach, Check::Memory] {
+        for check in [CCheck::Reach, CCheck::Memory] {
             let text = format!("{head} int main(void) {{ {body} reach_error(); return 0; }}");
             assert!(matches!(with(&text, check), Answer::Unmodelled(_)), "{body}");
         }
@@ -717,23 +718,23 @@ fn check_there_are_never_fewer_than_no_arguments() {
     assert_eq!(answer(text), Answer::Unsafe);
 }
 
-/// What merging keeps: with all steps merged and with none, the same failures are reached. `THREADPROOF_HUNT=N` tries more.
+/// What merging keeps: with all steps merged and with none, the same failures are reached. `THREADPROOF_DIFFERENTIAL=N` tries more.
 #[test]
 fn check_merging_neither_hides_nor_makes_a_failure() {
-    let many = std::env::var("THREADPROOF_HUNT").ok().and_then(|n| n.parse().ok()).unwrap_or(14u64);
+    let many = base::differential::programs_to_try(14);
     let (mut broken, mut whole) = (0, 0);
     for seed in 0..many {
         let text = random_program(seed);
-        for check in [Check::Reach, Check::Race] {
+        for check in [CCheck::Reach, CCheck::Race] {
             let mut sources = Sources::new();
             let path = Path::new("random.i");
-            let parsed = crate::c::parse(&mut sources, path, &text, DataModel::Ilp32).expect("it parses");
+            let parsed = crate::c::parse_c(&mut sources, path, &text, DataModel::Ilp32).expect("it parses");
             let mut found = Vec::new();
             for merging in [Merging::All, Merging::None] {
                 let (program, _) = lower_with(&parsed.unit, &sources, "random", &[check], merging).expect("a program");
-                let limits = Limits { states: 6_000, ..Limits::default() };
-                let instances = Instances::of(&program, 2);
-                let result = reach(&program, &instances, &limits);
+                let limits = ReachLimits { states: 6_000, ..ReachLimits::default() };
+                let instances = InstanceCounts::of(&program, 2);
+                let result = reachable_states(&program, &instances, &limits);
                 found.push((!result.violations.is_empty(), result.complete()));
             }
             let [(merged, merged_whole), (plain, plain_whole)] = found[..] else { unreachable!("two searches") };
@@ -749,7 +750,7 @@ fn check_merging_neither_hides_nor_makes_a_failure() {
 #[test]
 fn check_loops_whose_counter_wraps_are_not_of_known_length() {
     let text = "int a[4]; int main(void) { for (unsigned i = 3; i >= 0; i--) a[i] = 1; return 0; }";
-    assert_eq!(with(text, Check::Memory), Answer::Unsafe);
+    assert_eq!(with(text, CCheck::Memory), Answer::Unsafe);
     let text = "int a[4]; int main(void) { for (unsigned char i = 250; i < 257; i++) a[i % 4] = 1; reach_error(); }";
     assert_eq!(answer(text), Answer::Safe);
 }
@@ -801,18 +802,18 @@ fn check_memory_that_grows_keeps_what_it_held() {
     let grown = main("p = realloc(p, 16); p[3] = 4; assert(p[0] == 1 && p[1] == 2 && p[3] == 4);");
     assert_eq!(answer(&grown), Answer::Safe);
     assert_eq!(answer(&main("int *q = realloc(0, 4); *q = 5; assert(*q == 5 && p[0] == 1);")), Answer::Safe);
-    assert_eq!(with(&main("p = realloc(p, 4); p[1] = 3;"), Check::Memory), Answer::Unsafe);
-    assert_eq!(with(&main("int *q = realloc(p, 16); q[3] = 1; p[0] = 2;"), Check::Memory), Answer::Unsafe);
-    assert_eq!(with(&main("int *q = realloc(p, 16); free(p);"), Check::Free), Answer::Unsafe);
-    assert_eq!(with(&main("int *q = realloc(p, 16); free(q);"), Check::Free), Answer::Safe);
+    assert_eq!(with(&main("p = realloc(p, 4); p[1] = 3;"), CCheck::Memory), Answer::Unsafe);
+    assert_eq!(with(&main("int *q = realloc(p, 16); q[3] = 1; p[0] = 2;"), CCheck::Memory), Answer::Unsafe);
+    assert_eq!(with(&main("int *q = realloc(p, 16); free(p);"), CCheck::Free), Answer::Unsafe);
+    assert_eq!(with(&main("int *q = realloc(p, 16); free(q);"), CCheck::Free), Answer::Safe);
 }
 
 #[test]
 fn check_freeing_races_with_accesses() {
     let text = "int *p; void *f(void *q) { free(p); return 0; } int main(void) { pthread_t t; p = malloc(4); *p = 1;
       pthread_create(&t, 0, f, 0); JOIN int r = *p; return r; }";
-    assert_eq!(with(&text.replace("JOIN", ""), Check::Race), Answer::Unsafe);
-    assert_eq!(with(&text.replace("JOIN int r = *p", "int r = 0"), Check::Race), Answer::Safe);
+    assert_eq!(with(&text.replace("JOIN", ""), CCheck::Race), Answer::Unsafe);
+    assert_eq!(with(&text.replace("JOIN int r = *p", "int r = 0"), CCheck::Race), Answer::Safe);
 }
 
 #[test]
@@ -842,8 +843,8 @@ fn check_layouts_are_those_of_gcc() {
     // Neighbours of different types are one location.
     let race = "struct { unsigned a : 3; BETWEEN unsigned char b : 2; } s; void *f(void *p) { s.a = 1; return 0; }
       int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); s.b = 1; return 0; }";
-    assert_eq!(with(&race.replace("BETWEEN", ""), Check::Race), Answer::Unsafe);
-    assert_eq!(with(&race.replace("BETWEEN", "unsigned : 0;"), Check::Race), Answer::Safe);
+    assert_eq!(with(&race.replace("BETWEEN", ""), CCheck::Race), Answer::Unsafe);
+    assert_eq!(with(&race.replace("BETWEEN", "unsigned : 0;"), CCheck::Race), Answer::Safe);
     let length = "int sum(int n, int a[n]) { return a[0] + n; } int main(void) { int b[2] = { 3, 4 }; assert(sum(2, b) == 5); return 0; }";
     assert_eq!(answer(length), Answer::Safe);
 }
@@ -864,7 +865,7 @@ fn check_what_main_does_alone_needs_no_mutex() {
       { pthread_mutex_lock(&m); n = n + by; pthread_mutex_unlock(&m); } void *f(void *p) { add(2); LOOK return 0; }
       int main(void) { pthread_t t; n = 5; pthread_create(&t, 0, f, 0); add(1); JOIN assert(n > 0); return 0; }";
     let found = |look: &str, join: &str| {
-        let program = lowered(&text.replace("LOOK", look).replace("JOIN", join), Check::Reach);
+        let program = lowered(&text.replace("LOOK", look).replace("JOIN", join), CCheck::Reach);
         program.properties.iter().any(|p| p.name == "access:n")
     };
     assert!(found("", "pthread_join(t, 0);"));

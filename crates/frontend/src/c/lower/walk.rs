@@ -13,8 +13,11 @@ pub(super) struct Effects {
     pub indirect: bool,
     /// An array is indexed by something that is not constant.
     pub indexes: bool,
-    /// Labels jumped to, with the place of the last jump.
+    /// Labels jumped to, with the last jump, and labels: by their order in the text, which is not that of their places where files
+    /// are included or `#line` says otherwise.
     pub gotos: BTreeMap<LabelId, u32>,
+    pub labels: BTreeMap<LabelId, u32>,
+    statements: u32,
 }
 
 pub(super) fn effects_of(stmts: &[&Stmt], exprs: &[&Expr]) -> Effects {
@@ -25,32 +28,35 @@ pub(super) fn effects_of(stmts: &[&Stmt], exprs: &[&Expr]) -> Effects {
 }
 
 fn statement(stmt: &Stmt, out: &mut Effects) {
+    out.statements += 1;
     match &stmt.kind {
-        StmtKind::Expr(e) => expression(e, out),
-        StmtKind::Declare(v, init) => {
+        CStmtKind::Expr(e) => expression(e, out),
+        CStmtKind::Declare(v, init) => {
             out.assigned.insert(*v);
             init.iter().for_each(|i| initialiser(i, out));
         }
-        StmtKind::Block(list) => list.iter().for_each(|s| statement(s, out)),
-        StmtKind::If(c, a, b) => {
+        CStmtKind::Block(list) => list.iter().for_each(|s| statement(s, out)),
+        CStmtKind::If(c, a, b) => {
             expression(c, out);
             statement(a, out);
             b.iter().for_each(|b| statement(b, out));
         }
-        StmtKind::While(c, b) | StmtKind::DoWhile(b, c) | StmtKind::Switch(c, b) => {
+        CStmtKind::While(c, b) | CStmtKind::DoWhile(b, c) | CStmtKind::Switch(c, b) => {
             expression(c, out);
             statement(b, out);
         }
-        StmtKind::For { init, cond, step, body } => {
+        CStmtKind::For { init, cond, step, body } => {
             init.iter().for_each(|s| statement(s, out));
             cond.iter().for_each(|e| expression(e, out));
             step.iter().for_each(|e| expression(e, out));
             statement(body, out);
         }
-        StmtKind::Return(e) => e.iter().for_each(|e| expression(e, out)),
-        StmtKind::Goto(l) => {
-            let at = out.gotos.entry(*l).or_insert(0);
-            *at = (*at).max(stmt.span.start);
+        CStmtKind::Return(e) => e.iter().for_each(|e| expression(e, out)),
+        CStmtKind::Goto(l) => {
+            out.gotos.insert(*l, out.statements);
+        }
+        CStmtKind::Label(l) => {
+            out.labels.insert(*l, out.statements);
         }
         _ => {}
     }
@@ -63,7 +69,7 @@ fn initialiser(init: &Init, out: &mut Effects) {
     }
 }
 
-fn assign(p: &Place, out: &mut Effects) {
+fn assign(p: &LValue, out: &mut Effects) {
     let mut at = p;
     loop {
         match &at.kind {
@@ -78,10 +84,10 @@ fn assign(p: &Place, out: &mut Effects) {
     place(p, out);
 }
 
-fn place(p: &Place, out: &mut Effects) {
+fn place(p: &LValue, out: &mut Effects) {
     match &p.kind {
         PlaceKind::Deref(e) | PlaceKind::Value(e) => {
-            if let ExprKind::PointerAdd { index, .. } = &e.kind {
+            if let CExprKind::PointerAdd { index, .. } = &e.kind {
                 out.indexes |= index.as_const().is_none();
             }
             expression(e, out);
@@ -101,49 +107,49 @@ fn place(p: &Place, out: &mut Effects) {
 
 fn expression(e: &Expr, out: &mut Effects) {
     match &e.kind {
-        ExprKind::Load(p) | ExprKind::Address(p) => place(p, out),
-        ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Not(a) => expression(a, out),
-        ExprKind::Binary(_, a, b)
-        | ExprKind::Compare(_, a, b)
-        | ExprKind::And(a, b)
-        | ExprKind::Or(a, b)
-        | ExprKind::Elvis(a, b)
-        | ExprKind::Comma(a, b)
-        | ExprKind::PointerDiff { left: a, right: b, .. }
-        | ExprKind::PointerAdd { pointer: a, index: b, .. } => {
+        CExprKind::Load(p) | CExprKind::Address(p) => place(p, out),
+        CExprKind::Unary(_, a) | CExprKind::Cast(a) | CExprKind::Not(a) | CExprKind::VaArg(a) => expression(a, out),
+        CExprKind::Binary(_, a, b)
+        | CExprKind::Compare(_, a, b)
+        | CExprKind::And(a, b)
+        | CExprKind::Or(a, b)
+        | CExprKind::Elvis(a, b)
+        | CExprKind::Comma(a, b)
+        | CExprKind::PointerDiff { left: a, right: b, .. }
+        | CExprKind::PointerAdd { pointer: a, index: b, .. } => {
             expression(a, out);
             expression(b, out);
         }
-        ExprKind::Conditional(a, b, c) => [a, b, c].into_iter().for_each(|x| expression(x, out)),
-        ExprKind::Assign(p, v)
-        | ExprKind::AssignOp { place: p, value: v, .. }
-        | ExprKind::AssignPointer { place: p, index: v, .. } => {
+        CExprKind::Conditional(a, b, c) => [a, b, c].into_iter().for_each(|x| expression(x, out)),
+        CExprKind::Assign(p, v)
+        | CExprKind::AssignOp { place: p, value: v, .. }
+        | CExprKind::AssignPointer { place: p, index: v, .. } => {
             assign(p, out);
             expression(v, out);
         }
-        ExprKind::Increment { place: p, .. } => assign(p, out),
-        ExprKind::Call(callee, args) => {
+        CExprKind::Increment { place: p, .. } => assign(p, out),
+        CExprKind::Call(callee, args) => {
             match callee {
-                Callee::Direct(f) => {
+                CCallee::Direct(f) => {
                     out.calls.insert(*f);
                 }
-                Callee::Pointer(p) => {
+                CCallee::Pointer(p) => {
                     out.indirect = true;
                     expression(p, out);
                 }
             }
             args.iter().for_each(|a| expression(a, out));
         }
-        ExprKind::Statements(list, value) => {
+        CExprKind::Statements(list, value) => {
             list.iter().for_each(|s| statement(s, out));
             value.iter().for_each(|v| expression(v, out));
         }
-        ExprKind::Literal(v, init, value) => {
+        CExprKind::Literal(v, init, value) => {
             out.assigned.insert(*v);
             initialiser(init, out);
             expression(value, out);
         }
-        ExprKind::Float { parts, .. } => parts.iter().for_each(|p| expression(p, out)),
-        ExprKind::Const(_) | ExprKind::FunctionAddress(_) | ExprKind::TextAddress(_) | ExprKind::Unmodelled(_) => {}
+        CExprKind::Float { parts, .. } => parts.iter().for_each(|p| expression(p, out)),
+        CExprKind::Const(_) | CExprKind::FunctionAddress(_) | CExprKind::TextAddress(_) | CExprKind::Unmodelled(_) => {}
     }
 }

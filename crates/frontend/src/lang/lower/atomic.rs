@@ -7,14 +7,14 @@
 //! stay and are marked `inside`, which means the same.
 
 use super::Lowering;
-use super::code::{Builder, Calls, Draft};
+use super::code::{Builder, CallPolicy, DraftAction};
 use crate::lang::ast::Block;
 use base::Span;
 use base::ids::Id;
 use logic::{Symbol, Term};
 use program::{Action, Gate, LocId, Mark, OriginId, Update, VarId, What};
 
-const MOST_PATHS: usize = 128;
+const MAX_PATHS: usize = 128;
 const LONGEST_PATH: usize = 200;
 
 impl Lowering<'_> {
@@ -24,17 +24,17 @@ impl Lowering<'_> {
         let first_action = b.actions.len();
         let start = b.location(origin);
         // Inside one step nothing can be left to a specification.
-        let mode = std::mem::replace(&mut b.mode, Calls::Inline);
+        let mode = std::mem::replace(&mut b.mode, CallPolicy::Inline);
         let end = self.block(b, block, start);
         b.mode = mode;
-        let fragment = Fragment { first_location, first_action, start: b.root(start), end: b.root(end) };
+        let fragment = BlockFragment { first_location, first_action, start: b.root(start), end: b.root(end) };
         if fragment.start == fragment.end {
             b.merge(start, at);
             return at;
         }
         match self.composed(b, &fragment, origin) {
-            Some(Composed::AsIs) => {}
-            Some(Composed::Paths(paths)) => {
+            Some(ComposedBlock::AsIs) => {}
+            Some(ComposedBlock::Paths(paths)) => {
                 b.take_actions_from(first_action);
                 for (to, draft, marks) in paths {
                     let action = b.emit(start, to, draft);
@@ -45,13 +45,13 @@ impl Lowering<'_> {
                 for index in first_location..b.locations.len() {
                     let id = LocId::from_index(index);
                     if b.root(id) == id && id != fragment.end && id != fragment.start {
-                        b.locations[id].inside = true;
+                        b.locations[id].in_atomic_block = true;
                     }
                 }
                 // A loop that comes back to the first location must not open the block there.
                 let comes_back = b.actions.iter().skip(first_action).any(|a| b.root(a.to) == fragment.start);
                 if comes_back {
-                    b.locations[fragment.start].inside = true;
+                    b.locations[fragment.start].in_atomic_block = true;
                     b.emit(at, start, self.draft(What::Atomic, origin));
                     return end;
                 }
@@ -61,22 +61,22 @@ impl Lowering<'_> {
         end
     }
 
-    fn composed(&mut self, b: &Builder, fragment: &Fragment, origin: OriginId) -> Option<Composed> {
+    fn composed(&mut self, b: &Builder, fragment: &BlockFragment, origin: OriginId) -> Option<ComposedBlock> {
         let actions: Vec<&Action> = b.actions.iter().skip(fragment.first_action).collect();
         let inner = |at: LocId| {
             let root = b.root(at);
             root.index() >= fragment.first_location && root != fragment.end
         };
         if actions.iter().all(|a| b.root(a.from) == fragment.start && !inner(a.to)) {
-            return Some(Composed::AsIs);
+            return Some(ComposedBlock::AsIs);
         }
         if actions.iter().any(|a| a.spawn.is_some()) {
             return None;
         }
-        let mut walk = Walk { paths: Vec::new(), origin, end: fragment.end };
-        let path = Path::default();
+        let mut walk = BlockWalk { paths: Vec::new(), origin, end: fragment.end };
+        let path = BlockPath::default();
         self.walk(b, &actions, &inner, fragment.start, path, &mut walk)?;
-        Some(Composed::Paths(walk.paths))
+        Some(ComposedBlock::Paths(walk.paths))
     }
 
     /// Extends a path by every step that leaves a location; `None` where the block cannot be composed.
@@ -86,8 +86,8 @@ impl Lowering<'_> {
         actions: &[&Action],
         inner: &dyn Fn(LocId) -> bool,
         at: LocId,
-        path: Path,
-        walk: &mut Walk,
+        path: BlockPath,
+        walk: &mut BlockWalk,
     ) -> Option<()> {
         if path.visited.contains(&at) || path.visited.len() >= LONGEST_PATH {
             return None;
@@ -110,14 +110,14 @@ impl Lowering<'_> {
                 let draft = self.whole(&next, walk.origin);
                 walk.paths.push((action.to, draft, next.marks));
             }
-            if walk.paths.len() > MOST_PATHS {
+            if walk.paths.len() > MAX_PATHS {
                 return None;
             }
         }
         Some(())
     }
 
-    fn extend(&mut self, path: &mut Path, action: &Action) -> Option<()> {
+    fn extend(&mut self, path: &mut BlockPath, action: &Action) -> Option<()> {
         let terms = &self.program.terms;
         // Inputs are renamed: a step may lie on several paths.
         let mut pairs: Vec<(Symbol, Term)> = Vec::new();
@@ -153,14 +153,14 @@ impl Lowering<'_> {
         Some(())
     }
 
-    fn whole(&self, path: &Path, origin: OriginId) -> Draft {
+    fn whole(&self, path: &BlockPath, origin: OriginId) -> DraftAction {
         let updates = path
             .values
             .iter()
             .filter(|(var, value)| self.program.now(*var) != *value)
             .map(|(var, value)| Update { var: *var, value: *value })
             .collect();
-        self.with_own_inputs(Draft {
+        self.with_own_inputs(DraftAction {
             inputs: path.inputs.clone(),
             guard: self.program.terms.and(&path.guards),
             gates: path.gates.clone(),
@@ -170,12 +170,12 @@ impl Lowering<'_> {
     }
 
     /// The failure of the checks so far, which does not wait for what comes behind them.
-    fn failure(&self, path: &Path, origin: OriginId) -> Draft {
+    fn failure(&self, path: &BlockPath, origin: OriginId) -> DraftAction {
         let terms = &self.program.terms;
         let checks: Vec<Term> = path.gates.iter().map(|g| g.formula).collect();
         let mut guards = path.guards.clone();
         guards.push(terms.not(terms.and(&checks)));
-        self.with_own_inputs(Draft {
+        self.with_own_inputs(DraftAction {
             inputs: path.inputs.clone(),
             guard: terms.and(&guards),
             gates: path.gates.clone(),
@@ -184,14 +184,14 @@ impl Lowering<'_> {
     }
 
     /// Two paths share the inputs of the steps before they part; every action has its own.
-    fn with_own_inputs(&self, draft: Draft) -> Draft {
+    fn with_own_inputs(&self, draft: DraftAction) -> DraftAction {
         let terms = &self.program.terms;
         let inputs: Vec<Symbol> =
             draft.inputs.iter().map(|s| terms.symbol(terms.symbol_name(*s), terms.symbol_sort(*s))).collect();
         let pairs: Vec<(Symbol, Term)> =
             draft.inputs.iter().zip(&inputs).map(|(old, new)| (*old, terms.sym(*new))).collect();
         let own = |term: Term| terms.substitute(term, pairs.iter().copied());
-        Draft {
+        DraftAction {
             inputs,
             guard: own(draft.guard),
             gates: draft.gates.iter().map(|g| Gate { property: g.property, formula: own(g.formula) }).collect(),
@@ -202,27 +202,27 @@ impl Lowering<'_> {
 }
 
 /// The part of a builder that is the block.
-struct Fragment {
+struct BlockFragment {
     first_location: usize,
     first_action: usize,
     start: LocId,
     end: LocId,
 }
 
-enum Composed {
+enum ComposedBlock {
     /// Every step of the block is already a way through it.
     AsIs,
-    Paths(Vec<(LocId, Draft, Vec<Mark>)>),
+    Paths(Vec<(LocId, DraftAction, Vec<Mark>)>),
 }
 
-struct Walk {
-    paths: Vec<(LocId, Draft, Vec<Mark>)>,
+struct BlockWalk {
+    paths: Vec<(LocId, DraftAction, Vec<Mark>)>,
     origin: OriginId,
     end: LocId,
 }
 
 #[derive(Clone, Default)]
-struct Path {
+struct BlockPath {
     visited: Vec<LocId>,
     inputs: Vec<Symbol>,
     guards: Vec<Term>,

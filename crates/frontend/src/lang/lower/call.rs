@@ -2,15 +2,16 @@
 //!
 //! An inlined call is: a step that passes the arguments (none where there is nothing to pass or to check), the body
 //! with its own variables, and a step that hands the results to their places. `requires` is a gate of the first step,
-//! `ensures` of the return.
+//! `ensures` of the return. The places are worked out by the last step, as in an assignment of the results: what finding
+//! them needs (an object that is there, an index inside its bounds, a divisor, an access) is checked by that step.
 
 use super::Lowering;
-use super::code::{Builder, Calls, Draft, Frame};
+use super::code::{Builder, CallPolicy, DraftAction, ProcedureFrame};
 use super::scan;
-use crate::lang::ast::{Call, Expr};
+use crate::lang::ast::{CallExpr, Expr};
 use crate::lang::codes;
-use crate::lang::resolve::{View, nearest};
-use crate::lang::types::Target;
+use crate::lang::resolve::{NameView, nearest};
+use crate::lang::types::{AssignTarget, ValueCheck};
 use base::{Diagnostic, Span};
 use logic::{Sort, Term};
 use program::{Gate, LocId, PropertyKind, ThreadId, Update, VarId, What};
@@ -19,20 +20,22 @@ use program::{Gate, LocId, PropertyKind, ThreadId, Update, VarId, What};
 const DEEPEST_CALL: usize = 64;
 
 /// What goes into a call and out of it.
-struct Passed {
+struct CallPassing {
     args: Vec<Term>,
     /// What computing the arguments needs.
     gates: Vec<Gate>,
-    targets: Option<Vec<Target>>,
+    targets: Option<Vec<AssignTarget>>,
+    /// What finding the targets needs; asked where the results are handed over.
+    target_checks: Vec<ValueCheck>,
 }
 
 impl Lowering<'_> {
-    pub(super) fn is_len(&self, call: &Call) -> bool {
+    pub(super) fn is_len(&self, call: &CallExpr) -> bool {
         call.object.is_none() && &*call.name.kind == "len" && !self.globals.procs.contains("len")
     }
 
     /// The routine a call names.
-    fn callee(&mut self, call: &Call) -> Option<usize> {
+    fn callee(&mut self, call: &CallExpr) -> Option<usize> {
         let name = &call.name;
         if let Some(object) = &call.object {
             let Some(id) = self.globals.objects.get(&object.kind) else {
@@ -68,7 +71,7 @@ impl Lowering<'_> {
         self.report(diagnostic);
     }
 
-    fn arguments(&mut self, call: &Call, params: &[Sort]) -> Option<Vec<Term>> {
+    fn arguments(&mut self, call: &CallExpr, params: &[Sort]) -> Option<Vec<Term>> {
         if call.args.len() != params.len() {
             let message = format!("`{}` has {} parameters, here are {}", call.name.kind, params.len(), call.args.len());
             let label = format!("expected {} arguments", params.len());
@@ -80,7 +83,7 @@ impl Lowering<'_> {
     }
 
     /// The thread that a `spawn` names, and the sorts of its parameters.
-    pub(super) fn spawned_thread(&mut self, call: &Call) -> Option<(ThreadId, Vec<Sort>)> {
+    pub(super) fn spawned_thread(&mut self, call: &CallExpr) -> Option<(ThreadId, Vec<Sort>)> {
         let Some(index) = self.globals.threads.get(&call.name.kind) else {
             let near = nearest(&call.name.kind, self.globals.threads.names()).map(str::to_owned);
             self.no_callee(call.name.span, &format!("there is no thread `{}`", call.name.kind), near);
@@ -107,11 +110,12 @@ impl Lowering<'_> {
     pub(super) fn call(
         &mut self,
         b: &mut Builder,
-        call: &Call,
-        targets: Option<Vec<Target>>,
+        call: &CallExpr,
+        targets: Option<Vec<AssignTarget>>,
         span: Span,
         at: LocId,
     ) -> Option<LocId> {
+        let target_checks = std::mem::take(&mut self.noted);
         let callee = self.callee(call)?;
         let routine = self.globals.routines[callee].clone();
         let args = self.arguments(call, &routine.params)?;
@@ -134,8 +138,8 @@ impl Lowering<'_> {
             }
         }
         let gates = self.gates();
-        if b.mode == Calls::Keep && routine.has_spec() {
-            return self.kept_call(b, callee, Passed { args, gates, targets }, span, at);
+        if b.mode == CallPolicy::Keep && routine.has_spec() {
+            return self.kept_call(b, callee, CallPassing { args, gates, targets, target_checks }, span, at);
         }
         let around = b.frames.iter().any(|f| f.routine == Some(callee));
         if around && !routine.has_spec() {
@@ -150,17 +154,17 @@ impl Lowering<'_> {
         if around || b.frames.len() > DEEPEST_CALL {
             return Some(self.unmodelled_call(b, &call.name.kind, span, at));
         }
-        self.inlined_call(b, callee, Passed { args, gates, targets }, span, at)
+        self.inlined_call(b, callee, CallPassing { args, gates, targets, target_checks }, span, at)
     }
 
     /// A recursive call: reached, it makes the program's verdicts unknown.
     fn unmodelled_call(&mut self, b: &mut Builder, name: &str, span: Span, at: LocId) -> LocId {
-        let words = format!("the recursive call of `{name}`");
-        let property = self.property_at(PropertyKind::Unmodelled(words.clone()), "unmodelled", span);
+        let shown = format!("the recursive call of `{name}`");
+        let property = self.property_at(PropertyKind::Unmodelled(shown.clone()), "unmodelled", span);
         let formula = self.program.terms.ff();
         let origin = self.origin(span);
         let gates = vec![Gate { property, formula }];
-        self.simple(b, at, Draft { gates, ..self.draft(What::Unmodelled, origin) })
+        self.simple(b, at, DraftAction { gates, ..self.draft(What::Unmodelled, origin) })
     }
 
     /// Gates for what a routine requires, with arguments for its parameters.
@@ -180,25 +184,37 @@ impl Lowering<'_> {
         formulas.into_iter().map(|f| Gate { property, formula: terms.substitute(f, pairs.iter().copied()) }).collect()
     }
 
-    fn kept_call(&mut self, b: &mut Builder, callee: usize, passed: Passed, span: Span, at: LocId) -> Option<LocId> {
-        let Passed { args, gates, targets } = passed;
+    fn kept_call(
+        &mut self,
+        b: &mut Builder,
+        callee: usize,
+        passed: CallPassing,
+        span: Span,
+        at: LocId,
+    ) -> Option<LocId> {
+        let CallPassing { args, gates, targets, target_checks } = passed;
         let origin = self.origin(span);
         let routine = self.globals.routines[callee].clone();
         let procedure = routine.id?;
         let requires = self.requires_gates(callee, &args, span).first().map(|g| g.property);
         // What the arguments need is checked before the call.
-        let from =
-            if gates.is_empty() { at } else { self.simple(b, at, Draft { gates, ..self.draft(What::Skip, origin) }) };
+        let from = if gates.is_empty() {
+            at
+        } else {
+            self.simple(b, at, DraftAction { gates, ..self.draft(What::Skip, origin) })
+        };
         let mut results = Vec::new();
-        let mut copies: Vec<(Target, VarId)> = Vec::new();
+        let mut copies: Vec<(AssignTarget, VarId)> = Vec::new();
+        // An index may read a variable that gets another result: then all are handed over by one step.
+        let plain = targets.iter().flatten().all(|t| t.path.is_empty());
         for (index, sort) in routine.results.iter().enumerate() {
             let target = targets.as_ref().map(|t| t[index].clone());
-            let direct = target.as_ref().filter(|t| t.path.is_empty() && t.sort == *sort && b.locals.contains(&t.var));
+            let direct = target.as_ref().filter(|t| plain && t.sort == *sort && b.locals.contains(&t.var));
             match direct.map(|t| t.var).filter(|v| !results.contains(v)) {
                 Some(var) => results.push(var),
                 None => {
                     let result = &routine.ast.results[index].name;
-                    b.path.push(span.start);
+                    b.path.push(span);
                     let name = format!("{}.{}", routine.ast.name.kind, result.kind);
                     let var = self.local_var(b, &name, result.span, *sort, origin);
                     b.path.pop();
@@ -208,37 +224,52 @@ impl Lowering<'_> {
             }
         }
         let to = b.location(origin);
-        b.calls.push(program::Call { from, to, procedure, args, results, requires, origin });
-        Some(self.copy_results(b, copies, span, to))
+        b.calls.push(program::ProcedureCall { from, to, procedure, args, results, requires, origin });
+        Some(self.copy_results(b, copies, target_checks, span, to))
     }
 
     /// One step that hands results to their places, where there are any.
-    fn copy_results(&mut self, b: &mut Builder, copies: Vec<(Target, VarId)>, span: Span, at: LocId) -> LocId {
+    fn copy_results(
+        &mut self,
+        b: &mut Builder,
+        copies: Vec<(AssignTarget, VarId)>,
+        target_checks: Vec<ValueCheck>,
+        span: Span,
+        at: LocId,
+    ) -> LocId {
         if copies.is_empty() {
             return at;
         }
         let origin = self.origin(span);
-        let writes: Vec<(&Target, Term)> =
+        let writes: Vec<(&AssignTarget, Term)> =
             copies.iter().map(|(t, v)| (t, self.cast_to(self.program.now(*v), t.sort))).collect();
         let updates = self.updates(writes.into_iter());
+        self.noted = target_checks;
         for (target, _) in &copies {
             self.note_write(target);
         }
         let gates = self.gates();
-        self.simple(b, at, Draft { gates, updates, ..self.draft(What::Return, origin) })
+        self.simple(b, at, DraftAction { gates, updates, ..self.draft(What::Return, origin) })
     }
 
     fn cast_to(&self, term: Term, sort: Sort) -> Term {
         if self.program.terms.sort_of(term) == sort { term } else { self.cast(term, sort) }
     }
 
-    fn inlined_call(&mut self, b: &mut Builder, callee: usize, passed: Passed, span: Span, at: LocId) -> Option<LocId> {
-        let Passed { args, mut gates, targets } = passed;
+    fn inlined_call(
+        &mut self,
+        b: &mut Builder,
+        callee: usize,
+        passed: CallPassing,
+        span: Span,
+        at: LocId,
+    ) -> Option<LocId> {
+        let CallPassing { args, mut gates, targets, target_checks } = passed;
         let origin = self.origin(span);
         let routine = self.globals.routines[callee].clone();
         gates.extend(self.requires_gates(callee, &args, span));
         let prefix = routine.ast.name.kind.clone();
-        b.path.push(span.start);
+        b.path.push(span);
         let mut locals = Vec::new();
         let mut updates = Vec::new();
         let mut instance = Vec::new();
@@ -252,9 +283,10 @@ impl Lowering<'_> {
                 instance.push((self.program.vars[*own].symbol, var));
             }
         }
-        // The results are the places themselves where nobody can tell the difference.
+        // The results are the places themselves where no thread can see the difference.
         let plain = targets.as_ref().filter(|targets| {
-            let local = |t: &Target, sort: &Sort| t.path.is_empty() && t.sort == *sort && b.locals.contains(&t.var);
+            let local =
+                |t: &AssignTarget, sort: &Sort| t.path.is_empty() && t.sort == *sort && b.locals.contains(&t.var);
             scan::returns_everything(routine.ast) && targets.iter().zip(&routine.results).all(|(t, s)| local(t, s))
         });
         let direct: Option<Vec<VarId>> = plain.map(|targets| targets.iter().map(|t| t.var).collect());
@@ -286,14 +318,24 @@ impl Lowering<'_> {
         let here = if updates.is_empty() && gates.is_empty() {
             at
         } else {
-            self.simple(b, at, Draft { inputs, gates, updates, ..self.draft(What::Assign, origin) })
+            self.simple(b, at, DraftAction { inputs, gates, updates, ..self.draft(What::Assign, origin) })
         };
         let exit = b.location(origin);
         let ensures = self.ensures_gates(callee);
         let loops = b.loops.len();
-        b.frames.push(Frame { exit, results: results.clone(), routine: Some(callee), ensures, instance, loops });
-        let inner =
-            View { locals, object: routine.object, ..View { bound: Vec::new(), this: None, ..self.view.clone() } };
+        b.frames.push(ProcedureFrame {
+            exit,
+            results: results.clone(),
+            routine: Some(callee),
+            ensures,
+            instance,
+            loops,
+        });
+        let inner = NameView {
+            locals,
+            object: routine.object,
+            ..NameView { bound: Vec::new(), this: None, ..self.view.clone() }
+        };
         let outer = std::mem::replace(&mut self.view, inner);
         let end = self.block(b, &routine.ast.body, here);
         self.leave_frame(b, end, span);
@@ -304,7 +346,7 @@ impl Lowering<'_> {
             (Some(targets), None) => targets.into_iter().zip(results).collect(),
             _ => Vec::new(),
         };
-        Some(self.copy_results(b, copies, span, exit))
+        Some(self.copy_results(b, copies, target_checks, span, exit))
     }
 
     /// Gates for what a routine ensures, over its own symbols.
@@ -327,7 +369,7 @@ impl Lowering<'_> {
             |g: &Gate| Gate { property: g.property, formula: terms.substitute(g.formula, pairs.iter().copied()) };
         let gates = frame.ensures.iter().map(instantiated).collect();
         let origin = self.origin(span);
-        b.emit(at, frame.exit, Draft { gates, ..self.draft(What::Return, origin) });
+        b.emit(at, frame.exit, DraftAction { gates, ..self.draft(What::Return, origin) });
     }
 
     /// `return e, f;`
@@ -370,7 +412,7 @@ impl Lowering<'_> {
                 .filter(|(var, value)| self.program.now(**var) != **value)
                 .map(|(var, value)| Update { var: *var, value: *value })
                 .collect();
-            b.emit(at, frame.exit, Draft { gates, updates, ..self.draft(What::Return, origin) });
+            b.emit(at, frame.exit, DraftAction { gates, updates, ..self.draft(What::Return, origin) });
         }
         b.location(origin)
     }

@@ -1,7 +1,7 @@
 //! Code under construction: locations that can be merged, actions, and what a body needs to know about its surroundings.
 //!
 //! Statements are lowered forwards. Where control only joins (behind an `if`, at `break`, at the end of an inlined
-//! procedure) the two locations are merged instead of being joined by a step that nobody wrote.
+//! procedure) the two locations are merged instead of being joined by a step that the program does not have.
 
 use super::Lowering;
 use crate::lang::resolve::Allowed;
@@ -9,13 +9,14 @@ use base::ids::Id;
 use base::{IdVec, Span};
 use logic::{Symbol, Term};
 use program::{
-    Action, ActionId, Call, Code, Gate, LocId, Location, Mark, OriginId, Scope, Spawn, TwoStore, Update, VarId, What,
+    Action, ActionId, Code, Gate, LocId, Location, Mark, OriginId, ProcedureCall, Scope, Spawn, TwoStore, Update,
+    VarId, What,
 };
 use rustc_hash::FxHashMap;
 
 /// What happens at calls of procedures that have a specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Calls {
+pub(super) enum CallPolicy {
     Inline,
     Keep,
 }
@@ -29,7 +30,7 @@ pub(super) struct Loop {
 
 /// The procedure around the statement at hand: the outermost one is the code itself.
 #[derive(Clone, Debug)]
-pub(super) struct Frame {
+pub(super) struct ProcedureFrame {
     pub exit: LocId,
     pub results: Vec<VarId>,
     /// Index of the routine; `None` in a thread's own body.
@@ -44,7 +45,7 @@ pub(super) struct Frame {
 
 /// An action before its place is known.
 #[derive(Clone, Debug)]
-pub(super) struct Draft {
+pub(super) struct DraftAction {
     pub inputs: Vec<Symbol>,
     pub guard: Term,
     pub gates: Vec<Gate>,
@@ -62,23 +63,23 @@ pub(super) struct Builder {
     pub actions: IdVec<ActionId, Action>,
     /// Actions that lead to a location, by its representative.
     into: Vec<Vec<ActionId>>,
-    pub calls: Vec<Call>,
+    pub calls: Vec<ProcedureCall>,
     pub locals: Vec<VarId>,
     pub loops: Vec<Loop>,
-    pub frames: Vec<Frame>,
-    pub mode: Calls,
+    pub frames: Vec<ProcedureFrame>,
+    pub mode: CallPolicy,
     /// Whether `linearize` marks are kept.
     pub linearize: Allowed,
     /// Loops around the statement, those around inlined calls included.
     pub loop_depth: usize,
     /// Call sites on the way to the statement at hand.
-    pub path: Vec<u32>,
+    pub path: Vec<Span>,
     /// Variables by call path and place of declaration, so that two lowerings of one body agree on them.
-    pub known: FxHashMap<(Vec<u32>, u32), VarId>,
+    pub known: FxHashMap<(Vec<Span>, Span, String), VarId>,
 }
 
 impl Builder {
-    pub fn new(scope: Scope, mode: Calls) -> Self {
+    pub fn new(scope: Scope, mode: CallPolicy) -> Self {
         Self {
             scope,
             locations: IdVec::new(),
@@ -98,7 +99,12 @@ impl Builder {
     }
 
     pub fn location(&mut self, origin: OriginId) -> LocId {
-        let id = self.locations.push(Location { name: String::new(), inside: false, invariants: Vec::new(), origin });
+        let id = self.locations.push(Location {
+            name: String::new(),
+            in_atomic_block: false,
+            invariants: Vec::new(),
+            origin,
+        });
         self.parent.push(id);
         self.into.push(Vec::new());
         id
@@ -129,8 +135,8 @@ impl Builder {
         }
     }
 
-    pub fn emit(&mut self, from: LocId, to: LocId, draft: Draft) -> ActionId {
-        let Draft { inputs, guard, gates, updates, spawn, relation, what, origin } = draft;
+    pub fn emit(&mut self, from: LocId, to: LocId, draft: DraftAction) -> ActionId {
+        let DraftAction { inputs, guard, gates, updates, spawn, relation, what, origin } = draft;
         let action =
             Action { from, to, inputs, guard, gates, updates, spawn, relation, marks: Vec::new(), what, origin };
         let id = self.actions.push(action);
@@ -195,7 +201,7 @@ impl Builder {
         }
         for call in &self.calls {
             if let (Some(from), Some(to)) = (of(call.from), of(call.to)) {
-                code.calls.push(Call { from, to, ..call.clone() });
+                code.calls.push(ProcedureCall { from, to, ..call.clone() });
             }
         }
         code.entry = of(entry).unwrap_or(LocId(0));
@@ -206,8 +212,8 @@ impl Builder {
 
 impl Lowering<'_> {
     /// A step that only passes on.
-    pub(super) fn draft(&self, what: What, origin: OriginId) -> Draft {
-        Draft {
+    pub(super) fn draft(&self, what: What, origin: OriginId) -> DraftAction {
+        DraftAction {
             inputs: Vec::new(),
             guard: self.program.terms.tt(),
             gates: Vec::new(),
@@ -220,17 +226,18 @@ impl Lowering<'_> {
     }
 
     /// Emits a step that waits for its guard: where a check fails it goes wrong at once, and does not wait.
-    pub(super) fn emit_blocking(&mut self, b: &mut Builder, from: LocId, to: LocId, draft: Draft) -> ActionId {
+    pub(super) fn emit_blocking(&mut self, b: &mut Builder, from: LocId, to: LocId, draft: DraftAction) -> ActionId {
         if draft.gates.is_empty() {
             return b.emit(from, to, draft);
         }
         let terms = &self.program.terms;
         let checks: Vec<Term> = draft.gates.iter().map(|g| g.formula).collect();
         let all = terms.and(&checks);
-        let wrong = Draft { guard: terms.not(all), gates: draft.gates.clone(), ..self.draft(draft.what, draft.origin) };
+        let wrong =
+            DraftAction { guard: terms.not(all), gates: draft.gates.clone(), ..self.draft(draft.what, draft.origin) };
         let guard = if terms.is_true(draft.guard) { all } else { terms.and(&[all, draft.guard]) };
         b.emit(from, to, wrong);
-        b.emit(from, to, Draft { guard, gates: Vec::new(), ..draft })
+        b.emit(from, to, DraftAction { guard, gates: Vec::new(), ..draft })
     }
 
     /// A variable of the code: the same one for the same declaration on the same call path.
@@ -242,7 +249,7 @@ impl Lowering<'_> {
         sort: logic::Sort,
         origin: OriginId,
     ) -> VarId {
-        let key = (b.path.clone(), declared.start);
+        let key = (b.path.clone(), declared, name.to_owned());
         if let Some(var) = b.known.get(&key) {
             if !b.locals.contains(var) {
                 b.locals.push(*var);

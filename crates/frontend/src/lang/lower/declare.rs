@@ -1,15 +1,17 @@
 //! Declarations: constants, enums, classes, variables, and the signatures of everything that can be called.
 
 use super::{Lowering, scan};
-use crate::lang::ast::{Access, ExprKind, Item, ItemKind, MemberKind, Name, Proc, StmtKind, Tree, Type, TypeKind, Var};
+use crate::lang::ast::{
+    AccessClause, ExprKind, Item, ItemKind, MemberKind, Name, Proc, SourceTree, StmtKind, Type, TypeKind, VarDecl,
+};
 use crate::lang::codes;
-use crate::lang::resolve::{Allowed, Members, Named, Routine, Table, TypeName, View, nearest};
+use crate::lang::resolve::{Allowed, CallableDecl, Members, NameTable, NameView, Named, TypeName, nearest};
 use base::{Diagnostic, Span};
 use logic::{ClassId, Node, Sort, SortKind, Symbol, Term, Value};
-use program::{Class, Fact, PropertyKind, Rely, Scope, VarId, VarKind};
+use program::{Class, InitialFact, PropertyKind, Rely, Scope, VarId, VarKind};
 
 impl<'a> Lowering<'a> {
-    pub(super) fn declare(&mut self, tree: &'a Tree) {
+    pub(super) fn declare(&mut self, tree: &'a SourceTree) {
         scan::statements(tree, &mut |stmt| self.frees |= matches!(stmt.kind, StmtKind::Free(_)));
         self.types(&tree.items);
         self.constants(&tree.items);
@@ -63,7 +65,7 @@ impl<'a> Lowering<'a> {
                     let live =
                         self.program.add_var(&live_name, set, Scope::Shared, VarKind::Live(id), Some(none), origin);
                     self.program.classes.push(Class { name: name.kind.to_string(), fields: Vec::new(), live, origin });
-                    self.globals.fields.insert(id, Table::default());
+                    self.globals.fields.insert(id, NameTable::default());
                 }
                 _ => {}
             }
@@ -161,7 +163,7 @@ impl<'a> Lowering<'a> {
     pub(super) fn evaluated(&mut self, term: Term, sort: Sort, span: Span) -> Option<Term> {
         let terms = &self.program.terms;
         let env: rustc_hash::FxHashMap<Symbol, Value> = rustc_hash::FxHashMap::default();
-        let value = logic::eval(terms, term, &env).ok().and_then(|v| v.to_term(terms, sort));
+        let value = logic::eval_term(terms, term, &env).ok().and_then(|v| v.to_term(terms, sort));
         if value.is_none() {
             let diagnostic = Diagnostic::error(codes::NOT_CONSTANT, span, "this has no constant value")
                 .label("expected a constant")
@@ -201,8 +203,8 @@ impl<'a> Lowering<'a> {
     }
 
     /// Shared variables of the file and of its objects: first all names, then values and access predicates.
-    fn shared(&mut self, tree: &'a Tree) {
-        let mut declared: Vec<(&'a Var, Option<usize>, VarId)> = Vec::new();
+    fn shared(&mut self, tree: &'a SourceTree) {
+        let mut declared: Vec<(&'a VarDecl, Option<usize>, VarId)> = Vec::new();
         for item in &tree.items {
             match &item.kind {
                 ItemKind::Var(var) => {
@@ -232,11 +234,11 @@ impl<'a> Lowering<'a> {
             }
         }
         for (var, object, id) in &declared {
-            self.view = View { object: *object, ..View::default() };
+            self.view = NameView { object: *object, ..NameView::default() };
             self.initial_value(var, *id);
         }
         for (var, object, id) in declared {
-            self.view = View { object, tid: Allowed::Yes, ..View::default() };
+            self.view = NameView { object, tid: Allowed::Yes, ..NameView::default() };
             self.access(var, id, None);
         }
         for item in &tree.items {
@@ -244,15 +246,15 @@ impl<'a> Lowering<'a> {
             let Some(TypeName::Class(class)) = self.globals.types.get(&name.kind) else { continue };
             for field in fields {
                 if let Some(var) = self.globals.fields.get(&class).and_then(|t| t.get(&field.name.kind)) {
-                    self.view = View { tid: Allowed::Yes, ..View::default() };
+                    self.view = NameView { tid: Allowed::Yes, ..NameView::default() };
                     self.access(field, var, Some(class));
                 }
             }
         }
-        self.view = View::default();
+        self.view = NameView::default();
     }
 
-    fn shared_var(&mut self, var: &Var) -> Option<VarId> {
+    fn shared_var(&mut self, var: &VarDecl) -> Option<VarId> {
         let Some(sort) = self.sort(&var.ty) else {
             self.broken.insert(var.name.kind.to_string());
             return None;
@@ -263,7 +265,7 @@ impl<'a> Lowering<'a> {
         Some(self.program.add_var(&name, sort, Scope::Shared, kind, None, origin))
     }
 
-    fn initial_value(&mut self, var: &Var, id: VarId) {
+    fn initial_value(&mut self, var: &VarDecl, id: VarId) {
         let sort = self.program.vars[id].sort;
         let Some(value) = &var.value else {
             self.program.vars[id].initial = self.natural_start(&var.ty, sort);
@@ -276,12 +278,12 @@ impl<'a> Lowering<'a> {
             // A value that speaks of other variables is a constraint on the first store.
             let formula = Some(self.program.terms.eq(self.program.now(id), term));
             let origin = self.origin(value.span);
-            self.program.init.push(Fact { formula, property: None, origin });
+            self.program.init.push(InitialFact { formula, property: None, origin });
         }
     }
 
     /// The access predicate of a variable or field; a lock has one of itself.
-    fn access(&mut self, var: &Var, id: VarId, class: Option<ClassId>) {
+    fn access(&mut self, var: &VarDecl, id: VarId, class: Option<ClassId>) {
         let origin = self.origin(var.span.0);
         let mut index_sorts = Vec::new();
         let mut sort = self.program.vars[id].sort;
@@ -298,8 +300,12 @@ impl<'a> Lowering<'a> {
             if is_lock(&var.ty) {
                 let terms = &self.program.terms;
                 let at = symbols.iter().fold(self.program.now(id), |m, s| terms.select(m, terms.sym(*s)));
+                // A declaration that was reported for another reason may have a type that is no lock's.
+                if terms.sort_of(at) != Sort::INT {
+                    return;
+                }
                 let formula = Some(self.free_or_mine(at));
-                self.program.vars[id].access = Some(program::Access { binders: symbols, formula, origin });
+                self.program.vars[id].access = Some(program::AccessPredicate { binders: symbols, formula, origin });
             }
             return;
         }
@@ -311,12 +317,12 @@ impl<'a> Lowering<'a> {
         }
         for access in &var.access {
             match access {
-                Access::GuardedBy(lock) => {
+                AccessClause::GuardedBy(lock) => {
                     if let Some(lock) = self.expr(lock, Sort::INT) {
                         parts.push(self.free_or_mine(lock));
                     }
                 }
-                Access::If { binders, condition } => {
+                AccessClause::If { binders, condition } => {
                     if matches!(condition.kind, ExprKind::Unknown) {
                         asked = true;
                         continue;
@@ -340,7 +346,7 @@ impl<'a> Lowering<'a> {
         }
         self.view.this = None;
         let formula = if asked { None } else { Some(self.program.terms.and(&parts)) };
-        self.program.vars[id].access = Some(program::Access { binders: symbols, formula, origin });
+        self.program.vars[id].access = Some(program::AccessPredicate { binders: symbols, formula, origin });
         if formula.is_some() {
             self.access_property(id);
         }
@@ -352,32 +358,32 @@ impl<'a> Lowering<'a> {
     }
 
     /// Threads, procedures, operations and machines by name.
-    fn callables(&mut self, tree: &'a Tree) {
-        let mut joins = false;
-        scan::statements(tree, &mut |stmt| joins |= matches!(stmt.kind, StmtKind::Join(_)));
-        if joins {
+    fn callables(&mut self, tree: &'a SourceTree) {
+        let joined = scan::joined(tree);
+        self.joined = joined;
+        if joined != scan::Joined::Nothing {
             let map = self.program.terms.map_sort(Sort::INT, Sort::BOOL);
-            let nobody = self.program.terms.default_of(map);
+            let none_ended = self.program.terms.default_of(map);
             let origin = self.program.add_origin(None, "which threads have ended");
             let name = self.unique_name("ended");
-            let ended = self.program.add_var(&name, map, Scope::Shared, VarKind::Ended, Some(nobody), origin);
+            let ended = self.program.add_var(&name, map, Scope::Shared, VarKind::Ended, Some(none_ended), origin);
             self.ended = Some(ended);
+        }
+        for thread in scan::threads(tree).map(|(thread, _)| thread) {
+            let index = self.thread_params.len();
+            let params = thread
+                .params
+                .as_ref()
+                .map(|params| params.iter().map(|p| self.sort(&p.ty).unwrap_or(Sort::INT)).collect());
+            self.thread_params.push(params);
+            if let Err(first) = self.globals.threads.declare(&thread.name, index) {
+                self.declared_twice(&thread.name, first);
+            }
         }
         let mut objects = 0;
         let mut machines = 0;
         for item in &tree.items {
             match &item.kind {
-                ItemKind::Thread(thread) => {
-                    let index = self.thread_params.len();
-                    let params = thread
-                        .params
-                        .as_ref()
-                        .map(|params| params.iter().map(|p| self.sort(&p.ty).unwrap_or(Sort::INT)).collect());
-                    self.thread_params.push(params);
-                    if let Err(first) = self.globals.threads.declare(&thread.name, index) {
-                        self.declared_twice(&thread.name, first);
-                    }
-                }
                 ItemKind::Proc(proc) => {
                     let index = self.routine(proc, None);
                     if let Err(first) = self.globals.procs.declare(&proc.name, index) {
@@ -408,13 +414,13 @@ impl<'a> Lowering<'a> {
     fn routine(&mut self, proc: &'a Proc, object: Option<usize>) -> usize {
         let params = proc.params.iter().map(|p| self.sort(&p.ty).unwrap_or(Sort::INT)).collect();
         let results = proc.results.iter().map(|p| self.sort(&p.ty).unwrap_or(Sort::INT)).collect();
-        let mut names: Table<()> = Table::default();
+        let mut names: NameTable<()> = NameTable::default();
         for param in proc.params.iter().chain(&proc.results) {
             if let Err(first) = names.declare(&param.name, ()) {
                 self.declared_twice(&param.name, first);
             }
         }
-        self.globals.routines.push(Routine { ast: proc, object, params, results, id: None });
+        self.globals.routines.push(CallableDecl { ast: proc, object, params, results, id: None });
         self.globals.routines.len() - 1
     }
 
@@ -435,20 +441,20 @@ impl<'a> Lowering<'a> {
     }
 
     /// `init`, `invariant` and `rely` of the file and of its objects.
-    pub(super) fn formulas(&mut self, tree: &'a Tree) {
+    pub(super) fn formulas(&mut self, tree: &'a SourceTree) {
         let mut objects = 0;
         for item in &tree.items {
             match &item.kind {
                 ItemKind::Init(e) => self.init(e, item.span, None),
                 ItemKind::Invariant(e) => self.invariant(e, item.span, None),
-                ItemKind::Rely(e) => self.rely(e, item.span, View::default(), None),
+                ItemKind::Rely(e) => self.rely(e, item.span, NameView::default(), None),
                 ItemKind::Object(object) => {
                     for member in &object.members {
                         match &member.kind {
                             MemberKind::Init(e) => self.init(e, member.span, Some(objects)),
                             MemberKind::Invariant(e) => self.invariant(e, member.span, Some(objects)),
                             MemberKind::Rely(e) => {
-                                let view = View { object: Some(objects), ..View::default() };
+                                let view = NameView { object: Some(objects), ..NameView::default() };
                                 self.rely(e, member.span, view, None);
                             }
                             _ => {}
@@ -459,35 +465,35 @@ impl<'a> Lowering<'a> {
                 _ => {}
             }
         }
-        self.view = View::default();
+        self.view = NameView::default();
     }
 
     fn init(&mut self, e: &crate::lang::ast::Expr, span: Span, object: Option<usize>) {
-        self.view = View { object, ..View::default() };
+        self.view = NameView { object, ..NameView::default() };
         let Some(formula) = self.formula(e) else { return };
         let origin = self.origin(span);
-        self.program.init.push(Fact { formula: Some(formula), property: None, origin });
+        self.program.init.push(InitialFact { formula: Some(formula), property: None, origin });
     }
 
     fn invariant(&mut self, e: &crate::lang::ast::Expr, span: Span, object: Option<usize>) {
-        self.view = View { object, ..View::default() };
+        self.view = NameView { object, ..NameView::default() };
         let Some(formula) = self.wanted_formula(e) else { return };
         let origin = self.origin(span);
         let property = formula.map(|f| {
             let name = format!("invariant:{}", self.sources.line_of(span));
             self.property(PropertyKind::Invariant(f), &name, span)
         });
-        self.program.invariants.push(Fact { formula, property, origin });
+        self.program.invariants.push(InitialFact { formula, property, origin });
     }
 
     pub(super) fn rely(
         &mut self,
         e: &crate::lang::ast::Expr,
         span: Span,
-        view: View,
+        view: NameView,
         thread: Option<program::ThreadId>,
     ) {
-        self.view = View { primes: Allowed::Yes, tid: Allowed::Yes, ..view };
+        self.view = NameView { primes: Allowed::Yes, tid: Allowed::Yes, ..view };
         let Some(formula) = self.wanted_formula(e) else { return };
         let origin = self.origin(span);
         let name = format!("rely:{}", self.sources.line_of(span));
@@ -498,7 +504,7 @@ impl<'a> Lowering<'a> {
 
     /// A constant number of copies, or of anything else.
     pub(super) fn constant_number(&mut self, e: &crate::lang::ast::Expr) -> Option<i128> {
-        self.view = View::default();
+        self.view = NameView::default();
         let term = self.expr(e, Sort::INT)?;
         let term = self.evaluated(term, Sort::INT, e.span)?;
         match self.program.terms.node(term) {

@@ -2,12 +2,12 @@
 //!
 //! A shared variable of a class without an initial value may refer to an object that was there from the start. As many
 //! objects are live at the start as there are such variables; each of them, and every field, refers to one of those or
-//! to null. Which object has which number cannot be told apart, so this covers every start in which no object is
+//! to null. Which object has which number cannot be distinguished, so this covers every start in which no object is
 //! reached only through the fields of others; that restriction is an assumption of every verdict.
 
 use super::Lowering;
 use logic::{Op, SortKind, Term};
-use program::{Assumption, Fact, Scope, VarId, VarKind};
+use program::{Assumption, InitialFact, Scope, VarId, VarKind};
 
 impl Lowering<'_> {
     pub(super) fn initial_heap(&mut self) {
@@ -34,7 +34,7 @@ impl Lowering<'_> {
             for root in roots.iter().copied() {
                 let formula = Some(self.null_or_live(self.program.now(root)));
                 let origin = self.program.vars[root].origin;
-                self.program.init.push(Fact { formula, property: None, origin });
+                self.program.init.push(InitialFact { formula, property: None, origin });
             }
             let name = self.program.classes[class].name.clone();
             started.push(format!("`{name}` {}", roots.len()));
@@ -69,7 +69,7 @@ impl Lowering<'_> {
             let here = terms.member(terms.sym(object), self.program.now(self.program.classes[from].live));
             let formula = Some(terms.forall(&[object], terms.implies(here, self.null_or_live(target))));
             let origin = self.program.vars[field].origin;
-            self.program.init.push(Fact { formula, property: None, origin });
+            self.program.init.push(InitialFact { formula, property: None, origin });
         }
         any
     }

@@ -1,16 +1,16 @@
 //! Statements about locks and the heap: `acquire`, `release`, `new`, `free`, `cas`.
 
 use super::Lowering;
-use super::code::{Builder, Draft};
+use super::code::{Builder, DraftAction};
 use crate::lang::ast::{Cas, Expr, Name};
 use crate::lang::codes;
-use crate::lang::types::Target;
+use crate::lang::types::AssignTarget;
 use base::{Diagnostic, Span};
 use logic::{Op, Sort, SortKind};
 use program::{Gate, LocId, PropertyKind, Update, What};
 
 impl Lowering<'_> {
-    fn lock_place(&mut self, e: &Expr) -> Option<Target> {
+    fn lock_place(&mut self, e: &Expr) -> Option<AssignTarget> {
         let target = self.place(e)?;
         let lock = self.program.vars[target.var].kind == program::VarKind::Lock
             || self.lock_fields.contains(&target.var)
@@ -30,10 +30,10 @@ impl Lowering<'_> {
         let (tid, zero) = (terms.sym(self.program.tid), terms.int(0));
         let guard = terms.eq(self.read(&target), zero);
         let updates = self.updates(std::iter::once((&target, tid)));
-        let gates = self.gates();
+        let gates = self.gates_of_waiting(guard);
         let origin = self.origin(span);
         let to = b.location(origin);
-        self.emit_blocking(b, at, to, Draft { guard, gates, updates, ..self.draft(What::Acquire, origin) });
+        self.emit_blocking(b, at, to, DraftAction { guard, gates, updates, ..self.draft(What::Acquire, origin) });
         Some(to)
     }
 
@@ -46,7 +46,7 @@ impl Lowering<'_> {
         gates.push(Gate { property, formula: held });
         let updates = self.updates(std::iter::once((&target, terms.int(0))));
         let origin = self.origin(span);
-        Some(self.simple(b, at, Draft { gates, updates, ..self.draft(What::Release, origin) }))
+        Some(self.simple(b, at, DraftAction { gates, updates, ..self.draft(What::Release, origin) }))
     }
 
     pub(super) fn free(&mut self, b: &mut Builder, e: &Expr, span: Span, at: LocId) -> Option<LocId> {
@@ -58,7 +58,7 @@ impl Lowering<'_> {
             self.report(Diagnostic::error(codes::WRONG_OPERAND, e.span, message).label("expected an object"));
             return None;
         };
-        self.note_alive(object, e.span);
+        self.note_alive(object, e);
         let gates = self.gates();
         let live = self.program.classes[class].live;
         let terms = &self.program.terms;
@@ -66,13 +66,13 @@ impl Lowering<'_> {
         let gone = terms.mk(Op::Insert, &[object, terms.mk(Op::EmptySet(terms.sort_of(set)), &[])]);
         let updates = vec![Update { var: live, value: terms.mk(Op::Minus, &[set, gone]) }];
         let origin = self.origin(span);
-        Some(self.simple(b, at, Draft { gates, updates, ..self.draft(What::Free, origin) }))
+        Some(self.simple(b, at, DraftAction { gates, updates, ..self.draft(What::Free, origin) }))
     }
 
     pub(super) fn allocate(
         &mut self,
         b: &mut Builder,
-        target: &Target,
+        target: &AssignTarget,
         class: &Name,
         span: Span,
         at: LocId,
@@ -121,14 +121,14 @@ impl Lowering<'_> {
         let origin = self.origin(span);
         let to = b.location(origin);
         // `new` never waits, so that the checks stand beside its guard as gates.
-        b.emit(at, to, Draft { inputs, guard, gates, updates, ..self.draft(What::New, origin) });
+        b.emit(at, to, DraftAction { inputs, guard, gates, updates, ..self.draft(What::New, origin) });
         Some(to)
     }
 
     pub(super) fn compare_and_swap(
         &mut self,
         b: &mut Builder,
-        target: &Target,
+        target: &AssignTarget,
         cas: &Cas,
         span: Span,
         at: LocId,
@@ -155,6 +155,6 @@ impl Lowering<'_> {
         let value = self.program.terms.ite(same, new, current);
         let updates = self.updates([(&place, value), (target, same)].into_iter());
         let origin = self.origin(span);
-        Some(self.simple(b, at, Draft { gates, updates, ..self.draft(What::Cas, origin) }))
+        Some(self.simple(b, at, DraftAction { gates, updates, ..self.draft(What::Cas, origin) }))
     }
 }

@@ -1,6 +1,6 @@
 //! The tree to the model.
 //!
-//! Comes in: a parsed file without errors and the user's settings (`--set`, `--threads`). Goes out: a `Program` with
+//! In: a parsed file without errors and the user's settings (`--set`, `--threads`). Out: a `Program` with
 //! origins, or diagnostics; never both errors and a program. Names are resolved and expressions typed on the way, so
 //! that every statement is looked at once. What each statement means as a step is in `docs/decisions/001-model.md`.
 
@@ -17,8 +17,8 @@ mod spec;
 mod stmt;
 mod thread;
 
-use crate::lang::resolve::{Globals, View};
-use crate::lang::types::{Check, CheckKind, Under};
+use crate::lang::resolve::{Globals, NameView};
+use crate::lang::types::{CheckKind, Under, ValueCheck};
 use crate::lang::{Parsed, ast, codes};
 use base::{Diagnostic, SourceId, Sources, Span};
 use logic::{Sort, Term};
@@ -26,15 +26,15 @@ use program::{Gate, OriginId, Program, Property, PropertyId, PropertyKind, Scope
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Statements that lowering looks at, inlined ones counted each time, before it gives up.
-const MOST_STATEMENTS: usize = 1_000_000;
+const MAX_STATEMENTS: usize = 1_000_000;
 /// Errors that are reported.
-const MOST_ERRORS: usize = 100;
+const MAX_ERRORS: usize = 100;
 /// The stack lowering runs on: its recursion follows the tree and the calls, both of bounded depth.
-const STACK: usize = 256 << 20;
+const STACK_BYTES: usize = 256 << 20;
 
 /// What the user sets from outside the file.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct LoweringSettings {
     /// `--set N=8`: values of constants, as text.
     pub constants: Vec<(String, String)>,
     /// `--threads T=3`: numbers of copies.
@@ -49,7 +49,7 @@ pub struct Lowered {
 }
 
 /// Lowers a parsed file. The diagnostics of parsing are among those given.
-pub fn lower(parsed: &Parsed, sources: &Sources, settings: &Settings) -> Lowered {
+pub fn lower_file(parsed: &Parsed, sources: &Sources, settings: &LoweringSettings) -> Lowered {
     if parsed.lost {
         return Lowered { program: None, diagnostics: parsed.diagnostics.clone() };
     }
@@ -63,7 +63,7 @@ pub fn lower(parsed: &Parsed, sources: &Sources, settings: &Settings) -> Lowered
         Lowered { program: if failed { None } else { Some(lowering.program) }, diagnostics }
     };
     std::thread::scope(|scope| {
-        let builder = std::thread::Builder::new().name("lowering".to_owned()).stack_size(STACK);
+        let builder = std::thread::Builder::new().name("lowering".to_owned()).stack_size(STACK_BYTES);
         match builder.spawn_scoped(scope, work) {
             Ok(handle) => handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
             // Without a second stack the ordinary one must do.
@@ -76,12 +76,12 @@ pub fn lower(parsed: &Parsed, sources: &Sources, settings: &Settings) -> Lowered
 pub struct Lowering<'a> {
     file: SourceId,
     pub(crate) sources: &'a Sources,
-    settings: &'a Settings,
+    settings: &'a LoweringSettings,
     pub(crate) program: Program,
     pub(crate) globals: Globals<'a>,
-    pub(crate) view: View,
+    pub(crate) view: NameView,
     /// Checks of the statement at hand.
-    pub(crate) noted: Vec<Check>,
+    pub(crate) noted: Vec<ValueCheck>,
     /// What is lowered now is the meaning of an operation: its expressions are total, and nothing in it is a property.
     in_spec: bool,
     pub(crate) under: Vec<Under>,
@@ -95,13 +95,15 @@ pub struct Lowering<'a> {
     local_locks: FxHashSet<VarId>,
     /// Which threads have ended, where some thread is joined.
     ended: Option<VarId>,
+    /// Which threads a `join` may wait for.
+    joined: scan::Joined,
     /// Parameters of each thread; `None`: it runs from the start.
     thread_params: Vec<Option<Vec<Sort>>>,
     diagnostics: Vec<Diagnostic>,
-    properties: FxHashMap<(&'static str, u32, u32), PropertyId>,
+    properties: FxHashMap<(String, Span), PropertyId>,
     property_names: FxHashSet<String>,
     var_names: FxHashMap<String, u32>,
-    origins: FxHashMap<(u32, u32), OriginId>,
+    origins: FxHashMap<Span, OriginId>,
     statements: usize,
     /// Names whose declaration is in error.
     pub(crate) broken: FxHashSet<String>,
@@ -110,14 +112,14 @@ pub struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    fn new(parsed: &Parsed, sources: &'a Sources, settings: &'a Settings) -> Self {
+    fn new(parsed: &Parsed, sources: &'a Sources, settings: &'a LoweringSettings) -> Self {
         Self {
             file: parsed.file,
             sources,
             settings,
             program: Program::new(sources.file(parsed.file).name.clone()),
             globals: Globals::default(),
-            view: View::default(),
+            view: NameView::default(),
             noted: Vec::new(),
             in_spec: false,
             under: Vec::new(),
@@ -126,6 +128,7 @@ impl<'a> Lowering<'a> {
             lock_fields: FxHashSet::default(),
             local_locks: FxHashSet::default(),
             ended: None,
+            joined: scan::Joined::Nothing,
             thread_params: Vec::new(),
             diagnostics: Vec::new(),
             properties: FxHashMap::default(),
@@ -138,7 +141,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn file(&mut self, tree: &'a ast::Tree) {
+    fn file(&mut self, tree: &'a ast::SourceTree) {
         self.declare(tree);
         self.formulas(tree);
         self.machines(tree);
@@ -154,27 +157,26 @@ impl<'a> Lowering<'a> {
     pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
         // Code that is inlined twice says everything twice.
         let known = self.diagnostics.iter().any(|d| d.span == diagnostic.span && d.code == diagnostic.code);
-        if !known && self.diagnostics.len() < MOST_ERRORS {
+        if !known && self.diagnostics.len() < MAX_ERRORS {
             self.diagnostics.push(diagnostic);
         }
     }
 
     fn too_big(&mut self, span: Span) {
-        let message = format!("the program has more than {MOST_STATEMENTS} statements after inlining");
+        let message = format!("the program has more than {MAX_STATEMENTS} statements after inlining");
         self.report(Diagnostic::error(codes::TOO_BIG, span, message));
     }
 
     /// The origin of a piece of source: its first line is what people call it.
     pub(crate) fn origin(&mut self, span: Span) -> OriginId {
-        let key = (span.start, span.end);
-        if let Some(origin) = self.origins.get(&key) {
+        if let Some(origin) = self.origins.get(&span) {
             return *origin;
         }
         let text = self.sources.text(span);
         let line = text.lines().next().unwrap_or("").trim_end_matches([' ', '\t', '{', ';']);
         let short: String = line.chars().take(80).collect();
         let origin = self.program.add_origin(Some(span), short);
-        self.origins.insert(key, origin);
+        self.origins.insert(span, origin);
         origin
     }
 
@@ -182,7 +184,7 @@ impl<'a> Lowering<'a> {
     fn property(&mut self, kind: PropertyKind, name: &str, span: Span) -> PropertyId {
         let mut unique = name.to_owned();
         if self.property_names.contains(&unique) {
-            unique = format!("{name}:{}", self.sources.file(self.file).position(span.start).1);
+            unique = format!("{name}:{}", self.sources.file(span.file).position(span.start).1);
         }
         let mut number = 2;
         while self.property_names.contains(&unique) {
@@ -208,7 +210,9 @@ impl<'a> Lowering<'a> {
             PropertyKind::Access(_) => "access",
             _ => "other",
         };
-        let key = (class, span.start, span.end);
+        let class = if matches!(kind, PropertyKind::Unmodelled(_)) { "unmodelled" } else { class };
+        // One kind may stand for several things at one place: a call whose object is null and one that throws.
+        let key = (format!("{class} {word}"), span);
         if let Some(property) = self.properties.get(&key) {
             return *property;
         }
@@ -245,6 +249,15 @@ impl<'a> Lowering<'a> {
         (checks, accesses)
     }
 
+    /// The gates of a statement that waits for its guard. Who waits takes no step, and so accesses nothing:
+    /// `assume m == 0` is no access while another thread holds `m`.
+    fn gates_of_waiting(&mut self, guard: Term) -> Vec<Gate> {
+        let (mut gates, accesses) = self.gates_apart();
+        let terms = &self.program.terms;
+        gates.extend(accesses.into_iter().map(|g| Gate { formula: terms.implies(guard, g.formula), ..g }));
+        gates
+    }
+
     fn gates(&mut self) -> Vec<Gate> {
         let (mut checks, accesses) = self.gates_apart();
         checks.extend(accesses);
@@ -255,7 +268,7 @@ impl<'a> Lowering<'a> {
     fn access_property(&mut self, var: VarId) -> Option<PropertyId> {
         let origin = self.program.vars[var].access.as_ref()?.origin;
         let span = self.program.origins[origin].span?;
-        let key = ("access", span.start, span.end);
+        let key = ("access".to_owned(), span);
         if let Some(property) = self.properties.get(&key) {
             return Some(*property);
         }

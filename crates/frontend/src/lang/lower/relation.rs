@@ -4,15 +4,15 @@ use super::Lowering;
 use crate::lang::ast;
 use crate::lang::codes;
 use crate::lang::resolve::Allowed;
-use crate::lang::types::{Path, Target};
+use crate::lang::types::{AssignTarget, PathIndex};
 use base::Diagnostic;
 use logic::{Op, Symbol, Term};
-use program::{Gate, Place, TwoStore, Update, VarId};
+use program::{Gate, StorePlace, TwoStore, Update, VarId};
 
 impl Lowering<'_> {
     /// `<frame> formula`. In code, what it reads and writes is noted.
-    pub(super) fn two_store(&mut self, action: &ast::Action) -> Option<TwoStore> {
-        let targets: Vec<Option<Target>> = action.frame.iter().map(|p| self.place(p)).collect();
+    pub(super) fn two_store(&mut self, action: &ast::ActionDecl) -> Option<TwoStore> {
+        let targets: Vec<Option<AssignTarget>> = action.frame.iter().map(|p| self.place(p)).collect();
         let primes = std::mem::replace(&mut self.view.primes, Allowed::Yes);
         self.view.framed = targets.iter().flatten().map(|t| t.var).collect();
         let relation = self.formula(&action.formula);
@@ -29,13 +29,13 @@ impl Lowering<'_> {
                 self.report(diagnostic.label("expected a variable, a field or an entry of a map"));
                 return None;
             }
-            frame.push(Place { var: target.var, keys });
+            frame.push(StorePlace { var: target.var, keys });
         }
         Some(TwoStore { frame, relation: relation? })
     }
 
     /// An action of a specification: its frame holds shared variables only.
-    pub(super) fn shared_two_store(&mut self, action: &ast::Action) -> Option<TwoStore> {
+    pub(super) fn shared_two_store(&mut self, action: &ast::ActionDecl) -> Option<TwoStore> {
         let step = self.two_store(action)?;
         for (place, written) in step.frame.iter().zip(&action.frame) {
             if self.program.vars[place.var].scope != program::Scope::Shared {
@@ -62,19 +62,20 @@ impl Lowering<'_> {
         }
         let primed: rustc_hash::FxHashSet<Symbol> = self.program.vars.iter().map(|v| v.primed).collect();
         for var in vars {
-            let places: Vec<&Place> = step.frame.iter().filter(|p| p.var == var).collect();
+            let places: Vec<&StorePlace> = step.frame.iter().filter(|p| p.var == var).collect();
             let whole = places.iter().any(|p| p.keys.is_empty());
-            let entries: Vec<Vec<Path>> = if whole {
+            let entries: Vec<Vec<PathIndex>> = if whole {
                 vec![Vec::new()]
             } else {
-                places.iter().map(|p| p.keys.iter().map(|k| Path::Key(*k)).collect()).collect()
+                places.iter().map(|p| p.keys.iter().map(|k| PathIndex::Key(*k)).collect()).collect()
             };
             let mut value = self.program.now(var);
             for entry in &entries {
                 let after = self.read_in(self.program.next(var), entry);
                 // With two entries of one map, the second may be the first again: then nothing is read off.
-                let told = if entries.len() == 1 { told_value(terms, &mut conjuncts, after, &primed) } else { None };
-                let new = told.unwrap_or_else(|| {
+                let stated =
+                    if entries.len() == 1 { stated_value(terms, &mut conjuncts, after, &primed) } else { None };
+                let new = stated.unwrap_or_else(|| {
                     let name = format!("{}'", self.program.vars[var].name);
                     let input = terms.symbol(name, terms.sort_of(after));
                     inputs.push(input);
@@ -104,14 +105,14 @@ impl Lowering<'_> {
 }
 
 /// Takes the conjunct that says what a primed value is, in terms of the store before.
-fn told_value(
+fn stated_value(
     terms: &logic::Terms,
     conjuncts: &mut Vec<Term>,
     after: Term,
     primed: &rustc_hash::FxHashSet<Symbol>,
 ) -> Option<Term> {
     let closed = |t: Term| !terms.free_symbols(t).iter().any(|s| primed.contains(s));
-    let told = |conjunct: Term| -> Option<Term> {
+    let stated = |conjunct: Term| -> Option<Term> {
         if conjunct == after {
             return Some(terms.tt());
         }
@@ -122,8 +123,8 @@ fn told_value(
             _ => None,
         }
     };
-    let at = conjuncts.iter().position(|c| told(*c).is_some())?;
-    let value = told(conjuncts[at]);
+    let at = conjuncts.iter().position(|c| stated(*c).is_some())?;
+    let value = stated(conjuncts[at]);
     conjuncts.remove(at);
     value
 }

@@ -1,18 +1,18 @@
 //! Specifications: contracts and `performs` of procedures, machines, objects with their sequential specification.
 
 use super::Lowering;
-use super::code::{Builder, Calls, Frame};
+use super::code::{Builder, CallPolicy, ProcedureFrame};
 use crate::lang::ast::{
-    Clause, ClauseKind, Idling, ItemKind, Machine, MachinePartKind, MemberKind, Object, Performs, PerformsKind, Proc,
-    ProcForm, StateRole, Tree,
+    Clause, ClauseKind, Idling, ItemKind, MachineDecl, MachinePartKind, MemberKind, ObjectDecl, Performs, PerformsKind,
+    Proc, ProcForm, SourceTree, StateRole,
 };
 use crate::lang::codes;
-use crate::lang::resolve::{Allowed, Table, View, nearest};
+use crate::lang::resolve::{Allowed, NameTable, NameView, nearest};
 use base::{Diagnostic, Span};
-use logic::Sort;
+use logic::{Sort, Term};
 use program::{
-    Code, Edge, Fact, ObjectId, Operation, ProcId, Procedure, PropertyKind, Scope, Spec, SpecOp, State, TwoStore,
-    VarId, VarKind,
+    Code, InitialFact, MachineEdge, MachineState, ObjectId, Operation, ProcId, Procedure, PropertyKind, Scope, Spec,
+    SpecOp, TwoStore, VarId, VarKind,
 };
 
 impl<'a> Lowering<'a> {
@@ -43,7 +43,7 @@ impl<'a> Lowering<'a> {
                 origin,
             });
             self.globals.routines[index].id = Some(id);
-            self.view = View { locals, object: routine.object, tid: Allowed::Yes, ..View::default() };
+            self.view = NameView { locals, object: routine.object, tid: Allowed::Yes, ..NameView::default() };
             self.contract(routine.ast, id);
         }
     }
@@ -86,13 +86,20 @@ impl<'a> Lowering<'a> {
             match &clause.kind {
                 ClauseKind::Requires(e) => {
                     let Some(formula) = self.wanted_formula(e) else { continue };
-                    self.program.procedures[id].requires.push(Fact { formula, property: None, origin });
+                    if let Some(result) = formula.and_then(|f| self.result_in(f, id)) {
+                        let message = format!("`requires` of `{name}` speaks of its result `{result}`");
+                        let hint = "a result has no value before the call; say it with `ensures`";
+                        let diagnostic = Diagnostic::error(codes::BAD_SPEC, clause.span, message);
+                        self.report(diagnostic.label("only parameters and shared variables here").hint(hint));
+                        continue;
+                    }
+                    self.program.procedures[id].requires.push(InitialFact { formula, property: None, origin });
                 }
                 ClauseKind::Ensures(e) => {
                     let Some(formula) = self.wanted_formula(e) else { continue };
                     let kind = PropertyKind::Ensures(id);
                     let property = Some(self.property_at(kind, &format!("ensures:{name}"), clause.span));
-                    self.program.procedures[id].ensures.push(Fact { formula, property, origin });
+                    self.program.procedures[id].ensures.push(InitialFact { formula, property, origin });
                 }
                 ClauseKind::Performs(performs) => {
                     if self.program.procedures[id].performs.is_some() {
@@ -101,7 +108,7 @@ impl<'a> Lowering<'a> {
                         self.report(diagnostic.hint("join them with `[]`"));
                         continue;
                     }
-                    let mut labels: Table<()> = Table::default();
+                    let mut labels: NameTable<()> = NameTable::default();
                     let mut number = 0;
                     if let Some(performs) = self.performs(performs, &mut labels, &mut number) {
                         let property =
@@ -116,10 +123,18 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    /// The name of a result of a procedure that a formula mentions.
+    fn result_in(&self, formula: Term, id: ProcId) -> Option<String> {
+        let mentioned = self.program.terms.free_symbols(formula);
+        let results = &self.program.procedures[id].results;
+        let found = results.iter().find(|r| mentioned.contains(&self.program.vars[**r].symbol))?;
+        Some(self.program.vars[*found].name.clone())
+    }
+
     fn performs(
         &mut self,
         performs: &'a Performs,
-        labels: &mut Table<()>,
+        labels: &mut NameTable<()>,
         number: &mut usize,
     ) -> Option<program::Performs> {
         let mut all = |lowering: &mut Self, parts: &'a [Performs]| -> Option<Vec<program::Performs>> {
@@ -165,7 +180,7 @@ impl<'a> Lowering<'a> {
             let Some(id) = routine.id else { continue };
             let procedure = &self.program.procedures[id];
             let (params, results) = (procedure.params.clone(), procedure.results.clone());
-            let builder = Builder::new(Scope::Procedure(id), Calls::Keep);
+            let builder = Builder::new(Scope::Procedure(id), CallPolicy::Keep);
             let (code, locals) = self.routine_code(builder, index, routine.ast, (&params, &results), &[]);
             let procedure = &mut self.program.procedures[id];
             procedure.code = code;
@@ -188,7 +203,7 @@ impl<'a> Lowering<'a> {
         let sequential = proc.form == ProcForm::Abstract;
         let tid = if sequential { Allowed::No } else { Allowed::Yes };
         let object = if sequential { None } else { self.globals.routines[index].object };
-        self.view = View { locals, object, tid, checks: Allowed::Yes, ..View::default() };
+        self.view = NameView { locals, object, tid, checks: Allowed::Yes, ..NameView::default() };
         let origin = self.origin(proc.body.span);
         let (entry, exit) = (b.location(origin), b.location(origin));
         b.locals.extend(params.iter().chain(results).copied());
@@ -196,15 +211,15 @@ impl<'a> Lowering<'a> {
         let own = b.locals.len();
         let routine = if sequential { None } else { Some(index) };
         let results = results.to_vec();
-        b.frames.push(Frame { exit, results, routine, ensures: Vec::new(), instance: Vec::new(), loops: 0 });
+        b.frames.push(ProcedureFrame { exit, results, routine, ensures: Vec::new(), instance: Vec::new(), loops: 0 });
         let end = self.block(&mut b, &proc.body, entry);
         b.merge(end, exit);
-        self.view = View::default();
+        self.view = NameView::default();
         let further = b.locals.split_off(own);
         (b.finish(entry, exit), further)
     }
 
-    pub(super) fn machines(&mut self, tree: &'a Tree) {
+    pub(super) fn machines(&mut self, tree: &'a SourceTree) {
         for item in &tree.items {
             if let ItemKind::Machine(machine) = &item.kind {
                 let lowered = self.machine(machine, item.span);
@@ -213,9 +228,9 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn machine(&mut self, machine: &'a Machine, span: Span) -> program::Machine {
-        self.view = View { tid: Allowed::Yes, ..View::default() };
-        let mut names: Table<usize> = Table::default();
+    fn machine(&mut self, machine: &'a MachineDecl, span: Span) -> program::Machine {
+        self.view = NameView { tid: Allowed::Yes, ..NameView::default() };
+        let mut names: NameTable<usize> = NameTable::default();
         let mut states = Vec::new();
         let mut start: Option<(usize, Span)> = None;
         for part in &machine.parts {
@@ -237,7 +252,7 @@ impl<'a> Lowering<'a> {
                 Some(e) => self.wanted_formula(e).map(Some),
             };
             let origin = self.origin(part.span);
-            states.push(State { name: name.kind.to_string(), assertion: assertion.flatten(), origin });
+            states.push(MachineState { name: name.kind.to_string(), assertion: assertion.flatten(), origin });
         }
         let mut edges = Vec::new();
         for part in &machine.parts {
@@ -262,7 +277,7 @@ impl<'a> Lowering<'a> {
                 None => Some(TwoStore { frame: Vec::new(), relation: self.program.terms.tt() }),
             };
             if let ((_, Some(from)), (_, Some(to)), Some(action)) = (ends[0], ends[1], two_store) {
-                edges.push(Edge { from, to, action, origin });
+                edges.push(MachineEdge { from, to, action, origin });
             }
         }
         if start.is_none() {
@@ -281,7 +296,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    pub(super) fn objects(&mut self, tree: &'a Tree) {
+    pub(super) fn objects(&mut self, tree: &'a SourceTree) {
         let mut index = 0;
         for item in &tree.items {
             if let ItemKind::Object(object) = &item.kind {
@@ -291,7 +306,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn object(&mut self, object: &'a Object, span: Span, index: usize) {
+    fn object(&mut self, object: &'a ObjectDecl, span: Span, index: usize) {
         let spec = object.members.iter().find_map(|m| if let MemberKind::Spec(s) = &m.kind { Some(s) } else { None });
         // Without a specification an object is only a name for its variables and operations.
         let Some(spec) = spec else { return };
@@ -305,7 +320,7 @@ impl<'a> Lowering<'a> {
                     let origin = self.origin(member.span);
                     let name = self.unique_name(&format!("{}.spec.{}", object.name.kind, var.name.kind));
                     let variable = self.program.add_var(&name, sort, Scope::Spec(id), VarKind::Plain, None, origin);
-                    self.view = View::default();
+                    self.view = NameView::default();
                     let initial = match &var.value {
                         Some(value) => self.expr(value, sort).and_then(|t| self.evaluated(t, sort, value.span)),
                         None => self.natural_start(&var.ty, sort),
@@ -380,7 +395,7 @@ impl<'a> Lowering<'a> {
     fn operation(&mut self, proc: &'a Proc, routine: usize, scope: Scope) -> Operation {
         let known = self.globals.routines[routine].clone();
         let (params, results, _) = self.signature(proc, &known.params, &known.results, scope);
-        let mut builder = Builder::new(scope, Calls::Inline);
+        let mut builder = Builder::new(scope, CallPolicy::Inline);
         builder.linearize = Allowed::Yes;
         let (code, locals) = self.routine_code(builder, routine, proc, (&params, &results), &[]);
         let origin = self.origin(proc.span.0);
@@ -414,7 +429,7 @@ impl<'a> Lowering<'a> {
             return None;
         }
         let (params, results, _) = self.signature(meaning, &params, &results, scope);
-        let builder = Builder::new(scope, Calls::Inline);
+        let builder = Builder::new(scope, CallPolicy::Inline);
         self.in_spec = true;
         let (code, locals) = self.routine_code(builder, routine, meaning, (&params, &results), around);
         self.in_spec = false;

@@ -1,15 +1,17 @@
 //! Statements to actions.
 
 use super::Lowering;
-use super::code::{Builder, Draft, Loop};
+use super::code::{Builder, DraftAction, Loop};
 use super::scan;
-use crate::lang::ast::{Action, Block, Condition, Expr, ExprKind, Name, Stmt, StmtKind, Type, Value};
+use crate::lang::ast::{
+    ActionDecl, AssignedValue, Block, CallExpr, Checked, Condition, Expr, ExprKind, Name, Stmt, StmtKind, Type,
+};
 use crate::lang::codes;
 use crate::lang::resolve::Allowed;
-use crate::lang::types::Target;
+use crate::lang::types::AssignTarget;
 use base::{Diagnostic, Span};
 use logic::{Sort, Term};
-use program::{Gate, LocId, Mark, PropertyKind, Spawn, Update, VarId, What};
+use program::{Gate, LocId, Mark, PropertyId, PropertyKind, Spawn, Update, VarId, What};
 
 impl Lowering<'_> {
     /// Lowers a block from a location; gives the location behind it.
@@ -37,7 +39,7 @@ impl Lowering<'_> {
             b.locations[root].origin = origin;
         }
         self.statements += 1;
-        if self.statements > super::MOST_STATEMENTS {
+        if self.statements > super::MAX_STATEMENTS {
             self.too_big(span);
             return at;
         }
@@ -49,12 +51,9 @@ impl Lowering<'_> {
             StmtKind::Havoc(places) => self.havoc(b, places, span, at).unwrap_or(at),
             StmtKind::Assume(e) => {
                 let Some(guard) = self.formula(e) else { return at };
-                let (mut gates, accesses) = self.gates_apart();
-                // Who waits takes no step, and so accesses nothing: `assume m == 0` is no access while another holds m.
-                let terms = &mut self.program.terms;
-                gates.extend(accesses.into_iter().map(|g| Gate { formula: terms.implies(guard, g.formula), ..g }));
+                let gates = self.gates_of_waiting(guard);
                 let to = b.location(origin);
-                self.emit_blocking(b, at, to, Draft { guard, gates, ..self.draft(What::Assume, origin) });
+                self.emit_blocking(b, at, to, DraftAction { guard, gates, ..self.draft(What::Assume, origin) });
                 to
             }
             StmtKind::Assert(e) => {
@@ -63,7 +62,7 @@ impl Lowering<'_> {
                 let (mut gates, accesses) = self.gates_apart();
                 gates.push(Gate { property, formula });
                 gates.extend(accesses);
-                self.simple(b, at, Draft { gates, ..self.draft(What::Assert, origin) })
+                self.simple(b, at, DraftAction { gates, ..self.draft(What::Assert, origin) })
             }
             StmtKind::Acquire(e) => self.acquire(b, e, span, at).unwrap_or(at),
             StmtKind::Release(e) => self.release(b, e, span, at).unwrap_or(at),
@@ -75,7 +74,7 @@ impl Lowering<'_> {
                 let mut here = at;
                 for arm in arms {
                     let (yes, no) = (b.location(origin), b.location(origin));
-                    self.test(b, &arm.condition, here, yes, no);
+                    self.test(b, &arm.condition, Vec::new(), here, yes, no);
                     let end = self.block(b, &arm.body, yes);
                     b.merge(end, join);
                     here = no;
@@ -100,28 +99,73 @@ impl Lowering<'_> {
                 join
             }
             StmtKind::Block(block) => self.block(b, block, at),
-            StmtKind::Call(call) => self.call(b, call, None, span, at).unwrap_or(at),
+            StmtKind::Call(call) => match self.joined_by(call) {
+                Some(e) => self.join(b, e, span, at),
+                None => self.call(b, call, None, span, at).unwrap_or(at),
+            },
             StmtKind::Spawn(call) => self.spawn(b, call, None, span, at).unwrap_or(at),
-            StmtKind::Join(e) => {
-                let Some(thread) = self.expr(e, Sort::INT) else { return at };
-                let gates = self.gates();
-                let Some(ended) = self.ended else { return at };
-                let guard = self.program.terms.select(self.program.now(ended), thread);
-                let to = b.location(origin);
-                self.emit_blocking(b, at, to, Draft { guard, gates, ..self.draft(What::Join, origin) });
-                to
-            }
+            StmtKind::Join(e) => self.join(b, e, span, at),
             StmtKind::Witness(label) => self.witness(b, label, at),
             StmtKind::Linearize(condition) => self.linearize(b, condition.as_ref(), span, at),
             StmtKind::Skip => self.simple(b, at, self.draft(What::Skip, origin)),
             StmtKind::Return(values) => self.give_back(b, values, span, at),
             StmtKind::Break | StmtKind::Continue => self.leave_loop(b, &stmt.kind, span, at),
+            StmtKind::Check { of, condition } => self.check(b, of, condition, span, at).unwrap_or(at),
             StmtKind::Error => at,
         }
     }
 
+    /// A check that a front end of another language asks for.
+    fn check(&mut self, b: &mut Builder, of: &Checked, condition: &Expr, span: Span, at: LocId) -> Option<LocId> {
+        let formula = self.formula(condition)?;
+        let property = match of {
+            Checked::Bounds => self.property_at(PropertyKind::Bounds, "bounds", span),
+            Checked::Null => self.property_at(PropertyKind::Null, "null", span),
+            Checked::Release => self.property_at(PropertyKind::Release, "release", span),
+            Checked::Race(name) => self.race_property(name, span),
+            Checked::Language(word) => self.property_at(PropertyKind::Assertion, word, span),
+            Checked::Unmodelled(what) => {
+                self.property_at(PropertyKind::Unmodelled(what.to_string()), "unmodelled", span)
+            }
+        };
+        // A question that is asked for the check alone is no access of the program.
+        let (mut gates, _) = self.gates_apart();
+        gates.push(Gate { property, formula });
+        let origin = self.origin(span);
+        let what = if matches!(of, Checked::Unmodelled(_)) { What::Unmodelled } else { What::Assert };
+        Some(self.simple(b, at, DraftAction { gates, ..self.draft(what, origin) }))
+    }
+
+    /// The property that no two conflicting accesses of a place meet: one for each name.
+    fn race_property(&mut self, name: &str, span: Span) -> PropertyId {
+        let name = format!("race:{name}");
+        let known = self.program.properties.iter_enumerated().find(|(_, p)| p.name == name).map(|(id, _)| id);
+        known.unwrap_or_else(|| self.property(PropertyKind::Race, &name, span))
+    }
+
+    /// `join (e);`, where no procedure is called so.
+    fn joined_by<'e>(&self, call: &'e CallExpr) -> Option<&'e Expr> {
+        let own = self.view.object.is_some_and(|o| self.globals.members[o].procs.contains("join"));
+        let declared = own || self.globals.procs.contains("join");
+        match &call.args[..] {
+            [e] if scan::reads_as_join(call) && !declared => Some(e),
+            _ => None,
+        }
+    }
+
+    fn join(&mut self, b: &mut Builder, e: &Expr, span: Span, at: LocId) -> LocId {
+        let origin = self.origin(span);
+        let Some(thread) = self.expr(e, Sort::INT) else { return at };
+        let Some(ended) = self.ended else { return at };
+        let guard = self.program.terms.select(self.program.now(ended), thread);
+        let gates = self.gates_of_waiting(guard);
+        let to = b.location(origin);
+        self.emit_blocking(b, at, to, DraftAction { guard, gates, ..self.draft(What::Join, origin) });
+        to
+    }
+
     /// One action to a new location.
-    pub(super) fn simple(&mut self, b: &mut Builder, at: LocId, draft: Draft) -> LocId {
+    pub(super) fn simple(&mut self, b: &mut Builder, at: LocId, draft: DraftAction) -> LocId {
         let to = b.location(draft.origin);
         b.emit(at, to, draft);
         to
@@ -130,7 +174,7 @@ impl Lowering<'_> {
     fn local(
         &mut self,
         b: &mut Builder,
-        (name, ty, value): (&Name, &Type, Option<&Value>),
+        (name, ty, value): (&Name, &Type, Option<&AssignedValue>),
         following: &[Stmt],
         span: Span,
         at: LocId,
@@ -150,13 +194,14 @@ impl Lowering<'_> {
         if super::declare::is_lock(ty) {
             self.local_locks.insert(var);
         }
-        let target = Target { var, path: Vec::new(), sort: sort.unwrap_or(Sort::INT), span: name.span };
+        let target = AssignTarget { var, path: Vec::new(), sort: sort.unwrap_or(Sort::INT), span: name.span };
         let end = match value {
             Some(value) if sort.is_some() => self.assign_to(b, vec![target], value, span, at),
             Some(_) => None,
             None if b.loop_depth > 0 && !scan::set_before_read(&name.kind, following) => {
                 let (input, update) = self.arbitrary(var);
-                let draft = Draft { inputs: vec![input], updates: vec![update], ..self.draft(What::Havoc, origin) };
+                let draft =
+                    DraftAction { inputs: vec![input], updates: vec![update], ..self.draft(What::Havoc, origin) };
                 Some(self.simple(b, at, draft))
             }
             None => Some(at),
@@ -172,12 +217,19 @@ impl Lowering<'_> {
         (input, Update { var, value: self.program.terms.sym(input) })
     }
 
-    fn assign(&mut self, b: &mut Builder, targets: &[Expr], value: &Value, span: Span, at: LocId) -> Option<LocId> {
-        let places: Vec<Option<Target>> = targets.iter().map(|t| self.place(t)).collect();
-        let places: Option<Vec<Target>> = places.into_iter().collect();
+    fn assign(
+        &mut self,
+        b: &mut Builder,
+        targets: &[Expr],
+        value: &AssignedValue,
+        span: Span,
+        at: LocId,
+    ) -> Option<LocId> {
+        let places: Vec<Option<AssignTarget>> = targets.iter().map(|t| self.place(t)).collect();
+        let places: Option<Vec<AssignTarget>> = places.into_iter().collect();
         let Some(places) = places else {
             // The values are looked at all the same, for their own errors.
-            if let Value::Exprs(exprs) = value {
+            if let AssignedValue::Exprs(exprs) = value {
                 for e in exprs.iter().filter(|e| !matches!(e.kind, ExprKind::Call(_))) {
                     self.infer(e, None);
                 }
@@ -190,13 +242,13 @@ impl Lowering<'_> {
     fn assign_to(
         &mut self,
         b: &mut Builder,
-        targets: Vec<Target>,
-        value: &Value,
+        targets: Vec<AssignTarget>,
+        value: &AssignedValue,
         span: Span,
         at: LocId,
     ) -> Option<LocId> {
         for (index, target) in targets.iter().enumerate() {
-            let whole = |t: &Target| t.path.is_empty();
+            let whole = |t: &AssignTarget| t.path.is_empty();
             let earlier = targets[..index].iter().find(|e| e.var == target.var && (whole(e) || whole(target)));
             if let Some(earlier) = earlier {
                 let diagnostic = Diagnostic::error(codes::SAME_PLACE_TWICE, target.span, "this is assigned twice")
@@ -208,7 +260,7 @@ impl Lowering<'_> {
         }
         let origin = self.origin(span);
         match value {
-            Value::Exprs(exprs) => {
+            AssignedValue::Exprs(exprs) => {
                 if let [only] = &exprs[..]
                     && let ExprKind::Call(call) = &only.kind
                     && !self.is_len(call)
@@ -226,17 +278,17 @@ impl Lowering<'_> {
                 let updates = self.updates(targets.iter().zip(values?));
                 self.note_writes(&targets);
                 let gates = self.gates();
-                Some(self.simple(b, at, Draft { gates, updates, ..self.draft(What::Assign, origin) }))
+                Some(self.simple(b, at, DraftAction { gates, updates, ..self.draft(What::Assign, origin) }))
             }
-            Value::New(class) => {
+            AssignedValue::New(class) => {
                 let [target] = &targets[..] else { return self.one_target(span) };
                 self.allocate(b, target, class, span, at)
             }
-            Value::Cas(cas) => {
+            AssignedValue::Cas(cas) => {
                 let [target] = &targets[..] else { return self.one_target(span) };
                 self.compare_and_swap(b, target, cas, span, at)
             }
-            Value::Spawn(call) => {
+            AssignedValue::Spawn(call) => {
                 let [target] = &targets[..] else { return self.one_target(span) };
                 self.spawn(b, call, Some(target), span, at)
             }
@@ -249,14 +301,14 @@ impl Lowering<'_> {
         None
     }
 
-    pub(super) fn note_writes(&mut self, targets: &[Target]) {
+    pub(super) fn note_writes(&mut self, targets: &[AssignTarget]) {
         for target in targets {
             self.note_write(target);
         }
     }
 
     /// Updates that write values to places, all read in the store before; entries of one map are written in order.
-    pub(super) fn updates<'t>(&self, writes: impl Iterator<Item = (&'t Target, Term)>) -> Vec<Update> {
+    pub(super) fn updates<'t>(&self, writes: impl Iterator<Item = (&'t AssignTarget, Term)>) -> Vec<Update> {
         let mut updates: Vec<Update> = Vec::new();
         for (target, value) in writes {
             let known = updates.iter().position(|u| u.var == target.var);
@@ -271,8 +323,8 @@ impl Lowering<'_> {
     }
 
     fn havoc(&mut self, b: &mut Builder, places: &[Expr], span: Span, at: LocId) -> Option<LocId> {
-        let targets: Vec<Option<Target>> = places.iter().map(|p| self.place(p)).collect();
-        let targets: Option<Vec<Target>> = targets.into_iter().collect();
+        let targets: Vec<Option<AssignTarget>> = places.iter().map(|p| self.place(p)).collect();
+        let targets: Option<Vec<AssignTarget>> = targets.into_iter().collect();
         let targets = targets?;
         let mut inputs = Vec::new();
         let mut writes = Vec::new();
@@ -286,16 +338,16 @@ impl Lowering<'_> {
         self.note_writes(&targets);
         let gates = self.gates();
         let origin = self.origin(span);
-        Some(self.simple(b, at, Draft { inputs, gates, updates, ..self.draft(What::Havoc, origin) }))
+        Some(self.simple(b, at, DraftAction { inputs, gates, updates, ..self.draft(What::Havoc, origin) }))
     }
 
-    /// The two steps of a test.
-    fn test(&mut self, b: &mut Builder, condition: &Condition, at: LocId, yes: LocId, no: LocId) {
+    /// The two steps of a test, which both look at the gates before anything else.
+    fn test(&mut self, b: &mut Builder, condition: &Condition, mut gates: Vec<Gate>, at: LocId, yes: LocId, no: LocId) {
         match condition {
             Condition::Any(place) => {
                 let origin = self.origin(place.0);
-                b.emit(at, yes, self.draft(What::Test, origin));
-                b.emit(at, no, self.draft(What::Test, origin));
+                b.emit(at, yes, DraftAction { gates: gates.clone(), ..self.draft(What::Test, origin) });
+                b.emit(at, no, DraftAction { gates, ..self.draft(What::Test, origin) });
             }
             Condition::Expr(e) => {
                 let origin = self.origin(e.span);
@@ -305,14 +357,14 @@ impl Lowering<'_> {
                     b.emit(at, no, self.draft(What::Test, origin));
                     return;
                 };
-                let gates = self.gates();
+                gates.extend(self.gates());
                 let terms = &self.program.terms;
                 let not = terms.not(guard);
                 if !terms.is_false(guard) {
-                    b.emit(at, yes, Draft { guard, gates: gates.clone(), ..self.draft(What::Test, origin) });
+                    b.emit(at, yes, DraftAction { guard, gates: gates.clone(), ..self.draft(What::Test, origin) });
                 }
                 if !self.program.terms.is_true(guard) {
-                    b.emit(at, no, Draft { guard: not, gates, ..self.draft(What::Test, origin) });
+                    b.emit(at, no, DraftAction { guard: not, gates, ..self.draft(What::Test, origin) });
                 }
             }
         }
@@ -335,16 +387,19 @@ impl Lowering<'_> {
             self.simple(b, at, self.draft(What::Skip, origin))
         };
         let checks = std::mem::replace(&mut self.view.checks, Allowed::No);
+        let mut gates = Vec::new();
         for invariant in invariants {
-            let formula = self.wanted_formula(invariant);
-            if let Some(formula) = formula {
-                let root = b.root(head);
-                b.locations[root].invariants.push(formula);
+            let Some(written) = self.wanted_formula(invariant) else { continue };
+            let root = b.root(head);
+            b.locations[root].invariants.push(written);
+            if let Some(formula) = written.filter(|_| !self.in_spec) {
+                let property = self.property_at(PropertyKind::Assertion, "invariant", invariant.span);
+                gates.push(Gate { property, formula });
             }
         }
         self.view.checks = checks;
         let (entry, exit) = (b.location(self.origin(body.span)), b.location(origin));
-        self.test(b, condition, head, entry, exit);
+        self.test(b, condition, gates, head, entry, exit);
         b.loops.push(Loop { head, exit });
         b.loop_depth += 1;
         let end = self.block(b, body, entry);
@@ -432,8 +487,8 @@ impl Lowering<'_> {
     fn spawn(
         &mut self,
         b: &mut Builder,
-        call: &crate::lang::ast::Call,
-        target: Option<&Target>,
+        call: &crate::lang::ast::CallExpr,
+        target: Option<&AssignTarget>,
         span: Span,
         at: LocId,
     ) -> Option<LocId> {
@@ -458,18 +513,18 @@ impl Lowering<'_> {
         let entry = target.filter(|t| !t.path.is_empty());
         let Some(entry) = entry else {
             let spawn = Some(Spawn { thread, args, into: direct });
-            return Some(self.simple(b, at, Draft { gates, spawn, ..self.draft(What::Spawn, origin) }));
+            return Some(self.simple(b, at, DraftAction { gates, spawn, ..self.draft(What::Spawn, origin) }));
         };
         // The id goes to an entry of a map: a second step, which no other thread can come before.
         let var = self.local_var(b, "spawned", span, Sort::INT, origin);
         let spawn = Some(Spawn { thread, args, into: Some(var) });
-        let between = self.simple(b, at, Draft { gates, spawn, ..self.draft(What::Spawn, origin) });
-        b.locations[between].inside = true;
+        let between = self.simple(b, at, DraftAction { gates, spawn, ..self.draft(What::Spawn, origin) });
+        b.locations[between].in_atomic_block = true;
         let updates = self.updates(std::iter::once((entry, self.program.now(var))));
-        Some(self.simple(b, between, Draft { updates, ..self.draft(What::Assign, origin) }))
+        Some(self.simple(b, between, DraftAction { updates, ..self.draft(What::Assign, origin) }))
     }
 
-    fn step(&mut self, b: &mut Builder, action: &Action, span: Span, at: LocId) -> Option<LocId> {
+    fn step(&mut self, b: &mut Builder, action: &ActionDecl, span: Span, at: LocId) -> Option<LocId> {
         let asserted = action.asserting.as_ref().map(|e| self.formula(e));
         let gates_of_assertion = self.gates();
         let relation = self.two_store(action);
@@ -482,22 +537,18 @@ impl Lowering<'_> {
             },
         );
         let origin = self.origin(span);
-        let (inputs, mut guard, updates) = self.executable(&relation, &mut gates);
+        let (inputs, guard, updates) = self.executable(&relation, &mut gates);
         let to = b.location(origin);
+        // It waits until there is a store to go to; only then is what it asserts looked at.
+        let mut asserting = gates_of_assertion;
         if let Some(formula) = asserted {
             let property = self.property_at(PropertyKind::Assertion, "assert", span);
-            let terms = &self.program.terms;
-            let mut wrong = gates_of_assertion.clone();
-            wrong.push(Gate { property, formula });
-            let holds = terms.and(&wrong.iter().map(|g| g.formula).collect::<Vec<_>>());
-            let failing = Draft { guard: terms.not(holds), gates: wrong, ..self.draft(What::Relation, origin) };
-            guard = terms.and(&[holds, guard]);
-            b.emit(at, to, failing);
-        } else {
-            gates.extend(gates_of_assertion);
+            asserting.push(Gate { property, formula });
         }
+        asserting.extend(gates);
+        let gates = asserting;
         let relation = Some(relation);
-        b.emit(at, to, Draft { inputs, guard, gates, updates, relation, ..self.draft(What::Relation, origin) });
+        b.emit(at, to, DraftAction { inputs, guard, gates, updates, relation, ..self.draft(What::Relation, origin) });
         Some(to)
     }
 }

@@ -3,10 +3,10 @@
 //! Operators by precedence; every result carries the height of its tree, because a long chain of left-associative
 //! operators is high without being nested in the text.
 
-use super::{DEEPEST, Parser};
+use super::{MAX_TREE_HEIGHT, Parser};
 use crate::lang::ast::{
-    Binary, Call, Expr, ExprKind, MachineInt, Name, Node, Param, Prime, Quantifier, Radix, Sign, Strength, Type,
-    TypeKind, Unary,
+    Binary, CallExpr, Expr, ExprKind, MachineInt, Name, Param, Prime, QuantifierWord, Radix, Sign, Spanned, Strength,
+    Type, TypeKind, Unary,
 };
 use crate::lang::codes;
 use crate::lang::token::Token;
@@ -76,17 +76,17 @@ impl Parser<'_> {
     }
 
     fn error_expr(&self, span: Span) -> Tall {
-        (Node::new(ExprKind::Error, span), 1)
+        (Spanned::new(ExprKind::Error, span), 1)
     }
 
     /// A node over parts of the given height, unless the tree becomes too high.
     fn grow(&mut self, kind: ExprKind, start: u32, height: u32) -> Tall {
         let span = self.since(start);
-        if height >= DEEPEST {
+        if height >= MAX_TREE_HEIGHT {
             self.fail_too_deep(Span { end: span.end.min(span.start + 1), ..span });
             return self.error_expr(span);
         }
-        (Node::new(kind, span), height + 1)
+        (Spanned::new(kind, span), height + 1)
     }
 
     fn expr_of(&mut self, weakest: Strength) -> Tall {
@@ -146,7 +146,7 @@ impl Parser<'_> {
             if !self.recovering {
                 self.report(diagnostic);
             }
-            return (Node::new(ExprKind::Error, self.since(start)), left_height.max(right_height));
+            return (Spanned::new(ExprKind::Error, self.since(start)), left_height.max(right_height));
         }
         self.grow(ExprKind::Binary(op, Box::new(left), Box::new(right)), start, left_height.max(right_height))
     }
@@ -223,7 +223,7 @@ impl Parser<'_> {
 
     fn call(&mut self, start: u32, object: Option<Name>, name: Name) -> Tall {
         let (args, height) = self.arguments();
-        let call = Call { object, name, args, span: self.place_since(start) };
+        let call = CallExpr { object, name, args, span: self.place_since(start) };
         self.grow(ExprKind::Call(Box::new(call)), start, height)
     }
 
@@ -236,11 +236,11 @@ impl Parser<'_> {
     }
 
     /// `P(a, b)` behind `spawn`.
-    pub(super) fn plain_call(&mut self, what: &str) -> Call {
+    pub(super) fn plain_call(&mut self, what: &str) -> CallExpr {
         let start = self.start();
         let name = self.name(what);
         let (args, _) = self.arguments();
-        Call { object: None, name, args, span: self.place_since(start) }
+        CallExpr { object: None, name, args, span: self.place_since(start) }
     }
 
     fn primary(&mut self) -> Tall {
@@ -259,7 +259,7 @@ impl Parser<'_> {
         };
         if let Some(kind) = simple {
             self.bump();
-            return (Node::new(kind, span), 1);
+            return (Spanned::new(kind, span), 1);
         }
         match token {
             Token::OpenParen => {
@@ -279,8 +279,8 @@ impl Parser<'_> {
                 self.grow(ExprKind::Set(items), start, height)
             }
             Token::If => self.conditional(start),
-            Token::Forall => self.quantified(start, Quantifier::Forall),
-            Token::Exists => self.quantified(start, Quantifier::Exists),
+            Token::Forall => self.quantified(start, QuantifierWord::Forall),
+            Token::Exists => self.quantified(start, QuantifierWord::Exists),
             _ if number_type(token).is_some() && self.peek_at(1) == Token::OpenParen => {
                 let ty = self.ty();
                 let opening = self.here();
@@ -295,7 +295,7 @@ impl Parser<'_> {
                     return self.call(start, None, name);
                 }
                 let prime = self.prime();
-                (Node::new(ExprKind::Name(name.kind, prime), self.since(start)), 1)
+                (Spanned::new(ExprKind::Name(name.kind, prime), self.since(start)), 1)
             }
             _ => {
                 let mut diagnostic = self.expected(codes::UNEXPECTED, "an expression");
@@ -343,7 +343,7 @@ impl Parser<'_> {
         self.grow(ExprKind::If(Box::new([condition, yes, no])), start, a.max(b).max(c))
     }
 
-    fn quantified(&mut self, start: u32, quantifier: Quantifier) -> Tall {
+    fn quantified(&mut self, start: u32, quantifier: QuantifierWord) -> Tall {
         self.bump();
         let mut binders = vec![self.param("a bound variable")];
         while !self.recovering && self.eat(Token::Comma) {
@@ -381,11 +381,11 @@ impl Parser<'_> {
     pub(super) fn ty(&mut self) -> Type {
         let span = self.here();
         if self.recovering || !self.enter() {
-            return Node::new(TypeKind::Error, span);
+            return Spanned::new(TypeKind::Error, span);
         }
         let kind = self.type_kind(span);
         self.leave();
-        Node::new(kind, self.since(span.start))
+        Spanned::new(kind, self.since(span.start))
     }
 
     fn type_kind(&mut self, span: Span) -> TypeKind {
@@ -471,7 +471,7 @@ impl Parser<'_> {
     }
 }
 
-fn number_type(token: Token) -> Option<TypeKind> {
+pub(super) fn number_type(token: Token) -> Option<TypeKind> {
     let machine = |sign, bits| Some(TypeKind::Machine(MachineInt { bits, sign }));
     match token {
         Token::Int => Some(TypeKind::Int),

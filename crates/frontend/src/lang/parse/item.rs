@@ -2,8 +2,9 @@
 
 use super::Parser;
 use crate::lang::ast::{
-    Access, Action, Clause, ClauseKind, Copies, Expr, Idling, Item, ItemKind, Machine, MachinePartKind, Member,
-    MemberKind, Node, Object, Performs, PerformsKind, Proc, ProcForm, StateRole, Thread, Var,
+    AccessClause, ActionDecl, Clause, ClauseKind, CopiesClause, Expr, Idling, Item, ItemKind, MachineDecl,
+    MachinePartKind, Member, MemberKind, ObjectDecl, Performs, PerformsKind, Proc, ProcForm, Spanned, StateRole,
+    ThreadDecl, VarDecl,
 };
 use crate::lang::codes;
 use crate::lang::token::Token;
@@ -23,7 +24,7 @@ impl Parser<'_> {
             let start = self.start();
             let before = self.at;
             if let Some(kind) = self.item() {
-                items.push(Node::new(kind, self.since(start)));
+                items.push(Spanned::new(kind, self.since(start)));
             }
             if self.recovering {
                 self.recover_item();
@@ -176,7 +177,7 @@ impl Parser<'_> {
         self.at_item_keyword() && !matches!(self.peek(), Token::Proc | Token::Inline | Token::Op)
     }
 
-    fn var(&mut self, form: VarForm) -> Var {
+    fn var(&mut self, form: VarForm) -> VarDecl {
         let start = self.start();
         let what = if form == VarForm::Field { "the name of a field" } else { "the name of a variable" };
         let name = self.name(what);
@@ -188,7 +189,7 @@ impl Parser<'_> {
         let mut access = Vec::new();
         while !self.recovering {
             if self.eat(Token::GuardedBy) {
-                access.push(Access::GuardedBy(self.expr()));
+                access.push(AccessClause::GuardedBy(self.expr()));
             } else if self.eat(Token::AccessibleIf) {
                 let mut binders = Vec::new();
                 while self.is(Token::OpenBracket) && !self.recovering {
@@ -197,13 +198,13 @@ impl Parser<'_> {
                     binders.push(self.name("the name of an index"));
                     self.expect_close(Token::CloseBracket, "]", opening);
                 }
-                access.push(Access::If { binders, condition: self.expr() });
+                access.push(AccessClause::If { binders, condition: self.expr() });
             } else {
                 break;
             }
         }
         self.expect_end();
-        Var { name, ty, value, access, span: self.place_since(start) }
+        VarDecl { name, ty, value, access, span: self.place_since(start) }
     }
 
     fn thread(&mut self) -> ItemKind {
@@ -213,9 +214,9 @@ impl Parser<'_> {
         let copies = if self.eat(Token::OpenBracket) {
             let copies = if self.is(Token::Star) && self.peek_at(1) == Token::CloseBracket {
                 self.bump();
-                Copies::Any
+                CopiesClause::Any
             } else {
-                Copies::Exactly(self.expr())
+                CopiesClause::Exactly(self.expr())
             };
             self.expect_close(Token::CloseBracket, "]", opening);
             copies
@@ -223,15 +224,15 @@ impl Parser<'_> {
             self.bump();
             let diagnostic = Diagnostic::error(codes::UNEXPECTED, opening, "expected the number of copies");
             self.report(diagnostic.label("expected `[3]` or `[*]`"));
-            Copies::Any
+            CopiesClause::Any
         } else {
-            Copies::One
+            CopiesClause::One
         };
         let params = if self.is(Token::OpenParen) { Some(self.params("the name of a parameter")) } else { None };
         let follows = if self.eat(Token::Follows) { Some(self.name("the name of a machine")) } else { None };
         let clauses = self.clauses();
         let body = self.block();
-        ItemKind::Thread(Thread { name, copies, params, follows, clauses, body })
+        ItemKind::Thread(ThreadDecl { name, copies, params, follows, clauses, body })
     }
 
     fn procedure(&mut self) -> Proc {
@@ -269,7 +270,7 @@ impl Parser<'_> {
                 }
                 _ => return clauses,
             };
-            clauses.push(Node::new(kind, self.since(start)));
+            clauses.push(Spanned::new(kind, self.since(start)));
             if self.recovering {
                 // The next clause or the body is worth reading even if this clause is broken.
                 while !matches!(
@@ -299,7 +300,7 @@ impl Parser<'_> {
     fn performs(&mut self) -> Performs {
         let start = self.start();
         if !self.enter() {
-            return Node::new(PerformsKind::Error, self.here());
+            return Spanned::new(PerformsKind::Error, self.here());
         }
         let mut branches = vec![self.performs_then()];
         while !self.recovering && self.eat(Token::Brackets) {
@@ -307,7 +308,7 @@ impl Parser<'_> {
         }
         self.leave();
         let only = if branches.len() == 1 { branches.pop() } else { None };
-        only.unwrap_or_else(|| Node::new(PerformsKind::Or(branches), self.since(start)))
+        only.unwrap_or_else(|| Spanned::new(PerformsKind::Or(branches), self.since(start)))
     }
 
     fn performs_then(&mut self) -> Performs {
@@ -318,7 +319,7 @@ impl Parser<'_> {
             parts.push(self.performs_repeat());
         }
         let only = if parts.len() == 1 { parts.pop() } else { None };
-        only.unwrap_or_else(|| Node::new(PerformsKind::Then(parts), self.since(start)))
+        only.unwrap_or_else(|| Spanned::new(PerformsKind::Then(parts), self.since(start)))
     }
 
     /// Whether an action starts so many tokens ahead; otherwise a `;` before it ends the clause.
@@ -333,10 +334,10 @@ impl Parser<'_> {
             if !self.at_action(0) {
                 let diagnostic = self.expected(codes::UNEXPECTED, "an action");
                 self.fail(diagnostic.hint("an action is written `Label: <x, y> formula`"));
-                return Node::new(PerformsKind::Error, self.here());
+                return Spanned::new(PerformsKind::Error, self.here());
             }
             let action = self.action();
-            return Node::new(PerformsKind::Action(Box::new(action)), self.since(start));
+            return Spanned::new(PerformsKind::Action(Box::new(action)), self.since(start));
         }
         let opening = self.here();
         self.bump();
@@ -344,13 +345,13 @@ impl Parser<'_> {
         self.expect_close(Token::CloseParen, ")", opening);
         // A second `*` changes nothing and would only make the tree higher.
         if !self.recovering && self.eat(Token::Star) {
-            inner = Node::new(PerformsKind::Repeat(Box::new(inner)), self.since(start));
+            inner = Spanned::new(PerformsKind::Repeat(Box::new(inner)), self.since(start));
             while self.eat(Token::Star) {}
         }
         inner
     }
 
-    fn action(&mut self) -> Action {
+    fn action(&mut self) -> ActionDecl {
         let start = self.start();
         let labelled = self.is_name() && self.peek_at(1) == Token::Colon;
         let label = if labelled { Some(self.name("a label")) } else { None };
@@ -368,9 +369,9 @@ impl Parser<'_> {
         self.braced(|parser| {
             let start = parser.start();
             let kind = parser.machine_part();
-            parts.push(Node::new(kind, parser.since(start)));
+            parts.push(Spanned::new(kind, parser.since(start)));
         });
-        ItemKind::Machine(Machine { idling, name, parts })
+        ItemKind::Machine(MachineDecl { idling, name, parts })
     }
 
     fn machine_part(&mut self) -> MachinePartKind {
@@ -402,7 +403,7 @@ impl Parser<'_> {
         self.braced(|parser| {
             let start = parser.start();
             let Some(kind) = parser.member() else { return };
-            let member = Node::new(kind, parser.since(start));
+            let member = Spanned::new(kind, parser.since(start));
             if matches!(member.kind, MemberKind::Spec(_)) {
                 let span = Span { end: member.span.start + 4, ..member.span };
                 if let Some(first) = first_spec {
@@ -415,7 +416,7 @@ impl Parser<'_> {
             }
             members.push(member);
         });
-        ItemKind::Object(Object { name, members })
+        ItemKind::Object(ObjectDecl { name, members })
     }
 
     fn member(&mut self) -> Option<MemberKind> {
@@ -436,7 +437,7 @@ impl Parser<'_> {
                         _ if parser.is_name() => MemberKind::Proc(parser.procedure_behind(start, ProcForm::Abstract)),
                         _ => return parser.fail_expected("`var`, `init`, `invariant` or an operation"),
                     };
-                    members.push(Node::new(kind, parser.since(start)));
+                    members.push(Spanned::new(kind, parser.since(start)));
                 });
                 MemberKind::Spec(members)
             }

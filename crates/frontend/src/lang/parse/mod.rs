@@ -1,28 +1,28 @@
 //! Tokens to a tree, by recursive descent with operator precedence, never failing.
 //!
-//! Comes in: the text of a file. Goes out: a tree, the comments, and diagnostics. After an error the parser is
+//! In: the text of a file. Out: a tree, the comments, and diagnostics. After an error the parser is
 //! silent until it has found its feet again: at a `;`, at the `}` of the block, or at a keyword that starts a
-//! statement or an item. Nesting deeper than `DEEPEST` is an error of its own, so no input exhausts the stack, and
-//! no later walk of the tree can. After `MOST_ERRORS` errors parsing stops. Deliberately absent: names and types.
+//! statement or an item. Nesting deeper than `MAX_TREE_HEIGHT` is an error of its own, so no input exhausts the stack, and
+//! no later walk of the tree can. After `MAX_ERRORS` errors parsing stops. Deliberately absent: names and types.
 
 mod expr;
 mod item;
 mod stmt;
 
 use crate::lang::Parsed;
-use crate::lang::ast::{Name, Node, Place, Tree};
+use crate::lang::ast::{Name, SourceSpan, SourceTree, Spanned};
 use crate::lang::codes;
-use crate::lang::token::{Placed, Token, lex};
-use base::{Code, Diagnostic, SourceId, Span};
+use crate::lang::token::{PlacedToken, Token, lex_text};
+use base::{Diagnostic, DiagnosticCode, SourceId, Span};
 
 /// How high a tree of expressions, types or statements may be.
-pub const DEEPEST: u32 = 250;
+pub const MAX_TREE_HEIGHT: u32 = 250;
 /// Errors after which the rest of the file is not parsed.
-const MOST_ERRORS: usize = 100;
+const MAX_ERRORS: usize = 100;
 
 /// Parses the text of a file.
 pub fn parse_file(file: SourceId, text: &str) -> Parsed {
-    let lexed = lex(file, text);
+    let lexed = lex_text(file, text);
     let strange =
         lexed.diagnostics.iter().filter(|d| d.code == codes::STRANGE_CHARACTER).map(|d| d.span.start).collect();
     let mut parser = Parser {
@@ -39,14 +39,14 @@ pub fn parse_file(file: SourceId, text: &str) -> Parsed {
     let items = parser.items();
     let mut diagnostics = parser.diagnostics;
     diagnostics.sort_by_key(|d| (d.span.start, d.code == codes::TOO_MANY));
-    Parsed { file, tree: Tree { items }, comments: lexed.comments, diagnostics, lost: parser.lost }
+    Parsed { file, tree: SourceTree { items }, comments: lexed.comments, diagnostics, lost: parser.lost }
 }
 
 struct Parser<'a> {
     file: SourceId,
     text: &'a str,
     /// Ends with `Token::End`, which is never passed.
-    tokens: Vec<Placed>,
+    tokens: Vec<PlacedToken>,
     at: usize,
     depth: u32,
     /// An error has been reported and the parser has not yet found a place to go on from.
@@ -90,8 +90,8 @@ impl Parser<'_> {
         let end = if self.at == 0 { start } else { self.tokens[self.at - 1].end };
         Span { file: self.file, start, end: end.max(start) }
     }
-    fn place_since(&self, start: u32) -> Place {
-        Place(self.since(start))
+    fn place_since(&self, start: u32) -> SourceSpan {
+        SourceSpan(self.since(start))
     }
     fn start(&self) -> u32 {
         self.tokens[self.at].start
@@ -120,13 +120,13 @@ impl Parser<'_> {
     }
 
     fn report(&mut self, diagnostic: Diagnostic) {
-        if self.diagnostics.len() > MOST_ERRORS {
+        if self.diagnostics.len() > MAX_ERRORS {
             return;
         }
         self.diagnostics.push(diagnostic);
-        if self.diagnostics.len() >= MOST_ERRORS {
+        if self.diagnostics.len() >= MAX_ERRORS {
             let span = self.here();
-            let message = format!("there are more than {MOST_ERRORS} errors: the rest of the file is not read");
+            let message = format!("there are more than {MAX_ERRORS} errors: the rest of the file is not read");
             self.diagnostics.push(Diagnostic::error(codes::TOO_MANY, span, message));
             self.at = self.tokens.len() - 1;
             self.recovering = true;
@@ -149,7 +149,7 @@ impl Parser<'_> {
     fn fail_expected(&mut self, what: &str) {
         self.fail(self.expected(codes::UNEXPECTED, what));
     }
-    fn expected(&self, code: Code, what: &str) -> Diagnostic {
+    fn expected(&self, code: DiagnosticCode, what: &str) -> Diagnostic {
         let message = format!("expected {what}, found {}", self.found());
         Diagnostic::error(code, self.here(), message).label(format!("expected {what}"))
     }
@@ -192,6 +192,8 @@ impl Parser<'_> {
         let diagnostic =
             Diagnostic::error(codes::UNEXPECTED, self.behind(), format!("expected `;`, found {}", self.found()))
                 .label("expected `;`");
+        let equality = self.is(Token::Equals);
+        let diagnostic = if equality { diagnostic.hint("equality is written `==`") } else { diagnostic };
         let only_missing = self.on_new_line() || matches!(self.peek(), Token::CloseBrace | Token::End);
         self.fail(diagnostic);
         if only_missing && !self.is(Token::End) {
@@ -212,7 +214,7 @@ impl Parser<'_> {
         if self.is_name() {
             let text = self.text[span.start as usize..span.end as usize].into();
             self.bump();
-            return Node::new(text, span);
+            return Spanned::new(text, span);
         }
         let mut diagnostic = self.expected(codes::UNEXPECTED, what);
         let word = &self.text[span.start as usize..span.end as usize];
@@ -220,12 +222,12 @@ impl Parser<'_> {
             diagnostic = diagnostic.hint(format!("`{word}` is a keyword"));
         }
         self.fail(diagnostic);
-        Node::new("".into(), Span { end: span.start, ..span })
+        Spanned::new("".into(), Span { end: span.start, ..span })
     }
 
     /// Goes one level deeper, unless the limit is reached; every `true` is matched by `leave`.
     fn enter(&mut self) -> bool {
-        if self.depth >= DEEPEST {
+        if self.depth >= MAX_TREE_HEIGHT {
             self.fail_too_deep(self.here());
             return false;
         }
@@ -236,7 +238,7 @@ impl Parser<'_> {
         self.depth -= 1;
     }
     fn fail_too_deep(&mut self, span: Span) {
-        let message = format!("this is nested more than {DEEPEST} levels deep");
+        let message = format!("this is nested more than {MAX_TREE_HEIGHT} levels deep");
         let hint = "name parts of it: a local variable, an inline procedure, or separate clauses";
         self.fail(Diagnostic::error(codes::TOO_DEEP, span, message).hint(hint));
     }

@@ -1,7 +1,9 @@
 //! Statements and blocks.
 
 use super::Parser;
-use crate::lang::ast::{Action, Arm, Block, Cas, Condition, Expr, ExprKind, Name, Node, Place, Stmt, StmtKind, Value};
+use crate::lang::ast::{
+    ActionDecl, Arm, AssignedValue, Block, Cas, Condition, Expr, ExprKind, Name, SourceSpan, Spanned, Stmt, StmtKind,
+};
 use crate::lang::codes;
 use crate::lang::token::Token;
 use base::Diagnostic;
@@ -13,13 +15,13 @@ impl Parser<'_> {
         if !self.is(Token::OpenBrace) {
             let diagnostic = self.expected(codes::UNEXPECTED, "`{`");
             self.fail(if self.is(Token::Equals) { diagnostic.hint("equality is written `==`") } else { diagnostic });
-            return Node::new(Vec::new(), opening);
+            return Spanned::new(Vec::new(), opening);
         }
         if !self.enter() {
             // The whole block is skipped, with its inner ones.
             self.recover();
             self.recovering = true;
-            return Node::new(Vec::new(), self.since(opening.start));
+            return Spanned::new(Vec::new(), self.since(opening.start));
         }
         self.recovering = false;
         self.bump();
@@ -45,13 +47,13 @@ impl Parser<'_> {
             };
             self.fail(diagnostic);
         }
-        Node::new(stmts, self.since(opening.start))
+        Spanned::new(stmts, self.since(opening.start))
     }
 
     fn stmt(&mut self) -> Stmt {
         let start = self.start();
         let kind = self.stmt_kind();
-        Node::new(kind, self.since(start))
+        Spanned::new(kind, self.since(start))
     }
 
     fn stmt_kind(&mut self) -> StmtKind {
@@ -65,7 +67,8 @@ impl Parser<'_> {
                 StmtKind::Step(action)
             }
             Token::Free if next_is_name => self.one_place(StmtKind::Free),
-            Token::Join if next_is_name => self.one_expr(StmtKind::Join),
+            // `join (e);` reads as a call; lowering takes it for the statement unless there is a procedure of that name.
+            Token::Join if next_is_name || starts_value(self.peek_at(1)) => self.one_expr(StmtKind::Join),
             Token::Witness if next_is_name => {
                 self.bump();
                 let label = self.name("the label of an action");
@@ -158,15 +161,15 @@ impl Parser<'_> {
         StmtKind::Local { name, ty, value }
     }
 
-    fn value(&mut self) -> Value {
+    fn value(&mut self) -> AssignedValue {
         match self.peek() {
             Token::New => {
                 self.bump();
-                Value::New(self.name("the name of a class"))
+                AssignedValue::New(self.name("the name of a class"))
             }
             Token::Spawn => {
                 self.bump();
-                Value::Spawn(self.plain_call("the name of a thread"))
+                AssignedValue::Spawn(self.plain_call("the name of a thread"))
             }
             Token::Cas => {
                 self.bump();
@@ -178,9 +181,9 @@ impl Parser<'_> {
                 self.expect(Token::Comma, ",");
                 let new = self.expr();
                 self.expect_close(Token::CloseParen, ")", opening);
-                Value::Cas(Box::new(Cas { place, old, new }))
+                AssignedValue::Cas(Box::new(Cas { place, old, new }))
             }
-            _ => Value::Exprs(self.exprs()),
+            _ => AssignedValue::Exprs(self.exprs()),
         }
     }
 
@@ -201,6 +204,14 @@ impl Parser<'_> {
         }
         let before = self.at;
         let (mut first, _) = self.postfix();
+        if !self.recovering && self.is_compound_assignment() {
+            let place = self.text[first.span.start as usize..first.span.end as usize].to_string();
+            let operator = self.text[self.here().start as usize..self.here().end as usize].to_string();
+            let written = if self.peek() == self.peek_at(1) { "1" } else { "..." };
+            let diagnostic = self.expected(codes::UNEXPECTED, "`:=`");
+            self.fail(diagnostic.hint(format!("write `{place} := {place} {operator} {written};`")));
+            return StmtKind::Error;
+        }
         if !self.recovering && self.continues_expression() {
             // A whole expression where a place belongs: read it, so that what follows is understood.
             let operator = self.at;
@@ -254,14 +265,23 @@ impl Parser<'_> {
         StmtKind::Assign { targets, value }
     }
 
+    /// `x += e`, `x++` and the like, which other languages have.
+    fn is_compound_assignment(&self) -> bool {
+        match self.peek() {
+            Token::Plus | Token::Minus => self.peek_at(1) == Token::Equals || self.peek_at(1) == self.peek(),
+            Token::Star | Token::Slash | Token::Percent => self.peek_at(1) == Token::Equals,
+            _ => false,
+        }
+    }
+
     fn condition(&mut self) -> Condition {
         let span = self.here();
         let statement = self.peek_at(2) == Token::Becomes || self.peek_at(2) == Token::Semicolon;
         if self.is(Token::OpenBrace) && (statement || !self.starts_expression(1)) {
             self.fail_expected("a condition");
-            return Condition::Expr(Node::new(ExprKind::Error, span));
+            return Condition::Expr(Spanned::new(ExprKind::Error, span));
         }
-        if self.eat(Token::Star) { Condition::Any(Place(span)) } else { Condition::Expr(self.expr()) }
+        if self.eat(Token::Star) { Condition::Any(SourceSpan(span)) } else { Condition::Expr(self.expr()) }
     }
 
     fn if_else(&mut self) -> StmtKind {
@@ -309,10 +329,15 @@ impl Parser<'_> {
     }
 
     /// `<frame> formula asserting a`, behind an optional label.
-    pub(super) fn action_body(&mut self, label: Option<Name>, start: u32) -> Action {
+    pub(super) fn action_body(&mut self, label: Option<Name>, start: u32) -> ActionDecl {
         let frame = self.frame();
         let formula = self.expr();
         let asserting = if !self.recovering && self.eat(Token::Asserting) { Some(self.expr()) } else { None };
-        Action { label, frame, formula, asserting, span: self.place_since(start) }
+        ActionDecl { label, frame, formula, asserting, span: self.place_since(start) }
     }
+}
+
+/// Whether a token that is no name starts a value, and cannot go on with a place or a call.
+fn starts_value(token: Token) -> bool {
+    matches!(token, Token::Number | Token::Tid | Token::If) || super::expr::number_type(token).is_some()
 }

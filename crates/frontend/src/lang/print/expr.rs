@@ -1,8 +1,8 @@
 //! Expressions, types and actions on one line, with no more parentheses than the grammar needs.
 
 use crate::lang::ast::{
-    Action, Binary, Call, Expr, ExprKind, Param, Performs, PerformsKind, Prime, Quantifier, Radix, Strength, Type,
-    TypeKind, Unary,
+    ActionDecl, Binary, CallExpr, Expr, ExprKind, Param, Performs, PerformsKind, Prime, QuantifierWord, Radix,
+    Strength, Type, TypeKind, Unary,
 };
 use std::fmt::Write;
 
@@ -91,8 +91,8 @@ fn bare(out: &mut String, expr: &Expr) {
         }
         ExprKind::Quantified(quantifier, binders, body) => {
             out.push_str(match quantifier {
-                Quantifier::Forall => "forall ",
-                Quantifier::Exists => "exists ",
+                QuantifierWord::Forall => "forall ",
+                QuantifierWord::Exists => "exists ",
             });
             params_to(out, binders);
             out.push_str(" :: ");
@@ -141,6 +141,8 @@ fn bare(out: &mut String, expr: &Expr) {
             out.push(']');
         }
         ExprKind::Call(call) => call_to(out, call),
+        // No text says it; a tree that has it is never formatted.
+        ExprKind::Foreign(_) => out.push('?'),
         ExprKind::Convert(ty, inner) => {
             type_to(out, ty);
             out.push('(');
@@ -169,7 +171,7 @@ pub(super) fn joined(out: &mut String, exprs: &[Expr], between: &str, weakest: S
     }
 }
 
-pub(super) fn call_to(out: &mut String, call: &Call) {
+pub(super) fn call_to(out: &mut String, call: &CallExpr) {
     if let Some(object) = &call.object {
         out.push_str(&object.kind);
         out.push('.');
@@ -218,7 +220,7 @@ pub(super) fn type_to(out: &mut String, ty: &Type) {
     }
 }
 
-pub(super) fn action_to(out: &mut String, action: &Action) {
+pub(super) fn action_to(out: &mut String, action: &ActionDecl) {
     if let Some(label) = &action.label {
         out.push_str(&label.kind);
         out.push_str(": ");

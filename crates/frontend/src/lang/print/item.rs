@@ -3,8 +3,8 @@
 use super::expr::{Hold, expr_text, params_to, performs_to, type_to};
 use super::{Printer, Size};
 use crate::lang::ast::{
-    Access, Clause, ClauseKind, Copies, Expr, Idling, Item, ItemKind, MachinePart, MachinePartKind, Member, MemberKind,
-    Name, Performs, PerformsKind, Proc, ProcForm, StateRole, Thread, Var,
+    AccessClause, Clause, ClauseKind, CopiesClause, Expr, Idling, Item, ItemKind, MachinePart, MachinePartKind, Member,
+    MemberKind, Name, Performs, PerformsKind, Proc, ProcForm, StateRole, ThreadDecl, VarDecl,
 };
 use base::Span;
 
@@ -120,7 +120,7 @@ impl Printer<'_> {
         });
     }
 
-    fn var(&mut self, var: &Var, form: Form) {
+    fn var(&mut self, var: &VarDecl, form: Form) {
         if form != Form::Field {
             self.out.push_str("var ");
         }
@@ -133,11 +133,11 @@ impl Printer<'_> {
         }
         for access in &var.access {
             match access {
-                Access::GuardedBy(lock) => {
+                AccessClause::GuardedBy(lock) => {
                     self.out.push_str(" guarded_by ");
                     self.formula(lock);
                 }
-                Access::If { binders, condition } => {
+                AccessClause::If { binders, condition } => {
                     self.out.push_str(" accessible_if");
                     for binder in binders {
                         self.out.push_str(&format!("[{}]", binder.kind));
@@ -155,13 +155,13 @@ impl Printer<'_> {
         self.out.push(';');
     }
 
-    fn thread(&mut self, thread: &Thread) {
+    fn thread(&mut self, thread: &ThreadDecl) {
         self.out.push_str("thread ");
         self.out.push_str(&thread.name.kind);
         match &thread.copies {
-            Copies::One => {}
-            Copies::Any => self.out.push_str("[*]"),
-            Copies::Exactly(count) => {
+            CopiesClause::One => {}
+            CopiesClause::Any => self.out.push_str("[*]"),
+            CopiesClause::Exactly(count) => {
                 self.out.push('[');
                 self.formula(count);
                 self.out.push(']');

@@ -1,6 +1,6 @@
 //! The tree back to canonical text.
 //!
-//! Comes in: a tree without error nodes, the comments, and the text both came from. Goes out: the same program, one
+//! In: a tree without error nodes, the comments, and the text both came from. Out: the same program, one
 //! declaration or statement per line, every comment kept. Parsing the result gives the same tree, and printing that
 //! gives the same text. A comment stays before the line it stood before, or behind the line it stood behind; one
 //! inside a line goes before that line. One blank line is kept where there were some.
@@ -11,14 +11,14 @@ mod stmt;
 
 pub use expr::{expr_text, type_text};
 
-use crate::lang::ast::{Expr, ExprKind, Strength, Tree};
+use crate::lang::ast::{Expr, ExprKind, SourceTree, Strength};
 use base::Span;
 
 /// Lines longer than this are broken where that is possible.
-const WIDTH: usize = 100;
+const MAX_LINE_WIDTH: usize = 100;
 
 /// The canonical text of a tree.
-pub fn print(tree: &Tree, comments: &[Span], text: &str) -> String {
+pub fn print_tree(tree: &SourceTree, comments: &[Span], text: &str) -> String {
     let mut printer = Printer { out: String::new(), indent: 0, comments, text, behind: 0, first: true, big: false };
     for item in &tree.items {
         printer.item(item);
@@ -153,7 +153,7 @@ impl Printer<'_> {
     fn formula(&mut self, expr: &Expr) {
         let flat = expr_text(expr);
         let line = self.out.len() - self.out.rfind('\n').map_or(0, |at| at + 1);
-        if line + flat.len() <= WIDTH {
+        if line + flat.len() <= MAX_LINE_WIDTH {
             self.out.push_str(&flat);
             return;
         }

@@ -2,7 +2,7 @@
 
 use super::expr::{action_to, call_to, joined, type_to};
 use super::{Printer, Size};
-use crate::lang::ast::{Block, Condition, Expr, Stmt, StmtKind, Strength, Value};
+use crate::lang::ast::{AssignedValue, Block, Condition, Expr, Stmt, StmtKind, Strength};
 
 impl Printer<'_> {
     pub(super) fn block(&mut self, block: &Block) {
@@ -124,7 +124,7 @@ impl Printer<'_> {
                 }
                 self.out.push(';');
             }
-            StmtKind::Error => self.out.push_str("skip;"),
+            StmtKind::Error | StmtKind::Check { .. } => self.out.push_str("skip;"),
         }
     }
 
@@ -151,17 +151,17 @@ impl Printer<'_> {
         self.line_start();
     }
 
-    fn value(&mut self, value: &Value) {
+    fn value(&mut self, value: &AssignedValue) {
         match value {
-            Value::Exprs(exprs) => match &exprs[..] {
+            AssignedValue::Exprs(exprs) => match &exprs[..] {
                 [only] => self.formula(only),
                 _ => joined(&mut self.out, exprs, ", ", Strength::Open),
             },
-            Value::New(class) => {
+            AssignedValue::New(class) => {
                 self.out.push_str("new ");
                 self.out.push_str(&class.kind);
             }
-            Value::Cas(cas) => {
+            AssignedValue::Cas(cas) => {
                 self.out.push_str("cas(");
                 for (index, part) in [&cas.place, &cas.old, &cas.new].into_iter().enumerate() {
                     if index > 0 {
@@ -171,7 +171,7 @@ impl Printer<'_> {
                 }
                 self.out.push(')');
             }
-            Value::Spawn(call) => {
+            AssignedValue::Spawn(call) => {
                 self.out.push_str("spawn ");
                 call_to(&mut self.out, call);
             }
@@ -179,7 +179,7 @@ impl Printer<'_> {
     }
 
     /// An action whose formula may be broken over lines.
-    pub(super) fn action(&mut self, action: &crate::lang::ast::Action) {
+    pub(super) fn action(&mut self, action: &crate::lang::ast::ActionDecl) {
         if action.asserting.is_some() {
             action_to(&mut self.out, action);
             return;

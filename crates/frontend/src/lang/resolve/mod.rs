@@ -29,7 +29,7 @@ pub enum TypeName {
 
 /// A procedure or an operation of an object, as it is called.
 #[derive(Clone, Debug)]
-pub struct Routine<'a> {
+pub struct CallableDecl<'a> {
     pub ast: &'a ast::Proc,
     /// Index of the object it belongs to.
     pub object: Option<usize>,
@@ -39,7 +39,7 @@ pub struct Routine<'a> {
     pub id: Option<ProcId>,
 }
 
-impl Routine<'_> {
+impl CallableDecl<'_> {
     /// Whether calls may be kept and understood by the specification.
     pub fn has_spec(&self) -> bool {
         use ast::ClauseKind::{Ensures, Performs, Requires};
@@ -50,17 +50,17 @@ impl Routine<'_> {
 
 /// A table of names of one kind, with the place of each declaration.
 #[derive(Clone, Debug)]
-pub struct Table<T> {
+pub struct NameTable<T> {
     entries: FxHashMap<String, (T, Span)>,
 }
 
-impl<T> Default for Table<T> {
+impl<T> Default for NameTable<T> {
     fn default() -> Self {
         Self { entries: FxHashMap::default() }
     }
 }
 
-impl<T: Copy> Table<T> {
+impl<T: Copy> NameTable<T> {
     /// Declares a name, or gives the place where it was declared before.
     pub fn declare(&mut self, name: &ast::Name, what: T) -> Result<(), Span> {
         if let Some((_, first)) = self.entries.get(&*name.kind) {
@@ -86,30 +86,30 @@ impl<T: Copy> Table<T> {
 /// Everything declared at the top level and in objects.
 #[derive(Clone, Debug, Default)]
 pub struct Globals<'a> {
-    pub values: Table<Named>,
-    pub types: Table<TypeName>,
+    pub values: NameTable<Named>,
+    pub types: NameTable<TypeName>,
     /// Index into the threads in order of declaration.
-    pub threads: Table<usize>,
+    pub threads: NameTable<usize>,
     /// Index into `routines`.
-    pub procs: Table<usize>,
-    pub machines: Table<usize>,
-    pub objects: Table<usize>,
-    pub routines: Vec<Routine<'a>>,
+    pub procs: NameTable<usize>,
+    pub machines: NameTable<usize>,
+    pub objects: NameTable<usize>,
+    pub routines: Vec<CallableDecl<'a>>,
     /// Variables and procedures of each object.
     pub members: Vec<Members>,
     /// Fields of each class.
-    pub fields: FxHashMap<ClassId, Table<VarId>>,
+    pub fields: FxHashMap<ClassId, NameTable<VarId>>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Members {
-    pub values: Table<Named>,
-    pub procs: Table<usize>,
+    pub values: NameTable<Named>,
+    pub procs: NameTable<usize>,
 }
 
 /// What the names inside a formula or a body may stand for besides the globals.
 #[derive(Clone, Debug, Default)]
-pub struct View {
+pub struct NameView {
     /// Innermost last.
     pub locals: Vec<(String, VarId)>,
     /// Bound by quantifiers and access predicates; innermost last. These hide locals.
@@ -133,7 +133,7 @@ pub enum Allowed {
     Yes,
 }
 
-impl View {
+impl NameView {
     pub fn local(&self, name: &str) -> Option<VarId> {
         self.locals.iter().rev().find(|(n, _)| n == name).map(|(_, v)| *v)
     }

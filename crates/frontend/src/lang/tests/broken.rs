@@ -8,7 +8,7 @@ fn errors(text: &str) -> Vec<(&'static str, String)> {
     parsed.diagnostics.iter().map(|d| (d.code.0, sources.place(d.span).replace("test.tp:", ""))).collect()
 }
 
-fn code_at(code: base::Code, place: &str) -> (&'static str, String) {
+fn code_at(code: base::DiagnosticCode, place: &str) -> (&'static str, String) {
     (code.0, place.to_owned())
 }
 
@@ -46,6 +46,10 @@ fn check_an_unclosed_block_does_not_swallow_the_next_item() {
 #[test]
 fn check_common_slips_get_a_hint() {
     for (text, hint) in [
+        ("var count: int; thread T { count += 1; }", "write `count := count + ...;`"),
+        ("var count: int; thread T { count++; }", "write `count := count + 1;`"),
+        ("var a: [int]int; thread T { a[3] -= 2; }", "write `a[3] := a[3] - ...;`"),
+        ("var x: int; thread T { assert x = 1; }", "equality is written `==`"),
         ("thread A { x = 1; }", "`:=`"),
         ("thread A { if x = 1 { } }", "`==`"),
         ("invariant 0 <= x < n;", "&&"),

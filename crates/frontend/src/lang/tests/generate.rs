@@ -2,38 +2,13 @@
 
 use crate::lang::ast::*;
 use base::ids::Id;
-use base::{SourceId, Span};
-
-/// A small reproducible source of randomness.
-pub struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-    pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
-    }
-    /// Below a bound.
-    pub fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-    pub fn chance(&mut self, one_in: usize) -> bool {
-        self.below(one_in) == 0
-    }
-    pub fn pick<T: Clone>(&mut self, items: &[T]) -> T {
-        items[self.below(items.len())].clone()
-    }
-}
+use base::{Random, SourceId, Span};
 
 fn no_span() -> Span {
     Span::new(SourceId::from_index(0), 0, 0)
 }
-fn node<T>(kind: T) -> Node<T> {
-    Node::new(kind, no_span())
+fn node<T>(kind: T) -> Spanned<T> {
+    Spanned::new(kind, no_span())
 }
 
 const NAMES: &[&str] =
@@ -44,71 +19,71 @@ pub struct Generator {
 }
 
 impl Generator {
-    pub fn tree(&mut self) -> Tree {
+    pub fn tree(&mut self) -> SourceTree {
         let count = self.random.below(8);
-        Tree { items: (0..count).map(|_| node(self.item())).collect() }
+        SourceTree { items: (0..count).map(|_| node(self.item())).collect() }
     }
 
     fn name(&mut self) -> Name {
-        node(self.random.pick(NAMES).into())
+        node(self.random.one_of(NAMES).into())
     }
     fn many<T>(&mut self, from: usize, most: usize, mut make: impl FnMut(&mut Self) -> T) -> Vec<T> {
         let count = from + self.random.below(most - from + 1);
         (0..count).map(|_| make(self)).collect()
     }
     fn maybe<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> Option<T> {
-        if self.random.chance(2) { Some(make(self)) } else { None }
+        if self.random.chance(50) { Some(make(self)) } else { None }
     }
 
     fn item(&mut self) -> ItemKind {
         match self.random.below(11) {
             0 => ItemKind::Const { name: self.name(), ty: self.ty(2), value: self.maybe(|g| g.expr(2)) },
             1 => ItemKind::Enum { name: self.name(), variants: self.many(0, 12, Self::name) },
-            2 => ItemKind::Class { name: self.name(), fields: self.many(0, 3, |g| Var { value: None, ..g.var() }) },
+            2 => ItemKind::Class { name: self.name(), fields: self.many(0, 3, |g| VarDecl { value: None, ..g.var() }) },
             3 => ItemKind::Var(self.var()),
             4 => ItemKind::Init(self.expr(4)),
             5 => ItemKind::Invariant(self.expr(4)),
             6 => ItemKind::Rely(self.expr(4)),
             7 => ItemKind::Thread(self.thread()),
             8 => {
-                let form = self.random.pick(&[ProcForm::Plain, ProcForm::Inline]);
+                let form = self.random.one_of(&[ProcForm::Plain, ProcForm::Inline]);
                 ItemKind::Proc(self.proc(form))
             }
-            9 => ItemKind::Machine(Machine {
-                idling: self.random.pick(&[Idling::Free, Idling::Strict]),
+            9 => ItemKind::Machine(MachineDecl {
+                idling: self.random.one_of(&[Idling::Free, Idling::Strict]),
                 name: self.name(),
                 parts: self.many(0, 4, |g| node(g.machine_part())),
             }),
-            _ => ItemKind::Object(Object { name: self.name(), members: self.members() }),
+            _ => ItemKind::Object(ObjectDecl { name: self.name(), members: self.members() }),
         }
     }
 
-    fn var(&mut self) -> Var {
-        Var {
+    fn var(&mut self) -> VarDecl {
+        VarDecl {
             name: self.name(),
             ty: self.ty(3),
             value: self.maybe(|g| g.expr(2)),
-            access: if self.random.chance(3) { vec![self.access()] } else { Vec::new() },
-            span: Place(no_span()),
+            access: if self.random.chance(33) { vec![self.access()] } else { Vec::new() },
+            span: SourceSpan(no_span()),
         }
     }
-    fn access(&mut self) -> Access {
-        if self.random.chance(2) {
-            Access::GuardedBy(self.place())
+    fn access(&mut self) -> AccessClause {
+        if self.random.chance(50) {
+            AccessClause::GuardedBy(self.place())
         } else {
-            Access::If { binders: self.many(0, 2, Self::name), condition: self.expr(3) }
+            AccessClause::If { binders: self.many(0, 2, Self::name), condition: self.expr(3) }
         }
     }
     fn param(&mut self) -> Param {
         Param { name: self.name(), ty: self.ty(2) }
     }
-    fn thread(&mut self) -> Thread {
-        Thread {
+    fn thread(&mut self) -> ThreadDecl {
+        ThreadDecl {
             name: self.name(),
             copies: match self.random.below(3) {
-                0 => Copies::One,
-                1 => Copies::Any,
-                _ => Copies::Exactly(self.expr(1)),
+                0 => CopiesClause::One,
+                1 => CopiesClause::Any,
+                _ => CopiesClause::Exactly(self.expr(1)),
             },
             params: self.maybe(|g| g.many(0, 2, Self::param)),
             follows: self.maybe(Self::name),
@@ -124,7 +99,7 @@ impl Generator {
             results: self.many(0, 2, Self::param),
             clauses: self.many(0, 3, Self::clause),
             body: self.block(3),
-            span: Place(no_span()),
+            span: SourceSpan(no_span()),
         }
     }
     fn clause(&mut self) -> Clause {
@@ -144,19 +119,19 @@ impl Generator {
             _ => PerformsKind::Repeat(Box::new(self.performs(depth - 1))),
         })
     }
-    fn action(&mut self) -> Action {
-        Action {
+    fn action(&mut self) -> ActionDecl {
+        ActionDecl {
             label: self.maybe(Self::name),
             frame: self.many(0, 3, Self::place),
             formula: self.expr(3),
-            asserting: if self.random.chance(4) { Some(self.expr(2)) } else { None },
-            span: Place(no_span()),
+            asserting: if self.random.chance(25) { Some(self.expr(2)) } else { None },
+            span: SourceSpan(no_span()),
         }
     }
     fn machine_part(&mut self) -> MachinePartKind {
-        if self.random.chance(2) {
+        if self.random.chance(50) {
             MachinePartKind::State {
-                role: self.random.pick(&[StateRole::Start, StateRole::Inner]),
+                role: self.random.one_of(&[StateRole::Start, StateRole::Inner]),
                 name: self.name(),
                 asserts: self.maybe(|g| g.expr(2)),
             }
@@ -196,16 +171,16 @@ impl Generator {
     fn block(&mut self, depth: usize) -> Block {
         node(self.many(0, 4, |g| node(g.stmt(depth))))
     }
-    fn value(&mut self) -> Value {
+    fn value(&mut self) -> AssignedValue {
         match self.random.below(6) {
-            0 => Value::New(self.name()),
-            1 => Value::Cas(Box::new(Cas { place: self.place(), old: self.expr(1), new: self.expr(1) })),
-            2 => Value::Spawn(Call { object: None, ..self.call(1) }),
-            _ => Value::Exprs(self.many(1, 3, |g| g.expr(3))),
+            0 => AssignedValue::New(self.name()),
+            1 => AssignedValue::Cas(Box::new(Cas { place: self.place(), old: self.expr(1), new: self.expr(1) })),
+            2 => AssignedValue::Spawn(CallExpr { object: None, ..self.call(1) }),
+            _ => AssignedValue::Exprs(self.many(1, 3, |g| g.expr(3))),
         }
     }
     fn condition(&mut self) -> Condition {
-        if self.random.chance(4) { Condition::Any(Place(no_span())) } else { Condition::Expr(self.expr(3)) }
+        if self.random.chance(25) { Condition::Any(SourceSpan(no_span())) } else { Condition::Expr(self.expr(3)) }
     }
     fn stmt(&mut self, depth: usize) -> StmtKind {
         match self.random.below(if depth == 0 { 17 } else { 22 }) {
@@ -217,15 +192,15 @@ impl Generator {
             5 => StmtKind::Acquire(self.place()),
             6 => StmtKind::Release(self.place()),
             7 => StmtKind::Free(node(ExprKind::Name("x".into(), Prime::Before))),
-            8 => StmtKind::Step(Action { label: None, ..self.action() }),
+            8 => StmtKind::Step(ActionDecl { label: None, ..self.action() }),
             9 => StmtKind::Call(self.call(2)),
-            10 => StmtKind::Spawn(Call { object: None, ..self.call(1) }),
+            10 => StmtKind::Spawn(CallExpr { object: None, ..self.call(1) }),
             11 => StmtKind::Join(node(ExprKind::Name("t".into(), Prime::Before))),
             12 => StmtKind::Witness(self.name()),
             13 => StmtKind::Linearize(self.maybe(|g| g.expr(2))),
             14 => StmtKind::Skip,
             15 => StmtKind::Return(self.many(0, 2, |g| g.expr(2))),
-            16 => self.random.pick(&[StmtKind::Break, StmtKind::Continue]),
+            16 => self.random.one_of(&[StmtKind::Break, StmtKind::Continue]),
             17 => StmtKind::Atomic(self.block(depth - 1)),
             18 => StmtKind::If {
                 arms: self.many(1, 3, |g| Arm { condition: g.condition(), body: g.block(depth - 1) }),
@@ -240,12 +215,12 @@ impl Generator {
             _ => StmtKind::Block(self.block(depth - 1)),
         }
     }
-    fn call(&mut self, depth: usize) -> Call {
-        Call {
+    fn call(&mut self, depth: usize) -> CallExpr {
+        CallExpr {
             object: self.maybe(|_| node("Stack".into())),
             name: self.name(),
             args: self.many(0, 2, |g| g.expr(depth)),
-            span: Place(no_span()),
+            span: SourceSpan(no_span()),
         }
     }
 
@@ -254,8 +229,8 @@ impl Generator {
             0 => TypeKind::Bool,
             1 => TypeKind::Int,
             2 => TypeKind::Machine(MachineInt {
-                bits: self.random.pick(&[8, 16, 32, 64]),
-                sign: self.random.pick(&[Sign::Signed, Sign::Unsigned]),
+                bits: self.random.one_of(&[8, 16, 32, 64]),
+                sign: self.random.one_of(&[Sign::Signed, Sign::Unsigned]),
             }),
             3 => TypeKind::Lock,
             4 => TypeKind::Named("Node".into()),
@@ -267,7 +242,7 @@ impl Generator {
     fn place(&mut self) -> Expr {
         let mut place = node(ExprKind::Name(self.name().kind, Prime::Before));
         for _ in 0..self.random.below(3) {
-            place = node(if self.random.chance(2) {
+            place = node(if self.random.chance(50) {
                 ExprKind::Index(Box::new(place), Box::new(self.expr(1)))
             } else {
                 ExprKind::Field(Box::new(place), self.name(), Prime::Before)
@@ -276,14 +251,14 @@ impl Generator {
         place
     }
     pub fn expr(&mut self, depth: usize) -> Expr {
-        let prime = self.random.pick(&[Prime::Before, Prime::After]);
+        let prime = self.random.one_of(&[Prime::Before, Prime::After]);
         let sub = |g: &mut Self| Box::new(g.expr(depth.saturating_sub(1)));
         node(match self.random.below(if depth == 0 { 6 } else { 22 }) {
-            0 => ExprKind::Bool(self.random.chance(2)),
-            1 => ExprKind::Int(self.random.next() as i128, self.random.pick(&[Radix::Decimal, Radix::Hexadecimal])),
-            2 => self.random.pick(&[ExprKind::Null, ExprKind::Tid, ExprKind::Unknown]),
+            0 => ExprKind::Bool(self.random.chance(50)),
+            1 => ExprKind::Int(self.random.word() as i128, self.random.one_of(&[Radix::Decimal, Radix::Hexadecimal])),
+            2 => self.random.one_of(&[ExprKind::Null, ExprKind::Tid, ExprKind::Unknown]),
             3..6 => ExprKind::Name(self.name().kind, prime),
-            6 => ExprKind::Unary(self.random.pick(&[Unary::Not, Unary::Negate]), sub(self)),
+            6 => ExprKind::Unary(self.random.one_of(&[Unary::Not, Unary::Negate]), sub(self)),
             7..12 => {
                 use Binary::*;
                 let ops = [
@@ -302,14 +277,14 @@ impl Generator {
                     Divide,
                     Modulo,
                 ];
-                let op = self.random.pick(&ops);
+                let op = self.random.one_of(&ops);
                 ExprKind::Binary(op, sub(self), sub(self))
             }
             12 => ExprKind::And(self.many(2, 4, |g| g.expr(depth - 1))),
             13 => ExprKind::Or(self.many(2, 4, |g| g.expr(depth - 1))),
             14 => ExprKind::If(Box::new([*sub(self), *sub(self), *sub(self)])),
             15 => {
-                let quantifier = self.random.pick(&[Quantifier::Forall, Quantifier::Exists]);
+                let quantifier = self.random.one_of(&[QuantifierWord::Forall, QuantifierWord::Exists]);
                 ExprKind::Quantified(quantifier, self.many(1, 2, Self::param), sub(self))
             }
             16 => ExprKind::Index(sub(self), sub(self)),
@@ -319,9 +294,9 @@ impl Generator {
                 ExprKind::Slice(sub(self), from, to)
             }
             19 => ExprKind::Field(sub(self), self.name(), prime),
-            20 => self.random.pick(&[ExprKind::Set, ExprKind::Seq])(self.many(0, 3, |g| g.expr(depth - 1))),
+            20 => self.random.one_of(&[ExprKind::Set, ExprKind::Seq])(self.many(0, 3, |g| g.expr(depth - 1))),
             _ => {
-                if self.random.chance(2) {
+                if self.random.chance(50) {
                     ExprKind::Call(Box::new(self.call(depth - 1)))
                 } else {
                     ExprKind::Convert(node(TypeKind::Int), sub(self))

@@ -1,17 +1,18 @@
 //! No text that parses makes lowering crash, and what it accepts is well formed.
 
-use super::generate::{Generator, Random};
+use super::generate::Generator;
 use super::*;
-use crate::lang::lower::{Settings, lower};
+use crate::lang::lower::{LoweringSettings, lower_file};
+use base::Random;
 use std::path::{Path, PathBuf};
 
 fn survives(text: &str) -> bool {
     let mut sources = Sources::new();
-    let parsed = parse(&mut sources, "fuzz.tp", text.as_bytes());
-    let lowered = lower(&parsed, &sources, &Settings::default());
+    let parsed = parse_file(&mut sources, "fuzz.tp", text.as_bytes());
+    let lowered = lower_file(&parsed, &sources, &LoweringSettings::default());
     assert_eq!(lowered.program.is_none(), lowered.diagnostics.iter().any(base::Diagnostic::is_error));
     for diagnostic in &lowered.diagnostics {
-        base::render(diagnostic, &sources, Colour::Plain);
+        base::render_diagnostic(diagnostic, &sources, Colour::Plain);
     }
     if let Some(program) = &lowered.program {
         let faults: Vec<String> = program::wellformed(program).iter().map(|f| f.to_string()).collect();
@@ -41,7 +42,7 @@ fn corpus() -> Vec<String> {
 fn check_meaningless_trees_never_crash_lowering() {
     for seed in 0..600 {
         let tree = Generator { random: Random::new(seed) }.tree();
-        survives(&print::print(&tree, &[], ""));
+        survives(&print::print_tree(&tree, &[], ""));
     }
 }
 
@@ -52,14 +53,14 @@ fn check_mutated_programs_never_crash_lowering() {
     let mut accepted = 0;
     for seed in 0..1500 {
         let mut random = Random::new(seed + 77);
-        let text = random.pick(&texts);
-        let lexed = token::lex(base::ids::Id::from_index(0), &text);
+        let text = random.one_of(&texts);
+        let lexed = token::lex_text(base::ids::Id::from_index(0), &text);
         let kinds: Vec<token::Token> = lexed.tokens.iter().map(|t| t.token).collect();
         let mut words: Vec<&str> = lexed.tokens.iter().map(|t| &text[t.start as usize..t.end as usize]).collect();
         for _ in 0..1 + random.below(3) {
             let a = random.below(words.len());
             let alike: Vec<usize> = (0..kinds.len()).filter(|i| kinds[*i] == kinds[a.min(kinds.len() - 1)]).collect();
-            let b = random.pick(&alike).min(words.len() - 1);
+            let b = random.one_of(&alike).min(words.len() - 1);
             match random.below(12) {
                 0..9 => words[a] = words[b],
                 9 => words.swap(a, b),
@@ -91,7 +92,7 @@ fn check_long_chains_of_calls_end() {
 
 #[test]
 fn check_the_deepest_programs_lower() {
-    let depth = parse::DEEPEST as usize - 5;
+    let depth = parse::MAX_TREE_HEIGHT as usize - 5;
     assert!(survives(&std::format!("var x: int; init x{} == 0;", " + 1".repeat(depth - 10))));
     let open = "if true { ".repeat(depth);
     let close = "}".repeat(depth);
@@ -113,8 +114,8 @@ fn check_twenty_thousand_lines_lower_quickly() {
     }
     let start = std::time::Instant::now();
     let mut sources = Sources::new();
-    let parsed = parse(&mut sources, "big.tp", text.as_bytes());
-    assert!(lower(&parsed, &sources, &Settings::default()).program.is_some());
+    let parsed = parse_file(&mut sources, "big.tp", text.as_bytes());
+    assert!(lower_file(&parsed, &sources, &LoweringSettings::default()).program.is_some());
     // Generous for the unoptimised build on a busy machine.
     assert!(start.elapsed().as_millis() < 5000, "{:?}", start.elapsed());
 }

@@ -1,18 +1,18 @@
 //! Lowering: the corpus against its truth, and what single constructs become.
 
 use super::*;
-use crate::lang::lower::{Lowered, Settings, lower};
+use crate::lang::lower::{Lowered, LoweringSettings, lower_file};
 use program::Program;
 use std::path::{Path, PathBuf};
 
-fn lowered_with(text: &str, settings: &Settings) -> (Lowered, Sources) {
+fn lowered_with(text: &str, settings: &LoweringSettings) -> (Lowered, Sources) {
     let mut sources = Sources::new();
-    let parsed = parse(&mut sources, "test.tp", text.as_bytes());
-    (lower(&parsed, &sources, settings), sources)
+    let parsed = parse_file(&mut sources, "test.tp", text.as_bytes());
+    (lower_file(&parsed, &sources, settings), sources)
 }
 
 fn program(text: &str) -> Program {
-    let (lowered, sources) = lowered_with(text, &Settings::default());
+    let (lowered, sources) = lowered_with(text, &LoweringSettings::default());
     let messages = render_all(&lowered.diagnostics, &sources, Colour::Plain);
     lowered.program.unwrap_or_else(|| panic!("{messages}\nin\n{text}"))
 }
@@ -40,8 +40,8 @@ fn check_every_program_of_the_corpus_lowers() {
     for path in paths.iter().filter(|p| !p.components().any(|c| c.as_os_str() == "malformed")) {
         let mut sources = Sources::new();
         let bytes = std::fs::read(path).unwrap();
-        let parsed = parse(&mut sources, path.file_name().unwrap().to_string_lossy(), &bytes);
-        let lowered = lower(&parsed, &sources, &Settings::default());
+        let parsed = parse_file(&mut sources, path.file_name().unwrap().to_string_lossy(), &bytes);
+        let lowered = lower_file(&parsed, &sources, &LoweringSettings::default());
         if lowered.program.is_none() || !lowered.diagnostics.is_empty() {
             failures.push_str(&render_all(&lowered.diagnostics, &sources, Colour::Plain));
         }
@@ -64,9 +64,9 @@ fn check_every_program_of_the_corpus_is_well_formed_and_has_a_text_form() {
 fn well_formed(program: &Program, what: &str) {
     let faults: Vec<String> = program::wellformed::wellformed(program).iter().map(|f| f.to_string()).collect();
     assert!(faults.is_empty(), "{what}:\n{}", faults.join("\n"));
-    let text = program::text::print(program);
-    let again = program::text::read(&text).unwrap_or_else(|e| panic!("{what}: {e:?}\n{text}"));
-    assert_eq!(program::text::print(&again), text, "{what}");
+    let text = program::text::print_program(program);
+    let again = program::text::read_program(&text).unwrap_or_else(|e| panic!("{what}: {e:?}\n{text}"));
+    assert_eq!(program::text::print_program(&again), text, "{what}");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn check_malformed_programs_give_the_errors_they_name() {
         let text = std::fs::read_to_string(path).unwrap();
         let wanted: Vec<String> =
             text.lines().filter_map(|l| l.strip_prefix("// error: ")).map(str::trim).map(str::to_owned).collect();
-        let (lowered, sources) = lowered_with(&text, &Settings::default());
+        let (lowered, sources) = lowered_with(&text, &LoweringSettings::default());
         let found: Vec<String> =
             lowered.diagnostics.iter().map(|d| std::format!("{} line {}", d.code.0, sources.line_of(d.span))).collect();
         if wanted != found {
@@ -92,9 +92,9 @@ fn check_malformed_programs_give_the_errors_they_name() {
 }
 
 /// Instances and settings that a file's header names.
-fn instance(text: &str, constants: &[String]) -> Settings {
+fn instance(text: &str, constants: &[String]) -> LoweringSettings {
     let line = text.lines().find_map(|l| l.strip_prefix("// instance: ")).unwrap_or("");
-    let mut settings = Settings::default();
+    let mut settings = LoweringSettings::default();
     for part in line.split_whitespace() {
         let Some((name, value)) = part.split_once('=') else { continue };
         if constants.iter().any(|c| c == name) {
@@ -130,14 +130,14 @@ fn check_small_searches_agree_with_the_truth_of_the_corpus() {
             continue;
         };
         if program.threads.is_empty()
-            || program.threads.iter().any(|t| t.copies == program::Copies::Any && t.start == program::Start::AtOnce)
+            || program.threads.iter().any(|t| t.copies == program::Copies::Any && t.start == program::Start::Initial)
         {
             continue;
         }
         all += 1;
-        let instances = program::semantics::Instances::of(&program, 0);
-        let limits = program::semantics::Limits { states: 2_500, depth: 200, ..Default::default() };
-        let reached = program::semantics::reach(&program, &instances, &limits);
+        let instances = program::semantics::InstanceCounts::of(&program, 0);
+        let limits = program::semantics::ReachLimits { states: 2_500, depth: 200, ..Default::default() };
+        let reached = program::semantics::reachable_states(&program, &instances, &limits);
         let safe = text.contains("// truth: safe\n") && text.starts_with("// truth: safe");
         let bad: Vec<String> = reached.violations.keys().map(|p| program.properties[*p].name.clone()).collect();
         if safe && !bad.is_empty() {
@@ -189,9 +189,9 @@ fn check_odd_but_legal_programs_are_well_formed() {
 /// Names of the properties that a small search violates, if the search was complete.
 fn violated(text: &str) -> Option<Vec<String>> {
     let program = program(text);
-    let instances = program::semantics::Instances::of(&program, 2);
-    let limits = program::semantics::Limits { states: 3_000, ..Default::default() };
-    let reached = program::semantics::reach(&program, &instances, &limits);
+    let instances = program::semantics::InstanceCounts::of(&program, 2);
+    let limits = program::semantics::ReachLimits { states: 3_000, ..Default::default() };
+    let reached = program::semantics::reachable_states(&program, &instances, &limits);
     let mut names: Vec<String> = reached.violations.keys().map(|p| program.properties[*p].name.clone()).collect();
     names.sort();
     Some(names).filter(|_| reached.complete())
@@ -247,7 +247,7 @@ fn check_threads_that_are_spawned_once_become_ordinary_threads() {
                 var t: int := spawn Job(2);\n  join s;\n  join t;\n  assert x == 3;\n  assert s != t && s != tid;\n}\n";
     let ordinary = program(text);
     well_formed(&ordinary, text);
-    assert!(ordinary.threads.iter().all(|t| t.start == program::Start::AtOnce && t.params.is_empty()));
+    assert!(ordinary.threads.iter().all(|t| t.start == program::Start::Initial && t.params.is_empty()));
     assert_eq!(ordinary.threads.len(), 3);
     assert_eq!(violated(text), Some(Vec::new()));
     let wrong = text.replace("x == 3", "x == 2");
@@ -262,7 +262,7 @@ fn check_threads_that_are_spawned_once_become_ordinary_threads() {
     ] {
         let program = program(&many);
         well_formed(&program, &many);
-        assert!(program.threads.iter().any(|t| t.start == program::Start::BySpawn), "{many}");
+        assert!(program.threads.iter().any(|t| t.start == program::Start::Spawned), "{many}");
     }
 }
 
@@ -283,7 +283,7 @@ fn check_a_quantified_reference_is_null_or_an_object_that_is_there() {
 #[test]
 fn check_settings_change_constants_and_copies() {
     let text = "const N: int = 2; const B: bool = false; thread T[N] { assert B; } thread U[*] { skip; }";
-    let settings = Settings {
+    let settings = LoweringSettings {
         constants: vec![("N".to_owned(), "5".to_owned()), ("B".to_owned(), "true".to_owned())],
         copies: vec![("U".to_owned(), 3)],
     };
@@ -299,7 +299,7 @@ fn check_settings_change_constants_and_copies() {
     ] {
         let constants: Vec<_> = constants.into_iter().map(|(n, v)| (n.to_owned(), v.to_owned())).collect();
         let copies: Vec<_> = copies.into_iter().map(|(n, c)| (n.to_owned(), c)).collect();
-        let (lowered, _) = lowered_with(text, &Settings { constants, copies });
+        let (lowered, _) = lowered_with(text, &LoweringSettings { constants, copies });
         assert!(lowered.diagnostics.iter().all(|d| d.code == codes::BAD_SETTING) && lowered.program.is_none());
     }
 }

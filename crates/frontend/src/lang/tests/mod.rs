@@ -1,22 +1,25 @@
 //! Tests of the front of the language: everything in the contract parses, printing round-trips, nothing crashes.
 
 mod broken;
+mod contract;
 mod document;
 mod generate;
 mod lower_robust;
 mod lowering;
+mod meaning;
 mod robust;
 
 use super::*;
+use base::Random;
 use base::render::{Colour, render_all};
-use generate::{Generator, Random};
+use generate::Generator;
 
 /// Everything the language document shows, in one file.
 const ALL: &str = include_str!("all.tp");
 
 fn parse_str(text: &str) -> (Parsed, Sources) {
     let mut sources = Sources::new();
-    let parsed = parse(&mut sources, "test.tp", text.as_bytes());
+    let parsed = parse_file(&mut sources, "test.tp", text.as_bytes());
     (parsed, sources)
 }
 
@@ -29,7 +32,7 @@ fn must_parse(text: &str) -> (Parsed, Sources) {
 
 fn formatted(text: &str) -> String {
     let (parsed, sources) = must_parse(text);
-    format(&parsed, &sources).expect("a file without errors is printed")
+    format_file(&parsed, &sources).expect("a file without errors is printed")
 }
 
 #[test]
@@ -50,7 +53,7 @@ fn check_the_language_document_survives_printing() {
 fn check_random_trees_survive_printing() {
     for seed in 0..1500 {
         let tree = Generator { random: Random::new(seed) }.tree();
-        let text = print::print(&tree, &[], "");
+        let text = print::print_tree(&tree, &[], "");
         let (parsed, _) = must_parse(&text);
         assert_eq!(parsed.tree, tree, "seed {seed}:\n{text}");
         let again = formatted(&text);
@@ -60,7 +63,7 @@ fn check_random_trees_survive_printing() {
 
 /// The same tokens with other blanks between them, and comments.
 fn scattered(text: &str, random: &mut Random) -> (String, Vec<String>) {
-    let lexed = token::lex(base::ids::Id::from_index(0), text);
+    let lexed = token::lex_text(base::ids::Id::from_index(0), text);
     let mut out = String::new();
     let mut comments = Vec::new();
     for token in &lexed.tokens {
@@ -70,7 +73,7 @@ fn scattered(text: &str, random: &mut Random) -> (String, Vec<String>) {
                 out.push_str(&std::format!(" {}\n", comments[comments.len() - 1]));
             }
             1 => {
-                comments.push(std::format!("/* c{}{} */", comments.len(), random.pick(&["", "\n  {x"])));
+                comments.push(std::format!("/* c{}{} */", comments.len(), random.one_of(&["", "\n  {x"])));
                 out.push_str(&std::format!(" {}", comments[comments.len() - 1]));
             }
             2 => out.push('\n'),
@@ -93,10 +96,10 @@ fn check_comments_survive_printing_wherever_they_stand() {
     for seed in 0..1500 {
         let mut random = Random::new(seed ^ 0xc0ffee);
         let tree = Generator { random: Random::new(seed) }.tree();
-        let (text, comments) = scattered(&print::print(&tree, &[], ""), &mut random);
+        let (text, comments) = scattered(&print::print_tree(&tree, &[], ""), &mut random);
         let (parsed, sources) = must_parse(&text);
         assert_eq!(parsed.tree, tree, "seed {seed}:\n{text}");
-        let once = format(&parsed, &sources).expect("a file without errors is printed");
+        let once = format_file(&parsed, &sources).expect("a file without errors is printed");
         let (again, again_sources) = must_parse(&once);
         assert_eq!(again.tree, tree, "seed {seed}:\n{text}\n=======\n{once}");
         let kept: Vec<&str> = again.comments.iter().map(|c| again_sources.text(*c)).collect();
@@ -105,7 +108,7 @@ fn check_comments_survive_printing_wherever_they_stand() {
         sorted.sort_unstable();
         wanted.sort_unstable();
         assert_eq!(sorted, wanted, "seed {seed}:\n{text}\n=======\n{once}");
-        let twice = format(&again, &again_sources).expect("a file without errors is printed");
+        let twice = format_file(&again, &again_sources).expect("a file without errors is printed");
         assert_eq!(once, twice, "seed {seed}:\n{text}");
     }
 }

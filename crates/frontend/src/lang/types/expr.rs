@@ -1,7 +1,8 @@
 //! Expressions to terms.
 
+use super::operators::Collection;
 use super::{CheckKind, Under};
-use crate::lang::ast::{Expr, ExprKind, Param, Prime, Quantifier, TypeKind, Unary};
+use crate::lang::ast::{BitOperator, Expr, ExprKind, Foreign, Param, Prime, QuantifierWord, TypeKind, Unary};
 use crate::lang::codes;
 use crate::lang::lower::Lowering;
 use crate::lang::resolve::{Allowed, Named, nearest};
@@ -106,8 +107,55 @@ impl Lowering<'_> {
                 }
                 Some(self.cast(term, sort))
             }
+            ExprKind::Foreign(foreign) => self.foreign(foreign, wanted, span),
             ExprKind::Error => None,
         }
+    }
+
+    /// What only front ends of other languages make.
+    fn foreign(&mut self, foreign: &Foreign, wanted: Option<Sort>, span: Span) -> Option<Term> {
+        let term = match foreign {
+            Foreign::Bits(op, left, right) => {
+                let left_term = self.infer(left, wanted)?;
+                let sort = self.program.terms.sort_of(left_term);
+                let right_term = self.expr(right, sort)?;
+                let op = match op {
+                    BitOperator::And => Op::BitAnd,
+                    BitOperator::Or => Op::BitOr,
+                    BitOperator::Xor => Op::BitXor,
+                    BitOperator::ShiftLeft => Op::Shl,
+                    BitOperator::ShiftRight => Op::Shr,
+                };
+                (sort.as_machine().is_some()).then(|| self.program.terms.mk(op, &[left_term, right_term]))
+            }
+            Foreign::Complement(inner) => {
+                let inner = self.infer(inner, wanted)?;
+                let machine = self.program.terms.sort_of(inner).as_machine().is_some();
+                machine.then(|| self.program.terms.mk(Op::BitNot, &[inner]))
+            }
+            Foreign::Everywhere(inner) => {
+                let sort = wanted?;
+                let SortKind::Map(_, value) = self.program.terms.kind(sort) else { return None };
+                let inner = self.expr(inner, value)?;
+                Some(self.program.terms.const_map(sort, inner))
+            }
+            Foreign::Present(inner) => return self.infer(inner, wanted),
+            Foreign::Peek(inner) => {
+                let before = self.noted.len();
+                let term = self.infer(inner, wanted);
+                let mut at = 0;
+                self.noted.retain(|c| {
+                    at += 1;
+                    at <= before || !matches!(c.kind, CheckKind::Access(_))
+                });
+                return term;
+            }
+        };
+        if term.is_none() {
+            let message = "an operation on bits needs machine integers";
+            self.report(Diagnostic::error(codes::WRONG_OPERAND, span, message).label("expected a machine integer"));
+        }
+        term
     }
 
     /// A literal: of the wanted machine type where it fits, otherwise an `int`.
@@ -117,7 +165,7 @@ impl Lowering<'_> {
     }
 
     pub(super) fn unknown_type(&mut self, span: Span, what: &str) -> Option<Term> {
-        let message = format!("the type of `{what}` cannot be told here");
+        let message = format!("the type of `{what}` cannot be known here");
         let diagnostic = Diagnostic::error(codes::TYPE_UNKNOWN, span, message)
             .label("of what type?")
             .hint("compare or assign it where the other side has a type");
@@ -171,7 +219,7 @@ impl Lowering<'_> {
                 }
                 let object = self.infer(base, None)?;
                 let var = self.field_var(object, field, base.span)?;
-                self.note_alive(object, base.span);
+                self.note_alive(object, base);
                 let map = self.now_or_next(var, *prime, expr.span)?;
                 Some((self.program.terms.select(map, object), Some((var, vec![object]))))
             }
@@ -371,7 +419,11 @@ impl Lowering<'_> {
     }
 
     /// Notes that an object is dereferenced.
-    pub(crate) fn note_alive(&mut self, object: Term, span: Span) {
+    pub(crate) fn note_alive(&mut self, object: Term, base: &Expr) {
+        if matches!(&base.kind, ExprKind::Foreign(f) if matches!(**f, Foreign::Present(_))) {
+            return;
+        }
+        let span = base.span;
         let terms = &self.program.terms;
         let SortKind::Ref(class) = terms.kind(terms.sort_of(object)) else { return };
         let not_null = terms.ne(object, terms.null(class));
@@ -433,7 +485,7 @@ impl Lowering<'_> {
         Some(self.program.terms.ite(condition?, yes, no))
     }
 
-    fn quantified(&mut self, quantifier: Quantifier, binders: &[Param], body: &Expr) -> Option<Term> {
+    fn quantified(&mut self, quantifier: QuantifierWord, binders: &[Param], body: &Expr) -> Option<Term> {
         let depth = self.view.bound.len();
         let mut symbols = Vec::new();
         for binder in binders {
@@ -451,9 +503,9 @@ impl Lowering<'_> {
         let body = body?;
         let terms = &self.program.terms;
         Some(match quantifier {
-            Quantifier::Forall if parts.is_empty() => terms.forall(&symbols, body),
-            Quantifier::Forall => terms.forall(&symbols, terms.implies(terms.and(&parts), body)),
-            Quantifier::Exists => {
+            QuantifierWord::Forall if parts.is_empty() => terms.forall(&symbols, body),
+            QuantifierWord::Forall => terms.forall(&symbols, terms.implies(terms.and(&parts), body)),
+            QuantifierWord::Exists => {
                 parts.push(body);
                 terms.exists(&symbols, terms.and(&parts))
             }
@@ -472,10 +524,4 @@ impl Lowering<'_> {
         }
         Some(terms.or(&cases))
     }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Collection {
-    Set,
-    Seq,
 }

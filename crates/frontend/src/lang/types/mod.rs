@@ -8,14 +8,14 @@ mod expr;
 mod operators;
 mod places;
 
-pub use places::{Path, Target};
+pub use places::{AssignTarget, PathIndex};
 
 use crate::lang::ast::{MachineInt, Sign, Type, TypeKind};
 use crate::lang::codes;
 use crate::lang::lower::Lowering;
 use crate::lang::resolve::{TypeName, nearest};
 use base::{Diagnostic, Span};
-use logic::{Machine, Op, Sort, SortKind, Term};
+use logic::{MachineIntSort, Op, Sort, SortKind, Term};
 
 /// A condition that code must meet where it computes a value; otherwise it goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum CheckKind {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Check {
+pub struct ValueCheck {
     pub kind: CheckKind,
     pub span: Span,
     pub formula: Term,
@@ -42,8 +42,8 @@ pub enum Under {
     Bound(Vec<logic::Symbol>),
 }
 
-pub(crate) fn machine(m: MachineInt) -> Machine {
-    Machine { bits: m.bits as u8, signed: m.sign == Sign::Signed }
+pub(crate) fn machine(m: MachineInt) -> MachineIntSort {
+    MachineIntSort { bits: m.bits as u8, signed: m.sign == Sign::Signed }
 }
 
 impl Lowering<'_> {
@@ -95,6 +95,7 @@ impl Lowering<'_> {
             return Some(term);
         }
         if from.is_integer() && to.is_integer() {
+            self.warn_of_wrapping(term, to, span);
             return Some(self.cast(term, to));
         }
         let (expected, found) = (self.sort_name(to), self.sort_name(from));
@@ -109,6 +110,23 @@ impl Lowering<'_> {
         }
         self.report(diagnostic);
         None
+    }
+
+    /// A number that is written where it does not fit means another number, which is seldom meant.
+    fn warn_of_wrapping(&mut self, term: Term, to: Sort, span: Span) {
+        let (logic::Node::Num(number, _), Some(machine)) = (self.program.terms.node(term), to.as_machine()) else {
+            return;
+        };
+        if (machine.min()..=machine.max()).contains(&number) {
+            return;
+        }
+        let name = self.sort_name(to);
+        let logic::Node::Num(wrapped, _) = self.program.terms.node(self.cast(term, to)) else { return };
+        let message = format!("{number} does not fit {name}, and wraps to {wrapped}");
+        let range = format!("{name} holds {} to {}", machine.min(), machine.max());
+        self.report(
+            Diagnostic::warning(codes::WRAPPED_NUMBER, span, message).label(format!("is {wrapped}")).hint(range),
+        );
     }
 
     /// An integer as another integer type; numbers are converted at once.
@@ -139,7 +157,7 @@ impl Lowering<'_> {
         if terms.is_true(formula) || self.noted.iter().any(|c| c.formula == formula && c.kind == kind) {
             return;
         }
-        self.noted.push(Check { kind, span, formula });
+        self.noted.push(ValueCheck { kind, span, formula });
     }
 
     /// The map, set or sequence that a shared variable of this type starts with, where the type decides it.

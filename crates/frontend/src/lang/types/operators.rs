@@ -1,6 +1,5 @@
 //! Operators of numbers, sets, sequences and maps.
 
-use super::expr::Collection;
 use super::{CheckKind, Under};
 use crate::lang::ast::{Binary, Expr, ExprKind, Strength, Unary};
 use crate::lang::codes;
@@ -8,6 +7,12 @@ use crate::lang::lower::Lowering;
 use crate::lang::resolve::Allowed;
 use base::{Diagnostic, Span};
 use logic::{Op, Sort, SortKind, Term};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Collection {
+    Set,
+    Seq,
+}
 
 /// Whether the text alone leaves the type of an expression open: a number, `null`, a set or sequence of such.
 pub(super) fn is_open(expr: &Expr) -> bool {

@@ -11,7 +11,7 @@ use program::VarId;
 
 /// One index on the way from a variable to a place in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Path {
+pub enum PathIndex {
     Key(Term),
     /// An element of a sequence.
     Element(Term),
@@ -19,23 +19,23 @@ pub enum Path {
 
 /// A variable or a part of it that can be changed.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct AssignTarget {
     pub var: VarId,
-    pub path: Vec<Path>,
+    pub path: Vec<PathIndex>,
     pub sort: Sort,
     pub span: Span,
 }
 
-impl Target {
+impl AssignTarget {
     /// The keys up to the first element of a sequence: what an access predicate is asked for.
     pub fn keys(&self) -> Vec<Term> {
-        self.path.iter().map_while(|p| if let Path::Key(k) = p { Some(*k) } else { None }).collect()
+        self.path.iter().map_while(|p| if let PathIndex::Key(k) = p { Some(*k) } else { None }).collect()
     }
 }
 
 impl Lowering<'_> {
     /// A place; what is read on the way to it is noted, the place itself is not.
-    pub(crate) fn place(&mut self, expr: &Expr) -> Option<Target> {
+    pub(crate) fn place(&mut self, expr: &Expr) -> Option<AssignTarget> {
         let span = expr.span;
         match &expr.kind {
             ExprKind::Name(name, Prime::Before) => {
@@ -46,12 +46,12 @@ impl Lowering<'_> {
                     && let Some(var) = self.globals.fields.get(&class).and_then(|f| f.get(name))
                 {
                     let sort = self.entry_sort(self.program.vars[var].sort);
-                    return Some(Target { var, path: vec![Path::Key(object)], sort, span });
+                    return Some(AssignTarget { var, path: vec![PathIndex::Key(object)], sort, span });
                 }
                 match self.named(name) {
                     Some(Named::Var(var)) if self.constants.contains(&var) => self.not_a_place(span, name),
                     Some(Named::Var(var)) => {
-                        Some(Target { var, path: Vec::new(), sort: self.program.vars[var].sort, span })
+                        Some(AssignTarget { var, path: Vec::new(), sort: self.program.vars[var].sort, span })
                     }
                     Some(Named::Value(_)) => self.not_a_place(span, name),
                     None => {
@@ -67,27 +67,27 @@ impl Lowering<'_> {
                     && let Some(object) = self.globals.objects.get(object)
                     && let Some(Named::Var(var)) = self.globals.members[object].values.get(&field.kind)
                 {
-                    return Some(Target { var, path: Vec::new(), sort: self.program.vars[var].sort, span });
+                    return Some(AssignTarget { var, path: Vec::new(), sort: self.program.vars[var].sort, span });
                 }
                 let object = self.infer(base, None)?;
                 let var = self.field_var(object, field, base.span)?;
-                self.note_alive(object, base.span);
+                self.note_alive(object, base);
                 let sort = self.entry_sort(self.program.vars[var].sort);
-                Some(Target { var, path: vec![Path::Key(object)], sort, span })
+                Some(AssignTarget { var, path: vec![PathIndex::Key(object)], sort, span })
             }
             ExprKind::Index(base, key) => {
                 let mut target = self.place(base)?;
                 match self.program.terms.kind(target.sort) {
                     SortKind::Map(key_sort, value_sort) => {
                         let key = self.expr(key, key_sort)?;
-                        target.path.push(Path::Key(key));
+                        target.path.push(PathIndex::Key(key));
                         target.sort = value_sort;
                     }
                     SortKind::Seq(element) => {
                         let index = self.expr(key, Sort::INT)?;
                         let whole = self.read(&target);
                         self.note_inside(whole, index, span);
-                        target.path.push(Path::Element(index));
+                        target.path.push(PathIndex::Element(index));
                         target.sort = element;
                     }
                     _ => {
@@ -106,7 +106,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn not_a_place(&mut self, span: Span, name: &str) -> Option<Target> {
+    fn not_a_place(&mut self, span: Span, name: &str) -> Option<AssignTarget> {
         let diagnostic = Diagnostic::error(codes::WRONG_THING, span, format!("`{name}` cannot be changed"))
             .label("expected a variable");
         self.report(diagnostic);
@@ -121,23 +121,23 @@ impl Lowering<'_> {
     }
 
     /// The value now at a place.
-    pub(crate) fn read(&self, target: &Target) -> Term {
+    pub(crate) fn read(&self, target: &AssignTarget) -> Term {
         self.read_in(self.program.now(target.var), &target.path)
     }
 
     /// The value at a path of a value.
-    pub(crate) fn read_in(&self, whole: Term, path: &[Path]) -> Term {
+    pub(crate) fn read_in(&self, whole: Term, path: &[PathIndex]) -> Term {
         path.iter().fold(whole, |value, step| match step {
-            Path::Key(key) => self.program.terms.select(value, *key),
-            Path::Element(index) => self.program.terms.mk(logic::Op::At, &[value, *index]),
+            PathIndex::Key(key) => self.program.terms.select(value, *key),
+            PathIndex::Element(index) => self.program.terms.mk(logic::Op::At, &[value, *index]),
         })
     }
 
     /// A value with the part at a path replaced.
-    pub(crate) fn written(&self, whole: Term, path: &[Path], value: Term) -> Term {
+    pub(crate) fn written(&self, whole: Term, path: &[PathIndex], value: Term) -> Term {
         match path.split_first() {
             None => value,
-            Some((Path::Key(key), rest)) => {
+            Some((PathIndex::Key(key), rest)) => {
                 let inner = if rest.is_empty() {
                     value
                 } else {
@@ -145,7 +145,7 @@ impl Lowering<'_> {
                 };
                 self.program.terms.store(whole, *key, inner)
             }
-            Some((Path::Element(index), rest)) => {
+            Some((PathIndex::Element(index), rest)) => {
                 let inner = if rest.is_empty() {
                     value
                 } else {
@@ -157,7 +157,7 @@ impl Lowering<'_> {
     }
 
     /// Notes that a place is written.
-    pub(crate) fn note_write(&mut self, target: &Target) {
+    pub(crate) fn note_write(&mut self, target: &AssignTarget) {
         self.note_access(target.var, &target.keys(), target.span);
     }
 }

@@ -1,10 +1,10 @@
 //! Broken objects of the corpus: each has a history, or a run to a check that fails, that the checker replays.
 
-use super::corpus::{Nobody, corpus, load, load_text, verify_by};
-use crate::explore::linear::{Bounds, search, stroll};
+use super::corpus::{NoOracle, corpus, load, load_text, verify_by};
+use crate::explore::linear::{ClientBounds, sample_histories, search_histories};
 use crate::method::Run;
 use base::Budget;
-use checker::{Checker, Limits, Outcome};
+use checker::{CheckLimits, Checker, Outcome};
 use evidence::Claim;
 use program::clients::Against;
 use program::{Program, PropertyId};
@@ -29,15 +29,22 @@ fn broken() -> Vec<(String, Vec<usize>)> {
 }
 
 /// A range that holds a history of the file: `// instance: clients=3 ops=1,1,3`, or two clients with up to four operations.
-fn range(text: &str) -> Bounds {
+fn range(text: &str) -> ClientBounds {
     let hint = |key: &str| {
         let line = text.lines().find_map(|l| l.strip_prefix("// instance: "))?;
         let word = line.split(' ').find_map(|w| w.strip_prefix(key)?.strip_prefix('='))?;
         Some(word.split(',').map(|n| n.parse().unwrap()).collect::<Vec<usize>>())
     };
-    let Some(each) = hint("ops").filter(|ops| ops.len() > 1) else { return Bounds::RANGES[0] };
+    let Some(each) = hint("ops").filter(|ops| ops.len() > 1) else { return ClientBounds::RANGES[0] };
     let total = each.iter().sum();
-    Bounds { from: total, least: each.len(), threads: each.len(), each: each.iter().copied().max().unwrap(), total }
+    ClientBounds {
+        from: total,
+        least: each.len(),
+        threads: each.len(),
+        each: each.iter().copied().max().unwrap(),
+        total,
+        independent: 0,
+    }
 }
 
 #[test]
@@ -48,9 +55,10 @@ fn check_every_broken_object_of_the_corpus_has_a_history_that_is_replayed() {
         let p = load(&file);
         let text = std::fs::read_to_string(corpus(&file)).unwrap();
         let run = Run::quiet(Budget::unlimited().with_time(std::time::Duration::from_secs(300)));
-        let ranges = [(range(&text), Against::Orders), (Bounds::RANGES[0], Against::Marks)];
+        let ranges = [(range(&text), Against::Orders), (ClientBounds::RANGES[0], Against::Marks)];
         let object = program::ObjectId(0);
-        let found = ranges.into_iter().find_map(|(bounds, against)| search(&p, object, bounds, against, &run).found);
+        let found =
+            ranges.into_iter().find_map(|(bounds, against)| search_histories(&p, object, bounds, against, &run).found);
         let found = found.unwrap_or_else(|| panic!("{file}: no history"));
         let property = found.gate.unwrap_or(p.objects[object].property);
         let history = found.history(object);
@@ -69,9 +77,9 @@ fn check_every_broken_object_of_the_corpus_has_a_history_that_is_replayed() {
 }
 
 fn judged(p: &Program, property: PropertyId, history: evidence::History) -> Outcome {
-    let mut nobody = Nobody;
-    let mut checker = Checker::new(p, &mut nobody, Limits::default());
-    let checked = checker.check(property, "shape", &Claim::Disproved(history));
+    let mut oracle = NoOracle;
+    let mut checker = Checker::new(p, &mut oracle, CheckLimits::default());
+    let checked = checker.check(property, "shape", &Claim::Refuted(history.into()));
     checker.conclude(vec![checked])[0].outcome()
 }
 
@@ -82,8 +90,8 @@ fn check_long_histories_of_broken_objects_are_met_by_single_runs() {
         let run = Run::quiet(Budget::unlimited());
         let object = program::ObjectId(0);
         let start = std::time::Instant::now();
-        let found =
-            stroll(&p, object, &run).unwrap_or_else(|| panic!("{file}: no history after {:?}", start.elapsed()));
+        let found = sample_histories(&p, object, &run)
+            .unwrap_or_else(|| panic!("{file}: no history after {:?}", start.elapsed()));
         println!("{file}: {:?}", start.elapsed());
         let property = found.gate.unwrap_or(p.objects[object].property);
         let history = found.history(object);
@@ -92,20 +100,20 @@ fn check_long_histories_of_broken_objects_are_met_by_single_runs() {
     // A right one has none.
     let p = load("seeds/thread-quantification/treiber.tp");
     let run = Run::quiet(Budget::unlimited().with_time(std::time::Duration::from_secs(2)));
-    assert!(stroll(&p, program::ObjectId(0), &run).is_none());
+    assert!(sample_histories(&p, program::ObjectId(0), &run).is_none());
 }
 
 #[test]
 fn check_wrong_marks_of_a_linearizable_object_are_told_from_a_wrong_object() {
     let p = load("seeds/thread-quantification/treiber_early_point.tp");
     let run = Run::quiet(Budget::unlimited());
-    let small = Bounds { total: 3, ..Bounds::RANGES[0] };
+    let small = ClientBounds { total: 3, ..ClientBounds::RANGES[0] };
     let object = program::ObjectId(0);
-    assert!(search(&p, object, small, Against::Orders, &run).found.is_none());
-    assert!(search(&p, object, small, Against::Marks, &run).found.is_some());
+    assert!(search_histories(&p, object, small, Against::Orders, &run).found.is_none());
+    assert!(search_histories(&p, object, small, Against::Marks, &run).found.is_some());
     // Right marks explain every run, also where an outcome that changes nothing is passed more than once.
     let p = load("seeds/thread-quantification/doherty_queue.tp");
-    assert!(search(&p, object, small, Against::Marks, &run).found.is_none());
+    assert!(search_histories(&p, object, small, Against::Marks, &run).found.is_none());
 }
 
 #[test]
@@ -118,6 +126,20 @@ fn check_wherever_a_history_shows_a_broken_object_its_checks_are_settled() {
         let checks: Vec<_> = checks.collect();
         assert!(checks.len() > 3 && checks.iter().all(|(_, (o, _))| *o == Outcome::Safe), "{checks:?}");
     }
+}
+
+#[test]
+fn check_values_that_are_compared_are_chosen_for_each_parameter() {
+    let run = Run::quiet(Budget::unlimited());
+    let pair = ClientBounds { total: 2, ..ClientBounds::RANGES[0] };
+    let found =
+        |file: &str, bounds| search_histories(&load(file), program::ObjectId(0), bounds, Against::Orders, &run).found;
+    let history = found("lockfree/cas_register_split.tp", pair).expect("two successful swaps of the same value");
+    let expected = |calls: &Vec<program::clients::ClientCall>| calls[0].arguments[0].clone();
+    assert!(history.clients.0.iter().map(expected).all(|v| v == logic::Value::Int(0)), "{:?}", history.clients);
+    // The same number for all parameters of a call shows nothing.
+    assert!(found("lockfree/cas_register_split.tp", ClientBounds { independent: 0, ..pair }).is_none());
+    assert!(found("lockfree/cas_register_object.tp", ClientBounds { total: 3, ..pair }).is_none());
 }
 
 /// A cell for one value; `MARK` is replaced. What a failing `take` gives as `v` is not said, neither by the specification nor by the code.
@@ -137,10 +159,10 @@ const CELL: &str = "object Cell {
 #[test]
 fn check_a_result_that_the_specification_leaves_open_may_be_anything() {
     let run = Run::quiet(Budget::unlimited());
-    let small = Bounds { total: 3, ..Bounds::RANGES[0] };
+    let small = ClientBounds { total: 3, ..ClientBounds::RANGES[0] };
     let found = |text: &str, mark: &str, against: Against| {
         let p = load_text("cell.tp", text.replace("MARK", mark).as_bytes());
-        search(&p, program::ObjectId(0), small, against, &run).found.is_some()
+        search_histories(&p, program::ObjectId(0), small, against, &run).found.is_some()
     };
     assert!(!found(CELL, "", Against::Orders));
     assert!(!found(CELL, "linearize;", Against::Marks));

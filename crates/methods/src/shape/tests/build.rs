@@ -2,8 +2,8 @@
 
 use logic::{ClassId, Op, Sort, SortKind, Symbol, Term};
 use program::{
-    Action, Class, Code, Fact, Gate, LocId, Location, Mark, Object, ObjectId, Operation, OriginId, Program, Property,
-    PropertyId, PropertyKind, Scope, Spec, SpecOp, Update, VarId, VarKind, What,
+    Action, Class, Code, Gate, InitialFact, LocId, Location, Mark, Object, ObjectId, Operation, OriginId, Program,
+    Property, PropertyId, PropertyKind, Scope, Spec, SpecOp, Update, VarId, VarKind, What,
 };
 
 pub struct Maker {
@@ -56,7 +56,7 @@ impl Maker {
     }
     pub fn init(&mut self, formula: Term) {
         let origin = self.o;
-        self.p.init.push(Fact { formula: Some(formula), property: None, origin });
+        self.p.init.push(InitialFact { formula: Some(formula), property: None, origin });
     }
     /// As many objects are live at the start as there are roots; roots and fields refer to those or to nothing.
     pub fn initial_heap(&mut self, roots: &[VarId]) {
@@ -154,7 +154,7 @@ impl<'a> Body<'a> {
     pub fn label(&mut self) -> LocId {
         let origin = self.m.o;
         let name = format!("L{}", self.code.locations.len());
-        self.code.locations.push(Location { name, inside: false, invariants: vec![], origin })
+        self.code.locations.push(Location { name, in_atomic_block: false, invariants: vec![], origin })
     }
     pub fn finish(mut self) -> Code {
         self.code.exit = Some(self.at);

@@ -1,11 +1,11 @@
 //! The corpus programs: from source text to checked verdicts.
 
-use crate::method::{Method, Options, Run, Task};
-use crate::shape::{Locks, Shape};
+use crate::method::{Method, MethodOptions, Run, Task};
+use crate::shape::{LockPrecision, Shape};
 use base::{Budget, Sources};
-use checker::{Answer, Checker, Leaves, Limits, Outcome};
+use checker::{CheckLimits, Checker, OracleAnswer, Outcome, ValidityOracle};
 use evidence::Claim;
-use frontend::lang::{Settings, lower, parse};
+use frontend::lang::{LoweringSettings, lower_file, parse_file};
 use logic::{Term, Terms};
 use program::{Program, PropertyId};
 use std::collections::BTreeMap;
@@ -22,8 +22,8 @@ pub fn load(file: &str) -> Program {
 
 pub fn load_text(name: &str, bytes: &[u8]) -> Program {
     let mut sources = Sources::new();
-    let parsed = parse(&mut sources, name, bytes);
-    let lowered = lower(&parsed, &sources, &Settings::default());
+    let parsed = parse_file(&mut sources, name, bytes);
+    let lowered = lower_file(&parsed, &sources, &LoweringSettings::default());
     match lowered.program {
         Some(p) => p,
         None => panic!("{name}: {:?}", lowered.diagnostics),
@@ -31,17 +31,17 @@ pub fn load_text(name: &str, bytes: &[u8]) -> Program {
 }
 
 /// No formula is ever asked for: the check of views uses no solver.
-pub struct Nobody;
+pub struct NoOracle;
 
-impl Leaves for Nobody {
+impl ValidityOracle for NoOracle {
     fn name(&self) -> String {
-        "nobody".into()
+        "no oracle".into()
     }
     fn independent(&self) -> bool {
         true
     }
-    fn valid(&mut self, _: &Terms, _: Term) -> Answer {
-        Answer::Unknown("there is no oracle".into())
+    fn valid(&mut self, _: &Terms, _: Term) -> OracleAnswer {
+        OracleAnswer::Unknown("there is no oracle".into())
     }
 }
 
@@ -55,7 +55,7 @@ pub fn verify(p: &Program) -> Answered {
 
 pub fn verify_by(method: &dyn Method, p: &Program) -> Answered {
     let properties: Vec<PropertyId> = p.properties.ids().collect();
-    let task = Task { program: p.clone(), properties, threads: BTreeMap::new(), options: Options::default() };
+    let task = Task { program: p.clone(), properties, threads: BTreeMap::new(), options: MethodOptions::default() };
     if method.admits(&task).is_err() {
         return Answered { outcomes: BTreeMap::new() };
     }
@@ -63,8 +63,8 @@ pub fn verify_by(method: &dyn Method, p: &Program) -> Answered {
     let start = std::time::Instant::now();
     let claims = method.run(&task, &run);
     let found = start.elapsed();
-    let mut nobody = Nobody;
-    let mut checker = Checker::new(p, &mut nobody, Limits::default());
+    let mut oracle = NoOracle;
+    let mut checker = Checker::new(p, &mut oracle, CheckLimits::default());
     let checked: Vec<_> = claims.claims.iter().map(|(id, c)| checker.check(*id, method.about().name, c)).collect();
     let verdicts = checker.conclude(checked);
     let text = |id: PropertyId, v: &checker::Verdict| match (&claims.claims[&id], v.evidence()) {
@@ -102,7 +102,7 @@ pub fn certificate_of(
     properties: Vec<PropertyId>,
     seconds: u64,
 ) -> Option<(evidence::views::Views, Vec<PropertyId>)> {
-    let task = Task { program: p.clone(), properties, threads: BTreeMap::new(), options: Options::default() };
+    let task = Task { program: p.clone(), properties, threads: BTreeMap::new(), options: MethodOptions::default() };
     let run = Run::quiet(Budget::unlimited().with_time(std::time::Duration::from_secs(seconds)));
     let claims = Shape.run(&task, &run);
     claims.claims.values().find_map(|c| match c {
@@ -151,8 +151,8 @@ fn check_programs_of_all_kinds_over_a_heap_are_proved() {
 
 #[test]
 fn check_broken_sets_raise_alarms() {
-    // `THREADPROOF_HUNT=1`: not only with the likely points, but with all, and a set whose views are many.
-    let all = std::env::var_os("THREADPROOF_HUNT").is_some();
+    // `THREADPROOF_DIFFERENTIAL=1`: not only with the likely points, but with all, and a set whose views are many.
+    let all = base::differential::is_long_run();
     let files = ["hand_over_hand_set_one_lock", "optimistic_set_no_check", "lazy_set_no_mark_check"];
     for file in &files[..if all { 3 } else { 2 }] {
         let p = load(&format!("lockfree/{file}.tp"));
@@ -161,7 +161,7 @@ fn check_broken_sets_raise_alarms() {
         let count = if all { tries.len() } else { 1 };
         for points in tries.into_iter().take(count) {
             let run = Run::quiet(Budget::unlimited());
-            let analysis = crate::shape::attempt(&p, object, points, Locks::Own, &run).unwrap();
+            let analysis = crate::shape::attempt(&p, object, points, LockPrecision::Own, &run).unwrap();
             assert!(!analysis.alarms.is_empty(), "{file}");
         }
     }
@@ -220,7 +220,7 @@ object Set {
 fn check_views_of_a_set_that_say_too_much_are_rejected() {
     let p = load_text("set.tp", CONTAINS.as_bytes());
     let (views, claimed) = certificate(&p).expect("the set is proved");
-    let check = |v: &evidence::views::Views| checker::shape::check(&p, v, &claimed, &Budget::unlimited());
+    let check = |v: &evidence::views::Views| checker::shape::check_shape(&p, v, &claimed, &Budget::unlimited());
     assert!(check(&views).is_ok());
     // A view that another one covers is not needed; nearly all are.
     let needed = (0..views.views.len()).filter(|i| {
@@ -253,10 +253,10 @@ thread T[*] { acquire g.m; release g.m; }
 ";
     let p = load_text("lock.tp", text.as_bytes());
     let (views, claimed) = certificate(&p).expect("a lock that is held is released");
-    let check = |v: &evidence::views::Views| checker::shape::check(&p, v, &claimed, &Budget::unlimited());
+    let check = |v: &evidence::views::Views| checker::shape::check_shape(&p, v, &claimed, &Budget::unlimited());
     assert_eq!(check(&views).unwrap().pairs, 0);
     // A view that tells a free lock from one that another thread holds is left when another thread takes it.
-    let lock = |c: &evidence::views::Cell| c.fields[0].contains(&evidence::views::Val::Other);
+    let lock = |c: &evidence::views::ViewCell| c.fields[0].contains(&evidence::views::Val::Other);
     let mut forged = 0;
     for i in (0..views.views.len()).filter(|i| views.views[*i].cells.iter().any(lock)) {
         for gone in [evidence::views::Val::Other, evidence::views::Val::Free] {
@@ -273,7 +273,7 @@ thread T[*] { acquire g.m; release g.m; }
 fn check_every_small_state_of_a_set_is_in_the_views() {
     let p = load_text("set.tp", CONTAINS.as_bytes());
     let (views, claimed) = certificate(&p).expect("the set is proved");
-    let bounds = checker::shape::Bounds { cells: 4, states: 3_000 };
+    let bounds = checker::shape::CoverageLimits { cells: 4, states: 3_000 };
     let seen = checker::shape::coverage(&p, &views, &claimed, bounds).unwrap();
     assert!(seen.compared > 500, "{seen:?}");
 }
@@ -296,7 +296,8 @@ fn check_broken_objects_raise_alarms() {
     ] {
         let p = load(&format!("seeds/thread-quantification/{file}.tp"));
         let run = Run::quiet(Budget::unlimited().with_time(std::time::Duration::from_secs(60)));
-        let (analysis, _) = crate::shape::search(&p, Some(program::ObjectId(0)), Locks::Own, &run).unwrap();
+        let (analysis, _) =
+            crate::shape::search_fixpoint(&p, Some(program::ObjectId(0)), LockPrecision::Own, &run).unwrap();
         assert!(!analysis.alarms.is_empty(), "{file}");
     }
 }
@@ -309,7 +310,8 @@ fn check_a_store_of_the_same_value_is_no_private_step() {
     assert!(text.contains(cas));
     let p = load_text("twice.tp", text.replace(cas, &format!("{cas}    Top := x;\n")).as_bytes());
     let run = Run::quiet(Budget::unlimited());
-    let (analysis, _) = crate::shape::search(&p, Some(program::ObjectId(0)), Locks::Own, &run).unwrap();
+    let (analysis, _) =
+        crate::shape::search_fixpoint(&p, Some(program::ObjectId(0)), LockPrecision::Own, &run).unwrap();
     assert!(!analysis.alarms.is_empty());
 }
 
@@ -321,7 +323,7 @@ thread T[*] { var x: Node; x := new Node; g := x; g := x; assert g != null; }
 ";
     let p = load_text("twice.tp", text.as_bytes());
     let (views, claimed) = certificate(&p).expect("g is never null again");
-    let check = |v: &evidence::views::Views| checker::shape::check(&p, v, &claimed, &Budget::unlimited());
+    let check = |v: &evidence::views::Views| checker::shape::check_shape(&p, v, &claimed, &Budget::unlimited());
     assert!(check(&views).is_ok());
     let places: std::collections::BTreeSet<String> = views.views.iter().map(|v| format!("{:?}", v.control)).collect();
     assert!(places.len() > 3, "{places:?}");
@@ -392,7 +394,7 @@ fn check_an_alarm_with_a_history_behind_it_is_refuted() {
 fn check_every_view_of_a_certificate_is_needed() {
     let p = load("seeds/thread-quantification/treiber.tp");
     let (views, claimed) = certificate(&p).unwrap();
-    let check = |v: &evidence::views::Views| checker::shape::check(&p, v, &claimed, &Budget::unlimited());
+    let check = |v: &evidence::views::Views| checker::shape::check_shape(&p, v, &claimed, &Budget::unlimited());
     assert!(check(&views).is_ok());
     for i in 0..views.views.len() {
         let mut less = views.clone();
@@ -403,10 +405,10 @@ fn check_every_view_of_a_certificate_is_needed() {
 
 #[test]
 fn check_stronger_views_are_rejected() {
-    // Claiming less than what can happen: a possible value of a field is left out, or a cell is said to be lone.
+    // Claiming less than what can happen: a possible value of a field is left out, or a cell is said to have a single predecessor.
     let p = load("seeds/thread-quantification/treiber.tp");
     let (views, claimed) = certificate(&p).unwrap();
-    let check = |v: &evidence::views::Views| checker::shape::check(&p, v, &claimed, &Budget::unlimited());
+    let check = |v: &evidence::views::Views| checker::shape::check_shape(&p, v, &claimed, &Budget::unlimited());
     let mut forged = 0;
     for i in 0..views.views.len() {
         for g in 0..views.views[i].groups.len() {
@@ -428,7 +430,7 @@ fn check_every_small_state_of_the_objects_is_in_the_views() {
     for (file, cells) in [("treiber", 3), ("treiber_unmarked", 3), ("two_lock_queue", 4), ("doherty_queue", 4)] {
         let p = load(&format!("seeds/thread-quantification/{file}.tp"));
         let (views, claimed) = certificate(&p).unwrap();
-        let bounds = checker::shape::Bounds { cells, states: 3_000 };
+        let bounds = checker::shape::CoverageLimits { cells, states: 3_000 };
         let seen = checker::shape::coverage(&p, &views, &claimed, bounds).unwrap();
         println!("{file}: {seen:?}");
         assert!(seen.compared > 500, "{file}: {seen:?}");
@@ -442,12 +444,12 @@ fn check_a_certificate_survives_the_file_and_is_still_accepted() {
     let proof = evidence::Proof::Views(views.clone());
     let entry =
         evidence::Certificate { method: "shape".into(), terms: p.terms.clone(), properties: properties.clone(), proof };
-    let text = evidence::file::write(&p, &[evidence::file::Entry::Certificate(entry)]);
-    let back = evidence::file::read(&p, text.as_bytes()).unwrap();
-    let [evidence::file::Entry::Certificate(c)] = &back[..] else { panic!("one certificate") };
+    let text = evidence::file::write_evidence(&p, &[evidence::file::EvidenceEntry::Certificate(entry)]);
+    let back = evidence::file::read_evidence(&p, text.as_bytes()).unwrap();
+    let [evidence::file::EvidenceEntry::Certificate(c)] = &back[..] else { panic!("one certificate") };
     let evidence::Proof::Views(read) = &c.proof else { panic!("views") };
     assert_eq!(*read, views);
-    assert!(checker::shape::check(&p, read, &properties, &Budget::unlimited()).is_ok());
+    assert!(checker::shape::check_shape(&p, read, &properties, &Budget::unlimited()).is_ok());
 }
 
 #[test]
@@ -463,6 +465,6 @@ fn check_pictures_tell_cells_from_groups() {
         "two dashed boxes for each group"
     );
     assert_eq!(svg.matches("<rect").count(), full.cells.len() + 2 * full.groups.len());
-    let pair = crate::shape::picture::step(&p, full, full, "Top := x");
+    let pair = crate::shape::picture::draw_step(&p, full, full, "Top := x");
     assert_eq!(pair.matches("<rect").count(), 2 * svg.matches("<rect").count());
 }

@@ -1,13 +1,13 @@
 //! Figure 1 of Thread Quantification, by Boolean heaps under the domain constructor.
 
 use super::corpus::load;
-use crate::shape::boolean::{BooleanHeaps, Heap};
+use crate::shape::boolean::{BooleanHeap, BooleanHeaps};
 use crate::shape::quantified::{OnAlarm, fixpoint};
 use base::Budget;
 use program::{Program, ThreadId, What};
 use std::collections::BTreeSet;
 
-fn heaps(p: &Program) -> (Vec<Heap>, usize) {
+fn heaps(p: &Program) -> (Vec<BooleanHeap>, usize) {
     let domain = BooleanHeaps::new(p, ThreadId(0)).unwrap();
     let Ok(found) = fixpoint(&domain, &Budget::unlimited(), 10_000, OnAlarm::GoOn) else { panic!("limits") };
     for e in &found.entries {
@@ -29,7 +29,7 @@ fn check_figure_1_has_exactly_its_two_invariants() {
     // The places of the two assertions.
     let at: Vec<_> = code.actions.iter().filter(|a| a.what == What::Assert).map(|a| a.from).collect();
     let holds = |at, formula| {
-        let here: Vec<_> = found.iter().filter(|h: &&Heap| h.at == at).collect();
+        let here: Vec<_> = found.iter().filter(|h: &&BooleanHeap| h.at == at).collect();
         assert!(!here.is_empty());
         here.iter().all(|h| domain.holds(&h.words, formula) == Some(true))
     };

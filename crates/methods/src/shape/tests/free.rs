@@ -3,7 +3,7 @@
 use super::corpus::{certificate, certificate_of, load, load_text, verify};
 use base::Budget;
 use checker::Outcome;
-use evidence::views::{Owner, Take, Views};
+use evidence::views::{CellOwner, Take, Views};
 use program::{ActionId, Program, PropertyId};
 
 const SAFE: [&str; 7] = [
@@ -45,7 +45,7 @@ fn check_nothing_is_proved_where_an_object_is_freed_that_others_use() {
 }
 
 fn check(p: &Program, views: &Views, claimed: &[PropertyId]) -> bool {
-    checker::shape::check(p, views, claimed, &Budget::unlimited()).is_ok()
+    checker::shape::check_shape(p, views, claimed, &Budget::unlimited()).is_ok()
 }
 
 #[test]
@@ -71,9 +71,9 @@ fn check_that_nobody_else_refers_to_a_cell_must_be_true() {
     let mut forged = 0;
     for i in 0..views.views.len() {
         for c in 0..views.views[i].cells.len() {
-            if views.views[i].cells[c].owner == Owner::Published && !views.views[i].cells[c].sole {
+            if views.views[i].cells[c].owner == CellOwner::Published && !views.views[i].cells[c].unshared {
                 let mut more = views.clone();
-                more.views[i].cells[c].sole = true;
+                more.views[i].cells[c].unshared = true;
                 assert!(!check(&p, &more, &claimed), "view {i} cell {c}");
                 forged += 1;
             }
@@ -84,7 +84,7 @@ fn check_that_nobody_else_refers_to_a_cell_must_be_true() {
 
 #[test]
 fn check_every_small_state_is_in_the_views_of_programs_that_free() {
-    let bounds = checker::shape::Bounds { cells: 3, states: 4_000 };
+    let bounds = checker::shape::CoverageLimits { cells: 3, states: 4_000 };
     for file in SAFE {
         let p = load(&format!("heap/{file}.tp"));
         let (views, claimed) = certificate(&p).unwrap();

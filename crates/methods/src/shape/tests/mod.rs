@@ -3,15 +3,15 @@
 mod broken;
 mod build;
 mod corpus;
+mod differential;
 mod figure;
 mod free;
-mod hunt;
+mod ids;
 mod objects;
-mod rich;
 
+use super::build::{Question, build as build_model};
 use super::domain::Domain;
 use super::eval::Alarm;
-use super::model::{Question, build as build_model};
 use super::quantified::{OnAlarm, fixpoint};
 use base::Budget;
 use objects::{Variant, doherty, michael_scott, treiber, two_lock};

@@ -1,0 +1,59 @@
+// truth: safe
+// why: a writer is alone while it writes both fields, so no reader sees them differ.
+// source: own
+public class ReadersWriter {
+    private int readers;
+    private boolean writing;
+    private int data;
+    private int copy;
+
+    synchronized void beginRead() throws InterruptedException {
+        while (writing) {
+            wait();
+        }
+        readers++;
+    }
+
+    synchronized void endRead() {
+        readers--;
+        notifyAll();
+    }
+
+    synchronized void beginWrite() throws InterruptedException {
+        while (writing || readers > 0) {
+            wait();
+        }
+        writing = true;
+    }
+
+    synchronized void endWrite() {
+        writing = false;
+        notifyAll();
+    }
+
+    void write() throws InterruptedException {
+        beginWrite();
+        data++;
+        copy++;
+        endWrite();
+    }
+
+    void read() throws InterruptedException {
+        beginRead();
+        assert data == copy;
+        endRead();
+    }
+
+    public static void main(String[] args) throws InterruptedException {
+        ReadersWriter shared = new ReadersWriter();
+        Thread writer = new Thread(() -> {
+            try {
+                shared.write();
+            } catch (InterruptedException e) {
+            }
+        });
+        writer.start();
+        shared.read();
+        writer.join();
+    }
+}

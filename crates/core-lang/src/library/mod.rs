@@ -1,0 +1,318 @@
+//! The library table: one row for each function that is executed here, and what all rows need.
+//!
+//! In: a call with its evaluated arguments. Out: a reply. A row's `effect` says which bytes it reads and writes as a formula
+//! of its arguments (`a1` is the first), what it returns, and whether it blocks; its `run` does just that, through accesses that
+//! are checked and noted like any other. A function without a row stops the run as unknown: it could have any effect. Rows are by
+//! topic: `threads`, `locks`, `strings`, `numbers`, `stdio` with `format` and `scan`, `system`, `verifier`.
+
+pub mod environment;
+pub mod format;
+mod locks;
+mod numbers;
+mod scan;
+mod stdio;
+mod strings;
+mod system;
+mod threads;
+mod verifier;
+
+use crate::interpreter::memory::{AccessPurpose, Initialised, MemoryRange};
+use crate::interpreter::race::AccessDirection;
+use crate::interpreter::{ExecutionStop, Interpreter, Patience, ViolationKind, Wait};
+use crate::module::{FunctionId, ResultKind};
+use crate::value::{CoreValue, IntType, ScalarType};
+use rustc_hash::FxHashMap;
+use std::sync::OnceLock;
+
+pub use crate::interpreter::{AfterCall, ModeOfAccess as AccessMode, PassedArgument};
+
+/// A call on its way to a row.
+#[derive(Debug)]
+pub struct CallSite<'a> {
+    pub name: &'a str,
+    pub arguments: Vec<(CoreValue, ScalarType)>,
+    pub result: ResultKind,
+}
+
+/// What a row answers.
+pub enum Reply {
+    Value(CoreValue),
+    /// The thread waits and the call is made again.
+    Block(Wait, Patience),
+    /// The call goes on in a later step: others may move in between.
+    Again,
+    /// A function of the program is called; the result is delivered beforehand.
+    Call {
+        function: FunctionId,
+        arguments: Vec<PassedArgument>,
+        after: AfterCall,
+        value: CoreValue,
+    },
+    EndThread(CoreValue),
+    Exit(i32),
+}
+
+pub type Answer = Result<Reply, ExecutionStop>;
+
+#[derive(Clone, Copy)]
+pub struct LibraryRow {
+    pub name: &'static str,
+    /// Reads, writes, result, `errno`, blocking, in this order, as far as there is something to say.
+    pub effect: &'static str,
+    pub run: fn(&mut Interpreter<'_>, &CallSite<'_>) -> Answer,
+}
+
+/// All rows by name.
+pub fn rows() -> &'static FxHashMap<&'static str, LibraryRow> {
+    static TABLE: OnceLock<FxHashMap<&'static str, LibraryRow>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let all = [
+            threads::ROWS,
+            locks::ROWS,
+            strings::ROWS,
+            numbers::ROWS,
+            stdio::ROWS,
+            scan::ROWS,
+            system::ROWS,
+            verifier::ROWS,
+        ];
+        all.iter().flat_map(|rows| rows.iter()).map(|row| (row.name, *row)).collect()
+    })
+}
+
+/// Whether what a row does may depend on the world outside the program.
+pub(crate) fn looks_outside(name: &str) -> bool {
+    const QUIET: [&str; 11] = [
+        "printf",
+        "puts",
+        "putchar",
+        "fprintf",
+        "fputs",
+        "fputc",
+        "fflush",
+        "sleep",
+        "usleep",
+        "sched_yield",
+        "perror",
+    ];
+    let listed = |rows: &[LibraryRow]| rows.iter().any(|r| r.name == name);
+    (listed(stdio::ROWS) || listed(scan::ROWS) || listed(system::ROWS)) && !QUIET.contains(&name)
+}
+
+pub(crate) fn int(value: impl Into<i128>) -> Answer {
+    Ok(Reply::Value(CoreValue::Int(value.into())))
+}
+
+pub(crate) fn nothing() -> Answer {
+    Ok(Reply::Value(CoreValue::Int(0)))
+}
+
+impl CallSite<'_> {
+    pub fn value(&self, number: usize) -> Result<CoreValue, ExecutionStop> {
+        self.arguments.get(number).map(|(value, _)| *value).ok_or_else(|| {
+            let text = format!("`{}` is called with {} arguments", self.name, self.arguments.len());
+            ExecutionStop::violation(ViolationKind::BadCall, text)
+        })
+    }
+    /// An argument that is a number and was set.
+    pub fn int(&self, number: usize) -> Result<i128, ExecutionStop> {
+        match self.value(number)? {
+            CoreValue::Undefined => {
+                let text = format!("argument {} of `{}` was never set", number + 1, self.name);
+                Err(ExecutionStop::violation(ViolationKind::Uninitialised, text))
+            }
+            value => value.as_int().ok_or_else(|| {
+                ExecutionStop::violation(
+                    ViolationKind::BadCall,
+                    format!("argument {} of `{}` is no number", number + 1, self.name),
+                )
+            }),
+        }
+    }
+    pub fn float(&self, number: usize) -> Result<f64, ExecutionStop> {
+        match self.value(number)? {
+            CoreValue::Float(value) => Ok(value),
+            CoreValue::Undefined => {
+                let text = format!("argument {} of `{}` was never set", number + 1, self.name);
+                Err(ExecutionStop::violation(ViolationKind::Uninitialised, text))
+            }
+            other => Ok(other.as_int().unwrap_or(0) as f64),
+        }
+    }
+    pub fn size(&self, number: usize) -> Result<u64, ExecutionStop> {
+        let value = self.int(number)?;
+        u64::try_from(value).map_err(|_| ExecutionStop::Unsupported(format!("`{}` with the size {value}", self.name)))
+    }
+    pub fn is_null(&self, number: usize) -> Result<bool, ExecutionStop> {
+        Ok(self.value(number)?.is_zero() == Some(true))
+    }
+    pub fn unsupported<T>(&self, what: &str) -> Result<T, ExecutionStop> {
+        Err(ExecutionStop::Unsupported(format!("`{}` {what}", self.name)))
+    }
+}
+
+/// The longest text that is read.
+const MAX_TEXT: u64 = 1 << 24;
+
+impl Interpreter<'_> {
+    /// Bytes that a library function reads; each must be set.
+    pub(crate) fn read_bytes(&mut self, pointer: CoreValue, size: u64) -> Result<Vec<u8>, ExecutionStop> {
+        if size == 0 {
+            return Ok(Vec::new());
+        }
+        let spot = self.touch(pointer, size, 1, AccessPurpose::Read, AccessMode::Plain)?;
+        self.set_bytes_at(spot, size)
+    }
+
+    fn set_bytes_at(&self, spot: MemoryRange, size: u64) -> Result<Vec<u8>, ExecutionStop> {
+        let allocation = &self.memory.allocations[spot.allocation as usize];
+        if let Some(at) = (spot.offset..spot.offset + size).find(|at| !allocation.is_set(*at)) {
+            let text = format!("reads byte {} of {}, which was never set", at, self.object_name(spot.allocation, 0));
+            return Err(ExecutionStop::violation(ViolationKind::Uninitialised, text));
+        }
+        Ok(allocation.bytes[spot.offset as usize..(spot.offset + size) as usize].to_vec())
+    }
+
+    /// The bytes before the first zero, or so many.
+    pub(crate) fn read_text_most(&mut self, pointer: CoreValue, most: u64) -> Result<Vec<u8>, ExecutionStop> {
+        if most == 0 {
+            return Ok(Vec::new());
+        }
+        let first = self.memory.locate(pointer, 1, AccessPurpose::Read)?;
+        let allocation = &self.memory.allocations[first.allocation as usize];
+        let left = allocation.size - first.offset;
+        let mut length = 0;
+        while length < most.min(MAX_TEXT) {
+            if length >= left {
+                // One byte beyond the object: the same access that C would make reports it.
+                let beyond = self.offset(pointer, CoreValue::Int(i128::from(length)), 1)?;
+                self.memory.locate(beyond, 1, AccessPurpose::Read)?;
+                break;
+            }
+            let at = first.offset + length;
+            if !allocation.is_set(at) {
+                let text = format!("reads byte {at} of {}, which was never set", self.object_name(first.allocation, 0));
+                return Err(ExecutionStop::violation(ViolationKind::Uninitialised, text));
+            }
+            if allocation.bytes[at as usize] == 0 {
+                break;
+            }
+            length += 1;
+        }
+        let text = allocation.bytes[first.offset as usize..(first.offset + length) as usize].to_vec();
+        let read = (length + 1).min(most).min(left);
+        self.note_access(first, read, AccessDirection::Read, AccessMode::Plain)?;
+        Ok(text)
+    }
+
+    pub(crate) fn read_text(&mut self, pointer: CoreValue) -> Result<Vec<u8>, ExecutionStop> {
+        self.read_text_most(pointer, u64::MAX)
+    }
+
+    pub(crate) fn write_bytes(&mut self, pointer: CoreValue, bytes: &[u8]) -> Result<(), ExecutionStop> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let spot = self.touch(pointer, bytes.len() as u64, 1, AccessPurpose::Write, AccessMode::Plain)?;
+        self.memory.write_bytes(spot, bytes);
+        Ok(())
+    }
+
+    pub(crate) fn write_text(&mut self, pointer: CoreValue, text: &[u8]) -> Result<(), ExecutionStop> {
+        let mut bytes = text.to_vec();
+        bytes.push(0);
+        self.write_bytes(pointer, &bytes)
+    }
+
+    pub(crate) fn read_scalar(&mut self, pointer: CoreValue, scalar: ScalarType) -> Result<CoreValue, ExecutionStop> {
+        let size = scalar.bytes(self.module.pointer_bytes);
+        let spot = self.touch(pointer, size, 1, AccessPurpose::Read, AccessMode::Plain)?;
+        Ok(self.memory.load(spot, scalar))
+    }
+
+    pub(crate) fn write_scalar(
+        &mut self,
+        pointer: CoreValue,
+        scalar: ScalarType,
+        value: CoreValue,
+    ) -> Result<(), ExecutionStop> {
+        let size = scalar.bytes(self.module.pointer_bytes);
+        let spot = self.touch(pointer, size, 1, AccessPurpose::Write, AccessMode::Plain)?;
+        self.memory.store(spot, scalar, value);
+        Ok(())
+    }
+
+    pub(crate) fn long(&self) -> ScalarType {
+        ScalarType::Int(IntType { bits: self.module.long_bytes as u32 * 8, ..IntType::I64 })
+    }
+
+    pub(crate) fn heap(&mut self, size: u64, content: Initialised) -> Result<CoreValue, ExecutionStop> {
+        let span = self.span();
+        let id = self.memory.allocate(size, 16, crate::interpreter::memory::AllocationOrigin::Heap, content, span)?;
+        Ok(self.memory.pointer(id))
+    }
+
+    /// The thread's `errno`.
+    pub(crate) fn errno_object(&mut self) -> Result<CoreValue, ExecutionStop> {
+        if let Some(id) = self.thread().errno {
+            return Ok(self.memory.pointer(id));
+        }
+        let span = self.span();
+        let origin = crate::interpreter::memory::AllocationOrigin::Environment("errno");
+        let id = self.memory.allocate(4, 4, origin, Initialised::Set, span)?;
+        self.thread().errno = Some(id);
+        Ok(self.memory.pointer(id))
+    }
+
+    pub(crate) fn set_errno(&mut self, code: i128) -> Result<(), ExecutionStop> {
+        let pointer = self.errno_object()?;
+        if let Some((allocation, offset)) = self.memory.target(pointer) {
+            self.memory.store(MemoryRange { allocation, offset }, ScalarType::Int(IntType::I32), CoreValue::Int(code));
+        }
+        Ok(())
+    }
+
+    /// Fails with a code in `errno`.
+    pub(crate) fn fails(&mut self, code: i128, result: i128) -> Answer {
+        self.set_errno(code)?;
+        int(result)
+    }
+}
+
+/// Numbers of `errno.h` as Linux has them.
+pub(crate) mod errno {
+    pub const EPERM: i128 = 1;
+    pub const ENOENT: i128 = 2;
+    pub const EBADF: i128 = 9;
+    pub const EAGAIN: i128 = 11;
+    pub const EBUSY: i128 = 16;
+    pub const EINVAL: i128 = 22;
+    pub const ERANGE: i128 = 34;
+    pub const EDEADLK: i128 = 35;
+    pub const EOVERFLOW: i128 = 75;
+    pub const ETIMEDOUT: i128 = 110;
+    pub const EOWNERDEAD: i128 = 130;
+    pub const ENOTRECOVERABLE: i128 = 131;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn check_every_row_says_its_effect_and_no_name_has_two_rows() {
+        let all = [
+            threads::ROWS,
+            locks::ROWS,
+            strings::ROWS,
+            numbers::ROWS,
+            stdio::ROWS,
+            scan::ROWS,
+            system::ROWS,
+            verifier::ROWS,
+        ];
+        let count: usize = all.iter().map(|r| r.len()).sum();
+        assert_eq!(count, rows().len(), "a name has two rows");
+        assert!(rows().values().all(|r| !r.effect.is_empty()));
+    }
+}

@@ -1,0 +1,548 @@
+//! Calls of methods and constructors: overloads (JLS 15.12.2), virtual calls among the classes that are made, `new`.
+//!
+//! In: a call with its arguments. Out: a call of a procedure, or a choice between several by the class of the object.
+//! Deliberately absent: recursion and methods with a variable number of parameters, which are outside the model.
+
+use super::Translation;
+use super::body::{Phase, Val};
+use super::build::*;
+use super::place::{as_value, name_of};
+use super::types::{Ty, Width};
+use super::{thread::Closure, type_params};
+use crate::java::tree::{self, CONSTRUCTOR, ClassForm, JavaClass, JavaExprKind, JavaMethod};
+use crate::lang::ast::{Checked, Expr};
+use base::Span;
+
+/// What a virtual call may run.
+#[derive(Clone)]
+enum Callee<'a> {
+    Method(&'a JavaClass, &'a JavaMethod),
+    Closure(usize),
+}
+
+impl<'a> Translation<'a> {
+    /// The values of arguments, from left to right, none changed by evaluating a later one.
+    pub(super) fn arguments(&mut self, args: &'a [tree::JavaExpr]) -> Vec<Val> {
+        let mut out: Vec<Val> = Vec::new();
+        for (at, arg) in args.iter().enumerate() {
+            if matches!(arg.kind, JavaExprKind::Lambda { .. } | JavaExprKind::MethodReference(..)) {
+                // What it is depends on the parameter; evaluating it does nothing.
+                out.push(Val::new(null(arg.span), Ty::Null));
+                continue;
+            }
+            let mut value = self.expr(arg);
+            for later in &args[at + 1..] {
+                value = self.kept(value, later, arg.span);
+            }
+            out.push(value);
+        }
+        out
+    }
+
+    fn param_types(&self, class: &JavaClass, method: &JavaMethod) -> Vec<Ty> {
+        method.params.iter().map(|p| self.classes.ty(&p.ty, &type_params(class, method))).collect()
+    }
+
+    /// How well arguments fit parameters; `None`: not at all.
+    fn fits(&self, values: &[Val], params: &[Ty]) -> Option<usize> {
+        let mut worse = 0;
+        for (value, param) in values.iter().zip(params) {
+            worse += match (&value.ty, param) {
+                (a, b) if a == b => 0,
+                (Ty::Unknown, _) => 0,
+                (Ty::Int(a), Ty::Int(b)) if widens(*a, *b) => 1,
+                (Ty::Null, b) if b.is_reference() || *b == Ty::Text || matches!(b, Ty::Enum(_)) => 1,
+                (Ty::Ref(a, _), Ty::Ref(b, _)) if a == b => 0,
+                (Ty::Ref(a, _), Ty::Ref(b, _)) if self.is_kind_of(a, b) => 1,
+                (Ty::Array(_), Ty::Ref(b, _)) if b == "Object" => 2,
+                _ => return None,
+            };
+        }
+        Some(worse)
+    }
+
+    /// The method that a call means.
+    fn chosen(
+        &self,
+        candidates: &[(&'a JavaClass, &'a JavaMethod)],
+        values: &[Val],
+    ) -> Option<(&'a JavaClass, &'a JavaMethod)> {
+        let scored = candidates
+            .iter()
+            .filter_map(|(c, m)| self.fits(values, &self.param_types(c, m)).map(|score| (score, (*c, *m))));
+        scored.min_by_key(|(score, _)| *score).map(|(_, found)| found)
+    }
+
+    fn converted(
+        &mut self,
+        class: &'a JavaClass,
+        method: &'a JavaMethod,
+        args: &'a [tree::JavaExpr],
+        values: Vec<Val>,
+    ) -> Vec<Expr> {
+        let params = self.param_types(class, method);
+        let mut out = Vec::new();
+        for ((value, param), arg) in values.into_iter().zip(&params).zip(args) {
+            let value = if matches!(arg.kind, JavaExprKind::Lambda { .. } | JavaExprKind::MethodReference(..)) {
+                self.expr_wanted(arg, Some(param))
+            } else {
+                value
+            };
+            out.push(self.convert(value, param, arg.span));
+        }
+        out
+    }
+
+    pub(super) fn call(
+        &mut self,
+        e: &'a tree::JavaExpr,
+        object: Option<&'a tree::JavaExpr>,
+        method: &'a str,
+        name_span: Span,
+        args: &'a [tree::JavaExpr],
+    ) -> Val {
+        let span = e.span;
+        let Some(object) = object else { return self.own_call(method, name_span, args, span) };
+        if matches!(object.kind, JavaExprKind::Super) {
+            let parent = self.frame.class.and_then(|c| c.extends.as_ref());
+            let parent = parent.and_then(|t| match &t.kind {
+                tree::JavaTypeKind::Named(n, _) => self.classes.get(n),
+                _ => None,
+            });
+            let values = self.arguments(args);
+            let found = parent.and_then(|p| self.chosen(&self.classes.methods(&p.name, method, args.len()), &values));
+            let (Some((class, found)), Some((this, _))) = (found, self.frame.this.clone()) else {
+                return self.unknown(&format!("`super.{method}`"), span);
+            };
+            let args = self.converted(class, found, args, values);
+            return self.direct(class, found, Some(this), Some("this"), args, span);
+        }
+        if let Some(value) = self.library_static(object, method, args, span) {
+            return value;
+        }
+        if let Some(class) = self.class_named(object) {
+            let values = self.arguments(args);
+            let candidates = self.classes.methods(&class.name, method, args.len());
+            let Some((class, found)) = self.chosen(&candidates, &values).filter(|(_, m)| m.modifiers.is_static) else {
+                return self.unknown(&format!("`{}.{method}`", class.name), span);
+            };
+            let args = self.converted(class, found, args, values);
+            return self.direct(class, found, None, None, args, span);
+        }
+        if let Some(value) = self.own_thread_call(object, method, args, span) {
+            return value;
+        }
+        let ty = self.static_type(object);
+        if let Ty::Enum(_) = ty {
+            return self.enum_call(object, method, span);
+        }
+        let held_by = self.steady_variable(object);
+        let is_user = matches!(&ty, Ty::Ref(class, _) if self.classes.get(class).is_some());
+        if is_user {
+            let receiver = self.expr(object);
+            let receiver = match args.iter().find(|a| self.has_effects(a)) {
+                Some(arg) => self.kept(receiver, arg, object.span),
+                None => receiver,
+            };
+            return self.virtual_call(receiver, held_by.as_deref(), object.span, method, args, span);
+        }
+        let Some(receiver) = self.receiver(object) else {
+            args.iter().for_each(|a| self.effects(a));
+            return Val::new(boolean(false, span), Ty::Unknown);
+        };
+        if let Ty::Ref(class, _) = &receiver.ty
+            && self.classes.get(class).is_some()
+            && let super::place::Base::Heap(object_expr) = &receiver.base
+        {
+            // A call or a cast whose type was not plain from the text.
+            let value = Val::new(object_expr.clone(), receiver.ty.clone());
+            return self.virtual_call(value, held_by.as_deref(), object.span, method, args, span);
+        }
+        self.library_call(&receiver, object, method, args, span)
+    }
+
+    /// A call without an object: of the class at hand, its supertypes, or the classes around.
+    fn own_call(&mut self, method: &'a str, name_span: Span, args: &'a [tree::JavaExpr], span: Span) -> Val {
+        let mut at = self.frame.class;
+        while let Some(class) = at {
+            let candidates = self.classes.methods(&class.name, method, args.len());
+            if !candidates.is_empty() {
+                let values = self.arguments(args);
+                let Some((owner, found)) = self.chosen(&candidates, &values) else {
+                    return self.unknown(&format!("which `{method}` is meant"), span);
+                };
+                if found.modifiers.is_static {
+                    let args = self.converted(owner, found, args, values);
+                    return self.direct(owner, found, None, None, args, span);
+                }
+                return match self.frame.this.clone() {
+                    Some((this, ty)) if matches!(&ty, Ty::Ref(own, _) if self.classes.is_subclass(own, &owner.name)) => {
+                        let receiver = Val::new(this, ty);
+                        self.virtual_with(receiver, Some("this"), name_span, (method, args, values), span)
+                    }
+                    _ => self.unknown(&format!("`{method}` of an object around this one"), span),
+                };
+            }
+            at = class.outer.as_ref().and_then(|o| self.classes.get(o));
+        }
+        if let Some((this, ty)) = self.frame.this.clone() {
+            let named = Some(super::body::Named::Of("this".into(), None));
+            let receiver = super::place::Receiver {
+                base: super::place::Base::Heap(this),
+                ty,
+                named,
+                object: Some("this".into()),
+                length: None,
+            };
+            if self.monitor_call(&receiver, method, args, span).is_some() {
+                return Val::new(boolean(false, span), Ty::Void);
+            }
+        }
+        if self.paper_lock(method, args, span) {
+            return Val::new(boolean(false, span), Ty::Void);
+        }
+        args.iter().for_each(|a| self.effects(a));
+        self.unknown(&format!("the call of `{method}`"), span)
+    }
+
+    fn virtual_call(
+        &mut self,
+        receiver: Val,
+        held_by: Option<&str>,
+        at: Span,
+        method: &'a str,
+        args: &'a [tree::JavaExpr],
+        span: Span,
+    ) -> Val {
+        let values = self.arguments(args);
+        self.virtual_with(receiver, held_by, at, (method, args, values), span)
+    }
+
+    fn virtual_with(
+        &mut self,
+        receiver: Val,
+        held_by: Option<&str>,
+        at: Span,
+        (method, args, values): (&'a str, &'a [tree::JavaExpr], Vec<Val>),
+        span: Span,
+    ) -> Val {
+        let Ty::Ref(class_name, _) = receiver.ty.clone() else {
+            return Val::new(boolean(false, span), Ty::Unknown);
+        };
+        let candidates = self.classes.methods(&class_name, method, args.len());
+        let Some((class, found)) = self.chosen(&candidates, &values) else {
+            // A method of `Object` or of `Thread`.
+            let named = held_by.map(|h| super::body::Named::Of(h.to_owned(), None));
+            let base = super::place::Base::Heap(self.dereferenced(receiver.clone(), at));
+            let object = held_by.map(str::to_owned);
+            let library = super::place::Receiver { base, ty: receiver.ty.clone(), named, object, length: None };
+            if self.classes.is_subclass(&class_name, "Thread") {
+                return self.thread_call(&library, receiver.exact.as_deref(), method, args, span);
+            }
+            if self.monitor_call(&library, method, args, span).is_some() {
+                return Val::new(boolean(false, span), Ty::Void);
+            }
+            return self.unknown(&format!("the call of `{method}`"), span);
+        };
+        if found.modifiers.is_static {
+            let args = self.converted(class, found, args, values);
+            return self.direct(class, found, None, None, args, span);
+        }
+        let arguments = self.converted(class, found, args, values);
+        let is_present = matches!(&receiver.expr.kind, crate::lang::ast::ExprKind::Foreign(_));
+        if !is_present {
+            let there = not(equal(receiver.expr.clone(), null(at), at), at);
+            self.check(Checked::Null, there, at);
+        }
+        let object = present(receiver.expr.clone());
+        let callees = self.implementations(&class_name, receiver.exact.as_deref(), class, found);
+        match &callees[..] {
+            [(Callee::Method(class, method), _)] => self.direct(class, method, Some(object), held_by, arguments, span),
+            [(Callee::Closure(index), _)] => self.closure_call(*index, object, arguments, span),
+            [] if found.body.is_some() => self.direct(class, found, Some(object), held_by, arguments, span),
+            [] => self.unknown(&format!("`{method}`, which no class that is made has"), span),
+            _ => self.dispatch(callees, object, held_by, arguments, (class, found), span),
+        }
+    }
+
+    /// What a call may run, with the classes for which it does.
+    fn implementations(
+        &self,
+        class_name: &str,
+        exact: Option<&str>,
+        class: &'a JavaClass,
+        found: &'a JavaMethod,
+    ) -> Vec<(Callee<'a>, Vec<String>)> {
+        let wanted = self.param_types(class, found);
+        let made: Vec<String> = match (&self.known, exact) {
+            (_, Some(exact)) => vec![exact.to_owned()],
+            (Some(known), _) => known.instantiated.iter().filter(|n| self.is_kind_of(n, class_name)).cloned().collect(),
+            (None, _) => {
+                let all = self.classes.all.iter().filter(|c| c.form == ClassForm::Class && !c.modifiers.is_abstract);
+                all.map(|c| c.name.clone()).filter(|n| self.is_kind_of(n, class_name)).collect()
+            }
+        };
+        let mut out: Vec<(Callee<'a>, Vec<String>)> = Vec::new();
+        for name in made {
+            if let Some(index) = self.closures.iter().position(|c| c.class == name) {
+                out.push((Callee::Closure(index), vec![name]));
+                continue;
+            }
+            let own = self.classes.methods(&name, &found.name, found.params.len());
+            let Some((class, method)) =
+                own.into_iter().find(|(c, m)| m.body.is_some() && self.param_types(c, m) == wanted)
+            else {
+                continue;
+            };
+            let same = out.iter_mut().find(|(c, _)| matches!(c, Callee::Method(_, m) if std::ptr::eq(*m, method)));
+            match same {
+                Some((_, names)) => names.push(name),
+                None => out.push((Callee::Method(class, method), vec![name])),
+            }
+        }
+        out
+    }
+
+    /// A call whose method depends on the class of the object.
+    fn dispatch(
+        &mut self,
+        callees: Vec<(Callee<'a>, Vec<String>)>,
+        object: Expr,
+        held_by: Option<&str>,
+        arguments: Vec<Expr>,
+        (class, found): (&'a JavaClass, &'a JavaMethod),
+        span: Span,
+    ) -> Val {
+        let ty = found.result.as_ref().map_or(Ty::Void, |t| self.classes.ty(t, &type_params(class, found)));
+        let result = if ty == Ty::Void || ty == Ty::Unknown { None } else { Some(self.open_temp("result", &ty, span)) };
+        let tag = field(object.clone(), "class", span);
+        let mut otherwise: Option<Vec<crate::lang::ast::Stmt>> = None;
+        for (callee, names) in callees.into_iter().rev() {
+            let body = self.branch(|t| {
+                let value = match callee {
+                    Callee::Method(class, method) => {
+                        t.direct(class, method, Some(object.clone()), held_by, arguments.clone(), span)
+                    }
+                    Callee::Closure(index) => t.closure_call(index, object.clone(), arguments.clone(), span),
+                };
+                if let Some(result) = &result {
+                    let value = t.convert(value, &ty, span);
+                    t.push_stmt(assign(result.clone(), value, span));
+                }
+            });
+            otherwise = Some(match otherwise {
+                None => body,
+                Some(rest) => {
+                    let cases: Vec<Expr> =
+                        names.iter().map(|n| equal(tag.clone(), int(self.class_number(n), span), span)).collect();
+                    let condition = if cases.len() == 1 { cases[0].clone() } else { or(cases, span) };
+                    vec![if_else(condition, body, Some(rest), span)]
+                }
+            });
+        }
+        otherwise.unwrap_or_default().into_iter().for_each(|s| self.push_stmt(s));
+        match result {
+            Some(result) => Val::new(result, ty),
+            None => Val::new(boolean(false, span), ty),
+        }
+    }
+
+    /// The call of one method.
+    pub(super) fn direct(
+        &mut self,
+        class: &'a JavaClass,
+        method: &'a JavaMethod,
+        this: Option<Expr>,
+        held_by: Option<&str>,
+        arguments: Vec<Expr>,
+        span: Span,
+    ) -> Val {
+        let proc = self.want_method(class, method);
+        let ty = method.result.as_ref().map_or(Ty::Void, |t| self.classes.ty(t, &type_params(class, method)));
+        self.call_procedure(&proc, &method.name, this, held_by, arguments, ty, span)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn call_procedure(
+        &mut self,
+        proc: &str,
+        shown: &str,
+        this: Option<Expr>,
+        held_by: Option<&str>,
+        arguments: Vec<Expr>,
+        ty: Ty,
+        span: Span,
+    ) -> Val {
+        if self.known.as_ref().is_none_or(|k| k.starts_elsewhere) {
+            self.frame.phase = Phase::Together;
+        }
+        self.note_call(proc, held_by);
+        if self.is_recursive(proc) {
+            let shown = shown.trim_matches(['<', '>']);
+            self.unmodelled(&format!("the recursive call of `{shown}`"), span);
+            let value = self.default_value(&ty, span);
+            return Val::new(value, ty);
+        }
+        let args: Vec<Expr> = this.into_iter().chain(arguments).collect();
+        match ty {
+            Ty::Void => {
+                self.call_statement(proc, args, span);
+                Val::new(boolean(false, span), Ty::Void)
+            }
+            ty => {
+                let value = self.call_value(proc, args, &ty, span);
+                Val::new(value, ty)
+            }
+        }
+    }
+
+    /// Runs the body of a lambda that an object stands for.
+    fn closure_call(&mut self, index: usize, object: Expr, arguments: Vec<Expr>, span: Span) -> Val {
+        let proc = self.want_closure(index);
+        let Closure { captures, class, result, .. } = self.closures[index].clone();
+        let captured = captures.iter().map(|(name, _)| field(object.clone(), format!("{class}.{name}"), span));
+        let args: Vec<Expr> = captured.chain(arguments).collect();
+        self.call_procedure(&proc, "a lambda", None, None, args, result, span)
+    }
+
+    /// `super(..)` at the beginning of a constructor, written or not.
+    pub(super) fn super_constructor(&mut self, class: &'a JavaClass, args: &'a [tree::JavaExpr], span: Span) {
+        let Some(parent) = &class.extends else { return };
+        let tree::JavaTypeKind::Named(parent, _) = &parent.kind else { return };
+        match self.classes.get(parent) {
+            Some(parent) => {
+                if let Some((this, _)) = self.frame.this.clone() {
+                    self.construct(parent, this, args, span);
+                }
+            }
+            None if parent == "Thread" || parent == "Object" => {
+                // The name of a thread says nothing; a target would be run by `Thread.run`, which is overridden.
+                args.iter().for_each(|a| self.effects(a));
+            }
+            None => self.unmodelled(&format!("the class `{parent}`, which is not given"), span),
+        }
+    }
+
+    pub(super) fn explicit_constructor(&mut self, of_super: bool, args: &'a [tree::JavaExpr], span: Span) {
+        let Some(class) = self.frame.class else { return };
+        if of_super {
+            return self.super_constructor(class, args, span);
+        }
+        if let Some((this, _)) = self.frame.this.clone() {
+            self.construct(class, this, args, span);
+        }
+    }
+
+    /// Runs the constructor of a class on an object.
+    pub(super) fn construct(&mut self, class: &'a JavaClass, object: Expr, args: &'a [tree::JavaExpr], span: Span) {
+        let constructors: Vec<(&'a JavaClass, &'a JavaMethod)> = class
+            .methods
+            .iter()
+            .filter(|m| m.name == CONSTRUCTOR && m.params.len() == args.len())
+            .map(|m| (class, m))
+            .collect();
+        let none_written = !class.methods.iter().any(|m| m.name == CONSTRUCTOR);
+        if none_written && args.is_empty() {
+            let needed = class.extends.is_some()
+                || class.initializers.iter().any(|i| !i.is_static)
+                || class.fields.iter().any(|f| !f.modifiers.is_static && f.value.is_some());
+            if needed {
+                let proc = self.want_constructor(class);
+                self.call_procedure(&proc, &class.name, Some(object), Some("new"), Vec::new(), Ty::Void, span);
+            }
+            return;
+        }
+        let values = self.arguments(args);
+        let Some((class, found)) = self.chosen(&constructors, &values) else {
+            return self.unmodelled(&format!("the constructor of `{}`", class.name), span);
+        };
+        let arguments = self.converted(class, found, args, values);
+        let held_by = matches!(&object.kind, crate::lang::ast::ExprKind::Foreign(_)).then_some("this");
+        let own = self.frame.this.as_ref().is_some_and(|(this, _)| *this == object);
+        self.direct(class, found, Some(object), held_by.filter(|_| own), arguments, span);
+    }
+
+    pub(super) fn new_object(
+        &mut self,
+        e: &'a tree::JavaExpr,
+        ty: &'a tree::JavaType,
+        args: &'a [tree::JavaExpr],
+        body: Option<&'a JavaClass>,
+    ) -> Val {
+        let span = e.span;
+        let made = self.classes.ty(ty, &self.frame.type_params);
+        let Ty::Ref(class_name, _) = &made else {
+            args.iter().for_each(|a| self.effects(a));
+            let shown = match &ty.kind {
+                tree::JavaTypeKind::Named(n, _) => n.clone(),
+                _ => "such a class".into(),
+            };
+            return self.unknown(&format!("objects of `{shown}`"), span);
+        };
+        if body.is_some() {
+            return self.closure_object(e, &made);
+        }
+        match self.classes.get(class_name) {
+            Some(class) if class.form == ClassForm::Class && !class.modifiers.is_abstract => {
+                if class.outer.is_some() && !class.modifiers.is_static && self.uses_outer(class) {
+                    return self.unknown(&format!("`{}`, which uses the object around it", class.name), span);
+                }
+                let object = self.allocate(&made, span);
+                self.construct(class, object.clone(), args, span);
+                Val { exact: Some(class.name.clone()), ..Val::new(object, made) }
+            }
+            Some(class) => self.unknown(&format!("objects of `{}`", class.name), span),
+            None if class_name == "Thread" => self.new_thread(args, span),
+            None => {
+                let object = self.allocate(&made, span);
+                let base = super::place::Base::Heap(object.clone());
+                let receiver =
+                    super::place::Receiver { base, ty: made.clone(), named: None, object: None, length: None };
+                self.initialize_library(&receiver, e);
+                Val::new(object, made)
+            }
+        }
+    }
+
+    /// Whether an inner class names instance members of the class around it.
+    fn uses_outer(&self, class: &JavaClass) -> bool {
+        let Some(outer) = class.outer.as_ref().and_then(|o| self.classes.get(o)) else { return false };
+        let mut uses = false;
+        tree::in_class(class, &mut |e| match &e.kind {
+            JavaExprKind::Name(n) => {
+                let own = self.classes.field(&class.name, n).is_some();
+                uses |= !own && self.classes.field(&outer.name, n).is_some_and(|(_, f)| !f.modifiers.is_static);
+            }
+            JavaExprKind::Call { object: None, name, args, .. } => {
+                let own = !self.classes.methods(&class.name, name, args.len()).is_empty();
+                let around = self.classes.methods(&outer.name, name, args.len());
+                uses |= !own && around.iter().any(|(_, m)| !m.modifiers.is_static);
+            }
+            JavaExprKind::Field(base, field, _) => {
+                uses |= field == "this" && matches!(&base.kind, JavaExprKind::Name(n) if *n == outer.name);
+            }
+            _ => {}
+        });
+        uses
+    }
+
+    fn enum_call(&mut self, object: &'a tree::JavaExpr, method: &str, span: Span) -> Val {
+        let value = self.expr(object);
+        if method != "ordinal" {
+            return self.unknown(&format!("`{}.{method}`", name_of(object)), span);
+        }
+        let there = not(equal(value.expr.clone(), int(0, span), span), span);
+        self.check(Checked::Null, there, span);
+        let number = binary(crate::lang::ast::Binary::Subtract, value.expr, int(1, span), span);
+        let number = convert(machine(32, crate::lang::ast::Sign::Signed, span), number, span);
+        Val::new(self.bind("ordinal", &Ty::INT, as_value(number), span), Ty::INT)
+    }
+}
+
+fn widens(from: Width, to: Width) -> bool {
+    match (from, to) {
+        (Width::Char, Width::Int | Width::Long) => true,
+        (Width::Char, _) | (_, Width::Char) => false,
+        _ => from.bits() <= to.bits(),
+    }
+}

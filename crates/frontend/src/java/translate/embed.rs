@@ -1,0 +1,146 @@
+//! Objects that a final field holds and nobody else can name: they become part of the object around them.
+//!
+//! In: the tree. Out: the fields whose objects are embedded. A lock, an atomic number or an array that is only ever used through its final field
+//! needs no place on the heap; its parts are fields (or shared variables) of their own, which is what proofs find easiest.
+//! Names are compared, not declarations: a field is embedded only if every use of its name anywhere is a use through it.
+
+use crate::java::tree::{
+    self, ClassForm, JavaClass, JavaExprKind, JavaField, JavaStmt, JavaStmtKind, JavaTypeKind, JavaUnit,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+const EMBEDDABLE: &[&str] = &[
+    "Object",
+    "AtomicInteger",
+    "AtomicLong",
+    "AtomicBoolean",
+    "AtomicReference",
+    "ReentrantLock",
+    "Lock",
+    "Condition",
+    "Semaphore",
+    "CountDownLatch",
+];
+
+/// Classes and fields whose objects are embedded.
+pub(super) fn embedded(unit: &JavaUnit) -> BTreeSet<(String, String)> {
+    let mut uses = Uses::default();
+    for class in &unit.classes {
+        uses.class(class);
+    }
+    let declared: BTreeSet<&str> = unit.classes.iter().map(|c| &c.name[..]).collect();
+    let mut out = BTreeSet::new();
+    for class in unit.classes.iter().filter(|c| c.form == ClassForm::Class) {
+        for field in &class.fields {
+            let known = match &field.ty.kind {
+                JavaTypeKind::Named(name, _) => EMBEDDABLE.contains(&&name[..]) && !declared.contains(&name[..]),
+                JavaTypeKind::Array(_) => true,
+                _ => false,
+            };
+            if known && field.modifiers.is_final && is_made_here(class, field) && uses.only_through(&field.name) {
+                out.insert((class.name.clone(), field.name.clone()));
+            }
+        }
+    }
+    out
+}
+
+/// Whether the field gets a new object where it is declared, or in every constructor once.
+fn is_made_here(class: &JavaClass, field: &JavaField) -> bool {
+    if let Some(value) = &field.value {
+        return is_new(value);
+    }
+    if field.modifiers.is_static {
+        return false;
+    }
+    let mut constructors = class.methods.iter().filter(|m| m.name == tree::CONSTRUCTOR).peekable();
+    if constructors.peek().is_none() {
+        return false;
+    }
+    constructors.all(|c| {
+        let body = c.body.as_deref().unwrap_or(&[]);
+        let delegates = matches!(body.first().map(|s| &s.kind), Some(JavaStmtKind::Construct { of_super: false, .. }));
+        // At the outermost level, so that it happens exactly once.
+        let makes = |s: &&JavaStmt| {
+            matches!(&s.kind, JavaStmtKind::Expr(e) if matches!(&e.kind, JavaExprKind::Assign(place, None, value)
+                if is_new(value) && names(place) == Some(&field.name)))
+        };
+        delegates || body.iter().filter(makes).count() == 1
+    })
+}
+
+fn is_new(value: &tree::JavaExpr) -> bool {
+    match &value.kind {
+        JavaExprKind::New { body: None, .. } | JavaExprKind::ArrayValues(_) => true,
+        JavaExprKind::NewArray { sizes, open, .. } => *open == 0 && sizes.len() == 1 || sizes.is_empty() && *open == 1,
+        JavaExprKind::Call { name, .. } => name == "newCondition",
+        _ => false,
+    }
+}
+
+/// The last name of a variable or field.
+fn names(e: &tree::JavaExpr) -> Option<&String> {
+    match &e.kind {
+        JavaExprKind::Name(name) | JavaExprKind::Field(_, name, _) => Some(name),
+        _ => None,
+    }
+}
+
+/// How often each name is used, and how often as the object through which something is reached.
+#[derive(Default)]
+struct Uses {
+    all: BTreeMap<String, usize>,
+    through: BTreeMap<String, usize>,
+}
+
+impl Uses {
+    fn only_through(&self, name: &str) -> bool {
+        self.all.get(name).copied().unwrap_or(0) == self.through.get(name).copied().unwrap_or(0)
+    }
+
+    fn used_through(&mut self, e: &tree::JavaExpr) {
+        if let Some(name) = names(e) {
+            *self.through.entry(name.clone()).or_default() += 1;
+        }
+    }
+
+    fn class(&mut self, class: &JavaClass) {
+        tree::in_class(class, &mut |e| self.expr(e));
+        for initializer in &class.initializers {
+            self.statements(&initializer.body);
+        }
+        for body in class.methods.iter().filter_map(|m| m.body.as_ref()) {
+            self.statements(body);
+        }
+    }
+
+    fn expr(&mut self, e: &tree::JavaExpr) {
+        if let Some(name) = names(e) {
+            *self.all.entry(name.clone()).or_default() += 1;
+        }
+        match &e.kind {
+            JavaExprKind::Call { object: Some(object), .. } => self.used_through(object),
+            JavaExprKind::Index(array, _) => self.used_through(array),
+            JavaExprKind::Field(object, field, _) if field == "length" => self.used_through(object),
+            JavaExprKind::Assign(place, None, value) if is_new(value) => self.used_through(place),
+            JavaExprKind::Lambda { body, .. } => self.statements(body),
+            JavaExprKind::New { body: Some(class), .. } => {
+                for body in class.methods.iter().filter_map(|m| m.body.as_ref()) {
+                    self.statements(body);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Uses by statements; expressions in them are visited elsewhere.
+    fn statements(&mut self, stmts: &[JavaStmt]) {
+        let mut found: Vec<tree::JavaExpr> = Vec::new();
+        tree::statements(stmts, &mut |s| match &s.kind {
+            JavaStmtKind::Synchronized(e, _) => found.push(e.clone()),
+            JavaStmtKind::ForEach { over, .. } => found.push(over.clone()),
+            _ => {}
+        });
+        found.iter().for_each(|e| self.used_through(e));
+    }
+}

@@ -1,0 +1,461 @@
+//! The tree of a Java file: what the translation needs of it, every node with its span, nothing resolved.
+//!
+//! In: made by `read`. Out: classes with fields, methods, statements and expressions. Whatever the reader does not know
+//! is a node of its own (`Unknown`), which the translation turns into a construct outside the model at its line.
+//! Deliberately absent: packages, imports and type parameters beyond their names (types are erased).
+
+use base::Span;
+
+/// All classes of the files given, nested ones too.
+#[derive(Clone, Debug, Default)]
+pub struct JavaUnit {
+    pub classes: Vec<JavaClass>,
+    /// Annotation comments (`//@ ..`, `/*@ .. @*/`) with their text.
+    pub comments: Vec<AnnotationComment>,
+}
+
+/// An annotation comment: its text without the comment signs, blanks in their place so that offsets stay.
+#[derive(Clone, Debug)]
+pub struct AnnotationComment {
+    pub text: String,
+    pub span: Span,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClassForm {
+    Class,
+    Interface,
+    Enum,
+    /// A record, an annotation type: not modelled.
+    Other,
+}
+
+#[derive(Clone, Debug)]
+pub struct JavaClass {
+    pub name: String,
+    pub form: ClassForm,
+    pub modifiers: JavaModifiers,
+    pub type_params: Vec<String>,
+    pub extends: Option<JavaType>,
+    pub implements: Vec<JavaType>,
+    pub constants: Vec<(String, Span)>,
+    pub fields: Vec<JavaField>,
+    pub methods: Vec<JavaMethod>,
+    /// `static { .. }` and `{ .. }`, with their place among the fields.
+    pub initializers: Vec<Initializer>,
+    /// The class around this one.
+    pub outer: Option<String>,
+    pub span: Span,
+    pub name_span: Span,
+    /// The body without its brackets, for annotation comments.
+    pub body: Span,
+    /// Members that are not modelled, each with a phrase.
+    pub unknown: Vec<(String, Span)>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Initializer {
+    pub is_static: bool,
+    pub body: Vec<JavaStmt>,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct JavaModifiers {
+    pub is_static: bool,
+    pub is_final: bool,
+    pub is_volatile: bool,
+    pub is_synchronized: bool,
+    pub is_abstract: bool,
+    pub is_native: bool,
+    pub is_public: bool,
+    pub annotations: Vec<JavaAnnotation>,
+}
+
+/// `@GuardedBy("this")`: the text of its first argument, without quotation marks.
+#[derive(Clone, Debug)]
+pub struct JavaAnnotation {
+    pub name: String,
+    pub argument: Option<String>,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub struct JavaField {
+    pub name: String,
+    pub ty: JavaType,
+    pub modifiers: JavaModifiers,
+    pub value: Option<JavaExpr>,
+    pub span: Span,
+    pub name_span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub struct JavaMethod {
+    /// `<init>` for a constructor.
+    pub name: String,
+    pub params: Vec<JavaParam>,
+    /// `None`: void, or a constructor.
+    pub result: Option<JavaType>,
+    pub modifiers: JavaModifiers,
+    pub type_params: Vec<String>,
+    pub body: Option<Vec<JavaStmt>>,
+    pub span: Span,
+    pub name_span: Span,
+    /// The body with its brackets.
+    pub body_span: Span,
+}
+
+pub const CONSTRUCTOR: &str = "<init>";
+
+#[derive(Clone, Debug)]
+pub struct JavaParam {
+    pub name: String,
+    pub ty: JavaType,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct JavaType {
+    pub kind: JavaTypeKind,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum JavaTypeKind {
+    Boolean,
+    Byte,
+    Short,
+    Char,
+    Int,
+    Long,
+    /// `float` and `double`.
+    Real,
+    /// The last part of a qualified name, and type arguments.
+    Named(String, Vec<JavaType>),
+    Array(Box<JavaType>),
+}
+
+#[derive(Clone, Debug)]
+pub struct JavaStmt {
+    pub kind: JavaStmtKind,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum JavaStmtKind {
+    Empty,
+    Local {
+        ty: JavaType,
+        name: String,
+        name_span: Span,
+        value: Option<JavaExpr>,
+    },
+    /// Declarators of one statement: no scope of their own.
+    Several(Vec<JavaStmt>),
+    Expr(JavaExpr),
+    Block(Vec<JavaStmt>),
+    If(JavaExpr, Box<JavaStmt>, Option<Box<JavaStmt>>),
+    While(JavaExpr, Box<JavaStmt>),
+    DoWhile(Box<JavaStmt>, JavaExpr),
+    For {
+        init: Vec<JavaStmt>,
+        condition: Option<JavaExpr>,
+        update: Vec<JavaExpr>,
+        body: Box<JavaStmt>,
+    },
+    ForEach {
+        ty: JavaType,
+        name: String,
+        name_span: Span,
+        over: JavaExpr,
+        body: Box<JavaStmt>,
+    },
+    Labeled(String, Box<JavaStmt>),
+    Break(Option<String>),
+    Continue(Option<String>),
+    Return(Option<JavaExpr>),
+    Throw(JavaExpr),
+    Assert(JavaExpr, Option<JavaExpr>),
+    Synchronized(JavaExpr, Vec<JavaStmt>),
+    Try {
+        body: Vec<JavaStmt>,
+        catches: Vec<CatchClause>,
+        finally: Option<Vec<JavaStmt>>,
+    },
+    Switch {
+        on: JavaExpr,
+        cases: Vec<SwitchCase>,
+    },
+    /// `this(..)` or `super(..)` in a constructor.
+    Construct {
+        of_super: bool,
+        args: Vec<JavaExpr>,
+    },
+    Unknown(String),
+}
+
+#[derive(Clone, Debug)]
+pub struct CatchClause {
+    pub types: Vec<JavaType>,
+    pub name: String,
+    pub body: Vec<JavaStmt>,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub struct SwitchCase {
+    pub labels: Vec<JavaExpr>,
+    pub is_default: bool,
+    pub body: Vec<JavaStmt>,
+    /// `->`: never goes on to the next case.
+    pub is_rule: bool,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub struct JavaExpr {
+    pub kind: JavaExprKind,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum JavaExprKind {
+    Bool(bool),
+    Int(i128),
+    Long(i128),
+    Char(u16),
+    Text(String),
+    Null,
+    This,
+    Super,
+    Name(String),
+    /// `e.f`, also `Class.f` and `a.length`.
+    Field(Box<JavaExpr>, String, Span),
+    Index(Box<JavaExpr>, Box<JavaExpr>),
+    Unary(UnaryOp, Box<JavaExpr>),
+    Binary(BinaryOp, Box<JavaExpr>, Box<JavaExpr>),
+    Conditional(Box<[JavaExpr; 3]>),
+    /// `a = b`, and `a += b` with its operator.
+    Assign(Box<JavaExpr>, Option<BinaryOp>, Box<JavaExpr>),
+    /// `++x`, `x--`: the difference, and whether the value is that after the change.
+    Step {
+        place: Box<JavaExpr>,
+        by: i128,
+        prefix: bool,
+    },
+    Call {
+        object: Option<Box<JavaExpr>>,
+        name: String,
+        name_span: Span,
+        args: Vec<JavaExpr>,
+    },
+    New {
+        ty: JavaType,
+        args: Vec<JavaExpr>,
+        body: Option<Box<JavaClass>>,
+    },
+    NewArray {
+        element: JavaType,
+        sizes: Vec<JavaExpr>,
+        open: usize,
+        values: Option<Vec<JavaExpr>>,
+    },
+    /// `{1, 2}` as an initial value.
+    ArrayValues(Vec<JavaExpr>),
+    Cast(JavaType, Box<JavaExpr>),
+    InstanceOf(Box<JavaExpr>, JavaType),
+    Lambda {
+        params: Vec<String>,
+        body: Vec<JavaStmt>,
+        is_expression: bool,
+    },
+    MethodReference(Box<JavaExpr>, String),
+    ClassLiteral(String),
+    Unknown(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnaryOp {
+    Not,
+    Negate,
+    Plus,
+    Complement,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BinaryOp {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+    ShiftLeft,
+    ShiftRight,
+    ShiftRightUnsigned,
+    BitAnd,
+    BitOr,
+    BitXor,
+    And,
+    Or,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+}
+
+impl BinaryOp {
+    pub fn read(text: &str) -> Option<Self> {
+        Some(match text {
+            "+" => Self::Add,
+            "-" => Self::Subtract,
+            "*" => Self::Multiply,
+            "/" => Self::Divide,
+            "%" => Self::Remainder,
+            "<<" => Self::ShiftLeft,
+            ">>" => Self::ShiftRight,
+            ">>>" => Self::ShiftRightUnsigned,
+            "&" => Self::BitAnd,
+            "|" => Self::BitOr,
+            "^" => Self::BitXor,
+            "&&" => Self::And,
+            "||" => Self::Or,
+            "==" => Self::Equal,
+            "!=" => Self::NotEqual,
+            "<" => Self::Less,
+            "<=" => Self::LessEqual,
+            ">" => Self::Greater,
+            ">=" => Self::GreaterEqual,
+            _ => return None,
+        })
+    }
+}
+
+/// Calls a function on every expression below a statement, outermost first; bodies of lambdas and anonymous classes too.
+pub fn expressions<'a>(stmts: &'a [JavaStmt], visit: &mut dyn FnMut(&'a JavaExpr)) {
+    stmts.iter().for_each(|s| in_stmt(s, visit));
+}
+
+fn in_stmt<'a>(stmt: &'a JavaStmt, visit: &mut dyn FnMut(&'a JavaExpr)) {
+    match &stmt.kind {
+        JavaStmtKind::Local { value, .. } => value.iter().for_each(|e| in_expr(e, visit)),
+        JavaStmtKind::Several(stmts) | JavaStmtKind::Block(stmts) => expressions(stmts, visit),
+        JavaStmtKind::Expr(e) | JavaStmtKind::Throw(e) => in_expr(e, visit),
+        JavaStmtKind::If(c, yes, no) => {
+            in_expr(c, visit);
+            in_stmt(yes, visit);
+            no.iter().for_each(|s| in_stmt(s, visit));
+        }
+        JavaStmtKind::While(c, body) | JavaStmtKind::DoWhile(body, c) => {
+            in_expr(c, visit);
+            in_stmt(body, visit);
+        }
+        JavaStmtKind::For { init, condition, update, body } => {
+            expressions(init, visit);
+            condition.iter().chain(update).for_each(|e| in_expr(e, visit));
+            in_stmt(body, visit);
+        }
+        JavaStmtKind::ForEach { over, body, .. } => {
+            in_expr(over, visit);
+            in_stmt(body, visit);
+        }
+        JavaStmtKind::Labeled(_, body) => in_stmt(body, visit),
+        JavaStmtKind::Return(value) => value.iter().for_each(|e| in_expr(e, visit)),
+        JavaStmtKind::Assert(c, message) => {
+            in_expr(c, visit);
+            message.iter().for_each(|e| in_expr(e, visit));
+        }
+        JavaStmtKind::Synchronized(e, body) => {
+            in_expr(e, visit);
+            expressions(body, visit);
+        }
+        JavaStmtKind::Try { body, catches, finally } => {
+            expressions(body, visit);
+            catches.iter().for_each(|c| expressions(&c.body, visit));
+            finally.iter().for_each(|b| expressions(b, visit));
+        }
+        JavaStmtKind::Switch { on, cases } => {
+            in_expr(on, visit);
+            for case in cases {
+                case.labels.iter().for_each(|e| in_expr(e, visit));
+                expressions(&case.body, visit);
+            }
+        }
+        JavaStmtKind::Construct { args, .. } => args.iter().for_each(|e| in_expr(e, visit)),
+        JavaStmtKind::Empty | JavaStmtKind::Break(_) | JavaStmtKind::Continue(_) | JavaStmtKind::Unknown(_) => {}
+    }
+}
+
+pub fn in_expr<'a>(expr: &'a JavaExpr, visit: &mut dyn FnMut(&'a JavaExpr)) {
+    visit(expr);
+    match &expr.kind {
+        JavaExprKind::Field(e, ..)
+        | JavaExprKind::Unary(_, e)
+        | JavaExprKind::Step { place: e, .. }
+        | JavaExprKind::Cast(_, e)
+        | JavaExprKind::InstanceOf(e, _)
+        | JavaExprKind::MethodReference(e, _) => in_expr(e, visit),
+        JavaExprKind::Index(a, b) | JavaExprKind::Binary(_, a, b) | JavaExprKind::Assign(a, _, b) => {
+            in_expr(a, visit);
+            in_expr(b, visit);
+        }
+        JavaExprKind::Conditional(parts) => parts.iter().for_each(|e| in_expr(e, visit)),
+        JavaExprKind::Call { object, args, .. } => {
+            object.iter().for_each(|e| in_expr(e, visit));
+            args.iter().for_each(|e| in_expr(e, visit));
+        }
+        JavaExprKind::New { args, body, .. } => {
+            args.iter().for_each(|e| in_expr(e, visit));
+            if let Some(class) = body {
+                in_class(class, visit);
+            }
+        }
+        JavaExprKind::NewArray { sizes, values, .. } => {
+            sizes.iter().chain(values.iter().flatten()).for_each(|e| in_expr(e, visit));
+        }
+        JavaExprKind::ArrayValues(values) => values.iter().for_each(|e| in_expr(e, visit)),
+        JavaExprKind::Lambda { body, .. } => expressions(body, visit),
+        _ => {}
+    }
+}
+
+/// Calls a function on every expression of a class's own members.
+pub fn in_class<'a>(class: &'a JavaClass, visit: &mut dyn FnMut(&'a JavaExpr)) {
+    class.fields.iter().filter_map(|f| f.value.as_ref()).for_each(|e| in_expr(e, visit));
+    class.initializers.iter().for_each(|i| expressions(&i.body, visit));
+    class.methods.iter().filter_map(|m| m.body.as_ref()).for_each(|b| expressions(b, visit));
+}
+
+/// Calls a function on every statement, outermost first; bodies of lambdas and anonymous classes too.
+pub fn statements<'a>(stmts: &'a [JavaStmt], visit: &mut dyn FnMut(&'a JavaStmt)) {
+    for stmt in stmts {
+        visit(stmt);
+        match &stmt.kind {
+            JavaStmtKind::Several(inner) | JavaStmtKind::Block(inner) | JavaStmtKind::Synchronized(_, inner) => {
+                statements(inner, visit)
+            }
+            JavaStmtKind::If(_, yes, no) => {
+                statements(std::slice::from_ref(yes), visit);
+                no.iter().for_each(|s| statements(std::slice::from_ref(s), visit));
+            }
+            JavaStmtKind::While(_, body)
+            | JavaStmtKind::DoWhile(body, _)
+            | JavaStmtKind::ForEach { body, .. }
+            | JavaStmtKind::Labeled(_, body) => statements(std::slice::from_ref(body), visit),
+            JavaStmtKind::For { init, body, .. } => {
+                statements(init, visit);
+                statements(std::slice::from_ref(body), visit);
+            }
+            JavaStmtKind::Try { body, catches, finally } => {
+                statements(body, visit);
+                catches.iter().for_each(|c| statements(&c.body, visit));
+                finally.iter().for_each(|b| statements(b, visit));
+            }
+            JavaStmtKind::Switch { cases, .. } => cases.iter().for_each(|c| statements(&c.body, visit)),
+            _ => {}
+        }
+    }
+    // What stands in expressions: each lambda and anonymous class is met once, at the outermost list.
+}

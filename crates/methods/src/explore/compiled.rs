@@ -1,0 +1,54 @@
+//! Compiled code as data: the actions of one code of a pc, and checks. In: what `system` compiles. Out: what workers run and
+//! `memo` remembers. Deliberately absent: how it is compiled (`compile`, `update`).
+
+use super::code::Instr;
+use logic::ClassId;
+use program::{ActionId, PropertyId};
+
+/// How an input of a compiled action gets its value.
+#[derive(Clone, Debug)]
+pub enum CompiledInput {
+    /// Stays undecided.
+    Open,
+    Each(Vec<i64>),
+    /// A number of an object that is not live: every one still referred to, and one that is not.
+    Fresh(ClassId),
+}
+
+/// `word = (word & keep) | bits`.
+#[derive(Clone, Copy, Debug)]
+pub struct Mask {
+    pub word: usize,
+    pub keep: u64,
+    pub bits: u64,
+}
+
+#[derive(Debug)]
+pub struct CompiledAction {
+    pub id: ActionId,
+    /// `None`: left to the reference semantics.
+    pub code: Option<Vec<Instr>>,
+    pub inputs: Vec<CompiledInput>,
+    /// The pc and the dead locals.
+    pub finish: Vec<Mask>,
+    /// The code of the location it leads to.
+    pub to: u64,
+    pub to_inside: bool,
+}
+
+/// What is known about one code of an instance's pc.
+#[derive(Debug, Default)]
+pub struct At {
+    pub acts: Vec<CompiledAction>,
+    pub in_atomic_block: bool,
+    pub invisible: bool,
+    pub exit: bool,
+    pub born: bool,
+    pub resets: Vec<Mask>,
+}
+
+#[derive(Debug)]
+pub struct CompiledCheck {
+    pub property: PropertyId,
+    pub code: Option<Vec<Instr>>,
+}

@@ -1,0 +1,52 @@
+//! What is the same for every unit that is reduced. In: the program with its calls summarised, and premises. Out: facts that hold
+//! everywhere, and what others may touch. Deliberately absent: the search itself (`search`).
+
+use super::premises;
+use crate::method::Run;
+use logic::{Term, Terms};
+use program::access::{Touches, constant_facts};
+use program::call_summaries::CallSummaries;
+use program::movers::Others;
+use program::{Program, PropertyId};
+
+/// What is the same for every unit.
+pub struct ReductionSetting<'a> {
+    /// For each procedure, how many actions are its own: those of calls follow them.
+    pub own: &'a [usize],
+    pub basis: &'a CallSummaries,
+    pub p: &'a Program,
+    pub terms: &'a Terms,
+    pub others: Others<'a>,
+    pub touches: Touches<'a>,
+    pub facts: Term,
+    /// The part of it that is shown of every step: invariants that the program keeps.
+    pub invariant: Term,
+    pub run: &'a Run,
+}
+
+impl<'a> ReductionSetting<'a> {
+    pub fn new(
+        own: &'a [usize],
+        basis: &'a CallSummaries,
+        premises: &[PropertyId],
+        terms: &'a Terms,
+        run: &'a Run,
+    ) -> Self {
+        let p = &basis.program;
+        let mut facts = vec![terms.lt(terms.int(0), terms.sym(p.tid))];
+        facts.extend(constant_facts(p, terms));
+        let invariant = terms.and(&premises::formulas(p, premises));
+        facts.push(invariant);
+        Self {
+            own,
+            basis,
+            p,
+            terms,
+            others: Others::new(p, terms),
+            touches: Touches::new(p, terms),
+            facts: terms.and(&facts),
+            invariant,
+            run,
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The rules of the checker, one file for each: certificates that are accepted, and for every premise and side condition one that is
+//! rejected because of it. The certificates are written by hand, from `docs/rules.md`; no method runs here.
+
+mod assume_guarantee;
+mod callers;
+mod case;
+mod composed;
+mod counting;
+mod environments;
+mod mutants;
+mod open_files;
+mod product;
+mod reduction;
+mod refuter;
+mod rely_guarantee;
+mod unmodelled;

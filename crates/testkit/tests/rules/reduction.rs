@@ -1,0 +1,85 @@
+//! Rule `reduction`, where every step is a run of its own; proofs with movers, one for each premise, are in `methods/tests`.
+
+use crate::case::Case;
+use evidence::{CutPoint, MoverPhase, Proof, Reduced, Reduction};
+use program::call_summaries::CodeUnit;
+
+/// What the thread asserts is its own.
+pub const LOCAL: &str = "var x: int = 0;\nthread T { var k: int; havoc x; k := 1; assert k == 1; }\n";
+
+/// A cut at every location: each step is a run. `k` is 1 from its assignment on.
+pub fn every_step(case: &mut Case) -> Reduction {
+    let thread = case.thread("T");
+    let before = case
+        .program
+        .shared()
+        .map(|v| (case.program.vars[v].name.clone(), case.program.vars[v].sort))
+        .collect::<Vec<_>>()
+        .into_iter()
+        .map(|(name, sort)| case.symbol(&format!("{name} before"), sort))
+        .collect();
+    let path = case.path(thread);
+    let cut = |(i, location): (usize, &program::LocId)| CutPoint {
+        location: *location,
+        position: 0,
+        phase: MoverPhase::Between,
+        formula: case.term(if i + 2 >= path.len() { "(= k 1)" } else { "true" }),
+        rank: None,
+    };
+    let cuts = path.iter().enumerate().map(cut).collect();
+    let unit = Reduced { unit: CodeUnit::Thread(thread), before, right: Vec::new(), cuts };
+    Reduction { guards: Vec::new(), specified: Vec::new(), premises: Vec::new(), units: vec![unit] }
+}
+
+#[test]
+fn check_a_certificate_with_all_premises_is_accepted() {
+    let mut case = Case::new(LOCAL);
+    let proof = every_step(&mut case);
+    case.accepted(Proof::Reduction(proof), "assert:2");
+}
+
+#[test]
+fn check_a_certificate_that_lacks_a_premise_is_rejected() {
+    let mut case = Case::new(LOCAL);
+    let proof = every_step(&mut case);
+    let rejected = |because: &str, change: &dyn Fn(&mut Reduction)| {
+        let mut changed = proof.clone();
+        change(&mut changed);
+        case.rejected(Proof::Reduction(changed), "assert:2", because);
+    };
+    rejected("RD2", &|p| p.units[0].cuts[0].formula = case.term("(= k 1)"));
+    // Others write x as they like.
+    rejected("RD2 to RD5", &|p| p.units[0].cuts[3].formula = case.term("(and (= k 1) (= x 0))"));
+    rejected("assert:2", &|p| p.units[0].cuts[2].formula = case.term("true"));
+    rejected("its exit has no cut", &|p| {
+        p.units[0].cuts.pop();
+    });
+    rejected("not all that assert:2 speaks of", &|p| p.units.clear());
+    rejected("there twice", &|p| p.units.push(p.units[0].clone()));
+    rejected("not new ones", &|p| p.units[0].before.clear());
+    rejected("right mover does not exist", &|p| p.units[0].right.push(program::ActionId(9)));
+    rejected("no location or position", &|p| p.units[0].cuts[0].position = 1);
+    rejected("have a rank", &|p| p.units[0].cuts[0].rank = Some(case.term("x")));
+    rejected("x before", &|p| p.units[0].cuts[0].formula = case.term("(= |x before| 0)"));
+}
+
+#[test]
+fn check_a_cut_does_not_bind_the_inputs_of_a_step() {
+    // After `havoc x` the value of x is the step's input; under a binder of the same name it would be whatever the binder says.
+    let mut case = Case::new("var x: int = 0;\nproc p() { havoc x; x := x; assert x == 0; }\n");
+    let q = program::ProcId(0);
+    let basis = evidence::reduction::basis(&case.program, &[], &[]).expect("there are no guards").specified;
+    case.terms = basis.program.terms.clone();
+    let code = basis.code(CodeUnit::Procedure(q)).clone();
+    let input = code.actions.iter().find_map(|a| a.inputs.first().copied()).expect("havoc chooses a value");
+    let before = vec![case.symbol("x before", logic::Sort::INT)];
+    let (t, x) = (&case.terms, case.known("x"));
+    let forged = t.exists(&[input], t.and(&[t.eq(t.sym(input), t.int(0)), t.eq(t.sym(x), t.int(0))]));
+    let cuts = code.locations.ids().map(|location| {
+        let formula = if location == code.entry { case.term("true") } else { forged };
+        CutPoint { location, position: 0, phase: MoverPhase::Between, formula, rank: None }
+    });
+    let unit = Reduced { unit: CodeUnit::Procedure(q), before, right: Vec::new(), cuts: cuts.collect() };
+    let proof = Reduction { guards: Vec::new(), specified: Vec::new(), premises: Vec::new(), units: vec![unit] };
+    assert!(case.checked(Proof::Reduction(proof), "assert:2").is_err(), "x may be anything");
+}

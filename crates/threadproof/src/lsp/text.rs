@@ -1,0 +1,59 @@
+//! The text of an open document, and how positions of the protocol (UTF-16) stand in it.
+//!
+//! In: a text. Out: offsets for positions and positions for offsets. Deliberately absent: partial changes; a client sends whole texts.
+
+use lsp_types::{Position, Range};
+
+/// The offset of a position; the end of the line where it is beyond it.
+pub fn offset_of(text: &str, position: Position) -> usize {
+    let mut start = 0;
+    for _ in 0..position.line {
+        match text[start..].find('\n') {
+            Some(n) => start += n + 1,
+            None => return text.len(),
+        }
+    }
+    let mut units = 0;
+    for (i, c) in text[start..].char_indices() {
+        if units >= position.character || c == '\n' {
+            return start + i;
+        }
+        units += c.len_utf16() as u32;
+    }
+    text.len()
+}
+
+pub fn position_of(text: &str, offset: usize) -> Position {
+    let offset = offset.min(text.len());
+    let before = &text[..(0..=offset).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0)];
+    let start = before.rfind('\n').map_or(0, |n| n + 1);
+    let line = before.matches('\n').count() as u32;
+    Position::new(line, before[start..].encode_utf16().count() as u32)
+}
+
+pub fn range_of(text: &str, at: std::ops::Range<usize>) -> Range {
+    Range::new(position_of(text, at.start), position_of(text, at.end))
+}
+
+/// The range from a place (line and column from 1, in characters) to the end of its line.
+pub fn range_at(text: &str, line: usize, column: usize) -> Range {
+    let content = text.lines().nth(line.saturating_sub(1)).unwrap_or("");
+    let units = |n: usize| content.chars().take(n).map(char::len_utf16).sum::<usize>() as u32;
+    let row = line.saturating_sub(1) as u32;
+    Range::new(Position::new(row, units(column.saturating_sub(1))), Position::new(row, units(content.chars().count())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn check_positions_count_in_units_of_utf_16() {
+        let text = "a\n𝄞x é\n";
+        let x = text.find('x').expect("there");
+        assert_eq!(position_of(text, x), Position::new(1, 2));
+        assert_eq!(offset_of(text, Position::new(1, 2)), x);
+        assert_eq!(offset_of(text, Position::new(1, 99)), text.len() - 1);
+        assert_eq!(offset_of(text, Position::new(9, 0)), text.len());
+    }
+}

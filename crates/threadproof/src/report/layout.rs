@@ -1,0 +1,220 @@
+//! Where the parts of a run stand on a page: a column for each thread, and lines that are broken at spaces.
+//!
+//! In: texts and the width of the page. Out: lines. Nothing is left out silently: long texts go on in the next line, and where there
+//! is no room for columns each line names its thread. Deliberately absent: what the texts say.
+
+use super::story::{Detail, Story, StoryStep};
+
+impl Story {
+    /// The run as text.
+    pub fn lines(&self, width: usize, detail: Detail) -> Vec<String> {
+        let shown: Vec<(usize, &StoryStep)> =
+            self.events.iter().enumerate().filter(|(_, e)| detail.shows(e.matters)).collect();
+        let place = shown.iter().map(|(_, e)| e.place.chars().count()).max().unwrap_or(0);
+        let moving = |i: usize| detail == Detail::Full || shown.iter().any(|(_, e)| e.instance == i);
+        // Threads that take no part get no column.
+        let lanes: Vec<usize> = (0..self.columns.len()).filter(|i| moving(*i)).collect();
+        let columns: Vec<String> = lanes.iter().map(|i| self.columns[*i].clone()).collect();
+        let layout = Layout::fit(&columns, place, width);
+        let mut out = layout.header(&columns);
+        let start = self.start.iter().filter(|v| detail.shows(v.matters)).map(ToString::to_string);
+        out.extend(layout.note("start", &start.collect::<Vec<_>>()));
+        for (i, event) in shown {
+            let lane = lanes.iter().position(|l| *l == event.instance).unwrap_or(0);
+            out.extend(layout.row(i + 1, lane, event, detail, &columns));
+            for line in event.heap.iter().flat_map(|(_, after)| after.lines()) {
+                out.extend(
+                    wrap_text(&line, layout.width().saturating_sub(8)).into_iter().map(|l| format!("        {l}")),
+                );
+            }
+        }
+        if let (Detail::Brief, aside @ 1..) = (detail, self.aside()) {
+            let steps = super::counted(aside as u64, "step");
+            let verb = if aside == 1 { "has" } else { "have" };
+            out.push(format!("({steps} that {verb} no part in it left out; -v shows all)"));
+        }
+        for e in &self.end {
+            match e.chars().count() <= layout.width() {
+                true => out.push(e.clone()),
+                false => out.extend(wrap_text(e, layout.width())),
+            }
+        }
+        out
+    }
+}
+
+/// Where the columns stand.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    width: usize,
+    place: usize,
+    /// Width of one thread's column; `None`: too many threads for columns.
+    cell: Option<usize>,
+    count: usize,
+    changes: usize,
+}
+
+const NUMBER_WIDTH: usize = 5;
+const MIN_COLUMN_WIDTH: usize = 14;
+const MIN_PAGE_WIDTH: usize = 30;
+/// Below this what a step changes stands under it, not beside it.
+const NARROW_WIDTH: usize = 64;
+
+impl Layout {
+    pub fn width(&self) -> usize {
+        self.width
+    }
+    pub fn fit(columns: &[String], place: usize, width: usize) -> Self {
+        let place = place.max(5);
+        let width = width.max(MIN_PAGE_WIDTH);
+        let room = width.saturating_sub(NUMBER_WIDTH + place + 2);
+        let count = columns.len().max(1);
+        // A third for the changes, the rest for the threads.
+        let cell = (room * 2 / 3 / count).min(40);
+        let cell = (cell >= MIN_COLUMN_WIDTH).then_some(cell);
+        let used = cell.map_or(room * 2 / 3, |c| c * count);
+        Self { width, place, cell, count, changes: room.saturating_sub(used).max(16) }
+    }
+    pub fn header(&self, columns: &[String]) -> Vec<String> {
+        let Some(cell) = self.cell else { return Vec::new() };
+        let mut line = pad("step", NUMBER_WIDTH) + &pad("where", self.place + 2);
+        for c in columns {
+            line += &pad(&clip(c, cell - 2), cell);
+        }
+        line += "changes";
+        vec![line]
+    }
+    /// A line that belongs to no thread.
+    pub fn note(&self, title: &str, items: &[String]) -> Vec<String> {
+        let lead = pad(title, NUMBER_WIDTH + 1);
+        let text = wrap_text(&items.join(", "), self.width.saturating_sub(lead.len()).max(20));
+        let mut out = Vec::new();
+        for (i, line) in text.iter().enumerate() {
+            out.push(if i == 0 { format!("{lead}{line}") } else { format!("{}{line}", pad("", lead.len())) });
+        }
+        if out.is_empty() { vec![lead.trim_end().to_owned()] } else { out }
+    }
+    /// A step of the thread that has this column.
+    pub fn row(
+        &self,
+        number: usize,
+        lane: usize,
+        event: &StoryStep,
+        detail: Detail,
+        columns: &[String],
+    ) -> Vec<String> {
+        let changes = event.changes(detail);
+        if self.width < NARROW_WIDTH && self.cell.is_none() {
+            let name = columns.get(lane).map_or("", |c| c);
+            let text = format!("{} [{name}] {}", event.place, event.text);
+            let indented = |text: &str, by: usize| {
+                let lines = wrap_text(text, self.width.saturating_sub(by));
+                lines.into_iter().map(move |l| pad("", by) + &l).collect::<Vec<_>>()
+            };
+            let mut out = indented(&text, NUMBER_WIDTH);
+            if let Some(first) = out.first_mut() {
+                first.replace_range(..NUMBER_WIDTH, &pad(&number.to_string(), NUMBER_WIDTH));
+            }
+            out.extend(indented(&changes, NUMBER_WIDTH + 2));
+            return out;
+        }
+        let (texts, indent, middle) = match self.cell {
+            Some(cell) => (wrap_text(&event.text, cell - 2), lane * cell, cell * self.count),
+            None => {
+                let room = (self.width.saturating_sub(NUMBER_WIDTH + self.place + 2)) * 2 / 3;
+                let name = columns.get(lane).map_or("", |c| c);
+                (wrap_text(&format!("[{name}] {}", event.text), room.saturating_sub(2)), 0, room)
+            }
+        };
+        let changes = wrap_text(&changes, self.changes);
+        let mut out = Vec::new();
+        for i in 0..texts.len().max(changes.len()).max(1) {
+            let (n, place) = if i == 0 { (number.to_string(), event.place.clone()) } else { Default::default() };
+            let mut line = pad(&n, NUMBER_WIDTH) + &pad(&place, self.place + 2);
+            let text = texts.get(i).map_or("", |t| t);
+            line += &pad(&(pad("", indent) + text), middle);
+            line += changes.get(i).map_or("", |t| t);
+            out.push(line.trim_end().to_owned());
+        }
+        out
+    }
+}
+
+fn pad(text: &str, width: usize) -> String {
+    let have = text.chars().count();
+    let mut out = text.to_owned();
+    out.extend(std::iter::repeat_n(' ', width.saturating_sub(have)));
+    out
+}
+
+fn clip(text: &str, width: usize) -> String {
+    text.chars().take(width).collect()
+}
+
+/// Lines of at most `width` characters, broken at spaces where there are some.
+pub fn wrap_text(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(1);
+    let mut out: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        let mut word = word;
+        let room = |line: &str| width.saturating_sub(line.chars().count() + usize::from(!line.is_empty()));
+        if word.chars().count() > room(&line) && !line.is_empty() {
+            out.push(std::mem::take(&mut line));
+        }
+        while word.chars().count() > width {
+            let cut = word.char_indices().nth(width).map_or(word.len(), |(i, _)| i);
+            out.push(word[..cut].to_owned());
+            word = &word[cut..];
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    if !line.is_empty() {
+        out.push(line);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::story::{Relevance, StepChange, Story};
+
+    #[test]
+    fn check_wrapping_loses_no_word() {
+        let text = "alpha beta gammagammagammagamma delta";
+        for width in 1..40 {
+            let lines = wrap_text(text, width);
+            assert!(lines.iter().all(|l| l.chars().count() <= width));
+            let joined: String = lines.concat().split_whitespace().collect();
+            assert_eq!(joined, text.split_whitespace().collect::<String>());
+        }
+    }
+
+    #[test]
+    fn check_each_thread_has_its_column_and_many_threads_are_named() {
+        let event = |instance| StoryStep {
+            instance,
+            at: None,
+            place: "a.tp:3".into(),
+            text: "x := x + 1".into(),
+            changes: vec![(StepChange::Note("x: 0 -> 1".into()), Relevance::Matters)],
+            heap: None,
+            matters: Relevance::Matters,
+        };
+        let story = |n: usize| Story {
+            columns: (1..=n).map(|i| format!("{i} Add")).collect(),
+            events: (0..n).map(event).collect(),
+            ..Story::default()
+        };
+        let few = story(2).lines(100, Detail::Brief);
+        let at = |line: &str| line.find("x :=").unwrap();
+        assert!(at(&few[2]) < at(&few[3]));
+        assert_eq!(few[0].find("2 Add").unwrap(), at(&few[3]));
+        let many = story(30).lines(100, Detail::Brief);
+        assert!(many.iter().any(|l| l.contains("[30 Add] x := x + 1") && l.contains("x: 0 -> 1")));
+    }
+}

@@ -1,0 +1,54 @@
+//! A trace as a `Story`: replayed by the reference semantics, so what is shown did happen.
+//!
+//! In: a program, its sources and a trace. Out: the story, in which steps and variables without a part in the violation are marked
+//! (`slice`). Deliberately absent: how it is printed.
+
+use super::describe::Describer;
+use super::heap::HeapPicture;
+use super::slice::slice;
+use super::story::{Story, StoryStep};
+use base::Sources;
+use program::Program;
+use program::semantics::{Mismatch, Semantics, State, Trace, replay_trace};
+
+/// Replays the trace and describes it.
+pub fn describe_run(program: &Program, sources: &Sources, trace: &Trace) -> Result<Story, Mismatch> {
+    let replayed = replay_trace(program, trace)?;
+    let sem = Semantics::new(program);
+    let describer = Describer::new(&sem, sources);
+    let states = &replayed.states;
+    let slice = slice(&sem, trace, states);
+    let matters = |var, instance| slice.matters(var, instance);
+    let mut events = Vec::new();
+    for (i, step) in trace.steps.iter().enumerate() {
+        let mut event = describer.event_with(&states[i], step, states.get(i + 1), &matters);
+        event.heap = states.get(i + 1).and_then(|after| heap_change(&sem, &states[i], after));
+        event.matters = slice.steps[i];
+        events.push(event);
+    }
+    let last = states.last().expect("a replay has a first state");
+    let columns = (0..last.instances.len()).map(|i| describer.column(last, i)).collect();
+    let summary = super::headline::summary(&sem, &describer, trace, states, &slice);
+    let start = describer.start_with(&states[0], &matters);
+    Ok(Story { summary, columns, start, events, end: describer.end(trace, states) })
+}
+
+/// The heap before and after a step that changes it.
+fn heap_change(sem: &Semantics<'_>, before: &State, after: &State) -> Option<(HeapPicture, HeapPicture)> {
+    let (a, b) = (HeapPicture::of(sem, before), HeapPicture::of(sem, after));
+    (a != b).then_some((a, b))
+}
+
+/// The steps of a run that change the heap, each with the heap before and after it.
+pub fn heaps(
+    program: &Program,
+    sources: &Sources,
+    trace: &Trace,
+) -> Result<Vec<(String, HeapPicture, HeapPicture)>, Mismatch> {
+    let story = describe_run(program, sources, trace)?;
+    let title = |(i, e): (usize, &StoryStep)| {
+        let (before, after) = e.heap.clone()?;
+        Some((format!("{}. {}: {}  {}", i + 1, story.columns[e.instance], e.text, e.place), before, after))
+    };
+    Ok(story.events.iter().enumerate().filter_map(title).collect())
+}

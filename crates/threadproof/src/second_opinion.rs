@@ -1,0 +1,210 @@
+//! The second opinion about C programs: executions by the reference interpreter, beside the methods.
+//!
+//! In: the C text and what was asked of it. Out: confirmed executions that violate a property, and lines that no execution reached. They run in a thread of their own
+//! while the methods work: at least `LEAST_RUNS` (or `LEAST_TIME`), then on until the methods are done or a share of the time is spent. What they mean
+//! for a verdict: a violating execution withdraws "safe" (exit code 70), and makes "unknown" "unsafe"; a property that is unsafe has its run already.
+//! An execution counts only if the interpreter has made it twice from its seed. Deliberately absent: any conclusion from executions that
+//! go well.
+
+use crate::board::{FileRows, RowOutcome, RowWarning};
+use crate::load::AskedOfC;
+use base::{Sources, Span};
+use core_lang::campaign::FoundViolation;
+use core_lang::{Campaign, Execution, ExecutionLimits, Module};
+use frontend::c::CCheck;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// A program gets so many runs, however soon the methods are done.
+const LEAST_RUNS: u32 = 60;
+/// But not for longer than this.
+const LEAST_TIME: Duration = Duration::from_secs(2);
+/// Steps that are shown of a long run: the last ones.
+const SHOWN_STEPS: usize = 40;
+const MAX_INSTRUCTIONS: u64 = 1_000_000;
+/// The code of the warning that no execution has a second thread.
+const ONE_THREAD: &str = "W0513";
+
+/// A C program as the interpreter takes it.
+pub struct CoreProgram {
+    pub module: Module,
+    pub sources: Sources,
+}
+
+/// The program in the core language; `None` where the front end rejects it, which is reported elsewhere.
+pub fn core_program(c: &AskedOfC) -> Option<CoreProgram> {
+    let mut sources = Sources::new();
+    let parsed = frontend::c::parse_files(&mut sources, &c.files, c.model).ok()?;
+    if parsed.diagnostics.iter().any(base::Diagnostic::is_error) {
+        return None;
+    }
+    let module = frontend::c::core::lower_to_core(&parsed.unit);
+    Some(CoreProgram { module, sources })
+}
+
+/// An execution that violates a property, ready to be shown.
+#[derive(Clone, Debug)]
+pub struct ViolatingExecution {
+    pub check: CCheck,
+    /// One sentence: what, where, which thread.
+    pub sentence: String,
+    /// The run, one line for each step.
+    pub shown: Vec<String>,
+    pub steps: usize,
+    pub seed: u64,
+    /// What the run takes for granted of the world outside.
+    pub assumptions: Vec<String>,
+}
+
+/// What the executions saw.
+#[derive(Clone, Debug, Default)]
+pub struct Opinion {
+    pub violations: Vec<ViolatingExecution>,
+    pub runs: u32,
+    /// Why what is said about threads may say nothing.
+    pub vacuous: Option<String>,
+}
+
+/// Executions under way.
+pub struct Executing {
+    stop: Arc<AtomicBool>,
+    handle: Option<JoinHandle<Opinion>>,
+}
+
+impl Executing {
+    /// Starts executions of a program in a thread of their own, for at most this time.
+    pub fn start(c: &AskedOfC, seed: u64, time: Duration) -> Executing {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (c, stopped) = (c.clone(), stop.clone());
+        let work = move || match core_program(&c) {
+            Some(program) => execute(&program, &c.checks, seed, time, &stopped),
+            None => Opinion::default(),
+        };
+        let handle = std::thread::Builder::new().name("executions".into()).stack_size(64 << 20).spawn(work).ok();
+        Executing { stop, handle }
+    }
+
+    /// Ends the executions and says what they saw. A panic in them is no opinion.
+    pub fn finish(mut self) -> Opinion {
+        self.stop.store(true, Ordering::Relaxed);
+        self.handle.take().and_then(|h| h.join().ok()).unwrap_or_default()
+    }
+}
+
+impl Drop for Executing {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+fn execute(program: &CoreProgram, checks: &[CCheck], seed: u64, time: Duration, stop: &AtomicBool) -> Opinion {
+    let start = Instant::now();
+    let mut opinion = Opinion::default();
+    let mut open: Vec<CCheck> = checks.to_vec();
+    let (mut round, mut threads, mut stopped) = (0u64, 0, 0);
+    while !open.is_empty() {
+        let enough = opinion.runs >= LEAST_RUNS || start.elapsed() >= LEAST_TIME;
+        if enough && (stop.load(Ordering::Relaxed) || start.elapsed() >= time) {
+            break;
+        }
+        let campaign = Campaign {
+            seed: seed.wrapping_add(round.wrapping_mul(0x9e37_79b9)),
+            wanted: open.iter().flat_map(|c| frontend::c::core::violations_of(*c)).collect(),
+            runs: 20,
+            time: LEAST_TIME,
+            limits: ExecutionLimits { instructions: MAX_INSTRUCTIONS, ..ExecutionLimits::default() },
+            arguments: Vec::new(),
+            input: Vec::new(),
+        };
+        let report = campaign.run(&program.module);
+        opinion.runs += report.runs;
+        threads = threads.max(report.most_threads);
+        stopped += report.stopped.iter().map(|s| s.2).sum::<u32>();
+        round += 1;
+        if let Some(found) = report.found {
+            let kind = found.violation.kind;
+            let broken = open.iter().copied().find(|c| frontend::c::core::violations_of(*c).contains(&kind));
+            if let Some(check) = broken {
+                open.retain(|c| *c != check);
+                opinion.violations.push(violating(program, check, &found));
+            }
+        }
+        // Where the start of the program is not supported, more runs see no more.
+        if report.finished == 0 && report.stopped.iter().map(|s| s.2).sum::<u32>() == report.runs {
+            break;
+        }
+    }
+    let creates = |name: &str| matches!(name, "pthread_create" | "thrd_create");
+    let threaded = program.module.externals.iter().any(|e| creates(&e.name));
+    if threaded && threads == 1 && stopped == 0 && opinion.violations.is_empty() {
+        opinion.vacuous =
+            Some("no execution that was tried started a second thread: what is said of threads may be empty".into());
+    }
+    opinion
+}
+
+fn violating(program: &CoreProgram, check: CCheck, found: &FoundViolation) -> ViolatingExecution {
+    let violation = &found.violation;
+    let at = violation.span.map_or_else(String::new, |s| format!(" at {}", program.sources.place(s)));
+    let mut shown = steps(program, &found.execution, SHOWN_STEPS);
+    shown.push(format!("{}: {} {}{at}", violation.kind.title(), violation.thread, violation.message));
+    for (span, note) in &violation.notes {
+        shown.push(format!("  {}: {note}", program.sources.place(*span)));
+    }
+    ViolatingExecution {
+        check,
+        sentence: format!("{}{at}: {} {}", violation.kind.title(), violation.thread, violation.message),
+        shown,
+        steps: found.execution.events.len(),
+        seed: found.options.seed,
+        assumptions: found.execution.assumptions.clone(),
+    }
+}
+
+/// The last steps of an execution, one line each.
+pub fn steps(program: &CoreProgram, execution: &Execution, most: usize) -> Vec<String> {
+    let skipped = execution.events.len().saturating_sub(most);
+    let events = &execution.events[skipped..];
+    let place = |span: Span| program.sources.place(span);
+    let name = |t: u32| execution.threads.get(t as usize).cloned().unwrap_or_default();
+    let places = events.iter().map(|e| place(e.span).len()).max().unwrap_or(0);
+    let names = events.iter().map(|e| name(e.thread).len()).max().unwrap_or(0);
+    let mut lines = Vec::new();
+    if skipped > 0 {
+        lines.push(format!("({skipped} steps before)"));
+    }
+    lines.extend(events.iter().map(|e| format!("{:places$}  {:names$}  {}", place(e.span), name(e.thread), e.text)));
+    lines
+}
+
+/// Enters what the executions saw: see the header.
+pub fn enter(opinion: Opinion, file: &mut FileRows) {
+    if let Some(sentence) = &opinion.vacuous {
+        file.diagnostics.push(format!("warning[{ONE_THREAD}]: {}: {sentence}\n", file.path.display()));
+        file.warnings.push(RowWarning { code: ONE_THREAD.into(), message: sentence.clone(), place: None });
+    }
+    for violation in opinion.violations {
+        let Some(at) = file.rows.iter().position(|r| r.name == violation.check.name()) else { continue };
+        match file.outcome_of(&file.rows[at]) {
+            RowOutcome::Safe => {
+                let mut text = format!(
+                    "{} was proved, but an execution of the C program violates it (seed {}): {}",
+                    violation.check.name(),
+                    violation.seed,
+                    violation.sentence
+                );
+                for line in &violation.shown {
+                    text.push_str("\n    ");
+                    text.push_str(line);
+                }
+                file.internal.push(text);
+                file.rows[at].finding = None;
+            }
+            RowOutcome::Unknown => file.rows[at].execution = Some(violation),
+            // How many executions there were depends on the time that the methods took: a report that has its run does not mention them.
+            RowOutcome::Unsafe => {}
+        }
+    }
+}
