@@ -137,7 +137,7 @@ fn guard(p: &mut Program, g: Guard) -> Result<PropertyId, String> {
     };
     let formula = t.or(&[t.eq(holder, t.int(0)), t.eq(holder, t.sym(p.tid))]);
     let (origin, name) = (var.origin, format!("found:{}", var.name));
-    p.vars[g.var].access = Some(AccessPredicate { binders, formula: Some(formula), origin });
+    p.vars[g.var].access = Some(AccessPredicate { binders, formula: Some(formula), writing: None, origin });
     Ok(p.properties.push(Property { kind: PropertyKind::Access(g.var), name, origin }))
 }
 
@@ -147,7 +147,7 @@ fn gates(p: &Program, touches: &Touches<'_>, guards: &[Guard], found: &[Property
     let mut new = Vec::new();
     for touch in touches.of(a) {
         let Some(i) = guards.iter().position(|g| g.var == touch.place.var) else { continue };
-        if let Some(f) = predicate(p, t, &touch.place, tid, &SymbolicStore::default()) {
+        if let Some(f) = predicate(p, t, &touch.place, touch.mode, tid, &SymbolicStore::default()) {
             let needed = t.forall(&f.any, f.formula);
             let formula = if t.is_true(touch.when) { needed } else { t.implies(touch.when, needed) };
             new.push(Gate { property: found[i], formula });

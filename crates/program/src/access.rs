@@ -6,7 +6,7 @@
 //! be: anything that is not understood counts as the whole variable. Calvin-R, section 3 (the sets V and the formulas A).
 
 use crate::code::{Action, Code};
-use crate::model::{Program, Scope, VarId, VarKind};
+use crate::model::{Program, Scope, TouchMode, VarId, VarKind};
 use crate::spec::StorePlace;
 use crate::symbolic::SymbolicStore;
 use logic::{Node, Op, Symbol, Term, Terms};
@@ -17,6 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub struct TouchedPlace {
     pub when: Term,
     pub place: StorePlace,
+    pub mode: TouchMode,
 }
 
 /// Finds touched places; one table of variables for many actions.
@@ -86,7 +87,7 @@ impl<'a> Touches<'a> {
             }
             _ => {
                 if shared {
-                    found.add(TouchedPlace { when, place: StorePlace { var, keys } });
+                    found.add(TouchedPlace { when, place: StorePlace { var, keys }, mode: TouchMode::Write });
                 }
                 self.reads(value, when, found);
             }
@@ -101,7 +102,7 @@ impl<'a> Touches<'a> {
         match t.node(term) {
             Node::Sym(s) => {
                 if let Some(var) = self.shared.get(&s) {
-                    found.add(TouchedPlace { when, place: StorePlace { var: *var, keys: Vec::new() } });
+                    found.read(when, *var, Vec::new());
                 }
             }
             Node::App(Op::And, args) => {
@@ -137,7 +138,7 @@ impl<'a> Touches<'a> {
                     // A key that ranges over many values: the whole of what is below it.
                     let kept = touch.place.keys.iter().position(|k| !free(*k)).unwrap_or(touch.place.keys.len());
                     touch.place.keys.truncate(kept);
-                    found.add(TouchedPlace { when, place: touch.place });
+                    found.add(TouchedPlace { when, ..touch });
                 }
             }
             Node::Bool(_) | Node::Num(..) | Node::Variant(..) | Node::Ref(..) => {}
@@ -166,7 +167,7 @@ impl<'a> Touches<'a> {
         match self.terms.as_symbol(base) {
             Some(s) => {
                 if let Some(var) = self.shared.get(&s) {
-                    found.add(TouchedPlace { when, place: StorePlace { var: *var, keys } });
+                    found.read(when, *var, keys);
                 }
             }
             None => self.reads(base, when, found),
@@ -182,6 +183,10 @@ struct FoundAccesses {
 }
 
 impl FoundAccesses {
+    fn read(&mut self, when: Term, var: VarId, keys: Vec<Term>) {
+        self.add(TouchedPlace { when, place: StorePlace { var, keys }, mode: TouchMode::Read });
+    }
+
     fn add(&mut self, touch: TouchedPlace) {
         if self.known.insert(touch.clone()) {
             self.list.push(touch);
@@ -197,17 +202,18 @@ pub struct Predicate {
     pub formula: Term,
 }
 
-/// The predicate of a place for the thread `who`, in a store. The keys and `who` are terms over the start of that store.
+/// The predicate of a place for reading or writing by the thread `who`, in a store. The keys and `who` are terms over the start of that store.
 /// `None`: the variable has no predicate, and may be touched at any time. A predicate asked for with `?` is none.
 pub fn predicate(
     program: &Program,
     terms: &Terms,
     place: &StorePlace,
+    mode: TouchMode,
     who: Term,
     store: &SymbolicStore,
 ) -> Option<Predicate> {
     let access = program.vars[place.var].access.as_ref()?;
-    let mut formula = access.formula?;
+    let mut formula = access.of(mode)?;
     // The store's values may mention `tid` and the keys may mention variables: new symbols keep them apart.
     let thread = terms.symbol("thread", logic::Sort::INT);
     let fresh: Vec<Symbol> =

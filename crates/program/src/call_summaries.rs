@@ -28,7 +28,8 @@ pub struct SummarizedUnit {
     pub of_calls: Vec<ActionId>,
     /// The procedures called by specification, each once.
     pub called: Vec<ProcId>,
-    /// Parameters that the code assigns, each with the local that takes its place; equal at the entry.
+    /// Parameters that the code assigns, each with the local that takes its place, and variables of which `old` is said, each
+    /// with the local that remembers it; equal at the entry.
     pub copied: Vec<(VarId, VarId)>,
     /// Why the calls could not be replaced; the code is then as it was.
     pub refused: Option<String>,
@@ -188,8 +189,12 @@ fn rewrite(
             (Scope::Procedure(q), procedure.origin, &procedure.name, changed, vec![q])
         }
     };
+    let olds = match unit {
+        CodeUnit::Procedure(q) => old.procedures[q].olds.clone(),
+        CodeUnit::Thread(_) => Vec::new(),
+    };
     if code.calls.is_empty() && changed.is_empty() {
-        return (p, SummarizedUnit::plain(unit, None));
+        return (p, SummarizedUnit { copied: olds, ..SummarizedUnit::plain(unit, None) });
     }
     let before = p.clone();
     let mut g = InlinedCode {
@@ -205,7 +210,7 @@ fn rewrite(
     };
     let mut r = Renaming::default();
     g.rename(name, [&changed, &[], &[]], &mut r);
-    let copied: Vec<(VarId, VarId)> = changed.iter().map(|v| (*v, r.vars[v])).collect();
+    let copied: Vec<(VarId, VarId)> = changed.iter().map(|v| (*v, r.vars[v])).chain(olds).collect();
     match g.copy(code, &r, name, AtomicBlock::No, &mut stack) {
         Err(why) => (before, SummarizedUnit::plain(unit, Some(why))),
         Ok((entry, exit)) => {
@@ -256,6 +261,7 @@ mod tests {
             requires: vec![],
             ensures: vec![],
             performs: Some((Performs::Action { label: "Inc".into(), action, origin: b.o }, property)),
+            olds: vec![],
             inline: false,
             code: Code::new(),
             origin: b.o,

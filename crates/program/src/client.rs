@@ -142,6 +142,7 @@ struct CalleeParts<'p> {
     origin: OriginId,
     requires: &'p [InitialFact],
     ensures: &'p [InitialFact],
+    olds: &'p [(VarId, VarId)],
 }
 
 fn called(p: &Program, callee: Callee) -> CalleeParts<'_> {
@@ -157,6 +158,7 @@ fn called(p: &Program, callee: Callee) -> CalleeParts<'_> {
                 origin: q.origin,
                 requires: &q.requires,
                 ensures: &q.ensures,
+                olds: &q.olds,
             }
         }
         Callee::Operation(id, k) => {
@@ -170,6 +172,7 @@ fn called(p: &Program, callee: Callee) -> CalleeParts<'_> {
                 origin: o.origin,
                 requires: &[],
                 ensures: &[],
+                olds: &[],
             }
         }
     }
@@ -178,7 +181,7 @@ fn called(p: &Program, callee: Callee) -> CalleeParts<'_> {
 impl ClientBuilder<'_> {
     fn call_from(&mut self, hub: LocId, callee: Callee) -> Result<CallPositions, String> {
         let old = self.g.old;
-        let CalleeParts { name, params, results, locals, code, origin, requires, ensures } = called(old, callee);
+        let CalleeParts { name, params, results, locals, code, origin, requires, ensures, olds } = called(old, callee);
         let mut r = Renaming::default();
         self.g.rename(name, [params, results, locals], &mut r);
         let mut inputs = Vec::new();
@@ -211,6 +214,7 @@ impl ClientBuilder<'_> {
         }
         self.g.fresh(results, &r, &mut inputs, &mut updates);
         self.g.fresh(locals, &r, &mut inputs, &mut updates);
+        self.g.remember(olds, &r, &mut updates);
         if let (Some(count), Effort::Bounded { calls, .. }) = (self.count, self.effort) {
             let t = &self.g.p.terms;
             guard.push(t.lt(self.g.p.now(count), t.int(calls.into())));
@@ -349,6 +353,7 @@ mod tests {
                 requires: vec![InitialFact { formula: Some(formula), property: Some(property), origin: b.o }],
                 ensures: vec![],
                 performs: None,
+                olds: vec![],
                 inline: false,
                 code,
                 origin: b.o,

@@ -111,6 +111,16 @@ impl InlinedCode<'_> {
         }
     }
 
+    /// At the entry the locals for `old` are what their variables are then, after the other updates of the call.
+    pub fn remember(&self, olds: &[(VarId, VarId)], r: &Renaming, updates: &mut Vec<Update>) {
+        for (v, copy) in olds {
+            let (from, mine) = (r.vars.get(v).copied().unwrap_or(*v), r.vars[copy]);
+            let value = updates.iter().find(|u| u.var == from).map_or_else(|| self.p.now(from), |u| u.value);
+            updates.retain(|u| u.var != mine);
+            updates.push(Update { var: mine, value });
+        }
+    }
+
     /// The gates for facts of a contract. A fact that compares two stores is no gate: it is left to methods that
     /// see the call as a whole.
     pub fn gates(&self, facts: &[InitialFact], r: &Renaming) -> Vec<Gate> {
@@ -221,6 +231,8 @@ impl InlinedCode<'_> {
             q.params.iter().zip(&args).map(|(v, a)| Update { var: r.vars[v], value: *a }).collect();
         self.fresh(&q.results, &r, &mut inputs, &mut updates);
         self.fresh(&q.locals, &r, &mut inputs, &mut updates);
+        self.remember(&q.olds, &r, &mut updates);
+        inputs.retain(|s| updates.iter().any(|u| self.p.terms.free_symbols(u.value).contains(s)));
         let tt = self.p.terms.tt();
         let call = self.step(from, entry, tt, updates, What::Skip, c.origin);
         let mut gates = Vec::new();
@@ -322,7 +334,7 @@ impl InlinedCode<'_> {
         let here = SymbolicStore::default();
         let mut out = Vec::new();
         for touch in args.iter().flat_map(|a| touches.of_term(*a)) {
-            let Some(a) = access::predicate(p, terms, &touch.place, terms.sym(p.tid), &here) else { continue };
+            let Some(a) = access::predicate(p, terms, &touch.place, touch.mode, terms.sym(p.tid), &here) else { continue };
             let kind = PropertyKind::Access(touch.place.var);
             let property = p.properties.iter_enumerated().find(|(_, q)| q.kind == kind).map(|(id, _)| id);
             let property = property.ok_or("an argument reads a guarded variable that has no property")?;

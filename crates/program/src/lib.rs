@@ -34,7 +34,7 @@ pub mod wellformed;
 
 pub use code::{Action, ActionId, Code, Gate, LocId, Location, Mark, ProcedureCall, Spawn, Update, What};
 pub use model::{
-    AccessPredicate, Assumption, Class, Copies, InitialFact, Origin, OriginId, Program, Rely, Scope, Start, Thread,
+    AccessPredicate, Assumption, Class, Copies, InitialFact, Origin, OriginId, Program, Rely, Scope, Start, Thread, TouchMode,
     ThreadId, Var, VarId, VarKind,
 };
 pub use property::{Property, PropertyId, PropertyKind};

@@ -90,14 +90,34 @@ pub enum VarKind {
     Started(ThreadId),
 }
 
-/// When a variable may be accessed without interference: `accessible_if[binders] formula`, over shared variables and `tid`.
+/// When a variable may be accessed without interference: `accessible_if[binders] formula`, over shared variables and `tid`;
+/// or, apart, `readable_if` and `writable_if`.
 #[derive(Clone, Debug)]
 pub struct AccessPredicate {
     /// One symbol for each index of a map variable, outermost first; empty for plain variables.
     pub binders: Vec<Symbol>,
-    /// `None`: asked for with `?`.
+    /// For reading, and for writing where `writing` says nothing else. `None`: asked for with `?`.
     pub formula: Option<Term>,
+    /// For writing, where that differs; it implies `formula`: who may write may read.
+    pub writing: Option<Term>,
     pub origin: OriginId,
+}
+
+impl AccessPredicate {
+    /// The condition under which a thread may read, or write.
+    pub fn of(&self, mode: TouchMode) -> Option<Term> {
+        match mode {
+            TouchMode::Read => self.formula,
+            TouchMode::Write => self.writing.or(self.formula),
+        }
+    }
+}
+
+/// What a step does to a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TouchMode {
+    Read,
+    Write,
 }
 
 /// What a thread (`tid`) may assume of each step of the others: a two-store formula.

@@ -2,13 +2,13 @@
 //!
 //! In: a step between two stores (terms over one start), the places it touches, the access predicates. Out: formulas about the
 //! other thread `other`, a symbol: any thread but this one. A step moves to the right of the others' steps if after it no thread
-//! else may touch what it touched; to the left, if before it no other thread may. Moving past a step must not make that step
+//! else may touch what it touched (write what it read; read or write what it wrote); to the left, if before it no other thread may. Moving past a step must not make that step
 //! one which its access predicates forbid: the second part of each formula, which the paper leaves to its global
 //! argument. Goals are universal, so their quantifiers are symbols; hypotheses about the entries of maps are given for the entries
 //! a goal names.
 
 use crate::access::{TouchedPlace, Touches, constants, predicate};
-use crate::model::{Program, Scope, VarId};
+use crate::model::{Program, Scope, TouchMode, VarId};
 use crate::spec::StorePlace;
 use crate::symbolic::{SymbolicStore, Taken};
 use logic::{Node, Op, Sort, Symbol, Term, Terms};
@@ -53,21 +53,28 @@ impl<'a> Others<'a> {
             let keys = touch.place.keys.iter().map(|k| here.read(p, t, *k)).collect();
             let place = StorePlace { var: touch.place.var, keys };
             let when = here.read(p, t, touch.when);
-            let never = self.reserved(&place, self.other, there, &mut Vec::new());
+            let never = self.reserved(&place, against(touch.mode), self.other, there, &mut Vec::new());
             out.push((touch.place.clone(), if t.is_true(when) { never } else { t.implies(when, never) }));
         }
         out
     }
 
-    /// `who`, any other thread, may not touch the place in the store; and whatever its predicate reads to say so, no other
-    /// thread may touch either. Without the second part another thread could first change who may touch the place.
-    fn reserved(&self, place: &StorePlace, who: Symbol, store: &SymbolicStore, behind: &mut Vec<StorePlace>) -> Term {
+    /// `who`, any other thread, may not read or write the place in the store; and whatever its predicate reads to say so, no
+    /// other thread may write. Without the second part another thread could first change who may touch the place.
+    fn reserved(
+        &self,
+        place: &StorePlace,
+        mode: TouchMode,
+        who: Symbol,
+        store: &SymbolicStore,
+        behind: &mut Vec<StorePlace>,
+    ) -> Term {
         let (p, t) = (self.program, self.terms);
         if behind.contains(place) {
             return t.tt();
         }
         let Some(access) = &p.vars[place.var].access else { return t.ff() };
-        let (Some(formula), Some(never)) = (access.formula, predicate(p, t, place, t.sym(who), store)) else {
+        let (Some(formula), Some(never)) = (access.of(mode), predicate(p, t, place, mode, t.sym(who), store)) else {
             return t.ff();
         };
         if behind.len() >= MAX_PREDICATE_CHAIN {
@@ -95,7 +102,7 @@ impl<'a> Others<'a> {
             let third = t.symbol("third", Sort::INT);
             let apart = t.and(&[t.lt(t.int(0), t.sym(third)), t.ne(t.sym(third), t.sym(p.tid))]);
             let when = t.and(&[read(touch.when), apart]);
-            parts.push(t.implies(when, self.reserved(&deeper, third, store, behind)));
+            parts.push(t.implies(when, self.reserved(&deeper, TouchMode::Write, third, store, behind)));
         }
         behind.pop();
         t.and(&parts)
@@ -113,16 +120,20 @@ impl<'a> Others<'a> {
         let mut out = Vec::new();
         for v in p.shared() {
             let Some(access) = &p.vars[v].access else { continue };
-            let Some(formula) = access.formula else { continue };
-            if !t.free_symbols(formula).iter().any(|s| changed.contains(s)) {
+            let formulas: Vec<Term> = access.formula.into_iter().chain(access.writing).collect();
+            if !formulas.iter().any(|f| t.free_symbols(*f).iter().any(|s| changed.contains(s))) {
                 continue;
             }
             let keys: Vec<Term> =
                 access.binders.iter().map(|b| t.sym(t.symbol(t.symbol_name(*b), t.symbol_sort(*b)))).collect();
             let place = StorePlace { var: v, keys };
-            let at = |store: &SymbolicStore| predicate(p, t, &place, t.sym(self.other), store);
-            if let (Some(a), Some(b)) = (at(first), at(second)) {
-                out.push(t.implies(a.formula, b.formula));
+            let modes: &[TouchMode] =
+                if access.writing.is_some() { &[TouchMode::Read, TouchMode::Write] } else { &[TouchMode::Read] };
+            for mode in modes {
+                let at = |store: &SymbolicStore| predicate(p, t, &place, *mode, t.sym(self.other), store);
+                if let (Some(a), Some(b)) = (at(first), at(second)) {
+                    out.push(t.implies(a.formula, b.formula));
+                }
             }
         }
         out
@@ -145,7 +156,7 @@ impl<'a> Others<'a> {
     }
 
     /// What one step of `other` may do, between the unprimed and the primed store, as far as the formula asks: a place
-    /// stays as it is unless `other` may touch it.
+    /// stays as it is unless `other` may write it.
     pub fn step(&self, formula: Term) -> Term {
         let (p, t) = (self.program, self.terms);
         let here = SymbolicStore::default();
@@ -161,7 +172,7 @@ impl<'a> Others<'a> {
             let deep = var.access.as_ref().map_or(0, |a| a.binders.len());
             let stays = |keys: &[Term]| {
                 let place = StorePlace { var: u.var, keys: keys.to_vec() };
-                let a = predicate(p, t, &place, t.sym(self.other), &here)?;
+                let a = predicate(p, t, &place, TouchMode::Write, t.sym(self.other), &here)?;
                 let read = |m: Term| keys.iter().fold(m, |m, k| t.select(m, *k));
                 Some((a.any, t.or(&[t.eq(read(new), read(old)), a.formula])))
             };
@@ -185,6 +196,14 @@ impl<'a> Others<'a> {
             }
         }
         t.and(&parts)
+    }
+}
+
+/// What others must not do to a place that a step reads, or writes: others that read what it reads do no harm.
+fn against(mode: TouchMode) -> TouchMode {
+    match mode {
+        TouchMode::Read => TouchMode::Write,
+        TouchMode::Write => TouchMode::Read,
     }
 }
 

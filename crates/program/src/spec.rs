@@ -26,6 +26,9 @@ pub struct Procedure {
     pub requires: Vec<InitialFact>,
     pub ensures: Vec<InitialFact>,
     pub performs: Option<(Performs, PropertyId)>,
+    /// Shared variables and parameters of which `ensures` or a loop invariant says `old`, each with the local that holds its
+    /// value at the entry.
+    pub olds: Vec<(VarId, VarId)>,
     /// `inline proc`: never used by specification.
     pub inline: bool,
     /// Its own code: calls of specified procedures kept, others inlined. `exit` is reached with the results set.

@@ -12,7 +12,7 @@ use crate::call_summaries::{CodeUnit, call_summaries};
 use crate::order::PerformsOrder;
 use crate::relation::{executable, is_step};
 use crate::semantics::{Instance, Sampling, Semantics, State, StateView, StepOutcome, TraceStep, fits};
-use crate::{ActionId, Copies, ProcId, Program, Scope, Start, Thread, ThreadId, TwoStore, Update, VarId, VarKind};
+use crate::{ActionId, Copies, ProcId, Program, Scope, Start, Thread, ThreadId, TouchMode, TwoStore, Update, VarId, VarKind};
 use logic::eval::EvalError;
 use logic::{ClassId, Symbol, Term, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -102,7 +102,8 @@ impl ProcedureStage {
             return Err("the store does not fit the program's variables".into());
         }
         let value = |v: VarId| self.own.iter().position(|x| *x == v).map(|i| &own[i]);
-        if self.copied.iter().any(|(a, b)| value(*a) != value(*b)) {
+        let params = self.copied.iter().filter(|(a, _)| self.own.contains(a));
+        if params.into_iter().any(|(a, b)| value(*a) != value(*b)) {
             return Err("a parameter is not what it was at the call".into());
         }
         let env = self.environment(store, own, 1);
@@ -116,9 +117,13 @@ impl ProcedureStage {
         Ok(State { shared: store.to_vec(), instances: vec![instance], entered: None })
     }
 
-    /// What the procedure requires holds.
+    /// What the procedure requires holds, and what it will call `old` is what is there now.
     pub fn meets(&self, state: &State) -> Result<(), String> {
         let env = self.environment(&state.shared, &state.instances[0].locals, 1);
+        let symbol = |v: VarId| self.program.vars[v].symbol;
+        if self.copied.iter().any(|(a, b)| env.get(&symbol(*a)) != env.get(&symbol(*b))) {
+            return Err("what `old` speaks of is not what it was at the call".into());
+        }
         for f in &self.program.procedures[self.procedure].requires {
             let met = f.formula.map(|f| logic::eval::holds(&self.program.terms, f, &env));
             if met != Some(Ok(true)) {
@@ -233,7 +238,7 @@ impl ProcedureStage {
             return Err("the value does not fit the place".into());
         }
         let Some(access) = &var.access else { return Ok(()) };
-        let Some(formula) = access.formula else { return Ok(()) };
+        let Some(formula) = access.of(TouchMode::Write) else { return Ok(()) };
         let mut env = self.environment(&state.shared, &[], thread);
         if access.binders.len() > write.keys.len() {
             return Err("an entry of a map is named by its keys".into());

@@ -124,7 +124,7 @@ pub fn obligations(
                 .chain(checks)
                 .flat_map(|f| touches.of_term(f))
                 .filter_map(|x| {
-                    let may = predicate(p, t, &x.place, t.sym(p.tid), &SymbolicStore::default())?;
+                    let may = predicate(p, t, &x.place, x.mode, t.sym(p.tid), &SymbolicStore::default())?;
                     Some(t.implies(x.when, may.formula))
                 })
                 .collect();

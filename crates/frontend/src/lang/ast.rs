@@ -82,6 +82,12 @@ pub enum AccessClause {
     If { binders: Vec<Name>, condition: Expr },
     /// `guarded_by m`.
     GuardedBy(Expr),
+    /// `readable_if[i] e`: for reading alone.
+    Readable { binders: Vec<Name>, condition: Expr },
+    /// `writable_if[i] e`: for writing alone; who may write may read.
+    Writable { binders: Vec<Name>, condition: Expr },
+    /// `thread_local`, of a field: only the thread that made the object touches it.
+    ThreadLocal,
 }
 
 /// A span that does not count in comparisons.
@@ -151,6 +157,8 @@ pub type Clause = Spanned<ClauseKind>;
 pub enum ClauseKind {
     Requires(Expr),
     Ensures(Expr),
+    /// `modifies x, m[k];`: all that the procedure may change of what is shared.
+    Modifies(Vec<Expr>),
     Performs(Performs),
     Rely(Expr),
     Invariant(Expr),

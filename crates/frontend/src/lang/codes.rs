@@ -29,6 +29,7 @@ pub const UNKNOWN_CALLEE: DiagnosticCode = DiagnosticCode("E0208");
 pub const UNKNOWN_LABEL: DiagnosticCode = DiagnosticCode("E0209");
 pub const WRONG_PLACE: DiagnosticCode = DiagnosticCode("E0210");
 pub const QUESTION_HERE: DiagnosticCode = DiagnosticCode("E0211");
+pub const OLD_HERE: DiagnosticCode = DiagnosticCode("E0212");
 
 pub const TYPE_MISMATCH: DiagnosticCode = DiagnosticCode("E0301");
 pub const WRONG_OPERAND: DiagnosticCode = DiagnosticCode("E0302");

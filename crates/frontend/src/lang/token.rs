@@ -72,6 +72,14 @@ pub enum Token {
     AccessibleIf,
     #[token("guarded_by")]
     GuardedBy,
+    #[token("readable_if")]
+    ReadableIf,
+    #[token("writable_if")]
+    WritableIf,
+    #[token("thread_local")]
+    ThreadLocal,
+    #[token("modifies")]
+    Modifies,
 
     #[token("if")]
     If,
@@ -261,6 +269,7 @@ impl Token {
                 | Join
                 | Lock
                 | Witness
+                | Modifies
         )
     }
 

@@ -79,7 +79,8 @@ impl Writer<'_> {
             parts.extend(v.initial.map(|e| form("initial", [self.term(e)])));
             parts.extend(v.access.as_ref().map(|a| {
                 let binders = list(a.binders.iter().map(|s| self.symbol(*s)));
-                form("access", [binders, self.asked(a.formula), self.origin(a.origin)])
+                let writing = a.writing.map(|w| form("writing", [self.term(w)]));
+                form("access", [binders, self.asked(a.formula), self.origin(a.origin)].into_iter().chain(writing))
             }));
             out.push(form("var", parts));
         }

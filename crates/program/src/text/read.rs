@@ -345,8 +345,12 @@ impl TextReader<'_> {
             Some(mut a) => {
                 let binders = self.symbols(a.list()?)?;
                 let (formula, origin) = (self.asked(&mut a)?, a.id("o")?);
+                let writing = match a.next_if("writing")? {
+                    Some(mut w) => Some(self.term(&mut w)?),
+                    None => None,
+                };
                 a.end()?;
-                Some(AccessPredicate { binders, formula, origin })
+                Some(AccessPredicate { binders, formula, writing, origin })
             }
             None => None,
         };

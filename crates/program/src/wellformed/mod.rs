@@ -204,7 +204,7 @@ impl WellformedCheck<'_> {
                         }
                     }
                 }
-                if let Some(f) = access.formula {
+                for f in access.formula.into_iter().chain(access.writing) {
                     let may = May { shared: true, tid: true, also: access.binders.clone(), ..May::default() };
                     self.formula(&place, "the access predicate", f, &may, access.origin);
                 }

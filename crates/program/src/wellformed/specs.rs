@@ -38,6 +38,19 @@ impl WellformedCheck<'_> {
             let scope = Scope::Procedure(id);
             self.origin(&place, q.origin);
             self.own_vars(&place, [&q.params, &q.results, &q.locals], scope, q.origin);
+            for (v, copy) in &q.olds {
+                let fits = match (p.vars.get(*v), p.vars.get(*copy)) {
+                    (Some(a), Some(b)) => {
+                        a.sort == b.sort
+                            && (a.scope == Scope::Shared || q.params.contains(v))
+                            && q.locals.contains(copy)
+                    }
+                    _ => false,
+                };
+                if !fits {
+                    self.fault(&place, "what `old` speaks of is not remembered in a local of its sort", Some(q.origin));
+                }
+            }
             let may = May { shared: true, tid: true, scopes: vec![scope], ..May::default() };
             let both = May { shared_next: true, scopes_next: vec![scope], ..may.clone() };
             self.contract(&place, "requires", &q.requires, &may);

@@ -66,6 +66,13 @@ pub enum Index {
     Element(usize),
 }
 
+/// What a step does to a place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Touch {
+    Read,
+    Write,
+}
+
 /// A place that can be written.
 #[derive(Clone, Debug)]
 pub struct Target<'a> {
@@ -361,7 +368,7 @@ impl<'s, 'a> Place<'s, 'a> {
     fn shared(&mut self, code: Code<'a>, prime: Prime) -> Result<Typed, Stop> {
         let ty = self.vars.shared[&code].ty.clone();
         let value = self.store(prime)?.shared.get(&code).cloned().unwrap_or(Value::Undecided);
-        self.access(&Root::Shared(code), &[])?;
+        self.access(&Root::Shared(code), &[], Touch::Read)?;
         Ok(typed(value, ty))
     }
 
@@ -376,7 +383,7 @@ impl<'s, 'a> Place<'s, 'a> {
                 let Some(ty) = self.vars.field(object.0, &field.kind) else { return Err(beyond("no field")) };
                 let key: &'a str = &field.kind;
                 let value = self.store(*prime)?.fields.get(&(object, key)).cloned().unwrap_or(Value::Undecided);
-                self.access(&Root::Field(object, key), &[])?;
+                self.access(&Root::Field(object, key), &[], Touch::Read)?;
                 Ok(typed(value, ty))
             }
             ExprKind::Index(base, index) => {
@@ -413,7 +420,7 @@ impl<'s, 'a> Place<'s, 'a> {
                     }
                 }
                 match root {
-                    Some(root) => self.access(&root, &path)?,
+                    Some(root) => self.access(&root, &path, Touch::Read)?,
                     None => self.accesses.extend(whole),
                 }
                 Ok(value)
@@ -459,7 +466,7 @@ impl<'s, 'a> Place<'s, 'a> {
     }
 
     /// Notes an access to a shared variable or a field that its predicate forbids.
-    fn access(&mut self, root: &Root<'a>, keys: &[Value]) -> Result<(), Stop> {
+    fn access(&mut self, root: &Root<'a>, keys: &[Value], touch: Touch) -> Result<(), Stop> {
         if self.mode == Mode::Formula {
             return Ok(());
         }
@@ -510,7 +517,12 @@ impl<'s, 'a> Place<'s, 'a> {
                     let n = place.eval(lock, &Ty::Int)?.value.number();
                     allowed &= mine(n, self.tid).ok_or_else(|| beyond("a lock that nothing has decided"))?;
                 }
-                AccessClause::If { binders, condition } => {
+                AccessClause::ThreadLocal => return Err(beyond("an object of one thread")),
+                // What is for writing alone does not keep a thread from reading.
+                AccessClause::Writable { .. } if touch == Touch::Read => {}
+                AccessClause::If { binders, condition }
+                | AccessClause::Readable { binders, condition }
+                | AccessClause::Writable { binders, condition } => {
                     if binders.len() > keys.len() {
                         return Err(beyond("an access to a whole map with a predicate"));
                     }
@@ -594,7 +606,7 @@ impl<'s, 'a> Place<'s, 'a> {
     pub fn writes(&mut self, target: &Target<'a>) -> Result<(), Stop> {
         let keys: Vec<Value> =
             target.path.iter().map_while(|i| if let Index::Key(k) = i { Some(k.clone()) } else { None }).collect();
-        self.access(&target.root, &keys)
+        self.access(&target.root, &keys, Touch::Write)
     }
 }
 

@@ -155,7 +155,7 @@ impl ReductionRule<'_> {
                 real.gates.retain(|g| !access(g));
                 let mut needed = Vec::new();
                 for touch in self.touches.of(&real) {
-                    if let Some(f) = predicate(p, t, &touch.place, tid, &here) {
+                    if let Some(f) = predicate(p, t, &touch.place, touch.mode, tid, &here) {
                         needed.push(t.implies(touch.when, f.formula));
                     }
                 }

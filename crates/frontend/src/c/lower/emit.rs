@@ -430,7 +430,7 @@ impl<'u> Emitter<'u> {
         let t = &self.program.terms;
         let held = t.sym(self.lower.slots[mutex].symbol);
         let formula = t.or(&[t.eq(held, t.int(0)), t.eq(held, t.sym(self.program.tid))]);
-        let access = program::AccessPredicate { binders: Vec::new(), formula: Some(formula), origin };
+        let access = program::AccessPredicate { binders: Vec::new(), formula: Some(formula), writing: None, origin };
         self.program.vars[var].access = Some(access);
         let name = format!("access:{}", self.program.vars[var].name);
         let kind = PropertyKind::Access(var);
@@ -665,6 +665,7 @@ impl<'u> Emitter<'u> {
             requires,
             ensures: Vec::new(),
             performs: Some((performs, property)),
+            olds: Vec::new(),
             inline: false,
             code,
             origin,

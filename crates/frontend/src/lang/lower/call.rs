@@ -10,7 +10,7 @@ use super::code::{Builder, CallPolicy, DraftAction, ProcedureFrame};
 use super::scan;
 use crate::lang::ast::{CallExpr, Expr};
 use crate::lang::codes;
-use crate::lang::resolve::{NameView, nearest};
+use crate::lang::resolve::{EnteredProcedure, NameView, nearest};
 use crate::lang::types::{AssignTarget, ValueCheck};
 use base::{Diagnostic, Span};
 use logic::{Sort, Term};
@@ -293,6 +293,21 @@ impl Lowering<'_> {
         let own: Vec<VarId> = routine.id.map_or_else(Vec::new, |id| self.program.procedures[id].results.clone());
         let mut results = Vec::new();
         let mut inputs = Vec::new();
+        let (params, remembered) = routine.id.map_or_else(Default::default, |id| {
+            let procedure = &self.program.procedures[id];
+            (procedure.params.clone(), procedure.olds.clone())
+        });
+        let mut copies = Vec::new();
+        for (of, copy) in remembered {
+            let name = format!("{prefix}.{}", self.program.vars[copy].name);
+            let var = self.local_var(b, &name, routine.ast.name.span, self.program.vars[of].sort, origin);
+            let given = params.iter().position(|p| *p == of).map(|at| args[at]);
+            updates.push(Update { var, value: given.unwrap_or_else(|| self.program.now(of)) });
+            instance.push((self.program.vars[copy].symbol, var));
+            // Parameters of a copy are locals of their own.
+            let here = instance.iter().find(|(s, _)| *s == self.program.vars[of].symbol).map_or(of, |(_, v)| *v);
+            copies.push((here, var));
+        }
         for (index, result) in routine.ast.results.iter().enumerate() {
             let var = match &direct {
                 Some(direct) => direct[index],
@@ -331,9 +346,11 @@ impl Lowering<'_> {
             instance,
             loops,
         });
+        let entered = routine.id.map(|procedure| EnteredProcedure { procedure, copies: Some(copies) });
         let inner = NameView {
             locals,
             object: routine.object,
+            entered,
             ..NameView { bound: Vec::new(), this: None, ..self.view.clone() }
         };
         let outer = std::mem::replace(&mut self.view, inner);

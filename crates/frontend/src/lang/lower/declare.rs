@@ -244,6 +244,9 @@ impl<'a> Lowering<'a> {
         for item in &tree.items {
             let ItemKind::Class { name, fields } = &item.kind else { continue };
             let Some(TypeName::Class(class)) = self.globals.types.get(&name.kind) else { continue };
+            if fields.iter().any(|f| f.access.contains(&AccessClause::ThreadLocal)) {
+                self.owner(class, item.span);
+            }
             for field in fields {
                 if let Some(var) = self.globals.fields.get(&class).and_then(|t| t.get(&field.name.kind)) {
                     self.view = NameView { tid: Allowed::Yes, ..NameView::default() };
@@ -305,11 +308,14 @@ impl<'a> Lowering<'a> {
                     return;
                 }
                 let formula = Some(self.free_or_mine(at));
-                self.program.vars[id].access = Some(program::AccessPredicate { binders: symbols, formula, origin });
+                let writing = None;
+                self.program.vars[id].access =
+                    Some(program::AccessPredicate { binders: symbols, formula, writing, origin });
             }
             return;
         }
         let mut parts = Vec::new();
+        let (mut reading, mut writing) = (Vec::new(), Vec::new());
         let mut asked = false;
         let first = usize::from(class.is_some());
         if let Some(class) = class {
@@ -322,7 +328,26 @@ impl<'a> Lowering<'a> {
                         parts.push(self.free_or_mine(lock));
                     }
                 }
-                AccessClause::If { binders, condition } => {
+                AccessClause::ThreadLocal => {
+                    let owner = class.and_then(|c| self.owners.get(&c).copied());
+                    // Without one, that was said where the class is.
+                    if class.is_some() && owner.is_none() {
+                        continue;
+                    }
+                    let (Some(owner), Some(object)) = (owner, symbols.first()) else {
+                        let message = format!("`{}` is no field of an object", var.name.kind);
+                        let hint = "a variable of a thread is declared in its code; an access predicate says who may touch one";
+                        let diagnostic = Diagnostic::error(codes::CLAUSE_HERE, var.span.0, message);
+                        self.report(diagnostic.label("`thread_local` is said of fields").hint(hint));
+                        continue;
+                    };
+                    let terms = &self.program.terms;
+                    let maker = terms.select(self.program.now(owner), terms.sym(*object));
+                    parts.push(terms.eq(maker, terms.sym(self.program.tid)));
+                }
+                AccessClause::If { binders, condition }
+                | AccessClause::Readable { binders, condition }
+                | AccessClause::Writable { binders, condition } => {
                     if matches!(condition.kind, ExprKind::Unknown) {
                         asked = true;
                         continue;
@@ -339,17 +364,45 @@ impl<'a> Lowering<'a> {
                     for (binder, symbol) in binders.iter().zip(&symbols[skip..]) {
                         self.view.bound.push((binder.kind.to_string(), *symbol));
                     }
-                    parts.extend(self.formula(condition));
+                    let formula = self.formula(condition);
+                    match access {
+                        AccessClause::Readable { .. } => reading.extend(formula),
+                        AccessClause::Writable { .. } => writing.extend(formula),
+                        _ => parts.extend(formula),
+                    }
                     self.view.bound.truncate(depth);
                 }
             }
         }
         self.view.this = None;
-        let formula = if asked { None } else { Some(self.program.terms.and(&parts)) };
-        self.program.vars[id].access = Some(program::AccessPredicate { binders: symbols, formula, origin });
+        let terms = &self.program.terms;
+        let read = terms.and(&[&parts[..], &reading].concat());
+        let formula = if asked { None } else { Some(read) };
+        // Who may write may read.
+        let written = terms.and(&[&parts[..], &reading, &writing].concat());
+        let writing = (!asked && written != read).then_some(written);
+        self.program.vars[id].access = Some(program::AccessPredicate { binders: symbols, formula, writing, origin });
         if formula.is_some() {
             self.access_property(id);
         }
+    }
+
+    /// The constant that says which thread makes which object of a class: `new` gives a thread one of its own. References have
+    /// no meaning but which are equal, so that this excludes no run, as long as no reference is used again (`free`).
+    fn owner(&mut self, class: ClassId, span: Span) {
+        if self.frees {
+            let message = "objects with `thread_local` fields are not freed";
+            let hint = "a reference that is used again may be another thread's";
+            self.report(Diagnostic::error(codes::CLAUSE_HERE, span, message).label("some object is freed").hint(hint));
+            return;
+        }
+        let terms = &self.program.terms;
+        let sort = terms.map_sort(terms.sort(SortKind::Ref(class)), Sort::INT);
+        let origin = self.origin(span);
+        let name = self.unique_name(&format!("owner_{}", self.program.classes[class].name));
+        let owner = self.program.add_var(&name, sort, Scope::Shared, VarKind::Plain, None, origin);
+        self.constants.insert(owner);
+        self.owners.insert(class, owner);
     }
 
     fn free_or_mine(&self, lock: Term) -> Term {

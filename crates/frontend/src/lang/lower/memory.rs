@@ -95,7 +95,12 @@ impl Lowering<'_> {
         let live = self.program.classes[id].live;
         let set = self.program.now(live);
         let fresh = terms.not(terms.member(reference, set));
-        let guard = terms.and(&[terms.ne(reference, terms.null(id)), fresh]);
+        let mut guard = vec![terms.ne(reference, terms.null(id)), fresh];
+        if let Some(owner) = self.owners.get(&id) {
+            let maker = terms.select(self.program.now(*owner), reference);
+            guard.push(terms.eq(maker, terms.sym(self.program.tid)));
+        }
+        let guard = terms.and(&guard);
         let mut inputs = vec![object];
         let mut updates = vec![Update { var: live, value: terms.mk(Op::Insert, &[reference, set]) }];
         for &field in &self.program.classes[id].fields {

@@ -21,7 +21,7 @@ use crate::lang::resolve::{Globals, NameView};
 use crate::lang::types::{CheckKind, Under, ValueCheck};
 use crate::lang::{Parsed, ast, codes};
 use base::{Diagnostic, SourceId, Sources, Span};
-use logic::{Sort, Term};
+use logic::{ClassId, Sort, Term};
 use program::{Gate, OriginId, Program, Property, PropertyId, PropertyKind, Scope, VarId, VarKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -89,6 +89,8 @@ pub struct Lowering<'a> {
     pub(crate) frees: bool,
     /// Shared variables that stand for constants without a value.
     pub(crate) constants: FxHashSet<VarId>,
+    /// For classes with fields that are `thread_local`, the constant that says which thread makes which object.
+    pub(crate) owners: FxHashMap<ClassId, VarId>,
     /// Fields of type `lock`: free in a new object.
     lock_fields: FxHashSet<VarId>,
     /// Locals of type `lock`.
@@ -125,6 +127,7 @@ impl<'a> Lowering<'a> {
             under: Vec::new(),
             frees: false,
             constants: FxHashSet::default(),
+            owners: FxHashMap::default(),
             lock_fields: FxHashSet::default(),
             local_locks: FxHashSet::default(),
             ended: None,
@@ -279,7 +282,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// A new variable whose name is unique in the program.
-    fn fresh_var(&mut self, name: &str, sort: Sort, scope: Scope, origin: OriginId) -> VarId {
+    pub(crate) fn fresh_var(&mut self, name: &str, sort: Sort, scope: Scope, origin: OriginId) -> VarId {
         let unique = self.unique_name(name);
         self.program.add_var(&unique, sort, scope, VarKind::Plain, None, origin)
     }

@@ -3,16 +3,16 @@
 use super::Lowering;
 use super::code::{Builder, CallPolicy, ProcedureFrame};
 use crate::lang::ast::{
-    Clause, ClauseKind, Idling, ItemKind, MachineDecl, MachinePartKind, MemberKind, ObjectDecl, Performs, PerformsKind,
+    Clause, ClauseKind, Expr, Idling, ItemKind, MachineDecl, MachinePartKind, MemberKind, ObjectDecl, Performs, PerformsKind,
     Proc, ProcForm, SourceTree, StateRole,
 };
 use crate::lang::codes;
-use crate::lang::resolve::{Allowed, NameTable, NameView, nearest};
+use crate::lang::resolve::{Allowed, EnteredProcedure, NameTable, NameView, nearest};
 use base::{Diagnostic, Span};
-use logic::{Sort, Term};
+use logic::{Sort, Symbol, Term};
 use program::{
     Code, InitialFact, MachineEdge, MachineState, ObjectId, Operation, ProcId, Procedure, PropertyKind, Scope, Spec,
-    SpecOp, TwoStore, VarId, VarKind,
+    SpecOp, StorePlace, TwoStore, VarId, VarKind,
 };
 
 impl<'a> Lowering<'a> {
@@ -38,6 +38,7 @@ impl<'a> Lowering<'a> {
                 requires: Vec::new(),
                 ensures: Vec::new(),
                 performs: None,
+                olds: Vec::new(),
                 inline: routine.ast.form == ProcForm::Inline,
                 code: Code::new(),
                 origin,
@@ -45,6 +46,7 @@ impl<'a> Lowering<'a> {
             self.globals.routines[index].id = Some(id);
             self.view = NameView { locals, object: routine.object, tid: Allowed::Yes, ..NameView::default() };
             self.contract(routine.ast, id);
+            self.contract_action(routine.ast, id);
         }
     }
 
@@ -71,6 +73,7 @@ impl<'a> Lowering<'a> {
         let word = match &clause.kind {
             ClauseKind::Requires(_) => "requires",
             ClauseKind::Ensures(_) => "ensures",
+            ClauseKind::Modifies(_) => "modifies",
             ClauseKind::Performs(_) => "performs",
             ClauseKind::Rely(_) => "rely",
             ClauseKind::Invariant(_) => "invariant",
@@ -96,7 +99,10 @@ impl<'a> Lowering<'a> {
                     self.program.procedures[id].requires.push(InitialFact { formula, property: None, origin });
                 }
                 ClauseKind::Ensures(e) => {
-                    let Some(formula) = self.wanted_formula(e) else { continue };
+                    self.view.entered = Some(EnteredProcedure { procedure: id, copies: None });
+                    let formula = self.wanted_formula(e);
+                    self.view.entered = None;
+                    let Some(formula) = formula else { continue };
                     let kind = PropertyKind::Ensures(id);
                     let property = Some(self.property_at(kind, &format!("ensures:{name}"), clause.span));
                     self.program.procedures[id].ensures.push(InitialFact { formula, property, origin });
@@ -116,11 +122,60 @@ impl<'a> Lowering<'a> {
                         self.program.procedures[id].performs = Some((performs, property));
                     }
                 }
+                // Looked at with all of the contract.
+                ClauseKind::Modifies(_) => {}
                 ClauseKind::Rely(_) | ClauseKind::Invariant(_) => {
                     self.misplaced(clause, "a procedure", "it stands at the top level, for every thread");
                 }
             }
         }
+    }
+
+    /// `modifies F; ensures E;` without `performs`: one action, which changes F alone and in which E holds, with `old` for
+    /// the store before it. With `performs`, the frames of its actions are among F.
+    fn contract_action(&mut self, proc: &'a Proc, id: ProcId) {
+        let clauses = proc.clauses.iter().filter_map(|c| match &c.kind {
+            ClauseKind::Modifies(places) => Some((c.span, places)),
+            _ => None,
+        });
+        let written: Vec<(Span, &Vec<Expr>)> = clauses.collect();
+        let Some((span, _)) = written.first().copied() else { return };
+        let mut frame = Vec::new();
+        for place in written.iter().flat_map(|(_, places)| *places) {
+            let target = self.place(place);
+            self.noted.clear();
+            self.under.clear();
+            let Some(target) = target else { return };
+            let keys = target.keys();
+            if keys.len() != target.path.len() || self.program.vars[target.var].scope != Scope::Shared {
+                let message = "`modifies` names shared variables, fields and entries of maps";
+                self.report(Diagnostic::error(codes::BAD_SPEC, place.span, message).label("not shared"));
+                return;
+            }
+            frame.push(StorePlace { var: target.var, keys });
+        }
+        if let Some((performs, _)) = &self.program.procedures[id].performs {
+            let within = |place: &StorePlace| frame.iter().any(|f| f.var == place.var && place.keys.starts_with(&f.keys));
+            let outside = performs.actions().into_iter().find(|(_, a)| !a.frame.iter().all(within));
+            if let Some((label, _)) = outside {
+                let message = format!("the action `{label}` changes more than `modifies` names");
+                self.report(Diagnostic::error(codes::BAD_SPEC, span, message).label("expected every frame in it"));
+            }
+            return;
+        }
+        // The store after the action is what `ensures` calls now, and the locals for `old` are the store before it.
+        let procedure = &self.program.procedures[id];
+        let mut pairs: Vec<(Symbol, Term)> =
+            self.program.shared().map(|v| (self.program.vars[v].symbol, self.program.next(v))).collect();
+        pairs.extend(procedure.olds.iter().map(|(v, copy)| (self.program.vars[*copy].symbol, self.program.now(*v))));
+        let facts: Vec<Term> = procedure.ensures.iter().filter_map(|f| f.formula).collect();
+        let terms = &self.program.terms;
+        let relation = terms.substitute(terms.and(&facts), pairs);
+        let (label, origin) = ("Contract".to_owned(), self.origin(span));
+        let action = program::Performs::Action { label, action: TwoStore { frame, relation }, origin };
+        let name = format!("performs:{}", proc.name.kind);
+        let property = self.property(PropertyKind::Performs(id), &name, span);
+        self.program.procedures[id].performs = Some((action, property));
     }
 
     /// The name of a result of a procedure that a formula mentions.
@@ -185,6 +240,8 @@ impl<'a> Lowering<'a> {
             let procedure = &mut self.program.procedures[id];
             procedure.code = code;
             procedure.locals = locals;
+            let remembered: Vec<VarId> = procedure.olds.iter().map(|(_, copy)| *copy).collect();
+            procedure.locals.extend(remembered);
         }
     }
 
@@ -203,7 +260,9 @@ impl<'a> Lowering<'a> {
         let sequential = proc.form == ProcForm::Abstract;
         let tid = if sequential { Allowed::No } else { Allowed::Yes };
         let object = if sequential { None } else { self.globals.routines[index].object };
-        self.view = NameView { locals, object, tid, checks: Allowed::Yes, ..NameView::default() };
+        let entered = self.globals.routines[index].id.filter(|_| !sequential);
+        let entered = entered.map(|procedure| EnteredProcedure { procedure, copies: None });
+        self.view = NameView { locals, object, tid, checks: Allowed::Yes, entered, ..NameView::default() };
         let origin = self.origin(proc.body.span);
         let (entry, exit) = (b.location(origin), b.location(origin));
         b.locals.extend(params.iter().chain(results).copied());

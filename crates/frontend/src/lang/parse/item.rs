@@ -3,7 +3,7 @@
 use super::Parser;
 use crate::lang::ast::{
     AccessClause, ActionDecl, Clause, ClauseKind, CopiesClause, Expr, Idling, Item, ItemKind, MachineDecl,
-    MachinePartKind, Member, MemberKind, ObjectDecl, Performs, PerformsKind, Proc, ProcForm, Spanned, StateRole,
+    MachinePartKind, Member, MemberKind, Name, ObjectDecl, Performs, PerformsKind, Proc, ProcForm, Spanned, StateRole,
     ThreadDecl, VarDecl,
 };
 use crate::lang::codes;
@@ -191,20 +191,34 @@ impl Parser<'_> {
             if self.eat(Token::GuardedBy) {
                 access.push(AccessClause::GuardedBy(self.expr()));
             } else if self.eat(Token::AccessibleIf) {
-                let mut binders = Vec::new();
-                while self.is(Token::OpenBracket) && !self.recovering {
-                    let opening = self.here();
-                    self.bump();
-                    binders.push(self.name("the name of an index"));
-                    self.expect_close(Token::CloseBracket, "]", opening);
-                }
-                access.push(AccessClause::If { binders, condition: self.expr() });
+                let (binders, condition) = self.access_condition();
+                access.push(AccessClause::If { binders, condition });
+            } else if self.eat(Token::ReadableIf) {
+                let (binders, condition) = self.access_condition();
+                access.push(AccessClause::Readable { binders, condition });
+            } else if self.eat(Token::WritableIf) {
+                let (binders, condition) = self.access_condition();
+                access.push(AccessClause::Writable { binders, condition });
+            } else if self.eat(Token::ThreadLocal) {
+                access.push(AccessClause::ThreadLocal);
             } else {
                 break;
             }
         }
         self.expect_end();
         VarDecl { name, ty, value, access, span: self.place_since(start) }
+    }
+
+    /// `[i][j] e`.
+    fn access_condition(&mut self) -> (Vec<Name>, Expr) {
+        let mut binders = Vec::new();
+        while self.is(Token::OpenBracket) && !self.recovering {
+            let opening = self.here();
+            self.bump();
+            binders.push(self.name("the name of an index"));
+            self.expect_close(Token::CloseBracket, "]", opening);
+        }
+        (binders, self.expr())
     }
 
     fn thread(&mut self) -> ItemKind {
@@ -262,6 +276,15 @@ impl Parser<'_> {
                 Token::Ensures => ClauseKind::Ensures(self.formula()),
                 Token::Rely => ClauseKind::Rely(self.formula()),
                 Token::Invariant => ClauseKind::Invariant(self.formula()),
+                Token::Modifies => {
+                    self.bump();
+                    let mut places = vec![self.lvalue()];
+                    while !self.recovering && self.eat(Token::Comma) {
+                        places.push(self.lvalue());
+                    }
+                    self.expect_end();
+                    ClauseKind::Modifies(places)
+                }
                 Token::Performs => {
                     self.bump();
                     let performs = self.performs();
@@ -280,6 +303,7 @@ impl Parser<'_> {
                         | Token::Rely
                         | Token::Invariant
                         | Token::Performs
+                        | Token::Modifies
                         | Token::OpenBrace
                         | Token::CloseBrace
                         | Token::End
@@ -293,7 +317,10 @@ impl Parser<'_> {
     }
 
     fn at_clause(&self) -> bool {
-        matches!(self.peek(), Token::Requires | Token::Ensures | Token::Rely | Token::Invariant | Token::Performs)
+        matches!(
+            self.peek(),
+            Token::Requires | Token::Ensures | Token::Rely | Token::Invariant | Token::Performs | Token::Modifies
+        )
     }
 
     /// `a ; b [] c`: `;` binds more strongly than `[]`.

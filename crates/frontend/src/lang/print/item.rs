@@ -137,8 +137,15 @@ impl Printer<'_> {
                     self.out.push_str(" guarded_by ");
                     self.formula(lock);
                 }
-                AccessClause::If { binders, condition } => {
-                    self.out.push_str(" accessible_if");
+                AccessClause::ThreadLocal => self.out.push_str(" thread_local"),
+                AccessClause::If { binders, condition }
+                | AccessClause::Readable { binders, condition }
+                | AccessClause::Writable { binders, condition } => {
+                    self.out.push_str(match access {
+                        AccessClause::Readable { .. } => " readable_if",
+                        AccessClause::Writable { .. } => " writable_if",
+                        _ => " accessible_if",
+                    });
                     for binder in binders {
                         self.out.push_str(&format!("[{}]", binder.kind));
                     }
@@ -214,6 +221,14 @@ impl Printer<'_> {
                 ClauseKind::Ensures(e) => p.line("ensures ", e),
                 ClauseKind::Rely(e) => p.line("rely ", e),
                 ClauseKind::Invariant(e) => p.line("invariant ", e),
+                ClauseKind::Modifies(places) => {
+                    p.out.push_str("modifies ");
+                    for (index, place) in places.iter().enumerate() {
+                        p.out.push_str(if index > 0 { ", " } else { "" });
+                        p.formula(place);
+                    }
+                    p.out.push(';');
+                }
                 ClauseKind::Performs(performs) => p.performs(performs),
             });
         }

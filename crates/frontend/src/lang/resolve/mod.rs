@@ -42,9 +42,9 @@ pub struct CallableDecl<'a> {
 impl CallableDecl<'_> {
     /// Whether calls may be kept and understood by the specification.
     pub fn has_spec(&self) -> bool {
-        use ast::ClauseKind::{Ensures, Performs, Requires};
+        use ast::ClauseKind::{Ensures, Modifies, Performs, Requires};
         self.ast.form == ast::ProcForm::Plain
-            && self.ast.clauses.iter().any(|c| matches!(c.kind, Requires(_) | Ensures(_) | Performs(_)))
+            && self.ast.clauses.iter().any(|c| matches!(c.kind, Requires(_) | Ensures(_) | Modifies(_) | Performs(_)))
     }
 }
 
@@ -124,6 +124,19 @@ pub struct NameView {
     pub tid: Allowed,
     /// Whether implicit checks and accesses are noted: in code, not in formulas.
     pub checks: Allowed,
+    /// The procedure at hand, of which `old` may be said; where its code is put into other code, the locals that remember.
+    pub entered: Option<EnteredProcedure>,
+    /// What is read is the store at the entry: inside `old(..)`.
+    pub at_entry: Allowed,
+}
+
+/// A procedure and what `old` means in it.
+#[derive(Clone, Debug)]
+pub struct EnteredProcedure {
+    pub procedure: ProcId,
+    /// In a copy of its code: for each variable the local that holds what it was at the call. `None`: its own code, where
+    /// such locals are made as they are needed.
+    pub copies: Option<Vec<(VarId, VarId)>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -68,10 +68,13 @@ impl Generator {
         }
     }
     fn access(&mut self) -> AccessClause {
-        if self.random.chance(50) {
-            AccessClause::GuardedBy(self.place())
-        } else {
-            AccessClause::If { binders: self.many(0, 2, Self::name), condition: self.expr(3) }
+        let binders = self.many(0, 2, Self::name);
+        match self.random.below(6) {
+            0 | 1 => AccessClause::GuardedBy(self.place()),
+            2 => AccessClause::Readable { binders, condition: self.expr(3) },
+            3 => AccessClause::Writable { binders, condition: self.expr(3) },
+            4 => AccessClause::ThreadLocal,
+            _ => AccessClause::If { binders, condition: self.expr(3) },
         }
     }
     fn param(&mut self) -> Param {
@@ -103,7 +106,8 @@ impl Generator {
         }
     }
     fn clause(&mut self) -> Clause {
-        node(match self.random.below(5) {
+        node(match self.random.below(6) {
+            5 => ClauseKind::Modifies(self.many(1, 3, Self::place)),
             0 => ClauseKind::Requires(self.expr(3)),
             1 => ClauseKind::Ensures(self.expr(3)),
             2 => ClauseKind::Rely(self.expr(3)),

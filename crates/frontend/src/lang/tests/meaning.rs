@@ -265,3 +265,48 @@ fn check_the_invariant_of_a_loop_must_hold_at_every_arrival_at_its_head() {
         thread T { up(1); up(2); }";
     means(inlined, &["invariant:3"]);
 }
+
+#[test]
+fn check_old_is_the_store_in_which_the_procedure_was_entered() {
+    let text = "var x: int = 3;
+        proc add(a: int) returns (r: int)
+          ensures x == old(x) + old(a) && r == old(x);
+        { var before: int := x; while a > 0 invariant x >= old(x) && a <= old(a); { x := x + 1; a := a - 1; } return before; }
+        thread T { var r: int := add(2); assert r == 3 && x == 5; r := add(1); assert r == 5 && x == 6; }";
+    means(text, &[]);
+    means(&text.replace("r == old(x);", "r == x;"), &["ensures:add:3"]);
+    means(&text.replace("invariant x >= old(x)", "invariant x <= old(x)"), &["invariant:4"]);
+    // Another thread may change what was there.
+    means(&format!("{text} thread U {{ x := x + 1; }}"), &["assert:5", "assert:5:80", "ensures:add:3"]);
+}
+
+#[test]
+fn check_reading_and_writing_have_conditions_of_their_own() {
+    let text = "var w: lock; var readers: [int]bool; init forall t: int :: !readers[t];
+        var x: int = 0 readable_if readers[tid] || w == tid writable_if w == tid;
+        thread R { readers[tid] := true; var i: int := x; assert i >= 0; readers[tid] := false; }
+        thread W { acquire w; x := x + 1; release w; }";
+    means(text, &[]);
+    means(&text.replace("var i: int := x;", "x := 1; var i: int := x;"), &["access:x"]);
+    means(&text.replace("readers[tid] := true;", ""), &["access:x"]);
+}
+
+#[test]
+fn check_old_and_own_and_modifies_are_refused_where_they_mean_nothing() {
+    let codes = |text: &str| -> Vec<String> {
+        let mut sources = Sources::new();
+        let parsed = parse_file(&mut sources, "test.tp", text.as_bytes());
+        let lowered = lower_file(&parsed, &sources, &LoweringSettings::default());
+        lowered.diagnostics.iter().map(|d| d.code.0.to_owned()).collect()
+    };
+    assert_eq!(codes("var x: int; proc p() requires old(x) == 1; { skip; }"), ["E0212"]);
+    assert_eq!(codes("proc p() returns (r: int) ensures old(r) == 1; { return 1; }"), ["E0212"]);
+    assert_eq!(codes("var x: int; proc p() ensures old(x, x) == 1; { skip; }"), ["E0303"]);
+    assert_eq!(codes("class C { v: int; } proc p(c: C) requires own(c); { skip; }"), ["E0302"]);
+    assert_eq!(codes("var x: int thread_local;"), ["E0409"]);
+    assert_eq!(codes("class C { v: int thread_local; } thread T { var c: C := new C; free c; }"), ["E0409"]);
+    assert_eq!(codes("proc p(a: int) modifies a; { skip; }"), ["E0408"]);
+    assert_eq!(codes("var x: int; var y: int; proc p() modifies x; performs A: <y> true; { skip; }"), ["E0408"]);
+    assert_eq!(codes("thread T modifies x; { skip; }"), ["E0409"]);
+    assert!(codes("class C { v: int thread_local; } proc p(c: C) requires own(c); modifies c.v; { c.v := 1; }").is_empty());
+}

@@ -8,7 +8,7 @@ use crate::lang::lower::Lowering;
 use crate::lang::resolve::{Allowed, Named, nearest};
 use base::{Diagnostic, Span};
 use logic::{Op, Sort, SortKind, Symbol, Term};
-use program::VarId;
+use program::{TouchMode, VarId};
 
 /// A term, and the variable it is an entry of, with the keys so far, if the access is not noted yet.
 pub(super) type Tracked = (Term, Option<(VarId, Vec<Term>)>);
@@ -82,6 +82,9 @@ impl Lowering<'_> {
             ExprKind::Call(call) => {
                 if call.object.is_none() && &*call.name.kind == "len" && !self.globals.procs.contains("len") {
                     return self.length(&call.args, span);
+                }
+                if let Some(word) = self.specification_word(call) {
+                    return self.specification_call(word, call, wanted, span);
                 }
                 let name = &call.name.kind;
                 let message = format!("the call of `{name}` cannot stand inside an expression");
@@ -176,17 +179,17 @@ impl Lowering<'_> {
     /// Notes the access to a variable at some keys.
     pub(super) fn note_root(&mut self, root: Option<(VarId, Vec<Term>)>, span: Span) {
         if let Some((var, keys)) = root {
-            self.note_access(var, &keys, span);
+            self.note_access(var, &keys, TouchMode::Read, span);
         }
     }
 
     /// Notes that an entry of a variable is read or written here.
-    pub(crate) fn note_access(&mut self, var: VarId, keys: &[Term], span: Span) {
+    pub(crate) fn note_access(&mut self, var: VarId, keys: &[Term], mode: TouchMode, span: Span) {
         if self.view.checks == Allowed::No {
             return;
         }
         let Some(access) = self.program.vars[var].access.clone() else { return };
-        let Some(formula) = access.formula else { return };
+        let Some(formula) = access.of(mode) else { return };
         let terms = &self.program.terms;
         // Fewer keys than indices: the access touches every entry below.
         let mut open = Vec::new();
@@ -305,6 +308,9 @@ impl Lowering<'_> {
     }
 
     pub(super) fn now_or_next(&mut self, var: VarId, prime: Prime, span: Span) -> Option<Term> {
+        if self.view.at_entry == Allowed::Yes {
+            return self.at_entry(var, prime, span);
+        }
         if prime == Prime::Before {
             return Some(self.program.now(var));
         }

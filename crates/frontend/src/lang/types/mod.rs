@@ -4,6 +4,7 @@
 //! to `int`; where a machine integer is wanted an `int` is wrapped. `lock` and `tid` are integers. Every mismatch is
 //! reported once; an expression with an error has no term, and nothing more is said about what contains it.
 
+mod entry;
 mod expr;
 mod operators;
 mod places;

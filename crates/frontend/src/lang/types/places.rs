@@ -7,7 +7,7 @@ use crate::lang::lower::Lowering;
 use crate::lang::resolve::{Named, nearest};
 use base::{Diagnostic, Span};
 use logic::{Sort, SortKind, Term};
-use program::VarId;
+use program::{TouchMode, VarId};
 
 /// One index on the way from a variable to a place in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,7 +158,7 @@ impl Lowering<'_> {
 
     /// Notes that a place is written.
     pub(crate) fn note_write(&mut self, target: &AssignTarget) {
-        self.note_access(target.var, &target.keys(), target.span);
+        self.note_access(target.var, &target.keys(), TouchMode::Write, target.span);
     }
 }
 

@@ -14,6 +14,10 @@ pub(super) fn procedure(w: &Writer<'_>, id: ProcId, q: &Procedure) -> Sexp {
         w.ids("results", &q.results),
         w.ids("locals", &q.locals),
     ];
+    if !q.olds.is_empty() {
+        let both: Vec<_> = q.olds.iter().flat_map(|(v, copy)| [*v, *copy]).collect();
+        parts.push(w.ids("olds", &both));
+    }
     parts.extend(q.requires.iter().map(|f| w.fact("requires", f)));
     parts.extend(q.ensures.iter().map(|f| w.fact("ensures", f)));
     parts.extend(q.performs.as_ref().map(|(s, p)| form("performs", [atom(p.to_string()), performs(w, s)])));

@@ -21,10 +21,16 @@ pub(super) fn read_procedure(r: &TextReader<'_>, c: &mut ListCursor<'_>) -> Resu
         requires: vec![],
         ensures: vec![],
         performs: None,
+        olds: vec![],
         inline,
         code: crate::code::Code::new(),
         origin,
     };
+    if let Some(mut f) = c.next_if("olds")? {
+        while !f.is_done() {
+            q.olds.push((f.id("v")?, f.id("v")?));
+        }
+    }
     while let Some(mut f) = c.next_if("requires")? {
         q.requires.push(r.fact(&mut f)?);
     }
