@@ -334,7 +334,9 @@ impl InlinedCode<'_> {
         let here = SymbolicStore::default();
         let mut out = Vec::new();
         for touch in args.iter().flat_map(|a| touches.of_term(*a)) {
-            let Some(a) = access::predicate(p, terms, &touch.place, touch.mode, terms.sym(p.tid), &here) else { continue };
+            let Some(a) = access::predicate(p, terms, &touch.place, touch.mode, terms.sym(p.tid), &here) else {
+                continue;
+            };
             let kind = PropertyKind::Access(touch.place.var);
             let property = p.properties.iter_enumerated().find(|(_, q)| q.kind == kind).map(|(id, _)| id);
             let property = property.ok_or("an argument reads a guarded variable that has no property")?;

@@ -34,8 +34,8 @@ pub mod wellformed;
 
 pub use code::{Action, ActionId, Code, Gate, LocId, Location, Mark, ProcedureCall, Spawn, Update, What};
 pub use model::{
-    AccessPredicate, Assumption, Class, Copies, InitialFact, Origin, OriginId, Program, Rely, Scope, Start, Thread, TouchMode,
-    ThreadId, Var, VarId, VarKind,
+    AccessPredicate, Assumption, Class, Copies, InitialFact, Origin, OriginId, Program, Rely, Scope, Start, Thread,
+    ThreadId, TouchMode, Var, VarId, VarKind,
 };
 pub use property::{Property, PropertyId, PropertyKind};
 pub use spec::{

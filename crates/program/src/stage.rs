@@ -12,7 +12,9 @@ use crate::call_summaries::{CodeUnit, call_summaries};
 use crate::order::PerformsOrder;
 use crate::relation::{executable, is_step};
 use crate::semantics::{Instance, Sampling, Semantics, State, StateView, StepOutcome, TraceStep, fits};
-use crate::{ActionId, Copies, ProcId, Program, Scope, Start, Thread, ThreadId, TouchMode, TwoStore, Update, VarId, VarKind};
+use crate::{
+    ActionId, Copies, ProcId, Program, Scope, Start, Thread, ThreadId, TouchMode, TwoStore, Update, VarId, VarKind,
+};
 use logic::eval::EvalError;
 use logic::{ClassId, Symbol, Term, Value};
 use rustc_hash::{FxHashMap, FxHashSet};

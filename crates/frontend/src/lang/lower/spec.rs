@@ -3,8 +3,8 @@
 use super::Lowering;
 use super::code::{Builder, CallPolicy, ProcedureFrame};
 use crate::lang::ast::{
-    Clause, ClauseKind, Expr, Idling, ItemKind, MachineDecl, MachinePartKind, MemberKind, ObjectDecl, Performs, PerformsKind,
-    Proc, ProcForm, SourceTree, StateRole,
+    Clause, ClauseKind, Expr, Idling, ItemKind, MachineDecl, MachinePartKind, MemberKind, ObjectDecl, Performs,
+    PerformsKind, Proc, ProcForm, SourceTree, StateRole,
 };
 use crate::lang::codes;
 use crate::lang::resolve::{Allowed, EnteredProcedure, NameTable, NameView, nearest};
@@ -155,7 +155,8 @@ impl<'a> Lowering<'a> {
             frame.push(StorePlace { var: target.var, keys });
         }
         if let Some((performs, _)) = &self.program.procedures[id].performs {
-            let within = |place: &StorePlace| frame.iter().any(|f| f.var == place.var && place.keys.starts_with(&f.keys));
+            let within =
+                |place: &StorePlace| frame.iter().any(|f| f.var == place.var && place.keys.starts_with(&f.keys));
             let outside = performs.actions().into_iter().find(|(_, a)| !a.frame.iter().all(within));
             if let Some((label, _)) = outside {
                 let message = format!("the action `{label}` changes more than `modifies` names");

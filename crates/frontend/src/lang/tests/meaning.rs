@@ -308,5 +308,7 @@ fn check_old_and_own_and_modifies_are_refused_where_they_mean_nothing() {
     assert_eq!(codes("proc p(a: int) modifies a; { skip; }"), ["E0408"]);
     assert_eq!(codes("var x: int; var y: int; proc p() modifies x; performs A: <y> true; { skip; }"), ["E0408"]);
     assert_eq!(codes("thread T modifies x; { skip; }"), ["E0409"]);
-    assert!(codes("class C { v: int thread_local; } proc p(c: C) requires own(c); modifies c.v; { c.v := 1; }").is_empty());
+    assert!(
+        codes("class C { v: int thread_local; } proc p(c: C) requires own(c); modifies c.v; { c.v := 1; }").is_empty()
+    );
 }
