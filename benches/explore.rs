@@ -9,9 +9,9 @@
 //! The models of SPIN are in `benches/models`; ours are in the corpus or beside them.
 
 use base::{Budget, Sources};
-use methods::explore::search::SearchProgress;
-use methods::explore::system::Switches;
-use methods::explore::{Exploration, ExplorePlan, explore_states};
+use methods::SearchProgress;
+use methods::Switches;
+use methods::{Exploration, ExplorePlan, explore_states};
 use program::semantics::InstanceCounts;
 use program::{Program, PropertyKind};
 use std::path::{Path, PathBuf};
@@ -84,9 +84,9 @@ fn load(family: &Family, n: u32) -> (Program, InstanceCounts) {
     let text = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let mut sources = Sources::new();
     let parsed = frontend::lang::parse_file(&mut sources, family.ours, &text);
-    let mut settings = frontend::lang::lower::LoweringSettings::default();
+    let mut settings = frontend::lang::LoweringSettings::default();
     settings.constants.extend(family.constants.iter().map(|c| (c.to_string(), n.to_string())));
-    let lowered = frontend::lang::lower::lower_file(&parsed, &sources, &settings);
+    let lowered = frontend::lang::lower_file(&parsed, &sources, &settings);
     let program = lowered.program.unwrap_or_else(|| panic!("{}: {:?}", family.ours, lowered.diagnostics));
     let counts = InstanceCounts::of(&program, n.saturating_sub(1));
     (program, counts)

@@ -97,7 +97,7 @@ impl Budget {
     }
     /// From now on so much effort, said as the time it takes on an ordinary processor. Meant for a child of a budget: what
     /// the parent spends elsewhere does not count.
-    pub fn with_effort(mut self, amount: Duration) -> Self {
+    pub(crate) fn with_effort(mut self, amount: Duration) -> Self {
         let most = self.spent().saturating_add(u64::try_from(amount.as_micros()).unwrap_or(u64::MAX));
         self.allowances.push(Allowance { counter: self.shared.clone(), most });
         self
@@ -130,9 +130,6 @@ impl Budget {
     }
     pub fn memory_limit(&self) -> Option<u64> {
         self.memory
-    }
-    pub fn time_left(&self) -> Option<Duration> {
-        self.deadline.map(|d| d.saturating_duration_since(Instant::now()))
     }
     pub fn elapsed(&self) -> Duration {
         self.start.elapsed()

@@ -28,6 +28,12 @@ macro_rules! id_type {
                 self.0 as usize
             }
         }
+        impl $name {
+            /// Its place in the arena it came from.
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
         impl std::fmt::Debug for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 write!(f, concat!($prefix, "{}"), self.0)

@@ -3,12 +3,12 @@
 //! Nothing here knows about programs, formulas or solvers.
 
 pub mod budget;
-pub mod diagnostic;
+mod diagnostic;
 pub mod differential;
 pub mod ids;
 pub mod random;
 pub mod render;
-pub mod source;
+mod source;
 
 pub use budget::{Budget, Exhausted};
 pub use diagnostic::{Diagnostic, DiagnosticCode, Severity};

@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 
 /// How a second search ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub(crate) enum Ended {
     /// Every state was seen and none violates a claimed property.
     All {
         states: u64,
@@ -34,7 +34,13 @@ pub enum Ended {
 }
 
 /// Searches at most `most` states.
-pub fn again(program: &Program, counts: &InstanceCounts, claimed: &[PropertyId], most: u64, budget: &Budget) -> Ended {
+pub(crate) fn again(
+    program: &Program,
+    counts: &InstanceCounts,
+    claimed: &[PropertyId],
+    most: u64,
+    budget: &Budget,
+) -> Ended {
     if !program.relies.is_empty() || program.threads.iter().any(|t| t.start == Start::Spawned) {
         return Ended::NotSuited;
     }
@@ -174,7 +180,7 @@ impl SecondSearch<'_> {
 
     fn moves(&mut self, state: &State, i: usize) -> Result<Vec<StoreChange>, Ended> {
         let here = &state.instances[i];
-        let Some(read) = &self.sites[here.thread.0 as usize][here.at.0 as usize] else {
+        let Some(read) = &self.sites[here.thread.index()][here.at.index()] else {
             return self.ask(state, i).map(|(made, _)| made);
         };
         let mut key = Vec::with_capacity(32);

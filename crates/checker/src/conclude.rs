@@ -3,6 +3,7 @@
 //! `check` looks at one claim: a certificate by the rule of its form (`rules::RULES`), a counterexample by replay (`rules::runs`).
 //! `conclude` turns what was checked into verdicts, and caps them: while some construct outside the model may be reached, nothing is
 //! safe (rule `unmodelled`). A certificate that serves several properties is checked once.
+//! In: a program, an oracle, limits, and the claims of methods. Out: verdicts, the only ones there are.
 
 use crate::oracle::ValidityOracle;
 use crate::rejection::Rejection;

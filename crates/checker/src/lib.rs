@@ -8,18 +8,18 @@
 
 mod again;
 mod conclude;
-pub mod obligation;
-pub mod oracle;
+mod obligation;
+mod oracle;
 mod premise;
-pub mod rejection;
+mod rejection;
 pub mod rules;
-pub mod session;
+mod session;
 pub mod shape;
-pub mod verdict;
+mod verdict;
 
 pub use conclude::{CheckedClaim, Checker};
-pub use obligation::{Obligation, Premise};
+pub use obligation::Premise;
 pub use oracle::{OracleAnswer, ValidityOracle};
-pub use rejection::{Rejection, SideCondition};
+pub use rejection::Rejection;
 pub use session::CheckLimits;
 pub use verdict::{Evidence, Outcome, Trust, Verdict};

@@ -1,6 +1,7 @@
 //! Why a certificate or a run is not accepted: typed, so that tests and reports can name the premise or side condition.
 //!
 //! A rule gives a `Rejection`; `checker::conclude` turns it into the reason of an "unknown". A rejection is never "unsafe".
+//! In: which premise, side condition or replayed step failed, with what was found. Out: a `Rejection` and its sentence.
 
 use crate::premise::Premise;
 use base::Exhausted;
@@ -54,7 +55,7 @@ pub enum SideCondition {
 }
 
 impl Rejection {
-    pub fn not_about(program: &Program, property: PropertyId) -> Self {
+    pub(crate) fn not_about(program: &Program, property: PropertyId) -> Self {
         let name = program.properties.get(property).map_or_else(|| property.to_string(), |p| p.name.clone());
         Self::SideCondition(SideCondition::NotAbout(name))
     }
@@ -67,7 +68,7 @@ impl Rejection {
     pub fn missing(what: impl Into<String>) -> Self {
         Self::SideCondition(SideCondition::MissingPart(what.into()))
     }
-    pub fn not_new(terms: &Terms, symbol: Symbol) -> Self {
+    pub(crate) fn not_new(terms: &Terms, symbol: Symbol) -> Self {
         Self::SideCondition(SideCondition::NotNew(terms.symbol_name(symbol)))
     }
     pub fn replay(why: impl Into<String>) -> Self {

@@ -23,11 +23,11 @@ pub struct Established {
 
 impl Established {
     /// Everything that is claimed.
-    pub fn all(claimed: &[PropertyId], trust: Trust) -> Self {
+    pub(crate) fn all(claimed: &[PropertyId], trust: Trust) -> Self {
         Self { trust, properties: claimed.iter().map(|p| (*p, Ok(()))).collect() }
     }
     /// Whether a property is among what is established; why not.
-    pub fn shows(&self, property: PropertyId) -> Result<(), Rejection> {
+    pub(crate) fn shows(&self, property: PropertyId) -> Result<(), Rejection> {
         let missing = || Err(Rejection::missing("the proof inside does not claim what is needed of it"));
         self.properties.get(&property).cloned().unwrap_or_else(missing)
     }
@@ -48,7 +48,7 @@ impl Default for CheckLimits {
 }
 
 /// A proof rule: what a certificate of its form establishes of the session's program.
-pub type Rule = fn(&mut CheckSession<'_>, &Certificate) -> Result<Established, Rejection>;
+pub(crate) type Rule = fn(&mut CheckSession<'_>, &Certificate) -> Result<Established, Rejection>;
 
 /// A program, who answers, and the rules.
 pub struct CheckSession<'a> {
@@ -61,7 +61,7 @@ pub struct CheckSession<'a> {
 
 impl CheckSession<'_> {
     /// What a certificate establishes of the session's program.
-    pub fn establish(&mut self, c: &Certificate) -> Result<Established, Rejection> {
+    pub(crate) fn establish(&mut self, c: &Certificate) -> Result<Established, Rejection> {
         if !c.terms.extends(&self.program.terms) {
             return Err(SideCondition::AnotherProgram.into());
         }
@@ -72,12 +72,12 @@ impl CheckSession<'_> {
     }
 
     /// What a certificate establishes of another program, which was built from the session's.
-    pub fn check_inner(&mut self, program: &Program, c: &Certificate) -> Result<Established, Rejection> {
+    pub(crate) fn check_inner(&mut self, program: &Program, c: &Certificate) -> Result<Established, Rejection> {
         CheckSession { program, oracle: &mut *self.oracle, limits: self.limits.clone(), rule: self.rule }.establish(c)
     }
 
     /// Puts the obligations to the oracle. A common obligation that is not valid takes every property with it.
-    pub fn discharge(&mut self, c: &Certificate, list: Vec<Obligation>) -> Result<Established, Rejection> {
+    pub(crate) fn discharge(&mut self, c: &Certificate, list: Vec<Obligation>) -> Result<Established, Rejection> {
         let not_valid = self.not_valid(&c.terms, &list)?;
         // Whose word it was is known only now that everything has been asked.
         let trust = Trust::Certified {

@@ -1,4 +1,7 @@
 //! Verdicts. Their fields are private and nothing outside this crate can make one.
+//!
+//! In: a checked claim, from `conclude` alone. Out: property, outcome, method, trust, assumptions and evidence, to be
+//! read by anyone.
 
 use evidence::{Certificate, Counterexample, Reason};
 use program::{Assumption, PropertyId};

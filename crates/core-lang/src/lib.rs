@@ -8,13 +8,13 @@
 pub mod campaign;
 pub mod interpreter;
 pub mod library;
-pub mod module;
+mod module;
 mod operator;
 pub mod replay;
 pub mod text;
-pub mod value;
+mod value;
 
-pub use campaign::{Campaign, CampaignReport};
-pub use interpreter::{Execution, ExecutionEnd, ExecutionLimits, RunOptions, Scheduling, Violation, ViolationKind};
+pub use campaign::Campaign;
+pub use interpreter::{Execution, ExecutionEnd, ExecutionLimits, RunOptions, Violation, ViolationKind};
 pub use module::*;
 pub use value::{CoreValue, FloatWidth, IntType, Provenance, ScalarType, Signedness};

@@ -123,7 +123,7 @@ impl CoreValue {
 
 /// Why an operation has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ValueFault {
+pub(crate) enum ValueFault {
     Overflow(String),
     DivisionByZero,
     Shift(String),
@@ -182,7 +182,7 @@ fn exact(op: BinaryOp, int: IntType, a: i128, b: i128) -> Result<Option<i128>, V
 }
 
 /// Integer arithmetic in a type.
-pub fn integer(op: BinaryOp, int: IntType, a: i128, b: i128) -> Result<i128, ValueFault> {
+pub(crate) fn integer(op: BinaryOp, int: IntType, a: i128, b: i128) -> Result<i128, ValueFault> {
     let result = exact(op, int, a, b)?;
     if int.is_signed() {
         return match result {
@@ -210,7 +210,7 @@ pub fn integer(op: BinaryOp, int: IntType, a: i128, b: i128) -> Result<i128, Val
 
 /// Wrapped result of arithmetic in a type and whether it left the type (`__builtin_add_overflow` and its like). Operands
 /// are mathematical numbers.
-pub fn checked(op: BinaryOp, int: IntType, a: i128, b: i128) -> (i128, bool) {
+pub(crate) fn checked(op: BinaryOp, int: IntType, a: i128, b: i128) -> (i128, bool) {
     let (wrapped, exact) = match op {
         BinaryOp::Add => (a.wrapping_add(b), a.checked_add(b)),
         BinaryOp::Subtract => (a.wrapping_sub(b), a.checked_sub(b)),
@@ -219,7 +219,7 @@ pub fn checked(op: BinaryOp, int: IntType, a: i128, b: i128) -> (i128, bool) {
     (int.wrap(wrapped), !exact.is_some_and(|r| int.holds(r)))
 }
 
-pub fn round(value: f64, width: FloatWidth) -> f64 {
+pub(crate) fn round(value: f64, width: FloatWidth) -> f64 {
     match width {
         FloatWidth::Single => f64::from(value as f32),
         FloatWidth::Double => value,
@@ -227,7 +227,12 @@ pub fn round(value: f64, width: FloatWidth) -> f64 {
 }
 
 /// Binary arithmetic. An undefined operand gives an undefined result: who decides by it goes wrong.
-pub fn binary(op: BinaryOp, scalar: ScalarType, left: CoreValue, right: CoreValue) -> Result<CoreValue, ValueFault> {
+pub(crate) fn binary(
+    op: BinaryOp,
+    scalar: ScalarType,
+    left: CoreValue,
+    right: CoreValue,
+) -> Result<CoreValue, ValueFault> {
     match scalar {
         ScalarType::Float(width) => {
             let (CoreValue::Float(a), CoreValue::Float(b)) = (left, right) else { return Ok(CoreValue::Undefined) };
@@ -254,7 +259,7 @@ pub fn binary(op: BinaryOp, scalar: ScalarType, left: CoreValue, right: CoreValu
     }
 }
 
-pub fn unary(op: UnaryOp, scalar: ScalarType, operand: CoreValue) -> Result<CoreValue, ValueFault> {
+pub(crate) fn unary(op: UnaryOp, scalar: ScalarType, operand: CoreValue) -> Result<CoreValue, ValueFault> {
     match (scalar, operand, op) {
         (_, CoreValue::Undefined, _) => Ok(CoreValue::Undefined),
         (ScalarType::Float(_), CoreValue::Float(a), UnaryOp::Negate) => Ok(CoreValue::Float(-a)),
@@ -269,7 +274,7 @@ pub fn unary(op: UnaryOp, scalar: ScalarType, operand: CoreValue) -> Result<Core
     }
 }
 
-pub fn holds<T: PartialOrd>(op: CompareOp, a: T, b: T) -> bool {
+pub(crate) fn holds<T: PartialOrd>(op: CompareOp, a: T, b: T) -> bool {
     match op {
         CompareOp::Equal => a == b,
         CompareOp::NotEqual => a != b,
@@ -280,7 +285,7 @@ pub fn holds<T: PartialOrd>(op: CompareOp, a: T, b: T) -> bool {
     }
 }
 
-pub fn compare_values(op: CompareOp, left: CoreValue, right: CoreValue) -> CoreValue {
+pub(crate) fn compare_values(op: CompareOp, left: CoreValue, right: CoreValue) -> CoreValue {
     match (left, right) {
         (CoreValue::Undefined, _) | (_, CoreValue::Undefined) => CoreValue::Undefined,
         (CoreValue::Float(a), CoreValue::Float(b)) => CoreValue::Int(i128::from(holds(op, a, b))),
@@ -292,7 +297,7 @@ pub fn compare_values(op: CompareOp, left: CoreValue, right: CoreValue) -> CoreV
 }
 
 /// A conversion (C11 6.3).
-pub fn convert(
+pub(crate) fn convert(
     value: CoreValue,
     from: ScalarType,
     to: ScalarType,

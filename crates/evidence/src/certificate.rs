@@ -2,6 +2,8 @@
 //!
 //! Few forms, so that the checker stays small. Formulas live in the certificate's own `terms`, which extends the
 //! program's (ids of the program's terms and symbols are valid in it). `file` reads and writes them.
+//! In: what a method found. Out: one `Certificate` with the form of its rule; `docs/rules.md` says what each part is
+//! for.
 
 use logic::{Symbol, Term, Terms};
 use program::call_summaries::{CodeUnit, access_first, following, performing};

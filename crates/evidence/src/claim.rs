@@ -1,4 +1,7 @@
 //! What a method says about one property, before anyone has checked it.
+//!
+//! In: a property, and what a method has to say of it. Out: `Claims`, at most one claim for each property, with the
+//! method's statistics.
 
 use crate::certificate::Certificate;
 use crate::counterexample::Counterexample;

@@ -1,4 +1,7 @@
 //! What shows that a property is violated: one type, whatever kind of run it is. The checker replays each without a solver.
+//!
+//! In: a run of the program, of one thread, of a procedure, of callers, or of an object's clients. Out: the property it
+//! violates.
 
 use crate::client_run::ClientRun;
 use crate::history::History;

@@ -10,7 +10,7 @@ use logic::{ClassId, EnumId, Node, Op, Quantifier, Sort, SortKind, Symbol, Term,
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 
-pub type Fingerprint = [u8; 32];
+pub(crate) type Fingerprint = [u8; 32];
 
 pub fn fingerprint(terms: &Terms, formula: Term) -> Fingerprint {
     Sha256::digest(written(terms, formula)).into()

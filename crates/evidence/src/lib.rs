@@ -3,17 +3,17 @@
 //! A claim is what a method says; it is not a verdict. Only the crate `checker` turns claims into verdicts.
 
 pub mod certificate;
-pub mod claim;
-pub mod client_run;
-pub mod counterexample;
+mod claim;
+mod client_run;
+mod counterexample;
 pub mod file;
 pub mod fingerprint;
-pub mod history;
-pub mod local_run;
+mod history;
+mod local_run;
 pub mod recall;
 pub mod reduction;
-pub mod spec_run;
-pub mod trace;
+mod spec_run;
+mod trace;
 pub mod views;
 
 pub use certificate::{

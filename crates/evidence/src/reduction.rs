@@ -2,6 +2,7 @@
 //!
 //! Calvin-R, figures 6 and 8. Formulas are over the program without calls (`program::call_summaries`), which the checker builds
 //! again: the certificate's terms extend that program's.
+//! In: a program. Out: `Basis`, the program without calls that a certificate of this form is about.
 
 use logic::{SortKind, Symbol, Term};
 use program::access::{Touches, predicate};

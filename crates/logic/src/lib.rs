@@ -4,11 +4,11 @@
 //! total meaning of partial operations (division by zero, an index out of a sequence) is fixed in `eval` and is the
 //! meaning every encoding must give.
 
-pub mod build;
+mod build;
 pub mod eval;
-pub mod print;
-pub mod simplify;
-pub mod sort;
+mod print;
+mod simplify;
+mod sort;
 pub mod subst;
 pub mod term;
 pub mod value;

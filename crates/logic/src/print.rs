@@ -8,13 +8,13 @@ use crate::sort::{Sort, SortKind};
 use crate::term::{Node, Op, Quantifier, Symbol, Term, Terms};
 
 /// How symbols are named in the printed text.
-pub type Names<'a> = &'a dyn Fn(Symbol) -> String;
+pub(crate) type Names<'a> = &'a dyn Fn(Symbol) -> String;
 
 impl Terms {
     pub fn show(&self, term: Term) -> String {
         self.show_with(term, &|s| self.symbol_name(s))
     }
-    pub fn show_with(&self, term: Term, names: Names<'_>) -> String {
+    pub(crate) fn show_with(&self, term: Term, names: Names<'_>) -> String {
         let mut out = String::new();
         write(self, term, 0, names, &mut out);
         out

@@ -84,7 +84,7 @@ impl Sort {
         Sort(2 + at as u32)
     }
     pub fn as_machine(self) -> Option<MachineIntSort> {
-        (2..10).contains(&self.0).then(|| MachineIntSort::ALL[self.0 as usize - 2])
+        (2..10).contains(&self.0).then(|| MachineIntSort::ALL[self.index() - 2])
     }
     /// Int or a machine integer.
     pub fn is_integer(self) -> bool {

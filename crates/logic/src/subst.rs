@@ -2,6 +2,7 @@
 //!
 //! Formulas that this tool builds never bind a symbol that is free elsewhere (`Terms::symbol` never repeats one). A certificate from a
 //! file may: a binder that is replaced, or that would capture a symbol of what is put in, is renamed first.
+//! In: a table, pairs of a symbol and a term of its sort, a term. Out: the term with all replaced at once.
 
 use crate::term::{Node, Symbol, Term, Terms};
 use rustc_hash::{FxHashMap, FxHashSet};

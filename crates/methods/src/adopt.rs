@@ -7,7 +7,7 @@
 use logic::{Node, Op, Sort, SortKind, Symbol, Term, Terms};
 use rustc_hash::FxHashMap;
 
-pub struct Adopt<'a> {
+pub(crate) struct Adopt<'a> {
     from: &'a Terms,
     to: &'a Terms,
     /// What both had when they parted.
@@ -20,7 +20,7 @@ pub struct Adopt<'a> {
 
 impl<'a> Adopt<'a> {
     /// `parted`: the table as it was when `from` was cloned; `to` has grown from it too.
-    pub fn new(parted: &Terms, from: &'a Terms, to: &'a Terms) -> Self {
+    pub(crate) fn new(parted: &Terms, from: &'a Terms, to: &'a Terms) -> Self {
         Self {
             from,
             to,
@@ -33,7 +33,7 @@ impl<'a> Adopt<'a> {
     }
 
     fn sort(&self, sort: Sort) -> Sort {
-        if (sort.0 as usize) < self.sorts {
+        if sort.index() < self.sorts {
             return sort;
         }
         let kind = match self.from.kind(sort) {
@@ -45,8 +45,8 @@ impl<'a> Adopt<'a> {
         self.to.sort(kind)
     }
 
-    pub fn symbol(&mut self, symbol: Symbol) -> Symbol {
-        if (symbol.0 as usize) < self.symbols {
+    pub(crate) fn symbol(&mut self, symbol: Symbol) -> Symbol {
+        if symbol.index() < self.symbols {
             return symbol;
         }
         if let Some(known) = self.new_symbols.get(&symbol) {
@@ -57,8 +57,8 @@ impl<'a> Adopt<'a> {
         made
     }
 
-    pub fn term(&mut self, term: Term) -> Term {
-        if (term.0 as usize) < self.terms {
+    pub(crate) fn term(&mut self, term: Term) -> Term {
+        if term.index() < self.terms {
             return term;
         }
         if let Some(known) = self.memo.get(&term) {

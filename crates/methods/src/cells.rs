@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MAX_CELLS: usize = 400;
 
 #[derive(Clone, Debug)]
-pub struct CountedCell {
+pub(crate) struct CountedCell {
     pub thread: ThreadId,
     pub location: LocId,
     /// Over the thread's locals.
@@ -25,27 +25,27 @@ pub struct CountedCell {
 
 /// An instance in `from` takes `action` and is then in `to`; cells by index.
 #[derive(Clone, Copy, Debug)]
-pub struct Move {
+pub(crate) struct Move {
     pub from: usize,
     pub action: ActionId,
     pub to: usize,
 }
 
 #[derive(Debug, Default)]
-pub struct Cells {
+pub(crate) struct Cells {
     pub cells: Vec<CountedCell>,
     pub moves: Vec<Move>,
     /// Locals whose values are not kept apart at all.
-    pub forgotten: Vec<VarId>,
+    pub(crate) forgotten: Vec<VarId>,
 }
 
 /// Why a thread cannot be counted.
 #[derive(Clone, Debug)]
-pub struct TooMany;
+pub(crate) struct TooMany;
 
 impl Cells {
     /// Adds the cells of one thread.
-    pub fn add(
+    pub(crate) fn add(
         &mut self,
         program: &Program,
         terms: &Terms,
@@ -71,7 +71,7 @@ impl Cells {
             .collect();
         // A dead local's class is not kept: class `usize::MAX` stands for all of them.
         let known = initial.clone();
-        for class in self.possible(terms, &classes, &live[code.entry.0 as usize], &known, &[], smt)? {
+        for class in self.possible(terms, &classes, &live[code.entry.index()], &known, &[], smt)? {
             todo.push((code.entry, class));
         }
         let mut fresh = Vec::new();
@@ -89,7 +89,7 @@ impl Cells {
                 // The id of a thread that is started: not known.
                 let new = action.spawn.iter().filter_map(|s| s.into).map(|v| program.vars[v].symbol);
                 effect.extend(new.map(|x| (x, terms.sym(terms.symbol("started", terms.symbol_sort(x))))));
-                for class in self.possible(terms, &classes, &live[action.to.0 as usize], &known, &effect, smt)? {
+                for class in self.possible(terms, &classes, &live[action.to.index()], &known, &effect, smt)? {
                     let next = (action.to, class);
                     if !index.contains_key(&next) {
                         self.place(program, terms, thread, &next, &classes, &mut index);
@@ -152,7 +152,7 @@ impl Cells {
 
 /// Groups of cells that only unconditional local steps separate: the group of each cell, numbered in order. A cell joins the
 /// only cell it can go to, if that step reads and writes nothing shared and passes no gate.
-pub fn folded(program: &Program, terms: &Terms, cells: &[CountedCell], moves: &[Move]) -> Vec<usize> {
+pub(crate) fn folded(program: &Program, terms: &Terms, cells: &[CountedCell], moves: &[Move]) -> Vec<usize> {
     let shared: BTreeSet<Symbol> = program.shared().map(|v| program.vars[v].symbol).collect();
     let mut leader: Vec<usize> = (0..cells.len()).collect();
     fn find(leader: &[usize], mut x: usize) -> usize {

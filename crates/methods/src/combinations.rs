@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 /// Who may move while someone is inside an atomic block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Inside {
+pub(crate) enum Inside {
     /// Only whoever is inside.
     Alone,
     /// Anybody: fewer facts, and threads that are not listed may move as well.
@@ -16,7 +16,7 @@ pub enum Inside {
 }
 
 /// Nothing if there are more than `most`.
-pub fn combinations(codes: &[&Code], rule: Inside, most: usize) -> Option<Vec<Vec<LocId>>> {
+pub(crate) fn combinations(codes: &[&Code], rule: Inside, most: usize) -> Option<Vec<Vec<LocId>>> {
     let mut out: Vec<Vec<LocId>> = vec![codes.iter().map(|c| c.entry).collect()];
     let mut seen: BTreeSet<Vec<LocId>> = out.iter().cloned().collect();
     let mut next = 0;

@@ -14,7 +14,7 @@ const MAX_KEYS: usize = 24;
 const MAX_INSTANCES_PER_FACT: usize = 150;
 
 /// A universal fact: its bound symbols and what is said of them.
-pub fn universal(t: &Terms, fact: Term) -> Option<(Vec<Symbol>, Term)> {
+pub(crate) fn universal(t: &Terms, fact: Term) -> Option<(Vec<Symbol>, Term)> {
     match t.node(fact) {
         Node::Quant(Quantifier::Forall, bound, body) => Some((bound.to_vec(), body)),
         _ => None,
@@ -22,7 +22,7 @@ pub fn universal(t: &Terms, fact: Term) -> Option<(Vec<Symbol>, Term)> {
 }
 
 /// The body at every choice of keys for the bound symbols.
-pub fn at_keys(t: &Terms, bound: &[Symbol], body: Term, keys: &dyn Fn(Sort) -> Vec<Term>) -> Vec<Term> {
+pub(crate) fn at_keys(t: &Terms, bound: &[Symbol], body: Term, keys: &dyn Fn(Sort) -> Vec<Term>) -> Vec<Term> {
     let mut out = vec![body];
     for k in bound {
         let values = keys(t.symbol_sort(*k));
@@ -33,12 +33,12 @@ pub fn at_keys(t: &Terms, bound: &[Symbol], body: Term, keys: &dyn Fn(Sort) -> V
 
 /// The keys at hand, by sort.
 #[derive(Default)]
-pub struct KeysAtHand {
+pub(crate) struct KeysAtHand {
     by: BTreeMap<Sort, Vec<Term>>,
 }
 
 impl KeysAtHand {
-    pub fn add(&mut self, t: &Terms, key: Term) {
+    pub(crate) fn add(&mut self, t: &Terms, key: Term) {
         let list = self.by.entry(t.sort_of(key)).or_default();
         if !list.contains(&key) && list.len() < MAX_KEYS {
             list.push(key);
@@ -46,7 +46,7 @@ impl KeysAtHand {
     }
 
     /// Adds what the formulas use as a key, an element or an index.
-    pub fn gather(&mut self, t: &Terms, formulas: impl IntoIterator<Item = Term>) {
+    pub(crate) fn gather(&mut self, t: &Terms, formulas: impl IntoIterator<Item = Term>) {
         let mut todo: Vec<Term> = formulas.into_iter().collect();
         todo.reverse();
         let (mut seen, mut found, mut bound) = (FxHashSet::default(), Vec::new(), FxHashSet::default());
@@ -87,7 +87,7 @@ enum FormulaSide {
 }
 
 /// Rewrites goals, then premises. Goals are shown one by one, so they share the symbols for keys that may be any.
-pub struct Ground<'a> {
+pub(crate) struct Ground<'a> {
     t: &'a Terms,
     keys: KeysAtHand,
     any: BTreeMap<Sort, Vec<Symbol>>,
@@ -97,12 +97,12 @@ pub struct Ground<'a> {
 }
 
 impl<'a> Ground<'a> {
-    pub fn new(t: &'a Terms, keys: KeysAtHand) -> Self {
+    pub(crate) fn new(t: &'a Terms, keys: KeysAtHand) -> Self {
         Self { t, keys, any: BTreeMap::new(), used: BTreeMap::new(), memo: FxHashMap::default() }
     }
 
     /// What the formula follows from, without quantifiers.
-    pub fn goal(&mut self, goal: Term) -> Term {
+    pub(crate) fn goal(&mut self, goal: Term) -> Term {
         self.used.clear();
         self.memo.clear();
         let out = self.read(goal, FormulaSide::Goal);
@@ -111,7 +111,7 @@ impl<'a> Ground<'a> {
     }
 
     /// What follows from the fact, at the keys at hand and at those that goals ask for: so goals come first.
-    pub fn premise(&mut self, fact: Term) -> Term {
+    pub(crate) fn premise(&mut self, fact: Term) -> Term {
         // A key that a fact says there is must be none that a goal may choose.
         self.used = self.any.iter().map(|(sort, list)| (*sort, list.len())).collect();
         self.read(fact, FormulaSide::Premise)

@@ -4,21 +4,35 @@
 //! own clone of the program (`Program` is `Send`, not `Sync`). One folder never uses another's internals.
 
 mod adopt;
-pub mod callers;
+mod callers;
 mod cells;
 mod combinations;
-pub mod conform;
-pub mod count;
-pub mod explore;
-pub mod horn;
+mod conform;
+mod count;
+mod explore;
+mod horn;
 mod infer;
 mod instances;
-pub mod method;
-pub mod modular;
-pub mod reduce;
-pub mod registry;
-pub mod rely;
-pub mod shape;
-pub mod skeleton;
+mod method;
+mod modular;
+mod reduce;
+mod registry;
+mod rely;
+mod shape;
+mod skeleton;
 
-pub use method::{Method, MethodDescription, MethodEvent, MethodOptions, Publisher, Refusal, Run, Task};
+pub use callers::Callers;
+pub use conform::Conform;
+pub use conform::propose::propose_machine;
+pub use count::Count;
+pub use explore::linear;
+pub use explore::search::{SearchProgress, SearchStop};
+pub use explore::system::Switches;
+pub use explore::{Exploration, Explore, ExplorePlan, Walk, explore_states};
+pub use horn::HornClauses;
+pub use method::{Method, MethodDescription, MethodEvent, MethodOptions, Refusal, Run, Task};
+pub use reduce::Reduce;
+pub use registry::all_methods;
+pub use rely::RelyMethod;
+pub use shape::{Shape, picture};
+pub use skeleton::FirstStep;

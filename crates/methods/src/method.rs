@@ -1,4 +1,7 @@
 //! The interface of a method: what it is about, which programs it takes, how it runs.
+//!
+//! In: a `Task` (program, properties, options) and a `Run` (budget, seed, workers, where events go). Out: `Claims`; a
+//! `Refusal` where the program is not wholly handled.
 
 use base::Budget;
 use evidence::{Claim, Claims, InstanceCounts};
@@ -51,7 +54,7 @@ pub enum MethodEvent {
 }
 
 /// Takes claims of a method that is still at work; they are checked before it goes on.
-pub type Publisher = Arc<dyn Fn(&Claims) + Send + Sync>;
+pub(crate) type Publisher = Arc<dyn Fn(&Claims) + Send + Sync>;
 
 /// A method's door to the world.
 #[derive(Clone)]

@@ -1,13 +1,13 @@
 //! Every method of this build, one line each: the order is the order of reports and of preference between equal answers.
 //!
-//! A new method is a folder with a type that implements `Method` (see `skeleton`) and a line in `all`. No scheduler has to know
+//! A new method is a folder with a type that implements `Method` (see `skeleton`) and a line in `all_methods`. No scheduler has to know
 //! its name.
 
 use crate::method::Method;
 use std::sync::Arc;
 
 /// All methods. Some use others inside: those that compose proofs are given the methods that prove the parts.
-pub fn all() -> Vec<Arc<dyn Method>> {
+pub fn all_methods() -> Vec<Arc<dyn Method>> {
     let explore: Arc<dyn Method> = Arc::new(crate::explore::Explore);
     let rely: Arc<dyn Method> = Arc::new(crate::rely::RelyMethod);
     let reduce: Arc<dyn Method> = Arc::new(crate::reduce::Reduce);
@@ -28,7 +28,7 @@ mod tests {
 
     #[test]
     fn check_methods_have_different_names_and_say_what_they_do() {
-        let all = all();
+        let all = all_methods();
         let names: BTreeSet<&str> = all.iter().map(|m| m.about().name).collect();
         assert_eq!(names.len(), all.len());
         assert!(all.iter().all(|m| !m.about().summary.is_empty() && !m.about().paper.is_empty()));

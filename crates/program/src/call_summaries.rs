@@ -146,7 +146,7 @@ pub fn access_first(program: &Program) -> Program {
     let mut p = program.clone();
     let access: Vec<bool> = p.properties.iter().map(|q| matches!(q.kind, PropertyKind::Access(_))).collect();
     let sort = |c: &mut Code| {
-        c.actions.iter_mut().for_each(|a| a.gates.sort_by_key(|g| !access[g.property.0 as usize]));
+        c.actions.iter_mut().for_each(|a| a.gates.sort_by_key(|g| !access[g.property.index()]));
     };
     for t in p.threads.iter_mut() {
         sort(&mut t.code);

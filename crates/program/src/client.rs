@@ -1,6 +1,6 @@
 //! The most general client: a thread that calls any procedure or operation, any number of times, with any arguments.
 //!
-//! Comes in: a program with procedures or objects. Goes out: the same program with one more thread, so that methods
+//! In: a program with procedures or objects. Out: the same program with one more thread, so that methods
 //! for whole programs can check assertions, access predicates and contracts of code that no thread calls. All ids of the
 //! old program stay; gates keep their properties, so a verdict about the client's gate is one about the property.
 //! A call assumes the procedure's `requires` (it is what callers owe); calls inside are inlined, their `requires` and
@@ -8,7 +8,7 @@
 //! an object that the caller has just made, so the call makes it live, its fields arbitrary as far as the invariants allow (which callers
 //! keep too), its locks free, and what it refers to live as well. Each call and return is a step of its own, listed in `CallPositions`, so that a history of calls
 //! with arguments and results can be read off a run.
-//! Absent: recursion (refused), and judging histories, which belongs to a search.
+//! Deliberately absent: recursion (refused), and judging histories, which belongs to a search.
 
 use crate::code::{ActionId, Code, LocId, Update, What};
 use crate::inline::{AtomicBlock, InlinedCode, Renaming};
@@ -47,7 +47,7 @@ pub struct CallPositions {
     /// The copy of the callee's first action; the others follow it in order.
     pub body: ActionId,
     /// `None` where the code never ends.
-    pub ret: Option<ActionId>,
+    pub(crate) ret: Option<ActionId>,
     /// The client's locals that hold arguments from the call on, and results at the return.
     pub params: Vec<VarId>,
     pub results: Vec<VarId>,

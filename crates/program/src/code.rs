@@ -6,6 +6,7 @@
 //! not live, a relational step the primed values of its frame.
 //! Locations marked `in_atomic_block` belong to an atomic block that has a loop: no other thread moves there, and invariants
 //! and relies are not looked at there; blocks without loops are single actions.
+//! In: what a front end builds. Out: the one form of code that all methods and the checker read.
 
 pub use crate::ids::{ActionId, LocId};
 use crate::ids::{OriginId, ProcId, PropertyId, ThreadId, VarId};

@@ -48,18 +48,18 @@ pub(crate) struct Renaming {
 }
 
 impl InlinedCode<'_> {
-    pub fn location(&mut self, name: &str, inside: AtomicBlock, origin: OriginId) -> LocId {
+    pub(crate) fn location(&mut self, name: &str, inside: AtomicBlock, origin: OriginId) -> LocId {
         let inside = inside == AtomicBlock::Yes;
         self.code.locations.push(Location { name: name.into(), in_atomic_block: inside, invariants: vec![], origin })
     }
 
-    pub fn local(&mut self, name: &str, sort: Sort, kind: VarKind, initial: Option<Term>) -> VarId {
+    pub(crate) fn local(&mut self, name: &str, sort: Sort, kind: VarKind, initial: Option<Term>) -> VarId {
         let v = self.p.add_var(name, sort, self.scope, kind, initial, self.origin);
         self.locals.push(v);
         v
     }
 
-    pub fn step(
+    pub(crate) fn step(
         &mut self,
         from: LocId,
         to: LocId,
@@ -72,7 +72,7 @@ impl InlinedCode<'_> {
     }
 
     /// The client's copies of a callee's variables.
-    pub fn rename(&mut self, name: &str, lists: [&[VarId]; 3], into: &mut Renaming) {
+    pub(crate) fn rename(&mut self, name: &str, lists: [&[VarId]; 3], into: &mut Renaming) {
         for v in lists.into_iter().flatten() {
             if into.vars.contains_key(v) {
                 continue;
@@ -85,12 +85,12 @@ impl InlinedCode<'_> {
         }
     }
 
-    pub fn term(&self, t: Term, r: &Renaming) -> Term {
+    pub(crate) fn term(&self, t: Term, r: &Renaming) -> Term {
         self.p.terms.substitute(t, r.symbols.iter().map(|(s, t)| (*s, *t)))
     }
 
     /// A new input, and the update of a variable with it.
-    pub fn any_value(&mut self, var: VarId, inputs: &mut Vec<Symbol>) -> Update {
+    pub(crate) fn any_value(&mut self, var: VarId, inputs: &mut Vec<Symbol>) -> Update {
         let v = &self.p.vars[var];
         let symbol = self.p.terms.symbol(format!("any {}", v.name), v.sort);
         inputs.push(symbol);
@@ -98,7 +98,7 @@ impl InlinedCode<'_> {
     }
 
     /// Locals and results start anew at each call, with their initial value or any.
-    pub fn fresh(&mut self, vars: &[VarId], r: &Renaming, inputs: &mut Vec<Symbol>, updates: &mut Vec<Update>) {
+    pub(crate) fn fresh(&mut self, vars: &[VarId], r: &Renaming, inputs: &mut Vec<Symbol>, updates: &mut Vec<Update>) {
         for v in vars {
             let mine = r.vars[v];
             match self.old.vars[*v].initial {
@@ -112,7 +112,7 @@ impl InlinedCode<'_> {
     }
 
     /// At the entry the locals for `old` are what their variables are then, after the other updates of the call.
-    pub fn remember(&self, olds: &[(VarId, VarId)], r: &Renaming, updates: &mut Vec<Update>) {
+    pub(crate) fn remember(&self, olds: &[(VarId, VarId)], r: &Renaming, updates: &mut Vec<Update>) {
         for (v, copy) in olds {
             let (from, mine) = (r.vars.get(v).copied().unwrap_or(*v), r.vars[copy]);
             let value = updates.iter().find(|u| u.var == from).map_or_else(|| self.p.now(from), |u| u.value);
@@ -123,7 +123,7 @@ impl InlinedCode<'_> {
 
     /// The gates for facts of a contract. A fact that compares two stores is no gate: it is left to methods that
     /// see the call as a whole.
-    pub fn gates(&self, facts: &[InitialFact], r: &Renaming) -> Vec<Gate> {
+    pub(crate) fn gates(&self, facts: &[InitialFact], r: &Renaming) -> Vec<Gate> {
         let one_store = |f: &Term| {
             let symbols = self.old.terms.free_symbols(*f);
             !self.old.vars.iter().any(|v| symbols.contains(&v.primed))
@@ -136,7 +136,7 @@ impl InlinedCode<'_> {
     }
 
     /// Copies code into the client's; its entry and its exit there.
-    pub fn copy(
+    pub(crate) fn copy(
         &mut self,
         code: &Code,
         r: &Renaming,
@@ -165,7 +165,7 @@ impl InlinedCode<'_> {
         Ok((places[&code.entry], code.exit.map(|e| places[&e])))
     }
 
-    pub fn copy_action(&mut self, a: &Action, r: &Renaming, places: &FxHashMap<LocId, LocId>) -> Action {
+    pub(crate) fn copy_action(&mut self, a: &Action, r: &Renaming, places: &FxHashMap<LocId, LocId>) -> Action {
         let mut r = r.clone();
         let mut inputs = Vec::new();
         for s in &a.inputs {
@@ -206,7 +206,7 @@ impl InlinedCode<'_> {
     }
 
     /// A call inside: a step that passes the arguments, the callee's code, a step that takes the results.
-    pub fn inline(
+    pub(crate) fn inline(
         &mut self,
         c: &ProcedureCall,
         caller: &Renaming,
@@ -257,7 +257,7 @@ impl InlinedCode<'_> {
     }
 
     /// A call by specification.
-    pub fn specify(
+    pub(crate) fn specify(
         &mut self,
         c: &ProcedureCall,
         caller: &Renaming,

@@ -8,19 +8,19 @@ pub mod call_summaries;
 pub mod callers;
 pub mod client;
 pub mod clients;
-pub mod code;
+mod code;
 pub mod compose;
-pub mod ids;
+mod ids;
 mod inline;
 pub mod live;
 mod marks;
 pub mod memory;
-pub mod model;
+mod model;
 pub mod movers;
 pub mod order;
 pub mod parts;
 pub mod passive;
-pub mod property;
+mod property;
 pub mod relation;
 pub mod semantics;
 pub mod sequential;
@@ -42,4 +42,4 @@ pub use spec::{
     Machine, MachineEdge, MachineId, MachineState, Object, ObjectId, Operation, Performs, ProcId, Procedure, Spec,
     SpecOp, StorePlace, TwoStore,
 };
-pub use wellformed::{WellformedFault, wellformed};
+pub use wellformed::wellformed;

@@ -15,13 +15,13 @@ use crate::spec::Object;
 use logic::{Sort, Symbol, Term};
 
 /// The specification's store in the client program.
-pub struct SpecStore {
+pub(crate) struct SpecStore {
     store: Vec<VarId>,
     property: PropertyId,
 }
 
 /// One call: what it has done, and what its operation of the specification can do.
-pub struct Marked<'a> {
+pub(crate) struct Marked<'a> {
     marks: &'a SpecStore,
     /// It has passed a mark.
     took: VarId,
@@ -36,7 +36,12 @@ pub struct Marked<'a> {
 }
 
 impl SpecStore {
-    pub fn new(p: &mut Program, source: &Program, object: &Object, property: PropertyId) -> Result<Self, String> {
+    pub(crate) fn new(
+        p: &mut Program,
+        source: &Program,
+        object: &Object,
+        property: PropertyId,
+    ) -> Result<Self, String> {
         let marked = |a: &Action| a.marks.iter().any(|m| matches!(m, Mark::Linearize(_)));
         if let Some(op) = object.ops.iter().find(|op| !op.code.actions.iter().any(marked)) {
             return Err(format!("operation {} has no mark", op.name));
@@ -51,7 +56,7 @@ impl SpecStore {
     }
 
     /// A call of an operation with these arguments by a thread of the client program.
-    pub fn call(
+    pub(crate) fn call(
         &self,
         p: &mut Program,
         (source, object): (&Program, &Object),
@@ -84,13 +89,13 @@ impl SpecStore {
 
 impl Marked<'_> {
     /// The variables made for the call.
-    pub fn locals(&self) -> impl Iterator<Item = VarId> + '_ {
+    pub(crate) fn locals(&self) -> impl Iterator<Item = VarId> + '_ {
         let open = self.open.iter().flatten().copied();
         [self.took, self.changed].into_iter().chain(self.meant.iter().copied()).chain(open)
     }
 
     /// The copy `action` of an operation's step `original`: where it passes a mark, the specification's operation runs.
-    pub fn pass(&self, p: &Program, original: &Action, again: impl Fn(Term) -> Term, action: &mut Action) {
+    pub(crate) fn pass(&self, p: &Program, original: &Action, again: impl Fn(Term) -> Term, action: &mut Action) {
         let t = &p.terms;
         let after: Vec<(Symbol, Term)> = action.updates.iter().map(|u| (p.vars[u.var].symbol, u.value)).collect();
         let mut fires = Vec::new();
@@ -135,7 +140,7 @@ impl Marked<'_> {
     }
 
     /// What holds when the call returns these results, if the marks are right.
-    pub fn explained(&self, p: &Program, returned: &[Term]) -> Term {
+    pub(crate) fn explained(&self, p: &Program, returned: &[Term]) -> Term {
         let t = &p.terms;
         let same = returned.iter().zip(&self.meant).zip(&self.open).map(|((r, m), open)| {
             let same = t.eq(*r, p.now(*m));

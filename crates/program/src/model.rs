@@ -3,6 +3,8 @@
 //! Every variable has two symbols: `symbol` is its value before a step, `primed` its value after. One symbol, `tid`,
 //! is the id of the thread at hand in thread code, relies and access predicates. Heap fields are shared maps from
 //! references; the set of live objects of a class is a shared variable too, so heap and store are one thing.
+//! In: what a front end builds. Out: the one form of program that all methods and the checker read; `wellformed` says
+//! whether it is one.
 
 use crate::code::Code;
 use crate::ids::{MachineId, ObjectId, ProcId, PropertyId};

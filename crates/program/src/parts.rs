@@ -48,7 +48,7 @@ impl StoreSymbols {
         self.primed[&symbol]
     }
 
-    pub fn is_shared(&self, symbol: Symbol) -> bool {
+    pub(crate) fn is_shared(&self, symbol: Symbol) -> bool {
         self.primed.contains_key(&symbol)
     }
 
@@ -274,7 +274,7 @@ pub fn trivially_preserved(terms: &Terms, names: &StoreSymbols, part: &FormulaPa
 }
 
 /// True by its shape alone. Says no too often, never yes wrongly.
-pub fn plainly_true(terms: &Terms, formula: Term) -> bool {
+pub(crate) fn plainly_true(terms: &Terms, formula: Term) -> bool {
     match terms.node(formula) {
         Node::Bool(b) => b,
         Node::App(Op::Eq | Op::Le | Op::Subset, args) => args[0] == args[1],

@@ -15,7 +15,6 @@ use crate::code::{ActionId, Code, LocId};
 use crate::model::{Program, ThreadId, VarId};
 use crate::parts::{Parts, StoreSymbols, Within};
 use crate::transition::{Cycle, must_locksets, topological_order};
-use base::ids::Id;
 use logic::subst::Substitution;
 use logic::{Op, Sort, Symbol, Term, Terms};
 use rustc_hash::{FxHashMap, FxHashSet};

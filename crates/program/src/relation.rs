@@ -10,14 +10,14 @@ use logic::{Op, Symbol, Term, Terms};
 
 /// A relation in the form of an action.
 #[derive(Clone, Debug)]
-pub struct Executable {
+pub(crate) struct Executable {
     pub inputs: Vec<Symbol>,
     pub guard: Term,
     pub updates: Vec<Update>,
 }
 
 /// A conjunct `place' == e` gives the value directly; every other place of the frame becomes an input.
-pub fn executable(program: &Program, terms: &Terms, step: &TwoStore) -> Executable {
+pub(crate) fn executable(program: &Program, terms: &Terms, step: &TwoStore) -> Executable {
     let mut conjuncts = terms.conjuncts(step.relation);
     let (mut inputs, mut updates) = (Vec::new(), Vec::new());
     for var in framed(step) {

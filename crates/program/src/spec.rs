@@ -1,11 +1,12 @@
 //! Specifications: two-store actions, `performs`, machines, procedures and objects with their sequential specification.
+//!
+//! In: what a front end builds. Out: the types; their meaning is in `docs/language.md` and `docs/rules.md`.
 
 use crate::code::Code;
 pub use crate::ids::{MachineId, ObjectId, ProcId};
 use crate::ids::{OriginId, PropertyId, VarId};
 use crate::property::InitialFact;
 pub use crate::two_store::{StorePlace, TwoStore};
-use base::IdVec;
 use logic::Term;
 
 #[derive(Clone, Debug)]
@@ -124,9 +125,4 @@ impl Performs {
 /// Facts of a contract that are written out.
 pub fn written(facts: &[InitialFact]) -> Vec<Term> {
     facts.iter().filter_map(|f| f.formula).collect()
-}
-
-/// All machines or objects by name.
-pub fn by_name<I: base::ids::Id, T>(items: &IdVec<I, T>, name: impl Fn(&T) -> &str, wanted: &str) -> Option<I> {
-    items.iter_enumerated().find(|(_, t)| name(t) == wanted).map(|(id, _)| id)
 }

@@ -4,8 +4,9 @@
 //! every term the value that evaluation gives it; no random assignment may satisfy a formula that was said to be
 //! unsatisfiable. Both encodings of machine integers.
 
+use crate::answer::Machines;
 use crate::random::RandomTerms;
-use crate::{Backend, Machines, Satisfiability, SolverSettings};
+use crate::{Backend, Satisfiability, SolverSettings};
 use base::Budget;
 use base::Random;
 use logic::{Sort, Symbol, Value, eval_term};

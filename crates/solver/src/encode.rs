@@ -16,7 +16,6 @@ mod target;
 pub(crate) use target::{EncodingRefusal, EncodingTarget, Head, TargetSort};
 
 use crate::answer::Machines;
-use base::ids::Id;
 use logic::{Node, Op, Quantifier, Sort, SortKind, Symbol, Term, Terms};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;

@@ -17,9 +17,10 @@ use base::Budget;
 use logic::{Symbol, Term, Terms};
 use z3_provider::library::*;
 
-/// A relation of a system of Horn clauses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Relation(pub u32);
+base::id_type!(
+    /// A relation of a system of Horn clauses.
+    Relation, "r"
+);
 
 /// A relation applied to terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +77,7 @@ impl<'t> Horn<'t> {
     }
 
     pub fn params(&self, relation: Relation) -> &[Symbol] {
-        &self.relations[relation.0 as usize].params
+        &self.relations[relation.index()].params
     }
 
     /// Adds a rule and gives its number.
@@ -88,7 +89,7 @@ impl<'t> Horn<'t> {
     /// Supplies a formula over the relation's parameters that is believed to hold wherever the relation does. It
     /// becomes part of the solution, and is checked with it: a wrong lemma loses the proof and nothing else.
     pub fn lemma(&mut self, relation: Relation, formula: Term) {
-        self.relations[relation.0 as usize].lemmas.push(formula);
+        self.relations[relation.index()].lemmas.push(formula);
     }
 
     /// Is every goal out of reach?
@@ -105,13 +106,13 @@ impl<'t> Horn<'t> {
 
     /// The lemmas of a relation for these arguments.
     fn lemmas_of(&self, atom: &Atom) -> Vec<Term> {
-        let declared = &self.relations[atom.relation.0 as usize];
+        let declared = &self.relations[atom.relation.index()];
         declared.lemmas.iter().map(|l| self.instance(*l, atom)).collect()
     }
 
     /// A formula over the parameters, for these arguments.
     fn instance(&self, formula: Term, atom: &Atom) -> Term {
-        let params = &self.relations[atom.relation.0 as usize].params;
+        let params = &self.relations[atom.relation.index()].params;
         self.terms.substitute(formula, params.iter().copied().zip(atom.args.iter().copied()))
     }
 
@@ -122,11 +123,11 @@ impl<'t> Horn<'t> {
         for (number, rule) in self.rules.iter().enumerate() {
             smt.push();
             for atom in &rule.body {
-                smt.assert(self.instance(solution[atom.relation.0 as usize], atom));
+                smt.assert(self.instance(solution[atom.relation.index()], atom));
             }
             smt.assert(rule.constraint);
             if let Some(head) = &rule.head {
-                smt.assert(t.not(self.instance(solution[head.relation.0 as usize], head)));
+                smt.assert(t.not(self.instance(solution[head.relation.index()], head)));
             }
             let answer = smt.check();
             smt.pop();
@@ -261,7 +262,7 @@ impl<'t> SpacerRun<'t> {
         symbols: &mut Vec<Symbol>,
     ) -> Result<Z3_ast, HornFailure> {
         let args = atom.args.iter().map(|a| self.term(horn, *a, sides, symbols)).collect::<Result<Vec<Z3_ast>, _>>()?;
-        let relation = self.relations[atom.relation.0 as usize];
+        let relation = self.relations[atom.relation.index()];
         // SAFETY: relation and arguments belong to the context; the array lives through the call.
         let made = unsafe { Z3_mk_app(self.raw(), relation, args.len() as u32, args.as_ptr()) };
         Ok(self.encoder.target.keep(made)?)

@@ -16,7 +16,7 @@ pub mod version;
 mod watchdog;
 mod z3;
 
-pub use answer::{Backend, Machines, Satisfiability, Smt, SolverSettings, UnknownReason};
+pub use answer::{Backend, Satisfiability, Smt, SolverSettings, UnknownReason};
 pub use horn::{Atom, Horn, HornAnswer, HornClause, Relation};
 pub use identity::named_cvc5;
 pub use opinion::{AnsweredBy, SecondOpinion, Validity};

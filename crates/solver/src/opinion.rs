@@ -80,7 +80,8 @@ impl SecondOpinion {
     }
 
     /// The strongest word this opinion can give.
-    pub fn strongest(&self) -> Option<&AnsweredBy> {
+    #[cfg(test)]
+    pub(crate) fn strongest(&self) -> Option<&AnsweredBy> {
         self.asked.iter().map(|(_, word)| word).max()
     }
 

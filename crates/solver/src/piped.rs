@@ -55,14 +55,15 @@ impl PipeSolver {
     }
 
     /// Z3 in a process of its own, with another arithmetic than the session in our process uses.
-    pub fn z3() -> Option<Self> {
+    pub(crate) fn z3() -> Option<Self> {
         let mut solver = Self::new("z3 in its own process", z3_provider::z3_command()?, Dialect::Z3);
         solver.options = vec![":smt.arith.solver 2".into()];
         Some(solver)
     }
 
     /// How long a process may be silent before it is taken to hang.
-    pub fn with_longest(mut self, longest: Duration) -> Self {
+    #[cfg(test)]
+    pub(crate) fn with_longest(mut self, longest: Duration) -> Self {
         self.longest = longest;
         self
     }

@@ -7,8 +7,8 @@
 mod print;
 
 use crate::answer::SolverSettings;
-use crate::encode::{Encoder, EncodingPurpose, EncodingRefusal, EncodingTarget, Head, TargetSort};
-use logic::{Quantifier, Symbol, Term, Terms};
+use crate::encode::{EncodingRefusal, EncodingTarget, Head, TargetSort};
+use logic::{Quantifier, Symbol};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Whose SMT-LIB is spoken.
@@ -16,33 +16,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub enum Dialect {
     Z3,
     Cvc5,
-}
-
-/// A whole question as text: is the conjunction of these formulas satisfiable?
-pub fn question(
-    terms: &Terms,
-    formulas: &[Term],
-    dialect: Dialect,
-    settings: SolverSettings,
-) -> Result<String, String> {
-    let mut encoder = Encoder::new(terms, Text::new(dialect), settings.machines, EncodingPurpose::Models);
-    let roots = roots(&mut encoder, formulas).map_err(|refusal| refusal.0)?;
-    Ok(format!("{}{}(check-sat)\n", prelude(dialect, settings, &[]), encoder.target.script(&roots)))
-}
-
-/// The encoded formulas with the sides that belong to them.
-pub(crate) fn roots(encoder: &mut Encoder<'_, Text>, formulas: &[Term]) -> Result<Vec<u32>, EncodingRefusal> {
-    let (mut out, mut sides) = (Vec::new(), FxHashSet::default());
-    for f in formulas {
-        let encoded = encoder.encode(*f)?;
-        for at in encoded.sides.iter().flat_map(|s| s.iter()) {
-            if sides.insert(*at) {
-                out.push(encoder.side(*at).expr);
-            }
-        }
-        out.push(encoded.expr);
-    }
-    Ok(out)
 }
 
 /// Options and logic. One resource unit of Z3 is a small step, one of cvc5 a large one.

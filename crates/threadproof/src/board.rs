@@ -7,43 +7,16 @@
 
 use crate::baseline::{Baseline, FindingKey};
 use crate::judge::Finding;
+pub use crate::outcome::{RowOutcome, RowWarning, exit};
+use crate::outcome::{ViolatingExecution, quoted};
 use crate::place::{Place, place_of};
 use crate::report::html::annotate::PageParts;
-use crate::second_opinion::ViolatingExecution;
 use crate::strategy::race::Rank;
 use evidence::file::EvidenceEntry;
 use program::{Program, PropertyId, PropertyKind};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum RowOutcome {
-    Safe,
-    Unknown,
-    Unsafe,
-}
-
-impl RowOutcome {
-    pub fn word(self) -> &'static str {
-        match self {
-            RowOutcome::Safe => "safe",
-            RowOutcome::Unsafe => "unsafe",
-            RowOutcome::Unknown => "unknown",
-        }
-    }
-}
-
-pub mod exit {
-    //! The exit codes that scripts rely on.
-    pub const SAFE: i32 = 0;
-    pub const UNSAFE: i32 = 1;
-    pub const UNKNOWN: i32 = 2;
-    pub const USAGE: i32 = 64;
-    pub const REJECTED: i32 = 65;
-    pub const INTERNAL: i32 = 70;
-    pub const OUTPUT_LOST: i32 = 74;
-}
 
 /// One property of one file.
 #[derive(Clone, Debug)]
@@ -198,14 +171,6 @@ pub struct MethodRow {
     pub pictures: Vec<String>,
 }
 
-/// A warning about the input, or about what a verdict means.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RowWarning {
-    pub code: String,
-    pub message: String,
-    pub place: Option<Place>,
-}
-
 /// Options as they are typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Given {
@@ -222,7 +187,7 @@ pub struct Given {
 impl Given {
     /// The command that verifies the file again with the same options and these; one with an empty value is a flag.
     pub fn verify(&self, path: &std::path::Path, more: &[(&str, &str)]) -> String {
-        let mut out = format!("threadproof verify {}", crate::cli::quoted(&path.display().to_string()));
+        let mut out = format!("threadproof verify {}", quoted(&path.display().to_string()));
         out.push_str(&self.reading);
         out.push_str(&self.verifying);
         let kept = self.replaceable.iter().filter(|(flag, _)| more.iter().all(|(new, _)| new != flag));

@@ -3,6 +3,7 @@
 //! In: the arguments of the process. Out: `CommandLine`, with every value already parsed; what is wrong with the
 //! arguments is said by the parser with exit code 64. Deliberately absent: anything that looks at a file.
 
+use crate::outcome::quoted;
 use crate::strategy::registry;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -420,12 +421,6 @@ fn duration_text(time: Duration) -> String {
 
 fn value_name(value: impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |v| v.get_name().to_string())
-}
-
-/// A word as a shell reads it back.
-pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 /// The methods of this build, for help, completion and mistakes.

@@ -3,8 +3,8 @@
 //! In: a program and the claims of one method. Out: `Finding`s, each the checker's verdict as plain data that can
 //! cross threads and be printed. Nothing else in the binary can make a finding.
 
-use crate::board::RowOutcome;
 use crate::oracle::Oracle;
+use crate::outcome::RowOutcome;
 use crate::report::story::Story;
 use crate::report::{history, local_run, replayed, spec_run};
 use base::{Budget, Sources};

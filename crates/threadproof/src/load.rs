@@ -4,9 +4,9 @@
 //! instances fixed on the command line becomes part of the program, and an assumption of every verdict about it.
 //! Deliberately absent: printing.
 
-use crate::board::{RowWarning, exit};
 use crate::cli::SourceOptions;
 use crate::inputs;
+use crate::outcome::{RowWarning, exit};
 use crate::report::paint::Paint;
 use crate::vacuous;
 use base::render::{Colour, render_diagnostic};

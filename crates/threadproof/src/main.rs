@@ -2,6 +2,8 @@
 //!
 //! In: arguments. Out: a report and an exit code. Verdicts come from the crate `checker` alone, through `judge`.
 
+#![allow(unreachable_pub, reason = "in a program `pub` says what other modules use")]
+
 mod baseline;
 mod board;
 mod cache;
@@ -14,6 +16,7 @@ mod linking;
 mod load;
 mod lsp;
 mod oracle;
+mod outcome;
 mod output;
 mod place;
 mod progress;

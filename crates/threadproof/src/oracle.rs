@@ -13,6 +13,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// Deep terms are walked by recursion; the pages of a stack that are not touched cost nothing.
+pub const STACK_BYTES: usize = 1 << 29;
+
 pub struct Oracle {
     opinions: Vec<SecondOpinion>,
     /// The same opinions again, each with processes of its own, for questions asked side by side.
@@ -115,8 +118,7 @@ impl ValidityOracle for Oracle {
             let mut started = Vec::new();
             for opinions in crew {
                 let (own, next) = (terms.clone(), &next);
-                let builder =
-                    std::thread::Builder::new().name("checker".into()).stack_size(crate::strategy::STACK_BYTES);
+                let builder = std::thread::Builder::new().name("checker".into()).stack_size(STACK_BYTES);
                 let work = move || {
                     let mut out = Vec::new();
                     loop {

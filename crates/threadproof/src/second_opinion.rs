@@ -6,8 +6,10 @@
 //! An execution counts only if the interpreter has made it twice from its seed. Deliberately absent: any conclusion from executions that
 //! go well.
 
-use crate::board::{FileRows, RowOutcome, RowWarning};
+use crate::board::FileRows;
 use crate::load::AskedOfC;
+pub use crate::outcome::ViolatingExecution;
+use crate::outcome::{RowOutcome, RowWarning};
 use base::{Sources, Span};
 use core_lang::campaign::FoundViolation;
 use core_lang::{Campaign, Execution, ExecutionLimits, Module};
@@ -42,20 +44,6 @@ pub fn core_program(c: &AskedOfC) -> Option<CoreProgram> {
     }
     let module = frontend::c::core::lower_to_core(&parsed.unit);
     Some(CoreProgram { module, sources })
-}
-
-/// An execution that violates a property, ready to be shown.
-#[derive(Clone, Debug)]
-pub struct ViolatingExecution {
-    pub check: CCheck,
-    /// One sentence: what, where, which thread.
-    pub sentence: String,
-    /// The run, one line for each step.
-    pub shown: Vec<String>,
-    pub steps: usize,
-    pub seed: u64,
-    /// What the run takes for granted of the world outside.
-    pub assumptions: Vec<String>,
 }
 
 /// What the executions saw.

@@ -39,7 +39,10 @@ const AG3: Premise = Premise::new("assume-guarantee", "AG3");
 const AG4: Premise = Premise::new("assume-guarantee", "AG4");
 const AG5: Premise = Premise::new("assume-guarantee", "AG5");
 
-pub fn check_assume_guarantee(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
+pub(crate) fn check_assume_guarantee(
+    session: &mut CheckSession<'_>,
+    c: &Certificate,
+) -> Result<Established, Rejection> {
     let Proof::AssumeGuarantee(proof) = &c.proof else { return Err(wrong_form()) };
     let list = obligations(session.program, &c.terms, proof, &c.properties)?;
     session.discharge(c, list)
@@ -414,7 +417,7 @@ fn vet<'a>(
             see(&vocabulary, *formula, &format!("the annotation of {} at {at}", thread.name))?;
         }
         let cuts: Vec<LocId> = a.cuts.iter().map(|(l, _)| *l).collect();
-        if !cuts.is_sorted_by(|a, b| a < b) || cuts.iter().any(|l| l.0 as usize >= thread.code.locations.len()) {
+        if !cuts.is_sorted_by(|a, b| a < b) || cuts.iter().any(|l| l.index() >= thread.code.locations.len()) {
             return Err(Rejection::shape(format!("the cuts of {} are not locations in order", thread.name)));
         }
         if !breaks_loops(&thread.code, &cuts) {

@@ -15,7 +15,7 @@ use program::client::Effort;
 use program::transition::gated_properties;
 use program::{ObjectId, Program, PropertyId, PropertyKind};
 
-pub fn check_callers(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
+pub(crate) fn check_callers(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
     let Proof::Callers(proof) = &c.proof else { return Err(wrong_form()) };
     let program = session.program;
     let client =
@@ -36,7 +36,7 @@ pub fn check_callers(session: &mut CheckSession<'_>, c: &Certificate) -> Result<
 }
 
 /// The property of the program with its callers that stands for a property of the file; none: callers do not decide it.
-pub fn counterpart(
+pub(crate) fn counterpart(
     program: &Program,
     client: &WithCallers,
     object: Option<ObjectId>,

@@ -16,7 +16,7 @@ use program::compose::compose_machines;
 use program::transition::gated_properties;
 use program::{Program, PropertyId, PropertyKind};
 
-pub fn check_composed(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
+pub(crate) fn check_composed(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
     let Proof::Composed(proof) = &c.proof else { return Err(wrong_form()) };
     let program = session.program;
     let composition = compose_machines(program).map_err(Rejection::outside)?;

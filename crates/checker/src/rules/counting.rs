@@ -41,7 +41,7 @@ const CT7: Premise = Premise::new("counting", "CT7");
 const CT8: Premise = Premise::new("counting", "CT8");
 const CT9: Premise = Premise::new("counting", "CT9");
 
-pub fn check_counting(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
+pub(crate) fn check_counting(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
     let Proof::Counting(proof) = &c.proof else { return Err(wrong_form()) };
     let list = obligations(session.program, &c.terms, proof, &c.properties)?;
     session.discharge(c, list)

@@ -23,7 +23,7 @@ const CS3: Premise = Premise::new("environments", "CS3");
 const CS4: Premise = Premise::new("environments", "CS4");
 const CS5: Premise = Premise::new("environments", "CS5");
 
-pub fn check_environments(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
+pub(crate) fn check_environments(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
     let Proof::Environments(proof) = &c.proof else { return Err(wrong_form()) };
     let counts = fixed_counts(session.program)?;
     let list = obligations(session.program, &c.terms, proof, &counts.0, &c.properties)?;
@@ -68,7 +68,7 @@ impl Threader<'_> {
         format!("{} (tid {})", self.program.threads[self.proof.instances[i].thread].name, i + 1)
     }
     fn reach(&self, i: usize, at: LocId) -> Term {
-        self.proof.reach[i][at.0 as usize]
+        self.proof.reach[i][at.index()]
     }
     /// Instance i is at a location.
     fn is_at(&self, i: usize, at: LocId) -> Term {
@@ -251,7 +251,7 @@ pub(super) fn vet_instances(
     let expected: Vec<ThreadId> = program
         .threads
         .ids()
-        .flat_map(|t| std::iter::repeat_n(t, counts.get(t.0 as usize).copied().unwrap_or(0) as usize))
+        .flat_map(|t| std::iter::repeat_n(t, counts.get(t.index()).copied().unwrap_or(0) as usize))
         .collect();
     if instances.iter().map(|i| i.thread).collect::<Vec<_>>() != expected {
         return Err(Rejection::shape("the instances are not those of the program"));

@@ -3,25 +3,26 @@
 //! A rule takes a certificate of its form and gives what it establishes, or a typed `Rejection`. It rebuilds every obligation from the
 //! program and the certificate; the session puts them to the oracle. What rules share is here: which properties a rule over thread code
 //! may speak of. No rule uses a method, a solver or the simplifier.
+//! In: a certificate and the session that has the oracle. Out: what it establishes, or why not.
 
 pub mod assume_guarantee;
-pub mod callers;
-pub mod composed;
+pub(crate) mod callers;
+pub(crate) mod composed;
 pub mod counting;
 pub mod environments;
 pub mod local_run;
-pub mod performed;
+pub(crate) mod performed;
 pub mod product;
-pub mod reduction;
+pub(crate) mod reduction;
 pub mod rely_guarantee;
-pub mod runs;
+pub(crate) mod runs;
 pub mod search;
 pub mod simulation;
 pub mod spec_run;
-pub mod views;
+pub(crate) mod views;
 
 use crate::rejection::{Rejection, SideCondition};
-pub use crate::session::Rule;
+pub(crate) use crate::session::Rule;
 use program::semantics::InstanceCounts;
 use program::{Code, Copies, Program, PropertyId, PropertyKind, Start};
 use std::collections::BTreeSet;
@@ -43,7 +44,7 @@ pub const RULES: [(&str, Rule); 12] = [
 ];
 
 /// The rule for certificates of a form.
-pub fn rule(form: &str) -> Result<Rule, Rejection> {
+pub(crate) fn rule(form: &str) -> Result<Rule, Rejection> {
     let found = RULES.iter().find(|(name, _)| *name == form);
     found.map(|(_, rule)| *rule).ok_or_else(|| Rejection::missing(format!("no rule is called {form}")))
 }
@@ -56,7 +57,7 @@ pub(crate) fn wrong_form() -> Rejection {
 /// Rules over thread code speak of gates in that code, of invariants and of relies. A property whose gates stand only in
 /// code that no thread runs is not theirs to claim, nor is anything about a file whose code only callers run: the program must be closed
 /// by a client first.
-pub fn claimable(program: &Program, claimed: &[PropertyId]) -> Result<(), Rejection> {
+pub(crate) fn claimable(program: &Program, claimed: &[PropertyId]) -> Result<(), Rejection> {
     let gates = |codes: &mut dyn Iterator<Item = &Code>| -> BTreeSet<PropertyId> {
         codes.flat_map(|c| c.actions.iter().flat_map(|a| a.gates.iter().map(|g| g.property))).collect()
     };
@@ -120,7 +121,7 @@ pub(crate) fn fixed_counts(program: &Program) -> Result<InstanceCounts, Rejectio
 
 /// What is wrong with a certificate of rule `views` before any view is looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Malformed(pub String);
+pub(crate) struct Malformed(pub String);
 
 impl From<String> for Malformed {
     fn from(s: String) -> Self {

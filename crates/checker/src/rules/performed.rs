@@ -32,7 +32,7 @@ use program::{Gate, Program, PropertyId, PropertyKind};
 
 const PC1: Premise = Premise::new("performed", "PC1");
 
-pub fn check_performed(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
+pub(crate) fn check_performed(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
     let Proof::Performed(proof) = &c.proof else { return Err(wrong_form()) };
     if !matches!(proof.proof.proof, Proof::Simulation(_) | Proof::Composed(_)) {
         return Err(Rejection::missing("inside is neither a simulation nor a composition"));
@@ -96,7 +96,7 @@ fn calls_are_shown(program: &Program, proof: &PerformedProof, calls: &Establishe
 }
 
 /// PC1. The terms are the reduction's: they extend those of its program without calls.
-pub fn obligations(
+pub(crate) fn obligations(
     program: &Program,
     terms: &Terms,
     calls: &Reduction,

@@ -22,7 +22,7 @@ const PR1: Premise = Premise::new("product", "PR1");
 const PR2: Premise = Premise::new("product", "PR2");
 const PR3: Premise = Premise::new("product", "PR3");
 
-pub fn check_product(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
+pub(crate) fn check_product(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
     let Proof::Product(proof) = &c.proof else { return Err(wrong_form()) };
     let counts = fixed_counts(session.program)?;
     let list = obligations(session.program, &c.terms, proof, &counts.0, &c.properties)?;

@@ -31,7 +31,7 @@ const RG5: Premise = Premise::new("rely-guarantee", "RG5");
 const RG6: Premise = Premise::new("rely-guarantee", "RG6");
 const RG7: Premise = Premise::new("rely-guarantee", "RG7");
 
-pub fn check_rely_guarantee(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
+pub(crate) fn check_rely_guarantee(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
     let Proof::RelyGuarantee(proof) = &c.proof else { return Err(wrong_form()) };
     let list = obligations(session.program, &c.terms, proof, &c.properties)?;
     session.discharge(c, list)
@@ -81,7 +81,7 @@ struct RelyGuaranteeRule<'a> {
 
 impl RelyGuaranteeRule<'_> {
     fn at(&self, a: &ThreadAnnotation, location: LocId) -> Term {
-        a.at[location.0 as usize]
+        a.at[location.index()]
     }
     fn positive(&self) -> Term {
         self.terms.lt(self.terms.int(0), self.terms.sym(self.program.tid))

@@ -10,7 +10,11 @@ use program::semantics::{InstanceCounts, replay_trace};
 use program::{Program, PropertyId, PropertyKind};
 
 /// Whether the counterexample shows that the property is violated, by the rule for runs of its kind.
-pub fn check_counterexample(program: &Program, property: PropertyId, run: &Counterexample) -> Result<(), Rejection> {
+pub(crate) fn check_counterexample(
+    program: &Program,
+    property: PropertyId,
+    run: &Counterexample,
+) -> Result<(), Rejection> {
     if program.properties.get(property).is_none() {
         return Err(crate::rejection::SideCondition::NoSuchProperty.into());
     }

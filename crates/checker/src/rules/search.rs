@@ -16,7 +16,7 @@ use evidence::{Certificate, ExhaustiveSearch, Proof};
 use program::semantics::{self, InstanceCounts, SearchLimit};
 use program::{Program, PropertyId, PropertyKind};
 
-pub fn check_search(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
+pub(crate) fn check_search(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
     let Proof::Search(proof) = &c.proof else { return Err(wrong_form()) };
     let counts = fixed_counts(session.program)?;
     let trust = searched_again(session.program, proof, &counts, &c.properties, &session.limits)?;

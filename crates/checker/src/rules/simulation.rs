@@ -23,7 +23,7 @@ const SM1: Premise = Premise::new("simulation", "SM1");
 const SM2: Premise = Premise::new("simulation", "SM2");
 const SM3: Premise = Premise::new("simulation", "SM3");
 
-pub fn check_simulation(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
+pub(crate) fn check_simulation(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
     let Proof::Simulation(proof) = &c.proof else { return Err(wrong_form()) };
     // It shows that its thread follows its machine, and nothing else.
     let follows = PropertyKind::Follows(proof.thread);

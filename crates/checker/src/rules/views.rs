@@ -6,7 +6,7 @@ use crate::session::{CheckSession, Established};
 use crate::verdict::Trust;
 use evidence::{Certificate, Proof};
 
-pub fn check_views(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
+pub(crate) fn check_views(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
     let Proof::Views(proof) = &c.proof else { return Err(wrong_form()) };
     let found = crate::shape::check_shape(session.program, proof, &c.properties, &session.limits.budget);
     let found = found.map_err(Rejection::Views)?;

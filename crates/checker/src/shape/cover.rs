@@ -24,7 +24,7 @@ struct Cover<'c, 'a> {
     image: Vec<Option<Image>>,
 }
 
-pub fn covers(at: &Fragment<'_>, side: usize, sight: NumberedView<'_>) -> bool {
+pub(crate) fn covers(at: &Fragment<'_>, side: usize, sight: NumberedView<'_>) -> bool {
     let view = sight.view;
     let who = if side == 0 { Who::Own } else { Who::Peer };
     let mut cover =
@@ -34,7 +34,7 @@ pub fn covers(at: &Fragment<'_>, side: usize, sight: NumberedView<'_>) -> bool {
 
 /// The state in which the thread that moves has forgotten the names of values that a view covering it says nothing of: in its variables and in the fields of
 /// cells it owns, of which no other thread's view speaks. Without a name a value is any value: that only adds states.
-pub fn without_unmentioned_names<'a>(at: &Fragment<'a>, sight: NumberedView<'_>) -> Fragment<'a> {
+pub(crate) fn without_unmentioned_names<'a>(at: &Fragment<'a>, sight: NumberedView<'_>) -> Fragment<'a> {
     let view = sight.view;
     let (bound, image) = (vec![None; view.cells.len()], vec![None; at.items.len()]);
     let mut cover = Cover { at, sight, view, who: Who::Own, side: 0, bound, image };
@@ -42,7 +42,7 @@ pub fn without_unmentioned_names<'a>(at: &Fragment<'a>, sight: NumberedView<'_>)
     let mut out = at.clone();
     for (id, var) in at.world.program.vars.iter_enumerated().filter(|(_, v)| v.scope != Scope::Shared) {
         let mentioned = view.vars.iter().any(|(v, val)| *v == id && *val != Val::Any);
-        let value = &mut out.vars[id.0 as usize];
+        let value = &mut out.vars[id.index()];
         if var.sort.is_integer() && !mentioned && matches!(value, V::Datum(_)) {
             *value = V::Any;
         }
@@ -86,7 +86,7 @@ impl Cover<'_, '_> {
             || program.vars.iter_enumerated().all(|(id, var)| {
                 let store = if var.scope == Scope::Shared || self.side == 0 { &self.at.vars } else { &self.at.peer };
                 let listed = self.view.vars.iter().any(|(v, val)| *v == id && *val != Val::Any);
-                listed || !matches!(store.get(id.0 as usize), Some(V::Object(_)))
+                listed || !matches!(store.get(id.index()), Some(V::Object(_)))
             })
     }
     fn scalars(&mut self) -> bool {
@@ -95,7 +95,7 @@ impl Cover<'_, '_> {
         for (var, val) in &view.vars {
             let own = self.side == 0 || program.vars[*var].scope == Scope::Shared;
             let store = if own { &self.at.vars } else { &self.at.peer };
-            if !self.fits(*val, &store[var.0 as usize]) {
+            if !self.fits(*val, &store[var.index()]) {
                 return false;
             }
         }
@@ -281,7 +281,7 @@ impl Cover<'_, '_> {
             return true;
         }
         let class = item.class;
-        let Some(link) = self.at.world.links[class.0 as usize] else { return true };
+        let Some(link) = self.at.world.links[class.index()] else { return true };
         let may = |c: &FieldCandidate| {
             matches!(c, FieldCandidate::Value(V::Any)) || *c == FieldCandidate::Value(V::Object(d))
         };
@@ -306,7 +306,7 @@ impl Cover<'_, '_> {
     /// Cells outside the fragment.
     fn rest(&self) -> bool {
         self.at.outside().into_iter().all(|(image, class)| {
-            let fields = self.at.world.fields[class.0 as usize].len();
+            let fields = self.at.world.fields[class.index()].len();
             let open: Vec<Vec<FieldCandidate>> =
                 (0..fields).map(|f| self.at.candidates(None, image, class, f)).collect();
             // A cell has a value in each field: where none is possible there is no such cell.
@@ -372,7 +372,7 @@ fn plain(val: Val, v: &V, who: Who) -> bool {
 }
 
 /// A pattern of the shared variables that views of one state have in common: to find pairs quickly.
-pub fn pattern(values: impl Iterator<Item = SharedValue>) -> Option<Vec<u32>> {
+pub(crate) fn pattern(values: impl Iterator<Item = SharedValue>) -> Option<Vec<u32>> {
     let mut seen: Vec<usize> = Vec::new();
     let mut out = Vec::new();
     for v in values {
@@ -391,14 +391,14 @@ pub fn pattern(values: impl Iterator<Item = SharedValue>) -> Option<Vec<u32>> {
     Some(out)
 }
 
-pub enum SharedValue {
+pub(crate) enum SharedValue {
     Cell(usize),
     Code(u32),
     Unknown,
 }
 
 /// Shared variables of the pattern: references and booleans.
-pub fn patterned(program: &program::Program) -> Vec<VarId> {
+pub(crate) fn patterned(program: &program::Program) -> Vec<VarId> {
     program
         .shared()
         .filter(|v| {
@@ -409,7 +409,7 @@ pub fn patterned(program: &program::Program) -> Vec<VarId> {
         .collect()
 }
 
-pub fn of_view(view: &View, vars: &[VarId]) -> Option<Vec<u32>> {
+pub(crate) fn of_view(view: &View, vars: &[VarId]) -> Option<Vec<u32>> {
     let value = |v: Val| match v {
         Val::Cell(i) => SharedValue::Cell(i as usize),
         Val::Null => SharedValue::Code(1),

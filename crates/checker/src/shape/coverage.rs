@@ -138,7 +138,7 @@ impl PairState<'_> {
         let f = &mut out.at;
         for (id, v) in f.world.program.vars.iter_enumerated() {
             if v.scope != Scope::Shared {
-                std::mem::swap(&mut f.vars[id.0 as usize], &mut f.peer[id.0 as usize]);
+                std::mem::swap(&mut f.vars[id.index()], &mut f.peer[id.index()]);
             }
         }
         f.done.swap(0, 1);
@@ -178,7 +178,7 @@ impl<'p> ViewsRule<'p> {
             for v in &self.program.threads[t].locals {
                 let value = terms::initial(self.program, *v).map_err(|h| format!("{h:?}"))?;
                 let store = if side == 0 { &mut f.vars } else { &mut f.peer };
-                store[v.0 as usize] = value;
+                store[v.index()] = value;
             }
         }
         Ok(())
@@ -277,7 +277,7 @@ impl<'p> ViewsRule<'p> {
                 for f in starts {
                     for o in &options {
                         let mut f = f.clone();
-                        f.vars[v.0 as usize] = o.clone();
+                        f.vars[v.index()] = o.clone();
                         next.push(f);
                     }
                 }

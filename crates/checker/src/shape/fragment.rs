@@ -11,14 +11,14 @@ use program::{Program, PropertyId, Scope, VarId};
 
 /// Threads in sight: the one that moves, the one that looks on, any other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Who {
+pub(crate) enum Who {
     Own,
     Peer,
     Third,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyOrder {
+pub(crate) enum KeyOrder {
     Below,
     Equal,
     Above,
@@ -26,7 +26,7 @@ pub enum KeyOrder {
 
 /// A concrete value, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum V {
+pub(super) enum V {
     Any,
     Null,
     Object(usize),
@@ -44,14 +44,14 @@ pub enum V {
 
 /// A field of a cell of the fragment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FieldSlot {
+pub(crate) enum FieldSlot {
     Open,
     Is(V),
 }
 
 /// The successor in the specification's sequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Successor {
+pub(crate) enum Successor {
     Open,
     AsLink,
     /// Different from the link.
@@ -60,13 +60,13 @@ pub enum Successor {
 
 /// What a cell is in a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Image {
+pub(crate) enum Image {
     Cell(usize),
     Group(usize),
 }
 
 #[derive(Clone, Debug)]
-pub struct FragmentCell {
+pub(crate) struct FragmentCell {
     pub class: ClassId,
     /// `None`: published.
     pub owner: Option<Who>,
@@ -84,25 +84,25 @@ pub struct FragmentCell {
     /// Made by this step.
     pub new: bool,
     /// Before the step it was published and linked to this cell, which had a single predecessor: no field that the step has not written leads there.
-    pub linked: Option<usize>,
+    pub(crate) linked: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FragmentProgress {
+pub(crate) enum FragmentProgress {
     No,
     Pure(Vec<V>),
     Changed(Vec<V>),
 }
 
 #[derive(Clone, Debug)]
-pub struct Fragment<'a> {
+pub(crate) struct Fragment<'a> {
     pub world: &'a FragmentWorld<'a>,
     pub sides: [Option<NumberedView<'a>>; 2],
     pub items: Vec<FragmentCell>,
     /// Shared variables and those of the thread that moves, by id.
     pub vars: Vec<V>,
     /// Variables of the other thread, by id.
-    pub peer: Vec<V>,
+    pub(crate) peer: Vec<V>,
     pub ends: Option<(V, V)>,
     pub member: Option<bool>,
     pub crossing: Option<(V, V)>,
@@ -115,7 +115,7 @@ pub struct Fragment<'a> {
 
 /// A view with the kinds of its cells and groups as numbers: equal numbers, equal kinds.
 #[derive(Clone, Copy, Debug)]
-pub struct NumberedView<'a> {
+pub(crate) struct NumberedView<'a> {
     pub view: &'a View,
     /// Of the kinds that all threads agree on.
     pub cells: &'a [u32],
@@ -126,7 +126,7 @@ pub struct NumberedView<'a> {
 
 /// What every fragment needs to know of the program.
 #[derive(Debug)]
-pub struct FragmentWorld<'a> {
+pub(crate) struct FragmentWorld<'a> {
     pub program: &'a Program,
     /// For each class: its fields, and the position of its link.
     pub fields: Vec<Vec<VarId>>,
@@ -145,7 +145,7 @@ pub struct FragmentWorld<'a> {
 }
 
 impl<'a> FragmentWorld<'a> {
-    pub fn new(program: &'a Program) -> Self {
+    pub(super) fn new(program: &'a Program) -> Self {
         let fields: Vec<Vec<VarId>> = program.classes.iter().map(|c| c.fields.clone()).collect();
         let links = program
             .classes
@@ -171,18 +171,18 @@ impl<'a> FragmentWorld<'a> {
         }
     }
     /// Views say what becomes of references: who has them, or that none is lost.
-    pub fn exact(&self) -> bool {
+    pub(super) fn exact(&self) -> bool {
         self.takes || self.leak.is_some()
     }
-    pub fn position(&self, class: ClassId, field: VarId) -> Option<usize> {
-        self.fields[class.0 as usize].iter().position(|f| *f == field)
+    pub(super) fn position(&self, class: ClassId, field: VarId) -> Option<usize> {
+        self.fields[class.index()].iter().position(|f| *f == field)
     }
     /// Whether the field holds references.
-    pub fn refers(&self, class: ClassId, field: usize) -> bool {
+    pub(crate) fn refers(&self, class: ClassId, field: usize) -> bool {
         matches!(self.program.terms.kind(self.entry_sort(class, field)), SortKind::Ref(_))
     }
-    pub fn entry_sort(&self, class: ClassId, field: usize) -> logic::Sort {
-        let var = self.fields[class.0 as usize][field];
+    pub(super) fn entry_sort(&self, class: ClassId, field: usize) -> logic::Sort {
+        let var = self.fields[class.index()][field];
         match self.program.terms.kind(self.program.vars[var].sort) {
             SortKind::Map(_, v) => v,
             _ => unreachable!("well-formed programs have maps as fields"),
@@ -192,21 +192,21 @@ impl<'a> FragmentWorld<'a> {
 
 /// A value a field may have: one that is there, or a cell not yet in the fragment, by its groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FieldCandidate {
+pub(crate) enum FieldCandidate {
     Value(V),
     New([Option<usize>; 2]),
 }
 
 /// What distinguishes groups: class, status, and the fields with one finite value.
-pub type Kind = (ClassId, Status, Vec<(usize, Val)>);
+pub(super) type Kind = (ClassId, Status, Vec<(usize, Val)>);
 
 /// The kind as all threads agree on it.
-pub fn common_kind(cell: &ViewCell) -> Kind {
+pub(crate) fn common_kind(cell: &ViewCell) -> Kind {
     let (class, status, colours) = kind(cell);
     (class, status.common(), colours)
 }
 
-pub fn kind(cell: &ViewCell) -> Kind {
+pub(super) fn kind(cell: &ViewCell) -> Kind {
     let finite = |v: &Val| matches!(v, Val::Bool(_) | Val::Below | Val::Equal | Val::Above);
     let colours = cell.fields.iter().enumerate().filter_map(|(i, vs)| match vs[..] {
         [v] if finite(&v) => Some((i, v)),
@@ -216,7 +216,7 @@ pub fn kind(cell: &ViewCell) -> Kind {
 }
 
 impl<'a> Fragment<'a> {
-    pub fn known(&self, image: Image, side: usize) -> &'a ViewCell {
+    pub(super) fn known(&self, image: Image, side: usize) -> &'a ViewCell {
         let view = self.sides[side].expect("an image is in a view that is there").view;
         match image {
             Image::Cell(i) => &view.cells[i],
@@ -224,7 +224,7 @@ impl<'a> Fragment<'a> {
         }
     }
     /// Brings a cell of the views into the fragment.
-    pub fn add(&mut self, image: [Option<Image>; 2]) -> usize {
+    pub(super) fn add(&mut self, image: [Option<Image>; 2]) -> usize {
         let side = usize::from(image[0].is_none());
         let cell = self.known(image[side].expect("a cell is known to one side"), side);
         let single_predecessor = (0..2).any(|s| image[s].is_some_and(|i| self.known(i, s).single_predecessor));
@@ -245,7 +245,7 @@ impl<'a> Fragment<'a> {
         self.items.len() - 1
     }
     /// A value of a variable or field of one view, where it is one certain value. `sort` tells objects from the values they stand for.
-    pub fn translate(&self, val: Val, side: usize, place: &[usize], reference: bool) -> V {
+    pub(super) fn translate(&self, val: Val, side: usize, place: &[usize], reference: bool) -> V {
         match val {
             Val::Null => V::Null,
             Val::Cell(i) if reference => V::Object(place[i as usize]),
@@ -334,7 +334,7 @@ impl<'a> Fragment<'a> {
         out
     }
     /// Ways to be a cell that is not in the fragment yet and belongs to group `g` of one view.
-    pub fn new_members(&self, side: usize, g: usize) -> Vec<FieldCandidate> {
+    pub(crate) fn new_members(&self, side: usize, g: usize) -> Vec<FieldCandidate> {
         let other = 1 - side;
         let mut groups = [None, None];
         groups[side] = Some(g);
@@ -348,7 +348,7 @@ impl<'a> Fragment<'a> {
         .collect()
     }
     /// The values that everything known allows for an open field of a cell (or of any member of the groups given by `image`).
-    pub fn candidates(
+    pub(super) fn candidates(
         &self,
         item: Option<usize>,
         image: [Option<Image>; 2],
@@ -362,7 +362,7 @@ impl<'a> Fragment<'a> {
             return self.at_start(class, field, reference);
         }
         let mut out = self.meet(&lists, item, reference);
-        if self.world.links[class.0 as usize] == Some(field) {
+        if self.world.links[class.index()] == Some(field) {
             let published = item.is_none_or(|i| self.items[i].owner.is_none());
             if published {
                 out.retain(|c| !self.taken(c, item, class, field));
@@ -392,11 +392,11 @@ impl<'a> Fragment<'a> {
         out
     }
     /// The sequence has at most one cell: its first is its last.
-    pub fn single(&self) -> bool {
+    pub(super) fn single(&self) -> bool {
         matches!(&self.ends, Some((first, last)) if first == last)
     }
     /// Where the sequence has at most one cell there is no other cell of it.
-    pub fn exists(&self, c: &FieldCandidate) -> bool {
+    pub(super) fn exists(&self, c: &FieldCandidate) -> bool {
         let first = |d: usize| matches!(&self.ends, Some((V::Datum(f), _)) if *f == d);
         match c {
             FieldCandidate::Value(V::Object(d) | V::Datum(d)) => self.items[*d].status != Status::In || first(*d),
@@ -408,13 +408,13 @@ impl<'a> Fragment<'a> {
         }
     }
     /// Whether the sequence can be as the fragment says.
-    pub fn possible(&self) -> bool {
+    pub(super) fn possible(&self) -> bool {
         self.spine_possible()
             && (!self.single() || (0..self.items.len()).all(|d| self.exists(&FieldCandidate::Value(V::Object(d)))))
     }
     /// Fields of the objects that are there from the start.
     fn at_start(&self, class: ClassId, field: usize, reference: bool) -> Vec<FieldCandidate> {
-        let var = self.world.fields[class.0 as usize][field];
+        let var = self.world.fields[class.index()][field];
         let everywhere = self.world.program.vars[var].initial.and_then(|t| self.world.program.terms.app(t));
         if let Some((Op::ConstMap(_), args)) = everywhere
             && let Node::Num(n, _) = self.world.program.terms.node(args[0])
@@ -437,7 +437,7 @@ impl<'a> Fragment<'a> {
         image[side].map_or(Status::Never, |i| self.known(i, side).status.common())
     }
     /// Values that every list allows; a list with `Any` allows everything.
-    pub fn meet(&self, lists: &[(usize, &[Val])], item: Option<usize>, reference: bool) -> Vec<FieldCandidate> {
+    pub(super) fn meet(&self, lists: &[(usize, &[Val])], item: Option<usize>, reference: bool) -> Vec<FieldCandidate> {
         let bound = lists.iter().find(|(_, l)| !l.contains(&Val::Any)).or(lists.first());
         let Some((side, list)) = bound else { return Vec::new() };
         let mut out: Vec<FieldCandidate> = Vec::new();
@@ -451,14 +451,14 @@ impl<'a> Fragment<'a> {
         }
         out
     }
-    pub fn successors(&self, item: usize) -> Vec<FieldCandidate> {
+    pub(super) fn successors(&self, item: usize) -> Vec<FieldCandidate> {
         let image = self.items[item].image;
         let lists: Vec<(usize, &[Val])> =
             (0..2).filter_map(|s| image[s].map(|i| (s, self.known(i, s).successor.as_slice()))).collect();
         self.meet(&lists, Some(item), true)
     }
     /// Whether every view lets the successor be the link.
-    pub fn may_agree(&self, image: [Option<Image>; 2]) -> bool {
+    pub(crate) fn may_agree(&self, image: [Option<Image>; 2]) -> bool {
         (0..2).all(|s| image[s].is_none_or(|i| self.known(i, s).successor.contains(&Val::AsLink)))
     }
     /// A cell with a single predecessor whose one predecessor is known is no other cell's successor. Fields that are still open are as they were before the step, so what
@@ -495,7 +495,7 @@ impl<'a> Fragment<'a> {
         }
     }
     /// The groups that cells outside the fragment may be in, in both views.
-    pub fn outside(&self) -> Vec<([Option<Image>; 2], ClassId)> {
+    pub(super) fn outside(&self) -> Vec<([Option<Image>; 2], ClassId)> {
         let side = usize::from(self.sides[0].is_none());
         let Some(NumberedView { view, .. }) = self.sides[side] else { return Vec::new() };
         let single = self.single();
@@ -511,7 +511,7 @@ impl<'a> Fragment<'a> {
             .collect()
     }
     /// The value of a candidate; a new cell is brought in.
-    pub fn realise(&mut self, candidate: FieldCandidate, reference: bool) -> V {
+    pub(crate) fn realise(&mut self, candidate: FieldCandidate, reference: bool) -> V {
         match candidate {
             FieldCandidate::Value(v) => v,
             FieldCandidate::New(groups) => {
@@ -521,7 +521,7 @@ impl<'a> Fragment<'a> {
         }
     }
     /// All ways to decide an open field (or, with `None`, the successor) of a cell.
-    pub fn decide(&self, item: usize, field: Option<usize>) -> Vec<Fragment<'a>> {
+    pub(super) fn decide(&self, item: usize, field: Option<usize>) -> Vec<Fragment<'a>> {
         let mut out = Vec::new();
         match field {
             Some(f) => {
@@ -552,9 +552,9 @@ impl<'a> Fragment<'a> {
         out
     }
     /// Whether there is such a state at all, as far as links and the sequence tell.
-    pub fn feasible(&self) -> bool {
+    pub(crate) fn feasible(&self) -> bool {
         self.consistent()
-            && self.items.iter().enumerate().all(|(i, x)| match self.world.links[x.class.0 as usize] {
+            && self.items.iter().enumerate().all(|(i, x)| match self.world.links[x.class.index()] {
                 Some(link) if x.fields[link] == FieldSlot::Open => {
                     !self.candidates(Some(i), x.image, x.class, link).is_empty()
                 }
@@ -562,12 +562,12 @@ impl<'a> Fragment<'a> {
             })
     }
     /// Facts that decided fields must satisfy together: at most one published predecessor of a cell with a single predecessor; the sequence's own shape.
-    pub fn consistent(&self) -> bool {
+    pub(crate) fn consistent(&self) -> bool {
         if !self.possible() {
             return false;
         }
         for (q, x) in self.items.iter().enumerate() {
-            let Some(link) = self.world.links[x.class.0 as usize] else { continue };
+            let Some(link) = self.world.links[x.class.index()] else { continue };
             let FieldSlot::Is(v) = &x.fields[link] else { continue };
             if let (V::Object(d), None) = (v, x.owner)
                 && self.has_other_predecessor(*d, Some(q), x.class, link)
@@ -590,7 +590,7 @@ impl<'a> Fragment<'a> {
         true
     }
     /// The fragment before any field is looked at: the named cells of both views, laid over each other in every possible way.
-    pub fn start(
+    pub(super) fn start(
         world: &'a FragmentWorld<'a>,
         own: NumberedView<'a>,
         peer: Option<NumberedView<'a>>,
@@ -641,11 +641,11 @@ impl<'a> Fragment<'a> {
             let v = self.translate(*val, side, place, self.reference(*var));
             if side == 0 || self.world.program.vars[*var].scope == Scope::Shared {
                 // In a pair a lock that the peer holds is the peer's; shared values were compared before.
-                if side == 0 || self.vars[var.0 as usize] == V::Any || v == V::Id(Who::Peer) {
-                    self.vars[var.0 as usize] = v;
+                if side == 0 || self.vars[var.index()] == V::Any || v == V::Id(Who::Peer) {
+                    self.vars[var.index()] = v;
                 }
             } else {
-                self.peer[var.0 as usize] = v;
+                self.peer[var.index()] = v;
             }
         }
         if let Some((a, b)) = view.ends {
@@ -751,7 +751,7 @@ impl<'a> Fragment<'a> {
         let mut out = vec![self];
         for (var, who) in open {
             let mut known = out.clone();
-            known.iter_mut().for_each(|f| f.vars[var.0 as usize] = V::Id(who));
+            known.iter_mut().for_each(|f| f.vars[var.index()] = V::Id(who));
             out.extend(known);
         }
         out
@@ -763,7 +763,7 @@ impl<'a> Fragment<'a> {
             && self.apart()
             && self.items.iter().enumerate().all(|(i, x)| {
                 let both = x.image.iter().all(Option::is_some);
-                let link = self.world.links[x.class.0 as usize];
+                let link = self.world.links[x.class.index()];
                 let mut asked = (0..x.fields.len()).filter(|k| both || link == Some(*k));
                 asked.all(|k| !self.candidates(Some(i), x.image, x.class, k).is_empty())
             })

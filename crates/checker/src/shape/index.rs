@@ -10,7 +10,7 @@ use program::{Scope, VarId};
 use rustc_hash::FxHashMap;
 
 #[derive(Default)]
-pub struct ViewIndex {
+pub(crate) struct ViewIndex {
     files: FxHashMap<Control, Vec<IndexedViews>>,
 }
 
@@ -78,7 +78,7 @@ fn ghosts(view: &View) -> [Option<Val>; 4] {
 }
 
 impl ViewIndex {
-    pub fn add(&mut self, view: &View, at: usize) {
+    pub(super) fn add(&mut self, view: &View, at: usize) {
         let spoken = || view.vars.iter().filter(|(_, v)| *v != Val::Any);
         let vars: Vec<VarId> = spoken().map(|(v, _)| *v).collect();
         let values = ghosts(view);
@@ -93,7 +93,7 @@ impl ViewIndex {
         files[place].views.entry(pattern.out).or_default().push(at);
     }
     /// The views at the location that can hold of the thread (0: the one that moves, 1: the other).
-    pub fn candidates<'i>(
+    pub(super) fn candidates<'i>(
         &'i self,
         at: &'i Fragment<'_>,
         side: usize,
@@ -109,7 +109,7 @@ impl IndexedViews {
         let mut pattern = Pattern::new();
         for var in &self.vars {
             let own = side == 0 || at.world.program.vars[*var].scope == Scope::Shared;
-            of_value(&mut pattern, &(if own { &at.vars } else { &at.peer })[var.0 as usize])?;
+            of_value(&mut pattern, &(if own { &at.vars } else { &at.peer })[var.index()])?;
         }
         let (ends, crossing) = (at.ends.as_ref(), at.crossing.as_ref());
         let all = [ends.map(|e| &e.0), ends.map(|e| &e.1), crossing.map(|c| &c.0), crossing.map(|c| &c.1)];

@@ -13,7 +13,7 @@ use logic::SortKind;
 use program::{Program, Scope, VarId, VarKind};
 
 /// Every variable and field that holds references holds one; the roots are shared variables.
-pub fn vet_leak_roots(program: &Program, roots: &[VarId]) -> Result<(), Malformed> {
+pub(crate) fn vet_leak_roots(program: &Program, roots: &[VarId]) -> Result<(), Malformed> {
     let shared = |v: &VarId| program.vars.get(*v).is_some_and(|v| v.scope == Scope::Shared);
     if !roots.iter().all(shared) {
         return Err(Malformed("a root that is no shared variable".into()));
@@ -70,16 +70,16 @@ impl Fragment<'_> {
         seen
     }
     fn rooted(&self) -> Vec<usize> {
-        self.world.roots.iter().filter_map(|v| target(&self.vars[v.0 as usize])).collect()
+        self.world.roots.iter().filter_map(|v| target(&self.vars[v.index()])).collect()
     }
     /// Whether the roots lead to whatever shared variables refer to.
-    pub fn begins(&self) -> bool {
+    pub(super) fn begins(&self) -> bool {
         let led = self.led(self, self.rooted(), None);
         let mut shared = references(self.world.program).filter(|(_, s)| *s);
         shared.all(|(i, _)| target(&self.vars[i]).is_none_or(|d| led[d]))
     }
     /// Whether the step from `before` to this fragment may lose an object.
-    pub fn loses(&self, before: &Fragment<'_>, freed: &[V], unread: &[VarId]) -> Result<bool, Halt> {
+    pub(crate) fn loses(&self, before: &Fragment<'_>, freed: &[V], unread: &[VarId]) -> Result<bool, Halt> {
         let program = self.world.program;
         let freed: Vec<usize> = freed.iter().filter_map(target).collect();
         let root = |i: usize| self.world.roots.contains(&VarId(i as u32));

@@ -42,7 +42,7 @@ pub struct CheckedViews {
     pub pairs: usize,
 }
 
-pub use coverage::{Coverage, CoverageLimits, coverage};
+pub use coverage::{CoverageLimits, coverage};
 
 pub fn check_shape(
     program: &Program,
@@ -232,7 +232,7 @@ impl<'p> ViewsRule<'p> {
     }
     /// The list of the certificate, if it names one.
     fn list(&self) -> Option<spine::SpineInClass> {
-        let links = |c: ClassId| FragmentWorld::new(self.program).links[c.0 as usize];
+        let links = |c: ClassId| FragmentWorld::new(self.program).links[c.index()];
         spine::SpineInClass::new(self.program, self.views.spine?, &self.codes(), links)
     }
     fn world(&self) -> FragmentWorld<'p> {
@@ -477,10 +477,10 @@ impl<'p> ViewsRule<'p> {
         let Some((_, object)) = self.object() else { return };
         let o = &object.ops[op as usize];
         for v in o.params.iter().chain(&o.results).chain(&o.locals) {
-            at.vars[v.0 as usize] = V::Any;
+            at.vars[v.index()] = V::Any;
         }
         for v in &self.arguments[op as usize] {
-            at.vars[v.0 as usize] = V::Any;
+            at.vars[v.index()] = V::Any;
         }
         at.done[0] = FragmentProgress::No;
         at.witnessed[0] = 0;
@@ -536,7 +536,7 @@ impl<'p> ViewsRule<'p> {
                     .flat_map(|f| {
                         options.iter().map(move |o| {
                             let mut f = f.clone();
-                            f.vars[v.0 as usize] = o.clone();
+                            f.vars[v.index()] = o.clone();
                             f
                         })
                     })
@@ -555,7 +555,7 @@ impl<'p> ViewsRule<'p> {
     fn remember_arguments(&self, at: &mut Fragment<'_>, op: usize) {
         let Some((_, object)) = self.object() else { return };
         for (argument, param) in self.arguments[op].iter().zip(&object.ops[op].params) {
-            at.vars[argument.0 as usize] = at.vars[param.0 as usize].clone();
+            at.vars[argument.index()] = at.vars[param.index()].clone();
         }
     }
     fn integer(&self, v: VarId) -> bool {

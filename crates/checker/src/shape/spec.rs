@@ -15,7 +15,7 @@ const SPEC_PHASE: u32 = 16;
 
 /// The operation that the thread is in.
 #[derive(Clone, Copy)]
-pub struct OperationCall<'p> {
+pub(crate) struct OperationCall<'p> {
     /// For each parameter, the variable that holds the argument of the call: the parameter, or, where the code assigns that, the specification's own.
     pub arguments: &'p [VarId],
     pub results: &'p [VarId],
@@ -27,16 +27,16 @@ pub struct OperationCall<'p> {
 }
 
 /// Whether the call's keys are the one key of the proof (always, where the specification is no set).
-pub fn about_the_key(at: &Fragment<'_>, call: &OperationCall<'_>) -> bool {
+pub(crate) fn about_the_key(at: &Fragment<'_>, call: &OperationCall<'_>) -> bool {
     at.member.is_none()
-        || call.arguments.iter().all(|p| !matches!(at.vars[p.0 as usize], V::Key(KeyOrder::Below | KeyOrder::Above)))
+        || call.arguments.iter().all(|p| !matches!(at.vars[p.index()], V::Key(KeyOrder::Below | KeyOrder::Above)))
 }
 
 /// Values of the specification's own variables, from the call.
 fn bind(program: &Program, at: &Fragment<'_>, call: &OperationCall<'_>) -> Result<Bound, Halt> {
     let mut bound = Bound::default();
     for (p, s) in call.arguments.iter().zip(&call.spec.params) {
-        bound.insert(program.vars[*s].symbol, at.vars[p.0 as usize].clone());
+        bound.insert(program.vars[*s].symbol, at.vars[p.index()].clone());
     }
     for r in &call.spec.results {
         bound.insert(program.vars[*r].symbol, initial(program, *r)?);
@@ -45,7 +45,7 @@ fn bind(program: &Program, at: &Fragment<'_>, call: &OperationCall<'_>) -> Resul
 }
 
 /// Runs the specification's operation from entry to exit.
-pub fn specify(
+pub(crate) fn specify(
     at: &mut Fragment<'_>,
     names: &FxHashMap<Symbol, VarId>,
     call: &OperationCall<'_>,
@@ -159,7 +159,7 @@ fn change(at: &mut Fragment<'_>, value: T) -> Result<bool, Halt> {
             let next = if first == last {
                 V::Null
             } else {
-                let link = at.world.links[at.items[f].class.0 as usize];
+                let link = at.world.links[at.items[f].class.index()];
                 let next = successor(at, f, link.unwrap_or(usize::MAX))?;
                 // The sequence goes on to another of its cells, never back to its first.
                 match next {
@@ -194,7 +194,7 @@ fn enter(at: &mut Fragment<'_>, v: &V) -> Result<usize, Halt> {
 }
 
 /// Paths of the specification's operation that change nothing and give constant results, in the order of their actions.
-pub fn pure_paths(program: &Program, spec: &SpecOp, state: VarId) -> Vec<(Vec<program::ActionId>, Vec<V>)> {
+pub(crate) fn pure_paths(program: &Program, spec: &SpecOp, state: VarId) -> Vec<(Vec<program::ActionId>, Vec<V>)> {
     let code: &Code = &spec.code;
     let start: Vec<V> = spec.results.iter().map(|r| initial(program, *r).unwrap_or(V::Any)).collect();
     let mut todo: Vec<(LocId, Vec<program::ActionId>, Vec<V>)> = vec![(code.entry, Vec::new(), start)];
@@ -237,7 +237,7 @@ pub fn pure_paths(program: &Program, spec: &SpecOp, state: VarId) -> Vec<(Vec<pr
 }
 
 /// Adds to a thread's witnesses the pure paths that are possible now.
-pub fn witness(
+pub(super) fn witness(
     at: &mut Fragment<'_>,
     names: &FxHashMap<Symbol, VarId>,
     call: &OperationCall<'_>,
@@ -249,7 +249,7 @@ pub fn witness(
     let program = at.world.program;
     let vars = if side == 0 { &at.vars } else { &at.peer };
     if at.member.is_some()
-        && call.arguments.iter().any(|p| matches!(vars[p.0 as usize], V::Key(KeyOrder::Below | KeyOrder::Above)))
+        && call.arguments.iter().any(|p| matches!(vars[p.index()], V::Key(KeyOrder::Below | KeyOrder::Above)))
     {
         return Ok(());
     }
@@ -260,7 +260,7 @@ pub fn witness(
     }
     let mut bound = Bound::default();
     for (p, s) in call.arguments.iter().zip(&call.spec.params) {
-        bound.insert(program.vars[*s].symbol, vars[p.0 as usize].clone());
+        bound.insert(program.vars[*s].symbol, vars[p.index()].clone());
     }
     let state = program.vars[call.state].symbol;
     for (i, (path, _)) in pure_paths(program, call.spec, call.state).iter().enumerate() {
@@ -278,11 +278,11 @@ pub fn witness(
 }
 
 /// Whether the results of a call that ends are the specification's.
-pub fn results_agree(at: &Fragment<'_>, names: &FxHashMap<Symbol, VarId>, call: &OperationCall<'_>) -> bool {
+pub(crate) fn results_agree(at: &Fragment<'_>, names: &FxHashMap<Symbol, VarId>, call: &OperationCall<'_>) -> bool {
     if !about_the_key(at, call) {
         return true;
     }
-    let have: Vec<&V> = call.results.iter().map(|r| &at.vars[r.0 as usize]).collect();
+    let have: Vec<&V> = call.results.iter().map(|r| &at.vars[r.index()]).collect();
     let agree = |want: &[V], open: &[bool]| {
         have.iter().zip(want).zip(open).all(|((h, w), o)| (*o && *w == V::Any) || same(h, w) == Some(true))
     };
@@ -321,7 +321,7 @@ pub fn results_agree(at: &Fragment<'_>, names: &FxHashMap<Symbol, VarId>, call: 
         .any(|(i, (_, r))| at.witnessed[0] >> i & 1 == 1 && agree(r, &vec![true; r.len()]))
 }
 fn set_successor(at: &mut Fragment<'_>, d: usize, to: V) -> Result<(), Halt> {
-    let Some(link) = at.world.links[at.items[d].class.0 as usize] else {
+    let Some(link) = at.world.links[at.items[d].class.index()] else {
         at.items[d].successor = Successor::Is(to);
         return Ok(());
     };
@@ -342,7 +342,7 @@ fn set_successor(at: &mut Fragment<'_>, d: usize, to: V) -> Result<(), Halt> {
 }
 
 /// The successor as an object or null, decided.
-pub fn successor(at: &Fragment<'_>, d: usize, link: usize) -> Result<V, Halt> {
+pub(crate) fn successor(at: &Fragment<'_>, d: usize, link: usize) -> Result<V, Halt> {
     match &at.items[d].successor {
         Successor::Open => Err(Halt::Decide(d, None)),
         Successor::Is(v) => Ok(v.clone()),

@@ -10,14 +10,14 @@ use evidence::views::{SpineOrder, Status};
 use logic::{Node, Op, Symbol, Term};
 use program::{Program, SpecOp};
 
-pub use super::spine_in_class::SpineInClass;
+pub(crate) use super::spine_in_class::SpineInClass;
 
-pub fn inside(status: Status) -> bool {
+pub(crate) fn inside(status: Status) -> bool {
     matches!(status, Status::Before | Status::After)
 }
 
 /// Whether an operation of the specification concerns one key only, its one integer parameter: the state occurs only as `k in s`, `s + {k}`, `s - {k}`.
-pub fn one_key(program: &Program, op: &SpecOp, state: Symbol) -> bool {
+pub(crate) fn one_key(program: &Program, op: &SpecOp, state: Symbol) -> bool {
     let keys: Vec<Symbol> =
         op.params.iter().filter(|p| program.vars[**p].sort.is_integer()).map(|p| program.vars[*p].symbol).collect();
     let t = &program.terms;
@@ -56,11 +56,11 @@ pub fn one_key(program: &Program, op: &SpecOp, state: Symbol) -> bool {
 
 impl Fragment<'_> {
     fn root(&self, list: &SpineInClass) -> &V {
-        &self.vars[list.root.0 as usize]
+        &self.vars[list.root.index()]
     }
     /// Whether a cell ends the search for the key; `None`: its key is not known.
-    pub fn stops(&self, list: &SpineInClass, d: usize) -> Option<bool> {
-        if list.stops.iter().any(|v| self.vars[v.0 as usize] == V::Object(d)) {
+    pub(super) fn stops(&self, list: &SpineInClass, d: usize) -> Option<bool> {
+        if list.stops.iter().any(|v| self.vars[v.index()] == V::Object(d)) {
             return Some(true);
         }
         match self.side_of(list, d)? {
@@ -90,12 +90,12 @@ impl Fragment<'_> {
             _ => true,
         }
     }
-    pub fn spine_possible(&self) -> bool {
+    pub(crate) fn spine_possible(&self) -> bool {
         let Some(list) = &self.world.spine else { return true };
         self.items.iter().enumerate().all(|(d, x)| self.can_be(x.status, *self.root(list) == V::Object(d)))
     }
     /// Whether the list leaves room for the cell.
-    pub fn on_spine(&self, c: &FieldCandidate) -> bool {
+    pub(crate) fn on_spine(&self, c: &FieldCandidate) -> bool {
         let Some(list) = &self.world.spine else { return true };
         match c {
             FieldCandidate::Value(V::Object(d)) => {
@@ -117,7 +117,7 @@ impl Fragment<'_> {
         }
     }
     /// Whether the link of a cell with that status (the cell itself, if it is in the fragment) can lead there.
-    pub fn may_lead(&self, item: Option<usize>, status: Status, c: &FieldCandidate) -> bool {
+    pub(crate) fn may_lead(&self, item: Option<usize>, status: Status, c: &FieldCandidate) -> bool {
         let (Some(list), Some((pred, succ))) = (&self.world.spine, &self.crossing) else { return true };
         if !inside(status) {
             return true;
@@ -149,7 +149,7 @@ impl Fragment<'_> {
         self.items[d].left = [false, false];
     }
     /// The link of a cell of the list is about to become `value`.
-    pub fn respine(&mut self, d: usize, value: &V) -> Result<(), Halt> {
+    pub(crate) fn respine(&mut self, d: usize, value: &V) -> Result<(), Halt> {
         let Some(list) = self.world.spine.clone() else { return Ok(()) };
         if self.items[d].class != list.class || !inside(self.items[d].status) {
             return Ok(());
@@ -225,7 +225,7 @@ impl Fragment<'_> {
         }
     }
     /// The list in a state where everything it needs is decided.
-    pub fn find_spine(&mut self) -> Result<(), Halt> {
+    pub(super) fn find_spine(&mut self) -> Result<(), Halt> {
         let Some(list) = self.world.spine.clone() else { return Ok(()) };
         let V::Object(root) = *self.root(&list) else { return halt_with("the list may have no first object") };
         let mut seen = vec![root];

@@ -7,7 +7,7 @@ use program::{Action, Code, Program, Scope, VarId};
 
 /// A spine, with positions in its class.
 #[derive(Clone, Debug)]
-pub struct SpineInClass {
+pub(crate) struct SpineInClass {
     pub class: ClassId,
     pub link: usize,
     pub key: usize,
@@ -18,7 +18,7 @@ pub struct SpineInClass {
 
 impl SpineInClass {
     /// The list that the certificate names, if it is one: a shared reference that no operation assigns, to objects with the key.
-    pub fn new(
+    pub(super) fn new(
         program: &Program,
         spine: Spine,
         codes: &[&Code],
@@ -40,7 +40,7 @@ impl SpineInClass {
         Some(Self { class, link: link(class)?, key, root: spine.root, stops, order: spine.order })
     }
     /// The thread reads the root into one of its references.
-    pub fn looks(&self, program: &Program, action: &Action) -> bool {
+    pub(super) fn looks(&self, program: &Program, action: &Action) -> bool {
         let root = program.vars[self.root].symbol;
         action.updates.iter().any(|u| {
             matches!(program.terms.kind(program.vars[u.var].sort), SortKind::Ref(_))

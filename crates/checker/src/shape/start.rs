@@ -58,7 +58,7 @@ pub(super) fn states<'w>(rule: &ViewsRule<'_>, world: &'w FragmentWorld<'w>) -> 
     let mut empty = empty;
     for class in program.classes.ids() {
         for _ in 0..objects(program, class)? {
-            let count = world.fields[class.0 as usize].len();
+            let count = world.fields[class.index()].len();
             empty.items.push(FragmentCell {
                 class,
                 owner: None,
@@ -84,7 +84,7 @@ pub(super) fn states<'w>(rule: &ViewsRule<'_>, world: &'w FragmentWorld<'w>) -> 
         for f in starts {
             for value in options(program, &facts, &f, var)? {
                 let mut f = f.clone();
-                f.vars[var.0 as usize] = value;
+                f.vars[var.index()] = value;
                 next.push(f);
             }
         }
@@ -109,7 +109,7 @@ const MAX_INITIAL_FLAGS: usize = 10;
 fn flagged<'w>(program: &Program, empty: Fragment<'w>) -> Result<Vec<Fragment<'w>>, String> {
     let mut flags = Vec::new();
     for (d, item) in empty.items.iter().enumerate() {
-        for (f, var) in empty.world.fields[item.class.0 as usize].iter().enumerate() {
+        for (f, var) in empty.world.fields[item.class.index()].iter().enumerate() {
             let sort = program.terms.kind(program.vars[*var].sort);
             if matches!(sort, SortKind::Map(_, entry) if program.terms.kind(entry) == SortKind::Bool) {
                 flags.push((d, f));
@@ -224,7 +224,7 @@ fn impose(rule: &ViewsRule<'_>, at: &mut Fragment<'_>, fact: Term) {
         let (Some((Op::Select, read)), Node::Num(n, _)) = (t.app(a), t.node(b)) else { continue };
         let var = |x: Term| t.as_symbol(x).and_then(|s| rule.names.get(&s)).copied();
         let (Some(field), Some(holder)) = (var(read[0]), var(read[1])) else { continue };
-        let V::Object(d) = at.vars[holder.0 as usize] else { continue };
+        let V::Object(d) = at.vars[holder.index()] else { continue };
         let Some(f) = at.world.position(at.items[d].class, field) else { continue };
         let key = at.world.spine.as_ref().is_some_and(|l| l.class == at.items[d].class && l.key == f);
         if !key && matches!(at.items[d].fields[f], FieldSlot::Open | FieldSlot::Is(V::Any)) {
@@ -275,7 +275,7 @@ fn begin(rule: &ViewsRule<'_>, f: Fragment<'_>) -> Result<(), String> {
     for (id, thread) in program.threads.iter_enumerated() {
         let mut f = f.clone();
         for v in &thread.locals {
-            f.vars[v.0 as usize] = initial(program, *v).map_err(|h| format!("{h:?}"))?;
+            f.vars[v.index()] = initial(program, *v).map_err(|h| format!("{h:?}"))?;
         }
         if !rule.covered(&f, 0, Control::Thread(id, thread.code.entry)) {
             return Err("the start is not in the views".into());

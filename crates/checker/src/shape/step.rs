@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
 /// An action to run, and what stands around it.
-pub struct FragmentStep<'p> {
+pub(crate) struct FragmentStep<'p> {
     pub program: &'p Program,
     pub names: &'p FxHashMap<Symbol, VarId>,
     pub action: &'p Action,
@@ -30,7 +30,7 @@ pub struct FragmentStep<'p> {
     pub tracked: bool,
 }
 
-pub struct After<'a> {
+pub(super) struct After<'a> {
     pub at: Fragment<'a>,
     pub touched: bool,
     pub visible: bool,
@@ -39,7 +39,7 @@ pub struct After<'a> {
 }
 
 /// Every outcome of `act` over every way to decide what it asks for.
-pub fn outcomes<'a, X>(
+pub(crate) fn outcomes<'a, X>(
     start: &Fragment<'a>,
     act: impl Fn(&Fragment<'a>, &Choices) -> Result<X, Halt>,
 ) -> Result<Vec<X>, String> {
@@ -66,12 +66,12 @@ pub fn outcomes<'a, X>(
 }
 
 /// Every outcome of the action; those that go wrong are among them.
-pub fn run_fragment_step<'a>(start: &Fragment<'a>, step: &FragmentStep<'_>) -> Result<Vec<After<'a>>, String> {
+pub(crate) fn run_fragment_step<'a>(start: &Fragment<'a>, step: &FragmentStep<'_>) -> Result<Vec<After<'a>>, String> {
     outcomes(start, |at, choices| once(at, step, choices))
 }
 
 /// Whether the action's guard is false because of something that others can change: they may enable it while the thread stays where it is.
-pub fn waits_for_others(start: &Fragment<'_>, step: &FragmentStep<'_>) -> Result<bool, String> {
+pub(crate) fn waits_for_others(start: &Fragment<'_>, step: &FragmentStep<'_>) -> Result<bool, String> {
     let bound: Bound = step.action.inputs.iter().map(|s| (*s, V::Any)).collect();
     let guards = outcomes(start, |at, choices| {
         let mut eval = FragmentEval::new(at, step.names, &bound, choices, PHASE_BEFORE, None);
@@ -131,7 +131,7 @@ fn once<'a>(start: &Fragment<'a>, step: &FragmentStep<'_>, choices: &Choices) ->
         let key = (PHASE_INPUT, Term(i as u32), Term(0));
         let v = match program.terms.kind(program.terms.symbol_sort(*s)) {
             SortKind::Ref(class) if fresh.contains(s) => {
-                let count = before.world.fields[class.0 as usize].len();
+                let count = before.world.fields[class.index()].len();
                 before.to_mut().items.push(FragmentCell {
                     class,
                     owner: Some(Who::Own),
@@ -175,7 +175,7 @@ fn once<'a>(start: &Fragment<'a>, step: &FragmentStep<'_>, choices: &Choices) ->
         let shared = program.vars[*var].scope == Scope::Shared;
         match value {
             T::V(v) => {
-                let old = std::mem::replace(&mut after.vars[var.0 as usize], v.clone());
+                let old = std::mem::replace(&mut after.vars[var.index()], v.clone());
                 if shared {
                     if matches!(v, V::Argument(_)) {
                         return halt_with("an argument is stored in a shared variable before any cell");
@@ -233,7 +233,7 @@ fn once<'a>(start: &Fragment<'a>, step: &FragmentStep<'_>, choices: &Choices) ->
     visible |= publish(&mut after, Nameless::Stay)?;
     if takes {
         for var in &step.takes {
-            let value = after.vars[var.0 as usize].clone();
+            let value = after.vars[var.index()].clone();
             after.take(&value)?;
         }
         visible = true;
@@ -265,7 +265,7 @@ fn once<'a>(start: &Fragment<'a>, step: &FragmentStep<'_>, choices: &Choices) ->
 /// The variables that are not read after the step. Where views say who refers to what, an action whose guard is false by the thread's own variables is not taken next.
 fn unread<'p>(after: &Fragment<'_>, step: &FragmentStep<'p>) -> Cow<'p, [VarId]> {
     let to = step.action.to;
-    let Some(dead) = step.dead.get(to.0 as usize) else { return Cow::Borrowed(&[]) };
+    let Some(dead) = step.dead.get(to.index()) else { return Cow::Borrowed(&[]) };
     let mut next: Vec<&Action> = step.code.from(to).map(|(_, a)| a).collect();
     if !step.tracked || next.is_empty() {
         return Cow::Borrowed(dead);
@@ -283,7 +283,7 @@ fn unread<'p>(after: &Fragment<'_>, step: &FragmentStep<'p>) -> Cow<'p, [VarId]>
         dead.contains(v)
             || next.iter().all(|a| {
                 !super::takes::reads(program, a).contains(&program.vars[*v].symbol)
-                    && (step.dead[a.to.0 as usize].contains(v) || a.updates.iter().any(|u| u.var == *v))
+                    && (step.dead[a.to.index()].contains(v) || a.updates.iter().any(|u| u.var == *v))
             })
     });
     Cow::Owned(all)
@@ -292,7 +292,7 @@ fn unread<'p>(after: &Fragment<'_>, step: &FragmentStep<'p>) -> Cow<'p, [VarId]>
 /// Notes where published cells led by links that the step has cut.
 fn remember_links(before: &Fragment<'_>, after: &mut Fragment<'_>) {
     for (q, then) in before.items.iter().enumerate().filter(|(_, then)| then.owner.is_none()) {
-        let Some(link) = before.world.links[then.class.0 as usize] else { continue };
+        let Some(link) = before.world.links[then.class.index()] else { continue };
         let FieldSlot::Is(V::Object(c)) = &then.fields[link] else { continue };
         if after.items[q].fields[link] != then.fields[link]
             && before.items[*c].single_predecessor
@@ -306,7 +306,7 @@ fn remember_links(before: &Fragment<'_>, after: &mut Fragment<'_>) {
 /// A cell that a published cell links to since this step may no longer be taken to have a single predecessor.
 fn new_edges(before: &Fragment<'_>, after: &mut Fragment<'_>) -> Result<(), Halt> {
     for p in 0..after.items.len() {
-        let Some(link) = after.world.links[after.items[p].class.0 as usize] else { continue };
+        let Some(link) = after.world.links[after.items[p].class.index()] else { continue };
         if after.items[p].owner.is_some() {
             continue;
         }
@@ -358,14 +358,14 @@ fn write(at: &mut Fragment<'_>, field: VarId, key: &V, value: V, visible: &mut b
         value = V::Datum(d);
     }
     let published = at.items[d].owner.is_none();
-    if at.world.links[class.0 as usize] == Some(f) {
+    if at.world.links[class.index()] == Some(f) {
         at.respine(d, &value)?;
     }
     let keyed = at.world.spine.as_ref().is_some_and(|l| l.class == class && l.key == f);
     if keyed && inside(at.items[d].status) {
         return halt_with("the key of a cell in the list changes");
     }
-    if at.world.links[class.0 as usize] == Some(f) && at.items[d].status == Status::In {
+    if at.world.links[class.index()] == Some(f) && at.items[d].status == Status::In {
         relink(at, d, f, &value)?;
     }
     let change = match &at.items[d].fields[f] {
@@ -393,8 +393,8 @@ fn name_value(at: &mut Fragment<'_>, field: VarId, key: &V, value: &V, from: Var
     if *value != V::Any || !local || at.world.position(at.items[d].class, field).is_none() {
         return value.clone();
     }
-    if at.vars[from.0 as usize] != V::Any {
-        return at.vars[from.0 as usize].clone();
+    if at.vars[from.index()] != V::Any {
+        return at.vars[from.index()].clone();
     }
     let item = &at.items[d];
     let named = |v: &V| *v == V::Datum(d);
@@ -409,7 +409,7 @@ fn name_value(at: &mut Fragment<'_>, field: VarId, key: &V, value: &V, from: Var
     if used || item.owner != Some(Who::Own) || item.status != Status::Never || at.vars.iter().any(named) {
         return V::Any;
     }
-    at.vars[from.0 as usize] = V::Datum(d);
+    at.vars[from.index()] = V::Datum(d);
     V::Datum(d)
 }
 
@@ -451,7 +451,7 @@ fn reachable(at: &Fragment<'_>) -> Vec<usize> {
     let cell = |v: &V| if let V::Object(d) | V::Datum(d) = v { Some(*d) } else { None };
     for (id, v) in at.world.program.vars.iter_enumerated() {
         if v.scope == Scope::Shared {
-            todo.extend(cell(&at.vars[id.0 as usize]));
+            todo.extend(cell(&at.vars[id.index()]));
         }
     }
     if let Some((a, b)) = &at.ends {

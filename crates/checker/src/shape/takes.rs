@@ -14,19 +14,19 @@ use program::{Action, Code, Mark, Program, Scope, VarId};
 use rustc_hash::FxHashSet;
 
 /// For each location, the variables that are not read from there on before they are assigned.
-pub fn dead(program: &Program, code: &Code, vars: &[VarId], results: &[VarId]) -> Vec<Vec<VarId>> {
+pub(crate) fn dead(program: &Program, code: &Code, vars: &[VarId], results: &[VarId]) -> Vec<Vec<VarId>> {
     let mut live: Vec<FxHashSet<VarId>> = vec![FxHashSet::default(); code.locations.len()];
     if let Some(exit) = code.exit {
-        live[exit.0 as usize].extend(results);
+        live[exit.index()].extend(results);
     }
     loop {
         let mut grown = false;
         for a in code.actions.iter() {
             let read = reads(program, a);
             for v in vars {
-                let kept = live[a.to.0 as usize].contains(v) && !a.updates.iter().any(|u| u.var == *v);
+                let kept = live[a.to.index()].contains(v) && !a.updates.iter().any(|u| u.var == *v);
                 if read.contains(&program.vars[*v].symbol) || kept {
-                    grown |= live[a.from.0 as usize].insert(*v);
+                    grown |= live[a.from.index()].insert(*v);
                 }
             }
         }
@@ -38,7 +38,7 @@ pub fn dead(program: &Program, code: &Code, vars: &[VarId], results: &[VarId]) -
 }
 
 /// The symbols that an action looks at.
-pub fn reads(program: &Program, a: &Action) -> FxHashSet<Symbol> {
+pub(crate) fn reads(program: &Program, a: &Action) -> FxHashSet<Symbol> {
     let marks = a.marks.iter().filter_map(|m| match m {
         Mark::Linearize(e) => *e,
         Mark::Witness(_) => None,
@@ -60,7 +60,7 @@ impl Fragment<'_> {
         self.candidates(Some(d), self.items[d].image, self.items[d].class, f)
     }
     /// Whether the thread (0: the one that moves, 1: the other) refers to the cell.
-    pub fn held(&self, side: usize, d: usize) -> bool {
+    pub(super) fn held(&self, side: usize, d: usize) -> bool {
         let object = V::Object(d);
         let who = if side == 0 { Who::Own } else { Who::Peer };
         self.refers(side, d)
@@ -73,7 +73,7 @@ impl Fragment<'_> {
             })
     }
     /// Whether a cell outside the fragment may be one that a cell of the moving thread's own refers to.
-    pub fn held_outside(&self, groups: [Option<usize>; 2]) -> bool {
+    pub(crate) fn held_outside(&self, groups: [Option<usize>; 2]) -> bool {
         self.items.iter().enumerate().any(|(q, x)| {
             x.owner == Some(Who::Own)
                 && (0..x.fields.len())
@@ -81,7 +81,7 @@ impl Fragment<'_> {
         })
     }
     /// Whether a thread may have had a reference to the cell before the step, by what the other thread's view says of it.
-    pub fn may_refer(&self, who: Who, c: &FieldCandidate) -> bool {
+    pub(crate) fn may_refer(&self, who: Who, c: &FieldCandidate) -> bool {
         if !self.world.takes || self.sides.iter().any(Option::is_none) {
             return true;
         }
@@ -93,7 +93,7 @@ impl Fragment<'_> {
         }
     }
     /// Before a step: what one thread alone refers to, the other does not.
-    pub fn apart(&self) -> bool {
+    pub(super) fn apart(&self) -> bool {
         !self.world.takes
             || (0..self.items.len()).all(|d| {
                 let x = &self.items[d];
@@ -103,10 +103,10 @@ impl Fragment<'_> {
     fn refers(&self, side: usize, d: usize) -> bool {
         let vars = self.world.program.vars.iter_enumerated().filter(|(_, v)| v.scope != Scope::Shared);
         let store = if side == 0 { &self.vars } else { &self.peer };
-        vars.filter_map(|(id, _)| store.get(id.0 as usize)).any(|v| *v == V::Object(d))
+        vars.filter_map(|(id, _)| store.get(id.index())).any(|v| *v == V::Object(d))
     }
     /// The cell is the moving thread's own from now on. That it may be is shown where the thread is alone.
-    pub fn take(&mut self, value: &V) -> Result<(), Halt> {
+    pub(super) fn take(&mut self, value: &V) -> Result<(), Halt> {
         let V::Object(d) = *value else { return Ok(()) };
         if self.items[d].owner.is_some() {
             return Ok(());
@@ -172,7 +172,7 @@ impl Fragment<'_> {
                     }))
         });
         let outside = self.outside().into_iter().any(|(image, class)| {
-            let fields = self.world.fields[class.0 as usize].len();
+            let fields = self.world.fields[class.index()].len();
             let lists: Vec<_> =
                 (0..2).filter_map(|s| image[s].map(|i| (s, self.known(i, s).successor.as_slice()))).collect();
             (0..fields).any(|f| self.candidates(None, image, class, f).iter().any(named))
@@ -181,13 +181,13 @@ impl Fragment<'_> {
         unshared
             && !inside(status)
             && status != Status::In
-            && !shared.any(|(id, _)| names(&self.vars[id.0 as usize], d))
+            && !shared.any(|(id, _)| names(&self.vars[id.index()], d))
             && !self.ends.iter().chain(&self.crossing).any(|(a, b)| names(a, d) || names(b, d))
             && !linked
             && !outside
     }
     /// The object is no longer live; what the thread still has of it is unknown. As the name of a value the cell stays.
-    pub fn free(&mut self, value: &V) -> Result<(), Halt> {
+    pub(super) fn free(&mut self, value: &V) -> Result<(), Halt> {
         let d = match value {
             V::Object(d) if self.items[*d].owner == Some(Who::Own) => *d,
             _ => return halt_with("an object is freed that others may refer to"),
@@ -209,9 +209,9 @@ impl Fragment<'_> {
         Ok(())
     }
     /// Forgets variables that are not read again: what they refer to is not held by them. The one name of a cell of the thread's own that another such cell leads to stays.
-    pub fn forget_dead(&mut self, dead: &[VarId]) -> Result<(), Halt> {
+    pub(crate) fn forget_dead(&mut self, dead: &[VarId]) -> Result<(), Halt> {
         for v in dead {
-            let at = v.0 as usize;
+            let at = v.index();
             let (V::Object(d) | V::Datum(d)) = self.vars[at] else { continue };
             let forget = match self.items[d].owner {
                 None => self.world.exact() && self.vars[at] == V::Object(d),

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 /// Why evaluation or a step cannot go on.
 #[derive(Clone, Debug)]
-pub enum Halt {
+pub(crate) enum Halt {
     /// The field (or, with `None`, the successor) of a cell must be decided.
     Decide(usize, Option<usize>),
     /// Nothing known decides the term (read for the second term): try each value.
@@ -23,7 +23,7 @@ pub enum Halt {
 
 /// A term's value: a value, or a map or collection with what was done to it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum T {
+pub(super) enum T {
     V(V),
     /// With the entries that were written, and the variables these values are copied from.
     Field(VarId, Vec<(V, V, Option<VarId>)>),
@@ -41,12 +41,12 @@ pub enum T {
     Nothing,
 }
 
-pub type Choices = Vec<((u32, Term, Term), V)>;
+pub(crate) type Choices = Vec<((u32, Term, Term), V)>;
 
 /// Symbols with a value of their own: inputs, the specification's parameters and results.
-pub type Bound = FxHashMap<Symbol, V>;
+pub(super) type Bound = FxHashMap<Symbol, V>;
 
-pub struct FragmentEval<'e, 'a> {
+pub(crate) struct FragmentEval<'e, 'a> {
     pub at: &'e Fragment<'a>,
     pub names: &'e FxHashMap<Symbol, VarId>,
     pub bound: &'e Bound,
@@ -59,12 +59,12 @@ pub struct FragmentEval<'e, 'a> {
     memo: FxHashMap<Term, T>,
 }
 
-pub fn halt_with<X>(why: impl Into<String>) -> Result<X, Halt> {
+pub(crate) fn halt_with<X>(why: impl Into<String>) -> Result<X, Halt> {
     Err(Halt::Fail(why.into()))
 }
 
 impl<'e, 'a> FragmentEval<'e, 'a> {
-    pub fn new(
+    pub(super) fn new(
         at: &'e Fragment<'a>,
         names: &'e FxHashMap<Symbol, VarId>,
         bound: &'e Bound,
@@ -84,20 +84,20 @@ impl<'e, 'a> FragmentEval<'e, 'a> {
     fn either(&self, term: Term, reader: Term) -> Result<bool, Halt> {
         Ok(self.choose(term, reader, vec![V::Bool(false), V::Bool(true)])? == V::Bool(true))
     }
-    pub fn holds(&mut self, term: Term) -> Result<bool, Halt> {
+    pub(super) fn holds(&mut self, term: Term) -> Result<bool, Halt> {
         match self.value(term)? {
             V::Bool(b) => Ok(b),
             V::Any => self.either(term, term),
             _ => halt_with("a formula has no truth value"),
         }
     }
-    pub fn value(&mut self, term: Term) -> Result<V, Halt> {
+    pub(super) fn value(&mut self, term: Term) -> Result<V, Halt> {
         match self.term(term)? {
             T::V(v) => Ok(v),
             _ => halt_with("a map or a collection is used as a value"),
         }
     }
-    pub fn term(&mut self, term: Term) -> Result<T, Halt> {
+    pub(super) fn term(&mut self, term: Term) -> Result<T, Halt> {
         if let Some(t) = self.memo.get(&term) {
             return Ok(t.clone());
         }
@@ -143,7 +143,7 @@ impl<'e, 'a> FragmentEval<'e, 'a> {
                 ) {
                     return halt_with(format!("{} is of a type that views cannot hold", v.name));
                 }
-                Ok(T::V(self.at.vars[var.0 as usize].clone()))
+                Ok(T::V(self.at.vars[var.index()].clone()))
             }
         }
     }
@@ -333,7 +333,7 @@ impl<'e, 'a> FragmentEval<'e, 'a> {
         }
     }
     /// The value of a field of a cell.
-    pub fn read(&mut self, field: VarId, key: &V) -> Result<V, Halt> {
+    pub(super) fn read(&mut self, field: VarId, key: &V) -> Result<V, Halt> {
         match key {
             V::Null => Ok(V::Any),
             V::Object(d) => {
@@ -353,7 +353,7 @@ impl<'e, 'a> FragmentEval<'e, 'a> {
 }
 
 /// Whether two values are the same; `None` where that is not known.
-pub fn same(a: &V, b: &V) -> Option<bool> {
+pub(crate) fn same(a: &V, b: &V) -> Option<bool> {
     match (a, b) {
         (V::Any, _) | (_, V::Any) => None,
         (V::Object(_) | V::Null, V::Object(_) | V::Null) => Some(a == b),
@@ -399,7 +399,7 @@ fn below(a: &V, b: &V, strict: bool) -> Option<bool> {
 }
 
 /// What the specification's run leaves behind, for `FragmentProgress`.
-pub fn remembered(progress: &FragmentProgress) -> Option<&[V]> {
+pub(crate) fn remembered(progress: &FragmentProgress) -> Option<&[V]> {
     match progress {
         FragmentProgress::No => None,
         FragmentProgress::Pure(v) | FragmentProgress::Changed(v) => Some(v),
@@ -407,7 +407,7 @@ pub fn remembered(progress: &FragmentProgress) -> Option<&[V]> {
 }
 
 /// The value that a variable starts with.
-pub fn initial(program: &Program, var: VarId) -> Result<V, Halt> {
+pub(super) fn initial(program: &Program, var: VarId) -> Result<V, Halt> {
     Ok(match program.vars[var].initial.map(|t| program.terms.node(t)) {
         None => V::Any,
         Some(Node::Bool(b)) => V::Bool(b),

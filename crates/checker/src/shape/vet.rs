@@ -116,7 +116,7 @@ impl ViewsRule<'_> {
                 _ => return no("a take in code that is not run"),
             };
             let reference = |v: &program::Var| v.scope == scope && matches!(p.terms.kind(v.sort), SortKind::Ref(_));
-            if take.action.0 as usize >= actions || !p.vars.get(take.var).is_some_and(reference) {
+            if take.action.index() >= actions || !p.vars.get(take.var).is_some_and(reference) {
                 return no("a take at a step or of a variable that does not exist");
             }
         }

@@ -12,7 +12,7 @@ use program::{Scope, VarId};
 use rustc_hash::FxHashSet;
 
 /// What views must have in common to be joined: everything but what fields may be, and which groups there are.
-pub fn skeleton(view: &View) -> View {
+pub(crate) fn skeleton(view: &View) -> View {
     let bare = |c: &ViewCell| {
         let colours = kind(c).2;
         let mut fields = vec![Vec::new(); c.fields.len()];
@@ -25,7 +25,7 @@ pub fn skeleton(view: &View) -> View {
 }
 
 /// Weakens `into` until it holds wherever `from`, a view of the same skeleton, holds: a field may be what either says.
-pub fn join_views(into: &mut View, from: &View) {
+pub(crate) fn join_views(into: &mut View, from: &View) {
     let mut to = Vec::new();
     for g in &from.groups {
         let at = into.groups.iter().position(|h| kind(h) == kind(g)).unwrap_or_else(|| {
@@ -75,7 +75,7 @@ fn looked_at(step: &FragmentStep<'_>) -> FxHashSet<VarId> {
 }
 
 /// The view, weakened to what matters for the step.
-pub fn weaken_for_step(view: &View, step: &FragmentStep<'_>) -> View {
+pub(crate) fn weaken_for_step(view: &View, step: &FragmentStep<'_>) -> View {
     let looked = looked_at(step);
     let cell = |v: &Val| if let Val::Cell(i) = v { Some(*i as usize) } else { None };
     let shared = |v: &VarId| step.program.vars[*v].scope == Scope::Shared;

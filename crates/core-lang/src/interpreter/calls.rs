@@ -4,17 +4,17 @@
 //! keys, `atexit` functions in reverse order. Deliberately absent: signals are never delivered, threads are never cancelled.
 
 use super::execute::AccessMode;
+use super::external::{CallSite, Reply};
 use super::memory::{AccessPurpose, AllocationOrigin, Initialised, MemoryRange, Permission};
 use super::race::VectorClock;
 use super::{AfterCall, CallFrame, CallPhase, ExecutionStop, Interpreter, Life, RunningThread, ViolationKind};
-use crate::library::{CallSite, Reply};
 use crate::module::*;
 use crate::value::{self, CoreValue, IntType, ScalarType};
 use std::collections::BTreeMap;
 
 /// An argument on its way.
 #[derive(Clone, Copy, Debug)]
-pub enum PassedArgument {
+pub(crate) enum PassedArgument {
     Scalar(CoreValue, ScalarType),
     Bytes(MemoryRange, u64),
 }
@@ -179,18 +179,18 @@ impl Interpreter<'_> {
             };
             match (parameter, argument) {
                 (Parameter::Register(register, scalar), PassedArgument::Scalar(value, from)) => {
-                    frame.registers[register.0 as usize] = converted(value, from, *scalar, bytes)?;
+                    frame.registers[register.index()] = converted(value, from, *scalar, bytes)?;
                 }
                 (Parameter::Local(local, scalar), PassedArgument::Scalar(value, from)) => {
                     let value = converted(value, from, *scalar, bytes)?;
                     let id = self.parameter_object(thread, function, *local)?;
                     self.memory.store(MemoryRange { allocation: id, offset: 0 }, *scalar, value);
-                    frame.locals[local.0 as usize] = Some(id);
+                    frame.locals[local.index()] = Some(id);
                 }
                 (Parameter::Aggregate(local, size), PassedArgument::Bytes(spot, given)) if *size == given => {
                     let id = self.parameter_object(thread, function, *local)?;
                     self.memory.copy(MemoryRange { allocation: id, offset: 0 }, spot, *size);
-                    frame.locals[local.0 as usize] = Some(id);
+                    frame.locals[local.index()] = Some(id);
                 }
                 _ => {
                     let text =
@@ -301,7 +301,7 @@ impl Interpreter<'_> {
             format!("calls {}({})", site.name, arguments.join(", "))
         });
         let next = Some(self.threads[self.current as usize].frames.last().map_or(0, |f| f.position) + 1);
-        self.drawn |= crate::library::looks_outside(row.name);
+        self.drawn |= (self.library.looks_outside)(row.name);
         match (row.run)(self, &site)? {
             Reply::Value(value) => {
                 self.deliver(result, value)?;

@@ -14,7 +14,7 @@ const MAX_PARTS_OF_COPY: u64 = 16;
 
 /// How an access orders and races.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AccessMode {
+pub(crate) enum AccessMode {
     Plain,
     /// Atomic with its memory order.
     Atomic(i128),
@@ -47,7 +47,7 @@ impl Interpreter<'_> {
             // The end of a function without a `return`.
             return self.leave(Returned::Nothing);
         };
-        self.covered[id.0 as usize][position] = true;
+        self.covered[id.index()][position] = true;
         let next = self.perform(instruction)?;
         if let Some(next) = next
             && let Some(frame) = self.thread().frames.last_mut()
@@ -65,7 +65,7 @@ impl Interpreter<'_> {
         match operand {
             Operand::Constant(value) => value,
             Operand::Register(register) => match self.threads[self.current as usize].frames.last() {
-                Some(frame) => frame.registers[register.0 as usize],
+                Some(frame) => frame.registers[register.index()],
                 None => CoreValue::Undefined,
             },
         }
@@ -73,7 +73,7 @@ impl Interpreter<'_> {
 
     pub(crate) fn set(&mut self, register: Register, value: CoreValue) {
         if let Some(frame) = self.thread().frames.last_mut() {
-            frame.registers[register.0 as usize] = value;
+            frame.registers[register.index()] = value;
         }
     }
 
@@ -132,7 +132,7 @@ impl Interpreter<'_> {
                 self.set(*to, self.memory.pointer(id));
             }
             Instruction::LocalAddress { to, local } => {
-                let id = self.thread().frames.last().and_then(|f| f.locals[local.0 as usize]);
+                let id = self.thread().frames.last().and_then(|f| f.locals[local.index()]);
                 let Some(id) = id else {
                     return Err(ExecutionStop::Unsupported(
                         "a local variable is used where its block was not entered".into(),
@@ -345,14 +345,14 @@ impl Interpreter<'_> {
         let origin = AllocationOrigin::Local(function, local, self.current);
         let id = self.memory.allocate(size, declared.align, origin, Initialised::Unset, self.span())?;
         if let Some(frame) = self.thread().frames.last_mut() {
-            frame.locals[local.0 as usize] = Some(id);
+            frame.locals[local.index()] = Some(id);
         }
         Ok(())
     }
 
     fn end_local(&mut self, local: LocalId) {
         let span = self.span();
-        let id = self.thread().frames.last_mut().and_then(|f| f.locals[local.0 as usize].take());
+        let id = self.thread().frames.last_mut().and_then(|f| f.locals[local.index()].take());
         if let Some(id) = id {
             self.end_object(id, span);
         }

@@ -39,19 +39,19 @@ pub struct SchedulePlan {
 
 /// Where a thread stands, as the guide sees it.
 #[derive(Clone, Copy, Debug)]
-pub struct Standing {
+pub(crate) struct Standing {
     pub thread: u32,
     /// The line of its next access, if it stands at one.
     pub access: Option<Span>,
     pub created: Option<Span>,
     pub function: Option<FunctionId>,
-    pub readiness: Readiness,
+    pub(crate) readiness: Readiness,
     /// The thread that it waits for, where that is one.
-    pub waits_for: Option<u32>,
+    pub(crate) waits_for: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Readiness {
+pub(crate) enum Readiness {
     Ready,
     /// It waits, but the wait may end early: by time, or without a signal.
     MayWakeEarly,
@@ -65,7 +65,7 @@ pub enum Readiness {
 /// After so many accesses that are not the planned one, the planned one is left out.
 const MAX_WANDERING: u32 = 2_000;
 
-pub struct Guidance {
+pub(crate) struct Guidance {
     plan: Arc<SchedulePlan>,
     at: usize,
     bound: Vec<Option<u32>>,
@@ -88,7 +88,7 @@ fn on_line(line: Span, place: Span) -> bool {
 
 impl Guidance {
     /// The first attempts follow the plan to the letter, once with lines left as soon as the step is done and once with lines finished; later ones vary.
-    pub fn new(plan: Arc<SchedulePlan>, attempt: u32, seed: u64) -> Self {
+    pub(crate) fn new(plan: Arc<SchedulePlan>, attempt: u32, seed: u64) -> Self {
         let mut random = Random::new(seed ^ 0x0067_7569_6465);
         let (finish_percent, leave_out_percent, planned_value_percent) = match attempt {
             0 => (0, 0, 100),
@@ -116,7 +116,7 @@ impl Guidance {
     }
 
     /// Who moves next; `None` where any thread may.
-    pub fn choose(&mut self, standings: &[Standing]) -> Option<u32> {
+    pub(crate) fn choose(&mut self, standings: &[Standing]) -> Option<u32> {
         let plan = self.plan.clone();
         // A step whose operation had to wait is still to be taken.
         if let Some((thread, step)) = self.last.take()
@@ -175,7 +175,7 @@ impl Guidance {
     }
 
     /// A value from outside for the thread that moves.
-    pub fn value(&mut self, thread: u32) -> Option<i128> {
+    pub(crate) fn value(&mut self, thread: u32) -> Option<i128> {
         if !self.random.chance(self.planned_value_percent) {
             return None;
         }

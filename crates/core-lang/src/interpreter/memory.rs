@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 /// What an object of the run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AllocationOrigin {
+pub(crate) enum AllocationOrigin {
     Object(ObjectId),
     /// A thread's copy of a thread-local object.
     ThreadLocal(ObjectId, u32),
@@ -28,14 +28,14 @@ pub enum AllocationOrigin {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AllocationState {
+pub(crate) enum AllocationState {
     Live,
     /// Where it was freed or went out of scope.
     Ended(Span),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Permission {
+pub(crate) enum Permission {
     ReadWrite,
     ReadOnly,
     /// Code: it may only be called.
@@ -45,13 +45,13 @@ pub enum Permission {
 }
 
 #[derive(Clone, Debug)]
-pub struct Allocation {
+pub(crate) struct Allocation {
     pub base: u64,
     pub size: u64,
     pub origin: AllocationOrigin,
     pub lifetime: AllocationState,
-    pub permission: Permission,
-    pub made_at: Span,
+    pub(crate) permission: Permission,
+    pub(crate) made_at: Span,
     pub bytes: Vec<u8>,
     /// Per byte, whether it differs from how the object began: see `born_set`.
     changed: Vec<u8>,
@@ -61,7 +61,7 @@ pub struct Allocation {
 }
 
 impl Allocation {
-    pub fn is_set(&self, offset: u64) -> bool {
+    pub(crate) fn is_set(&self, offset: u64) -> bool {
         (self.changed[offset as usize] != 0) != self.born_set
     }
     fn mark(&mut self, offset: u64, size: u64, set: Initialised) {
@@ -81,14 +81,14 @@ impl Allocation {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Initialised {
+pub(crate) enum Initialised {
     Set,
     Unset,
 }
 
 /// What is about to be done to a stretch of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AccessPurpose {
+pub(crate) enum AccessPurpose {
     Read,
     Write,
 }
@@ -104,27 +104,27 @@ impl AccessPurpose {
 
 /// A stretch of a live object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MemoryRange {
+pub(crate) struct MemoryRange {
     pub allocation: u32,
     pub offset: u64,
 }
 
-pub struct Memory {
+pub(crate) struct Memory {
     pub pointer_bytes: u64,
-    pub allocations: Vec<Allocation>,
+    pub(crate) allocations: Vec<Allocation>,
     by_base: BTreeMap<u64, u32>,
     next: u64,
     random: Random,
     /// Freed heap addresses by size.
     reusable: FxHashMap<u64, Vec<u64>>,
-    pub heap_bytes: u64,
+    pub(crate) heap_bytes: u64,
 }
 
 /// No run may hold more than this.
 const MAX_HEAP_BYTES: u64 = 1 << 31;
 
 impl Memory {
-    pub fn new(pointer_bytes: u64, seed: u64) -> Self {
+    pub(crate) fn new(pointer_bytes: u64, seed: u64) -> Self {
         let mut random = Random::new(seed ^ 0x6d65_6d6f_7279);
         let next = match pointer_bytes {
             4 => 0x0804_8000 + (random.word() & 0xffff) * 0x100,
@@ -141,7 +141,7 @@ impl Memory {
         }
     }
 
-    pub fn allocate(
+    pub(crate) fn allocate(
         &mut self,
         size: u64,
         align: u64,
@@ -181,11 +181,11 @@ impl Memory {
         Ok(id)
     }
 
-    pub fn pointer(&self, id: u32) -> CoreValue {
+    pub(crate) fn pointer(&self, id: u32) -> CoreValue {
         CoreValue::Pointer(self.allocations[id as usize].base, Provenance::Object(id))
     }
 
-    pub fn end(&mut self, id: u32, at: Span) {
+    pub(crate) fn end(&mut self, id: u32, at: Span) {
         let allocation = &mut self.allocations[id as usize];
         allocation.lifetime = AllocationState::Ended(at);
         self.heap_bytes = self.heap_bytes.saturating_sub(allocation.size);
@@ -200,14 +200,14 @@ impl Memory {
     }
 
     /// The object whose address this is, if any.
-    pub fn object_at(&self, address: u64) -> Option<u32> {
+    pub(crate) fn object_at(&self, address: u64) -> Option<u32> {
         let (_, id) = self.by_base.range(..=address).next_back()?;
         let allocation = &self.allocations[*id as usize];
         (address < allocation.base + allocation.size.max(1)).then_some(*id)
     }
 
     /// The object that a pointer may reach, without looking at its lifetime.
-    pub fn target(&self, pointer: CoreValue) -> Option<(u32, u64)> {
+    pub(crate) fn target(&self, pointer: CoreValue) -> Option<(u32, u64)> {
         let CoreValue::Pointer(address, provenance) = pointer else { return None };
         let id = match provenance {
             Provenance::Object(id) => id,
@@ -217,7 +217,12 @@ impl Memory {
     }
 
     /// Where an access lands, or why it is wrong.
-    pub fn locate(&self, pointer: CoreValue, size: u64, purpose: AccessPurpose) -> Result<MemoryRange, ExecutionStop> {
+    pub(crate) fn locate(
+        &self,
+        pointer: CoreValue,
+        size: u64,
+        purpose: AccessPurpose,
+    ) -> Result<MemoryRange, ExecutionStop> {
         let verb = purpose.verb();
         let address = match pointer {
             CoreValue::Pointer(address, _) => address,
@@ -270,7 +275,7 @@ impl Memory {
         Ok(MemoryRange { allocation: id, offset })
     }
 
-    pub fn load(&self, spot: MemoryRange, scalar: ScalarType) -> CoreValue {
+    pub(crate) fn load(&self, spot: MemoryRange, scalar: ScalarType) -> CoreValue {
         let allocation = &self.allocations[spot.allocation as usize];
         let size = scalar.bytes(self.pointer_bytes);
         let (from, to) = (spot.offset as usize, (spot.offset + size) as usize);
@@ -291,7 +296,7 @@ impl Memory {
         }
     }
 
-    pub fn store(&mut self, spot: MemoryRange, scalar: ScalarType, value: CoreValue) {
+    pub(crate) fn store(&mut self, spot: MemoryRange, scalar: ScalarType, value: CoreValue) {
         let size = scalar.bytes(self.pointer_bytes);
         let pointer_bytes = self.pointer_bytes;
         let allocation = &mut self.allocations[spot.allocation as usize];
@@ -320,7 +325,7 @@ impl Memory {
     }
 
     /// Reads some bits of a scalar; the bytes that hold them must be set.
-    pub fn load_bits(&self, spot: MemoryRange, int: IntType, first: u64, width: u64) -> CoreValue {
+    pub(crate) fn load_bits(&self, spot: MemoryRange, int: IntType, first: u64, width: u64) -> CoreValue {
         let allocation = &self.allocations[spot.allocation as usize];
         let mut raw = 0i128;
         for bit in 0..width {
@@ -338,7 +343,7 @@ impl Memory {
         CoreValue::Int(if width == 1 { raw } else { narrow.wrap(raw) })
     }
 
-    pub fn store_bits(&mut self, spot: MemoryRange, first: u64, width: u64, value: CoreValue) {
+    pub(crate) fn store_bits(&mut self, spot: MemoryRange, first: u64, width: u64, value: CoreValue) {
         let pointer_bytes = self.pointer_bytes;
         let allocation = &mut self.allocations[spot.allocation as usize];
         let (from, to) = (spot.offset + first / 8, spot.offset + (first + width).div_ceil(8));
@@ -357,14 +362,14 @@ impl Memory {
     }
 
     /// Whether a pointer is stored among these bytes.
-    pub fn holds_pointers(&self, address: CoreValue, size: u64) -> bool {
+    pub(crate) fn holds_pointers(&self, address: CoreValue, size: u64) -> bool {
         let Some((id, offset)) = self.target(address) else { return false };
         let first = offset.saturating_sub(self.pointer_bytes - 1);
         self.allocations[id as usize].pointers.range(first..offset.saturating_add(size)).next().is_some()
     }
 
     /// Copies bytes with what is known of them; overlapping stretches are copied as if by a temporary.
-    pub fn copy(&mut self, to: MemoryRange, from: MemoryRange, size: u64) {
+    pub(crate) fn copy(&mut self, to: MemoryRange, from: MemoryRange, size: u64) {
         let source = &self.allocations[from.allocation as usize];
         let range = from.offset as usize..(from.offset + size) as usize;
         let bytes = source.bytes[range].to_vec();
@@ -384,7 +389,7 @@ impl Memory {
         target.pointers.extend(pointers.into_iter().map(|(at, id)| (to.offset + at, id)));
     }
 
-    pub fn write_bytes(&mut self, spot: MemoryRange, bytes: &[u8]) {
+    pub(crate) fn write_bytes(&mut self, spot: MemoryRange, bytes: &[u8]) {
         let pointer_bytes = self.pointer_bytes;
         let allocation = &mut self.allocations[spot.allocation as usize];
         allocation.forget_pointers(spot.offset, bytes.len() as u64, pointer_bytes);
@@ -393,7 +398,7 @@ impl Memory {
     }
 
     /// The heap objects that are alive and that no stored pointer reaches from objects of static or thread storage.
-    pub fn lost(&self, roots: &[u32]) -> Vec<u32> {
+    pub(crate) fn lost(&self, roots: &[u32]) -> Vec<u32> {
         let mut reached = vec![false; self.allocations.len()];
         let mut open: Vec<u32> = roots.to_vec();
         open.iter().for_each(|r| reached[*r as usize] = true);

@@ -8,30 +8,32 @@
 //! sequential consistency.
 
 mod calls;
+pub(crate) mod environment;
 mod execute;
+pub(crate) mod external;
 pub mod guide;
-pub mod memory;
+pub(crate) mod memory;
 mod names;
-pub mod race;
-pub mod schedule;
-pub mod sync;
+pub(crate) mod race;
+pub(crate) mod schedule;
+pub(crate) mod sync;
 
-use crate::library::environment::Environment;
-use crate::library::{LibraryRow, rows};
 use crate::module::*;
 use crate::value::CoreValue;
 use base::ids::Id;
 use base::{IdVec, Random, Span};
+use environment::Environment;
+use external::{LibraryRow, LibraryTable};
 use memory::{AllocationOrigin, Initialised, Memory, Permission};
 use race::{AccessSite, Shadow, VectorClock};
 use rustc_hash::FxHashMap;
 use schedule::Scheduler;
-pub use schedule::Scheduling;
+pub(crate) use schedule::Scheduling;
 use std::collections::BTreeMap;
 use sync::SyncObjects;
 
-pub use calls::PassedArgument;
-pub use execute::AccessMode as ModeOfAccess;
+pub(crate) use calls::PassedArgument;
+pub(crate) use execute::AccessMode as ModeOfAccess;
 
 /// What went wrong, by class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -120,7 +122,7 @@ pub enum ExecutionStop {
 }
 
 impl ExecutionStop {
-    pub fn violation(kind: ViolationKind, message: impl Into<String>) -> ExecutionStop {
+    pub(crate) fn violation(kind: ViolationKind, message: impl Into<String>) -> ExecutionStop {
         ExecutionStop::Violation(Box::new(Violation::new(kind, message)))
     }
 }
@@ -232,7 +234,7 @@ pub struct Execution {
     pub errors: Vec<u8>,
     pub events: Vec<RecordedStep>,
     /// Which thread moved at each choice: enough, with the seed, to repeat the run.
-    pub schedule: Vec<u32>,
+    pub(crate) schedule: Vec<u32>,
     /// How many threads could move at each choice, where schedules are enumerated.
     pub alternatives: Vec<u32>,
     /// Whether something besides the schedule was drawn by the seed, so that another seed could give another run.
@@ -254,7 +256,7 @@ pub(crate) struct CallFrame {
     /// Arguments beyond the parameters.
     pub more: Vec<(CoreValue, crate::value::ScalarType)>,
     pub after: AfterCall,
-    pub destination: Destination,
+    pub(crate) destination: Destination,
     /// How many bytes of the copy at hand are done: objects are copied part by part.
     pub copied: u64,
 }
@@ -312,7 +314,7 @@ pub enum Patience {
 
 /// Where a call of several steps stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CallPhase {
+pub(crate) enum CallPhase {
     Start,
     /// Waits for the signal of a condition variable.
     Signal,
@@ -329,23 +331,23 @@ pub enum CallPhase {
 pub(crate) struct RunningThread {
     pub name: String,
     pub frames: Vec<CallFrame>,
-    pub life: Life,
+    pub(crate) life: Life,
     pub clock: VectorClock,
     /// What relaxed loads have seen, for a later acquire fence.
     pub seen: VectorClock,
     /// The clock of the last release fence.
-    pub fenced: Option<VectorClock>,
-    pub own_objects: BTreeMap<u32, u32>,
-    pub errno: Option<u32>,
+    pub(crate) fenced: Option<VectorClock>,
+    pub(crate) own_objects: BTreeMap<u32, u32>,
+    pub(crate) errno: Option<u32>,
     pub keys: BTreeMap<u32, CoreValue>,
     pub wait: Option<(Wait, Patience)>,
-    pub signalled: bool,
+    pub(crate) signalled: bool,
     pub phase: CallPhase,
     pub detached: bool,
     pub joined: bool,
     pub result: CoreValue,
     pub handle: u64,
-    pub cleanup_handlers: u32,
+    pub(crate) cleanup_handlers: u32,
     /// The call that created it; `None` for the first thread.
     pub created: Option<Span>,
     /// The function that it was started with.
@@ -368,6 +370,7 @@ pub struct Interpreter<'m> {
     objects: IdVec<ObjectId, u32>,
     function_objects: FxHashMap<FunctionId, u32>,
     external_objects: FxHashMap<ExternalId, u32>,
+    library: &'static LibraryTable,
     rows: IdVec<ExternalId, Option<LibraryRow>>,
     /// The thread that excludes the others, how deep, and the clock that such stretches hand on.
     pub(crate) exclusive: Option<(u32, u32)>,
@@ -381,20 +384,21 @@ pub struct Interpreter<'m> {
 }
 
 impl<'m> Interpreter<'m> {
-    /// Runs a module once.
-    pub fn run(module: &'m Module, options: RunOptions) -> Execution {
-        let mut interpreter = Interpreter::new(module, options);
+    /// Runs a module once, with the library for what has no body.
+    pub(crate) fn run_with(module: &'m Module, library: &'static LibraryTable, options: RunOptions) -> Execution {
+        let mut interpreter = Interpreter::new(module, library, options);
         let stop = interpreter.execute_all();
         interpreter.finish(stop)
     }
 
-    fn new(module: &'m Module, options: RunOptions) -> Self {
-        let table = rows();
-        let rows =
-            module.externals.iter().map(|e| table.get(e.name.as_str()).copied()).fold(IdVec::new(), |mut rows, row| {
+    fn new(module: &'m Module, library: &'static LibraryTable, options: RunOptions) -> Self {
+        let rows = module.externals.iter().map(|e| library.rows.get(e.name.as_str()).copied()).fold(
+            IdVec::new(),
+            |mut rows, row| {
                 rows.push(row);
                 rows
-            });
+            },
+        );
         let seed = options.seed;
         Interpreter {
             module,
@@ -410,6 +414,7 @@ impl<'m> Interpreter<'m> {
             objects: IdVec::new(),
             function_objects: FxHashMap::default(),
             external_objects: FxHashMap::default(),
+            library,
             rows,
             exclusive: None,
             exclusive_clock: VectorClock::default(),

@@ -11,17 +11,17 @@ use crate::module::{FunctionId, Position};
 use rustc_hash::FxHashMap;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct VectorClock(Vec<u32>);
+pub(crate) struct VectorClock(Vec<u32>);
 
 impl VectorClock {
-    pub fn get(&self, thread: u32) -> u32 {
+    pub(crate) fn get(&self, thread: u32) -> u32 {
         self.0.get(thread as usize).copied().unwrap_or(0)
     }
-    pub fn tick(&mut self, thread: u32) {
+    pub(crate) fn tick(&mut self, thread: u32) {
         self.grow(thread as usize + 1);
         self.0[thread as usize] += 1;
     }
-    pub fn join(&mut self, other: &VectorClock) {
+    pub(crate) fn join(&mut self, other: &VectorClock) {
         self.grow(other.0.len());
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
             *mine = (*mine).max(*theirs);
@@ -35,30 +35,30 @@ impl VectorClock {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AccessDirection {
+pub(crate) enum AccessDirection {
     Read,
     Write,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Atomicity {
+pub(crate) enum Atomicity {
     Atomic,
     NotAtomic,
 }
 
 /// Where an access stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AccessSite {
+pub(crate) struct AccessSite {
     pub function: FunctionId,
     pub position: Position,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct AccessRecord {
+pub(crate) struct AccessRecord {
     pub thread: u32,
     clock: u32,
     pub direction: AccessDirection,
-    pub atomicity: Atomicity,
+    pub(crate) atomicity: Atomicity,
     bytes: u8,
     pub site: AccessSite,
 }
@@ -71,20 +71,20 @@ struct Published {
 }
 
 #[derive(Default)]
-pub struct Shadow {
+pub(crate) struct Shadow {
     words: FxHashMap<u64, Vec<AccessRecord>>,
     published: FxHashMap<(u32, u64), Published>,
 }
 
 /// The memory orders, numbered as C11 and gcc number them.
-pub mod order {
-    pub const RELAXED: i128 = 0;
-    pub const RELEASE: i128 = 3;
-    pub fn acquires(order: i128) -> bool {
+pub(crate) mod order {
+    pub(crate) const RELAXED: i128 = 0;
+    pub(crate) const RELEASE: i128 = 3;
+    pub(crate) fn acquires(order: i128) -> bool {
         // Everything but relaxed and release; consume counts as acquire.
         order & 7 != RELAXED && order & 7 != RELEASE
     }
-    pub fn releases(order: i128) -> bool {
+    pub(crate) fn releases(order: i128) -> bool {
         matches!(order & 7, 3..)
     }
 }
@@ -92,7 +92,7 @@ pub mod order {
 impl Shadow {
     /// Notes an access and gives the earlier one it races with.
     #[allow(clippy::too_many_arguments)] // An access is all of these; a record of them would be built for one call.
-    pub fn access(
+    pub(crate) fn access(
         &mut self,
         allocation: u32,
         offset: u64,
@@ -138,7 +138,7 @@ impl Shadow {
     }
 
     /// An atomic store: what its release order, or an earlier release fence of the thread, publishes.
-    pub fn store(&mut self, at: (u32, u64), thread: u32, clock: Option<&VectorClock>, update: AtomicUpdate) {
+    pub(crate) fn store(&mut self, at: (u32, u64), thread: u32, clock: Option<&VectorClock>, update: AtomicUpdate) {
         match clock {
             Some(clock) => {
                 let mut clock = clock.clone();
@@ -160,11 +160,11 @@ impl Shadow {
     }
 
     /// What an atomic load of acquire order synchronises with.
-    pub fn published(&self, at: (u32, u64)) -> Option<&VectorClock> {
+    pub(crate) fn published(&self, at: (u32, u64)) -> Option<&VectorClock> {
         self.published.get(&at).map(|p| &p.clock)
     }
 
-    pub fn forget_object(&mut self, allocation: u32, size: u64) {
+    pub(crate) fn forget_object(&mut self, allocation: u32, size: u64) {
         for word in 0..size.div_ceil(8) {
             self.words.remove(&(u64::from(allocation) << 32 | word));
         }
@@ -172,7 +172,7 @@ impl Shadow {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AtomicUpdate {
+pub(crate) enum AtomicUpdate {
     Store,
     ReadModifyWrite,
 }

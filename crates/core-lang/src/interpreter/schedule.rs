@@ -28,7 +28,7 @@ pub enum Scheduling {
     Enumerated(Vec<u32>),
 }
 
-pub struct Scheduler {
+pub(crate) struct Scheduler {
     random: Random,
     policy: Policy,
     last: Option<u32>,
@@ -53,7 +53,7 @@ const SPINNING_STEPS: u32 = 3_000;
 const MAX_KEPT_SCHEDULE: usize = 2_000_000;
 
 impl Scheduler {
-    pub fn new(scheduling: &Scheduling, seed: u64) -> Self {
+    pub(crate) fn new(scheduling: &Scheduling, seed: u64) -> Self {
         let mut random = Random::new(seed ^ 0x0073_6368_6564);
         let policy = match scheduling {
             Scheduling::Random => {
@@ -75,7 +75,7 @@ impl Scheduler {
         Self { random, policy, last: None, run_length: 0, switches: 0, taken: Vec::new(), alternatives: Vec::new() }
     }
 
-    pub fn choose(&mut self, enabled: &[u32]) -> u32 {
+    pub(crate) fn choose(&mut self, enabled: &[u32]) -> u32 {
         let spinning = self.run_length > SPINNING_STEPS && enabled.len() > 1;
         let last = self.last.filter(|l| enabled.contains(l));
         let chosen = match &mut self.policy {
@@ -153,7 +153,7 @@ impl Scheduler {
     }
 
     /// A value from outside that the plan has for a thread.
-    pub fn planned_value(&mut self, thread: u32) -> Option<i128> {
+    pub(crate) fn planned_value(&mut self, thread: u32) -> Option<i128> {
         match &mut self.policy {
             Policy::Guided(guidance) => guidance.value(thread),
             _ => None,
@@ -161,7 +161,7 @@ impl Scheduler {
     }
 
     /// The running thread says that others should move.
-    pub fn yield_now(&mut self) {
+    pub(crate) fn yield_now(&mut self) {
         self.run_length = SPINNING_STEPS + 1;
         if let (Policy::Priorities { of_thread, lowest, .. }, Some(last)) = (&mut self.policy, self.last)
             && let Some(priority) = of_thread.get_mut(last as usize)
@@ -263,7 +263,7 @@ impl Interpreter<'_> {
     /// Constants are the same for all; everything else may be reached by others.
     fn may_be_shared(&self, address: crate::module::Operand, frame: &super::CallFrame) -> bool {
         let value = match address {
-            crate::module::Operand::Register(register) => frame.registers[register.0 as usize],
+            crate::module::Operand::Register(register) => frame.registers[register.index()],
             crate::module::Operand::Constant(value) => value,
         };
         let crate::value::CoreValue::Pointer(_, crate::value::Provenance::Object(id)) = value else { return true };

@@ -9,23 +9,23 @@ use super::race::VectorClock;
 use rustc_hash::FxHashMap;
 
 /// Allocation and offset.
-pub type Key = (u32, u64);
+pub(crate) type Key = (u32, u64);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MutexKind {
+pub(crate) enum MutexKind {
     Normal,
     Recursive,
     ErrorChecking,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Robustness {
+pub(crate) enum Robustness {
     Stalled,
     Robust,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Consistency {
+pub(crate) enum Consistency {
     Consistent,
     /// The holder ended; the next one to lock learns it by its result.
     OwnerDied,
@@ -34,24 +34,24 @@ pub enum Consistency {
 }
 
 #[derive(Clone, Debug)]
-pub struct Mutex {
+pub(crate) struct Mutex {
     pub kind: MutexKind,
-    pub robustness: Robustness,
-    pub consistency: Consistency,
+    pub(crate) robustness: Robustness,
+    pub(crate) consistency: Consistency,
     pub owner: Option<u32>,
     pub depth: u32,
     pub clock: VectorClock,
 }
 
 impl Mutex {
-    pub fn new(kind: MutexKind, robustness: Robustness) -> Self {
+    pub(crate) fn new(kind: MutexKind, robustness: Robustness) -> Self {
         let consistency = Consistency::Consistent;
         Self { kind, robustness, consistency, owner: None, depth: 0, clock: VectorClock::default() }
     }
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct ReadWriteLock {
+pub(crate) struct ReadWriteLock {
     pub writer: Option<u32>,
     /// Each holder, as often as it holds it.
     pub readers: Vec<u32>,
@@ -60,13 +60,13 @@ pub struct ReadWriteLock {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Semaphore {
+pub(crate) struct Semaphore {
     pub value: i128,
     pub clock: VectorClock,
 }
 
 #[derive(Clone, Debug)]
-pub struct Barrier {
+pub(crate) struct Barrier {
     pub needed: u32,
     pub arrived: u32,
     pub generation: u64,
@@ -74,14 +74,14 @@ pub struct Barrier {
 }
 
 #[derive(Clone, Debug)]
-pub enum Once {
+pub(crate) enum Once {
     Running,
     Done(VectorClock),
 }
 
 /// Any object of the thread library.
 #[derive(Clone, Debug)]
-pub enum SyncObject {
+pub(crate) enum SyncObject {
     Mutex(Mutex),
     ReadWriteLock(ReadWriteLock),
     /// Held by a thread or free.
@@ -98,7 +98,7 @@ pub enum SyncObject {
 }
 
 impl SyncObject {
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             SyncObject::Mutex(_) => "a mutex",
             SyncObject::ReadWriteLock(_) => "a read-write lock",
@@ -114,26 +114,26 @@ impl SyncObject {
 }
 
 #[derive(Default)]
-pub struct SyncObjects {
+pub(crate) struct SyncObjects {
     pub objects: FxHashMap<Key, SyncObject>,
     /// Offsets by allocation, so that an object's end is cheap.
     by_allocation: FxHashMap<u32, Vec<u64>>,
 }
 
 impl SyncObjects {
-    pub fn insert(&mut self, key: Key, object: SyncObject) {
+    pub(crate) fn insert(&mut self, key: Key, object: SyncObject) {
         if self.objects.insert(key, object).is_none() {
             self.by_allocation.entry(key.0).or_default().push(key.1);
         }
     }
 
-    pub fn forget_object(&mut self, allocation: u32) {
+    pub(crate) fn forget_object(&mut self, allocation: u32) {
         for offset in self.by_allocation.remove(&allocation).unwrap_or_default() {
             self.objects.remove(&(allocation, offset));
         }
     }
 
-    pub fn owner(&self, key: Key) -> Option<u32> {
+    pub(crate) fn owner(&self, key: Key) -> Option<u32> {
         match self.objects.get(&key) {
             Some(SyncObject::Mutex(mutex)) => mutex.owner,
             Some(SyncObject::Spin(owner, _)) => *owner,
@@ -142,7 +142,7 @@ impl SyncObjects {
     }
 
     /// Whether a thread that waits may try again. An object that is gone wakes its waiters, whose next try reports it.
-    pub fn satisfied(&self, wait: Wait) -> bool {
+    pub(crate) fn satisfied(&self, wait: Wait) -> bool {
         match wait {
             Wait::Mutex(key) => match self.objects.get(&key) {
                 Some(SyncObject::Mutex(mutex)) => {
@@ -175,12 +175,12 @@ impl SyncObjects {
         }
     }
 
-    pub fn once_done(&mut self, key: Key, clock: VectorClock) {
+    pub(crate) fn once_done(&mut self, key: Key, clock: VectorClock) {
         self.insert(key, SyncObject::Once(Once::Done(clock)));
     }
 
     /// Robust mutexes learn that their holder is gone; the others stay locked for ever.
-    pub fn thread_ends(&mut self, thread: u32) {
+    pub(crate) fn thread_ends(&mut self, thread: u32) {
         for object in self.objects.values_mut() {
             if let SyncObject::Mutex(mutex) = object
                 && mutex.owner == Some(thread)

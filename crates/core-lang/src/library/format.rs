@@ -7,7 +7,7 @@ use crate::interpreter::{ExecutionStop, Interpreter, ViolationKind};
 use crate::value::{CoreValue, FloatWidth, IntType, ScalarType, Signedness};
 
 /// Where the next argument comes from.
-pub enum Arguments<'a> {
+pub(crate) enum Arguments<'a> {
     Slice(&'a [(CoreValue, ScalarType)]),
     /// A `va_list`, by its address.
     List(CoreValue),
@@ -63,7 +63,7 @@ impl Arguments<'_> {
 }
 
 /// The text of a format.
-pub fn format_text(
+pub(crate) fn format_text(
     i: &mut Interpreter<'_>,
     format: &[u8],
     arguments: &mut Arguments<'_>,

@@ -5,8 +5,7 @@
 //! are checked and noted like any other. A function without a row stops the run as unknown: it could have any effect. Rows are by
 //! topic: `threads`, `locks`, `strings`, `numbers`, `stdio` with `format` and `scan`, `system`, `verifier`.
 
-pub mod environment;
-pub mod format;
+pub(crate) mod format;
 mod locks;
 mod numbers;
 mod scan;
@@ -16,72 +15,44 @@ mod system;
 mod threads;
 mod verifier;
 
+use crate::interpreter::external::LibraryTable;
 use crate::interpreter::memory::{AccessPurpose, Initialised, MemoryRange};
 use crate::interpreter::race::AccessDirection;
-use crate::interpreter::{ExecutionStop, Interpreter, Patience, ViolationKind, Wait};
-use crate::module::{FunctionId, ResultKind};
+use crate::interpreter::{Execution, ExecutionStop, Interpreter, RunOptions, ViolationKind};
+use crate::module::Module;
 use crate::value::{CoreValue, IntType, ScalarType};
-use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
-pub use crate::interpreter::{AfterCall, ModeOfAccess as AccessMode, PassedArgument};
+pub(crate) use crate::interpreter::external::{Answer, CallSite, LibraryRow, Reply};
+pub(crate) use crate::interpreter::{AfterCall, ModeOfAccess as AccessMode, PassedArgument};
 
-/// A call on its way to a row.
-#[derive(Debug)]
-pub struct CallSite<'a> {
-    pub name: &'a str,
-    pub arguments: Vec<(CoreValue, ScalarType)>,
-    pub result: ResultKind,
-}
-
-/// What a row answers.
-pub enum Reply {
-    Value(CoreValue),
-    /// The thread waits and the call is made again.
-    Block(Wait, Patience),
-    /// The call goes on in a later step: others may move in between.
-    Again,
-    /// A function of the program is called; the result is delivered beforehand.
-    Call {
-        function: FunctionId,
-        arguments: Vec<PassedArgument>,
-        after: AfterCall,
-        value: CoreValue,
-    },
-    EndThread(CoreValue),
-    Exit(i32),
-}
-
-pub type Answer = Result<Reply, ExecutionStop>;
-
-#[derive(Clone, Copy)]
-pub struct LibraryRow {
-    pub name: &'static str,
-    /// Reads, writes, result, `errno`, blocking, in this order, as far as there is something to say.
-    pub effect: &'static str,
-    pub run: fn(&mut Interpreter<'_>, &CallSite<'_>) -> Answer,
-}
+/// All rows, by topic.
+const ROWS: [&[LibraryRow]; 8] =
+    [threads::ROWS, locks::ROWS, strings::ROWS, numbers::ROWS, stdio::ROWS, scan::ROWS, system::ROWS, verifier::ROWS];
 
 /// All rows by name.
-pub fn rows() -> &'static FxHashMap<&'static str, LibraryRow> {
-    static TABLE: OnceLock<FxHashMap<&'static str, LibraryRow>> = OnceLock::new();
+fn table() -> &'static LibraryTable {
+    static TABLE: OnceLock<LibraryTable> = OnceLock::new();
     TABLE.get_or_init(|| {
-        let all = [
-            threads::ROWS,
-            locks::ROWS,
-            strings::ROWS,
-            numbers::ROWS,
-            stdio::ROWS,
-            scan::ROWS,
-            system::ROWS,
-            verifier::ROWS,
-        ];
-        all.iter().flat_map(|rows| rows.iter()).map(|row| (row.name, *row)).collect()
+        let rows = ROWS.iter().flat_map(|rows| rows.iter()).map(|row| (row.name, *row)).collect();
+        LibraryTable { rows, looks_outside }
     })
 }
 
+/// Whether a function without a body is executed here.
+pub fn has_row(name: &str) -> bool {
+    table().rows.contains_key(name)
+}
+
+impl<'m> Interpreter<'m> {
+    /// Runs a module once, with this library.
+    pub fn run(module: &'m Module, options: RunOptions) -> Execution {
+        Interpreter::run_with(module, table(), options)
+    }
+}
+
 /// Whether what a row does may depend on the world outside the program.
-pub(crate) fn looks_outside(name: &str) -> bool {
+fn looks_outside(name: &str) -> bool {
     const QUIET: [&str; 11] = [
         "printf",
         "puts",
@@ -105,50 +76,6 @@ pub(crate) fn int(value: impl Into<i128>) -> Answer {
 
 pub(crate) fn nothing() -> Answer {
     Ok(Reply::Value(CoreValue::Int(0)))
-}
-
-impl CallSite<'_> {
-    pub fn value(&self, number: usize) -> Result<CoreValue, ExecutionStop> {
-        self.arguments.get(number).map(|(value, _)| *value).ok_or_else(|| {
-            let text = format!("`{}` is called with {} arguments", self.name, self.arguments.len());
-            ExecutionStop::violation(ViolationKind::BadCall, text)
-        })
-    }
-    /// An argument that is a number and was set.
-    pub fn int(&self, number: usize) -> Result<i128, ExecutionStop> {
-        match self.value(number)? {
-            CoreValue::Undefined => {
-                let text = format!("argument {} of `{}` was never set", number + 1, self.name);
-                Err(ExecutionStop::violation(ViolationKind::Uninitialised, text))
-            }
-            value => value.as_int().ok_or_else(|| {
-                ExecutionStop::violation(
-                    ViolationKind::BadCall,
-                    format!("argument {} of `{}` is no number", number + 1, self.name),
-                )
-            }),
-        }
-    }
-    pub fn float(&self, number: usize) -> Result<f64, ExecutionStop> {
-        match self.value(number)? {
-            CoreValue::Float(value) => Ok(value),
-            CoreValue::Undefined => {
-                let text = format!("argument {} of `{}` was never set", number + 1, self.name);
-                Err(ExecutionStop::violation(ViolationKind::Uninitialised, text))
-            }
-            other => Ok(other.as_int().unwrap_or(0) as f64),
-        }
-    }
-    pub fn size(&self, number: usize) -> Result<u64, ExecutionStop> {
-        let value = self.int(number)?;
-        u64::try_from(value).map_err(|_| ExecutionStop::Unsupported(format!("`{}` with the size {value}", self.name)))
-    }
-    pub fn is_null(&self, number: usize) -> Result<bool, ExecutionStop> {
-        Ok(self.value(number)?.is_zero() == Some(true))
-    }
-    pub fn unsupported<T>(&self, what: &str) -> Result<T, ExecutionStop> {
-        Err(ExecutionStop::Unsupported(format!("`{}` {what}", self.name)))
-    }
 }
 
 /// The longest text that is read.
@@ -281,18 +208,18 @@ impl Interpreter<'_> {
 
 /// Numbers of `errno.h` as Linux has them.
 pub(crate) mod errno {
-    pub const EPERM: i128 = 1;
-    pub const ENOENT: i128 = 2;
-    pub const EBADF: i128 = 9;
-    pub const EAGAIN: i128 = 11;
-    pub const EBUSY: i128 = 16;
-    pub const EINVAL: i128 = 22;
-    pub const ERANGE: i128 = 34;
-    pub const EDEADLK: i128 = 35;
-    pub const EOVERFLOW: i128 = 75;
-    pub const ETIMEDOUT: i128 = 110;
-    pub const EOWNERDEAD: i128 = 130;
-    pub const ENOTRECOVERABLE: i128 = 131;
+    pub(crate) const EPERM: i128 = 1;
+    pub(crate) const ENOENT: i128 = 2;
+    pub(crate) const EBADF: i128 = 9;
+    pub(crate) const EAGAIN: i128 = 11;
+    pub(crate) const EBUSY: i128 = 16;
+    pub(crate) const EINVAL: i128 = 22;
+    pub(crate) const ERANGE: i128 = 34;
+    pub(crate) const EDEADLK: i128 = 35;
+    pub(crate) const EOVERFLOW: i128 = 75;
+    pub(crate) const ETIMEDOUT: i128 = 110;
+    pub(crate) const EOWNERDEAD: i128 = 130;
+    pub(crate) const ENOTRECOVERABLE: i128 = 131;
 }
 
 #[cfg(test)]
@@ -301,18 +228,8 @@ mod tests {
 
     #[test]
     fn check_every_row_says_its_effect_and_no_name_has_two_rows() {
-        let all = [
-            threads::ROWS,
-            locks::ROWS,
-            strings::ROWS,
-            numbers::ROWS,
-            stdio::ROWS,
-            scan::ROWS,
-            system::ROWS,
-            verifier::ROWS,
-        ];
-        let count: usize = all.iter().map(|r| r.len()).sum();
-        assert_eq!(count, rows().len(), "a name has two rows");
-        assert!(rows().values().all(|r| !r.effect.is_empty()));
+        let count: usize = ROWS.iter().map(|r| r.len()).sum();
+        assert_eq!(count, table().rows.len(), "a name has two rows");
+        assert!(table().rows.values().all(|r| !r.effect.is_empty()));
     }
 }

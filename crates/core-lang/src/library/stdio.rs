@@ -3,11 +3,11 @@
 //! In: calls. Out: bytes written and read, exactly those that the arguments name. Deliberately absent: buffering (a text is
 //! there at once), wide characters, temporary files.
 
-use super::environment::OpenMode;
 use super::errno::*;
 use super::format::{Arguments, format_text};
 use super::{Answer, CallSite, LibraryRow, Reply, int};
 use crate::interpreter::Interpreter;
+use crate::interpreter::environment::OpenMode;
 use crate::interpreter::memory::{AllocationOrigin, Initialised};
 use crate::interpreter::{ExecutionStop, ViolationKind};
 use crate::value::{CoreValue, ScalarType};

@@ -1,4 +1,7 @@
 //! Proofs for any callers, and runs of callers, in a file. What stands inside speaks of the program with its client.
+//!
+//! In: a `CallersProof` or a `ClientRun`, or the JSON of one. Out: the other; a proof inside a proof counts towards the
+//! depth that a file may have.
 
 use super::FileError;
 use super::read::JsonReader;
@@ -9,7 +12,7 @@ use program::client::{Effort, callees, client};
 use program::{ActionId, Program};
 use serde_json::{Value as Json, json};
 
-pub fn write_callers(program: &Program, p: &CallersProof) -> Json {
+pub(crate) fn write_callers(program: &Program, p: &CallersProof) -> Json {
     let linearization_points: Vec<Json> = p
         .linearization_points
         .iter()
@@ -28,7 +31,7 @@ pub fn write_callers(program: &Program, p: &CallersProof) -> Json {
     json!({ "form": "callers", "object": p.object.map(|o| program.objects[o].name.clone()), "moments": linearization_points, "proof": inner })
 }
 
-pub fn read_callers(program: &Program, r: &JsonReader<'_>, depth: usize) -> Result<CallersProof, FileError> {
+pub(crate) fn read_callers(program: &Program, r: &JsonReader<'_>, depth: usize) -> Result<CallersProof, FileError> {
     let object = match r.optional("object") {
         None => None,
         Some(o) => {
@@ -55,7 +58,7 @@ pub fn read_callers(program: &Program, r: &JsonReader<'_>, depth: usize) -> Resu
     Ok(CallersProof { object, linearization_points, proof: Box::new(proof) })
 }
 
-pub fn write_client_run(program: &Program, called: &ClientRun) -> Json {
+pub(crate) fn write_client_run(program: &Program, called: &ClientRun) -> Json {
     let effort = match called.effort {
         Effort::Any => json!("any"),
         Effort::Bounded { clients, calls, values } => json!({ "clients": clients, "calls": calls, "values": values }),
@@ -70,7 +73,7 @@ pub fn write_client_run(program: &Program, called: &ClientRun) -> Json {
 /// Larger clients than this are refused before anything is built for them.
 const MAX_CLIENTS: u32 = 1000;
 
-pub fn read_client_run(program: &Program, r: &JsonReader<'_>) -> Result<ClientRun, FileError> {
+pub(crate) fn read_client_run(program: &Program, r: &JsonReader<'_>) -> Result<ClientRun, FileError> {
     let e = r.field("effort")?;
     let number = |name: &str| match e.field(name)?.count()? {
         n if n <= MAX_CLIENTS => Ok(n),

@@ -1,6 +1,7 @@
 //! Histories of objects in a file: the clients' calls, and the run of the client program that they make.
 //!
 //! The run is one of `program::clients::client_program`, which is built again from the calls when the file is read.
+//! In: a `History`, or the JSON of one. Out: the other, or a `FileError`.
 
 use super::read::JsonReader;
 use super::trace::{self, read_value, write_value};
@@ -10,7 +11,7 @@ use program::clients::{Against, ClientCall, Clients, client_program};
 use program::{ObjectId, Program};
 use serde_json::{Value as Json, json};
 
-pub fn write_history(program: &Program, h: &History) -> Json {
+pub(crate) fn write_history(program: &Program, h: &History) -> Json {
     let object = &program.objects[h.object];
     let call = |c: &ClientCall| {
         let op = &object.ops[c.operation];
@@ -32,7 +33,7 @@ pub fn write_history(program: &Program, h: &History) -> Json {
     })
 }
 
-pub fn read_history(program: &Program, r: &JsonReader<'_>) -> Result<History, FileError> {
+pub(crate) fn read_history(program: &Program, r: &JsonReader<'_>) -> Result<History, FileError> {
     let name = r.field("object")?.string()?;
     let found = program.objects.iter_enumerated().find(|(_, o)| o.name == name);
     let (object, decl): (ObjectId, _) = found.ok_or_else(|| r.error(format!("no object is called `{name}`")))?;

@@ -3,6 +3,8 @@
 //!
 //! Reading trusts nothing: any bytes give either a well-sorted certificate over the program's own symbols or a
 //! `FileError` that says what is wrong and where. Text fields named `shown` are for people; the reader ignores them.
+//! In: a program with entries to write, or with bytes to read. Out: the document, or its entries. Deliberately absent:
+//! whether a certificate proves anything; that is for the checker to say.
 
 mod callers;
 mod history;
@@ -23,8 +25,8 @@ use read::JsonReader;
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
-pub const FORMAT: &str = "threadproof-evidence";
-pub const FORMAT_VERSION: u64 = 1;
+pub(crate) const FORMAT: &str = "threadproof-evidence";
+pub(crate) const FORMAT_VERSION: u64 = 1;
 
 /// What is wrong with an evidence file.
 #[derive(Clone, Debug, PartialEq, Eq)]

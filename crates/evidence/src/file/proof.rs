@@ -1,4 +1,7 @@
 //! Proof forms in a file. Each form has a stable name; a reader of an unknown form refuses.
+//!
+//! In: a `Proof` with the pool of its terms, or the JSON of one. Out: the other, or a `FileError`. Deliberately absent:
+//! forms with files of their own (`reduction`, `views`, `callers`).
 
 use super::FileError;
 use super::read::JsonReader;
@@ -13,7 +16,7 @@ use program::call_summaries::access_first;
 use program::{LocId, Program, ThreadId};
 use serde_json::{Value as Json, json};
 
-pub fn write_proof(program: &Program, proof: &Proof, pool: &mut Pool<'_>) -> Json {
+pub(crate) fn write_proof(program: &Program, proof: &Proof, pool: &mut Pool<'_>) -> Json {
     match proof {
         Proof::RelyGuarantee(p) => {
             let threads: Vec<Json> = p
@@ -203,7 +206,7 @@ fn read_formulas(r: &JsonReader<'_>, pool: &TermsFromFile) -> Result<Vec<Term>, 
     r.list()?.iter().map(|f| pool.formula(f)).collect()
 }
 
-pub fn read_proof(
+pub(crate) fn read_proof(
     program: &Program,
     r: &JsonReader<'_>,
     pool: &TermsFromFile,

@@ -1,4 +1,7 @@
 //! Certificates of rule `reduction` in files.
+//!
+//! In: a `Reduction` with the pool of its terms, or the JSON of one. Out: the other, or a `FileError`. The head
+//! (guards, procedures by `performs`) is read first: the terms of the rest extend a program that is built from it.
 
 use super::FileError;
 use super::read::JsonReader;
@@ -8,7 +11,7 @@ use program::call_summaries::{CallSummaries, CodeUnit};
 use program::{ActionId, LocId, ProcId, Program, PropertyId, ThreadId, VarId};
 use serde_json::{Value as Json, json};
 
-pub fn write_reduction(program: &Program, proof: &Reduction, pool: &mut Pool<'_>) -> Json {
+pub(crate) fn write_reduction(program: &Program, proof: &Reduction, pool: &mut Pool<'_>) -> Json {
     let units: Vec<Json> = proof
         .units
         .iter()
@@ -56,7 +59,7 @@ fn shared(program: &Program, r: &JsonReader<'_>) -> Result<VarId, FileError> {
 }
 
 /// What the program without calls is built from: read before any formula can be.
-pub fn read_head(program: &Program, r: &JsonReader<'_>) -> Result<(Vec<Guard>, Vec<ProcId>), FileError> {
+pub(crate) fn read_head(program: &Program, r: &JsonReader<'_>) -> Result<(Vec<Guard>, Vec<ProcId>), FileError> {
     let mut guards = Vec::new();
     for g in r.field("guards")?.list()? {
         guards.push(Guard { var: shared(program, &g.field("var")?)?, lock: shared(program, &g.field("lock")?)? });
@@ -66,7 +69,7 @@ pub fn read_head(program: &Program, r: &JsonReader<'_>) -> Result<(Vec<Guard>, V
 }
 
 /// `basis` is the program without calls, whose terms the pool extends.
-pub fn read_reduction(
+pub(crate) fn read_reduction(
     program: &Program,
     (guards, specified): (Vec<Guard>, Vec<ProcId>),
     basis: &CallSummaries,

@@ -1,4 +1,6 @@
 //! Runs of a procedure among other threads, in files: that it does not perform its specification, or breaks an access predicate.
+//!
+//! In: a `SpecRun`, or the JSON of one. Out: the other, or a `FileError`.
 
 use super::FileError;
 use super::read::JsonReader;
@@ -9,7 +11,7 @@ use program::stage::{ProcedureStage, StageEvent, Write};
 use program::{ActionId, Program, VarId};
 use serde_json::{Value as Json, json};
 
-pub fn write_spec_run(program: &Program, run: &SpecRun) -> Json {
+pub(crate) fn write_spec_run(program: &Program, run: &SpecRun) -> Json {
     let stage = match ProcedureStage::new(program, run.procedure) {
         Ok(stage) => stage,
         Err(why) => return json!({ "missing": why }),
@@ -49,7 +51,7 @@ pub fn write_spec_run(program: &Program, run: &SpecRun) -> Json {
     })
 }
 
-pub fn read_spec_run(program: &Program, r: &JsonReader<'_>) -> Result<SpecRun, FileError> {
+pub(crate) fn read_spec_run(program: &Program, r: &JsonReader<'_>) -> Result<SpecRun, FileError> {
     let name = r.field("procedure")?.string()?;
     let found = program.procedures.iter_enumerated().find(|(_, q)| q.name == name).map(|(id, _)| id);
     let procedure = found.ok_or_else(|| r.error(format!("no procedure is called `{name}`")))?;

@@ -2,6 +2,8 @@
 //!
 //! Symbols and sorts of the program are named by their number in it (and, for people and as a check, by name); the
 //! digest makes sure that the numbers mean the same.
+//! In: terms to be written once each (`Pool`), or a list of nodes to be read. Out: their numbers in the file, or
+//! well-sorted terms over the program's table.
 
 use super::FileError;
 use super::read::{JsonReader, number};
@@ -11,7 +13,7 @@ use rustc_hash::FxHashMap;
 use serde_json::{Value as Json, json};
 
 /// Terms on their way into a file.
-pub struct Pool<'a> {
+pub(crate) struct Pool<'a> {
     program: &'a Program,
     terms: &'a Terms,
     nodes: Vec<Json>,
@@ -23,7 +25,7 @@ pub struct Pool<'a> {
 }
 
 impl<'a> Pool<'a> {
-    pub fn new(program: &'a Program, terms: &'a Terms) -> Self {
+    pub(super) fn new(program: &'a Program, terms: &'a Terms) -> Self {
         Self {
             program,
             terms,
@@ -35,14 +37,14 @@ impl<'a> Pool<'a> {
             sort_at: FxHashMap::default(),
         }
     }
-    pub fn finish(self) -> Json {
+    pub(super) fn finish(self) -> Json {
         json!({ "sorts": self.sorts, "symbols": self.symbols, "nodes": self.nodes })
     }
     /// Program sorts keep their number; new ones follow.
-    pub fn sort(&mut self, sort: Sort) -> usize {
+    pub(super) fn sort(&mut self, sort: Sort) -> usize {
         let known = self.program.terms.sort_count();
-        if (sort.0 as usize) < known {
-            return sort.0 as usize;
+        if sort.index() < known {
+            return sort.index();
         }
         if let Some(at) = self.sort_at.get(&sort) {
             return *at;
@@ -60,10 +62,10 @@ impl<'a> Pool<'a> {
         self.sort_at.insert(sort, at);
         at
     }
-    pub fn symbol(&mut self, symbol: Symbol) -> usize {
+    pub(super) fn symbol(&mut self, symbol: Symbol) -> usize {
         let known = self.program.terms.symbol_count();
-        if (symbol.0 as usize) < known {
-            return symbol.0 as usize;
+        if symbol.index() < known {
+            return symbol.index();
         }
         if let Some(at) = self.symbol_at.get(&symbol) {
             return *at;
@@ -75,7 +77,7 @@ impl<'a> Pool<'a> {
         at
     }
     /// The position of a term in the list of nodes.
-    pub fn term(&mut self, term: Term) -> usize {
+    pub(super) fn term(&mut self, term: Term) -> usize {
         if let Some(at) = self.at.get(&term) {
             return *at;
         }
@@ -103,7 +105,7 @@ impl<'a> Pool<'a> {
         self.nodes.len() - 1
     }
     /// A formula: its node, and its text for people where they are short.
-    pub fn formula(&mut self, term: Term) -> Json {
+    pub(super) fn formula(&mut self, term: Term) -> Json {
         let at = self.term(term);
         if tree_size(self.terms, term, 200) < 200 {
             json!({ "node": at, "shown": self.terms.show(term) })
@@ -189,7 +191,7 @@ pub(crate) fn operator(name: &str, sort: Option<Sort>) -> Option<Op> {
 }
 
 /// Terms on their way out of a file.
-pub struct TermsFromFile {
+pub(crate) struct TermsFromFile {
     pub terms: Terms,
     nodes: Vec<Term>,
     symbols: Vec<Symbol>,
@@ -197,14 +199,14 @@ pub struct TermsFromFile {
 }
 
 impl TermsFromFile {
-    pub fn term(&self, r: &JsonReader<'_>) -> Result<Term, FileError> {
+    pub(super) fn term(&self, r: &JsonReader<'_>) -> Result<Term, FileError> {
         Ok(self.nodes[r.index(self.nodes.len())?])
     }
-    pub fn formula(&self, r: &JsonReader<'_>) -> Result<Term, FileError> {
+    pub(super) fn formula(&self, r: &JsonReader<'_>) -> Result<Term, FileError> {
         let term = self.term(&r.field("node")?)?;
         if self.terms.sort_of(term) == Sort::BOOL { Ok(term) } else { Err(r.error("a formula was expected")) }
     }
-    pub fn symbol(&self, r: &JsonReader<'_>) -> Result<Symbol, FileError> {
+    pub(super) fn symbol(&self, r: &JsonReader<'_>) -> Result<Symbol, FileError> {
         Ok(self.symbols[r.index(self.symbols.len())?])
     }
     fn sort(&self, r: &JsonReader<'_>) -> Result<Sort, FileError> {
@@ -212,7 +214,7 @@ impl TermsFromFile {
     }
 }
 
-pub fn read_terms(program: &Program, r: &JsonReader<'_>) -> Result<TermsFromFile, FileError> {
+pub(crate) fn read_terms(program: &Program, r: &JsonReader<'_>) -> Result<TermsFromFile, FileError> {
     let terms = program.terms.clone();
     let sorts = (0..terms.sort_count() as u32).map(Sort).collect();
     let symbols = (0..terms.symbol_count() as u32).map(Symbol).collect();

@@ -1,4 +1,6 @@
 //! Traces and values in a file.
+//!
+//! In: a `Trace`, a `LocalRun` or a value with its sort, or the JSON of one. Out: the other, or a `FileError`.
 
 use super::FileError;
 use super::read::{JsonReader, number};
@@ -9,7 +11,7 @@ use logic::{ReadPlace, Sort, SortKind, Symbol, Value};
 use program::{ActionId, Program, ThreadId, VarId};
 use serde_json::{Value as Json, json};
 
-pub fn write_trace(program: &Program, trace: &Trace) -> Json {
+pub(crate) fn write_trace(program: &Program, trace: &Trace) -> Json {
     let steps: Vec<Json> = trace
         .steps
         .iter()
@@ -41,7 +43,7 @@ pub fn write_trace(program: &Program, trace: &Trace) -> Json {
     })
 }
 
-pub fn write_local(program: &Program, local: &LocalRun) -> Json {
+pub(crate) fn write_local(program: &Program, local: &LocalRun) -> Json {
     match local.reading.of(program) {
         Ok(read) => write_run(program, &read, local),
         Err(why) => json!({ "missing": why }),
@@ -80,7 +82,7 @@ fn write_run(program: &Program, read: &Program, local: &LocalRun) -> Json {
     })
 }
 
-pub fn read_local(program: &Program, r: &JsonReader<'_>, depth: usize) -> Result<LocalRun, FileError> {
+pub(crate) fn read_local(program: &Program, r: &JsonReader<'_>, depth: usize) -> Result<LocalRun, FileError> {
     let word = r.field("reading")?.string()?;
     let reading = CallReading::ALL.iter().find(|(_, w)| *w == word).map(|(x, _)| *x);
     let reading = reading.ok_or_else(|| r.error(format!("calls cannot be read as `{word}`")))?;
@@ -145,7 +147,7 @@ fn choices(program: &Program, list: &[Choice]) -> Vec<Json> {
         .collect()
 }
 
-pub fn read_trace(program: &Program, r: &JsonReader<'_>) -> Result<Trace, FileError> {
+pub(crate) fn read_trace(program: &Program, r: &JsonReader<'_>) -> Result<Trace, FileError> {
     let instances =
         InstanceCounts(r.field("instances")?.list()?.iter().map(JsonReader::count).collect::<Result<_, _>>()?);
     let mut steps = Vec::new();
@@ -204,7 +206,7 @@ fn read_choices(program: &Program, r: &JsonReader<'_>) -> Result<Vec<Choice>, Fi
 }
 
 /// A value as JSON; an undecided one is null.
-pub fn write_value(program: &Program, value: &Value, sort: Sort) -> Json {
+pub(crate) fn write_value(program: &Program, value: &Value, sort: Sort) -> Json {
     match (value, program.terms.kind(sort)) {
         (Value::Bool(b), _) => json!(b),
         (Value::Int(n), _) => number(*n),
@@ -229,7 +231,7 @@ pub fn write_value(program: &Program, value: &Value, sort: Sort) -> Json {
 }
 
 /// A value of the sort; anything else is an error.
-pub fn read_value(program: &Program, r: &JsonReader<'_>, sort: Sort) -> Result<Value, FileError> {
+pub(crate) fn read_value(program: &Program, r: &JsonReader<'_>, sort: Sort) -> Result<Value, FileError> {
     let t = &program.terms;
     match t.kind(sort) {
         SortKind::Map(k, v) => {

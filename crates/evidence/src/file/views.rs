@@ -2,6 +2,7 @@
 //!
 //! Words: `null any self link arg true false free me other < = >`, `c3` a cell, `g1` a group, `n5` a number, `e2` a variant.
 //! Reading trusts nothing; whether positions fit together is for the checker to say.
+//! In: `Views` with the pool of their terms, or the JSON of them. Out: the other, or a `FileError`.
 
 use super::FileError;
 use super::read::JsonReader;
@@ -14,7 +15,7 @@ use logic::ClassId;
 use program::{ActionId, LocId, ObjectId, ThreadId, VarId};
 use serde_json::{Value as Json, json};
 
-pub fn write_views(views: &Views, pool: &mut Pool<'_>) -> Json {
+pub(crate) fn write_views(views: &Views, pool: &mut Pool<'_>) -> Json {
     let points: Vec<Json> = views
         .points
         .iter()
@@ -158,7 +159,7 @@ fn read_words(r: &JsonReader<'_>) -> Result<Vec<Val>, FileError> {
     r.list()?.iter().map(read_word).collect()
 }
 
-pub fn read_views(r: &JsonReader<'_>, pool: &TermsFromFile) -> Result<Views, FileError> {
+pub(crate) fn read_views(r: &JsonReader<'_>, pool: &TermsFromFile) -> Result<Views, FileError> {
     let object = match r.optional("object") {
         Some(o) => Some(ObjectId(o.count()?)),
         None => None,

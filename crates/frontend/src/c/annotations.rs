@@ -7,14 +7,14 @@
 use base::{SourceId, Sources, Span};
 
 /// The words that annotations begin with.
-pub const WORDS: [&str; 7] = ["assert", "guarded_by", "invariant", "rely", "performs", "machine", "follows"];
+pub(crate) const WORDS: [&str; 7] = ["assert", "guarded_by", "invariant", "rely", "performs", "machine", "follows"];
 
 /// What an assertion in a comment is called once it is code.
-pub const ASSERTION: &str = "__tp_acsl";
+pub(crate) const ASSERTION: &str = "__tp_acsl";
 
 /// The text with its assertions in comments (`//@ assert e;`, `/*@ assert e; */`) as calls, which a preprocessor keeps. No
 /// place before the end of an assertion moves.
-pub fn with_assertions(text: &str) -> String {
+pub(crate) fn with_assertions(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         match assertion(line) {
@@ -63,11 +63,11 @@ pub struct CommentAnnotation {
     /// The line it stands on, from 1.
     pub line: usize,
     /// It stands after code on its line and so belongs to that code.
-    pub trailing: bool,
+    pub(crate) trailing: bool,
 }
 
 /// All annotations of a file, and the places of those whose keyword is unknown.
-pub fn annotations(sources: &Sources, file: SourceId) -> (Vec<CommentAnnotation>, Vec<(Span, String)>) {
+pub(crate) fn annotations(sources: &Sources, file: SourceId) -> (Vec<CommentAnnotation>, Vec<(Span, String)>) {
     let text = &sources.file(file).text;
     let (mut found, mut unknown) = (Vec::new(), Vec::new());
     let mut offset = 0;

@@ -33,7 +33,7 @@ pub struct Unit {
     pub functions: IdVec<FnId, CFunction>,
     pub texts: IdVec<TextId, Vec<u8>>,
     /// The type of their characters.
-    pub char_type: CType,
+    pub(crate) char_type: CType,
     /// File-scope and static variables in the order of their declaration.
     pub globals: Vec<VarId>,
     /// Invariants and relies from comments.
@@ -67,7 +67,7 @@ impl Unit {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Storage {
+pub(crate) enum Storage {
     /// One object for the whole program.
     Static,
     /// One object for each thread.
@@ -81,21 +81,21 @@ pub struct Variable {
     pub name: String,
     pub ty: CType,
     pub span: Span,
-    pub storage: Storage,
+    pub(crate) storage: Storage,
     /// Its address is taken somewhere (also by array decay).
-    pub address_taken: bool,
+    pub(crate) address_taken: bool,
     /// Of a static or thread-local object; locals are initialised by their `Declare` statement.
     pub init: Option<Init>,
     /// Declared `extern` and never defined here.
     pub external: bool,
     /// The mutex named by a `guarded_by` attribute, as written.
-    pub guarded_by: Option<String>,
+    pub(crate) guarded_by: Option<String>,
     /// The number of elements of an array of variable length.
     pub length: Option<Box<Expr>>,
 }
 
 /// How labels begin whose statement runs in a thread of its own, and the name of the function it becomes.
-pub const ASYNCHRONOUS: &str = "__CPROVER_ASYNC";
+pub(crate) const ASYNCHRONOUS: &str = "__CPROVER_ASYNC";
 
 #[derive(Clone, Debug)]
 pub struct CFunction {
@@ -103,13 +103,13 @@ pub struct CFunction {
     pub result: CType,
     pub params: Vec<VarId>,
     /// The parameter types of the prototype or the definition.
-    pub param_types: Vec<CType>,
+    pub(crate) param_types: Vec<CType>,
     pub variadic: bool,
     pub body: Option<Vec<Stmt>>,
     pub labels: IdVec<LabelId, String>,
     pub span: Span,
     /// Used otherwise than as the callee of a call.
-    pub address_taken: bool,
+    pub(crate) address_taken: bool,
 }
 
 /// An initialiser with every designation resolved.
@@ -263,7 +263,7 @@ pub enum CCompareOp {
 
 impl CCompareOp {
     /// The comparison of constants.
-    pub fn holds<T: PartialOrd>(self, x: T, y: T) -> bool {
+    pub(crate) fn holds<T: PartialOrd>(self, x: T, y: T) -> bool {
         match self {
             CCompareOp::Eq => x == y,
             CCompareOp::Ne => x != y,
@@ -341,13 +341,13 @@ impl Expr {
     pub fn float(number: Option<f64>, made: Made, parts: Vec<Expr>, ty: CType, span: Span) -> Expr {
         Expr { kind: CExprKind::Float { number, made, parts }, ty, span }
     }
-    pub fn as_float(&self) -> Option<f64> {
+    pub(crate) fn as_float(&self) -> Option<f64> {
         match self.kind {
             CExprKind::Float { number, .. } => number,
             _ => None,
         }
     }
-    pub fn as_const(&self) -> Option<i128> {
+    pub(crate) fn as_const(&self) -> Option<i128> {
         match self.kind {
             CExprKind::Const(value) => Some(value),
             _ => None,
@@ -356,7 +356,7 @@ impl Expr {
 }
 
 /// Folds a binary operation on constants in the type `int`; `None` where C leaves it undefined.
-pub fn fold_binary(op: CBinaryOp, a: i128, b: i128, int: Int, types: &CTypes) -> Option<i128> {
+pub(crate) fn fold_binary(op: CBinaryOp, a: i128, b: i128, int: Int, types: &CTypes) -> Option<i128> {
     let bits = int.bits(types.model);
     let exact = match op {
         CBinaryOp::Add => a.checked_add(b)?,

@@ -4,17 +4,17 @@
 //! `preprocess` (the system's preprocessor) -> `normalise` -> parser -> `convert` (types, conversions, places) ->
 //! `lower`. What the model does not cover is a node that no proof may step over.
 
-pub mod annotations;
-pub mod ast;
+pub(crate) mod annotations;
+pub(crate) mod ast;
 mod convert;
 pub mod core;
 pub mod harness;
-pub mod lower;
+pub(crate) mod lower;
 mod names;
 mod normalise;
-pub mod preprocess;
+pub(crate) mod preprocess;
 pub mod task;
-pub mod types;
+pub(crate) mod types;
 pub mod witness;
 
 use base::{Diagnostic, Sources, Span};
@@ -264,19 +264,19 @@ fn apply_annotations(parsed: &mut ParsedC, sources: &Sources, diagnostics: &mut 
 }
 
 /// A comment for the verifier that changes nothing.
-pub const UNUSED_ANNOTATION: base::DiagnosticCode = base::DiagnosticCode("C0107");
+pub(crate) const UNUSED_ANNOTATION: base::DiagnosticCode = base::DiagnosticCode("C0107");
 
 /// An invariant or a rely that cannot be read.
-pub const BAD_SPECIFICATION: base::DiagnosticCode = base::DiagnosticCode("C0108");
+pub(crate) const BAD_SPECIFICATION: base::DiagnosticCode = base::DiagnosticCode("C0108");
 
 /// A file without `main`.
-pub const NO_MAIN: base::DiagnosticCode = base::DiagnosticCode("C0106");
+pub(crate) const NO_MAIN: base::DiagnosticCode = base::DiagnosticCode("C0106");
 
 /// A comment that begins with `//@` and an unknown word.
-pub const UNKNOWN_ANNOTATION: base::DiagnosticCode = base::DiagnosticCode("C0105");
+pub(crate) const UNKNOWN_ANNOTATION: base::DiagnosticCode = base::DiagnosticCode("C0105");
 
 /// The place of the start of a file, for messages about the file as a whole.
-pub fn whole_file(main: base::SourceId) -> Span {
+pub(crate) fn whole_file(main: base::SourceId) -> Span {
     Span::new(main, 0, 0)
 }
 

@@ -7,7 +7,7 @@
 use crate::lang::resolve::nearest;
 
 /// Whether a call without a declaration has a meaning of its own.
-pub fn has_meaning(name: &str) -> bool {
+pub(crate) fn has_meaning(name: &str) -> bool {
     let families = [
         "__VERIFIER_",
         "__CPROVER_",
@@ -31,7 +31,7 @@ fn in_library(name: &str) -> bool {
 }
 
 /// The known or declared name that is nearest.
-pub fn meant<'a>(name: &str, declared: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn meant<'a>(name: &str, declared: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     nearest(name, declared.into_iter().chain(KNOWN.iter().copied()))
 }
 

@@ -6,15 +6,15 @@
 //! becomes a syntax error with its place.
 
 /// The middle operand that stands for "the value of the condition".
-pub const ELVIS: &str = "__tp_same";
+pub(crate) const ELVIS: &str = "__tp_same";
 /// The typedef name that stands for the type of the initialiser.
-pub const AUTO: &str = "__tp_auto";
-pub const INT128: &str = "__tp_int128";
-pub const UINT128: &str = "__tp_uint128";
+pub(crate) const AUTO: &str = "__tp_auto";
+pub(crate) const INT128: &str = "__tp_int128";
+pub(crate) const UINT128: &str = "__tp_uint128";
 
 /// Normalised text and its map to the old text.
 #[derive(Clone, Debug)]
-pub struct Normalised {
+pub(crate) struct Normalised {
     pub text: String,
     /// Where copied stretches begin: new offset, old offset; ordered by both.
     pieces: Vec<(u32, u32)>,
@@ -22,7 +22,7 @@ pub struct Normalised {
 
 impl Normalised {
     /// The old offset of a new one; inside inserted text, where the insertion was made.
-    pub fn old(&self, new: usize) -> usize {
+    pub(super) fn old(&self, new: usize) -> usize {
         let i = self.pieces.partition_point(|&(n, _)| n as usize <= new);
         let Some(&(from, old)) = i.checked_sub(1).and_then(|i| self.pieces.get(i)) else { return 0 };
         let at = old as usize + (new - from as usize);
@@ -61,7 +61,7 @@ impl BlankingWriter<'_> {
 }
 
 /// See the file header.
-pub fn normalise_text(old: &str) -> Normalised {
+pub(crate) fn normalise_text(old: &str) -> Normalised {
     let bytes = old.as_bytes();
     let mut w = BlankingWriter { old, new: String::with_capacity(old.len() + 256), pieces: Vec::new() };
     w.new.push_str(&format!("typedef int {AUTO}; typedef long {INT128}; typedef unsigned long {UINT128};\n"));

@@ -12,12 +12,12 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-pub const NO_PREPROCESSOR: DiagnosticCode = DiagnosticCode("C0001");
-pub const PREPROCESSOR_FAILED: DiagnosticCode = DiagnosticCode("C0002");
+pub(crate) const NO_PREPROCESSOR: DiagnosticCode = DiagnosticCode("C0001");
+pub(crate) const PREPROCESSOR_FAILED: DiagnosticCode = DiagnosticCode("C0002");
 
 /// Preprocessed text and the way back.
 #[derive(Clone, Debug)]
-pub struct Preprocessed {
+pub(crate) struct Preprocessed {
     pub text: String,
     pub main: SourceId,
     /// For each line of `text` its file and line; `None` when the text is the main file itself.
@@ -29,13 +29,13 @@ pub struct Preprocessed {
 
 impl Preprocessed {
     /// Text that is its own source.
-    pub fn as_is(main: SourceId, text: String) -> Self {
+    pub(crate) fn as_is(main: SourceId, text: String) -> Self {
         let starts = line_starts(&text);
         Self { text, main, lines: None, starts, appended: None }
     }
 
     /// Reads the line markers of preprocessed text. Files named there are loaded for their places to be shown.
-    pub fn with_markers(sources: &mut Sources, main: SourceId, text: String) -> Self {
+    pub(crate) fn with_markers(sources: &mut Sources, main: SourceId, text: String) -> Self {
         let main_name = sources.file(main).name.clone();
         let mut known: Vec<(String, SourceId)> = vec![(main_name, main), ("<stdin>".into(), main)];
         // A header that an earlier file of the program has included is the same file.
@@ -66,19 +66,19 @@ impl Preprocessed {
     }
 
     /// Appends a text of our own, with places of its own.
-    pub fn append(&mut self, sources: &mut Sources, name: &str, text: &str) {
+    pub(crate) fn append(&mut self, sources: &mut Sources, name: &str, text: &str) {
         self.text.push('\n');
         self.appended = Some((self.text.len(), sources.add(name, text)));
         self.text.push_str(text);
     }
 
     /// The length of the text without what was appended.
-    pub fn own_length(&self) -> usize {
+    pub(crate) fn own_length(&self) -> usize {
         self.appended.map_or(self.text.len(), |(at, _)| at - 1)
     }
 
     /// The place in the user's file of a byte range of the preprocessed text.
-    pub fn span(&self, sources: &Sources, start: usize, end: usize) -> Span {
+    pub(crate) fn span(&self, sources: &Sources, start: usize, end: usize) -> Span {
         if let Some((from, file)) = self.appended
             && start >= from
         {
@@ -140,7 +140,7 @@ fn marker(line: &str) -> Option<(u32, String)> {
 }
 
 /// Loads a file and preprocesses it if its name does not end in `.i`.
-pub fn preprocess_file(
+pub(crate) fn preprocess_file(
     sources: &mut Sources,
     file: &CSource,
     model: DataModel,

@@ -6,7 +6,6 @@
 //! layout of bit-fields (a bit-field is kept as a field of its declared type with its width noted, and every access
 //! to its address is refused by C itself).
 
-use base::ids::Id;
 use base::{IdVec, Span};
 use rustc_hash::FxHashMap;
 
@@ -49,7 +48,8 @@ base::id_type!(
 
 /// The integer types, in the order of their conversion rank (C11 6.3.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Int {
+#[allow(clippy::enum_variant_names, reason = "the names are those of C")]
+pub(crate) enum Int {
     Bool,
     Char,
     UChar,
@@ -66,10 +66,10 @@ pub enum Int {
 }
 
 impl Int {
-    pub fn signed(self) -> bool {
+    pub(crate) fn signed(self) -> bool {
         matches!(self, Int::Char | Int::Short | Int::Int | Int::Long | Int::LongLong | Int::Int128)
     }
-    pub fn to_unsigned(self) -> Int {
+    pub(crate) fn to_unsigned(self) -> Int {
         match self {
             Int::Char => Int::UChar,
             Int::Short => Int::UShort,
@@ -80,7 +80,7 @@ impl Int {
             other => other,
         }
     }
-    pub fn bytes(self, model: DataModel) -> u64 {
+    pub(crate) fn bytes(self, model: DataModel) -> u64 {
         match self {
             Int::Bool | Int::Char | Int::UChar => 1,
             Int::Short | Int::UShort => 2,
@@ -91,14 +91,14 @@ impl Int {
         }
     }
     /// Value bits: 1 for `_Bool`.
-    pub fn bits(self, model: DataModel) -> u32 {
+    pub(crate) fn bits(self, model: DataModel) -> u32 {
         match self {
             Int::Bool => 1,
             other => other.bytes(model) as u32 * 8,
         }
     }
     /// The smallest and largest value; 128-bit types are cut to what an `i128` holds.
-    pub fn range(self, model: DataModel) -> (i128, i128) {
+    pub(crate) fn range(self, model: DataModel) -> (i128, i128) {
         let bits = self.bits(model);
         match (self.signed(), bits) {
             (true, 128) => (i128::MIN, i128::MAX),
@@ -108,7 +108,7 @@ impl Int {
         }
     }
     /// The value reduced into the type, as a conversion does on every machine we know (C11 6.3.1.3).
-    pub fn wrap(self, value: i128, model: DataModel) -> i128 {
+    pub(crate) fn wrap(self, value: i128, model: DataModel) -> i128 {
         if self == Int::Bool {
             return i128::from(value != 0);
         }
@@ -120,7 +120,7 @@ impl Int {
         let low = value.rem_euclid(modulus);
         if self.signed() && low >= modulus >> 1 { low - modulus } else { low }
     }
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Int::Bool => "_Bool",
             Int::Char => "char",
@@ -141,7 +141,7 @@ impl Int {
 
 /// Types of the thread library whose inside no program may look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Opaque {
+pub(crate) enum Opaque {
     Mutex,
     MutexAttribute,
     Condition,
@@ -156,7 +156,7 @@ pub enum Opaque {
 
 impl Opaque {
     /// The kind a library typedef stands for.
-    pub fn of_typedef(name: &str) -> Option<Opaque> {
+    pub(crate) fn of_typedef(name: &str) -> Option<Opaque> {
         Some(match name {
             "pthread_mutex_t" | "mtx_t" => Opaque::Mutex,
             "pthread_mutexattr_t" => Opaque::MutexAttribute,
@@ -183,7 +183,7 @@ impl Opaque {
             Opaque::MutexAttribute | Opaque::Once | Opaque::SpinLock => 4,
         }
     }
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Opaque::Mutex => "pthread_mutex_t",
             Opaque::MutexAttribute => "pthread_mutexattr_t",
@@ -200,23 +200,23 @@ impl Opaque {
 
 /// Qualifiers that change what a step is; `const` and `restrict` do not and are dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Qualifiers {
+pub(crate) struct Qualifiers {
     pub atomic: bool,
-    pub volatile: bool,
+    pub(crate) volatile: bool,
 }
 
 /// A type: an interned kind with qualifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CType {
     kind: u32,
-    pub quals: Qualifiers,
+    pub(crate) quals: Qualifiers,
 }
 
 impl CType {
-    pub fn unqualified(self) -> CType {
+    pub(crate) fn unqualified(self) -> CType {
         CType { quals: Qualifiers::default(), ..self }
     }
-    pub fn qualified(self, quals: Qualifiers) -> CType {
+    pub(crate) fn qualified(self, quals: Qualifiers) -> CType {
         CType {
             quals: Qualifiers {
                 atomic: self.quals.atomic || quals.atomic,
@@ -228,7 +228,7 @@ impl CType {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum CTypeKind {
+pub(crate) enum CTypeKind {
     Void,
     Int(Int),
     /// A floating type of so many bytes; its values are not modelled.
@@ -245,14 +245,14 @@ pub enum CTypeKind {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Signature {
+pub(crate) struct Signature {
     pub result: CType,
     pub params: Vec<CType>,
-    pub arity: Arity,
+    pub(crate) arity: Arity,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Arity {
+pub(crate) enum Arity {
     Fixed,
     /// Ends in `...`.
     AtLeast,
@@ -284,12 +284,12 @@ pub struct CField {
 
 /// A bit-field has no address of its own: its offset is that of its unit and, above, a multiple of this that no other
 /// field of the record has.
-pub const BIT_FIELD: u64 = 1 << 48;
+pub(crate) const BIT_FIELD: u64 = 1 << 48;
 
 #[derive(Clone, Debug)]
 pub struct CRecord {
     pub kind: RecordKind,
-    pub tag: Option<String>,
+    pub(crate) tag: Option<String>,
     /// `None` while the type is incomplete.
     pub fields: Option<Vec<CField>>,
     pub size: u64,
@@ -307,10 +307,10 @@ pub struct CTypes {
 }
 
 impl CTypes {
-    pub fn new(model: DataModel) -> Self {
+    pub(crate) fn new(model: DataModel) -> Self {
         Self { model, kinds: Vec::new(), interned: FxHashMap::default(), records: IdVec::new() }
     }
-    pub fn intern(&mut self, kind: CTypeKind) -> CType {
+    pub(crate) fn intern(&mut self, kind: CTypeKind) -> CType {
         let next = self.kinds.len() as u32;
         let id = *self.interned.entry(kind.clone()).or_insert(next);
         if id == next {
@@ -318,43 +318,43 @@ impl CTypes {
         }
         CType { kind: id, quals: Qualifiers::default() }
     }
-    pub fn kind(&self, ty: CType) -> &CTypeKind {
+    pub(crate) fn kind(&self, ty: CType) -> &CTypeKind {
         &self.kinds[ty.kind as usize]
     }
-    pub fn int(&mut self, int: Int) -> CType {
+    pub(crate) fn int(&mut self, int: Int) -> CType {
         self.intern(CTypeKind::Int(int))
     }
-    pub fn void(&mut self) -> CType {
+    pub(crate) fn void(&mut self) -> CType {
         self.intern(CTypeKind::Void)
     }
-    pub fn pointer(&mut self, to: CType) -> CType {
+    pub(crate) fn pointer(&mut self, to: CType) -> CType {
         self.intern(CTypeKind::Pointer(to))
     }
-    pub fn size_type(&mut self) -> CType {
+    pub(crate) fn size_type(&mut self) -> CType {
         self.int(Int::ULong)
     }
-    pub fn as_int(&self, ty: CType) -> Option<Int> {
+    pub(crate) fn as_int(&self, ty: CType) -> Option<Int> {
         match self.kind(ty) {
             CTypeKind::Int(i) => Some(*i),
             _ => None,
         }
     }
-    pub fn pointee(&self, ty: CType) -> Option<CType> {
+    pub(crate) fn pointee(&self, ty: CType) -> Option<CType> {
         match self.kind(ty) {
             CTypeKind::Pointer(to) => Some(*to),
             _ => None,
         }
     }
-    pub fn is_scalar(&self, ty: CType) -> bool {
+    pub(crate) fn is_scalar(&self, ty: CType) -> bool {
         matches!(self.kind(ty), CTypeKind::Int(_) | CTypeKind::Float(_) | CTypeKind::Pointer(_))
     }
-    pub fn is_float(&self, ty: CType) -> bool {
+    pub(crate) fn is_float(&self, ty: CType) -> bool {
         matches!(self.kind(ty), CTypeKind::Float(_))
     }
-    pub fn is_void(&self, ty: CType) -> bool {
+    pub(crate) fn is_void(&self, ty: CType) -> bool {
         matches!(self.kind(ty), CTypeKind::Void)
     }
-    pub fn record(&self, ty: CType) -> Option<RecordId> {
+    pub(crate) fn record(&self, ty: CType) -> Option<RecordId> {
         match self.kind(ty) {
             CTypeKind::Record(r) => Some(*r),
             _ => None,
@@ -362,7 +362,7 @@ impl CTypes {
     }
 
     /// Size in bytes; `None` for incomplete and function types (GNU C gives 1 to `void` and functions).
-    pub fn size(&self, ty: CType) -> Option<u64> {
+    pub(crate) fn size(&self, ty: CType) -> Option<u64> {
         Some(match self.kind(ty) {
             CTypeKind::Void | CTypeKind::Function(_) => 1,
             CTypeKind::Int(i) => i.bytes(self.model),
@@ -379,7 +379,7 @@ impl CTypes {
             CTypeKind::VarArgs => 3 * self.model.pointer_bytes(),
         })
     }
-    pub fn align(&self, ty: CType) -> u64 {
+    pub(crate) fn align(&self, ty: CType) -> u64 {
         match self.kind(ty) {
             CTypeKind::Void | CTypeKind::Function(_) | CTypeKind::Unknown(_) => 1,
             CTypeKind::Int(_) | CTypeKind::Float(_) => {
@@ -399,7 +399,7 @@ impl CTypes {
 
     /// Lays out the fields of a record and completes it (C11 6.7.2.1, System V). A bit-field lies in the next bits that do not
     /// cross a boundary of its type; what follows begins at the next byte that its own alignment allows.
-    pub fn complete(&mut self, record: RecordId, mut fields: Vec<CField>, packed: bool, least: u64) {
+    pub(crate) fn complete(&mut self, record: RecordId, mut fields: Vec<CField>, packed: bool, least: u64) {
         let kind = self.records[record].kind;
         let (mut end, mut align) = (0u64, least.max(1));
         // The run of bit-fields at hand: its first byte, its first field, and the bits up to its end.
@@ -450,7 +450,7 @@ impl CTypes {
     }
 
     /// A field by name, through anonymous members: the path of field indices.
-    pub fn find_field(&self, record: RecordId, name: &str) -> Option<Vec<usize>> {
+    pub(crate) fn find_field(&self, record: RecordId, name: &str) -> Option<Vec<usize>> {
         let fields = self.records[record].fields.as_ref()?;
         for (i, field) in fields.iter().enumerate() {
             if field.name == name && !name.is_empty() {
@@ -466,16 +466,16 @@ impl CTypes {
         }
         None
     }
-    pub fn field(&self, record: RecordId, index: usize) -> Option<&CField> {
+    pub(crate) fn field(&self, record: RecordId, index: usize) -> Option<&CField> {
         self.records[record].fields.as_ref()?.get(index)
     }
 
     /// Integer promotion (C11 6.3.1.1): everything narrower than `int` becomes `int`.
-    pub fn promote(&self, int: Int) -> Int {
+    pub(crate) fn promote(&self, int: Int) -> Int {
         if int < Int::Int { Int::Int } else { int }
     }
     /// The usual arithmetic conversions on integers (C11 6.3.1.8).
-    pub fn common(&self, a: Int, b: Int) -> Int {
+    pub(crate) fn common(&self, a: Int, b: Int) -> Int {
         let (a, b) = (self.promote(a), self.promote(b));
         if a == b {
             return a;
@@ -495,7 +495,7 @@ impl CTypes {
     }
 
     /// The type as C writes it, for messages.
-    pub fn show(&self, ty: CType) -> String {
+    pub(crate) fn show(&self, ty: CType) -> String {
         let base = match self.kind(ty) {
             CTypeKind::Void => "void".into(),
             CTypeKind::Int(i) => i.name().to_string(),

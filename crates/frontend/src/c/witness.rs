@@ -27,7 +27,7 @@ pub struct WitnessMetadata {
 }
 
 /// The specification line of a property.
-pub fn specification(check: CCheck) -> &'static str {
+pub(crate) fn specification(check: CCheck) -> &'static str {
     match check {
         CCheck::Reach => "CHECK( init(main()), LTL(G ! call(reach_error())) )",
         CCheck::Race => "CHECK( init(main()), LTL(G ! data-race) )",

@@ -8,13 +8,13 @@ use base::Span;
 
 /// One annotation.
 #[derive(Clone, Debug)]
-pub struct Note {
+pub(crate) struct Note {
     pub kind: NoteKind,
     pub span: Span,
 }
 
 #[derive(Clone, Debug)]
-pub enum NoteKind {
+pub(crate) enum NoteKind {
     Requires(Formula),
     Ensures(Formula),
     Performs(Steps),
@@ -28,7 +28,7 @@ pub enum NoteKind {
 }
 
 #[derive(Clone, Debug)]
-pub enum Steps {
+pub(crate) enum Steps {
     Action(Box<ActionNote>),
     Then(Vec<Steps>),
     Or(Vec<Steps>),
@@ -36,7 +36,7 @@ pub enum Steps {
 }
 
 #[derive(Clone, Debug)]
-pub struct ActionNote {
+pub(crate) struct ActionNote {
     pub label: Option<String>,
     pub places: Vec<Formula>,
     pub formula: Formula,
@@ -44,13 +44,13 @@ pub struct ActionNote {
 }
 
 #[derive(Clone, Debug)]
-pub struct Formula {
+pub(crate) struct Formula {
     pub kind: FormulaKind,
     pub span: Span,
 }
 
 #[derive(Clone, Debug)]
-pub enum FormulaKind {
+pub(crate) enum FormulaKind {
     Bool(bool),
     Int(i128),
     Null,
@@ -69,20 +69,20 @@ pub enum FormulaKind {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quantity {
+pub(crate) enum Quantity {
     All,
     Some,
 }
 
 /// What is wrong with an annotation.
 #[derive(Clone, Debug)]
-pub struct Misread {
+pub(crate) struct Misread {
     pub message: String,
     pub span: Span,
 }
 
 /// The annotations of a comment. `start` is where the text stands.
-pub fn read_notes(text: &str, start: Span) -> Result<Vec<Note>, Misread> {
+pub(crate) fn read_notes(text: &str, start: Span) -> Result<Vec<Note>, Misread> {
     let mut reader = NoteReader { text, at: 0, start };
     let mut out = Vec::new();
     loop {

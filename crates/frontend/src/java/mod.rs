@@ -4,11 +4,11 @@
 //! (`tree-sitter-java`), `translate` makes of it a tree of the modelling language, and `lang::lower` lowers that: whatever is
 //! checked of `.tp` programs is checked of Java by the same code. What the subset leaves out is in `docs/java.md`.
 
-pub mod codes;
-pub mod dialect;
-pub mod read;
-pub mod translate;
-pub mod tree;
+pub(crate) mod codes;
+pub(crate) mod dialect;
+pub(crate) mod read;
+pub(crate) mod translate;
+pub(crate) mod tree;
 
 use crate::lang::{self, LoweringSettings, Parsed};
 use base::{Diagnostic, SourceId, Sources, Span};

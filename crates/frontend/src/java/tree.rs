@@ -4,25 +4,27 @@
 //! is a node of its own (`Unknown`), which the translation turns into a construct outside the model at its line.
 //! Deliberately absent: packages, imports and type parameters beyond their names (types are erased).
 
+#![allow(dead_code, reason = "the tree keeps all that stands in the text, also what is not translated yet")]
+
 use base::Span;
 
 /// All classes of the files given, nested ones too.
 #[derive(Clone, Debug, Default)]
-pub struct JavaUnit {
+pub(crate) struct JavaUnit {
     pub classes: Vec<JavaClass>,
     /// Annotation comments (`//@ ..`, `/*@ .. @*/`) with their text.
-    pub comments: Vec<AnnotationComment>,
+    pub(crate) comments: Vec<AnnotationComment>,
 }
 
 /// An annotation comment: its text without the comment signs, blanks in their place so that offsets stay.
 #[derive(Clone, Debug)]
-pub struct AnnotationComment {
+pub(crate) struct AnnotationComment {
     pub text: String,
     pub span: Span,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClassForm {
+pub(crate) enum ClassForm {
     Class,
     Interface,
     Enum,
@@ -31,22 +33,22 @@ pub enum ClassForm {
 }
 
 #[derive(Clone, Debug)]
-pub struct JavaClass {
+pub(crate) struct JavaClass {
     pub name: String,
     pub form: ClassForm,
-    pub modifiers: JavaModifiers,
-    pub type_params: Vec<String>,
+    pub(crate) modifiers: JavaModifiers,
+    pub(crate) type_params: Vec<String>,
     pub extends: Option<JavaType>,
-    pub implements: Vec<JavaType>,
+    pub(crate) implements: Vec<JavaType>,
     pub constants: Vec<(String, Span)>,
     pub fields: Vec<JavaField>,
     pub methods: Vec<JavaMethod>,
     /// `static { .. }` and `{ .. }`, with their place among the fields.
-    pub initializers: Vec<Initializer>,
+    pub(crate) initializers: Vec<Initializer>,
     /// The class around this one.
     pub outer: Option<String>,
     pub span: Span,
-    pub name_span: Span,
+    pub(crate) name_span: Span,
     /// The body without its brackets, for annotation comments.
     pub body: Span,
     /// Members that are not modelled, each with a phrase.
@@ -54,75 +56,75 @@ pub struct JavaClass {
 }
 
 #[derive(Clone, Debug)]
-pub struct Initializer {
-    pub is_static: bool,
+pub(crate) struct Initializer {
+    pub(crate) is_static: bool,
     pub body: Vec<JavaStmt>,
     pub span: Span,
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct JavaModifiers {
-    pub is_static: bool,
-    pub is_final: bool,
-    pub is_volatile: bool,
-    pub is_synchronized: bool,
-    pub is_abstract: bool,
-    pub is_native: bool,
-    pub is_public: bool,
+pub(crate) struct JavaModifiers {
+    pub(crate) is_static: bool,
+    pub(crate) is_final: bool,
+    pub(crate) is_volatile: bool,
+    pub(crate) is_synchronized: bool,
+    pub(crate) is_abstract: bool,
+    pub(crate) is_native: bool,
+    pub(crate) is_public: bool,
     pub annotations: Vec<JavaAnnotation>,
 }
 
 /// `@GuardedBy("this")`: the text of its first argument, without quotation marks.
 #[derive(Clone, Debug)]
-pub struct JavaAnnotation {
+pub(crate) struct JavaAnnotation {
     pub name: String,
     pub argument: Option<String>,
     pub span: Span,
 }
 
 #[derive(Clone, Debug)]
-pub struct JavaField {
+pub(crate) struct JavaField {
     pub name: String,
     pub ty: JavaType,
-    pub modifiers: JavaModifiers,
+    pub(crate) modifiers: JavaModifiers,
     pub value: Option<JavaExpr>,
     pub span: Span,
-    pub name_span: Span,
+    pub(crate) name_span: Span,
 }
 
 #[derive(Clone, Debug)]
-pub struct JavaMethod {
+pub(crate) struct JavaMethod {
     /// `<init>` for a constructor.
     pub name: String,
     pub params: Vec<JavaParam>,
     /// `None`: void, or a constructor.
     pub result: Option<JavaType>,
-    pub modifiers: JavaModifiers,
-    pub type_params: Vec<String>,
+    pub(crate) modifiers: JavaModifiers,
+    pub(crate) type_params: Vec<String>,
     pub body: Option<Vec<JavaStmt>>,
     pub span: Span,
-    pub name_span: Span,
+    pub(crate) name_span: Span,
     /// The body with its brackets.
-    pub body_span: Span,
+    pub(crate) body_span: Span,
 }
 
-pub const CONSTRUCTOR: &str = "<init>";
+pub(crate) const CONSTRUCTOR: &str = "<init>";
 
 #[derive(Clone, Debug)]
-pub struct JavaParam {
+pub(crate) struct JavaParam {
     pub name: String,
     pub ty: JavaType,
     pub span: Span,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct JavaType {
+pub(crate) struct JavaType {
     pub kind: JavaTypeKind,
     pub span: Span,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum JavaTypeKind {
+pub(crate) enum JavaTypeKind {
     Boolean,
     Byte,
     Short,
@@ -137,13 +139,13 @@ pub enum JavaTypeKind {
 }
 
 #[derive(Clone, Debug)]
-pub struct JavaStmt {
+pub(crate) struct JavaStmt {
     pub kind: JavaStmtKind,
     pub span: Span,
 }
 
 #[derive(Clone, Debug)]
-pub enum JavaStmtKind {
+pub(crate) enum JavaStmtKind {
     Empty,
     Local {
         ty: JavaType,
@@ -196,7 +198,7 @@ pub enum JavaStmtKind {
 }
 
 #[derive(Clone, Debug)]
-pub struct CatchClause {
+pub(crate) struct CatchClause {
     pub types: Vec<JavaType>,
     pub name: String,
     pub body: Vec<JavaStmt>,
@@ -204,23 +206,23 @@ pub struct CatchClause {
 }
 
 #[derive(Clone, Debug)]
-pub struct SwitchCase {
+pub(crate) struct SwitchCase {
     pub labels: Vec<JavaExpr>,
-    pub is_default: bool,
+    pub(crate) is_default: bool,
     pub body: Vec<JavaStmt>,
     /// `->`: never goes on to the next case.
-    pub is_rule: bool,
+    pub(crate) is_rule: bool,
     pub span: Span,
 }
 
 #[derive(Clone, Debug)]
-pub struct JavaExpr {
+pub(crate) struct JavaExpr {
     pub kind: JavaExprKind,
     pub span: Span,
 }
 
 #[derive(Clone, Debug)]
-pub enum JavaExprKind {
+pub(crate) enum JavaExprKind {
     Bool(bool),
     Int(i128),
     Long(i128),
@@ -276,7 +278,7 @@ pub enum JavaExprKind {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UnaryOp {
+pub(crate) enum UnaryOp {
     Not,
     Negate,
     Plus,
@@ -284,7 +286,7 @@ pub enum UnaryOp {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BinaryOp {
+pub(crate) enum BinaryOp {
     Add,
     Subtract,
     Multiply,
@@ -307,7 +309,7 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
-    pub fn read(text: &str) -> Option<Self> {
+    pub(crate) fn read(text: &str) -> Option<Self> {
         Some(match text {
             "+" => Self::Add,
             "-" => Self::Subtract,
@@ -334,7 +336,7 @@ impl BinaryOp {
 }
 
 /// Calls a function on every expression below a statement, outermost first; bodies of lambdas and anonymous classes too.
-pub fn expressions<'a>(stmts: &'a [JavaStmt], visit: &mut dyn FnMut(&'a JavaExpr)) {
+pub(crate) fn expressions<'a>(stmts: &'a [JavaStmt], visit: &mut dyn FnMut(&'a JavaExpr)) {
     stmts.iter().for_each(|s| in_stmt(s, visit));
 }
 
@@ -388,7 +390,7 @@ fn in_stmt<'a>(stmt: &'a JavaStmt, visit: &mut dyn FnMut(&'a JavaExpr)) {
     }
 }
 
-pub fn in_expr<'a>(expr: &'a JavaExpr, visit: &mut dyn FnMut(&'a JavaExpr)) {
+pub(crate) fn in_expr<'a>(expr: &'a JavaExpr, visit: &mut dyn FnMut(&'a JavaExpr)) {
     visit(expr);
     match &expr.kind {
         JavaExprKind::Field(e, ..)
@@ -422,14 +424,14 @@ pub fn in_expr<'a>(expr: &'a JavaExpr, visit: &mut dyn FnMut(&'a JavaExpr)) {
 }
 
 /// Calls a function on every expression of a class's own members.
-pub fn in_class<'a>(class: &'a JavaClass, visit: &mut dyn FnMut(&'a JavaExpr)) {
+pub(crate) fn in_class<'a>(class: &'a JavaClass, visit: &mut dyn FnMut(&'a JavaExpr)) {
     class.fields.iter().filter_map(|f| f.value.as_ref()).for_each(|e| in_expr(e, visit));
     class.initializers.iter().for_each(|i| expressions(&i.body, visit));
     class.methods.iter().filter_map(|m| m.body.as_ref()).for_each(|b| expressions(b, visit));
 }
 
 /// Calls a function on every statement, outermost first; bodies of lambdas and anonymous classes too.
-pub fn statements<'a>(stmts: &'a [JavaStmt], visit: &mut dyn FnMut(&'a JavaStmt)) {
+pub(crate) fn statements<'a>(stmts: &'a [JavaStmt], visit: &mut dyn FnMut(&'a JavaStmt)) {
     for stmt in stmts {
         visit(stmt);
         match &stmt.kind {

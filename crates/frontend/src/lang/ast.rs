@@ -4,6 +4,8 @@
 //! of every tree is bounded by the parser (`parse::DEEPEST`), so that walking it by recursion is safe; conjunctions,
 //! disjunctions, `else if` chains and choices are lists, because files written by tools have thousands of them.
 //! Calls, conversions of one argument and `len` look alike in the text: a `CallExpr` is distinguished when names are resolved.
+//! In: what the parser of `.tp` or the translation of Java builds. Out: the tree that `lower`, `print` and the
+//! interpreter of the tests read.
 
 use base::Span;
 
@@ -15,7 +17,7 @@ pub struct Spanned<T> {
 }
 
 impl<T> Spanned<T> {
-    pub fn new(kind: T, span: Span) -> Self {
+    pub(crate) fn new(kind: T, span: Span) -> Self {
         Self { kind, span }
     }
 }
@@ -30,7 +32,7 @@ pub type Name = Spanned<Box<str>>;
 pub type Type = Spanned<TypeKind>;
 pub type Expr = Spanned<ExprKind>;
 pub type Stmt = Spanned<StmtKind>;
-pub type Item = Spanned<ItemKind>;
+pub(crate) type Item = Spanned<ItemKind>;
 pub type Block = Spanned<Vec<Stmt>>;
 
 /// A whole file.
@@ -190,20 +192,20 @@ pub struct ActionDecl {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct MachineDecl {
-    pub idling: Idling,
+    pub(crate) idling: Idling,
     pub name: Name,
     pub parts: Vec<MachinePart>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Idling {
+pub(crate) enum Idling {
     /// Every state may idle.
     Free,
     /// `strict machine`.
     Strict,
 }
 
-pub type MachinePart = Spanned<MachinePartKind>;
+pub(crate) type MachinePart = Spanned<MachinePartKind>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum MachinePartKind {
@@ -424,7 +426,7 @@ pub enum Foreign {
 }
 
 impl Foreign {
-    pub fn operands(&self) -> Vec<&Expr> {
+    pub(crate) fn operands(&self) -> Vec<&Expr> {
         match self {
             Foreign::Bits(_, a, b) => vec![a, b],
             Foreign::Complement(e) | Foreign::Everywhere(e) | Foreign::Present(e) | Foreign::Peek(e) => vec![e],

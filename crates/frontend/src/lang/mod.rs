@@ -2,15 +2,16 @@
 //!
 //! `parse` never fails: whatever the bytes, there is a tree (with error nodes) and a list of diagnostics in source
 //! order. `format` prints the tree in canonical form with every comment kept.
+//! In: a name and bytes. Out: a tree, diagnostics, canonical text; `lower_file` gives the program.
 
 pub mod ast;
-pub mod codes;
-pub mod lower;
-pub mod parse;
-pub mod print;
-pub mod resolve;
-pub mod token;
-pub mod types;
+pub(crate) mod codes;
+pub(crate) mod lower;
+pub(crate) mod parse;
+pub(crate) mod print;
+pub(crate) mod resolve;
+pub(crate) mod token;
+pub(crate) mod types;
 
 pub use lower::{Lowered, LoweringSettings, lower_file};
 
@@ -25,7 +26,7 @@ pub struct Parsed {
     pub file: SourceId,
     pub tree: ast::SourceTree,
     /// Comments in source order; they are in no node of the tree.
-    pub comments: Vec<Span>,
+    pub(crate) comments: Vec<Span>,
     pub diagnostics: Vec<Diagnostic>,
     /// Whether a declaration could not be read at all: then nothing is said about unknown names.
     pub lost: bool,
@@ -66,7 +67,7 @@ pub fn parse_file(sources: &mut Sources, name: impl Into<String>, bytes: &[u8]) 
 }
 
 /// Parses a file that is already among the sources.
-pub fn parse_text(sources: &Sources, file: SourceId) -> Parsed {
+pub(crate) fn parse_text(sources: &Sources, file: SourceId) -> Parsed {
     parse::parse_file(file, &sources.file(file).text)
 }
 

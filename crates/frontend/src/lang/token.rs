@@ -11,7 +11,7 @@ use logos::Logos;
 
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[logos(skip r"[ \t\r\n\x0c]+")]
-pub enum Token {
+pub(crate) enum Token {
     #[regex("[A-Za-z_][A-Za-z0-9_]*")]
     Name,
     #[regex("[0-9][0-9A-Za-z_]*")]
@@ -247,7 +247,7 @@ pub enum Token {
 
 impl Token {
     /// A keyword that is taken as a name where a name is wanted.
-    pub fn is_soft(self) -> bool {
+    pub(crate) fn is_soft(self) -> bool {
         use Token::*;
         matches!(
             self,
@@ -272,16 +272,6 @@ impl Token {
                 | Modifies
         )
     }
-
-    /// How the token is called in messages; `None` where its text says it best.
-    pub fn called(self) -> Option<&'static str> {
-        match self {
-            Token::Name => Some("a name"),
-            Token::Number => Some("a number"),
-            Token::End => Some("the end of the file"),
-            _ => None,
-        }
-    }
 }
 
 fn line_comment(lexer: &mut logos::Lexer<Token>) {
@@ -296,17 +286,17 @@ fn block_comment(lexer: &mut logos::Lexer<Token>) {
 
 /// A token and its place.
 #[derive(Clone, Copy, Debug)]
-pub struct PlacedToken {
-    pub token: Token,
+pub(crate) struct PlacedToken {
+    pub(crate) token: Token,
     pub start: u32,
     pub end: u32,
 }
 
 /// What lexing gives; `tokens` ends with `Token::End`.
 #[derive(Debug)]
-pub struct Lexed {
+pub(crate) struct Lexed {
     pub tokens: Vec<PlacedToken>,
-    pub comments: Vec<Span>,
+    pub(crate) comments: Vec<Span>,
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -314,7 +304,7 @@ pub struct Lexed {
 const STRANGE_SHOWN: usize = 20;
 
 /// Splits a text into tokens.
-pub fn lex_text(file: SourceId, text: &str) -> Lexed {
+pub(crate) fn lex_text(file: SourceId, text: &str) -> Lexed {
     let mut tokens: Vec<PlacedToken> = Vec::with_capacity(text.len() / 4);
     let mut comments = Vec::new();
     let mut diagnostics: Vec<Diagnostic> = Vec::new();

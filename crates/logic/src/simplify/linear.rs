@@ -18,12 +18,12 @@ pub(super) struct LinearSum {
 
 impl LinearSum {
     /// The value, where there are no atoms.
-    pub fn constant(&self) -> Option<i128> {
+    pub(super) fn constant(&self) -> Option<i128> {
         self.atoms.is_empty().then_some(self.constant)
     }
 
     /// Adds a number.
-    pub fn shift(&mut self, by: i128) -> Option<()> {
+    pub(super) fn shift(&mut self, by: i128) -> Option<()> {
         self.constant = self.constant.checked_add(by)?;
         Some(())
     }
@@ -69,7 +69,7 @@ impl LinearSum {
         }
     }
 
-    pub fn of(t: &Terms, term: Term) -> Option<Self> {
+    pub(super) fn of(t: &Terms, term: Term) -> Option<Self> {
         debug_assert_eq!(t.sort_of(term), Sort::INT, "only mathematical integers are linear here");
         let mut out = Self::default();
         out.take(t, term, 1, &mut (4 * MAX_ATOMS))?;
@@ -95,7 +95,7 @@ impl LinearSum {
     }
 
     /// The sum as a term, positive parts first.
-    pub fn term(&self, t: &Terms) -> Option<Term> {
+    pub(super) fn term(&self, t: &Terms) -> Option<Term> {
         let mut order: Vec<&(Term, i128)> = self.atoms.iter().filter(|(_, f)| *f > 0).collect();
         order.extend(self.atoms.iter().filter(|(_, f)| *f < 0));
         let mut out: Option<Term> = None;
@@ -118,7 +118,7 @@ impl LinearSum {
     }
 
     /// `self == 0` as a formula.
-    pub fn equals_zero(mut self, t: &Terms) -> Option<Term> {
+    pub(crate) fn equals_zero(mut self, t: &Terms) -> Option<Term> {
         if let Some(c) = self.constant() {
             return Some(t.bool(c == 0));
         }
@@ -139,7 +139,7 @@ impl LinearSum {
     }
 
     /// `self <= 0` as a formula.
-    pub fn at_most_zero(mut self, t: &Terms) -> Option<Term> {
+    pub(crate) fn at_most_zero(mut self, t: &Terms) -> Option<Term> {
         if let Some(c) = self.constant() {
             return Some(t.bool(c <= 0));
         }

@@ -13,17 +13,17 @@ use crate::term::{Node, Op, Quantifier, Symbol, Term, Terms};
 use rustc_hash::FxHashMap;
 
 /// Keeps what is simplified; use one for many terms of one table.
-pub struct Simplifier<'t> {
+pub(crate) struct Simplifier<'t> {
     terms: &'t Terms,
     memo: FxHashMap<Term, Term>,
 }
 
 impl<'t> Simplifier<'t> {
-    pub fn new(terms: &'t Terms) -> Self {
+    pub(crate) fn new(terms: &'t Terms) -> Self {
         Self { terms, memo: FxHashMap::default() }
     }
 
-    pub fn simplify(&mut self, term: Term) -> Term {
+    pub(crate) fn simplify(&mut self, term: Term) -> Term {
         // An explicit stack: terms may be deeper than the machine's.
         let mut todo = vec![(term, false)];
         while let Some((t, parts_done)) = todo.pop() {

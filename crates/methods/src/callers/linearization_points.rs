@@ -12,7 +12,7 @@ use program::{Action, ActionId, Mark, ObjectId, Operation, Program, Scope, VarId
 /// The largest number of guesses.
 const MAX_GUESSES: usize = 96;
 
-pub fn guesses(program: &Program, object: ObjectId) -> Vec<Vec<LinearizationPoint>> {
+pub(crate) fn guesses(program: &Program, object: ObjectId) -> Vec<Vec<LinearizationPoint>> {
     let o = &program.objects[object];
     let mut out: Vec<(usize, Vec<LinearizationPoint>)> = vec![(0, Vec::new())];
     for (k, (op, spec)) in o.ops.iter().zip(&o.spec.ops).enumerate() {

@@ -18,14 +18,14 @@ use std::collections::BTreeMap;
 
 const MAX_PAIRS: usize = 4_000;
 
-pub enum Conformance {
+pub(crate) enum Conformance {
     Conforms(Simulation),
     /// A run, and the check that its last step fails; none where no machine state follows the step.
     Refuted(LocalRun, Option<PropertyId>),
     Undecided(Reason),
 }
 
-pub struct ConformanceResult {
+pub(crate) struct ConformanceResult {
     pub outcome: Conformance,
     pub pairs: usize,
     pub clauses: usize,
@@ -41,7 +41,7 @@ enum Clause {
     Goal(ProductStep, Option<PropertyId>),
 }
 
-pub fn check_conformance(program: &Program, terms: &Terms, thread: ThreadId, run: &Run) -> ConformanceResult {
+pub(crate) fn check_conformance(program: &Program, terms: &Terms, thread: ThreadId, run: &Run) -> ConformanceResult {
     let settings = SolverSettings { seed: run.seed as u32, ..SolverSettings::default() };
     let mut product = match MachineProduct::new(program, terms, thread, settings, &run.budget) {
         Ok(product) => product,
@@ -245,7 +245,7 @@ impl<'a> MachineProduct<'a> {
                     .map(|((at, set), r)| SimulationPair {
                         location: *at,
                         candidates: set.clone(),
-                        formula: solution[r.0 as usize],
+                        formula: solution[r.index()],
                     })
                     .filter(|p| !self.terms.is_false(p.formula))
                     .collect();

@@ -11,7 +11,7 @@
 
 mod check;
 mod path;
-pub mod propose;
+pub(crate) mod propose;
 
 use crate::method::{Method, MethodDescription, Refusal, Run, Task};
 use check::Conformance;

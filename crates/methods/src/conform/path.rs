@@ -12,13 +12,13 @@ use solver::{Smt, SolverSettings, Z3};
 
 /// One step of the product: enough to unroll it again.
 #[derive(Clone, Debug)]
-pub struct ProductStep {
+pub(crate) struct ProductStep {
     pub action: ActionId,
     /// What is true of the store and locals before it, and of the candidates after it.
     pub constraint: Term,
 }
 
-pub fn concrete(
+pub(crate) fn concrete(
     program: &Program,
     terms: &Terms,
     thread: ThreadId,

@@ -17,10 +17,10 @@ use std::collections::BTreeMap;
 
 const MAX_COMBINATIONS: usize = 3_000;
 
-pub type Invariant = Vec<(Vec<LocId>, Term)>;
+pub(super) type Invariant = Vec<(Vec<LocId>, Term)>;
 
 /// Tries with the counters that matter most, then with all: a counter left out may be anything.
-pub fn solve_counted(
+pub(crate) fn solve_counted(
     system: &CountedSystem<'_>,
     wanted: &[PropertyId],
     lemmas: &[Term],
@@ -105,11 +105,11 @@ fn attempt(
         horn.never(&at_now(relation), constraint);
     }
     let solution = horn.solve("the counted program reaches a violation", "an inductive invariant over the counters")?;
-    Ok(relations.into_iter().map(|(at, r)| (at, system.ungrouped(solution[r.0 as usize]))).collect())
+    Ok(relations.into_iter().map(|(at, r)| (at, system.ungrouped(solution[r.index()]))).collect())
 }
 
 /// The invariant that facts make, which are inductive.
-pub fn of_facts(system: &CountedSystem<'_>, facts: &[Term], combinations: &[Vec<LocId>]) -> Invariant {
+pub(crate) fn of_facts(system: &CountedSystem<'_>, facts: &[Term], combinations: &[Vec<LocId>]) -> Invariant {
     let t = system.terms;
     let there = |at: &Vec<LocId>| {
         let mut parts: Vec<Term> = facts.iter().map(|f| system.at(*f, at)).collect();
@@ -139,7 +139,7 @@ fn parameters(system: &CountedSystem<'_>, kept: &[usize]) -> Vec<Symbol> {
 
 /// The combinations of the unique threads' locations that control alone allows. Counted threads may move at any time, so no thread
 /// is alone inside an atomic block here.
-pub fn combinations(system: &CountedSystem<'_>) -> Result<Vec<Vec<LocId>>, Reason> {
+pub(crate) fn combinations(system: &CountedSystem<'_>) -> Result<Vec<Vec<LocId>>, Reason> {
     let codes: Vec<_> = system.unique_threads.iter().map(|s| &system.program.threads[s.thread].code).collect();
     crate::combinations::combinations(&codes, Inside::Anyone, MAX_COMBINATIONS)
         .ok_or_else(|| Reason::NotAdmitted("too many combinations of single threads' locations".into()))

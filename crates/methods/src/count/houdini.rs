@@ -10,7 +10,7 @@ use solver::Smt;
 use std::collections::BTreeSet;
 
 /// The candidates that hold initially, each once.
-pub fn initially(system: &CountedSystem<'_>, candidates: Vec<Term>, smt: &mut dyn Smt) -> Vec<Term> {
+pub(crate) fn initially(system: &CountedSystem<'_>, candidates: Vec<Term>, smt: &mut dyn Smt) -> Vec<Term> {
     let t = system.terms;
     let mut seen = BTreeSet::new();
     let candidates: Vec<Term> = candidates.into_iter().filter(|c| !t.is_true(*c) && seen.insert(*c)).collect();
@@ -24,7 +24,7 @@ pub fn initially(system: &CountedSystem<'_>, candidates: Vec<Term>, smt: &mut dy
 }
 
 /// Facts that hold initially and that every step keeps, given all of them.
-pub struct InductiveFacts<'s, 'a> {
+pub(crate) struct InductiveFacts<'s, 'a> {
     system: &'s CountedSystem<'a>,
     steps: Vec<CountedStep>,
     facts: Vec<HoudiniFact>,
@@ -45,7 +45,7 @@ impl HoudiniFact {
 
 impl<'s, 'a> InductiveFacts<'s, 'a> {
     /// Asserts what is true in every state and leaves the scope open: the session belongs to this set until it is closed.
-    pub fn new(system: &'s CountedSystem<'a>, candidates: Vec<Term>, smt: &mut dyn Smt) -> Self {
+    pub(super) fn new(system: &'s CountedSystem<'a>, candidates: Vec<Term>, smt: &mut dyn Smt) -> Self {
         let t = system.terms;
         let fact = |formula: Term| HoudiniFact {
             formula,
@@ -71,12 +71,12 @@ impl<'s, 'a> InductiveFacts<'s, 'a> {
         }
     }
 
-    pub fn all(&self) -> Vec<Term> {
+    pub(super) fn all(&self) -> Vec<Term> {
         self.facts.iter().map(|f| f.formula).collect()
     }
 
     /// Leaves the scope that `new` opened.
-    pub fn close(self, smt: &mut dyn Smt) -> Vec<Term> {
+    pub(super) fn close(self, smt: &mut dyn Smt) -> Vec<Term> {
         smt.pop();
         self.all()
     }
@@ -106,7 +106,7 @@ impl<'s, 'a> InductiveFacts<'s, 'a> {
     }
 
     /// Whether the facts rule out each of these ways to go wrong.
-    pub fn exclude(&self, bad: &[Bad], smt: &mut dyn Smt) -> Vec<bool> {
+    pub(crate) fn exclude(&self, bad: &[Bad], smt: &mut dyn Smt) -> Vec<bool> {
         let all: Vec<Term> = self.facts.iter().map(|f| self.system.terms.sym(f.literal)).collect();
         let mut out = Vec::new();
         for b in bad {
@@ -119,7 +119,7 @@ impl<'s, 'a> InductiveFacts<'s, 'a> {
     }
 
     /// Facts, inductive together, that are enough to rule out these ways to go wrong, each of which all facts rule out.
-    pub fn needed(&self, bad: &[Bad], smt: &mut dyn Smt) -> Vec<Term> {
+    pub(super) fn needed(&self, bad: &[Bad], smt: &mut dyn Smt) -> Vec<Term> {
         let t = self.system.terms;
         let mut needed: BTreeSet<usize> = BTreeSet::new();
         for b in bad {

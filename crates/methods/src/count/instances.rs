@@ -9,14 +9,14 @@ use logic::{Sort, Symbol, Term, Terms};
 use std::collections::BTreeMap;
 
 #[derive(Default)]
-pub struct CellInstances {
+pub(crate) struct CellInstances {
     keys: BTreeMap<Sort, Vec<Symbol>>,
     any: BTreeMap<Sort, Symbol>,
 }
 
 impl CellInstances {
     /// `keys` are symbols that stand for keys.
-    pub fn new(terms: &Terms, keys: impl IntoIterator<Item = Symbol>) -> Self {
+    pub(super) fn new(terms: &Terms, keys: impl IntoIterator<Item = Symbol>) -> Self {
         let mut out = Self::default();
         for k in keys {
             out.keys.entry(terms.symbol_sort(k)).or_default().push(k);
@@ -25,13 +25,13 @@ impl CellInstances {
         out
     }
 
-    pub fn premise(&self, t: &Terms, fact: Term) -> Term {
+    pub(super) fn premise(&self, t: &Terms, fact: Term) -> Term {
         let Some((bound, body)) = self.universal(t, fact) else { return fact };
         let keys = |sort: Sort| self.keys[&sort].iter().chain([&self.any[&sort]]).map(|s| t.sym(*s)).collect();
         t.and(&at_keys(t, &bound, body, &keys))
     }
 
-    pub fn goal(&self, t: &Terms, fact: Term) -> Term {
+    pub(super) fn goal(&self, t: &Terms, fact: Term) -> Term {
         let Some((bound, body)) = self.universal(t, fact) else { return fact };
         t.substitute(body, bound.into_iter().map(|k| (k, t.sym(self.any[&t.symbol_sort(k)]))))
     }

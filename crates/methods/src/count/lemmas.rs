@@ -67,7 +67,7 @@ const MAX_PAIRS: usize = 16;
 const MAX_CEILINGS: usize = 6;
 
 /// Candidates, none of them checked.
-pub fn candidates(system: &CountedSystem<'_>, smt: &mut dyn Smt) -> Vec<Term> {
+pub(crate) fn candidates(system: &CountedSystem<'_>, smt: &mut dyn Smt) -> Vec<Term> {
     let (t, p) = (system.terms, system.program);
     let number = |v: &VarId| t.kind(p.vars[*v].sort) == SortKind::Int && p.vars[*v].kind != VarKind::Lock;
     let word = |v: &VarId| matches!(t.kind(p.vars[*v].sort), SortKind::Bool | SortKind::Enum(_));

@@ -6,10 +6,10 @@
 //! bits; on overflow the basis is given up (it is only ever a lemma that makes the solver's work lighter).
 
 /// One row: change of each quantity.
-pub type Row = Vec<i128>;
+pub(crate) type Row = Vec<i128>;
 
 /// Integer vectors that span the null space of the rows, in a fixed order.
-pub fn null_space(rows: &[Row], width: usize) -> Option<Vec<Vec<i128>>> {
+pub(crate) fn null_space(rows: &[Row], width: usize) -> Option<Vec<Vec<i128>>> {
     let mut m: Vec<Vec<i128>> = Vec::new();
     let mut pivots: Vec<usize> = Vec::new();
     for row in rows {

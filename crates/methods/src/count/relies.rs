@@ -24,7 +24,7 @@ struct CellCandidates {
 }
 
 /// `known` are facts that are inductive with what instances rely on already.
-pub fn find_cell_facts(system: &mut CountedSystem<'_>, known: &[Term], wide: Option<&Wide>, smt: &mut dyn Smt) {
+pub(crate) fn find_cell_facts(system: &mut CountedSystem<'_>, known: &[Term], wide: Option<&Wide>, smt: &mut dyn Smt) {
     let mut c = candidates(system);
     if let Some(wide) = wide {
         let p = system.program;

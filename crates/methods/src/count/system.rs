@@ -12,7 +12,7 @@ use program::{Action, Copies, LocId, Program, PropertyId, PropertyKind, Rely, Sc
 use solver::Smt;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub struct CountedSystem<'a> {
+pub(crate) struct CountedSystem<'a> {
     pub program: &'a Program,
     pub terms: &'a Terms,
     pub unique_threads: Vec<UniqueThread>,
@@ -27,7 +27,7 @@ pub struct CountedSystem<'a> {
     pub exclusive: BTreeSet<(usize, usize)>,
     /// For each local of a counted thread, and `tid`: the symbol that stands for it in a second instance.
     pub peer_copy: Vec<(Symbol, Symbol)>,
-    pub forgotten: Vec<VarId>,
+    pub(crate) forgotten: Vec<VarId>,
     /// The id of an instance that a step starts.
     started: Symbol,
     /// The keys at which facts about all keys are used.
@@ -38,7 +38,7 @@ pub struct CountedSystem<'a> {
 }
 
 /// A thread of one instance.
-pub struct UniqueThread {
+pub(crate) struct UniqueThread {
     pub thread: ThreadId,
     pub tid: Symbol,
     pub cells: Vec<CountedCell>,
@@ -48,7 +48,7 @@ pub struct UniqueThread {
 }
 
 /// Cells counted together.
-pub struct CellGroup {
+pub(crate) struct CellGroup {
     pub thread: ThreadId,
     /// How many instances are in its cells.
     pub symbol: Symbol,
@@ -57,7 +57,7 @@ pub struct CellGroup {
 
 /// Where a step comes from or leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StepEndpoint {
+pub(crate) enum StepEndpoint {
     Group(usize),
     /// A cell of a single, both by position.
     Cell(usize, usize),
@@ -65,7 +65,7 @@ pub enum StepEndpoint {
 
 /// A step of the counted system: what is true before it, and the new values of shared variables, unique threads' locals, groups
 /// and unique threads' control.
-pub struct CountedStep {
+pub(crate) struct CountedStep {
     pub pre: Vec<Term>,
     pub effect: Vec<(Symbol, Term)>,
     pub from: StepEndpoint,
@@ -77,18 +77,18 @@ pub struct CountedStep {
 }
 
 /// A way to violate a property.
-pub struct Bad {
+pub(crate) struct Bad {
     pub property: PropertyId,
     pub formula: Vec<Term>,
 }
 
-pub fn is_counted(program: &Program, thread: ThreadId) -> bool {
+pub(crate) fn is_counted(program: &Program, thread: ThreadId) -> bool {
     let t = &program.threads[thread];
     t.start == Start::Spawned || !matches!(t.copies, Copies::One)
 }
 
 impl<'a> CountedSystem<'a> {
-    pub fn new(program: &'a Program, terms: &'a Terms, smt: &mut dyn Smt) -> Result<Self, TooMany> {
+    pub(super) fn new(program: &'a Program, terms: &'a Terms, smt: &mut dyn Smt) -> Result<Self, TooMany> {
         let mut cells = Cells::default();
         let mut unique_threads = Vec::new();
         let mut second = vec![(program.tid, terms.symbol("tid.2", Sort::INT))];
@@ -135,7 +135,7 @@ impl<'a> CountedSystem<'a> {
     }
 
     /// What is true of groups and thread ids in every state.
-    pub fn facts(&self) -> Vec<Term> {
+    pub(super) fn facts(&self) -> Vec<Term> {
         let t = self.terms;
         let (zero, one) = (t.int(0), t.int(1));
         let mut facts: Vec<Term> = self.groups.iter().map(|g| t.le(zero, t.sym(g.symbol))).collect();
@@ -166,7 +166,7 @@ impl<'a> CountedSystem<'a> {
     }
 
     /// What is true of the unique threads' control: each is in one of its cells, and its locals are as the cell says.
-    pub fn control(&self) -> Vec<Term> {
+    pub(super) fn control(&self) -> Vec<Term> {
         let t = self.terms;
         let mut out = Vec::new();
         for s in &self.unique_threads {
@@ -181,7 +181,7 @@ impl<'a> CountedSystem<'a> {
     }
 
     /// A formula over the unique threads' control, where the unique threads are at these locations.
-    pub fn at(&self, formula: Term, locations: &[LocId]) -> Term {
+    pub(super) fn at(&self, formula: Term, locations: &[LocId]) -> Term {
         let t = self.terms;
         let there = self.unique_threads.iter().zip(locations).flat_map(|(s, at)| {
             let value = move |c: &CountedCell| if c.location == *at { c.formula } else { t.ff() };
@@ -191,7 +191,7 @@ impl<'a> CountedSystem<'a> {
     }
 
     /// Where the unique threads are at these locations, their locals are in one of the cells there.
-    pub fn in_cells(&self, locations: &[LocId]) -> Vec<Term> {
+    pub(crate) fn in_cells(&self, locations: &[LocId]) -> Vec<Term> {
         let t = self.terms;
         let of = |s: &UniqueThread, at: LocId| {
             t.or(&s.cells.iter().filter(|c| c.location == at).map(|c| c.formula).collect::<Vec<_>>())
@@ -205,21 +205,21 @@ impl<'a> CountedSystem<'a> {
         let of = self.groups.iter().filter(|g| g.thread == thread).map(|g| t.sym(g.symbol));
         of.reduce(|a, b| t.add(a, b)).unwrap_or_else(|| t.int(0))
     }
-    pub fn action(&self, m: &Move) -> &'a Action {
+    pub(super) fn action(&self, m: &Move) -> &'a Action {
         &self.program.threads[self.cells[m.from].thread].code.actions[m.action]
     }
     /// Guard and gates of an action with the mover's tid read as `tid`.
-    pub fn taken(&self, action: &Action, tid: Term) -> Vec<Term> {
+    pub(super) fn taken(&self, action: &Action, tid: Term) -> Vec<Term> {
         let t = self.terms;
         let mut out = vec![action.guard];
         out.extend(action.gates.iter().map(|g| g.formula));
         out.iter().map(|f| t.substitute(*f, [(self.program.tid, tid)])).collect()
     }
-    pub fn effect(&self, action: &Action, tid: Term) -> Vec<(Symbol, Term)> {
+    pub(super) fn effect(&self, action: &Action, tid: Term) -> Vec<(Symbol, Term)> {
         self.effect_on(action, tid, |_| true)
     }
     /// Only what all can see of an effect.
-    pub fn shared_effect(&self, action: &Action, tid: Term) -> Vec<(Symbol, Term)> {
+    pub(crate) fn shared_effect(&self, action: &Action, tid: Term) -> Vec<(Symbol, Term)> {
         self.effect_on(action, tid, |v| self.program.vars[v].scope == Scope::Shared)
     }
     fn effect_on(&self, action: &Action, tid: Term, of: impl Fn(VarId) -> bool) -> Vec<(Symbol, Term)> {
@@ -247,7 +247,7 @@ impl<'a> CountedSystem<'a> {
         (0..self.cells.len()).filter(begins).map(|c| Some((self.group_of[c], there(c)))).collect()
     }
     /// What is true of an instance in a cell, besides the counters; its tid is `tid`.
-    pub fn within_cell(&self, cell: usize) -> Vec<Term> {
+    pub(crate) fn within_cell(&self, cell: usize) -> Vec<Term> {
         let t = self.terms;
         let tid = t.sym(self.program.tid);
         let mut out = vec![t.lt(t.int(0), tid), self.cells[cell].formula, self.holds[cell]];
@@ -255,7 +255,7 @@ impl<'a> CountedSystem<'a> {
         out
     }
     /// What is known when an instance makes the move, besides the counters.
-    pub fn before(&self, m: &Move) -> Vec<Term> {
+    pub(super) fn before(&self, m: &Move) -> Vec<Term> {
         let t = self.terms;
         let tid = t.sym(self.program.tid);
         let mut out = self.within_cell(m.from);
@@ -264,12 +264,12 @@ impl<'a> CountedSystem<'a> {
         out
     }
     /// A formula about an instance as one about the second.
-    pub fn of_peer(&self, formula: Term) -> Term {
+    pub(super) fn of_peer(&self, formula: Term) -> Term {
         let t = self.terms;
         t.substitute(formula, self.peer_copy.iter().map(|(a, b)| (*a, t.sym(*b))))
     }
     /// What an instance in cell `a` and a second one in cell `b` may rely on of each other's locals.
-    pub fn pairwise(&self, a: usize, b: usize) -> Term {
+    pub(super) fn pairwise(&self, a: usize, b: usize) -> Term {
         let t = self.terms;
         let Some(formula) = self.pairwise.get(&(a.min(b), a.max(b))) else { return t.tt() };
         let swapped = || {
@@ -284,7 +284,7 @@ impl<'a> CountedSystem<'a> {
     }
 
     /// Every step that changes something the groups, the unique threads or the shared store show.
-    pub fn steps(&self) -> Vec<CountedStep> {
+    pub(super) fn steps(&self) -> Vec<CountedStep> {
         let (t, p) = (self.terms, self.program);
         let mut out = Vec::new();
         for (k, s) in self.unique_threads.iter().enumerate() {
@@ -355,7 +355,7 @@ impl<'a> CountedSystem<'a> {
     }
 
     /// Every way to violate one of the properties.
-    pub fn bad(&self, wanted: &[PropertyId]) -> Vec<Bad> {
+    pub(crate) fn bad(&self, wanted: &[PropertyId]) -> Vec<Bad> {
         let (t, p) = (self.terms, self.program);
         let mut out = Vec::new();
         for w in wanted {
@@ -424,7 +424,7 @@ impl<'a> CountedSystem<'a> {
     }
 
     /// What is true initially, of the store, the groups and the unique threads.
-    pub fn initial(&self) -> Vec<Term> {
+    pub(super) fn initial(&self) -> Vec<Term> {
         let (t, p) = (self.terms, self.program);
         let mut start = self.facts();
         let locals = self.unique_threads.iter().flat_map(|s| p.threads[s.thread].locals.iter().copied());
@@ -463,7 +463,7 @@ impl<'a> CountedSystem<'a> {
     }
 
     /// A formula over groups as one over cells.
-    pub fn ungrouped(&self, formula: Term) -> Term {
+    pub(crate) fn ungrouped(&self, formula: Term) -> Term {
         let t = self.terms;
         let sum = |g: &CellGroup| {
             g.cells.iter().map(|c| t.sym(self.cells[*c].symbol)).reduce(|a, b| t.add(a, b)).unwrap_or_else(|| t.int(0))

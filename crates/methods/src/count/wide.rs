@@ -23,7 +23,7 @@ const MAX_RELATED: usize = 10;
 /// And not more candidates times moves.
 const MAX_QUESTIONS: usize = 60_000;
 
-pub struct Wide {
+pub(crate) struct Wide {
     /// Over the shared store alone.
     shared: Vec<Term>,
     own: BTreeMap<ThreadId, LocalHints>,
@@ -41,7 +41,7 @@ struct LocalHints {
 }
 
 impl Wide {
-    pub fn of(system: &CountedSystem<'_>) -> Self {
+    pub(super) fn of(system: &CountedSystem<'_>) -> Self {
         let (t, p) = (system.terms, system.program);
         let mut shared = BTreeSet::new();
         let mut own: BTreeMap<ThreadId, LocalHints> = BTreeMap::new();
@@ -80,13 +80,13 @@ impl Wide {
     }
 
     /// Whether the candidates are few enough to be asked about.
-    pub fn is_small(&self, system: &CountedSystem<'_>) -> bool {
+    pub(crate) fn is_small(&self, system: &CountedSystem<'_>) -> bool {
         let all: usize = (0..system.cells.len()).map(|c| self.holds(system, c).len()).sum();
         all * system.moves.len() <= MAX_QUESTIONS
     }
 
     /// What may be true while somebody is at a place, or unless somebody is.
-    pub fn facts(&self, system: &CountedSystem<'_>, known: &[Term], smt: &mut dyn Smt) -> Vec<Term> {
+    pub(super) fn facts(&self, system: &CountedSystem<'_>, known: &[Term], smt: &mut dyn Smt) -> Vec<Term> {
         let t = system.terms;
         let mut out = Vec::new();
         for f in self.shared.iter().flat_map(|f| [*f, t.not(*f)]) {
@@ -118,7 +118,7 @@ impl Wide {
     }
 
     /// What an instance at a place may rely on.
-    pub fn holds(&self, system: &CountedSystem<'_>, cell: usize) -> Vec<Term> {
+    pub(super) fn holds(&self, system: &CountedSystem<'_>, cell: usize) -> Vec<Term> {
         let (t, p) = (system.terms, system.program);
         let c = &system.cells[cell];
         let mut out: Vec<Term> = self.shared.iter().flat_map(|f| [*f, t.not(*f)]).collect();

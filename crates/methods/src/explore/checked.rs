@@ -1,4 +1,6 @@
 //! The checker's second search, on claims that are true and claims that are not.
+//!
+//! In: programs with claims made by hand. Out: tests: the true ones are accepted, the false ones are not.
 
 use super::tests::parsed;
 use checker::rules::search::searched_again;

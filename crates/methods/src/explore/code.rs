@@ -3,22 +3,23 @@
 //! Registers hold 64-bit numbers: booleans as 0 and 1, references and enum variants by number, u64 as two's
 //! complement. A load of an undecided field stops the run (`Exit::Open`), a value that does not fit its field or a
 //! number beyond 64 bits escapes; nothing is cut off silently.
+//! In: nothing; these are the types. Out: what `compile` and `update` write and `machine` runs.
 
 use super::guess::Escape;
 use super::layout::LevelKeys;
 use program::PropertyId;
 
-pub type Reg = u16;
+pub(crate) type Reg = u16;
 
 /// Which of two stores a load reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StoreSide {
+pub(crate) enum StoreSide {
     Before,
     After,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub enum Instr {
+pub(crate) enum Instr {
     Const {
         d: Reg,
         k: i64,
@@ -172,11 +173,6 @@ pub enum Instr {
         a: Reg,
         b: Reg,
     },
-    Or {
-        d: Reg,
-        a: Reg,
-        b: Reg,
-    },
     Jump {
         to: u32,
     },
@@ -248,7 +244,7 @@ pub enum Instr {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MachineOp {
+pub(crate) enum MachineOp {
     Add,
     Sub,
     Mul,
@@ -266,7 +262,7 @@ pub enum MachineOp {
 
 /// How a run of code ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
+pub(crate) enum Exit {
     Done,
     Waits,
     Wrong(PropertyId),
@@ -278,7 +274,7 @@ pub enum Exit {
 
 /// Fields one after another, with what an unlisted key holds.
 #[derive(Clone, Debug)]
-pub struct Array {
+pub(crate) struct Array {
     pub first: u32,
     pub plan: u32,
     pub default: i64,
@@ -286,7 +282,7 @@ pub struct Array {
 
 /// How to start an instance: for each place in the pool, the pc's code and the slots of the parameters.
 #[derive(Clone, Debug)]
-pub struct SpawnPlan {
+pub(crate) struct SpawnPlan {
     pub code: Vec<(usize, u64)>,
     pub params: Vec<Vec<u32>>,
     /// Packed initial locals, as (word, keep, bits) of each place in the pool.
@@ -295,21 +291,21 @@ pub struct SpawnPlan {
 
 /// Tables that instructions refer to.
 #[derive(Clone, Debug, Default)]
-pub struct Tables {
-    pub arrays: Vec<Array>,
+pub(crate) struct Tables {
+    pub(crate) arrays: Vec<Array>,
     pub keys: Vec<LevelKeys>,
     pub spawns: Vec<SpawnPlan>,
 }
 
 /// Registers and the last escape, one for each worker.
 #[derive(Clone, Debug)]
-pub struct RegisterFile {
-    pub regs: Vec<i64>,
-    pub escape: Option<Escape>,
+pub(crate) struct RegisterFile {
+    pub(crate) regs: Vec<i64>,
+    pub(crate) escape: Option<Escape>,
 }
 
 impl RegisterFile {
-    pub fn new(size: usize) -> Self {
+    pub(crate) fn new(size: usize) -> Self {
         Self { regs: vec![0; size], escape: None }
     }
 }

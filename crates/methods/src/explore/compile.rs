@@ -14,16 +14,16 @@ use rustc_hash::FxHashMap;
 
 /// Why a term was not compiled.
 #[derive(Clone, Debug)]
-pub enum NotCompiled {
+pub(crate) enum NotCompiled {
     Unsupported,
     /// It was found at once that the layout is too small.
     Escape(Escape),
 }
 
-pub type Made<T> = Result<T, NotCompiled>;
+pub(crate) type Made<T> = Result<T, NotCompiled>;
 
 /// What compilation for any instance needs.
-pub struct CompileContext<'a> {
+pub(crate) struct CompileContext<'a> {
     pub program: &'a Program,
     pub layout: &'a Layout,
     pub vars: FxHashMap<Symbol, VarId>,
@@ -31,16 +31,16 @@ pub struct CompileContext<'a> {
 }
 
 impl<'a> CompileContext<'a> {
-    pub fn new(program: &'a Program, layout: &'a Layout) -> Self {
+    pub(crate) fn new(program: &'a Program, layout: &'a Layout) -> Self {
         let primed = program.vars.iter_enumerated().map(|(id, v)| (v.primed, id)).collect();
         Self { program, layout, vars: symbols(program), primed }
     }
 }
 
 /// Compiles the terms of one piece of code.
-pub struct TermCompiler<'a> {
-    pub cx: &'a CompileContext<'a>,
-    pub tables: &'a mut Tables,
+pub(crate) struct TermCompiler<'a> {
+    pub(crate) cx: &'a CompileContext<'a>,
+    pub(crate) tables: &'a mut Tables,
     /// The instance whose locals and tid are meant.
     pub instance: Option<usize>,
     pub bound: FxHashMap<Symbol, Reg>,
@@ -54,7 +54,7 @@ pub struct TermCompiler<'a> {
 
 /// A map, set or sequence variable as a place of fields.
 #[derive(Clone, Copy)]
-pub struct FieldRange<'a> {
+pub(crate) struct FieldRange<'a> {
     pub first: usize,
     pub plan: &'a VariablePlan,
     pub side: StoreSide,
@@ -64,7 +64,7 @@ const MAX_CODE: usize = 4000;
 const MAX_REGS: usize = 2000;
 
 impl<'a> TermCompiler<'a> {
-    pub fn new(cx: &'a CompileContext<'a>, tables: &'a mut Tables, instance: Option<usize>) -> Self {
+    pub(crate) fn new(cx: &'a CompileContext<'a>, tables: &'a mut Tables, instance: Option<usize>) -> Self {
         Self {
             cx,
             tables,
@@ -77,10 +77,10 @@ impl<'a> TermCompiler<'a> {
             passing: None,
         }
     }
-    pub fn terms(&self) -> &'a Terms {
+    pub(crate) fn terms(&self) -> &'a Terms {
         &self.cx.program.terms
     }
-    pub fn reg(&mut self) -> Made<Reg> {
+    pub(crate) fn reg(&mut self) -> Made<Reg> {
         self.next += 1;
         if self.next > MAX_REGS || self.code.len() > MAX_CODE {
             Err(NotCompiled::Unsupported)
@@ -88,7 +88,7 @@ impl<'a> TermCompiler<'a> {
             Ok(self.next as Reg - 1)
         }
     }
-    pub fn emit(&mut self, instr: Instr) {
+    pub(crate) fn emit(&mut self, instr: Instr) {
         self.code.push(instr);
     }
     fn remember(&mut self, term: Term, reg: Reg) -> Reg {
@@ -98,7 +98,7 @@ impl<'a> TermCompiler<'a> {
         reg
     }
     /// Runs `body`; what it computed is not known after it.
-    pub fn scoped<T>(&mut self, body: impl FnOnce(&mut Self) -> Made<T>) -> Made<T> {
+    pub(crate) fn scoped<T>(&mut self, body: impl FnOnce(&mut Self) -> Made<T>) -> Made<T> {
         let depth = self.log.len();
         let out = body(self);
         for t in self.log.drain(depth..) {
@@ -106,13 +106,13 @@ impl<'a> TermCompiler<'a> {
         }
         out
     }
-    pub fn constant(&mut self, k: i64) -> Made<Reg> {
+    pub(crate) fn constant(&mut self, k: i64) -> Made<Reg> {
         let d = self.reg()?;
         self.emit(Instr::Const { d, k });
         Ok(d)
     }
     /// The number of a literal.
-    pub fn literal(&self, term: Term) -> Option<i64> {
+    pub(crate) fn literal(&self, term: Term) -> Option<i64> {
         match self.terms().node(term) {
             Node::Bool(b) => Some(b.into()),
             Node::Num(n, sort) => {
@@ -127,7 +127,7 @@ impl<'a> TermCompiler<'a> {
         }
     }
     /// Where a variable's fields are, as this instance sees it.
-    pub fn place(&self, symbol: Symbol) -> Option<(VarId, FieldRange<'a>)> {
+    pub(crate) fn place(&self, symbol: Symbol) -> Option<(VarId, FieldRange<'a>)> {
         let layout = self.cx.layout;
         let at = |var: VarId, side: StoreSide| {
             let local = self.instance.and_then(|i| layout.instances[i].locals.get(&var));
@@ -142,7 +142,7 @@ impl<'a> TermCompiler<'a> {
 
     // Scalars.
 
-    pub fn scalar(&mut self, term: Term) -> Made<Reg> {
+    pub(crate) fn scalar(&mut self, term: Term) -> Made<Reg> {
         if let Some(r) = self.memo.get(&term) {
             return Ok(*r);
         }
@@ -335,13 +335,13 @@ impl<'a> TermCompiler<'a> {
         jumps.into_iter().for_each(|j| self.land(j, end));
         Ok(d)
     }
-    pub fn land(&mut self, jump: usize, target: usize) {
+    pub(crate) fn land(&mut self, jump: usize, target: usize) {
         match &mut self.code[jump] {
             Instr::Jump { to } | Instr::JumpIf { to, .. } | Instr::JumpIfNot { to, .. } => *to = target as u32,
             other => panic!("a jump was expected, not {other:?}"),
         }
     }
-    pub fn choice(
+    pub(crate) fn choice(
         &mut self,
         c: Reg,
         then: impl FnOnce(&mut Self) -> Made<Reg>,
@@ -443,7 +443,7 @@ impl<'a> TermCompiler<'a> {
         if rest.is_empty() { self.scalar(value) } else { self.leaf(value, rest) }
     }
     /// The number a map or set holds at a path of keys; membership for sets.
-    pub fn leaf(&mut self, map: Term, keys: &[Reg]) -> Made<Reg> {
+    pub(crate) fn leaf(&mut self, map: Term, keys: &[Reg]) -> Made<Reg> {
         match self.terms().node(map) {
             Node::Sym(s) => {
                 let (var, place) = self.place(s).ok_or(NotCompiled::Unsupported)?;
@@ -497,7 +497,7 @@ impl<'a> TermCompiler<'a> {
             _ => Err(NotCompiled::Unsupported),
         }
     }
-    pub fn array(&mut self, place: &FieldRange<'a>) -> Made<u16> {
+    pub(crate) fn array(&mut self, place: &FieldRange<'a>) -> Made<u16> {
         let plan = self.cx.layout.slots[place.first].plan;
         if !matches!(place.plan.shape, StorageShape::Array(_) | StorageShape::Sequence(_)) {
             return Err(NotCompiled::Unsupported);
@@ -511,7 +511,7 @@ impl<'a> TermCompiler<'a> {
         Ok(at as u16)
     }
     /// The position of a path of keys in an array.
-    pub fn position(&mut self, array: u16, plan: &VariablePlan, path: &[Reg], need: Need) -> Made<Reg> {
+    pub(crate) fn position(&mut self, array: u16, plan: &VariablePlan, path: &[Reg], need: Need) -> Made<Reg> {
         let StorageShape::Array(levels) = &plan.shape else { return Err(NotCompiled::Unsupported) };
         if levels.len() != path.len() {
             return Err(NotCompiled::Unsupported);
@@ -623,14 +623,14 @@ impl<'a> TermCompiler<'a> {
         Ok(d)
     }
     /// Reads of the variable itself may pass undecided values on while `body` is compiled.
-    pub fn passing<T>(&mut self, var: VarId, body: impl FnOnce(&mut Self) -> Made<T>) -> Made<T> {
+    pub(crate) fn passing<T>(&mut self, var: VarId, body: impl FnOnce(&mut Self) -> Made<T>) -> Made<T> {
         let before = self.passing.replace(var);
         let out = self.scoped(body);
         self.passing = before;
         out
     }
     /// The keys of the levels a general update of a variable has to write, after making sure that no other is needed.
-    pub fn keys_written(&mut self, map: Term, plan: &VariablePlan, array: u16) -> Made<Vec<i64>> {
+    pub(crate) fn keys_written(&mut self, map: Term, plan: &VariablePlan, array: u16) -> Made<Vec<i64>> {
         let StorageShape::Array(levels) = &plan.shape else { return Err(NotCompiled::Unsupported) };
         let [own] = levels.as_slice() else { return Err(NotCompiled::Unsupported) };
         let (mut listed, mut computed, mut defaults) = (Vec::new(), Vec::new(), Vec::new());
@@ -647,14 +647,11 @@ impl<'a> TermCompiler<'a> {
         }
         Ok((0..own.len()).map(|i| own.key(i)).collect())
     }
-    pub fn leaf_scalar(&self, term: Term) -> Option<ScalarSort> {
-        ScalarSort::of(self.terms(), self.terms().sort_of(term))
-    }
 }
 
 /// Whether a key must be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
+pub(crate) enum Need {
     Maybe,
     Listed,
 }

@@ -3,11 +3,11 @@
 
 use super::code::Instr;
 use logic::ClassId;
-use program::{ActionId, PropertyId};
+use program::ActionId;
 
 /// How an input of a compiled action gets its value.
 #[derive(Clone, Debug)]
-pub enum CompiledInput {
+pub(crate) enum CompiledInput {
     /// Stays undecided.
     Open,
     Each(Vec<i64>),
@@ -17,14 +17,14 @@ pub enum CompiledInput {
 
 /// `word = (word & keep) | bits`.
 #[derive(Clone, Copy, Debug)]
-pub struct Mask {
+pub(crate) struct Mask {
     pub word: usize,
     pub keep: u64,
     pub bits: u64,
 }
 
 #[derive(Debug)]
-pub struct CompiledAction {
+pub(crate) struct CompiledAction {
     pub id: ActionId,
     /// `None`: left to the reference semantics.
     pub code: Option<Vec<Instr>>,
@@ -33,22 +33,21 @@ pub struct CompiledAction {
     pub finish: Vec<Mask>,
     /// The code of the location it leads to.
     pub to: u64,
-    pub to_inside: bool,
+    pub(crate) to_inside: bool,
 }
 
 /// What is known about one code of an instance's pc.
 #[derive(Debug, Default)]
-pub struct At {
+pub(crate) struct At {
     pub acts: Vec<CompiledAction>,
     pub in_atomic_block: bool,
     pub invisible: bool,
     pub exit: bool,
-    pub born: bool,
-    pub resets: Vec<Mask>,
+    pub(crate) born: bool,
+    pub(crate) resets: Vec<Mask>,
 }
 
 #[derive(Debug)]
-pub struct CompiledCheck {
-    pub property: PropertyId,
+pub(crate) struct CompiledCheck {
     pub code: Option<Vec<Instr>>,
 }

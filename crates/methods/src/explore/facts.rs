@@ -8,6 +8,7 @@
 //! A variable that is only ever touched by who holds one lock counts as its holder's own (`locks`): no other thread can touch
 //! it before the lock is released, and neither the lock.
 //! Deliberately absent: independence that depends on values or on where the others are.
+//! In: a program, numbers of instances, formulas that are watched. Out: `ThreadFacts` for each thread.
 
 use super::footprint::{ActionFootprint, action_footprint};
 use super::locks::ExploreLocks;
@@ -17,7 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Facts about one thread.
 #[derive(Clone, Debug, Default)]
-pub struct ThreadFacts {
+pub(crate) struct ThreadFacts {
     /// For each location, the locals that are dead there, in the order of `Thread::locals`.
     pub dead: Vec<Vec<VarId>>,
     pub invisible: Vec<bool>,
@@ -25,7 +26,7 @@ pub struct ThreadFacts {
 
 /// Facts about every thread, for the given numbers of instances; `watched` are formulas over the store that are looked
 /// at after every step.
-pub fn thread_facts(program: &Program, counts: &[u32], watched: &[Term]) -> Vec<ThreadFacts> {
+pub(crate) fn thread_facts(program: &Program, counts: &[u32], watched: &[Term]) -> Vec<ThreadFacts> {
     let vars = super::guess::symbols(program);
     let touches: Vec<Vec<ActionFootprint>> = program
         .threads
@@ -61,9 +62,9 @@ pub fn thread_facts(program: &Program, counts: &[u32], watched: &[Term]) -> Vec<
         .threads
         .iter_enumerated()
         .map(|(id, t)| {
-            let own = |v: VarId| program.vars[v].scope != Scope::Shared || private(v, id.0 as usize);
+            let own = |v: VarId| program.vars[v].scope != Scope::Shared || private(v, id.index());
             let invisible_action = |at: usize, a: &Action| {
-                let touch = &touches[id.0 as usize][at];
+                let touch = &touches[id.index()][at];
                 let held = locks.must_lockset(id, a.from);
                 let guarded = |v: VarId| locks.guards(v).iter().any(|m| held.contains(m));
                 a.spawn.is_none()
@@ -87,9 +88,9 @@ fn invisible(code: &Code, invisible_action: &dyn Fn(usize, &Action) -> bool) -> 
     let mut invisible: Vec<bool> = code.locations.iter().map(|l| !l.in_atomic_block).collect();
     let mut leaves = vec![false; code.locations.len()];
     for (i, a) in code.actions.iter().enumerate() {
-        leaves[a.from.0 as usize] = true;
+        leaves[a.from.index()] = true;
         if !invisible_action(i, a) {
-            invisible[a.from.0 as usize] = false;
+            invisible[a.from.index()] = false;
         }
     }
     // Where nothing leaves there is nothing to fold.
@@ -111,7 +112,7 @@ fn invisible(code: &Code, invisible_action: &dyn Fn(usize, &Action) -> bool) -> 
                 path.pop();
                 continue;
             }
-            let to = code.actions[steps[*next]].to.0 as usize;
+            let to = code.actions[steps[*next]].to.index();
             *next += 1;
             match mark[to] {
                 0 if invisible[to] => {

@@ -5,12 +5,12 @@ use program::{Action, Program, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The variables an action reads and writes.
-pub struct ActionFootprint {
+pub(crate) struct ActionFootprint {
     pub reads: FxHashSet<VarId>,
     pub writes: FxHashSet<VarId>,
 }
 
-pub fn action_footprint(program: &Program, vars: &FxHashMap<Symbol, VarId>, action: &Action) -> ActionFootprint {
+pub(crate) fn action_footprint(program: &Program, vars: &FxHashMap<Symbol, VarId>, action: &Action) -> ActionFootprint {
     let mut reads = FxHashSet::default();
     let mut look = |t: Term| reads.extend(program.terms.free_symbols(t).iter().filter_map(|s| vars.get(s)));
     look(action.guard);

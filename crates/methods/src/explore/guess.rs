@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A value that the present layout has no room for, or that the packed form cannot hold at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Escape {
+pub(crate) enum Escape {
     Range {
         var: VarId,
         value: i64,
@@ -48,24 +48,24 @@ pub enum Escape {
 
 /// The room given to each variable.
 #[derive(Clone, Debug, Default)]
-pub struct RangeGuess {
-    pub ranges: BTreeMap<VarId, (i64, i64)>,
+pub(crate) struct RangeGuess {
+    pub(crate) ranges: BTreeMap<VarId, (i64, i64)>,
     pub keys: BTreeMap<(VarId, usize), BTreeSet<i64>>,
     pub lengths: BTreeMap<VarId, i64>,
     pub open: BTreeSet<VarId>,
-    pub irregular: BTreeSet<VarId>,
+    pub(crate) irregular: BTreeSet<VarId>,
     pub objects: BTreeMap<ClassId, u32>,
     /// What a map without an initial value holds at all keys but few, as the `init` formulas decide it.
-    pub defaults: BTreeMap<VarId, i64>,
+    pub(crate) defaults: BTreeMap<VarId, i64>,
     /// Instances that may come into being by `spawn`.
     pub pool: u32,
 }
 
 /// More slots of one variable than this are kept as one interned value instead.
-pub const MAX_SLOTS: usize = 512;
+pub(crate) const MAX_SLOTS: usize = 512;
 
 impl RangeGuess {
-    pub fn new(program: &Program, instances: &InstanceCounts) -> Self {
+    pub(crate) fn new(program: &Program, instances: &InstanceCounts) -> Self {
         let mut guess = Self::default();
         let threads: u32 = instances.0.iter().sum();
         let vars = symbols(program);
@@ -180,7 +180,7 @@ impl RangeGuess {
         }
     }
     /// Makes room for what escaped; an error where no room helps.
-    pub fn widen(&mut self, escape: &Escape) -> Result<(), String> {
+    pub(crate) fn widen(&mut self, escape: &Escape) -> Result<(), String> {
         match *escape {
             Escape::Range { var, value } => {
                 let (lo, hi) = self.ranges.entry(var).or_insert((value, value));
@@ -218,7 +218,7 @@ impl RangeGuess {
 }
 
 /// The number a scalar value is kept as, if it fits.
-pub fn small(value: &Value) -> Option<i64> {
+pub(crate) fn small(value: &Value) -> Option<i64> {
     match value {
         Value::Bool(b) => Some(i64::from(*b)),
         // A u64 beyond the signed range is kept as its two's complement; sorts never mix, so this is unambiguous.
@@ -229,12 +229,12 @@ pub fn small(value: &Value) -> Option<i64> {
 }
 
 /// Which variable a symbol is the value of, before a step.
-pub fn symbols(program: &Program) -> FxHashMap<Symbol, VarId> {
+pub(crate) fn symbols(program: &Program) -> FxHashMap<Symbol, VarId> {
     program.vars.iter_enumerated().map(|(id, v)| (v.symbol, id)).collect()
 }
 
 /// Every term of the program that a search evaluates.
-pub fn roots(program: &Program) -> Vec<Term> {
+pub(crate) fn roots(program: &Program) -> Vec<Term> {
     let mut out = Vec::new();
     for t in program.threads.iter() {
         for a in t.code.actions.iter() {

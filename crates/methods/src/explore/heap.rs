@@ -14,7 +14,7 @@ use program::{Program, VarId};
 use rustc_hash::FxHashSet;
 
 #[derive(Clone, Debug, Default)]
-pub struct HeapLayout {
+pub(crate) struct HeapLayout {
     classes: Vec<Fields>,
     /// Fields of variables that hold references, with the class, in the order in which they are followed.
     held: Vec<(usize, usize)>,
@@ -51,13 +51,13 @@ impl HeapRow {
 }
 
 impl HeapLayout {
-    pub fn none() -> Self {
+    pub(crate) fn none() -> Self {
         Self::default()
     }
-    pub fn is_on(&self) -> bool {
+    pub(crate) fn is_on(&self) -> bool {
         !self.classes.is_empty()
     }
-    pub fn of(program: &Program, layout: &Layout) -> Self {
+    pub(crate) fn of(program: &Program, layout: &Layout) -> Self {
         if program.classes.is_empty() {
             return Self::none();
         }
@@ -70,7 +70,7 @@ impl HeapLayout {
     }
     fn build(program: &Program, layout: &Layout) -> Result<Self, String> {
         let mut out = Self { slots: layout.slots.clone(), ..Self::default() };
-        let class = |c: ClassId| c.0 as usize;
+        let class = |c: ClassId| c.index();
         out.classes = (0..program.terms.class_count()).map(|_| Fields::default()).collect();
         let lives: FxHashSet<VarId> = program.classes.iter().map(|c| c.live).collect();
         let mut all: Vec<(VarId, usize)> = layout.shared.clone();
@@ -112,7 +112,7 @@ impl HeapLayout {
         Ok(out)
     }
     /// Replaces a state by its representative.
-    pub fn canonical<const W: usize>(&self, words: &mut [u64; W]) {
+    pub(crate) fn canonical<const W: usize>(&self, words: &mut [u64; W]) {
         let old = *words;
         let get = |slot: usize| self.slots[slot].get(&old);
         // new[class][old number], 0 where not reached.

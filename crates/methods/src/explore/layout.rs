@@ -15,11 +15,11 @@ use rustc_hash::FxHashMap;
 use std::sync::RwLock;
 
 /// Stands for an undecided value in registers; never a value of a field (fields hold at most 62 bits).
-pub const OPEN_VALUE: i64 = i64::MIN;
+pub(crate) const OPEN_VALUE: i64 = i64::MIN;
 
 /// A sort whose values are single numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ScalarSort {
+pub(crate) enum ScalarSort {
     Bool,
     Int,
     Machine(MachineIntSort),
@@ -28,7 +28,7 @@ pub enum ScalarSort {
 }
 
 impl ScalarSort {
-    pub fn of(terms: &Terms, sort: Sort) -> Option<ScalarSort> {
+    pub(crate) fn of(terms: &Terms, sort: Sort) -> Option<ScalarSort> {
         Some(match terms.kind(sort) {
             SortKind::Bool => ScalarSort::Bool,
             SortKind::Int => ScalarSort::Int,
@@ -38,7 +38,7 @@ impl ScalarSort {
             _ => return None,
         })
     }
-    pub fn value(self, n: i64) -> Value {
+    pub(crate) fn value(self, n: i64) -> Value {
         match self {
             _ if n == OPEN_VALUE => Value::Any,
             ScalarSort::Bool => Value::Bool(n != 0),
@@ -52,28 +52,25 @@ impl ScalarSort {
 
 /// The keys of one level of a map, or the possible elements of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LevelKeys {
+pub(crate) enum LevelKeys {
     Range { lo: i64, len: usize },
     List(Vec<i64>),
 }
 
 impl LevelKeys {
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             LevelKeys::Range { len, .. } => *len,
             LevelKeys::List(keys) => keys.len(),
         }
     }
-    pub fn position(&self, key: i64) -> Option<usize> {
+    pub(crate) fn position(&self, key: i64) -> Option<usize> {
         match self {
             LevelKeys::Range { lo, len } => usize::try_from(key.checked_sub(*lo)?).ok().filter(|i| i < len),
             LevelKeys::List(keys) => keys.binary_search(&key).ok(),
         }
     }
-    pub fn key(&self, at: usize) -> i64 {
+    pub(crate) fn key(&self, at: usize) -> i64 {
         match self {
             LevelKeys::Range { lo, .. } => lo + at as i64,
             LevelKeys::List(keys) => keys[at],
@@ -82,7 +79,7 @@ impl LevelKeys {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StorageShape {
+pub(crate) enum StorageShape {
     Cell,
     /// Levels of keys, outermost first; the last level may be a set.
     Array(Vec<LevelKeys>),
@@ -93,7 +90,7 @@ pub enum StorageShape {
 
 /// How one variable is kept.
 #[derive(Clone, Debug)]
-pub struct VariablePlan {
+pub(crate) struct VariablePlan {
     pub var: Option<VarId>,
     pub sort: Sort,
     pub leaf: ScalarSort,
@@ -104,7 +101,7 @@ pub struct VariablePlan {
     /// What an array holds at every key that is not listed.
     pub default: i64,
     /// Sorts of the keys, outermost first.
-    pub key_sorts: Vec<ScalarSort>,
+    pub(crate) key_sorts: Vec<ScalarSort>,
 }
 
 impl VariablePlan {
@@ -123,7 +120,7 @@ impl VariablePlan {
         }
     }
     /// How many slots.
-    pub fn slots(&self) -> usize {
+    pub(crate) fn slots(&self) -> usize {
         match &self.shape {
             StorageShape::Cell | StorageShape::Interned => 1,
             StorageShape::Array(levels) => levels.iter().map(LevelKeys::len).product(),
@@ -134,7 +131,7 @@ impl VariablePlan {
 
 /// One bit field.
 #[derive(Clone, Copy, Debug)]
-pub struct BitField {
+pub(crate) struct BitField {
     pub word: u8,
     pub shift: u8,
     pub bits: u8,
@@ -145,13 +142,13 @@ pub struct BitField {
 }
 
 impl BitField {
-    pub fn mask(&self) -> u64 {
+    pub(crate) fn mask(&self) -> u64 {
         (1u64 << self.bits) - 1
     }
-    pub fn code(&self, words: &[u64]) -> u64 {
+    pub(crate) fn code(&self, words: &[u64]) -> u64 {
         (words[self.word as usize] >> self.shift) & self.mask()
     }
-    pub fn get(&self, words: &[u64]) -> i64 {
+    pub(crate) fn get(&self, words: &[u64]) -> i64 {
         let code = self.code(words);
         match (self.open, code) {
             (true, 0) => OPEN_VALUE,
@@ -160,14 +157,14 @@ impl BitField {
         }
     }
     /// The code of a value; `None` if it does not fit.
-    pub fn encode(&self, value: i64) -> Option<u64> {
+    pub(crate) fn encode(&self, value: i64) -> Option<u64> {
         if value == OPEN_VALUE {
             return self.open.then_some(0);
         }
         let code = (value as i128) - (self.lo as i128) + i128::from(self.open);
         u64::try_from(code).ok().filter(|c| *c <= self.mask() && (!self.open || *c > 0))
     }
-    pub fn put(&self, words: &mut [u64], code: u64) {
+    pub(crate) fn put(&self, words: &mut [u64], code: u64) {
         let w = &mut words[self.word as usize];
         *w = (*w & !(self.mask() << self.shift)) | (code << self.shift);
     }
@@ -175,10 +172,10 @@ impl BitField {
 
 /// Where an instance's fields are.
 #[derive(Clone, Debug)]
-pub struct InstancePlace {
+pub(crate) struct InstancePlace {
     pub tid: u32,
     /// The threads it may be an instance of, with the code of each thread's first location.
-    pub menu: Vec<(ThreadId, u64)>,
+    pub(crate) menu: Vec<(ThreadId, u64)>,
     pub spawned: bool,
     pub pc: usize,
     /// First slot of each local.
@@ -190,18 +187,18 @@ pub struct InstancePlace {
 
 impl InstancePlace {
     /// Thread and location of a code of the pc; `None`: not born.
-    pub fn at(&self, code: u64) -> Option<(ThreadId, LocId)> {
+    pub(crate) fn at(&self, code: u64) -> Option<(ThreadId, LocId)> {
         let (thread, base) = self.menu.iter().rev().find(|(_, base)| *base <= code)?;
         Some((*thread, LocId((code - base) as u32)))
     }
-    pub fn code(&self, thread: ThreadId, at: LocId) -> Option<u64> {
+    pub(crate) fn code(&self, thread: ThreadId, at: LocId) -> Option<u64> {
         self.menu.iter().find(|(t, _)| *t == thread).map(|(_, base)| base + u64::from(at.0))
     }
 }
 
 /// Values kept by number. Equal values have equal numbers; which number depends on who came first.
 #[derive(Default, Debug)]
-pub struct Interner {
+pub(crate) struct Interner {
     numbers: FxHashMap<Value, u32>,
     values: Vec<Value>,
 }
@@ -219,20 +216,20 @@ impl Interner {
 }
 
 #[derive(Debug)]
-pub struct Layout {
+pub(crate) struct Layout {
     pub words: usize,
     pub slots: Vec<BitField>,
-    pub plans: Vec<VariablePlan>,
+    pub(crate) plans: Vec<VariablePlan>,
     /// First slot of each shared variable, in the order of `Semantics::shared`.
     pub shared: Vec<(VarId, usize)>,
-    pub shared_at: FxHashMap<VarId, usize>,
+    pub(crate) shared_at: FxHashMap<VarId, usize>,
     pub instances: Vec<InstancePlace>,
     /// How many instances run from the start.
-    pub at_once: usize,
+    pub(crate) at_once: usize,
     /// The store at the entry of the atomic block someone is in, kept where relies are looked at.
     pub entered: Option<usize>,
     pub interned: bool,
-    pub interner: RwLock<Interner>,
+    pub(crate) interner: RwLock<Interner>,
 }
 
 const INTERNED_BITS: u32 = 32;
@@ -243,7 +240,7 @@ fn bits_for(codes: u128) -> u32 {
 }
 
 impl Layout {
-    pub fn new(program: &Program, counts: &InstanceCounts, guess: &RangeGuess) -> Result<Layout, Escape> {
+    pub(crate) fn new(program: &Program, counts: &InstanceCounts, guess: &RangeGuess) -> Result<Layout, Escape> {
         let mut b = LayoutBuilder { program, guess, plans: Vec::new() };
         let shared: Vec<(VarId, usize)> = program.shared().map(|v| (v, b.plan(v))).collect();
         let mut menus: Vec<(Vec<(ThreadId, u64)>, bool)> = Vec::new();
@@ -395,13 +392,13 @@ impl Layout {
         self.instances.push(InstancePlace { tid, menu, spawned, pc, locals, word, shift, bits });
         Ok(())
     }
-    pub fn plan_of(&self, slot: usize) -> &VariablePlan {
+    pub(crate) fn plan_of(&self, slot: usize) -> &VariablePlan {
         &self.plans[self.slots[slot].plan as usize]
     }
 
     // Translation from and to the reference semantics.
 
-    pub fn pack(&self, sem: &Semantics<'_>, state: &State) -> Result<Vec<u64>, Escape> {
+    pub(crate) fn pack(&self, sem: &Semantics<'_>, state: &State) -> Result<Vec<u64>, Escape> {
         let mut words = vec![0; self.words];
         for ((_, first), value) in self.shared.iter().zip(&state.shared) {
             self.write(*first, value, &mut words)?;
@@ -428,7 +425,7 @@ impl Layout {
     }
     /// The state with the maps undecided again at the keys that are not listed, where the packed form keeps them undecided.
     /// A search that copies such a map leaves those keys alone; the reference semantics must decide them before it copies.
-    pub fn undecided_elsewhere(&self, sem: &Semantics<'_>, state: &State) -> State {
+    pub(crate) fn undecided_elsewhere(&self, sem: &Semantics<'_>, state: &State) -> State {
         let mut out = state.clone();
         for ((_, first), value) in self.shared.iter().zip(&mut out.shared) {
             self.undecide(*first, value);
@@ -454,7 +451,7 @@ impl Layout {
         self.interner.write().expect("no thread panics while interning").number(value)
     }
     /// Puts a value into the slots of a variable.
-    pub fn write(&self, first: usize, value: &Value, words: &mut [u64]) -> Result<(), Escape> {
+    pub(crate) fn write(&self, first: usize, value: &Value, words: &mut [u64]) -> Result<(), Escape> {
         let plan = self.plan_of(first);
         let var = plan.var.expect("only variables are written");
         let put = |slot: usize, n: i64, words: &mut [u64]| -> Result<(), Escape> {
@@ -505,7 +502,7 @@ impl Layout {
         }
     }
     /// What to widen when a value does not fit a slot.
-    pub fn misfit(&self, slot: usize, value: i64) -> Escape {
+    pub(crate) fn misfit(&self, slot: usize, value: i64) -> Escape {
         let plan = self.plan_of(slot);
         match (plan.var, plan.leaf) {
             (Some(var), _) if value == OPEN_VALUE => Escape::Openable { var },
@@ -514,14 +511,14 @@ impl Layout {
             _ => Escape::Stuck("a value without a variable".into()),
         }
     }
-    pub fn missing_key(&self, plan: &VariablePlan, level: usize, key: i64) -> Escape {
+    pub(crate) fn missing_key(&self, plan: &VariablePlan, level: usize, key: i64) -> Escape {
         let var = plan.var.expect("arrays are variables");
         match plan.key_sorts.get(level) {
             Some(ScalarSort::Ref(class)) if key > 0 => Escape::Objects { class: *class },
             _ => Escape::Key { var, level, key },
         }
     }
-    pub fn unpack(&self, sem: &Semantics<'_>, words: &[u64]) -> State {
+    pub(crate) fn unpack(&self, sem: &Semantics<'_>, words: &[u64]) -> State {
         let terms = &sem.program.terms;
         let shared = self.shared.iter().map(|(_, first)| self.read(terms, *first, words)).collect();
         let mut instances = Vec::new();
@@ -541,7 +538,7 @@ impl Layout {
         State { shared, instances, entered }
     }
     /// The value of a variable.
-    pub fn read(&self, terms: &Terms, first: usize, words: &[u64]) -> Value {
+    pub(crate) fn read(&self, terms: &Terms, first: usize, words: &[u64]) -> Value {
         let plan = self.plan_of(first);
         match &plan.shape {
             StorageShape::Cell => plan.leaf.value(self.slots[first].get(words)),

@@ -136,7 +136,7 @@ const STROLL: WalkLength = WalkLength { runs: 40, steps: 4_000, turns: Turns::Fe
 
 /// Single runs of random clients with few changes of thread: a long history that goes wrong is found soon where there are many, long before every interleaving of
 /// all smaller ones has been looked at.
-pub fn sample_histories(program: &Program, object: ObjectId, run: &Run) -> Option<ClientViolation> {
+pub(crate) fn sample_histories(program: &Program, object: ObjectId, run: &Run) -> Option<ClientViolation> {
     let o = program.objects.get(object)?;
     let values = Arguments::of(program, object)?;
     let mut dice = Random::new(run.seed);

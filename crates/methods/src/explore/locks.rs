@@ -6,6 +6,8 @@
 //! every thread that touches `x` starts where `m` must be held; so between two steps of the holder no thread touches `x`.
 //! A must-analysis over the control flow, from "everything" downwards; at an entry nothing is held.
 //! Deliberately absent: locks in maps, locks taken more than once, reader-writer locks: they guard nothing here.
+//! In: a program, and what each action touches. Out: the locks held at each location, the locks that guard each
+//! variable.
 
 use super::footprint::ActionFootprint;
 use base::IdVec;
@@ -16,7 +18,7 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 #[derive(Debug, Default)]
-pub struct ExploreLocks {
+pub(crate) struct ExploreLocks {
     /// For each thread and location.
     must_lockset: Vec<IdVec<LocId, BTreeSet<VarId>>>,
     guards: FxHashMap<VarId, BTreeSet<VarId>>,
@@ -50,7 +52,7 @@ fn effect(program: &Program, a: &Action, m: VarId) -> Option<LockEffect> {
 }
 
 impl ExploreLocks {
-    pub fn of(program: &Program, touches: &[Vec<ActionFootprint>]) -> Self {
+    pub(crate) fn of(program: &Program, touches: &[Vec<ActionFootprint>]) -> Self {
         let mut locks: Vec<VarId> = program
             .vars
             .iter_enumerated()
@@ -69,7 +71,7 @@ impl ExploreLocks {
                 program.threads.iter_enumerated().any(|(id, t)| {
                     t.code.actions.iter().any(|a| match effect(program, a, *m) {
                         None | Some(LockEffect::Takes) => false,
-                        Some(LockEffect::Gives) => !must_lockset[id.0 as usize][a.from].contains(m),
+                        Some(LockEffect::Gives) => !must_lockset[id.index()][a.from].contains(m),
                         Some(LockEffect::Other) => true,
                     })
                 })
@@ -83,11 +85,11 @@ impl ExploreLocks {
         }
     }
     /// What an instance at a location holds.
-    pub fn must_lockset(&self, thread: ThreadId, at: LocId) -> &BTreeSet<VarId> {
-        &self.must_lockset[thread.0 as usize][at]
+    pub(crate) fn must_lockset(&self, thread: ThreadId, at: LocId) -> &BTreeSet<VarId> {
+        &self.must_lockset[thread.index()][at]
     }
     /// The locks that everyone holds who touches a variable.
-    pub fn guards(&self, var: VarId) -> &BTreeSet<VarId> {
+    pub(crate) fn guards(&self, var: VarId) -> &BTreeSet<VarId> {
         self.guards.get(&var).unwrap_or(&self.none)
     }
 }

@@ -1,12 +1,15 @@
 //! Runs compiled code on packed states. The meaning of each instruction is that of `logic::eval`, restricted to
 //! numbers of 64 bits; whatever does not fit leaves by `Exit::Escape`.
+//!
+//! In: code, a packed state, registers. Out: the state after it and how the code ended (`Exit`). Deliberately absent:
+//! undecided values are not decided here.
 
 use super::code::{Exit, Instr, MachineOp, RegisterFile, StoreSide, Tables};
 use super::guess::Escape;
 use super::layout::{Layout, OPEN_VALUE};
 
 /// Sign- or zero-extends the low `width` bits.
-pub fn wrap_bits(n: i64, width: u8, signed: bool) -> i64 {
+pub(crate) fn wrap_bits(n: i64, width: u8, signed: bool) -> i64 {
     if width >= 64 {
         return n;
     }
@@ -59,7 +62,7 @@ fn machine(op: MachineOp, a: i64, b: i64, width: u8) -> i64 {
 
 /// Runs code with the store `pre` before the step; stores go to `post`.
 #[inline]
-pub fn run_code<const W: usize>(
+pub(crate) fn run_code<const W: usize>(
     code: &[Instr],
     tables: &Tables,
     layout: &Layout,
@@ -172,7 +175,6 @@ pub fn run_code<const W: usize>(
             Instr::LeU { d, a, b } => r!(d) = i64::from(r!(a) as u64 <= r!(b) as u64),
             Instr::Not { d, a } => r!(d) = r!(a) ^ 1,
             Instr::And { d, a, b } => r!(d) = r!(a) & r!(b),
-            Instr::Or { d, a, b } => r!(d) = r!(a) | r!(b),
             Instr::Jump { to } => at = to as usize,
             Instr::JumpIf { a, to } => {
                 if r!(a) != 0 {

@@ -20,7 +20,7 @@ const MAX_BITS: u32 = 48;
 
 /// The bits that decide what happens from one code of a pc.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct MemoSite {
+pub(crate) struct MemoSite {
     pub on: bool,
     count: u8,
     words: [u8; MAX_KEY_WORDS],
@@ -77,7 +77,6 @@ fn code_bits(code: &[Instr], tables: &Tables, layout: &Layout, bits: &mut Bits) 
             | Instr::LeU { .. }
             | Instr::Not { .. }
             | Instr::And { .. }
-            | Instr::Or { .. }
             | Instr::Jump { .. }
             | Instr::JumpIf { .. }
             | Instr::JumpIfNot { .. }
@@ -90,15 +89,15 @@ fn code_bits(code: &[Instr], tables: &Tables, layout: &Layout, bits: &mut Bits) 
 }
 
 /// Computes sites, for one layout.
-pub struct Sites<'a> {
+pub(crate) struct Sites<'a> {
     pub program: &'a Program,
     pub layout: &'a Layout,
-    pub tables: &'a Tables,
+    pub(crate) tables: &'a Tables,
 }
 
 impl Sites<'_> {
     /// The site of every code of an instance's pc; `folds`: invisible steps are taken together with others.
-    pub fn of(&self, instance: usize, places: &[At], folds: bool) -> Vec<MemoSite> {
+    pub(crate) fn of(&self, instance: usize, places: &[At], folds: bool) -> Vec<MemoSite> {
         if self.layout.interned || self.layout.entered.is_some() {
             return vec![MemoSite::default(); places.len()];
         }
@@ -186,7 +185,7 @@ fn site(bits: &Bits) -> MemoSite {
 
 /// One thing that can happen.
 #[derive(Clone, Copy, Debug)]
-pub struct RememberedStep {
+pub(crate) struct RememberedStep {
     flips: [u64; MAX_KEY_WORDS],
     pub steps: u32,
     /// Goes wrong for this property instead of moving.
@@ -206,7 +205,7 @@ struct MemoEntry {
 const EMPTY: MemoEntry = MemoEntry { key: [0; MAX_KEY_WORDS], site: 0, start: 0, len: 0, decided: false };
 
 /// A table of remembered steps, one for each worker. It forgets: two keys with one place take turns.
-pub struct Memo {
+pub(crate) struct Memo {
     entries: Vec<MemoEntry>,
     changes: Vec<RememberedStep>,
     met: u64,
@@ -214,7 +213,7 @@ pub struct Memo {
 }
 
 /// Where a lookup ended.
-pub struct LookupPosition {
+pub(crate) struct LookupPosition {
     at: usize,
     /// The site's number.
     number: u32,
@@ -233,18 +232,18 @@ impl Default for Memo {
 
 impl Memo {
     /// Forgets everything.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.entries.fill(EMPTY);
         self.changes.clear();
     }
     /// Whether remembering is worth its cost: most keys are met again.
     #[inline]
-    pub fn pays(&self) -> bool {
+    pub(crate) fn pays(&self) -> bool {
         self.met < 20_000 || self.missed * 3 < self.met
     }
     /// What happens from a state at a site, and whether a value was decided on the way; or where to remember it.
     #[inline]
-    pub fn find<const W: usize>(
+    pub(crate) fn find<const W: usize>(
         &mut self,
         site: &MemoSite,
         number: u32,
@@ -267,11 +266,11 @@ impl Memo {
         Err(LookupPosition { at, number, key })
     }
     #[inline]
-    pub fn change(&self, at: usize) -> &RememberedStep {
+    pub(crate) fn change(&self, at: usize) -> &RememberedStep {
         &self.changes[at]
     }
     /// Remembers what happened; `false` if a change reaches beyond the site, which is an error of ours.
-    pub fn keep<const W: usize>(
+    pub(crate) fn keep<const W: usize>(
         &mut self,
         site: &MemoSite,
         place: LookupPosition,
@@ -318,7 +317,7 @@ impl Memo {
 impl RememberedStep {
     /// Lays the change over a state.
     #[inline]
-    pub fn apply<const W: usize>(&self, site: &MemoSite, state: &[u64; W]) -> [u64; W] {
+    pub(crate) fn apply<const W: usize>(&self, site: &MemoSite, state: &[u64; W]) -> [u64; W] {
         let mut out = *state;
         for k in 0..usize::from(site.count).min(MAX_KEY_WORDS) {
             out[usize::from(site.words[k])] ^= self.flips[k];

@@ -1,4 +1,7 @@
 //! `explore` as a method: reads the options, chooses numbers of instances, makes claims of answers.
+//!
+//! In: a task. Out: claims: a trace for what was reached, an exhaustive search where nothing was cut off, else a
+//! reason.
 
 use super::run::{Exploration, ExplorePlan, explore_states};
 use super::search::{SearchProgress, SearchStop};
@@ -18,7 +21,7 @@ use std::time::Duration;
 pub struct Explore;
 
 /// Properties that single runs violate.
-pub fn speaks_of(kind: &PropertyKind) -> bool {
+pub(crate) fn speaks_of(kind: &PropertyKind) -> bool {
     !matches!(kind, PropertyKind::Performs(_) | PropertyKind::Follows(_) | PropertyKind::Linearizable(_))
 }
 

@@ -15,30 +15,30 @@
 //! those after the last. Its distances are therefore those of the search without folding.
 
 mod arguments;
-pub mod code;
-pub mod compile;
+pub(crate) mod code;
+pub(crate) mod compile;
 mod compiled;
-pub mod facts;
+pub(crate) mod facts;
 mod footprint;
-pub mod guess;
-pub mod heap;
-pub mod layout;
+pub(crate) mod guess;
+pub(crate) mod heap;
+pub(crate) mod layout;
 pub mod linear;
-pub mod locks;
-pub mod machine;
-pub mod memo;
+pub(crate) mod locks;
+pub(crate) mod machine;
+pub(crate) mod memo;
 mod method;
 mod run;
-pub mod search;
+pub(crate) mod search;
 mod shorten;
-pub mod symmetry;
-pub mod system;
-pub mod table;
-pub mod tids;
+pub(crate) mod symmetry;
+pub(crate) mod system;
+pub(crate) mod table;
+pub(crate) mod tids;
 mod trace;
-pub mod update;
+pub(crate) mod update;
 mod walk;
-pub mod worker;
+pub(crate) mod worker;
 
 #[cfg(test)]
 mod checked;

@@ -1,5 +1,7 @@
 //! Random small programs against the reference semantics: the same violations with traces of the same length, whatever
 //! is switched on, and with any number of workers.
+//!
+//! In: seeds. Out: tests; a failure prints the program.
 
 use super::run::Exploration;
 use super::search::SearchStop;
@@ -280,7 +282,7 @@ impl ProgramMaker {
 }
 
 /// A random program, its numbers of instances and all its properties.
-pub fn program(seed: u64) -> (Program, InstanceCounts) {
+pub(crate) fn program(seed: u64) -> (Program, InstanceCounts) {
     let mut m = ProgramMaker {
         b: Build::new(),
         d: ProgramDice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),

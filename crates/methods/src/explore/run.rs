@@ -38,7 +38,7 @@ pub struct Exploration {
     /// Violated, but no trace could be made; why.
     pub untraced: BTreeMap<PropertyId, String>,
     pub states: u64,
-    pub transitions: u64,
+    pub(crate) transitions: u64,
     /// Levels of the search; with folding a level may be several steps.
     pub depth: usize,
     pub seconds: f64,
@@ -54,7 +54,7 @@ pub struct Exploration {
     /// Some traces may be longer than needed; why.
     pub long: Option<String>,
     /// Violations seen by a compact search, with the level: they still need a trace.
-    pub sighted: BTreeMap<PropertyId, usize>,
+    pub(crate) sighted: BTreeMap<PropertyId, usize>,
     /// Where asked for and every state was seen: the locations of threads with instances that no thread reaches.
     pub unreached: Vec<(ThreadId, LocId)>,
 }
@@ -367,7 +367,7 @@ fn unreached(program: &Program, system: &CompiledSystem, reached: &[Vec<bool>]) 
     for (place, codes) in system.layout.instances.iter().zip(reached) {
         for (code, here) in codes.iter().enumerate() {
             if let Some((thread, at)) = place.at(code as u64)
-                && (at.0 as usize) < program.threads[thread].code.locations.len()
+                && at.index() < program.threads[thread].code.locations.len()
             {
                 *seen.entry((thread, at)).or_default() |= here;
             }

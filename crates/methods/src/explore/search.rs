@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::time::{Duration, Instant};
 
-pub struct SearchSettings<'a> {
+pub(crate) struct SearchSettings<'a> {
     pub mode: FoldingMode,
     pub workers: usize,
     /// Runs of more steps are not looked at.
@@ -35,16 +35,16 @@ pub struct SearchSettings<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct SearchProgress {
     pub states: u64,
-    pub per_second: f64,
+    pub(crate) per_second: f64,
     pub queue: u64,
     pub depth: usize,
     pub bytes: u64,
     /// States still to come, where the levels shrink; `None` while they grow, when nothing can be said.
-    pub to_come: Option<u64>,
+    pub(crate) to_come: Option<u64>,
 }
 
 /// States still to come if each level shrinks by the same factor as the last ones did: a geometric series.
-pub fn to_come(levels: &[u64]) -> Option<u64> {
+pub(crate) fn to_come(levels: &[u64]) -> Option<u64> {
     let [.., a, b, c] = *levels else { return None };
     if a <= b || b <= c || c == 0 {
         return None;
@@ -55,7 +55,7 @@ pub fn to_come(levels: &[u64]) -> Option<u64> {
 
 /// The nearest violation of a property.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct NearestViolation<const W: usize> {
+pub(crate) struct NearestViolation<const W: usize> {
     /// Steps (in eager mode: folded steps) from the start.
     pub distance: usize,
     /// Seen in this state, or on a step from it.
@@ -64,13 +64,13 @@ pub struct NearestViolation<const W: usize> {
     pub level: usize,
 }
 
-pub struct Searched<const W: usize> {
+pub(crate) struct Searched<const W: usize> {
     /// A value that the layout has no room for ended the search.
-    pub escape: Option<Escape>,
-    pub shards: Vec<Shard<W>>,
+    pub(crate) escape: Option<Escape>,
+    pub(crate) shards: Vec<Shard<W>>,
     pub violations: BTreeMap<PropertyId, NearestViolation<W>>,
     pub states: u64,
-    pub transitions: u64,
+    pub(crate) transitions: u64,
     pub depth: usize,
     pub seconds: f64,
     /// Why not every state was seen.
@@ -141,7 +141,7 @@ const SLOW_STATE: u64 = 10;
 const STATES_PER_BATCH: usize = 4096;
 
 /// Searches, until the layout turns out too small, too.
-pub fn search_states<const W: usize>(
+pub(crate) fn search_states<const W: usize>(
     program: &Program,
     system: &CompiledSystem,
     settings: &SearchSettings<'_>,
@@ -521,12 +521,8 @@ fn owner_of(hash: u64, workers: usize) -> usize {
 }
 
 impl<const W: usize> Searched<W> {
-    /// Whether a state was seen.
-    pub fn contains(&self, state: &[u64; W]) -> bool {
-        self.shards[owner_of(hash(state), self.shards.len())].contains(state)
-    }
     /// Memory of the states and the table.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.shards.iter().map(Shard::bytes).sum()
     }
 }

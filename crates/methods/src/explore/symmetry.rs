@@ -14,7 +14,7 @@ use program::semantics::InstanceCounts;
 use program::{Program, Start, VarId};
 
 #[derive(Clone, Debug, Default)]
-pub struct Symmetry {
+pub(crate) struct Symmetry {
     /// Instances of one thread: first and number, at least two.
     pub groups: Vec<SymmetryGroup>,
     /// Nothing anywhere tells instances apart but their own locals.
@@ -46,18 +46,18 @@ struct Keyed {
 }
 
 #[derive(Clone, Debug)]
-pub struct SymmetryGroup {
+pub(crate) struct SymmetryGroup {
     pub first: usize,
     pub len: usize,
     /// Words and shifts of the blocks, where a block lies within one word.
     pub blocks: Vec<(usize, u32)>,
-    pub mask: u64,
+    pub(crate) mask: u64,
     /// Words of a block that takes whole words; 0 otherwise.
     pub words: usize,
 }
 
 /// For each id, the id it becomes; of ids that must not be renamed, itself.
-pub type Renaming = Vec<usize>;
+pub(crate) type Renaming = Vec<usize>;
 
 impl SymmetryGroup {
     /// What is kept of one instance.
@@ -68,10 +68,10 @@ impl SymmetryGroup {
 }
 
 impl Symmetry {
-    pub fn none() -> Self {
+    pub(crate) fn none() -> Self {
         Self::default()
     }
-    pub fn of(program: &Program, counts: &InstanceCounts, layout: &Layout) -> Result<Self, Escape> {
+    pub(crate) fn of(program: &Program, counts: &InstanceCounts, layout: &Layout) -> Result<Self, Escape> {
         let mut out = Self { plain: true, ..Self::default() };
         let mut first = 0;
         for (t, n) in program.threads.iter().zip(&counts.0) {
@@ -185,12 +185,12 @@ impl Symmetry {
         }
         Ok(out)
     }
-    pub fn is_on(&self) -> bool {
+    pub(crate) fn is_on(&self) -> bool {
         !self.groups.is_empty()
     }
     /// Whether an instance is in the same local state as the one before it, so that its steps are the same.
     #[inline]
-    pub fn repeats(&self, i: usize, words: &[u64]) -> bool {
+    pub(crate) fn repeats(&self, i: usize, words: &[u64]) -> bool {
         match self.before.get(i) {
             Some(&Some((a, b, mask))) => (words[a.0] >> a.1) & mask == (words[b.0] >> b.1) & mask,
             _ => false,
@@ -198,7 +198,7 @@ impl Symmetry {
     }
     /// Replaces a state by its representative.
     #[inline]
-    pub fn canonical<const W: usize>(&self, words: &mut [u64; W]) {
+    pub(crate) fn canonical<const W: usize>(&self, words: &mut [u64; W]) {
         if !self.plain {
             return self.rename(words);
         }
@@ -275,7 +275,7 @@ impl Symmetry {
         h
     }
     /// The renaming that leads from a state to its representative.
-    pub fn renaming<const W: usize>(&self, words: &[u64; W]) -> Renaming {
+    pub(crate) fn renaming<const W: usize>(&self, words: &[u64; W]) -> Renaming {
         let last = self.groups.iter().map(|g| g.first + g.len).max().unwrap_or(0);
         let mut new: Renaming = (0..=last).collect();
         for g in &self.groups {
@@ -300,7 +300,7 @@ impl Symmetry {
         self.apply(&new, words);
     }
     /// Renames the instances, and the ids wherever they are held or are keys.
-    pub fn apply<const W: usize>(&self, new: &Renaming, words: &mut [u64; W]) {
+    pub(crate) fn apply<const W: usize>(&self, new: &Renaming, words: &mut [u64; W]) {
         if new.iter().enumerate().all(|(old, new)| old == *new) {
             return;
         }

@@ -15,7 +15,7 @@ use super::memo::{MemoSite, Sites};
 use super::symmetry::Renaming;
 use logic::{ClassId, Node, Op, Symbol, Term};
 use program::semantics::{InstanceCounts, Semantics};
-use program::{Action, ActionId, LocId, Program, PropertyId, PropertyKind, ThreadId};
+use program::{Action, ActionId, Program, PropertyId, PropertyKind, ThreadId};
 
 /// Which reductions are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,36 +33,35 @@ impl Switches {
 }
 
 #[derive(Debug)]
-pub struct CompiledSystem {
+pub(crate) struct CompiledSystem {
     pub layout: Layout,
     pub counts: InstanceCounts,
-    pub tables: Tables,
+    pub(crate) tables: Tables,
     pub places: Vec<Vec<At>>,
     /// For each instance and code of its pc, the bits that decide what it can do.
     pub sites: Vec<Vec<MemoSite>>,
     /// The number of the first site of each instance.
-    pub site_base: Vec<u32>,
+    pub(crate) site_base: Vec<u32>,
     pub invariants: Vec<CompiledCheck>,
     /// For each instance as observer, the wanted relies it has.
     pub relies: Vec<Vec<CompiledCheck>>,
-    pub no_relies: bool,
+    pub(crate) no_relies: bool,
     pub deadlock: Vec<PropertyId>,
     /// That nothing leaks, where it is wanted: every step is then looked at by the reference semantics.
     pub leak: Option<PropertyId>,
     pub wanted: Vec<PropertyId>,
-    pub has_inside: bool,
+    pub(crate) has_inside: bool,
     /// Registers needed.
     pub registers: usize,
-    pub switches: Switches,
-    pub folds: bool,
+    pub(crate) folds: bool,
     pub symmetry: super::symmetry::Symmetry,
     pub heap: super::heap::HeapLayout,
     /// Actions left to the reference semantics.
-    pub slow: usize,
+    pub(crate) slow: usize,
 }
 
 impl CompiledSystem {
-    pub fn new(
+    pub(crate) fn new(
         program: &Program,
         counts: &InstanceCounts,
         layout: Layout,
@@ -95,7 +94,7 @@ impl CompiledSystem {
                 let made = c.scalar(formula).map(|a| c.emit(Instr::Gate { a, property }));
                 registers = registers.max(c.next);
                 let code = std::mem::take(&mut c.code);
-                Ok(CompiledCheck { property, code: supported(made)?.map(|()| code) })
+                Ok(CompiledCheck { code: supported(made)?.map(|()| code) })
             };
         let mut invariants = Vec::new();
         for p in wanted {
@@ -115,7 +114,7 @@ impl CompiledSystem {
                     let at = (!place.spawned && !waits).then_some(place.tid as usize - 1);
                     match at {
                         Some(at) => own.push(check(Some(at), r.property, f)?),
-                        None => own.push(CompiledCheck { property: r.property, code: None }),
+                        None => own.push(CompiledCheck { code: None }),
                     }
                 }
             }
@@ -164,7 +163,6 @@ impl CompiledSystem {
             wanted: wanted.to_vec(),
             has_inside,
             registers: registers + 8,
-            switches,
             symmetry,
             heap: if switches.heap {
                 super::heap::HeapLayout::of(program, &layout)
@@ -179,12 +177,12 @@ impl CompiledSystem {
 
 impl CompiledSystem {
     /// Whether states have representatives.
-    pub fn is_reduced(&self) -> bool {
+    pub(crate) fn is_reduced(&self) -> bool {
         self.heap.is_on() || self.symmetry.is_on()
     }
     /// Replaces a state by its representative.
     #[inline]
-    pub fn canonical<const W: usize>(&self, words: &mut [u64; W]) {
+    pub(crate) fn canonical<const W: usize>(&self, words: &mut [u64; W]) {
         if self.heap.is_on() {
             self.heap.canonical(words);
         }
@@ -200,7 +198,7 @@ impl CompiledSystem {
 
 impl CompiledSystem {
     /// Renames the instances, then replaces the state by its representative; the renaming of both together.
-    pub fn represent<const W: usize>(&self, so_far: &Renaming, words: &mut [u64; W]) -> Renaming {
+    pub(crate) fn represent<const W: usize>(&self, so_far: &Renaming, words: &mut [u64; W]) -> Renaming {
         self.symmetry.apply(so_far, words);
         if self.heap.is_on() {
             self.heap.canonical(words);
@@ -243,7 +241,7 @@ fn instance_places(
             continue;
         };
         let t = &cx.program.threads[thread];
-        if loc.0 as usize >= t.code.locations.len() {
+        if loc.index() >= t.code.locations.len() {
             out.push(at);
             continue;
         }
@@ -251,9 +249,9 @@ fn instance_places(
         at.in_atomic_block = t.code.locations[loc].in_atomic_block;
         // Who waits at its entry for a `spawn` is not there: where it stays, no thread waits.
         at.exit = t.code.exit == Some(loc) || (loc == t.code.entry && cx.program.started(thread).is_some());
-        at.invisible = facts[thread.0 as usize].invisible[loc.0 as usize];
+        at.invisible = facts[thread.index()].invisible[loc.index()];
         if switches.dead {
-            at.resets = resets(cx, i, thread, &facts[thread.0 as usize].dead[loc.0 as usize]);
+            at.resets = resets(cx, i, thread, &facts[thread.index()].dead[loc.index()]);
         }
         out.push(at);
     }
@@ -289,7 +287,7 @@ fn instance_places(
     Ok(out)
 }
 
-pub fn merge_mask(masks: &mut Vec<Mask>, m: Mask) {
+pub(crate) fn merge_mask(masks: &mut Vec<Mask>, m: Mask) {
     match masks.iter_mut().find(|x| x.word == m.word) {
         Some(x) => {
             x.keep &= m.keep;
@@ -480,10 +478,4 @@ fn fused(c: &TermCompiler<'_>, conjunct: Term) -> Option<Instr> {
         // A number outside the field's range is never its value.
         (None, _) => return None,
     })
-}
-
-/// Where an instance is after all.
-pub fn location(system: &CompiledSystem, instance: usize, words: &[u64]) -> Option<(ThreadId, LocId)> {
-    let place = &system.layout.instances[instance];
-    place.at(system.layout.slots[place.pc].code(words))
 }

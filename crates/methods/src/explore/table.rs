@@ -6,6 +6,7 @@
 //! of the hash and the number of the state, and the state is compared in full: nothing is taken for seen by its hash.
 //! Only a *compact* shard, which a user has to ask for, keeps hashes of 64 bits and forgets the states of levels that
 //! are done: two states with one hash are then taken for one, and no such search is a proof.
+//! In: packed states, level by level. Out: whether a state is new, its number, the states of a level, the bytes taken.
 
 use base::{Budget, Exhausted};
 
@@ -15,7 +16,7 @@ const INDEX_BITS: u32 = 40;
 /// States that are moved to a larger table together.
 const STATES_MOVED_TOGETHER: usize = 128;
 
-pub struct Shard<const W: usize> {
+pub(crate) struct Shard<const W: usize> {
     chunks: Vec<Vec<[u64; W]>>,
     len: usize,
     table: Vec<u64>,
@@ -28,12 +29,12 @@ pub struct Shard<const W: usize> {
     /// Chunks before this one are dropped.
     dropped: usize,
     /// Where each level starts.
-    pub levels: Vec<usize>,
+    pub(crate) levels: Vec<usize>,
 }
 
 /// Mixes all words of a state.
 #[inline]
-pub fn hash<const W: usize>(state: &[u64; W]) -> u64 {
+pub(crate) fn hash<const W: usize>(state: &[u64; W]) -> u64 {
     let mut h: u64 = 0x243F_6A88_85A3_08D3;
     for w in state {
         h = (h ^ w).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -63,7 +64,7 @@ fn empty_table(size: usize) -> Vec<u64> {
 }
 
 impl<const W: usize> Shard<W> {
-    pub fn new(compact: bool) -> Self {
+    pub(crate) fn new(compact: bool) -> Self {
         let bits = 10;
         Self {
             chunks: Vec::new(),
@@ -76,26 +77,23 @@ impl<const W: usize> Shard<W> {
             levels: Vec::new(),
         }
     }
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
     #[inline]
-    pub fn get(&self, index: usize) -> &[u64; W] {
+    pub(crate) fn get(&self, index: usize) -> &[u64; W] {
         &self.chunks[index / STATES_PER_CHUNK][index % STATES_PER_CHUNK]
     }
     /// The states of a level.
-    pub fn level(&self, level: usize) -> std::ops::Range<usize> {
+    pub(crate) fn level(&self, level: usize) -> std::ops::Range<usize> {
         let end = self.levels.get(level + 1).copied().unwrap_or(self.len);
         self.levels.get(level).copied().unwrap_or(self.len)..end
     }
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.table.len() * 8 + (self.chunks.len() - self.dropped) * STATES_PER_CHUNK * W * 8
     }
     /// In a compact shard, forgets the states before this one.
-    pub fn forget_before(&mut self, index: usize) {
+    pub(crate) fn forget_before(&mut self, index: usize) {
         if self.compact {
             let to = index / STATES_PER_CHUNK;
             self.chunks[self.dropped.min(to)..to].iter_mut().for_each(|c| *c = Vec::new());
@@ -104,7 +102,7 @@ impl<const W: usize> Shard<W> {
     }
     /// Brings the state that an entry may stand for near.
     #[inline]
-    pub fn prefetch_state(&self, hash: u64) {
+    pub(crate) fn prefetch_state(&self, hash: u64) {
         if W == 1 || self.compact {
             return;
         }
@@ -123,7 +121,7 @@ impl<const W: usize> Shard<W> {
     }
     /// Brings the table's line for a hash near.
     #[inline]
-    pub fn prefetch(&self, hash: u64) {
+    pub(crate) fn prefetch(&self, hash: u64) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a prefetch reads nothing; the address is inside the table.
         unsafe {
@@ -173,12 +171,12 @@ impl<const W: usize> Shard<W> {
             at = (at + 1) & mask;
         }
     }
-    pub fn contains(&self, state: &[u64; W]) -> bool {
+    pub(crate) fn contains(&self, state: &[u64; W]) -> bool {
         self.find(state, hash(state)).is_ok()
     }
     /// Adds a state; true if it is new.
     #[inline]
-    pub fn insert(&mut self, state: &[u64; W], hash: u64, budget: &Budget) -> Result<bool, Exhausted> {
+    pub(crate) fn insert(&mut self, state: &[u64; W], hash: u64, budget: &Budget) -> Result<bool, Exhausted> {
         let Err(at) = self.find(state, hash) else { return Ok(false) };
         let entry = match W {
             _ if self.compact => hash.max(1),

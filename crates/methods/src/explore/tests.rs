@@ -14,32 +14,32 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Builds programs by hand.
-pub struct Build {
-    pub p: Program,
-    pub origin: OriginId,
+pub(crate) struct Build {
+    pub(crate) p: Program,
+    pub(crate) origin: OriginId,
 }
 
 impl Build {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut p = Program::new("test");
         let origin = p.add_origin(None, "here");
         Self { p, origin }
     }
-    pub fn shared(&mut self, name: &str, sort: Sort, initial: Option<Term>) -> VarId {
+    pub(crate) fn shared(&mut self, name: &str, sort: Sort, initial: Option<Term>) -> VarId {
         self.p.add_var(name, sort, Scope::Shared, VarKind::Plain, initial, self.origin)
     }
-    pub fn int(&mut self, name: &str, n: i128) -> VarId {
+    pub(crate) fn int(&mut self, name: &str, n: i128) -> VarId {
         let t = self.p.terms.int(n);
         self.shared(name, Sort::INT, Some(t))
     }
-    pub fn flag(&mut self, name: &str) -> VarId {
+    pub(crate) fn flag(&mut self, name: &str) -> VarId {
         let t = self.p.terms.ff();
         self.shared(name, Sort::BOOL, Some(t))
     }
-    pub fn property(&mut self, name: &str, kind: PropertyKind) -> PropertyId {
+    pub(crate) fn property(&mut self, name: &str, kind: PropertyKind) -> PropertyId {
         self.p.properties.push(Property { kind, name: name.into(), origin: self.origin })
     }
-    pub fn thread(&mut self, name: &str, copies: Copies, locations: u32) -> ThreadId {
+    pub(crate) fn thread(&mut self, name: &str, copies: Copies, locations: u32) -> ThreadId {
         let mut code = Code::new();
         for i in 0..locations {
             code.locations.push(Location {
@@ -62,51 +62,51 @@ impl Build {
             origin: self.origin,
         })
     }
-    pub fn local(&mut self, thread: ThreadId, name: &str, sort: Sort, initial: Option<Term>) -> VarId {
+    pub(crate) fn local(&mut self, thread: ThreadId, name: &str, sort: Sort, initial: Option<Term>) -> VarId {
         let v = self.p.add_var(name, sort, Scope::Thread(thread), VarKind::Plain, initial, self.origin);
         self.p.threads[thread].locals.push(v);
         v
     }
-    pub fn step(&mut self, thread: ThreadId, from: u32, to: u32) -> Step<'_> {
+    pub(crate) fn step(&mut self, thread: ThreadId, from: u32, to: u32) -> Step<'_> {
         let guard = self.p.terms.tt();
         let action = Action::plain(LocId(from), LocId(to), guard, What::Assign, self.origin);
         Step { b: self, thread, action }
     }
 }
 
-pub struct Step<'a> {
+pub(crate) struct Step<'a> {
     b: &'a mut Build,
     thread: ThreadId,
     action: Action,
 }
 
 impl Step<'_> {
-    pub fn when(mut self, f: impl FnOnce(&Program) -> Term) -> Self {
+    pub(crate) fn when(mut self, f: impl FnOnce(&Program) -> Term) -> Self {
         self.action.guard = f(&self.b.p);
         self
     }
-    pub fn set(mut self, var: VarId, f: impl FnOnce(&Program) -> Term) -> Self {
+    pub(crate) fn set(mut self, var: VarId, f: impl FnOnce(&Program) -> Term) -> Self {
         let value = f(&self.b.p);
         self.action.updates.push(Update { var, value });
         self
     }
-    pub fn gate(mut self, property: PropertyId, f: impl FnOnce(&Program) -> Term) -> Self {
+    pub(crate) fn gate(mut self, property: PropertyId, f: impl FnOnce(&Program) -> Term) -> Self {
         let formula = f(&self.b.p);
         self.action.gates.push(Gate { property, formula });
         self
     }
     /// The action, to be changed further and added by the caller.
-    pub fn take(self) -> &'static mut Action {
+    pub(crate) fn take(self) -> &'static mut Action {
         Box::leak(Box::new(self.action))
     }
-    pub fn done(self) {
+    pub(crate) fn done(self) {
         self.b.p.threads[self.thread].code.actions.push(self.action);
     }
 }
 
 /// The Bluetooth driver of Abstract Threads, figure 4, one line a step; `early`: the flag is tested before the
 /// count is raised, which is wrong.
-pub fn bluetooth(early: bool) -> (Program, PropertyId) {
+pub(crate) fn bluetooth(early: bool) -> (Program, PropertyId) {
     let mut b = Build::new();
     let pio = b.int("pendingIo", 1);
     let (sf, se, st) = (b.flag("stoppingFlag"), b.flag("stoppingEvent"), b.flag("stopped"));
@@ -147,7 +147,7 @@ pub fn bluetooth(early: bool) -> (Program, PropertyId) {
     (b.p, safe)
 }
 
-pub fn run(
+pub(crate) fn run(
     program: &Program,
     counts: &[u32],
     wanted: &[PropertyId],
@@ -157,7 +157,7 @@ pub fn run(
     run_with(program, counts, wanted, switches, workers, false)
 }
 
-pub fn run_with(
+pub(crate) fn run_with(
     program: &Program,
     counts: &[u32],
     wanted: &[PropertyId],
@@ -180,10 +180,10 @@ pub fn run_with(
 }
 
 /// A program of the language.
-pub fn parsed(text: &str) -> Program {
+pub(crate) fn parsed(text: &str) -> Program {
     let mut sources = base::Sources::new();
     let parsed = frontend::lang::parse_file(&mut sources, "t.tp", text.as_bytes());
-    let lowered = frontend::lang::lower::lower_file(&parsed, &sources, &Default::default());
+    let lowered = frontend::lang::lower_file(&parsed, &sources, &Default::default());
     lowered.program.unwrap_or_else(|| panic!("{:?}", lowered.diagnostics))
 }
 

@@ -13,20 +13,17 @@ use rustc_hash::FxHashMap;
 
 /// For each variable, what of it are ids.
 #[derive(Clone, Debug, Default)]
-pub struct Ids {
+pub(crate) struct Ids {
     leaf: FxHashMap<VarId, bool>,
     keys: FxHashMap<(VarId, usize), bool>,
 }
 
 impl Ids {
-    pub fn leaf(&self, var: VarId) -> bool {
+    pub(crate) fn leaf(&self, var: VarId) -> bool {
         self.leaf.get(&var).copied().unwrap_or(false)
     }
-    pub fn key(&self, var: VarId, level: usize) -> bool {
+    pub(crate) fn key(&self, var: VarId, level: usize) -> bool {
         self.keys.get(&(var, level)).copied().unwrap_or(false)
-    }
-    pub fn any(&self) -> bool {
-        self.leaf.values().chain(self.keys.values()).any(|x| *x)
     }
 }
 
@@ -59,7 +56,7 @@ struct Classes<'a> {
 }
 
 /// The ids of a program whose instances with several copies have these ids; the reason where renaming is not possible.
-pub fn ids(p: &Program, renamed: &dyn Fn(i128) -> bool) -> Result<Ids, String> {
+pub(crate) fn ids(p: &Program, renamed: &dyn Fn(i128) -> bool) -> Result<Ids, String> {
     let primed = p.vars.iter_enumerated().map(|(id, v)| (v.primed, id));
     let vars = symbols(p).into_iter().chain(primed).collect();
     let mut c = Classes {

@@ -14,7 +14,7 @@ use program::PropertyId;
 use program::PropertyKind;
 use program::semantics::{Choice, Sampling, Semantics, State, StepOutcome, Successors, Trace, TraceStep, replay_trace};
 
-pub struct Tracer<'s> {
+pub(crate) struct Tracer<'s> {
     pub system: &'s CompiledSystem,
     pub sem: &'s Semantics<'s>,
     pub mode: FoldingMode,
@@ -30,7 +30,7 @@ fn describe_escape(e: Escape) -> String {
 
 impl Tracer<'_> {
     /// A run to the violation; the reason where none is found, which is an error of ours.
-    pub fn trace<const W: usize>(
+    pub(super) fn trace<const W: usize>(
         &self,
         searched: &Searched<W>,
         property: PropertyId,
@@ -320,7 +320,7 @@ impl Tracer<'_> {
 }
 
 /// Leaves out what a run does not need: for each instance as many of its last steps as can go, all of them first.
-pub fn shorten_trace(program: &program::Program, trace: &Trace) -> Trace {
+pub(crate) fn shorten_trace(program: &program::Program, trace: &Trace) -> Trace {
     let mut best = trace.clone();
     let movers: std::collections::BTreeSet<u32> = trace.steps.iter().map(|s| s.instance).collect();
     for i in movers {

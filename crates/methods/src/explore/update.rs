@@ -2,22 +2,22 @@
 //!
 //! Updates are simultaneous: every value is computed from the store before the step, and all stores come after all
 //! computations. An update `m := m[k := v]` is one store; a general one writes every listed key.
+//! In: the updates of an action, over the layout of a state. Out: instructions that compute first and store afterwards.
 
 use super::code::{Instr, Reg, StoreSide};
 use super::compile::{FieldRange, Made, Need, NotCompiled, TermCompiler};
-use super::guess::Escape;
 use super::layout::{Layout, StorageShape};
 use logic::{Node, Op, Sort, SortKind, Term};
 use program::VarId;
 
 /// A store that happens after all values are computed.
-pub struct Pending {
+pub(crate) struct Pending {
     /// Only if this register is as said.
     pub when: Vec<(Reg, bool)>,
     pub what: UpdateTarget,
 }
 
-pub enum UpdateTarget {
+pub(crate) enum UpdateTarget {
     Slot(u32, Reg),
     At(u16, Reg, Reg),
     Code(u32, u64),
@@ -28,7 +28,7 @@ impl<'a> TermCompiler<'a> {
     // Sequences.
 
     /// The length of a sequence.
-    pub fn length(&mut self, seq: Term) -> Made<Reg> {
+    pub(crate) fn length(&mut self, seq: Term) -> Made<Reg> {
         match self.terms().node(seq) {
             Node::Sym(s) => {
                 let (_, place) = self.place(s).ok_or(NotCompiled::Unsupported)?;
@@ -87,7 +87,7 @@ impl<'a> TermCompiler<'a> {
         self.choice(above, |_| Ok(hi), |_| Ok(x))
     }
     /// The element at an index that is inside the sequence.
-    pub fn element(&mut self, seq: Term, index: Reg) -> Made<Reg> {
+    pub(crate) fn element(&mut self, seq: Term, index: Reg) -> Made<Reg> {
         match self.terms().node(seq) {
             Node::Sym(s) => {
                 let (_, place) = self.place(s).ok_or(NotCompiled::Unsupported)?;
@@ -145,7 +145,7 @@ impl<'a> TermCompiler<'a> {
             _ => return None,
         })
     }
-    pub fn equal_sequences(&mut self, a: Term, b: Term) -> Made<Reg> {
+    pub(crate) fn equal_sequences(&mut self, a: Term, b: Term) -> Made<Reg> {
         let most = self.longest(a).zip(self.longest(b)).map(|(x, y)| x.min(y)).ok_or(NotCompiled::Unsupported)?;
         let (la, lb) = (self.length(a)?, self.length(b)?);
         let d = self.reg()?;
@@ -174,7 +174,7 @@ impl<'a> TermCompiler<'a> {
     // Updates.
 
     /// Computes what an update writes; the stores are appended to `pending`.
-    pub fn update(&mut self, var: VarId, value: Term, pending: &mut Vec<Pending>) -> Made<()> {
+    pub(crate) fn update(&mut self, var: VarId, value: Term, pending: &mut Vec<Pending>) -> Made<()> {
         let (_, place) = self.place(self.cx.program.vars[var].symbol).ok_or(NotCompiled::Unsupported)?;
         debug_assert_eq!(place.side, StoreSide::Before, "updates write unprimed variables");
         match &place.plan.shape {
@@ -396,7 +396,7 @@ impl<'a> TermCompiler<'a> {
         Ok(())
     }
     /// The stores, after all computations.
-    pub fn stores(&mut self, pending: Vec<Pending>, layout: &Layout) -> Made<()> {
+    pub(crate) fn stores(&mut self, pending: Vec<Pending>, layout: &Layout) -> Made<()> {
         for p in pending {
             let mut skips = Vec::new();
             for (r, on) in &p.when {
@@ -419,13 +419,5 @@ impl<'a> TermCompiler<'a> {
             skips.into_iter().for_each(|j| self.land(j, here));
         }
         Ok(())
-    }
-}
-
-/// An escape found while compiling.
-pub fn escape_of(beyond: &NotCompiled) -> Option<&Escape> {
-    match beyond {
-        NotCompiled::Escape(e) => Some(e),
-        NotCompiled::Unsupported => None,
     }
 }

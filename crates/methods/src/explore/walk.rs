@@ -63,7 +63,7 @@ impl Method for Walk {
 
 /// How many runs are made, and how many steps they take together.
 #[derive(Clone, Copy, Debug)]
-pub struct WalkLength {
+pub(crate) struct WalkLength {
     pub runs: usize,
     pub steps: usize,
     pub turns: Turns,
@@ -71,7 +71,7 @@ pub struct WalkLength {
 
 /// How often another thread's turn comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turns {
+pub(crate) enum Turns {
     /// At a few points of a run.
     Few,
     /// Every few steps.
@@ -79,7 +79,7 @@ pub enum Turns {
 }
 
 /// Runs with few changes of thread, as many as were asked for.
-pub fn walks(task: &Task, run: &Run, length: WalkLength) -> Claims {
+pub(crate) fn walks(task: &Task, run: &Run, length: WalkLength) -> Claims {
     let sem = Semantics::new(&task.program);
     let outgoing = task.program.threads.iter().map(|t| t.code.outgoing()).collect();
     let mut walker = Walker {

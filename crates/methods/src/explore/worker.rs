@@ -17,7 +17,7 @@ use program::PropertyId;
 use program::semantics::{Sampling, Semantics, StepOutcome, Successors};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FoldingMode {
+pub(crate) enum FoldingMode {
     Plain,
     Eager,
     Lazy,
@@ -25,7 +25,7 @@ pub enum FoldingMode {
 
 /// What one action of one instance leads to.
 #[derive(Clone, Copy, Debug)]
-pub enum Out<const W: usize> {
+pub(crate) enum Out<const W: usize> {
     Moved([u64; W]),
     Wrong(PropertyId),
     /// A rely of another instance; the step happens all the same.
@@ -37,11 +37,11 @@ const UNDECIDED_DEADLOCK: &str = "whether a state is stuck depends on an undecid
 
 /// Local steps at the start are not folded where that gives more states than this: the choices of many instances multiply.
 const MAX_STARTS: usize = 1 << 14;
-pub const MANY_STARTS: &str = "the local steps at the start lead to too many states";
+pub(crate) const MANY_STARTS: &str = "the local steps at the start lead to too many states";
 
 /// The successors of one state.
 #[derive(Clone, Debug, Default)]
-pub struct Expansion<const W: usize> {
+pub(crate) struct Expansion<const W: usize> {
     pub states: Vec<([u64; W], u32)>,
     /// Properties violated by a step, with its number of steps.
     pub wrong: Vec<(PropertyId, u32)>,
@@ -50,14 +50,14 @@ pub struct Expansion<const W: usize> {
 }
 
 impl<const W: usize> Expansion<W> {
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.states.clear();
         self.wrong.clear();
         self.stuck = false;
     }
 }
 
-pub struct StateExpander<'s> {
+pub(crate) struct StateExpander<'s> {
     pub system: &'s CompiledSystem,
     pub sem: &'s Semantics<'s>,
     pub sampling: Sampling,
@@ -78,7 +78,7 @@ pub struct StateExpander<'s> {
 const MAX_QUIET: u32 = 10_000;
 
 impl<'s> StateExpander<'s> {
-    pub fn new(system: &'s CompiledSystem, sem: &'s Semantics<'s>) -> Self {
+    pub(crate) fn new(system: &'s CompiledSystem, sem: &'s Semantics<'s>) -> Self {
         Self {
             system,
             sem,
@@ -100,7 +100,7 @@ impl<'s> StateExpander<'s> {
     }
 
     /// The successors of a state.
-    pub fn expand<const W: usize>(
+    pub(crate) fn expand<const W: usize>(
         &mut self,
         pre: &[u64; W],
         mode: FoldingMode,
@@ -224,7 +224,7 @@ impl<'s> StateExpander<'s> {
         Ok(())
     }
     /// Notes where everyone is.
-    pub fn mark<const W: usize>(&mut self, state: &[u64; W]) {
+    pub(crate) fn mark<const W: usize>(&mut self, state: &[u64; W]) {
         for i in 0..self.reached.len() {
             let pc = self.pc(i, state) as usize;
             self.reached[i][pc] = true;
@@ -357,7 +357,7 @@ impl<'s> StateExpander<'s> {
         Ok(())
     }
     /// Invisible steps of every instance, from an initial state.
-    pub fn settle_all<const W: usize>(&mut self, start: [u64; W]) -> Result<Expansion<W>, Escape> {
+    pub(crate) fn settle_all<const W: usize>(&mut self, start: [u64; W]) -> Result<Expansion<W>, Escape> {
         let mut done = Expansion { states: vec![(start, 1)], ..Expansion::default() };
         self.decided = false;
         for i in 0..self.system.places.len() {
@@ -382,7 +382,7 @@ impl<'s> StateExpander<'s> {
         Ok(done)
     }
     /// Everything one action of one instance leads to.
-    pub fn outcomes<const W: usize>(
+    pub(crate) fn outcomes<const W: usize>(
         &mut self,
         i: usize,
         act: &CompiledAction,
@@ -572,7 +572,7 @@ impl<'s> StateExpander<'s> {
     }
 
     /// The wanted invariants that a state violates.
-    pub fn broken<const W: usize>(&mut self, state: &[u64; W], out: &mut Vec<PropertyId>) -> Result<(), Escape> {
+    pub(crate) fn broken<const W: usize>(&mut self, state: &[u64; W], out: &mut Vec<PropertyId>) -> Result<(), Escape> {
         let system = self.system;
         if system.invariants.is_empty() || (system.has_inside && self.inside(state).is_some()) {
             return Ok(());
@@ -613,7 +613,7 @@ fn finish<const W: usize>(act: &CompiledAction, post: &mut [u64; W]) {
 }
 
 /// A packed state of the search's width; the words beyond the layout's are zero.
-pub fn words<const W: usize>(packed: &[u64]) -> [u64; W] {
+pub(crate) fn words<const W: usize>(packed: &[u64]) -> [u64; W] {
     let mut out = [0; W];
     out[..packed.len()].copy_from_slice(packed);
     out

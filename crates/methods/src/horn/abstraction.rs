@@ -11,11 +11,12 @@ use rustc_hash::FxHashMap;
 use solver::{Backend, Satisfiability, Smt, SolverSettings, Z3InProcess};
 use std::rc::Rc;
 
-/// A conjunction of predicates, interned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Cube(pub u32);
+base::id_type!(
+    /// A conjunction of predicates, interned.
+    Cube, "c"
+);
 
-pub struct Abstraction<'a> {
+pub(crate) struct Abstraction<'a> {
     pub terms: &'a Terms,
     smt: Box<dyn Smt + 'a>,
     symbols: FxHashMap<Term, Rc<[Symbol]>>,
@@ -29,10 +30,10 @@ pub struct Abstraction<'a> {
 
 /// The solver gave no answer.
 #[derive(Clone, Debug)]
-pub struct NoAnswer(pub String);
+pub(crate) struct NoAnswer(pub String);
 
 impl<'a> Abstraction<'a> {
-    pub fn new(terms: &'a Terms, settings: SolverSettings, budget: &Budget) -> Self {
+    pub(super) fn new(terms: &'a Terms, settings: SolverSettings, budget: &Budget) -> Self {
         Self {
             terms,
             smt: Z3InProcess.open(terms, SolverSettings { limit: 4_000_000, ..settings }, budget),
@@ -44,7 +45,7 @@ impl<'a> Abstraction<'a> {
             questions: 0,
         }
     }
-    pub fn cube(&mut self, mut list: Vec<Term>) -> Cube {
+    pub(crate) fn cube(&mut self, mut list: Vec<Term>) -> Cube {
         list.sort_unstable();
         list.dedup();
         let list: Rc<[Term]> = list.into();
@@ -56,15 +57,15 @@ impl<'a> Abstraction<'a> {
         self.of.insert(list, c);
         c
     }
-    pub fn parts(&self, c: Cube) -> Rc<[Term]> {
-        self.cubes[c.0 as usize].clone()
+    pub(super) fn parts(&self, c: Cube) -> Rc<[Term]> {
+        self.cubes[c.index()].clone()
     }
     /// Every state of `a` is one of `b`: all predicates of `b` are in `a`.
-    pub fn within(&self, a: Cube, b: Cube) -> bool {
+    pub(super) fn within(&self, a: Cube, b: Cube) -> bool {
         if a == b {
             return true;
         }
-        let (a, b) = (&self.cubes[a.0 as usize], &self.cubes[b.0 as usize]);
+        let (a, b) = (&self.cubes[a.index()], &self.cubes[b.index()]);
         if b.len() > a.len() {
             return false;
         }
@@ -76,7 +77,7 @@ impl<'a> Abstraction<'a> {
             i < a.len() && a[i] == *x
         })
     }
-    pub fn symbols(&mut self, f: Term) -> Rc<[Symbol]> {
+    pub(super) fn symbols(&mut self, f: Term) -> Rc<[Symbol]> {
         if let Some(s) = self.symbols.get(&f) {
             return s.clone();
         }
@@ -86,7 +87,12 @@ impl<'a> Abstraction<'a> {
     }
     /// Which goals follow; `None` if the known formulas contradict each other. `fresh` are the known formulas that may
     /// do so: the others are satisfiable together.
-    pub fn follows(&mut self, old: &[Term], fresh: &[Term], goals: &[Term]) -> Result<Option<Vec<bool>>, NoAnswer> {
+    pub(super) fn follows(
+        &mut self,
+        old: &[Term],
+        fresh: &[Term],
+        goals: &[Term],
+    ) -> Result<Option<Vec<bool>>, NoAnswer> {
         if fresh.iter().any(|f| self.terms.is_false(*f)) {
             return Ok(None);
         }

@@ -33,7 +33,7 @@ impl Forest<'_> {
             .collect();
         t.or(&cases)
     }
-    pub fn rely_guarantee(&self) -> RelyGuarantee {
+    pub(super) fn rely_guarantee(&self) -> RelyGuarantee {
         debug_assert_eq!(self.mode, TreeMode::Modular);
         let (t, p) = (self.system.terms, self.system.program);
         let stays = |written: &[(Symbol, Symbol)]| -> Vec<Term> {
@@ -64,7 +64,7 @@ impl Forest<'_> {
         let invariants: Vec<Term> = self.invariants().iter().map(|(_, f)| *f).collect();
         RelyGuarantee { invariant: t.and(&invariants), threads }
     }
-    pub fn environments(&self) -> Environments {
+    pub(super) fn environments(&self) -> Environments {
         debug_assert_eq!(self.mode, TreeMode::Global);
         let t = self.system.terms;
         let n = self.system.processes.len();

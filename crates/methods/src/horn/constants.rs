@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 type Known = BTreeMap<Symbol, Term>;
 
-pub fn settle_constants(terms: &Terms, tid: Symbol, process: &mut Process) {
+pub(crate) fn settle_constants(terms: &Terms, tid: Symbol, process: &mut Process) {
     let subjects = subjects(terms, process);
     if subjects.is_empty() {
         return;

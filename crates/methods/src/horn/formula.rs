@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Formula {
+pub(super) enum Formula {
     /// `linear <= 0`
     Le(LinearInequality),
     And(Vec<Formula>),
@@ -20,10 +20,10 @@ pub enum Formula {
 }
 
 impl Formula {
-    pub fn truth() -> Self {
+    pub(super) fn truth() -> Self {
         Formula::And(Vec::new())
     }
-    pub fn falsehood() -> Self {
+    pub(crate) fn falsehood() -> Self {
         Formula::Or(Vec::new())
     }
     fn is_false(&self) -> bool {
@@ -33,7 +33,7 @@ impl Formula {
 
 /// What linear inequalities cannot say; or a number that does not fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotLinear(pub String);
+pub(crate) struct NotLinear(pub String);
 
 fn overflow() -> NotLinear {
     NotLinear("a number does not fit 128 bits".into())
@@ -41,18 +41,18 @@ fn overflow() -> NotLinear {
 
 /// Variables of inequalities, each of a sort.
 #[derive(Default)]
-pub struct Variables {
+pub(crate) struct Variables {
     pub sorts: Vec<Sort>,
     elements: FxHashMap<(u32, i128), u32>,
 }
 
 impl Variables {
-    pub fn fresh(&mut self, sort: Sort) -> u32 {
+    pub(super) fn fresh(&mut self, sort: Sort) -> u32 {
         self.sorts.push(sort);
         self.sorts.len() as u32 - 1
     }
     /// The element of a map variable at an index.
-    pub fn element(&mut self, map: u32, index: i128, sort: Sort) -> u32 {
+    pub(super) fn element(&mut self, map: u32, index: i128, sort: Sort) -> u32 {
         if let Some(v) = self.elements.get(&(map, index)) {
             return *v;
         }
@@ -60,24 +60,24 @@ impl Variables {
         self.elements.insert((map, index), v);
         v
     }
-    pub fn element_of(&self, v: u32) -> Option<(u32, i128)> {
+    pub(crate) fn element_of(&self, v: u32) -> Option<(u32, i128)> {
         self.elements.iter().find(|(_, x)| **x == v).map(|(k, _)| *k)
     }
 }
 
 /// Which variable a symbol is.
-pub type Valuation = FxHashMap<Symbol, u32>;
+pub(crate) type Valuation = FxHashMap<Symbol, u32>;
 
 /// For each map symbol, the indices that matter.
-pub type Indices = FxHashMap<Symbol, Vec<i128>>;
+pub(crate) type Indices = FxHashMap<Symbol, Vec<i128>>;
 
 /// Reads terms. What it learns on the way (ranges, wrapping) is collected in `sides` and belongs to the same label.
-pub struct FormulaReader<'a> {
+pub(crate) struct FormulaReader<'a> {
     pub terms: &'a Terms,
     pub variables: &'a mut Variables,
-    pub valuation: &'a Valuation,
+    pub(crate) valuation: &'a Valuation,
     /// The indices at which elements of each map are variables.
-    pub indices: &'a Indices,
+    pub(crate) indices: &'a Indices,
     pub sides: Vec<Formula>,
     /// What was said weaker than it is: an element that is at none of its map's indices.
     pub weaker: Option<String>,
@@ -89,7 +89,7 @@ type Cases = Vec<(Vec<Formula>, LinearInequality)>;
 const MAX_CASES: usize = 64;
 
 impl FormulaReader<'_> {
-    pub fn formula(&mut self, term: Term, positive: bool) -> Result<Formula, NotLinear> {
+    pub(super) fn formula(&mut self, term: Term, positive: bool) -> Result<Formula, NotLinear> {
         let t = self.terms;
         Ok(match t.node(term) {
             Node::Bool(b) if b == positive => Formula::truth(),
@@ -427,7 +427,7 @@ impl FormulaReader<'_> {
 }
 
 /// An index that is a number.
-pub fn number(t: &Terms, x: Term) -> Option<i128> {
+pub(super) fn number(t: &Terms, x: Term) -> Option<i128> {
     match t.node(x) {
         Node::Num(n, _) => Some(n),
         Node::Variant(_, n) | Node::Ref(_, n) => Some(i128::from(n)),
@@ -437,7 +437,7 @@ pub fn number(t: &Terms, x: Term) -> Option<i128> {
 }
 
 /// A number as an index of a map.
-pub fn index_term(t: &Terms, key: Sort, k: i128) -> Option<Term> {
+pub(crate) fn index_term(t: &Terms, key: Sort, k: i128) -> Option<Term> {
     match t.kind(key) {
         SortKind::Int => Some(t.int(k)),
         SortKind::Machine(_) => Some(t.num(k, key)),
@@ -447,7 +447,7 @@ pub fn index_term(t: &Terms, key: Sort, k: i128) -> Option<Term> {
     }
 }
 
-pub fn all(list: Vec<Formula>) -> Formula {
+pub(super) fn all(list: Vec<Formula>) -> Formula {
     let mut out = Vec::new();
     for f in list {
         match f {
@@ -459,7 +459,7 @@ pub fn all(list: Vec<Formula>) -> Formula {
     if out.len() == 1 { out.pop().expect("there is one") } else { Formula::And(out) }
 }
 
-pub fn any(list: Vec<Formula>) -> Formula {
+pub(crate) fn any(list: Vec<Formula>) -> Formula {
     let mut out = Vec::new();
     for f in list {
         match f {
@@ -472,7 +472,7 @@ pub fn any(list: Vec<Formula>) -> Formula {
 }
 
 /// An inequality as a term, each variable said by a term of its sort; `None` where the sorts have no sums.
-pub fn to_term(t: &Terms, linear: &LinearInequality, say: &dyn Fn(u32) -> Option<Term>) -> Option<Term> {
+pub(crate) fn to_term(t: &Terms, linear: &LinearInequality, say: &dyn Fn(u32) -> Option<Term>) -> Option<Term> {
     match linear.parts.as_slice() {
         [] => return Some(t.bool(linear.constant <= 0)),
         [(v, c)] => {

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 const MAX_UNNAMED_INDEX: i128 = 64;
 const MAX_INDICES: usize = 8;
 
-pub fn indices(system: &HornSystem<'_>) -> Indices {
+pub(crate) fn indices(system: &HornSystem<'_>) -> Indices {
     let t = system.terms;
     let mut todo: Vec<Term> = system.init.clone();
     let transitions = || system.processes.iter().flat_map(|p| &p.transitions);
@@ -98,7 +98,7 @@ fn remainders(t: &Terms, x: Term, out: &mut BTreeSet<i128>) {
 }
 
 /// A fact about all indices at the indices that matter; any other fact as it is.
-pub fn at_indices(t: &Terms, indices: &Indices, fact: Term) -> Vec<Term> {
+pub(crate) fn at_indices(t: &Terms, indices: &Indices, fact: Term) -> Vec<Term> {
     let Node::Quant(Quantifier::Forall, bound, body) = t.node(fact) else { return vec![fact] };
     let [key] = bound.as_ref() else { return vec![fact] };
     let known: BTreeSet<i128> = t.free_symbols(body).iter().filter_map(|s| indices.get(s)).flatten().copied().collect();

@@ -14,26 +14,26 @@ use super::simplex::{LinearInequality, NumberOverflow, Simplex, Weights};
 use base::Budget;
 use std::collections::BTreeMap;
 
-pub struct ClauseTree {
+pub(crate) struct ClauseTree {
     /// A parent comes before its children; the root is node 0.
     pub nodes: Vec<ClauseNode>,
 }
 
-pub struct ClauseNode {
+pub(crate) struct ClauseNode {
     pub parent: Option<usize>,
     pub label: Vec<Formula>,
 }
 
 /// A formula for a node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Solution {
+pub(crate) enum Solution {
     Le(LinearInequality),
     And(Vec<Solution>),
     Or(Vec<Solution>),
 }
 
 #[derive(Debug)]
-pub enum Solved {
+pub(crate) enum Solved {
     /// A solution for each node.
     Solution(Vec<Solution>),
     /// All labels together are satisfiable; variables that are missing may have any value.
@@ -45,7 +45,7 @@ pub enum Solved {
 const MAX_CASES: usize = 4_000;
 const DEEPEST_INTEGER_SPLIT: usize = 12;
 
-pub fn solve_clause_tree(tree: &ClauseTree, budget: &Budget) -> Solved {
+pub(crate) fn solve_clause_tree(tree: &ClauseTree, budget: &Budget) -> Solved {
     let mut s = InterpolantSearch {
         tree,
         budget,

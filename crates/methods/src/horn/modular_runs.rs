@@ -23,7 +23,7 @@ type Values = Rc<[Value]>;
 type Env = FxHashMap<Symbol, Value>;
 
 /// Whether some wanted property is violated in every modular annotation.
-pub fn has_modular_violation(program: &Program, terms: &Terms, wanted: &[PropertyId], budget: &Budget) -> bool {
+pub(crate) fn has_modular_violation(program: &Program, terms: &Terms, wanted: &[PropertyId], budget: &Budget) -> bool {
     let few = |c: Copies| match c {
         Copies::One => 1,
         Copies::Exactly(n) => n.min(2),

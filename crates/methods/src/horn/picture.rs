@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// A state as text.
-pub struct ShownState {
+pub(crate) struct ShownState {
     pub name: String,
     pub at: String,
     /// What is known there, one fact each.
@@ -22,7 +22,7 @@ pub struct ShownState {
 }
 
 /// The tree of one process: its name, and its nodes by number of the state.
-pub struct ShownTree {
+pub(crate) struct ShownTree {
     pub name: String,
     pub nodes: Vec<(usize, ShownState)>,
 }
@@ -46,7 +46,7 @@ struct PlacedNode<'t> {
     lines: Vec<String>,
 }
 
-pub fn draw_trees(trees: &[ShownTree], steps: &[String]) -> String {
+pub(crate) fn draw_trees(trees: &[ShownTree], steps: &[String]) -> String {
     let (mut body, mut y, mut width) = (String::new(), BOX_MARGIN, 400);
     for t in trees.iter().filter(|t| !t.nodes.is_empty()) {
         let more = t.nodes.len().saturating_sub(MAX_STATES);

@@ -4,12 +4,12 @@
 use logic::{Symbol, Term};
 use program::{ActionId, PropertyId, ThreadId};
 
-pub struct Process {
+pub(crate) struct Process {
     pub thread: ThreadId,
     pub name: String,
     /// In the order of the thread's locals.
     pub locals: Vec<Symbol>,
-    pub transitions: Vec<Transition>,
+    pub(crate) transitions: Vec<Transition>,
     /// Acts that leave each location.
     pub out: Vec<Vec<usize>>,
     pub entry: usize,
@@ -20,7 +20,7 @@ pub struct Process {
     pub settled: Vec<Vec<Term>>,
 }
 
-pub struct Transition {
+pub(crate) struct Transition {
     pub action: ActionId,
     pub from: usize,
     pub to: usize,

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 const MAX_COMBINATIONS: usize = 4_000;
 
-pub fn solve_product(
+pub(crate) fn solve_product(
     p: &Program,
     t: &Terms,
     counts: &[u32],
@@ -98,13 +98,13 @@ pub fn solve_product(
     }
     let sought = "an inductive invariant of all instances";
     let solution = horn.solve("a violation is reachable in the Horn clauses", sought)?;
-    let invariant = relations.into_iter().map(|(at, r)| (at, solution[r.0 as usize])).collect();
+    let invariant = relations.into_iter().map(|(at, r)| (at, solution[r.index()])).collect();
     Ok(ProductProof { instances, invariant })
 }
 
-pub fn instances(p: &Program, t: &Terms, counts: &[u32]) -> Vec<InstanceSymbols> {
+pub(super) fn instances(p: &Program, t: &Terms, counts: &[u32]) -> Vec<InstanceSymbols> {
     let list: Vec<ThreadId> =
-        p.threads.ids().flat_map(|x| std::iter::repeat_n(x, counts[x.0 as usize] as usize)).collect();
+        p.threads.ids().flat_map(|x| std::iter::repeat_n(x, counts[x.index()] as usize)).collect();
     list.iter()
         .enumerate()
         .map(|(i, thread)| {

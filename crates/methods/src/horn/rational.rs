@@ -1,13 +1,15 @@
 //! Exact rationals of 128 bits. Every operation may overflow, and then says so: nothing is ever rounded.
+//!
+//! In: whole numbers and rationals. Out: sums, products, quotients in lowest terms, or nothing.
 
 /// A rational in lowest terms, its denominator positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rational {
+pub(crate) struct Rational {
     over: i128,
     under: i128,
 }
 
-pub fn gcd(a: i128, b: i128) -> i128 {
+pub(crate) fn gcd(a: i128, b: i128) -> i128 {
     let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
     while b != 0 {
         (a, b) = (b, a % b);
@@ -16,10 +18,10 @@ pub fn gcd(a: i128, b: i128) -> i128 {
 }
 
 impl Rational {
-    pub const ZERO: Rational = Rational { over: 0, under: 1 };
-    pub const ONE: Rational = Rational { over: 1, under: 1 };
+    pub(super) const ZERO: Rational = Rational { over: 0, under: 1 };
+    pub(crate) const ONE: Rational = Rational { over: 1, under: 1 };
 
-    pub fn int(n: i128) -> Self {
+    pub(super) fn int(n: i128) -> Self {
         Self { over: n, under: 1 }
     }
     fn new(over: i128, under: i128) -> Option<Self> {
@@ -34,51 +36,51 @@ impl Rational {
             Some(Self { over, under })
         }
     }
-    pub fn over(self) -> i128 {
+    pub(crate) fn over(self) -> i128 {
         self.over
     }
-    pub fn under(self) -> i128 {
+    pub(super) fn under(self) -> i128 {
         self.under
     }
-    pub fn is_zero(self) -> bool {
+    pub(super) fn is_zero(self) -> bool {
         self.over == 0
     }
-    pub fn is_positive(self) -> bool {
+    pub(crate) fn is_positive(self) -> bool {
         self.over > 0
     }
-    pub fn is_integer(self) -> bool {
+    pub(super) fn is_integer(self) -> bool {
         self.under == 1
     }
-    pub fn floor(self) -> i128 {
+    pub(super) fn floor(self) -> i128 {
         self.over.div_euclid(self.under)
     }
-    pub fn add(self, o: Self) -> Option<Self> {
+    pub(super) fn add(self, o: Self) -> Option<Self> {
         if self.under == o.under {
             return Self::new(self.over.checked_add(o.over)?, self.under);
         }
         let over = self.over.checked_mul(o.under)?.checked_add(o.over.checked_mul(self.under)?)?;
         Self::new(over, self.under.checked_mul(o.under)?)
     }
-    pub fn sub(self, o: Self) -> Option<Self> {
+    pub(super) fn sub(self, o: Self) -> Option<Self> {
         self.add(o.neg()?)
     }
-    pub fn neg(self) -> Option<Self> {
+    pub(crate) fn neg(self) -> Option<Self> {
         Some(Self { over: self.over.checked_neg()?, under: self.under })
     }
-    pub fn mul(self, o: Self) -> Option<Self> {
+    pub(super) fn mul(self, o: Self) -> Option<Self> {
         Self::new(self.over.checked_mul(o.over)?, self.under.checked_mul(o.under)?)
     }
     /// `None` also for a division by zero.
-    pub fn div(self, o: Self) -> Option<Self> {
+    pub(super) fn div(self, o: Self) -> Option<Self> {
         if o.is_zero() {
             return None;
         }
         Self::new(self.over.checked_mul(o.under)?, self.under.checked_mul(o.over)?)
     }
-    pub fn abs(self) -> Option<Self> {
+    pub(super) fn abs(self) -> Option<Self> {
         Some(Self { over: self.over.checked_abs()?, under: self.under })
     }
-    pub fn less(self, o: Self) -> Option<bool> {
+    pub(crate) fn less(self, o: Self) -> Option<bool> {
         if self.under == o.under {
             return Some(self.over < o.over);
         }

@@ -15,7 +15,7 @@ use base::Budget;
 use logic::{SortKind, Symbol, Term, Terms};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub enum Refined {
+pub(crate) enum Refined {
     /// New predicates, or newly tracked control.
     Progress,
     /// The clauses have no solution.
@@ -26,7 +26,7 @@ pub enum Refined {
 }
 
 /// Values along the path to the violation (the global case).
-pub struct Witness {
+pub(super) struct Witness {
     /// In order.
     pub path: Vec<Via>,
     /// The last act, where the violation is of its gate: its process and number.
@@ -60,7 +60,7 @@ struct RefinementClauses<'f, 'a> {
 const MAX_NODES: usize = 3_000;
 
 impl<'a> Forest<'a> {
-    pub fn refine(&mut self, failure: TreeFailure, indices: &Indices, budget: &Budget) -> Refined {
+    pub(crate) fn refine(&mut self, failure: TreeFailure, indices: &Indices, budget: &Budget) -> Refined {
         let state = match failure {
             TreeFailure::Gate(s, ..) | TreeFailure::Invariant(s, _) => s,
         };
@@ -128,7 +128,7 @@ impl<'a> Forest<'a> {
         new
     }
     /// The states from the root to this one.
-    pub fn branch(&self, state: usize) -> Vec<usize> {
+    pub(super) fn branch(&self, state: usize) -> Vec<usize> {
         let mut out = vec![state];
         while let Some((p, _)) = self.trees.states[out[out.len() - 1]].parent {
             out.push(p);

@@ -16,7 +16,7 @@ const MAX_DIVISOR: i128 = 8;
 
 impl Forest<'_> {
     /// The possible remainders of what wanted formulas and guards divide.
-    pub fn seed_remainders(&mut self) {
+    pub(crate) fn seed_remainders(&mut self) {
         let t = self.system.terms;
         let mut found = BTreeSet::new();
         t.each_subterm(self.said(), |x| {
@@ -30,7 +30,7 @@ impl Forest<'_> {
         self.scatter(found.into_iter().take(MAX_FORMULAS).collect());
     }
     /// Whether there were new predicates in the text.
-    pub fn seed(&mut self) -> bool {
+    pub(super) fn seed(&mut self) -> bool {
         if std::mem::replace(&mut self.seeded, true) {
             return false;
         }

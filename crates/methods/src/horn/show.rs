@@ -1,16 +1,19 @@
 //! Trees and predicates for people, as text: one line for each abstract state, below the state it came from.
+//!
+//! In: the forest of a search. Out: pictures and predicates for `--verbose`. Deliberately absent: anything the proof
+//! rests on.
 
 use super::picture::{self, ShownState, ShownTree};
 use super::trees::{Forest, TreeMode};
 use logic::Term;
 
 /// Trees as text, one line for each node; and as a drawing.
-pub struct TreePicture {
+pub(crate) struct TreePicture {
     pub text: Vec<String>,
     pub svg: String,
 }
 
-pub fn picture(forest: &Forest<'_>) -> TreePicture {
+pub(super) fn picture(forest: &Forest<'_>) -> TreePicture {
     let trees: Vec<ShownTree> = (0..forest.system.processes.len()).map(|i| tree(forest, i)).collect();
     let steps = transitions(forest);
     let mut text = Vec::new();
@@ -111,7 +114,7 @@ fn transitions(forest: &Forest<'_>) -> Vec<String> {
 }
 
 /// The predicates found, by thread and location, and by action.
-pub fn predicates(forest: &Forest<'_>) -> Vec<String> {
+pub(crate) fn predicates(forest: &Forest<'_>) -> Vec<String> {
     let mut out = Vec::new();
     for (i, p) in forest.system.processes.iter().enumerate() {
         for (at, list) in forest.at[i].iter().enumerate().filter(|(_, l)| !l.is_empty()) {

@@ -10,30 +10,30 @@ use rustc_hash::FxHashMap;
 
 /// `sum of coefficient * variable + constant <= 0`; variables increasing, no coefficient 0.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct LinearInequality {
+pub(crate) struct LinearInequality {
     pub parts: Vec<(u32, i128)>,
     pub constant: i128,
 }
 
 /// A number does not fit 128 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NumberOverflow;
+pub(crate) struct NumberOverflow;
 
 impl LinearInequality {
-    pub fn constant(n: i128) -> Self {
+    pub(super) fn constant(n: i128) -> Self {
         Self { parts: Vec::new(), constant: n }
     }
-    pub fn variable(v: u32) -> Self {
+    pub(super) fn variable(v: u32) -> Self {
         Self { parts: vec![(v, 1)], constant: 0 }
     }
-    pub fn scale(&self, by: i128) -> Option<Self> {
+    pub(super) fn scale(&self, by: i128) -> Option<Self> {
         if by == 0 {
             return Some(Self::default());
         }
         let parts = self.parts.iter().map(|(v, c)| Some((*v, c.checked_mul(by)?))).collect::<Option<_>>()?;
         Some(Self { parts, constant: self.constant.checked_mul(by)? })
     }
-    pub fn plus(&self, other: &Self) -> Option<Self> {
+    pub(super) fn plus(&self, other: &Self) -> Option<Self> {
         let mut parts = Vec::with_capacity(self.parts.len() + other.parts.len());
         let (mut a, mut b) = (self.parts.iter().peekable(), other.parts.iter().peekable());
         loop {
@@ -54,11 +54,11 @@ impl LinearInequality {
         }
         Some(Self { parts, constant: self.constant.checked_add(other.constant)? })
     }
-    pub fn minus(&self, other: &Self) -> Option<Self> {
+    pub(super) fn minus(&self, other: &Self) -> Option<Self> {
         self.plus(&other.scale(-1)?)
     }
     /// As an inequality over integers: divided by the common factor of the coefficients, the constant rounded up.
-    pub fn tighten(mut self) -> Self {
+    pub(crate) fn tighten(mut self) -> Self {
         let g = self.parts.iter().fold(0, |g, (_, c)| gcd(g, *c));
         if g > 1 {
             for (_, c) in &mut self.parts {
@@ -72,7 +72,7 @@ impl LinearInequality {
         self
     }
     /// `not (self <= 0)` over integers.
-    pub fn negated(&self) -> Option<Self> {
+    pub(crate) fn negated(&self) -> Option<Self> {
         let mut out = self.scale(-1)?;
         out.constant = out.constant.checked_add(1)?;
         Some(out)
@@ -80,7 +80,7 @@ impl LinearInequality {
 }
 
 /// Weights of inequalities, by their numbers.
-pub type Weights = Vec<(usize, Rational)>;
+pub(crate) type Weights = Vec<(usize, Rational)>;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum BoundSide {
@@ -91,7 +91,7 @@ enum BoundSide {
 type Bound = Option<(Rational, usize)>;
 
 #[derive(Default)]
-pub struct Simplex {
+pub(crate) struct Simplex {
     /// Rows: a basic variable as a sum of others, sorted.
     rows: Vec<(usize, Vec<(usize, Rational)>)>,
     /// For each variable its row, if it is basic.
@@ -108,12 +108,12 @@ pub struct Simplex {
     broken: Vec<(usize, Option<Weights>)>,
     asserted: usize,
     /// How many pivots were made in all.
-    pub pivots: u64,
+    pub(crate) pivots: u64,
 }
 
 /// How far to take back.
 #[derive(Clone, Copy)]
-pub struct UndoMark(usize, usize, usize);
+pub(crate) struct UndoMark(usize, usize, usize);
 
 impl Simplex {
     fn new_variable(&mut self) -> usize {
@@ -157,10 +157,10 @@ impl Simplex {
         self.of_sum.insert(parts.to_vec(), x);
         Some(x)
     }
-    pub fn mark(&self) -> UndoMark {
+    pub(super) fn mark(&self) -> UndoMark {
         UndoMark(self.trail.len(), self.broken.len(), self.asserted)
     }
-    pub fn back(&mut self, to: UndoMark) {
+    pub(super) fn back(&mut self, to: UndoMark) {
         while self.trail.len() > to.0 {
             let (x, side, bound) = self.trail.pop().expect("longer than the mark");
             match side {
@@ -172,7 +172,7 @@ impl Simplex {
         self.asserted = to.2;
     }
     /// Adds a tightened inequality under a number of the caller's.
-    pub fn assert(&mut self, i: &LinearInequality, number: usize) -> Result<(), NumberOverflow> {
+    pub(super) fn assert(&mut self, i: &LinearInequality, number: usize) -> Result<(), NumberOverflow> {
         self.assert_it(i, number).ok_or(NumberOverflow)
     }
     fn assert_it(&mut self, i: &LinearInequality, number: usize) -> Option<()> {
@@ -227,7 +227,7 @@ impl Simplex {
         Some(())
     }
     /// Satisfiable over the rationals, or weights of a contradiction.
-    pub fn check(&mut self) -> Result<Result<(), Weights>, NumberOverflow> {
+    pub(super) fn check(&mut self) -> Result<Result<(), Weights>, NumberOverflow> {
         self.check_it().ok_or(NumberOverflow)
     }
     fn check_it(&mut self) -> Option<Result<(), Weights>> {
@@ -315,7 +315,7 @@ impl Simplex {
         Some(())
     }
     /// The value of a caller's variable; 0 if nothing was said of it.
-    pub fn value_of(&self, v: u32) -> Rational {
+    pub(crate) fn value_of(&self, v: u32) -> Rational {
         self.of_variable.get(&v).map_or(Rational::ZERO, |x| self.value[*x])
     }
 }

@@ -4,16 +4,16 @@
 //! standing for every instance of it; for others one process for each instance, its locals renamed and its tid a number.
 
 use super::constants::settle_constants;
-pub use super::process::{Process, Transition};
+pub(crate) use super::process::{Process, Transition};
 use evidence::InstanceSymbols;
 use logic::{Symbol, Term, Terms};
 use program::transition::{initial_store_facts, is_unique};
 use program::{Program, PropertyId, Scope, ThreadId};
 
-pub struct HornSystem<'a> {
+pub(crate) struct HornSystem<'a> {
     pub program: &'a Program,
     pub terms: &'a Terms,
-    pub processes: Vec<Process>,
+    pub(crate) processes: Vec<Process>,
     pub shared: Vec<Symbol>,
     /// Facts about the initial shared store.
     pub init: Vec<Term>,
@@ -22,11 +22,11 @@ pub struct HornSystem<'a> {
 }
 
 impl<'a> HornSystem<'a> {
-    pub fn modular(program: &'a Program, terms: &'a Terms) -> Self {
+    pub(super) fn modular(program: &'a Program, terms: &'a Terms) -> Self {
         let processes = program.threads.ids().map(|t| process(program, terms, t, &[])).collect();
         Self::with(program, terms, processes, Vec::new())
     }
-    pub fn of_instances(program: &'a Program, terms: &'a Terms, counts: &[u32]) -> Self {
+    pub(crate) fn of_instances(program: &'a Program, terms: &'a Terms, counts: &[u32]) -> Self {
         let instances = super::product::instances(program, terms, counts);
         let mut processes = Vec::new();
         for (i, x) in instances.iter().enumerate() {
@@ -35,7 +35,7 @@ impl<'a> HornSystem<'a> {
                 locals.map(|(v, (now, _))| (program.vars[*v].symbol, terms.sym(*now))).collect();
             renaming.push((program.tid, terms.int(i as i128 + 1)));
             let mut p = process(program, terms, x.thread, &renaming);
-            if counts[x.thread.0 as usize] > 1 {
+            if counts[x.thread.index()] > 1 {
                 p.name = format!("{} (tid {})", p.name, i + 1);
             }
             processes.push(p);
@@ -48,7 +48,7 @@ impl<'a> HornSystem<'a> {
         Self { program, terms, processes, shared, init, instances }
     }
     /// Two different instances of these threads can exist.
-    pub fn may_coexist(&self, a: usize, b: usize) -> bool {
+    pub(super) fn may_coexist(&self, a: usize, b: usize) -> bool {
         a != b || !is_unique(self.program, self.processes[a].thread)
     }
 }
@@ -64,7 +64,7 @@ fn process(program: &Program, terms: &Terms, thread: ThreadId, renaming: &[(Symb
     let mut out = vec![Vec::new(); code.locations.len()];
     let mut transitions = Vec::new();
     for (id, a) in code.actions.iter_enumerated() {
-        out[a.from.0 as usize].push(transitions.len());
+        out[a.from.index()].push(transitions.len());
         let gates: Vec<(PropertyId, Term)> = a.gates.iter().map(|g| (g.property, own(g.formula))).collect();
         let guard = own(a.guard);
         let mut enabled: Vec<Term> = terms.conjuncts(guard);
@@ -73,8 +73,8 @@ fn process(program: &Program, terms: &Terms, thread: ThreadId, renaming: &[(Symb
         let shared = |v: program::VarId| program.vars[v].scope == Scope::Shared;
         transitions.push(Transition {
             action: id,
-            from: a.from.0 as usize,
-            to: a.to.0 as usize,
+            from: a.from.index(),
+            to: a.to.index(),
             inputs: a.inputs.clone(),
             guard,
             gates,
@@ -103,7 +103,7 @@ fn process(program: &Program, terms: &Terms, thread: ThreadId, renaming: &[(Symb
         locals: t.locals.iter().map(|v| own_symbol(program.vars[*v].symbol)).collect(),
         transitions,
         out,
-        entry: code.entry.0 as usize,
+        entry: code.entry.index(),
         in_atomic_block: code.locations.iter().map(|l| l.in_atomic_block).collect(),
         settled: vec![Vec::new(); code.locations.len()],
         init,

@@ -17,7 +17,7 @@ use program::semantics::{Semantics, replay_trace};
 use program::{Program, PropertyId};
 use solver::SolverSettings;
 
-pub enum TreeOutcome {
+pub(crate) enum TreeOutcome {
     Proved(Proof),
     Refuted(Box<Trace>),
     /// No proof of this form exists.
@@ -29,10 +29,10 @@ pub enum TreeOutcome {
 
 /// What was found on the way, for people.
 #[derive(Default)]
-pub struct Account {
-    pub refinements: usize,
+pub(crate) struct Account {
+    pub(crate) refinements: usize,
     pub predicates: usize,
-    pub transition_predicates: usize,
+    pub(crate) transition_predicates: usize,
     pub states: usize,
     pub edges: usize,
     pub questions: u64,
@@ -43,7 +43,7 @@ pub struct Account {
 
 impl Account {
     /// Adds it to what a run reports.
-    pub fn add_to(self, report: &mut Claims) {
+    pub(crate) fn add_to(self, report: &mut Claims) {
         report.notes.push(format!(
             "{} refinements, {} predicates, {} transition predicates; trees of {} states and {} environment transitions; {} questions",
             self.refinements, self.predicates, self.transition_predicates, self.states, self.edges, self.questions
@@ -57,23 +57,23 @@ impl Account {
 }
 
 #[derive(Clone, Copy)]
-pub struct TreeAttempt<'a> {
+pub(crate) struct TreeAttempt<'a> {
     pub program: &'a Program,
     pub terms: &'a Terms,
     pub wanted: &'a [PropertyId],
     pub settings: SolverSettings,
     pub budget: &'a Budget,
     /// How many abstract states may be made in all trees together.
-    pub most_work: usize,
+    pub(crate) most_work: usize,
     /// Whether the trees are to be kept for people.
     pub show: bool,
 }
 
 impl TreeAttempt<'_> {
-    pub fn modular(&self) -> (TreeOutcome, Account) {
+    pub(super) fn modular(&self) -> (TreeOutcome, Account) {
         self.run(HornSystem::modular(self.program, self.terms), TreeMode::Modular, &InstanceCounts::default())
     }
-    pub fn global(&self, counts: &InstanceCounts) -> (TreeOutcome, Account) {
+    pub(crate) fn global(&self, counts: &InstanceCounts) -> (TreeOutcome, Account) {
         self.run(HornSystem::of_instances(self.program, self.terms, &counts.0), TreeMode::Global, counts)
     }
     fn run(&self, system: HornSystem<'_>, mode: TreeMode, counts: &InstanceCounts) -> (TreeOutcome, Account) {

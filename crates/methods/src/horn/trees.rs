@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use std::collections::{BTreeSet, VecDeque};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TreeMode {
+pub(crate) enum TreeMode {
     /// States over the shared store and one thread's locals; transitions over the shared store.
     Modular,
     /// States over everything; the others' actions as they are.
@@ -26,7 +26,7 @@ pub enum TreeMode {
 
 /// How a state came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Via {
+pub(crate) struct Via {
     pub process: usize,
     pub act: usize,
     /// The environment transition, if it is one of the modular case.
@@ -34,47 +34,47 @@ pub struct Via {
 }
 
 #[derive(Clone, Debug)]
-pub struct TreeState {
+pub(crate) struct TreeState {
     pub process: usize,
     pub at: usize,
     /// Known locations of all processes (the global case).
     pub control: Vec<Option<u32>>,
-    pub cube: Cube,
+    pub(crate) cube: Cube,
     pub parent: Option<(usize, Via)>,
 }
 
 #[derive(Clone, Debug)]
-pub struct EnvironmentTransition {
+pub(crate) struct EnvironmentTransition {
     pub process: usize,
     pub act: usize,
-    pub cube: Cube,
+    pub(crate) cube: Cube,
     pub origin: usize,
 }
 
 #[derive(Default)]
-pub struct Trees {
+pub(crate) struct Trees {
     pub states: Vec<TreeState>,
     pub edges: Vec<EnvironmentTransition>,
     /// Whether more locations of others are distinguished now than when they were built.
-    pub stale: bool,
+    pub(crate) stale: bool,
 }
 
 /// Where a property may fail.
 #[derive(Clone, Copy, Debug)]
-pub enum TreeFailure {
+pub(crate) enum TreeFailure {
     /// The state, the act, and which of its gates.
     Gate(usize, usize, usize),
     /// The state and the invariant.
     Invariant(usize, PropertyId),
 }
 
-pub enum Built {
+pub(crate) enum Built {
     Closed,
     /// The first few found.
     Fails(Vec<TreeFailure>),
 }
 
-pub enum Trouble {
+pub(crate) enum Trouble {
     Time,
     Solver(String),
     Size,
@@ -87,9 +87,9 @@ impl From<NoAnswer> for Trouble {
 }
 
 /// Predicates of one place, in the order found.
-pub type Predicates = Vec<Term>;
+pub(crate) type Predicates = Vec<Term>;
 
-pub struct Forest<'a> {
+pub(crate) struct Forest<'a> {
     pub system: HornSystem<'a>,
     pub mode: TreeMode,
     pub abs: Abstraction<'a>,
@@ -105,10 +105,10 @@ pub struct Forest<'a> {
     pub tracked: Vec<Vec<Vec<BTreeSet<u32>>>>,
     pub trees: Trees,
     /// Whether predicates were taken from the program's text.
-    pub seeded: bool,
+    pub(crate) seeded: bool,
     pub other: Symbol,
     /// For each sort of a variable, a symbol that occurs nowhere else.
-    pub stand_ins: FxHashMap<Sort, Symbol>,
+    pub(crate) stand_ins: FxHashMap<Sort, Symbol>,
     posts: FxHashMap<(usize, Cube, usize, usize, usize, usize), Option<Cube>>,
     moved: FxHashMap<(usize, Cube, usize, usize, Cube, usize, usize), Option<Cube>>,
     made: FxHashMap<(usize, Cube, usize, usize), Option<Cube>>,
@@ -120,7 +120,7 @@ const MAX_STATES: usize = 60_000;
 const VIOLATIONS_PER_REFINEMENT: usize = 4;
 
 impl<'a> Forest<'a> {
-    pub fn new(system: HornSystem<'a>, mode: TreeMode, wanted: &[PropertyId], abs: Abstraction<'a>) -> Self {
+    pub(super) fn new(system: HornSystem<'a>, mode: TreeMode, wanted: &[PropertyId], abs: Abstraction<'a>) -> Self {
         let t = system.terms;
         let n = system.processes.len();
         let invariants = wanted
@@ -199,10 +199,10 @@ impl<'a> Forest<'a> {
         out.seed_remainders();
         out
     }
-    pub fn invariants(&self) -> &[(PropertyId, Term)] {
+    pub(super) fn invariants(&self) -> &[(PropertyId, Term)] {
         &self.invariants
     }
-    pub fn is_wanted(&self, property: PropertyId) -> bool {
+    pub(crate) fn is_wanted(&self, property: PropertyId) -> bool {
         self.wanted.contains(&property)
     }
     /// Facts that hold of a process's symbols always.
@@ -343,7 +343,7 @@ impl<'a> Forest<'a> {
         })
     }
     /// Builds the trees until they are closed or something may fail.
-    pub fn build(&mut self, budget: &Budget) -> Result<Built, Trouble> {
+    pub(super) fn build(&mut self, budget: &Budget) -> Result<Built, Trouble> {
         self.trees = Trees::default();
         let n = self.system.processes.len();
         let mut index: Vec<Vec<Vec<usize>>> =
@@ -409,7 +409,7 @@ impl<'a> Forest<'a> {
         Ok(if found.is_empty() { Built::Closed } else { Built::Fails(found) })
     }
     /// A process with a wanted gate, or the first where an invariant is wanted, has a tree in the global case.
-    pub fn has_duties(&self, process: usize) -> bool {
+    pub(crate) fn has_duties(&self, process: usize) -> bool {
         let gated = self.system.processes[process]
             .transitions
             .iter()

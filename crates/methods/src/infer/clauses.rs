@@ -16,27 +16,27 @@ pub(crate) struct HornClauseBuilder<'a> {
 }
 
 impl HornClauseBuilder<'_> {
-    pub fn relation(&mut self, name: String, params: &[logic::Symbol]) -> Relation {
+    pub(crate) fn relation(&mut self, name: String, params: &[logic::Symbol]) -> Relation {
         self.horn.relation(name, params)
     }
 
     /// What holds at the start.
-    pub fn initial(&mut self, constraint: Term, head: Atom) {
+    pub(crate) fn initial(&mut self, constraint: Term, head: Atom) {
         self.horn.rule(HornClause { body: vec![], constraint, head: Some(head) });
     }
 
     /// From these atoms, where the constraint holds, to another.
-    pub fn leads(&mut self, body: Vec<Atom>, constraint: Term, head: Atom) {
+    pub(crate) fn leads(&mut self, body: Vec<Atom>, constraint: Term, head: Atom) {
         self.horn.rule(HornClause { body, constraint, head: Some(head) });
     }
 
     /// The constraint never holds here.
-    pub fn never(&mut self, here: &Atom, constraint: Term) {
+    pub(crate) fn never(&mut self, here: &Atom, constraint: Term) {
         self.horn.rule(HornClause { body: vec![here.clone()], constraint, head: None });
     }
 
     /// The gates of a step are tried in order: a wanted one must hold where those before it do. What is known once all are passed.
-    pub fn gates(
+    pub(crate) fn gates(
         &mut self,
         here: &Atom,
         tried: Vec<Term>,
@@ -54,7 +54,7 @@ impl HornClauseBuilder<'_> {
     }
 
     /// A formula for each relation; `alarm` where a violation follows from the clauses, `sought` where the solver gives up.
-    pub fn solve(&mut self, alarm: &str, sought: &str) -> Result<Vec<Term>, Reason> {
+    pub(crate) fn solve(&mut self, alarm: &str, sought: &str) -> Result<Vec<Term>, Reason> {
         match self.horn.solve() {
             HornAnswer::Safe(solution) => Ok(solution),
             HornAnswer::Unsafe(_) => Err(Reason::Alarm(alarm.into())),

@@ -14,14 +14,14 @@ pub(crate) struct FactSet {
 }
 
 impl FactSet {
-    pub fn add(&mut self, f: Term) {
+    pub(crate) fn add(&mut self, f: Term) {
         if self.seen.insert(f) {
             self.all.push(f);
         }
     }
 
     /// Adds the conditions a formula is made of: boolean terms without boolean structure. Quantified ones are left out.
-    pub fn add_conditions(&mut self, t: &Terms, f: Term) {
+    pub(crate) fn add_conditions(&mut self, t: &Terms, f: Term) {
         match t.node(f) {
             Node::Bool(_) | Node::Quant(..) => {}
             Node::App(Op::And | Op::Or | Op::Not | Op::Implies, args) => {
@@ -38,7 +38,7 @@ impl FactSet {
     }
 
     /// Adds a condition, its negation, and for comparisons the weaker ones next to it.
-    pub fn add_neighbours(&mut self, t: &Terms, f: Term) {
+    pub(crate) fn add_neighbours(&mut self, t: &Terms, f: Term) {
         self.add(f);
         self.add(t.not(f));
         if let Some((Op::Lt | Op::Le, args)) = t.app(f) {

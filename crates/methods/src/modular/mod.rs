@@ -19,7 +19,7 @@ use program::{LocId, Program, PropertyId, PropertyKind, ThreadId, VarId};
 use solver::{Atom, Horn, Relation, SolverSettings};
 
 /// Whether the clauses can be built for this program.
-pub fn admits(program: &Program) -> Result<(), String> {
+pub(crate) fn admits(program: &Program) -> Result<(), String> {
     if program.threads.is_empty() {
         return Err("there is no thread".into());
     }
@@ -30,7 +30,7 @@ pub fn admits(program: &Program) -> Result<(), String> {
 }
 
 /// The properties that live in gates of threads, invariants, and written relies.
-pub fn wanted(program: &Program, among: &[PropertyId]) -> Vec<PropertyId> {
+pub(crate) fn wanted(program: &Program, among: &[PropertyId]) -> Vec<PropertyId> {
     let gated = |w: PropertyId| program.threads.iter().any(|t| has_gate_of(&t.code, w));
     let inside = program.threads.iter().any(|t| t.code.locations.iter().any(|l| l.in_atomic_block));
     among
@@ -46,7 +46,7 @@ pub fn wanted(program: &Program, among: &[PropertyId]) -> Vec<PropertyId> {
         .collect()
 }
 
-pub fn solve_modular(
+pub(crate) fn solve_modular(
     program: &Program,
     terms: &Terms,
     wanted: &[PropertyId],
@@ -111,7 +111,7 @@ impl<'a> ModularClauses<'a> {
     }
 
     fn now(&self, t: ThreadId, at: LocId) -> Vec<Term> {
-        let vars = self.shared.iter().chain(&self.locals[t.0 as usize][at.0 as usize]);
+        let vars = self.shared.iter().chain(&self.locals[t.index()][at.index()]);
         vars.map(|v| self.terms.sym(self.program.vars[*v].symbol)).chain([self.terms.sym(self.program.tid)]).collect()
     }
 
@@ -121,21 +121,21 @@ impl<'a> ModularClauses<'a> {
         let positive = t.lt(t.int(0), tid);
         let init = initial_store_facts(p, t);
         for (id, thread) in p.threads.iter_enumerated() {
-            let i = id.0 as usize;
+            let i = id.index();
             let mut start = init.clone();
             start.push(positive);
             start.extend(initial_locals_facts(p, t, id));
             let entry = thread.code.entry;
-            let head = Atom { relation: self.at[i][entry.0 as usize], args: self.now(id, entry) };
+            let head = Atom { relation: self.at[i][entry.index()], args: self.now(id, entry) };
             self.horn.initial(t.and(&start), head);
             for action in thread.code.actions.iter() {
-                let here = Atom { relation: self.at[i][action.from.0 as usize], args: self.now(id, action.from) };
+                let here = Atom { relation: self.at[i][action.from.index()], args: self.now(id, action.from) };
                 let gates = action.gates.iter().map(|g| (g.property, g.formula));
                 let constraint = self.horn.gates(&here, vec![positive, action.guard], gates);
                 let effect = after_action(p, action);
                 let then = self.now(id, action.to);
                 let after: Vec<Term> = then.iter().map(|x| t.substitute(*x, effect.iter().copied())).collect();
-                let to = Atom { relation: self.at[i][action.to.0 as usize], args: after };
+                let to = Atom { relation: self.at[i][action.to.index()], args: after };
                 self.horn.leads(vec![here.clone()], constraint, to);
                 let shared = &self.shared;
                 let writes = writes_shared(p, action);
@@ -162,7 +162,7 @@ impl<'a> ModularClauses<'a> {
                 }
             }
             for at in thread.code.locations.ids() {
-                let here = Atom { relation: self.at[i][at.0 as usize], args: self.now(id, at) };
+                let here = Atom { relation: self.at[i][at.index()], args: self.now(id, at) };
                 for w in wanted {
                     if let PropertyKind::Invariant(formula) = p.properties[*w].kind {
                         self.horn.never(&here, t.not(formula));
@@ -185,7 +185,7 @@ impl<'a> ModularClauses<'a> {
             let mut args: Vec<Term> = self.shared.iter().map(|v| t.sym(p.vars[*v].symbol)).collect();
             args.extend(self.shared.iter().map(|v| t.sym(p.vars[*v].primed)));
             args.push(other);
-            let step = Atom { relation: self.steps[u.0 as usize], args };
+            let step = Atom { relation: self.steps[u.index()], args };
             let moved: Vec<Term> = here.args.iter().map(|x| t.substitute(*x, after.iter().copied())).collect();
             let constraint = t.and(&[t.lt(t.int(0), other), t.ne(other, t.sym(p.tid))]);
             let head = Atom { relation: here.relation, args: moved };
@@ -208,8 +208,8 @@ impl<'a> ModularClauses<'a> {
             .ids()
             .map(|id| ThreadAnnotation {
                 thread: id,
-                at: self.at[id.0 as usize].iter().map(|r| solution[r.0 as usize]).collect(),
-                guarantee: t.or(&[solution[self.steps[id.0 as usize].0 as usize], idle]),
+                at: self.at[id.index()].iter().map(|r| solution[r.index()]).collect(),
+                guarantee: t.or(&[solution[self.steps[id.index()].index()], idle]),
                 rely: None,
             })
             .collect();

@@ -31,7 +31,7 @@ enum BreachGoal {
 }
 
 /// A run from an initial store in which a procedure of a file without threads breaks an access predicate.
-pub fn find_access(program: &Program, procedure: ProcId, violates: PropertyId, run: &Run) -> Option<SpecRun> {
+pub(crate) fn find_access(program: &Program, procedure: ProcId, violates: PropertyId, run: &Run) -> Option<SpecRun> {
     if !program.threads.is_empty() {
         return None;
     }
@@ -48,7 +48,7 @@ pub fn find_access(program: &Program, procedure: ProcId, violates: PropertyId, r
 
 /// `guards`: locks that seem to guard variables without an access predicate; the others keep to them here, so that nothing
 /// is called broken for want of a predicate that could not be shown.
-pub fn find_breach(program: &Program, procedure: ProcId, run: &Run, guards: &[Guard]) -> Option<SpecRun> {
+pub(crate) fn find_breach(program: &Program, procedure: ProcId, run: &Run, guards: &[Guard]) -> Option<SpecRun> {
     let (_, violates) = program.procedures[procedure].performs.as_ref()?;
     let stage = ProcedureStage::new(program, procedure).ok()?;
     let sem = Semantics::new(&stage.program);

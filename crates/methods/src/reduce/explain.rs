@@ -1,4 +1,7 @@
 //! What went wrong, as text: a gate that may fail, a run that is no action of the specification; and which runs perform what.
+//!
+//! In: the program without calls and a failed obligation. Out: sentences with lines of the source. Deliberately absent:
+//! deciding anything.
 
 use super::search::{ReductionFailure, WitnessPosition};
 use logic::Value;
@@ -7,7 +10,7 @@ use program::order::PerformsOrder;
 use program::{ActionId, ProcId, Program, PropertyId, Scope, StorePlace, VarId};
 
 /// A run of a procedure that is neither idle nor an action that may come next.
-pub fn stray(basis: &CallSummaries, q: ProcId, f: &ReductionFailure) -> String {
+pub(crate) fn stray(basis: &CallSummaries, q: ProcId, f: &ReductionFailure) -> String {
     let p = &basis.program;
     let unit = CodeUnit::Procedure(q);
     let procedure = &p.procedures[q];
@@ -60,7 +63,7 @@ fn show_place(p: &Program, place: &StorePlace) -> String {
 }
 
 /// A gate that may fail.
-pub fn gate(basis: &CallSummaries, unit: CodeUnit, property: PropertyId, f: &ReductionFailure) -> String {
+pub(crate) fn gate(basis: &CallSummaries, unit: CodeUnit, property: PropertyId, f: &ReductionFailure) -> String {
     let p = &basis.program;
     let name = &p.properties[property].name;
     if let Some(why) = &f.undecided {
@@ -111,7 +114,7 @@ fn values(p: &Program, f: &ReductionFailure) -> String {
 }
 
 /// A `witness` for each step that performs an action, to be pasted into the file.
-pub fn witnesses(basis: &CallSummaries, q: ProcId, performed: &[(WitnessPosition, String)]) -> Vec<String> {
+pub(crate) fn witnesses(basis: &CallSummaries, q: ProcId, performed: &[(WitnessPosition, String)]) -> Vec<String> {
     let p = &basis.program;
     let code = basis.code(CodeUnit::Procedure(q));
     let name = &p.procedures[q].name;

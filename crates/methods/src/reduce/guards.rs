@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 type Held = BTreeSet<(VarId, Option<Term>)>;
 
 /// One guard for each variable that has a candidate.
-pub fn candidates(basis: &CallSummaries, roots: &[CodeUnit]) -> Vec<Guard> {
+pub(crate) fn candidates(basis: &CallSummaries, roots: &[CodeUnit]) -> Vec<Guard> {
     let p = &basis.program;
     let t = &p.terms;
     let touches = Touches::new(p, t);
@@ -112,7 +112,7 @@ fn follow(p: &Program, t: &Terms, action: &Action, held: &mut Held) {
 }
 
 /// The guard as a declaration of the language.
-pub fn shown(p: &Program, g: Guard) -> String {
+pub(crate) fn shown(p: &Program, g: Guard) -> String {
     let (var, lock) = (&p.vars[g.var], &p.vars[g.lock]);
     let keyed = matches!(p.terms.kind(lock.sort), SortKind::Map(..));
     let access = if keyed {

@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 const MAX_FORMULAS_PER_CUT: usize = 260;
 const MAX_CONDITIONS: usize = 14;
 
-pub struct Guesses {
+pub(crate) struct Guesses {
     /// Facts of the unit that may hold anywhere.
     anywhere: Vec<Term>,
     /// Over the store where a run began, too.
@@ -26,7 +26,7 @@ pub struct Guesses {
 }
 
 impl Guesses {
-    pub fn new(s: &ReductionSetting<'_>, unit: CodeUnit, shared: &[VarId]) -> Self {
+    pub(super) fn new(s: &ReductionSetting<'_>, unit: CodeUnit, shared: &[VarId]) -> Self {
         let (p, t) = (s.p, s.terms);
         let code = s.basis.code(unit);
         let locals = s.basis.locals(unit);
@@ -83,7 +83,13 @@ impl Guesses {
     }
 
     /// `before`: inside a run, the symbols for the store where it began.
-    pub fn at(&self, s: &ReductionSetting<'_>, code: &Code, at: LocId, before: Option<&Vec<Symbol>>) -> Vec<Term> {
+    pub(super) fn at(
+        &self,
+        s: &ReductionSetting<'_>,
+        code: &Code,
+        at: LocId,
+        before: Option<&Vec<Symbol>>,
+    ) -> Vec<Term> {
         let (p, t) = (s.p, s.terms);
         let mut list = FactSet::default();
         for f in code.locations[at].invariants.iter().flatten() {
@@ -117,7 +123,7 @@ impl Guesses {
     }
 
     /// What may come down with every turn of the loop.
-    pub fn ranks(&self, s: &ReductionSetting<'_>, code: &Code, head: LocId) -> Vec<Term> {
+    pub(super) fn ranks(&self, s: &ReductionSetting<'_>, code: &Code, head: LocId) -> Vec<Term> {
         let t = s.terms;
         let mut list = FactSet::default();
         for a in code.actions.iter().filter(|a| a.from == head) {

@@ -16,7 +16,7 @@ use solver::{Smt, SolverSettings, Z3};
 use std::collections::BTreeSet;
 
 /// The formulas of these invariants.
-pub fn formulas(p: &Program, premises: &[PropertyId]) -> Vec<Term> {
+pub(crate) fn formulas(p: &Program, premises: &[PropertyId]) -> Vec<Term> {
     let formula = |q: &PropertyId| match p.properties[*q].kind {
         PropertyKind::Invariant(formula) => Some(formula),
         _ => None,
@@ -25,7 +25,7 @@ pub fn formulas(p: &Program, premises: &[PropertyId]) -> Vec<Term> {
 }
 
 /// The invariants that every step keeps.
-pub fn kept(basis: &CallSummaries, run: &Run) -> Result<Vec<PropertyId>, Reason> {
+pub(crate) fn kept(basis: &CallSummaries, run: &Run) -> Result<Vec<PropertyId>, Reason> {
     let p = &basis.program;
     let invariant = |kind: &PropertyKind| matches!(kind, PropertyKind::Invariant(_));
     let mut list: Vec<PropertyId> =

@@ -22,12 +22,12 @@ use solver::{Satisfiability, Smt, SolverSettings, Z3};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A unit's part of a certificate, and what it does not show.
-pub struct ReducedUnit {
-    pub reduced: Reduced,
+pub(crate) struct ReducedUnit {
+    pub(crate) reduced: Reduced,
     /// Claimed gates that may fail, each with the first way it was seen to.
     pub open: BTreeMap<PropertyId, ReductionFailure>,
     /// The runs that are no action of the specification; empty if the unit performs it (or has none).
-    pub strays: Vec<ReductionFailure>,
+    pub(crate) strays: Vec<ReductionFailure>,
     /// How many runs there are.
     pub runs: usize,
     /// Where a `witness` may be written: each run that has the step performs the action.
@@ -36,7 +36,7 @@ pub struct ReducedUnit {
 
 /// Where a `witness` may stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum WitnessPosition {
+pub(crate) enum WitnessPosition {
     After(ActionId),
     /// Of a `return`.
     Before(ActionId),
@@ -44,7 +44,7 @@ pub enum WitnessPosition {
 
 /// Something that a step or a run may do and must not.
 #[derive(Clone, Debug)]
-pub struct ReductionFailure {
+pub(crate) struct ReductionFailure {
     /// The failing step; or where the run ended.
     pub action: Option<ActionId>,
     /// Where the run began.
@@ -53,7 +53,7 @@ pub struct ReductionFailure {
     /// The last action of the specification that was performed.
     pub position: u32,
     /// The step before which the run had to end, and what others may touch there.
-    pub broken_by: Option<BrokenRun>,
+    pub(crate) broken_by: Option<BrokenRun>,
     /// The steps of the run, in order.
     pub steps: Vec<ActionId>,
     /// Shared variables and locals where the run began and where it ended.
@@ -67,7 +67,7 @@ pub struct ReductionFailure {
 
 /// Why a run ended where it did.
 #[derive(Clone, Debug)]
-pub struct BrokenRun {
+pub(crate) struct BrokenRun {
     pub action: ActionId,
     /// What another thread may touch; none: the step may have to wait.
     pub place: Option<StorePlace>,
@@ -75,21 +75,21 @@ pub struct BrokenRun {
 
 /// How the search prefers to read runs that are both idle and an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taste {
+pub(crate) enum Taste {
     IdleFirst,
     ActionFirst,
 }
 
 /// Whether a written `witness` binds the run it stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Witnesses {
+pub(crate) enum Witnesses {
     Heeded,
     PassedOver,
 }
 
 /// Where runs end besides where they must.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Split {
+pub(crate) enum Split {
     /// Nowhere.
     Greedy,
     /// After steps marked by a witness, and around calls.
@@ -107,7 +107,7 @@ const TWO_LABELS: u32 = u32::MAX;
 /// A label that steps of a piece are marked with, and when one of them is taken.
 pub(super) type Marked = (u32, Term);
 
-pub struct MoverSearch<'s, 'a> {
+pub(crate) struct MoverSearch<'s, 'a> {
     pub(super) s: &'s ReductionSetting<'a>,
     pub(super) unit: CodeUnit,
     pub(super) code: &'a Code,
@@ -136,7 +136,7 @@ pub(super) struct Arrival {
 
 impl<'s, 'a> MoverSearch<'s, 'a> {
     /// `performs`: whether runs are compared with the specification.
-    pub fn new(
+    pub(super) fn new(
         s: &'s ReductionSetting<'a>,
         unit: CodeUnit,
         performs: bool,
@@ -192,7 +192,7 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
     }
 
     /// Looks for cuts with these loop heads inside runs.
-    pub fn find(mut self, inner: &BTreeSet<LocId>, split: Split) -> Result<ReducedUnit, Reason> {
+    pub(super) fn find(mut self, inner: &BTreeSet<LocId>, split: Split) -> Result<ReducedUnit, Reason> {
         self.cuts.insert(self.code.entry, MoverPhase::Between);
         for at in self.code.exit.into_iter().chain(loop_heads(self.code)) {
             let inside = inner.contains(&at) && at != self.code.entry;
@@ -745,10 +745,10 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
 }
 
 /// The written witnesses of a procedure: not those of what it calls, which are about other specifications.
-pub fn written<'a>(s: &ReductionSetting<'a>, unit: CodeUnit) -> Vec<(ActionId, &'a str)> {
+pub(super) fn written<'a>(s: &ReductionSetting<'a>, unit: CodeUnit) -> Vec<(ActionId, &'a str)> {
     let CodeUnit::Procedure(q) = unit else { return Vec::new() };
-    let own = s.own.get(q.0 as usize).copied().unwrap_or(0);
-    let actions = s.basis.code(unit).actions.iter_enumerated().filter(|(id, _)| (id.0 as usize) < own);
+    let own = s.own.get(q.index()).copied().unwrap_or(0);
+    let actions = s.basis.code(unit).actions.iter_enumerated().filter(|(id, _)| id.index() < own);
     let label = |m: &'a Mark| match m {
         Mark::Witness(l) => Some(l.as_str()),
         Mark::Linearize(_) => None,

@@ -10,7 +10,7 @@ use program::movers::Others;
 use program::{Program, PropertyId};
 
 /// What is the same for every unit.
-pub struct ReductionSetting<'a> {
+pub(crate) struct ReductionSetting<'a> {
     /// For each procedure, how many actions are its own: those of calls follow them.
     pub own: &'a [usize],
     pub basis: &'a CallSummaries,
@@ -25,7 +25,7 @@ pub struct ReductionSetting<'a> {
 }
 
 impl<'a> ReductionSetting<'a> {
-    pub fn new(
+    pub(super) fn new(
         own: &'a [usize],
         basis: &'a CallSummaries,
         premises: &[PropertyId],

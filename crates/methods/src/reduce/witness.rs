@@ -91,7 +91,7 @@ impl<'a> MoverSearch<'_, 'a> {
     /// Whether the step is a statement in the text of the procedure itself, and not in that of another one that was inlined.
     fn in_text(&self, q: ProcId, a: ActionId) -> bool {
         let p = self.s.p;
-        if (a.0 as usize) >= self.s.own.get(q.0 as usize).copied().unwrap_or(0) {
+        if a.index() >= self.s.own.get(q.index()).copied().unwrap_or(0) {
             return false;
         }
         let start = |o: OriginId| p.origins[o].span.map(|s| (s.file, s.start));

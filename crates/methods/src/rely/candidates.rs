@@ -27,7 +27,7 @@ const MAX_NUMBERS: usize = 7;
 const MAX_STAMPS: usize = 3;
 const CUT_ATOMS: usize = 26;
 
-pub struct FactGuesser<'a> {
+pub(crate) struct FactGuesser<'a> {
     program: &'a Program,
     terms: &'a Terms,
     shared: FxHashSet<Symbol>,
@@ -70,7 +70,7 @@ struct Vocabulary {
 }
 
 /// What is written in the text, conjunct by conjunct.
-pub fn written<'a>(program: &'a Program, terms: &'a Terms, cuts: &[Vec<LocId>]) -> FactGuesser<'a> {
+pub(super) fn written<'a>(program: &'a Program, terms: &'a Terms, cuts: &[Vec<LocId>]) -> FactGuesser<'a> {
     let mut c = FactGuesser {
         program,
         terms,
@@ -97,7 +97,7 @@ pub fn written<'a>(program: &'a Program, terms: &'a Terms, cuts: &[Vec<LocId>]) 
         }
     }
     for (t, thread) in program.threads.iter_enumerated() {
-        for at in &cuts[t.0 as usize] {
+        for at in &cuts[t.index()] {
             let location = &thread.code.locations[*at];
             for part in location.invariants.iter().flatten().flat_map(|f| terms.conjuncts(*f)) {
                 c.push(AnnotationSite::Cut(t, *at), part, Some(WrittenFact::Loop(location.origin)));
@@ -107,7 +107,7 @@ pub fn written<'a>(program: &'a Program, terms: &'a Terms, cuts: &[Vec<LocId>]) 
     // What no other thread ever writes stays: it need not be written, and is true by the text alone.
     let of = if clusters::needs_clustering(program) { touched_by(program, terms) } else { Vec::new() };
     for t in program.threads.ids() {
-        for v in program.shared().filter(|v| of.get(t.0 as usize).is_none_or(|of| of.contains(v))) {
+        for v in program.shared().filter(|v| of.get(t.index()).is_none_or(|of| of.contains(v))) {
             if !c.touched(t, v) {
                 let same = c.kept(v);
                 c.push(AnnotationSite::Rely(t), same, None);
@@ -148,7 +148,7 @@ fn touched_by(p: &Program, terms: &Terms) -> Vec<FxHashSet<VarId>> {
 }
 
 impl<'a> FactGuesser<'a> {
-    pub fn list(self) -> Vec<CandidateFact> {
+    pub(super) fn list(self) -> Vec<CandidateFact> {
         self.out
     }
 
@@ -184,7 +184,7 @@ impl<'a> FactGuesser<'a> {
     }
 
     /// Adds everything guessed from the vocabulary of one piece.
-    pub fn guess(&mut self, cluster: &Cluster) {
+    pub(crate) fn guess(&mut self, cluster: &Cluster) {
         self.gather(cluster);
         self.invariants();
         for t in threads(cluster) {
@@ -198,7 +198,7 @@ impl<'a> FactGuesser<'a> {
 
     /// Adds what locks mean: they stay with their holder and protect what is touched while they are held; and what may
     /// hold of that while they are free.
-    pub fn locks(&mut self, cluster: &Cluster) {
+    pub(super) fn locks(&mut self, cluster: &Cluster) {
         self.gather(cluster);
         let (p, t) = (self.program, self.terms);
         let tid = t.sym(p.tid);
@@ -273,11 +273,11 @@ impl<'a> FactGuesser<'a> {
 
     /// Adds, at every cut, which locks are surely held there, what may hold while they are free, and what the step there
     /// says of the values that it chooses.
-    pub fn held(&mut self, cuts: &[Vec<LocId>]) {
+    pub(super) fn held(&mut self, cuts: &[Vec<LocId>]) {
         let (p, t) = (self.program, self.terms);
         let tid = t.sym(p.tid);
         for (id, thread) in p.threads.iter_enumerated() {
-            let at: FxHashSet<LocId> = cuts[id.0 as usize].iter().copied().collect();
+            let at: FxHashSet<LocId> = cuts[id.index()].iter().copied().collect();
             for a in thread.code.actions.iter().filter(|a| !a.inputs.is_empty() && at.contains(&a.to)) {
                 let values: Vec<(Symbol, Term)> = super::chosen(p, a).map(|(v, s)| (s, self.now(v))).collect();
                 for part in t.conjuncts(t.substitute(a.guard, values)) {
@@ -287,7 +287,7 @@ impl<'a> FactGuesser<'a> {
                 }
             }
             let held = program::transition::must_locksets(p, t, &thread.code);
-            for at in &cuts[id.0 as usize] {
+            for at in &cuts[id.index()] {
                 // That no thread comes there. Where it holds, nothing else has to be found of the place.
                 self.push(AnnotationSite::Cut(id, *at), t.ff(), None);
                 for m in held[*at].iter().flatten() {
@@ -344,7 +344,7 @@ impl<'a> FactGuesser<'a> {
     }
 
     /// Adds a candidate that was made before.
-    pub fn keep(&mut self, c: &CandidateFact) {
+    pub(super) fn keep(&mut self, c: &CandidateFact) {
         self.push(c.place, c.formula, c.written);
     }
 

@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Debug, Default)]
-pub struct Cluster {
+pub(crate) struct Cluster {
     /// Shared variables, increasing.
     pub vars: Vec<VarId>,
     /// What is read off.
@@ -27,29 +27,29 @@ pub struct Cluster {
 const MIN_CLUSTERED_VARIABLES: usize = 28;
 const MIN_CLUSTERED_ACTIONS: usize = 320;
 
-pub fn needs_clustering(p: &Program) -> bool {
+pub(crate) fn needs_clustering(p: &Program) -> bool {
     let actions: usize = p.threads.iter().map(|t| t.code.actions.len()).sum();
     p.shared().count() > MIN_CLUSTERED_VARIABLES || actions > MIN_CLUSTERED_ACTIONS
 }
 
 /// Whether a large program can still be looked at as a whole.
-pub fn fits_globally(p: &Program) -> bool {
+pub(crate) fn fits_globally(p: &Program) -> bool {
     let actions: usize = p.threads.iter().map(|t| t.code.actions.len()).sum();
     p.shared().count() <= 2 * MIN_CLUSTERED_VARIABLES && actions <= 3 * MIN_CLUSTERED_ACTIONS
 }
 
 /// Everything at once.
-pub fn whole(p: &Program, cuts: &[Vec<LocId>]) -> Cluster {
+pub(crate) fn whole(p: &Program, cuts: &[Vec<LocId>]) -> Cluster {
     Cluster {
         vars: p.shared().collect(),
         code: p.threads.iter_enumerated().map(|(id, t)| (id, t.code.actions.ids().collect())).collect(),
-        cuts: p.threads.ids().flat_map(|id| cuts[id.0 as usize].iter().map(move |l| (id, *l))).collect(),
+        cuts: p.threads.ids().flat_map(|id| cuts[id.index()].iter().map(move |l| (id, *l))).collect(),
         under: BTreeMap::new(),
     }
 }
 
 /// A piece for each region; regions that touch the same variables are one piece.
-pub fn pieces(p: &Program, terms: &Terms, cuts: &[Vec<LocId>]) -> Vec<Cluster> {
+pub(crate) fn pieces(p: &Program, terms: &Terms, cuts: &[Vec<LocId>]) -> Vec<Cluster> {
     let names = StoreSymbols::new(p);
     let of: FxHashMap<logic::Symbol, VarId> = p.shared().map(|v| (p.vars[v].symbol, v)).collect();
     let mut out: Vec<Cluster> = Vec::new();
@@ -60,10 +60,10 @@ pub fn pieces(p: &Program, terms: &Terms, cuts: &[Vec<LocId>]) -> Vec<Cluster> {
         let touched: Vec<Vec<VarId>> =
             code.actions.iter().map(|a| names.touched(p, terms, a).into_iter().map(|s| of[&s]).collect()).collect();
         let outgoing = code.outgoing();
-        let cut: FxHashSet<LocId> = cuts[id.0 as usize].iter().copied().collect();
-        for start in cuts[id.0 as usize].iter().copied().chain([code.entry]) {
+        let cut: FxHashSet<LocId> = cuts[id.index()].iter().copied().collect();
+        for start in cuts[id.index()].iter().copied().chain([code.entry]) {
             let actions = between(code, &outgoing, &cut, start);
-            let mut vars: Vec<VarId> = actions.iter().flat_map(|a| touched[a.0 as usize].iter().copied()).collect();
+            let mut vars: Vec<VarId> = actions.iter().flat_map(|a| touched[a.index()].iter().copied()).collect();
             vars.sort_unstable();
             vars.dedup();
             // What is held at the start is part of the piece: the region may never touch the lock itself.
@@ -78,7 +78,7 @@ pub fn pieces(p: &Program, terms: &Terms, cuts: &[Vec<LocId>]) -> Vec<Cluster> {
             for a in &actions {
                 for m in held[code.actions[*a].from].iter().flatten() {
                     let under = cluster.under.entry(*m).or_default();
-                    under.extend(touched[a.0 as usize].iter().filter(|v| *v != m));
+                    under.extend(touched[a.index()].iter().filter(|v| *v != m));
                 }
             }
             if cut.contains(&start) {

@@ -15,7 +15,7 @@ use program::{Action, LocId, PropertyId, PropertyKind, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 #[derive(Clone, Debug)]
-pub struct ConditionGoal {
+pub(crate) struct ConditionGoal {
     pub formula: Term,
     pub about: ConditionSubject,
     /// The conjunct of the text that it is an instance of, where the property has several.
@@ -24,7 +24,7 @@ pub struct ConditionGoal {
 
 /// Conditions with one premise.
 #[derive(Clone, Debug)]
-pub struct Batch {
+pub(crate) struct Batch {
     pub when: Term,
     /// The step of the group's region, where it is about one.
     pub step: Option<usize>,
@@ -32,14 +32,14 @@ pub struct Batch {
 }
 
 #[derive(Clone, Debug)]
-pub enum ConditionOf {
+pub(crate) enum ConditionOf {
     Initial,
     /// Reflexive and transitive.
     Closed(ThreadId),
     Region(ThreadId, Box<Region>),
 }
 
-pub struct ConditionGroup {
+pub(crate) struct ConditionGroup {
     /// The position of its job.
     pub job: usize,
     pub of: ConditionOf,
@@ -49,7 +49,7 @@ pub struct ConditionGroup {
     pub uses: Vec<usize>,
     /// The candidate that says that its start is never reached.
     pub dead: Option<usize>,
-    pub dirty: bool,
+    pub(crate) dirty: bool,
     /// The conditions of properties that were found to hold, and the candidates that they rest on.
     pub shown: Option<(FxHashSet<(usize, usize)>, Vec<usize>)>,
     /// Goals that are known to be supported by what is needed so far.
@@ -57,10 +57,10 @@ pub struct ConditionGroup {
 }
 
 /// The threads whose code was looked at, once for all of their regions.
-pub type Codes<'i> = FxHashMap<ThreadId, Passive<'i>>;
+pub(crate) type Codes<'i> = FxHashMap<ThreadId, Passive<'i>>;
 
 /// The candidates by place, for building groups.
-pub struct CandidateIndex<'a> {
+pub(crate) struct CandidateIndex<'a> {
     s: &'a ProofSetting,
     watch: StabilityIndex,
     /// The candidates that the parts of `watch` are.
@@ -76,7 +76,7 @@ pub struct CandidateIndex<'a> {
 }
 
 impl<'a> CandidateIndex<'a> {
-    pub fn new(s: &'a ProofSetting) -> Self {
+    pub(super) fn new(s: &'a ProofSetting) -> Self {
         let (p, t) = (&s.program, &s.terms);
         let names = StoreSymbols::new(p);
         let (mut invariant, mut relies, mut always) = (Parts::default(), Parts::default(), Parts::default());
@@ -94,7 +94,7 @@ impl<'a> CandidateIndex<'a> {
                     relies.push(&names, t, c.formula);
                     rely_ids.push(k);
                     of.push(vec![thread]);
-                    let (ids, parts) = &mut env[thread.0 as usize];
+                    let (ids, parts) = &mut env[thread.index()];
                     ids.push(k);
                     parts.push(&names, t, s.guarded(k));
                 }
@@ -141,7 +141,7 @@ impl<'a> CandidateIndex<'a> {
 
     /// The candidates that facts within these variables mention.
     fn uses(&self, thread: ThreadId, within: &Within) -> Vec<usize> {
-        let (ids, parts) = &self.env[thread.0 as usize];
+        let (ids, parts) = &self.env[thread.index()];
         let mut out: Vec<usize> = self.always.within(within).into_iter().map(|i| self.invariants[i]).collect();
         out.extend(parts.within(within).into_iter().map(|i| ids[i]));
         out
@@ -176,7 +176,7 @@ impl<'a> CandidateIndex<'a> {
         }
     }
 
-    pub fn build<'i>(
+    pub(super) fn build<'i>(
         &'i self,
         at: usize,
         job: &ConditionJob,
@@ -234,7 +234,7 @@ impl<'a> CandidateIndex<'a> {
 
     fn closed(&self, job: usize, thread: ThreadId) -> Vec<ConditionGroup> {
         let (s, t, names) = (self.s, &self.s.terms, &self.watch.names);
-        let (ids, parts) = &self.env[thread.0 as usize];
+        let (ids, parts) = &self.env[thread.index()];
         let twice = TwoSteps::new(t, names);
         let parts_together = match s.premises {
             Premises::All => vec![(names.all(), (0..ids.len()).collect::<Vec<usize>>())],
@@ -288,12 +288,7 @@ impl<'a> CandidateIndex<'a> {
             Substitution::new(t, names.all().iter().filter(|x| within.has(**x)).map(|x| (*x, t.sym(names.after(*x)))));
         let invariant = self.always.formula(t, &within);
         let mut facts = self.distinct();
-        facts.extend([
-            invariant,
-            havoc_by_rely.apply(invariant),
-            here,
-            self.env[thread.0 as usize].1.formula(t, &within),
-        ]);
+        facts.extend([invariant, havoc_by_rely.apply(invariant), here, self.env[thread.index()].1.formula(t, &within)]);
         let ids = self.cut(thread, entry);
         let goal = |k: &usize| (*k, havoc_by_rely.apply(s.candidates[*k].formula));
         let all = ids.iter().map(goal);
@@ -307,8 +302,8 @@ impl<'a> CandidateIndex<'a> {
 
     fn passive(&self, thread: ThreadId) -> Passive<'_> {
         let (s, p, t) = (self.s, &self.s.program, &self.s.terms);
-        let env = EnvironmentFacts { rely: &self.env[thread.0 as usize].1, invariant: &self.always };
-        Passive::new(p, t, &self.watch.names, thread, &s.cuts[thread.0 as usize], env)
+        let env = EnvironmentFacts { rely: &self.env[thread.index()].1, invariant: &self.always };
+        Passive::new(p, t, &self.watch.names, thread, &s.cuts[thread.index()], env)
     }
 
     fn regions(

@@ -24,8 +24,8 @@ struct EliminationWorker {
     questions: u64,
 }
 
-pub struct EliminationEngine<'a> {
-    pub setting: &'a ProofSetting,
+pub(crate) struct EliminationEngine<'a> {
+    pub(crate) setting: &'a ProofSetting,
     pub alive: Vec<bool>,
     workers: Vec<EliminationWorker>,
 }
@@ -50,7 +50,7 @@ fn jobs(s: &ProofSetting) -> Vec<ConditionJob> {
     }
     for (id, thread) in s.program.threads.iter_enumerated() {
         out.push(ConditionJob::Closed(id));
-        let mut starts: Vec<Option<LocId>> = s.cuts[id.0 as usize].iter().map(|l| Some(*l)).collect();
+        let mut starts: Vec<Option<LocId>> = s.cuts[id.index()].iter().map(|l| Some(*l)).collect();
         if thread.start == Start::Initial {
             starts.push(None);
         } else {
@@ -63,7 +63,7 @@ fn jobs(s: &ProofSetting) -> Vec<ConditionJob> {
 
 impl<'a> EliminationEngine<'a> {
     /// Builds the conditions with so many workers at most, and does something with them.
-    pub fn with<R>(
+    pub(super) fn with<R>(
         setting: &'a ProofSetting,
         most: usize,
         work: impl FnOnce(&mut EliminationEngine<'a>) -> Result<R, Reason>,
@@ -87,7 +87,7 @@ impl<'a> EliminationEngine<'a> {
         })
     }
 
-    pub fn questions(&self) -> u64 {
+    pub(super) fn questions(&self) -> u64 {
         self.workers.iter().map(|w| w.questions).sum()
     }
 
@@ -115,7 +115,7 @@ impl<'a> EliminationEngine<'a> {
     }
 
     /// Drops candidates until the rest support each other; `hold_written`: written ones are never dropped.
-    pub fn eliminate(&mut self, hold_written: bool, mut again: bool) -> Result<(), Reason> {
+    pub(crate) fn eliminate(&mut self, hold_written: bool, mut again: bool) -> Result<(), Reason> {
         let mut gone: Vec<usize> = Vec::new();
         loop {
             let ask = WorkerRequest::Eliminate {
@@ -140,7 +140,7 @@ impl<'a> EliminationEngine<'a> {
     }
 
     /// Written relies that are not reflexive or not transitive cannot stand for any number of steps: they stay properties.
-    pub fn give_up_open_relations(&mut self) -> Result<(), Reason> {
+    pub(crate) fn give_up_open_relations(&mut self) -> Result<(), Reason> {
         loop {
             let mut gone = Vec::new();
             for explanation in self.failures(Which::Open)? {
@@ -157,12 +157,12 @@ impl<'a> EliminationEngine<'a> {
     }
 
     /// Drops whatever does not hold, written or not.
-    pub fn eliminate_all(&mut self) -> Result<(), Reason> {
+    pub(crate) fn eliminate_all(&mut self) -> Result<(), Reason> {
         self.eliminate(false, true)
     }
 
     /// The selected conditions that do not hold.
-    pub fn failures(&mut self, which: Which) -> Result<Vec<Explanation>, Reason> {
+    pub(super) fn failures(&mut self, which: Which) -> Result<Vec<Explanation>, Reason> {
         let mut out: Vec<(usize, Explanation)> = Vec::new();
         for said in self.ask(WorkerRequest::Failures { alive: self.now(), which })? {
             if let WorkerResponse::Failed(list) = said {
@@ -174,7 +174,7 @@ impl<'a> EliminationEngine<'a> {
     }
 
     /// A small set of candidates that supports itself and the properties.
-    pub fn needed(&mut self, properties: &[PropertyId], also: &[usize]) -> Result<Vec<usize>, Reason> {
+    pub(super) fn needed(&mut self, properties: &[PropertyId], also: &[usize]) -> Result<Vec<usize>, Reason> {
         let mut need: Vec<bool> = vec![false; self.alive.len()];
         also.iter().for_each(|k| need[*k] = true);
         let properties: Arc<FxHashSet<PropertyId>> = Arc::new(properties.iter().copied().collect());

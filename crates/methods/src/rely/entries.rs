@@ -7,7 +7,7 @@
 use logic::{Op, Quantifier, Sort, SortKind, Symbol, Term, Terms};
 
 /// One shared map.
-pub struct SharedMap {
+pub(crate) struct SharedMap {
     pub map: Term,
     pub lock: bool,
     /// What its entries are compared with.
@@ -20,7 +20,7 @@ const MAX_PER_TABLE: usize = 60;
 const MAX_SIDES: usize = 3;
 
 /// Candidates for every table; `constants` and `numbers` are integers of the program and of its store.
-pub fn candidates(t: &Terms, tables: &[SharedMap], constants: &[Term], numbers: &[Term]) -> Vec<Term> {
+pub(crate) fn candidates(t: &Terms, tables: &[SharedMap], constants: &[Term], numbers: &[Term]) -> Vec<Term> {
     let mut out = Vec::new();
     for table in tables.iter().filter(|table| !table.lock) {
         let key = t.sym(table.key);

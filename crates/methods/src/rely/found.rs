@@ -7,7 +7,7 @@ use super::setting::{AnnotationSite, CandidateFact, ProofSetting};
 use logic::{Op, Term, Terms};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub fn lines(engine: &ProofSetting, needed: &[usize]) -> Vec<String> {
+pub(crate) fn lines(engine: &ProofSetting, needed: &[usize]) -> Vec<String> {
     let (p, t) = (&engine.program, &engine.terms);
     let mut out = Vec::new();
     // How many threads rely on a formula, and which were reported.

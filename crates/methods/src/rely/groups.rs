@@ -28,7 +28,7 @@ const CHANGES_PER_SESSION: usize = 600;
 const MAX_EXPLAINED: usize = 40;
 
 /// A condition that does not hold: where, and whether the solver had values for it.
-pub struct ConditionFailure {
+pub(crate) struct ConditionFailure {
     pub group: usize,
     pub batch: usize,
     pub goal: usize,
@@ -41,8 +41,8 @@ enum Answered {
     Fails(Option<String>),
 }
 
-pub struct GroupSolver<'a> {
-    pub setting: &'a ProofSetting,
+pub(crate) struct GroupSolver<'a> {
+    pub(crate) setting: &'a ProofSetting,
     pub program: &'a Program,
     pub terms: &'a Terms,
     pub groups: Vec<ConditionGroup>,
@@ -59,7 +59,7 @@ pub struct GroupSolver<'a> {
 }
 
 impl<'a> GroupSolver<'a> {
-    pub fn new(setting: &'a ProofSetting, jobs: &[(usize, ConditionJob)]) -> Result<Self, Reason> {
+    pub(super) fn new(setting: &'a ProofSetting, jobs: &[(usize, ConditionJob)]) -> Result<Self, Reason> {
         let index = CandidateIndex::new(setting);
         let (mut groups, mut codes) = (Vec::new(), Codes::default());
         for (at, job) in jobs {
@@ -84,7 +84,7 @@ impl<'a> GroupSolver<'a> {
         })
     }
 
-    pub fn answer(&mut self, ask: &WorkerRequest) -> Result<WorkerResponse, Reason> {
+    pub(super) fn answer(&mut self, ask: &WorkerRequest) -> Result<WorkerResponse, Reason> {
         match ask {
             WorkerRequest::Eliminate { alive, gone, again, hold_written } => {
                 self.alive.clone_from(alive);
@@ -107,7 +107,7 @@ impl<'a> GroupSolver<'a> {
         }
     }
 
-    pub fn questions(&self) -> u64 {
+    pub(super) fn questions(&self) -> u64 {
         self.questions
     }
 
@@ -357,7 +357,7 @@ impl<'a> GroupSolver<'a> {
     }
 
     /// Values of terms in a model of a failing condition.
-    pub fn values(&mut self, failure: &ConditionFailure, wanted: &[Term]) -> Vec<Option<Value>> {
+    pub(super) fn values(&mut self, failure: &ConditionFailure, wanted: &[Term]) -> Vec<Option<Value>> {
         let t = self.terms;
         let batch = &self.groups[failure.group].batches[failure.batch];
         let (when, formula) = (batch.when, batch.goals[failure.goal].formula);

@@ -120,11 +120,11 @@ fn cuts(p: &Program, long: usize) -> Vec<Vec<LocId>> {
             if t.code.actions.len() > long {
                 let live = program::live::live(p, &t.code);
                 let mut ways = vec![0; t.code.locations.len()];
-                t.code.actions.iter().for_each(|a| ways[a.to.0 as usize] += 1);
+                t.code.actions.iter().for_each(|a| ways[a.to.index()] += 1);
                 let branches = |a: &&Action| matches!(a.what, What::Choose | What::Test);
                 // A local that the branch itself gives any value is no knowledge that the cut would lose.
                 let free = |a: &&Action| {
-                    let chosen = |v: &VarId| ways[a.to.0 as usize] == 1 && chosen(p, a).any(|(x, _)| x == *v);
+                    let chosen = |v: &VarId| ways[a.to.index()] == 1 && chosen(p, a).any(|(x, _)| x == *v);
                     !t.code.locations[a.to].in_atomic_block && live[a.to].iter().all(chosen)
                 };
                 cuts.extend(t.code.actions.iter().filter(branches).filter(free).map(|a| a.to));
@@ -420,7 +420,7 @@ fn certificate(s: &ProofSetting, needed: &[usize]) -> AssumeGuarantee {
             .map(|id| Assumes {
                 thread: id,
                 rely: at(AnnotationSite::Rely(id)),
-                cuts: s.cuts[id.0 as usize].iter().map(|l| (*l, at(AnnotationSite::Cut(id, *l)))).collect(),
+                cuts: s.cuts[id.index()].iter().map(|l| (*l, at(AnnotationSite::Cut(id, *l)))).collect(),
             })
             .collect(),
         premises: s.premises,

@@ -27,7 +27,13 @@ const VALUE_CHOICES_TRIED: usize = 4;
 type Values = FxHashMap<Symbol, Value>;
 
 /// The candidates that no run violates.
-pub fn survivors(p: &Program, t: &Terms, list: Vec<CandidateFact>, seed: u64, budget: &Budget) -> Vec<CandidateFact> {
+pub(crate) fn survivors(
+    p: &Program,
+    t: &Terms,
+    list: Vec<CandidateFact>,
+    seed: u64,
+    budget: &Budget,
+) -> Vec<CandidateFact> {
     let spawns = |a: &Action| a.spawn.is_some();
     if !p.classes.is_empty() || p.threads.iter().any(|x| x.code.actions.iter().any(spawns)) {
         return list;
@@ -240,7 +246,7 @@ impl<'a> Runs<'a> {
         let RunInstance { thread, at, .. } = all[who];
         self.arrived(&all[who]);
         let code = &p.threads[thread].code;
-        let out = self.outgoing[thread.0 as usize][at].clone();
+        let out = self.outgoing[thread.index()][at].clone();
         if out.is_empty() {
             return Moved::Waits;
         }

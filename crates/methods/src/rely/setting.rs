@@ -15,14 +15,14 @@ use std::sync::Arc;
 
 /// Where a candidate stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum AnnotationSite {
+pub(crate) enum AnnotationSite {
     Invariant,
     Rely(ThreadId),
     Cut(ThreadId, LocId),
 }
 
 #[derive(Clone, Debug)]
-pub struct CandidateFact {
+pub(crate) struct CandidateFact {
     pub place: AnnotationSite,
     pub formula: Term,
     /// What it is in the text: a written annotation, by the property or the origin it belongs to.
@@ -32,7 +32,7 @@ pub struct CandidateFact {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WrittenFact {
+pub(crate) enum WrittenFact {
     Property(PropertyId),
     /// A loop invariant of the location.
     Loop(program::OriginId),
@@ -40,14 +40,14 @@ pub enum WrittenFact {
 
 /// What a condition is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ConditionSubject {
+pub(crate) enum ConditionSubject {
     Candidate(usize),
     Property(PropertyId),
 }
 
 /// How quantified candidates are put to the solver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quantifiers {
+pub(crate) enum Quantifiers {
     /// At the keys at hand (`crate::instances`): it answers, and some proofs are not seen.
     Instances,
     /// As they are: it may give up.
@@ -56,14 +56,14 @@ pub enum Quantifiers {
 
 /// Whether a report says why a condition does not hold: explanations take models, and are wasted where another attempt follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Explain {
+pub(crate) enum Explain {
     Failures,
     Nothing,
 }
 
 /// What is fixed for one attempt. Every worker has its own copy: terms are not shared between threads.
 #[derive(Clone)]
-pub struct ProofSetting {
+pub(crate) struct ProofSetting {
     pub program: Program,
     pub terms: Terms,
     pub candidates: Vec<CandidateFact>,
@@ -74,19 +74,19 @@ pub struct ProofSetting {
     /// The id of another instance.
     pub other: Symbol,
     pub premises: Premises,
-    pub quantifiers: Quantifiers,
+    pub(crate) quantifiers: Quantifiers,
     pub explain: Explain,
     pub settings: SolverSettings,
     pub budget: Budget,
 }
 
 impl ProofSetting {
-    pub fn switch(&self, k: usize) -> Term {
+    pub(super) fn switch(&self, k: usize) -> Term {
         self.terms.sym(self.candidates[k].switch)
     }
 
     /// A candidate behind its switch; a quantified one also for the ids at hand.
-    pub fn guarded(&self, k: usize) -> Term {
+    pub(super) fn guarded(&self, k: usize) -> Term {
         let t = &self.terms;
         let f = self.candidates[k].formula;
         let mut parts = vec![t.implies(self.switch(k), f)];
@@ -103,7 +103,7 @@ impl ProofSetting {
 
 /// A piece of the conditions, for one worker.
 #[derive(Clone, Debug)]
-pub enum ConditionJob {
+pub(crate) enum ConditionJob {
     /// Invariants among these candidates hold at first.
     Initial(Range<usize>),
     Closed(ThreadId),
@@ -114,7 +114,7 @@ pub enum ConditionJob {
 
 /// Which conditions are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub(crate) enum Which {
     /// Properties, and written invariants and loop invariants.
     Judged,
     Properties,
@@ -124,37 +124,37 @@ pub enum Which {
 }
 
 /// What the engine asks of every worker.
-pub enum WorkerRequest {
+pub(crate) enum WorkerRequest {
     Eliminate { alive: Arc<Vec<bool>>, gone: Arc<Vec<usize>>, again: bool, hold_written: bool },
     Failures { alive: Arc<Vec<bool>>, which: Which },
     Needed { alive: Arc<Vec<bool>>, need: Arc<Vec<bool>>, properties: Arc<FxHashSet<PropertyId>> },
 }
 
-pub enum WorkerResponse {
+pub(crate) enum WorkerResponse {
     Dropped(Vec<usize>),
     /// The position of the job, and what is to be reported.
     Failed(Vec<(usize, Explanation)>),
     Used(Vec<usize>),
 }
 
-pub fn solver_reason(why: solver::UnknownReason) -> Reason {
+pub(crate) fn solver_reason(why: solver::UnknownReason) -> Reason {
     Reason::Solver { reason: why.to_string(), obligation: "a verification condition".into() }
 }
 
-pub fn bool_switch(terms: &Terms) -> Symbol {
+pub(crate) fn bool_switch(terms: &Terms) -> Symbol {
     terms.symbol("on", Sort::BOOL)
 }
 
 /// What the condition was about, for telling causes apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Explanation {
+pub(crate) struct Explanation {
     pub about: ConditionSubject,
     pub lines: Vec<String>,
 }
 
 impl Explanation {
     /// That it does not hold, without an explanation.
-    pub fn unsaid(about: ConditionSubject) -> Self {
+    pub(crate) fn unsaid(about: ConditionSubject) -> Self {
         Self { about, lines: Vec::new() }
     }
 }

@@ -11,17 +11,17 @@ use program::{ActionId, LocId, Program, PropertyId, Scope, ThreadId, VarId, VarK
 use std::collections::BTreeSet;
 
 /// A conjunction over all predicates: bit 0 is `null`, bit i + 1 says that variable i refers to the object.
-pub type Word = u32;
+pub(crate) type Word = u32;
 
 /// A Boolean heap of one thread.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct BooleanHeap {
+pub(crate) struct BooleanHeap {
     pub at: LocId,
     /// The conjunctions that some object satisfies; every object satisfies one of them.
     pub words: BTreeSet<Word>,
 }
 
-pub struct BooleanHeaps<'p> {
+pub(crate) struct BooleanHeaps<'p> {
     program: &'p Program,
     thread: ThreadId,
     /// Shared variables, then the thread's own.
@@ -34,7 +34,7 @@ const NULL: Word = 1;
 const OTHER: Word = 0;
 
 impl<'p> BooleanHeaps<'p> {
-    pub fn new(program: &'p Program, thread: ThreadId) -> Result<Self, String> {
+    pub(crate) fn new(program: &'p Program, thread: ThreadId) -> Result<Self, String> {
         let reference = |v: &VarId| matches!(program.terms.kind(program.vars[*v].sort), SortKind::Ref(_));
         let mut vars: Vec<VarId> =
             program.shared().filter(|v| program.vars[*v].kind == VarKind::Plain).filter(reference).collect();
@@ -71,7 +71,7 @@ impl<'p> BooleanHeaps<'p> {
         }
     }
     /// A formula of equalities between references; `None` where it is none.
-    pub fn holds(&self, words: &BTreeSet<Word>, formula: Term) -> Option<bool> {
+    pub(crate) fn holds(&self, words: &BTreeSet<Word>, formula: Term) -> Option<bool> {
         match self.program.terms.app(formula) {
             Some((Op::Not, a)) => self.holds(words, a[0]).map(|b| !b),
             Some((Op::Eq, a)) => Some(self.target(words, a[0])? == self.target(words, a[1])?),
@@ -105,7 +105,7 @@ impl<'p> BooleanHeaps<'p> {
         BooleanHeap { at: action.to, words }
     }
     /// The formula of a heap, in the words of table 2.
-    pub fn show(&self, heap: &BooleanHeap) -> String {
+    pub(crate) fn show(&self, heap: &BooleanHeap) -> String {
         let literal = |w: Word, i: usize, v: VarId| {
             let not = if w & (2 << i) == 0 { "!" } else { "" };
             let t = if self.program.vars[v].scope == Scope::Shared { "" } else { "(t)" };

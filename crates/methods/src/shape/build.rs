@@ -21,7 +21,7 @@ use rustc_hash::FxHashMap;
 
 /// What the analysis is about, besides the program.
 #[derive(Clone, Debug, Default)]
-pub struct Question {
+pub(super) struct Question {
     pub object: Option<ObjectId>,
     /// Points to try for operations without marks.
     pub points: Vec<SpecPoint>,
@@ -31,12 +31,12 @@ pub struct Question {
 
 /// That nothing leaks, and the shared variables that are to lead to every published cell.
 #[derive(Clone, Debug)]
-pub struct Hold {
+pub(super) struct Hold {
     pub leak: PropertyId,
     pub roots: Vec<VarId>,
 }
 
-pub fn build(program: &Program, question: &Question) -> Compiled<Model> {
+pub(super) fn build(program: &Program, question: &Question) -> Compiled<Model> {
     Builder::new(program, question)?.build()
 }
 
@@ -139,7 +139,6 @@ impl<'a> Builder<'a> {
             routines: Vec::new(),
             controls: Vec::new(),
             object: self.question.object,
-            linearizable: self.question.object.map(|o| program.objects[o].property),
             constants: Vec::new(),
             points: Vec::new(),
             // In a list with a spine names are kept for other reasons too.
@@ -224,7 +223,7 @@ impl<'a> Builder<'a> {
                 let start = self.initial(value, ty)?;
                 fields.push(ShapeField { var, name: v.name.clone(), class, ty, stored, start });
             }
-            classes.push(ShapeClass { name: decl.name.clone(), fields: own, link });
+            classes.push(ShapeClass { fields: own, link });
         }
         Ok((fields, classes))
     }
@@ -301,7 +300,7 @@ impl<'a> Builder<'a> {
             }
             let statuses: &[Status] = if sequence {
                 &[Status::Never, Status::In, Status::Past]
-            } else if spine.is_some_and(|s| s.class.0 as usize == class) {
+            } else if spine.is_some_and(|s| s.class.index() == class) {
                 &[Status::Never, Status::Before, Status::After, Status::Left]
             } else {
                 &[Status::Never]
@@ -432,17 +431,17 @@ impl<'a> Builder<'a> {
         }
         let mut outgoing = vec![Vec::new(); code.locations.len()];
         for (i, s) in steps.iter().enumerate() {
-            outgoing[s.from.0 as usize].push(i as u16);
+            outgoing[s.from.index()].push(i as u16);
         }
         let read_at_end: Vec<usize> =
             vars.iter().enumerate().filter(|(_, v)| ends_with.contains(v)).map(|(i, _)| i).collect();
         let mut live = vec![vec![false; slots.len()]; code.locations.len()];
         if let Some(exit) = code.exit {
-            read_at_end.iter().for_each(|i| live[exit.0 as usize][*i] = true);
+            read_at_end.iter().for_each(|i| live[exit.index()][*i] = true);
         }
         liveness(&steps, &mut live, base);
         for step in &mut steps {
-            step.takes.retain(|(_, s)| live[step.to.0 as usize][*s as usize - base]);
+            step.takes.retain(|(_, s)| live[step.to.index()][*s as usize - base]);
         }
         Ok(ShapeRoutine {
             name: name.into(),
@@ -549,7 +548,6 @@ impl<'a> Builder<'a> {
         });
         let takes = takes.collect();
         Ok(ShapeStep {
-            action: id,
             from: action.from,
             to: action.to,
             arena,
@@ -614,7 +612,7 @@ fn common(kinds: &[CellKind], kind: &CellKind) -> u8 {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Collection {
+pub(super) enum Collection {
     Sequence,
     Set,
 }
@@ -627,7 +625,7 @@ fn liveness(steps: &[ShapeStep], live: &mut [Vec<bool>], base: usize) {
         let mut changed = false;
         for step in steps {
             let written: Vec<usize> = step.slots.iter().filter_map(|(s, _)| own(*s)).collect();
-            let mut now: Vec<bool> = (0..slots).map(|i| live[step.to.0 as usize][i] && !written.contains(&i)).collect();
+            let mut now: Vec<bool> = (0..slots).map(|i| live[step.to.index()][i] && !written.contains(&i)).collect();
             for s in super::expr::slots_read(&step.arena).filter_map(own) {
                 now[s] = true;
             }
@@ -638,7 +636,7 @@ fn liveness(steps: &[ShapeStep], live: &mut [Vec<bool>], base: usize) {
                     }
                 }
             }
-            for (old, new) in live[step.from.0 as usize].iter_mut().zip(now) {
+            for (old, new) in live[step.from.index()].iter_mut().zip(now) {
                 if new && !*old {
                     *old = true;
                     changed = true;

@@ -11,7 +11,7 @@ use super::view::{
 use evidence::views::{self, CellOwner, Control, OperationProgress, Status, Val, ViewCell};
 use program::LocId;
 
-pub fn views<'a>(model: &Model, found: impl IntoIterator<Item = &'a PackedView>) -> views::Views {
+pub(super) fn views<'a>(model: &Model, found: impl IntoIterator<Item = &'a PackedView>) -> views::Views {
     views::Views {
         object: model.object,
         points: model.points.clone(),
@@ -69,7 +69,7 @@ impl<'a> ViewWriter<'a> {
     }
     fn cell(&self, at: Code) -> ViewCell {
         let kind = &self.model.kinds[self.view.kind(at) as usize];
-        let class = &self.model.classes[kind.class.0 as usize];
+        let class = &self.model.classes[kind.class.index()];
         let fields = class
             .fields
             .iter()

@@ -19,17 +19,17 @@ use super::view::{
     ABOVE, ANY, BELOW, Code, FALSE, GROUPS, Key, NULL, OWNED_BIT, PackedView, TRUE, bit, codes, is_cell,
 };
 use evidence::views::Status;
-use program::{Copies, LocId};
+use program::Copies;
 use rustc_hash::FxHashMap;
 
 /// A step by routine: its beginning, or one of its actions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum StepId {
+pub(crate) enum StepId {
     Invoke(u16),
     Take(u16, u16),
 }
 
-pub struct Domain<'a> {
+pub(crate) struct Domain<'a> {
     pub model: &'a Model,
 }
 
@@ -60,7 +60,7 @@ impl Domain<'_> {
             None => (0..self.model.routines.len() as u16).map(StepId::Invoke).collect(),
             Some((routine, at)) => {
                 let number = self.model.controls[view.control as usize].0;
-                routine.outgoing[at.0 as usize].iter().map(|s| StepId::Take(number, *s)).collect()
+                routine.outgoing[at.index()].iter().map(|s| StepId::Take(number, *s)).collect()
             }
         }
     }
@@ -188,7 +188,7 @@ impl Domain<'_> {
                         ShapeType::Data | ShapeType::Variant(_) | ShapeType::Key | ShapeType::Lock,
                     ) => vec![ANY],
                     (InitialValue::Open, ShapeType::Ref(class)) => {
-                        let Some(room) = model.start.objects[class.0 as usize] else {
+                        let Some(room) = model.start.objects[class.index()] else {
                             return lost(format!("{} may refer to an object that is not live", slot.name));
                         };
                         let same = (0..v.cells()).filter(|c| model.kinds[v.kind(*c) as usize].class == class);
@@ -236,7 +236,7 @@ impl Domain<'_> {
         // Objects that are there without a name, of classes where there are more objects than named ones.
         for (k, kind) in model.kinds.iter().enumerate() {
             let named = (0..v.cells()).filter(|c| model.kinds[v.kind(*c) as usize].class == kind.class).count();
-            let objects = model.start.objects[kind.class.0 as usize].unwrap_or(0);
+            let objects = model.start.objects[kind.class.index()].unwrap_or(0);
             if kind.status == Status::Never && objects as usize > named {
                 v.present |= 1 << k;
             }
@@ -246,7 +246,7 @@ impl Domain<'_> {
             for r in 0..model.width {
                 v.set_row(at, r, bit(ANY));
             }
-            for f in &model.classes[class.0 as usize].fields {
+            for f in &model.classes[class.index()].fields {
                 let field = &model.fields[*f as usize];
                 let Stored::Row(r) = field.stored else { continue };
                 let mask = match field.ty {
@@ -270,7 +270,7 @@ impl Domain<'_> {
         }
     }
     /// The initial heaps that satisfy every `init` formula that could be compiled.
-    pub fn starts(&self) -> Result<Vec<PackedView>, Alarm> {
+    pub(crate) fn starts(&self) -> Result<Vec<PackedView>, Alarm> {
         let mut alarms = Vec::new();
         let heaps = match self.initial_heaps() {
             Ok(heaps) => heaps,
@@ -503,10 +503,4 @@ fn footprint(model: &Model, routine: &ShapeRoutine, step: u16, sc: &PackedView) 
         }
     }
     model.canonical(&out)
-}
-
-/// The location of a control number, for people.
-pub fn location(model: &Model, control: u16) -> Option<(usize, LocId)> {
-    let (r, l) = model.controls[control as usize];
-    ((r as usize) < model.routines.len()).then_some((r as usize, l))
 }

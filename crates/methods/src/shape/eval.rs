@@ -12,7 +12,7 @@ use program::PropertyId;
 
 /// Why a step cannot go on as it is.
 #[derive(Clone, Debug)]
-pub enum EvalStop {
+pub(crate) enum EvalStop {
     /// The row of the cell has several values: try each.
     Split(Code, usize),
     /// Nothing decides it: try each option.
@@ -23,10 +23,10 @@ pub enum EvalStop {
 }
 
 /// Which occurrence a choice belongs to: arena of the step, entry, reader.
-pub type Site = (u16, u16, u16);
+pub(crate) type Site = (u16, u16, u16);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Alarm {
+pub(crate) enum Alarm {
     /// A gate of the property may fail.
     Gate(PropertyId),
     /// Results may differ from the specification's.
@@ -38,10 +38,10 @@ pub enum Alarm {
 }
 
 /// Everything an evaluation reads.
-pub struct ViewEval<'a> {
+pub(crate) struct ViewEval<'a> {
     pub model: &'a Model,
     pub view: &'a PackedView,
-    pub arena: &'a [Ex],
+    pub(crate) arena: &'a [Ex],
     /// Distinguishes the arenas of one step in choices.
     pub phase: u16,
     pub inputs: &'a [Code],
@@ -60,7 +60,7 @@ fn truth(b: bool) -> Code {
 }
 
 impl<'a> ViewEval<'a> {
-    pub fn new(
+    pub(crate) fn new(
         model: &'a Model,
         view: &'a PackedView,
         arena: &'a [Ex],
@@ -77,7 +77,7 @@ impl<'a> ViewEval<'a> {
             None => Err(EvalStop::Choose(site, options.to_vec())),
         }
     }
-    pub fn code(&mut self, at: ExId) -> Result<Code, EvalStop> {
+    pub(crate) fn code(&mut self, at: ExId) -> Result<Code, EvalStop> {
         let known = self.memo[at as usize];
         if known != UNSEEN {
             return Ok(known);
@@ -182,7 +182,7 @@ impl<'a> ViewEval<'a> {
         })
     }
     /// The truth of a formula; an unconstrained boolean is chosen.
-    pub fn formula(&mut self, at: ExId) -> Result<bool, EvalStop> {
+    pub(crate) fn formula(&mut self, at: ExId) -> Result<bool, EvalStop> {
         let c = self.code(at)?;
         if c == ANY { Ok(self.choose(at, u16::MAX, &[FALSE, TRUE])? == TRUE) } else { Ok(c == TRUE) }
     }
@@ -277,7 +277,7 @@ impl<'a> ViewEval<'a> {
         }
     }
     /// The objects that a set of live objects loses.
-    pub fn removed(&mut self, set: ExId, out: &mut Vec<Code>) -> Result<(), EvalStop> {
+    pub(crate) fn removed(&mut self, set: ExId, out: &mut Vec<Code>) -> Result<(), EvalStop> {
         let arena = self.arena;
         match &arena[set as usize] {
             Ex::Insert(_, inner) => self.removed(*inner, out),
@@ -294,7 +294,7 @@ impl<'a> ViewEval<'a> {
         }
     }
     /// The entries that a map's new value writes, in order, each with the slot that the value is read from, if it is a slot.
-    pub fn writes(&mut self, map: ExId, out: &mut Vec<(Code, Code, Option<u16>)>) -> Result<(), EvalStop> {
+    pub(crate) fn writes(&mut self, map: ExId, out: &mut Vec<(Code, Code, Option<u16>)>) -> Result<(), EvalStop> {
         let arena = self.arena;
         match &arena[map as usize] {
             Ex::Field(_) => Ok(()),
@@ -322,7 +322,7 @@ enum OrderKnown {
 }
 
 /// Whether two codes are the same value; `None` where the view does not know.
-pub fn equal(a: Code, b: Code) -> Option<bool> {
+pub(crate) fn equal(a: Code, b: Code) -> Option<bool> {
     let vague = |c: Code| matches!(c, ANY | OPEN);
     if vague(a) || vague(b) {
         return None;

@@ -10,10 +10,10 @@ use super::view::{ANY, CONSTANT_ROOM, CONSTANTS, Code, FALSE, FREE, NULL, OWN, T
 use logic::{Node, Op, Symbol, Term, Terms};
 use rustc_hash::FxHashMap;
 
-pub type ExId = u16;
+pub(crate) type ExId = u16;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ex {
+pub(crate) enum Ex {
     Code(Code),
     Slot(u16),
     Input(u8),
@@ -50,7 +50,7 @@ pub enum Ex {
 
 /// What a symbol is on a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SymbolMeaning {
+pub(crate) enum SymbolMeaning {
     Slot(u16),
     Input(u8),
     Field(u16),
@@ -60,7 +60,7 @@ pub enum SymbolMeaning {
     Collection,
 }
 
-pub struct ShapeCompiler<'a> {
+pub(crate) struct ShapeCompiler<'a> {
     pub terms: &'a Terms,
     pub types: &'a mut ShapeTypes,
     pub meaning: &'a FxHashMap<Symbol, SymbolMeaning>,
@@ -69,21 +69,21 @@ pub struct ShapeCompiler<'a> {
     pub constants: &'a mut Vec<Constant>,
     /// Slots before this one are shared variables.
     pub shared: u16,
-    pub arena: Vec<Ex>,
+    pub(crate) arena: Vec<Ex>,
     memo: FxHashMap<(Term, bool), ExId>,
 }
 
 /// A number or a variant of an enum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Constant {
+pub(crate) enum Constant {
     Number(i128),
     Variant(u32),
 }
 
-pub type Compiled<T> = Result<T, String>;
+pub(crate) type Compiled<T> = Result<T, String>;
 
 impl<'a> ShapeCompiler<'a> {
-    pub fn new(
+    pub(super) fn new(
         terms: &'a Terms,
         types: &'a mut ShapeTypes,
         meaning: &'a FxHashMap<Symbol, SymbolMeaning>,
@@ -107,7 +107,7 @@ impl<'a> ShapeCompiler<'a> {
     fn refuse<T>(&self, what: &str, term: Term) -> Compiled<T> {
         Err(format!("{what}: {}", self.terms.show(term)))
     }
-    pub fn constant(&mut self, c: Constant) -> Compiled<Code> {
+    pub(super) fn constant(&mut self, c: Constant) -> Compiled<Code> {
         let at = match self.constants.iter().position(|x| *x == c) {
             Some(at) => at,
             None => {
@@ -121,7 +121,7 @@ impl<'a> ShapeCompiler<'a> {
         Ok(CONSTANTS + at as Code)
     }
     /// Compiles a term; `expected` says what a number written there is.
-    pub fn term(&mut self, term: Term, expected: Option<ShapeType>) -> Compiled<ExId> {
+    pub(super) fn term(&mut self, term: Term, expected: Option<ShapeType>) -> Compiled<ExId> {
         let lock = expected == Some(ShapeType::Lock);
         if let Some(&at) = self.memo.get(&(term, lock)) {
             return Ok(at);
@@ -327,7 +327,7 @@ impl<'a> ShapeCompiler<'a> {
         }
     }
     /// The field whose map (possibly updated) an entry is.
-    pub fn field_of(&self, at: ExId) -> Option<u16> {
+    pub(super) fn field_of(&self, at: ExId) -> Option<u16> {
         match &self.arena[at as usize] {
             Ex::Field(f) => Some(*f),
             Ex::Store(m, ..) => self.field_of(*m),
@@ -338,6 +338,6 @@ impl<'a> ShapeCompiler<'a> {
 }
 
 /// The slots that an arena reads.
-pub fn slots_read(arena: &[Ex]) -> impl Iterator<Item = u16> + '_ {
+pub(crate) fn slots_read(arena: &[Ex]) -> impl Iterator<Item = u16> + '_ {
     arena.iter().filter_map(|e| if let Ex::Slot(s) = e { Some(*s) } else { None })
 }

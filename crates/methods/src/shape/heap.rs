@@ -14,7 +14,7 @@ use super::view::{
 use evidence::views::Status;
 
 /// A view being changed by a step.
-pub struct ChangingView<'a> {
+pub(crate) struct ChangingView<'a> {
     pub model: &'a Model,
     pub view: PackedView,
     /// Something that other threads can see may have changed.
@@ -22,29 +22,29 @@ pub struct ChangingView<'a> {
     /// It has certainly changed: neither value is unknown, nor are both the ids of threads out of sight.
     pub certain: bool,
     /// Whether there was a change must be known: a linearization point or a take depends on it.
-    pub decides_changes: bool,
+    pub(crate) decides_changes: bool,
     /// Where leaks are asked for: the references that the step has removed from fields.
     pub cuts: Vec<Cut>,
 }
 
 /// A reference that a step removes: from a field of the first cell to the second.
-pub type Cut = (Code, Code);
+pub(crate) type Cut = (Code, Code);
 
-pub fn lost<T>(what: impl Into<String>) -> Result<T, EvalStop> {
+pub(super) fn lost<T>(what: impl Into<String>) -> Result<T, EvalStop> {
     Err(EvalStop::Alarm(Alarm::Lost(what.into())))
 }
 
 impl<'a> ChangingView<'a> {
-    pub fn new(model: &'a Model, view: PackedView) -> Self {
+    pub(super) fn new(model: &'a Model, view: PackedView) -> Self {
         Self { model, view, visible: false, certain: false, decides_changes: false, cuts: Vec::new() }
     }
     /// Something that others see had the one value and has the other now. Two threads out of sight may be one or two.
-    pub fn note_change(&mut self, old: Code, new: Code) {
+    pub(crate) fn note_change(&mut self, old: Code, new: Code) {
         let unknown = old == ANY || new == ANY || (old == THIRD && new == THIRD);
         self.visible |= unknown || old != new;
         self.certain |= !unknown && old != new;
     }
-    pub fn note_certain_change(&mut self) {
+    pub(crate) fn note_certain_change(&mut self) {
         self.visible = true;
         self.certain = true;
     }
@@ -52,7 +52,7 @@ impl<'a> ChangingView<'a> {
 
 impl ChangingView<'_> {
     /// The reference in a row of the cell is about to be removed.
-    pub fn cut(&mut self, at: Code, row: usize) -> Result<(), EvalStop> {
+    pub(super) fn cut(&mut self, at: Code, row: usize) -> Result<(), EvalStop> {
         if self.model.leak.is_some() {
             match definite(self.view.row(at, row)) {
                 None => return Err(EvalStop::Split(at, row)),
@@ -63,11 +63,11 @@ impl ChangingView<'_> {
         Ok(())
     }
     /// All references of the cell are about to be removed.
-    pub fn cut_all(&mut self, at: Code) -> Result<(), EvalStop> {
+    pub(crate) fn cut_all(&mut self, at: Code) -> Result<(), EvalStop> {
         let (model, class) = (self.model, self.model.kinds[self.view.kind(at) as usize].class);
         model.reference_rows(class).try_for_each(|r| self.cut(at, r))
     }
-    pub fn status(&self, at: Code) -> Status {
+    pub(super) fn status(&self, at: Code) -> Status {
         self.model.kinds[self.view.kind(at) as usize].status
     }
     fn link_row(&self, at: Code) -> Option<usize> {
@@ -78,7 +78,7 @@ impl ChangingView<'_> {
         self.view.kinds[at as usize] = kind | owned;
     }
     /// `field` of `at` becomes `value`.
-    pub fn write(&mut self, field: u16, at: Code, value: Code) -> Result<(), EvalStop> {
+    pub(super) fn write(&mut self, field: u16, at: Code, value: Code) -> Result<(), EvalStop> {
         if at == NULL {
             return Ok(());
         }
@@ -109,7 +109,7 @@ impl ChangingView<'_> {
                 let r = r as usize;
                 let value = if value == ARGUMENT { self.stand_for(at, r)? } else { value };
                 let code = if f.ty == ShapeType::Data && value == at { SELF } else { value };
-                if self.model.classes[f.class.0 as usize].link == Some(field) {
+                if self.model.classes[f.class.index()].link == Some(field) {
                     self.before_link(at, r, value)?;
                     self.before_relink(at, value)?;
                 }
@@ -147,7 +147,7 @@ impl ChangingView<'_> {
     }
     /// A number that a thread stores in a cell of its own gets the cell's name, where the cell stands for nothing yet: what is known of it is that all
     /// copies of it are equal. What is to be stored then. Operations have an argument to name instead.
-    pub fn name_value(&mut self, field: u16, at: Code, value: Code, from: u16) -> Code {
+    pub(super) fn name_value(&mut self, field: u16, at: Code, value: Code, from: u16) -> Code {
         let (model, f) = (self.model, &self.model.fields[field as usize]);
         let base = model.globals.len();
         let Some((routine, _)) = model.routine_at(self.view.control).filter(|_| model.object.is_none()) else {
@@ -262,7 +262,7 @@ impl ChangingView<'_> {
         }
         Ok(next)
     }
-    pub fn ends(&self) -> (Code, Code) {
+    pub(super) fn ends(&self) -> (Code, Code) {
         let (first, last) = self.model.ends.expect("only a sequence has ends");
         (self.view.vars[first as usize], self.view.vars[last as usize])
     }
@@ -282,7 +282,7 @@ impl ChangingView<'_> {
         self.set_kind(value, self.model.with_status(self.view.kind(value), Status::In));
         Ok(())
     }
-    pub fn push_front(&mut self, value: Code) -> Result<(), EvalStop> {
+    pub(crate) fn push_front(&mut self, value: Code) -> Result<(), EvalStop> {
         let (first, last) = self.ends();
         self.enter(value)?;
         self.set_successor(value, first)?;
@@ -290,7 +290,7 @@ impl ChangingView<'_> {
         self.publish(value);
         Ok(())
     }
-    pub fn push_back(&mut self, value: Code) -> Result<(), EvalStop> {
+    pub(super) fn push_back(&mut self, value: Code) -> Result<(), EvalStop> {
         let (first, last) = self.ends();
         self.enter(value)?;
         self.set_successor(value, NULL)?;
@@ -301,7 +301,7 @@ impl ChangingView<'_> {
         self.publish(value);
         Ok(())
     }
-    pub fn pop_front(&mut self) -> Result<(), EvalStop> {
+    pub(super) fn pop_front(&mut self) -> Result<(), EvalStop> {
         let (first, last) = self.ends();
         if first == NULL {
             return Ok(());
@@ -315,7 +315,7 @@ impl ChangingView<'_> {
         Ok(())
     }
     /// The cell, and every owned cell it leads to, can be seen by other threads from now on.
-    pub fn publish(&mut self, at: Code) {
+    pub(super) fn publish(&mut self, at: Code) {
         let mut todo = vec![at];
         let mut new = Vec::new();
         while let Some(c) = todo.pop() {
@@ -361,7 +361,7 @@ impl ChangingView<'_> {
         self.view.set_single_predecessor(at, groups == 0 && cells <= 1);
     }
     /// Owned cells that lost their last name but can still be reached from an owned cell are given to everyone.
-    pub fn publish_nameless(&mut self) {
+    pub(crate) fn publish_nameless(&mut self) {
         let mut reached: Mask = 0;
         let mut todo: Vec<Code> = self.view.vars.iter().copied().filter(|v| is_cell(*v)).collect();
         let named: Mask = todo.iter().fold(0, |m, c| m | bit(*c));

@@ -31,7 +31,7 @@ fn closure(model: &Model, view: &PackedView, roots: Mask, within: Mask) -> Mask 
 }
 
 /// Whether, at the start, the roots lead to whatever shared variables refer to.
-pub fn begins(model: &Model, view: &PackedView) -> bool {
+pub(crate) fn begins(model: &Model, view: &PackedView) -> bool {
     let cells = |slots: &mut dyn Iterator<Item = usize>| set(slots.map(|i| view.vars[i]).filter(|c| is_cell(*c)));
     let roots = cells(&mut model.roots.iter().copied());
     let all = cells(&mut (0..model.globals.len()).filter(|i| matches!(model.globals[*i].ty, ShapeType::Ref(_))));
@@ -39,7 +39,7 @@ pub fn begins(model: &Model, view: &PackedView) -> bool {
 }
 
 /// Whether the step keeps hold of every object. `before` has the cells that the step makes, from `fresh` on; `live`: the variables of the frame that are still read.
-pub fn keeps(
+pub(crate) fn keeps(
     model: &Model,
     routine: &ShapeRoutine,
     before: &PackedView,

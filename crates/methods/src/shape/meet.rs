@@ -18,7 +18,7 @@ use super::view::{
 use std::borrow::Cow;
 
 /// All pair views: shared variables, frame of `sc`, frame of `t`; control is that of `sc`.
-pub fn meet_views(model: &Model, t: &PackedView, sc: &PackedView) -> Result<Vec<PackedView>, Alarm> {
+pub(crate) fn meet_views(model: &Model, t: &PackedView, sc: &PackedView) -> Result<Vec<PackedView>, Alarm> {
     let Some(overlay) = Overlay::of_shared_variables(model, t, sc) else { return Ok(Vec::new()) };
     let mut pairs = Vec::new();
     for sc in onlooker_among_ids(model, sc) {
@@ -368,7 +368,7 @@ impl<'a> ViewOverlay<'a> {
 }
 
 /// What t sees of a pair: the scheduled thread's frame and owned cells are forgotten.
-pub fn project_view(model: &Model, pair: &PackedView, t: &PackedView) -> PackedView {
+pub(crate) fn project_view(model: &Model, pair: &PackedView, t: &PackedView) -> PackedView {
     let globals = model.globals.len();
     let to_t = |c: Code| match c {
         OWN => THIRD,

@@ -124,16 +124,16 @@ fn about(p: &Program, subject: Option<ObjectId>, wanted: &[PropertyId]) -> Vec<P
 }
 
 /// A finished analysis of one subject.
-pub struct Analysis {
+pub(crate) struct Analysis {
     pub model: Model,
     pub views: Vec<super::view::PackedView>,
-    pub figures: Figures,
-    pub alarms: Vec<(Alarm, Vec<String>)>,
+    pub(crate) figures: Figures,
+    pub(crate) alarms: Vec<(Alarm, Vec<String>)>,
 }
 
 /// What an analysis is about: an object or the threads of the program, and whether these lose nothing.
 #[derive(Clone, Debug)]
-pub struct Subject {
+pub(super) struct Subject {
     pub object: Option<ObjectId>,
     pub hold: Option<Hold>,
 }
@@ -146,7 +146,7 @@ impl From<Option<ObjectId>> for Subject {
 
 /// Runs the fixpoint, trying candidates for linearization points until one has no alarm. `locks`: what is kept of locks inside
 /// objects where there are many.
-pub fn search_fixpoint(
+pub(crate) fn search_fixpoint(
     program: &Program,
     subject: impl Into<Subject>,
     locks: LockPrecision,
@@ -178,12 +178,12 @@ pub fn search_fixpoint(
 }
 
 /// The candidates for points, the likely ones first.
-pub fn tries(program: &Program, subject: Option<ObjectId>) -> Vec<Vec<SpecPoint>> {
+pub(crate) fn tries(program: &Program, subject: Option<ObjectId>) -> Vec<Vec<SpecPoint>> {
     subject.map_or_else(|| vec![Vec::new()], |o| assignments(program, o))
 }
 
 /// Runs the fixpoint with these points.
-pub fn attempt(
+pub(crate) fn attempt(
     program: &Program,
     subject: impl Into<Subject>,
     points: Vec<SpecPoint>,
@@ -399,7 +399,7 @@ fn note_points(p: &Program, o: ObjectId, model: &Model, claims: &mut Claims) {
     }
 }
 
-pub fn describe_alarm(p: &Program, alarm: &Alarm) -> String {
+pub(crate) fn describe_alarm(p: &Program, alarm: &Alarm) -> String {
     match alarm {
         Alarm::Gate(id) => format!("{} may fail", p.properties[*id].name),
         Alarm::Results(what) | Alarm::Lost(what) => what.clone(),
@@ -422,7 +422,7 @@ fn trace(p: &Program, model: &Model, found: &Quantified<Domain<'_>>, at: usize, 
                 out.push(name(step));
                 at = from;
             }
-            ViewParent::Other(from, _, step) => {
+            ViewParent::Other(from, step) => {
                 out.push(format!("another thread: {}", name(step)));
                 at = from;
             }

@@ -6,32 +6,31 @@
 //! `takes` is about cells that come back to one thread, and `free`.
 //! Deliberately absent: atomic blocks with loops, spawn: programs with these are refused.
 
-pub mod boolean;
+#[cfg(test)]
+mod boolean;
 mod build;
 mod certify;
-pub mod domain;
-pub mod eval;
+pub(crate) mod domain;
+pub(crate) mod eval;
 mod expr;
 mod heap;
 mod leaks;
 mod meet;
 mod method;
-pub mod model;
+pub(crate) mod model;
 pub mod picture;
 mod points;
 mod prune;
-pub mod quantified;
+pub(crate) mod quantified;
 mod spec;
 mod spine;
 mod start;
 mod step;
 mod takes;
 mod types;
-pub mod view;
+pub(crate) mod view;
 
-pub use certify::views as certify_views;
-pub use method::{Analysis, Shape, attempt, describe_alarm, search_fixpoint, tries};
-pub use model::LockPrecision;
+pub use method::Shape;
 
 #[cfg(test)]
 mod tests;

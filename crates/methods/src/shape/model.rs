@@ -10,9 +10,9 @@ use super::types::ShapeType;
 use super::view::{CONSTANTS, Code, FREE, PackedView, THIRD, bit};
 use evidence::views::{Control, SpecPoint, SpineOrder, Status, Take};
 use logic::ClassId;
-use program::{ActionId, Copies, LocId, ObjectId, PropertyId, VarId};
+use program::{Copies, LocId, ObjectId, PropertyId, VarId};
 
-pub struct Model {
+pub(crate) struct Model {
     pub globals: Vec<ShapeSlot>,
     /// Slots of the sequence's first and last element.
     pub ends: Option<(u16, u16)>,
@@ -36,7 +36,6 @@ pub struct Model {
     /// Control number -> routine and location; number 0 is idle where there is an object.
     pub controls: Vec<(u16, LocId)>,
     pub object: Option<ObjectId>,
-    pub linearizable: Option<PropertyId>,
     pub constants: Vec<Constant>,
     pub points: Vec<SpecPoint>,
     /// Where threads get cells for themselves; none: views do not say what others refer to.
@@ -52,7 +51,7 @@ pub struct Model {
 
 /// How much a view says of the locks inside objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LockPrecision {
+pub(crate) enum LockPrecision {
     /// Free, held by the thread itself, held by another.
     #[default]
     Exact,
@@ -62,21 +61,21 @@ pub enum LockPrecision {
 
 /// What is known of a shared variable at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InitialValue {
+pub(crate) enum InitialValue {
     Is(Code),
     /// Any value of its type.
     Open,
 }
 
 #[derive(Clone, Debug)]
-pub struct ShapeSlot {
+pub(crate) struct ShapeSlot {
     pub var: Option<VarId>,
     pub name: String,
     pub ty: ShapeType,
 }
 
 #[derive(Clone, Debug)]
-pub struct ShapeField {
+pub(crate) struct ShapeField {
     pub var: VarId,
     pub name: String,
     pub class: ClassId,
@@ -88,7 +87,7 @@ pub struct ShapeField {
 
 /// Where a field's value is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stored {
+pub(crate) enum Stored {
     /// A mask of the cell's row.
     Row(u8),
     /// Part of the kind: definite for every cell, and groups are split by it.
@@ -96,8 +95,7 @@ pub enum Stored {
 }
 
 #[derive(Clone, Debug)]
-pub struct ShapeClass {
-    pub name: String,
+pub(crate) struct ShapeClass {
     /// Positions in `Model::fields`.
     pub fields: Vec<u16>,
     /// The first field of the class's own type.
@@ -105,14 +103,14 @@ pub struct ShapeClass {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CellKind {
+pub(crate) struct CellKind {
     pub class: ClassId,
     pub status: Status,
-    pub colours: Vec<Code>,
+    pub(crate) colours: Vec<Code>,
 }
 
 /// A thread, or an operation of the object.
-pub struct ShapeRoutine {
+pub(crate) struct ShapeRoutine {
     pub name: String,
     /// Control number of location 0.
     pub first: u16,
@@ -139,20 +137,19 @@ pub struct ShapeRoutine {
 }
 
 /// An action, compiled.
-pub struct ShapeStep {
-    pub action: ActionId,
+pub(crate) struct ShapeStep {
     pub from: LocId,
     pub to: LocId,
-    pub arena: Vec<Ex>,
+    pub(crate) arena: Vec<Ex>,
     pub inputs: Vec<ShapeInput>,
     pub guard: ExId,
     /// The guard may look at something that others can change.
-    pub guard_looks: bool,
+    pub(crate) guard_looks: bool,
     pub gates: Vec<(PropertyId, ExId)>,
     pub slots: Vec<(u16, ExId)>,
     /// Field and its new map.
     pub fields: Vec<(u16, ExId)>,
-    pub lives: Vec<ExId>,
+    pub(crate) lives: Vec<ExId>,
     pub fires: Option<Firing>,
     /// Takes of this step: their numbers and the slots that refer to the cells.
     pub takes: Vec<(usize, u16)>,
@@ -162,12 +159,12 @@ pub struct ShapeStep {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ShapeInput {
+pub(crate) enum ShapeInput {
     Fresh(ClassId),
     Chosen(ShapeType),
 }
 
-pub enum Firing {
+pub(crate) enum Firing {
     Always,
     Change,
     /// Evaluated on the store after the step.
@@ -175,45 +172,45 @@ pub enum Firing {
 }
 
 /// The list that holds a specification's set.
-pub struct ShapeSpine {
+pub(crate) struct ShapeSpine {
     pub class: ClassId,
     /// Row of the link.
     pub link: usize,
     /// Which colour is the key.
     pub key: u8,
-    pub key_var: VarId,
+    pub(crate) key_var: VarId,
     pub root: u16,
-    pub root_var: VarId,
+    pub(crate) root_var: VarId,
     /// Other variables that are never assigned: what they refer to ends the search for a key.
     pub stops: Vec<u16>,
     pub pred: u16,
-    pub succ: u16,
+    pub(crate) succ: u16,
     pub order: SpineOrder,
 }
 
 impl Model {
-    pub fn constant_of(&self, code: Code) -> Option<Constant> {
+    pub(crate) fn constant_of(&self, code: Code) -> Option<Constant> {
         code.checked_sub(CONSTANTS).and_then(|at| self.constants.get(at as usize).copied())
     }
-    pub fn routine_at(&self, control: u16) -> Option<(&ShapeRoutine, LocId)> {
+    pub(crate) fn routine_at(&self, control: u16) -> Option<(&ShapeRoutine, LocId)> {
         let (r, l) = self.controls[control as usize];
         self.routines.get(r as usize).map(|r| (r, l))
     }
-    pub fn kind_index(&self, kind: &CellKind) -> u8 {
+    pub(crate) fn kind_index(&self, kind: &CellKind) -> u8 {
         let at = self.kinds.iter().position(|k| k == kind);
         at.expect("every combination of status and colours is a kind") as u8
     }
-    pub fn with_status(&self, kind: u8, status: Status) -> u8 {
+    pub(crate) fn with_status(&self, kind: u8, status: Status) -> u8 {
         self.kind_index(&CellKind { status, ..self.kinds[kind as usize].clone() })
     }
-    pub fn with_colour(&self, kind: u8, colour: u8, value: Code) -> u8 {
+    pub(crate) fn with_colour(&self, kind: u8, colour: u8, value: Code) -> u8 {
         let mut k = self.kinds[kind as usize].clone();
         k.colours[colour as usize] = value;
         self.kind_index(&k)
     }
     /// The row of the link of a class.
-    pub fn link_row(&self, class: ClassId) -> Option<usize> {
-        let f = self.classes[class.0 as usize].link?;
+    pub(crate) fn link_row(&self, class: ClassId) -> Option<usize> {
+        let f = self.classes[class.index()].link?;
         match self.fields[f as usize].stored {
             Stored::Row(r) => Some(r as usize),
             Stored::Colour(_) => None,
@@ -221,12 +218,12 @@ impl Model {
     }
     /// Whether it is worth while to keep less of locks: where they are inside the objects of a list. The list is as the specification says at
     /// every moment, so it rarely matters whether another thread holds the lock of a cell; there are many cells, and many locks taken on the way.
-    pub fn many_locks(&self) -> bool {
+    pub(crate) fn many_locks(&self) -> bool {
         self.spine.is_some() && self.lock_rows().next().is_some()
     }
     /// Rows of a class that hold references.
-    pub fn reference_rows(&self, class: ClassId) -> impl Iterator<Item = usize> + '_ {
-        self.classes[class.0 as usize].fields.iter().filter_map(|f| {
+    pub(crate) fn reference_rows(&self, class: ClassId) -> impl Iterator<Item = usize> + '_ {
+        self.classes[class.index()].fields.iter().filter_map(|f| {
             let field = &self.fields[*f as usize];
             match (field.ty, field.stored) {
                 (ShapeType::Ref(_), Stored::Row(r)) => Some(r as usize),
@@ -235,14 +232,14 @@ impl Model {
         })
     }
     /// Rows that hold locks.
-    pub fn lock_rows(&self) -> impl Iterator<Item = (ClassId, usize)> + '_ {
+    pub(crate) fn lock_rows(&self) -> impl Iterator<Item = (ClassId, usize)> + '_ {
         self.fields.iter().filter_map(|f| match (f.ty, f.stored) {
             (ShapeType::Lock, Stored::Row(r)) => Some((f.class, r as usize)),
             _ => None,
         })
     }
     /// The canonical form of a view, with as much of locks as the model keeps.
-    pub fn canonical(&self, view: &PackedView) -> PackedView {
+    pub(crate) fn canonical(&self, view: &PackedView) -> PackedView {
         let mut out = view.canonical();
         if self.locks == LockPrecision::Own {
             let others = bit(FREE) | bit(THIRD);
@@ -258,13 +255,13 @@ impl Model {
         out
     }
     /// The takes by variables that are read again after the step.
-    pub fn used_takes(&self) -> Vec<Take> {
+    pub(crate) fn used_takes(&self) -> Vec<Take> {
         let steps = self.routines.iter().flat_map(|r| &r.steps);
         let mut used: Vec<usize> = steps.flat_map(|s| s.takes.iter().map(|(i, _)| *i)).collect();
         used.sort_unstable();
         used.into_iter().map(|i| self.takes[i]).collect()
     }
-    pub fn successor_row(&self) -> Option<usize> {
+    pub(crate) fn successor_row(&self) -> Option<usize> {
         self.ends.map(|_| self.width - 1)
     }
 }

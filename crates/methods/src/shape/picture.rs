@@ -46,23 +46,6 @@ pub fn sheet(program: &Program, views: &Views) -> String {
     frame(width, y, &body)
 }
 
-/// Two views, before and after the named step.
-pub fn draw_step(program: &Program, before: &View, after: &View, name: &str) -> String {
-    let (a, b) = (DrawnView::new(program, before), DrawnView::new(program, after));
-    let height = a.height.max(b.height) + 30;
-    let mut body = String::new();
-    let _ = write!(body, "<g>{}</g>", a.body);
-    let _ = write!(body, "<g transform=\"translate({},0)\">{}</g>", a.width + 40, b.body);
-    let _ = write!(
-        body,
-        "<text x=\"{}\" y=\"{}\" font-weight=\"bold\">{} &#8594;</text>",
-        a.width - 20,
-        height - 10,
-        escape_xml(name)
-    );
-    frame(a.width + b.width + 40, height, &body)
-}
-
 pub fn frame(width: i32, height: i32, body: &str) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \

@@ -11,7 +11,7 @@ use program::{ActionId, Mark, ObjectId, Operation, Program, Scope, Update, VarKi
 /// The largest number of assignments that are tried.
 const MAX_ASSIGNMENTS: usize = 96;
 
-pub fn assignments(program: &Program, object: ObjectId) -> Vec<Vec<SpecPoint>> {
+pub(crate) fn assignments(program: &Program, object: ObjectId) -> Vec<Vec<SpecPoint>> {
     let o = &program.objects[object];
     let mut out: Vec<(usize, Vec<SpecPoint>)> = vec![(0, Vec::new())];
     for (i, (op, spec)) in o.ops.iter().zip(&o.spec.ops).enumerate() {

@@ -9,7 +9,7 @@ use super::view::{ANY, AS_LINK, Code, GROUPS, Mask, NULL, PackedView, bit, is_ce
 use evidence::views::Status;
 
 /// Drops what the facts exclude; `Err` when they contradict each other.
-pub fn prune_view(model: &Model, view: &mut PackedView) -> Result<(), EvalStop> {
+pub(crate) fn prune_view(model: &Model, view: &mut PackedView) -> Result<(), EvalStop> {
     loop {
         let mut changed = false;
         changed |= strip_lone(model, view);

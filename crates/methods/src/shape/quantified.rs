@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::hash::Hash;
 
 /// What the constructor needs of a base domain (section 3.6).
-pub trait Base {
+pub(crate) trait Base {
     /// An open formula over one thread.
     type View: Clone;
     /// Views of equal key are joined.
@@ -44,30 +44,30 @@ pub trait Base {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grown {
+pub(crate) enum Grown {
     Same,
     More,
 }
 
 /// The outcome of all steps of one view.
-pub struct OwnSteps<V, S, A> {
-    pub posts: Vec<(S, V)>,
+pub(crate) struct OwnSteps<V, S, A> {
+    pub(crate) posts: Vec<(S, V)>,
     /// Steps whose effect others can see: these need the refined transformer.
     pub visible: Vec<S>,
-    pub alarms: Vec<(S, A)>,
+    pub(crate) alarms: Vec<(S, A)>,
 }
 
 /// Where a stored view came from first: enough for an abstract trace.
 #[derive(Clone, Copy, Debug)]
-pub enum ViewParent<S> {
+pub(crate) enum ViewParent<S> {
     Start,
     /// The thread's own step from that view.
     Own(usize, S),
-    /// Another thread, in the second view, took the step.
-    Other(usize, usize, S),
+    /// Another thread took the step while this one was in that view.
+    Other(usize, S),
 }
 
-pub struct StoredView<D: Base> {
+pub(crate) struct StoredView<D: Base> {
     pub view: D::View,
     pub parent: ViewParent<D::Step>,
 }
@@ -108,25 +108,25 @@ impl<K: Clone + Eq + Hash> Buckets<K> {
 }
 
 /// The fixpoint, or what there is of it when alarms stopped the work.
-pub struct Quantified<D: Base> {
+pub(crate) struct Quantified<D: Base> {
     pub entries: Vec<StoredView<D>>,
     /// Alarm, the view it was raised in, the step.
-    pub alarms: Vec<(D::Alarm, usize, D::Step)>,
-    pub figures: Figures,
+    pub(crate) alarms: Vec<(D::Alarm, usize, D::Step)>,
+    pub(crate) figures: Figures,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Figures {
+pub(crate) struct Figures {
     pub visits: u64,
-    pub own_posts: u64,
+    pub(crate) own_posts: u64,
     pub pairs: u64,
-    pub observed: u64,
-    pub footprints: u64,
+    pub(crate) observed: u64,
+    pub(crate) footprints: u64,
 }
 
 /// What to do when an alarm is raised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnAlarm {
+pub(crate) enum OnAlarm {
     Stop,
     GoOn,
 }
@@ -147,7 +147,7 @@ struct Fixpoint<'a, D: Base> {
 const VISIT_EFFORT: u64 = 100;
 
 /// Computes the least closed set of views.
-pub fn fixpoint<D: Base>(
+pub(crate) fn fixpoint<D: Base>(
     base: &D,
     budget: &Budget,
     limit: usize,
@@ -249,7 +249,7 @@ impl<D: Base> Fixpoint<'_, D> {
             Ok(views) => {
                 for view in views {
                     self.out.figures.observed += 1;
-                    self.insert(view, ViewParent::Other(t, from, step));
+                    self.insert(view, ViewParent::Other(t, step));
                 }
             }
             Err(alarm) => self.alarm(alarm, from, step),

@@ -11,34 +11,26 @@ use logic::{Node, Op, Symbol, Term};
 use program::{LocId, Program, SpecOp};
 use rustc_hash::FxHashMap;
 
-pub struct SpecOperation {
+pub(crate) struct SpecOperation {
     pub entry: LocId,
     pub exit: LocId,
     pub steps: Vec<SpecStep>,
     /// Ghost results before the run.
     pub start: Vec<Code>,
-    /// Whether some path changes the specification.
-    pub changes: Changes,
     /// Paths from entry to exit that change nothing and give known results.
-    pub pure: Vec<Pure>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Changes {
-    Never,
-    Sometimes,
+    pub(crate) pure: Vec<Pure>,
 }
 
 /// A path by its steps, and the results it gives.
-pub struct Pure {
+pub(crate) struct Pure {
     pub steps: Vec<u16>,
     pub results: Vec<Code>,
 }
 
-pub struct SpecStep {
+pub(crate) struct SpecStep {
     pub from: LocId,
     pub to: LocId,
-    pub arena: Vec<Ex>,
+    pub(crate) arena: Vec<Ex>,
     pub guard: ExId,
     pub gates: Vec<ExId>,
     /// Ghost result slots and their values.
@@ -47,7 +39,7 @@ pub struct SpecStep {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SpecChange {
+pub(crate) enum SpecChange {
     PushFront(ExId),
     PushBack(ExId),
     PopFront,
@@ -57,7 +49,7 @@ pub enum SpecChange {
 
 impl SpecOperation {
     #[allow(clippy::too_many_arguments)]
-    pub fn compile(
+    pub(crate) fn compile(
         program: &Program,
         types: &mut ShapeTypes,
         meaning: &FxHashMap<Symbol, SymbolMeaning>,
@@ -146,8 +138,7 @@ impl SpecOperation {
             })
             .collect::<Compiled<Vec<Code>>>()?;
         let Some(exit) = op.code.exit else { return Err("a specification that does not end".into()) };
-        let changes = if steps.iter().any(|s| s.change.is_some()) { Changes::Sometimes } else { Changes::Never };
-        let mut out = Self { entry: op.code.entry, exit, steps, start, changes, pure: Vec::new() };
+        let mut out = Self { entry: op.code.entry, exit, steps, start, pure: Vec::new() };
         // Of a set, outcomes are distinguished by membership instead.
         out.pure =
             if out.steps.iter().any(|s| matches!(s.change, Some(SpecChange::AddKey(_) | SpecChange::RemoveKey(_)))) {

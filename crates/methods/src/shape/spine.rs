@@ -19,7 +19,7 @@ use program::{Code as Body, Program, VarId};
 const MAX_LIST_STEPS: usize = 4;
 
 /// The list of a specification's set; `globals` are the slots so far, `pred` and `succ` come next.
-pub fn find_spine(
+pub(crate) fn find_spine(
     program: &Program,
     codes: &[&Body],
     fields: &[ShapeField],
@@ -122,7 +122,7 @@ impl ChangingView<'_> {
         }
     }
     /// Keeps the list's shape right when the link of a cell is about to become `value`.
-    pub fn before_relink(&mut self, at: Code, value: Code) -> Result<(), EvalStop> {
+    pub(crate) fn before_relink(&mut self, at: Code, value: Code) -> Result<(), EvalStop> {
         let Some(spine) = &self.model.spine else { return Ok(()) };
         if self.model.kinds[self.view.kind(at) as usize].class != spine.class || !inside(self.status(at)) {
             return Ok(());
@@ -197,7 +197,7 @@ impl ChangingView<'_> {
         Ok(())
     }
     /// The list at the start: from the root to its end.
-    pub fn begin_spine(&mut self) -> Result<(), EvalStop> {
+    pub(crate) fn begin_spine(&mut self) -> Result<(), EvalStop> {
         let Some(spine) = &self.model.spine else { return Ok(()) };
         let root = self.view.vars[spine.root as usize];
         if !is_cell(root) {
@@ -230,7 +230,7 @@ impl ChangingView<'_> {
 }
 
 /// Cells that left the list before this moment are like any other cell outside it.
-pub fn forget_left(model: &Model, view: &mut PackedView) {
+pub(crate) fn forget_left(model: &Model, view: &mut PackedView) {
     if model.spine.is_none() {
         return;
     }
@@ -263,7 +263,7 @@ pub fn forget_left(model: &Model, view: &mut PackedView) {
 
 /// What the definition of the list says of links: cells before the crossing lead to such cells, the last of them to the first after it, and
 /// the others to cells after it or nowhere; nothing in the list leads back, and every cell of it has one predecessor in it.
-pub fn facts(model: &Model, view: &mut PackedView) -> Result<bool, EvalStop> {
+pub(super) fn facts(model: &Model, view: &mut PackedView) -> Result<bool, EvalStop> {
     let Some(spine) = &model.spine else { return Ok(false) };
     let get = |s: u16| view.vars[s as usize];
     let (root, pred, succ) = (get(spine.root), get(spine.pred), get(spine.succ));

@@ -11,7 +11,7 @@ use program::Program;
 use rustc_hash::FxHashMap;
 
 #[derive(Default)]
-pub struct ShapeStart {
+pub(crate) struct ShapeStart {
     /// For each class: how many objects are live at the start, where shared variables refer only to those.
     pub objects: Vec<Option<u32>>,
     /// Fields that lead from live objects only to live objects or null.
@@ -19,7 +19,7 @@ pub struct ShapeStart {
     pub facts: Vec<(Vec<Ex>, ExId)>,
 }
 
-pub fn read_start(
+pub(crate) fn read_start(
     program: &Program,
     types: &mut ShapeTypes,
     meaning: &FxHashMap<Symbol, SymbolMeaning>,

@@ -22,7 +22,7 @@ use evidence::views::Status;
 use program::LocId;
 use std::borrow::Cow;
 
-pub struct ViewAfterStep {
+pub(crate) struct ViewAfterStep {
     pub view: PackedView,
     /// Others can see a change.
     pub visible: bool,
@@ -31,7 +31,7 @@ pub struct ViewAfterStep {
 }
 
 /// All outcomes of a step; alarms are collected, not raised.
-pub fn run_step(
+pub(crate) fn run_step(
     model: &Model,
     routine: &ShapeRoutine,
     step: &ShapeStep,
@@ -42,7 +42,7 @@ pub fn run_step(
 }
 
 /// Tries `act` on all cases that it asks to distinguish.
-pub fn cases<T>(
+pub(crate) fn cases<T>(
     model: &Model,
     view: &PackedView,
     alarms: &mut Vec<Alarm>,
@@ -135,7 +135,7 @@ fn attempt(
             ShapeInput::Chosen(ty) => chosen(*ty, choices, (PHASE_INPUT, i as u16, 0))?,
             ShapeInput::Fresh(class) => {
                 let mut kind = model.kinds.iter().position(|k| k.class == *class && k.status == Status::Never);
-                for f in &model.classes[class.0 as usize].fields {
+                for f in &model.classes[class.index()].fields {
                     let field = &model.fields[*f as usize];
                     if let (Stored::Colour(c), Some(k)) = (field.stored, kind) {
                         // A colour that the step sets anyway need not be guessed.
@@ -260,8 +260,8 @@ fn attempt(
 
 /// The variables that may still be read. Where views say what others refer to, a step whose guard is false by the thread's own variables is not taken next.
 fn read_after<'r>(model: &Model, routine: &'r ShapeRoutine, at: LocId, view: &PackedView) -> Cow<'r, [bool]> {
-    let live = &routine.live[at.0 as usize];
-    let next = &routine.outgoing[at.0 as usize];
+    let live = &routine.live[at.index()];
+    let next = &routine.outgoing[at.index()];
     if model.takes.is_empty() || next.is_empty() {
         return Cow::Borrowed(live);
     }
@@ -274,7 +274,7 @@ fn read_after<'r>(model: &Model, routine: &'r ShapeRoutine, at: LocId, view: &Pa
         if matches!(eval.formula(step.guard), Ok(false)) && !eval.touched {
             continue;
         }
-        let after = &routine.live[step.to.0 as usize];
+        let after = &routine.live[step.to.index()];
         for (i, o) in out.iter_mut().enumerate() {
             let slot = (base + i) as u16;
             let read = slots_read(&step.arena).any(|s| s == slot);
@@ -421,7 +421,7 @@ fn set_member(model: &Model, heap: &mut ChangingView<'_>, key: Code, value: Code
 }
 
 /// A call about another key than the one of the proof: neither run nor compared.
-pub fn other_key(model: &Model, routine: &ShapeRoutine, view: &PackedView) -> bool {
+pub(crate) fn other_key(model: &Model, routine: &ShapeRoutine, view: &PackedView) -> bool {
     model.has_key.is_some() && routine.arguments.iter().any(|slot| matches!(view.vars[*slot as usize], BELOW | ABOVE))
 }
 
@@ -431,13 +431,13 @@ impl ShapeRoutine {
         self.start.len()
     }
     /// Whether pure outcomes count when they were possible at some moment of the call: where the user marked no point.
-    pub fn watches(&self) -> bool {
+    pub(crate) fn watches(&self) -> bool {
         self.spec.is_some() && !self.marked
     }
 }
 
 /// Adds the pure outcomes that are possible now.
-pub fn witness(model: &Model, routine: &ShapeRoutine, view: &mut PackedView) {
+pub(super) fn witness(model: &Model, routine: &ShapeRoutine, view: &mut PackedView) {
     let Some(spec) = &routine.spec else { return };
     if !routine.watches() || view.vars[model.done as usize] != DONE_NO || other_key(model, routine, view) {
         return;
@@ -473,7 +473,7 @@ fn pure_results(model: &Model, spec: &SpecOperation, view: &PackedView, member: 
 }
 
 /// The end of an operation: results must be the specification's.
-pub fn finish_operation(model: &Model, routine: &ShapeRoutine, view: &mut PackedView) -> Result<(), Alarm> {
+pub(crate) fn finish_operation(model: &Model, routine: &ShapeRoutine, view: &mut PackedView) -> Result<(), Alarm> {
     let spec = routine.spec.as_ref().expect("only operations finish");
     if !other_key(model, routine, view) {
         let results: Vec<Code> = routine.results.iter().map(|r| view.vars[*r as usize]).collect();
@@ -508,7 +508,7 @@ pub fn finish_operation(model: &Model, routine: &ShapeRoutine, view: &mut Packed
 }
 
 /// The beginning of an operation, from idle: all choices of its arguments.
-pub fn invoke_operation(
+pub(crate) fn invoke_operation(
     model: &Model,
     routine: &ShapeRoutine,
     view: &PackedView,

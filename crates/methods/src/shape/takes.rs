@@ -15,7 +15,7 @@ use logic::SortKind;
 use program::{ObjectId, Program, Scope, VarKind};
 
 /// The takes to try: at every step that writes something shared, for every reference of the same code to objects of a class that are freed.
-pub fn candidates(program: &Program, subject: Option<ObjectId>) -> Vec<Take> {
+pub(crate) fn candidates(program: &Program, subject: Option<ObjectId>) -> Vec<Take> {
     let codes: Vec<(Taker, &program::Code, Scope)> = match subject {
         Some(o) => {
             let ops = program.objects[o].ops.iter().enumerate();
@@ -47,20 +47,20 @@ pub fn candidates(program: &Program, subject: Option<ObjectId>) -> Vec<Take> {
 }
 
 /// The cells that a frame's references refer to.
-pub fn refers(model: &Model, control: u16, frame: &[Code]) -> Mask {
+pub(crate) fn refers(model: &Model, control: u16, frame: &[Code]) -> Mask {
     let Some((routine, _)) = model.routine_at(control) else { return 0 };
     let held = routine.slots.iter().zip(frame).filter(|(s, c)| matches!(s.ty, ShapeType::Ref(_)) && is_cell(**c));
     held.fold(0, |m, (_, c)| m | bit(*c))
 }
 
 /// In a pair, the cells that the other thread owns: they have names there.
-pub fn theirs(model: &Model, view: &PackedView) -> Mask {
+pub(crate) fn theirs(model: &Model, view: &PackedView) -> Mask {
     let frame = view.vars.get(model.globals.len() + model.frame..).unwrap_or_default();
     frame.iter().filter(|c| is_cell(**c) && view.owned(**c)).fold(0, |m, c| m | bit(*c))
 }
 
 /// The published cells and groups that the thread that moves refers to, by its variables or by fields of cells it owns.
-pub fn held(model: &Model, view: &PackedView) -> Mask {
+pub(super) fn held(model: &Model, view: &PackedView) -> Mask {
     let base = model.globals.len();
     let mut out = refers(model, view.control, &view.vars[base..base + model.frame]);
     let theirs = theirs(model, view);
@@ -81,7 +81,7 @@ impl ChangingView<'_> {
         self.view.vars.len() > self.model.globals.len() + self.model.frame
     }
     /// The cell is the thread's own from now on, without what it refers to. Whether it may be is the thread's own affair: nothing to be asked in a pair.
-    pub fn take(&mut self, take: usize, at: Code) -> Result<(), EvalStop> {
+    pub(super) fn take(&mut self, take: usize, at: Code) -> Result<(), EvalStop> {
         if !is_cell(at) || self.view.owned(at) {
             return Ok(());
         }
@@ -128,7 +128,7 @@ impl ChangingView<'_> {
         view.is_unshared(at) && !placed && !view.vars[..model.globals.len()].contains(&at) && !view.all().any(linked)
     }
     /// The object is no longer live. What the thread still has of it is unknown; as the name of a value the cell stays.
-    pub fn free(&mut self, at: Code) -> Result<(), EvalStop> {
+    pub(super) fn free(&mut self, at: Code) -> Result<(), EvalStop> {
         if !is_cell(at) || !self.view.owned(at) {
             return lost("an object is freed that other threads may still refer to");
         }
@@ -159,7 +159,7 @@ impl ChangingView<'_> {
 
 /// Brings what two threads know of who refers to what together in their pair; false where they contradict each other. `t` and `sc`: the cells and groups
 /// of the pair that no thread but t, no thread but sc refers to.
-pub fn agree(model: &Model, pair: &mut PackedView, controls: (u16, u16), t: Mask, sc: Mask) -> bool {
+pub(crate) fn agree(model: &Model, pair: &mut PackedView, controls: (u16, u16), t: Mask, sc: Mask) -> bool {
     let base = model.globals.len();
     let (own, other) = pair.vars[base..].split_at(model.frame);
     let (by_t, by_sc) = (refers(model, controls.0, other), refers(model, controls.1, own));
@@ -184,7 +184,7 @@ pub fn agree(model: &Model, pair: &mut PackedView, controls: (u16, u16), t: Mask
 }
 
 /// What the other thread of a pair knows of who refers to what after the step.
-pub fn witnessed(model: &Model, pair: &PackedView, seen: &mut PackedView) {
+pub(crate) fn witnessed(model: &Model, pair: &PackedView, seen: &mut PackedView) {
     let (held, theirs) = (held(model, pair), theirs(model, pair));
     for at in pair.all() {
         seen.set_unshared(at, theirs & bit(at) != 0 || (pair.is_unshared(at) && held & bit(at) == 0));

@@ -10,7 +10,7 @@ use program::{Code, Program, VarId, VarKind};
 use rustc_hash::FxHashMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ShapeType {
+pub(crate) enum ShapeType {
     Ref(ClassId),
     /// An integer that is only handed on; operations other than copying give an unknown value.
     Data,
@@ -22,17 +22,19 @@ pub enum ShapeType {
     Key,
 }
 
-pub struct ShapeTypes {
+pub(crate) struct ShapeTypes {
     parent: FxHashMap<Symbol, Symbol>,
     locks: Vec<Symbol>,
     keys: Vec<Symbol>,
-    field_of: FxHashMap<Symbol, VarId>,
 }
 
 impl ShapeTypes {
-    pub fn infer<'a>(program: &Program, codes: impl IntoIterator<Item = &'a Code>, same: &[(VarId, VarId)]) -> Self {
-        let field_of = program.vars.iter_enumerated().map(|(id, v)| (v.symbol, id)).collect();
-        let mut types = Self { parent: FxHashMap::default(), locks: vec![program.tid], keys: Vec::new(), field_of };
+    pub(crate) fn infer<'a>(
+        program: &Program,
+        codes: impl IntoIterator<Item = &'a Code>,
+        same: &[(VarId, VarId)],
+    ) -> Self {
+        let mut types = Self { parent: FxHashMap::default(), locks: vec![program.tid], keys: Vec::new() };
         for (_, v) in program.vars.iter_enumerated() {
             if v.kind == VarKind::Lock {
                 types.locks.push(v.symbol);
@@ -126,7 +128,7 @@ impl ShapeTypes {
         marked.iter().any(|m| self.find(*m) == s)
     }
     /// The type of a place of the given sort (for a field: the sort of its entries).
-    pub fn of(&self, terms: &Terms, place: Symbol, sort: Sort) -> Option<ShapeType> {
+    pub(crate) fn of(&self, terms: &Terms, place: Symbol, sort: Sort) -> Option<ShapeType> {
         match terms.kind(sort) {
             SortKind::Bool => Some(ShapeType::Bool),
             SortKind::Ref(c) => Some(ShapeType::Ref(c)),
@@ -138,14 +140,11 @@ impl ShapeTypes {
         }
     }
     /// The type of an integer term, by the place it comes from; a term that is no copy is data.
-    pub fn of_term(&mut self, terms: &Terms, term: Term) -> Option<ShapeType> {
+    pub(crate) fn of_term(&mut self, terms: &Terms, term: Term) -> Option<ShapeType> {
         let sort = terms.sort_of(term);
         match self.walk(terms, term) {
             Some(place) => self.of(terms, place, sort),
             None => self.of(terms, Symbol(u32::MAX), sort),
         }
-    }
-    pub fn variable(&self, symbol: Symbol) -> Option<VarId> {
-        self.field_of.get(&symbol).copied()
     }
 }

@@ -6,60 +6,61 @@
 //! numbered by the first variable that refers to them, everything else is folded into its group.
 //! The meaning of a view is that of `evidence::views`, in `docs/decisions/010-shape-evidence.md`.
 //! Deliberately absent: what steps do (`step`), how two views are put together (`meet`).
+//! In: fields of cells and variables as codes. Out: a packed view and its key.
 
 use super::quantified::Grown;
 
 /// One value in one byte; its bit in a mask is `1 << code`. Codes below `GROUPS` are named cells.
-pub type Code = u8;
-pub type Mask = u128;
+pub(crate) type Code = u8;
+pub(crate) type Mask = u128;
 
 /// Named cells have the codes below; groups the codes from here to `NULL`.
-pub const GROUPS: Code = 24;
-pub const NULL: Code = 64;
+pub(crate) const GROUPS: Code = 24;
+pub(crate) const NULL: Code = 64;
 /// Unconstrained: no step may follow it.
-pub const ANY: Code = 65;
+pub(crate) const ANY: Code = 65;
 /// The call's own argument that no cell stands for yet; of the scheduled thread, and of the other in a pair.
-pub const ARGUMENT: Code = 66;
-pub const PEER_ARGUMENT: Code = 67;
+pub(crate) const ARGUMENT: Code = 66;
+pub(crate) const PEER_ARGUMENT: Code = 67;
 /// In a field: the value that the very cell stands for.
-pub const SELF: Code = 68;
+pub(crate) const SELF: Code = 68;
 /// In `successor`: as the link. Every other value there says: different from the link.
-pub const AS_LINK: Code = 69;
-pub const FALSE: Code = 70;
-pub const TRUE: Code = 71;
-pub const FREE: Code = 72;
+pub(crate) const AS_LINK: Code = 69;
+pub(crate) const FALSE: Code = 70;
+pub(crate) const TRUE: Code = 71;
+pub(crate) const FREE: Code = 72;
 /// Held by the thread at hand, by a thread not in sight, by the other thread of a pair.
-pub const OWN: Code = 73;
-pub const THIRD: Code = 74;
-pub const PEER: Code = 75;
-pub const BELOW: Code = 76;
-pub const EQUAL: Code = 77;
-pub const ABOVE: Code = 78;
+pub(crate) const OWN: Code = 73;
+pub(crate) const THIRD: Code = 74;
+pub(crate) const PEER: Code = 75;
+pub(crate) const BELOW: Code = 76;
+pub(crate) const EQUAL: Code = 77;
+pub(crate) const ABOVE: Code = 78;
 /// Values of the ghost variable `done`.
-pub const DONE_NO: Code = 79;
-pub const DONE_PURE: Code = 80;
-pub const DONE_CHANGED: Code = 81;
+pub(crate) const DONE_NO: Code = 79;
+pub(crate) const DONE_PURE: Code = 80;
+pub(crate) const DONE_CHANGED: Code = 81;
 /// A result that the specification leaves open.
-pub const OPEN: Code = 82;
+pub(crate) const OPEN: Code = 82;
 /// Numbers and variants of enums, by position in `Model::constants`.
-pub const CONSTANTS: Code = 88;
-pub const CONSTANT_ROOM: usize = 40;
+pub(crate) const CONSTANTS: Code = 88;
+pub(crate) const CONSTANT_ROOM: usize = 40;
 
 /// Kinds carry this bit when the cell is owned and not published.
-pub const OWNED_BIT: u8 = 0x80;
+pub(crate) const OWNED_BIT: u8 = 0x80;
 
-pub fn bit(code: Code) -> Mask {
+pub(crate) fn bit(code: Code) -> Mask {
     1 << code
 }
-pub fn is_cell(code: Code) -> bool {
+pub(crate) fn is_cell(code: Code) -> bool {
     code < GROUPS
 }
 /// The one code of a mask, if it has one only and that is no group.
-pub fn definite(mask: Mask) -> Option<Code> {
+pub(crate) fn definite(mask: Mask) -> Option<Code> {
     let code = mask.trailing_zeros() as Code;
     (mask.count_ones() == 1 && !(GROUPS..NULL).contains(&code)).then_some(code)
 }
-pub fn codes(mut mask: Mask) -> impl Iterator<Item = Code> {
+pub(crate) fn codes(mut mask: Mask) -> impl Iterator<Item = Code> {
     std::iter::from_fn(move || {
         if mask == 0 {
             return None;
@@ -70,7 +71,7 @@ pub fn codes(mut mask: Mask) -> impl Iterator<Item = Code> {
     })
 }
 /// The meet of two constraints: one that allows anything says nothing.
-pub fn meet_masks(a: Mask, b: Mask) -> Mask {
+pub(crate) fn meet_masks(a: Mask, b: Mask) -> Mask {
     match (a & bit(ANY) != 0, b & bit(ANY) != 0) {
         (true, true) => a | b,
         (true, false) => b,
@@ -80,7 +81,7 @@ pub fn meet_masks(a: Mask, b: Mask) -> Mask {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct PackedView {
+pub(crate) struct PackedView {
     pub control: u16,
     /// Bit i: a path of the specification that changes nothing was possible at some moment of the call.
     pub witnessed: u8,
@@ -93,7 +94,7 @@ pub struct PackedView {
     /// `width` masks for each kind.
     pub groups: Vec<Mask>,
     /// Bit k: there may be cells of kind k without a name.
-    pub present: u64,
+    pub(crate) present: u64,
     /// Cells (bits below `GROUPS`) and groups with at most one published predecessor by the link.
     pub single_predecessor: u64,
     /// Cells and groups that no other thread refers to (in a pair: no third thread). Kept only where the model has takes.
@@ -103,10 +104,10 @@ pub struct PackedView {
 
 /// Views of equal key are joined: control, variables, kinds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Key(Box<[u8]>);
+pub(crate) struct Key(Box<[u8]>);
 
 impl PackedView {
-    pub fn key(&self) -> Key {
+    pub(crate) fn key(&self) -> Key {
         // Views of one model have equally many variables.
         let mut out = Vec::with_capacity(3 + self.vars.len() + self.kinds.len());
         out.extend_from_slice(&self.control.to_le_bytes());
@@ -115,14 +116,14 @@ impl PackedView {
         out.extend_from_slice(&self.kinds);
         Key(out.into())
     }
-    pub fn cells(&self) -> Code {
+    pub(crate) fn cells(&self) -> Code {
         self.kinds.len() as Code
     }
-    pub fn row(&self, at: Code, field: usize) -> Mask {
+    pub(crate) fn row(&self, at: Code, field: usize) -> Mask {
         let w = self.width as usize;
         if at < GROUPS { self.rows[at as usize * w + field] } else { self.groups[(at - GROUPS) as usize * w + field] }
     }
-    pub fn set_row(&mut self, at: Code, field: usize, mask: Mask) {
+    pub(crate) fn set_row(&mut self, at: Code, field: usize, mask: Mask) {
         let w = self.width as usize;
         if at < GROUPS {
             self.rows[at as usize * w + field] = mask;
@@ -130,29 +131,29 @@ impl PackedView {
             self.groups[(at - GROUPS) as usize * w + field] = mask;
         }
     }
-    pub fn kind(&self, at: Code) -> u8 {
+    pub(crate) fn kind(&self, at: Code) -> u8 {
         if at < GROUPS { self.kinds[at as usize] & !OWNED_BIT } else { at - GROUPS }
     }
-    pub fn owned(&self, at: Code) -> bool {
+    pub(crate) fn owned(&self, at: Code) -> bool {
         at < GROUPS && self.kinds[at as usize] & OWNED_BIT != 0
     }
-    pub fn has_single_predecessor(&self, at: Code) -> bool {
+    pub(crate) fn has_single_predecessor(&self, at: Code) -> bool {
         self.single_predecessor >> at & 1 == 1
     }
-    pub fn set_single_predecessor(&mut self, at: Code, single_predecessor: bool) {
+    pub(crate) fn set_single_predecessor(&mut self, at: Code, single_predecessor: bool) {
         self.single_predecessor = self.single_predecessor & !(1 << at) | u64::from(single_predecessor) << at;
     }
-    pub fn is_unshared(&self, at: Code) -> bool {
+    pub(crate) fn is_unshared(&self, at: Code) -> bool {
         self.unshared >> at & 1 == 1
     }
-    pub fn set_unshared(&mut self, at: Code, unshared: bool) {
+    pub(crate) fn set_unshared(&mut self, at: Code, unshared: bool) {
         self.unshared = self.unshared & !(1 << at) | u64::from(unshared) << at;
     }
-    pub fn has_group(&self, kind: u8) -> bool {
+    pub(crate) fn has_group(&self, kind: u8) -> bool {
         self.present >> kind & 1 == 1
     }
     /// Codes of named cells and of groups that may have members.
-    pub fn all(&self) -> impl Iterator<Item = Code> + use<> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = Code> + use<> {
         let mut left = self.described();
         std::iter::from_fn(move || {
             let code = left.trailing_zeros() as Code;
@@ -161,7 +162,7 @@ impl PackedView {
         })
     }
     /// Adds a named cell with the given kind and rows; `None` when there is no room.
-    pub fn add_cell(&mut self, kind: u8, rows: &[Mask]) -> Option<Code> {
+    pub(crate) fn add_cell(&mut self, kind: u8, rows: &[Mask]) -> Option<Code> {
         let at = self.cells();
         if at >= GROUPS {
             return None;
@@ -171,7 +172,7 @@ impl PackedView {
         Some(at)
     }
     /// Gives a name to some member of a group. Everything that could be a member can now be this cell too.
-    pub fn name_member(&mut self, group: Code) -> Option<Code> {
+    pub(crate) fn name_member(&mut self, group: Code) -> Option<Code> {
         let w = self.width as usize;
         let kind = group - GROUPS;
         let row: Vec<Mask> = self.groups[kind as usize * w..(kind as usize + 1) * w].to_vec();
@@ -186,7 +187,7 @@ impl PackedView {
         Some(at)
     }
     /// Removes the possibility that a group has members.
-    pub fn empty_group(&mut self, kind: u8) {
+    pub(crate) fn empty_group(&mut self, kind: u8) {
         self.present &= !(1 << kind);
         let gone = !bit(GROUPS + kind);
         for m in self.rows.iter_mut().chain(self.groups.iter_mut()) {
@@ -200,7 +201,7 @@ impl PackedView {
         self.present << GROUPS | ((1 << self.cells()) - 1)
     }
     /// Joins another view of the same key.
-    pub fn join(&mut self, other: &PackedView) -> Grown {
+    pub(crate) fn join(&mut self, other: &PackedView) -> Grown {
         let mut grown = Grown::Same;
         let mut or = |a: &mut Mask, b: Mask| {
             if *a | b != *a {
@@ -233,7 +234,7 @@ impl PackedView {
     }
     /// Numbers named cells by the first variable that refers to them and folds the others into their groups.
     /// Owned cells without a name are dropped: the caller has made sure that nothing refers to them.
-    pub fn canonical(&self) -> PackedView {
+    pub(crate) fn canonical(&self) -> PackedView {
         let w = self.width as usize;
         let mut to = [Code::MAX; GROUPS as usize];
         let mut order: Vec<Code> = Vec::with_capacity(self.kinds.len());

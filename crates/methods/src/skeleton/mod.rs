@@ -81,7 +81,8 @@ mod tests {
         assert!(FirstStep.admits(&task).is_ok());
         let published = Arc::new(Mutex::new(0));
         let count = published.clone();
-        let publisher: crate::Publisher = Arc::new(move |c: &Claims| *count.lock().expect("a count") = c.claims.len());
+        let publisher: crate::method::Publisher =
+            Arc::new(move |c: &Claims| *count.lock().expect("a count") = c.claims.len());
         let run = Run { publisher, ..Run::quiet(Budget::unlimited()) };
         let claims = FirstStep.run(&task, &run);
         assert_eq!(*published.lock().expect("a count"), 1);

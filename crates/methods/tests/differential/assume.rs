@@ -9,7 +9,7 @@ use checker::{CheckLimits, Checker, Outcome};
 use evidence::{AssumeGuarantee, Assumes, Certificate, Claim, Premises, Proof};
 use frontend::lang::{LoweringSettings, lower_file, parse_file};
 use logic::{Op, Sort, Term, Terms};
-use methods::rely::RelyMethod;
+use methods::RelyMethod;
 use methods::{Method, MethodOptions, Run, Task};
 use program::semantics::{self, InstanceCounts};
 use program::transition::loop_heads;

@@ -8,8 +8,8 @@ use base::differential::seeds;
 use base::{Budget, Random};
 use checker::{CheckLimits, Checker, Outcome};
 use evidence::Claim;
-use methods::callers::Callers;
-use methods::explore::linear;
+use methods::Callers;
+use methods::linear;
 use methods::{Method, MethodOptions, Run, Task};
 use program::clients::Against;
 use program::semantics::{self, InstanceCounts};
@@ -20,13 +20,13 @@ use std::time::Duration;
 use testkit::oracle::Again;
 
 /// A file without threads, and threads that call what is in it.
-pub struct OpenFile {
+pub(crate) struct OpenFile {
     pub text: String,
     /// Empty for an object, whose clients are those of histories.
     clients: String,
 }
 
-pub fn open_file(seed: u64) -> OpenFile {
+pub(crate) fn open_file(seed: u64) -> OpenFile {
     let mut r = Random::new(seed);
     if seed % 4 == 3 { object(&mut r) } else { procedures(&mut r) }
 }
@@ -126,7 +126,7 @@ fn object(r: &mut Random) -> OpenFile {
 }
 
 /// The properties of the file of a seed that its clients violate.
-pub fn violated_by_clients(seed: u64, open: &Program) -> Vec<PropertyId> {
+pub(crate) fn violated_by_clients(seed: u64, open: &Program) -> Vec<PropertyId> {
     let file = open_file(seed);
     if file.clients.is_empty() {
         let run = Run::quiet(Budget::unlimited().with_time(Duration::from_millis(400)));
@@ -145,7 +145,7 @@ pub fn violated_by_clients(seed: u64, open: &Program) -> Vec<PropertyId> {
 #[test]
 fn check_what_callers_proves_holds_for_clients_that_are_written_out() {
     let (mut programs, mut proved, mut refuted) = (0, 0, 0);
-    let provers: Vec<Arc<dyn Method>> = vec![Arc::new(methods::rely::RelyMethod), Arc::new(methods::count::Count)];
+    let provers: Vec<Arc<dyn Method>> = vec![Arc::new(methods::RelyMethod), Arc::new(methods::Count)];
     for seed in seeds(30) {
         programs += 1;
         let text = open_file(seed).text;

@@ -7,9 +7,9 @@ use base::{Budget, Random};
 use checker::{CheckLimits, Checker, Outcome};
 use evidence::file::EvidenceEntry;
 use evidence::{CallReading, Certificate, Claim, Counterexample, PerformedProof, Proof};
-use methods::conform::Conform;
-use methods::explore::Explore;
-use methods::reduce::Reduce;
+use methods::Conform;
+use methods::Explore;
+use methods::Reduce;
 use methods::{Method, MethodOptions, Run, Task};
 use program::semantics::{self, InstanceCounts};
 use program::{Program, PropertyId, PropertyKind};
@@ -160,7 +160,7 @@ fn check_a_thread_that_follows_in_neither_way_is_refuted_by_two_runs() {
 }
 
 /// A thread that calls a random procedure and follows a machine with the steps of its specification, beside one that looks.
-pub fn random(seed: u64) -> String {
+pub(crate) fn random(seed: u64) -> String {
     let mut w = Writer { dice: Random::new(311_000 + seed), predicates: ["", ""] };
     w.choose_predicates();
     let action = w.action("A").replace("&& r == !x", "").replace("&& r == x", "").replace("&& r == y", "");

@@ -6,7 +6,7 @@ use base::differential::{report_agreement, seeds};
 use base::ids::Id;
 use evidence::Claim;
 use logic::{Sort, Term, Value};
-use methods::conform::Conform;
+use methods::Conform;
 use methods::{Method, MethodOptions, Run, Task};
 use program::relation::{is_idle, is_step};
 use program::{
@@ -39,7 +39,7 @@ fn literal(p: &Program, d: &mut Dice, terms: &[Term]) -> Term {
 }
 
 /// One thread over two shared booleans and one local, and a machine for it.
-pub fn pair(seed: u64) -> (Program, [VarId; 2], VarId) {
+pub(crate) fn pair(seed: u64) -> (Program, [VarId; 2], VarId) {
     let d = &mut Dice(seed);
     let mut p = Program::new(format!("pair {seed}"));
     let o = p.add_origin(None, "random");
@@ -169,7 +169,7 @@ fn conforms(p: &Program, shared: [VarId; 2], x: VarId) -> bool {
 }
 
 /// Whether the thread of a pair follows its machine, by the definition.
-pub fn is_followed(p: &Program) -> bool {
+pub(crate) fn is_followed(p: &Program) -> bool {
     let named = |name: &str| p.vars.iter_enumerated().find(|(_, v)| v.name == name).expect("a variable of a pair").0;
     conforms(p, [named("a"), named("b")], named("x"))
 }

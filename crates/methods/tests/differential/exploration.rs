@@ -6,9 +6,9 @@
 
 use base::differential::programs_to_try;
 use base::{Budget, Sources};
-use methods::explore::search::SearchStop;
-use methods::explore::system::Switches;
-use methods::explore::{Exploration, ExplorePlan, explore_states};
+use methods::SearchStop;
+use methods::Switches;
+use methods::{Exploration, ExplorePlan, explore_states};
 use program::semantics::InstanceCounts;
 use program::{Copies, Program, Property, PropertyId, PropertyKind, Start};
 use std::path::Path;

@@ -5,7 +5,7 @@ use base::differential::{programs_to_try, report_agreement, seeds};
 use base::{Budget, Random, Sources};
 use checker::{CheckLimits, Checker, Outcome};
 use evidence::Claim;
-use methods::horn::HornClauses;
+use methods::HornClauses;
 use methods::{Method, MethodOptions, Run, Task};
 use program::Program;
 use program::semantics::{self, InstanceCounts};

@@ -4,8 +4,8 @@
 use crate::reduction::program;
 use base::Budget;
 use evidence::{Claim, Claims, Reason};
-use methods::reduce::Reduce;
-use methods::rely::RelyMethod;
+use methods::Reduce;
+use methods::RelyMethod;
 use methods::{Method, MethodOptions, Run, Task};
 use program::Program;
 use std::time::Duration;

@@ -76,27 +76,27 @@ fn compare(method: &dyn Method, knobs: &Knobs, first: u64, usual: u64) -> Decide
     out
 }
 
-pub fn wide() -> Knobs {
+pub(crate) fn wide() -> Knobs {
     Knobs { any: true, invariants: true, relies: true, relations: true, atomic: true, ..Knobs::plain() }
 }
 
 #[test]
 fn check_what_rely_proves_holds() {
-    let decided = compare(&methods::rely::RelyMethod, &wide(), 0, 60);
+    let decided = compare(&methods::RelyMethod, &wide(), 0, 60);
     decided.report("rely");
     assert!(decided.proved > 5, "too little is proved to mean anything");
 }
 
 #[test]
 fn check_what_horn_says_holds() {
-    let decided = compare(&methods::horn::HornClauses, &wide(), 1_000_000, 60);
+    let decided = compare(&methods::HornClauses, &wide(), 1_000_000, 60);
     decided.report("horn");
     assert!(decided.proved > 5, "too little is proved to mean anything");
 }
 
 #[test]
 fn check_what_count_proves_holds() {
-    let decided = compare(&methods::count::Count, &wide(), 2_000_000, 80);
+    let decided = compare(&methods::Count, &wide(), 2_000_000, 80);
     decided.report("count");
     assert!(decided.proved > 5, "too little is proved to mean anything");
 }
@@ -104,14 +104,14 @@ fn check_what_count_proves_holds() {
 #[test]
 fn check_what_count_proves_of_relies_and_started_threads_holds() {
     let knobs = Knobs { any: true, invariants: true, relies: true, spawn: true, ..Knobs::plain() };
-    let decided = compare(&methods::count::Count, &knobs, 3_000_000, 60);
+    let decided = compare(&methods::Count, &knobs, 3_000_000, 60);
     decided.report("count with relies and started threads");
     assert!(decided.proved > 5, "too little is proved to mean anything");
 }
 
 #[test]
 fn check_what_walk_refutes_is_violated() {
-    let decided = compare(&methods::explore::Walk, &Knobs::finite(), 4_000_000, 40);
+    let decided = compare(&methods::Walk, &Knobs::finite(), 4_000_000, 40);
     decided.report("walk");
     assert!(decided.proved == 0 && decided.refuted > 5, "it refutes and proves nothing");
 }

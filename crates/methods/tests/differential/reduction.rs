@@ -10,7 +10,7 @@ use checker::{CheckLimits, Checker, Outcome};
 use evidence::{Certificate, Claim, MoverPhase, Proof, Reduction};
 use evidence::{Counterexample, SpecRun};
 use logic::Value;
-use methods::reduce::Reduce;
+use methods::Reduce;
 use methods::{Method, MethodOptions, Run, Task};
 use program::call_summaries::call_summaries;
 use program::semantics::{self, InstanceCounts, Sampling, Semantics, State};
@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use testkit::oracle::Again;
 
-pub fn program(text: &str) -> Program {
+pub(crate) fn program(text: &str) -> Program {
     let mut sources = Sources::new();
     let parsed = frontend::lang::parse_file(&mut sources, "test.tp", text.as_bytes());
     assert!(!parsed.has_errors(), "{text}\n{:?}", parsed.diagnostics);
@@ -105,16 +105,16 @@ fn possible(store: &[Value], among: &BTreeSet<Vec<Value>>) -> bool {
     among.contains(store) || among.iter().any(|s| s.iter().zip(store).all(|(a, c)| a == c || *a == Value::Any))
 }
 
-pub struct Writer {
+pub(crate) struct Writer {
     pub dice: Random,
     pub predicates: [&'static str; 2],
 }
 
 impl Writer {
-    pub fn roll(&mut self, n: u64) -> u64 {
+    pub(crate) fn roll(&mut self, n: u64) -> u64 {
         self.dice.below(n as usize) as u64
     }
-    pub fn pick<T: Copy>(&mut self, list: &[T]) -> T {
+    pub(crate) fn pick<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.dice.below(list.len())]
     }
     fn value(&mut self, locals: &[&'static str]) -> String {
@@ -151,7 +151,7 @@ impl Writer {
         }
     }
     /// Mostly well-locked code, so that something is proved.
-    pub fn body(&mut self) -> String {
+    pub(crate) fn body(&mut self) -> String {
         let locals = ["a", "b", "!a"];
         let length = 1 + self.roll(3);
         match self.roll(6) {
@@ -170,7 +170,7 @@ impl Writer {
             ),
         }
     }
-    pub fn action(&mut self, name: &str) -> String {
+    pub(crate) fn action(&mut self, name: &str) -> String {
         let frame = self.pick(&["", "x", "y", "x, y", "x, y", "x, y, m", "x, y, m, k"]);
         let mut parts = vec!["true".to_string()];
         for f in frame.split(", ").filter(|f| *f == "x" || *f == "y") {
@@ -220,7 +220,7 @@ impl Writer {
             _ => format!("atomic {{ assume {}; assume {}; seen{n} := x; x := y; }}\n", may(self, 0), may(self, 1)),
         }
     }
-    pub fn choose_predicates(&mut self) {
+    pub(crate) fn choose_predicates(&mut self) {
         let all = [
             "m == 0 || m == tid",
             "m == 0 || m == tid",
@@ -237,7 +237,7 @@ impl Writer {
         ];
         self.predicates = [self.pick(&all), self.pick(&all)];
     }
-    pub fn file(&mut self) -> String {
+    pub(crate) fn file(&mut self) -> String {
         self.choose_predicates();
         let steps: String = (0..3).map(|n| self.seeing(n)).collect();
         let (spec, body) = (self.spec(), self.body());

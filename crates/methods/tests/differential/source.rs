@@ -3,8 +3,8 @@
 
 use base::Budget;
 use base::differential::{programs_to_try, report_agreement, seeds};
-use methods::explore::system::Switches;
-use methods::explore::{ExplorePlan, explore_states};
+use methods::Switches;
+use methods::{ExplorePlan, explore_states};
 use program::semantics::InstanceCounts;
 use std::collections::BTreeSet;
 use std::time::Duration;

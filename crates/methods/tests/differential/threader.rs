@@ -6,7 +6,7 @@
 use base::{Budget, Sources};
 use checker::{CheckLimits, Checker, Outcome};
 use evidence::{Claim, Proof};
-use methods::horn::HornClauses;
+use methods::HornClauses;
 use methods::{Method, MethodOptions, Task};
 use program::Program;
 use std::collections::BTreeMap;

@@ -2,6 +2,8 @@
 //!
 //! Invariants and relies are not looked at while an instance is inside an atomic block; a rely sees a block with a
 //! loop as one step, from the store at its entry to the store at its end.
+//! In: a state, or a step between two. Out: the properties it breaks, and what was not looked at because a value is
+//! open.
 
 use super::decide::Sampling;
 use super::{Choice, Semantics, State, StateView, StepOutcome, Successors, SymbolSlot, TraceStep};

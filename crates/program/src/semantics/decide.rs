@@ -2,6 +2,8 @@
 //!
 //! Where a formula must hold for the choice to matter (a guard, an `init`), `allowed` reads a finite set of values off
 //! it; else a finite sort is enumerated; else a few values are tried and the choice is not exhaustive.
+//! In: a state with open values, the place of one, the formula at hand. Out: values to try there, and whether they are
+//! all.
 
 use super::{Semantics, State, StateView, SymbolSlot};
 use crate::semantics::Choice;
@@ -29,11 +31,11 @@ impl Default for Sampling {
 #[derive(Clone, Debug)]
 pub(crate) struct CandidateValues {
     pub values: Vec<Value>,
-    pub exhaustive: bool,
+    pub(crate) exhaustive: bool,
 }
 
 /// Whether `new` is `old` with some undecided parts decided.
-pub fn refines(old: &Value, new: &Value) -> bool {
+pub(crate) fn refines(old: &Value, new: &Value) -> bool {
     match (old, new) {
         (Value::Any, _) => true,
         (Value::Map(a), Value::Map(b)) => {

@@ -1,4 +1,7 @@
 //! Initial states: initial values, then the `init` formulas, which define or constrain what is left open.
+//!
+//! In: numbers of instances. Out: initial states with the choices that lead to them, or the one state that given
+//! choices lead to.
 
 use super::decide::Sampling;
 use super::{Choice, InstanceCounts, Semantics, State, StateView, SymbolSlot};

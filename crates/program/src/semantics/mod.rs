@@ -24,8 +24,7 @@ mod view;
 pub(crate) mod tests;
 
 pub use checks::Breach;
-pub use decide::{Sampling, refines};
-pub use initial::InitialStates;
+pub use decide::Sampling;
 pub use leaks::{Object, leak};
 pub use reach::{ReachLimits, Reached, SearchLimit, Violation, reachable_states};
 pub use replay::{Mismatch, Replay, replay_trace};
@@ -146,7 +145,7 @@ impl<'p> Semantics<'p> {
         }
     }
     /// The position of a local in `Instance::locals`, with its thread.
-    pub fn local_index(&self, var: VarId) -> Option<(ThreadId, usize)> {
+    pub(crate) fn local_index(&self, var: VarId) -> Option<(ThreadId, usize)> {
         match self.slot(self.program.vars[var].symbol) {
             SymbolSlot::Local(t, i) => Some((t, i)),
             _ => None,

@@ -1,6 +1,8 @@
 //! Exact replay of a trace: every step is executed as written, nothing is searched for, and the violation is seen.
 //!
 //! What the trace says is not trusted: instances, indexes, sorts of values and choices are all checked.
+//! In: a program and a trace. Out: the states of the run, or the first place where trace and program do not fit
+//! (`Mismatch`).
 
 use super::decide::Sampling;
 use super::{Semantics, State, StateView, StepOutcome, Trace};

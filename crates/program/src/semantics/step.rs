@@ -2,6 +2,8 @@
 //!
 //! An action with its inputs chosen: the guard must be true, the first false gate goes wrong, else the updates happen
 //! at once. `Semantics::successors` finds the inputs; `Semantics::execute` is given them.
+//! In: a state and an instance in it. Out: each outcome: a state after the step, a property that is violated, or why
+//! values could not be chosen.
 
 use super::decide::{Sampling, put_in};
 use super::{Choice, Instance, Semantics, State, StateView, SymbolSlot, TraceStep};
@@ -463,7 +465,7 @@ impl Semantics<'_> {
         let mut state = state.clone();
         for c in choices {
             let name = || self.program.terms.symbol_name(c.place.symbol);
-            if c.place.symbol.0 as usize >= self.program.terms.symbol_count() {
+            if c.place.symbol.index() >= self.program.terms.symbol_count() {
                 return Err("a choice of an unknown symbol".into());
             }
             let sort = self.sort_at(&c.place).ok_or_else(|| format!("a place of `{}` that does not exist", name()))?;

@@ -13,15 +13,15 @@ pub(crate) struct Build {
 }
 
 impl Build {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut p = Program::new("test");
         let o = p.add_origin(None, "");
         Self { p, o }
     }
-    pub fn shared(&mut self, name: &str, sort: Sort, initial: Option<Term>) -> VarId {
+    pub(crate) fn shared(&mut self, name: &str, sort: Sort, initial: Option<Term>) -> VarId {
         self.p.add_var(name, sort, Scope::Shared, VarKind::Plain, initial, self.o)
     }
-    pub fn thread(&mut self, name: &str, copies: Copies, locations: usize) -> ThreadId {
+    pub(crate) fn thread(&mut self, name: &str, copies: Copies, locations: usize) -> ThreadId {
         let mut code = Code::new();
         for i in 0..locations {
             code.locations.push(Location {
@@ -44,32 +44,39 @@ impl Build {
             origin: self.o,
         })
     }
-    pub fn local(&mut self, thread: ThreadId, name: &str, sort: Sort, initial: Option<Term>) -> VarId {
+    pub(crate) fn local(&mut self, thread: ThreadId, name: &str, sort: Sort, initial: Option<Term>) -> VarId {
         let v = self.p.add_var(name, sort, Scope::Thread(thread), VarKind::Plain, initial, self.o);
         self.p.threads[thread].locals.push(v);
         v
     }
-    pub fn property(&mut self, kind: PropertyKind) -> PropertyId {
+    pub(crate) fn property(&mut self, kind: PropertyKind) -> PropertyId {
         let name = format!("p{}", self.p.properties.len());
         self.p.properties.push(Property { kind, name, origin: self.o })
     }
-    pub fn invariant(&mut self, formula: Term) -> PropertyId {
+    pub(crate) fn invariant(&mut self, formula: Term) -> PropertyId {
         let property = self.property(PropertyKind::Invariant(formula));
         self.p.invariants.push(InitialFact { formula: Some(formula), property: Some(property), origin: self.o });
         property
     }
-    pub fn rely(&mut self, formula: Term) -> PropertyId {
+    pub(crate) fn rely(&mut self, formula: Term) -> PropertyId {
         let property = self.property(PropertyKind::Rely(self.p.relies.len() as u32));
         self.p.relies.push(Rely { thread: None, formula: Some(formula), property, origin: self.o });
         property
     }
-    pub fn init(&mut self, formula: Term) {
+    pub(crate) fn init(&mut self, formula: Term) {
         self.p.init.push(InitialFact { formula: Some(formula), property: None, origin: self.o });
     }
-    pub fn act(&mut self, thread: ThreadId, from: u32, to: u32, guard: Term, updates: &[(VarId, Term)]) -> ActionId {
+    pub(crate) fn act(
+        &mut self,
+        thread: ThreadId,
+        from: u32,
+        to: u32,
+        guard: Term,
+        updates: &[(VarId, Term)],
+    ) -> ActionId {
         self.act_with(thread, from, to, vec![], guard, updates)
     }
-    pub fn act_with(
+    pub(crate) fn act_with(
         &mut self,
         thread: ThreadId,
         from: u32,
@@ -85,7 +92,7 @@ impl Build {
             ..Action::plain(LocId(from), LocId(to), guard, What::Assign, origin)
         })
     }
-    pub fn gate(&mut self, thread: ThreadId, from: u32, to: u32, formula: Term) -> PropertyId {
+    pub(crate) fn gate(&mut self, thread: ThreadId, from: u32, to: u32, formula: Term) -> PropertyId {
         let property = self.property(PropertyKind::Assertion);
         let tt = self.p.terms.tt();
         let a = self.act(thread, from, to, tt, &[]);

@@ -1,4 +1,6 @@
 //! A concrete run, step by step: enough to replay it with no search and no solver.
+//!
+//! In: what a search chose: instances, initial values, actions with their inputs. Out: data alone; `replay` runs it.
 
 use crate::code::ActionId;
 use crate::model::{Copies, Program, Start, ThreadId};

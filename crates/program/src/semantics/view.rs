@@ -3,6 +3,7 @@
 //! Copying an undecided value would let its two copies be decided differently. So `StateView::flow`, which computes what a
 //! step writes, lets an undecided part pass only where it stays where it is (`m := m[k := e]`) or where it is an input
 //! that goes to one place alone.
+//! In: a state, an instance, the inputs of a step, the store after it. Out: values of terms.
 
 use super::{Instance, Semantics, State, SymbolSlot};
 use logic::{ClassId, Env, EvalError, Node, Op, ReadPlace, Symbol, Term, Value, eval_term};
@@ -21,7 +22,7 @@ pub struct StateView<'a> {
 
 impl<'a> StateView<'a> {
     /// The store alone.
-    pub fn of_store(sem: &'a Semantics<'a>, state: &'a State) -> Self {
+    pub(crate) fn of_store(sem: &'a Semantics<'a>, state: &'a State) -> Self {
         Self { sem, state, after: None, instance: None, tid: Value::Any, inputs: &[] }
     }
     /// The store as an instance sees it.
@@ -29,10 +30,10 @@ impl<'a> StateView<'a> {
         let i = &state.instances[at];
         Self { sem, state, after: None, instance: Some(i), tid: Value::Int(i.tid.into()), inputs: &[] }
     }
-    pub fn with_inputs(self, inputs: &'a [Option<Value>]) -> Self {
+    pub(crate) fn with_inputs(self, inputs: &'a [Option<Value>]) -> Self {
         Self { inputs, ..self }
     }
-    pub fn with_after(self, after: &'a [Value]) -> Self {
+    pub(crate) fn with_after(self, after: &'a [Value]) -> Self {
         Self { after: Some(after), ..self }
     }
     pub fn eval(&self, term: Term) -> Result<Value, EvalError> {

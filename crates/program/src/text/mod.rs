@@ -11,7 +11,6 @@ mod terms;
 
 pub use print::print_program;
 pub use read::read_program;
-pub use terms::{SymbolNames, print_term, read_term};
 
 /// What is wrong with a text.
 #[derive(Clone, Debug, PartialEq, Eq)]

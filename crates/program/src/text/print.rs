@@ -1,4 +1,6 @@
 //! From a program to its text.
+//!
+//! In: a `Program`. Out: text from which `read` makes an equal one.
 
 mod specs;
 
@@ -33,20 +35,20 @@ pub(crate) struct Writer<'p> {
 }
 
 impl Writer<'_> {
-    pub fn term(&self, t: Term) -> Sexp {
+    pub(super) fn term(&self, t: Term) -> Sexp {
         term_sexp(&self.p.terms, &self.names, t)
     }
     /// `?` where a formula is asked for.
-    pub fn asked(&self, t: Option<Term>) -> Sexp {
+    pub(super) fn asked(&self, t: Option<Term>) -> Sexp {
         t.map_or(atom("?"), |t| self.term(t))
     }
-    pub fn symbol(&self, s: Symbol) -> Sexp {
+    pub(super) fn symbol(&self, s: Symbol) -> Sexp {
         atom(self.names.name(s))
     }
-    pub fn ids<I: std::fmt::Display>(&self, head: &str, ids: &[I]) -> Sexp {
+    pub(super) fn ids<I: std::fmt::Display>(&self, head: &str, ids: &[I]) -> Sexp {
         form(head, ids.iter().map(|i| atom(i.to_string())))
     }
-    pub fn origin(&self, o: OriginId) -> Sexp {
+    pub(super) fn origin(&self, o: OriginId) -> Sexp {
         atom(o.to_string())
     }
 
@@ -126,7 +128,7 @@ impl Writer<'_> {
         out
     }
 
-    pub fn fact(&self, head: &str, f: &InitialFact) -> Sexp {
+    pub(crate) fn fact(&self, head: &str, f: &InitialFact) -> Sexp {
         let property = f.property.map(|p| atom(p.to_string()));
         form(head, [self.asked(f.formula), self.origin(f.origin)].into_iter().chain(property))
     }
@@ -156,7 +158,7 @@ impl Writer<'_> {
         }
     }
 
-    pub fn code(&self, head: &str, code: &Code) -> Sexp {
+    pub(super) fn code(&self, head: &str, code: &Code) -> Sexp {
         let mut parts = vec![form("entry", [atom(code.entry.to_string())])];
         parts.extend(code.exit.map(|e| form("exit", [atom(e.to_string())])));
         for (id, l) in code.locations.iter_enumerated() {
@@ -208,7 +210,7 @@ impl Writer<'_> {
         form("action", parts)
     }
 
-    pub fn two_store(&self, r: &TwoStore) -> [Sexp; 2] {
+    pub(super) fn two_store(&self, r: &TwoStore) -> [Sexp; 2] {
         let place =
             |f: &StorePlace| list([atom(f.var.to_string())].into_iter().chain(f.keys.iter().map(|k| self.term(*k))));
         [form("frame", r.frame.iter().map(place)), self.term(r.relation)]

@@ -2,6 +2,8 @@
 //!
 //! One pass over the parts, which come in the order in which they are printed: what a term needs (enums, classes,
 //! symbols) stands before it.
+//! In: text. Out: a `Program`, or a `TextError` with its line. Deliberately absent: well-formedness, which is judged
+//! afterwards.
 
 mod specs;
 
@@ -87,16 +89,16 @@ impl<'s> ListCursor<'s> {
             _ => fail(s, "a list is wanted here"),
         }
     }
-    pub fn fail<T>(&self, message: impl Into<String>) -> Result<T, TextError> {
+    pub(super) fn fail<T>(&self, message: impl Into<String>) -> Result<T, TextError> {
         fail(self.whole, message)
     }
-    pub fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.parts.is_empty()
     }
-    pub fn end(&self) -> Result<(), TextError> {
+    pub(super) fn end(&self) -> Result<(), TextError> {
         if self.is_done() { Ok(()) } else { self.fail("there is more here than expected") }
     }
-    pub fn next(&mut self) -> Result<&'s Sexp, TextError> {
+    pub(super) fn next(&mut self) -> Result<&'s Sexp, TextError> {
         match self.parts.split_first() {
             Some((first, rest)) => {
                 self.parts = rest;
@@ -105,28 +107,28 @@ impl<'s> ListCursor<'s> {
             None => self.fail("something is missing at the end"),
         }
     }
-    pub fn atom(&mut self) -> Result<&'s str, TextError> {
+    pub(super) fn atom(&mut self) -> Result<&'s str, TextError> {
         match self.next()? {
             Sexp::Atom(a) => Ok(a),
             _ => self.fail("a word is wanted here"),
         }
     }
-    pub fn text(&mut self) -> Result<String, TextError> {
+    pub(super) fn text(&mut self) -> Result<String, TextError> {
         match self.next()? {
             Sexp::Text(t) => Ok(t.clone()),
             _ => self.fail("a string is wanted here"),
         }
     }
-    pub fn number<N: std::str::FromStr>(&mut self) -> Result<N, TextError> {
+    pub(super) fn number<N: std::str::FromStr>(&mut self) -> Result<N, TextError> {
         let a = self.atom()?;
         a.parse().or_else(|_| self.fail(format!("`{a}` is no number that fits here")))
     }
-    pub fn list(&mut self) -> Result<ListCursor<'s>, TextError> {
+    pub(super) fn list(&mut self) -> Result<ListCursor<'s>, TextError> {
         let s = self.next()?;
         ListCursor::of(s).or_else(|_| self.fail("a list is wanted here"))
     }
     /// An id with its prefix: `v12`.
-    pub fn id<I: Id>(&mut self, prefix: &str) -> Result<I, TextError> {
+    pub(super) fn id<I: Id>(&mut self, prefix: &str) -> Result<I, TextError> {
         let a = self.atom()?;
         self.id_of(a, prefix)
     }
@@ -145,7 +147,7 @@ impl<'s> ListCursor<'s> {
             self.fail(format!("`{a}` stands where {prefix}{want} is next"))
         }
     }
-    pub fn id_list<I: Id>(&mut self, head: &str, prefix: &str) -> Result<Vec<I>, TextError> {
+    pub(crate) fn id_list<I: Id>(&mut self, head: &str, prefix: &str) -> Result<Vec<I>, TextError> {
         let mut c = self.expect(head)?;
         let mut out = Vec::new();
         while !c.is_done() {
@@ -154,14 +156,14 @@ impl<'s> ListCursor<'s> {
         Ok(out)
     }
     /// The next part, which must be a list that starts with the word.
-    pub fn expect(&mut self, head: &str) -> Result<ListCursor<'s>, TextError> {
+    pub(super) fn expect(&mut self, head: &str) -> Result<ListCursor<'s>, TextError> {
         match self.next_if(head)? {
             Some(c) => Ok(c),
             None => self.fail(format!("`({head} ..)` is wanted here")),
         }
     }
     /// The next part, if it is a list that starts with the word.
-    pub fn next_if(&mut self, head: &str) -> Result<Option<ListCursor<'s>>, TextError> {
+    pub(super) fn next_if(&mut self, head: &str) -> Result<Option<ListCursor<'s>>, TextError> {
         let Some(first @ Sexp::List(parts, _)) = self.parts.first() else { return Ok(None) };
         match parts.split_first() {
             Some((Sexp::Atom(a), rest)) if a == head => {
@@ -179,13 +181,13 @@ pub(crate) struct TextReader<'t> {
 }
 
 impl TextReader<'_> {
-    pub fn term(&self, c: &mut ListCursor<'_>) -> Result<Term, TextError> {
+    pub(super) fn term(&self, c: &mut ListCursor<'_>) -> Result<Term, TextError> {
         let s = c.next()?;
         let line = c.whole;
         term_of(self.terms, self.names, s)
             .map_err(|e| if e.line > 0 { e } else { fail::<()>(line, e.message).expect_err("a failure is an error") })
     }
-    pub fn asked(&self, c: &mut ListCursor<'_>) -> Result<Option<Term>, TextError> {
+    pub(super) fn asked(&self, c: &mut ListCursor<'_>) -> Result<Option<Term>, TextError> {
         if matches!(c.parts.first(), Some(Sexp::Atom(a)) if a == "?") {
             c.next()?;
             return Ok(None);
@@ -202,13 +204,13 @@ impl TextReader<'_> {
         }
         Ok(out)
     }
-    pub fn fact(&self, c: &mut ListCursor<'_>) -> Result<InitialFact, TextError> {
+    pub(crate) fn fact(&self, c: &mut ListCursor<'_>) -> Result<InitialFact, TextError> {
         let (formula, origin) = (self.asked(c)?, c.id("o")?);
         let property = if c.is_done() { None } else { Some(c.id("p")?) };
         c.end()?;
         Ok(InitialFact { formula, property, origin })
     }
-    pub fn two_store(&self, c: &mut ListCursor<'_>) -> Result<TwoStore, TextError> {
+    pub(super) fn two_store(&self, c: &mut ListCursor<'_>) -> Result<TwoStore, TextError> {
         let mut frame = Vec::new();
         let mut f = c.expect("frame")?;
         while !f.is_done() {
@@ -425,7 +427,7 @@ impl TextReader<'_> {
         Ok(kind)
     }
 
-    pub fn code(&self, mut c: ListCursor<'_>) -> Result<Code, TextError> {
+    pub(super) fn code(&self, mut c: ListCursor<'_>) -> Result<Code, TextError> {
         let mut code = Code::new();
         code.entry = c.expect("entry")?.id("L")?;
         if let Some(mut e) = c.next_if("exit")? {

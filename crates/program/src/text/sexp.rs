@@ -1,5 +1,7 @@
 //! Nested lists of atoms and strings: the carrier of the text form. Printing breaks long lists over lines; reading
 //! bounds the nesting, so that no text can exhaust the stack.
+//!
+//! In: text, or a tree to print. Out: a tree, or a `TextError` with its line; or text.
 
 use super::TextError;
 

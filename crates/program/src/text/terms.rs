@@ -1,8 +1,10 @@
 //! Terms and sorts as text: prefix form, every symbol by a name that is unique in its table, shared and deep parts
 //! bound by `let` once, so that the text is no larger than the graph.
+//!
+//! In: terms with the names of their symbols, or text. Out: the other, or a `TextError`.
 
 use super::TextError;
-use super::sexp::{Sexp, atom, form, list, parse, pretty};
+use super::sexp::{Sexp, atom, form, list};
 use base::ids::Id;
 use logic::{ClassId, EnumId, MachineIntSort, Node, Op, Quantifier, Sort, SortKind, Symbol, Term, Terms};
 use rustc_hash::FxHashMap;
@@ -11,14 +13,14 @@ use rustc_hash::FxHashMap;
 const MAX_NESTING: usize = 60;
 
 /// The names that symbols have in text.
-pub struct SymbolNames {
+pub(crate) struct SymbolNames {
     of: Vec<String>,
     symbols: FxHashMap<String, Symbol>,
 }
 
 impl SymbolNames {
     /// A symbol's own name where it is plain and no other symbol has it; else the name with the symbol's number.
-    pub fn new(terms: &Terms) -> Self {
+    pub(super) fn new(terms: &Terms) -> Self {
         let own: Vec<String> = (0..terms.symbol_count()).map(|i| terms.symbol_name(Symbol::from_index(i))).collect();
         let mut count: FxHashMap<&str, usize> = FxHashMap::default();
         own.iter().for_each(|n| *count.entry(n).or_default() += 1);
@@ -38,10 +40,10 @@ impl SymbolNames {
         let symbols = of.iter().enumerate().map(|(i, n)| (n.clone(), Symbol::from_index(i))).collect();
         Self { of, symbols }
     }
-    pub fn name(&self, symbol: Symbol) -> &str {
+    pub(super) fn name(&self, symbol: Symbol) -> &str {
         &self.of[symbol.index()]
     }
-    pub fn symbol(&self, name: &str) -> Option<Symbol> {
+    pub(super) fn symbol(&self, name: &str) -> Option<Symbol> {
         if let Some(s) = self.symbols.get(name) {
             return Some(*s);
         }
@@ -53,15 +55,17 @@ impl SymbolNames {
 }
 
 /// A term as text.
-pub fn print_term(terms: &Terms, names: &SymbolNames, term: Term) -> String {
+#[cfg(test)]
+pub(crate) fn print_term(terms: &Terms, names: &SymbolNames, term: Term) -> String {
     let mut out = String::new();
-    pretty(&term_sexp(terms, names, term), 0, &mut out);
+    super::sexp::pretty(&term_sexp(terms, names, term), 0, &mut out);
     out
 }
 
 /// A term from text; every symbol, sort and operator is checked.
-pub fn read_term(terms: &Terms, names: &SymbolNames, text: &str) -> Result<Term, TextError> {
-    term_of(terms, names, &parse(text)?)
+#[cfg(test)]
+pub(crate) fn read_term(terms: &Terms, names: &SymbolNames, text: &str) -> Result<Term, TextError> {
+    term_of(terms, names, &super::sexp::parse(text)?)
 }
 
 const OPERATORS: &[(&str, Op)] = &[

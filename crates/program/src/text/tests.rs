@@ -1,5 +1,6 @@
 //! Round trips, and texts that must be refused.
 
+use super::terms::{SymbolNames, print_term, read_term};
 use super::*;
 use crate::model::{Copies, Program};
 use crate::semantics::tests::Build;

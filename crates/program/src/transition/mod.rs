@@ -24,4 +24,5 @@ pub use effects::{after_action, primed_after_action, writes_shared};
 pub use gated::{claimable_of_threads, gated_properties, has_gate_of};
 pub use initial::{initial_locals, initial_locals_facts, initial_store, initial_store_facts};
 pub use locksets::{must_locksets, must_sets};
-pub use orders::{Cycle, loop_heads, topological_order};
+pub use orders::loop_heads;
+pub(crate) use orders::{Cycle, topological_order};

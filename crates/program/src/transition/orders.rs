@@ -46,7 +46,7 @@ pub fn loop_heads(code: &Code) -> Vec<LocId> {
 }
 
 /// The locations from `start`, each after those it is reached from. Stops are not among them, unless one is the start.
-pub fn topological_order(
+pub(crate) fn topological_order(
     code: &Code,
     outgoing: &IdVec<LocId, Vec<ActionId>>,
     start: LocId,

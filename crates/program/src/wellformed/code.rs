@@ -1,4 +1,7 @@
 //! Well-formedness of code: locations, actions, calls.
+//!
+//! In: the code of a thread or procedure, and which variables it may use. Out: a fault for each thing that is out of
+//! place.
 
 use super::{May, SymbolRole, WellformedCheck};
 use crate::code::{Action, Code, LocId, Mark};
@@ -108,7 +111,7 @@ impl WellformedCheck<'_> {
         let number = self.actions;
         self.actions += 1;
         for s in &a.inputs {
-            if s.0 as usize >= p.terms.symbol_count() {
+            if s.index() >= p.terms.symbol_count() {
                 self.fault(place, format!("the input {s} does not exist"), Some(a.origin));
             } else if self.roles.insert(*s, SymbolRole::Input(number)).is_some() {
                 let name = p.terms.symbol_name(*s);

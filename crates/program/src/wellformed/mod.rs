@@ -8,12 +8,11 @@ mod code;
 mod sorts;
 mod specs;
 
-pub use sorts::sort_faults;
+pub(crate) use sorts::sort_faults;
 
 use crate::model::{OriginId, Program, Scope, Start, ThreadId, VarId, VarKind};
 use crate::property::{PropertyId, PropertyKind};
 use crate::{Copies, ProcId};
-use base::ids::Id;
 use logic::{Sort, SortKind, Symbol, Term};
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -6,7 +6,7 @@ use logic::{Node, Sort, Term, Terms};
 use rustc_hash::FxHashSet;
 
 /// What is wrong with the sorts of a term and its parts. Terms in `seen` are known to be right and are added to.
-pub fn sort_faults(t: &Terms, term: Term, seen: &mut FxHashSet<Term>) -> Vec<String> {
+pub(crate) fn sort_faults(t: &Terms, term: Term, seen: &mut FxHashSet<Term>) -> Vec<String> {
     let mut faults = Vec::new();
     let mut todo = vec![term];
     while let Some(term) = todo.pop() {

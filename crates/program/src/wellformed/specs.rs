@@ -1,4 +1,6 @@
 //! Well-formedness of procedures, machines and objects.
+//!
+//! In: a program. Out: a fault for each thing that is out of place.
 
 use super::{May, WellformedCheck};
 use crate::model::{InitialFact, OriginId, Scope, VarId};

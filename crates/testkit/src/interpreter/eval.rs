@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 /// Why an expression has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub(super) enum Stop {
     /// The check of this property fails.
     Fails(String),
     /// Outside what the interpreter covers: a value nothing has decided, or a construct it does not know.
@@ -20,14 +20,14 @@ pub enum Stop {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub(super) enum Mode {
     Code,
     Formula,
 }
 
 /// A value, its type, and whether it was written as a number, which takes the type that is wanted.
 #[derive(Clone, Debug)]
-pub struct Typed {
+pub(crate) struct Typed {
     pub value: Value,
     pub ty: Ty,
     pub literal: bool,
@@ -37,7 +37,7 @@ pub struct Typed {
 const WINDOW: std::ops::RangeInclusive<i128> = -4..=12;
 
 /// Where an expression is evaluated.
-pub struct Place<'s, 'a> {
+pub(super) struct Place<'s, 'a> {
     pub vars: &'s Vars<'a>,
     pub state: &'s State<'a>,
     pub after: Option<&'s State<'a>>,
@@ -54,14 +54,14 @@ pub struct Place<'s, 'a> {
 
 /// Where a place starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Root<'a> {
+pub(crate) enum Root<'a> {
     Local(usize),
     Shared(Code<'a>),
     Field(Object, &'a str),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Index {
+pub(super) enum Index {
     Key(Value),
     Element(usize),
 }
@@ -75,7 +75,7 @@ enum Touch {
 
 /// A place that can be written.
 #[derive(Clone, Debug)]
-pub struct Target<'a> {
+pub(super) struct Target<'a> {
     pub root: Root<'a>,
     pub path: Vec<Index>,
     pub ty: Ty,
@@ -97,7 +97,7 @@ fn beyond(why: &str) -> Stop {
 }
 
 impl<'s, 'a> Place<'s, 'a> {
-    pub fn holds(&mut self, e: &'a Expr) -> Result<bool, Stop> {
+    pub(super) fn holds(&mut self, e: &'a Expr) -> Result<bool, Stop> {
         let value = self.eval(e, &Ty::Bool)?.value;
         truth(&value)
     }
@@ -107,11 +107,11 @@ impl<'s, 'a> Place<'s, 'a> {
     }
 
     /// A value in a place of a type: numbers are wrapped, `null`, `{}` and `[]` take the type.
-    pub fn eval_as(&mut self, e: &'a Expr, ty: &Ty) -> Result<Value, Stop> {
+    pub(crate) fn eval_as(&mut self, e: &'a Expr, ty: &Ty) -> Result<Value, Stop> {
         Ok(self.eval(e, ty)?.value.stored_as(ty))
     }
 
-    pub fn eval(&mut self, e: &'a Expr, wanted: &Ty) -> Result<Typed, Stop> {
+    pub(super) fn eval(&mut self, e: &'a Expr, wanted: &Ty) -> Result<Typed, Stop> {
         match &e.kind {
             ExprKind::Bool(b) => Ok(typed(Value::Bool(*b), Ty::Bool)),
             ExprKind::Int(n, _) => Ok(Typed { value: Value::Int(*n), ty: Ty::Int, literal: true }),
@@ -545,7 +545,7 @@ impl<'s, 'a> Place<'s, 'a> {
     }
 
     /// A place to be written; what is read on the way is checked, and so is the write itself if `written`.
-    pub fn target(&mut self, e: &'a Expr) -> Result<Target<'a>, Stop> {
+    pub(super) fn target(&mut self, e: &'a Expr) -> Result<Target<'a>, Stop> {
         match &e.kind {
             ExprKind::Name(name, _) => {
                 if let Some(at) = self.env.iter().rposition(|(n, ..)| *n == &**name) {
@@ -589,7 +589,7 @@ impl<'s, 'a> Place<'s, 'a> {
         }
     }
 
-    pub fn read(&self, target: &Target<'a>) -> Value {
+    pub(super) fn read(&self, target: &Target<'a>) -> Value {
         let whole = match &target.root {
             Root::Local(at) => self.env[*at].2.clone(),
             Root::Shared(code) => self.state.shared.get(code).cloned().unwrap_or(Value::Undecided),
@@ -603,7 +603,7 @@ impl<'s, 'a> Place<'s, 'a> {
     }
 
     /// Notes that a place is written (or read and written).
-    pub fn writes(&mut self, target: &Target<'a>) -> Result<(), Stop> {
+    pub(super) fn writes(&mut self, target: &Target<'a>) -> Result<(), Stop> {
         let keys: Vec<Value> =
             target.path.iter().map_while(|i| if let Index::Key(k) = i { Some(k.clone()) } else { None }).collect();
         self.access(&target.root, &keys, Touch::Write)
@@ -620,7 +620,7 @@ fn common(x: &Typed, y: &Typed) -> Ty {
     }
 }
 
-pub fn is_lock(ty: &Type) -> bool {
+pub(super) fn is_lock(ty: &Type) -> bool {
     match &ty.kind {
         TypeKind::Lock => true,
         TypeKind::Map(_, v) => is_lock(v),
@@ -629,7 +629,7 @@ pub fn is_lock(ty: &Type) -> bool {
 }
 
 /// The value with the part at a path replaced.
-pub fn replaced(whole: Value, path: &[Index], value: Value) -> Value {
+pub(crate) fn replaced(whole: Value, path: &[Index], value: Value) -> Value {
     match (path.split_first(), whole) {
         (None, _) => value,
         (Some((Index::Key(k), rest)), whole) => {
@@ -647,7 +647,7 @@ pub fn replaced(whole: Value, path: &[Index], value: Value) -> Value {
 }
 
 /// A literal in a machine type, for initial values.
-pub fn initial(n: i128, ty: &Ty) -> Value {
+pub(super) fn initial(n: i128, ty: &Ty) -> Value {
     match ty {
         Ty::Machine(m) => Value::Int(wrap(n, *m)),
         _ => Value::Int(n),

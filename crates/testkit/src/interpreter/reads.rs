@@ -39,7 +39,7 @@ impl<T: ?Sized> std::hash::Hash for ByAddress<'_, T> {
 }
 
 /// Whether an instance may read a local before it assigns it.
-pub fn may_read<'a>(vars: &Vars<'a>, instance: &Instance<'a>, name: &str) -> bool {
+pub(crate) fn may_read<'a>(vars: &Vars<'a>, instance: &Instance<'a>, name: &str) -> bool {
     let mut first = Vec::new();
     for task in &instance.stack {
         match task {

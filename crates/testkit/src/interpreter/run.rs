@@ -10,7 +10,7 @@ use frontend::lang::ast::{ActionDecl, AssignedValue as Right, CallExpr, Conditio
 use std::collections::{BTreeSet, HashMap};
 
 /// What a step leads to.
-pub enum Out<'a> {
+pub(super) enum Out<'a> {
     Next(State<'a>),
     /// Checks that fail in it; the first counts, and which one is first is not said.
     Fails(BTreeSet<String>),
@@ -18,10 +18,10 @@ pub enum Out<'a> {
 
 /// All outcomes of an instance: none where it waits.
 #[derive(Default)]
-pub struct Outs<'a> {
+pub(crate) struct Outs<'a> {
     pub list: Vec<Out<'a>>,
     /// Some run through an atomic block never ends.
-    pub endless: bool,
+    pub(crate) endless: bool,
 }
 
 /// States inside one atomic block at most.
@@ -87,7 +87,7 @@ impl<'a> Vars<'a> {
     }
 
     /// Does what is no step: ends of blocks, `break`, `continue`, bare `return`, declarations without a value.
-    pub fn settle(&self, instance: &mut Instance<'a>) {
+    pub(super) fn settle(&self, instance: &mut Instance<'a>) {
         loop {
             match instance.stack.pop() {
                 None => return instance.env.clear(),
@@ -141,7 +141,7 @@ impl<'a> Vars<'a> {
     }
 
     /// The outcomes of an instance that has not ended.
-    pub fn outcomes(&self, state: &State<'a>, i: usize) -> Result<Outs<'a>, String> {
+    pub(super) fn outcomes(&self, state: &State<'a>, i: usize) -> Result<Outs<'a>, String> {
         if let Some(Task::Rest([first, ..])) = state.instances[i].stack.last()
             && let StmtKind::Atomic(block) = &first.kind
         {

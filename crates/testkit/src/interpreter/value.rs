@@ -7,7 +7,7 @@ use frontend::lang::ast::{MachineInt, Sign};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Value {
+pub(super) enum Value {
     Bool(bool),
     Int(i128),
     Variant(usize),
@@ -20,10 +20,10 @@ pub enum Value {
 }
 
 /// An object: its class and its number.
-pub type Object = (usize, usize);
+pub(super) type Object = (usize, usize);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Ty {
+pub(super) enum Ty {
     Bool,
     Int,
     Machine(MachineInt),
@@ -37,29 +37,29 @@ pub enum Ty {
 }
 
 /// A number as one of a machine type: modulo 2 to the number of bits.
-pub fn wrap(n: i128, m: MachineInt) -> i128 {
+pub(crate) fn wrap(n: i128, m: MachineInt) -> i128 {
     let size = 1i128 << m.bits;
     let low = ((n % size) + size) % size;
     if m.sign == Sign::Signed && low >= size / 2 { low - size } else { low }
 }
 
 /// Whether a number is one of a machine type.
-pub fn fits(n: i128, m: MachineInt) -> bool {
+pub(super) fn fits(n: i128, m: MachineInt) -> bool {
     wrap(n, m) == n
 }
 
 impl Value {
-    pub fn number(&self) -> Option<i128> {
+    pub(super) fn number(&self) -> Option<i128> {
         if let Value::Int(n) = self { Some(*n) } else { None }
     }
     /// A number stored in a place of a type.
-    pub fn stored_as(self, ty: &Ty) -> Value {
+    pub(crate) fn stored_as(self, ty: &Ty) -> Value {
         match (self, ty) {
             (Value::Int(n), Ty::Machine(m)) => Value::Int(wrap(n, *m)),
             (value, _) => value,
         }
     }
-    pub fn is_decided(&self) -> bool {
+    pub(crate) fn is_decided(&self) -> bool {
         match self {
             Value::Undecided => false,
             Value::Map(default, entries) => default.is_decided() && entries.values().all(Value::is_decided),
@@ -68,14 +68,14 @@ impl Value {
             _ => true,
         }
     }
-    pub fn entry(&self, key: &Value) -> Value {
+    pub(super) fn entry(&self, key: &Value) -> Value {
         match self {
             Value::Map(default, entries) => entries.get(key).unwrap_or(default).clone(),
             _ => Value::Undecided,
         }
     }
     /// A map with one entry changed; an entry that is the default is not kept, so that equal maps are equal values.
-    pub fn with_entry(self, key: Value, value: Value) -> Value {
+    pub(crate) fn with_entry(self, key: Value, value: Value) -> Value {
         match self {
             Value::Map(default, mut entries) => {
                 if *default == value {
@@ -89,7 +89,7 @@ impl Value {
         }
     }
     /// The objects that a value refers to; the keys of a map lead nowhere.
-    pub fn objects(&self, out: &mut Vec<Object>) {
+    pub(super) fn objects(&self, out: &mut Vec<Object>) {
         match self {
             Value::Object(Some(o)) => out.push(*o),
             Value::Map(default, entries) => {

@@ -14,23 +14,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 
 /// A local: name, type, value.
-pub type Binding<'a> = (&'a str, Ty, Value);
+pub(crate) type Binding<'a> = (&'a str, Ty, Value);
 
 /// A shared variable or a procedure: the object it belongs to and its name.
-pub type Code<'a> = (Option<&'a str>, &'a str);
+pub(super) type Code<'a> = (Option<&'a str>, &'a str);
 
-pub struct Shared<'a> {
+pub(super) struct Shared<'a> {
     pub var: &'a VarDecl,
     pub ty: Ty,
 }
 
-pub struct Class<'a> {
+pub(super) struct Class<'a> {
     pub name: &'a str,
     pub fields: &'a [VarDecl],
 }
 
 /// A formula of the file with the name of its property.
-pub struct Claim<'a> {
+pub(super) struct Claim<'a> {
     pub formula: &'a Expr,
     pub property: String,
     pub object: Option<&'a str>,
@@ -39,7 +39,7 @@ pub struct Claim<'a> {
 }
 
 /// Everything a file declares.
-pub struct Vars<'a> {
+pub(crate) struct Vars<'a> {
     pub sources: &'a Sources,
     pub enums: Vec<Vec<&'a str>>,
     pub classes: Vec<Class<'a>>,
@@ -50,13 +50,13 @@ pub struct Vars<'a> {
     pub threads: Vec<&'a ThreadDecl>,
     pub inits: Vec<(&'a Expr, Option<&'a str>)>,
     pub invariants: Vec<Claim<'a>>,
-    pub own_invariants: Vec<Claim<'a>>,
+    pub(crate) own_invariants: Vec<Claim<'a>>,
     pub relies: Vec<Claim<'a>>,
     pub frees: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct State<'a> {
+pub(super) struct State<'a> {
     pub shared: BTreeMap<Code<'a>, Value>,
     pub fields: BTreeMap<(Object, &'a str), Value>,
     pub live: BTreeSet<Object>,
@@ -66,7 +66,7 @@ pub struct State<'a> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Instance<'a> {
+pub(super) struct Instance<'a> {
     pub thread: usize,
     pub tid: i128,
     pub object: Option<&'a str>,
@@ -76,7 +76,7 @@ pub struct Instance<'a> {
 }
 
 #[derive(Clone, Debug)]
-pub enum Task<'a> {
+pub(super) enum Task<'a> {
     Rest(&'a [Stmt]),
     /// The end of a block: locals beyond this number are gone.
     Scope(usize),
@@ -89,9 +89,9 @@ pub enum Task<'a> {
 
 /// A call that has not handed over its results.
 #[derive(Clone, Debug)]
-pub struct Frame<'a> {
+pub(super) struct Frame<'a> {
     pub proc: &'a Proc,
-    pub dest: Dest<'a>,
+    pub(crate) dest: Dest<'a>,
     pub env: Vec<Binding<'a>>,
     pub object: Option<&'a str>,
     pub results: Option<Vec<Value>>,
@@ -99,7 +99,7 @@ pub struct Frame<'a> {
 
 /// Where results go.
 #[derive(Clone, Debug)]
-pub enum Dest<'a> {
+pub(crate) enum Dest<'a> {
     Nowhere,
     Places(&'a [Expr]),
     Local(&'a str, Ty),
@@ -158,7 +158,7 @@ impl Dest<'_> {
 
 impl<'a> Vars<'a> {
     /// The declarations of a file; an error where it has something the interpreter does not cover.
-    pub fn of(tree: &'a SourceTree, sources: &'a Sources) -> Result<Self, String> {
+    pub(super) fn of(tree: &'a SourceTree, sources: &'a Sources) -> Result<Self, String> {
         let mut vars = Vars {
             sources,
             enums: Vec::new(),
@@ -262,7 +262,7 @@ impl<'a> Vars<'a> {
         self.shared.insert((object, &var.name.kind), Shared { var, ty });
     }
 
-    pub fn ty(&self, ty: &Type) -> Ty {
+    pub(super) fn ty(&self, ty: &Type) -> Ty {
         match &ty.kind {
             TypeKind::Bool => Ty::Bool,
             TypeKind::Int | TypeKind::Lock => Ty::Int,
@@ -276,16 +276,16 @@ impl<'a> Vars<'a> {
     }
 
     /// The shared variable that a plain name means, in an operation of an object or outside.
-    pub fn shared_named(&self, object: Option<&'a str>, name: &str) -> Option<Code<'a>> {
+    pub(crate) fn shared_named(&self, object: Option<&'a str>, name: &str) -> Option<Code<'a>> {
         let find = |of: Option<&'a str>| self.shared.keys().find(|c| c.0 == of && c.1 == name).copied();
         object.and_then(|_| find(object)).or_else(|| find(None))
     }
 
-    pub fn field(&self, class: usize, name: &str) -> Option<Ty> {
+    pub(super) fn field(&self, class: usize, name: &str) -> Option<Ty> {
         self.classes[class].fields.iter().find(|f| &*f.name.kind == name).map(|f| self.ty(&f.ty))
     }
 
-    pub fn proc(&self, object: Option<&'a str>, name: &'a str) -> Option<(Code<'a>, &'a Proc)> {
+    pub(super) fn proc(&self, object: Option<&'a str>, name: &'a str) -> Option<(Code<'a>, &'a Proc)> {
         let own = object.and_then(|o| self.procs.get_key_value(&(Some(o), name)));
         own.or_else(|| self.procs.get_key_value(&(None, name))).map(|(c, p)| (*c, *p))
     }
@@ -303,13 +303,13 @@ impl<'a> Vars<'a> {
     }
 
     /// A place outside every thread.
-    pub fn place<'s>(&'s self, state: &'s State<'a>, object: Option<&'a str>, mode: Mode) -> Place<'s, 'a> {
+    pub(super) fn place<'s>(&'s self, state: &'s State<'a>, object: Option<&'a str>, mode: Mode) -> Place<'s, 'a> {
         let (env, accesses) = (Vec::new(), BTreeSet::new());
         Place { vars: self, state, after: None, tid: 0, object, env, this: None, mode, accesses }
     }
 
     /// The values a variable may have where nothing is said: all of a small type, else one that nothing has decided.
-    pub fn arbitrary(&self, ty: &Ty) -> Vec<Value> {
+    pub(super) fn arbitrary(&self, ty: &Ty) -> Vec<Value> {
         match ty {
             Ty::Bool => vec![Value::Bool(false), Value::Bool(true)],
             Ty::Enum(e) => (0..self.enums[*e].len()).map(Value::Variant).collect(),
@@ -330,14 +330,14 @@ impl<'a> Vars<'a> {
     }
 
     /// A new object's field: a lock is free, the others are arbitrary.
-    pub fn new_field(&self, field: &VarDecl) -> Vec<Value> {
+    pub(crate) fn new_field(&self, field: &VarDecl) -> Vec<Value> {
         self.natural(&field.ty)
             .filter(|_| super::eval::is_lock(&field.ty))
             .map_or_else(|| self.arbitrary(&self.ty(&field.ty)), |free| vec![free])
     }
 
     /// The first states, with the given number of instances of threads of any number.
-    pub fn initial(&self, any: usize) -> Result<Vec<State<'a>>, String> {
+    pub(super) fn initial(&self, any: usize) -> Result<Vec<State<'a>>, String> {
         let mut first = State {
             shared: BTreeMap::new(),
             fields: BTreeMap::new(),
@@ -436,7 +436,7 @@ fn frees(block: &Block) -> bool {
 }
 
 /// What a procedure ensures, with the names of the properties.
-pub fn ensures<'a>(vars: &Vars<'_>, proc: &'a Proc) -> Vec<(&'a Expr, String)> {
+pub(crate) fn ensures<'a>(vars: &Vars<'_>, proc: &'a Proc) -> Vec<(&'a Expr, String)> {
     let of = |c: &'a Clause| match &c.kind {
         ClauseKind::Ensures(e) if proc.form != ProcForm::Inline => {
             Some((e, format!("ensures:{}:{}", proc.name.kind, vars.sources.line_of(c.span))))
@@ -447,7 +447,7 @@ pub fn ensures<'a>(vars: &Vars<'_>, proc: &'a Proc) -> Vec<(&'a Expr, String)> {
 }
 
 /// What a procedure requires.
-pub fn requires(proc: &Proc) -> Vec<&Expr> {
+pub(crate) fn requires(proc: &Proc) -> Vec<&Expr> {
     let of = |c| match c {
         &Clause { kind: ClauseKind::Requires(ref e), .. } => Some(e),
         _ => None,

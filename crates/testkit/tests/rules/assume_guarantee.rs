@@ -5,7 +5,7 @@ use crate::case::Case;
 use crate::rely_guarantee::{COUNT, JOB};
 use evidence::{AssumeGuarantee, Assumes, Premises, Proof};
 
-pub fn count(case: &Case) -> AssumeGuarantee {
+pub(crate) fn count(case: &Case) -> AssumeGuarantee {
     let of = |name: &str| Assumes { thread: case.thread(name), rely: case.term("(<= x x')"), cuts: Vec::new() };
     AssumeGuarantee { invariant: case.term("(<= 0 x)"), threads: vec![of("A"), of("B")], premises: Premises::All }
 }

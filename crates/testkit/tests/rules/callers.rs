@@ -6,10 +6,10 @@ use program::callers::callers;
 use program::client::Effort;
 
 /// Whoever calls, `x` stays at least 0.
-pub const OPEN: &str = "var x: int = 0;\ninvariant x >= 0;\nproc p() { x := 1; }\n";
+pub(crate) const OPEN: &str = "var x: int = 0;\ninvariant x >= 0;\nproc p() { x := 1; }\n";
 
 /// The client's threads are annotated with nothing but the invariant.
-pub fn any_callers(case: &Case) -> CallersProof {
+pub(crate) fn any_callers(case: &Case) -> CallersProof {
     let client = callers(&case.program, None, &[], Effort::Any).expect("the file has callers").program;
     let inner = Case::of(client.clone());
     let yes = inner.term("true");

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use testkit::oracle::Again;
 
-pub fn program(text: &str) -> Program {
+pub(crate) fn program(text: &str) -> Program {
     let mut sources = Sources::new();
     let parsed = parse_file(&mut sources, "case.tp", text.as_bytes());
     let lowered = lower_file(&parsed, &sources, &LoweringSettings::default());
@@ -18,18 +18,18 @@ pub fn program(text: &str) -> Program {
 }
 
 /// A program, and the terms of certificates about it.
-pub struct Case {
+pub(crate) struct Case {
     pub program: Program,
     pub terms: Terms,
     names: BTreeMap<String, Symbol>,
 }
 
 impl Case {
-    pub fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         Self::of(program(text))
     }
 
-    pub fn of(program: Program) -> Self {
+    pub(crate) fn of(program: Program) -> Self {
         let mut names: BTreeMap<String, Symbol> = program
             .vars
             .iter()
@@ -40,18 +40,18 @@ impl Case {
     }
 
     /// A new symbol, by which formulas may name it from now on.
-    pub fn symbol(&mut self, name: &str, sort: Sort) -> Symbol {
+    pub(crate) fn symbol(&mut self, name: &str, sort: Sort) -> Symbol {
         let symbol = self.terms.symbol(name, sort);
         self.names.insert(name.into(), symbol);
         symbol
     }
 
-    pub fn known(&self, name: &str) -> Symbol {
+    pub(crate) fn known(&self, name: &str) -> Symbol {
         *self.names.get(name).unwrap_or_else(|| panic!("no symbol is called {name}"))
     }
 
     /// A formula or an integer, from its text.
-    pub fn term(&self, text: &str) -> Term {
+    pub(crate) fn term(&self, text: &str) -> Term {
         // A name with spaces stands between bars.
         let joined: Vec<String> = text
             .split('|')
@@ -104,18 +104,18 @@ impl Case {
         }
     }
 
-    pub fn property(&self, name: &str) -> PropertyId {
+    pub(crate) fn property(&self, name: &str) -> PropertyId {
         let found = self.program.properties.iter_enumerated().find(|(_, p)| p.name == name);
         found.unwrap_or_else(|| panic!("no property is called {name}")).0
     }
 
-    pub fn thread(&self, name: &str) -> ThreadId {
+    pub(crate) fn thread(&self, name: &str) -> ThreadId {
         let found = self.program.threads.iter_enumerated().find(|(_, t)| t.name == name);
         found.unwrap_or_else(|| panic!("no thread is called {name}")).0
     }
 
     /// The locations of a thread in the order of its code: the entry first, then as straight-line code passes them.
-    pub fn path(&self, thread: ThreadId) -> Vec<LocId> {
+    pub(crate) fn path(&self, thread: ThreadId) -> Vec<LocId> {
         let code = &self.program.threads[thread].code;
         let mut out = vec![code.entry];
         while let Some(next) = code.actions.iter().find(|a| a.from == out[out.len() - 1] && !out.contains(&a.to)) {
@@ -124,13 +124,13 @@ impl Case {
         out
     }
 
-    pub fn certificate(&self, proof: Proof, properties: &[&str]) -> Certificate {
+    pub(crate) fn certificate(&self, proof: Proof, properties: &[&str]) -> Certificate {
         let properties = properties.iter().map(|p| self.property(p)).collect();
         Certificate { method: "by hand".into(), terms: self.terms.clone(), properties, proof }
     }
 
     /// What the checker makes of a proof of one property: what it rests on, or why it is rejected.
-    pub fn checked(&self, proof: Proof, property: &str) -> Result<Trust, String> {
+    pub(crate) fn checked(&self, proof: Proof, property: &str) -> Result<Trust, String> {
         let certificate = Arc::new(self.certificate(proof, &[property]));
         let mut oracle = Again;
         let mut checker = Checker::new(&self.program, &mut oracle, CheckLimits::default());
@@ -150,14 +150,14 @@ impl Case {
         }
     }
 
-    pub fn accepted(&self, proof: Proof, property: &str) {
+    pub(crate) fn accepted(&self, proof: Proof, property: &str) {
         if let Err(why) = self.checked(proof, property) {
             panic!("rejected: {why}");
         }
     }
 
     /// The premises of which some obligation does not hold, where the certificate fits the program.
-    pub fn failing(&self, proof: &Proof, property: &str) -> BTreeSet<&'static str> {
+    pub(crate) fn failing(&self, proof: &Proof, property: &str) -> BTreeSet<&'static str> {
         let (p, t, claimed) = (&self.program, &self.terms, &[self.property(property)][..]);
         let counts = program::semantics::InstanceCounts::of(p, 0).0;
         let list = match proof {
@@ -174,7 +174,7 @@ impl Case {
     }
 
     /// Rejected, because this premise does not hold (others may fail with it).
-    pub fn lacks(&self, proof: Proof, property: &str, premise: &str) {
+    pub(crate) fn lacks(&self, proof: Proof, property: &str, premise: &str) {
         let failing = self.failing(&proof, property);
         assert!(failing.contains(premise), "{premise} holds; what does not: {failing:?}");
         if let Ok(trust) = self.checked(proof, property) {
@@ -183,7 +183,7 @@ impl Case {
     }
 
     /// Rejected, and by a reason that names the premise or the side condition.
-    pub fn rejected(&self, proof: Proof, property: &str, because: &str) {
+    pub(crate) fn rejected(&self, proof: Proof, property: &str, because: &str) {
         match self.checked(proof, property) {
             Ok(trust) => panic!("accepted ({trust}), though {because} does not hold"),
             Err(why) => assert!(why.contains(because), "rejected, but not because of {because}: {why}"),

@@ -7,7 +7,7 @@ use evidence::{Certificate, ComposedProof, ExhaustiveSearch, Proof, Simulation, 
 const FOLLOWS: &str = "var x: int = 0;\nmachine M { start s asserts x >= 0; s -> s : <x> x' == x + 1; }\nthread T follows M { x := x + 1; assert x >= 0; }\n";
 
 /// At its entry the thread is where its machine starts; after its step the machine is in its last state.
-pub fn simulation_of(case: &Case) -> Simulation {
+pub(crate) fn simulation_of(case: &Case) -> Simulation {
     let thread = case.thread("T");
     let code = &case.program.threads[thread].code;
     let last = case.program.machines[program::MachineId(0)].states.len() as u32 - 1;
@@ -19,7 +19,7 @@ pub fn simulation_of(case: &Case) -> Simulation {
 }
 
 /// The thread does what its machine does, and the composition is searched.
-pub fn composed(case: &Case, states: u64) -> ComposedProof {
+pub(crate) fn composed(case: &Case, states: u64) -> ComposedProof {
     let composition = program::compose::compose_machines(&case.program).expect("the thread follows a machine");
     let properties = program::transition::gated_properties(&composition);
     ComposedProof {
@@ -52,7 +52,7 @@ fn check_a_composition_with_all_premises_is_accepted() {
     }
 }
 
-pub const ONCE: &str = "var x: int = 0;\nmachine M { start s asserts x >= 0; state e asserts x >= 0; s -> e : <x> x' == x + 1; }\nthread T follows M { x := x + 1; assert x >= 0; }\n";
+pub(crate) const ONCE: &str = "var x: int = 0;\nmachine M { start s asserts x >= 0; state e asserts x >= 0; s -> e : <x> x' == x + 1; }\nthread T follows M { x := x + 1; assert x >= 0; }\n";
 
 #[test]
 fn check_a_composition_that_lacks_a_premise_is_rejected() {

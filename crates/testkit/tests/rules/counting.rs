@@ -65,10 +65,10 @@ fn check_cells_that_exclude_an_empty_one_may_hold_many_instances() {
 }
 
 /// All may be in the first phase: never one in each, but three in the first.
-pub const PHASES: &str = "var phase: int = 1;\nvar n: int = 0;\nthread T[*] { var k: int;\n  k := 1; assume k == phase; n := n + 1; assert n >= 1; n := n - 1; }\n";
+pub(crate) const PHASES: &str = "var phase: int = 1;\nvar n: int = 0;\nthread T[*] { var k: int;\n  k := 1; assume k == phase; n := n + 1; assert n >= 1; n := n - 1; }\n";
 
 /// Instances whose `k` is 1, and in the same two places instances whose `k` is 2: with one phase, no two instances are in one of each.
-pub fn two_phases(case: &mut Case) -> Counting {
+pub(crate) fn two_phases(case: &mut Case) -> Counting {
     let mut c = with_dummy(case);
     let (inside, one, two) = (case.term("(= k phase)"), case.term("(= k 1)"), case.term("(= k 2)"));
     c.counters[1].cell = one;

@@ -5,10 +5,10 @@ use evidence::{Environments, InstanceSymbols, Proof};
 use logic::Sort;
 
 /// Two threads count, one looks. `x` is the number of steps taken.
-pub const TWO: &str = "var x: int = 0;\ninvariant x <= 2;\nrely x' >= x;\nthread A { x := x + 1; assert x >= 1; }\nthread B { x := x + 1; }\n";
+pub(crate) const TWO: &str = "var x: int = 0;\ninvariant x <= 2;\nrely x' >= x;\nthread A { x := x + 1; assert x >= 1; }\nthread B { x := x + 1; }\n";
 
 /// The one instance of each thread, with symbols `LOCAL.1`, `LOCAL.1'`, `pc.1`, `pc.1'` for the first and so on.
-pub fn instances(case: &mut Case) -> Vec<InstanceSymbols> {
+pub(crate) fn instances(case: &mut Case) -> Vec<InstanceSymbols> {
     let mut out = Vec::new();
     for (i, thread) in case.program.threads.ids().enumerate() {
         let locals = case.program.threads[thread].locals.clone();
@@ -48,7 +48,7 @@ fn check_a_formula_does_not_bind_what_the_rule_puts_in() {
 }
 
 /// What each reaches, with the other's control, and what the other does. The locations of A are 0, 2, 1 in the order of its code.
-pub fn two(case: &mut Case) -> Environments {
+pub(crate) fn two(case: &mut Case) -> Environments {
     let instances = instances(case);
     let one_more = |other: &str, x: usize| {
         case.term(&format!("(or (and (= {other} 0) (= x {x})) (and (!= {other} 0) (= x {})))", x + 1))

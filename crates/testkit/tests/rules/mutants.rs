@@ -167,7 +167,7 @@ fn annotations_hold(case: &Case, c: &Certificate) -> bool {
             let at = |i: usize| {
                 let own = &s.instances[i];
                 let a = r.threads.iter().find(|a| a.thread == own.thread).expect("each thread is annotated");
-                holds(a.at[own.at.0 as usize], &of_instance(s, i))
+                holds(a.at[own.at.index()], &of_instance(s, i))
             };
             holds(r.invariant, &shared(s)) && (0..s.instances.len()).all(at)
         }),
@@ -185,7 +185,7 @@ fn annotations_hold(case: &Case, c: &Certificate) -> bool {
         }),
         Proof::Environments(r) => every(&|s| {
             let env = all(s, &r.instances);
-            (0..s.instances.len()).all(|i| holds(r.reach[i][s.instances[i].at.0 as usize], &env))
+            (0..s.instances.len()).all(|i| holds(r.reach[i][s.instances[i].at.index()], &env))
         }),
         Proof::Simulation(r) => every(&|s| {
             let of = |i: usize| {

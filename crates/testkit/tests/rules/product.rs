@@ -6,7 +6,7 @@ use evidence::{ProductProof, Proof};
 use logic::Sort;
 
 /// `x` is the number of steps taken: the locations of A and B in the order of their code, and the value there.
-pub fn product(case: &mut Case) -> ProductProof {
+pub(crate) fn product(case: &mut Case) -> ProductProof {
     let instances = instances(case);
     let (a, b) = (case.path(case.thread("A")), case.path(case.thread("B")));
     let mut invariant = Vec::new();

@@ -5,10 +5,10 @@ use evidence::{CutPoint, MoverPhase, Proof, Reduced, Reduction};
 use program::call_summaries::CodeUnit;
 
 /// What the thread asserts is its own.
-pub const LOCAL: &str = "var x: int = 0;\nthread T { var k: int; havoc x; k := 1; assert k == 1; }\n";
+pub(crate) const LOCAL: &str = "var x: int = 0;\nthread T { var k: int; havoc x; k := 1; assert k == 1; }\n";
 
 /// A cut at every location: each step is a run. `k` is 1 from its assignment on.
-pub fn every_step(case: &mut Case) -> Reduction {
+pub(crate) fn every_step(case: &mut Case) -> Reduction {
     let thread = case.thread("T");
     let before = case
         .program

@@ -4,9 +4,9 @@ use crate::case::Case;
 use evidence::{Proof, RelyGuarantee, ThreadAnnotation};
 
 /// One counts and looks, any number count.
-pub const COUNT: &str = "var x: int = 0;\ninvariant x >= 0;\nrely x' >= x;\nthread A { x := x + 1; assert x >= 1; }\nthread B[*] { x := x + 1; }\n";
+pub(crate) const COUNT: &str = "var x: int = 0;\ninvariant x >= 0;\nrely x' >= x;\nthread A { x := x + 1; assert x >= 1; }\nthread B[*] { x := x + 1; }\n";
 /// A thread that is started with an argument.
-pub const JOB: &str =
+pub(crate) const JOB: &str =
     "var x: int = 0;\nthread Job(n: int) { assert n >= 1; }\nthread Main { while true { spawn Job(1); } }\n";
 
 /// Formulas for the first locations of a thread in the order of its code; the others are annotated with nothing.
@@ -15,12 +15,12 @@ fn annotation(case: &Case, thread: &str, at: &[&str], guarantee: &str, rely: Opt
     let path = case.path(thread);
     let mut formulas = vec![case.term("true"); case.program.threads[thread].code.locations.len()];
     for (location, formula) in path.iter().zip(at) {
-        formulas[location.0 as usize] = case.term(formula);
+        formulas[location.index()] = case.term(formula);
     }
     ThreadAnnotation { thread, at: formulas, guarantee: case.term(guarantee), rely: rely.map(|r| case.term(r)) }
 }
 
-pub fn count(case: &Case) -> RelyGuarantee {
+pub(crate) fn count(case: &Case) -> RelyGuarantee {
     RelyGuarantee {
         invariant: case.term("(<= 0 x)"),
         threads: vec![
@@ -64,7 +64,7 @@ fn check_a_certificate_that_lacks_a_premise_is_rejected() {
     let case = Case::new(COUNT);
     let at = |p: &mut RelyGuarantee, name: &str, i: usize, formula: &str| {
         let thread = case.thread(name);
-        let location = case.path(thread)[i].0 as usize;
+        let location = case.path(thread)[i].index();
         let of = p.threads.iter_mut().find(|a| a.thread == thread).expect("it is annotated");
         of.at[location] = case.term(formula);
     };

@@ -22,7 +22,7 @@ pub fn run_propose(request: Propose, paint: Paint) -> i32 {
         return exit::USAGE;
     };
     let budget = Budget::unlimited().with_time(request.limits.time);
-    match methods::conform::propose::propose_machine(program, thread, &Run::quiet(budget)) {
+    match methods::propose_machine(program, thread, &Run::quiet(budget)) {
         Err(reason) => {
             eprintln!("no machine for {}: {reason}", request.thread);
             exit::UNKNOWN

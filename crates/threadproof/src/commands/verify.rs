@@ -506,7 +506,7 @@ fn picture(program: &Program, sources: &Sources, entries: &[EvidenceEntry]) -> O
     }
     entries.iter().find_map(|e| match e {
         EvidenceEntry::Certificate(c) => match &c.proof {
-            evidence::Proof::Views(v) => Some(methods::shape::picture::sheet(program, v)),
+            evidence::Proof::Views(v) => Some(methods::picture::sheet(program, v)),
             _ => None,
         },
         _ => None,

@@ -5,7 +5,7 @@
 //! that nothing refers to are left out; an object met a second time is named only.
 
 use logic::{SortKind, Value};
-use methods::shape::picture::{escape_xml, frame};
+use methods::picture::{escape_xml, frame};
 use program::semantics::{Semantics, State};
 use program::{Program, VarKind};
 use std::fmt::Write as _;

@@ -1,7 +1,7 @@
 //! Colours, where the output is a terminal and the user did not refuse them.
 
-use crate::board::RowOutcome;
 use crate::cli::ColourChoice;
+use crate::outcome::RowOutcome;
 use std::io::IsTerminal;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -387,7 +387,7 @@ fn taken_for_granted(file: &FileRows, shown: &[&PropertyRow], page: Page, out: &
 
 fn next(file: &FileRows, outcome: RowOutcome, page: Page, out: &mut String) {
     let verify = |more: &[(&str, &str)]| file.given.verify(&file.path, more);
-    let path = crate::cli::quoted(&file.path.display().to_string());
+    let path = crate::outcome::quoted(&file.path.display().to_string());
     let reading = &file.given.reading;
     let advice = match outcome {
         RowOutcome::Safe if file.rows.iter().any(|r| r.finding.is_some()) => {

@@ -1,4 +1,7 @@
 //! Proofs that are false and that a lying oracle lets pass: the search of limited size contradicts them, every time.
+//!
+//! In: small programs, a method that claims too much, an oracle that agrees with it. Out: tests: none of it is reported
+//! as safe.
 
 use super::*;
 use crate::board::{SearchExtent, exit, rows};
@@ -189,7 +192,7 @@ impl Method for Boaster {
     #[allow(clippy::arc_with_non_send_sync)]
     fn run(&self, task: &Task, run: &Run) -> Claims {
         if task.options.0.get("por").is_some_and(|v| v == "off") {
-            return methods::explore::Explore.run(task, run);
+            return methods::Explore.run(task, run);
         }
         let certificate = Arc::new(Certificate {
             method: "boaster".into(),

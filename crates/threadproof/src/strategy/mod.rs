@@ -18,6 +18,7 @@ mod worker;
 use crate::board::{Board, CheckedAnswer, MethodRow, MethodState, RowOutcome};
 use crate::cache::Cache;
 use crate::oracle::Oracle;
+pub use crate::oracle::STACK_BYTES;
 use base::{Budget, Exhausted, Sources};
 use methods::{Method, MethodEvent, Run, Task};
 use processor::processor_time;
@@ -28,9 +29,6 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 use worker::MethodWorker;
-
-/// Deep terms are walked by recursion; the pages of a stack that are not touched cost nothing.
-pub const STACK_BYTES: usize = 1 << 29;
 
 /// How long methods may take to report what they have found after an interruption.
 const GRACE_AFTER_INTERRUPT: Duration = Duration::from_secs(1);

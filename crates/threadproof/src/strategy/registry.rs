@@ -1,4 +1,7 @@
 //! Every method, one line each: the order is the order of reports and of preference between equal answers.
+//!
+//! In: a task and the names the user gave. Out: the methods to start, in waves, and the place of each in the order.
+//! Deliberately absent: what a method does; `methods::all_methods` has the list.
 
 use super::scout::Scout;
 use super::{StartWave, StrategySettings, When};
@@ -8,7 +11,7 @@ use std::time::Duration;
 
 /// All methods of this build.
 pub fn methods() -> Vec<Arc<dyn Method>> {
-    methods::registry::all()
+    methods::all_methods()
 }
 
 /// What runs when the user names no method: all of them, and a short search for bugs in front.

@@ -7,9 +7,9 @@
 
 use super::scout::NAME;
 use evidence::{Claim, Claims, ClientRun};
-use methods::explore::linear::{ClientBounds, search_histories};
-use methods::explore::system::Switches;
-use methods::explore::{ExplorePlan, explore_states};
+use methods::Switches;
+use methods::linear::{ClientBounds, search_histories};
+use methods::{ExplorePlan, explore_states};
 use methods::{Method, MethodDescription, Refusal, Run, Task};
 use program::callers::callers;
 use program::client::Effort;

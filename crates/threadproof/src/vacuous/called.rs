@@ -8,8 +8,8 @@
 use super::{NO_SUCH_CALL, VacuityWarning};
 use base::Budget;
 use evidence::Claim;
-use methods::explore::system::Switches;
-use methods::explore::{ExplorePlan, explore_states};
+use methods::Switches;
+use methods::{ExplorePlan, explore_states};
 use methods::{Method, Run, Task};
 use program::client::{Callee, Effort, callees, client};
 use program::semantics::InstanceCounts;
@@ -68,7 +68,7 @@ fn is_never_called(p: &Program, id: ProcId, budget: &Budget) -> bool {
     }
     let Some((program, call)) = calling(p, id, Effort::Any) else { return false };
     let inner = Task { program, properties: vec![call], threads: Default::default(), options: Default::default() };
-    let rely = methods::rely::RelyMethod;
+    let rely = methods::RelyMethod;
     rely.admits(&inner).is_ok()
         && matches!(rely.run(&inner, &Run::quiet(budget.share(PROOF_EFFORT))).claims.get(&call), Some(Claim::Proved(_)))
 }

@@ -8,9 +8,9 @@
 use super::{ALL_STOP_HERE, ENDS_BEFORE, NEVER_REACHED, VacuityWarning};
 use base::Budget;
 use logic::Term;
+use methods::Switches;
 use methods::Task;
-use methods::explore::system::Switches;
-use methods::explore::{Exploration, ExplorePlan, explore_states};
+use methods::{Exploration, ExplorePlan, explore_states};
 use program::{Action, LocId, Program, PropertyId, PropertyKind, ThreadId};
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -4,7 +4,7 @@ use crate::root;
 use serde_json::Value;
 
 /// Everything in which a document differs from the published schema.
-pub fn violations(document: &Value) -> Vec<String> {
+pub(crate) fn violations(document: &Value) -> Vec<String> {
     let text = std::fs::read_to_string(root().join("docs/verdict.schema.json")).expect("the schema is there");
     let schema: Value = serde_json::from_str(&text).expect("the schema is JSON");
     let mut wrong = Vec::new();

@@ -43,13 +43,13 @@ const RD2_TO_RD5: Premise = Premise::new("reduction", "RD2 to RD5");
 const RD6: Premise = Premise::new("reduction", "RD6");
 const RD7: Premise = Premise::new("reduction", "RD7");
 
-pub fn check_reduction(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
+pub(crate) fn check_reduction(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
     let Proof::Reduction(proof) = &c.proof else { return Err(wrong_form()) };
     let list = obligations(session.program, &c.terms, proof, &c.properties)?;
     session.discharge(c, list)
 }
 
-pub fn obligations(
+pub(crate) fn obligations(
     program: &Program,
     terms: &Terms,
     proof: &Reduction,

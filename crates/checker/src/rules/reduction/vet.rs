@@ -1,5 +1,9 @@
 //! What must be right about a certificate of rule `reduction` before any formula is looked at, and which properties
 //! need which units.
+//!
+//! In: the program without calls, the certificate, the claimed properties. Out: for each property the code units that
+//! its proof must cover, or a `Rejection` (a guard that is none, cuts that are not in the code, symbols that are not
+//! new). Deliberately absent: obligations; they are in the files beside this one.
 
 use crate::obligation::AllowedSymbols;
 use crate::rejection::{Rejection, SideCondition};
@@ -10,7 +14,7 @@ use program::{Code, ProcId, Program, PropertyId, PropertyKind};
 use rustc_hash::FxHashSet;
 
 /// For each unit of the certificate.
-pub struct UnitNeeds {
+pub(crate) struct UnitNeeds {
     /// Whether it is shown to perform its specification.
     pub performs: Vec<bool>,
     /// The claimed properties that rest on it.
@@ -19,7 +23,7 @@ pub struct UnitNeeds {
     pub performing: Vec<Vec<PropertyId>>,
 }
 
-pub fn vet_reduction(
+pub(crate) fn vet_reduction(
     program: &Program,
     basis: &CallSummaries,
     terms: &Terms,
@@ -86,7 +90,7 @@ fn unit(basis: &CallSummaries, terms: &Terms, u: &Reduced, performs: bool) -> Re
         && u.before
             .iter()
             .zip(&shared)
-            .all(|(s, sort)| s.0 >= known && (s.0 as usize) < terms.symbol_count() && terms.symbol_sort(*s) == *sort);
+            .all(|(s, sort)| s.0 >= known && s.index() < terms.symbol_count() && terms.symbol_sort(*s) == *sort);
     if !fits {
         return wrong("the symbols for the begin of a run are not new ones of the right sorts");
     }

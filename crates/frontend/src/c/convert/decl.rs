@@ -16,9 +16,9 @@ pub(super) enum StorageSpecifier {
 pub(super) struct Specifiers {
     pub ty: CType,
     pub class: StorageSpecifier,
-    pub thread_local: bool,
+    pub(crate) thread_local: bool,
     /// The type is that of the initialiser.
-    pub auto_type: bool,
+    pub(crate) auto_type: bool,
     guarded_by: Option<String>,
 }
 

@@ -1,4 +1,7 @@
 //! Initialisers: lists, designators, brace elision, strings, whole structs (C11 6.7.9), flattened to byte offsets.
+//!
+//! In: an initialiser of the parser's tree and the type of what it initialises. Out: the values at their offsets, and
+//! the type with the length that the list gave to an array without one.
 
 use super::*;
 

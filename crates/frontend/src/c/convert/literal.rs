@@ -1,4 +1,6 @@
 //! Literals: integers with the type their value and suffix give them, characters, strings (C11 6.4.4, 6.4.5).
+//!
+//! In: a constant or string of the parser's tree. Out: a typed expression, or the bytes of a string.
 
 use super::*;
 

@@ -21,11 +21,11 @@ use lang_c::ast as c;
 use lang_c::span::Node;
 use rustc_hash::FxHashMap;
 
-pub const SYNTAX: DiagnosticCode = DiagnosticCode("C0100");
-pub const UNDECLARED: DiagnosticCode = DiagnosticCode("C0101");
-pub const TYPE_ERROR: DiagnosticCode = DiagnosticCode("C0102");
-pub const NOT_CONSTANT: DiagnosticCode = DiagnosticCode("C0103");
-pub const REDECLARED: DiagnosticCode = DiagnosticCode("C0104");
+pub(crate) const SYNTAX: DiagnosticCode = DiagnosticCode("C0100");
+pub(crate) const UNDECLARED: DiagnosticCode = DiagnosticCode("C0101");
+pub(crate) const TYPE_ERROR: DiagnosticCode = DiagnosticCode("C0102");
+pub(crate) const NOT_CONSTANT: DiagnosticCode = DiagnosticCode("C0103");
+pub(crate) const REDECLARED: DiagnosticCode = DiagnosticCode("C0104");
 
 /// What an ordinary name means in a scope.
 #[derive(Clone, Debug)]
@@ -75,7 +75,7 @@ pub(super) struct Converter<'a> {
 /// A file that was parsed.
 pub(super) struct ParsedFile {
     pub pre: Preprocessed,
-    pub norm: Normalised,
+    pub(crate) norm: Normalised,
     pub unit: c::TranslationUnit,
 }
 

@@ -1,6 +1,8 @@
 //! Operators: promotions and usual arithmetic conversions made explicit, pointer arithmetic, assignments (C11 6.5).
 //!
 //! Constants are folded on the way, since array sizes, cases and enumerators are constant expressions.
+//! In: operands that are converted already, and the operator. Out: one typed expression in which every conversion is
+//! written, or a diagnostic.
 
 use super::literal::rounded;
 use super::*;

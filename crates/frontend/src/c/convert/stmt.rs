@@ -1,4 +1,6 @@
 //! Statements, blocks and their scopes, labels, statement expressions (C11 6.8, GNU).
+//!
+//! In: a statement of the parser's tree. Out: a statement of `c::ast`; names are resolved in the scope at hand.
 
 use super::*;
 

@@ -57,9 +57,9 @@ enum JumpSlot {
 }
 
 pub(super) struct Body<'l, 'u> {
-    pub lowering: &'l mut CoreLowering<'u>,
+    pub(crate) lowering: &'l mut CoreLowering<'u>,
     pub made: core::Function,
-    pub homes: FxHashMap<VarId, Home>,
+    pub(crate) homes: FxHashMap<VarId, Home>,
     in_memory: &'l FxHashSet<VarId>,
     scopes: Vec<BlockScope>,
     scope: usize,
@@ -70,7 +70,7 @@ pub(super) struct Body<'l, 'u> {
     continues: Vec<Label>,
     /// The cases of the innermost switch.
     switches: Vec<SwitchUnderWay>,
-    pub initialising: bool,
+    pub(crate) initialising: bool,
 }
 
 #[derive(Default)]

@@ -64,9 +64,8 @@ pub fn violations_of(check: CCheck) -> Vec<ViolationKind> {
 
 /// The functions that are called and have neither a body nor a row in the library table, in the order of their names.
 pub fn without_body(module: &Module) -> Vec<&str> {
-    let known = core_lang::library::rows();
     let mut names: Vec<&str> =
-        module.externals.iter().map(|e| e.name.as_str()).filter(|name| !known.contains_key(name)).collect();
+        module.externals.iter().map(|e| e.name.as_str()).filter(|name| !core_lang::library::has_row(name)).collect();
     names.sort_unstable();
     names.dedup();
     names

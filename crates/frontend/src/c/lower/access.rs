@@ -2,6 +2,8 @@
 //!
 //! A read or write of memory another thread can reach is one step for each leaf it can hit. Undefined behaviour is a gate
 //! where it is the property asked for; otherwise the run is cut there and the assumption is recorded.
+//! In: a place and the value for it, at the location that is being lowered. Out: steps of the flow, and the term that
+//! was read.
 
 use super::flow::*;
 use super::memory::{ACCESS, Case, Hits, NewSlot, Ref};
@@ -599,7 +601,7 @@ fn access_to(ty: CType) -> What {
 
 impl Hits {
     /// Where an access may hit nothing, the run is cut there: the step must not be merged into an earlier write.
-    pub fn waits(&self, terms: &Terms) -> Waits {
+    pub(super) fn waits(&self, terms: &Terms) -> Waits {
         if Build(terms).as_bool(self.invalid) == Some(false) { Waits::No } else { Waits::Yes }
     }
 }

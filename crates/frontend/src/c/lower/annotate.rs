@@ -52,7 +52,7 @@ pub(super) struct SpecReader<'a, 'u> {
     tokens: Vec<String>,
     at: usize,
     /// Whether values after a step may be spoken of.
-    pub primes: bool,
+    pub(crate) primes: bool,
     /// Names besides those of globals, which have no value after a step.
     pub names: BTreeMap<String, SlotId>,
     slots: BTreeSet<SlotId>,

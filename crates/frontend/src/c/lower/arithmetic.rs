@@ -3,6 +3,7 @@
 //! Signed results outside their type are undefined (a gate or an assumption, never a wrapped value); unsigned results
 //! and conversions are reduced modulo the width. Division truncates toward zero. Bit operations with a constant mask or
 //! amount are arithmetic; others go through machine integers.
+//! In: an operator, terms, and C's integer type. Out: one term, and the gates that its evaluation needs.
 
 use super::access::Undefined;
 use super::*;

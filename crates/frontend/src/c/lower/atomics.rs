@@ -3,6 +3,7 @@
 //! All orders are treated as sequentially consistent; those that are weaker are noted, for the verdict to say so, and where races are
 //! the question nothing is concluded from an operation that may be too weak to order what it seems to order (`race.rs`). Atomic
 //! arithmetic wraps, also on signed types (C11 7.17.7.5). Every argument is evaluated, orders as well.
+//! In: the name and arguments of a call. Out: the value it gives, or nothing where the name is none of these.
 
 use super::memory::Ref;
 use super::*;

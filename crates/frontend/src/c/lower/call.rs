@@ -1,4 +1,7 @@
 //! Calls: inlining of the program's own functions, case split over function pointers, dispatch to the library.
+//!
+//! In: a callee with its arguments. Out: the steps of its body at the location at hand, and the term of its result.
+//! Deliberately absent: recursion deeper than the bound of inlining, which is unmodelled at its line.
 
 use super::flow::*;
 use super::memory::{Content, Ref};

@@ -186,8 +186,8 @@ impl Lower<'_> {
                    step: FlowStep| {
             let marks = self.marks(&step, task, phases, &ends);
             let at = steps.len();
-            outs[step.from.0 as usize].push(at);
-            ins[step.to.0 as usize].push(at);
+            outs[step.from.index()].push(at);
+            ins[step.to.index()].push(at);
             steps.push(Some((step, marks)));
         };
         for step in reachable(flow) {
@@ -225,7 +225,7 @@ impl Lower<'_> {
             looks_at(gone.len() + pairs.len());
             for i in gone {
                 if let Some((step, _)) = steps[i].take() {
-                    let (from, to) = (step.from.0 as usize, step.to.0 as usize);
+                    let (from, to) = (step.from.index(), step.to.index());
                     outs[from].retain(|x| *x != i);
                     ins[to].retain(|x| *x != i);
                     for near in [from, to] {
@@ -431,16 +431,16 @@ fn reachable(flow: &Flow) -> Vec<FlowStep> {
     let outs = flow.outs();
     let mut seen = vec![false; flow.places.len()];
     let mut todo = vec![entry];
-    seen[entry.0 as usize] = true;
+    seen[entry.index()] = true;
     while let Some(at) = todo.pop() {
-        for i in &outs[at.0 as usize] {
+        for i in &outs[at.index()] {
             let to = flow.steps[*i].to;
             // A gate that always fails lets nothing through.
-            if !seen[to.0 as usize] {
-                seen[to.0 as usize] = true;
+            if !seen[to.index()] {
+                seen[to.index()] = true;
                 todo.push(to);
             }
         }
     }
-    flow.steps.iter().filter(|s| seen[s.from.0 as usize]).cloned().collect()
+    flow.steps.iter().filter(|s| seen[s.from.index()]).cloned().collect()
 }

@@ -5,6 +5,7 @@
 //! there a thread decides when it begins to wait whether its wait will end by itself. If not, it waits until it is woken: a signal
 //! wakes one that waits, a broadcast all of them. Every run of POSIX is among these, and a thread that need not wake may sleep for ever.
 //! Repeated threads and waits with a time limit keep the first reading there too, with the assumption that says so.
+//! In: the name and arguments of a wait or of a signal. Out: its steps, and the number it returns.
 
 use super::memory::Case;
 use super::mutex::Try;

@@ -9,7 +9,6 @@ use super::flow::*;
 use super::phases::{Phases, SlotAccess, spawned};
 use super::terms::Build;
 use super::*;
-use base::ids::Id;
 use std::rc::Rc;
 
 /// What is known of slots at a place.

@@ -7,7 +7,6 @@
 use super::flow::*;
 use super::terms::Build;
 use super::*;
-use base::ids::Id;
 
 /// By temporary, what it equals.
 type Copies = BTreeMap<SlotId, SlotId>;

@@ -8,7 +8,6 @@
 
 use super::flow::*;
 use super::*;
-use base::ids::Id;
 use logic::{Node, Op};
 
 /// With more copies than this a thread is as well one of any number.

@@ -1,8 +1,9 @@
 //! From flows to `program::Program`: variables, threads, properties, origins, assumptions.
+//!
+//! In: what was lowered: slots, flows, tasks, what was asked for. Out: a well-formed `Program`.
 
 use super::flow::*;
 use super::*;
-use base::ids::Id;
 use program::{
     Action, Assumption, Code, Copies, Gate, InitialFact, LocId, Location, OriginId, PropertyId, PropertyKind, Scope,
     Thread, Update, VarKind,
@@ -558,7 +559,7 @@ impl<'u> Emitter<'u> {
         let taken = self.threads.entry(shown.clone()).or_insert(0);
         *taken += 1;
         let name = if *taken == 1 { shown } else { format!("{shown}#{taken}") };
-        let copies = match self.copies[task.0 as usize] {
+        let copies = match self.copies[task.index()] {
             // A thread without steps is as good as any number of them.
             ANY_COPIES if !flow.steps.is_empty() => Copies::Any,
             ANY_COPIES => Copies::One,

@@ -1,4 +1,7 @@
 //! Expressions: evaluation left to right, one step for each shared access, values as terms over private slots.
+//!
+//! In: an expression of the typed tree. Out: its value as a term, or the object and offset it stands for, with the
+//! steps that the evaluation takes.
 
 use super::access::Undefined;
 use super::flow::*;

@@ -14,13 +14,13 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default)]
 pub(super) struct PassFacts {
     /// By slot, the objects its value may point to.
-    pub points_to: FxHashMap<SlotId, BTreeSet<ObjId>>,
+    pub(crate) points_to: FxHashMap<SlotId, BTreeSet<ObjId>>,
     /// Slots that some step writes.
     pub written: FxHashSet<SlotId>,
     /// Slots of texts whose characters are not followed, because a format made them.
     pub formatted: FxHashSet<SlotId>,
     /// By key, the functions that destroy what threads keep under it.
-    pub destructors: BTreeMap<String, BTreeSet<ObjId>>,
+    pub(crate) destructors: BTreeMap<String, BTreeSet<ObjId>>,
     /// Creation sites of many threads whose handles are joined.
     pub joined: BTreeSet<String>,
     /// Threads that may be detached.
@@ -28,15 +28,15 @@ pub(super) struct PassFacts {
     /// Mutexes that may be of another kind than the default.
     pub kinds: BTreeSet<String>,
     /// By condition variable, the threads that wait for it.
-    pub waiters: BTreeMap<String, BTreeSet<String>>,
+    pub(crate) waiters: BTreeMap<String, BTreeSet<String>>,
     /// By allocation without a type, the types its address is given.
-    pub made_of: BTreeMap<String, BTreeSet<CType>>,
+    pub(crate) made_of: BTreeMap<String, BTreeSet<CType>>,
     /// Slots whose value was taken for a constant where a later way to the same place has another one.
-    pub unsteady: FxHashSet<SlotId>,
+    pub(crate) unsteady: FxHashSet<SlotId>,
 }
 
 impl PassFacts {
-    pub fn points(&mut self, slot: SlotId, objects: impl IntoIterator<Item = ObjId>) {
+    pub(super) fn points(&mut self, slot: SlotId, objects: impl IntoIterator<Item = ObjId>) {
         let mut objects = objects.into_iter().peekable();
         if objects.peek().is_some() {
             self.points_to.entry(slot).or_default().extend(objects);
@@ -58,7 +58,7 @@ impl PassFacts {
     }
 
     /// Takes in what another pass has found; whether something of it is new.
-    pub fn absorb(&mut self, other: PassFacts) -> bool {
+    pub(crate) fn absorb(&mut self, other: PassFacts) -> bool {
         let before = self.count();
         for (slot, objects) in other.points_to {
             self.points_to.entry(slot).or_default().extend(objects);

@@ -2,8 +2,8 @@
 //!
 //! A step waits on its guard, fails on its gates, updates slots at once. Kept apart from `program::Code` because
 //! shared and private slots are only distinguished when the whole program is known, and steps are merged after that.
+//! In: steps as the lowering meets them. Out: a `Flow` for each task, and which steps leave a location.
 
-use base::ids::Id;
 use base::{IdVec, Span};
 use logic::{Sort, Symbol, Term};
 use program::What;
@@ -57,7 +57,7 @@ pub(super) struct FlowSlot {
     pub lock: bool,
     /// Begins with a value given from outside the program, which is one of its type.
     pub external: bool,
-    pub role: SlotRole,
+    pub(crate) role: SlotRole,
     pub span: Span,
 }
 
@@ -75,7 +75,7 @@ pub(super) struct FlowStep {
     pub inputs: Vec<FlowInput>,
     pub guard: Term,
     /// Blocks for good reasons of the program (locks, joins, assumptions), so it must not swallow an earlier write.
-    pub blocking: bool,
+    pub(crate) blocking: bool,
     pub gates: Vec<(GateFailure, Term)>,
     pub updates: Vec<(SlotId, Term)>,
     pub what: What,
@@ -118,21 +118,21 @@ pub(super) struct Flow {
 
 impl Flow {
     /// By place, the steps that leave it.
-    pub fn outs(&self) -> Vec<Vec<usize>> {
+    pub(crate) fn outs(&self) -> Vec<Vec<usize>> {
         let mut outs = vec![Vec::new(); self.places.len()];
         self.steps.iter().enumerate().for_each(|(i, step)| outs[step.from.index()].push(i));
         outs
     }
 
     /// By place, the steps that lead to it.
-    pub fn ins(&self) -> Vec<Vec<usize>> {
+    pub(crate) fn ins(&self) -> Vec<Vec<usize>> {
         let mut ins = vec![Vec::new(); self.places.len()];
         self.steps.iter().enumerate().for_each(|(i, step)| ins[step.to.index()].push(i));
         ins
     }
 
     /// Forgets the places that no step touches; the others keep their order.
-    pub fn forget_places(&mut self) {
+    pub(crate) fn forget_places(&mut self) {
         let mut used = vec![false; self.places.len()];
         let ends = self.steps.iter().flat_map(|s| [s.from, s.to]);
         ends.chain(self.entry).chain(self.exit).for_each(|at| used[at.index()] = true);
@@ -188,22 +188,22 @@ pub(super) struct Worklist {
 
 impl Worklist {
     /// Begins at the entry.
-    pub fn forward(flow: &Flow) -> Self {
+    pub(crate) fn forward(flow: &Flow) -> Self {
         let mut agenda = Self { ranks: flow.ranks(), waiting: BTreeSet::new() };
         flow.entry.into_iter().for_each(|entry| agenda.add(entry));
         agenda
     }
     /// Begins everywhere, with the last places.
-    pub fn backward(flow: &Flow) -> Self {
+    pub(crate) fn backward(flow: &Flow) -> Self {
         let ranks = flow.ranks().into_iter().map(|rank| u32::MAX - rank).collect();
         let mut agenda = Self { ranks, waiting: BTreeSet::new() };
         flow.places.ids().for_each(|at| agenda.add(at));
         agenda
     }
-    pub fn add(&mut self, at: Loc) {
+    pub(super) fn add(&mut self, at: Loc) {
         self.waiting.insert((self.ranks[at.index()], at));
     }
-    pub fn next(&mut self) -> Option<Loc> {
+    pub(super) fn next(&mut self) -> Option<Loc> {
         self.waiting.pop_first().map(|(_, at)| at)
     }
 }

@@ -22,13 +22,13 @@ impl Lower<'_> {
         while next < self.flows.len() {
             let first = TaskId(next as u32);
             next += 1;
-            if copies[first.0 as usize] == 0 || self.tasks[first].many || self.waits_for_start(first) {
+            if copies[first.index()] == 0 || self.tasks[first].many || self.waits_for_start(first) {
                 continue;
             }
             let mut group = vec![first];
             for other in next..self.flows.len() {
                 let other = TaskId(other as u32);
-                if copies[other.0 as usize] == 1
+                if copies[other.index()] == 1
                     && !self.tasks[other].many
                     && self.tasks[other].function == self.tasks[first].function
                     && !self.waits_for_start(other)
@@ -38,10 +38,10 @@ impl Lower<'_> {
                 }
             }
             if group.len() >= SMALLEST_GROUP && self.count_ends(&group) {
-                copies[first.0 as usize] = group.len() as u32;
+                copies[first.index()] = group.len() as u32;
                 for other in &group[1..] {
-                    copies[other.0 as usize] = 0;
-                    self.flows[other.0 as usize].steps.clear();
+                    copies[other.index()] = 0;
+                    self.flows[other.index()].steps.clear();
                 }
             }
         }
@@ -59,7 +59,7 @@ impl Lower<'_> {
 
     /// Whether two threads take the same steps, up to the names of their own slots and their ends.
     fn same(&self, first: TaskId, other: TaskId) -> bool {
-        let (a, b) = (&self.flows[first.0 as usize], &self.flows[other.0 as usize]);
+        let (a, b) = (&self.flows[first.index()], &self.flows[other.index()]);
         if a.steps.len() != b.steps.len() {
             return false;
         }
@@ -133,7 +133,7 @@ impl Lower<'_> {
         let symbols: Vec<Term> = flags.iter().map(|f| self.slot_term(*f)).collect();
         let (mut read, mut written) = (false, false);
         for (i, flow) in self.flows.iter().enumerate() {
-            let inside = group.iter().any(|t| t.0 as usize == i);
+            let inside = group.iter().any(|t| t.index() == i);
             for step in &flow.steps {
                 let touch = self.touch(step);
                 let writes = flags.iter().any(|f| touch.writes.contains(f));

@@ -4,6 +4,7 @@
 //! and not where `main` returns, the destructor of a key is called with what the thread keeps, if it is not null. Absent on
 //! purpose, and unmodelled where reached: several keys with destructors in one thread (their order is open), destructors
 //! that set their key again.
+//! In: calls of the key functions, and where a thread ends. Out: their steps.
 
 use super::memory::Content;
 use super::*;

@@ -2,6 +2,7 @@
 //!
 //! A function that is not known here and whose result cannot be followed by memory effects gives any value; one that is
 //! handed an address of the program's memory is unmodelled, for it could change anything behind it.
+//! In: the name of a function without a body, and its arguments. Out: its steps and its value.
 
 use super::flow::*;
 use super::memory::{ObjectStart, Ref};

@@ -6,7 +6,6 @@
 use super::flow::*;
 use super::phases::{Phases, spawned};
 use super::*;
-use base::ids::Id;
 
 /// Liveness of shared slots is looked at up to so many pairs of a slot and a place.
 const MAX_LIVENESS: usize = 2_000_000;

@@ -11,7 +11,6 @@ use super::flow::*;
 pub(super) use super::locksets::{CLocksets, Held};
 use super::phases::{Phases, SlotAccess};
 use super::*;
-use base::ids::Id;
 
 impl Lower<'_> {
     pub(super) fn locks(&self, phases: &Phases) -> CLocksets {

@@ -3,7 +3,6 @@
 
 use super::flow::*;
 use super::*;
-use base::ids::Id;
 
 /// A set of mutexes, by their number in `CLocksets::numbers`.
 pub(super) type Held = u64;
@@ -13,7 +12,7 @@ pub(super) struct CLocksets {
     pub numbers: FxHashMap<SlotId, u32>,
     /// By thread and place.
     pub held: Vec<Vec<Held>>,
-    pub trusted: Held,
+    pub(crate) trusted: Held,
     /// Trusted, and no step depends on them otherwise than by waiting.
     pub plain: Held,
     /// Plain, and spoken of by no specification.

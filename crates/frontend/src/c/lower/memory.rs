@@ -65,7 +65,7 @@ pub(super) struct Leaf {
     /// For a map slot: distance of its elements and their number (`None`: without end).
     pub repeat: Option<(i128, Option<i128>)>,
     /// Overlaps another leaf of another size: any access is unmodelled.
-    pub torn: bool,
+    pub(crate) torn: bool,
     /// Not 0: this many bytes, each a slot, that follow each other from `slot` on. Members of unions that overlap.
     pub bytes: u8,
 }
@@ -99,7 +99,7 @@ pub(super) struct CObject {
 /// One way an access can go.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Case {
-    pub cond: Term,
+    pub(crate) cond: Term,
     pub slot: SlotId,
     /// The key, for a map slot.
     pub key: Option<Term>,
@@ -109,7 +109,7 @@ pub(super) struct Case {
 
 impl Case {
     /// The slots of the bytes, or the one slot.
-    pub fn slots(self) -> impl Iterator<Item = SlotId> {
+    pub(super) fn slots(self) -> impl Iterator<Item = SlotId> {
         (0..u32::from(self.bytes).max(1)).map(move |i| SlotId(self.slot.0 + i))
     }
 }
@@ -119,7 +119,7 @@ impl Case {
 pub(super) struct Hits {
     pub cases: Vec<Case>,
     /// None of the cases holds: the access is undefined.
-    pub invalid: Term,
+    pub(crate) invalid: Term,
     /// An access that C may allow and the model does not have, and when it happens.
     pub unmodelled: Option<(Term, String)>,
 }
@@ -497,13 +497,13 @@ pub(super) struct NewSlot {
     pub initial: Option<Term>,
     pub range: Option<(i128, i128)>,
     pub lock: bool,
-    pub role: SlotRole,
+    pub(crate) role: SlotRole,
     pub span: Span,
 }
 
 impl Build<'_> {
     /// `term == value`, solved for the variable part: `4 * i + 8 == 16` is `i == 2`.
-    pub fn eq_linear(self, term: Term, value: i128) -> Term {
+    pub(crate) fn eq_linear(self, term: Term, value: i128) -> Term {
         match self.0.app(term) {
             Some((Op::Add, args)) if self.as_num(args[1]).is_some() => {
                 self.eq_linear(args[0], value - self.as_num(args[1]).unwrap_or(0))
@@ -522,7 +522,7 @@ impl Build<'_> {
         }
     }
     /// `term / by` and the condition that it divides exactly.
-    pub fn quotient(self, term: Term, by: i128) -> Option<(Term, Term)> {
+    pub(crate) fn quotient(self, term: Term, by: i128) -> Option<(Term, Term)> {
         if by == 1 {
             return Some((term, self.tt()));
         }

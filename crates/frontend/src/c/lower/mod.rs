@@ -168,10 +168,10 @@ struct InlineFrame {
     pub function: FnId,
     pub path: String,
     pub vars: FxHashMap<VarId, ObjId>,
-    pub return_to: Loc,
+    pub(crate) return_to: Loc,
     pub result: Option<ObjId>,
-    pub breaks: Vec<Loc>,
-    pub continues: Vec<Loc>,
+    pub(crate) breaks: Vec<Loc>,
+    pub(crate) continues: Vec<Loc>,
     pub labels: FxHashMap<super::ast::LabelId, Loc>,
     /// The labels whose place in the code has been lowered.
     pub lowered: Vec<super::ast::LabelId>,
@@ -196,19 +196,19 @@ struct LoweringPosition {
     pub entered: FxHashSet<Loc>,
     pub frames: Vec<InlineFrame>,
     pub atomic: u32,
-    pub temps: u32,
-    pub temps_at: FxHashMap<String, u32>,
-    pub calls_at: FxHashMap<String, u32>,
+    pub(crate) temps: u32,
+    pub(crate) temps_at: FxHashMap<String, u32>,
+    pub(crate) calls_at: FxHashMap<String, u32>,
     /// Inside a loop that is kept as a loop.
     pub loops: u32,
     /// The iterations of the unrolled loops around.
-    pub iterations: Vec<u32>,
+    pub(crate) iterations: Vec<u32>,
     /// The call of the library's function that is being inlined.
-    pub blamed: Option<Span>,
+    pub(crate) blamed: Option<Span>,
     /// A text is read to be written out: what it says does not matter.
-    pub printing: bool,
+    pub(crate) printing: bool,
     /// Bytes are moved as they are, and not looked at.
-    pub moving: bool,
+    pub(crate) moving: bool,
     pub end: Loc,
 }
 
@@ -276,7 +276,7 @@ struct Lower<'u> {
 
 /// Whether steps are merged and the beginning is folded; tests compare the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Merging {
+pub(crate) enum Merging {
     All,
     None,
 }
@@ -299,15 +299,21 @@ fn looks_at(_count: usize) {
 }
 
 /// A program, and the specifications in comments that have no meaning, with the reason.
-pub type Lowered = (Program, Vec<(Span, String)>);
+pub(crate) type Lowered = (Program, Vec<(Span, String)>);
 
 /// Lowers a unit. `None` if it has no `main`.
-pub fn lower_to_program(unit: &Unit, sources: &Sources, name: &str, checks: &[CCheck]) -> Option<Lowered> {
+pub(crate) fn lower_to_program(unit: &Unit, sources: &Sources, name: &str, checks: &[CCheck]) -> Option<Lowered> {
     lower_with(unit, sources, name, checks, Merging::All)
 }
 
 /// As `lower`, with a choice.
-pub fn lower_with(unit: &Unit, sources: &Sources, name: &str, checks: &[CCheck], merging: Merging) -> Option<Lowered> {
+pub(crate) fn lower_with(
+    unit: &Unit,
+    sources: &Sources,
+    name: &str,
+    checks: &[CCheck],
+    merging: Merging,
+) -> Option<Lowered> {
     let main = unit.function("main").filter(|f| unit.functions[*f].body.is_some())?;
     let mut lower = Lower::new(unit, sources, checks, main);
     lower.merging = merging;
@@ -654,7 +660,7 @@ impl<'u> Lower<'u> {
             lowered.insert(task);
             let flow = self.lower_task(task);
             self.flows.resize_with(self.tasks.len(), Flow::default);
-            self.flows[task.0 as usize] = flow;
+            self.flows[task.index()] = flow;
         }
         self.flows.resize_with(self.tasks.len(), Flow::default);
     }

@@ -162,7 +162,7 @@ impl Lower<'_> {
                 let held = |under: &Held| phases.locks.numbers.get(*m).is_some_and(|n| under >> n & 1 == 1);
                 accesses.iter().all(|(alone, under)| *alone || held(under))
                     && accesses.iter().any(|(_, under)| !held(under))
-                    && threads.iter().all(|t| self.ends_without(&self.flows[t.0 as usize], **m))
+                    && threads.iter().all(|t| self.ends_without(&self.flows[t.index()], **m))
             };
             if let Some(mutex) = self.plain_mutexes.iter().find(guards) {
                 out.push((slot, *mutex));
@@ -180,12 +180,12 @@ impl Lower<'_> {
             for step in &flow.steps {
                 let holds = match step.updates.iter().find(|(s, _)| *s == mutex) {
                     Some((_, value)) => self.b().as_num(*value) != Some(0),
-                    None => may[step.from.0 as usize],
+                    None => may[step.from.index()],
                 };
-                changed |= holds && !std::mem::replace(&mut may[step.to.0 as usize], true);
+                changed |= holds && !std::mem::replace(&mut may[step.to.index()], true);
             }
         }
-        flow.exit.is_none_or(|e| !may[e.0 as usize])
+        flow.exit.is_none_or(|e| !may[e.index()])
     }
 
     /// The specifications of functions, and what is wrong with those that cannot be read.

@@ -9,7 +9,6 @@
 use super::flow::*;
 use super::locksets::{CLocksets, Held};
 use super::*;
-use base::ids::Id;
 
 /// A set of threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

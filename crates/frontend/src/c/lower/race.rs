@@ -4,6 +4,7 @@
 //! write becomes two steps, "about to write" and the write; every access asserts that no other thread is about to write
 //! the same location. Where atomic code writes a location, its plain reads are made of two steps as well, because
 //! atomic code is never "about to".
+//! In: the flows of all tasks. Out: the same with the steps and gates that find races.
 
 use super::flow::*;
 use super::phases::{Phases, SlotAccess};

@@ -91,7 +91,7 @@ impl Lower<'_> {
                     if !touch.reads.contains(slot) && !touch.writes.contains(slot) {
                         continue;
                     }
-                    if i == task.0 as usize {
+                    if i == task.index() {
                         // Only the start itself may know of it.
                         other |= Some(step.from) != flow.entry || flow.steps.iter().any(|s| Some(s.to) == flow.entry);
                         continue;
@@ -211,7 +211,7 @@ impl Lower<'_> {
             }
             flow.steps.retain(|s| !(s.from == s.to && s.updates.is_empty() && s.gates.is_empty()));
         }
-        for step in &mut self.flows[task.0 as usize].steps {
+        for step in &mut self.flows[task.index()].steps {
             step.updates.retain(|(s, _)| *s != slot);
         }
         // No thread waits any more until the last one has gone.
@@ -237,7 +237,7 @@ impl Lower<'_> {
             let touched: BTreeSet<SlotId> =
                 flow.steps.iter().map(|s| self.touch(s)).flat_map(|t| t.reads.into_iter().chain(t.writes)).collect();
             let undecided = |slot: &SlotId| own(slot) && self.slots[*slot].initial.is_none();
-            settled.extend(touched.into_iter().filter(|s| undecided(s) && !live[entry.0 as usize].contains(s)));
+            settled.extend(touched.into_iter().filter(|s| undecided(s) && !live[entry.index()].contains(s)));
         }
         for slot in settled {
             self.slots[slot].initial = Some(self.terms.default_of(self.slots[slot].sort));
@@ -262,16 +262,16 @@ impl Lower<'_> {
                 changed = false;
                 for (step, touch) in flow.steps.iter().zip(&touches).rev() {
                     let mut before: BTreeSet<SlotId> = touch.reads.iter().copied().filter(temp).collect();
-                    let after = &live[step.to.0 as usize];
+                    let after = &live[step.to.index()];
                     before.extend(after.iter().filter(|s| !step.updates.iter().any(|(t, _)| t == *s)));
-                    let at = &mut live[step.from.0 as usize];
+                    let at = &mut live[step.from.index()];
                     let known = at.len();
                     at.extend(before);
                     changed |= at.len() > known;
                 }
             }
             for step in &mut flow.steps {
-                let (before, after) = (&live[step.from.0 as usize], &live[step.to.0 as usize]);
+                let (before, after) = (&live[step.from.index()], &live[step.to.index()]);
                 for slot in before.difference(after) {
                     let Some(initial) = self.slots[*slot].initial else { continue };
                     match step.updates.iter_mut().find(|(s, _)| s == slot) {

@@ -1,4 +1,6 @@
 //! Statements: control as locations, loops kept as loops or unrolled exactly where their number of turns is known.
+//!
+//! In: statements of the typed tree. Out: locations and steps of the flow at hand.
 
 use super::flow::*;
 use super::memory::Ref;

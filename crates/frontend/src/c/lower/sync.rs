@@ -3,6 +3,7 @@
 //! A mutex is 0 or the id of its holder; a waiter on a condition can wake at any time (POSIX allows it), so waiting is
 //! unlocking and locking again. A read-write lock counts its readers, -1 is a writer. Every operation is one step for
 //! each object its argument can be. Error returns that a correct program does not see are not modelled.
+//! In: the name and arguments of a call. Out: the value it gives, or nothing where the name is none of these.
 
 use super::flow::*;
 use super::keys::KeyAccess;

@@ -12,22 +12,22 @@ use rustc_hash::FxHashMap;
 pub(super) struct Build<'a>(pub &'a Terms);
 
 impl Build<'_> {
-    pub fn num(self, n: i128) -> Term {
+    pub(super) fn num(self, n: i128) -> Term {
         self.0.int(n)
     }
-    pub fn as_num(self, t: Term) -> Option<i128> {
+    pub(crate) fn as_num(self, t: Term) -> Option<i128> {
         self.0.with_node(t, |n| if let Node::Num(k, _) = n { Some(*k) } else { None })
     }
-    pub fn as_bool(self, t: Term) -> Option<bool> {
+    pub(super) fn as_bool(self, t: Term) -> Option<bool> {
         self.0.with_node(t, |n| if let Node::Bool(b) = n { Some(*b) } else { None })
     }
-    pub fn tt(self) -> Term {
+    pub(super) fn tt(self) -> Term {
         self.0.tt()
     }
-    pub fn ff(self) -> Term {
+    pub(super) fn ff(self) -> Term {
         self.0.ff()
     }
-    pub fn not(self, a: Term) -> Term {
+    pub(super) fn not(self, a: Term) -> Term {
         if let Some(b) = self.as_bool(a) {
             return self.0.bool(!b);
         }
@@ -40,7 +40,7 @@ impl Build<'_> {
             _ => self.0.not(a),
         }
     }
-    pub fn all(self, args: impl IntoIterator<Item = Term>) -> Term {
+    pub(super) fn all(self, args: impl IntoIterator<Item = Term>) -> Term {
         let mut out: Vec<Term> = Vec::new();
         for a in args {
             for a in self.0.conjuncts(a) {
@@ -55,10 +55,10 @@ impl Build<'_> {
         }
         self.0.and(&out)
     }
-    pub fn and(self, a: Term, b: Term) -> Term {
+    pub(super) fn and(self, a: Term, b: Term) -> Term {
         self.all([a, b])
     }
-    pub fn any(self, args: impl IntoIterator<Item = Term>) -> Term {
+    pub(super) fn any(self, args: impl IntoIterator<Item = Term>) -> Term {
         let mut out: Vec<Term> = Vec::new();
         for a in args {
             match self.as_bool(a) {
@@ -71,10 +71,10 @@ impl Build<'_> {
         }
         self.0.or(&out)
     }
-    pub fn or(self, a: Term, b: Term) -> Term {
+    pub(super) fn or(self, a: Term, b: Term) -> Term {
         self.any([a, b])
     }
-    pub fn ite(self, c: Term, a: Term, b: Term) -> Term {
+    pub(super) fn ite(self, c: Term, a: Term, b: Term) -> Term {
         if a == b {
             return a;
         }
@@ -108,7 +108,7 @@ impl Build<'_> {
         };
         (simple(args[1]) && simple(args[2])).then(|| self.ite(args[0], compare(args[1]), compare(args[2])))
     }
-    pub fn eq(self, a: Term, b: Term) -> Term {
+    pub(super) fn eq(self, a: Term, b: Term) -> Term {
         if a == b {
             return self.tt();
         }
@@ -138,10 +138,10 @@ impl Build<'_> {
         }
         self.0.eq(a, b)
     }
-    pub fn ne(self, a: Term, b: Term) -> Term {
+    pub(super) fn ne(self, a: Term, b: Term) -> Term {
         self.not(self.eq(a, b))
     }
-    pub fn lt(self, a: Term, b: Term) -> Term {
+    pub(super) fn lt(self, a: Term, b: Term) -> Term {
         if a == b {
             return self.ff();
         }
@@ -161,7 +161,7 @@ impl Build<'_> {
         }
         self.0.lt(a, b)
     }
-    pub fn le(self, a: Term, b: Term) -> Term {
+    pub(super) fn le(self, a: Term, b: Term) -> Term {
         if a == b {
             return self.tt();
         }
@@ -188,7 +188,7 @@ impl Build<'_> {
             _ => None,
         }
     }
-    pub fn add(self, a: Term, b: Term) -> Term {
+    pub(super) fn add(self, a: Term, b: Term) -> Term {
         match (self.as_num(a), self.as_num(b)) {
             (Some(x), Some(y)) => return self.num(x + y),
             (Some(0), _) => return b,
@@ -207,7 +207,7 @@ impl Build<'_> {
         }
         self.0.add(a, b)
     }
-    pub fn sub(self, a: Term, b: Term) -> Term {
+    pub(super) fn sub(self, a: Term, b: Term) -> Term {
         if a == b {
             return self.num(0);
         }
@@ -216,7 +216,7 @@ impl Build<'_> {
             None => self.0.sub(a, b),
         }
     }
-    pub fn mul(self, a: Term, b: Term) -> Term {
+    pub(super) fn mul(self, a: Term, b: Term) -> Term {
         match (self.as_num(a), self.as_num(b)) {
             (Some(x), Some(y)) => self.num(x.saturating_mul(y)),
             (Some(0), _) | (_, Some(0)) => self.num(0),
@@ -227,20 +227,20 @@ impl Build<'_> {
         }
     }
     /// Euclidean division, as the logic has it.
-    pub fn div(self, a: Term, b: Term) -> Term {
+    pub(super) fn div(self, a: Term, b: Term) -> Term {
         match (self.as_num(a), self.as_num(b)) {
             (Some(x), Some(y)) if y != 0 => self.num(x.div_euclid(y)),
             (_, Some(1)) => a,
             _ => self.0.mk(Op::Div, &[a, b]),
         }
     }
-    pub fn modulo(self, a: Term, b: Term) -> Term {
+    pub(crate) fn modulo(self, a: Term, b: Term) -> Term {
         match (self.as_num(a), self.as_num(b)) {
             (Some(x), Some(y)) if y != 0 => self.num(x.rem_euclid(y)),
             _ => self.0.mk(Op::Mod, &[a, b]),
         }
     }
-    pub fn select(self, m: Term, k: Term) -> Term {
+    pub(super) fn select(self, m: Term, k: Term) -> Term {
         if let Some((Op::Store, args)) = self.0.app(m) {
             if args[1] == k {
                 return args[2];
@@ -255,11 +255,11 @@ impl Build<'_> {
         self.0.select(m, k)
     }
     /// 1 where the formula holds, else 0.
-    pub fn bit(self, c: Term) -> Term {
+    pub(super) fn bit(self, c: Term) -> Term {
         self.ite(c, self.num(1), self.num(0))
     }
     /// Whether a C integer is true.
-    pub fn truth(self, t: Term) -> Term {
+    pub(super) fn truth(self, t: Term) -> Term {
         self.ne(t, self.num(0))
     }
     fn rebuild(self, op: Op, args: &[Term]) -> Term {
@@ -282,7 +282,7 @@ impl Build<'_> {
         }
     }
     /// Substitution that folds on the way up.
-    pub fn substitute(self, term: Term, map: &FxHashMap<Symbol, Term>) -> Term {
+    pub(super) fn substitute(self, term: Term, map: &FxHashMap<Symbol, Term>) -> Term {
         if map.is_empty() {
             return term;
         }

@@ -1,4 +1,7 @@
 //! Walks over the typed tree: which variables a piece of code assigns, which functions it calls.
+//!
+//! In: statements and expressions. Out: `Effects`. Deliberately absent: effects through pointers; memory whose address
+//! is taken is treated apart.
 
 use crate::c::ast::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,12 +13,12 @@ pub(super) struct Effects {
     /// Variables that are named at all.
     pub used: BTreeSet<VarId>,
     pub calls: BTreeSet<FnId>,
-    pub indirect: bool,
+    pub(crate) indirect: bool,
     /// An array is indexed by something that is not constant.
-    pub indexes: bool,
+    pub(crate) indexes: bool,
     /// Labels jumped to, with the last jump, and labels: by their order in the text, which is not that of their places where files
     /// are included or `#line` says otherwise.
-    pub gotos: BTreeMap<LabelId, u32>,
+    pub(crate) gotos: BTreeMap<LabelId, u32>,
     pub labels: BTreeMap<LabelId, u32>,
     statements: u32,
 }

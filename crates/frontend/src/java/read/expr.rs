@@ -183,7 +183,7 @@ impl Reader<'_> {
 }
 
 /// A value of a two's complement integer of so many bits.
-pub fn wrapped(value: i128, bits: u32) -> i128 {
+pub(crate) fn wrapped(value: i128, bits: u32) -> i128 {
     let modulus = 1_i128 << bits;
     let rest = value.rem_euclid(modulus);
     if rest >= modulus / 2 { rest - modulus } else { rest }

@@ -18,7 +18,7 @@ const DEEPEST_NODE: usize = 400;
 const MAX_SYNTAX_ERRORS: usize = 20;
 
 /// Reads one file. Errors of syntax are errors; nothing of a file that has any is used.
-pub fn read_file(sources: &Sources, file: SourceId, unit: &mut JavaUnit, diagnostics: &mut Vec<Diagnostic>) {
+pub(crate) fn read_file(sources: &Sources, file: SourceId, unit: &mut JavaUnit, diagnostics: &mut Vec<Diagnostic>) {
     let text = &sources.file(file).text;
     let mut parser = tree_sitter::Parser::new();
     parser.set_language(&tree_sitter_java::LANGUAGE.into()).expect("the grammar is of a version that the parser reads");
@@ -44,22 +44,22 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub fn span(&self, node: Node) -> Span {
+    pub(super) fn span(&self, node: Node) -> Span {
         Span::new(self.file, node.start_byte(), node.end_byte())
     }
 
-    pub fn text(&self, node: Node) -> &'a str {
+    pub(super) fn text(&self, node: Node) -> &'a str {
         self.text.get(node.byte_range()).unwrap_or("")
     }
 
     /// Children with names, comments left out.
-    pub fn named<'t>(&self, node: Node<'t>) -> Vec<Node<'t>> {
+    pub(crate) fn named<'t>(&self, node: Node<'t>) -> Vec<Node<'t>> {
         let mut cursor = node.walk();
         let all: Vec<Node<'t>> = node.named_children(&mut cursor).collect();
         all.into_iter().filter(|n| !matches!(n.kind(), "line_comment" | "block_comment")).collect()
     }
 
-    pub fn field<'t>(&self, node: Node<'t>, name: &str) -> Option<Node<'t>> {
+    pub(super) fn field<'t>(&self, node: Node<'t>, name: &str) -> Option<Node<'t>> {
         node.child_by_field_name(name)
     }
 

@@ -22,7 +22,7 @@ pub(super) struct Val {
 }
 
 impl Val {
-    pub fn new(expr: Expr, ty: Ty) -> Self {
+    pub(super) fn new(expr: Expr, ty: Ty) -> Self {
         Self { expr, ty, constant: None, exact: None }
     }
 }
@@ -40,7 +40,7 @@ pub(super) struct Local {
 }
 
 impl Local {
-    pub fn new(value: Expr, ty: Ty) -> Self {
+    pub(super) fn new(value: Expr, ty: Ty) -> Self {
         Self { value, ty, exact: None, thread: None, constant: None }
     }
 }
@@ -72,7 +72,7 @@ pub(super) enum Named {
 
 impl Held {
     /// As seen from an object that a variable holds.
-    pub fn seen_from(&self, object: Option<&str>) -> Option<Lock> {
+    pub(crate) fn seen_from(&self, object: Option<&str>) -> Option<Lock> {
         match self.lock.as_ref()? {
             Named::Static(name) => Some(Lock::Static(name.clone())),
             Named::Of(name, field) if Some(&name[..]) == object => Some(Lock::Own(field.clone())),
@@ -135,32 +135,32 @@ pub(super) struct Frame<'a> {
     pub this: Option<(Expr, Ty)>,
     pub scopes: Vec<Vec<(String, Local)>>,
     pub result: Ty,
-    pub cleanups: Vec<Cleanup<'a>>,
+    pub(crate) cleanups: Vec<Cleanup<'a>>,
     pub blocks: Vec<Vec<Stmt>>,
     pub counter: usize,
     pub held: Vec<Held>,
     pub phase: Phase,
     /// In the main method, outside loops and branches.
-    pub straight: bool,
+    pub(crate) straight: bool,
     /// Threads of locals that the main method has started and not joined.
-    pub running: BTreeSet<String>,
+    pub(crate) running: BTreeSet<String>,
     /// The whole body, for questions such as whether a local is set once.
     pub code: &'a [tree::JavaStmt],
     /// A constructor that gives `this` to nobody: its accesses of `this` meet no others.
     pub constructs: bool,
-    pub type_params: Vec<String>,
+    pub(crate) type_params: Vec<String>,
     /// How many `try`s around catch what the model would report.
-    pub catching: usize,
+    pub(crate) catching: usize,
     /// What names a place is kept in locals: what is evaluated next may change them.
     pub keep: bool,
     /// Annotations up to here were used.
-    pub notes_from: u32,
+    pub(crate) notes_from: u32,
     /// Invariants of the loop that comes next.
     pub invariants: Vec<Formula>,
 }
 
 impl<'a> Frame<'a> {
-    pub fn new(proc: &str, class: Option<&'a JavaClass>, code: &'a [tree::JavaStmt]) -> Self {
+    pub(super) fn new(proc: &str, class: Option<&'a JavaClass>, code: &'a [tree::JavaStmt]) -> Self {
         Self {
             proc: proc.to_owned(),
             class,

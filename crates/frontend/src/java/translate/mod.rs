@@ -21,7 +21,7 @@ mod race;
 mod spec;
 mod stmt;
 mod thread;
-pub mod types;
+pub(crate) mod types;
 
 use super::tree::{self, CONSTRUCTOR, ClassForm, JavaClass, JavaMethod, JavaUnit};
 use crate::lang::ast::{self, Item, ItemKind, SourceSpan, Spanned};
@@ -37,28 +37,28 @@ use types::{Classes, Regions, Ty, Width};
 struct Facts {
     pub regions: Regions,
     /// Names of heap classes whose objects are used as monitors; those that are waited for.
-    pub monitors: BTreeSet<String>,
-    pub waited: BTreeSet<String>,
+    pub(crate) monitors: BTreeSet<String>,
+    pub(crate) waited: BTreeSet<String>,
     /// Names of heap classes that occur in types.
     pub heap: BTreeMap<String, Ty>,
-    pub instantiated: BTreeSet<String>,
+    pub(crate) instantiated: BTreeSet<String>,
     /// Who calls whom, with the monitors that are held there for certain.
     pub calls: BTreeSet<CallSite>,
     /// Who calls whom while which kinds of monitors may be held.
     pub holding: BTreeSet<(String, String, BTreeSet<String>)>,
     pub accesses: Accesses,
     /// Procedures that are called below a `try` that catches what the model would report.
-    pub below_catch: BTreeSet<String>,
+    pub(crate) below_catch: BTreeSet<String>,
     /// Whether some thread is started that the main method does not start itself.
-    pub starts_elsewhere: bool,
-    pub uses_threads: bool,
+    pub(crate) starts_elsewhere: bool,
+    pub(crate) uses_threads: bool,
 }
 
 /// What the translation gives.
-pub struct Translated {
+pub(crate) struct Translated {
     pub tree: ast::SourceTree,
     pub assumptions: Vec<(&'static str, String)>,
-    pub has_threads: bool,
+    pub(crate) has_threads: bool,
     /// What is wrong with annotations.
     pub errors: Vec<base::Diagnostic>,
 }
@@ -68,7 +68,7 @@ struct Translation<'a> {
     /// What the pass before found; `None` in the first pass.
     pub known: Option<Facts>,
     pub facts: Facts,
-    pub embedded: BTreeSet<(String, String)>,
+    pub(crate) embedded: BTreeSet<(String, String)>,
     pub items: Vec<Item>,
     queue: Vec<Job<'a>>,
     queued: BTreeSet<String>,
@@ -82,7 +82,7 @@ struct Translation<'a> {
     pub bound: Vec<String>,
     /// Fields that `acquire` and `release` name.
     pub locks: BTreeSet<String>,
-    pub closures: Vec<thread::Closure<'a>>,
+    pub(crate) closures: Vec<thread::Closure<'a>>,
     pub frame: Frame<'a>,
 }
 
@@ -95,7 +95,7 @@ enum Job<'a> {
 }
 
 /// The class whose `main` is run, if there is exactly one.
-pub fn main_class(unit: &JavaUnit) -> Option<(&JavaClass, &JavaMethod)> {
+pub(crate) fn main_class(unit: &JavaUnit) -> Option<(&JavaClass, &JavaMethod)> {
     let mut found = unit.classes.iter().filter_map(|c| {
         let is_main =
             |m: &&JavaMethod| m.name == "main" && m.modifiers.is_static && m.params.len() <= 1 && m.result.is_none();
@@ -108,12 +108,12 @@ pub fn main_class(unit: &JavaUnit) -> Option<(&JavaClass, &JavaMethod)> {
 }
 
 /// Translates a program with a `main`.
-pub fn program(unit: &JavaUnit, main: (&JavaClass, &JavaMethod)) -> Translated {
+pub(crate) fn program(unit: &JavaUnit, main: (&JavaClass, &JavaMethod)) -> Translated {
     settled(unit, |t| t.whole(unit, main))
 }
 
 /// Translates classes without a `main`: their annotated static methods, for any callers.
-pub fn classes(unit: &JavaUnit) -> Translated {
+pub(crate) fn classes(unit: &JavaUnit) -> Translated {
     settled(unit, |t| t.classes_alone(unit))
 }
 

@@ -71,7 +71,7 @@ pub(super) enum Base {
 
 impl Receiver {
     /// A part of the object.
-    pub fn part(&self, part: &str, span: Span) -> Expr {
+    pub(super) fn part(&self, part: &str, span: Span) -> Expr {
         if let (Some(length), "length") = (self.length, part) {
             return convert(machine(32, ast::Sign::Signed, span), int(length, span), span);
         }
@@ -87,12 +87,12 @@ impl Receiver {
     }
 
     /// The name of its class on the heap.
-    pub fn class(&self) -> String {
+    pub(super) fn class(&self) -> String {
         self.ty.heap_name().unwrap_or_default()
     }
 
     /// What it is called as a monitor.
-    pub fn kind(&self) -> String {
+    pub(super) fn kind(&self) -> String {
         match &self.base {
             Base::Heap(_) => self.class(),
             Base::Static(prefix) | Base::Field(_, prefix) => prefix.clone(),
@@ -100,7 +100,7 @@ impl Receiver {
     }
 
     /// What its elements are called.
-    pub fn elements(&self) -> String {
+    pub(super) fn elements(&self) -> String {
         match &self.base {
             Base::Heap(_) => element_place(&self.class()),
             Base::Static(prefix) | Base::Field(_, prefix) => format!("{prefix}[]"),

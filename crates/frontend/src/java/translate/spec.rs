@@ -38,7 +38,7 @@ enum Names {
 }
 
 impl Notes {
-    pub fn new(unit: &JavaUnit) -> Self {
+    pub(super) fn new(unit: &JavaUnit) -> Self {
         let mut out = Self::default();
         for comment in &unit.comments {
             match read_notes(&comment.text, comment.span) {

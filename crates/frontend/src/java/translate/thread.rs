@@ -21,9 +21,9 @@ use base::Span;
 pub(super) struct Closure<'a> {
     /// The name of its objects' class.
     pub class: String,
-    pub interface: String,
+    pub(crate) interface: String,
     /// What it captures, `this` among it.
-    pub captures: Vec<(String, Ty)>,
+    pub(crate) captures: Vec<(String, Ty)>,
     params: Vec<(String, Ty)>,
     pub result: Ty,
     body: Code<'a>,
@@ -42,7 +42,7 @@ enum Code<'a> {
 }
 
 impl Closure<'_> {
-    pub fn proc_name(&self) -> String {
+    pub(crate) fn proc_name(&self) -> String {
         format!("{}.run", self.class)
     }
 }

@@ -7,7 +7,7 @@ use crate::java::tree::{self, ClassForm, JavaClass, JavaMethod, JavaTypeKind, Ja
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Width {
+pub(crate) enum Width {
     Byte,
     Short,
     Char,
@@ -16,7 +16,7 @@ pub enum Width {
 }
 
 impl Width {
-    pub fn bits(self) -> u32 {
+    pub(crate) fn bits(self) -> u32 {
         match self {
             Width::Byte => 8,
             Width::Short | Width::Char => 16,
@@ -25,7 +25,7 @@ impl Width {
         }
     }
     /// A number as a value of this type.
-    pub fn wrap(self, value: i128) -> i128 {
+    pub(crate) fn wrap(self, value: i128) -> i128 {
         match self {
             Width::Char => value.rem_euclid(1 << 16),
             _ => {
@@ -39,7 +39,7 @@ impl Width {
 
 /// A static type.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Ty {
+pub(crate) enum Ty {
     Boolean,
     Int(Width),
     /// `String`: literals are numbers, everything else about them is outside the model.
@@ -55,22 +55,22 @@ pub enum Ty {
 }
 
 impl Ty {
-    pub const INT: Ty = Ty::Int(Width::Int);
-    pub fn object(name: &str) -> Ty {
+    pub(crate) const INT: Ty = Ty::Int(Width::Int);
+    pub(crate) fn object(name: &str) -> Ty {
         Ty::Ref(name.to_owned(), Vec::new())
     }
-    pub fn is_reference(&self) -> bool {
+    pub(crate) fn is_reference(&self) -> bool {
         matches!(self, Ty::Ref(..) | Ty::Array(_) | Ty::Null)
     }
     /// The name under which objects of the type are known to regions.
-    pub fn heap_name(&self) -> Option<String> {
+    pub(crate) fn heap_name(&self) -> Option<String> {
         match self {
             Ty::Ref(name, _) => Some(name.clone()),
             Ty::Array(element) => Some(format!("{}[]", element.spelled())),
             _ => None,
         }
     }
-    pub fn spelled(&self) -> String {
+    pub(crate) fn spelled(&self) -> String {
         match self {
             Ty::Boolean => "boolean".into(),
             Ty::Int(Width::Byte) => "byte".into(),
@@ -89,7 +89,7 @@ impl Ty {
 }
 
 /// Library classes that are modelled; others are outside the model where they are used.
-pub const LIBRARY: &[&str] = &[
+pub(crate) const LIBRARY: &[&str] = &[
     "Object",
     "Runnable",
     "Thread",
@@ -106,15 +106,15 @@ pub const LIBRARY: &[&str] = &[
 
 /// The classes of the program, by name.
 #[derive(Debug, Default)]
-pub struct Classes<'a> {
+pub(crate) struct Classes<'a> {
     pub all: Vec<&'a JavaClass>,
     by_name: BTreeMap<&'a str, usize>,
     /// Names that stand for two classes: every use is outside the model.
-    pub ambiguous: BTreeSet<&'a str>,
+    pub(crate) ambiguous: BTreeSet<&'a str>,
 }
 
 impl<'a> Classes<'a> {
-    pub fn new(unit: &'a JavaUnit) -> Self {
+    pub(crate) fn new(unit: &'a JavaUnit) -> Self {
         let mut out = Self { all: unit.classes.iter().collect(), ..Self::default() };
         for (index, class) in unit.classes.iter().enumerate() {
             if out.by_name.insert(&class.name, index).is_some() {
@@ -124,17 +124,17 @@ impl<'a> Classes<'a> {
         out
     }
 
-    pub fn get(&self, name: &str) -> Option<&'a JavaClass> {
+    pub(crate) fn get(&self, name: &str) -> Option<&'a JavaClass> {
         self.by_name.get(name).map(|i| self.all[*i])
     }
 
     /// The number that stands for a class where objects of several have one class of the model.
-    pub fn number(&self, name: &str) -> i128 {
+    pub(crate) fn number(&self, name: &str) -> i128 {
         self.by_name.get(name).map_or(0, |i| *i as i128 + 1)
     }
 
     /// Direct supertypes among the classes given and the library.
-    pub fn supers(&self, name: &str) -> Vec<String> {
+    pub(crate) fn supers(&self, name: &str) -> Vec<String> {
         let Some(class) = self.get(name) else { return Vec::new() };
         let named = |t: &tree::JavaType| match &t.kind {
             JavaTypeKind::Named(n, _) => Some(n.clone()),
@@ -143,7 +143,7 @@ impl<'a> Classes<'a> {
         class.extends.iter().chain(&class.implements).filter_map(named).collect()
     }
 
-    pub fn is_subclass(&self, name: &str, of: &str) -> bool {
+    pub(crate) fn is_subclass(&self, name: &str, of: &str) -> bool {
         self.subclass_within(name, of, 64)
     }
 
@@ -154,7 +154,7 @@ impl<'a> Classes<'a> {
     }
 
     /// A field by name in a class or its supertypes, with the class that declares it.
-    pub fn field(&self, class: &str, name: &str) -> Option<(&'a JavaClass, &'a tree::JavaField)> {
+    pub(crate) fn field(&self, class: &str, name: &str) -> Option<(&'a JavaClass, &'a tree::JavaField)> {
         let mut todo = vec![class.to_owned()];
         let mut seen = BTreeSet::new();
         while let Some(at) = todo.pop() {
@@ -171,7 +171,7 @@ impl<'a> Classes<'a> {
     }
 
     /// Methods of a name and number of parameters that a class has itself or inherits, nearest first.
-    pub fn methods(&self, class: &str, name: &str, arity: usize) -> Vec<(&'a JavaClass, &'a JavaMethod)> {
+    pub(crate) fn methods(&self, class: &str, name: &str, arity: usize) -> Vec<(&'a JavaClass, &'a JavaMethod)> {
         let mut out = Vec::new();
         let mut todo = std::collections::VecDeque::from([class.to_owned()]);
         let mut seen = BTreeSet::new();
@@ -187,7 +187,7 @@ impl<'a> Classes<'a> {
     }
 
     /// The type a tree type stands for; type parameters are erased.
-    pub fn ty(&self, ty: &tree::JavaType, params: &[String]) -> Ty {
+    pub(crate) fn ty(&self, ty: &tree::JavaType, params: &[String]) -> Ty {
         match &ty.kind {
             JavaTypeKind::Boolean => Ty::Boolean,
             JavaTypeKind::Byte => Ty::Int(Width::Byte),
@@ -222,7 +222,7 @@ impl<'a> Classes<'a> {
     }
 
     /// The one abstract method of an interface, for lambdas.
-    pub fn abstract_method(&self, name: &str) -> Option<(&'a JavaClass, &'a JavaMethod)> {
+    pub(crate) fn abstract_method(&self, name: &str) -> Option<(&'a JavaClass, &'a JavaMethod)> {
         let class = self.get(name).filter(|c| c.form == ClassForm::Interface)?;
         let mut open = class.methods.iter().filter(|m| m.body.is_none());
         match (open.next(), open.next()) {
@@ -234,12 +234,12 @@ impl<'a> Classes<'a> {
 
 /// Classes that share a class of the model: a partition of names that only becomes coarser.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Regions {
+pub(crate) struct Regions {
     parent: BTreeMap<String, String>,
 }
 
 impl Regions {
-    pub fn find(&self, name: &str) -> String {
+    pub(crate) fn find(&self, name: &str) -> String {
         let mut at = name;
         while let Some(next) = self.parent.get(at) {
             at = next;
@@ -248,16 +248,12 @@ impl Regions {
     }
 
     /// Objects of one class are seen under the name of the other. The first name stays where neither is `Object`.
-    pub fn unite(&mut self, first: &str, second: &str) {
+    pub(crate) fn unite(&mut self, first: &str, second: &str) {
         let (a, b) = (self.find(first), self.find(second));
         if a == b {
             return;
         }
         let (root, child) = if b == "Object" { (b, a) } else { (a, b) };
         self.parent.insert(child, root);
-    }
-
-    pub fn members<'n>(&self, root: &str, names: impl Iterator<Item = &'n String>) -> Vec<String> {
-        names.filter(|n| self.find(n) == root).cloned().collect()
     }
 }

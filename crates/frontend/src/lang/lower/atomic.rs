@@ -5,6 +5,7 @@
 //! later guard could wait is a failure of its own, so it gets an action of its own. Where paths cannot be composed (a
 //! loop, too many or too long paths, a `spawn`, a conditional mark that later steps would change) the inner locations
 //! stay and are marked `inside`, which means the same.
+//! In: the block, and where it begins. Out: its actions in the builder, and where it ends.
 
 use super::Lowering;
 use super::code::{Builder, CallPolicy, DraftAction};

@@ -4,6 +4,7 @@
 //! with its own variables, and a step that hands the results to their places. `requires` is a gate of the first step,
 //! `ensures` of the return. The places are worked out by the last step, as in an assignment of the results: what finding
 //! them needs (an object that is there, an index inside its bounds, a divisor, an access) is checked by that step.
+//! In: a call and the places of its results. Out: its actions in the builder, and where control goes on.
 
 use super::Lowering;
 use super::code::{Builder, CallPolicy, DraftAction, ProcedureFrame};

@@ -2,10 +2,10 @@
 //!
 //! Statements are lowered forwards. Where control only joins (behind an `if`, at `break`, at the end of an inlined
 //! procedure) the two locations are merged instead of being joined by a step that the program does not have.
+//! In: locations, merges and draft actions in any order. Out: a `Code` in which merged locations are one.
 
 use super::Lowering;
 use crate::lang::resolve::Allowed;
-use base::ids::Id;
 use base::{IdVec, Span};
 use logic::{Symbol, Term};
 use program::{
@@ -69,9 +69,9 @@ pub(super) struct Builder {
     pub frames: Vec<ProcedureFrame>,
     pub mode: CallPolicy,
     /// Whether `linearize` marks are kept.
-    pub linearize: Allowed,
+    pub(crate) linearize: Allowed,
     /// Loops around the statement, those around inlined calls included.
-    pub loop_depth: usize,
+    pub(crate) loop_depth: usize,
     /// Call sites on the way to the statement at hand.
     pub path: Vec<Span>,
     /// Variables by call path and place of declaration, so that two lowerings of one body agree on them.
@@ -79,7 +79,7 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    pub fn new(scope: Scope, mode: CallPolicy) -> Self {
+    pub(super) fn new(scope: Scope, mode: CallPolicy) -> Self {
         Self {
             scope,
             locations: IdVec::new(),
@@ -98,7 +98,7 @@ impl Builder {
         }
     }
 
-    pub fn location(&mut self, origin: OriginId) -> LocId {
+    pub(super) fn location(&mut self, origin: OriginId) -> LocId {
         let id = self.locations.push(Location {
             name: String::new(),
             in_atomic_block: false,
@@ -111,7 +111,7 @@ impl Builder {
     }
 
     /// The representative of a location.
-    pub fn root(&self, mut at: LocId) -> LocId {
+    pub(super) fn root(&self, mut at: LocId) -> LocId {
         while self.parent[at.index()] != at {
             at = self.parent[at.index()];
         }
@@ -119,7 +119,7 @@ impl Builder {
     }
 
     /// Makes two locations one. The second one's name and origin stay.
-    pub fn merge(&mut self, from: LocId, to: LocId) {
+    pub(crate) fn merge(&mut self, from: LocId, to: LocId) {
         let (from, to) = (self.root(from), self.root(to));
         if from == to {
             return;
@@ -135,7 +135,7 @@ impl Builder {
         }
     }
 
-    pub fn emit(&mut self, from: LocId, to: LocId, draft: DraftAction) -> ActionId {
+    pub(super) fn emit(&mut self, from: LocId, to: LocId, draft: DraftAction) -> ActionId {
         let DraftAction { inputs, guard, gates, updates, spawn, relation, what, origin } = draft;
         let action =
             Action { from, to, inputs, guard, gates, updates, spawn, relation, marks: Vec::new(), what, origin };
@@ -146,16 +146,16 @@ impl Builder {
     }
 
     /// The steps that lead to a location so far.
-    pub fn leading_to(&self, at: LocId) -> Vec<ActionId> {
+    pub(crate) fn leading_to(&self, at: LocId) -> Vec<ActionId> {
         self.into[self.root(at).index()].clone()
     }
 
-    pub fn mark(&mut self, action: ActionId, mark: Mark) {
+    pub(super) fn mark(&mut self, action: ActionId, mark: Mark) {
         self.actions[action].marks.push(mark);
     }
 
     /// Forgets the actions from an index on, and who they lead to.
-    pub fn take_actions_from(&mut self, first: usize) -> Vec<Action> {
+    pub(crate) fn take_actions_from(&mut self, first: usize) -> Vec<Action> {
         let kept: IdVec<ActionId, Action> = self.actions.iter().take(first).cloned().collect();
         let all = std::mem::replace(&mut self.actions, kept);
         for list in &mut self.into {
@@ -165,7 +165,7 @@ impl Builder {
     }
 
     /// The finished code: merged locations are one, what cannot be reached is gone.
-    pub fn finish(self, entry: LocId, exit: LocId) -> Code {
+    pub(super) fn finish(self, entry: LocId, exit: LocId) -> Code {
         let entry = self.root(entry);
         let exit = self.root(exit);
         let mut next: Vec<Vec<LocId>> = vec![Vec::new(); self.locations.len()];

@@ -1,4 +1,8 @@
 //! Declarations: constants, enums, classes, variables, and the signatures of everything that can be called.
+//!
+//! In: the items of a tree. Out: the program's enums, classes, variables and formulas, name tables for the rest of
+//! lowering, and diagnostics for what is declared twice or is no constant. Deliberately absent: bodies (`stmt`) and
+//! specifications (`spec`).
 
 use super::{Lowering, scan};
 use crate::lang::ast::{
@@ -399,7 +403,8 @@ impl<'a> Lowering<'a> {
         let terms = &self.program.terms;
         let sort = terms.map_sort(terms.sort(SortKind::Ref(class)), Sort::INT);
         let origin = self.origin(span);
-        let name = self.unique_name(&format!("owner_{}", self.program.classes[class].name));
+        let owner = format!("owner_{}", self.program.classes[class].name);
+        let name = self.unique_name(&owner);
         let owner = self.program.add_var(&name, sort, Scope::Shared, VarKind::Plain, None, origin);
         self.constants.insert(owner);
         self.owners.insert(class, owner);

@@ -4,6 +4,8 @@
 //! objects are live at the start as there are such variables; each of them, and every field, refers to one of those or
 //! to null. Which object has which number cannot be distinguished, so this covers every start in which no object is
 //! reached only through the fields of others; that restriction is an assumption of every verdict.
+//! In: the program with all its variables. Out: the same with initial values and facts for the heap, and the
+//! assumption.
 
 use super::Lowering;
 use logic::{Op, SortKind, Term};

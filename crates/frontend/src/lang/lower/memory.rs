@@ -1,4 +1,6 @@
 //! Statements about locks and the heap: `acquire`, `release`, `new`, `free`, `cas`.
+//!
+//! In: the statement, and where it begins. Out: its action with its gates, and where it ends; nothing after an error.
 
 use super::Lowering;
 use super::code::{Builder, DraftAction};

@@ -17,18 +17,16 @@ mod spec;
 mod stmt;
 mod thread;
 
-use crate::lang::resolve::{Globals, NameView};
-use crate::lang::types::{CheckKind, Under, ValueCheck};
+use crate::lang::types::{CheckKind, Typing};
 use crate::lang::{Parsed, ast, codes};
 use base::{Diagnostic, SourceId, Sources, Span};
-use logic::{ClassId, Sort, Term};
-use program::{Gate, OriginId, Program, Property, PropertyId, PropertyKind, Scope, VarId, VarKind};
+use logic::{Sort, Term};
+use program::{Gate, OriginId, Program, Property, PropertyId, PropertyKind, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::ops::{Deref, DerefMut};
 
 /// Statements that lowering looks at, inlined ones counted each time, before it gives up.
 const MAX_STATEMENTS: usize = 1_000_000;
-/// Errors that are reported.
-const MAX_ERRORS: usize = 100;
 /// The stack lowering runs on: its recursion follows the tree and the calls, both of bounded depth.
 const STACK_BYTES: usize = 256 << 20;
 
@@ -57,10 +55,10 @@ pub fn lower_file(parsed: &Parsed, sources: &Sources, settings: &LoweringSetting
         let mut lowering = Lowering::new(parsed, sources, settings);
         lowering.file(&parsed.tree);
         let mut diagnostics = parsed.diagnostics.clone();
-        diagnostics.append(&mut lowering.diagnostics);
+        diagnostics.append(&mut lowering.typing.diagnostics);
         diagnostics.sort_by_key(|d| d.span.start);
         let failed = diagnostics.iter().any(Diagnostic::is_error);
-        Lowered { program: if failed { None } else { Some(lowering.program) }, diagnostics }
+        Lowered { program: if failed { None } else { Some(lowering.typing.program) }, diagnostics }
     };
     std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().name("lowering".to_owned()).stack_size(STACK_BYTES);
@@ -73,24 +71,12 @@ pub fn lower_file(parsed: &Parsed, sources: &Sources, settings: &LoweringSetting
 }
 
 /// A file on its way to a program.
-pub struct Lowering<'a> {
+pub(crate) struct Lowering<'a> {
     file: SourceId,
-    pub(crate) sources: &'a Sources,
     settings: &'a LoweringSettings,
-    pub(crate) program: Program,
-    pub(crate) globals: Globals<'a>,
-    pub(crate) view: NameView,
-    /// Checks of the statement at hand.
-    pub(crate) noted: Vec<ValueCheck>,
+    typing: Typing<'a>,
     /// What is lowered now is the meaning of an operation: its expressions are total, and nothing in it is a property.
     in_spec: bool,
-    pub(crate) under: Vec<Under>,
-    /// Whether any object is ever freed: then every dereference asks whether the object is alive.
-    pub(crate) frees: bool,
-    /// Shared variables that stand for constants without a value.
-    pub(crate) constants: FxHashSet<VarId>,
-    /// For classes with fields that are `thread_local`, the constant that says which thread makes which object.
-    pub(crate) owners: FxHashMap<ClassId, VarId>,
     /// Fields of type `lock`: free in a new object.
     lock_fields: FxHashSet<VarId>,
     /// Locals of type `lock`.
@@ -101,45 +87,43 @@ pub struct Lowering<'a> {
     joined: scan::Joined,
     /// Parameters of each thread; `None`: it runs from the start.
     thread_params: Vec<Option<Vec<Sort>>>,
-    diagnostics: Vec<Diagnostic>,
     properties: FxHashMap<(String, Span), PropertyId>,
     property_names: FxHashSet<String>,
-    var_names: FxHashMap<String, u32>,
     origins: FxHashMap<Span, OriginId>,
     statements: usize,
-    /// Names whose declaration is in error.
-    pub(crate) broken: FxHashSet<String>,
     /// Locals from here on belong to the block at hand.
     block_start: usize,
+}
+
+impl<'a> Deref for Lowering<'a> {
+    type Target = Typing<'a>;
+    fn deref(&self) -> &Typing<'a> {
+        &self.typing
+    }
+}
+
+impl DerefMut for Lowering<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.typing
+    }
 }
 
 impl<'a> Lowering<'a> {
     fn new(parsed: &Parsed, sources: &'a Sources, settings: &'a LoweringSettings) -> Self {
         Self {
             file: parsed.file,
-            sources,
             settings,
-            program: Program::new(sources.file(parsed.file).name.clone()),
-            globals: Globals::default(),
-            view: NameView::default(),
-            noted: Vec::new(),
+            typing: Typing::new(sources, Program::new(sources.file(parsed.file).name.clone())),
             in_spec: false,
-            under: Vec::new(),
-            frees: false,
-            constants: FxHashSet::default(),
-            owners: FxHashMap::default(),
             lock_fields: FxHashSet::default(),
             local_locks: FxHashSet::default(),
             ended: None,
             joined: scan::Joined::Nothing,
             thread_params: Vec::new(),
-            diagnostics: Vec::new(),
             properties: FxHashMap::default(),
             property_names: FxHashSet::default(),
-            var_names: FxHashMap::default(),
             origins: FxHashMap::default(),
             statements: 0,
-            broken: FxHashSet::default(),
             block_start: 0,
         }
     }
@@ -154,14 +138,6 @@ impl<'a> Lowering<'a> {
         self.threads(tree);
         if self.diagnostics.is_empty() {
             once::at_most_once(&mut self.program);
-        }
-    }
-
-    pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
-        // Code that is inlined twice says everything twice.
-        let known = self.diagnostics.iter().any(|d| d.span == diagnostic.span && d.code == diagnostic.code);
-        if !known && self.diagnostics.len() < MAX_ERRORS {
-            self.diagnostics.push(diagnostic);
         }
     }
 
@@ -279,23 +255,6 @@ impl<'a> Lowering<'a> {
         let property = self.property(PropertyKind::Access(var), &name, span);
         self.properties.insert(key, property);
         Some(property)
-    }
-
-    /// A new variable whose name is unique in the program.
-    pub(crate) fn fresh_var(&mut self, name: &str, sort: Sort, scope: Scope, origin: OriginId) -> VarId {
-        let unique = self.unique_name(name);
-        self.program.add_var(&unique, sort, scope, VarKind::Plain, None, origin)
-    }
-
-    fn unique_name(&mut self, name: &str) -> String {
-        let count = self.var_names.entry(name.to_owned()).or_insert(0);
-        *count += 1;
-        if *count == 1 {
-            return name.to_owned();
-        }
-        let numbered = format!("{name}.{count}");
-        self.var_names.entry(numbered.clone()).or_insert(1);
-        numbered
     }
 
     /// A formula that may be `?`: the inner `None`. Nothing at all where it has an error.

@@ -218,9 +218,9 @@ fn on_cycle(code: &Code, action: ActionId) -> bool {
 fn reorder(program: &mut Program, order: &[ThreadId]) -> impl Fn(ThreadId) -> ThreadId + use<> {
     let mut places = vec![ThreadId(0); order.len()];
     for (at, old) in order.iter().enumerate() {
-        places[old.0 as usize] = ThreadId(at as u32);
+        places[old.index()] = ThreadId(at as u32);
     }
-    let renamed = move |old: ThreadId| places[old.0 as usize];
+    let renamed = move |old: ThreadId| places[old.index()];
     program.threads = order.iter().map(|old| program.threads[*old].clone()).collect();
     for var in program.vars.iter_mut() {
         if let Scope::Thread(t) = &mut var.scope {

@@ -1,4 +1,7 @@
 //! Two-store formulas with frames, and steps made of them.
+//!
+//! In: a written action (`modifies` with a formula over two stores). Out: a `TwoStore`, or inputs, guard and updates of
+//! a step that may do just that.
 
 use super::Lowering;
 use crate::lang::ast;

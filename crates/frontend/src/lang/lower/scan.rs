@@ -1,4 +1,7 @@
 //! Questions about the tree that are answered before or beside lowering, by walking it.
+//!
+//! In: a tree or a part of one. Out: statements, labels, which threads are joined, which variables are set before they
+//! are read.
 
 use crate::lang::ast::{
     AssignedValue, Block, CallExpr, ClauseKind, Condition, Expr, ExprKind, ItemKind, MemberKind, Performs,

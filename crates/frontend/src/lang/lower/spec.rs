@@ -1,4 +1,7 @@
 //! Specifications: contracts and `performs` of procedures, machines, objects with their sequential specification.
+//!
+//! In: clauses, machines and objects of the tree. Out: the program's procedures, machines and objects, and diagnostics
+//! for clauses that stand where they mean nothing.
 
 use super::Lowering;
 use super::code::{Builder, CallPolicy, ProcedureFrame};

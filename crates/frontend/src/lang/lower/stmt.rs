@@ -1,4 +1,7 @@
 //! Statements to actions.
+//!
+//! In: a block, and the location where it begins. Out: its actions in the builder, and the location where it ends.
+//! Deliberately absent: atomic blocks, calls, locks and the heap, which have files of their own.
 
 use super::Lowering;
 use super::code::{Builder, DraftAction, Loop};

@@ -1,4 +1,6 @@
 //! Threads.
+//!
+//! In: the thread declarations of a tree. Out: the program's threads with their code, numbers of copies and parameters.
 
 use super::Lowering;
 use super::code::{Builder, CallPolicy, DraftAction, ProcedureFrame};
@@ -76,7 +78,7 @@ impl<'a> Lowering<'a> {
         let id = ThreadId(self.program.threads.len() as u32);
         let origin = self.origin(span);
         let copies = self.copies(thread);
-        let sorts = self.thread_params.get(id.0 as usize).cloned().flatten().unwrap_or_default();
+        let sorts = self.thread_params.get(id.index()).cloned().flatten().unwrap_or_default();
         let mut params = Vec::new();
         let mut names = Vec::new();
         for (param, sort) in thread.params.iter().flatten().zip(sorts) {

@@ -2,6 +2,7 @@
 //!
 //! Operators by precedence; every result carries the height of its tree, because a long chain of left-associative
 //! operators is high without being nested in the text.
+//! In: tokens at the cursor. Out: a tree with its height; an error node and a diagnostic where the tokens fit nothing.
 
 use super::{MAX_TREE_HEIGHT, Parser};
 use crate::lang::ast::{

@@ -1,4 +1,7 @@
 //! Items: declarations, threads, procedures, machines, objects.
+//!
+//! In: tokens at the cursor. Out: all items up to the end of the file; after an error it goes on at the next word that
+//! begins one.
 
 use super::Parser;
 use crate::lang::ast::{

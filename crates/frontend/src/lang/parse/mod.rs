@@ -16,12 +16,12 @@ use crate::lang::token::{PlacedToken, Token, lex_text};
 use base::{Diagnostic, DiagnosticCode, SourceId, Span};
 
 /// How high a tree of expressions, types or statements may be.
-pub const MAX_TREE_HEIGHT: u32 = 250;
+pub(crate) const MAX_TREE_HEIGHT: u32 = 250;
 /// Errors after which the rest of the file is not parsed.
 const MAX_ERRORS: usize = 100;
 
 /// Parses the text of a file.
-pub fn parse_file(file: SourceId, text: &str) -> Parsed {
+pub(crate) fn parse_file(file: SourceId, text: &str) -> Parsed {
     let lexed = lex_text(file, text);
     let strange =
         lexed.diagnostics.iter().filter(|d| d.code == codes::STRANGE_CHARACTER).map(|d| d.span.start).collect();

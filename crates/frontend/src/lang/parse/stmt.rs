@@ -1,4 +1,7 @@
 //! Statements and blocks.
+//!
+//! In: tokens at the cursor. Out: a block with everything inside its braces; after an error it goes on behind the next
+//! `;` or at a brace.
 
 use super::Parser;
 use crate::lang::ast::{

@@ -1,4 +1,6 @@
 //! Expressions, types and actions on one line, with no more parentheses than the grammar needs.
+//!
+//! In: a tree. Out: its text on one line; reading it again gives an equal tree.
 
 use crate::lang::ast::{
     ActionDecl, Binary, CallExpr, Expr, ExprKind, Param, Performs, PerformsKind, Prime, QuantifierWord, Radix,
@@ -7,16 +9,9 @@ use crate::lang::ast::{
 use std::fmt::Write;
 
 /// An expression as text.
-pub fn expr_text(expr: &Expr) -> String {
+pub(crate) fn expr_text(expr: &Expr) -> String {
     let mut out = String::new();
     expr_to(&mut out, expr, Strength::Open);
-    out
-}
-
-/// A type as text.
-pub fn type_text(ty: &Type) -> String {
-    let mut out = String::new();
-    type_to(&mut out, ty);
     out
 }
 

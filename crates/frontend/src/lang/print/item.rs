@@ -1,4 +1,6 @@
 //! Items.
+//!
+//! In: an item of the tree. Out: its lines, with the comments that stand in it.
 
 use super::expr::{Hold, expr_text, params_to, performs_to, type_to};
 use super::{Printer, Size};

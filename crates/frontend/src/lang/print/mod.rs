@@ -9,7 +9,7 @@ mod expr;
 mod item;
 mod stmt;
 
-pub use expr::{expr_text, type_text};
+pub(crate) use expr::expr_text;
 
 use crate::lang::ast::{Expr, ExprKind, SourceTree, Strength};
 use base::Span;
@@ -18,7 +18,7 @@ use base::Span;
 const MAX_LINE_WIDTH: usize = 100;
 
 /// The canonical text of a tree.
-pub fn print_tree(tree: &SourceTree, comments: &[Span], text: &str) -> String {
+pub(crate) fn print_tree(tree: &SourceTree, comments: &[Span], text: &str) -> String {
     let mut printer = Printer { out: String::new(), indent: 0, comments, text, behind: 0, first: true, big: false };
     for item in &tree.items {
         printer.item(item);

@@ -1,4 +1,6 @@
 //! Statements.
+//!
+//! In: a block of the tree. Out: its lines, with the comments that stand in it.
 
 use super::expr::{action_to, call_to, joined, type_to};
 use super::{Printer, Size};

@@ -2,10 +2,12 @@
 //!
 //! Values, types, threads, procedures, machines and objects have their own name spaces, so that a thread may be called
 //! like a machine. Members of an object are visible inside it by their name and outside as `Object.name`.
+//! In: declarations, by name. Out: what a name stands for, or where it was declared first. Deliberately absent: scopes
+//! of locals, which `lower` keeps as it goes.
 
 mod suggest;
 
-pub use suggest::nearest;
+pub(crate) use suggest::nearest;
 
 use crate::lang::ast;
 use base::Span;
@@ -15,21 +17,21 @@ use rustc_hash::FxHashMap;
 
 /// What a name of a value stands for.
 #[derive(Clone, Copy, Debug)]
-pub enum Named {
+pub(crate) enum Named {
     /// A constant or an enum variant: a value known now.
     Value(Term),
     Var(VarId),
 }
 
 #[derive(Clone, Copy, Debug)]
-pub enum TypeName {
+pub(crate) enum TypeName {
     Enum(EnumId),
     Class(ClassId),
 }
 
 /// A procedure or an operation of an object, as it is called.
 #[derive(Clone, Debug)]
-pub struct CallableDecl<'a> {
+pub(crate) struct CallableDecl<'a> {
     pub ast: &'a ast::Proc,
     /// Index of the object it belongs to.
     pub object: Option<usize>,
@@ -41,7 +43,7 @@ pub struct CallableDecl<'a> {
 
 impl CallableDecl<'_> {
     /// Whether calls may be kept and understood by the specification.
-    pub fn has_spec(&self) -> bool {
+    pub(crate) fn has_spec(&self) -> bool {
         use ast::ClauseKind::{Ensures, Modifies, Performs, Requires};
         self.ast.form == ast::ProcForm::Plain
             && self.ast.clauses.iter().any(|c| matches!(c.kind, Requires(_) | Ensures(_) | Modifies(_) | Performs(_)))
@@ -50,7 +52,7 @@ impl CallableDecl<'_> {
 
 /// A table of names of one kind, with the place of each declaration.
 #[derive(Clone, Debug)]
-pub struct NameTable<T> {
+pub(crate) struct NameTable<T> {
     entries: FxHashMap<String, (T, Span)>,
 }
 
@@ -62,21 +64,21 @@ impl<T> Default for NameTable<T> {
 
 impl<T: Copy> NameTable<T> {
     /// Declares a name, or gives the place where it was declared before.
-    pub fn declare(&mut self, name: &ast::Name, what: T) -> Result<(), Span> {
+    pub(crate) fn declare(&mut self, name: &ast::Name, what: T) -> Result<(), Span> {
         if let Some((_, first)) = self.entries.get(&*name.kind) {
             return Err(*first);
         }
         self.entries.insert(name.kind.to_string(), (what, name.span));
         Ok(())
     }
-    pub fn get(&self, name: &str) -> Option<T> {
+    pub(crate) fn get(&self, name: &str) -> Option<T> {
         self.entries.get(name).map(|e| e.0)
     }
-    pub fn contains(&self, name: &str) -> bool {
+    pub(crate) fn contains(&self, name: &str) -> bool {
         self.entries.contains_key(name)
     }
     /// All names, sorted: for suggestions.
-    pub fn names(&self) -> Vec<&str> {
+    pub(crate) fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.entries.keys().map(String::as_str).collect();
         names.sort_unstable();
         names
@@ -85,7 +87,7 @@ impl<T: Copy> NameTable<T> {
 
 /// Everything declared at the top level and in objects.
 #[derive(Clone, Debug, Default)]
-pub struct Globals<'a> {
+pub(crate) struct Globals<'a> {
     pub values: NameTable<Named>,
     pub types: NameTable<TypeName>,
     /// Index into the threads in order of declaration.
@@ -102,14 +104,14 @@ pub struct Globals<'a> {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Members {
+pub(crate) struct Members {
     pub values: NameTable<Named>,
     pub procs: NameTable<usize>,
 }
 
 /// What the names inside a formula or a body may stand for besides the globals.
 #[derive(Clone, Debug, Default)]
-pub struct NameView {
+pub(crate) struct NameView {
     /// Innermost last.
     pub locals: Vec<(String, VarId)>,
     /// Bound by quantifiers and access predicates; innermost last. These hide locals.
@@ -118,9 +120,9 @@ pub struct NameView {
     pub object: Option<usize>,
     /// In an access predicate of a field: the object whose fields are visible by name.
     pub this: Option<(ClassId, Term)>,
-    pub primes: Allowed,
+    pub(crate) primes: Allowed,
     /// Locals that the step at hand may change: only these have an after.
-    pub framed: Vec<VarId>,
+    pub(crate) framed: Vec<VarId>,
     pub tid: Allowed,
     /// Whether implicit checks and accesses are noted: in code, not in formulas.
     pub checks: Allowed,
@@ -132,7 +134,7 @@ pub struct NameView {
 
 /// A procedure and what `old` means in it.
 #[derive(Clone, Debug)]
-pub struct EnteredProcedure {
+pub(crate) struct EnteredProcedure {
     pub procedure: ProcId,
     /// In a copy of its code: for each variable the local that holds what it was at the call. `None`: its own code, where
     /// such locals are made as they are needed.
@@ -140,17 +142,17 @@ pub struct EnteredProcedure {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Allowed {
+pub(crate) enum Allowed {
     #[default]
     No,
     Yes,
 }
 
 impl NameView {
-    pub fn local(&self, name: &str) -> Option<VarId> {
+    pub(crate) fn local(&self, name: &str) -> Option<VarId> {
         self.locals.iter().rev().find(|(n, _)| n == name).map(|(_, v)| *v)
     }
-    pub fn bound(&self, name: &str) -> Option<Symbol> {
+    pub(crate) fn bound(&self, name: &str) -> Option<Symbol> {
         self.bound.iter().rev().find(|(n, _)| n == name).map(|(_, s)| *s)
     }
 }

@@ -1,7 +1,9 @@
 //! "Did you mean": the known name that is nearest to a mistyped one.
+//!
+//! In: a wrong name and all known ones. Out: the nearest, if it is near enough to be meant.
 
 /// The nearest of some names, if it is near enough to be a slip. Of equals the first in the given order.
-pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // The cost is quadratic in the length, and no slip is a hundred letters long.
     if wrong.len() > 100 {
         return None;

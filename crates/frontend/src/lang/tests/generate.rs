@@ -14,12 +14,12 @@ fn node<T>(kind: T) -> Spanned<T> {
 const NAMES: &[&str] =
     &["x", "y", "count", "n_1", "Top", "state", "free", "start", "step", "join", "set", "lock", "init"];
 
-pub struct Generator {
+pub(super) struct Generator {
     pub random: Random,
 }
 
 impl Generator {
-    pub fn tree(&mut self) -> SourceTree {
+    pub(super) fn tree(&mut self) -> SourceTree {
         let count = self.random.below(8);
         SourceTree { items: (0..count).map(|_| node(self.item())).collect() }
     }
@@ -254,7 +254,7 @@ impl Generator {
         }
         place
     }
-    pub fn expr(&mut self, depth: usize) -> Expr {
+    pub(super) fn expr(&mut self, depth: usize) -> Expr {
         let prime = self.random.one_of(&[Prime::Before, Prime::After]);
         let sub = |g: &mut Self| Box::new(g.expr(depth.saturating_sub(1)));
         node(match self.random.below(if depth == 0 { 6 } else { 22 }) {

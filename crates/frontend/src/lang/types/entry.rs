@@ -4,9 +4,9 @@
 //! made when they are first asked for; over the constant that says whose an object is. Deliberately absent: `old` of
 //! what was no variable at the entry (locals, results), which is an error.
 
+use super::Typing;
 use crate::lang::ast::{CallExpr, Prime};
 use crate::lang::codes;
-use crate::lang::lower::Lowering;
 use crate::lang::resolve::{Allowed, EnteredProcedure};
 use base::{Diagnostic, Span};
 use logic::{Sort, SortKind, Term};
@@ -19,7 +19,7 @@ pub(super) enum SpecificationWord {
     Own,
 }
 
-impl Lowering<'_> {
+impl Typing<'_> {
     /// A procedure of that name hides the word.
     pub(super) fn specification_word(&self, call: &CallExpr) -> Option<SpecificationWord> {
         let word = match &*call.name.kind {

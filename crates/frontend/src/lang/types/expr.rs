@@ -1,10 +1,12 @@
 //! Expressions to terms.
+//!
+//! In: an expression, and the sort that is wanted where one is. Out: its term, the checks that its evaluation needs,
+//! and the accesses it makes; nothing after an error.
 
 use super::operators::Collection;
-use super::{CheckKind, Under};
+use super::{CheckKind, Typing, Under};
 use crate::lang::ast::{BitOperator, Expr, ExprKind, Foreign, Param, Prime, QuantifierWord, TypeKind, Unary};
 use crate::lang::codes;
-use crate::lang::lower::Lowering;
 use crate::lang::resolve::{Allowed, Named, nearest};
 use base::{Diagnostic, Span};
 use logic::{Op, Sort, SortKind, Symbol, Term};
@@ -13,7 +15,7 @@ use program::{TouchMode, VarId};
 /// A term, and the variable it is an entry of, with the keys so far, if the access is not noted yet.
 pub(super) type Tracked = (Term, Option<(VarId, Vec<Term>)>);
 
-impl Lowering<'_> {
+impl Typing<'_> {
     /// An expression as a term of a sort.
     pub(crate) fn expr(&mut self, expr: &Expr, sort: Sort) -> Option<Term> {
         let term = self.infer(expr, Some(sort))?;

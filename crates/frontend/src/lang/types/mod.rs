@@ -3,24 +3,29 @@
 //! Integer literals take the type that is wanted where they fit it; operands of different integer types are widened
 //! to `int`; where a machine integer is wanted an `int` is wrapped. `lock` and `tid` are integers. Every mismatch is
 //! reported once; an expression with an error has no term, and nothing more is said about what contains it.
+//! In: trees of types and expressions, with the tables of `Typing`. Out: sorts, terms, checks, diagnostics.
 
 mod entry;
 mod expr;
 mod operators;
 mod places;
 
-pub use places::{AssignTarget, PathIndex};
+pub(crate) use places::{AssignTarget, PathIndex};
 
 use crate::lang::ast::{MachineInt, Sign, Type, TypeKind};
 use crate::lang::codes;
-use crate::lang::lower::Lowering;
-use crate::lang::resolve::{TypeName, nearest};
-use base::{Diagnostic, Span};
-use logic::{MachineIntSort, Op, Sort, SortKind, Term};
+use crate::lang::resolve::{Globals, NameView, TypeName, nearest};
+use base::{Diagnostic, Sources, Span};
+use logic::{ClassId, MachineIntSort, Op, Sort, SortKind, Term};
+use program::{OriginId, Program, Scope, VarId, VarKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Errors that are reported.
+const MAX_ERRORS: usize = 100;
 
 /// A condition that code must meet where it computes a value; otherwise it goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CheckKind {
+pub(crate) enum CheckKind {
     Division,
     Null,
     Freed,
@@ -30,7 +35,7 @@ pub enum CheckKind {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct ValueCheck {
+pub(crate) struct ValueCheck {
     pub kind: CheckKind,
     pub span: Span,
     pub formula: Term,
@@ -38,7 +43,7 @@ pub struct ValueCheck {
 
 /// Under what a part of an expression is evaluated.
 #[derive(Clone, Debug)]
-pub enum Under {
+pub(crate) enum Under {
     Condition(Term),
     Bound(Vec<logic::Symbol>),
 }
@@ -47,7 +52,71 @@ pub(crate) fn machine(m: MachineInt) -> MachineIntSort {
     MachineIntSort { bits: m.bits as u8, signed: m.sign == Sign::Signed }
 }
 
-impl Lowering<'_> {
+/// What expressions are typed in: the program so far, what names stand for, and what is noted on the way.
+pub(crate) struct Typing<'a> {
+    pub(crate) sources: &'a Sources,
+    pub(crate) program: Program,
+    pub(crate) globals: Globals<'a>,
+    pub(crate) view: NameView,
+    /// Checks of the statement at hand.
+    pub(crate) noted: Vec<ValueCheck>,
+    pub(crate) under: Vec<Under>,
+    /// Whether any object is ever freed: then every dereference asks whether the object is alive.
+    pub(crate) frees: bool,
+    /// Shared variables that stand for constants without a value.
+    pub(crate) constants: FxHashSet<VarId>,
+    /// For classes with fields that are `thread_local`, the constant that says which thread makes which object.
+    pub(crate) owners: FxHashMap<ClassId, VarId>,
+    /// Names whose declaration is in error.
+    pub(crate) broken: FxHashSet<String>,
+    /// How often each name of a variable was taken.
+    var_names: FxHashMap<String, u32>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+impl<'a> Typing<'a> {
+    pub(crate) fn new(sources: &'a Sources, program: Program) -> Self {
+        Self {
+            sources,
+            program,
+            globals: Globals::default(),
+            view: NameView::default(),
+            noted: Vec::new(),
+            under: Vec::new(),
+            frees: false,
+            constants: FxHashSet::default(),
+            owners: FxHashMap::default(),
+            broken: FxHashSet::default(),
+            var_names: FxHashMap::default(),
+            diagnostics: Vec::new(),
+        }
+    }
+
+    pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
+        // Code that is inlined twice says everything twice.
+        let known = self.diagnostics.iter().any(|d| d.span == diagnostic.span && d.code == diagnostic.code);
+        if !known && self.diagnostics.len() < MAX_ERRORS {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// A new variable whose name is unique in the program.
+    pub(crate) fn fresh_var(&mut self, name: &str, sort: Sort, scope: Scope, origin: OriginId) -> VarId {
+        let unique = self.unique_name(name);
+        self.program.add_var(&unique, sort, scope, VarKind::Plain, None, origin)
+    }
+
+    pub(crate) fn unique_name(&mut self, name: &str) -> String {
+        let count = self.var_names.entry(name.to_owned()).or_insert(0);
+        *count += 1;
+        if *count == 1 {
+            return name.to_owned();
+        }
+        let numbered = format!("{name}.{count}");
+        self.var_names.entry(numbered.clone()).or_insert(1);
+        numbered
+    }
+
     /// The sort of a written type.
     pub(crate) fn sort(&mut self, ty: &Type) -> Option<Sort> {
         Some(match &ty.kind {

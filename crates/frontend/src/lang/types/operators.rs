@@ -1,9 +1,11 @@
 //! Operators of numbers, sets, sequences and maps.
+//!
+//! In: an operator with its operands. Out: one term, and the checks that it needs (divisors, indexes); nothing after an
+//! error.
 
-use super::{CheckKind, Under};
+use super::{CheckKind, Typing, Under};
 use crate::lang::ast::{Binary, Expr, ExprKind, Strength, Unary};
 use crate::lang::codes;
-use crate::lang::lower::Lowering;
 use crate::lang::resolve::Allowed;
 use base::{Diagnostic, Span};
 use logic::{Op, Sort, SortKind, Term};
@@ -26,7 +28,7 @@ pub(super) fn is_open(expr: &Expr) -> bool {
     }
 }
 
-impl Lowering<'_> {
+impl Typing<'_> {
     pub(super) fn negate(&mut self, operand: &Expr, wanted: Option<Sort>) -> Option<Term> {
         if let ExprKind::Int(value, _) = operand.kind {
             return Some(self.number(-value, wanted));

@@ -1,9 +1,11 @@
 //! Places: what an assignment, a `havoc` or a frame names.
+//!
+//! In: the tree of a place. Out: its variable with the path into it; what stands there, and the whole with something
+//! else there.
 
-use super::CheckKind;
+use super::{CheckKind, Typing};
 use crate::lang::ast::{Expr, ExprKind, Prime};
 use crate::lang::codes;
-use crate::lang::lower::Lowering;
 use crate::lang::resolve::{Named, nearest};
 use base::{Diagnostic, Span};
 use logic::{Sort, SortKind, Term};
@@ -11,7 +13,7 @@ use program::{TouchMode, VarId};
 
 /// One index on the way from a variable to a place in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PathIndex {
+pub(crate) enum PathIndex {
     Key(Term),
     /// An element of a sequence.
     Element(Term),
@@ -19,7 +21,7 @@ pub enum PathIndex {
 
 /// A variable or a part of it that can be changed.
 #[derive(Clone, Debug)]
-pub struct AssignTarget {
+pub(crate) struct AssignTarget {
     pub var: VarId,
     pub path: Vec<PathIndex>,
     pub sort: Sort,
@@ -28,12 +30,12 @@ pub struct AssignTarget {
 
 impl AssignTarget {
     /// The keys up to the first element of a sequence: what an access predicate is asked for.
-    pub fn keys(&self) -> Vec<Term> {
+    pub(crate) fn keys(&self) -> Vec<Term> {
         self.path.iter().map_while(|p| if let PathIndex::Key(k) = p { Some(*k) } else { None }).collect()
     }
 }
 
-impl Lowering<'_> {
+impl Typing<'_> {
     /// A place; what is read on the way to it is noted, the place itself is not.
     pub(crate) fn place(&mut self, expr: &Expr) -> Option<AssignTarget> {
         let span = expr.span;
@@ -165,7 +167,7 @@ impl Lowering<'_> {
 /// Kept beside the places because it is what a check of theirs is called.
 impl CheckKind {
     /// The stable word for the property's name.
-    pub fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             CheckKind::Division => "division",
             CheckKind::Null => "null",

@@ -13,7 +13,7 @@ use logic::{Symbol, Term, Value};
 use program::passive::{Region, RegionStore};
 use program::{OriginId, PropertyKind, ThreadId};
 
-pub fn explain_failure(engine: &mut GroupSolver<'_>, failure: &ConditionFailure) -> Explanation {
+pub(crate) fn explain_failure(engine: &mut GroupSolver<'_>, failure: &ConditionFailure) -> Explanation {
     let (group, batch) = (&engine.groups[failure.group], &engine.groups[failure.group].batches[failure.batch]);
     let about = batch.goals[failure.goal].about;
     let (of, step) = (group.of.clone(), batch.step);

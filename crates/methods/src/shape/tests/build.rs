@@ -6,25 +6,25 @@ use program::{
     Property, PropertyId, PropertyKind, Scope, Spec, SpecOp, Update, VarId, VarKind, What,
 };
 
-pub struct Maker {
-    pub p: Program,
-    pub node: ClassId,
-    pub val: VarId,
-    pub next: VarId,
+pub(crate) struct Maker {
+    pub(crate) p: Program,
+    pub(crate) node: ClassId,
+    pub(crate) val: VarId,
+    pub(crate) next: VarId,
     live: VarId,
-    pub null_gate: PropertyId,
+    pub(crate) null_gate: PropertyId,
     o: OriginId,
 }
 
 /// Code under construction.
-pub struct Body<'a> {
-    pub m: &'a mut Maker,
-    pub code: Code,
-    pub at: LocId,
+pub(crate) struct Body<'a> {
+    pub(crate) m: &'a mut Maker,
+    pub(crate) code: Code,
+    pub(crate) at: LocId,
 }
 
 impl Maker {
-    pub fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let mut p = Program::new(name);
         let o = p.add_origin(None, "test");
         let node = p.terms.declare_class("Node");
@@ -40,26 +40,26 @@ impl Maker {
         let null_gate = p.properties.push(Property { kind: PropertyKind::Null, name: "null".into(), origin: o });
         Self { p, node, val, next, live, null_gate, o }
     }
-    pub fn ref_sort(&self) -> Sort {
+    pub(crate) fn ref_sort(&self) -> Sort {
         self.p.terms.sort(SortKind::Ref(self.node))
     }
-    pub fn null(&self) -> Term {
+    pub(crate) fn null(&self) -> Term {
         self.p.terms.null(self.node)
     }
-    pub fn shared(&mut self, name: &str, sort: Sort, kind: VarKind, initial: Option<Term>) -> VarId {
+    pub(crate) fn shared(&mut self, name: &str, sort: Sort, kind: VarKind, initial: Option<Term>) -> VarId {
         let o = self.o;
         self.p.add_var(name, sort, Scope::Shared, kind, initial, o)
     }
-    pub fn local(&mut self, op: u32, name: &str, sort: Sort, initial: Option<Term>) -> VarId {
+    pub(crate) fn local(&mut self, op: u32, name: &str, sort: Sort, initial: Option<Term>) -> VarId {
         let o = self.o;
         self.p.add_var(name, sort, Scope::Operation(ObjectId(0), op), VarKind::Plain, initial, o)
     }
-    pub fn init(&mut self, formula: Term) {
+    pub(crate) fn init(&mut self, formula: Term) {
         let origin = self.o;
         self.p.init.push(InitialFact { formula: Some(formula), property: None, origin });
     }
     /// As many objects are live at the start as there are roots; roots and fields refer to those or to nothing.
-    pub fn initial_heap(&mut self, roots: &[VarId]) {
+    pub(crate) fn initial_heap(&mut self, roots: &[VarId]) {
         let t = &self.p.terms;
         let empty = t.mk(Op::EmptySet(self.p.vars[self.live].sort), &[]);
         let objects = (1..=roots.len() as u32).fold(empty, |s, n| t.mk(Op::Insert, &[t.reference(self.node, n), s]));
@@ -75,7 +75,7 @@ impl Maker {
         self.init(closed);
     }
     /// A queue or stack specification: `push` at the front or the back, `pop` from the front.
-    pub fn sequence_spec(&mut self, front: Front) -> Spec {
+    pub(crate) fn sequence_spec(&mut self, front: Front) -> Spec {
         let o = self.o;
         let seq = self.p.terms.sort(SortKind::Seq(Sort::INT));
         let empty = self.p.terms.mk(Op::EmptySeq(seq), &[]);
@@ -118,7 +118,7 @@ impl Maker {
             ],
         }
     }
-    pub fn object(&mut self, spec: Spec, ops: Vec<Operation>) {
+    pub(crate) fn object(&mut self, spec: Spec, ops: Vec<Operation>) {
         let origin = self.o;
         let property = self.p.properties.push(Property {
             kind: PropertyKind::Linearizable(ObjectId(0)),
@@ -127,7 +127,7 @@ impl Maker {
         });
         self.p.objects.push(Object { name: "O".into(), spec, ops, property, origin });
     }
-    pub fn operation(
+    pub(crate) fn operation(
         &self,
         name: &str,
         params: Vec<VarId>,
@@ -140,23 +140,23 @@ impl Maker {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Front {
+pub(crate) enum Front {
     Push,
     PopOnly,
 }
 
 impl<'a> Body<'a> {
-    pub fn new(m: &'a mut Maker) -> Self {
+    pub(crate) fn new(m: &'a mut Maker) -> Self {
         let mut body = Self { m, code: Code::new(), at: LocId(0) };
         body.at = body.label();
         body
     }
-    pub fn label(&mut self) -> LocId {
+    pub(crate) fn label(&mut self) -> LocId {
         let origin = self.m.o;
         let name = format!("L{}", self.code.locations.len());
         self.code.locations.push(Location { name, in_atomic_block: false, invariants: vec![], origin })
     }
-    pub fn finish(mut self) -> Code {
+    pub(crate) fn finish(mut self) -> Code {
         self.code.exit = Some(self.at);
         self.code
     }
@@ -164,7 +164,7 @@ impl<'a> Body<'a> {
         let t = &self.m.p.terms;
         derefs.iter().map(|d| Gate { property: self.m.null_gate, formula: t.ne(*d, self.m.null()) }).collect()
     }
-    pub fn raw(
+    pub(crate) fn raw(
         &mut self,
         inputs: Vec<Symbol>,
         guard: Term,
@@ -190,30 +190,30 @@ impl<'a> Body<'a> {
         });
         self.at = to;
     }
-    pub fn step(&mut self, guard: Term, updates: &[(VarId, Term)], to: Option<LocId>, mark: Option<Mark>) {
+    pub(crate) fn step(&mut self, guard: Term, updates: &[(VarId, Term)], to: Option<LocId>, mark: Option<Mark>) {
         self.raw(vec![], guard, &[], updates, to, mark);
     }
-    pub fn jump_if(&mut self, guard: Term, to: LocId) {
+    pub(crate) fn jump_if(&mut self, guard: Term, to: LocId) {
         let at = self.at;
         self.raw(vec![], guard, &[], &[], Some(to), None);
         self.at = at;
     }
-    pub fn branch(&mut self, condition: Term) -> (LocId, LocId) {
+    pub(crate) fn branch(&mut self, condition: Term) -> (LocId, LocId) {
         let (a, b) = (self.label(), self.label());
         let not = self.m.p.terms.not(condition);
         self.jump_if(condition, a);
         self.jump_if(not, b);
         (a, b)
     }
-    pub fn assign(&mut self, var: VarId, value: Term) {
+    pub(crate) fn assign(&mut self, var: VarId, value: Term) {
         let tt = self.m.p.terms.tt();
         self.step(tt, &[(var, value)], None, None);
     }
-    pub fn now(&self, var: VarId) -> Term {
+    pub(crate) fn now(&self, var: VarId) -> Term {
         self.m.p.now(var)
     }
     /// `var := new Node`
-    pub fn new_node(&mut self, var: VarId) {
+    pub(crate) fn new_node(&mut self, var: VarId) {
         let p = &self.m.p;
         let (val, next, live) = (self.m.val, self.m.next, self.m.live);
         let r = p.terms.symbol("r", self.m.ref_sort());
@@ -229,21 +229,21 @@ impl<'a> Body<'a> {
         self.raw(vec![r, a, b], guard, &[], &updates, None, None);
     }
     /// `object.field := value`
-    pub fn put(&mut self, object: Term, field: VarId, value: Term, mark: Option<Mark>) {
+    pub(crate) fn put(&mut self, object: Term, field: VarId, value: Term, mark: Option<Mark>) {
         let p = &self.m.p;
         let new = p.terms.store(p.now(field), object, value);
         let tt = p.terms.tt();
         self.raw(vec![], tt, &[object], &[(field, new)], None, mark);
     }
     /// `var := object.field`
-    pub fn get(&mut self, var: VarId, object: Term, field: VarId, mark: Option<Mark>) {
+    pub(crate) fn get(&mut self, var: VarId, object: Term, field: VarId, mark: Option<Mark>) {
         let p = &self.m.p;
         let value = p.terms.select(p.now(field), object);
         let tt = p.terms.tt();
         self.raw(vec![], tt, &[object], &[(var, value)], None, mark);
     }
     /// `done := cas(place, old, new)`
-    pub fn cas(&mut self, done: VarId, place: VarId, old: Term, new: Term, mark: Option<Mark>) {
+    pub(crate) fn cas(&mut self, done: VarId, place: VarId, old: Term, new: Term, mark: Option<Mark>) {
         let p = &self.m.p;
         let same = p.terms.eq(p.now(place), old);
         let value = p.terms.ite(same, new, p.now(place));
@@ -251,7 +251,15 @@ impl<'a> Body<'a> {
         self.raw(vec![], tt, &[], &[(done, same), (place, value)], None, mark);
     }
     /// `done := cas(object.field, old, new)`
-    pub fn cas_field(&mut self, done: VarId, object: Term, field: VarId, old: Term, new: Term, mark: Option<Mark>) {
+    pub(crate) fn cas_field(
+        &mut self,
+        done: VarId,
+        object: Term,
+        field: VarId,
+        old: Term,
+        new: Term,
+        mark: Option<Mark>,
+    ) {
         let p = &self.m.p;
         let now = p.terms.select(p.now(field), object);
         let same = p.terms.eq(now, old);
@@ -259,25 +267,25 @@ impl<'a> Body<'a> {
         let tt = p.terms.tt();
         self.raw(vec![], tt, &[object], &[(done, same), (field, value)], None, mark);
     }
-    pub fn acquire(&mut self, lock: VarId) {
+    pub(crate) fn acquire(&mut self, lock: VarId) {
         let p = &self.m.p;
         let (free, tid) = (p.terms.eq(p.now(lock), p.terms.int(0)), p.terms.sym(p.tid));
         self.step(free, &[(lock, tid)], None, None);
     }
-    pub fn release(&mut self, lock: VarId) {
+    pub(crate) fn release(&mut self, lock: VarId) {
         let zero = self.m.p.terms.int(0);
         self.assign(lock, zero);
     }
-    pub fn goto(&mut self, to: LocId) {
+    pub(crate) fn goto(&mut self, to: LocId) {
         let tt = self.m.p.terms.tt();
         self.step(tt, &[], Some(to), None);
     }
 }
 
-pub fn when(condition: Term) -> Option<Mark> {
+pub(crate) fn when(condition: Term) -> Option<Mark> {
     Some(Mark::Linearize(Some(condition)))
 }
 
-pub fn always() -> Option<Mark> {
+pub(crate) fn always() -> Option<Mark> {
     Some(Mark::Linearize(None))
 }

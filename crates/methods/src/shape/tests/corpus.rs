@@ -1,7 +1,8 @@
 //! The corpus programs: from source text to checked verdicts.
 
 use crate::method::{Method, MethodOptions, Run, Task};
-use crate::shape::{LockPrecision, Shape};
+use crate::shape::Shape;
+use crate::shape::model::LockPrecision;
 use base::{Budget, Sources};
 use checker::{CheckLimits, Checker, OracleAnswer, Outcome, ValidityOracle};
 use evidence::Claim;
@@ -11,16 +12,16 @@ use program::{Program, PropertyId};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-pub fn corpus(file: &str) -> PathBuf {
+pub(crate) fn corpus(file: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../corpus").join(file)
 }
 
-pub fn load(file: &str) -> Program {
+pub(crate) fn load(file: &str) -> Program {
     let bytes = std::fs::read(corpus(file)).unwrap();
     load_text(file, &bytes)
 }
 
-pub fn load_text(name: &str, bytes: &[u8]) -> Program {
+pub(crate) fn load_text(name: &str, bytes: &[u8]) -> Program {
     let mut sources = Sources::new();
     let parsed = parse_file(&mut sources, name, bytes);
     let lowered = lower_file(&parsed, &sources, &LoweringSettings::default());
@@ -31,7 +32,7 @@ pub fn load_text(name: &str, bytes: &[u8]) -> Program {
 }
 
 /// No formula is ever asked for: the check of views uses no solver.
-pub struct NoOracle;
+pub(crate) struct NoOracle;
 
 impl ValidityOracle for NoOracle {
     fn name(&self) -> String {
@@ -45,15 +46,15 @@ impl ValidityOracle for NoOracle {
     }
 }
 
-pub struct Answered {
-    pub outcomes: BTreeMap<String, (Outcome, String)>,
+pub(crate) struct Answered {
+    pub(crate) outcomes: BTreeMap<String, (Outcome, String)>,
 }
 
-pub fn verify(p: &Program) -> Answered {
+pub(crate) fn verify(p: &Program) -> Answered {
     verify_by(&Shape, p)
 }
 
-pub fn verify_by(method: &dyn Method, p: &Program) -> Answered {
+pub(crate) fn verify_by(method: &dyn Method, p: &Program) -> Answered {
     let properties: Vec<PropertyId> = p.properties.ids().collect();
     let task = Task { program: p.clone(), properties, threads: BTreeMap::new(), options: MethodOptions::default() };
     if method.admits(&task).is_err() {
@@ -87,17 +88,17 @@ pub fn verify_by(method: &dyn Method, p: &Program) -> Answered {
 }
 
 /// The certificate of an object's linearizability, if there is one.
-pub fn certificate(p: &Program) -> Option<(evidence::views::Views, Vec<PropertyId>)> {
+pub(crate) fn certificate(p: &Program) -> Option<(evidence::views::Views, Vec<PropertyId>)> {
     certificate_within(p, 60)
 }
 
 /// The same in so many seconds.
-pub fn certificate_within(p: &Program, seconds: u64) -> Option<(evidence::views::Views, Vec<PropertyId>)> {
+pub(crate) fn certificate_within(p: &Program, seconds: u64) -> Option<(evidence::views::Views, Vec<PropertyId>)> {
     certificate_of(p, p.properties.ids().collect(), seconds)
 }
 
 /// The same, of these properties.
-pub fn certificate_of(
+pub(crate) fn certificate_of(
     p: &Program,
     properties: Vec<PropertyId>,
     seconds: u64,
@@ -157,11 +158,11 @@ fn check_broken_sets_raise_alarms() {
     for file in &files[..if all { 3 } else { 2 }] {
         let p = load(&format!("lockfree/{file}.tp"));
         let object = Some(program::ObjectId(0));
-        let tries = crate::shape::tries(&p, object);
+        let tries = crate::shape::method::tries(&p, object);
         let count = if all { tries.len() } else { 1 };
         for points in tries.into_iter().take(count) {
             let run = Run::quiet(Budget::unlimited());
-            let analysis = crate::shape::attempt(&p, object, points, LockPrecision::Own, &run).unwrap();
+            let analysis = crate::shape::method::attempt(&p, object, points, LockPrecision::Own, &run).unwrap();
             assert!(!analysis.alarms.is_empty(), "{file}");
         }
     }
@@ -297,7 +298,7 @@ fn check_broken_objects_raise_alarms() {
         let p = load(&format!("seeds/thread-quantification/{file}.tp"));
         let run = Run::quiet(Budget::unlimited().with_time(std::time::Duration::from_secs(60)));
         let (analysis, _) =
-            crate::shape::search_fixpoint(&p, Some(program::ObjectId(0)), LockPrecision::Own, &run).unwrap();
+            crate::shape::method::search_fixpoint(&p, Some(program::ObjectId(0)), LockPrecision::Own, &run).unwrap();
         assert!(!analysis.alarms.is_empty(), "{file}");
     }
 }
@@ -311,7 +312,7 @@ fn check_a_store_of_the_same_value_is_no_private_step() {
     let p = load_text("twice.tp", text.replace(cas, &format!("{cas}    Top := x;\n")).as_bytes());
     let run = Run::quiet(Budget::unlimited());
     let (analysis, _) =
-        crate::shape::search_fixpoint(&p, Some(program::ObjectId(0)), LockPrecision::Own, &run).unwrap();
+        crate::shape::method::search_fixpoint(&p, Some(program::ObjectId(0)), LockPrecision::Own, &run).unwrap();
     assert!(!analysis.alarms.is_empty());
 }
 
@@ -465,6 +466,4 @@ fn check_pictures_tell_cells_from_groups() {
         "two dashed boxes for each group"
     );
     assert_eq!(svg.matches("<rect").count(), full.cells.len() + 2 * full.groups.len());
-    let pair = crate::shape::picture::draw_step(&p, full, full, "Top := x");
-    assert_eq!(pair.matches("<rect").count(), 2 * svg.matches("<rect").count());
 }

@@ -219,10 +219,11 @@ fn check_objects_that_are_proved_have_no_history_that_no_order_explains() {
         let p = load_text("random.tp", text.as_bytes());
         let run =
             Run::quiet(Budget::unlimited().with_time(Duration::from_millis(if is_long_run() { 700 } else { 5_000 })));
-        let found = crate::shape::search_fixpoint(&p, Some(ObjectId(0)), crate::shape::LockPrecision::Own, &run);
+        let found =
+            crate::shape::method::search_fixpoint(&p, Some(ObjectId(0)), crate::shape::model::LockPrecision::Own, &run);
         let views = match &found {
             Ok((analysis, _)) if analysis.alarms.is_empty() => {
-                Some(crate::shape::certify_views(&analysis.model, analysis.views.iter()))
+                Some(crate::shape::certify::views(&analysis.model, analysis.views.iter()))
             }
             _ => None,
         };

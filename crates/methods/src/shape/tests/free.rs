@@ -135,7 +135,7 @@ thread Many[*] { var x: Node; var y: Node; y := null; while * { x := new Node; x
 }
 
 /// Asks that nothing leaks.
-pub fn ask(p: &mut Program) -> PropertyId {
+pub(crate) fn ask(p: &mut Program) -> PropertyId {
     let origin = p.add_origin(None, "nothing is lost");
     p.properties.push(program::Property { kind: program::PropertyKind::Leak, name: "leak".into(), origin })
 }

@@ -6,7 +6,7 @@ use program::{Operation, Program, VarId, VarKind};
 
 /// What is changed in the published algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Variant {
+pub(crate) enum Variant {
     Right,
     /// No marked linearization points.
     Unmarked,
@@ -24,7 +24,7 @@ fn marks(v: Variant) -> bool {
     v != Variant::Unmarked
 }
 
-pub fn treiber(variant: Variant) -> Program {
+pub(crate) fn treiber(variant: Variant) -> Program {
     let mut m = Maker::new("treiber");
     let null = m.null();
     let r = m.ref_sort();
@@ -120,7 +120,7 @@ fn queue(name: &str) -> Queue {
     Queue { m, head, tail }
 }
 
-pub fn two_lock(variant: Variant) -> Program {
+pub(crate) fn two_lock(variant: Variant) -> Program {
     let Queue { mut m, head, tail } = queue("two-lock queue");
     let r = m.ref_sort();
     let null = m.null();
@@ -239,7 +239,7 @@ fn lock_free_enqueue(m: &mut Maker, tail: VarId, variant: Variant) -> Operation 
     m.operation("enqueue", vec![v], vec![], vec![x, t, n, same, moved, done], code)
 }
 
-pub fn doherty(variant: Variant) -> Program {
+pub(crate) fn doherty(variant: Variant) -> Program {
     let Queue { mut m, head, tail } = queue("doherty queue");
     let spec = m.sequence_spec(Front::PopOnly);
     let enqueue = lock_free_enqueue(&mut m, tail, variant);
@@ -292,7 +292,7 @@ pub fn doherty(variant: Variant) -> Program {
     m.p
 }
 
-pub fn michael_scott(variant: Variant) -> Program {
+pub(crate) fn michael_scott(variant: Variant) -> Program {
     let Queue { mut m, head, tail } = queue("michael and scott's queue");
     let spec = m.sequence_spec(Front::PopOnly);
     let enqueue = lock_free_enqueue(&mut m, tail, variant);

@@ -28,7 +28,7 @@ use testkit::document::Document;
 use testkit::oracle::Again;
 
 /// Random programs for the refuter of a rule, or of a kind of run.
-pub struct Subject {
+pub(crate) struct Subject {
     /// The rule or the kind.
     name: &'static str,
     program: fn(u64) -> Program,

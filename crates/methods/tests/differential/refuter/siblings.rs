@@ -22,7 +22,7 @@ fn codes(p: &mut Program) -> Vec<&mut Code> {
 }
 
 /// The program in which nothing can violate these properties.
-pub fn without_checks(program: &Program, of: &[PropertyId]) -> Program {
+pub(super) fn without_checks(program: &Program, of: &[PropertyId]) -> Program {
     let mut p = program.clone();
     let yes = p.terms.tt();
     let gates = codes(&mut p).into_iter().flat_map(|c| c.actions.iter_mut()).flat_map(|a| a.gates.iter_mut());
@@ -58,7 +58,7 @@ fn loosen(spec: &mut Performs, yes: Term) {
 }
 
 /// The program with one to three changes.
-pub fn edited(program: &Program, random: &mut Random) -> Program {
+pub(super) fn edited(program: &Program, random: &mut Random) -> Program {
     let mut p = program.clone();
     for _ in 0..1 + random.below(3) {
         // Terms can be made while the program is changed, and are its own afterwards.

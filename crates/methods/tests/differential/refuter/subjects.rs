@@ -11,8 +11,8 @@ use crate::{callers, calls, conformance};
 use base::{Budget, Random};
 use checker::{CheckLimits, Checker, Outcome};
 use evidence::Claim;
-use methods::conform::Conform;
-use methods::explore::linear;
+use methods::Conform;
+use methods::linear;
 use methods::{Method, MethodOptions, Run, Task};
 use program::clients::Against;
 use program::semantics::{self, InstanceCounts};
@@ -25,7 +25,7 @@ use testkit::random::{self, Knobs};
 
 const NONE: &[(&str, &str)] = &[];
 
-pub const RULES: [Subject; 11] = [
+pub(super) const RULES: [Subject; 11] = [
     Subject { name: "rely-guarantee", program: wide, certain: violated, method: horn, options: &[("bias", "modular")] },
     Subject { name: "assume-guarantee", program: wide, certain: violated, method: rely, options: NONE },
     Subject { name: "environments", program: fixed, certain: violated, method: horn, options: &[("bias", "none")] },
@@ -45,7 +45,7 @@ pub const RULES: [Subject; 11] = [
     },
 ];
 
-pub const KINDS: [Subject; 5] = [
+pub(super) const KINDS: [Subject; 5] = [
     Subject { name: "trace", program: fixed, certain: holding, method: explore, options: NONE },
     Subject { name: "local", program: pair, certain: followed, method: conform, options: NONE },
     Subject { name: "stray", program: well_locked, certain: performed, method: reduce, options: NONE },
@@ -54,28 +54,28 @@ pub const KINDS: [Subject; 5] = [
 ];
 
 fn horn() -> Arc<dyn Method> {
-    Arc::new(methods::horn::HornClauses)
+    Arc::new(methods::HornClauses)
 }
 fn rely() -> Arc<dyn Method> {
-    Arc::new(methods::rely::RelyMethod)
+    Arc::new(methods::RelyMethod)
 }
 fn count() -> Arc<dyn Method> {
-    Arc::new(methods::count::Count)
+    Arc::new(methods::Count)
 }
 fn explore() -> Arc<dyn Method> {
-    Arc::new(methods::explore::Explore)
+    Arc::new(methods::Explore)
 }
 fn shape() -> Arc<dyn Method> {
-    Arc::new(methods::shape::Shape)
+    Arc::new(methods::Shape)
 }
 fn reduce() -> Arc<dyn Method> {
-    Arc::new(methods::reduce::Reduce)
+    Arc::new(methods::Reduce)
 }
 fn conform() -> Arc<dyn Method> {
     Arc::new(Conform { composition: vec![explore(), count()], calls: Some(reduce()) })
 }
 fn any_callers() -> Arc<dyn Method> {
-    Arc::new(methods::callers::Callers { provers: vec![shape(), rely(), count()] })
+    Arc::new(methods::Callers { provers: vec![shape(), rely(), count()] })
 }
 
 fn wide(seed: u64) -> Program {
@@ -235,7 +235,7 @@ fn proved(p: &Program, method: &dyn Method) -> Vec<PropertyId> {
 }
 
 fn performed(_: u64, p: &Program) -> Vec<PropertyId> {
-    let all = proved(p, &methods::reduce::Reduce);
+    let all = proved(p, &methods::Reduce);
     all.into_iter().filter(|q| matches!(p.properties[*q].kind, PropertyKind::Performs(_))).collect()
 }
 
@@ -244,6 +244,6 @@ fn proved_for_callers(_: u64, p: &Program) -> Vec<PropertyId> {
 }
 
 fn linearizable(_: u64, p: &Program) -> Vec<PropertyId> {
-    let all = proved(p, &methods::shape::Shape);
+    let all = proved(p, &methods::Shape);
     all.into_iter().filter(|q| matches!(p.properties[*q].kind, PropertyKind::Linearizable(_))).collect()
 }

@@ -42,7 +42,7 @@ pub fn page_parts(program: &Program, sources: &Sources, entries: &[EvidenceEntry
         if let EvidenceEntry::Certificate(certificate) = entry {
             facts.certificate(certificate);
             if let Proof::Views(views) = &certificate.proof {
-                pictures.push(("Views of the heap".into(), methods::shape::picture::sheet(program, views)));
+                pictures.push(("Views of the heap".into(), methods::picture::sheet(program, views)));
             }
         }
     }

@@ -4,7 +4,7 @@
 //! for reading that was not written in the run fails, as it does on a machine where the file is not there. Time goes on by
 //! itself from an unknown start. Deliberately absent: any contact with the machine the tool runs on.
 
-use crate::interpreter::RunOptions;
+use super::RunOptions;
 use crate::value::CoreValue;
 use base::Random;
 use rustc_hash::FxHashMap;
@@ -12,27 +12,27 @@ use std::collections::BTreeMap;
 
 /// A file or device.
 #[derive(Clone, Debug, Default)]
-pub struct SimulatedFile {
+pub(crate) struct SimulatedFile {
     pub content: Vec<u8>,
 }
 
 /// An open file.
 #[derive(Clone, Debug)]
-pub struct OpenFile {
+pub(crate) struct OpenFile {
     pub path: Option<String>,
     pub position: usize,
-    pub readable: bool,
+    pub(crate) readable: bool,
     pub writable: bool,
     pub append: bool,
-    pub at_end: bool,
-    pub pushed_back: Vec<u8>,
+    pub(crate) at_end: bool,
+    pub(crate) pushed_back: Vec<u8>,
     pub open: bool,
 }
 
 /// What a file is opened for.
 #[derive(Clone, Copy, Debug)]
-pub struct OpenMode {
-    pub readable: bool,
+pub(crate) struct OpenMode {
+    pub(crate) readable: bool,
     pub writable: bool,
     pub create: bool,
     pub truncate: bool,
@@ -40,10 +40,10 @@ pub struct OpenMode {
 }
 
 #[derive(Debug)]
-pub struct Environment {
+pub(crate) struct Environment {
     pub files: BTreeMap<String, SimulatedFile>,
     /// By descriptor; the first three are the standard streams.
-    pub descriptors: Vec<OpenFile>,
+    pub(crate) descriptors: Vec<OpenFile>,
     /// Stream objects by allocation.
     streams: FxHashMap<u32, usize>,
     pub input: Vec<u8>,
@@ -53,16 +53,15 @@ pub struct Environment {
     exit_handlers: Vec<CoreValue>,
     pub time: u64,
     /// What `strtok` remembers.
-    pub token_rest: CoreValue,
+    pub(crate) token_rest: CoreValue,
     /// Where `getopt` stands inside an argument.
-    pub option_at: usize,
-    pub locale_text: Option<CoreValue>,
+    pub(crate) option_at: usize,
     pub texts: FxHashMap<&'static str, CoreValue>,
-    pub random_state: Random,
+    pub(crate) random_state: Random,
 }
 
 impl Environment {
-    pub fn new(options: &RunOptions) -> Self {
+    pub(crate) fn new(options: &RunOptions) -> Self {
         let mut random = Random::new(options.seed ^ 0x0065_6e76);
         let standard = |readable: bool| OpenFile {
             path: None,
@@ -86,29 +85,28 @@ impl Environment {
             time: 1_700_000_000_000_000_000 + (random.word() >> 8),
             token_rest: CoreValue::NULL,
             option_at: 0,
-            locale_text: None,
             texts: FxHashMap::default(),
             random_state: random,
         }
     }
 
-    pub fn add_stream(&mut self, allocation: u32, descriptor: usize) {
+    pub(crate) fn add_stream(&mut self, allocation: u32, descriptor: usize) {
         self.streams.insert(allocation, descriptor);
     }
-    pub fn stream(&self, allocation: u32) -> Option<usize> {
+    pub(crate) fn stream(&self, allocation: u32) -> Option<usize> {
         self.streams.get(&allocation).copied()
     }
-    pub fn take_output(&mut self) -> (Vec<u8>, Vec<u8>) {
+    pub(crate) fn take_output(&mut self) -> (Vec<u8>, Vec<u8>) {
         (std::mem::take(&mut self.output), std::mem::take(&mut self.errors))
     }
 
     /// Nanoseconds since 1970; later at each look.
-    pub fn now(&mut self) -> u64 {
+    pub(crate) fn now(&mut self) -> u64 {
         self.time += 1 + self.random_state.below(100_000) as u64;
         self.time
     }
 
-    pub fn write(&mut self, descriptor: usize, bytes: &[u8]) -> bool {
+    pub(crate) fn write(&mut self, descriptor: usize, bytes: &[u8]) -> bool {
         let Some(open) = self.descriptors.get_mut(descriptor).filter(|o| o.open && o.writable) else { return false };
         match (&open.path, descriptor) {
             (None, 2) => self.errors.extend_from_slice(bytes),
@@ -134,7 +132,7 @@ impl Environment {
     }
 
     /// Up to so many bytes; `None` if it cannot be read.
-    pub fn read(&mut self, descriptor: usize, most: usize) -> Option<Vec<u8>> {
+    pub(crate) fn read(&mut self, descriptor: usize, most: usize) -> Option<Vec<u8>> {
         let open = self.descriptors.get_mut(descriptor).filter(|o| o.open && o.readable)?;
         let mut bytes = Vec::new();
         while bytes.len() < most
@@ -157,7 +155,7 @@ impl Environment {
     }
 
     /// Opens a path; `None` if it is not there and is not to be made.
-    pub fn open(&mut self, path: &str, how: OpenMode) -> Option<usize> {
+    pub(crate) fn open(&mut self, path: &str, how: OpenMode) -> Option<usize> {
         if path == "/dev/null" {
             self.files.entry(path.into()).or_default();
         }
@@ -185,24 +183,24 @@ impl Environment {
         Some(self.descriptors.len() - 1)
     }
 
-    pub fn new_key(&mut self, destructor: CoreValue) -> u32 {
+    pub(crate) fn new_key(&mut self, destructor: CoreValue) -> u32 {
         self.keys.push(Some(destructor));
         self.keys.len() as u32 - 1
     }
-    pub fn has_key(&self, key: u32) -> bool {
+    pub(crate) fn has_key(&self, key: u32) -> bool {
         self.keys.get(key as usize).is_some_and(Option::is_some)
     }
-    pub fn delete_key(&mut self, key: u32) -> bool {
+    pub(crate) fn delete_key(&mut self, key: u32) -> bool {
         self.keys.get_mut(key as usize).and_then(Option::take).is_some()
     }
     /// The function that is called for a thread's value of a key when the thread ends.
-    pub fn destructor(&self, key: u32) -> Option<CoreValue> {
+    pub(crate) fn destructor(&self, key: u32) -> Option<CoreValue> {
         self.keys.get(key as usize).copied().flatten().filter(|d| d.is_zero() == Some(false))
     }
-    pub fn at_exit(&mut self, function: CoreValue) {
+    pub(crate) fn at_exit(&mut self, function: CoreValue) {
         self.exit_handlers.push(function);
     }
-    pub fn next_exit_handler(&mut self) -> Option<CoreValue> {
+    pub(crate) fn next_exit_handler(&mut self) -> Option<CoreValue> {
         self.exit_handlers.pop()
     }
 }
