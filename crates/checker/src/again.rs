@@ -6,12 +6,14 @@
 //! reference semantics once for each value of the variables that occur in them. Instances of one thread are put in order
 //! where no formula of the program mentions a thread id, so that exchanging two of them changes nothing.
 //! A step that has to decide an open value is asked of the reference semantics each time.
+//! Where an instance can do nothing but steps of its own (no shared variable, no gate), it goes first and alone: such steps commute with
+//! everything others do, no property sees them, and there is no cycle of them (an ample set; docs/soundness.md).
 //! Deliberately absent: programs with relies or spawned threads, and claims about deadlock where values are open (`Ended::NotSuited`):
 //! `semantics::reach` takes those.
 
 use base::{Budget, Exhausted};
 use logic::{Node, Symbol, Term, Terms, Value};
-use program::semantics::{InstanceCounts, Sampling, Semantics, State, StepOutcome, Successors};
+use program::semantics::{Instance, InstanceCounts, Sampling, Semantics, State, StepOutcome, Successors};
 use program::{Action, LocId, Program, PropertyId, PropertyKind, Start, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
@@ -52,6 +54,7 @@ pub(crate) fn again(
         sampling: Sampling::default(),
         sites: sites(program),
         groups: groups(program, counts),
+        own: own_steps(program, claimed),
         seen: FxHashSet::default(),
         queue: VecDeque::new(),
         known: FxHashMap::default(),
@@ -77,6 +80,8 @@ struct SecondSearch<'s> {
     sites: Vec<Vec<Site>>,
     /// Ranges of instances that are interchangeable.
     groups: Vec<std::ops::Range<usize>>,
+    /// By thread and location: an instance there goes first and alone.
+    own: Vec<Vec<bool>>,
     seen: FxHashSet<Box<[u8]>>,
     queue: VecDeque<State>,
     known: FxHashMap<Box<[u8]>, Vec<StoreChange>>,
@@ -84,6 +89,8 @@ struct SecondSearch<'s> {
 
 /// More remembered moves than this are forgotten.
 const MAX_KNOWN: usize = 1 << 18;
+/// Units of effort for each state: what it takes on an ordinary processor, in microseconds.
+const STATE_UNITS: u64 = 8;
 
 impl SecondSearch<'_> {
     fn run(&mut self, counts: &InstanceCounts, most: u64, budget: &Budget) -> Result<Ended, Ended> {
@@ -98,6 +105,7 @@ impl SecondSearch<'_> {
         while let Some(state) = self.queue.pop_front() {
             done += 1;
             if done.is_multiple_of(256) {
+                budget.spend(256 * STATE_UNITS);
                 budget.check().map_err(Ended::Exhausted)?;
             }
             if self.seen.len() as u64 > most {
@@ -139,6 +147,16 @@ impl SecondSearch<'_> {
     fn expand(&mut self, state: &State) -> Result<(), Ended> {
         let only = self.sem.instance_in_atomic_block(state);
         let mut any = false;
+        if only.is_none() {
+            let goes_first = |i: &Instance| self.own[i.thread.0 as usize][i.at.0 as usize];
+            for i in (0..state.instances.len()).filter(|i| goes_first(&state.instances[*i])).collect::<Vec<_>>() {
+                let moves = self.moves(state, i)?;
+                // One that can do nothing here can do nothing later either: the others are looked at.
+                if !moves.is_empty() {
+                    return self.take(state, i, moves);
+                }
+            }
+        }
         // An atomic block is one step: a move into one may be the beginning of none.
         let mut completed = false;
         for i in 0..state.instances.len() {
@@ -174,6 +192,19 @@ impl SecondSearch<'_> {
             if let Some(p) = stuck.into_iter().find(|p| self.claimed.contains(p)) {
                 return Err(Ended::Violated(p));
             }
+        }
+        Ok(())
+    }
+
+    /// Adds what the steps of an instance lead to, where none of them can go wrong.
+    fn take(&mut self, state: &State, i: usize, moves: Vec<StoreChange>) -> Result<(), Ended> {
+        for change in moves {
+            let StoreChange::Moved { at, locals, shared } = change else { return Err(Ended::NotSuited) };
+            let mut next = state.clone();
+            next.instances[i].at = at;
+            next.instances[i].locals = locals;
+            shared.into_iter().for_each(|(k, v)| next.shared[k] = v);
+            self.add(next)?;
         }
         Ok(())
     }
@@ -277,6 +308,45 @@ fn sites(program: &Program) -> Vec<Vec<Site>> {
         .iter_enumerated()
         .map(|(t, thread)| (0..thread.code.locations.len()).map(|l| site(t, LocId(l as u32))).collect())
         .collect()
+}
+
+/// By thread and location: every step from here reads and writes nothing but the instance's own variables, has no gate and starts no thread,
+/// and no cycle of such locations goes through here. Nowhere if leaks are claimed: losing a reference is seen.
+fn own_steps(program: &Program, claimed: &[PropertyId]) -> Vec<Vec<bool>> {
+    let none = |thread: &program::Thread| vec![false; thread.code.locations.len()];
+    if claimed.iter().any(|p| program.properties[*p].kind == PropertyKind::Leak) {
+        return program.threads.iter().map(none).collect();
+    }
+    let shared: FxHashSet<Symbol> = program.shared().map(|v| program.vars[v].symbol).collect();
+    let is_own = |a: &Action| {
+        let reads_shared = |t: &Term| program.terms.free_symbols(*t).iter().any(|s| shared.contains(s));
+        a.gates.is_empty()
+            && a.spawn.is_none()
+            && a.relation.is_none()
+            && !terms_of(a).iter().any(|t| reads_shared(t) || quantified(&program.terms, *t))
+            && !a.updates.iter().any(|u| shared.contains(&program.vars[u.var].symbol))
+    };
+    let of_thread = |thread: &program::Thread| {
+        let code = &thread.code;
+        let mut own: Vec<bool> = (0..code.locations.len())
+            .map(|l| {
+                let mut actions = code.from(LocId(l as u32)).peekable();
+                actions.peek().is_some()
+                    && !code.locations[LocId(l as u32)].in_atomic_block
+                    && actions.all(|(_, a)| is_own(a) && !code.locations[a.to].in_atomic_block)
+            })
+            .collect();
+        // What is left after taking away, again and again, locations that lead to none of the rest lies on a cycle or before one.
+        let mut cyclic = own.clone();
+        while let Some(l) =
+            (0..own.len()).find(|l| cyclic[*l] && !code.from(LocId(*l as u32)).any(|(_, a)| cyclic[a.to.0 as usize]))
+        {
+            cyclic[l] = false;
+        }
+        own.iter_mut().zip(cyclic).for_each(|(o, c)| *o &= !c);
+        own
+    };
+    program.threads.iter().map(of_thread).collect()
 }
 
 /// Instances that can be exchanged: those of one thread, if no formula speaks of thread ids.

@@ -161,11 +161,22 @@ pub struct Counter {
     pub symbol: Symbol,
 }
 
-/// For each location of a thread, the sets of machine states that may stand for it, and what is known of its locals then.
+/// For each location of a thread, the sets of machine states that may stand for it, and what is known of its locals then: set by set
+/// (`pairs`), or by formulas about the set (`symbolic`).
 #[derive(Clone, Debug)]
 pub struct Simulation {
     pub thread: ThreadId,
     pub pairs: Vec<SimulationPair>,
+    pub symbolic: Option<SymbolicSimulation>,
+}
+
+/// The set of candidate states as booleans. Where loops are cut, a formula says what is known there; stretches without loops need none.
+#[derive(Clone, Debug)]
+pub struct SymbolicSimulation {
+    /// For each state of the machine a boolean: it is among the candidates.
+    pub candidates: Vec<Symbol>,
+    /// Over the thread's locals, `tid` and the candidates.
+    pub cuts: Vec<(LocId, Term)>,
 }
 
 #[derive(Clone, Debug)]

@@ -19,7 +19,7 @@ pub mod views;
 pub use certificate::{
     AssumeGuarantee, Assumes, CallersProof, Certificate, ComposedProof, Counter, Counting, Environments,
     ExhaustiveSearch, InstanceSymbols, PerformedProof, Premises, ProductProof, Proof, RelyGuarantee, Simulation,
-    SimulationPair, ThreadAnnotation, needed_of_calls, performed_program, shown_of_calls,
+    SimulationPair, SymbolicSimulation, ThreadAnnotation, needed_of_calls, performed_program, shown_of_calls,
 };
 pub use claim::{Claim, Claims, Reason, Statistics};
 pub use client_run::ClientRun;

@@ -2,7 +2,7 @@
 //!
 //! In: a program with `follows`. Out: a program with the same variables and properties in which those threads' code is
 //! their machine: a location for each state, an action for each edge, and at each state with an assertion an action
-//! that goes wrong where it is false. Threads without a machine stay as they are. The idle step of a state changes
+//! that goes wrong where it is false. Of several start states one is chosen by a first step that changes nothing. Threads without a machine stay as they are. The idle step of a state changes
 //! nothing, so it is left out. By Theorem 1 of Abstract Threads, if each thread conforms to its machine and the
 //! composition does not go wrong, then the program does not.
 
@@ -43,10 +43,23 @@ fn machine_code(out: &mut Program, t: ThreadId, machine: &Machine) -> Result<Cod
         code.locations.push(location);
     }
     let at = |i: usize| crate::code::LocId::from_index(i);
-    code.entry = at(machine.start);
+    let several = machine.starts.len() > 1;
+    code.entry = at(machine.starts[0]);
     let yes = out.terms.tt();
     let plain = |from: usize, to: usize, origin| Action::plain(at(from), at(to), yes, What::Relation, origin);
     let mut actions = Vec::new();
+    if several {
+        // Where it starts is chosen by a step that changes nothing.
+        let name = "start".into();
+        code.entry = code.locations.push(Location {
+            name,
+            in_atomic_block: false,
+            invariants: Vec::new(),
+            origin: machine.origin,
+        });
+        let entry = machine.states.len();
+        actions.extend(machine.starts.iter().map(|s| plain(entry, *s, machine.origin)));
+    }
     for e in &machine.edges {
         let step = executable(out, &out.terms, &e.action);
         let mut action = plain(e.from, e.to, e.origin);

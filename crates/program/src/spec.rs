@@ -43,8 +43,8 @@ pub struct Machine {
     /// Without the implicit idle step of every state.
     pub strict: bool,
     pub states: Vec<MachineState>,
-    /// Index of the start state.
-    pub start: usize,
+    /// Indices of the start states, increasing; at least one.
+    pub starts: Vec<usize>,
     pub edges: Vec<MachineEdge>,
     pub origin: OriginId,
 }

@@ -20,6 +20,7 @@ pub use answer::{Backend, Satisfiability, Smt, SolverSettings, UnknownReason};
 pub use horn::{Atom, Horn, HornAnswer, HornClause, Relation};
 pub use identity::named_cvc5;
 pub use opinion::{AnsweredBy, SecondOpinion, Validity};
+pub use pipe::end_solver_processes;
 pub use piped::PipeSolver;
 pub use z3::context::limit_memory;
 pub use z3::session::{Z3, Z3InProcess};

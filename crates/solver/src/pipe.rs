@@ -2,18 +2,20 @@
 //!
 //! In: a command and scripts. Out: the lines it printed for a script, or a reason. The process is trusted with nothing:
 //! it may crash, hang, print garbage, stop reading, or flood us. Each of these ends the process and gives a reason,
-//! never an answer. Deliberately absent: a shell; the command's arguments are passed as they are.
+//! never an answer. All processes are listed, so that none outlives us and the time they used is counted as ours (`end_solver_processes`).
+//! Deliberately absent: a shell; the command's arguments are passed as they are.
 
 use crate::answer::UnknownReason;
 use base::Budget;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A running solver process.
 pub(crate) struct Pipe {
-    child: Child,
+    child: Arc<Mutex<Child>>,
     scripts: Sender<String>,
     lines: Receiver<String>,
     asked: u64,
@@ -49,6 +51,15 @@ impl Pipe {
         }
         if let Some(stdout) = child.stdout.take() {
             std::thread::spawn(move || read_lines(stdout, to_read));
+        }
+        let child = Arc::new(Mutex::new(child));
+        match &mut *locked(&RUNNING) {
+            Some(running) => running.push(child.clone()),
+            // It is too late: everything is being ended.
+            None => {
+                end_process(&child);
+                return Err(UnknownReason::Broken("the program is ending".into()));
+            }
         }
         Ok(Self { child, scripts, lines, asked: 0 })
     }
@@ -91,9 +102,31 @@ impl Pipe {
 
 impl Drop for Pipe {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        end_process(&self.child);
+        if let Some(running) = &mut *locked(&RUNNING) {
+            running.retain(|c| !Arc::ptr_eq(c, &self.child));
+        }
     }
+}
+
+/// Every process that was started and has not ended; nothing once all are being ended.
+static RUNNING: Mutex<Option<Vec<Arc<Mutex<Child>>>>> = Mutex::new(Some(Vec::new()));
+
+fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn end_process(child: &Mutex<Child>) {
+    let mut child = locked(child);
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// Ends all solver processes and waits for them, so that the system counts what they used as ours. No other is started afterwards: this is for the
+/// end of the program.
+pub fn end_solver_processes() {
+    let running = locked(&RUNNING).take();
+    running.into_iter().flatten().for_each(|child| end_process(&child));
 }
 
 /// Passes lines on until the stream ends, is no text, or has a line without end.

@@ -129,6 +129,18 @@ pub fn or_exit_code<T>(result: Result<T, Rejected>) -> Result<T, i32> {
     })
 }
 
+/// A `.tp` file with more text at its end; nothing if it is no such file, or that is no program.
+pub fn with_more_text(path: &Path, more: &str, reading: &SourceOptions) -> Option<Program> {
+    if path.extension().is_none_or(|e| e != "tp") {
+        return None;
+    }
+    let mut bytes = read_bytes(path).ok()?;
+    bytes.extend(b"\n");
+    bytes.extend(more.bytes());
+    let (program, diagnostics) = own(&mut Sources::new(), path, &bytes, reading);
+    program.filter(|p| !diagnostics.iter().any(Diagnostic::is_error) && program::wellformed(p).is_empty())
+}
+
 pub fn load_program(path: &Path, reading: &SourceOptions, paint: Paint) -> Result<Loaded, Rejected> {
     if path.extension().is_some_and(|e| e == "yml") {
         let (file, reading) = task(path, reading)?;

@@ -7,7 +7,9 @@
 //!   CS3  R_i is closed under E_i;
 //!   CS4  each action of another instance j from R_j is a step of E_i;
 //!   CS5  with all R together, no action fails a claimed gate, every claimed invariant holds, and steps satisfy claimed relies.
-//! Deliberately absent: spawning; any number of threads (see `rely_guarantee`). Steps inside atomic blocks count as steps.
+//! While an instance is inside an atomic block only it moves: so of a step it may be assumed that no other instance is inside one (CS2, CS4, CS5), a
+//! location inside a block need not be stable (CS3), and an invariant is claimed of stores outside blocks (CS5).
+//! Deliberately absent: spawning; any number of threads (see `rely_guarantee`).
 
 use super::{claimable, fixed_counts, written_rely, wrong_form};
 use crate::obligation::{self, AllowedSymbols, Obligation, Premise};
@@ -84,6 +86,14 @@ impl Threader<'_> {
         t.and(&(0..self.sight.len()).map(somewhere).collect::<Vec<_>>())
     }
 
+    /// Instance i is at no location inside an atomic block.
+    fn is_outside(&self, i: usize) -> Term {
+        let locations = &self.program.threads[self.proof.instances[i].thread].code.locations;
+        let inside = locations.iter_enumerated().filter(|(_, l)| l.in_atomic_block);
+        let not_there: Vec<Term> = inside.map(|(at, _)| self.terms.not(self.is_at(i, at))).collect();
+        self.terms.and(&not_there)
+    }
+
     /// CS1.
     fn initial(&mut self, i: usize) {
         let (p, t) = (self.program, self.terms);
@@ -103,6 +113,7 @@ impl Threader<'_> {
         let step = InstanceStep::new(p, t, &self.proof.instances, &self.sight, i, action);
         let who = format!("{}: `{}`", self.name(i), p.origins[action.origin].text);
         let mut known = vec![self.is_at(i, action.from), self.reach(i, action.from), step.guard];
+        known.extend((0..self.sight.len()).filter(|k| *k != i).map(|k| self.is_outside(k)));
         for (property, gate) in &step.gates {
             if self.claimed.contains(property) {
                 let all = t.and(&[self.all_reach(), t.and(&known)]);
@@ -134,7 +145,8 @@ impl Threader<'_> {
     /// CS3.
     fn stability(&mut self, i: usize) {
         let t = self.terms;
-        for at in self.program.threads[self.proof.instances[i].thread].code.locations.ids() {
+        let locations = &self.program.threads[self.proof.instances[i].thread].code.locations;
+        for (at, _) in locations.iter_enumerated().filter(|(_, l)| !l.in_atomic_block) {
             let here = self.reach(i, at);
             let known = t.and(&[self.is_at(i, at), here, self.proof.environment[i]]);
             let formula = t.implies(known, self.moved_by_others(i, here));
@@ -147,7 +159,8 @@ impl Threader<'_> {
         for property in self.claimed {
             if let PropertyKind::Invariant(formula) = self.program.properties[*property].kind {
                 let what = format!("{} holds everywhere", self.program.properties[*property].name);
-                let formula = self.terms.implies(self.all_reach(), formula);
+                let outside = self.terms.and(&(0..self.sight.len()).map(|i| self.is_outside(i)).collect::<Vec<_>>());
+                let formula = self.terms.implies(self.terms.and(&[outside, self.all_reach()]), formula);
                 self.out.push(Obligation::of(*property, CS5, what, formula));
             }
         }

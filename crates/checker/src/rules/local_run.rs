@@ -62,7 +62,7 @@ pub fn alone(program: &Program, local: &LocalRun) -> Result<Vec<Vec<u32>>, Strin
     }
     let sem = Semantics::new(program);
     let mut instance = Instance { thread: local.thread, tid: 1, at: thread.code.entry, locals: local.locals.clone() };
-    let mut candidates = vec![machine.start as u32];
+    let mut candidates: Vec<u32> = machine.starts.iter().map(|s| *s as u32).collect();
     let mut seen = vec![candidates.clone()];
     for (i, step) in local.steps.iter().enumerate() {
         fits(program, &shared, &step.store)?;

@@ -18,6 +18,7 @@ pub mod rely_guarantee;
 pub(crate) mod runs;
 pub mod search;
 pub mod simulation;
+mod simulation_cuts;
 pub mod spec_run;
 pub(crate) mod views;
 

@@ -2,7 +2,7 @@
 //!
 //! In: the numbers of instances and of states the method saw. The checker searches again by the reference semantics
 //! (`again`), which shares no code with the methods, and trusts nothing else where that is affordable. A larger search is
-//! not repeated, and the verdict says so. Only properties that a single run can violate.
+//! not repeated, nor is one to its end that takes more than its share of the time, and the verdict says so. Only properties that a single run can violate.
 //!   SE1  the numbers of instances are fixed, and are the certificate's;
 //!   SE2  a search by the reference semantics sees every state and none that violates a claimed property.
 
@@ -12,9 +12,11 @@ use crate::rejection::Rejection;
 use crate::session::CheckLimits;
 use crate::session::{CheckSession, Established};
 use crate::verdict::Trust;
+use base::{Budget, Exhausted};
 use evidence::{Certificate, ExhaustiveSearch, Proof};
 use program::semantics::{self, InstanceCounts, SearchLimit};
 use program::{Program, PropertyId, PropertyKind};
+use std::time::Duration;
 
 pub(crate) fn check_search(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
     let Proof::Search(proof) = &c.proof else { return Err(wrong_form()) };
@@ -43,13 +45,34 @@ pub fn searched_again(
     }
     // The method may have merged symmetric states or folded local steps; the second search does less of both.
     let most = limits.search.saturating_mul(4);
-    match again(program, counts, claimed, most, &limits.budget) {
+    let share = share_of(&limits.budget);
+    match again(program, counts, claimed, most, &share) {
         Ended::All { states } => Ok(Trust::Searched { states }),
         Ended::Violated(p) => Err(violated(program, p)),
         Ended::TooMany => Ok(Trust::SearchedOnce { states: proof.states }),
-        Ended::Exhausted(e) => Err(Rejection::Exhausted(e)),
+        Ended::Exhausted(e) => unfinished(proof, e),
         Ended::Incomplete(why) => Err(Rejection::Incomplete(why)),
         Ended::NotSuited => plainly(program, proof, counts, claimed, limits),
+    }
+}
+
+/// The effort of a second search, and the part of the time that is left that it may take.
+const AGAIN_EFFORT_MS: u64 = 20_000;
+const TIME_DIVISOR: u32 = 2;
+
+fn share_of(budget: &Budget) -> Budget {
+    let share = budget.share(Duration::from_millis(AGAIN_EFFORT_MS));
+    match budget.time_left() {
+        Some(left) => share.with_time(left / TIME_DIVISOR),
+        None => share,
+    }
+}
+
+/// A second search that has to stop has found nothing wrong; what the method searched stands, searched once. One that is told to stop is no answer.
+fn unfinished(proof: &ExhaustiveSearch, why: Exhausted) -> Result<Trust, Rejection> {
+    match why {
+        Exhausted::Effort | Exhausted::Time | Exhausted::Memory => Ok(Trust::SearchedOnce { states: proof.states }),
+        Exhausted::Cancelled => Err(Rejection::Exhausted(why)),
     }
 }
 
@@ -72,7 +95,7 @@ fn plainly(
 ) -> Result<Trust, Rejection> {
     let bounds = semantics::ReachLimits {
         states: usize::try_from(limits.search.saturating_mul(4)).unwrap_or(usize::MAX).min(MAX_PLAIN_STATES),
-        budget: limits.budget.clone(),
+        budget: share_of(&limits.budget),
         ..semantics::ReachLimits::default()
     };
     let found = semantics::reachable_states(program, counts, &bounds);
@@ -82,7 +105,7 @@ fn plainly(
     match (found.cut, found.incomplete) {
         (_, None) => Ok(Trust::Searched { states: found.states as u64 }),
         (Some(SearchLimit::States), _) => Ok(Trust::SearchedOnce { states: proof.states }),
-        (Some(SearchLimit::Budget(e)), _) => Err(Rejection::Exhausted(e)),
+        (Some(SearchLimit::Budget(e)), _) => unfinished(proof, e),
         (_, Some(why)) => Err(Rejection::Incomplete(why)),
     }
 }

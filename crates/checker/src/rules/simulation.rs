@@ -3,14 +3,15 @@
 //! In: for locations of the thread, sets of candidate machine states and a formula over the thread's locals. Out: the
 //! obligations, a function for each, in which the shared store before each step is arbitrary (the environment may have done anything), but
 //! satisfies every candidate's assertion (else the machine goes wrong here, and need not follow any further):
-//!   SM1  with initial locals, the pair of the entry and the machine's start state holds;
+//!   SM1  with initial locals, some pair of the entry and start states of the machine holds;
 //!   SM2  no action fails a gate;
 //!   SM3  each action leads to some pair of its target, all of whose candidates are reached by a step of the machine (or its
 //!        idle step) from a candidate before, with the same change of the shared store.
-//! SM3 asks for a subset of the candidates that Theorem 2 computes; fewer candidates are only harder to follow with.
+//! SM1 and SM3 ask for a subset of the candidates that Theorem 2 computes; fewer candidates are only harder to follow with.
+//! A certificate may also speak of the set of candidates by formulas (`simulation_cuts`, SM4 to SM6).
 //! Steps inside atomic blocks are steps of their own here, so a block with a loop must be followed step by step.
 
-use super::wrong_form;
+use super::{simulation_cuts, wrong_form};
 use crate::obligation::{self, AllowedSymbols, Obligation, Premise};
 use crate::rejection::Rejection;
 use crate::session::{CheckSession, Established};
@@ -36,6 +37,9 @@ pub(crate) fn check_simulation(session: &mut CheckSession<'_>, c: &Certificate) 
 
 pub fn obligations(program: &Program, terms: &Terms, proof: &Simulation) -> Result<Vec<Obligation>, Rejection> {
     let machine = vet(program, terms, proof)?;
+    if let Some(symbolic) = &proof.symbolic {
+        return simulation_cuts::obligations(program, terms, proof.thread, machine, symbolic);
+    }
     let thread = &program.threads[proof.thread];
     let mut rule = Simulates { program, terms, proof, machine, thread, out: Vec::new() };
     rule.start();
@@ -70,8 +74,9 @@ impl Simulates<'_> {
     /// SM1.
     fn start(&mut self) {
         let t = self.terms;
-        let (entry, start) = (self.thread.code.entry, self.machine.start as u32);
-        let first = self.proof.pairs.iter().filter(|p| p.location == entry && p.candidates == [start]);
+        let entry = self.thread.code.entry;
+        let starts = |p: &&SimulationPair| p.candidates.iter().all(|c| self.machine.starts.contains(&(*c as usize)));
+        let first = self.proof.pairs.iter().filter(|p| p.location == entry).filter(starts);
         let first: Vec<Term> = first.map(|p| p.formula).collect();
         let initial = t.and(&[self.positive(), obligation::initial_locals(self.program, t, self.proof.thread)]);
         let what = format!("{} starts with {}", self.thread.name, self.machine.name);
@@ -132,6 +137,9 @@ fn vet<'a>(program: &'a Program, terms: &Terms, proof: &Simulation) -> Result<&'
     }
     if machine.states.iter().any(|s| s.assertion == Some(None)) {
         return Err(Rejection::outside("an assertion of the machine is asked for, not given"));
+    }
+    if proof.symbolic.is_some() && !proof.pairs.is_empty() {
+        return Err(Rejection::shape("it speaks of sets one by one and by formulas"));
     }
     let own = AllowedSymbols::locals(program, proof.thread).into_iter().chain([program.tid]);
     let vocabulary = AllowedSymbols::new(program, own);

@@ -8,8 +8,8 @@ use super::read::JsonReader;
 use super::terms::{Pool, TermsFromFile};
 use crate::certificate::{
     AssumeGuarantee, Assumes, ComposedProof, Counter, Counting, Environments, ExhaustiveSearch, InstanceSymbols,
-    PerformedProof, Premises, ProductProof, Proof, RelyGuarantee, Simulation, SimulationPair, ThreadAnnotation,
-    performed_program,
+    PerformedProof, Premises, ProductProof, Proof, RelyGuarantee, Simulation, SimulationPair, SymbolicSimulation,
+    ThreadAnnotation, performed_program,
 };
 use logic::Term;
 use program::call_summaries::access_first;
@@ -172,7 +172,17 @@ fn simulation(program: &Program, s: &Simulation, pool: &mut Pool<'_>) -> Json {
         .iter()
         .map(|p| json!({ "location": p.location.0, "candidates": p.candidates, "formula": pool.formula(p.formula) }))
         .collect();
-    json!({ "form": "simulation", "thread": thread_name(program, s.thread), "pairs": pairs })
+    let symbolic = s.symbolic.as_ref().map(|y| {
+        let candidates: Vec<usize> = y.candidates.iter().map(|c| pool.symbol(*c)).collect();
+        let cuts: Vec<Json> =
+            y.cuts.iter().map(|(at, f)| json!({ "location": at.0, "formula": pool.formula(*f) })).collect();
+        json!({ "candidates": candidates, "cuts": cuts })
+    });
+    let mut out = json!({ "form": "simulation", "thread": thread_name(program, s.thread), "pairs": pairs });
+    if let Some(symbolic) = symbolic {
+        out["symbolic"] = symbolic;
+    }
+    out
 }
 
 fn read_simulation(program: &Program, r: &JsonReader<'_>, pool: &TermsFromFile) -> Result<Simulation, FileError> {
@@ -185,7 +195,14 @@ fn read_simulation(program: &Program, r: &JsonReader<'_>, pool: &TermsFromFile) 
             formula: pool.formula(&p.field("formula")?)?,
         });
     }
-    Ok(Simulation { thread, pairs })
+    let Some(y) = r.optional("symbolic") else { return Ok(Simulation { thread, pairs, symbolic: None }) };
+    let mut cuts = Vec::new();
+    for c in y.field("cuts")?.list()? {
+        let at = c.field("location")?.index(program.threads[thread].code.locations.len())?;
+        cuts.push((LocId(at as u32), pool.formula(&c.field("formula")?)?));
+    }
+    let candidates = y.field("candidates")?.list()?.iter().map(|c| pool.symbol(c)).collect::<Result<_, _>>()?;
+    Ok(Simulation { thread, pairs, symbolic: Some(SymbolicSimulation { candidates, cuts }) })
 }
 
 fn formulas(list: &[Term], pool: &mut Pool<'_>) -> Json {

@@ -4,9 +4,10 @@
 //! each pair of a location and a set of candidate states, over the thread's locals; shared variables are free in every
 //! clause, for the environment may change them at will between two steps. The sets that a step can lead to are
 //! enumerated by the solver. Each clause mentions each edge from a candidate once: the text is linear in the thread and
-//! at most quadratic in the machine.
+//! at most quadratic in the machine. A thread without loops, or with too many sets, is looked at with the set as booleans (`symbolic`).
 
 use super::path::{self, ProductStep};
+use super::symbolic::Symbolic;
 use crate::method::Run;
 use base::Budget;
 use evidence::{LocalRun, Reason, Simulation, SimulationPair};
@@ -16,7 +17,8 @@ use program::{ActionId, LocId, Machine, Program, PropertyId, ThreadId};
 use solver::{Atom, Horn, HornAnswer, HornClause, Relation, Satisfiability, Smt, SolverSettings, Z3};
 use std::collections::BTreeMap;
 
-const MAX_PAIRS: usize = 4_000;
+/// Beyond this many the set of candidates is followed as booleans.
+const MAX_PAIRS: usize = 600;
 
 pub(crate) enum Conformance {
     Conforms(Simulation),
@@ -41,8 +43,35 @@ enum Clause {
     Goal(ProductStep, Option<PropertyId>),
 }
 
-pub(crate) fn check_conformance(program: &Program, terms: &Terms, thread: ThreadId, run: &Run) -> ConformanceResult {
+/// The same with the set of candidates as booleans alone.
+pub fn check_by_formulas(program: &Program, terms: &Terms, thread: ThreadId, run: &Run) -> ConformanceResult {
     let settings = SolverSettings { seed: run.seed as u32, ..SolverSettings::default() };
+    let (machine, _) = program.threads[thread].follows.expect("asked only of threads that follow a machine");
+    let mut symbolic = Symbolic::new(program, terms, thread, &program.machines[machine], settings, &run.budget);
+    let outcome = match symbolic.loop_free() {
+        Some(order) => symbolic.paths(&order),
+        None => symbolic.clauses(),
+    };
+    let actions = program.threads[thread].code.actions.len();
+    ConformanceResult { outcome, pairs: actions, clauses: actions, text: text_of(terms, &symbolic.text) }
+}
+
+pub fn check_conformance(program: &Program, terms: &Terms, thread: ThreadId, run: &Run) -> ConformanceResult {
+    let settings = SolverSettings { seed: run.seed as u32, ..SolverSettings::default() };
+    let (machine, _) = program.threads[thread].follows.expect("asked only of threads that follow a machine");
+    let machine = &program.machines[machine];
+    if let Some(s) = machine.states.iter().find(|s| s.assertion == Some(None)) {
+        let why = Reason::NotAdmitted(format!("the assertion of state {} is asked for, not given", s.name));
+        return ConformanceResult { outcome: Conformance::Undecided(why), pairs: 0, clauses: 0, text: 0 };
+    }
+    let mut symbolic = Symbolic::new(program, terms, thread, machine, settings, &run.budget);
+    let order = symbolic.loop_free();
+    if let Some(order) = &order {
+        let outcome = symbolic.paths(order);
+        if !matches!(outcome, Conformance::Undecided(_)) {
+            return ConformanceResult { outcome, pairs: order.len(), clauses: 1, text: text_of(terms, &symbolic.text) };
+        }
+    }
     let mut product = match MachineProduct::new(program, terms, thread, settings, &run.budget) {
         Ok(product) => product,
         Err(reason) => {
@@ -55,6 +84,15 @@ pub(crate) fn check_conformance(program: &Program, terms: &Terms, thread: Thread
         Err(reason) => Conformance::Undecided(reason),
         Ok(()) => product.solve(settings, &run.budget),
     };
+    if order.is_none() && matches!(outcome, Conformance::Undecided(_)) && run.budget.check().is_ok() {
+        symbolic.text.clear();
+        let found = symbolic.clauses();
+        if !matches!(found, Conformance::Undecided(_)) {
+            let actions = program.threads[thread].code.actions.len();
+            let text = text_of(terms, &symbolic.text);
+            return ConformanceResult { outcome: found, pairs: actions, clauses: actions, text };
+        }
+    }
     ConformanceResult { outcome, pairs, clauses, text }
 }
 
@@ -81,9 +119,6 @@ impl<'a> MachineProduct<'a> {
     ) -> Result<Self, Reason> {
         let (machine, _) = program.threads[thread].follows.expect("asked only of threads that follow a machine");
         let machine = &program.machines[machine];
-        if let Some(s) = machine.states.iter().find(|s| s.assertion == Some(None)) {
-            return Err(Reason::NotAdmitted(format!("the assertion of state {} is asked for, not given", s.name)));
-        }
         let smt = Z3::new(terms, settings, budget).map_err(|r| Reason::Internal(r.to_string()))?;
         let kept = |s: Symbol| !matches!(terms.kind(terms.symbol_sort(s)), SortKind::Set(_) | SortKind::Seq(_));
         let mut params: Vec<Symbol> =
@@ -125,7 +160,8 @@ impl<'a> MachineProduct<'a> {
             initial.extend(p.vars[*v].initial.map(|value| t.eq(t.sym(p.vars[*v].symbol), value)));
         }
         let entry = p.threads[self.thread].code.entry;
-        let start = self.relation(entry, &[self.machine.start as u32]);
+        let starts: Vec<u32> = self.machine.starts.iter().map(|s| *s as u32).collect();
+        let start = self.relation(entry, &starts);
         let head = Atom { relation: start, args: self.now() };
         self.horn.rule(HornClause { body: vec![], constraint: t.and(&initial), head: Some(head) });
         self.clauses.push(Clause::Start);
@@ -169,13 +205,16 @@ impl<'a> MachineProduct<'a> {
         };
         self.smt.push();
         self.smt.assert(t.and(&pre));
+        // What a model says of a formula with a quantifier is read off a name for it.
+        let named: Vec<Term> = reached.iter().map(|_| t.sym(t.symbol("reached", logic::Sort::BOOL))).collect();
+        named.iter().zip(&reached).for_each(|(n, r)| self.smt.assert(t.eq(*n, *r)));
         let mut sets: Vec<(Vec<u32>, Term)> = Vec::new();
         let answer = loop {
             match self.smt.check() {
                 Satisfiability::Sat => {}
                 other => break other,
             }
-            let values: Vec<bool> = reached.iter().map(|r| self.smt.value(*r) == Some(Value::Bool(true))).collect();
+            let values: Vec<bool> = named.iter().map(|r| self.smt.value(*r) == Some(Value::Bool(true))).collect();
             let exactly: Vec<Term> =
                 reached.iter().zip(&values).map(|(r, v)| if *v { *r } else { t.not(*r) }).collect();
             let exactly = t.and(&exactly);
@@ -221,7 +260,7 @@ impl<'a> MachineProduct<'a> {
             .edges
             .iter()
             .filter(|e| e.to == to as usize && candidates.contains(&(e.from as u32)))
-            .map(|e| is_step(p, t, &e.action, updates))
+            .map(|e| t.simplify(is_step(p, t, &e.action, updates)))
             .collect();
         if !self.machine.strict && candidates.contains(&to) {
             ways.push(is_idle(p, t, updates));
@@ -249,7 +288,7 @@ impl<'a> MachineProduct<'a> {
                     })
                     .filter(|p| !self.terms.is_false(p.formula))
                     .collect();
-                Conformance::Conforms(Simulation { thread: self.thread, pairs })
+                Conformance::Conforms(Simulation { thread: self.thread, pairs, symbolic: None })
             }
             HornAnswer::Unsafe(rules) => {
                 let steps: Option<Vec<ProductStep>> = rules
@@ -283,6 +322,11 @@ impl<'a> MachineProduct<'a> {
             }),
         }
     }
+}
+
+fn text_of(terms: &Terms, formulas: &[Term]) -> u64 {
+    let mut sizes = BTreeMap::new();
+    formulas.iter().map(|f| size(terms, *f, &mut sizes)).sum()
 }
 
 /// The number of symbols of a term, written out.

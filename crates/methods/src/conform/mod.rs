@@ -10,14 +10,18 @@
 //! Deliberately absent: threads that spawn; assertions asked for with `?`.
 
 mod check;
+mod merged;
 mod path;
 pub(crate) mod propose;
+mod symbolic;
+#[cfg(test)]
+mod tests;
 
 use crate::method::{Method, MethodDescription, Refusal, Run, Task};
 use check::Conformance;
 use evidence::{
-    CallReading, Certificate, Claim, Claims, ComposedProof, Counterexample, LocalRun, PerformedProof, Proof, Reason,
-    Simulation, needed_of_calls, performed_program,
+    CallReading, Certificate, Claim, Claims, ComposedProof, Counterexample, ExhaustiveSearch, LocalRun, PerformedProof,
+    Proof, Reason, Simulation, needed_of_calls, performed_program,
 };
 use logic::Terms;
 use program::call_summaries::{access_first, of_inlining, performing, unmodelled};
@@ -26,6 +30,7 @@ use program::transition::gated_properties;
 use program::{Program, PropertyId, PropertyKind, ThreadId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub struct Conform {
     /// The methods that may show the composition safe, tried in order.
@@ -59,7 +64,8 @@ impl Method for Conform {
     fn run(&self, task: &Task, run: &Run) -> Claims {
         let p = &task.program;
         let mut claims = Claims::default();
-        let by_code = Followed::find(p, CallReading::Code, run, &mut claims);
+        let by_formulas = task.options.0.get("candidates").is_some_and(|c| c == "formulas");
+        let by_code = Followed::find(p, CallReading::Code, by_formulas, run, &mut claims);
         let rest: Vec<PropertyId> = task.properties.iter().copied().filter(|q| carried(task, *q)).collect();
         if by_code.simulations().is_some() || performing(p).is_empty() {
             for t in by_code.threads.keys() {
@@ -67,8 +73,8 @@ impl Method for Conform {
             }
             run.publish(&claims);
             if !rest.is_empty() {
-                let claim = self.compose(task, run, &by_code, None, &rest, &mut claims.notes);
-                rest.iter().for_each(|q| claims.set(*q, claim.clone()));
+                let found = self.compose(task, run, &by_code, None, &rest, &mut claims.notes);
+                found.into_iter().for_each(|(q, claim)| claims.set(q, claim));
             }
             return claims;
         }
@@ -82,7 +88,7 @@ impl Method for Conform {
             Ok(read) => read,
             Err(why) => return Claims::undecided(task.properties.iter().copied(), Reason::NotAdmitted(why)),
         };
-        let specified = Followed::find(&read, CallReading::Specified, run, &mut claims);
+        let specified = Followed::find(&read, CallReading::Specified, by_formulas, run, &mut claims);
         for t in specified.threads.keys() {
             claims.set(property_of(p, *t), either(p, *t, &by_code, &specified, &calls));
         }
@@ -92,20 +98,20 @@ impl Method for Conform {
         let inside = Reason::NotAdmitted("inside a call by specification an invariant may fail".into());
         invariants.iter().for_each(|q| claims.set(*q, Claim::Undecided(inside.clone())));
         if !rest.is_empty() {
-            let claim = match &calls {
+            let found = match &calls {
                 Ok(calls) => {
                     let inner = Task { program: read, ..task.clone() };
                     let own = |q: &PropertyId| carried(&inner, *q) || of_inlining(p, *q);
                     let open: Vec<PropertyId> = rest.iter().copied().filter(own).collect();
                     self.compose(&inner, run, &specified, Some((p, calls)), &open, &mut claims.notes)
                 }
-                Err(why) => Claim::Undecided(why.clone()),
+                Err(why) => rest.iter().map(|q| (*q, Claim::Undecided(why.clone()))).collect(),
             };
-            for q in &rest {
+            for (q, claim) in found {
                 // What the reduction shows is its claim.
-                match (&claim, &calls) {
-                    (_, Ok(calls)) if calls.properties.contains(q) => {}
-                    _ => claims.set(*q, claim.clone()),
+                match &calls {
+                    Ok(calls) if calls.properties.contains(&q) => {}
+                    _ => claims.set(q, claim),
                 }
             }
         }
@@ -125,25 +131,54 @@ struct Followed {
 }
 
 impl Followed {
-    fn find(p: &Program, reading: CallReading, run: &Run, claims: &mut Claims) -> Self {
+    /// `by_formulas`: the sets of candidates are never taken one by one.
+    fn find(p: &Program, reading: CallReading, by_formulas: bool, run: &Run, claims: &mut Claims) -> Self {
         let mut out = Self { terms: p.terms.clone(), threads: BTreeMap::new() };
+        let mut short = Vec::new();
         for (t, thread) in p.threads.iter_enumerated() {
-            let Some((machine, _)) = thread.follows else { continue };
+            if thread.follows.is_none() {
+                continue;
+            }
             if reading == CallReading::Code && unmodelled(p, &thread.code) {
                 let why = format!("a procedure that thread {} calls calls itself", thread.name);
                 out.threads.insert(t, Conformance::Undecided(Reason::NotAdmitted(why)));
                 continue;
             }
-            run.progress(format!("conform: {} against {}", thread.name, p.machines[machine].name));
-            let found = check::check_conformance(p, &out.terms, t, run);
-            claims.statistics.insert(format!("pairs {}", thread.name), found.pairs as u64);
-            claims.statistics.insert(format!("clauses {}", thread.name), found.clauses as u64);
-            claims.statistics.insert(format!("text {}", thread.name), found.text);
-            let outcome = match found.outcome {
-                Conformance::Refuted(local, fails) => Conformance::Refuted(LocalRun { reading, ..local }, fails),
-                other => other,
-            };
-            out.threads.insert(t, outcome);
+            out.threads.insert(t, Conformance::Undecided(Reason::Alarm("it was not looked at".into())));
+        }
+        // A thread that is hard to decide keeps no other waiting.
+        for effort in [Some(THREAD_SHARE), None] {
+            for t in out.threads.keys().copied().collect::<Vec<_>>() {
+                let thread = &p.threads[t];
+                let open = reading != CallReading::Code || !unmodelled(p, &thread.code);
+                if !open || !matches!(out.threads[&t], Conformance::Undecided(_)) || run.budget.check().is_err() {
+                    continue;
+                }
+                let budget = effort.map_or_else(|| run.budget.clone(), |effort| run.budget.share(effort));
+                if effort.is_none() && !short.contains(&t) {
+                    continue;
+                }
+                let machine = thread.follows.expect("only such threads are here").0;
+                run.progress(format!("conform: {} against {}", thread.name, p.machines[machine].name));
+                let check = if by_formulas { check::check_by_formulas } else { check::check_conformance };
+                let found = check(p, &out.terms, t, &Run { budget: budget.clone(), ..run.clone() });
+                if budget.check().is_err() {
+                    short.push(t);
+                }
+                claims.statistics.insert(format!("pairs {}", thread.name), found.pairs as u64);
+                claims.statistics.insert(format!("clauses {}", thread.name), found.clauses as u64);
+                claims.statistics.insert(format!("text {}", thread.name), found.text);
+                let outcome = match found.outcome {
+                    Conformance::Refuted(local, fails) => Conformance::Refuted(LocalRun { reading, ..local }, fails),
+                    other => other,
+                };
+                out.threads.insert(t, outcome);
+                // Certain whatever becomes of the rest: by its code a thread follows its machine, or does not and there is no other reading.
+                let certain = matches!(out.threads[&t], Conformance::Conforms(_)) || performing(p).is_empty();
+                if reading == CallReading::Code && certain {
+                    run.publish_one(property_of(p, t), out.claim(p, t, None));
+                }
+            }
         }
         out
     }
@@ -267,69 +302,119 @@ impl Conform {
         calls: Option<(&Program, &Certificate)>,
         rest: &[PropertyId],
         notes: &mut Vec<String>,
-    ) -> Claim {
+    ) -> BTreeMap<PropertyId, Claim> {
         let p = &task.program;
+        let all = |reason: Reason| rest.iter().map(|q| (*q, Claim::Undecided(reason.clone()))).collect();
         let Some(simulations) = followed.simulations() else {
             let not = followed.threads.iter().find(|(_, c)| !matches!(c, Conformance::Conforms(_))).map(|(t, _)| *t);
             let name = not.map_or("", |t| p.threads[t].name.as_str());
-            let why = format!("thread {name} was not shown to conform to its machine");
-            return Claim::Undecided(Reason::Alarm(why));
+            return all(Reason::Alarm(format!("thread {name} was not shown to conform to its machine")));
         };
         let composed = match compose_machines(p) {
             Ok(composed) => composed,
-            Err(why) => return Claim::Undecided(Reason::NotAdmitted(why)),
+            Err(why) => return all(Reason::NotAdmitted(why)),
         };
-        let mut wanted = gated_properties(&composed);
-        wanted.extend(rest.iter().copied().filter(|q| matches!(p.properties[*q].kind, PropertyKind::Invariant(_))));
-        let inner = Task {
-            program: composed,
-            properties: wanted.clone(),
-            threads: task.threads.clone(),
-            options: task.options.clone(),
-        };
-        let mut last = Reason::NotAdmitted("no method takes the composition of the machines".into());
-        for method in &self.composition {
-            if let Err(refusal) = method.admits(&inner) {
-                last = Reason::NotAdmitted(format!("the composition: {}", refusal.0));
-                continue;
+        let gates = gated_properties(&composed);
+        let is_invariant = |q: &PropertyId| matches!(p.properties[*q].kind, PropertyKind::Invariant(_));
+        let mut out: BTreeMap<PropertyId, Claim> = BTreeMap::new();
+        let mut prove = |out: &mut BTreeMap<PropertyId, Claim>, composition: &Certificate, by: &str| {
+            let shown = |q: &PropertyId| !is_invariant(q) || composition.properties.contains(q);
+            let new: Vec<PropertyId> = rest.iter().copied().filter(|q| shown(q) && !out.contains_key(q)).collect();
+            if new.is_empty() {
+                return;
             }
-            run.progress(format!("conform: the composition, by {}", method.about().name));
-            let found = method.run(&inner, &run.inner());
-            let whole = found.claims.values().find_map(|c| match c {
-                Claim::Proved(c) if wanted.iter().all(|w| c.properties.contains(w)) => Some(c.clone()),
-                _ => None,
+            let names: Vec<String> = simulations.iter().map(|s| p.threads[s.thread].name.clone()).collect();
+            let conform = match &names[..] {
+                [one] => format!("{one} conforms to its machine"),
+                many => format!("each of {} conforms to its machine", many.join(", ")),
+            };
+            let also = if calls.is_some() { ", with calls that perform what they say, by reduce" } else { "" };
+            let note = format!(
+                "rests on {} checks: {conform}{also}; and the composition of the machines, {by}",
+                simulations.len() + 1
+            );
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+            let composition = Box::new(composition.clone());
+            let proof = Proof::Composed(ComposedProof { simulations: simulations.clone(), composition });
+            let (whole, calls) = calls.map_or((p, None), |(whole, calls)| (whole, Some(calls)));
+            let claim = Claim::Proved(Arc::new(followed.certified(whole, new.clone(), proof, calls)));
+            new.into_iter().for_each(|q| {
+                out.insert(q, claim.clone());
             });
-            if let Some(composition) = whole {
-                let names: Vec<String> = simulations.iter().map(|s| p.threads[s.thread].name.clone()).collect();
-                let conform = match &names[..] {
-                    [one] => format!("{one} conforms to its machine"),
-                    many => format!("each of {} conforms to its machine", many.join(", ")),
+        };
+        if gates.is_empty() {
+            // Nothing asserts anything: it cannot go wrong, by Theorem 1.
+            let nothing = Certificate {
+                method: "conform".into(),
+                terms: composed.terms.clone(),
+                properties: Vec::new(),
+                proof: Proof::Search(ExhaustiveSearch { instances: Vec::new(), states: 0 }),
+            };
+            prove(&mut out, &nothing, "in which nothing can go wrong");
+        }
+        let mut last = Reason::NotAdmitted("no method takes the composition of the machines".into());
+        let mut methods: Vec<&Arc<dyn Method>> = self.composition.iter().collect();
+        for effort in COMPOSITION_SHARES.iter().copied().map(Some).chain([None]) {
+            for method in std::mem::take(&mut methods) {
+                let open: Vec<PropertyId> = rest.iter().copied().filter(|q| !out.contains_key(q)).collect();
+                if open.is_empty() || run.budget.check().is_err() {
+                    break;
+                }
+                let mut properties = gates.clone();
+                properties.extend(open.iter().copied().filter(is_invariant));
+                let inner = Task {
+                    program: composed.clone(),
+                    properties,
+                    threads: task.threads.clone(),
+                    options: task.options.clone(),
                 };
-                let also = if calls.is_some() { ", with calls that perform what they say, by reduce" } else { "" };
-                notes.push(format!(
-                    "rests on {} checks: {conform}{also}; and the composition of the machines, by {}",
-                    simulations.len() + 1,
-                    method.about().name
-                ));
-                let composition = Box::new(Certificate::clone(&composition));
-                let proof = Proof::Composed(ComposedProof { simulations, composition });
-                let (whole, calls) = calls.map_or((p, None), |(whole, calls)| (whole, Some(calls)));
-                return Claim::Proved(Arc::new(followed.certified(whole, rest.to_vec(), proof, calls)));
-            }
-            for (w, claim) in &found.claims {
-                match claim {
-                    Claim::Refuted(Counterexample::Run(trace)) => {
-                        let name = &inner.program.properties[*w].name;
-                        return Claim::Undecided(Reason::Alarm(format!(
-                            "the composition of the machines goes wrong ({name}) after {} steps; the program itself may not",
-                            trace.steps.len()
-                        )));
+                if let Err(refusal) = method.admits(&inner) {
+                    last = Reason::NotAdmitted(format!("the composition: {}", refusal.0));
+                    continue;
+                }
+                let name = method.about().name;
+                run.progress(format!("conform: the composition, by {name}"));
+                let budget = effort.map_or_else(|| run.budget.clone(), |effort| run.budget.share(effort));
+                let found = method.run(&inner, &Run { budget: budget.clone(), ..run.inner() });
+                if budget.check().is_err() {
+                    methods.push(method);
+                }
+                for claim in found.claims.values() {
+                    match claim {
+                        Claim::Proved(c) if gates.iter().all(|w| c.properties.contains(w)) => {
+                            prove(&mut out, c, &format!("by {name}"));
+                        }
+                        Claim::Undecided(reason) => last = reason.clone(),
+                        _ => {}
                     }
-                    Claim::Undecided(reason) => last = reason.clone(),
-                    _ => {}
+                }
+                let refuted = found.claims.iter().find_map(|(w, claim)| match claim {
+                    Claim::Refuted(Counterexample::Run(trace)) => Some((*w, trace.steps.len())),
+                    _ => None,
+                });
+                if let Some((w, steps)) = refuted {
+                    let name = &inner.program.properties[w].name;
+                    last = Reason::Alarm(format!(
+                        "the composition of the machines goes wrong ({name}) after {steps} steps; the program itself may not"
+                    ));
+                    // If a gate of it can fail, nothing carries over.
+                    if gates.contains(&w) {
+                        methods.clear();
+                        break;
+                    }
                 }
             }
         }
-        Claim::Undecided(last)
+        rest.iter().for_each(|q| {
+            out.entry(*q).or_insert_with(|| Claim::Undecided(last.clone()));
+        });
+        out
     }
 }
+
+/// What a thread may take before the others are looked at.
+const THREAD_SHARE: Duration = Duration::from_secs(5);
+/// What a method may take for the composition before the next one is tried; in the end it is all that is left.
+const COMPOSITION_SHARES: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(15)];

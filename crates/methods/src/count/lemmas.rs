@@ -63,6 +63,9 @@ const RANDOM_RUNS: usize = 100;
 
 /// How many pairs of numbers are put in order.
 const MAX_PAIRS: usize = 16;
+/// For how many numbers a sum is looked for that they never fall below, and the greatest weight in it.
+const MAX_FLOORS: usize = 8;
+const MAX_FLOOR_WEIGHT: i128 = 3;
 /// How many constants numbers are compared with.
 const MAX_CEILINGS: usize = 6;
 
@@ -381,6 +384,7 @@ impl LemmaGuesser<'_, '_> {
             out.extend(self.sum(self.without_entries(weights), BoundKind::Equal));
         }
         out.extend(self.bounds(&kept, &exact, smt));
+        out.extend(self.floors(&kept, &exact, smt));
         // Locals of a single that are set in the same part of its code: equations that need not hold once it is left.
         let mut parts: BTreeMap<(usize, Vec<usize>), Vec<usize>> = BTreeMap::new();
         for q in 0..quantities.len() {
@@ -526,6 +530,59 @@ impl LemmaGuesser<'_, '_> {
             smt.pop();
         }
         smt.pop();
+        out
+    }
+
+    /// For each shared number a weighted sum that it never falls below (`ref >= holders`): the number less the sum falls in no step. As many places as
+    /// possible are in the sum, each with weight 1 if it can be, else with what the solver says.
+    fn floors(&self, kept: &[Quantity], rows: &[Vec<i128>], smt: &mut dyn Smt) -> Vec<Term> {
+        let t = self.system.terms;
+        let (zero, one) = (t.int(0), t.int(1));
+        let total = |list: Vec<Term>| list.into_iter().reduce(|a, b| t.add(a, b)).unwrap_or(zero);
+        let is_number = |q: &Quantity| matches!(q, Quantity::Measure(m) if t.as_symbol(*m).is_some());
+        let distinct: BTreeSet<&Vec<i128>> = rows.iter().collect();
+        let mut out = Vec::new();
+        for number in (0..kept.len()).filter(|i| is_number(&kept[*i])).take(MAX_FLOORS) {
+            // Nothing ever lowers it, or nothing says where it starts: there is no sum to look for.
+            if self.initial(&kept[number]).is_none() || !rows.iter().any(|r| r[number] < 0) {
+                continue;
+            }
+            let w: Vec<Term> = (0..kept.len()).map(|i| t.sym(t.symbol(format!("w{i}"), Sort::INT))).collect();
+            smt.push();
+            for (i, q) in kept.iter().enumerate() {
+                let (low, high) = match q {
+                    _ if i == number => (-1, -1),
+                    _ if self.initial(q).is_none() => (0, 0),
+                    Quantity::At(_) => (0, MAX_FLOOR_WEIGHT),
+                    _ => (-1, 1),
+                };
+                smt.assert(t.and(&[t.le(t.int(low), w[i]), t.le(w[i], t.int(high))]));
+            }
+            for r in &distinct {
+                let parts = r.iter().zip(&w).filter(|(d, _)| **d != 0).map(|(d, w)| t.mul(t.int(*d), *w)).collect();
+                smt.assert(t.le(total(parts), zero));
+            }
+            if smt.check().is_sat() {
+                let place = |i: &usize| matches!(kept[*i], Quantity::At(_));
+                let (places, rest): (Vec<usize>, Vec<usize>) = (0..kept.len()).partition(place);
+                let wishes = places.iter().map(|i| (*i, one)).chain(rest.iter().map(|i| (*i, zero)));
+                for wish in wishes.map(|(i, value)| t.eq(w[i], value)) {
+                    if smt.check_assuming(&[wish]).is_sat() {
+                        smt.assert(wish);
+                    }
+                }
+                let mut weights = Vec::new();
+                if smt.check().is_sat() {
+                    for (q, x) in kept.iter().zip(&w) {
+                        if let Some(Value::Int(n)) = smt.value(*x).filter(|v| *v != Value::Int(0)) {
+                            weights.push((q.clone(), n));
+                        }
+                    }
+                }
+                out.extend(self.sum(weights, BoundKind::AtMost));
+            }
+            smt.pop();
+        }
         out
     }
 

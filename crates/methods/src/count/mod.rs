@@ -142,6 +142,7 @@ impl Method for Count {
                 claims.statistics.insert("facts".into(), needed.len() as u64);
                 let claim = prove(&system, shown.clone(), encode::of_facts(&system, &needed, &combinations));
                 shown.iter().for_each(|w| claims.set(*w, claim.clone()));
+                run.publish(&claims);
             }
             open.retain(|w| failing.contains(w));
             facts = kept.close(&mut smt);
@@ -155,16 +156,24 @@ impl Method for Count {
         if open.len() > 1 {
             groups.extend(open.iter().map(|w| vec![*w]));
         }
+        let mut waiting = groups.len() as u32;
         for group in groups {
+            waiting -= 1;
             if group.iter().all(|w| matches!(claims.claims.get(w), Some(Claim::Proved(_)))) {
                 continue;
             }
-            let claim = match encode::solve_counted(&system, &group, &facts, &combinations, &patient, &run.budget) {
+            // Nobody takes the time of those that come after.
+            let budget = match run.budget.time_left() {
+                Some(left) if waiting > 0 => run.budget.child().with_time(left / 2),
+                _ => run.budget.clone(),
+            };
+            let claim = match encode::solve_counted(&system, &group, &facts, &combinations, &patient, &budget) {
                 Ok(invariant) => prove(&system, group.clone(), invariant),
                 Err(reason) => Claim::Undecided(forgetful(&system, reason)),
             };
             let proved = matches!(claim, Claim::Proved(_));
             group.iter().filter(|w| proved || open.contains(w)).for_each(|w| claims.set(*w, claim.clone()));
+            run.publish(&claims);
         }
         claims
     }

@@ -52,6 +52,42 @@ fn check_a_search_that_is_too_large_is_told_as_searched_once() {
     assert_eq!(check_all(&p, 5, 5), Ok(Trust::SearchedOnce { states: 5 }));
 }
 #[test]
+fn check_a_second_search_that_takes_too_long_leaves_the_first_as_searched_once() {
+    let p = parsed("var x: int = 0; thread T[2] { while x < 400 { x := x + 1; } assert x >= 0; }");
+    let counts = InstanceCounts::of(&p, 0);
+    let all: Vec<PropertyId> = p.properties.ids().collect();
+    let proof = ExhaustiveSearch { instances: counts.0.clone(), states: 3 };
+    let within = |budget: base::Budget| {
+        searched_again(&p, &proof, &counts, &all, &CheckLimits { budget, ..CheckLimits::default() })
+    };
+    let no_effort = base::Budget::unlimited().with_effort(std::time::Duration::from_micros(1));
+    assert_eq!(within(no_effort), Ok(Trust::SearchedOnce { states: 3 }));
+    let no_time = base::Budget::unlimited().with_time(std::time::Duration::ZERO);
+    assert_eq!(within(no_time), Ok(Trust::SearchedOnce { states: 3 }));
+    let stopped = base::Budget::unlimited();
+    stopped.cancel();
+    assert!(matches!(within(stopped), Err(Rejection::Exhausted(base::Exhausted::Cancelled))));
+    assert!(matches!(within(base::Budget::unlimited()), Ok(Trust::Searched { .. })));
+}
+#[test]
+fn check_own_steps_go_first_in_the_second_search_and_hide_nothing() {
+    let own = "var a: int := 1; a := a + 1; a := a + 1; a := a + 1;";
+    let p = parsed(&format!("var x: int = 0; thread T[3] {{ {own} x := x + a; assert x <= 12; }}"));
+    let Ok(Trust::Searched { states }) = check_all(&p, 20, 1000) else { panic!("it holds") };
+    assert!(states < 40, "{states}");
+    let p = parsed(&format!("var x: int = 0; thread T[3] {{ {own} x := x + a; assert x <= 11; }}"));
+    assert!(matches!(check_all(&p, 20, 1000), Err(Rejection::Replay(_))));
+    // A loop of own steps puts nobody off for ever; what waits for ever with own steps only puts nobody off either.
+    for first in ["while true { skip; }", "var a: int := 1; while a > 0 { a := 1; }", "var a: int := 1; assume a > 1;"]
+    {
+        let p = parsed(&format!("var x: int = 0; thread A {{ {first} }} thread B {{ x := 1; assert x == 0; }}"));
+        assert!(matches!(check_all(&p, 5, 1000), Err(Rejection::Replay(_))), "{first}");
+    }
+    // An invariant of a store between two steps of another.
+    let p = parsed(&format!("var x: int = 0; invariant x != 1; thread A {{ {own} }} thread B {{ x := 1; x := 2; }}"));
+    assert!(matches!(check_all(&p, 5, 1000), Err(Rejection::Replay(_))));
+}
+#[test]
 fn check_a_deadlock_is_seen_again() {
     let text = "var m: lock; var n: lock;
         thread A { acquire m; acquire n; release n; release m; }

@@ -134,6 +134,10 @@ impl Forest<'_> {
             }
             if i != k {
                 parts.push(t.eq(t.sym(pc(i).1), t.sym(pc(i).0)));
+                // Nobody moves while another is inside an atomic block.
+                let inside =
+                    (0..self.system.processes[i].out.len()).filter(|l| self.system.processes[i].in_atomic_block[*l]);
+                parts.extend(inside.map(|l| t.ne(t.sym(pc(i).0), t.int(l as i128))));
             }
         }
         t.and(&parts)

@@ -43,6 +43,9 @@ pub(crate) enum Solved {
 
 /// How many cases are looked at.
 const MAX_CASES: usize = 4_000;
+/// Units of effort for each case, and how many inequalities cost one more.
+const CASE_UNITS: u64 = 20;
+const INEQUALITIES_PER_UNIT: usize = 4;
 const DEEPEST_INTEGER_SPLIT: usize = 12;
 
 pub(crate) fn solve_clause_tree(tree: &ClauseTree, budget: &Budget) -> Solved {
@@ -124,6 +127,7 @@ impl InterpolantSearch<'_> {
         if self.cases > MAX_CASES {
             return Err("too many cases");
         }
+        self.budget.spend(CASE_UNITS + (self.inequalities.len() / INEQUALITIES_PER_UNIT) as u64);
         if self.budget.check().is_err() {
             return Err("out of time");
         }

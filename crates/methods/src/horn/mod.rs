@@ -28,10 +28,12 @@ mod trees;
 use crate::method::{Method, MethodDescription, Refusal, Run, Task};
 use crate::modular;
 use evidence::{Certificate, Claim, Claims, Proof, Reason};
-use program::{PropertyId, PropertyKind};
+use program::transition::is_unique;
+use program::{Program, PropertyId, PropertyKind};
 use solver::SolverSettings;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 use threader::{TreeAttempt, TreeOutcome};
 use trees::TreeMode;
 
@@ -63,23 +65,38 @@ impl Method for HornClauses {
         if wanted.len() > 1 {
             groups.extend(wanted.iter().map(|w| vec![*w]));
         }
-        for group in groups {
-            let done = |w: &PropertyId| matches!(claims.claims.get(w), Some(Claim::Proved(_) | Claim::Refuted(_)));
-            if group.iter().all(done) {
-                continue;
-            }
-            let claim = self.group(task, run, &group, bias, &mut claims);
-            // A run shows one property violated; the others are looked at alone.
-            let shown = |w: &PropertyId| !matches!(&claim, Claim::Refuted(run) if run.violates() != Some(*w));
-            for w in group.iter().filter(|w| shown(w)) {
-                if !matches!(claims.claims.get(w), Some(Claim::Proved(_) | Claim::Refuted(_))) {
-                    claims.set(*w, claim.clone());
+        // Everybody gets a little before anybody gets much: what is easy is not kept waiting by what is not.
+        for (round, effort) in SHARES.iter().copied().map(Some).chain([None]).enumerate() {
+            let mut again = Vec::new();
+            let many = groups.len() as u32;
+            for group in std::mem::take(&mut groups) {
+                let done = |w: &PropertyId| matches!(claims.claims.get(w), Some(Claim::Proved(_) | Claim::Refuted(_)));
+                if group.iter().all(done) {
+                    continue;
+                }
+                let budget = match effort {
+                    Some(effort) if group.len() > 1 || round > 0 => run.budget.share(effort),
+                    Some(effort) => run.budget.share((effort * 2 / many).max(LEAST_SHARE)),
+                    None => run.budget.clone(),
+                };
+                let claim = self.group(task, &Run { budget: budget.clone(), ..run.clone() }, &group, bias, &mut claims);
+                // A run shows one property violated; the others are looked at alone.
+                let shown = |w: &PropertyId| !matches!(&claim, Claim::Refuted(run) if run.violates() != Some(*w));
+                for w in group.iter().filter(|w| shown(w)) {
+                    if !matches!(claims.claims.get(w), Some(Claim::Proved(_) | Claim::Refuted(_))) {
+                        claims.set(*w, claim.clone());
+                    }
+                }
+                run.publish(&claims);
+                if run.budget.check().is_err() {
+                    return claims;
+                }
+                // What ended by itself ends so again; what its share ended goes on with a larger one.
+                if matches!(claim, Claim::Undecided(_)) && budget.check().is_err() {
+                    again.push(group);
                 }
             }
-            run.publish(&claims);
-            if run.budget.check().is_err() {
-                break;
-            }
+            groups = again;
         }
         claims
     }
@@ -105,15 +122,16 @@ impl AttemptQueue {
         // A step as a rely sees it is not a predicate of a state: relies are left to the clauses of whole threads.
         let relies = group.iter().any(|w| matches!(p.properties[*w].kind, PropertyKind::Rely(_)));
         let trees = !relies && task.options.0.get("clauses").is_none_or(|c| c == "trees");
-        // The rule of several instances knows no atomic blocks of several steps.
-        let blocks = p.threads.iter().any(|t| t.code.locations.iter().any(|l| l.in_atomic_block));
         let fixed = !task.is_parametric();
-        let kinds = if bias == "modular" {
-            [TreeMode::Modular, TreeMode::Global]
-        } else {
-            [TreeMode::Global, TreeMode::Modular]
+        // Without a bias nothing prefers modular predicates, and nothing falls back to them either, unless there is no other kind.
+        let worth = |kind: &TreeMode| {
+            trees
+                && match kind {
+                    TreeMode::Modular => bias == "modular" || !fixed,
+                    TreeMode::Global => fixed,
+                }
         };
-        let worth = |kind: &TreeMode| trees && (*kind == TreeMode::Modular || fixed && !blocks);
+        let kinds = [TreeMode::Modular, TreeMode::Global];
         let rounds = [FEW_STATES, usize::MAX].into_iter();
         let mut steps: VecDeque<HornAttempt> =
             rounds.flat_map(|most| kinds.into_iter().filter(worth).map(move |k| HornAttempt::Trees(k, most))).collect();
@@ -200,7 +218,7 @@ impl HornClauses {
                         };
                     match answer {
                         TreeOutcome::Proved(proof) => {
-                            report.notes.push(MODULAR.into());
+                            report.notes.push(modular_note(p));
                             return certify(proof);
                         }
                         TreeOutcome::None | TreeOutcome::Refuted(_) => {
@@ -221,7 +239,7 @@ impl HornClauses {
                     let short = SolverSettings { limit: 100_000_000, ..settings };
                     match modular::solve_modular(p, &terms, group, short, &run.budget) {
                         Ok(proof) => {
-                            report.notes.push(MODULAR.into());
+                            report.notes.push(modular_note(p));
                             return certify(Proof::RelyGuarantee(proof));
                         }
                         Err(why) => reason = why,
@@ -240,11 +258,25 @@ impl HornClauses {
     }
 }
 
+/// What a group of properties may take in the first rounds; in the last it is all that is left.
+const SHARES: [Duration; 3] = [Duration::from_secs(2), Duration::from_secs(8), Duration::from_secs(30)];
+/// What a single property gets at least in the first round, however many there are.
+const LEAST_SHARE: Duration = Duration::from_millis(300);
+
 /// How many abstract states an attempt may make before the other kind of trees is tried.
 const FEW_STATES: usize = 150_000;
 
-const MODULAR: &str =
-    "a modular proof: no fact relates two threads' locals, and it holds for every number of instances";
+/// What a modular proof says beyond its properties. It was asked of a second instance of a thread only where the program may have one.
+fn modular_note(p: &Program) -> String {
+    let several: Vec<&str> =
+        p.threads.ids().filter(|t| !is_unique(p, *t)).map(|t| p.threads[t].name.as_str()).collect();
+    let plain = "a modular proof: no fact relates two threads' locals";
+    match &several[..] {
+        [] => plain.into(),
+        all if all.len() == p.threads.len() => format!("{plain}, and it holds for every number of instances"),
+        some => format!("{plain}, and it holds for every number of instances of {}", some.join(", ")),
+    }
+}
 
 #[cfg(test)]
 mod tests {

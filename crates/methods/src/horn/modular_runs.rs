@@ -20,6 +20,9 @@ const MAX_STATES: usize = 12_000;
 const MAX_CHOICES: usize = 8;
 
 type Values = Rc<[Value]>;
+/// Units of effort for each state.
+const STATE_UNITS: u64 = 10;
+
 type Env = FxHashMap<Symbol, Value>;
 
 /// Whether some wanted property is violated in every modular annotation.
@@ -125,6 +128,7 @@ impl ModularSearch<'_> {
     /// Whether a violation is found before everything, or too much, is seen.
     fn run(&mut self, budget: &Budget) -> bool {
         while let Some(s) = self.queue.pop_front() {
+            budget.spend(STATE_UNITS);
             if self.seen.len() > MAX_STATES || budget.check().is_err() {
                 return false;
             }

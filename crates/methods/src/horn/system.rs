@@ -6,7 +6,7 @@
 use super::constants::settle_constants;
 pub(crate) use super::process::{Process, Transition};
 use evidence::InstanceSymbols;
-use logic::{Symbol, Term, Terms};
+use logic::{Node, Op, Symbol, Term, Terms};
 use program::transition::{initial_store_facts, is_unique};
 use program::{Program, PropertyId, Scope, ThreadId};
 
@@ -53,8 +53,22 @@ impl<'a> HornSystem<'a> {
     }
 }
 
+/// Whether an element of a map is looked at or changed.
+fn has_indices(terms: &Terms, f: Term) -> bool {
+    let mut found = false;
+    terms.each_subterm([f], |x| found |= matches!(terms.node(x), Node::App(Op::Select | Op::Store, _)));
+    found
+}
+
 fn process(program: &Program, terms: &Terms, thread: ThreadId, renaming: &[(Symbol, Term)]) -> Process {
-    let own = |f: Term| if renaming.is_empty() { f } else { terms.substitute(f, renaming.iter().copied()) };
+    let own = |f: Term| {
+        if renaming.is_empty() {
+            return f;
+        }
+        let renamed = terms.substitute(f, renaming.iter().copied());
+        // With the number of the instance an index may be a number (`flag[3 - tid]`).
+        if renamed != f && has_indices(terms, f) { terms.simplify(renamed) } else { renamed }
+    };
     let own_symbol = |s: Symbol| {
         let renamed = renaming.iter().find(|(x, _)| *x == s).and_then(|(_, to)| terms.as_symbol(*to));
         renamed.unwrap_or(s)

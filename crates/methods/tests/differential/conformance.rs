@@ -88,7 +88,7 @@ pub(crate) fn pair(seed: u64) -> (Program, [VarId; 2], VarId) {
                 origin: o,
             })
             .collect(),
-        start: 0,
+        starts: if states > 1 && d.roll(3) == 0 { vec![0, 1] } else { vec![0] },
         edges: (0..d.roll(7))
             .map(|_| {
                 let frame = shared
@@ -124,7 +124,7 @@ fn conforms(p: &Program, shared: [VarId; 2], x: VarId) -> bool {
     let machine = &p.machines[thread.follows.expect("it follows one").0];
     let holds =
         |f: Term, env: &FxHashMap<logic::Symbol, Value>| logic::eval::holds(&p.terms, f, env).expect("all is decided");
-    let mut todo = vec![(thread.code.entry, false, BTreeSet::from([machine.start]))];
+    let mut todo = vec![(thread.code.entry, false, machine.starts.iter().copied().collect::<BTreeSet<usize>>())];
     let mut seen: BTreeSet<(LocId, bool, BTreeSet<usize>)> = todo.iter().cloned().collect();
     while let Some((at, local, candidates)) = todo.pop() {
         for bits in 0..4u8 {
@@ -174,6 +174,9 @@ pub(crate) fn is_followed(p: &Program) -> bool {
     conforms(p, [named("a"), named("b")], named("x"))
 }
 
+/// Of so many pairs one has its proofs put to the checker.
+const CHECKED_PAIRS: u64 = 4;
+
 #[test]
 fn check_conformance_is_the_definition_both_ways() {
     let (mut yes, mut no) = (0, 0);
@@ -182,23 +185,33 @@ fn check_conformance_is_the_definition_both_ways() {
         assert!(program::wellformed(&p).is_empty(), "pair {seed} is a program");
         let expected = conforms(&p, shared, x);
         let (_, follows) = p.threads[ThreadId::from_index(0)].follows.expect("it follows one");
-        let task = Task {
-            program: p.clone(),
-            properties: vec![follows],
-            threads: Default::default(),
-            options: MethodOptions::default(),
-        };
-        let claims = Conform { composition: Vec::new(), calls: None }.run(&task, &Run::quiet(Budget::unlimited()));
-        match &claims.claims[&follows] {
-            Claim::Proved(_) => assert!(expected, "pair {seed} was proved and does not conform"),
-            Claim::Refuted(evidence::Counterexample::LocalRun(local)) => {
-                assert!(!expected, "pair {seed} was refuted and conforms");
-                assert!(
-                    checker::rules::local_run::replay_local_run(&p, local).is_ok(),
-                    "the run of pair {seed} does not replay"
-                );
+        for candidates in ["sets", "formulas"] {
+            let task = Task {
+                program: p.clone(),
+                properties: vec![follows],
+                threads: Default::default(),
+                options: MethodOptions([("candidates".to_string(), candidates.to_string())].into()),
+            };
+            let claims = Conform { composition: Vec::new(), calls: None }.run(&task, &Run::quiet(Budget::unlimited()));
+            match &claims.claims[&follows] {
+                claim @ Claim::Proved(_) => {
+                    assert!(expected, "pair {seed} was proved by {candidates} and does not conform");
+                    if seed % CHECKED_PAIRS == 0 {
+                        let mut oracle = testkit::oracle::Again;
+                        let mut checker = checker::Checker::new(&p, &mut oracle, checker::CheckLimits::default());
+                        let outcome = checker.check(follows, "conform", claim).outcome();
+                        assert_eq!(outcome, checker::Outcome::Safe, "the proof of pair {seed} by {candidates}");
+                    }
+                }
+                Claim::Refuted(evidence::Counterexample::LocalRun(local)) => {
+                    assert!(!expected, "pair {seed} was refuted by {candidates} and conforms");
+                    assert!(
+                        checker::rules::local_run::replay_local_run(&p, local).is_ok(),
+                        "the run of pair {seed} does not replay"
+                    );
+                }
+                other => panic!("pair {seed} is finite and was not decided by {candidates}: {other:?}"),
             }
-            other => panic!("pair {seed} is finite and was not decided: {other:?}"),
         }
         if expected { yes += 1 } else { no += 1 }
     }

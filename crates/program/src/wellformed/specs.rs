@@ -90,8 +90,11 @@ impl WellformedCheck<'_> {
         for (id, m) in p.machines.iter_enumerated() {
             let place = format!("machine {id} `{}`", m.name);
             self.origin(&place, m.origin);
-            if m.start >= m.states.len() {
+            if m.starts.is_empty() || m.starts.iter().any(|s| *s >= m.states.len()) {
                 self.fault(&place, "its start state does not exist", Some(m.origin));
+            }
+            if m.starts.windows(2).any(|w| w[0] >= w[1]) {
+                self.fault(&place, "its start states are not in order", Some(m.origin));
             }
             let may = May { shared: true, tid: true, ..May::default() };
             let both = May { shared_next: true, ..may.clone() };

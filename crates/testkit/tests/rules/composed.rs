@@ -2,7 +2,9 @@
 
 use crate::case::Case;
 use checker::Trust;
-use evidence::{Certificate, ComposedProof, ExhaustiveSearch, Proof, Simulation, SimulationPair};
+use evidence::{Certificate, ComposedProof, ExhaustiveSearch, Proof, Simulation, SimulationPair, SymbolicSimulation};
+use logic::Sort;
+use program::LocId;
 
 const FOLLOWS: &str = "var x: int = 0;\nmachine M { start s asserts x >= 0; s -> s : <x> x' == x + 1; }\nthread T follows M { x := x + 1; assert x >= 0; }\n";
 
@@ -15,7 +17,7 @@ pub(crate) fn simulation_of(case: &Case) -> Simulation {
         let candidates = if location == code.entry { vec![0] } else { vec![last] };
         SimulationPair { location, candidates, formula: case.term("true") }
     };
-    Simulation { thread, pairs: code.locations.ids().map(pair).collect() }
+    Simulation { thread, pairs: code.locations.ids().map(pair).collect(), symbolic: None }
 }
 
 /// The thread does what its machine does, and the composition is searched.
@@ -117,4 +119,106 @@ fn check_a_simulation_that_lacks_a_premise_is_rejected() {
     let asked = Case::new(&ONCE.replace("state e asserts x >= 0", "state e asserts ?"));
     let simulation = simulation_of(&asked);
     asked.rejected(Proof::Simulation(simulation), "follows:T", "asked for, not given");
+}
+
+const ROUNDS: &str = "var x: int = 0;\nmachine M { start s asserts x >= 0; s -> s : <x> x' == x + 1; }\nthread T follows M { var i: int := 0; while i < 3 { x := x + 1; i := i + 1; } assert i == 3; }\n";
+
+/// A simulation by formulas, with a boolean `c0`, `c1`, .. for each state, and a formula at the head of the loop if there is one.
+fn symbolic(case: &mut Case, at_head: Option<&str>) -> Simulation {
+    let thread = case.thread("T");
+    let states = case.program.machines[program::MachineId(0)].states.len();
+    let candidates = (0..states).map(|k| case.symbol(&format!("c{k}"), Sort::BOOL)).collect();
+    let cuts = at_head.map(|f| (head(case), case.term(f))).into_iter().collect();
+    Simulation { thread, pairs: Vec::new(), symbolic: Some(SymbolicSimulation { candidates, cuts }) }
+}
+
+/// The location where the loop is entered or left.
+fn head(case: &Case) -> LocId {
+    let code = &case.program.threads[case.thread("T")].code;
+    code.locations.ids().find(|l| code.from(*l).count() == 2).expect("there is a loop")
+}
+
+#[test]
+fn check_a_simulation_by_formulas_with_all_premises_is_accepted() {
+    let mut once = Case::new(ONCE);
+    let proof = symbolic(&mut once, None);
+    once.accepted(Proof::Simulation(proof), "follows:T");
+    let mut rounds = Case::new(ROUNDS);
+    let proof = symbolic(&mut rounds, Some("(and (<= i 3) c0)"));
+    rounds.accepted(Proof::Simulation(proof), "follows:T");
+}
+
+#[test]
+fn check_a_simulation_by_formulas_that_lacks_a_premise_is_rejected() {
+    // SM4: the loop is not cut.
+    let mut case = Case::new(ROUNDS);
+    let proof = symbolic(&mut case, None);
+    case.rejected(Proof::Simulation(proof), "follows:T", "SM4");
+    // SM5: the formula does not say enough for the check; or lets the set of candidates be empty.
+    for weak in ["c0", "(<= i 3)"] {
+        let mut case = Case::new(ROUNDS);
+        let proof = symbolic(&mut case, Some(weak));
+        case.lacks(Proof::Simulation(proof), "follows:T", "SM5");
+    }
+    // SM6: the cut is reached with other values, at the start or after a round.
+    for strong in ["false", "(and (= i 0) c0)"] {
+        let mut case = Case::new(ROUNDS);
+        let proof = symbolic(&mut case, Some(strong));
+        case.lacks(Proof::Simulation(proof), "follows:T", "SM6");
+    }
+    // A machine that does something else; one that does not idle; one whose assertion does not fail with the thread's check.
+    for (text, other) in
+        [("x' == x + 1", "x' == x + 2"), ("machine M", "strict machine M"), ("state e asserts x >= 0", "state e")]
+    {
+        let mut case = Case::new(&ONCE.replace(text, other));
+        let proof = symbolic(&mut case, None);
+        case.lacks(Proof::Simulation(proof), "follows:T", "SM5");
+    }
+    // Two start states: either may stand for the thread, and the second follows nothing, but fails where the check does.
+    let mut two = Case::new(&ONCE.replace("state e asserts", "start e asserts"));
+    let proof = symbolic(&mut two, None);
+    two.accepted(Proof::Simulation(proof), "follows:T");
+}
+
+#[test]
+fn check_a_simulation_by_formulas_speaks_of_new_booleans_and_locals_alone() {
+    let mut case = Case::new(ROUNDS);
+    let good = symbolic(&mut case, Some("(and (<= i 3) c0)"));
+    let rejected = |because: &str, change: &dyn Fn(&mut Simulation, &mut SymbolicSimulation)| {
+        let mut changed = good.clone();
+        let mut inner = changed.symbolic.take().expect("it is symbolic");
+        change(&mut changed, &mut inner);
+        changed.symbolic = Some(inner);
+        case.rejected(Proof::Simulation(changed), "follows:T", because);
+    };
+    rejected("one new boolean for each state", &|_, s| s.candidates.clear());
+    rejected("one new boolean for each state", &|_, s| s.candidates[0] = case.known("i"));
+    rejected("two at one", &|_, s| s.cuts.push(s.cuts[0]));
+    rejected("two at one", &|_, s| s.cuts[0].0 = LocId(99));
+    rejected("`x`", &|_, s| s.cuts[0].1 = case.term("(<= 0 x)"));
+    rejected("one by one and by formulas", &|whole, _| {
+        whole.pairs = vec![SimulationPair { location: LocId(0), candidates: vec![0], formula: case.term("true") }];
+    });
+}
+
+#[test]
+fn check_a_composition_in_which_nothing_can_go_wrong_needs_no_proof() {
+    let text = "var x: int = 0;\nmachine M { start s; s -> s : <x> x' == x + 1; }\nthread T follows M { var i: int := 1; x := x + 1; assert i > 0; }\n";
+    let mut case = Case::new(text);
+    let nothing = |case: &Case| {
+        Box::new(Certificate {
+            method: "by hand".into(),
+            terms: case.program.terms.clone(),
+            properties: Vec::new(),
+            proof: Proof::Search(ExhaustiveSearch { instances: Vec::new(), states: 0 }),
+        })
+    };
+    let simulations = vec![symbolic(&mut case, None)];
+    case.accepted(Proof::Composed(ComposedProof { simulations, composition: nothing(&case) }), "assert:3");
+    // With an assertion of the machine, or a check of a thread without one, it needs one.
+    for more in [text.replace("start s", "start s asserts x >= 0"), format!("{text}thread B {{ assert x >= 0; }}\n")] {
+        let mut case = Case::new(&more);
+        let simulations = vec![symbolic(&mut case, None)];
+        case.rejected(Proof::Composed(ComposedProof { simulations, composition: nothing(&case) }), "assert:3", "CM2");
+    }
 }

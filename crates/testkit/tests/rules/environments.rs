@@ -129,3 +129,50 @@ fn check_a_certificate_that_does_not_fit_is_rejected() {
     let proof = two(&mut any);
     any.rejected(Proof::Environments(proof), "assert:4", "fixed number of threads");
 }
+
+/// A block of several steps: inside it x is 1, which nobody else sees.
+const BLOCK: &str = "var x: int = 0;\nthread A { var i: int := 0; atomic { x := 1; while i < 2 { i := i + 1; } x := 0; } }\nthread B { assert x == 0; }\n";
+
+/// B relies on x being 0 unless A is inside its block.
+fn block(case: &mut Case) -> Environments {
+    let instances = instances(case);
+    let code = |name: &str, case: &Case| case.program.threads[case.thread(name)].code.clone();
+    let (a, b) = (code("A", case), code("B", case));
+    let zero = case.term("(= x 0)");
+    let (yes, inside): (Vec<_>, Vec<_>) = (
+        a.locations.iter().map(|l| if l.in_atomic_block { case.term("true") } else { zero }).collect(),
+        a.locations
+            .iter_enumerated()
+            .filter(|(_, l)| l.in_atomic_block)
+            .map(|(at, _)| format!("(= pc.1 {})", at.0))
+            .collect(),
+    );
+    let outside = format!("(or (= x 0) {})", inside.join(" "));
+    assert!(!inside.is_empty(), "the block has several steps");
+    let after = outside.replace("x 0", "x' 0").replace("pc.1", "pc.1'");
+    Environments {
+        instances,
+        reach: vec![yes, vec![case.term(&outside); b.locations.len()]],
+        environment: vec![case.term("(= x' x)"), case.term(&after)],
+    }
+}
+
+#[test]
+fn check_nobody_moves_while_another_is_inside_an_atomic_block() {
+    let mut case = Case::new(BLOCK);
+    let proof = block(&mut case);
+    case.accepted(Proof::Environments(proof.clone()), "assert:3");
+    // The same steps, not in a block.
+    let mut open = Case::new(&BLOCK.replace(
+        "atomic { x := 1; while i < 2 { i := i + 1; } x := 0; }",
+        "x := 1; while i < 2 { i := i + 1; } x := 0;",
+    ));
+    let wrong = {
+        let instances = instances(&mut open);
+        let zero = open.term("true");
+        let a = open.program.threads[open.thread("A")].code.locations.len();
+        let b = open.program.threads[open.thread("B")].code.locations.len();
+        Environments { instances, reach: vec![vec![zero; a], vec![open.term("true"); b]], environment: vec![zero; 2] }
+    };
+    open.lacks(Proof::Environments(wrong), "assert:3", "CS5");
+}

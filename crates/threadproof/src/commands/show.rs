@@ -166,7 +166,7 @@ fn assertion(program: &Program, state: &program::MachineState) -> String {
 fn machine_text(program: &Program, machine: &Machine) -> String {
     let mut out = format!("{}machine {} {{\n", if machine.strict { "strict " } else { "" }, machine.name);
     for (i, state) in machine.states.iter().enumerate() {
-        let word = if i == machine.start { "start" } else { "state" };
+        let word = if machine.starts.contains(&i) { "start" } else { "state" };
         let _ = writeln!(out, "  {word} {}{};", state.name, assertion(program, state));
     }
     for edge in &machine.edges {
@@ -184,12 +184,13 @@ fn machine_graph(program: &Program, machine: &Machine) -> String {
     let mut out = format!(
         "digraph {} {{\n  graph [label=<<B>{}</B>{strict}>, labelloc=t, fontname=\"serif\", fontsize=16, nodesep=0.5, \
          ranksep=0.9, pad=0.2];\n  node [shape=box, style=rounded, fontname=\"serif\", fontsize=13, margin=\"0.14,0.07\"];\n  \
-         edge [fontname=\"serif\", fontsize=11, arrowsize=0.7];\n  start [shape=point, width=0.08, label=\"\"];\n  \
-         start -> s{};\n",
+         edge [fontname=\"serif\", fontsize=11, arrowsize=0.7];\n  start [shape=point, width=0.08, label=\"\"];\n",
         quote(&machine.name),
         mathematical(&machine.name),
-        machine.start
     );
+    for s in &machine.starts {
+        let _ = writeln!(out, "  start -> s{s};");
+    }
     for (i, state) in machine.states.iter().enumerate() {
         let assertion = match state.assertion {
             None => String::new(),

@@ -81,6 +81,7 @@ pub fn run_strategy(
     // A method stops a little before the end, so that what it knows by then can still be checked and reported.
     let reserve = (settings.time / 20).min(Duration::from_secs(2));
     let budget = settings.budget.child().with_time(settings.time - reserve);
+    let checking = settings.budget.child().with_time(settings.time);
     let names: Vec<&'static str> = methods.iter().map(|m| m.about().name).collect();
     let clocks: Vec<Budget> = methods.iter().map(|_| budget.child()).collect();
     let race = Arc::new(Race::new(clocks.iter().cloned().zip(registry::places(task, &names))));
@@ -106,7 +107,7 @@ pub fn run_strategy(
         oracle: settings.oracle,
         run: Run { seed: settings.seed, workers: settings.workers, ..Run::quiet(clock) },
         race: race.clone(),
-        checking: budget.child(),
+        checking: checking.child(),
     };
     let (sender, done) = channel::<()>();
     let start = |index: usize| {
@@ -176,6 +177,7 @@ pub fn run_strategy(
         second::ask_second_opinions(task, &methods, board, file, &race, &clocks, &budget, &worker);
     }
     budget.cancel();
+    checking.cancel();
     conclude(board, file, stopped);
 }
 

@@ -134,6 +134,7 @@ const SWITCH: Takes = Takes::OneOf(&["on", "off"]);
 /// The options that methods read, for `--option NAME=VALUE`.
 pub const OPTIONS: &[(&str, Takes)] = &[
     ("bias", Takes::OneOf(&["modular", "none"])),
+    ("candidates", Takes::OneOf(&["sets", "formulas"])),
     ("clauses", Takes::OneOf(&["trees", "spacer"])),
     ("dead", SWITCH),
     ("depth", Takes::Number),

@@ -530,7 +530,8 @@ impl<'u> Emitter<'u> {
             })
             .collect();
         let name = self.unique(&machine.name);
-        let made = program::Machine { name, strict: machine.strict, states, start: machine.start, edges, origin };
+        let made =
+            program::Machine { name, strict: machine.strict, states, starts: machine.starts.clone(), edges, origin };
         let made = self.program.machines.push(made);
         let name = self.unique(&format!("follows:{}", self.lower.tasks[task].shown));
         let kind = PropertyKind::Follows(id);

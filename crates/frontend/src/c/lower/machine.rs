@@ -24,7 +24,7 @@ pub(super) struct CMachine {
     pub name: String,
     pub strict: bool,
     pub states: Vec<(String, Option<Term>)>,
-    pub start: usize,
+    pub starts: Vec<usize>,
     pub edges: Vec<CMachineEdge>,
     pub slots: BTreeSet<SlotId>,
     /// Placeholders for values after a step, as of other specifications.
@@ -62,7 +62,7 @@ impl Lower<'_> {
         let name = reader.word()?;
         reader.expect("{")?;
         let mut states: Vec<(String, Option<Term>)> = Vec::new();
-        let mut start = None;
+        let mut starts = Vec::new();
         let mut edges: Vec<(String, String, Vec<(SlotId, Option<Term>)>, Term)> = Vec::new();
         while !reader.take("}") {
             let first = reader.word()?;
@@ -80,8 +80,8 @@ impl Lower<'_> {
                 }
                 let state = reader.word()?;
                 let asserted = if reader.take("asserts") { Some(reader.formula()?) } else { None };
-                if first == "start" && start.replace(states.len()).is_some() {
-                    return Err("a machine has one start state".into());
+                if first == "start" {
+                    starts.push(states.len());
                 }
                 if states.iter().any(|(s, _)| *s == state) {
                     return Err(format!("there are two states `{state}`"));
@@ -102,8 +102,10 @@ impl Lower<'_> {
                 Ok(CMachineEdge { from: index(&from)?, to: index(&to)?, frame, relation })
             })
             .collect();
-        let (edges, start) = (edges?, start.ok_or("a machine has a start state")?);
-        Ok(CMachine { name, strict, states, start, edges, slots, primed, span: spec.span })
+        if starts.is_empty() {
+            return Err("a machine has a start state".into());
+        }
+        Ok(CMachine { name, strict, states, starts, edges: edges?, slots, primed, span: spec.span })
     }
 
     /// The machine that a thread follows.

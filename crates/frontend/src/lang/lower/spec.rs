@@ -295,7 +295,7 @@ impl<'a> Lowering<'a> {
         self.view = NameView { tid: Allowed::Yes, ..NameView::default() };
         let mut names: NameTable<usize> = NameTable::default();
         let mut states = Vec::new();
-        let mut start: Option<(usize, Span)> = None;
+        let mut starts: Vec<usize> = Vec::new();
         for part in &machine.parts {
             let MachinePartKind::State { role, name, asserts } = &part.kind else { continue };
             let index = states.len();
@@ -303,12 +303,7 @@ impl<'a> Lowering<'a> {
                 self.declared_twice(name, first);
             }
             if *role == StateRole::Start {
-                if let Some((_, first)) = start {
-                    let message = format!("the machine `{}` has two start states", machine.name.kind);
-                    let diagnostic = Diagnostic::error(codes::BAD_MACHINE, name.span, message);
-                    self.report(diagnostic.label("the second one").also(first, "the first one"));
-                }
-                start = start.or(Some((index, name.span)));
+                starts.push(index);
             }
             let assertion = match asserts {
                 None => Some(None),
@@ -343,7 +338,7 @@ impl<'a> Lowering<'a> {
                 edges.push(MachineEdge { from, to, action, origin });
             }
         }
-        if start.is_none() {
+        if starts.is_empty() {
             let message = format!("the machine `{}` has no start state", machine.name.kind);
             let diagnostic = Diagnostic::error(codes::BAD_MACHINE, machine.name.span, message);
             self.report(diagnostic.label("expected a `start`").hint("write `start X;` among its states"));
@@ -353,7 +348,7 @@ impl<'a> Lowering<'a> {
             name: machine.name.kind.to_string(),
             strict: machine.idling == Idling::Strict,
             states,
-            start: start.map_or(0, |s| s.0),
+            starts: if starts.is_empty() { vec![0] } else { starts },
             edges,
             origin,
         }

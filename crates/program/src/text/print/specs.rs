@@ -42,7 +42,7 @@ pub(super) fn machine(w: &Writer<'_>, id: MachineId, m: &Machine) -> Sexp {
         text(&m.name),
         atom(if m.strict { "strict" } else { "idle" }),
         w.origin(m.origin),
-        form("start", [atom(m.start.to_string())]),
+        form("start", m.starts.iter().map(|s| atom(s.to_string()))),
     ];
     for s in &m.states {
         let assertion = s.assertion.map(|f| w.asked(f));

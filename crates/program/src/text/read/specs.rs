@@ -83,7 +83,10 @@ pub(super) fn read_machine(r: &TextReader<'_>, c: &mut ListCursor<'_>) -> Result
     };
     let origin = c.id("o")?;
     let mut start = c.expect("start")?;
-    let mut m = Machine { name, strict, states: vec![], start: start.number()?, edges: vec![], origin };
+    let mut m = Machine { name, strict, states: vec![], starts: vec![start.number()?], edges: vec![], origin };
+    while !start.is_done() {
+        m.starts.push(start.number()?);
+    }
     start.end()?;
     while let Some(mut s) = c.next_if("state")? {
         let (name, origin) = (s.text()?, s.id("o")?);

@@ -1,0 +1,373 @@
+//! Conformance with the set of candidate states as booleans (Abstract Threads, section 3.1): polynomial in the machine.
+//!
+//! In: a thread and its machine. Out: a simulation by formulas, a local run, or undecided. A thread without loops is one question to the SMT
+//! solver: all its paths, the shared store new before each step. A thread with loops is Horn clauses, one relation for each location over the
+//! locals and a boolean for each machine state, with one clause for each action: the text is linear in the thread and in the edges.
+//! Deliberately absent: sets one by one (`check`), which is better where few of them occur in a thread with loops.
+
+use super::check::Conformance;
+use base::Budget;
+use evidence::{CallReading, LocalRun, LocalStep, Reason, Simulation, SymbolicSimulation};
+use logic::{Sort, Symbol, Term, Terms, Value};
+use program::relation::{is_idle, is_step};
+use program::{ActionId, LocId, Machine, Program, PropertyId, ThreadId};
+use solver::{Atom, Horn, HornAnswer, HornClause, Satisfiability, Smt, SolverSettings, Z3};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub struct Symbolic<'a> {
+    program: &'a Program,
+    terms: &'a Terms,
+    thread: ThreadId,
+    machine: &'a Machine,
+    settings: SolverSettings,
+    budget: &'a Budget,
+    /// Symbols in the text of the clauses or of the question.
+    pub text: Vec<Term>,
+}
+
+/// A way in which a step is wrong, and the check that it fails; none where no machine state follows.
+type WrongStep = (Term, Option<PropertyId>);
+
+/// What one action does to the locals and the set of candidates, over given terms for everything before it.
+struct SetStep {
+    /// It can be taken, and passes its gates.
+    passes: Term,
+    wrong: Vec<WrongStep>,
+    next: Vec<Term>,
+    locals: Vec<Term>,
+}
+
+/// A location of the paths of a thread without loops.
+struct PathPoint {
+    here: Term,
+    locals: Vec<Term>,
+    candidates: Vec<Term>,
+}
+
+impl<'a> Symbolic<'a> {
+    pub fn new(
+        program: &'a Program,
+        terms: &'a Terms,
+        thread: ThreadId,
+        machine: &'a Machine,
+        settings: SolverSettings,
+        budget: &'a Budget,
+    ) -> Self {
+        Self { program, terms, thread, machine, settings, budget, text: Vec::new() }
+    }
+
+    /// The locations, each after all that lead to it; none if there is a loop.
+    pub fn loop_free(&self) -> Option<Vec<LocId>> {
+        let code = &self.program.threads[self.thread].code;
+        let mut incoming = vec![0usize; code.locations.len()];
+        let mut reached = BTreeSet::from([code.entry]);
+        let mut todo = vec![code.entry];
+        while let Some(l) = todo.pop() {
+            todo.extend(code.from(l).map(|(_, a)| a.to).filter(|to| reached.insert(*to)));
+        }
+        code.actions.iter().filter(|a| reached.contains(&a.from)).for_each(|a| incoming[a.to.0 as usize] += 1);
+        let mut out = Vec::new();
+        let mut ready: Vec<LocId> = (incoming[code.entry.0 as usize] == 0).then_some(code.entry).into_iter().collect();
+        while let Some(l) = ready.pop() {
+            out.push(l);
+            for (_, a) in code.from(l) {
+                incoming[a.to.0 as usize] -= 1;
+                if incoming[a.to.0 as usize] == 0 {
+                    ready.push(a.to);
+                }
+            }
+        }
+        (out.len() == reached.len()).then_some(out)
+    }
+
+    fn locals(&self) -> Vec<Symbol> {
+        self.program.threads[self.thread].locals.iter().map(|v| self.program.vars[*v].symbol).collect()
+    }
+
+    fn positive(&self) -> Term {
+        self.terms.lt(self.terms.int(0), self.terms.sym(self.program.tid))
+    }
+
+    fn starts(&self, k: usize) -> Term {
+        if self.machine.starts.contains(&k) { self.terms.tt() } else { self.terms.ff() }
+    }
+
+    /// One action, with the symbols of the program for the store and the inputs, from these locals and candidates.
+    fn step(&self, id: ActionId, locals: &[Term], candidates: &[Term]) -> SetStep {
+        let (t, p) = (self.terms, self.program);
+        let action = &p.threads[self.thread].code.actions[id];
+        let own: Vec<(Symbol, Term)> = self.locals().into_iter().zip(locals.iter().copied()).collect();
+        let seen = |f: Term| t.substitute(f, own.iter().copied());
+        let mut known = vec![self.positive(), seen(action.guard)];
+        for (c, s) in candidates.iter().zip(&self.machine.states) {
+            known.extend(s.assertion.flatten().filter(|_| !t.is_false(*c)).map(|f| t.implies(*c, f)));
+        }
+        let mut wrong = Vec::new();
+        for gate in &action.gates {
+            wrong.push((t.and(&[t.and(&known), t.not(seen(gate.formula))]), Some(gate.property)));
+            known.push(seen(gate.formula));
+        }
+        let passes = t.and(&known);
+        let idle = seen(is_idle(p, t, &action.updates));
+        let next: Vec<Term> = (0..self.machine.states.len())
+            .map(|y| {
+                let from = |e: &&program::MachineEdge| e.to == y && !t.is_false(candidates[e.from]);
+                let mut ways: Vec<Term> = self
+                    .machine
+                    .edges
+                    .iter()
+                    .filter(from)
+                    .map(|e| t.and(&[candidates[e.from], t.simplify(seen(is_step(p, t, &e.action, &action.updates)))]))
+                    .collect();
+                if !self.machine.strict {
+                    ways.push(t.and(&[candidates[y], idle]));
+                }
+                t.simplify(t.or(&ways))
+            })
+            .collect();
+        wrong.push((t.and(&[passes, t.not(t.or(&next))]), None));
+        let after = |(v, old): (&program::VarId, &Term)| {
+            action.updates.iter().find(|u| u.var == *v).map_or(*old, |u| seen(u.value))
+        };
+        let locals = p.threads[self.thread].locals.iter().zip(locals).map(after).collect();
+        SetStep { passes, wrong, next, locals }
+    }
+
+    /// A renaming of the store and the inputs of an action to new symbols.
+    fn fresh_store(&self, id: ActionId) -> Vec<(Symbol, Term)> {
+        let (t, p) = (self.terms, self.program);
+        let new = |s: Symbol| (s, t.sym(t.symbol(t.symbol_name(s), t.symbol_sort(s))));
+        let inputs = p.threads[self.thread].code.actions[id].inputs.iter().map(|s| new(*s));
+        p.shared().map(|v| new(p.vars[v].symbol)).chain(inputs).collect()
+    }
+
+    fn fresh_locals(&self) -> Vec<Term> {
+        let t = self.terms;
+        self.locals().iter().map(|s| t.sym(t.symbol(t.symbol_name(*s), t.symbol_sort(*s)))).collect()
+    }
+
+    fn initially(&self, locals: &[Term]) -> Vec<Term> {
+        let (t, p) = (self.terms, self.program);
+        let own = p.threads[self.thread].locals.iter().zip(locals);
+        own.filter_map(|(v, x)| p.vars[*v].initial.map(|value| t.eq(*x, value))).collect()
+    }
+
+    /// The machine states that may be candidates at each location, whatever the edges say.
+    fn possible(&self, order: &[LocId]) -> BTreeMap<LocId, BTreeSet<usize>> {
+        let code = &self.program.threads[self.thread].code;
+        let mut out: BTreeMap<LocId, BTreeSet<usize>> =
+            BTreeMap::from([(code.entry, self.machine.starts.iter().copied().collect())]);
+        for l in order {
+            let here = out.entry(*l).or_default().clone();
+            let mut next: BTreeSet<usize> =
+                self.machine.edges.iter().filter(|e| here.contains(&e.from)).map(|e| e.to).collect();
+            next.extend(here.iter().filter(|_| !self.machine.strict));
+            for (_, a) in code.from(*l) {
+                out.entry(a.to).or_default().extend(&next);
+            }
+        }
+        out
+    }
+
+    /// All paths of a thread without loops, in one question.
+    pub fn paths(&mut self, order: &[LocId]) -> Conformance {
+        let (t, code) = (self.terms, &self.program.threads[self.thread].code);
+        let states = self.machine.states.len();
+        let locals = self.fresh_locals();
+        let mut known = vec![self.positive()];
+        known.extend(self.initially(&locals));
+        let candidates = (0..states).map(|k| self.starts(k)).collect();
+        let mut at: BTreeMap<LocId, PathPoint> =
+            BTreeMap::from([(code.entry, PathPoint { here: t.tt(), locals, candidates })]);
+        let possible = self.possible(order);
+        let mut ways: BTreeMap<LocId, Vec<Term>> = BTreeMap::new();
+        let (mut wrong, mut taken): (Vec<Term>, Vec<(ActionId, Term)>) = (Vec::new(), Vec::new());
+        let mut failed: Vec<(ActionId, Term, Option<PropertyId>)> = Vec::new();
+        for l in order {
+            let Some(point) = at.remove(l) else { continue };
+            if let Some(ways) = ways.remove(l) {
+                known.push(t.implies(point.here, t.or(&ways)));
+            }
+            for (id, action) in code.from(*l) {
+                let step = self.step(id, &point.locals, &point.candidates);
+                let store = self.fresh_store(id);
+                let seen = |f: Term| t.substitute(f, store.iter().copied());
+                for (f, fails) in &step.wrong {
+                    let bad = t.and(&[point.here, seen(*f)]);
+                    if !t.is_false(bad) {
+                        let named = t.sym(t.symbol("wrong", Sort::BOOL));
+                        known.push(t.implies(named, bad));
+                        wrong.push(named);
+                        failed.push((id, named, *fails));
+                    }
+                }
+                let next: Vec<Term> = step.next.iter().map(|f| seen(*f)).collect();
+                let target = at.entry(action.to).or_insert_with(|| PathPoint {
+                    here: t.sym(t.symbol(format!("at {}", action.to), Sort::BOOL)),
+                    locals: self.fresh_locals(),
+                    candidates: (0..states)
+                        .map(|k| match possible[&action.to].contains(&k) {
+                            true => t.sym(t.symbol("candidate", Sort::BOOL)),
+                            false => t.ff(),
+                        })
+                        .collect(),
+                });
+                let took = t.sym(t.symbol("took", Sort::BOOL));
+                let mut way = vec![took, point.here, seen(step.passes)];
+                way.extend(target.locals.iter().zip(&step.locals).map(|(a, b)| t.eq(*a, seen(*b))));
+                way.extend(target.candidates.iter().zip(&next).map(|(c, n)| t.eq(*c, *n)));
+                ways.entry(action.to).or_default().push(t.and(&way));
+                taken.push((id, took));
+            }
+        }
+        let question = t.and(&[t.and(&known), t.or(&wrong)]);
+        self.text.push(question);
+        let mut smt = match Z3::new(t, self.settings, self.budget) {
+            Ok(smt) => smt,
+            Err(why) => return Conformance::Undecided(Reason::Internal(why.to_string())),
+        };
+        smt.assert(question);
+        match smt.check() {
+            Satisfiability::Unsat => self.conforms(Vec::new()),
+            Satisfiability::Unknown(why) => Conformance::Undecided(self.unanswered(why.to_string())),
+            Satisfiability::Sat => {
+                let is_so = |smt: &mut Z3<'_>, x: Term| smt.value(x) == Some(Value::Bool(true));
+                let Some(bad) = failed.iter().find(|(_, named, _)| is_so(&mut smt, *named)) else {
+                    return Conformance::Undecided(self.unanswered("a model is not definite".into()));
+                };
+                let mut path = vec![bad.0];
+                let mut l = code.actions[bad.0].from;
+                while l != code.entry {
+                    let way = taken.iter().find(|(id, took)| code.actions[*id].to == l && is_so(&mut smt, *took));
+                    let Some((id, _)) = way else { break };
+                    path.push(*id);
+                    l = code.actions[*id].from;
+                }
+                path.reverse();
+                self.refuted(&path)
+            }
+        }
+    }
+
+    /// Clauses for a thread with loops.
+    pub fn clauses(&mut self) -> Conformance {
+        let (t, code) = (self.terms, &self.program.threads[self.thread].code);
+        let sets: Vec<Symbol> = self.machine.states.iter().map(|s| t.symbol(s.name.clone(), Sort::BOOL)).collect();
+        let mut params = self.locals();
+        params.push(self.program.tid);
+        params.extend(&sets);
+        let mut horn = Horn::new(t, self.settings, self.budget);
+        let relations: Vec<_> = code.locations.ids().map(|l| horn.relation(format!("{l}"), &params)).collect();
+        let now: Vec<Term> = params.iter().map(|s| t.sym(*s)).collect();
+        let (locals, candidates) = (&now[..self.locals().len()], &now[self.locals().len() + 1..]);
+        let mut initial = self.initially(locals);
+        initial.push(self.positive());
+        let mut first: Vec<Term> = now[..self.locals().len() + 1].to_vec();
+        first.extend((0..sets.len()).map(|k| self.starts(k)));
+        let head = Atom { relation: relations[code.entry.0 as usize], args: first };
+        horn.rule(HornClause { body: vec![], constraint: t.and(&initial), head: Some(head) });
+        let mut meaning: Vec<Option<ActionId>> = vec![None];
+        for (id, action) in code.actions.iter_enumerated() {
+            let step = self.step(id, locals, candidates);
+            let from = Atom { relation: relations[action.from.0 as usize], args: now.clone() };
+            for (wrong, _) in &step.wrong {
+                self.text.push(*wrong);
+                horn.rule(HornClause { body: vec![from.clone()], constraint: *wrong, head: None });
+                meaning.push(Some(id));
+            }
+            let mut args = step.locals.clone();
+            args.push(t.sym(self.program.tid));
+            args.extend(&step.next);
+            self.text.extend(&args);
+            let to = Atom { relation: relations[action.to.0 as usize], args };
+            horn.rule(HornClause { body: vec![from], constraint: step.passes, head: Some(to) });
+            meaning.push(Some(id));
+        }
+        match horn.solve() {
+            HornAnswer::Safe(solution) => {
+                let cuts = code.locations.ids().zip(solution).collect();
+                let mut found = self.conforms(cuts);
+                if let Conformance::Conforms(Simulation { symbolic: Some(s), .. }) = &mut found {
+                    s.candidates = sets;
+                }
+                found
+            }
+            HornAnswer::Unsafe(rules) => {
+                let path: Vec<ActionId> =
+                    rules.iter().rev().filter_map(|r| meaning.get(*r).copied().flatten()).collect();
+                self.refuted(&path)
+            }
+            HornAnswer::Unknown(why) => Conformance::Undecided(self.unanswered(why.to_string())),
+        }
+    }
+
+    fn conforms(&self, cuts: Vec<(LocId, Term)>) -> Conformance {
+        let t = self.terms;
+        let candidates = self.machine.states.iter().map(|s| t.symbol(s.name.clone(), Sort::BOOL)).collect();
+        let symbolic = Some(SymbolicSimulation { candidates, cuts });
+        Conformance::Conforms(Simulation { thread: self.thread, pairs: Vec::new(), symbolic })
+    }
+
+    fn unanswered(&self, reason: String) -> Reason {
+        let name = &self.program.threads[self.thread].name;
+        Reason::Solver { reason, obligation: format!("whether {name} follows {}", self.machine.name) }
+    }
+
+    /// Values along a path whose last action is wrong.
+    fn refuted(&self, path: &[ActionId]) -> Conformance {
+        match self.along(path) {
+            Some((run, fails)) => Conformance::Refuted(run, fails),
+            None => Conformance::Undecided(Reason::Alarm(
+                "a step that no machine state follows seems possible, but no concrete run was found".into(),
+            )),
+        }
+    }
+
+    fn along(&self, path: &[ActionId]) -> Option<(LocalRun, Option<PropertyId>)> {
+        let (t, p) = (self.terms, self.program);
+        let (_, violates) = p.threads[self.thread].follows?;
+        let initial = self.fresh_locals();
+        let mut smt = Z3::new(t, self.settings, self.budget).ok()?;
+        let asserted = |smt: &mut Z3<'_>, f: Term| smt.assert(t.substitute(f, [(p.tid, t.int(1))]));
+        self.initially(&initial).into_iter().for_each(|f| asserted(&mut smt, f));
+        let mut locals = initial.clone();
+        let mut candidates: Vec<Term> = (0..self.machine.states.len()).map(|k| self.starts(k)).collect();
+        let mut stores = Vec::new();
+        let mut last = Vec::new();
+        for (i, id) in path.iter().enumerate() {
+            let store = self.fresh_store(*id);
+            let step = self.step(*id, &locals, &candidates);
+            let seen = |f: &Term| t.substitute(*f, store.iter().copied());
+            if i + 1 == path.len() {
+                last = step.wrong.iter().map(|(f, fails)| (seen(f), *fails)).collect();
+                let any: Vec<Term> = last.iter().map(|(f, _)| *f).collect();
+                asserted(&mut smt, t.or(&any));
+            } else {
+                asserted(&mut smt, seen(&step.passes));
+                locals = step.locals.iter().map(seen).collect();
+                candidates = step.next.iter().map(seen).collect();
+            }
+            stores.push(store);
+        }
+        if !smt.check().is_sat() {
+            return None;
+        }
+        let mut value = |x: Term| smt.value(x).unwrap_or_else(|| Value::default_of(t, t.sort_of(x)));
+        let start: Vec<Value> = initial.iter().map(|x| value(*x)).collect();
+        let shared = p.shared().count();
+        let steps = path
+            .iter()
+            .zip(&stores)
+            .map(|(id, store)| LocalStep {
+                store: store[..shared].iter().map(|(_, x)| value(*x)).collect(),
+                action: *id,
+                inputs: store[shared..].iter().map(|(_, x)| value(*x)).collect(),
+            })
+            .collect();
+        let one = |f: Term| t.substitute(f, [(p.tid, t.int(1))]);
+        let fails = last.iter().find(|(f, _)| value(one(*f)) == Value::Bool(true)).and_then(|(_, fails)| *fails);
+        let run =
+            LocalRun { violates, thread: self.thread, reading: CallReading::Code, locals: start, steps, also: None };
+        Some((run, fails))
+    }
+}
