@@ -6,11 +6,12 @@
 //! enumerated by the solver. Each clause mentions each edge from a candidate once: the text is linear in the thread and
 //! at most quadratic in the machine. A thread without loops, or with too many sets, is looked at with the set as booleans (`symbolic`).
 
+use super::outcome::Conformance;
 use super::path::{self, ProductStep};
 use super::symbolic::Symbolic;
 use crate::method::Run;
 use base::Budget;
-use evidence::{LocalRun, Reason, Simulation, SimulationPair};
+use evidence::{Reason, Simulation, SimulationPair};
 use logic::{Node, SortKind, Symbol, Term, Terms, Value};
 use program::relation::{is_idle, is_step};
 use program::{ActionId, LocId, Machine, Program, PropertyId, ThreadId};
@@ -20,14 +21,7 @@ use std::collections::BTreeMap;
 /// Beyond this many the set of candidates is followed as booleans.
 const MAX_PAIRS: usize = 600;
 
-pub(crate) enum Conformance {
-    Conforms(Simulation),
-    /// A run, and the check that its last step fails; none where no machine state follows the step.
-    Refuted(LocalRun, Option<PropertyId>),
-    Undecided(Reason),
-}
-
-pub(crate) struct ConformanceResult {
+pub struct ConformanceResult {
     pub outcome: Conformance,
     pub pairs: usize,
     pub clauses: usize,

@@ -5,7 +5,8 @@
 //! the thread keeps it; and states assert what is needed for that, and no more. What is not kept is found by runs that no step of the machine
 //! follows (candidates are dropped until there is none). Deliberately absent: facts that the program does not state; `propose` has finer machines.
 
-use super::check::{self, Conformance};
+use super::check;
+use super::outcome::Conformance;
 use crate::method::Run;
 use evidence::LocalRun;
 use logic::{Symbol, Term, Terms, Value};
@@ -68,6 +69,20 @@ pub fn merged_machine(
     }
     m.without_needless_assertions(name);
     Some(m.machine(name))
+}
+
+/// The program in which the thread follows this machine instead.
+pub(super) fn following(program: &Program, terms: &Terms, thread: ThreadId, machine: Machine) -> Program {
+    let mut p = program.clone();
+    p.terms = terms.clone();
+    let id = p.machines.push(machine);
+    let property = p.properties.push(program::Property {
+        kind: PropertyKind::Follows(thread),
+        name: format!("follows:{}:proposed", p.threads[thread].name),
+        origin: p.threads[thread].origin,
+    });
+    p.threads[thread].follows = Some((id, property));
+    p
 }
 
 /// What the program itself says of its shared store: conjuncts of checks, invariants and initial facts.
@@ -204,7 +219,7 @@ impl Merged<'_> {
     }
 
     fn check(&self, name: &str) -> Conformance {
-        let p = super::propose::following(self.program, self.terms, self.thread, self.machine(name));
+        let p = following(self.program, self.terms, self.thread, self.machine(name));
         check::check_conformance(&p, self.terms, self.thread, self.run).outcome
     }
 

@@ -11,6 +11,7 @@
 
 mod check;
 mod merged;
+mod outcome;
 mod path;
 pub(crate) mod propose;
 mod symbolic;
@@ -18,12 +19,12 @@ mod symbolic;
 mod tests;
 
 use crate::method::{Method, MethodDescription, Refusal, Run, Task};
-use check::Conformance;
 use evidence::{
     CallReading, Certificate, Claim, Claims, ComposedProof, Counterexample, ExhaustiveSearch, LocalRun, PerformedProof,
     Proof, Reason, Simulation, needed_of_calls, performed_program,
 };
 use logic::Terms;
+use outcome::Conformance;
 use program::call_summaries::{access_first, of_inlining, performing, unmodelled};
 use program::compose::compose_machines;
 use program::transition::gated_properties;

@@ -6,8 +6,9 @@
 //! projected away; a state asserts what the gates of its steps need. What does not conform is not given out.
 //! Deliberately absent: threads that spawn; whether the text reads back (the caller reads it).
 
-use super::check::{self, Conformance};
-use super::merged::{Merging, merged_machine};
+use super::check;
+use super::merged::{Merging, following, merged_machine};
+use super::outcome::Conformance;
 use crate::cells::{Cells, folded};
 use crate::explore::Explore;
 use crate::method::{Method, Run, Task};
@@ -31,7 +32,7 @@ pub struct Proposal {
 }
 
 /// How long a composition is searched for something that goes wrong.
-const GLANCE: Duration = Duration::from_secs(1);
+const GLANCE_EFFORT: Duration = Duration::from_secs(1);
 
 /// How the steps of a thread are seen from the shared store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,20 +89,6 @@ pub fn propose_machine(program: &Program, thread: ThreadId, run: &Run) -> Result
     first.ok_or(why)
 }
 
-/// The program in which the thread follows this machine instead.
-pub(super) fn following(program: &Program, terms: &Terms, thread: ThreadId, machine: Machine) -> Program {
-    let mut p = program.clone();
-    p.terms = terms.clone();
-    let id = p.machines.push(machine);
-    let property = p.properties.push(program::Property {
-        kind: PropertyKind::Follows(thread),
-        name: format!("follows:{}:proposed", p.threads[thread].name),
-        origin: p.threads[thread].origin,
-    });
-    p.threads[thread].follows = Some((id, property));
-    p
-}
-
 /// Whether the thread conforms to a machine of the program, and nothing else is asked.
 pub fn conforms_to(program: &Program, thread: ThreadId, machine: MachineId, run: &Run) -> bool {
     let p = following(program, &program.terms, thread, program.machines[machine].clone());
@@ -116,7 +103,7 @@ fn is_plausible(p: &Program, run: &Run) -> bool {
     if Explore.admits(&task).is_err() {
         return true;
     }
-    let found = Explore.run(&task, &Run { budget: run.budget.share(GLANCE), ..run.inner() });
+    let found = Explore.run(&task, &Run { budget: run.budget.share(GLANCE_EFFORT), ..run.inner() });
     !found.claims.values().any(|c| matches!(c, Claim::Refuted(_)))
 }
 

@@ -5,7 +5,7 @@
 //! locals and a boolean for each machine state, with one clause for each action: the text is linear in the thread and in the edges.
 //! Deliberately absent: sets one by one (`check`), which is better where few of them occur in a thread with loops.
 
-use super::check::Conformance;
+use super::outcome::Conformance;
 use base::Budget;
 use evidence::{CallReading, LocalRun, LocalStep, Reason, Simulation, SymbolicSimulation};
 use logic::{Sort, Symbol, Term, Terms, Value};

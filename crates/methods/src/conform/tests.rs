@@ -45,8 +45,8 @@ fn check_what_a_thread_does_not_keep_is_in_no_proposal() {
 
 #[test]
 fn check_random_threads_get_machines_that_read_back() {
-    let mut shown = 0;
-    for seed in 0..60 {
+    let (mut shown, many) = (0, if std::env::var_os("THREADPROOF_HUNT").is_some() { 60 } else { 12 });
+    for seed in 0..many {
         let text = random_thread(seed);
         let p = parsed(&text);
         let Ok(proposal) = propose_machine(&p, ThreadId(0), &quiet()) else { continue };
@@ -54,7 +54,8 @@ fn check_random_threads_get_machines_that_read_back() {
         let machine = whole.machines.ids().last().expect("it is in the text");
         shown += usize::from(conforms_to(&whole, ThreadId(0), machine, &quiet()));
     }
-    assert!(shown >= 55, "{shown} of 60");
+    eprintln!("machines for {shown} of {many} threads");
+    assert!(shown * 12 >= many * 11, "{shown} of {many}");
 }
 
 /// A thread over two numbers and a flag, with branches, a loop, locals and checks.
