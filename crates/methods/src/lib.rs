@@ -23,7 +23,7 @@ mod skeleton;
 
 pub use callers::Callers;
 pub use conform::Conform;
-pub use conform::propose::propose_machine;
+pub use conform::propose::{conforms_to, propose_machine};
 pub use count::Count;
 pub use explore::linear;
 pub use explore::search::{SearchProgress, SearchStop};

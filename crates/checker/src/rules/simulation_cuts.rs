@@ -21,7 +21,7 @@ const SM4: Premise = Premise::new("simulation", "SM4");
 const SM5: Premise = Premise::new("simulation", "SM5");
 const SM6: Premise = Premise::new("simulation", "SM6");
 
-pub fn obligations(
+pub(crate) fn obligations(
     program: &Program,
     terms: &Terms,
     id: ThreadId,

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 /// Beyond this many the set of candidates is followed as booleans.
 const MAX_PAIRS: usize = 600;
 
-pub struct ConformanceResult {
+pub(crate) struct ConformanceResult {
     pub outcome: Conformance,
     pub pairs: usize,
     pub clauses: usize,
@@ -38,7 +38,7 @@ enum Clause {
 }
 
 /// The same with the set of candidates as booleans alone.
-pub fn check_by_formulas(program: &Program, terms: &Terms, thread: ThreadId, run: &Run) -> ConformanceResult {
+pub(crate) fn check_by_formulas(program: &Program, terms: &Terms, thread: ThreadId, run: &Run) -> ConformanceResult {
     let settings = SolverSettings { seed: run.seed as u32, ..SolverSettings::default() };
     let (machine, _) = program.threads[thread].follows.expect("asked only of threads that follow a machine");
     let mut symbolic = Symbolic::new(program, terms, thread, &program.machines[machine], settings, &run.budget);
@@ -50,7 +50,7 @@ pub fn check_by_formulas(program: &Program, terms: &Terms, thread: ThreadId, run
     ConformanceResult { outcome, pairs: actions, clauses: actions, text: text_of(terms, &symbolic.text) }
 }
 
-pub fn check_conformance(program: &Program, terms: &Terms, thread: ThreadId, run: &Run) -> ConformanceResult {
+pub(crate) fn check_conformance(program: &Program, terms: &Terms, thread: ThreadId, run: &Run) -> ConformanceResult {
     let settings = SolverSettings { seed: run.seed as u32, ..SolverSettings::default() };
     let (machine, _) = program.threads[thread].follows.expect("asked only of threads that follow a machine");
     let machine = &program.machines[machine];

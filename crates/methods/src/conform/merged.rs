@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 
 /// Which local steps keep two states apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Merging {
+pub(crate) enum Merging {
     /// None does.
     AllLocalSteps,
     /// Those that wait for something shared, or choose by it.
@@ -45,7 +45,7 @@ struct Merged<'a> {
 }
 
 /// A machine that the thread conforms to, with its edges and states named as `propose` does.
-pub fn merged_machine(
+pub(crate) fn merged_machine(
     program: &Program,
     terms: &Terms,
     thread: ThreadId,

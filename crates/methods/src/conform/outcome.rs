@@ -3,7 +3,7 @@
 use evidence::{LocalRun, Reason, Simulation};
 use program::PropertyId;
 
-pub enum Conformance {
+pub(crate) enum Conformance {
     Conforms(Simulation),
     /// A run, and the check that its last step fails; none where no machine state follows the step.
     Refuted(LocalRun, Option<PropertyId>),

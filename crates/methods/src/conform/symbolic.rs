@@ -14,7 +14,7 @@ use program::{ActionId, LocId, Machine, Program, PropertyId, ThreadId};
 use solver::{Atom, Horn, HornAnswer, HornClause, Satisfiability, Smt, SolverSettings, Z3};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub struct Symbolic<'a> {
+pub(crate) struct Symbolic<'a> {
     program: &'a Program,
     terms: &'a Terms,
     thread: ThreadId,
@@ -45,7 +45,7 @@ struct PathPoint {
 }
 
 impl<'a> Symbolic<'a> {
-    pub fn new(
+    pub(crate) fn new(
         program: &'a Program,
         terms: &'a Terms,
         thread: ThreadId,
@@ -57,7 +57,7 @@ impl<'a> Symbolic<'a> {
     }
 
     /// The locations, each after all that lead to it; none if there is a loop.
-    pub fn loop_free(&self) -> Option<Vec<LocId>> {
+    pub(crate) fn loop_free(&self) -> Option<Vec<LocId>> {
         let code = &self.program.threads[self.thread].code;
         let mut incoming = vec![0usize; code.locations.len()];
         let mut reached = BTreeSet::from([code.entry]);
@@ -170,7 +170,7 @@ impl<'a> Symbolic<'a> {
     }
 
     /// All paths of a thread without loops, in one question.
-    pub fn paths(&mut self, order: &[LocId]) -> Conformance {
+    pub(crate) fn paths(&mut self, order: &[LocId]) -> Conformance {
         let (t, code) = (self.terms, &self.program.threads[self.thread].code);
         let states = self.machine.states.len();
         let locals = self.fresh_locals();
@@ -250,7 +250,7 @@ impl<'a> Symbolic<'a> {
     }
 
     /// Clauses for a thread with loops.
-    pub fn clauses(&mut self) -> Conformance {
+    pub(crate) fn clauses(&mut self) -> Conformance {
         let (t, code) = (self.terms, &self.program.threads[self.thread].code);
         let sets: Vec<Symbol> = self.machine.states.iter().map(|s| t.symbol(s.name.clone(), Sort::BOOL)).collect();
         let mut params = self.locals();

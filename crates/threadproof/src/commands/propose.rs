@@ -53,5 +53,5 @@ fn reads_back(request: &Propose, machine: &str, name: &str) -> bool {
     let thread = program.threads.iter_enumerated().find(|(_, t)| t.name == request.thread).map(|(id, _)| id);
     let machine = program.machines.iter_enumerated().find(|(_, m)| m.name == name).map(|(id, _)| id);
     let run = Run::quiet(Budget::unlimited().with_time(request.limits.time));
-    matches!((thread, machine), (Some(t), Some(m)) if methods::conform::propose::conforms_to(&program, t, m, &run))
+    matches!((thread, machine), (Some(t), Some(m)) if methods::conforms_to(&program, t, m, &run))
 }
