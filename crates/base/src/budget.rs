@@ -134,6 +134,10 @@ impl Budget {
     pub fn elapsed(&self) -> Duration {
         self.start.elapsed()
     }
+    /// How much of the time limit is left, where there is one.
+    pub fn time_left(&self) -> Option<Duration> {
+        self.deadline.map(|d| d.saturating_duration_since(Instant::now()))
+    }
     /// Ok while work may go on.
     pub fn check(&self) -> Result<(), Exhausted> {
         self.check_limits()?;

@@ -17,8 +17,8 @@ use logic::{Quantifier, Symbol, Term, Terms};
 use program::compose::compose_machines;
 use program::transition::gated_properties;
 use program::{
-    Action, Machine, MachineEdge, MachineId, MachineState, OriginId, Program, PropertyKind, StorePlace, ThreadId,
-    TwoStore, Update, VarId,
+    Action, Machine, MachineEdge, MachineId, MachineState, OriginId, Program, StorePlace, ThreadId, TwoStore, Update,
+    VarId,
 };
 use solver::{SolverSettings, Z3};
 use std::time::Duration;

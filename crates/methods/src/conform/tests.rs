@@ -45,8 +45,8 @@ fn check_what_a_thread_does_not_keep_is_in_no_proposal() {
 
 #[test]
 fn check_random_threads_get_machines_that_read_back() {
-    let (mut shown, many) = (0, if std::env::var_os("THREADPROOF_HUNT").is_some() { 60 } else { 12 });
-    for seed in 0..many {
+    let (mut shown, many) = (0_usize, if std::env::var_os("THREADPROOF_HUNT").is_some() { 60_usize } else { 12 });
+    for seed in 0..many as u64 {
         let text = random_thread(seed);
         let p = parsed(&text);
         let Ok(proposal) = propose_machine(&p, ThreadId(0), &quiet()) else { continue };

@@ -60,7 +60,7 @@ fn check_a_second_search_that_takes_too_long_leaves_the_first_as_searched_once()
     let within = |budget: base::Budget| {
         searched_again(&p, &proof, &counts, &all, &CheckLimits { budget, ..CheckLimits::default() })
     };
-    let no_effort = base::Budget::unlimited().with_effort(std::time::Duration::from_micros(1));
+    let no_effort = base::Budget::unlimited().share(std::time::Duration::from_micros(1));
     assert_eq!(within(no_effort), Ok(Trust::SearchedOnce { states: 3 }));
     let no_time = base::Budget::unlimited().with_time(std::time::Duration::ZERO);
     assert_eq!(within(no_time), Ok(Trust::SearchedOnce { states: 3 }));
