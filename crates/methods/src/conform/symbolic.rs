@@ -30,7 +30,7 @@ type WrongStep = (Term, Option<PropertyId>);
 
 /// What one action does to the locals and the set of candidates, over given terms for everything before it.
 struct SetStep {
-    /// It can be taken, and passes its gates.
+    /// It can be taken, passes its gates, and some machine state follows.
     passes: Term,
     wrong: Vec<WrongStep>,
     next: Vec<Term>,
@@ -126,6 +126,8 @@ impl<'a> Symbolic<'a> {
             })
             .collect();
         wrong.push((t.and(&[passes, t.not(t.or(&next))]), None));
+        // A run ends where the machine is left behind.
+        let passes = t.and(&[passes, t.or(&next)]);
         let after = |(v, old): (&program::VarId, &Term)| {
             action.updates.iter().find(|u| u.var == *v).map_or(*old, |u| seen(u.value))
         };

@@ -124,3 +124,14 @@ fn check_quantifiers_in_edges_are_decided_both_ways() {
     assert!(matches!(of("8"), Claim::Proved(_)), "{:?}", of("8"));
     assert!(!matches!(of("7"), Claim::Proved(_)), "{:?}", of("7"));
 }
+
+#[test]
+fn check_a_run_ends_at_the_first_step_that_no_machine_state_follows() {
+    let text = "var g: int = 0; strict machine M { start A; state B; state C; A -> B : <g> g' == g + 1; B -> C : <g> g' == g + 1; }
+        thread T follows M { var i: int; g := g + 1; i := g; g := i + 1; }";
+    let (p, found) = claims(text);
+    let Some(Claim::Refuted(evidence::Counterexample::LocalRun(run))) = found.claims.values().next() else {
+        panic!("{:?}", found.claims)
+    };
+    assert!(checker::rules::local_run::replay_local_run(&p, run).is_ok(), "{run:?}");
+}
