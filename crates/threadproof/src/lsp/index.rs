@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 /// Words that have a meaning of their own.
-pub const KEYWORDS: [&str; 70] = [
+pub const KEYWORDS: [&str; 74] = [
     "accessible_if",
     "acquire",
     "assert",
@@ -46,6 +46,7 @@ pub const KEYWORDS: [&str; 70] = [
     "linearize",
     "lock",
     "machine",
+    "modifies",
     "new",
     "null",
     "object",
@@ -53,6 +54,7 @@ pub const KEYWORDS: [&str; 70] = [
     "or",
     "performs",
     "proc",
+    "readable_if",
     "release",
     "rely",
     "requires",
@@ -69,6 +71,7 @@ pub const KEYWORDS: [&str; 70] = [
     "strict",
     "then",
     "thread",
+    "thread_local",
     "tid",
     "true",
     "u16",
@@ -78,6 +81,7 @@ pub const KEYWORDS: [&str; 70] = [
     "var",
     "while",
     "witness",
+    "writable_if",
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
