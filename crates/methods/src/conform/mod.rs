@@ -177,7 +177,8 @@ impl Followed {
                 // Certain whatever becomes of the rest: by its code a thread follows its machine, or does not and there is no other reading.
                 let certain = matches!(out.threads[&t], Conformance::Conforms(_)) || performing(p).is_empty();
                 if reading == CallReading::Code && certain {
-                    run.publish_one(property_of(p, t), out.claim(p, t, None));
+                    claims.set(property_of(p, t), out.claim(p, t, None));
+                    run.publish(claims);
                 }
             }
         }
