@@ -14,3 +14,4 @@ int main(void) {
   assert(box.bytes[1] == 0);
   return 0;
 }
+// finds: portfolio

@@ -15,3 +15,4 @@ int main(void) {
   assert(bucket(&a) != bucket(&b));
   return 0;
 }
+// finds: portfolio

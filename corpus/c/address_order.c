@@ -13,3 +13,4 @@ int main(void) {
   assert(p < q);
   return 0;
 }
+// finds: none

@@ -26,3 +26,4 @@ int main(void) {
   assert((tagged & 1) == 1);
   return 0;
 }
+// finds: explore rely horn

@@ -25,3 +25,4 @@ int main(void) {
   pthread_join(a, 0);
   return 0;
 }
+// finds: portfolio

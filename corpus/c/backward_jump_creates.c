@@ -23,3 +23,4 @@ again:
   if (__VERIFIER_nondet_int()) goto again;
   return 0;
 }
+// finds: portfolio

@@ -16,3 +16,4 @@ int main(void) {
   assert(n == 1);
   return 0;
 }
+// finds: portfolio

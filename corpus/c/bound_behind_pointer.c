@@ -25,3 +25,4 @@ int main(void) {
   }
   return 0;
 }
+// finds: portfolio

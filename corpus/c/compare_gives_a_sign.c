@@ -11,3 +11,4 @@ int main(void) {
   assert(strcmp(a, c) == -2);
   return 0;
 }
+// finds: portfolio

@@ -28,3 +28,4 @@ int main(void) {
   }
   return 0;
 }
+// finds: portfolio

@@ -30,3 +30,4 @@ int main(void) {
   pthread_create(&y, 0, two, 0);
   for (;;) sleep(1);
 }
+// finds: none

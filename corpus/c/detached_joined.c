@@ -21,3 +21,4 @@ int main(void) {
   n = 2;
   return 0;
 }
+// finds: none

@@ -15,3 +15,4 @@ int main(void) {
   assert(pthread_mutex_lock(&row.m) != 0);
   return 0;
 }
+// finds: explore rely horn

@@ -18,3 +18,4 @@ int main(void) {
   pthread_join(handle, 0);
   return 0;
 }
+// finds: portfolio

@@ -12,3 +12,4 @@ int main(void) {
   if (by == -1) return n % by;
   return 0;
 }
+// finds: portfolio

@@ -8,3 +8,4 @@ int main(void) {
   s[0] = 'T';
   return 0;
 }
+// finds: portfolio

@@ -10,3 +10,4 @@ int main(void) {
   pair.a[i] = 1;
   return 0;
 }
+// finds: portfolio

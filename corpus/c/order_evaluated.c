@@ -13,3 +13,4 @@ int main(void) {
   assert(c != 2);
   return 0;
 }
+// finds: portfolio

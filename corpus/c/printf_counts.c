@@ -12,3 +12,4 @@ int main(void) {
   assert(n == 0);
   return 0;
 }
+// finds: portfolio

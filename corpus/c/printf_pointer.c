@@ -11,3 +11,4 @@ int main(void) {
   printf("%p %.4s\n", (void *)end, four);
   return 0;
 }
+// finds: explore

@@ -10,3 +10,4 @@ int main(void) {
   printf("%s\n", four);
   return 0;
 }
+// finds: portfolio

@@ -24,3 +24,4 @@ int main(void) {
   pthread_join(t, 0);
   return seen;
 }
+// finds: portfolio

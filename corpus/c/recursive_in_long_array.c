@@ -19,3 +19,4 @@ int main(void) {
   assert(n == 1);
   return 0;
 }
+// finds: portfolio

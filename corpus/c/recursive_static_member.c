@@ -18,3 +18,4 @@ int main(void) {
   assert(table[1].n == 1);
   return 0;
 }
+// finds: portfolio

@@ -26,3 +26,4 @@ int main(void) {
   pthread_join(b, 0);
   return total;
 }
+// finds: explore

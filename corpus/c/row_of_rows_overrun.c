@@ -10,3 +10,4 @@ int main(void) {
   int i = 2;
   return p[0][i];
 }
+// finds: portfolio

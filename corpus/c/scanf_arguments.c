@@ -18,3 +18,4 @@ int main(void) {
   assert(calls == 0 || n == 3);
   return 0;
 }
+// finds: explore horn

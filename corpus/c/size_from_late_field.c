@@ -24,3 +24,4 @@ int main(void) {
   assert(row[2] == 0);
   return 0;
 }
+// finds: portfolio

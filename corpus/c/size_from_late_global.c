@@ -22,3 +22,4 @@ int main(void) {
   for (int i = 0; i < nthreads; i++) pthread_join(ids[i], 0);
   return total;
 }
+// finds: portfolio

@@ -28,3 +28,4 @@ int main(void) {
   assert(cells[1] != 5);
   return 0;
 }
+// finds: portfolio

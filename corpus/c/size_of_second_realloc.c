@@ -23,3 +23,4 @@ int main(void) {
   free(row);
   return 0;
 }
+// finds: explore

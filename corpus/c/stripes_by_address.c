@@ -27,3 +27,4 @@ int main(void) {
   pthread_join(a, 0);
   return 0;
 }
+// finds: portfolio

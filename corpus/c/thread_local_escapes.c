@@ -30,3 +30,4 @@ int main(void) {
   }
   return 0;
 }
+// finds: portfolio

@@ -25,3 +25,4 @@ int main(void) {
   assert(calls != 3);
   return 0;
 }
+// finds: portfolio

@@ -24,3 +24,4 @@ int main(void) {
   }
   return 0;
 }
+// finds: none

@@ -10,3 +10,4 @@ int main(void) {
   write(1, four, 4);
   return 0;
 }
+// finds: explore

@@ -10,3 +10,4 @@ int main(void) {
   write(1, &number, 8);
   return 0;
 }
+// finds: portfolio

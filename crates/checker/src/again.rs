@@ -148,7 +148,7 @@ impl SecondSearch<'_> {
         let only = self.sem.instance_in_atomic_block(state);
         let mut any = false;
         if only.is_none() {
-            let goes_first = |i: &Instance| self.own[i.thread.0 as usize][i.at.0 as usize];
+            let goes_first = |i: &Instance| self.own[i.thread.index()][i.at.index()];
             for i in (0..state.instances.len()).filter(|i| goes_first(&state.instances[*i])).collect::<Vec<_>>() {
                 let moves = self.moves(state, i)?;
                 // One that can do nothing here can do nothing later either: the others are looked at.
@@ -339,7 +339,7 @@ fn own_steps(program: &Program, claimed: &[PropertyId]) -> Vec<Vec<bool>> {
         // What is left after taking away, again and again, locations that lead to none of the rest lies on a cycle or before one.
         let mut cyclic = own.clone();
         while let Some(l) =
-            (0..own.len()).find(|l| cyclic[*l] && !code.from(LocId(*l as u32)).any(|(_, a)| cyclic[a.to.0 as usize]))
+            (0..own.len()).find(|l| cyclic[*l] && !code.from(LocId(*l as u32)).any(|(_, a)| cyclic[a.to.index()]))
         {
             cyclic[l] = false;
         }

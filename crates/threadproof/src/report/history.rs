@@ -97,7 +97,7 @@ fn calls(
         let at = step.instance as usize;
         let action = &clients.threads[step.thread].code.actions[step.action];
         let text = &clients.origins[action.origin].text;
-        let client = history.clients.0.get(step.thread.0 as usize)?;
+        let client = history.clients.0.get(step.thread.index())?;
         if action.what == What::Skip && text.starts_with("call ") && !open.contains_key(&at) {
             let next = count.entry(at).or_default();
             let call = client.get(*next)?;

@@ -190,6 +190,16 @@ fn recorded_abilities<'c>(all: &'c [Entry], names: fn(&Entry) -> &Vec<String>, s
     runs.collect()
 }
 
+/// New programs may wait for the next quiet run of `scripts/abilities`; the record as a whole may not fall behind.
+#[test]
+fn check_nearly_every_program_with_a_truth_records_who_decides_it() {
+    let all = testkit::corpus::read(&testkit::corpus::root(), &["tp", "c", "i"]).expect("the corpus can be read");
+    let with_truth: Vec<&Entry> = all.iter().filter(|e| e.truth.is_some()).collect();
+    let silent = with_truth.iter().filter(|e| e.finds.is_empty() && e.finds_slowly.is_empty());
+    let silent: Vec<&str> = silent.map(|e| e.name.as_str()).collect();
+    assert!(silent.len() * 10 <= with_truth.len(), "run scripts/abilities and read what it writes for {silent:?}");
+}
+
 #[test]
 fn check_every_recorded_ability_is_still_there() {
     let all = testkit::corpus::read(&testkit::corpus::root(), &["tp", "c", "i"]).expect("the corpus can be read");
