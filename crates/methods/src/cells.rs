@@ -139,14 +139,13 @@ impl Cells {
         }
         smt.push();
         known.iter().for_each(|k| smt.assert(*k));
-        let mut out = Vec::new();
-        let mut partial = vec![usize::MAX; classes.len()];
-        let open = !smt.check().is_unsat();
-        if open {
-            split(terms, classes, live, effect, 0, &mut partial, smt, &mut out);
+        let partial = vec![usize::MAX; classes.len()];
+        let mut split = ClassSplit { terms, classes, live, effect, smt, partial, out: Vec::new() };
+        if !split.smt.check().is_unsat() {
+            split.split_from(0);
         }
-        smt.pop();
-        Ok(out)
+        split.smt.pop();
+        Ok(split.out)
     }
 }
 
@@ -184,36 +183,41 @@ pub(crate) fn folded(program: &Program, terms: &Terms, cells: &[CountedCell], mo
         .collect()
 }
 
-#[allow(clippy::too_many_arguments)]
-fn split(
-    terms: &Terms,
-    classes: &[Vec<Term>],
-    live: &BTreeSet<usize>,
-    effect: &[(Symbol, Term)],
-    at: usize,
-    partial: &mut Vec<usize>,
-    smt: &mut dyn Smt,
-    out: &mut Vec<Vec<usize>>,
-) {
-    if at == classes.len() {
-        out.push(partial.clone());
-        return;
-    }
-    if !live.contains(&at) || classes[at].len() == 1 {
-        partial[at] = usize::MAX;
-        return split(terms, classes, live, effect, at + 1, partial, smt, out);
-    }
-    for (i, class) in classes[at].iter().enumerate() {
-        smt.push();
-        smt.assert(terms.substitute(*class, effect.iter().copied()));
-        // "Unknown" counts as possible: an extra move only makes the abstraction coarser.
-        if !smt.check().is_unsat() {
-            partial[at] = i;
-            split(terms, classes, live, effect, at + 1, partial, smt, out);
+/// The search for class vectors that are possible after a step: one variable after the other.
+struct ClassSplit<'a> {
+    terms: &'a Terms,
+    classes: &'a [Vec<Term>],
+    live: &'a BTreeSet<usize>,
+    effect: &'a [(Symbol, Term)],
+    smt: &'a mut dyn Smt,
+    /// The classes that are chosen so far; the largest number where none is kept.
+    partial: Vec<usize>,
+    out: Vec<Vec<usize>>,
+}
+
+impl ClassSplit<'_> {
+    fn split_from(&mut self, at: usize) {
+        if at == self.classes.len() {
+            self.out.push(self.partial.clone());
+            return;
         }
-        smt.pop();
+        if !self.live.contains(&at) || self.classes[at].len() == 1 {
+            self.partial[at] = usize::MAX;
+            return self.split_from(at + 1);
+        }
+        let classes = self.classes;
+        for (i, class) in classes[at].iter().enumerate() {
+            self.smt.push();
+            self.smt.assert(self.terms.substitute(*class, self.effect.iter().copied()));
+            // "Unknown" counts as possible: an extra move only makes the abstraction coarser.
+            if !self.smt.check().is_unsat() {
+                self.partial[at] = i;
+                self.split_from(at + 1);
+            }
+            self.smt.pop();
+        }
+        self.partial[at] = usize::MAX;
     }
-    partial[at] = usize::MAX;
 }
 
 /// A partition of the values of a local, as formulas; one formula (true) where its values are not kept apart.

@@ -167,7 +167,8 @@ fn add_thread(
             }
         }
         let call = format!("call {}", op.name);
-        code.actions.push(plain(p, at, here(op.code.entry), Vec::new(), arguments, What::Skip, &call, origin));
+        let step = Action::plain(at, here(op.code.entry), p.terms.tt(), What::Skip, origin);
+        code.actions.push(named(p, Action { updates: arguments, ..step }, &call, origin));
         for a in op.code.actions.iter() {
             let mut names = renamed.clone();
             let mut inputs = Vec::new();
@@ -203,7 +204,8 @@ fn add_thread(
         let next = place(&mut code, format!("client {client}, after {}", op.name));
         let text = format!("{} returns", op.name);
         let gates = vec![Gate { property, formula }];
-        code.actions.push(plain(p, here(exit), next, gates, updates, What::Return, &text, origin));
+        let step = Action::plain(here(exit), next, p.terms.tt(), What::Return, origin);
+        code.actions.push(named(p, Action { gates, updates, ..step }, &text, origin));
         at = next;
     }
     code.exit = Some(at);
@@ -221,20 +223,10 @@ fn add_thread(
     Ok(())
 }
 
-#[allow(clippy::too_many_arguments)]
-fn plain(
-    p: &mut Program,
-    from: LocId,
-    to: LocId,
-    gates: Vec<Gate>,
-    updates: Vec<Update>,
-    what: What,
-    text: &str,
-    origin: OriginId,
-) -> Action {
+/// The action, shown by a text of its own at the place of `origin`.
+fn named(p: &mut Program, action: Action, text: &str, origin: OriginId) -> Action {
     let span = p.origins[origin].span;
-    let origin = p.add_origin(span, text);
-    Action { gates, updates, ..Action::plain(from, to, p.terms.tt(), what, origin) }
+    Action { origin: p.add_origin(span, text), ..action }
 }
 
 /// When call `last` returns: if all others have returned, some allowed order explains all results.

@@ -9,13 +9,14 @@
 use super::outcome::Conformance;
 use super::path::{self, ProductStep};
 use super::symbolic::Symbolic;
+use crate::infer::clauses::HornClauseBuilder;
 use crate::method::Run;
 use base::Budget;
 use evidence::{Reason, Simulation, SimulationPair};
 use logic::{Node, SortKind, Symbol, Term, Terms, Value};
 use program::relation::{is_idle, is_step};
 use program::{ActionId, LocId, Machine, Program, PropertyId, ThreadId};
-use solver::{Atom, Horn, HornAnswer, HornClause, Relation, Satisfiability, Smt, SolverSettings, Z3};
+use solver::{Atom, Horn, HornAnswer, Relation, Satisfiability, Smt, SolverSettings, Z3};
 use std::collections::BTreeMap;
 
 /// Beyond this many the set of candidates is followed as booleans.
@@ -96,7 +97,7 @@ struct MachineProduct<'a> {
     thread: ThreadId,
     machine: &'a Machine,
     smt: Z3<'a>,
-    horn: Horn<'a>,
+    horn: HornClauseBuilder<'a>,
     params: Vec<Symbol>,
     pairs: BTreeMap<(LocId, Vec<u32>), Relation>,
     todo: Vec<(LocId, Vec<u32>)>,
@@ -124,7 +125,7 @@ impl<'a> MachineProduct<'a> {
             thread,
             machine,
             smt,
-            horn: Horn::new(terms, settings, budget),
+            horn: HornClauseBuilder { horn: Horn::new(terms, settings, budget), terms, wanted: Vec::new() },
             params,
             pairs: BTreeMap::new(),
             todo: Vec::new(),
@@ -157,7 +158,7 @@ impl<'a> MachineProduct<'a> {
         let starts: Vec<u32> = self.machine.starts.iter().map(|s| *s as u32).collect();
         let start = self.relation(entry, &starts);
         let head = Atom { relation: start, args: self.now() };
-        self.horn.rule(HornClause { body: vec![], constraint: t.and(&initial), head: Some(head) });
+        self.horn.initial(t.and(&initial), head);
         self.clauses.push(Clause::Start);
         while let Some((at, candidates)) = self.todo.pop() {
             if self.pairs.len() > MAX_PAIRS {
@@ -233,15 +234,14 @@ impl<'a> MachineProduct<'a> {
             }
             let to = self.relation(action.to, &set);
             let body = vec![Atom { relation: from, args: self.now() }];
-            self.horn.rule(HornClause { body, constraint, head: Some(Atom { relation: to, args: after.clone() }) });
+            self.horn.leads(body, constraint, Atom { relation: to, args: after.clone() });
             self.clauses.push(Clause::Step(ProductStep { action: id, constraint }));
         }
         Ok(())
     }
 
     fn goal(&mut self, from: Relation, action: ActionId, constraint: Term, fails: Option<PropertyId>) {
-        let body = vec![Atom { relation: from, args: self.now() }];
-        self.horn.rule(HornClause { body, constraint, head: None });
+        self.horn.never(&Atom { relation: from, args: self.now() }, constraint);
         self.clauses.push(Clause::Goal(ProductStep { action, constraint }, fails));
     }
 
@@ -270,7 +270,7 @@ impl<'a> MachineProduct<'a> {
     }
 
     fn solve(mut self, settings: SolverSettings, budget: &Budget) -> Conformance {
-        match self.horn.solve() {
+        match self.horn.horn.solve() {
             HornAnswer::Safe(solution) => {
                 let pairs = self
                     .pairs

@@ -120,19 +120,19 @@ fn groups(p: &Program, t: &Terms, thread: ThreadId, merging: Merging) -> Vec<usi
     }
     for a in code.actions.iter().filter(|a| written(p, a).is_empty()) {
         if merging == Merging::AllLocalSteps || !reads(a.guard) && a.gates.iter().all(|g| !reads(g.formula)) {
-            let (x, y) = (root(&group, a.from.0 as usize), root(&group, a.to.0 as usize));
+            let (x, y) = (root(&group, a.from.index()), root(&group, a.to.index()));
             group[x.max(y)] = x.min(y);
         }
     }
     let roots: Vec<usize> = (0..group.len()).map(|l| root(&group, l)).collect();
     // Numbered as they come from the entry.
-    let mut order: Vec<usize> = vec![roots[code.entry.0 as usize]];
+    let mut order: Vec<usize> = vec![roots[code.entry.index()]];
     let mut next = 0;
     while next < order.len() {
         let here = order[next];
         next += 1;
-        for a in code.actions.iter().filter(|a| roots[a.from.0 as usize] == here) {
-            let to = roots[a.to.0 as usize];
+        for a in code.actions.iter().filter(|a| roots[a.from.index()] == here) {
+            let to = roots[a.to.index()];
             if !order.contains(&to) {
                 order.push(to);
             }
@@ -194,7 +194,7 @@ impl Merged<'_> {
         let mut edges: Vec<MachineEdge> = Vec::new();
         for (id, exact, believed) in &self.edges {
             let a = &thread.code.actions[*id];
-            let (from, to) = (self.group_of[a.from.0 as usize], self.group_of[a.to.0 as usize]);
+            let (from, to) = (self.group_of[a.from.index()], self.group_of[a.to.index()]);
             let relation = t.and(&exact.iter().chain(believed).copied().collect::<Vec<_>>());
             let frame = written(p, a).into_iter().map(|var| StorePlace { var, keys: Vec::new() }).collect();
             let new = MachineEdge { from, to, action: TwoStore { frame, relation }, origin: a.origin };
@@ -204,7 +204,7 @@ impl Merged<'_> {
         }
         // A local step that keeps two states apart is an edge that changes nothing.
         for a in thread.code.actions.iter().filter(|a| written(p, a).is_empty()) {
-            let (from, to) = (self.group_of[a.from.0 as usize], self.group_of[a.to.0 as usize]);
+            let (from, to) = (self.group_of[a.from.index()], self.group_of[a.to.index()]);
             let stated = std::iter::once(a.guard).chain(a.gates.iter().map(|g| g.formula));
             let known: Vec<Term> = stated.map(|f| t.simplify(f)).filter(|f| self.speaks_of_store_alone(*f)).collect();
             let relation = t.and(&known);
@@ -213,7 +213,7 @@ impl Merged<'_> {
                 edges.push(MachineEdge { from, to, action, origin: a.origin });
             }
         }
-        let starts = vec![self.group_of[thread.code.entry.0 as usize]];
+        let starts = vec![self.group_of[thread.code.entry.index()]];
         let states = self.asserts.iter().enumerate().map(state).collect();
         Machine { name: name.into(), strict: false, states, starts, edges, origin }
     }

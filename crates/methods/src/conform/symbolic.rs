@@ -6,12 +6,13 @@
 //! Deliberately absent: sets one by one (`check`), which is better where few of them occur in a thread with loops.
 
 use super::outcome::Conformance;
+use crate::infer::clauses::HornClauseBuilder;
 use base::Budget;
 use evidence::{CallReading, LocalRun, LocalStep, Reason, Simulation, SymbolicSimulation};
 use logic::{Sort, Symbol, Term, Terms, Value};
 use program::relation::{is_idle, is_step};
 use program::{ActionId, LocId, Machine, Program, PropertyId, ThreadId};
-use solver::{Atom, Horn, HornAnswer, HornClause, Satisfiability, Smt, SolverSettings, Z3};
+use solver::{Atom, Horn, HornAnswer, Satisfiability, Smt, SolverSettings, Z3};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) struct Symbolic<'a> {
@@ -65,14 +66,14 @@ impl<'a> Symbolic<'a> {
         while let Some(l) = todo.pop() {
             todo.extend(code.from(l).map(|(_, a)| a.to).filter(|to| reached.insert(*to)));
         }
-        code.actions.iter().filter(|a| reached.contains(&a.from)).for_each(|a| incoming[a.to.0 as usize] += 1);
+        code.actions.iter().filter(|a| reached.contains(&a.from)).for_each(|a| incoming[a.to.index()] += 1);
         let mut out = Vec::new();
-        let mut ready: Vec<LocId> = (incoming[code.entry.0 as usize] == 0).then_some(code.entry).into_iter().collect();
+        let mut ready: Vec<LocId> = (incoming[code.entry.index()] == 0).then_some(code.entry).into_iter().collect();
         while let Some(l) = ready.pop() {
             out.push(l);
             for (_, a) in code.from(l) {
-                incoming[a.to.0 as usize] -= 1;
-                if incoming[a.to.0 as usize] == 0 {
+                incoming[a.to.index()] -= 1;
+                if incoming[a.to.index()] == 0 {
                     ready.push(a.to);
                 }
             }
@@ -258,7 +259,8 @@ impl<'a> Symbolic<'a> {
         let mut params = self.locals();
         params.push(self.program.tid);
         params.extend(&sets);
-        let mut horn = Horn::new(t, self.settings, self.budget);
+        let horn = Horn::new(t, self.settings, self.budget);
+        let mut horn = HornClauseBuilder { horn, terms: t, wanted: Vec::new() };
         let relations: Vec<_> = code.locations.ids().map(|l| horn.relation(format!("{l}"), &params)).collect();
         let now: Vec<Term> = params.iter().map(|s| t.sym(*s)).collect();
         let (locals, candidates) = (&now[..self.locals().len()], &now[self.locals().len() + 1..]);
@@ -266,26 +268,26 @@ impl<'a> Symbolic<'a> {
         initial.push(self.positive());
         let mut first: Vec<Term> = now[..self.locals().len() + 1].to_vec();
         first.extend((0..sets.len()).map(|k| self.starts(k)));
-        let head = Atom { relation: relations[code.entry.0 as usize], args: first };
-        horn.rule(HornClause { body: vec![], constraint: t.and(&initial), head: Some(head) });
+        let head = Atom { relation: relations[code.entry.index()], args: first };
+        horn.initial(t.and(&initial), head);
         let mut meaning: Vec<Option<ActionId>> = vec![None];
         for (id, action) in code.actions.iter_enumerated() {
             let step = self.step(id, locals, candidates);
-            let from = Atom { relation: relations[action.from.0 as usize], args: now.clone() };
+            let from = Atom { relation: relations[action.from.index()], args: now.clone() };
             for (wrong, _) in &step.wrong {
                 self.text.push(*wrong);
-                horn.rule(HornClause { body: vec![from.clone()], constraint: *wrong, head: None });
+                horn.never(&from, *wrong);
                 meaning.push(Some(id));
             }
             let mut args = step.locals.clone();
             args.push(t.sym(self.program.tid));
             args.extend(&step.next);
             self.text.extend(&args);
-            let to = Atom { relation: relations[action.to.0 as usize], args };
-            horn.rule(HornClause { body: vec![from], constraint: step.passes, head: Some(to) });
+            let to = Atom { relation: relations[action.to.index()], args };
+            horn.leads(vec![from], step.passes, to);
             meaning.push(Some(id));
         }
-        match horn.solve() {
+        match horn.horn.solve() {
             HornAnswer::Safe(solution) => {
                 let cuts = code.locations.ids().zip(solution).collect();
                 let mut found = self.conforms(cuts);

@@ -81,13 +81,12 @@ impl CompiledSystem {
         watched.extend(relies.iter().filter_map(|r| r.formula));
         let facts = thread_facts(program, &counts.0, &watched);
         let cx = CompileContext::new(program, &layout);
-        let mut tables = Tables::default();
-        let mut registers = 1;
-        let mut slow = 0;
+        let mut made = CompiledParts { tables: Tables::default(), registers: 1, slow: 0 };
         let mut places = Vec::new();
         for i in 0..layout.instances.len() {
-            places.push(instance_places(&cx, &sem, i, &facts, switches, &mut tables, &mut registers, &mut slow)?);
+            places.push(instance_places(&cx, &sem, i, &facts, switches, &mut made)?);
         }
+        let CompiledParts { mut tables, mut registers, slow } = made;
         let mut check =
             |instance: Option<usize>, property: PropertyId, formula: Term| -> Result<CompiledCheck, Escape> {
                 let mut c = TermCompiler::new(&cx, &mut tables, instance);
@@ -220,16 +219,22 @@ fn supported<T>(made: Made<T>) -> Result<Option<T>, Escape> {
     }
 }
 
-#[allow(clippy::too_many_arguments)]
+/// What compiling the actions of all instances adds up to.
+struct CompiledParts {
+    tables: Tables,
+    /// Registers needed.
+    registers: usize,
+    /// Actions that are left to the reference semantics.
+    slow: usize,
+}
+
 fn instance_places(
     cx: &CompileContext<'_>,
     sem: &Semantics<'_>,
     i: usize,
     facts: &[ThreadFacts],
     switches: Switches,
-    tables: &mut Tables,
-    registers: &mut usize,
-    slow: &mut usize,
+    made: &mut CompiledParts,
 ) -> Result<Vec<At>, Escape> {
     let place = &cx.layout.instances[i];
     let codes = 1usize << cx.layout.slots[place.pc].bits;
@@ -269,14 +274,16 @@ fn instance_places(
             // A block seen by relies as one step needs the store at its entry: the reference semantics keeps it.
             let tracked = cx.layout.entered.is_some()
                 && (t.code.locations[action.from].in_atomic_block || t.code.locations[action.to].in_atomic_block);
-            let made = match &inputs {
-                Some(_) if !tracked => supported(compile(cx, tables, i, thread, action, registers))?,
+            let compiled = match &inputs {
+                Some(_) if !tracked => {
+                    supported(compile(cx, &mut made.tables, i, thread, action, &mut made.registers))?
+                }
                 _ => None,
             };
-            *slow += usize::from(made.is_none());
+            made.slow += usize::from(compiled.is_none());
             out[code as usize].acts.push(CompiledAction {
                 id,
-                code: made,
+                code: compiled,
                 inputs: inputs.unwrap_or_default(),
                 finish,
                 to,
