@@ -39,43 +39,54 @@ pub fn load_files(
     if diagnostics.iter().any(Diagnostic::is_error) {
         return (None, diagnostics);
     }
-    diagnostics.extend(unchecked_annotations(&unit));
     let main = translate::main_class(&unit);
-    if main.is_none() && !unit.comments.is_empty() {
+    let for_any_callers = translate::has_contracts(&unit);
+    diagnostics.extend(unchecked_annotations(&unit, for_any_callers));
+    if for_any_callers {
+        if let Some((_, method)) = main {
+            let message = "`main` is not looked at: annotations are checked for any callers";
+            let code = codes::ANNOTATIONS_UNUSED;
+            diagnostics.push(Diagnostic::warning(code, method.name_span, message).label("not checked"));
+        }
         return finished(translate::classes(&unit), first, sources, settings, diagnostics);
     }
     let Some(main) = main else {
         let message = "there is no `static void main`, or there are several: nothing says where the program begins";
         let diagnostic = Diagnostic::error(codes::NO_MAIN, Span::new(first, 0, 0), message)
-            .label("expected one class with `public static void main(String[] args)`");
+            .label("expected one class with `public static void main(String[] args)`")
+            .hint("or annotations that say what methods do, for any callers");
         return (None, vec![diagnostic]);
     };
-    if let Some(comment) = unit.comments.first() {
-        let message = "annotations are checked in files without a `main`; here they are not looked at";
-        let code = codes::ANNOTATIONS_UNUSED;
-        diagnostics.push(Diagnostic::warning(code, comment.span, message).label("the first annotation"));
-    }
     finished(translate::program(&unit, main), first, sources, settings, diagnostics)
 }
 
-/// Promises about locks and threads that a reader of the program would expect to be checked, and are not.
-const PROMISES: &[&str] = &["GuardedBy", "ThreadSafe", "NotThreadSafe", "Immutable"];
-
-/// One warning for each of the promises that are made: their name, at the first place.
-fn unchecked_annotations(unit: &tree::JavaUnit) -> Vec<Diagnostic> {
-    let of_class = |c: &'_ tree::JavaClass| -> Vec<tree::JavaAnnotation> {
-        let fields = c.fields.iter().map(|f| &f.modifiers);
-        let methods = c.methods.iter().map(|m| &m.modifiers);
-        std::iter::once(&c.modifiers).chain(fields).chain(methods).flat_map(|m| m.annotations.clone()).collect()
+/// Promises of annotations that are not kept, or that are not checked, each told once.
+fn unchecked_annotations(unit: &tree::JavaUnit, for_any_callers: bool) -> Vec<Diagnostic> {
+    let mut out = Vec::new();
+    let named = |m: &tree::JavaModifiers, name: &str| {
+        m.annotations.iter().find(|a| a.name.rsplit('.').next() == Some(name)).map(|a| a.span)
     };
-    let made: Vec<tree::JavaAnnotation> = unit.classes.iter().flat_map(of_class).collect();
-    let simple = |a: &tree::JavaAnnotation| a.name.rsplit('.').next().unwrap_or_default().to_owned();
-    let first_of = |name: &&str| made.iter().find(|a| simple(a) == **name);
-    let warn = |a: &tree::JavaAnnotation| {
-        let message = format!("`@{}` is not checked; races are, where there is a `main`", simple(a));
-        Diagnostic::warning(codes::ANNOTATIONS_UNUSED, a.span, message).label("the first of them")
+    let warn = |span: Span, message: String, label: &'static str| {
+        Diagnostic::warning(codes::ANNOTATIONS_UNUSED, span, message).label(label)
     };
-    PROMISES.iter().filter_map(first_of).map(warn).collect()
+    for class in &unit.classes {
+        if let Some(span) = named(&class.modifiers, "Immutable")
+            && let Some(field) = class.fields.iter().find(|f| !f.modifiers.is_final && !f.modifiers.is_static)
+        {
+            let message =
+                format!("`{}` is said to be immutable, and its field `{}` is not final", class.name, field.name);
+            out.push(warn(span, message, "said here").also(field.name_span, "can be changed"));
+        }
+        for field in &class.fields {
+            if let Some(span) = named(&field.modifiers, "GuardedBy")
+                && for_any_callers
+            {
+                let message = "`@GuardedBy` is checked in programs with a `main`; `//@ guarded_by` is, here".to_owned();
+                out.push(warn(span, message, "not checked"));
+            }
+        }
+    }
+    out
 }
 
 /// Lowers what the translation gave.
@@ -108,6 +119,8 @@ fn finished(
     (program, diagnostics)
 }
 
+#[cfg(test)]
+mod constructs;
 #[cfg(test)]
 mod oracle;
 #[cfg(test)]

@@ -4,27 +4,39 @@
 //! is a node of its own (`Unknown`), which the translation turns into a construct outside the model at its line.
 //! Deliberately absent: packages, imports and type parameters beyond their names (types are erased).
 
-#![allow(dead_code, reason = "the tree keeps all that stands in the text, also what is not translated yet")]
-
-use base::Span;
+use base::{SourceId, Span};
 
 /// All classes of the files given, nested ones too.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct JavaUnit {
+pub struct JavaUnit {
     pub classes: Vec<JavaClass>,
     /// Annotation comments (`//@ ..`, `/*@ .. @*/`) with their text.
-    pub(crate) comments: Vec<AnnotationComment>,
+    pub comments: Vec<AnnotationComment>,
+    /// Where the lines of each file begin.
+    pub lines: Vec<(SourceId, Vec<u32>)>,
+}
+
+impl JavaUnit {
+    /// The file and line of a place.
+    pub fn line(&self, file: SourceId, at: u32) -> (SourceId, usize) {
+        let starts = self.lines.iter().find(|(f, _)| *f == file).map_or(&[][..], |(_, l)| &l[..]);
+        (file, starts.partition_point(|s| *s <= at))
+    }
 }
 
 /// An annotation comment: its text without the comment signs, blanks in their place so that offsets stay.
 #[derive(Clone, Debug)]
-pub(crate) struct AnnotationComment {
+pub struct AnnotationComment {
     pub text: String,
     pub span: Span,
+    /// Whether code stands before it on its line.
+    pub behind_code: bool,
+    /// Whether nothing stands behind it on its line.
+    pub ends_line: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ClassForm {
+pub enum ClassForm {
     Class,
     Interface,
     Enum,
@@ -33,22 +45,22 @@ pub(crate) enum ClassForm {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct JavaClass {
+pub struct JavaClass {
     pub name: String,
     pub form: ClassForm,
-    pub(crate) modifiers: JavaModifiers,
-    pub(crate) type_params: Vec<String>,
+    pub modifiers: JavaModifiers,
+    pub type_params: Vec<String>,
     pub extends: Option<JavaType>,
-    pub(crate) implements: Vec<JavaType>,
+    pub implements: Vec<JavaType>,
     pub constants: Vec<(String, Span)>,
     pub fields: Vec<JavaField>,
     pub methods: Vec<JavaMethod>,
     /// `static { .. }` and `{ .. }`, with their place among the fields.
-    pub(crate) initializers: Vec<Initializer>,
+    pub initializers: Vec<Initializer>,
     /// The class around this one.
     pub outer: Option<String>,
     pub span: Span,
-    pub(crate) name_span: Span,
+    pub name_span: Span,
     /// The body without its brackets, for annotation comments.
     pub body: Span,
     /// Members that are not modelled, each with a phrase.
@@ -56,75 +68,75 @@ pub(crate) struct JavaClass {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Initializer {
-    pub(crate) is_static: bool,
+pub struct Initializer {
+    pub is_static: bool,
     pub body: Vec<JavaStmt>,
     pub span: Span,
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct JavaModifiers {
-    pub(crate) is_static: bool,
-    pub(crate) is_final: bool,
-    pub(crate) is_volatile: bool,
-    pub(crate) is_synchronized: bool,
-    pub(crate) is_abstract: bool,
-    pub(crate) is_native: bool,
-    pub(crate) is_public: bool,
+pub struct JavaModifiers {
+    pub is_static: bool,
+    pub is_final: bool,
+    pub is_volatile: bool,
+    pub is_synchronized: bool,
+    pub is_abstract: bool,
+    pub is_native: bool,
+    pub is_public: bool,
     pub annotations: Vec<JavaAnnotation>,
 }
 
 /// `@GuardedBy("this")`: the text of its first argument, without quotation marks.
 #[derive(Clone, Debug)]
-pub(crate) struct JavaAnnotation {
+pub struct JavaAnnotation {
     pub name: String,
     pub argument: Option<String>,
     pub span: Span,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct JavaField {
+pub struct JavaField {
     pub name: String,
     pub ty: JavaType,
-    pub(crate) modifiers: JavaModifiers,
+    pub modifiers: JavaModifiers,
     pub value: Option<JavaExpr>,
     pub span: Span,
-    pub(crate) name_span: Span,
+    pub name_span: Span,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct JavaMethod {
+pub struct JavaMethod {
     /// `<init>` for a constructor.
     pub name: String,
     pub params: Vec<JavaParam>,
     /// `None`: void, or a constructor.
     pub result: Option<JavaType>,
-    pub(crate) modifiers: JavaModifiers,
-    pub(crate) type_params: Vec<String>,
+    pub modifiers: JavaModifiers,
+    pub type_params: Vec<String>,
     pub body: Option<Vec<JavaStmt>>,
     pub span: Span,
-    pub(crate) name_span: Span,
+    pub name_span: Span,
     /// The body with its brackets.
-    pub(crate) body_span: Span,
+    pub body_span: Span,
 }
 
-pub(crate) const CONSTRUCTOR: &str = "<init>";
+pub const CONSTRUCTOR: &str = "<init>";
 
 #[derive(Clone, Debug)]
-pub(crate) struct JavaParam {
+pub struct JavaParam {
     pub name: String,
     pub ty: JavaType,
     pub span: Span,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct JavaType {
+pub struct JavaType {
     pub kind: JavaTypeKind,
     pub span: Span,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum JavaTypeKind {
+pub enum JavaTypeKind {
     Boolean,
     Byte,
     Short,
@@ -139,13 +151,13 @@ pub(crate) enum JavaTypeKind {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct JavaStmt {
+pub struct JavaStmt {
     pub kind: JavaStmtKind,
     pub span: Span,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum JavaStmtKind {
+pub enum JavaStmtKind {
     Empty,
     Local {
         ty: JavaType,
@@ -198,7 +210,7 @@ pub(crate) enum JavaStmtKind {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct CatchClause {
+pub struct CatchClause {
     pub types: Vec<JavaType>,
     pub name: String,
     pub body: Vec<JavaStmt>,
@@ -206,23 +218,23 @@ pub(crate) struct CatchClause {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct SwitchCase {
+pub struct SwitchCase {
     pub labels: Vec<JavaExpr>,
-    pub(crate) is_default: bool,
+    pub is_default: bool,
     pub body: Vec<JavaStmt>,
     /// `->`: never goes on to the next case.
-    pub(crate) is_rule: bool,
+    pub is_rule: bool,
     pub span: Span,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct JavaExpr {
+pub struct JavaExpr {
     pub kind: JavaExprKind,
     pub span: Span,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum JavaExprKind {
+pub enum JavaExprKind {
     Bool(bool),
     Int(i128),
     Long(i128),
@@ -278,7 +290,7 @@ pub(crate) enum JavaExprKind {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum UnaryOp {
+pub enum UnaryOp {
     Not,
     Negate,
     Plus,
@@ -286,7 +298,7 @@ pub(crate) enum UnaryOp {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BinaryOp {
+pub enum BinaryOp {
     Add,
     Subtract,
     Multiply,
@@ -309,7 +321,7 @@ pub(crate) enum BinaryOp {
 }
 
 impl BinaryOp {
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    pub fn read(text: &str) -> Option<Self> {
         Some(match text {
             "+" => Self::Add,
             "-" => Self::Subtract,
@@ -336,7 +348,7 @@ impl BinaryOp {
 }
 
 /// Calls a function on every expression below a statement, outermost first; bodies of lambdas and anonymous classes too.
-pub(crate) fn expressions<'a>(stmts: &'a [JavaStmt], visit: &mut dyn FnMut(&'a JavaExpr)) {
+pub fn expressions<'a>(stmts: &'a [JavaStmt], visit: &mut dyn FnMut(&'a JavaExpr)) {
     stmts.iter().for_each(|s| in_stmt(s, visit));
 }
 
@@ -390,7 +402,7 @@ fn in_stmt<'a>(stmt: &'a JavaStmt, visit: &mut dyn FnMut(&'a JavaExpr)) {
     }
 }
 
-pub(crate) fn in_expr<'a>(expr: &'a JavaExpr, visit: &mut dyn FnMut(&'a JavaExpr)) {
+pub fn in_expr<'a>(expr: &'a JavaExpr, visit: &mut dyn FnMut(&'a JavaExpr)) {
     visit(expr);
     match &expr.kind {
         JavaExprKind::Field(e, ..)
@@ -424,14 +436,14 @@ pub(crate) fn in_expr<'a>(expr: &'a JavaExpr, visit: &mut dyn FnMut(&'a JavaExpr
 }
 
 /// Calls a function on every expression of a class's own members.
-pub(crate) fn in_class<'a>(class: &'a JavaClass, visit: &mut dyn FnMut(&'a JavaExpr)) {
+pub fn in_class<'a>(class: &'a JavaClass, visit: &mut dyn FnMut(&'a JavaExpr)) {
     class.fields.iter().filter_map(|f| f.value.as_ref()).for_each(|e| in_expr(e, visit));
     class.initializers.iter().for_each(|i| expressions(&i.body, visit));
     class.methods.iter().filter_map(|m| m.body.as_ref()).for_each(|b| expressions(b, visit));
 }
 
 /// Calls a function on every statement, outermost first; bodies of lambdas and anonymous classes too.
-pub(crate) fn statements<'a>(stmts: &'a [JavaStmt], visit: &mut dyn FnMut(&'a JavaStmt)) {
+pub fn statements<'a>(stmts: &'a [JavaStmt], visit: &mut dyn FnMut(&'a JavaStmt)) {
     for stmt in stmts {
         visit(stmt);
         match &stmt.kind {

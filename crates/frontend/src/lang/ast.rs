@@ -319,6 +319,10 @@ pub enum StmtKind {
         of: Checked,
         condition: Expr,
     },
+    /// A block that `Leave` with its name goes behind. Made by front ends of other languages; no text.
+    Labelled(Box<str>, Block),
+    /// Goes behind the innermost block around of that name.
+    Leave(Box<str>),
     Error,
 }
 

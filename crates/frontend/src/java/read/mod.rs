@@ -30,6 +30,8 @@ pub(crate) fn read_file(sources: &Sources, file: SourceId, unit: &mut JavaUnit, 
         return;
     }
     reader.comments(tree.root_node(), unit);
+    let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at as u32 + 1));
+    unit.lines.push((file, starts.collect()));
     for node in reader.named(tree.root_node()) {
         match node.kind() {
             "package_declaration" | "import_declaration" => {}
@@ -106,7 +108,11 @@ impl<'a> Reader<'a> {
                 _ => None,
             };
             if let Some(text) = body {
-                unit.comments.push(AnnotationComment { text, span: self.span(node) });
+                let (before, behind) = (&self.text[..node.start_byte()], &self.text[node.end_byte()..]);
+                let before = before.rsplit('\n').next().unwrap_or_default();
+                let behind = behind.split('\n').next().unwrap_or_default();
+                let (behind_code, ends_line) = (!before.trim().is_empty(), behind.trim().is_empty());
+                unit.comments.push(AnnotationComment { text, span: self.span(node), behind_code, ends_line });
             }
             let mut cursor = node.walk();
             todo.extend(node.children(&mut cursor));

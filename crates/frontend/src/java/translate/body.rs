@@ -22,7 +22,7 @@ pub(super) struct Val {
 }
 
 impl Val {
-    pub(super) fn new(expr: Expr, ty: Ty) -> Self {
+    pub fn new(expr: Expr, ty: Ty) -> Self {
         Self { expr, ty, constant: None, exact: None }
     }
 }
@@ -40,7 +40,7 @@ pub(super) struct Local {
 }
 
 impl Local {
-    pub(super) fn new(value: Expr, ty: Ty) -> Self {
+    pub fn new(value: Expr, ty: Ty) -> Self {
         Self { value, ty, exact: None, thread: None, constant: None }
     }
 }
@@ -72,7 +72,7 @@ pub(super) enum Named {
 
 impl Held {
     /// As seen from an object that a variable holds.
-    pub(crate) fn seen_from(&self, object: Option<&str>) -> Option<Lock> {
+    pub fn seen_from(&self, object: Option<&str>) -> Option<Lock> {
         match self.lock.as_ref()? {
             Named::Static(name) => Some(Lock::Static(name.clone())),
             Named::Of(name, field) if Some(&name[..]) == object => Some(Lock::Own(field.clone())),
@@ -100,8 +100,20 @@ pub(super) enum ThreadStart {
 #[derive(Clone, Debug)]
 pub(super) enum Cleanup<'a> {
     Loop(Continue<'a>),
-    /// A `switch`: its `break`s end at the end of their case only.
-    Switch,
+    /// A `switch`, with the block that a `break` leaves; none: its `break`s stand at the end of their case.
+    Switch(Option<String>),
+    /// A label: the block behind the statement, and the end of the body where it is a loop.
+    Label {
+        name: String,
+        exit: String,
+        next: String,
+    },
+    /// A `try` with handlers: the block that is left to get there, what was thrown, which types are caught.
+    Try {
+        handler: String,
+        thrown: Expr,
+        types: Vec<String>,
+    },
     Release {
         statements: Vec<Stmt>,
     },
@@ -135,32 +147,38 @@ pub(super) struct Frame<'a> {
     pub this: Option<(Expr, Ty)>,
     pub scopes: Vec<Vec<(String, Local)>>,
     pub result: Ty,
-    pub(crate) cleanups: Vec<Cleanup<'a>>,
+    pub cleanups: Vec<Cleanup<'a>>,
     pub blocks: Vec<Vec<Stmt>>,
     pub counter: usize,
     pub held: Vec<Held>,
     pub phase: Phase,
     /// In the main method, outside loops and branches.
-    pub(crate) straight: bool,
+    pub straight: bool,
     /// Threads of locals that the main method has started and not joined.
-    pub(crate) running: BTreeSet<String>,
+    pub running: BTreeSet<String>,
     /// The whole body, for questions such as whether a local is set once.
     pub code: &'a [tree::JavaStmt],
     /// A constructor that gives `this` to nobody: its accesses of `this` meet no others.
     pub constructs: bool,
-    pub(crate) type_params: Vec<String>,
-    /// How many `try`s around catch what the model would report.
-    pub(crate) catching: usize,
+    pub type_params: Vec<String>,
+    /// The types of exceptions that callers catch; then what is thrown is a second result.
+    pub caught: Vec<String>,
+    /// How often the procedure stands in its own calls.
+    pub level: usize,
+    /// The end of the body of the loop that comes next, for `continue` with its label.
+    pub next_label: Option<String>,
     /// What names a place is kept in locals: what is evaluated next may change them.
     pub keep: bool,
     /// Annotations up to here were used.
-    pub(crate) notes_from: u32,
+    pub notes_from: u32,
     /// Invariants of the loop that comes next.
     pub invariants: Vec<Formula>,
+    /// The local that is declared next is not null: where that is said.
+    pub non_null: Option<Span>,
 }
 
 impl<'a> Frame<'a> {
-    pub(super) fn new(proc: &str, class: Option<&'a JavaClass>, code: &'a [tree::JavaStmt]) -> Self {
+    pub fn new(proc: &str, class: Option<&'a JavaClass>, code: &'a [tree::JavaStmt]) -> Self {
         Self {
             proc: proc.to_owned(),
             class,
@@ -267,27 +285,26 @@ impl<'a> Translation<'a> {
         Val::new(boolean(false, span), Ty::Unknown)
     }
 
-    /// A statement that throws where the condition is false. Where the exception may be caught it is outside the model.
-    pub(super) fn checked(&mut self, of: Checked, condition: Expr, span: Span) -> Stmt {
-        let of = if self.catches() { Checked::Unmodelled("an exception that is caught".into()) } else { of };
-        Spanned::new(StmtKind::Check { of, condition }, span)
+    /// A statement that goes wrong where the condition is false; none where a handler catches it, and it is done already.
+    pub(super) fn checked(&mut self, of: Checked, condition: Expr, span: Span) -> Option<Stmt> {
+        if self.is_off(&of, span) {
+            return Some(Spanned::new(StmtKind::Assume(peek(condition, span)), span));
+        }
+        self.guarded(of, condition, span)
     }
 
     pub(super) fn check(&mut self, of: Checked, condition: Expr, span: Span) {
-        let stmt = self.checked(of, condition, span);
-        self.push_stmt(stmt);
-    }
-
-    /// Whether what the body throws may be caught.
-    pub(super) fn catches(&self) -> bool {
-        self.frame.catching > 0 || self.known.as_ref().is_some_and(|k| k.below_catch.contains(&self.frame.proc))
+        if let Some(stmt) = self.checked(of, condition, span) {
+            self.push_stmt(stmt);
+        }
     }
 
     /// An object whose fields are about to be accessed.
     pub(super) fn dereferenced(&mut self, object: Val, span: Span) -> Expr {
         let is_present =
             matches!(&object.expr.kind, ast::ExprKind::Foreign(f) if matches!(**f, ast::Foreign::Present(_)));
-        if is_present || !self.catches() {
+        let off = !is_present && self.is_off(&Checked::Null, span);
+        if is_present || !(off || self.is_caught(&Checked::Null)) {
             return Spanned::new(object.expr.kind, span);
         }
         let condition = not(equal(object.expr.clone(), null(span), span), span);
@@ -298,8 +315,14 @@ impl<'a> Translation<'a> {
     pub(super) fn default_value(&mut self, ty: &Ty, span: Span) -> Expr {
         match ty {
             Ty::Boolean | Ty::Unknown | Ty::Void => boolean(false, span),
-            Ty::Int(_) | Ty::Text | Ty::Enum(_) => int(0, span),
+            Ty::Int(_) | Ty::Text | Ty::Enum(_) | Ty::Thrown(_) => int(0, span),
+            Ty::Boxed(_) => int(super::types::NO_NUMBER, span),
             Ty::Ref(..) | Ty::Array(_) | Ty::Null => null(span),
+            Ty::Math | Ty::Lock(_) => int(0, span),
+            Ty::Map(_, to) => {
+                let value = self.default_value(to, span);
+                foreign(ast::Foreign::Everywhere(value), span)
+            }
         }
     }
 }

@@ -126,3 +126,13 @@ pub(super) fn step(mut stmts: Vec<Stmt>, span: Span) -> Stmt {
 pub(super) fn call(callee: &str, args: Vec<Expr>, span: Span) -> ast::CallExpr {
     ast::CallExpr { object: None, name: name(callee, span), args, span: SourceSpan(span) }
 }
+
+/// A formula whose reading is no access.
+pub(super) fn peek(e: Expr, span: Span) -> Expr {
+    foreign(Foreign::Peek(e), span)
+}
+
+/// That an object is null or was made by the thread at hand.
+pub(super) fn own(object: Expr, span: Span) -> Expr {
+    Spanned::new(ExprKind::Call(Box::new(call("own", vec![object], span))), span)
+}

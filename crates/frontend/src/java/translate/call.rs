@@ -1,17 +1,31 @@
 //! Calls of methods and constructors: overloads (JLS 15.12.2), virtual calls among the classes that are made, `new`.
 //!
 //! In: a call with its arguments. Out: a call of a procedure, or a choice between several by the class of the object.
-//! Deliberately absent: recursion and methods with a variable number of parameters, which are outside the model.
+//! Deliberately absent: recursion without a bound (a few calls inside each other are followed) and methods with a variable number of parameters.
 
 use super::Translation;
 use super::body::{Phase, Val};
 use super::build::*;
 use super::place::{as_value, name_of};
 use super::types::{Ty, Width};
-use super::{thread::Closure, type_params};
+use super::{JobCode, thread::Closure, type_params};
 use crate::java::tree::{self, CONSTRUCTOR, ClassForm, JavaClass, JavaExprKind, JavaMethod};
-use crate::lang::ast::{Checked, Expr};
+use crate::lang::ast::{self, Checked, Expr, Spanned};
 use base::Span;
+
+/// Calls of a method inside itself that are looked at, where its code has one of them, and where it has several.
+const DEEPEST_RECURSION: usize = 10;
+const DEEPEST_BRANCHING_RECURSION: usize = 5;
+
+/// What a call passes.
+struct Passed<'p> {
+    this: Option<Expr>,
+    /// The variable that holds the receiver.
+    held_by: Option<&'p str>,
+    arguments: Vec<Expr>,
+    /// Whether annotations say what it does, so that calls need not be followed.
+    specified: bool,
+}
 
 /// What a virtual call may run.
 #[derive(Clone)]
@@ -51,6 +65,10 @@ impl<'a> Translation<'a> {
                 (a, b) if a == b => 0,
                 (Ty::Unknown, _) => 0,
                 (Ty::Int(a), Ty::Int(b)) if widens(*a, *b) => 1,
+                (a, Ty::Boxed(b)) if *a == **b => 3,
+                (Ty::Boxed(a), b) if **a == *b => 3,
+                (Ty::Null, Ty::Boxed(_) | Ty::Thrown(_)) => 1,
+                (Ty::Thrown(a), Ty::Thrown(b)) if self.classes.is_exception_of(a, b) => 1,
                 (Ty::Null, b) if b.is_reference() || *b == Ty::Text || matches!(b, Ty::Enum(_)) => 1,
                 (Ty::Ref(a, _), Ty::Ref(b, _)) if a == b => 0,
                 (Ty::Ref(a, _), Ty::Ref(b, _)) if self.is_kind_of(a, b) => 1,
@@ -131,6 +149,9 @@ impl<'a> Translation<'a> {
         }
         if let Some(value) = self.own_thread_call(object, method, args, span) {
             return value;
+        }
+        if self.is_scalar_object(object) {
+            return self.scalar_call(object, method, args, span);
         }
         let ty = self.static_type(object);
         if let Ty::Enum(_) = ty {
@@ -357,52 +378,88 @@ impl<'a> Translation<'a> {
         arguments: Vec<Expr>,
         span: Span,
     ) -> Val {
-        let proc = self.want_method(class, method);
         let ty = method.result.as_ref().map_or(Ty::Void, |t| self.classes.ty(t, &type_params(class, method)));
-        self.call_procedure(&proc, &method.name, this, held_by, arguments, ty, span)
+        let base = self.proc_name(class, method);
+        let specified = self.is_specified(class, method);
+        let code = JobCode::Method(class, method);
+        let passed = Passed { this, held_by, arguments, specified };
+        self.call_procedure(base, &method.name, code, passed, ty, span)
     }
 
-    #[allow(clippy::too_many_arguments)]
+    /// Calls a procedure. Where someone catches what it may throw, a copy of it that says what was thrown; where it calls itself, one copy for each
+    /// level, and what lies deeper than the last is outside the model.
     fn call_procedure(
         &mut self,
-        proc: &str,
+        base: String,
         shown: &str,
-        this: Option<Expr>,
-        held_by: Option<&str>,
-        arguments: Vec<Expr>,
+        code: JobCode<'a>,
+        passed: Passed<'_>,
         ty: Ty,
         span: Span,
     ) -> Val {
+        let Passed { this, held_by, arguments, specified } = passed;
         if self.known.as_ref().is_none_or(|k| k.starts_elsewhere) {
             self.frame.phase = Phase::Together;
         }
-        self.note_call(proc, held_by);
-        if self.is_recursive(proc) {
+        let recursive = !specified && self.is_recursive(&base);
+        let level = if recursive { self.frame.level + 1 } else { 1 };
+        let mut calls = 0;
+        tree::expressions(self.frame.code, &mut |e| {
+            calls += usize::from(matches!(&e.kind, JavaExprKind::Call { name, .. } if name == shown));
+        });
+        if level > if calls > 1 { DEEPEST_BRANCHING_RECURSION } else { DEEPEST_RECURSION } {
             let shown = shown.trim_matches(['<', '>']);
-            self.unmodelled(&format!("the recursive call of `{shown}`"), span);
+            self.unmodelled(&format!("more calls of `{shown}` inside each other than are looked at"), span);
             let value = self.default_value(&ty, span);
             return Val::new(value, ty);
         }
+        let caught = if specified { Vec::new() } else { self.caught_here() };
+        let may_throw = !caught.is_empty();
+        let proc = self.want(base, code, caught, level);
+        self.note_call(&proc, held_by);
         let args: Vec<Expr> = this.into_iter().chain(arguments).collect();
-        match ty {
-            Ty::Void => {
-                self.call_statement(proc, args, span);
-                Val::new(boolean(false, span), Ty::Void)
-            }
-            ty => {
-                let value = self.call_value(proc, args, &ty, span);
-                Val::new(value, ty)
-            }
+        if !may_throw {
+            return match ty {
+                Ty::Void => {
+                    self.call_statement(&proc, args, span);
+                    Val::new(boolean(false, span), Ty::Void)
+                }
+                ty => {
+                    let value = self.call_value(&proc, args, &ty, span);
+                    Val::new(value, ty)
+                }
+            };
         }
+        let result = (ty != Ty::Void).then(|| self.open_temp("result", &ty, span));
+        let thrown = self.open_int("thrown", span);
+        let call = Spanned::new(ast::ExprKind::Call(Box::new(call(&proc, args, span))), span);
+        let targets: Vec<Expr> = result.iter().cloned().chain([thrown.clone()]).collect();
+        self.push(ast::StmtKind::Assign { targets, value: as_value(call) }, span);
+        let inner = self.branch(|t| t.raise_number(thrown.clone(), span));
+        self.push_stmt(if_else(not(equal(thrown, int(0, span), span), span), inner, None, span));
+        Val::new(result.unwrap_or_else(|| boolean(false, span)), ty)
     }
 
     /// Runs the body of a lambda that an object stands for.
-    fn closure_call(&mut self, index: usize, object: Expr, arguments: Vec<Expr>, span: Span) -> Val {
-        let proc = self.want_closure(index);
+    /// Whether annotations say what a method does.
+    fn is_specified(&self, class: &JavaClass, method: &JavaMethod) -> bool {
+        use crate::java::dialect::NoteKind;
+        let index = super::notes::method_index(class, method);
+        let owner = super::notes::Owner::Method(class.name.clone(), index);
+        self.alone
+            && self
+                .notes
+                .of(&owner)
+                .any(|n| matches!(n.kind, NoteKind::Requires(_) | NoteKind::Ensures(_) | NoteKind::Performs(_)))
+    }
+
+    pub(super) fn closure_call(&mut self, index: usize, object: Expr, arguments: Vec<Expr>, span: Span) -> Val {
+        let base = self.closures[index].proc_name();
         let Closure { captures, class, result, .. } = self.closures[index].clone();
         let captured = captures.iter().map(|(name, _)| field(object.clone(), format!("{class}.{name}"), span));
         let args: Vec<Expr> = captured.chain(arguments).collect();
-        self.call_procedure(&proc, "a lambda", None, None, args, result, span)
+        let passed = Passed { this: None, held_by: None, arguments: args, specified: false };
+        self.call_procedure(base, "a lambda", JobCode::Closure(index), passed, result, span)
     }
 
     /// `super(..)` at the beginning of a constructor, written or not.
@@ -447,8 +504,10 @@ impl<'a> Translation<'a> {
                 || class.initializers.iter().any(|i| !i.is_static)
                 || class.fields.iter().any(|f| !f.modifiers.is_static && f.value.is_some());
             if needed {
-                let proc = self.want_constructor(class);
-                self.call_procedure(&proc, &class.name, Some(object), Some("new"), Vec::new(), Ty::Void, span);
+                let passed =
+                    Passed { this: Some(object), held_by: Some("new"), arguments: Vec::new(), specified: false };
+                let base = format!("new {}", class.name);
+                self.call_procedure(base, &class.name, JobCode::Constructor(class), passed, Ty::Void, span);
             }
             return;
         }
@@ -465,12 +524,22 @@ impl<'a> Translation<'a> {
     pub(super) fn new_object(
         &mut self,
         e: &'a tree::JavaExpr,
-        ty: &'a tree::JavaType,
+        (ty, wanted): (&'a tree::JavaType, Option<&Ty>),
         args: &'a [tree::JavaExpr],
         body: Option<&'a JavaClass>,
     ) -> Val {
         let span = e.span;
-        let made = self.classes.ty(ty, &self.frame.type_params);
+        let mut made = self.classes.ty(ty, &self.frame.type_params);
+        // `new ArrayList<>()` holds what the variable holds.
+        if let (Ty::Ref(name, held), Some(Ty::Ref(_, wanted))) = (&mut made, wanted)
+            && held.is_empty()
+            && super::types::collected(name).is_some()
+        {
+            held.clone_from(wanted);
+        }
+        if let (Ty::Thrown(name), None) = (&made, body) {
+            return self.new_exception(&name.clone(), args, span);
+        }
         let Ty::Ref(class_name, _) = &made else {
             args.iter().for_each(|a| self.effects(a));
             let shown = match &ty.kind {
@@ -528,6 +597,9 @@ impl<'a> Translation<'a> {
 
     fn enum_call(&mut self, object: &'a tree::JavaExpr, method: &str, span: Span) -> Val {
         let value = self.expr(object);
+        if matches!(method, "name" | "toString") {
+            return self.some_text(span);
+        }
         if method != "ordinal" {
             return self.unknown(&format!("`{}.{method}`", name_of(object)), span);
         }

@@ -39,6 +39,10 @@ impl<'a> Translation<'a> {
                     ),
                 ]
             }
+            Ty::Ref(name, args) if super::types::collected(name).is_some() => {
+                let of = super::types::collected(name).expect("asked above");
+                self.collection_parts(of, &args.clone(), span)
+            }
             Ty::Ref(name, args) => match &name[..] {
                 "AtomicInteger" => vec![part("value", i32_type(), Some(int(0, span)))],
                 "AtomicLong" => vec![part("value", machine(64, ast::Sign::Signed, span), Some(int(0, span)))],
@@ -87,6 +91,9 @@ impl<'a> Translation<'a> {
         let ty = self.embedded_ty(class, field);
         let span = field.name_span;
         let mut parts = self.parts(&ty, span);
+        if super::embed::has_rows(field) {
+            self.with_rows(&ty, &mut parts, span);
+        }
         let key = format!("{}.{}", class.name, field.name);
         let known = self.known.as_ref();
         let monitor = known.is_none_or(|k| k.monitors.contains(&key));
@@ -105,26 +112,58 @@ impl<'a> Translation<'a> {
         parts
     }
 
+    /// Rows that are part of an array: a map of maps.
+    fn with_rows(&mut self, ty: &Ty, parts: &mut [Part], span: Span) {
+        let Ty::Array(row) = ty else { return };
+        let Ty::Array(element) = &**row else { return };
+        let key = || Box::new(Spanned::new(ast::TypeKind::Int, span));
+        let everywhere = |value| foreign(Foreign::Everywhere(value), span);
+        let map = |to: ast::Type| Spanned::new(ast::TypeKind::Map(key(), Box::new(to)), span);
+        for part in parts {
+            let (ty, first) = match part.name {
+                "data" => (self.tp_type(element, span), self.default_value(element, span)),
+                "writing" => (Spanned::new(ast::TypeKind::Bool, span), boolean(false, span)),
+                _ => continue,
+            };
+            part.ty = map(map(ty));
+            part.first = Some(everywhere(everywhere(first)));
+        }
+    }
+
+    /// The length of the rows of such an array.
+    pub(super) fn row_length(&self, class: &JavaClass, field: &JavaField) -> Option<i128> {
+        let JavaExprKind::NewArray { sizes, values: None, .. } = &field.value.as_ref()?.kind else { return None };
+        let [_, row] = &sizes[..] else { return None };
+        self.constant_size(class, row)
+    }
+
+    fn constant_size(&self, class: &JavaClass, size: &crate::java::tree::JavaExpr) -> Option<i128> {
+        // Names in it are looked for in the class that declares it.
+        let constant = match &size.kind {
+            JavaExprKind::Int(n) => Some(*n),
+            JavaExprKind::Name(n) => {
+                let (owner, found) = self.classes.field(&class.name, n)?;
+                let ty = self.field_ty(owner, found);
+                found.value.as_ref().filter(|_| found.modifiers.is_final).and_then(|v| self.constant(v, &ty))
+            }
+            JavaExprKind::Field(base, n, _) => {
+                let JavaExprKind::Name(owner) = &base.kind else { return None };
+                let (owner, found) = self.classes.field(owner, n)?;
+                let ty = self.field_ty(owner, found);
+                found.value.as_ref().filter(|_| found.modifiers.is_final).and_then(|v| self.constant(v, &ty))
+            }
+            _ => None,
+        };
+        constant.filter(|n| *n >= 0)
+    }
+
     /// The length of an array that a static final field holds, where the text tells.
     pub(super) fn constant_length(&self, class: &JavaClass, field: &JavaField) -> Option<i128> {
         if !field.modifiers.is_static || !matches!(field.ty.kind, crate::java::tree::JavaTypeKind::Array(_)) {
             return None;
         }
         match &field.value.as_ref()?.kind {
-            JavaExprKind::NewArray { sizes, values: None, .. } => {
-                let [size] = &sizes[..] else { return None };
-                // Names in it are looked for in the class that declares it.
-                let constant = match &size.kind {
-                    JavaExprKind::Int(n) => Some(*n),
-                    JavaExprKind::Name(n) => {
-                        let (owner, found) = self.classes.field(&class.name, n)?;
-                        let ty = self.field_ty(owner, found);
-                        found.value.as_ref().filter(|_| found.modifiers.is_final).and_then(|v| self.constant(v, &ty))
-                    }
-                    _ => None,
-                };
-                constant.filter(|n| *n >= 0)
-            }
+            JavaExprKind::NewArray { sizes, values: None, .. } => self.constant_size(class, sizes.first()?),
             JavaExprKind::NewArray { values: Some(values), .. } | JavaExprKind::ArrayValues(values) => {
                 Some(values.len() as i128)
             }
@@ -148,10 +187,12 @@ impl<'a> Translation<'a> {
             for field in class.fields.iter().filter(|f| f.modifiers.is_static) {
                 let span = field.name_span;
                 let key = format!("{}.{}", class.name, field.name);
+                let plain = !self.alone || self.begins_plainly(class, field);
                 if self.is_embedded(class, field) {
                     for part in self.embedded_parts(class, field) {
                         let is_data = part.name == "data";
-                        let mut var = self.declared(format!("{key}.{}", part.name), part.ty, part.first, span);
+                        let first = part.first.filter(|_| plain || !is_data);
+                        let mut var = self.declared(format!("{key}.{}", part.name), part.ty, first, span);
                         if is_data {
                             var.access = self.access(class, field);
                         }
@@ -174,7 +215,7 @@ impl<'a> Translation<'a> {
                     None => self.default_value(&ty, span),
                 };
                 let tp = self.tp_type(&ty, span);
-                let mut var = self.declared(key.clone(), tp, Some(value), span);
+                let mut var = self.declared(key.clone(), tp, Some(value).filter(|_| plain), span);
                 var.access = self.access(class, field);
                 if self.is_paper_lock(field) {
                     (var.ty, var.value) = (Spanned::new(ast::TypeKind::Lock, span), None);
@@ -241,7 +282,10 @@ impl<'a> Translation<'a> {
                 let key = format!("{}.{}", class.name, field.name);
                 if self.is_embedded(class, field) {
                     for part in self.embedded_parts(class, field) {
-                        let var = self.declared(format!("{key}.{}", part.name), part.ty, None, span);
+                        let mut var = self.declared(format!("{key}.{}", part.name), part.ty, None, span);
+                        if part.name == "data" {
+                            var.access = self.access(class, field);
+                        }
                         out.push((var, part.first));
                     }
                     continue;
@@ -252,12 +296,24 @@ impl<'a> Translation<'a> {
                 }
                 let first = self.default_value(&ty, span);
                 let tp = self.tp_type(&ty, span);
-                out.push((self.declared(key.clone(), tp, None, span), Some(first)));
+                let mut var = self.declared(key.clone(), tp, None, span);
+                var.access = self.access(class, field);
+                out.push((var, Some(first)));
                 if self.watched.contains(&key) {
                     let tp = Spanned::new(ast::TypeKind::Bool, span);
                     out.push((self.declared(format!("writing {key}"), tp, None, span), Some(boolean(false, span))));
                 }
             }
+        }
+        for ghost in self.ghosts.clone().into_iter().filter(|g| !g.is_static) {
+            if self.facts.regions.find(&ghost.class) != root {
+                continue;
+            }
+            let first = self.ghost_first(&ghost);
+            let tp = self.tp_type(&ghost.ty, ghost.span);
+            let mut var = self.declared(format!("{}.{}", ghost.class, ghost.name), tp, None, ghost.span);
+            var.access = self.ghost_access(&ghost);
+            out.push((var, first));
         }
         for index in 0..self.closures.len() {
             let closure = self.closures[index].clone();
@@ -291,7 +347,11 @@ impl<'a> Translation<'a> {
                 if part.name == "writing" && !watched {
                     continue;
                 }
-                out.push((self.declared(format!("{heap}.{}", part.name), part.ty, None, span), part.first));
+                let mut var = self.declared(format!("{heap}.{}", part.name), part.ty, None, span);
+                if self.alone && self.own_heaps.contains(&heap) {
+                    var.access.push(ast::AccessClause::ThreadLocal);
+                }
+                out.push((var, part.first));
             }
         }
         let known = self.known.as_ref();

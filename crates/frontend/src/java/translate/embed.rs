@@ -20,6 +20,22 @@ const EMBEDDABLE: &[&str] = &[
     "Condition",
     "Semaphore",
     "CountDownLatch",
+    "Random",
+    "ArrayList",
+    "LinkedList",
+    "ArrayDeque",
+    "List",
+    "Queue",
+    "Deque",
+    "Stack",
+    "Vector",
+    "CopyOnWriteArrayList",
+    "ConcurrentLinkedQueue",
+    "HashMap",
+    "Map",
+    "Hashtable",
+    "ConcurrentHashMap",
+    "ConcurrentMap",
 ];
 
 /// Classes and fields whose objects are embedded.
@@ -37,7 +53,9 @@ pub(super) fn embedded(unit: &JavaUnit) -> BTreeSet<(String, String)> {
                 JavaTypeKind::Array(_) => true,
                 _ => false,
             };
-            if known && field.modifiers.is_final && is_made_here(class, field) && uses.only_through(&field.name) {
+            let rows = !has_rows(field) || uses.never_a_row(&field.name);
+            let made = known && field.modifiers.is_final && is_made_here(class, field);
+            if made && rows && uses.only_through(&field.name) {
                 out.insert((class.name.clone(), field.name.clone()));
             }
         }
@@ -72,10 +90,17 @@ fn is_made_here(class: &JavaClass, field: &JavaField) -> bool {
 fn is_new(value: &tree::JavaExpr) -> bool {
     match &value.kind {
         JavaExprKind::New { body: None, .. } | JavaExprKind::ArrayValues(_) => true,
+        // Rows of one constant length are part of it, too.
+        JavaExprKind::NewArray { sizes, open: 0, values: None, .. } if sizes.len() == 2 => true,
         JavaExprKind::NewArray { sizes, open, .. } => *open == 0 && sizes.len() == 1 || sizes.is_empty() && *open == 1,
         JavaExprKind::Call { name, .. } => name == "newCondition",
         _ => false,
     }
+}
+
+/// Whether the elements of an array are arrays.
+pub(super) fn has_rows(field: &JavaField) -> bool {
+    matches!(&field.ty.kind, JavaTypeKind::Array(inner) if matches!(inner.kind, JavaTypeKind::Array(_)))
 }
 
 /// The last name of a variable or field.
@@ -91,11 +116,19 @@ fn names(e: &tree::JavaExpr) -> Option<&String> {
 struct Uses {
     all: BTreeMap<String, usize>,
     through: BTreeMap<String, usize>,
+    /// How often indexed, and how often with two indices.
+    indexed: BTreeMap<String, usize>,
+    twice: BTreeMap<String, usize>,
 }
 
 impl Uses {
     fn only_through(&self, name: &str) -> bool {
         self.all.get(name).copied().unwrap_or(0) == self.through.get(name).copied().unwrap_or(0)
+    }
+
+    fn never_a_row(&self, name: &str) -> bool {
+        let count = |m: &BTreeMap<String, usize>| m.get(name).copied().unwrap_or(0);
+        count(&self.indexed) == count(&self.twice)
     }
 
     fn used_through(&mut self, e: &tree::JavaExpr) {
@@ -120,7 +153,17 @@ impl Uses {
         }
         match &e.kind {
             JavaExprKind::Call { object: Some(object), .. } => self.used_through(object),
-            JavaExprKind::Index(array, _) => self.used_through(array),
+            JavaExprKind::Index(array, _) => {
+                self.used_through(array);
+                if let Some(name) = names(array) {
+                    *self.indexed.entry(name.clone()).or_default() += 1;
+                }
+                if let JavaExprKind::Index(inner, _) = &array.kind
+                    && let Some(name) = names(inner)
+                {
+                    *self.twice.entry(name.clone()).or_default() += 1;
+                }
+            }
             JavaExprKind::Field(object, field, _) if field == "length" => self.used_through(object),
             JavaExprKind::Assign(place, None, value) if is_new(value) => self.used_through(place),
             JavaExprKind::Lambda { body, .. } => self.statements(body),
@@ -141,6 +184,12 @@ impl Uses {
             JavaStmtKind::ForEach { over, .. } => found.push(over.clone()),
             _ => {}
         });
-        found.iter().for_each(|e| self.used_through(e));
+        for e in &found {
+            self.used_through(e);
+            // A loop over it takes its elements as values.
+            if let Some(name) = names(e) {
+                *self.indexed.entry(name.clone()).or_default() += 1;
+            }
+        }
     }
 }

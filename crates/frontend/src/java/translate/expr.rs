@@ -64,7 +64,7 @@ impl<'a> Translation<'a> {
             JavaExprKind::Call { object, name, args, name_span } => {
                 self.call(e, object.as_deref(), name, *name_span, args)
             }
-            JavaExprKind::New { ty, args, body } => self.new_object(e, ty, args, body.as_deref()),
+            JavaExprKind::New { ty, args, body } => self.new_object(e, (ty, wanted), args, body.as_deref()),
             JavaExprKind::NewArray { element, sizes, open, values } => {
                 let element = self.classes.ty(element, &self.frame.type_params);
                 if element == Ty::Unknown {
@@ -146,6 +146,11 @@ impl<'a> Translation<'a> {
                     None => Val::new(boolean(false, span), Ty::Unknown),
                 };
             }
+        }
+        if let JavaExprKind::Field(base, text, _) = &e.kind
+            && let Some((value, ty)) = self.library_constant(base, text)
+        {
+            return literal(value, &ty, span);
         }
         let Some((class, field, _)) = self.field_of(e) else {
             return self.unknown(&format!("`{}`", name_of(e)), span);
@@ -265,6 +270,8 @@ impl<'a> Translation<'a> {
     fn increment(&mut self, place: &'a tree::JavaExpr, by: i128, prefix: bool, span: Span) -> Val {
         let Some(target) = self.target(place) else { return Val::new(boolean(false, span), Ty::Unknown) };
         let old = self.load(&target, span);
+        let boxed = if let Ty::Boxed(_) = old.ty { Some(old.ty.clone()) } else { None };
+        let old = self.unboxed(old, span);
         let Ty::Int(_) = old.ty else { return self.unknown("`++` of what is no integer", span) };
         let ty = old.ty.clone();
         // A local is changed in place: its value before is kept.
@@ -278,6 +285,12 @@ impl<'a> Translation<'a> {
         let op = if by > 0 { BinaryOp::Add } else { BinaryOp::Subtract };
         let sum = self.operate(op, old.clone(), one, span);
         let new = self.convert(sum, &ty, span);
+        if let Some(Ty::Boxed(inner)) = boxed {
+            let kept = self.bind("new", &ty, as_value(new), span);
+            let number = self.boxed(Val::new(kept.clone(), ty.clone()), &inner, span);
+            self.store(&target, number, span);
+            return if prefix { Val::new(kept, ty) } else { old };
+        }
         self.store(&target, new.clone(), span);
         if !prefix {
             return old;
@@ -328,6 +341,9 @@ impl<'a> Translation<'a> {
     fn instance_of(&mut self, inner: &'a tree::JavaExpr, ty: &'a tree::JavaType, span: Span) -> Val {
         let to = self.classes.ty(ty, &self.frame.type_params);
         let value = self.expr(inner);
+        if let (Ty::Thrown(_), Ty::Thrown(name)) = (&value.ty, &to) {
+            return Val::new(self.is_exception_instance(&value, name, span), Ty::Boolean);
+        }
         let (Ty::Ref(..), Ty::Ref(name, _)) = (&value.ty, &to) else {
             return self.unknown("`instanceof` here", span);
         };
@@ -383,7 +399,7 @@ impl<'a> Translation<'a> {
             };
             if constant.is_none_or(|c| c < 0) {
                 let condition = binary(crate::lang::ast::Binary::LessEqual, int(0, span), length.clone(), span);
-                self.check(Checked::Bounds, condition, size.span);
+                self.check(Checked::Language("size"), condition, size.span);
             }
             lengths.push(length);
         }

@@ -4,7 +4,7 @@
 //! `weakCompareAndSet`) are outside the model.
 //!
 //! In: a call of a method of the library. Out: the steps it takes.
-//! Deliberately absent: limits of time (except for `wait`), interruption, fairness, collections.
+//! Deliberately absent: limits of time (except for `wait`), interruption, fairness; collections are in `collection`.
 
 use super::Translation;
 use super::body::Val;
@@ -60,7 +60,33 @@ impl<'a> Translation<'a> {
                 let (a, b) = (self.convert(a, &ty, span), self.convert(b, &ty, span));
                 Some(Val::new(if_then_else(better.expr, a, b, span), ty))
             }
-            ("Integer" | "Long", "MAX_VALUE") => None,
+            ("Integer" | "Long" | "Boolean" | "Short" | "Byte" | "Character", "valueOf") if args.len() == 1 => {
+                let value = self.expr(&args[0]);
+                let ty = self
+                    .classes
+                    .ty(&tree::JavaType { kind: tree::JavaTypeKind::Named(short.to_owned(), Vec::new()), span }, &[]);
+                let Ty::Boxed(inner) = &ty else { return Some(self.unknown("`valueOf`", span)) };
+                if !matches!(value.ty, Ty::Int(_) | Ty::Boolean) {
+                    return Some(self.unknown("`valueOf` of a string", span));
+                }
+                let number = self.boxed(value, &inner.clone(), span);
+                Some(Val::new(number, ty))
+            }
+            ("String", "valueOf" | "format") | ("Integer" | "Long", "toString") => {
+                args.iter().for_each(|a| self.effects(a));
+                Some(self.some_text(span))
+            }
+            ("Math", "abs") if args.len() == 1 => {
+                let value = self.expr(&args[0]);
+                let ty = match &value.ty {
+                    Ty::Int(Width::Long) => Ty::Int(Width::Long),
+                    Ty::Int(_) => Ty::INT,
+                    _ => return Some(self.unknown("`Math` of such values", span)),
+                };
+                let value = self.convert(value, &ty, span);
+                let negative = binary(Binary::Less, value.clone(), int(0, span), span);
+                Some(Val::new(if_then_else(negative, negate(value.clone(), span), value, span), ty))
+            }
             _ if matches!(object.kind, JavaExprKind::Name(_)) && text.starts_with(char::is_uppercase) => {
                 args.iter().for_each(|a| self.effects(a));
                 Some(self.unknown(&format!("`{text}.{method}`"), span))
@@ -84,6 +110,15 @@ impl<'a> Translation<'a> {
         let span = value.span;
         let ty = receiver.ty.clone();
         match (&value.kind, &ty) {
+            (JavaExprKind::New { ty: made, args, .. }, Ty::Ref(class, _))
+                if super::types::collected(class).is_some() =>
+            {
+                let made = match &made.kind {
+                    tree::JavaTypeKind::Named(n, _) => n.clone(),
+                    _ => class.clone(),
+                };
+                self.initialize_collection(receiver, &made, args, span);
+            }
             (JavaExprKind::New { args, .. }, Ty::Ref(class, held)) => {
                 let part = match &class[..] {
                     "AtomicInteger" => Some(("value", Ty::INT)),
@@ -99,7 +134,7 @@ impl<'a> Translation<'a> {
                         let value = self.expr_as(first, &ty);
                         if class == "CountDownLatch" {
                             let good = binary(Binary::LessEqual, int(0, span), value.clone(), span);
-                            self.check(Checked::Language("throw"), good, span);
+                            self.check(Checked::Language("argument"), good, span);
                         }
                         self.push_stmt(assign(receiver.part(part, span), value, span));
                     }
@@ -110,13 +145,16 @@ impl<'a> Translation<'a> {
                     (None, _) => args.iter().for_each(|a| self.effects(a)),
                 }
             }
+            // Rows that are part of it: both lengths are constants.
+            (JavaExprKind::NewArray { sizes, values: None, .. }, Ty::Array(_))
+                if sizes.len() == 2 && receiver.length.is_some() => {}
             (JavaExprKind::NewArray { sizes, values: None, .. }, Ty::Array(_)) if sizes.len() == 1 => {
                 let size = self.expr(&sizes[0]);
                 let constant = size.constant;
                 let length = self.convert(size, &Ty::INT, sizes[0].span);
                 if constant.is_none_or(|c| c < 0) {
                     let good = binary(Binary::LessEqual, int(0, span), length.clone(), span);
-                    self.check(Checked::Bounds, good, sizes[0].span);
+                    self.check(Checked::Language("size"), good, sizes[0].span);
                 }
                 if receiver.length.is_none() {
                     self.push_stmt(assign(receiver.part("length", span), length, span));
@@ -177,6 +215,11 @@ impl<'a> Translation<'a> {
             "Condition" => self.condition_call(receiver, object, method, args, span),
             "Semaphore" => self.semaphore_call(receiver, method, args, span),
             "CountDownLatch" => self.latch_call(receiver, method, args, span),
+            "Random" => self.random_call(method, args, span),
+            name if super::types::collected(name).is_some() => {
+                let of = super::types::collected(name).expect("asked above");
+                self.collection_call(receiver, of, method, args, span)
+            }
             "Thread" => return self.thread_call(receiver, None, method, args, span),
             "Runnable" if method == "run" => {
                 return self.run_target(receiver, span);
@@ -266,7 +309,7 @@ impl<'a> Translation<'a> {
                 Some(void)
             }
             ("unlock", 0) => {
-                if self.catches() {
+                if self.is_caught(&Checked::Release) {
                     self.check(Checked::Release, mine, span);
                 }
                 self.push(StmtKind::Release(owner), span);

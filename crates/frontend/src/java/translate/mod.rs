@@ -10,18 +10,24 @@
 mod body;
 mod build;
 mod call;
+mod collection;
 mod declare;
 mod embed;
+mod exception;
 mod expr;
+mod formula;
 mod library;
 mod monitor;
+mod notes;
 mod operator;
 mod place;
 mod race;
 mod spec;
 mod stmt;
+mod switch;
+mod text;
 mod thread;
-pub(crate) mod types;
+pub mod types;
 
 use super::tree::{self, CONSTRUCTOR, ClassForm, JavaClass, JavaMethod, JavaUnit};
 use crate::lang::ast::{self, Item, ItemKind, SourceSpan, Spanned};
@@ -37,28 +43,26 @@ use types::{Classes, Regions, Ty, Width};
 struct Facts {
     pub regions: Regions,
     /// Names of heap classes whose objects are used as monitors; those that are waited for.
-    pub(crate) monitors: BTreeSet<String>,
-    pub(crate) waited: BTreeSet<String>,
+    pub monitors: BTreeSet<String>,
+    pub waited: BTreeSet<String>,
     /// Names of heap classes that occur in types.
     pub heap: BTreeMap<String, Ty>,
-    pub(crate) instantiated: BTreeSet<String>,
+    pub instantiated: BTreeSet<String>,
     /// Who calls whom, with the monitors that are held there for certain.
     pub calls: BTreeSet<CallSite>,
     /// Who calls whom while which kinds of monitors may be held.
     pub holding: BTreeSet<(String, String, BTreeSet<String>)>,
     pub accesses: Accesses,
-    /// Procedures that are called below a `try` that catches what the model would report.
-    pub(crate) below_catch: BTreeSet<String>,
     /// Whether some thread is started that the main method does not start itself.
-    pub(crate) starts_elsewhere: bool,
-    pub(crate) uses_threads: bool,
+    pub starts_elsewhere: bool,
+    pub uses_threads: bool,
 }
 
 /// What the translation gives.
-pub(crate) struct Translated {
+pub struct Translated {
     pub tree: ast::SourceTree,
     pub assumptions: Vec<(&'static str, String)>,
-    pub(crate) has_threads: bool,
+    pub has_threads: bool,
     /// What is wrong with annotations.
     pub errors: Vec<base::Diagnostic>,
 }
@@ -68,7 +72,7 @@ struct Translation<'a> {
     /// What the pass before found; `None` in the first pass.
     pub known: Option<Facts>,
     pub facts: Facts,
-    pub(crate) embedded: BTreeSet<(String, String)>,
+    pub embedded: BTreeSet<(String, String)>,
     pub items: Vec<Item>,
     queue: Vec<Job<'a>>,
     queued: BTreeSet<String>,
@@ -77,25 +81,45 @@ struct Translation<'a> {
     pub strings: BTreeMap<String, i128>,
     /// Classes are checked for any callers: annotations count, and races are a matter of access predicates.
     pub alone: bool,
-    pub notes: spec::Notes,
+    pub unit: &'a JavaUnit,
+    pub notes: notes::Notes,
     /// Names bound by quantifiers and access predicates.
-    pub bound: Vec<String>,
+    pub bound: Vec<(String, Ty)>,
+    pub ghosts: Vec<notes::GhostVar>,
+    pub axioms: Vec<(String, super::dialect::Formula)>,
+    pub invariants: Vec<(String, super::dialect::Formula)>,
+    /// Classes whose objects one thread uses alone; parameters of which it is said.
+    pub thread_local: BTreeSet<String>,
+    pub own_params: BTreeSet<(String, String)>,
+    /// Types of arrays whose objects on the heap are each one thread's own.
+    pub own_heaps: BTreeSet<String>,
+    /// What is taken for granted.
+    pub assumed: BTreeSet<(&'static str, String)>,
     /// Fields that `acquire` and `release` name.
     pub locks: BTreeSet<String>,
-    pub(crate) closures: Vec<thread::Closure<'a>>,
+    pub closures: Vec<thread::Closure<'a>>,
     pub frame: Frame<'a>,
+    /// What the frame of the next procedure begins with.
+    next_frame: (Vec<String>, usize),
 }
 
-/// A procedure that is still to be translated.
-enum Job<'a> {
-    Method(String, &'a JavaClass, &'a JavaMethod),
+/// A procedure that is still to be translated: its name, for which callers, and from what.
+struct Job<'a> {
+    proc: String,
+    caught: Vec<String>,
+    level: usize,
+    code: JobCode<'a>,
+}
+
+enum JobCode<'a> {
+    Method(&'a JavaClass, &'a JavaMethod),
     /// The constructor of a class that writes none.
-    Constructor(String, &'a JavaClass),
+    Constructor(&'a JavaClass),
     Closure(usize),
 }
 
 /// The class whose `main` is run, if there is exactly one.
-pub(crate) fn main_class(unit: &JavaUnit) -> Option<(&JavaClass, &JavaMethod)> {
+pub fn main_class(unit: &JavaUnit) -> Option<(&JavaClass, &JavaMethod)> {
     let mut found = unit.classes.iter().filter_map(|c| {
         let is_main =
             |m: &&JavaMethod| m.name == "main" && m.modifiers.is_static && m.params.len() <= 1 && m.result.is_none();
@@ -108,13 +132,19 @@ pub(crate) fn main_class(unit: &JavaUnit) -> Option<(&JavaClass, &JavaMethod)> {
 }
 
 /// Translates a program with a `main`.
-pub(crate) fn program(unit: &JavaUnit, main: (&JavaClass, &JavaMethod)) -> Translated {
+pub fn program(unit: &JavaUnit, main: (&JavaClass, &JavaMethod)) -> Translated {
     settled(unit, |t| t.whole(unit, main))
 }
 
 /// Translates classes without a `main`: their annotated static methods, for any callers.
-pub(crate) fn classes(unit: &JavaUnit) -> Translated {
+pub fn classes(unit: &JavaUnit) -> Translated {
     settled(unit, |t| t.classes_alone(unit))
+}
+
+/// Whether annotations say what callers and other threads may do; mistakes in them count.
+pub fn has_contracts(unit: &JavaUnit) -> bool {
+    let notes = notes::Notes::new(unit);
+    notes.has_contracts() || !notes.errors.is_empty()
 }
 
 /// Runs passes until nothing new is found.
@@ -123,7 +153,7 @@ fn settled<'a>(unit: &'a JavaUnit, pass: impl Fn(&mut Translation<'a>)) -> Trans
     pass(&mut first);
     let (mut facts, mut closures) = (first.facts, first.closures);
     let mut watched = if first.alone { BTreeSet::new() } else { race::watched(&facts) };
-    // Regions and what lies below a `catch` only grow, and the rest follows from them: this ends.
+    // Regions only grow, and the rest follows from them: this ends.
     loop {
         let mut next = Translation::new(unit, Some(facts.clone()));
         next.watched = watched.clone();
@@ -132,7 +162,6 @@ fn settled<'a>(unit: &'a JavaUnit, pass: impl Fn(&mut Translation<'a>)) -> Trans
         // Of classes alone, access predicates say who may access what.
         let newly = if next.alone { BTreeSet::new() } else { race::watched(&next.facts) };
         let settled = next.facts.regions == facts.regions
-            && next.facts.below_catch == facts.below_catch
             && next.facts.heap.len() == facts.heap.len()
             && next.facts.instantiated == facts.instantiated
             && next.facts.monitors == facts.monitors
@@ -156,7 +185,6 @@ impl<'a> Translation<'a> {
         let mut facts = Facts::default();
         if let Some(known) = &known {
             facts.regions = known.regions.clone();
-            facts.below_catch = known.below_catch.clone();
             facts.heap = known.heap.clone();
         }
         Self {
@@ -170,11 +198,20 @@ impl<'a> Translation<'a> {
             watched: BTreeSet::new(),
             strings: BTreeMap::new(),
             alone: false,
-            notes: spec::Notes::default(),
+            unit,
+            notes: notes::Notes::default(),
             bound: Vec::new(),
+            ghosts: Vec::new(),
+            axioms: Vec::new(),
+            invariants: Vec::new(),
+            thread_local: BTreeSet::new(),
+            own_params: BTreeSet::new(),
+            own_heaps: BTreeSet::new(),
+            assumed: BTreeSet::new(),
             locks: BTreeSet::new(),
             closures: Vec::new(),
             frame: Frame::default(),
+            next_frame: (Vec::new(), 1),
         }
     }
 
@@ -187,14 +224,29 @@ impl<'a> Translation<'a> {
         }
         let initialized = |c: &&&JavaClass| c.initializers.iter().any(|i| i.is_static);
         if self.classes.all.iter().any(|c| initialized(&c)) {
-            let text = "static initializers run before `main`, in the order of the classes in the files";
+            let text = if self.alone {
+                "static initializers run before any caller; they are not checked, and what they set may have any value"
+            } else {
+                "static initializers run before `main`, in the order of the classes in the files"
+            };
             out.push(("java-initialization", text.to_owned()));
         }
+        out.extend(self.assumed.iter().cloned());
         out
     }
 
     /// Everything: the main thread, what it reaches, and the declarations they need.
     fn whole(&mut self, unit: &'a JavaUnit, (class, method): (&'a JavaClass, &'a JavaMethod)) {
+        self.notes = notes::Notes::new(unit);
+        self.unite_supertypes(unit);
+        self.main_thread(unit, class, method);
+        self.translate_queue();
+        self.declarations(unit);
+    }
+
+    /// A class and its supertypes share a heap.
+    fn unite_supertypes(&mut self, unit: &'a JavaUnit) {
+        self.drop_rows_of_unknown_length(unit);
         for class in &unit.classes {
             for parent in self.classes.supers(&class.name) {
                 if parent != "Object" && (self.classes.get(&parent).is_some() || types::LIBRARY.contains(&&parent[..]))
@@ -203,19 +255,23 @@ impl<'a> Translation<'a> {
                 }
             }
         }
-        self.main_thread(unit, class, method);
-        self.translate_queue();
-        self.declarations(unit);
     }
 
     fn translate_queue(&mut self) {
         while let Some(job) = self.queue.pop() {
-            match job {
-                Job::Method(proc, class, method) => self.method(proc, class, method),
-                Job::Constructor(proc, class) => self.implicit_constructor(proc, class),
-                Job::Closure(index) => self.closure_method(index),
+            self.next_frame = (job.caught, job.level);
+            match job.code {
+                JobCode::Method(class, method) => self.method(job.proc, class, method),
+                JobCode::Constructor(class) => self.implicit_constructor(job.proc, class),
+                JobCode::Closure(index) => self.closure_method(job.proc, index),
             }
         }
+    }
+
+    /// The frame of a procedure that is translated now.
+    pub(super) fn open_frame(&mut self, proc: &str, class: Option<&'a JavaClass>, code: &'a [tree::JavaStmt]) {
+        self.frame = Frame::new(proc, class, code);
+        (self.frame.caught, self.frame.level) = std::mem::take(&mut self.next_frame);
     }
 
     fn main_thread(&mut self, unit: &'a JavaUnit, class: &'a JavaClass, method: &'a JavaMethod) {
@@ -293,34 +349,35 @@ impl<'a> Translation<'a> {
         out
     }
 
-    /// The procedure of a method, which is translated if it was not yet.
+    /// The procedure of a method, which is translated if it was not yet. Exceptions are nobody's but its own.
     pub(super) fn want_method(&mut self, class: &'a JavaClass, method: &'a JavaMethod) -> String {
-        let proc = self.proc_name(class, method);
-        if self.queued.insert(proc.clone()) {
-            self.queue.push(Job::Method(proc.clone(), class, method));
-        }
-        proc
-    }
-
-    pub(super) fn want_constructor(&mut self, class: &'a JavaClass) -> String {
-        let proc = format!("new {}", class.name);
-        if self.queued.insert(proc.clone()) {
-            self.queue.push(Job::Constructor(proc.clone(), class));
-        }
-        proc
+        let base = self.proc_name(class, method);
+        self.want(base, JobCode::Method(class, method), Vec::new(), 1)
     }
 
     pub(super) fn want_closure(&mut self, index: usize) -> String {
-        let proc = self.closures[index].proc_name();
+        let base = self.closures[index].proc_name();
+        self.want(base, JobCode::Closure(index), Vec::new(), 1)
+    }
+
+    /// A copy of a procedure for callers that catch these types, so many calls deep in itself.
+    fn want(&mut self, base: String, code: JobCode<'a>, caught: Vec<String>, level: usize) -> String {
+        let mut proc = base;
+        if level > 1 {
+            proc.push_str(&format!(" #{level}"));
+        }
+        if !caught.is_empty() {
+            proc.push_str(&format!(" catching {}", caught.join(", ")));
+        }
         if self.queued.insert(proc.clone()) {
-            self.queue.push(Job::Closure(index));
+            self.queue.push(Job { proc: proc.clone(), caught, level, code });
         }
         proc
     }
 
     fn method(&mut self, proc: String, class: &'a JavaClass, method: &'a JavaMethod) {
         let params_of_types = type_params(class, method);
-        self.frame = Frame::new(&proc, Some(class), method.body.as_deref().unwrap_or(&[]));
+        self.open_frame(&proc, Some(class), method.body.as_deref().unwrap_or(&[]));
         self.frame.type_params = params_of_types.clone();
         let mut params = Vec::new();
         if !method.modifiers.is_static {
@@ -335,6 +392,7 @@ impl<'a> Translation<'a> {
         self.frame.result = result.clone();
         let clauses = self.clauses(class, method);
         self.frame.notes_from = method.body_span.start;
+        self.assume_axioms(method.name_span);
         if method.name == CONSTRUCTOR {
             self.frame.constructs = race::keeps_this(class, method);
             let explicit = method.body.as_ref().and_then(|b| b.first());
@@ -365,11 +423,8 @@ impl<'a> Translation<'a> {
             self.unmodelled("a method without a body", method.span);
         }
         self.notes_before(method.span.file, method.body_span.end);
-        if result != Ty::Void {
-            // Java has no way to the end of such a method; the model wants a value there all the same.
-            let value = self.default_value(&result, method.span);
-            self.push(ast::StmtKind::Return(vec![value]), method.span);
-        }
+        // Java has no way to the end of a method with a result; the model wants a value there all the same.
+        self.return_nothing(&result, method.span);
         self.procedure(proc, params, &result, method.span, method.name_span);
         if let Some(Spanned { kind: ItemKind::Proc(proc), .. }) = self.items.last_mut() {
             proc.clauses = clauses;
@@ -382,12 +437,25 @@ impl<'a> Translation<'a> {
         ast::Param { name: name("this", span), ty: self.tp_type(&ty, span) }
     }
 
+    /// The end of a body: a value that is not looked at, and that nothing was thrown.
+    pub(super) fn return_nothing(&mut self, result: &Ty, span: Span) {
+        let value = (*result != Ty::Void).then(|| self.default_value(result, span));
+        let nothing_thrown = (!self.frame.caught.is_empty()).then(|| int(0, span));
+        let values: Vec<ast::Expr> = value.into_iter().chain(nothing_thrown).collect();
+        if !values.is_empty() {
+            self.push(ast::StmtKind::Return(values), span);
+        }
+    }
+
     pub(super) fn procedure(&mut self, proc: String, params: Vec<ast::Param>, result: &Ty, span: Span, at: Span) {
         let body = self.finish_body(span);
-        let results = match result {
+        let mut results = match result {
             Ty::Void => Vec::new(),
             ty => vec![ast::Param { name: name("result", at), ty: self.tp_type(ty, at) }],
         };
+        if !self.frame.caught.is_empty() {
+            results.push(ast::Param { name: name("thrown", at), ty: Spanned::new(ast::TypeKind::Int, at) });
+        }
         self.items.push(Spanned::new(
             ItemKind::Proc(ast::Proc {
                 form: ast::ProcForm::Plain,
@@ -403,11 +471,12 @@ impl<'a> Translation<'a> {
     }
 
     fn implicit_constructor(&mut self, proc: String, class: &'a JavaClass) {
-        self.frame = Frame::new(&proc, Some(class), &[]);
+        self.open_frame(&proc, Some(class), &[]);
         self.frame.constructs = race::initializers_keep_this(class);
         let params = vec![self.this_param(class, class.name_span)];
         self.super_constructor(class, &[], class.name_span);
         self.field_initialization(class);
+        self.return_nothing(&Ty::Void, class.name_span);
         self.procedure(proc, params, &Ty::Void, class.name_span, class.name_span);
     }
 
@@ -437,13 +506,29 @@ impl<'a> Translation<'a> {
         self.embedded.contains(&(class.name.clone(), field.name.clone()))
     }
 
+    /// Arrays of rows are part of their class only where both lengths are known from the text.
+    fn drop_rows_of_unknown_length(&mut self, unit: &JavaUnit) {
+        for class in &unit.classes {
+            for field in class.fields.iter().filter(|f| embed::has_rows(f)) {
+                let known = self.constant_length(class, field).is_some() && self.row_length(class, field).is_some();
+                if !known {
+                    self.embedded.remove(&(class.name.clone(), field.name.clone()));
+                }
+            }
+        }
+    }
+
     /// The type in the model.
     pub(super) fn tp_type(&mut self, ty: &Ty, span: Span) -> ast::Type {
         let kind = match ty {
             Ty::Boolean | Ty::Unknown | Ty::Void => ast::TypeKind::Bool,
             Ty::Int(Width::Char) => return machine(16, ast::Sign::Unsigned, span),
             Ty::Int(width) => return machine(width.bits(), ast::Sign::Signed, span),
-            Ty::Text | Ty::Enum(_) => ast::TypeKind::Int,
+            Ty::Text | Ty::Enum(_) | Ty::Math | Ty::Lock(_) | Ty::Thrown(_) | Ty::Boxed(_) => ast::TypeKind::Int,
+            Ty::Map(from, to) => {
+                let (from, to) = (self.tp_type(from, span), self.tp_type(to, span));
+                ast::TypeKind::Map(Box::new(from), Box::new(to))
+            }
             Ty::Null => return self.tp_type(&Ty::object("Object"), span),
             Ty::Ref(..) | Ty::Array(_) => {
                 let heap = ty.heap_name().expect("objects have a heap name");

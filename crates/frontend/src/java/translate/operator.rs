@@ -26,7 +26,15 @@ impl<'a> Translation<'a> {
             },
             (Ty::Boolean, Ty::Boolean) | (Ty::Text, Ty::Text) => value.expr,
             (Ty::Enum(a), Ty::Enum(b)) if a == b => value.expr,
-            (Ty::Null, Ty::Text | Ty::Enum(_)) => int(0, span),
+            (Ty::Boxed(a), Ty::Boxed(b)) if a == b => value.expr,
+            (Ty::Boxed(_), Ty::Int(_) | Ty::Boolean) => {
+                let value = self.unboxed(value, span);
+                self.convert(value, to, span)
+            }
+            (Ty::Int(_) | Ty::Boolean, Ty::Boxed(inner)) => self.boxed(value, &inner.clone(), span),
+            (Ty::Null, Ty::Boxed(_)) => int(super::types::NO_NUMBER, span),
+            (Ty::Thrown(_), Ty::Thrown(_)) => value.expr,
+            (Ty::Null, Ty::Text | Ty::Enum(_) | Ty::Thrown(_)) => int(0, span),
             (Ty::Null, Ty::Ref(..) | Ty::Array(_)) => null(span),
             (Ty::Ref(..) | Ty::Array(_), Ty::Ref(..) | Ty::Array(_)) => {
                 self.unite(&value.ty.clone(), to);
@@ -66,6 +74,7 @@ impl<'a> Translation<'a> {
     }
 
     pub(super) fn unary(&mut self, op: UnaryOp, value: Val, span: Span) -> Val {
+        let value = self.unboxed(value, span);
         match (op, &value.ty) {
             (_, Ty::Unknown) => value,
             (UnaryOp::Not, Ty::Boolean) => {
@@ -97,11 +106,19 @@ impl<'a> Translation<'a> {
         if a.ty == Ty::Unknown || b.ty == Ty::Unknown {
             return Val::new(boolean(false, span), Ty::Unknown);
         }
-        if matches!(a.ty, Ty::Text) || matches!(b.ty, Ty::Text) {
+        let scalar = |t: &Ty| matches!(t, Ty::Text | Ty::Boxed(_) | Ty::Thrown(_));
+        if scalar(&a.ty) || scalar(&b.ty) {
             if matches!(op, BinaryOp::Equal | BinaryOp::NotEqual) {
-                return self.equality(op, a, b, span);
+                return self.scalar_equality(op, a, b, span);
             }
-            return self.unknown("a string that is put together", span);
+            if op == BinaryOp::Add && (a.ty == Ty::Text || b.ty == Ty::Text) {
+                return self.some_text(span);
+            }
+            if matches!(a.ty, Ty::Boxed(_)) || matches!(b.ty, Ty::Boxed(_)) {
+                let (a, b) = (self.unboxed(a, span), self.unboxed(b, span));
+                return self.operate(op, a, b, span);
+            }
+            return self.unknown("this operator on such a value", span);
         }
         match op {
             BinaryOp::Equal | BinaryOp::NotEqual => self.equality(op, a, b, span),
@@ -190,7 +207,8 @@ impl<'a> Translation<'a> {
             BinaryOp::Subtract => plain(Binary::Subtract),
             BinaryOp::Multiply => plain(Binary::Multiply),
             BinaryOp::Divide | BinaryOp::Remainder => {
-                if divisor.is_none_or(|d| d == 0) && self.catches() {
+                let off = self.is_off(&Checked::Language("division"), span);
+                if divisor.is_none_or(|d| d == 0) && (off || self.is_caught(&Checked::Language("division"))) {
                     let condition = not(equal(right.clone(), int(0, span), span), span);
                     self.check(Checked::Language("division"), condition, span);
                 }
@@ -296,10 +314,34 @@ impl<'a> Translation<'a> {
                 }
             },
             JavaExprKind::Field(base, text, _) => {
+                if let Some(value) = self.library_constant(base, text) {
+                    return Some(value.0);
+                }
                 let class = self.class_named(base)?;
                 let (class, field) = self.classes.field(&class.name, text)?;
                 self.constant_field(class, field, depth)
             }
+            _ => None,
+        }
+    }
+
+    /// `Integer.MAX_VALUE` and its kind, with the type.
+    pub(super) fn library_constant(&self, base: &tree::JavaExpr, text: &str) -> Option<(i128, Ty)> {
+        let JavaExprKind::Name(class) = &base.kind else { return None };
+        if self.classes.get(class).is_some() || self.local(class).is_some() {
+            return None;
+        }
+        let width = match &class[..] {
+            "Integer" => Width::Int,
+            "Long" => Width::Long,
+            "Short" => Width::Short,
+            "Byte" => Width::Byte,
+            _ => return None,
+        };
+        let half = 1_i128 << (width.bits() - 1);
+        match text {
+            "MAX_VALUE" => Some((half - 1, Ty::Int(width))),
+            "MIN_VALUE" => Some((-half, Ty::Int(width))),
             _ => None,
         }
     }

@@ -260,7 +260,7 @@ impl<'a> Translation<'a> {
             (_, true) => Mode::Volatile,
             _ => Mode::Plain,
         };
-        let (place, marker, object) = if found.modifiers.is_static {
+        let (place, marker, object): (Expr, Expr, Option<String>) = if found.modifiers.is_static {
             (var(&key, span), var(format!("writing {key}"), span), None)
         } else {
             let (object, held_by) = match base {
@@ -279,9 +279,22 @@ impl<'a> Translation<'a> {
             let at = base.map_or(span, |b| b.span);
             let object = self.kept_object(object, at);
             let object = self.dereferenced(object, at);
-            (field(object.clone(), &key, span), field(object, format!("writing {key}"), span), held_by)
+            let guard = self.promised_guard(class, found, Some((&object, held_by.as_deref())), span);
+            let place = field(object.clone(), &key, span);
+            let marker = field(object, format!("writing {key}"), span);
+            let checks = guard.into_iter().collect();
+            return Some(Target::Shared(Box::new(Shared {
+                place,
+                marker,
+                name: key,
+                ty,
+                mode,
+                checks,
+                object: held_by,
+            })));
         };
-        Some(Target::Shared(Box::new(Shared { place, marker, name: key, ty, mode, checks: Vec::new(), object })))
+        let checks = self.promised_guard(class, found, None, span).into_iter().collect();
+        Some(Target::Shared(Box::new(Shared { place, marker, name: key, ty, mode, checks, object })))
     }
 
     /// The place an expression names; what is needed to find it is evaluated now. `None` where it is outside the model.
@@ -316,6 +329,13 @@ impl<'a> Translation<'a> {
     }
 
     fn element(&mut self, array: &'a tree::JavaExpr, at: &'a tree::JavaExpr, span: Span) -> Option<Target> {
+        if let JavaExprKind::Index(rows, row) = &array.kind
+            && let Some((class, found, _)) = self.field_of(rows)
+            && self.is_embedded(class, found)
+            && super::embed::has_rows(found)
+        {
+            return self.element_of_row((class, found), row, at, span);
+        }
         let receiver = self.receiver(array)?;
         let Ty::Array(element) = receiver.ty.clone() else {
             self.unmodelled("an index into what is no array", span);
@@ -353,8 +373,43 @@ impl<'a> Translation<'a> {
         Some(Target::Shared(Box::new(shared)))
     }
 
+    /// `a[i][j]` of an array whose rows are part of it.
+    fn element_of_row(
+        &mut self,
+        (class, found): (&'a JavaClass, &'a JavaField),
+        row: &'a tree::JavaExpr,
+        at: &'a tree::JavaExpr,
+        span: Span,
+    ) -> Option<Target> {
+        let (rows, columns) = (self.constant_length(class, found)?, self.row_length(class, found)?);
+        let Ty::Array(inner) = self.field_ty(class, found) else { return None };
+        let Ty::Array(element) = *inner else { return None };
+        self.frame.keep = false;
+        let prefix = format!("{}.{}", class.name, found.name);
+        let mut keys = Vec::new();
+        let mut checks = Vec::new();
+        for (e, length) in [(row, rows), (at, columns)] {
+            let value = self.expr(e);
+            let value = self.convert(value, &Ty::INT, e.span);
+            let value = convert(machine(32, ast::Sign::Signed, e.span), value, e.span);
+            let value = self.bind("index", &Ty::INT, as_value(value), e.span);
+            let low = binary(Binary::LessEqual, int(0, span), value.clone(), span);
+            let high = binary(Binary::Less, value.clone(), int(length, span), span);
+            checks.push((Checked::Bounds, and(vec![low, high], span)));
+            keys.push(value);
+        }
+        let both = |part: &str| {
+            let whole = var(format!("{prefix}.{part}"), span);
+            keys.iter().cloned().fold(whole, |m, k| index(m, k, span))
+        };
+        let name = format!("{prefix}[]");
+        let (place, marker) = (both("data"), both("writing"));
+        let shared = Shared { place, marker, name, ty: *element, mode: Mode::Plain, checks, object: None };
+        Some(Target::Shared(Box::new(shared)))
+    }
+
     /// The receiver, kept where evaluating something else could change the variable that names it.
-    fn steady(&mut self, receiver: Receiver, span: Span) -> Receiver {
+    pub(super) fn steady(&mut self, receiver: Receiver, span: Span) -> Receiver {
         match &receiver.base {
             Base::Heap(object) => {
                 let value = AssignedValue::Exprs(vec![object.clone()]);
@@ -450,7 +505,7 @@ impl<'a> Translation<'a> {
     fn access_checks(&mut self, shared: &Shared, of: Use, span: Span) -> Vec<Stmt> {
         let mut out: Vec<Stmt> = Vec::new();
         for (check, condition) in shared.checks.clone() {
-            out.push(self.checked(check, condition, span));
+            out.extend(self.checked(check, condition, span));
         }
         if shared.mode == Mode::Plain {
             self.note_access(&shared.name, of, shared.object.as_deref());

@@ -8,8 +8,12 @@
 //! Deliberately absent: locks of `java.util.concurrent` in locksets; places they protect are watched.
 
 use super::body::{Lock, Phase};
+use super::build::{equal, field, present, tid, var};
+use super::types::Ty;
 use super::{Facts, Translation};
 use crate::java::tree::{self, JavaClass, JavaExprKind, JavaMethod};
+use crate::lang::ast::{Checked, Expr};
+use base::Span;
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -115,9 +119,6 @@ impl Translation<'_> {
     pub(super) fn note_call(&mut self, callee: &str, object: Option<&str>) {
         let kinds: BTreeSet<String> = self.frame.held.iter().map(|h| h.kind.clone()).collect();
         self.facts.holding.insert((self.frame.proc.clone(), callee.to_owned(), kinds));
-        if self.catches() {
-            self.facts.below_catch.insert(callee.to_owned());
-        }
         if self.frame.phase == Phase::Together {
             let locks = self.frame.held.iter().filter_map(|h| h.seen_from(object)).collect();
             let (caller, callee) = (self.frame.proc.clone(), callee.to_owned());
@@ -129,6 +130,50 @@ impl Translation<'_> {
     pub(super) fn watches(&self, place: &str, object: Option<&str>) -> bool {
         let own = self.frame.constructs && object == Some("this");
         self.watched.contains(place) && self.frame.phase == Phase::Together && !own
+    }
+
+    /// What `@GuardedBy` asks of an access while other threads may run: that the thread holds the lock.
+    pub(super) fn promised_guard(
+        &mut self,
+        class: &JavaClass,
+        found: &tree::JavaField,
+        object: Option<(&Expr, Option<&str>)>,
+        span: Span,
+    ) -> Option<(Checked, Expr)> {
+        let lock = guard_named(found)?.to_owned();
+        let own = self.frame.constructs && object.is_some_and(|(_, held_by)| held_by == Some("this"));
+        if self.frame.phase == Phase::Alone || own || self.alone {
+            return None;
+        }
+        let holder = match (&lock[..], object) {
+            ("this", Some((object, _))) => {
+                self.facts.monitors.insert(class.name.clone());
+                field(present(object.clone()), "monitor", span)
+            }
+            (text, _) if text.ends_with(".class") => {
+                self.facts.monitors.insert(text.to_owned());
+                var(format!("{text}.monitor"), span)
+            }
+            (text, object) => {
+                let (owner, guard) = self.classes.field(&class.name, text)?;
+                let key = format!("{}.{}", owner.name, guard.name);
+                let is_lock =
+                    matches!(self.field_ty(owner, guard), Ty::Ref(n, _) if n == "ReentrantLock" || n == "Lock");
+                if !self.is_embedded(owner, guard) {
+                    return None;
+                }
+                let part = if is_lock { "owner" } else { "monitor" };
+                if !is_lock {
+                    self.facts.monitors.insert(key.clone());
+                }
+                match object {
+                    _ if guard.modifiers.is_static => var(format!("{key}.{part}"), span),
+                    Some((object, _)) => field(present(object.clone()), format!("{key}.{part}"), span),
+                    None => return None,
+                }
+            }
+        };
+        Some((Checked::Language("guarded"), equal(holder, tid(span), span)))
     }
 
     /// Whether a monitor of this kind may be held already where it is entered.
@@ -154,21 +199,35 @@ impl Translation<'_> {
         false
     }
 
-    /// Whether a call would make a procedure call itself.
+    /// Whether a procedure calls, through others, the one at hand; copies of one count as one.
     pub(super) fn is_recursive(&self, callee: &str) -> bool {
         let Some(known) = &self.known else { return false };
-        let mut todo = vec![callee.to_owned()];
+        let own = base_of(&self.frame.proc);
+        let mut todo = vec![base_of(callee).to_owned()];
         let mut seen = BTreeSet::new();
         while let Some(at) = todo.pop() {
-            if at == self.frame.proc {
+            if at == own {
                 return true;
             }
             if seen.insert(at.clone()) {
-                todo.extend(known.holding.iter().filter(|(caller, ..)| *caller == at).map(|(_, c, _)| c.clone()));
+                let below = known.holding.iter().filter(|(caller, ..)| base_of(caller) == at);
+                todo.extend(below.map(|(_, c, _)| base_of(c).to_owned()));
             }
         }
         false
     }
+}
+
+/// The lock that `@GuardedBy` names.
+pub(in crate::java) fn guard_named(found: &tree::JavaField) -> Option<&str> {
+    let is_guard = |a: &&tree::JavaAnnotation| a.name.rsplit('.').next() == Some("GuardedBy");
+    found.modifiers.annotations.iter().find(is_guard)?.argument.as_deref()
+}
+
+/// The name of a procedure without what tells its copies apart.
+fn base_of(proc: &str) -> &str {
+    let end = [" #", " catching "].iter().filter_map(|mark| proc.find(mark)).min();
+    &proc[..end.unwrap_or(proc.len())]
 }
 
 /// Whether a constructor gives `this` to nobody.

@@ -1,153 +1,151 @@
-//! Classes alone: static methods with annotations, checked for any callers.
+//! Classes with annotations, checked for any callers.
 //!
-//! In: files without a `main` whose comments hold annotations. Out: procedures with `requires`, `ensures` and `performs`, shared variables with access
-//! predicates (Calvin-R, figures 1 and 3), and errors with places. In an action a name stands for the state after the step and `\old` for the one before,
-//! which the model writes `x'` and `x`. Every annotation belongs to a member or a statement, or is an error.
-//! Deliberately absent: annotations of instance members, ghost variables, `modifies`, `\old` in `ensures`.
+//! In: files whose comments say what callers and other threads may do. Out: procedures with `requires`, `ensures` and `performs`, shared variables and fields with
+//! access predicates (Calvin-R, figures 1 and 3), ghost variables, and errors with places. Every annotation belongs to a member or a statement, or is an error.
+//! Objects of a thread-local class are their maker's own: a method that gets one requires it, one that returns one ensures it.
+//! Deliberately absent: static initializers and `main`, which run before any caller; what they set may have any value, and that is said.
 
 use super::build::*;
+use super::formula::Names;
+use super::notes::{GhostVar, Notes, Owner, method_index};
 use super::types::Ty;
 use super::{JavaClass, JavaMethod, JavaUnit, Translation};
 use crate::java::codes;
-use crate::java::dialect::{ActionNote, Formula, FormulaKind, Note, NoteKind, Quantity, Steps, read_notes};
-use crate::java::tree::{self, JavaExprKind, JavaField};
+use crate::java::dialect::{Access, ActionNote, Note, NoteKind, Steps};
+use crate::java::tree::{self, CONSTRUCTOR, ClassForm, JavaExprKind, JavaField};
 use crate::lang::ast::{
-    self, AccessClause, ActionDecl, Binary, ClauseKind, Expr, ExprKind, Param, PerformsKind, Prime, QuantifierWord,
-    SourceSpan, Spanned,
+    self, AccessClause, ActionDecl, Checked, ClauseKind, Expr, Item, ItemKind, PerformsKind, SourceSpan, Spanned,
 };
 use base::{Diagnostic, Span};
 use std::collections::BTreeSet;
 
-/// The annotations of the files, each with the place in the text, and which of them were used.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Notes {
-    all: Vec<Note>,
-    used: BTreeSet<usize>,
-    pub errors: Vec<Diagnostic>,
-}
-
-/// Which state a plain name stands for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Names {
-    /// The one state there is.
-    Now,
-    /// Of an action: the state after it.
-    After,
-    /// Inside `\old`.
-    Before,
-}
-
-impl Notes {
-    pub(super) fn new(unit: &JavaUnit) -> Self {
-        let mut out = Self::default();
-        for comment in &unit.comments {
-            match read_notes(&comment.text, comment.span) {
-                Ok(notes) => out.all.extend(notes),
-                Err(wrong) => {
-                    let diagnostic = Diagnostic::error(codes::ANNOTATION, wrong.span, wrong.message);
-                    out.errors.push(diagnostic.label("not understood"));
-                }
-            }
-        }
-        out.all.sort_by_key(|n| n.span);
-        out
-    }
-
-    /// The annotations between two places that were not used, which now are.
-    fn take(&mut self, file: base::SourceId, from: u32, to: u32) -> Vec<Note> {
-        let mut out = Vec::new();
-        for (at, note) in self.all.iter().enumerate() {
-            let inside = note.span.file == file && note.span.start >= from && note.span.start < to;
-            if inside && self.used.insert(at) {
-                out.push(note.clone());
-            }
-        }
-        out
-    }
-
-    fn unused(&self) -> Vec<Span> {
-        self.all.iter().enumerate().filter(|(at, _)| !self.used.contains(at)).map(|(_, n)| n.span).collect()
-    }
-}
-
 impl<'a> Translation<'a> {
-    /// All static methods of all classes.
+    /// All methods of the files, each for any callers.
     pub(super) fn classes_alone(&mut self, unit: &'a JavaUnit) {
         self.alone = true;
         self.notes = Notes::new(unit);
         self.locks = lock_names(unit);
-        unit.classes.iter().for_each(|c| self.refuse_what_others_could_do(c));
+        self.unite_supertypes(unit);
         for class in &unit.classes {
-            for method in class.methods.iter().filter(|m| m.modifiers.is_static && m.body.is_some()) {
-                self.want_method(class, method);
+            self.class_notes(class);
+        }
+        for class in &unit.classes {
+            self.frame = super::body::Frame::new(&class.name, Some(class), &[]);
+            for (what, span) in &class.unknown {
+                self.wrong_note(*span, format!("{what} is not modelled in annotated classes"));
+            }
+            for block in &class.initializers {
+                if block.is_static {
+                    self.notes.pass_over(block.span);
+                }
+            }
+            for method in class.methods.iter().filter(|m| m.body.is_some()) {
+                if self.is_entry(unit, class, method) {
+                    self.want_method(class, method);
+                }
             }
         }
         self.translate_queue();
+        for class in &unit.classes {
+            for method in &class.methods {
+                let key = self.proc_name(class, method);
+                if !self.queued.contains(&key) {
+                    // Nobody calls it, or it has no body: its annotations are about calls that there are none of.
+                    self.notes.pass_over(method.span);
+                    let index = method_index(class, method);
+                    self.notes.take(&Owner::Method(class.name.clone(), index));
+                }
+            }
+        }
         self.declarations(unit);
+        self.declare_ghosts();
         for span in self.notes.unused() {
             let message = "this annotation belongs to nothing that is checked";
-            let hint =
-                "annotations stand before or inside a static member, before a statement, or at the end of a method";
+            let hint = "annotations stand before or inside a member, before a statement, or at the end of a block";
             self.notes.errors.push(Diagnostic::error(codes::ANNOTATION, span, message).label("not used").hint(hint));
         }
     }
 
-    /// Members that could break what the annotations say, or begin in another state, and are not translated.
-    fn refuse_what_others_could_do(&mut self, class: &'a JavaClass) {
-        let refused = |what: &str| format!("{what} is not modelled in files without a `main`");
-        for method in class.methods.iter().filter(|m| !m.modifiers.is_static && m.body.is_some()) {
-            self.wrong_note(method.name_span, refused("an instance method or constructor"));
+    /// Whether callers from outside may call a method, so that it is checked on its own.
+    fn is_entry(&self, unit: &JavaUnit, class: &JavaClass, method: &JavaMethod) -> bool {
+        if method.name == "main" && method.modifiers.is_static {
+            return false;
         }
-        for block in &class.initializers {
-            self.wrong_note(block.span, refused("an initializer"));
+        let owner = Owner::Method(class.name.clone(), method_index(class, method));
+        let (mut helper, mut specified) = (false, false);
+        for note in self.notes.of(&owner) {
+            helper |= matches!(note.kind, NoteKind::Helper);
+            specified |= !matches!(note.kind, NoteKind::Helper | NoteKind::NonNull);
         }
-        for (what, span) in &class.unknown {
-            self.wrong_note(*span, refused(what));
+        if helper {
+            return false;
         }
-        self.frame.class = Some(class);
-        for field in class.fields.iter().filter(|f| f.modifiers.is_static) {
-            let Some(value) = &field.value else { continue };
-            let ty = self.field_ty(class, field);
-            let plain = match &value.kind {
-                JavaExprKind::NewArray { values: None, .. } => {
-                    self.is_embedded(class, field) && self.constant_length(class, field).is_some()
+        if method.name == CONSTRUCTOR {
+            return specified;
+        }
+        specified || method.modifiers.is_public || !is_called(unit, &method.name)
+    }
+
+    /// Annotations of a class and among its members: ghosts first, since formulas may name them.
+    fn class_notes(&mut self, class: &'a JavaClass) {
+        self.frame = super::body::Frame::new(&class.name, Some(class), &[]);
+        for note in self.notes.take(&Owner::Class(class.name.clone())) {
+            match note.kind {
+                NoteKind::ThreadLocal => {
+                    self.thread_local.insert(class.name.clone());
                 }
-                JavaExprKind::New { args, .. } => self.is_embedded(class, field) && args.is_empty(),
-                _ => self.constant(value, &ty).is_some(),
-            };
-            if !plain {
-                self.wrong_note(field.name_span, refused("an initial value that is no constant"));
+                NoteKind::Object(_) => {
+                    let message = "a `spec` is checked in files whose other annotations are `assert` and `assume` only";
+                    self.wrong_note(note.span, message);
+                }
+                _ => self.wrong_note(note.span, "this annotation has no meaning before a class"),
+            }
+        }
+        for note in self.notes.take(&Owner::Among(class.name.clone())) {
+            let span = note.span;
+            match note.kind {
+                NoteKind::Ghost(ghost) => {
+                    if let Some(ty) = self.ghost_ty(&ghost.ty, span) {
+                        let (class, name) = (class.name.clone(), ghost.name.clone());
+                        let is_static = ghost.is_static;
+                        self.ghosts.push(GhostVar { class, name, ty, is_static, note: ghost, span });
+                    }
+                }
+                NoteKind::Axiom(f) => self.axioms.push((class.name.clone(), f)),
+                NoteKind::Invariant(f) => self.invariants.push((class.name.clone(), f)),
+                _ => self.wrong_note(span, "this annotation has no meaning among members"),
             }
         }
     }
 
-    fn wrong_note(&mut self, span: Span, message: impl Into<String>) {
+    pub(super) fn wrong_note(&mut self, span: Span, message: impl Into<String>) {
         self.notes.errors.push(Diagnostic::error(codes::ANNOTATION, span, message).label("not modelled"));
     }
 
-    /// Where the member before a member ends.
-    fn behind_member(class: &JavaClass, start: u32) -> u32 {
-        let fields = class.fields.iter().map(|f| f.span.end);
-        let methods = class.methods.iter().map(|m| m.span.end);
-        let blocks = class.initializers.iter().map(|i| i.span.end);
-        fields.chain(methods).chain(blocks).filter(|end| *end <= start).max().unwrap_or(class.body.start)
-    }
-
-    /// The clauses of a method, from the annotations before it and in its head.
+    /// The clauses of a method, from the annotations before it, in its head and at its parameters.
     pub(super) fn clauses(&mut self, class: &'a JavaClass, method: &'a JavaMethod) -> Vec<ast::Clause> {
         if !self.alone {
             return Vec::new();
         }
-        let from = Self::behind_member(class, method.span.start);
-        let notes = self.notes.take(method.span.file, from, method.body_span.start);
+        let index = method_index(class, method);
         let mut out = Vec::new();
-        for note in notes {
+        let mut modified: Option<(Vec<Expr>, Span)> = None;
+        for note in self.notes.take(&Owner::Method(class.name.clone(), index)) {
             let span = note.span;
             let kind = match note.kind {
                 NoteKind::Requires(f) => self.formula(&f, Names::Now).map(ClauseKind::Requires),
-                NoteKind::Ensures(f) => self.formula(&f, Names::Now).map(ClauseKind::Ensures),
+                NoteKind::Ensures(f) => self.formula(&f, Names::Return).map(ClauseKind::Ensures),
                 NoteKind::Performs(steps) => self.steps(&steps, span).map(ClauseKind::Performs),
-                NoteKind::Helper => continue,
+                NoteKind::Modifies(places) => {
+                    let places = places.iter().filter_map(|p| self.formula(p, Names::Before)).collect::<Vec<_>>();
+                    modified.get_or_insert((Vec::new(), span)).0.extend(places);
+                    None
+                }
+                NoteKind::NonNull => {
+                    let there = not(equal(var("result", span), null(span), span), span);
+                    Some(ClauseKind::Ensures(there))
+                }
+                NoteKind::Helper | NoteKind::ThreadLocal => continue,
                 _ => {
                     self.wrong_note(span, "this annotation has no meaning before a method");
                     None
@@ -155,7 +153,74 @@ impl<'a> Translation<'a> {
             };
             out.extend(kind.map(|k| Spanned::new(k, span)));
         }
+        for (at, param) in method.params.iter().enumerate() {
+            for note in self.notes.take(&Owner::Param(class.name.clone(), index, at)) {
+                let place = self.local(&param.name).map(|l| l.value.clone());
+                match (note.kind, place) {
+                    (NoteKind::NonNull, Some(place)) => {
+                        let there = not(equal(place, null(note.span), note.span), note.span);
+                        out.push(Spanned::new(ClauseKind::Requires(there), note.span));
+                    }
+                    (NoteKind::ThreadLocal, Some(_)) => {
+                        self.own_params.insert((self.frame.proc.clone(), param.name.clone()));
+                        let ty = self.local(&param.name).map(|l| l.ty.clone()).unwrap_or_default();
+                        if let (Ty::Array(_), Some(heap)) = (&ty, ty.heap_name()) {
+                            // All arrays of the type on the heap: those of classes are parts of them.
+                            self.own_heaps.insert(heap);
+                        }
+                    }
+                    _ => self.wrong_note(note.span, "this annotation has no meaning at a parameter"),
+                }
+            }
+        }
+        self.owned_parameters(class, method, &mut out);
+        if let Some((places, span)) = modified {
+            out.push(Spanned::new(ClauseKind::Modifies(places), span));
+        }
         out
+    }
+
+    /// What a method gets that is of a thread-local class, or said to be thread-local, is its caller's own; so is such a result.
+    fn owned_parameters(&mut self, class: &'a JavaClass, method: &'a JavaMethod, out: &mut Vec<ast::Clause>) {
+        let span = method.name_span;
+        let mut owned: Vec<(Expr, Ty)> = Vec::new();
+        if let Some((this, ty)) = self.frame.this.clone() {
+            owned.push((this, ty));
+        }
+        for param in &method.params {
+            if let Some(local) = self.local(&param.name).cloned() {
+                let said = self.own_params.contains(&(self.frame.proc.clone(), param.name.clone()));
+                if said || self.is_thread_local(&local.ty) {
+                    owned.push((local.value, local.ty));
+                }
+            }
+        }
+        let _ = class;
+        for (place, ty) in owned {
+            let said = !matches!(&place.kind, ast::ExprKind::Foreign(_));
+            if !(said || self.is_thread_local(&ty)) {
+                continue;
+            }
+            let mine = self.is_own(place, span);
+            out.push(Spanned::new(ClauseKind::Requires(mine), span));
+        }
+        let result = self.frame.result.clone();
+        if self.is_thread_local(&result) {
+            let mine = self.is_own(var("result", span), span);
+            out.push(Spanned::new(ClauseKind::Ensures(mine), span));
+        }
+    }
+
+    fn is_own(&mut self, object: Expr, span: Span) -> Expr {
+        own(object, span)
+    }
+
+    pub(super) fn is_thread_local(&self, ty: &Ty) -> bool {
+        let root = match ty.heap_name() {
+            Some(heap) => self.facts.regions.find(&heap),
+            None => return false,
+        };
+        self.thread_local.iter().any(|n| self.facts.regions.find(n) == root)
     }
 
     fn steps(&mut self, steps: &Steps, span: Span) -> Option<ast::Performs> {
@@ -179,57 +244,195 @@ impl<'a> Translation<'a> {
         Some(ActionDecl { label, frame, formula, asserting: None, span: SourceSpan(action.span) })
     }
 
-    /// The access predicates of a static field.
-    pub(super) fn access(&mut self, class: &'a JavaClass, field: &'a JavaField) -> Vec<AccessClause> {
+    /// The access predicates of a field.
+    pub(super) fn access(&mut self, class: &'a JavaClass, found: &'a JavaField) -> Vec<AccessClause> {
         if !self.alone {
             return Vec::new();
         }
-        self.frame.class = Some(class);
-        let from = Self::behind_member(class, field.span.start);
-        let notes = self.notes.take(field.span.file, from, field.span.end);
+        let around = std::mem::take(&mut self.frame);
+        self.frame = self.frame_of_access(class, !found.modifiers.is_static, found.name_span);
+        let keys = self.keys_of(class, found);
+        let notes = self.notes.take(&Owner::Field(class.name.clone(), found.span.start));
         let mut out = Vec::new();
-        for note in notes {
-            let span = note.span;
-            match note.kind {
-                NoteKind::AccessibleIf(binders, f) => {
-                    self.bound.clone_from(&binders);
-                    let condition = self.formula(&f, Names::Now);
-                    self.bound.clear();
-                    let binders = binders.iter().map(|b| name(b.as_str(), span)).collect();
-                    out.extend(condition.map(|condition| AccessClause::If { binders, condition }));
-                }
-                NoteKind::GuardedBy(binders, f) => {
-                    self.bound.clone_from(&binders);
-                    let lock = self.formula(&f, Names::Now);
-                    self.bound.clear();
-                    let binders = binders.iter().map(|b| name(b.as_str(), span)).collect();
-                    let held = |lock: Expr| {
-                        let free = equal(lock.clone(), int(0, span), span);
-                        or(vec![free, equal(lock, tid(span), span)], span)
-                    };
-                    out.extend(lock.map(|lock| AccessClause::If { binders, condition: held(lock) }));
-                }
-                _ => self.wrong_note(span, "this annotation has no meaning at a field"),
+        let of_object = !found.modifiers.is_static;
+        let own_class = self.is_thread_local(&Ty::object(&class.name));
+        let said = notes.iter().any(|n| matches!(n.kind, NoteKind::ThreadLocal));
+        if of_object && (own_class || said) {
+            out.push(AccessClause::ThreadLocal);
+        } else if of_object && found.modifiers.is_final && notes.is_empty() {
+            // Set by who makes the object, then only read.
+            let span = found.name_span;
+            let this = std::iter::once("this".to_owned());
+            let binders: Vec<_> =
+                this.chain((0..keys).map(|at| format!("index#{at}"))).map(|b| name(b, span)).collect();
+            if keys == 0 {
+                let condition = boolean(true, span);
+                out.push(AccessClause::Readable { binders: binders.clone(), condition });
+                let condition = own(var("this", span), span);
+                out.push(AccessClause::Writable { binders, condition });
             }
         }
+        for note in notes {
+            match note.kind {
+                NoteKind::NonNull | NoteKind::ThreadLocal => {}
+                NoteKind::AccessibleIf(..) | NoteKind::GuardedBy(..) => {
+                    out.extend(self.access_clause(&note, keys));
+                }
+                _ => self.wrong_note(note.span, "this annotation has no meaning at a field"),
+            }
+        }
+        self.frame = around;
         out
+    }
+
+    /// In the predicate of an instance field, `this` is the object that has it.
+    fn frame_of_access(&self, class: &'a JavaClass, of_object: bool, span: Span) -> super::body::Frame<'a> {
+        let mut frame = super::body::Frame::new(&class.name, Some(class), &[]);
+        if of_object {
+            frame.this = Some((present(var("this", span)), Ty::object(&class.name)));
+        }
+        frame
+    }
+
+    /// How many indices an access of a field has.
+    fn keys_of(&self, class: &JavaClass, found: &JavaField) -> usize {
+        let ty = self.field_ty(class, found);
+        match (&ty, self.is_embedded(class, found)) {
+            (Ty::Array(inner), true) => 1 + usize::from(matches!(**inner, Ty::Array(_))),
+            _ => 0,
+        }
+    }
+
+    /// A predicate over `this`, where there is one, and as many indices as an access has.
+    fn access_clause(&mut self, note: &Note, keys: usize) -> Option<AccessClause> {
+        let span = note.span;
+        let (of, binders, condition) = match &note.kind {
+            NoteKind::AccessibleIf(of, binders, f) => (*of, binders, vec![f]),
+            NoteKind::GuardedBy(binders, locks) => (Access::All, binders, locks.iter().collect()),
+            _ => return None,
+        };
+        for binder in binders {
+            self.bound.push((binder.clone(), Ty::Math));
+        }
+        let locked = matches!(note.kind, NoteKind::GuardedBy(..));
+        let parts: Option<Vec<Expr>> = condition
+            .into_iter()
+            .map(|f| if locked { self.held_or_free(f) } else { self.formula(f, Names::Now) })
+            .collect();
+        self.bound.truncate(self.bound.len() - binders.len());
+        let mut parts = parts?;
+        let condition = if parts.len() == 1 { parts.remove(0) } else { and(parts, span) };
+        if binders.len() > keys {
+            self.wrong_note(span, format!("this has {keys} indices, and the annotation names {}", binders.len()));
+            return None;
+        }
+        let this = self.frame.this.as_ref().map(|_| "this".to_owned());
+        let unnamed = (binders.len()..keys).map(|at| format!("index#{at}"));
+        let all = this.into_iter().chain(binders.iter().cloned()).chain(unnamed);
+        let binders = all.map(|b| name(b, span)).collect();
+        Some(match of {
+            Access::All => AccessClause::If { binders, condition },
+            Access::Read => AccessClause::Readable { binders, condition },
+            Access::Write => AccessClause::Writable { binders, condition },
+        })
+    }
+
+    /// Ghost variables that are static.
+    fn declare_ghosts(&mut self) {
+        let mut items: Vec<Item> = Vec::new();
+        for ghost in self.ghosts.clone().into_iter().filter(|g| g.is_static) {
+            let span = ghost.span;
+            let class = self.classes.get(&ghost.class);
+            self.frame = super::body::Frame::new(&ghost.class, class, &[]);
+            let value = self.ghost_first(&ghost);
+            let keys = map_depth(&ghost.ty);
+            let access = ghost.note.access.iter().filter_map(|n| self.access_clause(n, keys)).collect();
+            let ty = self.tp_type(&ghost.ty, span);
+            let text = name(format!("{}.{}", ghost.class, ghost.name), span);
+            let var = ast::VarDecl { name: text, ty, value, access, span: SourceSpan(span) };
+            items.push(Spanned::new(ItemKind::Var(var), span));
+        }
+        items.append(&mut self.items);
+        self.items = items;
+    }
+
+    /// The first value of a ghost: what is written, or what Java gives to such a variable.
+    pub(super) fn ghost_first(&mut self, ghost: &GhostVar) -> Option<Expr> {
+        match &ghost.note.value {
+            Some(f) => {
+                let value = self.formula(f, Names::Now)?;
+                Some(match &ghost.ty {
+                    Ty::Map(..) => foreign(ast::Foreign::Everywhere(value), ghost.span),
+                    _ => value,
+                })
+            }
+            None => Some(self.default_value(&ghost.ty.clone(), ghost.span)),
+        }
+    }
+
+    /// The access predicates of a ghost field.
+    pub(super) fn ghost_access(&mut self, ghost: &GhostVar) -> Vec<AccessClause> {
+        let around = std::mem::take(&mut self.frame);
+        let Some(class) = self.classes.get(&ghost.class) else { return Vec::new() };
+        self.frame = self.frame_of_access(class, true, ghost.span);
+        let keys = map_depth(&ghost.ty);
+        let access = ghost.note.access.iter().filter_map(|n| self.access_clause(n, keys)).collect();
+        self.frame = around;
+        access
     }
 
     /// Annotations before a statement: witnesses mark the step before, invariants belong to the loop that follows.
     pub(super) fn notes_before(&mut self, file: base::SourceId, to: u32) {
-        if !self.alone {
+        if self.notes.is_empty() {
             return;
         }
-        let notes = self.notes.take(file, self.frame.notes_from, to);
-        self.frame.notes_from = to;
+        let notes = self.notes.take_between(file, self.frame.notes_from, to);
+        self.frame.notes_from = self.frame.notes_from.max(to);
         for note in notes {
-            match note.kind {
-                NoteKind::Witness(label) => {
-                    self.push(ast::StmtKind::Witness(name(label.as_str(), note.span)), note.span);
-                }
-                NoteKind::LoopInvariant(f) => self.frame.invariants.push(f),
-                _ => self.wrong_note(note.span, "this annotation has no meaning before a statement"),
+            self.note_in_body(note);
+        }
+    }
+
+    fn note_in_body(&mut self, note: Note) {
+        let span = note.span;
+        match note.kind {
+            NoteKind::Witness(label) => {
+                self.push(ast::StmtKind::Witness(name(label.as_str(), span)), span);
             }
+            NoteKind::LoopInvariant(f) => self.frame.invariants.push(f),
+            NoteKind::Assert(f) => {
+                if let Some(e) = self.formula(&f, Names::Now) {
+                    // What a formula reads is no access.
+                    self.push(ast::StmtKind::Assert(peek(e, span)), span);
+                }
+            }
+            NoteKind::Assume(f) => {
+                if let Some(e) = self.formula(&f, Names::Now) {
+                    self.assumed.insert(("java-assume", "what `assume` annotations say holds".to_owned()));
+                    self.push(ast::StmtKind::Assume(peek(e, span)), span);
+                }
+            }
+            NoteKind::Set(place, value) => {
+                let (place, value) = (self.formula(&place, Names::Now), self.formula(&value, Names::Now));
+                if let (Some(place), Some(value)) = (place, value) {
+                    self.push_stmt(assign(place, value, span));
+                }
+            }
+            NoteKind::Ghost(ghost) => {
+                let Some(ty) = self.ghost_ty(&ghost.ty, span) else { return };
+                let value = match &ghost.value {
+                    Some(f) => self.formula(f, Names::Now),
+                    None => Some(self.default_value(&ty, span)),
+                };
+                let tp = self.tp_type(&ty, span);
+                let value = value.map(super::place::as_value);
+                self.push(ast::StmtKind::Local { name: name(&ghost.name, span), ty: tp, value }, span);
+                self.declare_local(&ghost.name, super::body::Local::new(var(&ghost.name, span), ty));
+            }
+            // The accesses say whether it holds.
+            NoteKind::ThreadLocal => {}
+            NoteKind::NonNull => self.frame.non_null = Some(span),
+            _ => self.wrong_note(span, "this annotation has no meaning before a statement"),
         }
     }
 
@@ -239,118 +442,40 @@ impl<'a> Translation<'a> {
         written.iter().filter_map(|f| self.formula(f, Names::Now)).collect()
     }
 
-    fn formula(&mut self, f: &Formula, names: Names) -> Option<Expr> {
-        let span = f.span;
-        let prime = if names == Names::After { Prime::After } else { Prime::Before };
-        Some(match &f.kind {
-            FormulaKind::Bool(b) => boolean(*b, span),
-            FormulaKind::Int(n) => int(*n, span),
-            FormulaKind::Null => null(span),
-            FormulaKind::Tid => tid(span),
-            FormulaKind::Result => var("result", span),
-            FormulaKind::Name(text) => {
-                if self.bound.contains(text) {
-                    return Some(var(text, span));
-                }
-                if let Some(local) = self.local(text) {
-                    return Some(Spanned::new(local.value.kind.clone(), span));
-                }
-                match self.field_named(text) {
-                    Some((class, field)) => return self.field_in_formula(class, field, prime, span),
-                    None => {
-                        self.wrong_note(span, format!("there is no variable `{text}` here"));
-                        return None;
-                    }
-                }
+    /// What axioms and invariants let a method assume at its beginning.
+    pub(super) fn assume_axioms(&mut self, span: Span) {
+        for (class, f) in self.axioms.clone() {
+            let around = std::mem::replace(&mut self.frame.class, self.classes.get(&class));
+            let axiom = self.formula(&f, Names::Now);
+            self.frame.class = around;
+            if let Some(axiom) = axiom {
+                self.assumed.insert(("java-axiom", "the axioms that annotations state hold".to_owned()));
+                self.push(ast::StmtKind::Assume(peek(axiom, f.span)), span);
             }
-            FormulaKind::Field(base, text) => {
-                if let FormulaKind::Name(class) = &base.kind
-                    && let Some(class) = self.classes.get(class)
-                    && let Some((class, field)) = self.classes.field(&class.name, text)
-                {
-                    return self.field_in_formula(class, field, prime, span);
-                }
-                self.wrong_note(span, "fields of objects are not modelled in annotations yet");
-                return None;
-            }
-            FormulaKind::Index(base, at) => {
-                let (base, at) = (self.formula(base, names)?, self.formula(at, names)?);
-                index(base, at, span)
-            }
-            FormulaKind::Old(inner) => {
-                if names != Names::After {
-                    self.wrong_note(span, "`\\old` stands for the state before an action; here is none");
-                    return None;
-                }
-                self.formula(inner, Names::Before)?
-            }
-            FormulaKind::Not(inner) => not(self.formula(inner, names)?, span),
-            FormulaKind::Negate(inner) => negate(self.formula(inner, names)?, span),
-            FormulaKind::Binary(op, a, b) => {
-                let (a, b) = (self.formula(a, names)?, self.formula(b, names)?);
-                let plain = |op| Spanned::new(ExprKind::Binary(op, Box::new(a.clone()), Box::new(b.clone())), span);
-                match *op {
-                    "&&" => and(vec![a, b], span),
-                    "||" => or(vec![a, b], span),
-                    "==>" => plain(Binary::Implies),
-                    "<==>" => plain(Binary::Iff),
-                    "<=!=>" => not(plain(Binary::Iff), span),
-                    "==" => plain(Binary::Equal),
-                    "!=" => plain(Binary::NotEqual),
-                    "<" => plain(Binary::Less),
-                    "<=" => plain(Binary::LessEqual),
-                    ">" => plain(Binary::Greater),
-                    ">=" => plain(Binary::GreaterEqual),
-                    "+" => plain(Binary::Add),
-                    "-" => plain(Binary::Subtract),
-                    "*" => plain(Binary::Multiply),
-                    _ => {
-                        self.wrong_note(span, "division is not modelled in annotations");
-                        return None;
-                    }
-                }
-            }
-            FormulaKind::Quantified(quantity, text, ty, body) => {
-                if !matches!(&ty[..], "int" | "long" | "short" | "byte" | "char") {
-                    self.wrong_note(span, "quantifiers over other types than integers are not modelled");
-                    return None;
-                }
-                self.bound.push(text.clone());
-                let body = self.formula(body, names);
-                self.bound.pop();
-                let word = if *quantity == Quantity::All { QuantifierWord::Forall } else { QuantifierWord::Exists };
-                let ty = Spanned::new(ast::TypeKind::Int, span);
-                let binder = Param { name: name(text.as_str(), span), ty };
-                Spanned::new(ExprKind::Quantified(word, vec![binder], Box::new(body?)), span)
-            }
-        })
+        }
     }
 
-    fn field_in_formula(
-        &mut self,
-        class: &'a JavaClass,
-        field: &'a JavaField,
-        prime: Prime,
-        span: Span,
-    ) -> Option<Expr> {
-        if !field.modifiers.is_static {
-            self.wrong_note(span, "instance fields are not modelled in annotations yet");
-            return None;
+    /// Whether a check is off at a line; the verdict says so then.
+    pub(super) fn is_off(&mut self, of: &Checked, span: Span) -> bool {
+        if self.notes.off.is_empty() {
+            return false;
         }
-        let ty = self.field_ty(class, field);
-        if let Some(value) =
-            field.value.as_ref().filter(|_| field.modifiers.is_final).and_then(|v| self.constant(v, &ty))
-        {
-            return Some(self.constant_value(value, &ty, span));
+        let names: &[&str] = match of {
+            Checked::Null => &["Null", "NonNull"],
+            Checked::Bounds => &["Bounds", "IndexNegative", "IndexTooBig", "NegSize"],
+            Checked::Language("division") => &["ZeroDiv"],
+            Checked::Language("cast") => &["Cast"],
+            Checked::Language("throw") => &["Exception"],
+            _ => &[],
+        };
+        let line = self.unit.line(span.file, span.start);
+        let Some(off) = self.notes.off.get(&line) else { return false };
+        let hit = off.iter().any(|n| n == "all" || names.contains(&&n[..]));
+        if hit && !names.is_empty() {
+            let text = format!("the checks that `nowarn` names at line {} hold", line.1);
+            self.assumed.insert(("java-nowarn", text));
         }
-        let mut text = format!("{}.{}", class.name, field.name);
-        if self.is_embedded(class, field) {
-            text.push_str(".data");
-        } else if matches!(ty, Ty::Array(_)) {
-            self.wrong_note(span, "only arrays that a final field holds are modelled in annotations");
-            return None;
-        }
-        Some(Spanned::new(ExprKind::Name(text.into_boxed_str(), prime), span))
+        hit && !names.is_empty()
     }
 
     /// `acquire(m)` and `release(m)`, as the paper writes locks.
@@ -361,7 +486,7 @@ impl<'a> Translation<'a> {
         }
         let Some(super::place::Target::Shared(shared)) = self.target(place) else { return true };
         for (of, condition) in shared.checks.clone() {
-            self.push(ast::StmtKind::Check { of, condition }, span);
+            self.check(of, condition, span);
         }
         let kind = if method == "acquire" {
             ast::StmtKind::Acquire(shared.place.clone())
@@ -376,16 +501,67 @@ impl<'a> Translation<'a> {
     pub(super) fn is_paper_lock(&self, field: &JavaField) -> bool {
         self.alone && self.locks.contains(&field.name)
     }
+
+    /// Whether what a static field begins with is known from its declaration.
+    pub(super) fn begins_plainly(&mut self, class: &'a JavaClass, field: &'a JavaField) -> bool {
+        let set_later = class.initializers.iter().any(|i| i.is_static && sets(&i.body, &field.name));
+        if set_later {
+            return false;
+        }
+        let Some(value) = &field.value else { return true };
+        let ty = self.field_ty(class, field);
+        match &value.kind {
+            JavaExprKind::NewArray { values: None, .. } => {
+                self.is_embedded(class, field) && self.constant_length(class, field).is_some()
+            }
+            JavaExprKind::New { args, .. } => self.is_embedded(class, field) && args.is_empty(),
+            JavaExprKind::Null => true,
+            _ => self.constant(value, &ty).is_some(),
+        }
+    }
+}
+
+fn map_depth(ty: &Ty) -> usize {
+    match ty {
+        Ty::Map(_, to) => 1 + map_depth(to),
+        _ => 0,
+    }
+}
+
+/// Whether some code of the files calls a method of this name.
+fn is_called(unit: &JavaUnit, text: &str) -> bool {
+    let mut found = false;
+    for class in &unit.classes {
+        tree::in_class(class, &mut |e| {
+            found |= matches!(&e.kind, JavaExprKind::Call { name, .. } if name == text);
+        });
+    }
+    found
+}
+
+fn sets(body: &[tree::JavaStmt], text: &str) -> bool {
+    let mut found = false;
+    tree::expressions(body, &mut |e| {
+        if let JavaExprKind::Assign(place, ..) | JavaExprKind::Step { place, .. } = &e.kind {
+            let mut place = place;
+            while let JavaExprKind::Index(array, _) = &place.kind {
+                place = array;
+            }
+            found |= matches!(&place.kind, JavaExprKind::Name(n) | JavaExprKind::Field(_, n, _) if n == text);
+        }
+    });
+    found
 }
 
 /// The names that are acquired or released somewhere.
 fn lock_names(unit: &JavaUnit) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
-    for class in &unit.classes {
+    let declared = |text: &str| unit.classes.iter().flat_map(|c| &c.methods).any(|m| m.name == text);
+    for class in unit.classes.iter().filter(|c| c.form != ClassForm::Other) {
         tree::in_class(class, &mut |e| {
             let JavaExprKind::Call { object: None, name, args, .. } = &e.kind else { return };
             let [place] = &args[..] else { return };
-            if !matches!(&name[..], "acquire" | "release") {
+            if !matches!(&name[..], "acquire" | "release") || declared(name) {
                 return;
             }
             let mut place = place;

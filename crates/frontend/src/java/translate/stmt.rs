@@ -1,42 +1,16 @@
 //! Statements, and the ways out of them: `return`, `break` and `continue` leave monitors and run `finally` blocks on their way.
 //!
 //! In: statements of Java. Out: statements of the model.
-//! Deliberately absent: jumps to labels, and cases of a `switch` that go on to the next one.
+//! Deliberately absent: exceptions (`exception`), `switch` (`switch`).
 
 use super::Translation;
 use super::body::{Cleanup, Continue, Local, Phase};
 use super::build::*;
 use super::place::as_value;
 use super::types::Ty;
-use crate::java::tree::{self, JavaExprKind, JavaStmtKind, SwitchCase};
-use crate::lang::ast::{self, Binary, Checked, Expr, Spanned, Stmt};
+use crate::java::tree::{self, JavaExprKind, JavaStmtKind};
+use crate::lang::ast::{self, Binary, Expr, Spanned, Stmt};
 use base::Span;
-
-/// Exceptions that only what is not modelled throws: their handlers are never reached.
-const NEVER_THROWN: &[&str] = &["InterruptedException", "BrokenBarrierException", "TimeoutException", "IOException"];
-
-/// Exceptions of the library that no handler of those above catches.
-const NOT_AMONG_THEM: &[&str] = &[
-    "Throwable",
-    "Exception",
-    "RuntimeException",
-    "IllegalArgumentException",
-    "IllegalStateException",
-    "IllegalMonitorStateException",
-    "UnsupportedOperationException",
-    "NullPointerException",
-    "ArithmeticException",
-    "ClassCastException",
-    "IndexOutOfBoundsException",
-    "ArrayIndexOutOfBoundsException",
-    "NegativeArraySizeException",
-    "NoSuchElementException",
-    "ConcurrentModificationException",
-    "CloneNotSupportedException",
-    "ExecutionException",
-    "Error",
-    "AssertionError",
-];
 
 impl<'a> Translation<'a> {
     pub(super) fn stmts(&mut self, stmts: &'a [tree::JavaStmt]) {
@@ -60,7 +34,10 @@ impl<'a> Translation<'a> {
             }
             JavaStmtKind::Several(inner) => inner.iter().for_each(|s| self.stmt(s)),
             JavaStmtKind::Expr(e) => self.expression_statement(e),
-            JavaStmtKind::Block(inner) => self.scoped(|t| t.stmts(inner)),
+            JavaStmtKind::Block(inner) => self.scoped(|t| {
+                t.stmts(inner);
+                t.notes_before(span.file, span.end);
+            }),
             JavaStmtKind::If(condition, yes, no) => {
                 let value = self.expr(condition);
                 match value.constant {
@@ -81,25 +58,26 @@ impl<'a> Translation<'a> {
                 }
             }
             JavaStmtKind::While(condition, body) => {
-                self.looped(Some(condition), Continue::Nothing, span, |t| t.stmt(body));
+                let label = self.frame.next_label.take();
+                self.looped(Some(condition), Continue::Nothing, span, |t| t.loop_body(label, body));
             }
             JavaStmtKind::DoWhile(body, condition) => self.do_while(body, condition, span),
             JavaStmtKind::For { init, condition, update, body } => self.scoped(|t| {
+                let label = t.frame.next_label.take();
                 init.iter().for_each(|s| t.stmt(s));
                 t.looped(condition.as_ref(), Continue::Update(update), span, |t| {
-                    t.scoped(|t| t.stmt(body));
+                    t.loop_body(label, body);
                     update.iter().for_each(|e| t.expression_statement(e));
                 });
             }),
             JavaStmtKind::ForEach { ty, name, name_span, over, body } => {
                 self.scoped(|t| t.for_each((ty, name, *name_span), over, body, span));
             }
-            JavaStmtKind::Labeled(_, body) => self.stmt(body),
+            JavaStmtKind::Labeled(text, body) => self.labelled(text, body, span),
             JavaStmtKind::Break(None) => self.leave_loop(Leave::Break, span),
             JavaStmtKind::Continue(None) => self.leave_loop(Leave::Continue, span),
-            JavaStmtKind::Break(Some(_)) | JavaStmtKind::Continue(Some(_)) => {
-                self.unmodelled("a jump to a label", span)
-            }
+            JavaStmtKind::Break(Some(label)) => self.leave_label(Leave::Break, label, span),
+            JavaStmtKind::Continue(Some(label)) => self.leave_label(Leave::Continue, label, span),
             JavaStmtKind::Return(value) => self.give_back(value.as_ref(), span),
             JavaStmtKind::Throw(value) => self.throw(value, span),
             JavaStmtKind::Assert(condition, message) => self.assertion(condition, message.as_ref(), span),
@@ -145,6 +123,10 @@ impl<'a> Translation<'a> {
         if ty == Ty::Unknown || ty == Ty::Null || ty == Ty::Void {
             self.declare_local(text, Local::new(var(text, at), Ty::Unknown));
             return;
+        }
+        if let (Some(said), Some((e, _))) = (self.frame.non_null.take(), &value) {
+            let there = not(equal(e.clone(), null(said), said), said);
+            self.check(ast::Checked::Null, there, span);
         }
         let mut local = Local::new(var(text, at), ty.clone());
         if let Some((_, from)) = &value
@@ -212,8 +194,9 @@ impl<'a> Translation<'a> {
     fn do_while(&mut self, body: &'a tree::JavaStmt, condition: &'a tree::JavaExpr, span: Span) {
         let straight = std::mem::replace(&mut self.frame.straight, false);
         self.frame.phase = Phase::Together;
+        let label = self.frame.next_label.take();
         self.frame.cleanups.push(Cleanup::Loop(Continue::Test(condition)));
-        let mut inner = self.inner_block(|t| t.stmt(body));
+        let mut inner = self.inner_block(|t| t.loop_body(label, body));
         let test = self.inner_block(|t| t.leave_unless(condition));
         inner.extend(test);
         self.frame.cleanups.pop();
@@ -234,7 +217,11 @@ impl<'a> Translation<'a> {
         body: &'a tree::JavaStmt,
         span: Span,
     ) {
+        let label = self.frame.next_label.take();
         let Some(array) = self.receiver(over) else { return };
+        if array.is_list() {
+            return self.for_each_of_list((ty, text, at), array, body, label, span);
+        }
         let Ty::Array(element) = array.ty.clone() else {
             self.unmodelled("a loop over what is no array", over.span);
             return;
@@ -271,7 +258,7 @@ impl<'a> Translation<'a> {
             let tp = t.tp_type(&declared, at);
             t.push(ast::StmtKind::Local { name: name(text, at), ty: tp, value: Some(as_value(value)) }, at);
             t.declare_local(text, Local::new(var(text, at), declared.clone()));
-            t.scoped(|t| t.stmt(body));
+            t.loop_body(label, body);
             t.push_stmt(next.clone());
         });
         self.frame.cleanups.pop();
@@ -280,32 +267,89 @@ impl<'a> Translation<'a> {
         self.push_stmt(while_loop(condition, inner, span));
     }
 
+    /// The body of a loop; `continue` with the loop's label goes to its end.
+    pub(super) fn loop_body(&mut self, label: Option<String>, body: &'a tree::JavaStmt) {
+        let inner = self.inner_block(|t| t.stmt(body));
+        let span = body.span;
+        match label {
+            Some(label) => self.push(ast::StmtKind::Labelled(label.into_boxed_str(), block(inner, span)), span),
+            None if inner.is_empty() => {}
+            None => self.push(ast::StmtKind::Block(block(inner, span)), span),
+        }
+    }
+
+    fn labelled(&mut self, text: &'a str, body: &'a tree::JavaStmt, span: Span) {
+        let (exit, next) = (self.fresh(text), self.fresh(text));
+        let is_loop = matches!(
+            body.kind,
+            JavaStmtKind::While(..)
+                | JavaStmtKind::DoWhile(..)
+                | JavaStmtKind::For { .. }
+                | JavaStmtKind::ForEach { .. }
+        );
+        self.frame.next_label = is_loop.then(|| next.clone());
+        self.frame.cleanups.push(Cleanup::Label { name: text.to_owned(), exit: exit.clone(), next });
+        let inner = self.inner_block(|t| t.stmt(body));
+        self.frame.cleanups.pop();
+        self.frame.next_label = None;
+        self.push(ast::StmtKind::Labelled(exit.into_boxed_str(), block(inner, span)), span);
+    }
+
+    fn leave_label(&mut self, how: Leave, label: &str, span: Span) {
+        let around =
+            self.frame.cleanups.iter().rposition(|c| matches!(c, Cleanup::Label { name, .. } if name == label));
+        let Some(around) = around else { return self.unmodelled("a jump to this label", span) };
+        let Cleanup::Label { exit, next, .. } = self.frame.cleanups[around].clone() else { return };
+        let is_loop = matches!(self.frame.cleanups.get(around + 1), Some(Cleanup::Loop(_)));
+        match how {
+            Leave::Break => {
+                self.clean_up(around + 1);
+                self.push(ast::StmtKind::Leave(exit.into_boxed_str()), span);
+            }
+            Leave::Continue if is_loop => {
+                self.clean_up(around + 2);
+                self.push(ast::StmtKind::Leave(next.into_boxed_str()), span);
+            }
+            Leave::Continue => self.unmodelled("a jump to this label", span),
+        }
+    }
+
     /// Does what leaving the innermost statements asks for, down to a depth; `finally` blocks run outside themselves.
-    fn clean_up(&mut self, down_to: usize) {
+    pub(super) fn clean_up(&mut self, down_to: usize) {
         let saved = self.frame.cleanups.clone();
+        let held = self.frame.held.clone();
         for at in (down_to..saved.len()).rev() {
             self.frame.cleanups.truncate(at);
             match &saved[at] {
-                Cleanup::Release { statements } => statements.iter().for_each(|s| self.push_stmt(s.clone())),
+                Cleanup::Release { statements } => {
+                    statements.iter().for_each(|s| self.push_stmt(s.clone()));
+                    self.frame.held.pop();
+                }
                 Cleanup::Finally(body) => {
                     let body = *body;
                     self.scoped(|t| t.stmts(body));
                 }
-                Cleanup::Loop(_) | Cleanup::Switch => {}
+                Cleanup::Loop(_) | Cleanup::Switch(_) | Cleanup::Label { .. } | Cleanup::Try { .. } => {}
             }
         }
         self.frame.cleanups = saved;
+        self.frame.held = held;
     }
 
     fn leave_loop(&mut self, how: Leave, span: Span) {
         let around = self.frame.cleanups.iter().rposition(|c| match c {
             Cleanup::Loop(_) => true,
-            Cleanup::Switch => how == Leave::Break,
+            Cleanup::Switch(_) => how == Leave::Break,
             _ => false,
         });
         let Some(around) = around else { return self.unmodelled("a jump out of this", span) };
-        let Cleanup::Loop(next) = self.frame.cleanups[around].clone() else {
-            return self.unmodelled("a `break` in the middle of a case", span);
+        let next = match self.frame.cleanups[around].clone() {
+            Cleanup::Loop(next) => next,
+            Cleanup::Switch(Some(exit)) => {
+                self.clean_up(around + 1);
+                return self.push(ast::StmtKind::Leave(exit.into_boxed_str()), span);
+            }
+            _ => return self.unmodelled("a `break` in the middle of a case", span),
         };
         self.clean_up(around + 1);
         if how == Leave::Break {
@@ -338,148 +382,16 @@ impl<'a> Translation<'a> {
             None => None,
         };
         self.clean_up(0);
-        self.push(ast::StmtKind::Return(value.into_iter().collect()), span);
-    }
-
-    fn throw(&mut self, value: &'a tree::JavaExpr, span: Span) {
-        if let JavaExprKind::New { args, .. } = &value.kind {
-            args.iter().for_each(|a| self.effects(a));
-        }
-        if !self.misses_every_dead_handler(value) {
-            return self.unmodelled("an exception that is thrown and caught", span);
-        }
-        // No handler that is modelled catches it: the thread dies, which is what the property says must not happen.
-        self.check(Checked::Language("throw"), boolean(false, span), span);
-    }
-
-    /// Whether no handler of an exception that only what is not modelled throws can catch this one.
-    fn misses_every_dead_handler(&self, thrown: &tree::JavaExpr) -> bool {
-        let JavaExprKind::New {
-            ty: tree::JavaType { kind: tree::JavaTypeKind::Named(name, _), .. }, body: None, ..
-        } = &thrown.kind
-        else {
-            return false;
-        };
-        let mut name = name.clone();
-        // The chain of classes of the program is finite, unless they extend each other.
-        for _ in 0..=self.classes.all.len() {
-            match self.classes.get(&name).and_then(|c| c.extends.as_ref()).map(|t| &t.kind) {
-                Some(tree::JavaTypeKind::Named(parent, _)) => name = parent.clone(),
-                _ => return NOT_AMONG_THEM.contains(&&name[..]),
-            }
-        }
-        false
+        let nothing_thrown = (!self.frame.caught.is_empty()).then(|| int(0, span));
+        self.push(ast::StmtKind::Return(value.into_iter().chain(nothing_thrown).collect()), span);
     }
 
     fn assertion(&mut self, condition: &'a tree::JavaExpr, message: Option<&'a tree::JavaExpr>, span: Span) {
         // An assertion that fails throws an error: what it says is evaluated only then.
         let _ = message;
+        // That a handler may catch the error changes nothing: an assertion that fails is what is reported.
         let value = self.expr_as(condition, &Ty::Boolean);
-        if self.catches() {
-            self.check(Checked::Language("assert"), value, span);
-        } else {
-            self.push(ast::StmtKind::Assert(value), span);
-        }
-    }
-
-    fn try_statement(
-        &mut self,
-        body: &'a [tree::JavaStmt],
-        catches: &'a [tree::CatchClause],
-        finally: Option<&'a [tree::JavaStmt]>,
-        span: Span,
-    ) {
-        let never =
-            |t: &tree::JavaType| matches!(&t.kind, tree::JavaTypeKind::Named(n, _) if NEVER_THROWN.contains(&&n[..]));
-        let reached = catches.iter().any(|c| !c.types.iter().all(never));
-        if let Some(finally) = finally {
-            self.frame.cleanups.push(Cleanup::Finally(finally));
-        }
-        self.frame.catching += usize::from(reached);
-        self.scoped(|t| t.stmts(body));
-        self.frame.catching -= usize::from(reached);
-        if let Some(finally) = finally {
-            self.frame.cleanups.pop();
-            self.scoped(|t| t.stmts(finally));
-        }
-        let _ = span;
-    }
-
-    /// Cases one after the other; a case that goes on to the next one is outside the model unless it is empty.
-    fn switch(&mut self, on: &'a tree::JavaExpr, cases: &'a [SwitchCase], span: Span) {
-        let value = self.expr(on);
-        let (ty, numbers) = match &value.ty {
-            Ty::Int(_) => (value.ty.clone(), true),
-            Ty::Enum(_) => (value.ty.clone(), false),
-            Ty::Unknown => return,
-            _ => return self.unmodelled("a `switch` on such a value", on.span),
-        };
-        if let Ty::Enum(_) = ty {
-            let there = not(equal(value.expr.clone(), int(0, on.span), on.span), on.span);
-            self.check(Checked::Null, there, on.span);
-        }
-        let value = self.bind("switch", &ty, as_value(value.expr), on.span);
-        let mut arms: Vec<(Option<Expr>, Vec<Stmt>)> = Vec::new();
-        let mut labels: Vec<Expr> = Vec::new();
-        let mut is_default = false;
-        for (at, case) in cases.iter().enumerate() {
-            for label in &case.labels {
-                let number = if numbers {
-                    self.constant(label, &ty)
-                } else {
-                    let Ty::Enum(name) = &ty else { continue };
-                    let class = self.classes.get(name);
-                    class
-                        .and_then(|c| c.constants.iter().position(|(n, _)| *n == super::place::name_of(label)))
-                        .map(|i| i as i128 + 1)
-                };
-                match number {
-                    Some(n) => labels.push(equal(value.clone(), int(n, label.span), label.span)),
-                    None => return self.unmodelled("a case that is no constant", label.span),
-                }
-            }
-            is_default |= case.is_default;
-            let is_last = at + 1 == cases.len();
-            if case.body.is_empty() && !case.is_rule && !is_last {
-                continue;
-            }
-            let (inner, ends) = case_body(&case.body);
-            self.frame.cleanups.push(Cleanup::Switch);
-            let mut stmts = self.branch(|t| t.stmts(inner));
-            self.frame.cleanups.pop();
-            if !(ends || case.is_rule || is_last) {
-                let of = Checked::Unmodelled("a case that goes on to the next one".into());
-                stmts.push(Spanned::new(ast::StmtKind::Check { of, condition: boolean(false, case.span) }, case.span));
-            }
-            let test = match labels.len() {
-                _ if is_default => None,
-                1 => labels.pop(),
-                _ => Some(or(std::mem::take(&mut labels), case.span)),
-            };
-            labels.clear();
-            is_default = false;
-            arms.push((test, stmts));
-        }
-        // The default is taken where no other case fits, wherever it stands.
-        let mut otherwise = None;
-        let mut tested = Vec::new();
-        for (test, body) in arms {
-            match test {
-                Some(test) => {
-                    let span = test.span;
-                    tested.push(ast::Arm { condition: ast::Condition::Expr(test), body: block(body, span) });
-                }
-                None => otherwise = Some(body),
-            }
-        }
-        match (tested.is_empty(), otherwise) {
-            (true, Some(body)) => self.push(ast::StmtKind::Block(block(body, span)), span),
-            (true, None) => {}
-            (false, otherwise) => {
-                let otherwise = otherwise.map(|b| block(b, span));
-                self.push(ast::StmtKind::If { arms: tested, otherwise }, span);
-            }
-        }
+        self.push(ast::StmtKind::Assert(value), span);
     }
 }
 
@@ -487,22 +399,6 @@ impl<'a> Translation<'a> {
 enum Leave {
     Break,
     Continue,
-}
-
-/// The statements of a case without the `break` at its end, and whether control leaves the case there.
-fn case_body(body: &[tree::JavaStmt]) -> (&[tree::JavaStmt], bool) {
-    let body = match body {
-        [tree::JavaStmt { kind: JavaStmtKind::Block(inner), .. }] => &inner[..],
-        other => other,
-    };
-    match body.split_last() {
-        Some((last, rest)) => match &last.kind {
-            JavaStmtKind::Break(None) => (rest, true),
-            JavaStmtKind::Return(_) | JavaStmtKind::Throw(_) | JavaStmtKind::Continue(_) => (body, true),
-            _ => (body, false),
-        },
-        None => (body, false),
-    }
 }
 
 fn with_invariants(mut stmt: Stmt, written: Vec<Expr>) -> Stmt {

@@ -167,13 +167,13 @@ impl<'a> Translation<'a> {
     }
 
     /// The procedure of a closure: its parameters are what it captures, then its own.
-    pub(super) fn closure_method(&mut self, index: usize) {
+    pub(super) fn closure_method(&mut self, proc: String, index: usize) {
         let closure = self.closures[index].clone();
         let code: &'a [tree::JavaStmt] = match &closure.body {
             Code::Block(stmts) | Code::Value(stmts) => stmts,
             Code::Method(..) => &[],
         };
-        self.frame = Frame::new(&closure.proc_name(), closure.around, code);
+        self.open_frame(&proc, closure.around, code);
         self.frame.type_params = closure.type_params.clone();
         self.frame.result = closure.result.clone();
         let span = closure.span;
@@ -204,15 +204,13 @@ impl<'a> Translation<'a> {
                 let value = self.direct(class, method, this, Some("this"), args, span);
                 if closure.result != Ty::Void {
                     let value = self.convert(value, &closure.result, span);
-                    self.push(ast::StmtKind::Return(vec![value]), span);
+                    let nothing_thrown = (!self.frame.caught.is_empty()).then(|| int(0, span));
+                    self.push(ast::StmtKind::Return([value].into_iter().chain(nothing_thrown).collect()), span);
                 }
             }
         }
-        if closure.result != Ty::Void {
-            let value = self.default_value(&closure.result, span);
-            self.push(ast::StmtKind::Return(vec![value]), span);
-        }
-        self.procedure(closure.proc_name(), params, &closure.result.clone(), span, span);
+        self.return_nothing(&closure.result.clone(), span);
+        self.procedure(proc, params, &closure.result.clone(), span, span);
     }
 
     /// Declares a local that is the only one to know a thread. False: the declaration is an ordinary one.
@@ -652,11 +650,7 @@ impl<'a> Translation<'a> {
 
     fn run_of(&mut self, class: &str, object: Expr, span: Span) {
         if let Some(index) = self.closures.iter().position(|c| c.class == class) {
-            let proc = self.want_closure(index);
-            let captures = self.closures[index].captures.clone();
-            let args = captures.iter().map(|(n, _)| field(object.clone(), format!("{class}.{n}"), span)).collect();
-            self.note_call(&proc, None);
-            self.call_statement(&proc, args, span);
+            self.closure_call(index, object, Vec::new(), span);
             return;
         }
         let found = self.classes.methods(class, "run", 0).into_iter().find(|(_, m)| m.body.is_some());

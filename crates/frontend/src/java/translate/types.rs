@@ -48,6 +48,16 @@ pub(crate) enum Ty {
     Ref(String, Vec<Ty>),
     Enum(String),
     Array(Box<Ty>),
+    /// An integer of a specification, which does not wrap.
+    Math,
+    /// A map of a specification.
+    Map(Box<Ty>, Box<Ty>),
+    /// The monitor of an object that is part of another.
+    Lock(Box<Ty>),
+    /// An exception: the number of its class. The static type.
+    Thrown(String),
+    /// `Integer` and its kind: a number, or `NO_NUMBER` for null.
+    Boxed(Box<Ty>),
     Null,
     #[default]
     Void,
@@ -65,7 +75,15 @@ impl Ty {
     /// The name under which objects of the type are known to regions.
     pub(crate) fn heap_name(&self) -> Option<String> {
         match self {
-            Ty::Ref(name, _) => Some(name.clone()),
+            Ty::Ref(name, args) => Some(match collected(name) {
+                // One name for all classes that an interface may stand for.
+                Some(of) => {
+                    let family = if of.is_list { "List" } else { "Map" };
+                    let args: Vec<String> = args.iter().map(Ty::spelled).collect();
+                    format!("{family}<{}>", args.join(", "))
+                }
+                None => name.clone(),
+            }),
             Ty::Array(element) => Some(format!("{}[]", element.spelled())),
             _ => None,
         }
@@ -81,11 +99,42 @@ impl Ty {
             Ty::Text => "String".into(),
             Ty::Ref(name, _) | Ty::Enum(name) => name.clone(),
             Ty::Array(element) => format!("{}[]", element.spelled()),
+            Ty::Thrown(name) => name.clone(),
+            Ty::Boxed(inner) => boxed_name(inner).into(),
+            Ty::Math | Ty::Lock(_) => "int".into(),
+            Ty::Map(from, to) => format!("{} -> {}", from.spelled(), to.spelled()),
             Ty::Null => "null".into(),
             Ty::Void => "void".into(),
             Ty::Unknown => "?".into(),
         }
     }
+}
+
+/// What stands for null among numbers that are objects: no number of Java.
+pub const NO_NUMBER: i128 = 1 << 64;
+
+fn boxed_name(inner: &Ty) -> &'static str {
+    match inner {
+        Ty::Boolean => "Boolean",
+        Ty::Int(Width::Byte) => "Byte",
+        Ty::Int(Width::Short) => "Short",
+        Ty::Int(Width::Char) => "Character",
+        Ty::Int(Width::Int) => "Integer",
+        _ => "Long",
+    }
+}
+
+fn boxed(name: &str) -> Option<Ty> {
+    let inner = match name {
+        "Boolean" => Ty::Boolean,
+        "Byte" => Ty::Int(Width::Byte),
+        "Short" => Ty::Int(Width::Short),
+        "Character" => Ty::Int(Width::Char),
+        "Integer" => Ty::INT,
+        "Long" => Ty::Int(Width::Long),
+        _ => return None,
+    };
+    Some(Ty::Boxed(Box::new(inner)))
 }
 
 /// Library classes that are modelled; others are outside the model where they are used.
@@ -102,7 +151,47 @@ pub(crate) const LIBRARY: &[&str] = &[
     "Condition",
     "Semaphore",
     "CountDownLatch",
+    "Random",
+    "ArrayList",
+    "LinkedList",
+    "ArrayDeque",
+    "List",
+    "Queue",
+    "Deque",
+    "Stack",
+    "Vector",
+    "CopyOnWriteArrayList",
+    "ConcurrentLinkedQueue",
+    "HashMap",
+    "Map",
+    "Hashtable",
+    "ConcurrentHashMap",
+    "ConcurrentMap",
 ];
+
+/// A kind of collection.
+#[derive(Clone, Copy, Debug)]
+pub struct Collected {
+    pub is_list: bool,
+    /// Elements are pushed and popped at the end.
+    pub is_stack: bool,
+    /// Whether threads may use it at once; none: only its object tells.
+    pub safe: Option<bool>,
+}
+
+/// What a class of the library collects.
+pub fn collected(name: &str) -> Option<Collected> {
+    let (is_list, safe) = match name {
+        "ArrayList" | "LinkedList" | "ArrayDeque" => (true, Some(false)),
+        "List" | "Queue" | "Deque" => (true, None),
+        "Vector" | "Stack" | "CopyOnWriteArrayList" | "ConcurrentLinkedQueue" => (true, Some(true)),
+        "HashMap" => (false, Some(false)),
+        "Map" => (false, None),
+        "Hashtable" | "ConcurrentHashMap" | "ConcurrentMap" => (false, Some(true)),
+        _ => return None,
+    };
+    Some(Collected { is_list, is_stack: name == "Stack", safe })
+}
 
 /// The classes of the program, by name.
 #[derive(Debug, Default)]
@@ -206,6 +295,14 @@ impl<'a> Classes<'a> {
                 }
                 if self.ambiguous.contains(&name[..]) {
                     return Ty::Unknown;
+                }
+                if self.is_exception(name) {
+                    return Ty::Thrown(name.clone());
+                }
+                if self.get(name).is_none()
+                    && let Some(ty) = boxed(name)
+                {
+                    return ty;
                 }
                 match self.get(name) {
                     Some(class) if class.form == ClassForm::Enum => Ty::Enum(name.clone()),

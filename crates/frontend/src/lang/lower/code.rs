@@ -66,6 +66,8 @@ pub(super) struct Builder {
     pub calls: Vec<ProcedureCall>,
     pub locals: Vec<VarId>,
     pub loops: Vec<Loop>,
+    /// Blocks that can be left by name, with the location behind each.
+    pub labels: Vec<(String, LocId)>,
     pub frames: Vec<ProcedureFrame>,
     pub mode: CallPolicy,
     /// Whether `linearize` marks are kept.
@@ -89,6 +91,7 @@ impl Builder {
             calls: Vec::new(),
             locals: Vec::new(),
             loops: Vec::new(),
+            labels: Vec::new(),
             frames: Vec::new(),
             mode,
             linearize: Allowed::No,

@@ -36,9 +36,10 @@ pub(super) fn in_block<'a>(block: &'a Block, visit: &mut dyn FnMut(&'a Stmt)) {
 fn in_stmt<'a>(stmt: &'a Stmt, visit: &mut dyn FnMut(&'a Stmt)) {
     visit(stmt);
     match &stmt.kind {
-        StmtKind::Atomic(block) | StmtKind::Block(block) | StmtKind::While { body: block, .. } => {
-            in_block(block, visit)
-        }
+        StmtKind::Atomic(block)
+        | StmtKind::Block(block)
+        | StmtKind::Labelled(_, block)
+        | StmtKind::While { body: block, .. } => in_block(block, visit),
         StmtKind::If { arms, otherwise } => {
             for arm in arms {
                 in_block(&arm.body, visit);
@@ -212,8 +213,8 @@ fn first_in(name: &str, stmt: &Stmt, of: ScannedVariable) -> FirstUse {
             ways(&mut arms.iter().map(|a| inside(&a.body)).chain([last]))
         }
         StmtKind::Choose(branches) => ways(&mut branches.iter().map(inside)),
-        // The body may be taken no time at all.
-        StmtKind::While { body, .. } => {
+        // The body may be taken no time at all, or left early.
+        StmtKind::While { body, .. } | StmtKind::Labelled(_, body) => {
             if inside(body) == FirstUse::Read {
                 FirstUse::Read
             } else {

@@ -114,6 +114,20 @@ impl Lowering<'_> {
             StmtKind::Return(values) => self.give_back(b, values, span, at),
             StmtKind::Break | StmtKind::Continue => self.leave_loop(b, &stmt.kind, span, at),
             StmtKind::Check { of, condition } => self.check(b, of, condition, span, at).unwrap_or(at),
+            StmtKind::Labelled(label, block) => {
+                let exit = b.location(origin);
+                b.labels.push((label.to_string(), exit));
+                let end = self.block(b, block, at);
+                b.labels.pop();
+                b.merge(end, exit);
+                exit
+            }
+            StmtKind::Leave(label) => {
+                let found = b.labels.iter().rev().find(|(l, _)| **l == **label);
+                let exit = found.expect("a front end leaves blocks that stand around").1;
+                b.merge(at, exit);
+                b.location(origin)
+            }
             StmtKind::Error => at,
         }
     }

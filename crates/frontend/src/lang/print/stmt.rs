@@ -126,7 +126,9 @@ impl Printer<'_> {
                 }
                 self.out.push(';');
             }
-            StmtKind::Error | StmtKind::Check { .. } => self.out.push_str("skip;"),
+            StmtKind::Error | StmtKind::Check { .. } | StmtKind::Labelled(..) | StmtKind::Leave(_) => {
+                self.out.push_str("skip;")
+            }
         }
     }
 

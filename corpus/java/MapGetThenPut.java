@@ -1,0 +1,28 @@
+// truth: unsafe
+// why: both threads may find no entry, and the second overwrites what the first has returned.
+// source: own
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+
+public class MapGetThenPut {
+    static final ConcurrentHashMap<String, Integer> owners = new ConcurrentHashMap<>();
+    static final AtomicInteger winners = new AtomicInteger();
+
+    static void claim(int who) {
+        if (owners.get("disk") == null) {
+            owners.put("disk", who);
+            winners.incrementAndGet();
+        }
+    }
+
+    public static void main(String[] args) throws InterruptedException {
+        Thread a = new Thread(() -> claim(1));
+        Thread b = new Thread(() -> claim(2));
+        a.start();
+        b.start();
+        a.join();
+        b.join();
+        assert winners.get() == 1;
+        assert owners.containsKey("disk");
+    }
+}
