@@ -4,11 +4,13 @@
 //! is a node of its own (`Unknown`), which the translation turns into a construct outside the model at its line.
 //! Deliberately absent: packages, imports and type parameters beyond their names (types are erased).
 
+#![allow(dead_code, reason = "the tree keeps all that stands in the text, also what is not translated yet")]
+
 use base::{SourceId, Span};
 
 /// All classes of the files given, nested ones too.
 #[derive(Clone, Debug, Default)]
-pub struct JavaUnit {
+pub(crate) struct JavaUnit {
     pub classes: Vec<JavaClass>,
     /// Annotation comments (`//@ ..`, `/*@ .. @*/`) with their text.
     pub comments: Vec<AnnotationComment>,
@@ -18,7 +20,7 @@ pub struct JavaUnit {
 
 impl JavaUnit {
     /// The file and line of a place.
-    pub fn line(&self, file: SourceId, at: u32) -> (SourceId, usize) {
+    pub(crate) fn line(&self, file: SourceId, at: u32) -> (SourceId, usize) {
         let starts = self.lines.iter().find(|(f, _)| *f == file).map_or(&[][..], |(_, l)| &l[..]);
         (file, starts.partition_point(|s| *s <= at))
     }
@@ -26,7 +28,7 @@ impl JavaUnit {
 
 /// An annotation comment: its text without the comment signs, blanks in their place so that offsets stay.
 #[derive(Clone, Debug)]
-pub struct AnnotationComment {
+pub(crate) struct AnnotationComment {
     pub text: String,
     pub span: Span,
     /// Whether code stands before it on its line.
@@ -36,7 +38,7 @@ pub struct AnnotationComment {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClassForm {
+pub(crate) enum ClassForm {
     Class,
     Interface,
     Enum,
@@ -45,7 +47,7 @@ pub enum ClassForm {
 }
 
 #[derive(Clone, Debug)]
-pub struct JavaClass {
+pub(crate) struct JavaClass {
     pub name: String,
     pub form: ClassForm,
     pub modifiers: JavaModifiers,
@@ -68,14 +70,14 @@ pub struct JavaClass {
 }
 
 #[derive(Clone, Debug)]
-pub struct Initializer {
+pub(crate) struct Initializer {
     pub is_static: bool,
     pub body: Vec<JavaStmt>,
     pub span: Span,
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct JavaModifiers {
+pub(crate) struct JavaModifiers {
     pub is_static: bool,
     pub is_final: bool,
     pub is_volatile: bool,
@@ -88,14 +90,14 @@ pub struct JavaModifiers {
 
 /// `@GuardedBy("this")`: the text of its first argument, without quotation marks.
 #[derive(Clone, Debug)]
-pub struct JavaAnnotation {
+pub(crate) struct JavaAnnotation {
     pub name: String,
     pub argument: Option<String>,
     pub span: Span,
 }
 
 #[derive(Clone, Debug)]
-pub struct JavaField {
+pub(crate) struct JavaField {
     pub name: String,
     pub ty: JavaType,
     pub modifiers: JavaModifiers,
@@ -105,7 +107,7 @@ pub struct JavaField {
 }
 
 #[derive(Clone, Debug)]
-pub struct JavaMethod {
+pub(crate) struct JavaMethod {
     /// `<init>` for a constructor.
     pub name: String,
     pub params: Vec<JavaParam>,
@@ -120,23 +122,23 @@ pub struct JavaMethod {
     pub body_span: Span,
 }
 
-pub const CONSTRUCTOR: &str = "<init>";
+pub(crate) const CONSTRUCTOR: &str = "<init>";
 
 #[derive(Clone, Debug)]
-pub struct JavaParam {
+pub(crate) struct JavaParam {
     pub name: String,
     pub ty: JavaType,
     pub span: Span,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct JavaType {
+pub(crate) struct JavaType {
     pub kind: JavaTypeKind,
     pub span: Span,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum JavaTypeKind {
+pub(crate) enum JavaTypeKind {
     Boolean,
     Byte,
     Short,
@@ -151,13 +153,13 @@ pub enum JavaTypeKind {
 }
 
 #[derive(Clone, Debug)]
-pub struct JavaStmt {
+pub(crate) struct JavaStmt {
     pub kind: JavaStmtKind,
     pub span: Span,
 }
 
 #[derive(Clone, Debug)]
-pub enum JavaStmtKind {
+pub(crate) enum JavaStmtKind {
     Empty,
     Local {
         ty: JavaType,
@@ -210,7 +212,7 @@ pub enum JavaStmtKind {
 }
 
 #[derive(Clone, Debug)]
-pub struct CatchClause {
+pub(crate) struct CatchClause {
     pub types: Vec<JavaType>,
     pub name: String,
     pub body: Vec<JavaStmt>,
@@ -218,7 +220,7 @@ pub struct CatchClause {
 }
 
 #[derive(Clone, Debug)]
-pub struct SwitchCase {
+pub(crate) struct SwitchCase {
     pub labels: Vec<JavaExpr>,
     pub is_default: bool,
     pub body: Vec<JavaStmt>,
@@ -228,13 +230,13 @@ pub struct SwitchCase {
 }
 
 #[derive(Clone, Debug)]
-pub struct JavaExpr {
+pub(crate) struct JavaExpr {
     pub kind: JavaExprKind,
     pub span: Span,
 }
 
 #[derive(Clone, Debug)]
-pub enum JavaExprKind {
+pub(crate) enum JavaExprKind {
     Bool(bool),
     Int(i128),
     Long(i128),
@@ -290,7 +292,7 @@ pub enum JavaExprKind {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UnaryOp {
+pub(crate) enum UnaryOp {
     Not,
     Negate,
     Plus,
@@ -298,7 +300,7 @@ pub enum UnaryOp {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BinaryOp {
+pub(crate) enum BinaryOp {
     Add,
     Subtract,
     Multiply,
@@ -321,7 +323,7 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
-    pub fn read(text: &str) -> Option<Self> {
+    pub(crate) fn read(text: &str) -> Option<Self> {
         Some(match text {
             "+" => Self::Add,
             "-" => Self::Subtract,
@@ -348,7 +350,7 @@ impl BinaryOp {
 }
 
 /// Calls a function on every expression below a statement, outermost first; bodies of lambdas and anonymous classes too.
-pub fn expressions<'a>(stmts: &'a [JavaStmt], visit: &mut dyn FnMut(&'a JavaExpr)) {
+pub(crate) fn expressions<'a>(stmts: &'a [JavaStmt], visit: &mut dyn FnMut(&'a JavaExpr)) {
     stmts.iter().for_each(|s| in_stmt(s, visit));
 }
 
@@ -402,7 +404,7 @@ fn in_stmt<'a>(stmt: &'a JavaStmt, visit: &mut dyn FnMut(&'a JavaExpr)) {
     }
 }
 
-pub fn in_expr<'a>(expr: &'a JavaExpr, visit: &mut dyn FnMut(&'a JavaExpr)) {
+pub(crate) fn in_expr<'a>(expr: &'a JavaExpr, visit: &mut dyn FnMut(&'a JavaExpr)) {
     visit(expr);
     match &expr.kind {
         JavaExprKind::Field(e, ..)
@@ -436,14 +438,14 @@ pub fn in_expr<'a>(expr: &'a JavaExpr, visit: &mut dyn FnMut(&'a JavaExpr)) {
 }
 
 /// Calls a function on every expression of a class's own members.
-pub fn in_class<'a>(class: &'a JavaClass, visit: &mut dyn FnMut(&'a JavaExpr)) {
+pub(crate) fn in_class<'a>(class: &'a JavaClass, visit: &mut dyn FnMut(&'a JavaExpr)) {
     class.fields.iter().filter_map(|f| f.value.as_ref()).for_each(|e| in_expr(e, visit));
     class.initializers.iter().for_each(|i| expressions(&i.body, visit));
     class.methods.iter().filter_map(|m| m.body.as_ref()).for_each(|b| expressions(b, visit));
 }
 
 /// Calls a function on every statement, outermost first; bodies of lambdas and anonymous classes too.
-pub fn statements<'a>(stmts: &'a [JavaStmt], visit: &mut dyn FnMut(&'a JavaStmt)) {
+pub(crate) fn statements<'a>(stmts: &'a [JavaStmt], visit: &mut dyn FnMut(&'a JavaStmt)) {
     for stmt in stmts {
         visit(stmt);
         match &stmt.kind {

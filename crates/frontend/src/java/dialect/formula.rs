@@ -36,15 +36,15 @@ const LEVELS: &[&[&str]] = &[
 const CASTS: &[&str] = &["int", "long", "short", "byte", "char"];
 
 impl<'a> NoteReader<'a> {
-    pub fn new(text: &'a str, start: Span) -> Self {
+    pub(super) fn new(text: &'a str, start: Span) -> Self {
         Self { text, at: 0, start, depth: 0 }
     }
 
-    pub fn rest(&self) -> &'a str {
+    pub(super) fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
 
-    pub fn blanks(&mut self) {
+    pub(super) fn blanks(&mut self) {
         loop {
             let rest = self.rest();
             self.at += rest.len() - rest.trim_start().len();
@@ -58,14 +58,14 @@ impl<'a> NoteReader<'a> {
         }
     }
 
-    pub fn span(&self, from: usize) -> Span {
+    pub(super) fn span(&self, from: usize) -> Span {
         let base = self.start.start as usize;
         let rest = &self.text[from.min(self.at)..self.at];
         let from = from + rest.len() - rest.trim_start().len();
         Span::new(self.start.file, base + from, base + self.at.max(from + 1).min(self.text.len()))
     }
 
-    pub fn wrong<T>(&mut self, message: impl Into<String>) -> Result<T, Misread> {
+    pub(super) fn wrong<T>(&mut self, message: impl Into<String>) -> Result<T, Misread> {
         self.blanks();
         let rest = self.rest();
         let length = rest.find(char::is_whitespace).unwrap_or(rest.len()).max(1);
@@ -73,7 +73,7 @@ impl<'a> NoteReader<'a> {
         Err(Misread { message: message.into(), span: Span::new(self.start.file, base, base + length) })
     }
 
-    pub fn eat(&mut self, word: &str) -> bool {
+    pub(super) fn eat(&mut self, word: &str) -> bool {
         self.blanks();
         let rest = self.rest();
         if !rest.starts_with(word) {
@@ -87,18 +87,18 @@ impl<'a> NoteReader<'a> {
         true
     }
 
-    pub fn need(&mut self, word: &str) -> Result<(), Misread> {
+    pub(super) fn need(&mut self, word: &str) -> Result<(), Misread> {
         if self.eat(word) { Ok(()) } else { self.wrong(format!("expected `{word}`")) }
     }
 
-    pub fn follows(&mut self, word: &str) -> bool {
+    pub(super) fn follows(&mut self, word: &str) -> bool {
         let before = self.at;
         let found = self.eat(word);
         self.at = before;
         found
     }
 
-    pub fn name(&mut self) -> Option<String> {
+    pub(super) fn name(&mut self) -> Option<String> {
         self.blanks();
         let rest = self.rest();
         let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).unwrap_or(rest.len());
@@ -109,7 +109,7 @@ impl<'a> NoteReader<'a> {
         Some(rest[..end].to_owned())
     }
 
-    pub fn string(&mut self) -> Option<String> {
+    pub(super) fn string(&mut self) -> Option<String> {
         self.blanks();
         let inner = self.rest().strip_prefix('"')?;
         let end = inner.find('"')?;
@@ -118,7 +118,7 @@ impl<'a> NoteReader<'a> {
     }
 
     /// A whole formula.
-    pub fn formula(&mut self) -> Result<Formula, Misread> {
+    pub(super) fn formula(&mut self) -> Result<Formula, Misread> {
         self.depth += 1;
         if self.depth > DEEPEST_FORMULA {
             return self.wrong("this is nested too deeply");
@@ -199,7 +199,7 @@ impl<'a> NoteReader<'a> {
     }
 
     /// An atom with indices and fields behind it.
-    pub fn postfix(&mut self) -> Result<Formula, Misread> {
+    pub(super) fn postfix(&mut self) -> Result<Formula, Misread> {
         self.blanks();
         let from = self.at;
         let mut out = self.atom()?;
@@ -292,23 +292,20 @@ impl<'a> NoteReader<'a> {
         if self.eat("\\old") {
             return self.argument().map(FormulaKind::Old);
         }
-        if self.eat("\\typeof") {
-            return self.argument().map(FormulaKind::TypeOf);
-        }
-        if self.eat("\\elemtype") {
-            return self.argument().map(FormulaKind::ElementType);
+        if self.eat("\\typeof") || self.eat("\\elemtype") {
+            return self.argument().map(|_| FormulaKind::Type);
         }
         if self.eat("\\fresh") {
             return self.argument().map(FormulaKind::Fresh);
         }
         if self.eat("\\type") {
             self.need("(")?;
-            let Some(mut ty) = self.name() else { return self.wrong("expected a type") };
-            while self.eat("[]") {
-                ty.push_str("[]");
+            if self.name().is_none() {
+                return self.wrong("expected a type");
             }
+            while self.eat("[]") {}
             self.need(")")?;
-            return Ok(FormulaKind::Type(ty));
+            return Ok(FormulaKind::Type);
         }
         let words: [(&str, FormulaKind); 7] = [
             ("\\result", FormulaKind::Result),

@@ -11,13 +11,13 @@ use formula::NoteReader;
 
 /// One annotation.
 #[derive(Clone, Debug)]
-pub struct Note {
+pub(crate) struct Note {
     pub kind: NoteKind,
     pub span: Span,
 }
 
 #[derive(Clone, Debug)]
-pub enum NoteKind {
+pub(crate) enum NoteKind {
     Requires(Formula),
     Ensures(Formula),
     /// The places that a method may change, as its callers see it.
@@ -46,20 +46,11 @@ pub enum NoteKind {
     NonNull,
     /// Words about other tools that change nothing here.
     Remark,
-    /// The sequential meaning of a class, for linearizability.
-    Object(ObjectNote),
-}
-
-/// `spec { .. }`, in the words of the modelling language: its text and where it stands.
-#[derive(Clone, Debug)]
-pub struct ObjectNote {
-    pub text: String,
-    pub span: Span,
 }
 
 /// Which accesses a predicate speaks of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub(crate) enum Access {
     All,
     Read,
     Write,
@@ -67,7 +58,7 @@ pub enum Access {
 
 /// `ghost public static int -> boolean held = false`.
 #[derive(Clone, Debug)]
-pub struct GhostNote {
+pub(crate) struct GhostNote {
     pub ty: GhostType,
     pub name: String,
     pub is_static: bool,
@@ -77,7 +68,7 @@ pub struct GhostNote {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum GhostType {
+pub(crate) enum GhostType {
     Named(String),
     Array(Box<GhostType>),
     /// `K -> V`.
@@ -85,7 +76,7 @@ pub enum GhostType {
 }
 
 #[derive(Clone, Debug)]
-pub enum Steps {
+pub(crate) enum Steps {
     Action(Box<ActionNote>),
     Then(Vec<Steps>),
     Or(Vec<Steps>),
@@ -93,7 +84,7 @@ pub enum Steps {
 }
 
 #[derive(Clone, Debug)]
-pub struct ActionNote {
+pub(crate) struct ActionNote {
     pub label: Option<String>,
     pub places: Vec<Formula>,
     pub formula: Formula,
@@ -101,13 +92,13 @@ pub struct ActionNote {
 }
 
 #[derive(Clone, Debug)]
-pub struct Formula {
+pub(crate) struct Formula {
     pub kind: FormulaKind,
     pub span: Span,
 }
 
 #[derive(Clone, Debug)]
-pub enum FormulaKind {
+pub(crate) enum FormulaKind {
     Bool(bool),
     Int(i128),
     Text(String),
@@ -131,29 +122,27 @@ pub enum FormulaKind {
     Cast(String, Box<Formula>),
     /// Whether for all, the variable, its type, the body.
     Quantified(Quantity, String, String, Box<Formula>),
-    /// `\type(T)`, `\typeof(e)`, `\elemtype(t)`.
-    Type(String),
-    TypeOf(Box<Formula>),
-    ElementType(Box<Formula>),
+    /// `\type(T)`, `\typeof(e)`, `\elemtype(t)`: what they say is not looked at.
+    Type,
     /// `\fresh(e)`.
     Fresh(Box<Formula>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quantity {
+pub(crate) enum Quantity {
     All,
     Some,
 }
 
 /// What is wrong with an annotation.
 #[derive(Clone, Debug)]
-pub struct Misread {
+pub(crate) struct Misread {
     pub message: String,
     pub span: Span,
 }
 
 /// The annotations of a comment. `start` is where the text stands.
-pub fn read_notes(text: &str, start: Span) -> Result<Vec<Note>, Misread> {
+pub(crate) fn read_notes(text: &str, start: Span) -> Result<Vec<Note>, Misread> {
     let mut reader = NoteReader::new(text, start);
     let mut out = Vec::new();
     loop {
@@ -172,7 +161,7 @@ pub fn read_notes(text: &str, start: Span) -> Result<Vec<Note>, Misread> {
 const REMARKS: &[&str] = &["spec_public", "pure", "uninitialized", "unreachable_ok", "no_warn_default"];
 
 const KNOWN: &str = "`requires`, `ensures`, `modifies`, `performs`, `accessible_if`, `readable_if`, `writable_if`, `guarded_by`, `ghost`, `set`, `witness`, \
-                     `assert`, `assume`, `axiom`, `invariant`, `loop_invariant`, `nowarn`, `helper`, `thread_local`, `non_null` and `spec` are";
+                     `assert`, `assume`, `axiom`, `invariant`, `loop_invariant`, `nowarn`, `helper`, `thread_local` and `non_null` are";
 
 /// Words that come before the type of a ghost variable.
 const MODIFIERS: &[&str] = &["public", "private", "protected", "static", "final", "volatile", "instance"];
@@ -227,9 +216,6 @@ impl NoteReader<'_> {
         if self.eat("ghost") {
             return self.ghost().map(NoteKind::Ghost);
         }
-        if self.eat("spec") {
-            return self.object().map(NoteKind::Object);
-        }
         self.short_note()
     }
 
@@ -267,29 +253,6 @@ impl NoteReader<'_> {
             return Ok(NoteKind::Remark);
         }
         self.wrong(format!("this annotation is not known; {KNOWN}"))
-    }
-
-    /// Everything up to the closing bracket.
-    fn object(&mut self) -> Result<ObjectNote, Misread> {
-        self.blanks();
-        let from = self.at;
-        if !self.follows("{") {
-            return self.wrong("expected `{`");
-        }
-        let mut open = 0_usize;
-        for (at, c) in self.rest().char_indices() {
-            match c {
-                '{' => open += 1,
-                '}' => open -= 1,
-                _ => {}
-            }
-            if open == 0 {
-                let text = self.rest()[..=at].to_owned();
-                self.at += at + 1;
-                return Ok(ObjectNote { text, span: self.span(from) });
-            }
-        }
-        self.wrong("this bracket is never closed")
     }
 
     fn label(&mut self) -> Result<String, Misread> {

@@ -22,7 +22,7 @@ pub(super) struct Val {
 }
 
 impl Val {
-    pub fn new(expr: Expr, ty: Ty) -> Self {
+    pub(super) fn new(expr: Expr, ty: Ty) -> Self {
         Self { expr, ty, constant: None, exact: None }
     }
 }
@@ -40,7 +40,7 @@ pub(super) struct Local {
 }
 
 impl Local {
-    pub fn new(value: Expr, ty: Ty) -> Self {
+    pub(super) fn new(value: Expr, ty: Ty) -> Self {
         Self { value, ty, exact: None, thread: None, constant: None }
     }
 }
@@ -72,7 +72,7 @@ pub(super) enum Named {
 
 impl Held {
     /// As seen from an object that a variable holds.
-    pub fn seen_from(&self, object: Option<&str>) -> Option<Lock> {
+    pub(super) fn seen_from(&self, object: Option<&str>) -> Option<Lock> {
         match self.lock.as_ref()? {
             Named::Static(name) => Some(Lock::Static(name.clone())),
             Named::Of(name, field) if Some(&name[..]) == object => Some(Lock::Own(field.clone())),
@@ -178,7 +178,7 @@ pub(super) struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    pub fn new(proc: &str, class: Option<&'a JavaClass>, code: &'a [tree::JavaStmt]) -> Self {
+    pub(super) fn new(proc: &str, class: Option<&'a JavaClass>, code: &'a [tree::JavaStmt]) -> Self {
         Self {
             proc: proc.to_owned(),
             class,

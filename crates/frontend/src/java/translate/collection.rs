@@ -19,7 +19,7 @@ use crate::lang::ast::{self, Binary, Checked, Expr, ExprKind, Foreign, Spanned, 
 use base::Span;
 
 impl Receiver {
-    pub fn is_list(&self) -> bool {
+    pub(super) fn is_list(&self) -> bool {
         matches!(&self.ty, Ty::Ref(name, _) if collected(name).is_some_and(|c| c.is_list))
     }
 }

@@ -74,11 +74,11 @@ const OF_CHECKS: &[&str] = &[
 
 impl Classes<'_> {
     /// Whether a class is an exception.
-    pub fn is_exception(&self, name: &str) -> bool {
+    pub(crate) fn is_exception(&self, name: &str) -> bool {
         self.ancestors(name).iter().any(|n| n == "Throwable")
     }
 
-    pub fn is_exception_of(&self, name: &str, of: &str) -> bool {
+    pub(crate) fn is_exception_of(&self, name: &str, of: &str) -> bool {
         self.ancestors(name).iter().any(|n| n == of)
     }
 

@@ -146,7 +146,7 @@ impl<'a> Translation<'a> {
                 let (e, _) = self.typed(inner, names)?;
                 value(not(equal(e, null(span), span), span), Ty::Boolean)
             }
-            FormulaKind::Type(_) | FormulaKind::TypeOf(_) | FormulaKind::ElementType(_) => {
+            FormulaKind::Type => {
                 self.wrong_note(span, "a type can only be compared with a type");
                 None
             }
@@ -468,7 +468,7 @@ fn primed_field(base: Expr, text: String, names: Names, span: Span) -> Expr {
 }
 
 fn speaks_of_types(f: &Formula) -> bool {
-    matches!(f.kind, FormulaKind::Type(_) | FormulaKind::TypeOf(_) | FormulaKind::ElementType(_))
+    matches!(f.kind, FormulaKind::Type)
 }
 
 fn width_named(text: &str) -> Option<Width> {

@@ -27,7 +27,7 @@ mod stmt;
 mod switch;
 mod text;
 mod thread;
-pub mod types;
+pub(crate) mod types;
 
 use super::tree::{self, CONSTRUCTOR, ClassForm, JavaClass, JavaMethod, JavaUnit};
 use crate::lang::ast::{self, Item, ItemKind, SourceSpan, Spanned};
@@ -59,7 +59,7 @@ struct Facts {
 }
 
 /// What the translation gives.
-pub struct Translated {
+pub(crate) struct Translated {
     pub tree: ast::SourceTree,
     pub assumptions: Vec<(&'static str, String)>,
     pub has_threads: bool,
@@ -119,7 +119,7 @@ enum JobCode<'a> {
 }
 
 /// The class whose `main` is run, if there is exactly one.
-pub fn main_class(unit: &JavaUnit) -> Option<(&JavaClass, &JavaMethod)> {
+pub(crate) fn main_class(unit: &JavaUnit) -> Option<(&JavaClass, &JavaMethod)> {
     let mut found = unit.classes.iter().filter_map(|c| {
         let is_main =
             |m: &&JavaMethod| m.name == "main" && m.modifiers.is_static && m.params.len() <= 1 && m.result.is_none();
@@ -132,17 +132,17 @@ pub fn main_class(unit: &JavaUnit) -> Option<(&JavaClass, &JavaMethod)> {
 }
 
 /// Translates a program with a `main`.
-pub fn program(unit: &JavaUnit, main: (&JavaClass, &JavaMethod)) -> Translated {
+pub(crate) fn program(unit: &JavaUnit, main: (&JavaClass, &JavaMethod)) -> Translated {
     settled(unit, |t| t.whole(unit, main))
 }
 
 /// Translates classes without a `main`: their annotated static methods, for any callers.
-pub fn classes(unit: &JavaUnit) -> Translated {
+pub(crate) fn classes(unit: &JavaUnit) -> Translated {
     settled(unit, |t| t.classes_alone(unit))
 }
 
 /// Whether annotations say what callers and other threads may do; mistakes in them count.
-pub fn has_contracts(unit: &JavaUnit) -> bool {
+pub(crate) fn has_contracts(unit: &JavaUnit) -> bool {
     let notes = notes::Notes::new(unit);
     notes.has_contracts() || !notes.errors.is_empty()
 }

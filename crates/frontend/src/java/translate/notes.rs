@@ -54,7 +54,7 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    pub fn new(unit: &JavaUnit) -> Self {
+    pub(super) fn new(unit: &JavaUnit) -> Self {
         let mut out = Self::default();
         for comment in &unit.comments {
             let notes = match read_notes(&comment.text, comment.span) {
@@ -85,22 +85,19 @@ impl Notes {
         out
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
     /// Whether some annotation says what callers or other threads may do.
-    pub fn has_contracts(&self) -> bool {
-        self.all.iter().any(|n| {
-            !matches!(
-                n.note.kind,
-                NoteKind::Assert(_) | NoteKind::Assume(_) | NoteKind::LoopInvariant(_) | NoteKind::Object(_)
-            )
-        })
+    pub(super) fn has_contracts(&self) -> bool {
+        self.all
+            .iter()
+            .any(|n| !matches!(n.note.kind, NoteKind::Assert(_) | NoteKind::Assume(_) | NoteKind::LoopInvariant(_)))
     }
 
     /// The annotations of a member, which now are used.
-    pub fn take(&mut self, owner: &Owner) -> Vec<Note> {
+    pub(super) fn take(&mut self, owner: &Owner) -> Vec<Note> {
         let mut out = Vec::new();
         for (at, placed) in self.all.iter().enumerate() {
             if placed.owner == *owner {
@@ -112,13 +109,13 @@ impl Notes {
     }
 
     /// The same, and they stay.
-    pub fn of(&self, owner: &Owner) -> impl Iterator<Item = &Note> {
+    pub(super) fn of(&self, owner: &Owner) -> impl Iterator<Item = &Note> {
         let owner = owner.clone();
         self.all.iter().filter(move |n| n.owner == owner).map(|n| &n.note)
     }
 
     /// The annotations of a body between two places.
-    pub fn take_between(&mut self, file: SourceId, from: u32, to: u32) -> Vec<Note> {
+    pub(super) fn take_between(&mut self, file: SourceId, from: u32, to: u32) -> Vec<Note> {
         let mut out = Vec::new();
         for (at, placed) in self.all.iter().enumerate() {
             let span = placed.note.span;
@@ -132,13 +129,13 @@ impl Notes {
     }
 
     /// Annotations that nothing used.
-    pub fn unused(&self) -> Vec<Span> {
+    pub(super) fn unused(&self) -> Vec<Span> {
         let unused = |(at, _): &(usize, &Placed)| !self.used.contains(at);
         self.all.iter().enumerate().filter(unused).map(|(_, n)| n.note.span).collect()
     }
 
     /// Annotations of code that is not translated are not asked for.
-    pub fn pass_over(&mut self, within: Span) {
+    pub(super) fn pass_over(&mut self, within: Span) {
         for (at, placed) in self.all.iter().enumerate() {
             let span = placed.note.span;
             if span.file == within.file && span.start >= within.start && span.start < within.end {
@@ -166,10 +163,7 @@ fn owner(unit: &JavaUnit, note: &Note, behind: bool) -> Owner {
 }
 
 fn stands_alone(note: &Note) -> bool {
-    matches!(
-        note.kind,
-        NoteKind::Ghost(_) | NoteKind::Axiom(_) | NoteKind::Invariant(_) | NoteKind::Object(_) | NoteKind::Set(..)
-    )
+    matches!(note.kind, NoteKind::Ghost(_) | NoteKind::Axiom(_) | NoteKind::Invariant(_) | NoteKind::Set(..))
 }
 
 fn is_of_field(note: &Note) -> bool {

@@ -94,10 +94,6 @@ impl<'a> Translation<'a> {
                 NoteKind::ThreadLocal => {
                     self.thread_local.insert(class.name.clone());
                 }
-                NoteKind::Object(_) => {
-                    let message = "a `spec` is checked in files whose other annotations are `assert` and `assume` only";
-                    self.wrong_note(note.span, message);
-                }
                 _ => self.wrong_note(note.span, "this annotation has no meaning before a class"),
             }
         }
@@ -337,7 +333,7 @@ impl<'a> Translation<'a> {
         })
     }
 
-    /// Ghost variables that are static.
+    /// Ghost variables that are static, and invariants, which speak of what is static.
     fn declare_ghosts(&mut self) {
         let mut items: Vec<Item> = Vec::new();
         for ghost in self.ghosts.clone().into_iter().filter(|g| g.is_static) {
@@ -353,6 +349,12 @@ impl<'a> Translation<'a> {
             items.push(Spanned::new(ItemKind::Var(var), span));
         }
         items.append(&mut self.items);
+        for (class, f) in self.invariants.clone() {
+            self.frame = super::body::Frame::new(&class, self.classes.get(&class), &[]);
+            if let Some(formula) = self.formula(&f, Names::Now) {
+                items.push(Spanned::new(ItemKind::Invariant(formula), f.span));
+            }
+        }
         self.items = items;
     }
 

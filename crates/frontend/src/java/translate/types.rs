@@ -111,7 +111,7 @@ impl Ty {
 }
 
 /// What stands for null among numbers that are objects: no number of Java.
-pub const NO_NUMBER: i128 = 1 << 64;
+pub(crate) const NO_NUMBER: i128 = 1 << 64;
 
 fn boxed_name(inner: &Ty) -> &'static str {
     match inner {
@@ -171,7 +171,7 @@ pub(crate) const LIBRARY: &[&str] = &[
 
 /// A kind of collection.
 #[derive(Clone, Copy, Debug)]
-pub struct Collected {
+pub(crate) struct Collected {
     pub is_list: bool,
     /// Elements are pushed and popped at the end.
     pub is_stack: bool,
@@ -180,7 +180,7 @@ pub struct Collected {
 }
 
 /// What a class of the library collects.
-pub fn collected(name: &str) -> Option<Collected> {
+pub(crate) fn collected(name: &str) -> Option<Collected> {
     let (is_list, safe) = match name {
         "ArrayList" | "LinkedList" | "ArrayDeque" => (true, Some(false)),
         "List" | "Queue" | "Deque" => (true, None),
