@@ -4,6 +4,9 @@
 //! numbers, or the small ones of the usual tests. Every differential test of the workspace asks here, so that one command
 //! makes all of them long. `THREADPROOF_HUNT` is the older name of the first variable and is still read.
 
+use crate::budget::Budget;
+use std::time::Duration;
+
 /// How many programs a differential test tries: the number asked for, or `usual`.
 pub fn programs_to_try(usual: u64) -> u64 {
     requested_programs().unwrap_or(usual)
@@ -12,6 +15,12 @@ pub fn programs_to_try(usual: u64) -> u64 {
 /// The seeds that a differential test tries: so many from the first on.
 pub fn seeds(usual: u64) -> std::ops::Range<u64> {
     first_seed()..first_seed() + programs_to_try(usual)
+}
+
+/// What a differential test lets a method do on one program: an amount of work, said as the time it takes on an ordinary processor. It is
+/// counted and not timed, so that a busy machine changes nothing; the clock ends only what is far slower than that.
+pub fn limited_work(amount: Duration) -> Budget {
+    Budget::unlimited().share(amount)
 }
 
 /// The summary line of a differential test that found no contradiction; `scripts/differential` shows it.

@@ -2,7 +2,7 @@
 //! programs mean, by the model and by an interpreter of the syntax tree that knows nothing of it.
 
 use base::Sources;
-use base::differential::{first_seed, programs_to_try};
+use base::differential::{first_seed, programs_to_try, report_agreement};
 use frontend::lang::{self, LoweringSettings};
 use program::Program;
 use program::semantics::{InstanceCounts, ReachLimits, reachable_states, replay_trace};
@@ -85,6 +85,7 @@ fn check_the_model_means_what_an_interpreter_of_the_tree_says() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    report_agreement("source", count, &format!("{agree} wholly compared by the reference semantics"));
     assert!(agree * 2 > count, "only {agree} of {count} programs are wholly compared");
 }
 

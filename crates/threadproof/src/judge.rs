@@ -77,6 +77,14 @@ pub fn trust_level(trust: &Trust) -> &'static str {
     }
 }
 
+/// Whether the checker accepts a claim as a proof; for what is said beside verdicts and must be as certain as they are.
+pub fn is_proved(program: &Program, property: PropertyId, claim: &Claim, budget: &Budget) -> bool {
+    let mut oracle = Oracle::standard(budget, None);
+    let limits = CheckLimits { budget: budget.clone(), ..CheckLimits::default() };
+    let verdict = Checker::new(program, &mut oracle, limits).check(property, "a warning", claim);
+    matches!(claim, Claim::Proved(_)) && verdict.outcome() == checker::Outcome::Safe
+}
+
 /// One method's claims about one program, checked one by one.
 pub struct Judge<'a> {
     program: &'a Program,

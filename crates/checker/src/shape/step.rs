@@ -87,7 +87,7 @@ fn choice(choices: &Choices, key: (u32, Term, Term), options: &[V]) -> Result<V,
     }
 }
 
-/// Inputs that become live objects in this step.
+/// Inputs that are new objects in this step: it makes them live in every case, and its guard says that they were not.
 fn made(program: &Program, action: &Action) -> Vec<Symbol> {
     let mut out = Vec::new();
     for u in &action.updates {
@@ -110,8 +110,28 @@ fn made(program: &Program, action: &Action) -> Vec<Symbol> {
             }
         }
     }
-    out.retain(|s| action.inputs.contains(s));
+    out.retain(|s| action.inputs.contains(s) && was_not_live(program, action.guard, *s));
     out
+}
+
+/// Whether a guard says that an object is not among the live ones.
+fn was_not_live(program: &Program, guard: Term, object: Symbol) -> bool {
+    let t = &program.terms;
+    t.conjuncts(guard).into_iter().any(|part| {
+        let Some((Op::Not, inner)) = t.app(part) else { return false };
+        let Some((Op::Member, args)) = t.app(inner[0]) else { return false };
+        let mut set = args[1];
+        // Live, or live with more.
+        while let Some((op, parts)) = t.app(set) {
+            match op {
+                Op::Insert => set = parts[1],
+                Op::Union => set = parts[0],
+                _ => return false,
+            }
+        }
+        let live = |s: Symbol| program.vars.iter().any(|v| v.symbol == s && matches!(v.kind, VarKind::Live(_)));
+        t.as_symbol(args[0]) == Some(object) && t.as_symbol(set).is_some_and(live)
+    })
 }
 
 const PHASE_BEFORE: u32 = 0;

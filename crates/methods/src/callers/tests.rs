@@ -156,3 +156,20 @@ fn check_the_specification_beside_agrees_with_the_reference_semantics() {
         &[LinearizationPoint { operation: 0, action: ActionId(0), effect: PointEffect::Writes }]
     ));
 }
+
+/// An argument is null, or live, or new: who takes it for new proves that it is not null and that two of them differ.
+#[test]
+fn check_an_argument_of_a_class_is_not_taken_for_a_new_object() {
+    let class = "class Cell { v: int; }\n";
+    let null = format!("{class}proc p(x: Cell) {{ x.v := 1; }}\n");
+    let same = "proc p(x: Cell, y: Cell) requires x != null && y != null; { x.v := 1; y.v := 2; assert x.v == 1; }\n";
+    for (text, name) in [(null, "null"), (format!("{class}{same}"), "assert")] {
+        let p = lowered("argument.tp", text.as_bytes());
+        let provers: Vec<Arc<dyn Method>> = vec![Arc::new(crate::shape::Shape), Arc::new(rely::RelyMethod)];
+        let properties = p.properties.ids().collect();
+        let task =
+            Task { program: p.clone(), properties, threads: Default::default(), options: MethodOptions::default() };
+        let claims = Callers { provers }.run(&task, &Run::quiet(Budget::unlimited().share(Duration::from_secs(20))));
+        assert_eq!(outcome(&p, &claims, name), Outcome::Unsafe, "{text}");
+    }
+}

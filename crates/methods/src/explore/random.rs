@@ -7,6 +7,7 @@ use super::run::Exploration;
 use super::search::SearchStop;
 use super::system::Switches;
 use super::tests::{Build, run, run_with};
+use base::differential::limited_work;
 use logic::{MachineIntSort, Op, Sort, SortKind, Symbol, Term};
 use program::semantics::{InstanceCounts, ReachLimits, Reached, reachable_states};
 use program::{
@@ -483,7 +484,7 @@ fn compare(seed: u64) -> bool {
         eprintln!("seed {seed}");
     }
     let (p, counts) = program(seed);
-    let budget = base::Budget::unlimited().with_time(std::time::Duration::from_secs(5));
+    let budget = limited_work(std::time::Duration::from_secs(5));
     let limits = ReachLimits { states: 500, budget, ..ReachLimits::default() };
     let oracle = reachable_states(&p, &counts, &limits);
     let wanted: Vec<PropertyId> = p.properties.ids().collect();

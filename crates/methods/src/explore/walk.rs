@@ -112,7 +112,9 @@ pub(crate) fn walks(task: &Task, run: &Run, length: WalkLength) -> Claims {
             // What the checker would not accept is not worth telling.
             if replay_trace(&task.program, &trace).is_ok() {
                 walker.open.retain(|p| *p != trace.violates);
-                claims.set(trace.violates, Claim::Refuted(trace.into()));
+                let (violated, claim) = (trace.violates, Claim::Refuted(trace.into()));
+                run.publish_one(violated, claim.clone());
+                claims.set(violated, claim);
             }
         }
         runs += 1;

@@ -15,7 +15,7 @@ use super::spine;
 use super::types::{ShapeType, ShapeTypes};
 use super::view::{ABOVE, ANY, BELOW, Code, EQUAL, FALSE, FREE, GROUPS, TRUE};
 use evidence::views::{Control, Fires, SpecPoint, Status, Take, Taker};
-use logic::{ClassId, SortKind, Symbol};
+use logic::{ClassId, Op, SortKind, Symbol, Term};
 use program::{ActionId, Copies, LocId, Mark, ObjectId, Program, PropertyId, Scope, Start, VarId, VarKind};
 use rustc_hash::FxHashMap;
 
@@ -506,12 +506,13 @@ impl<'a> Builder<'a> {
             }
         }
         let (mut makes, mut frees) = (false, false);
+        let new_objects = new_objects(program, action);
         let mut inputs: Vec<ShapeInput> =
             types.into_iter().map(|t| ShapeInput::Chosen(t.unwrap_or(ShapeType::Data))).collect();
         for at in 0..c.arena.len() {
             match c.arena[at] {
                 Ex::Insert(e, _) => match c.arena[e as usize] {
-                    Ex::Input(i) => {
+                    Ex::Input(i) if new_objects.contains(&action.inputs[i as usize]) => {
                         let ShapeInput::Chosen(ShapeType::Ref(class)) = inputs[i as usize] else {
                             return Err("a new object of no class".into());
                         };
@@ -647,4 +648,42 @@ fn liveness(steps: &[ShapeStep], live: &mut [Vec<bool>], base: usize) {
             return;
         }
     }
+}
+
+/// The inputs that a step makes live whatever happens, where its guard says that they were not: new objects. An argument of an unknown
+/// caller is null, or live already, or new: it is none of them.
+fn new_objects(program: &Program, action: &program::Action) -> Vec<Symbol> {
+    let t = &program.terms;
+    let live = |s: Symbol| program.vars.iter().any(|v| v.symbol == s && matches!(v.kind, VarKind::Live(_)));
+    // The base of a set to which elements were added, and those elements.
+    let peeled = |mut set: Term| {
+        let mut added = Vec::new();
+        loop {
+            match t.app(set) {
+                Some((Op::Insert, parts)) => {
+                    added.extend(t.as_symbol(parts[0]));
+                    set = parts[1];
+                }
+                Some((Op::Union, parts)) => {
+                    if let Some((Op::Insert, one)) = t.app(parts[1]) {
+                        added.extend(t.as_symbol(one[0]));
+                    }
+                    set = parts[0];
+                }
+                _ => return (set, added),
+            }
+        }
+    };
+    let absent: Vec<Symbol> = t
+        .conjuncts(action.guard)
+        .into_iter()
+        .filter_map(|part| {
+            let Some((Op::Not, inner)) = t.app(part) else { return None };
+            let Some((Op::Member, args)) = t.app(inner[0]) else { return None };
+            t.as_symbol(peeled(args[1]).0).filter(|s| live(*s))?;
+            t.as_symbol(args[0])
+        })
+        .collect();
+    let updates = action.updates.iter().filter(|u| matches!(program.vars[u.var].kind, VarKind::Live(_)));
+    updates.flat_map(|u| peeled(u.value).1).filter(|s| absent.contains(s)).collect()
 }

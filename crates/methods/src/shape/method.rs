@@ -73,6 +73,7 @@ impl Method for Shape {
         let mut claims = Claims::default();
         for subject in subjects(&task.program, &task.properties) {
             analyse(task, run, subject, &mut claims);
+            run.publish(&claims);
         }
         claims
     }

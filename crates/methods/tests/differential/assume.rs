@@ -2,7 +2,7 @@
 //! program put to a mutated one, where whatever a plain search finds must be refused.
 
 use crate::proofs::wide;
-use base::differential::programs_to_try;
+use base::differential::{limited_work, programs_to_try};
 use base::ids::Id;
 use base::{Budget, Sources};
 use checker::{CheckLimits, Checker, Outcome};
@@ -293,7 +293,7 @@ thread Job(n: int) { assert n > 0; x := n; }",
 fn run(p: &Program) -> evidence::Claims {
     let properties = p.properties.ids().collect();
     let task = Task { program: p.clone(), properties, threads: Default::default(), options: MethodOptions::default() };
-    RelyMethod.run(&task, &Run::quiet(Budget::unlimited().with_time(Duration::from_secs(60))))
+    RelyMethod.run(&task, &Run::quiet(limited_work(Duration::from_secs(60))))
 }
 
 #[test]
@@ -458,7 +458,7 @@ fn check_a_proof_of_one_program_is_refused_for_another_that_goes_wrong() {
         if RelyMethod.admits(&task).is_err() {
             continue;
         }
-        let claims = RelyMethod.run(&task, &Run::quiet(Budget::unlimited().with_time(Duration::from_secs(4))));
+        let claims = RelyMethod.run(&task, &Run::quiet(limited_work(Duration::from_secs(4))));
         for round in 0..4 {
             let Some(Claim::Proved(first)) = claims.claims.values().find(|c| matches!(c, Claim::Proved(_))) else {
                 continue;

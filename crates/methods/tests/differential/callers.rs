@@ -4,8 +4,8 @@
 //! In: a seed. The clients are text, so that the client that the tool builds for itself is compared with one that it did not build. A
 //! proof must not be contradicted by them; what they cannot do is no contradiction of a run, since the tool's client may do more.
 
-use base::differential::seeds;
-use base::{Budget, Random};
+use base::Random;
+use base::differential::{limited_work, seeds};
 use checker::{CheckLimits, Checker, Outcome};
 use evidence::Claim;
 use methods::Callers;
@@ -129,7 +129,7 @@ fn object(r: &mut Random) -> OpenFile {
 pub(crate) fn violated_by_clients(seed: u64, open: &Program) -> Vec<PropertyId> {
     let file = open_file(seed);
     if file.clients.is_empty() {
-        let run = Run::quiet(Budget::unlimited().with_time(Duration::from_millis(400)));
+        let run = Run::quiet(limited_work(Duration::from_millis(400)));
         let found =
             linear::search_histories(open, ObjectId(0), linear::ClientBounds::RANGES[0], Against::Orders, &run).found;
         return found.filter(|h| h.gate.is_none()).map(|_| open.objects[ObjectId(0)].property).into_iter().collect();
@@ -157,7 +157,7 @@ fn check_what_callers_proves_holds_for_clients_that_are_written_out() {
         if method.admits(&task).is_err() {
             continue;
         }
-        let budget = Budget::unlimited().with_time(Duration::from_millis(1_000));
+        let budget = limited_work(Duration::from_millis(1_000));
         let claims = method.run(&task, &Run::quiet(budget)).claims;
         let violated = violated_by_clients(seed, &p);
         let mut oracle = Again;

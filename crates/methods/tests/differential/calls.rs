@@ -2,8 +2,8 @@
 //! proofs are compared with the reference semantics.
 
 use super::reduction::{Writer, program};
-use base::differential::{programs_to_try, report_agreement, seeds};
-use base::{Budget, Random};
+use base::Random;
+use base::differential::{limited_work, programs_to_try, report_agreement, seeds};
 use checker::{CheckLimits, Checker, Outcome};
 use evidence::file::EvidenceEntry;
 use evidence::{CallReading, Certificate, Claim, Counterexample, PerformedProof, Proof};
@@ -25,7 +25,7 @@ fn claims(p: &Program) -> BTreeMap<PropertyId, Claim> {
         options: MethodOptions::default(),
     };
     let conform = Conform { composition: vec![Arc::new(Explore)], calls: Some(Arc::new(Reduce)) };
-    let budget = Budget::unlimited().with_time(std::time::Duration::from_secs(20));
+    let budget = limited_work(std::time::Duration::from_secs(20));
     conform.run(&task, &Run::quiet(budget)).claims
 }
 

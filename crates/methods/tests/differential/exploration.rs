@@ -1,11 +1,11 @@
 //! The corpus under every reduction: neither a verdict nor the length of a shortest trace depends on what is switched on
 //! or on the number of workers.
 //!
-//! Each program gets little time without reductions; those that are not done by then are left out. With
-//! `THREADPROOF_DIFFERENTIAL=N` the time is N milliseconds.
+//! Each program gets little work without reductions; those that are not done by then are left out. With
+//! `THREADPROOF_DIFFERENTIAL=N` it is as much as N milliseconds of an ordinary processor.
 
-use base::differential::programs_to_try;
-use base::{Budget, Sources};
+use base::Sources;
+use base::differential::{limited_work, programs_to_try};
 use methods::SearchStop;
 use methods::Switches;
 use methods::{Exploration, ExplorePlan, explore_states};
@@ -37,7 +37,7 @@ fn run(p: &Program, counts: &InstanceCounts, switches: Switches, workers: usize,
         switches,
         workers,
         depth: usize::MAX,
-        budget: Budget::unlimited().with_time(time).with_memory(base::budget::resident_bytes() + (4 << 30)),
+        budget: limited_work(time).with_memory(base::budget::resident_bytes() + (4 << 30)),
         progress: &|_| {},
         compact: false,
         unreachable: false,
@@ -78,7 +78,7 @@ fn compare(name: &str, p: &Program, counts: &InstanceCounts, time: Duration, wro
 
 #[test]
 fn check_no_verdict_or_length_of_a_trace_in_the_corpus_depends_on_reductions() {
-    let time = Duration::from_millis(programs_to_try(60));
+    let time = Duration::from_millis(programs_to_try(20));
     let all = corpus::read(&corpus::root(), &["tp", "c", "i"]).expect("the corpus can be read");
     let (mut wrong, mut done) = (Vec::new(), 0);
     for e in all.iter().filter(|e| e.errors.is_empty()) {

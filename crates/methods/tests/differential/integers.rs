@@ -1,8 +1,8 @@
 //! `horn` on random programs of two and three threads over integers: sums, remainders, quotients, wrapping bytes, elements of maps at
 //! constant and computed indices. What it proves, a plain search must not refute; what it refutes is replayed by the checker.
 
-use base::differential::{programs_to_try, report_agreement, seeds};
-use base::{Budget, Random, Sources};
+use base::differential::{limited_work, programs_to_try, report_agreement, seeds};
+use base::{Random, Sources};
 use checker::{CheckLimits, Checker, Outcome};
 use evidence::Claim;
 use methods::HornClauses;
@@ -106,7 +106,7 @@ fn check_what_horn_says_of_integers_holds() {
         let options = MethodOptions(BTreeMap::from([("bias".to_owned(), bias.to_owned())]));
         let properties = program.properties.ids().collect();
         let task = Task { program: program.clone(), properties, threads: BTreeMap::new(), options };
-        let claims = HornClauses.run(&task, &Run::quiet(Budget::unlimited().with_time(Duration::from_millis(300))));
+        let claims = HornClauses.run(&task, &Run::quiet(limited_work(Duration::from_millis(300))));
         let limits = semantics::ReachLimits { states: 5_000, ..semantics::ReachLimits::default() };
         let found = semantics::reachable_states(&program, &InstanceCounts::of(&program, 1), &limits);
         let mut leaves = Again;

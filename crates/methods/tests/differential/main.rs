@@ -14,3 +14,4 @@ mod reduction;
 mod refuter;
 mod source;
 mod threader;
+mod whole;

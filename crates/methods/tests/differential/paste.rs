@@ -2,7 +2,7 @@
 //! witnesses. (Invariants and relies: `assume.rs`.) And written witnesses bind the run they stand in.
 
 use crate::reduction::program;
-use base::Budget;
+use base::differential::limited_work;
 use evidence::{Claim, Claims, Reason};
 use methods::Reduce;
 use methods::RelyMethod;
@@ -13,7 +13,7 @@ use std::time::Duration;
 fn run(method: &dyn Method, p: &Program, workers: usize) -> Claims {
     let properties = p.properties.ids().collect();
     let task = Task { program: p.clone(), properties, threads: Default::default(), options: MethodOptions::default() };
-    let quiet = Run::quiet(Budget::unlimited().with_time(Duration::from_secs(60)));
+    let quiet = Run::quiet(limited_work(Duration::from_secs(60)));
     method.run(&task, &Run { workers, ..quiet })
 }
 

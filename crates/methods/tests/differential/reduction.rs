@@ -4,8 +4,8 @@
 //! predicates and writes down what it sees, once with its own code and once replaced by its specification. Whatever the
 //! environment can see, and whatever is left when all have ended, must be possible with the specification too.
 
-use base::differential::{is_long_run, programs_to_try, report_agreement, seeds};
-use base::{Budget, Random, Sources};
+use base::differential::{is_long_run, limited_work, programs_to_try, report_agreement, seeds};
+use base::{Random, Sources};
 use checker::{CheckLimits, Checker, Outcome};
 use evidence::{Certificate, Claim, MoverPhase, Proof, Reduction};
 use evidence::{Counterexample, SpecRun};
@@ -35,7 +35,7 @@ fn claims(p: &Program) -> BTreeMap<String, Claim> {
         threads: Default::default(),
         options: MethodOptions::default(),
     };
-    let budget = Budget::unlimited().with_time(std::time::Duration::from_secs(if is_long_run() { 1 } else { 20 }));
+    let budget = limited_work(std::time::Duration::from_secs(if is_long_run() { 1 } else { 20 }));
     if Reduce.admits(&task).is_err() {
         return BTreeMap::new();
     }

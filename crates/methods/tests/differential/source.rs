@@ -1,8 +1,7 @@
 //! Random small source programs: `explore` against an interpreter of the syntax tree, which shares nothing with it: neither the front
 //! end's lowering nor the model. With and without reductions; also deadlock and leaks.
 
-use base::Budget;
-use base::differential::{programs_to_try, report_agreement, seeds};
+use base::differential::{limited_work, programs_to_try, report_agreement, seeds};
 use methods::Switches;
 use methods::{ExplorePlan, explore_states};
 use program::semantics::InstanceCounts;
@@ -31,7 +30,7 @@ fn check_a_search_finds_what_an_interpreter_of_the_tree_finds() {
                 switches,
                 workers: 1,
                 depth: usize::MAX,
-                budget: Budget::unlimited().with_time(Duration::from_secs(5)),
+                budget: limited_work(Duration::from_secs(5)),
                 progress: &|_| {},
                 compact: false,
                 unreachable: false,
@@ -62,7 +61,7 @@ fn check_a_folded_first_step_that_decides_a_value_does_not_hide_a_deadlock() {
             switches: Switches { por, ..Switches::NONE },
             workers: 1,
             depth: usize::MAX,
-            budget: Budget::unlimited().with_time(Duration::from_secs(5)),
+            budget: limited_work(Duration::from_secs(5)),
             progress: &|_| {},
             compact: false,
             unreachable: false,

@@ -3,7 +3,8 @@
 //! "Modular" is asked for exactly where the paper says that a modular proof exists. Violations are runs, which the
 //! checker replays. The same rows as C, and the paper's walk through its three small examples.
 
-use base::{Budget, Sources};
+use base::Sources;
+use base::differential::limited_work;
 use checker::{CheckLimits, Checker, Outcome};
 use evidence::{Claim, Proof};
 use methods::HornClauses;
@@ -51,7 +52,7 @@ fn run(name: &str, program: &Program, bias: &str) -> Run {
     let options = MethodOptions(BTreeMap::from([switch("bias", bias), switch("show-trees", "on")]));
     let properties = program.properties.ids().collect();
     let task = Task { program: program.clone(), properties, threads: BTreeMap::new(), options };
-    let budget = Budget::unlimited().with_time(Duration::from_secs(120));
+    let budget = limited_work(Duration::from_secs(120));
     let claims = HornClauses.run(&task, &methods::Run::quiet(budget));
     let mut leaves = Again;
     let mut checker = Checker::new(program, &mut leaves, CheckLimits::default());

@@ -20,6 +20,9 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 use value::Object;
 use world::{Instance, State, Task, Vars};
 
+/// States inside atomic blocks, for each state that may be met outside.
+const MAX_INSIDE_FACTOR: usize = 5;
+
 /// What the interpreter found.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
@@ -57,9 +60,11 @@ fn search<'a>(vars: &Vars<'a>, any: usize, max_states: usize, found: &mut Found)
             queue.push_back(state);
         }
     }
+    // What happens inside atomic blocks counts, too: a block of many states may begin in each of many states.
+    let mut inside = 0;
     while let Some(state) = queue.pop_front() {
         found.states = seen.len();
-        if seen.len() > max_states {
+        if seen.len() > max_states || inside > MAX_INSIDE_FACTOR * max_states {
             return Err(format!("more than {max_states} states"));
         }
         let mut broken = |property: &str| {
@@ -73,6 +78,7 @@ fn search<'a>(vars: &Vars<'a>, any: usize, max_states: usize, found: &mut Found)
                 continue;
             }
             let outs = vars.outcomes(&state, i)?;
+            inside += outs.inside;
             moves |= outs.endless || !outs.list.is_empty();
             next.extend(outs.list.into_iter().map(|out| (i, out)));
         }

@@ -22,6 +22,8 @@ pub(crate) struct Outs<'a> {
     pub list: Vec<Out<'a>>,
     /// Some run through an atomic block never ends.
     pub(crate) endless: bool,
+    /// States that were met inside an atomic block.
+    pub(super) inside: usize,
 }
 
 /// States inside one atomic block at most.
@@ -153,7 +155,7 @@ impl<'a> Vars<'a> {
             self.settle(instance);
             return self.through_block(start, i);
         }
-        Ok(Outs { list: self.step(state, i)?, endless: false })
+        Ok(Outs { list: self.step(state, i)?, ..Outs::default() })
     }
 
     /// All runs through an atomic block.
@@ -175,13 +177,9 @@ impl<'a> Vars<'a> {
                 outs.list.push(Out::Next(state));
                 continue;
             }
-            match known.get(&state) {
-                Some(Visit::Open) => {
-                    outs.endless = true;
-                    continue;
-                }
-                Some(Visit::Done) => continue,
-                None => {}
+            if let Some(visit) = known.get(&state) {
+                outs.endless |= *visit == Visit::Open;
+                continue;
             }
             if known.len() > MAX_INSIDE {
                 return Err("an atomic block with many states".into());
@@ -196,6 +194,7 @@ impl<'a> Vars<'a> {
                 }
             }
         }
+        outs.inside = known.len();
         Ok(outs)
     }
 
@@ -242,7 +241,7 @@ impl<'a> Vars<'a> {
                 vec![holds]
             }
         };
-        let way = |holds: bool| {
+        let way = |holds| {
             let mut next = state.clone();
             go(&mut next.instances[i], holds);
             self.settle(&mut next.instances[i]);
@@ -408,8 +407,7 @@ impl<'a> Vars<'a> {
                     self.settle(&mut next.instances[i]);
                     out.push(Out::Next(next));
                 }
-                // The tests of the other arms follow at once: that no other thread comes between them is not said, and
-                // the generator writes no `else if`.
+                // That no other thread comes between the tests is not said.
                 Out::Next(_) => return Err("an `else if`".into()),
                 fails => out.push(fails),
             }

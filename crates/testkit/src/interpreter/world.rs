@@ -401,24 +401,37 @@ impl<'a> Vars<'a> {
         Ok(out)
     }
 
-    /// `init forall i: K :: m[i] == c;` fills a map.
+    /// `init forall i: K :: m[i] == c;` fills a map, with as many keys as it has.
     fn filled(&self, code: Code<'a>) -> Option<Result<Value, String>> {
-        let Ty::Map(_, entry) = &self.shared[&code].ty else { return None };
         let of = |(formula, object): &(&'a Expr, Option<&'a str>)| {
-            let (name, value) = self.fill_of(formula)?;
-            (self.shared_named(*object, name) == Some(code)).then(|| self.constant(value, entry))
+            let (name, keys, value) = self.fill_of(formula)?;
+            let mut entry = &self.shared.get(&code)?.ty;
+            for _ in 0..keys {
+                let Ty::Map(_, inner) = entry else { return None };
+                entry = inner;
+            }
+            let outer = |v: Value| (1..keys).fold(v, |v, _| Value::Map(Box::new(v), BTreeMap::new()));
+            (self.shared_named(*object, name) == Some(code)).then(|| self.constant(value, entry).map(outer))
         };
         self.inits.iter().find_map(of)
     }
 
-    fn fill_of(&self, formula: &'a Expr) -> Option<(&'a str, &'a Expr)> {
+    /// The map that a formula fills, by how many keys, and with what.
+    fn fill_of(&self, formula: &'a Expr) -> Option<(&'a str, usize, &'a Expr)> {
         let ExprKind::Quantified(frontend::lang::ast::QuantifierWord::Forall, params, body) = &formula.kind else {
             return None;
         };
         let ExprKind::Binary(frontend::lang::ast::Binary::Equal, left, value) = &body.kind else { return None };
-        let ExprKind::Index(map, index) = &left.kind else { return None };
-        match (&map.kind, &index.kind, &params[..]) {
-            (ExprKind::Name(m, _), ExprKind::Name(i, _), [p]) if *i == p.name.kind => Some((m, value)),
+        let mut place = &**left;
+        for param in params.iter().rev() {
+            let ExprKind::Index(map, index) = &place.kind else { return None };
+            if !matches!(&index.kind, ExprKind::Name(i, _) if *i == param.name.kind) {
+                return None;
+            }
+            place = map;
+        }
+        match &place.kind {
+            ExprKind::Name(m, _) => Some((m, params.len(), value)),
             _ => None,
         }
     }

@@ -6,6 +6,7 @@ mod callers;
 mod case;
 mod composed;
 mod counting;
+mod documents;
 mod environments;
 mod mutants;
 mod open_files;

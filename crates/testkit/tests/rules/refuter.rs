@@ -3,7 +3,7 @@
 //!
 //! Each certificate is filled with everything from a small grammar that is true in the states of a smaller instance (two of each thread
 //! of any number), before the violation: the strongest certificate that looks right from inside. A rule that assumes too much accepts it.
-//! Then facts are left out at random, several times. Parts that cost no proof (cells without instances, pairs that exclude them) are
+//! Then facts are left out at random, several times; of rule `environments`, whole premises are. Parts that cost no proof (cells without instances, pairs that exclude them) are
 //! filled at random. A few programs of each rule here, with three certificates each; `THREADPROOF_REFUTE=5000` looks at as many for each. The rules that are not
 //! here have their refuters beside the methods that fill their certificates (`methods/tests/differential/refuter`).
 
@@ -205,24 +205,120 @@ fn product(case: &mut Case, seen: &Seen, random: &mut Random, drop: u32) -> Proo
     Proof::Product(ProductProof { instances, invariant })
 }
 
+/// What a certificate of rule `environments` takes for granted: each but the first leaves out what one premise is there for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Granted {
+    /// What all runs show.
+    Everything,
+    /// Each instance as if the others did nothing.
+    NobodyElse,
+    /// The same, and others may do anything.
+    NothingMatters,
+    /// Only the start is ever reached.
+    NoSteps,
+    /// No state at all.
+    NoStart,
+    /// Any state.
+    AnyState,
+}
+
+const GRANTED: [Granted; 6] = [
+    Granted::Everything,
+    Granted::NobodyElse,
+    Granted::NothingMatters,
+    Granted::NoSteps,
+    Granted::NoStart,
+    Granted::AnyState,
+];
+
+/// States that a certificate of rule `environments` is filled from.
+const MAX_STATES_LOOKED_AT: usize = 60;
+
+/// The states that the steps of one instance alone lead to.
+fn seen_alone(seen: &Seen, mover: usize) -> Vec<&State> {
+    let mut states: Vec<&State> = seen.states.first().into_iter().collect();
+    let mut next = 0;
+    while next < states.len() {
+        let here = states[next];
+        for (_, _, after) in seen.steps.iter().filter(|(i, before, _)| *i == mover && before == here) {
+            if !states.contains(&after) {
+                states.push(after);
+            }
+        }
+        next += 1;
+    }
+    states
+}
+
+/// What each instance reaches: facts, and facts that depend on where another one is; or the states themselves, one by one.
 fn environments(case: &mut Case, seen: &Seen, random: &mut Random, drop: u32) -> Proof {
     let instances = crate::environments::instances(case);
-    let p = &case.program;
+    let granted = GRANTED[(random.below(GRANTED.len()) + drop as usize) % GRANTED.len()];
+    let one_by_one = random.chance(50);
+    let (p, t) = (&case.program, &case.terms);
     let locals = instances.iter().flat_map(|i| i.locals.iter().map(|l| l.0));
     let common: Vec<Symbol> = shared_symbols(p).into_iter().chain(locals).collect();
     let (mut reach, mut environment) = (Vec::new(), Vec::new());
     for (i, own) in instances.iter().enumerate() {
-        let pcs = instances.iter().enumerate().filter(|(k, _)| *k != i).map(|(_, other)| other.pc.0);
-        let candidates = facts(case, &common.iter().copied().chain(pcs).collect::<Vec<_>>());
-        let locations = p.threads[own.thread].code.locations.ids();
-        let at = |location| {
-            let here = seen.states.iter().filter(|s| s.instances[i].at == location);
-            let envs: Vec<Env> = here.map(|s| instance_env(p, &instances, s)).collect();
-            true_in(case, &mut Random::new(5), drop, &candidates, &envs)
+        let others: Vec<Symbol> =
+            instances.iter().enumerate().filter(|(k, _)| *k != i).map(|(_, other)| other.pc.0).collect();
+        let spoken: Vec<Symbol> = common.iter().chain(&others).copied().collect();
+        let mut candidates = facts(case, &spoken);
+        let of_the_store: Vec<Term> = facts(case, &shared_symbols(p));
+        for pc in others.iter().filter(|_| random.chance(25)) {
+            let elsewhere = |l: i128| t.ne(t.sym(*pc), t.int(l));
+            candidates.extend((0..4).flat_map(|l| of_the_store.iter().map(move |f| t.or(&[elsewhere(l), *f]))));
+        }
+        let entry = p.threads[own.thread].code.entry;
+        // The first states are enough for facts that look right.
+        let states: Vec<&State> = match granted {
+            Granted::Everything => seen.states.iter().take(MAX_STATES_LOOKED_AT).collect(),
+            _ => seen_alone(seen, i),
         };
-        reach.push(locations.map(at).collect());
-        let others: Vec<Env> = seen.steps.iter().filter(|(k, ..)| *k != i).map(|(_, a, b)| both_env(p, a, b)).collect();
-        environment.push(true_in(case, random, drop, &changes(case), &others));
+        let at = |location: LocId| match granted {
+            Granted::NoStart => t.ff(),
+            Granted::AnyState => t.tt(),
+            Granted::NoSteps => {
+                if location == entry {
+                    t.tt()
+                } else {
+                    t.ff()
+                }
+            }
+            _ => {
+                let here = states.iter().filter(|s| s.instances[i].at == location);
+                let envs: Vec<Env> = here.map(|s| instance_env(p, &instances, s)).collect();
+                if !one_by_one {
+                    return true_in(case, &mut Random::new(5), drop, &candidates, &envs);
+                }
+                let is = |(s, v): (&Symbol, &Value)| match v {
+                    Value::Int(n) => t.eq(t.sym(*s), t.int(*n)),
+                    _ => t.tt(),
+                };
+                let one =
+                    |env: &Env| t.and(&spoken.iter().filter_map(|s| env.get_key_value(s)).map(is).collect::<Vec<_>>());
+                t.or(&envs.iter().map(one).collect::<Vec<_>>())
+            }
+        };
+        reach.push(p.threads[own.thread].code.locations.ids().map(at).collect());
+        environment.push(match granted {
+            Granted::Everything => {
+                let steps = seen.steps.iter().filter(|(k, ..)| *k != i);
+                let steps: Vec<Env> = steps.map(|(_, a, b)| both_env(p, a, b)).collect();
+                true_in(case, random, drop, &changes(case), &steps)
+            }
+            Granted::NobodyElse => {
+                let mut same: Vec<(Symbol, Symbol)> =
+                    p.shared().map(|v| (p.vars[v].symbol, p.vars[v].primed)).collect();
+                for other in &instances {
+                    same.extend(other.locals.iter().copied());
+                }
+                same.extend(instances.iter().enumerate().filter(|(k, _)| *k != i).map(|(_, other)| other.pc));
+                t.and(&same.iter().map(|(a, b)| t.eq(t.sym(*a), t.sym(*b))).collect::<Vec<_>>())
+            }
+            Granted::NoStart => t.ff(),
+            Granted::NothingMatters | Granted::NoSteps | Granted::AnyState => t.tt(),
+        });
     }
     Proof::Environments(Environments { instances, reach, environment })
 }
@@ -331,7 +427,7 @@ struct Tally {
 
 impl Refuter {
     /// Looks at so many unsafe programs for a certificate of what they violate that `judge` accepts.
-    fn search(&self, programs: u64, judge: fn(&Case, &Proof, PropertyId) -> bool) -> (Tally, Option<Fallen>) {
+    fn search(&self, programs: u64, judge: &dyn Fn(&Case, &Proof, PropertyId) -> bool) -> (Tally, Option<Fallen>) {
         let mut tally = Tally::default();
         for seed in self.first_seed + 1..self.first_seed + 100 * programs {
             if tally.programs == programs {
@@ -363,7 +459,7 @@ impl Refuter {
 
     /// There must be none.
     fn must_not_fall(&self) {
-        let (tally, fallen) = self.search(programs_of_each(), accepts);
+        let (tally, fallen) = self.search(programs_of_each(), &accepts);
         if let Some(Fallen { seed, text, proof }) = fallen {
             panic!("{}, seed {seed}: a proof of something false is accepted:\n{text}\n{proof:?}", self.rule);
         }
@@ -395,7 +491,27 @@ fn check_no_rule_for_any_number_of_threads_proves_what_is_violated() {
 fn check_no_rule_for_fixed_numbers_of_threads_proves_what_is_violated() {
     let copies = &["", ""];
     Refuter { rule: "product", copies, first_seed: 500_000, build: product }.must_not_fall();
-    Refuter { rule: "environments", copies, first_seed: 510_000, build: environments }.must_not_fall();
+    ENVIRONMENTS.must_not_fall();
+}
+
+const ENVIRONMENTS: Refuter =
+    Refuter { rule: "environments", copies: &["", ""], first_seed: 510_000, build: environments };
+
+/// A refuter that finds nothing says something only if it finds what is there to be found.
+#[test]
+fn check_the_refuter_of_environments_falls_whichever_premise_is_left_out() {
+    for left_out in ["CS1", "CS2", "CS3", "CS4", "CS5"] {
+        let judge = |case: &Case, proof: &Proof, property: PropertyId| {
+            let Proof::Environments(proof) = proof else { panic!("a certificate of rule environments") };
+            let counts = InstanceCounts::of(&case.program, 0);
+            let rule = &checker::rules::environments::obligations;
+            let list = rule(&case.program, &case.terms, proof, &counts.0, &[property]);
+            let holds = |formula| Again.valid(&case.terms, formula) == OracleAnswer::Valid;
+            list.is_ok_and(|list| list.iter().all(|o| o.premise.name == left_out || holds(o.formula)))
+        };
+        let (_, fallen) = ENVIRONMENTS.search(30, &judge);
+        assert!(fallen.is_some(), "without {left_out} the rule proves nothing false that the refuter tries");
+    }
 }
 
 /// Rule `counting` as it stood before it was mended: of two cells that exclude each other it took for granted that they hold at most one
@@ -435,7 +551,7 @@ fn replaced(t: &Terms, formula: Term, parts: &[(Term, Term)]) -> Term {
 #[test]
 fn check_the_refuter_of_counting_falls_on_the_pairwise_bound_that_was_mended() {
     // From the beginning it takes 170 programs or so.
-    let (_, fallen) = Refuter { first_seed: 20_344, ..COUNTING }.search(20, accepts_with_the_pairwise_bound);
+    let (_, fallen) = Refuter { first_seed: 20_344, ..COUNTING }.search(20, &accepts_with_the_pairwise_bound);
     let fallen = fallen.expect("the refuter finds a certificate that only the old rule accepts");
     println!("seed {}:\n{}", fallen.seed, fallen.text);
     let program = crate::case::program(&fallen.text);

@@ -2,12 +2,12 @@
 //!
 //! In: a program without threads, of which something was found safe. Out: a warning for each `requires` that is never met, at its line.
 //! The most general client (`program::client`) is asked, for one procedure after the other, whether its call can happen. A small search that
-//! comes to the call answers yes; else `rely` tries to prove that no client of any number of clients comes to it. Both have little effort, and where neither
-//! answers, nothing is said. Deliberately absent: a verdict. A proof that only makes a warning is not put to the checker.
+//! comes to the call answers yes; else `rely` tries to prove that no client of any number of clients comes to it, and the checker has to
+//! accept the proof. All have little effort, and where none answers, nothing is said. Deliberately absent: a verdict.
 
 use super::{NO_SUCH_CALL, VacuityWarning};
+use crate::judge::is_proved;
 use base::Budget;
-use evidence::Claim;
 use methods::Switches;
 use methods::{ExplorePlan, explore_states};
 use methods::{Method, Run, Task};
@@ -69,8 +69,11 @@ fn is_never_called(p: &Program, id: ProcId, budget: &Budget) -> bool {
     let Some((program, call)) = calling(p, id, Effort::Any) else { return false };
     let inner = Task { program, properties: vec![call], threads: Default::default(), options: Default::default() };
     let rely = methods::RelyMethod;
-    rely.admits(&inner).is_ok()
-        && matches!(rely.run(&inner, &Run::quiet(budget.share(PROOF_EFFORT))).claims.get(&call), Some(Claim::Proved(_)))
+    if rely.admits(&inner).is_err() {
+        return false;
+    }
+    let claims = rely.run(&inner, &Run::quiet(budget.share(PROOF_EFFORT)));
+    claims.claims.get(&call).is_some_and(|c| is_proved(&inner.program, call, c, budget))
 }
 
 /// The program with its client, in which a call of this procedure goes wrong.

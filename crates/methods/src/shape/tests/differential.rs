@@ -8,7 +8,7 @@ use super::corpus::{certificate_within, load_text};
 use crate::explore::linear;
 use crate::method::Run;
 use base::Budget;
-use base::differential::{is_long_run, report_agreement, seeds};
+use base::differential::{is_long_run, limited_work, report_agreement, seeds};
 use base::random::Random;
 use program::clients::Against;
 use program::semantics::{InstanceCounts, ReachLimits, reachable_states};
@@ -217,8 +217,7 @@ fn check_objects_that_are_proved_have_no_history_that_no_order_explains() {
             println!("seed {seed}:\n{text}");
         }
         let p = load_text("random.tp", text.as_bytes());
-        let run =
-            Run::quiet(Budget::unlimited().with_time(Duration::from_millis(if is_long_run() { 700 } else { 5_000 })));
+        let run = Run::quiet(limited_work(Duration::from_millis(if is_long_run() { 700 } else { 5_000 })));
         let found =
             crate::shape::method::search_fixpoint(&p, Some(ObjectId(0)), crate::shape::model::LockPrecision::Own, &run);
         let views = match &found {
@@ -238,7 +237,7 @@ fn check_objects_that_are_proved_have_no_history_that_no_order_explains() {
                 false
             }
         };
-        let run = Run::quiet(Budget::unlimited().with_time(time));
+        let run = Run::quiet(limited_work(time));
         let history =
             linear::search_histories(&p, ObjectId(0), linear::ClientBounds::RANGES[0], Against::Orders, &run).found;
         let wrong = history.is_some_and(|h| h.gate.is_none());

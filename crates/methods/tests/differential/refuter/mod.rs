@@ -12,7 +12,8 @@
 mod siblings;
 mod subjects;
 
-use base::{Budget, Random};
+use base::Random;
+use base::differential::limited_work;
 use checker::{CheckLimits, Checker, Outcome};
 use evidence::file::EvidenceEntry;
 use evidence::{Claim, Counterexample};
@@ -82,7 +83,7 @@ impl Subject {
             if method.admits(&task).is_err() {
                 return Vec::new();
             }
-            method.run(&task, &Run::quiet(Budget::unlimited().with_time(method_time()))).claims.into_iter().collect()
+            method.run(&task, &Run::quiet(limited_work(method_time()))).claims.into_iter().collect()
         };
         catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
             tally.panics += 1;

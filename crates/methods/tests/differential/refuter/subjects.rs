@@ -8,7 +8,8 @@
 use super::Subject;
 use crate::reduction::{Writer, program as lowered};
 use crate::{callers, calls, conformance};
-use base::{Budget, Random};
+use base::Random;
+use base::differential::limited_work;
 use checker::{CheckLimits, Checker, Outcome};
 use evidence::Claim;
 use methods::Conform;
@@ -187,7 +188,7 @@ fn violated_in_the_heap(seed: u64, p: &Program) -> Vec<PropertyId> {
     if p.objects.is_empty() {
         return violated(seed, p);
     }
-    let run = Run::quiet(Budget::unlimited().with_time(Duration::from_millis(400)));
+    let run = Run::quiet(limited_work(Duration::from_millis(400)));
     let found = linear::search_histories(p, ObjectId(0), linear::ClientBounds::RANGES[0], Against::Orders, &run).found;
     found.filter(|h| h.gate.is_none()).map(|_| p.objects[ObjectId(0)].property).into_iter().collect()
 }
@@ -225,7 +226,7 @@ fn proved(p: &Program, method: &dyn Method) -> Vec<PropertyId> {
     if method.admits(&task).is_err() {
         return Vec::new();
     }
-    let claims = method.run(&task, &Run::quiet(Budget::unlimited().with_time(Duration::from_secs(2)))).claims;
+    let claims = method.run(&task, &Run::quiet(limited_work(Duration::from_secs(2)))).claims;
     let mut oracle = Again;
     let mut checker = Checker::new(p, &mut oracle, CheckLimits::default());
     let mut safe = |(q, c): &(PropertyId, Claim)| {
