@@ -17,6 +17,8 @@ pub struct Campaign {
     pub seed: u64,
     /// The violations that are looked for; others end a run without a word.
     pub wanted: Vec<ViolationKind>,
+    /// Where violations are known already: another one is looked for.
+    pub known_places: Vec<base::Span>,
     pub runs: u32,
     pub time: Duration,
     pub limits: ExecutionLimits,
@@ -99,7 +101,12 @@ impl Campaign {
 
     fn wanted_violation(&self, execution: &Execution) -> Option<Violation> {
         match &execution.ending {
-            ExecutionEnd::Violation(violation) if self.wanted.contains(&violation.kind) => Some(violation.clone()),
+            ExecutionEnd::Violation(violation)
+                if self.wanted.contains(&violation.kind)
+                    && !violation.span.is_some_and(|s| self.known_places.contains(&s)) =>
+            {
+                Some(violation.clone())
+            }
             _ => None,
         }
     }

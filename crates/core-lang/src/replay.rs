@@ -14,6 +14,7 @@ use crate::interpreter::{
 use crate::module::Module;
 use base::Random;
 use std::sync::Arc;
+use std::time::Instant;
 
 #[derive(Clone, Debug)]
 pub struct GuidedReplay {
@@ -28,6 +29,8 @@ pub struct GuidedReplay {
     pub all_instructions: u64,
     /// Schedules that are enumerated at most.
     pub schedules: u32,
+    /// No attempt begins later.
+    pub deadline: Option<Instant>,
 }
 
 /// What became of a replay.
@@ -46,7 +49,7 @@ impl GuidedReplay {
         let mut random = Random::new(self.seed);
         let (mut attempts, mut spent) = (0, 0);
         let (mut stopped, mut longest) = (None, 20);
-        while attempts < self.attempts && spent < self.all_instructions {
+        while attempts < self.attempts && spent < self.all_instructions && !self.is_late() {
             let scheduling = match attempts {
                 0..6 => Scheduling::Guided { plan: self.plan.clone(), attempt: attempts },
                 n if n % 4 == 2 => Scheduling::Random,
@@ -97,7 +100,7 @@ impl GuidedReplay {
             let ended =
                 matches!(execution.ending, ExecutionEnd::Exited(_) | ExecutionEnd::Aborted | ExecutionEnd::Pruned);
             undetermined |= !ended || execution.drawn || !execution.assumptions.is_empty();
-            if undetermined || spent > self.all_instructions {
+            if undetermined || spent > self.all_instructions || self.is_late() {
                 return Enumeration::Open;
             }
             let width = execution.alternatives;
@@ -109,6 +112,10 @@ impl GuidedReplay {
             numbers[at] += 1;
         }
         Enumeration::Open
+    }
+
+    fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|end| Instant::now() >= end)
     }
 
     fn options(&self, seed: u64, scheduling: Scheduling) -> RunOptions {

@@ -46,6 +46,7 @@ fn check_no_execution_contradicts_the_truth_of_the_corpus() {
             Err(why) => panic!("{name}: {why}"),
         };
         let campaign = Campaign {
+            known_places: Vec::new(),
             seed: 7,
             wanted: checks.iter().flat_map(|c| violations_of(*c)).collect(),
             runs: differential::programs_to_try(25) as u32,

@@ -8,6 +8,8 @@
 use base::differential::programs_to_try;
 #[path = "c_oracle/hostile.rs"]
 mod hostile;
+#[path = "c_oracle/racing.rs"]
+mod racing;
 
 use base::random::Random;
 use base::{Budget, Sources};

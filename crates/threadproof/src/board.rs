@@ -226,6 +226,10 @@ pub struct FileRows {
     pub parametric: bool,
     /// What is reported is decided: methods that have not stopped yet change nothing any more.
     pub concluded: bool,
+    /// Further constructs of a C program that are outside the model, where one stands in the way.
+    pub obstacles: Vec<(crate::place::Place, String)>,
+    /// Lines of a C program that no execution reached.
+    pub coverage: Option<crate::coverage::Coverage>,
     /// The properties asked of a C program; empty for other input.
     pub asked: Vec<frontend::c::CCheck>,
     /// What a page about the file shows besides, where one is asked for.
@@ -258,6 +262,8 @@ impl FileRows {
             contradictions: Vec::new(),
             parametric: false,
             concluded: false,
+            obstacles: Vec::new(),
+            coverage: None,
             asked: Vec::new(),
             page: None,
         }
@@ -324,7 +330,7 @@ impl FileRows {
         let broken = self
             .asked
             .iter()
-            .find(|check| self.rows.iter().any(|r| r.name == check.name() && self.outcome_of(r) == RowOutcome::Unsafe));
+            .find(|check| self.rows.iter().any(|r| check.owns(&r.name) && self.outcome_of(r) == RowOutcome::Unsafe));
         // A specification in a comment is a property of its own, and reported by its name.
         let specification = self.rows.iter().find(|r| self.outcome_of(r) == RowOutcome::Unsafe);
         Some(match (broken, self.outcome()) {

@@ -10,6 +10,7 @@ mod cache;
 mod cli;
 mod commands;
 mod contradiction;
+mod coverage;
 mod inputs;
 mod judge;
 mod linking;

@@ -46,6 +46,8 @@ pub struct RowWarning {
 #[derive(Clone, Debug)]
 pub struct ViolatingExecution {
     pub check: CCheck,
+    /// Where it goes wrong.
+    pub place: Option<Place>,
     /// One sentence: what, where, which thread.
     pub sentence: String,
     /// The run, one line for each step.

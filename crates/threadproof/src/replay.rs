@@ -18,6 +18,7 @@ use logic::Value;
 use program::semantics::{Trace, TraceStep};
 use program::{Copies, Program, ThreadId, What};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Runs along the plan.
 const MAX_ATTEMPTS: u32 = 200;
@@ -33,12 +34,13 @@ pub fn enter(
     core: &CoreProgram,
     checks: &[CCheck],
     seed: u64,
+    deadline: Option<Instant>,
     file: &mut FileRows,
 ) {
     for at in 0..file.rows.len() {
         let row = &file.rows[at];
         let unsafe_by_model = file.outcome_of(row) == RowOutcome::Unsafe && row.execution.is_none();
-        let Some(check) = checks.iter().copied().find(|c| c.name() == row.name).filter(|_| unsafe_by_model) else {
+        let Some(check) = checks.iter().copied().find(|c| c.owns(&row.name)).filter(|_| unsafe_by_model) else {
             continue;
         };
         let entry = file.chosen(row).and_then(|c| c.entry).map(|e| &file.evidence[e]);
@@ -51,6 +53,7 @@ pub fn enter(
             instructions: MAX_INSTRUCTIONS_PER_RUN,
             all_instructions: MAX_INSTRUCTIONS,
             schedules: MAX_SCHEDULES,
+            deadline,
         };
         match replay.run(&core.module) {
             Replayed::Seen(found, _) => {
@@ -65,6 +68,7 @@ pub fn enter(
                         let place = span.map_or_else(String::new, |s| format!(" at {}", core.sources.place(s)));
                         format!("executions stop{place}: {reason}")
                     }
+                    None if deadline.is_some_and(|end| Instant::now() >= end) => "the time was over".into(),
                     None => format!("none of {attempts} executions along the run violates the property"),
                 };
                 file.rows[at].replay = Some(SourceReplay::NotSeen { why });

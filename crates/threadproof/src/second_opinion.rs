@@ -7,9 +7,11 @@
 //! go well.
 
 use crate::board::FileRows;
+use crate::coverage::{Coverage, assertion_sites};
 use crate::load::AskedOfC;
 pub use crate::outcome::ViolatingExecution;
 use crate::outcome::{RowOutcome, RowWarning};
+use crate::place::{Place, place_of};
 use base::{Sources, Span};
 use core_lang::campaign::FoundViolation;
 use core_lang::{Campaign, Execution, ExecutionLimits, Module};
@@ -28,6 +30,8 @@ const SHOWN_STEPS: usize = 40;
 const MAX_INSTRUCTIONS: u64 = 1_000_000;
 /// The code of the warning that no execution has a second thread.
 const ONE_THREAD: &str = "W0513";
+/// The code of the warning that no execution gets to an assertion.
+const NOT_REACHED: &str = "W0514";
 
 /// A C program as the interpreter takes it.
 pub struct CoreProgram {
@@ -51,6 +55,8 @@ pub fn core_program(c: &AskedOfC) -> Option<CoreProgram> {
 pub struct Opinion {
     pub violations: Vec<ViolatingExecution>,
     pub runs: u32,
+    /// Lines that none of the first `LEAST_RUNS` reached, if so many were made.
+    pub coverage: Option<Coverage>,
     /// Why what is said about threads may say nothing.
     pub vacuous: Option<String>,
 }
@@ -67,7 +73,7 @@ impl Executing {
         let stop = Arc::new(AtomicBool::new(false));
         let (c, stopped) = (c.clone(), stop.clone());
         let work = move || match core_program(&c) {
-            Some(program) => execute(&program, &c.checks, seed, time, &stopped),
+            Some(program) => execute(&program, &c, seed, time, &stopped),
             None => Opinion::default(),
         };
         let handle = std::thread::Builder::new().name("executions".into()).stack_size(64 << 20).spawn(work).ok();
@@ -87,10 +93,13 @@ impl Drop for Executing {
     }
 }
 
-fn execute(program: &CoreProgram, checks: &[CCheck], seed: u64, time: Duration, stop: &AtomicBool) -> Opinion {
+fn execute(program: &CoreProgram, c: &AskedOfC, seed: u64, time: Duration, stop: &AtomicBool) -> Opinion {
     let start = Instant::now();
     let mut opinion = Opinion::default();
-    let mut open: Vec<CCheck> = checks.to_vec();
+    let mut open: Vec<CCheck> = c.checks.to_vec();
+    let mut assertions = assertion_sites(&program.module);
+    let mut known_places = Vec::new();
+    let mut covered: Vec<Vec<bool>> = program.module.functions.iter().map(|f| vec![false; f.code.len()]).collect();
     let (mut round, mut threads, mut stopped) = (0u64, 0, 0);
     while !open.is_empty() {
         let enough = opinion.runs >= LEAST_RUNS || start.elapsed() >= LEAST_TIME;
@@ -102,12 +111,22 @@ fn execute(program: &CoreProgram, checks: &[CCheck], seed: u64, time: Duration, 
             wanted: open.iter().flat_map(|c| frontend::c::core::violations_of(*c)).collect(),
             runs: 20,
             time: LEAST_TIME,
+            known_places: known_places.clone(),
             limits: ExecutionLimits { instructions: MAX_INSTRUCTIONS, ..ExecutionLimits::default() },
             arguments: Vec::new(),
             input: Vec::new(),
         };
         let report = campaign.run(&program.module);
+        if opinion.runs < LEAST_RUNS {
+            let both = covered.iter_mut().flatten().zip(report.covered.iter().flatten());
+            both.for_each(|(all, seen)| *all |= *seen);
+        }
         opinion.runs += report.runs;
+        if opinion.coverage.is_none() && opinion.runs >= LEAST_RUNS {
+            let files: Vec<String> = c.files.iter().map(|f| f.path.display().to_string()).collect();
+            opinion.coverage =
+                Some(Coverage::of_executions(&program.module, &program.sources, &covered, &files, opinion.runs));
+        }
         threads = threads.max(report.most_threads);
         stopped += report.stopped.iter().map(|s| s.2).sum::<u32>();
         round += 1;
@@ -115,7 +134,12 @@ fn execute(program: &CoreProgram, checks: &[CCheck], seed: u64, time: Duration, 
             let kind = found.violation.kind;
             let broken = open.iter().copied().find(|c| frontend::c::core::violations_of(*c).contains(&kind));
             if let Some(check) = broken {
-                open.retain(|c| *c != check);
+                // Each assertion is a property of its own: there may be more to find.
+                assertions = assertions.saturating_sub(usize::from(check == CCheck::Reach));
+                match found.violation.span.filter(|_| check == CCheck::Reach && assertions > 0) {
+                    Some(span) => known_places.push(span),
+                    None => open.retain(|c| *c != check),
+                }
                 opinion.violations.push(violating(program, check, &found));
             }
         }
@@ -143,6 +167,7 @@ fn violating(program: &CoreProgram, check: CCheck, found: &FoundViolation) -> Vi
     }
     ViolatingExecution {
         check,
+        place: violation.span.map(|s| place_of(&program.sources, s)),
         sentence: format!("{}{at}: {} {}", violation.kind.title(), violation.thread, violation.message),
         shown,
         steps: found.execution.events.len(),
@@ -167,6 +192,41 @@ pub fn steps(program: &CoreProgram, execution: &Execution, most: usize) -> Vec<S
     lines
 }
 
+/// The row that an execution speaks of: of several assertions the one on its line.
+fn row_of(file: &FileRows, violation: &ViolatingExecution) -> Option<usize> {
+    let own = |at: &usize| violation.check.owns(&file.rows[*at].name);
+    let line = |p: &Place| (p.file.clone(), p.line);
+    let here = |at: &usize| {
+        let place = file.rows[*at].place.as_ref().map(line);
+        place.is_some() && place == violation.place.as_ref().map(line)
+    };
+    let rows = || (0..file.rows.len()).filter(own);
+    rows()
+        .find(here)
+        .or_else(|| rows().find(|at| file.outcome_of(&file.rows[*at]) != RowOutcome::Safe))
+        .or(rows().next())
+}
+
+/// Warns of assertions that are safe, and that no execution got to.
+fn enter_coverage(coverage: Coverage, file: &mut FileRows) {
+    let mut warned = Vec::new();
+    for row in file.rows.iter().filter(|r| CCheck::Reach.owns(&r.name) && file.outcome_of(r) == RowOutcome::Safe) {
+        let Some(place) = row.place.clone().filter(|p| coverage.misses(&p.file, p.line)) else { continue };
+        let message = format!(
+            "none of {} executions got to `{}`: it may hold for want of a run",
+            coverage.executions,
+            row.text.trim_matches('`')
+        );
+        warned.push(RowWarning { code: NOT_REACHED.into(), message, place: Some(place) });
+    }
+    for warning in warned {
+        let at = warning.place.as_ref().map_or_else(String::new, |p| format!("{}:{}:{}", p.file, p.line, p.column));
+        file.diagnostics.push(format!("warning[{NOT_REACHED}]: {at}: {}\n", warning.message));
+        file.warnings.push(warning);
+    }
+    file.coverage = Some(coverage).filter(|c| !c.missed.is_empty());
+}
+
 /// Enters what the executions saw: see the header.
 pub fn enter(opinion: Opinion, file: &mut FileRows) {
     if let Some(sentence) = &opinion.vacuous {
@@ -174,7 +234,7 @@ pub fn enter(opinion: Opinion, file: &mut FileRows) {
         file.warnings.push(RowWarning { code: ONE_THREAD.into(), message: sentence.clone(), place: None });
     }
     for violation in opinion.violations {
-        let Some(at) = file.rows.iter().position(|r| r.name == violation.check.name()) else { continue };
+        let Some(at) = row_of(file, &violation) else { continue };
         match file.outcome_of(&file.rows[at]) {
             RowOutcome::Safe => {
                 let mut text = format!(
@@ -194,5 +254,8 @@ pub fn enter(opinion: Opinion, file: &mut FileRows) {
             // How many executions there were depends on the time that the methods took: a report that has its run does not mention them.
             RowOutcome::Unsafe => {}
         }
+    }
+    if let Some(coverage) = opinion.coverage {
+        enter_coverage(coverage, file);
     }
 }

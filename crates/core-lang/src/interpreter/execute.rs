@@ -413,7 +413,7 @@ impl Interpreter<'_> {
         direction: AccessDirection,
         mode: AccessMode,
     ) -> Result<(), ExecutionStop> {
-        if self.threads.len() < 2 || size == 0 {
+        if self.threads.len() < 2 || size == 0 || self.ghost.is_some() {
             return Ok(());
         }
         let (thread, site) = (self.current, self.site());

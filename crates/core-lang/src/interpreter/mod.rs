@@ -364,6 +364,8 @@ pub struct Interpreter<'m> {
     /// For what the environment decides: `draw` gives it out.
     random: Random,
     pub(crate) drawn: bool,
+    /// An assertion in a comment is being looked at; whether something was exclusive before.
+    pub(crate) ghost: Option<bool>,
     pub(crate) scheduler: Scheduler,
     pub(crate) sync: SyncObjects,
     pub(crate) environment: Environment,
@@ -408,6 +410,7 @@ impl<'m> Interpreter<'m> {
             current: 0,
             random: Random::new(seed ^ 0x7661_6c75_6573),
             drawn: false,
+            ghost: None,
             scheduler: Scheduler::new(&options.scheduling, seed),
             sync: SyncObjects::default(),
             environment: Environment::new(&options),

@@ -25,6 +25,7 @@ use std::sync::OnceLock;
 
 pub(crate) use crate::interpreter::external::{Answer, CallSite, LibraryRow, Reply};
 pub(crate) use crate::interpreter::{AfterCall, ModeOfAccess as AccessMode, PassedArgument};
+pub use verifier::{GHOST_BEGIN, GHOST_END, SPURIOUS_FAILURE};
 
 /// All rows, by topic.
 const ROWS: [&[LibraryRow]; 8] =

@@ -170,6 +170,11 @@ fn resize(i: &mut Interpreter<'_>, pointer: CoreValue, size: u64) -> Answer {
         return Ok(Reply::Value(i.heap(size, Initialised::Unset)?));
     }
     let id = heap_object(i, pointer, "reallocates")?;
+    if size == 0 {
+        // As common libraries do it; C leaves it open.
+        release_object(i, id)?;
+        return Ok(Reply::Value(CoreValue::NULL));
+    }
     let old = i.memory.allocations[id as usize].size;
     let new = i.heap(size, Initialised::Unset)?;
     let from = i.touch(pointer, old.min(size), 1, AccessPurpose::Read, AccessMode::Plain)?;

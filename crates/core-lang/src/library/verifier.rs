@@ -13,11 +13,26 @@ macro_rules! nondet {
     };
 }
 
+/// From here to the end the program is only looked at; no program can name these.
+pub const GHOST_BEGIN: &str = "ghost begin";
+pub const GHOST_END: &str = "ghost end";
+
+/// Whether a weak exchange fails for no reason; no program can name it.
+pub const SPURIOUS_FAILURE: &str = "weak exchange";
+
 pub(super) const ROWS: &[LibraryRow] = &[
+    LibraryRow { name: SPURIOUS_FAILURE, effect: "1 or 0", run: spurious_failure },
     LibraryRow { name: "reach_error", effect: "an error", run: error },
     LibraryRow { name: "__VERIFIER_error", effect: "an error", run: error },
     LibraryRow { name: "__assert_fail", effect: "reads the texts a1 and a2; an error", run: assert_fail },
     LibraryRow { name: "__assert", effect: "an error", run: error },
+    LibraryRow { name: "__tp_acsl", effect: "an error if a1 is zero", run: assert },
+    LibraryRow {
+        name: GHOST_BEGIN,
+        effect: "no other thread moves, and nothing races, until the end",
+        run: ghost_begin,
+    },
+    LibraryRow { name: GHOST_END, effect: "other threads move again", run: ghost_end },
     LibraryRow { name: "assert", effect: "an error if a1 is zero", run: assert },
     LibraryRow { name: "__VERIFIER_assert", effect: "an error if a1 is zero", run: assert },
     LibraryRow { name: "__CPROVER_assert", effect: "an error if a1 is zero", run: assert },
@@ -92,6 +107,30 @@ fn any(i: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
             Ok(Reply::Value(CoreValue::Float(value)))
         }
         _ => c.unsupported("gives a value from outside that is no number"),
+    }
+}
+
+fn ghost_begin(i: &mut Interpreter<'_>, _: &CallSite<'_>) -> Answer {
+    i.ghost = Some(i.exclusive.is_some());
+    let current = i.current;
+    i.exclusive.get_or_insert((current, 1));
+    nothing()
+}
+
+fn ghost_end(i: &mut Interpreter<'_>, _: &CallSite<'_>) -> Answer {
+    // What was exclusive before stays so.
+    if i.ghost.take() == Some(false) {
+        i.exclusive = None;
+    }
+    nothing()
+}
+
+fn spurious_failure(i: &mut Interpreter<'_>, _: &CallSite<'_>) -> Answer {
+    let current = i.current;
+    i.drawn = true;
+    match i.scheduler.planned_value(current).filter(|v| (0..=1).contains(v)) {
+        Some(value) => int(value),
+        None => int(i128::from(i.draw().below(8) == 0)),
     }
 }
 

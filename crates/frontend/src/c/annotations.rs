@@ -7,7 +7,8 @@
 use base::{SourceId, Sources, Span};
 
 /// The words that annotations begin with.
-pub(crate) const WORDS: [&str; 7] = ["assert", "guarded_by", "invariant", "rely", "performs", "machine", "follows"];
+pub(crate) const WORDS: [&str; 9] =
+    ["assert", "requires", "ensures", "guarded_by", "invariant", "rely", "performs", "machine", "follows"];
 
 /// What an assertion in a comment is called once it is code.
 pub(crate) const ASSERTION: &str = "__tp_acsl";
@@ -120,7 +121,7 @@ pub(crate) fn annotations(sources: &Sources, file: SourceId) -> (Vec<CommentAnno
             };
             match kind {
                 // It is code by now.
-                None if word == "assert" => {}
+                None if matches!(word, "assert" | "requires" | "ensures") => {}
                 Some(kind) => found.push(CommentAnnotation {
                     kind,
                     text: text.to_string(),

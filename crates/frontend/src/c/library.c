@@ -320,3 +320,125 @@ long __tp_atol(const char *s) {
 int __tp_atoi(const char *s) {
   return (int)__tp_atoll(s);
 }
+
+/* Numbers in any base. What does not fit becomes the largest or the least number; `errno`, which it sets, is not followed. */
+
+int __tp_digit_value(char c) {
+  return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'z' ? c - 'a' + 10 : c >= 'A' && c <= 'Z' ? c - 'A' + 10 : 99;
+}
+
+/* The number that a text begins with, up to a limit that depends on its sign. */
+unsigned long long __tp_number_in(const char *s, char **end, int base, unsigned long long most, unsigned long long least, int *minus) {
+  unsigned long i = 0;
+  unsigned long long value = 0, limit;
+  int digits = 0, over = 0;
+  while (s[i] == ' ' || (s[i] >= 9 && s[i] <= 13))
+    i++;
+  *minus = s[i] == '-';
+  if (s[i] == '-' || s[i] == '+')
+    i++;
+  limit = *minus ? least : most;
+  if ((base == 0 || base == 16) && s[i] == '0' && (s[i + 1] == 'x' || s[i + 1] == 'X') && __tp_digit_value(s[i + 2]) < 16) {
+    i += 2;
+    base = 16;
+  } else if (base == 0)
+    base = s[i] == '0' ? 8 : 10;
+  while (__tp_digit_value(s[i]) < base) {
+    unsigned digit = (unsigned)__tp_digit_value(s[i]);
+    digits = 1;
+    if (over || value > (limit - digit) / (unsigned)base)
+      over = 1;
+    else
+      value = value * (unsigned)base + digit;
+    i++;
+  }
+  if (end)
+    *end = (char *)s + (digits ? i : 0);
+  return over ? limit : value;
+}
+
+long __tp_strtol(const char *s, char **end, int base) {
+  int minus;
+  unsigned long most = (unsigned long)-1 / 2;
+  unsigned long value = (unsigned long)__tp_number_in(s, end, base, most, (unsigned long long)most + 1, &minus);
+  return minus ? (long)(0ul - value) : (long)value;
+}
+
+long long __tp_strtoll(const char *s, char **end, int base) {
+  int minus;
+  unsigned long long most = (unsigned long long)-1 / 2;
+  unsigned long long value = __tp_number_in(s, end, base, most, most + 1, &minus);
+  return minus ? (long long)(0ull - value) : (long long)value;
+}
+
+/* A minus makes the number negative, modulo the size of the type; what does not fit stays the largest number. */
+unsigned long __tp_strtoul(const char *s, char **end, int base) {
+  int minus;
+  unsigned long most = (unsigned long)-1;
+  unsigned long value = (unsigned long)__tp_number_in(s, end, base, most, most, &minus);
+  return minus && value != most ? 0ul - value : value;
+}
+
+unsigned long long __tp_strtoull(const char *s, char **end, int base) {
+  int minus;
+  unsigned long long most = (unsigned long long)-1;
+  unsigned long long value = __tp_number_in(s, end, base, most, most, &minus);
+  return minus && value != most ? 0ull - value : value;
+}
+
+/* Words. */
+
+unsigned long __tp_strspn(const char *s, const char *set) {
+  unsigned long n = 0, i;
+  for (;; n++) {
+    for (i = 0; set[i] && set[i] != s[n]; i++)
+      ;
+    if (!s[n] || !set[i])
+      return n;
+  }
+}
+
+unsigned long __tp_strcspn(const char *s, const char *set) {
+  unsigned long n = 0, i;
+  for (; s[n]; n++)
+    for (i = 0; set[i]; i++)
+      if (set[i] == s[n])
+        return n;
+  return n;
+}
+
+char *__tp_strpbrk(const char *s, const char *set) {
+  unsigned long n = __tp_strcspn(s, set);
+  return s[n] ? (char *)s + n : (char *)0;
+}
+
+char *__tp_strtok_r(char *s, const char *set, char **rest) {
+  char *word = s ? s : *rest;
+  unsigned long n;
+  word += __tp_strspn(word, set);
+  if (!*word) {
+    *rest = word;
+    return (char *)0;
+  }
+  n = __tp_strcspn(word, set);
+  *rest = word + n;
+  if (word[n]) {
+    word[n] = 0;
+    *rest = word + n + 1;
+  }
+  return word;
+}
+
+int __tp_strcasecmp(const char *a, const char *b) {
+  unsigned long i = 0;
+  while (a[i] && __tp_tolower((unsigned char)a[i]) == __tp_tolower((unsigned char)b[i]))
+    i++;
+  return __tp_like(__tp_tolower((unsigned char)a[i]) - __tp_tolower((unsigned char)b[i]));
+}
+
+int __tp_strncasecmp(const char *a, const char *b, unsigned long most) {
+  unsigned long i = 0;
+  while (i < most && a[i] && __tp_tolower((unsigned char)a[i]) == __tp_tolower((unsigned char)b[i]))
+    i++;
+  return i == most ? 0 : __tp_like(__tp_tolower((unsigned char)a[i]) - __tp_tolower((unsigned char)b[i]));
+}

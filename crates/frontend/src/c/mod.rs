@@ -6,6 +6,7 @@
 
 pub(crate) mod annotations;
 pub(crate) mod ast;
+mod contracts;
 mod convert;
 pub mod core;
 pub mod harness;
@@ -208,6 +209,15 @@ pub fn load_files(
         diagnostics.push(Diagnostic::error(BAD_SPECIFICATION, span, why));
     }
     (Some(program), diagnostics)
+}
+
+/// All constructs of a program that are outside the model, with their places; none where it cannot be read.
+pub fn obstacles(sources: &mut Sources, files: &[CSource], options: &COptions) -> Vec<(Span, String)> {
+    let checks = if options.checks.is_empty() { &[CCheck::Reach][..] } else { &options.checks };
+    match parse_files(sources, files, options.model) {
+        Ok(parsed) => lower::obstacles_of(&parsed.unit, sources, checks),
+        Err(_) => Vec::new(),
+    }
 }
 
 /// Gives variables the mutex that a comment beside their declaration names, and says which comments are not used.

@@ -147,7 +147,11 @@ pub(crate) fn preprocess_file(
 ) -> Result<Preprocessed, Box<Diagnostic>> {
     let path = file.path.as_path();
     let main = sources.add(path.display().to_string(), file.text.clone());
-    let text = super::annotations::with_assertions(&file.text);
+    let text = super::contracts::with_contracts(&file.text).map_err(|bad| {
+        let place = Span::new(main, bad.at, bad.at + 3);
+        Box::new(Diagnostic::error(super::BAD_SPECIFICATION, place, bad.why))
+    })?;
+    let text = super::annotations::with_assertions(&text);
     if path.extension().is_some_and(|e| e == "i") {
         return Ok(Preprocessed::as_is(main, text));
     }

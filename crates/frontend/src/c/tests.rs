@@ -188,3 +188,92 @@ fn check_verdicts_name_the_lines_of_weaker_orders() {
     assert!(assumption("5", CCheck::Race).1.contains("memory model: C11"));
     assert_eq!(assumption("3", CCheck::Race).0, "c-sequential-consistency");
 }
+
+/// The names of the properties that some run of a program breaks, and the errors of its text.
+fn broken(text: &str, checks: &[CCheck]) -> Result<Vec<String>, String> {
+    let mut sources = Sources::new();
+    let options = COptions { model: DataModel::Lp64, checks: checks.to_vec() };
+    let (program, diagnostics) = load_c(&mut sources, Path::new("t.i"), text, &options);
+    if let Some(error) = diagnostics.iter().find(|d| d.is_error()) {
+        return Err(error.message.clone());
+    }
+    let program = program.expect("there is a program without errors");
+    let faults = program::wellformed(&program);
+    assert!(faults.is_empty(), "{}", faults[0]);
+    let counts = program::semantics::InstanceCounts::of(&program, 1);
+    let found = program::semantics::reachable_states(&program, &counts, &Default::default());
+    assert!(found.complete() || !found.violations.is_empty());
+    Ok(found.violations.keys().map(|p| program.properties[*p].name.clone()).collect())
+}
+
+const THREADS: &str = "typedef unsigned long pthread_t; typedef int pthread_mutex_t;
+int pthread_create(pthread_t *, const void *, void *(*)(void *), void *); int pthread_join(pthread_t, void **);
+int pthread_mutex_lock(pthread_mutex_t *); int pthread_mutex_unlock(pthread_mutex_t *); void reach_error(void);
+";
+
+#[test]
+fn check_a_guard_is_never_dropped_in_silence() {
+    let text = |globals: &str, m: &str, x: &str| {
+        format!(
+            "{THREADS}{globals}\nvoid *f(void *z) {{ pthread_mutex_lock(&{m}); pthread_mutex_unlock(&{m}); return 0; }}
+             int main(void) {{ pthread_t t; pthread_create(&t, 0, f, 0); {x} = 2; pthread_join(t, 0); return 0; }}\n"
+        )
+    };
+    // The variable decides nothing, and no other thread waits for the mutex: still it is accessed while another thread holds it.
+    let plain = text("pthread_mutex_t m;\nint x; //@ guarded_by(m)", "m", "x");
+    assert_eq!(broken(&plain, &[CCheck::Reach]), Ok(vec!["access:x".into()]));
+    let member = text("struct { int pad; pthread_mutex_t m; } s;\nint x; //@ guarded_by(s.m)", "s.m", "x");
+    assert_eq!(broken(&member, &[CCheck::Reach]), Ok(vec!["access:x".into()]));
+    let row = text("pthread_mutex_t m;\nint x[100]; //@ guarded_by(m)", "m", "x[3]");
+    assert_eq!(broken(&row, &[CCheck::Reach]), Ok(vec!["access:x".into()]));
+    let unknown = broken(&text("pthread_mutex_t m;\nint x; //@ guarded_by(n)", "m", "x"), &[CCheck::Reach]);
+    assert!(unknown.is_err_and(|why| why.contains("guarded_by(n)")));
+}
+
+#[test]
+fn check_each_assertion_is_a_property_of_its_own() {
+    let text = format!(
+        "{THREADS}int x;\nvoid *f(void *z) {{ x = 1; return 0; }}\nint main(void) {{ pthread_t t; pthread_create(&t, 0, f, 0);\n\
+         if (x > 1) reach_error();\nif (x == 1) reach_error();\nif (x < 0) reach_error();\npthread_join(t, 0); return 0; }}\n"
+    );
+    let line = THREADS.lines().count() + 5;
+    assert_eq!(broken(&text, &[CCheck::Reach]), Ok(vec![format!("unreach-call:{line}")]));
+}
+
+#[test]
+fn check_contracts_are_checked_at_calls_and_at_returns() {
+    let text = |call: &str, body: &str| {
+        format!(
+            "int x;\n//@ requires n >= 0;\n//@ ensures \\result == n + 1 && x == n;\nint f(int n) {{ {body} }}\n\
+             int main(void) {{ {call}; return 0; }}\n"
+        )
+    };
+    let good = "x = n; n = n + 1; if (n > 5) return n; return n;";
+    assert_eq!(broken(&text("f(3)", good), &[CCheck::Reach]), Ok(Vec::new()));
+    assert_eq!(broken(&text("f(-1)", good), &[CCheck::Reach]).map(|b| b.len()), Ok(1));
+    let bad = "x = n; n = n + 1; if (n > 5) return n; return n + 1;";
+    assert_eq!(broken(&text("f(7)", bad), &[CCheck::Reach]), Ok(Vec::new()));
+    assert_eq!(broken(&text("f(3)", bad), &[CCheck::Reach]).map(|b| b.len()), Ok(1));
+    let unread = broken("//@ requires 0 <= n < 3;\nint f(int n) { return n; }\nint main(void) { return f(1); }\n", &[]);
+    assert!(unread.is_err_and(|why| why.contains("compares twice")));
+}
+
+#[test]
+fn check_all_obstacles_of_a_program_are_found_at_once() {
+    let text = "int raise(int); int fork(void); void strange(int *);\nint main(void) { int x = 0;\nif (raise(1)) return 1;\n\
+                x = fork();\nstrange(&x);\nreturn x; }\n";
+    let mut sources = Sources::new();
+    let files = [CSource { path: "t.i".into(), text: text.into(), flags: Vec::new() }];
+    let found = obstacles(&mut sources, &files, &COptions::default());
+    let lines: Vec<usize> = found.iter().map(|(span, _)| sources.line_of(*span)).collect();
+    assert_eq!(lines, [3, 4, 5], "{found:?}");
+}
+
+#[test]
+fn check_a_pointer_to_a_variable_of_an_earlier_turn_is_not_valid() {
+    let text = "int main(void) { int *p = 0, s = 0; for (int i = 0; i < 2; i++) { int x = i; if (p) s += *p; p = &x; } return s; }\n";
+    assert_ne!(broken(text, &[CCheck::Memory]), Ok(Vec::new()));
+    let fine =
+        "int main(void) { int s = 0; for (int i = 0; i < 2; i++) { int x = i; int *p = &x; s += *p; } return s; }\n";
+    assert_eq!(broken(fine, &[CCheck::Memory]), Ok(Vec::new()));
+}

@@ -17,24 +17,24 @@ const RUNS: usize = 3;
 /// A run that takes longer waits for ever, as for a mutex that it holds.
 const SECONDS: &str = "10";
 
-struct Choices(Random);
+pub(super) struct Choices(pub Random);
 
 impl Choices {
-    fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.0.word() % n
     }
-    fn of<'a>(&mut self, list: &[&'a str]) -> &'a str {
+    pub(crate) fn of<'a>(&mut self, list: &[&'a str]) -> &'a str {
         list[self.below(list.len() as u64) as usize]
     }
 }
 
-struct Hostile {
-    class: &'static str,
-    check: &'static str,
-    text: String,
+pub(super) struct Hostile {
+    pub class: &'static str,
+    pub check: &'static str,
+    pub text: String,
 }
 
-const HEAD: &str = "#define _GNU_SOURCE\n#include <assert.h>\n#include <limits.h>\n#include <pthread.h>\n#include <semaphore.h>\n\
+pub(super) const HEAD: &str = "#define _GNU_SOURCE\n#include <assert.h>\n#include <limits.h>\n#include <pthread.h>\n#include <semaphore.h>\n\
 #include <stdatomic.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <time.h>\n\
 #include <unistd.h>\n";
 
@@ -233,8 +233,8 @@ const ROWS: [fn(&mut Choices) -> Hostile; 12] = [
     waiting_for_detached,
 ];
 
-/// Whether some run of the compiled program violates its property.
-fn violated(hostile: &Hostile, name: &str) -> bool {
+/// Compiles a program with the sanitizer of its property.
+fn compile(hostile: &Hostile, name: &str) -> std::process::Output {
     let sanitizer = match hostile.check {
         "no-data-race" => "-fsanitize=thread",
         "memory-safety" => "-fsanitize=address,bounds",
@@ -248,7 +248,21 @@ fn violated(hostile: &Hostile, name: &str) -> bool {
         .arg(&binary)
         .arg(&source)
         .output();
-    let built = built.expect("gcc runs");
+    let _ = std::fs::remove_file(source);
+    built.expect("gcc runs")
+}
+
+/// Whether the compiler has the sanitizer.
+pub(super) fn compiles(hostile: &Hostile, name: &str) -> bool {
+    let built = compile(hostile, name).status.success();
+    let _ = std::fs::remove_file(super::scratch(name));
+    built
+}
+
+/// Whether some run of the compiled program violates its property.
+pub(super) fn violated(hostile: &Hostile, name: &str) -> bool {
+    let binary = super::scratch(name);
+    let built = compile(hostile, name);
     assert!(built.status.success(), "{}\n{}", String::from_utf8_lossy(&built.stderr), hostile.text);
     let fails = |_| {
         let run = Command::new("timeout").arg(SECONDS).arg(&binary).output().expect("the program runs");
@@ -256,26 +270,25 @@ fn violated(hostile: &Hostile, name: &str) -> bool {
         run.status.code() != Some(0) && run.status.code() != Some(124)
     };
     let seen = (0..RUNS).any(fails);
-    let _ = std::fs::remove_file(source);
     let _ = std::fs::remove_file(binary);
     seen
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Model {
+pub(super) enum Model {
     Safe,
     Unsafe,
     /// Something is unmodelled, or the search was cut off.
     Open,
 }
 
-fn model(hostile: &Hostile) -> Model {
+pub(super) fn model(hostile: &Hostile, states: usize) -> Model {
     let mut sources = Sources::new();
     let options = COptions { model: DataModel::Lp64, checks: CCheck::parse(hostile.check) };
     let (program, diagnostics) = load_c(&mut sources, Path::new("hostile.c"), &hostile.text, &options);
     let Some(program) = program else { panic!("{}\n{}", diagnostics[0].message, hostile.text) };
     let budget = Budget::unlimited().with_time(Duration::from_secs(20));
-    let limits = ReachLimits { states: 20_000, budget, ..ReachLimits::default() };
+    let limits = ReachLimits { states, budget, ..ReachLimits::default() };
     let found = reachable_states(&program, &InstanceCounts::of(&program, 2), &limits);
     let unmodelled =
         |p: &program::PropertyId| matches!(program.properties[*p].kind, program::PropertyKind::Unmodelled(_));
@@ -296,7 +309,7 @@ fn check_no_hostile_program_is_safe_that_a_run_violates() {
     for seed in 0..super::programs_to_try(100) {
         let mut choices = Choices(Random::new(seed));
         let hostile = ROWS[seed as usize % ROWS.len()](&mut choices);
-        let said = model(&hostile);
+        let said = model(&hostile, 20_000);
         decided += usize::from(said != Model::Open);
         let violates = violated(&hostile, &format!("hostile{seed}"));
         violations += usize::from(violates);

@@ -13,6 +13,7 @@ use crate::linking::{LinkedProgram, programs_of};
 use crate::load::{self, Rejected, Warned};
 use crate::oracle::Oracle;
 use crate::output;
+use crate::place::place_of;
 use crate::progress::Progress;
 use crate::replay;
 use crate::report::ci;
@@ -258,7 +259,13 @@ impl VerifyRun {
             return MethodStage::Rejected;
         }
         let mut warned = loaded.warnings;
-        let vacuous = vacuous::warnings(&loaded.program, &wanted);
+        let mut vacuous = vacuous::warnings(&loaded.program, &wanted);
+        // Of several assertions of a C program some surely hold, and have no steps; executions tell which are not reached.
+        let sibling = |v: &vacuous::VacuityWarning| {
+            let name = v.message.split(' ').next().unwrap_or_default();
+            name.contains(':') && frontend::c::CCheck::Reach.owns(name)
+        };
+        vacuous.retain(|v| v.code != vacuous::NOT_IN_RUNNING_CODE || loaded.c.is_none() || !sibling(v));
         warned.extend(vacuous.iter().map(|v| Warned::vacuity(v, &loaded.sources, path)));
         let not_checked = load::not_checked(&loaded.program, loaded.c.as_ref());
         let properties = rows.iter().map(|r| r.id).collect::<Vec<_>>();
@@ -316,7 +323,9 @@ impl VerifyRun {
             self.board.with_file(index, |f| second_opinion::enter(opinion, f));
         }
         if let Some(c) = &loaded.c {
-            self.replay(c, &task.program, &settings.sources, index);
+            let deadline = start.checked_add(self.request.limits.time);
+            self.replay(c, &task.program, &settings.sources, deadline, index);
+            self.survey(c, index);
         }
         self.warn_of_nothing(&task, &settings, path, index);
         self.board.with_file(index, |f| contradiction::keep_contradiction(&task.program, f, &contradiction::folders()));
@@ -369,16 +378,46 @@ impl VerifyRun {
     }
 
     /// Makes the runs of the model again at the level of C. A panic in it takes nothing from the verdicts.
-    fn replay(&self, c: &load::AskedOfC, program: &Program, sources: &Sources, index: usize) {
+    fn replay(
+        &self,
+        c: &load::AskedOfC,
+        program: &Program,
+        sources: &Sources,
+        deadline: Option<Instant>,
+        index: usize,
+    ) {
         let open = self.board.with_file(index, |f| f.rows.iter().any(|r| f.outcome_of(r) == RowOutcome::Unsafe));
         let Some(core) = open.then(|| second_opinion::core_program(c)).flatten() else { return };
         // On a copy: the board is read by others meanwhile.
         let mut rows = self.board.with_file(index, |f| f.clone());
         let seed = self.request.limits.seed;
-        let entered = strategy::guarded(|| replay::enter(program, sources, &core, &c.checks, seed, &mut rows)).is_ok();
+        let entered = strategy::guarded(|| {
+            replay::enter(program, sources, &core, &c.checks, seed, deadline, &mut rows);
+        })
+        .is_ok();
         if entered {
             self.board.with_file(index, |f| *f = rows);
         }
+    }
+
+    /// Where a construct outside the model stands in the way: all of them, and not only those that come first.
+    fn survey(&self, c: &load::AskedOfC, index: usize) {
+        let (open, shown) = self.board.with_file(index, |f| {
+            let places: Vec<_> = f.rows.iter().filter(|r| r.unmodelled.is_some()).map(|r| r.place.clone()).collect();
+            (f.open_construct().is_some() && f.outcome() == RowOutcome::Unknown, places)
+        });
+        if !open {
+            return;
+        }
+        let found = strategy::guarded(|| {
+            let mut sources = Sources::new();
+            let options = frontend::c::COptions { model: c.model, checks: c.checks.clone() };
+            let obstacles = frontend::c::obstacles(&mut sources, &c.files, &options);
+            obstacles.into_iter().map(|(span, why)| (place_of(&sources, span), why)).collect::<Vec<_>>()
+        });
+        let mut found = found.unwrap_or_default();
+        found.retain(|(at, _)| !shown.iter().flatten().any(|p| (&p.file, p.line) == (&at.file, at.line)));
+        self.board.with_file(index, |f| f.obstacles = found);
     }
 
     /// Keeps what was found for the next run; what cannot be kept is no reason to fail.
@@ -455,7 +494,7 @@ impl VerifyRun {
             _ => None,
         });
         let name = broken.map(|t| program.properties[t.violates].name.as_str());
-        let check = c.checks.iter().copied().find(|k| Some(k.name()) == name).unwrap_or(c.checks[0]);
+        let check = c.checks.iter().copied().find(|k| name.is_some_and(|n| k.owns(n))).unwrap_or(c.checks[0]);
         let about = witness::about(&c.file.display().to_string(), &c.text, c.model, check);
         let text = match (outcome, broken) {
             (RowOutcome::Unsafe, Some(trace)) => frontend::c::witness::violation(program, trace, sources, &about),

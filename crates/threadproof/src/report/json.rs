@@ -45,6 +45,14 @@ fn file(file: &FileRows) -> Value {
         "diagnostics": file.diagnostics,
         "warnings": file.warnings.iter().map(warning).collect::<Vec<_>>(),
         "not_checked": file.not_checked,
+        "obstacles": file.obstacles.iter().map(|(at, why)| json!({
+            "file": at.file, "line": at.line, "column": at.column, "what": why,
+        })).collect::<Vec<_>>(),
+        "coverage": file.coverage.as_ref().map(|c| json!({
+            "executions": c.executions,
+            "lines": c.lines,
+            "not_reached": c.missed,
+        })),
         "assumptions": file.assumptions.iter().map(assumption).collect::<Vec<_>>(),
         "properties": file.shown().map(|r| property(file, r)).collect::<Vec<_>>(),
         "methods": file.methods.iter().map(|m| {

@@ -162,6 +162,16 @@ fn file_report(file: &FileRows, page: Page, out: &mut String) {
         let list = file.not_checked.join(", ");
         let _ = writeln!(out, "  {} {list}; --check all asks for everything", page.paint.faint("not checked:"));
     }
+    if let (false, RowOutcome::Unknown) = (file.obstacles.is_empty(), outcome) {
+        let _ = writeln!(out, "  {}", page.paint.faint("further constructs outside the model:"));
+        for (at, why) in &file.obstacles {
+            let _ = writeln!(out, "    {}:{}:{}: {why}", at.file, at.line, at.column);
+        }
+    }
+    if let Some(coverage) = file.coverage.as_ref().filter(|_| outcome != RowOutcome::Unsafe) {
+        let (title, executions) = (page.paint.faint("not reached:"), coverage.executions);
+        let _ = writeln!(out, "  {title} by any of {executions} executions: lines {}", coverage.text());
+    }
     taken_for_granted(file, &shown, page, out);
     if outcome == RowOutcome::Unknown && page.detail == Detail::Full {
         method_states(file, page, out);

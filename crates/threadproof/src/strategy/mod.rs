@@ -15,7 +15,7 @@ mod second;
 mod small_callers;
 mod worker;
 
-use crate::board::{Board, CheckedAnswer, MethodRow, MethodState, RowOutcome};
+use crate::board::{Board, CheckedAnswer, MethodRow, MethodState, PropertyRow, RowOutcome};
 use crate::cache::Cache;
 use crate::oracle::Oracle;
 pub use crate::oracle::STACK_BYTES;
@@ -35,6 +35,9 @@ const GRACE_AFTER_INTERRUPT: Duration = Duration::from_secs(1);
 
 /// A method whose clock does not move while it has so much of the processors, and half of what all answers took, is not waited for.
 const LEAST_SILENCE: Duration = Duration::from_secs(1);
+
+/// Where one assertion of a C program fails, the others get as long as that took, and this.
+const LEAST_FOR_SIBLINGS: Duration = Duration::from_secs(2);
 
 /// Methods that start together, once there is room or time for them.
 pub struct StartWave {
@@ -130,6 +133,7 @@ pub fn run_strategy(
     let mut end = begin + settings.time;
     let mut running = 0;
     let (mut stopped, mut interrupted, mut decided) = (None, None, None);
+    let mut siblings: Option<Instant> = None;
     let mut silence: Vec<Silence> = names.iter().map(|_| Silence::default()).collect();
     while (running > 0 || !waiting.is_empty()) && !is_settled(board, file, &race) {
         while let Some(stage) = waiting.front() {
@@ -168,6 +172,13 @@ pub fn run_strategy(
                 break;
             }
         }
+        if only_siblings_open(board, file) {
+            // The question is answered: what is left of it gets as long again, and a little more.
+            let more = LEAST_FOR_SIBLINGS + begin.elapsed();
+            if Instant::now() >= *siblings.get_or_insert_with(|| Instant::now() + more) {
+                break;
+            }
+        }
         if Instant::now() >= end {
             stopped = stopped.or(Some(Exhausted::Time));
             break;
@@ -179,6 +190,18 @@ pub fn run_strategy(
     budget.cancel();
     checking.cancel();
     conclude(board, file, stopped);
+}
+
+/// Whether an assertion of a C program fails, and nothing is open but others of them, and constructs outside the model.
+fn only_siblings_open(board: &Board, file: usize) -> bool {
+    let reach = frontend::c::CCheck::Reach;
+    board.with_file(file, |f| {
+        let answered = |r: &PropertyRow| f.chosen(r).map(|c| c.finding.outcome());
+        let assertions = || f.rows.iter().filter(|r| reach.owns(&r.name));
+        f.asked.contains(&reach)
+            && assertions().any(|r| answered(r) == Some(RowOutcome::Unsafe))
+            && f.rows.iter().all(|r| answered(r).is_some() || r.unmodelled.is_some() || reach.owns(&r.name))
+    })
 }
 
 /// Whether a method takes the program at all.

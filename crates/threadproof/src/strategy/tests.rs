@@ -351,6 +351,7 @@ fn check_a_proof_that_an_execution_contradicts_is_withdrawn_as_an_internal_error
     file.rows[0].name = "unreach-call".into();
     let execution = ViolatingExecution {
         check: frontend::c::CCheck::Reach,
+        place: None,
         sentence: "an assertion fails".into(),
         shown: vec!["main writes x = 1".into()],
         steps: 1,

@@ -167,3 +167,23 @@ fn check_asking_for_deadlocks_hides_no_wait_that_ends_by_itself() {
     let text = stdout(&output);
     assert!(text.lines().any(|l| l.contains("unsafe") && l.contains("deadlock")), "{text}");
 }
+
+#[test]
+fn check_each_assertion_has_its_line_and_unreached_ones_are_told() {
+    let scratch = Scratch::new("c-assertions");
+    let text = "#include <assert.h>\n#include <pthread.h>\nint x;\nvoid *f(void *z) { x = 1; return 0; }\nint main(void) {\n  pthread_t t;\n  \
+                pthread_create(&t, 0, f, 0);\n  assert(x != 1);\n  pthread_join(t, 0);\n  assert(x == 1);\n  if (x == 2)\n    assert(x == 3);\n  return 0;\n}\n";
+    let output = threadproof(&["verify", &scratch.file("three.c", text), "--time", "20s"]);
+    let said = stdout(&output);
+    assert_eq!(code(&output), 1, "{said}");
+    assert!(said.contains("result: false(unreach-call)"), "{said}");
+    for (verdict, name) in [("unsafe", "unreach-call:8"), ("safe", "unreach-call:10"), ("safe", "unreach-call:12")] {
+        let row = said.lines().find(|l| l.trim_start().starts_with(verdict) && l.contains(name));
+        assert!(row.is_some(), "{verdict} {name}: {said}");
+    }
+    let fine = text.replace("assert(x != 1);", ";");
+    let output = threadproof(&["verify", &scratch.file("two.c", &fine), "--time", "20s"]);
+    let said = format!("{}{}", stdout(&output), stderr(&output));
+    assert_eq!(code(&output), 0, "{said}");
+    assert!(said.contains("W0514") && said.contains("not reached: by any of 60 executions: lines 12"), "{said}");
+}

@@ -1,7 +1,7 @@
 //! Functions whose meaning depends on the types of their arguments: atomic operations, checked arithmetic, lists of arguments.
 //!
 //! In: a call of a function without a body. Out: instructions, or nothing where it is an ordinary library function. Every argument is evaluated, memory orders and the flag
-//! of a weak exchange too. A weak exchange never fails without a reason here: one of the behaviours it may have.
+//! of a weak exchange too. A weak exchange may fail for no reason, by the seed.
 
 use super::body::{Body, Lowered};
 use super::expr::zero_of;
@@ -14,6 +14,8 @@ use core_lang::{AccessKind, AccessStep, CompareOp, CoreValue, Instruction, Memor
 const RELAXED: Operand = Operand::Constant(CoreValue::Int(0));
 const ACQUIRE: Operand = Operand::Constant(CoreValue::Int(2));
 const RELEASE: Operand = Operand::Constant(CoreValue::Int(3));
+/// An exchange that fails only for a reason.
+const STRONG: Operand = Operand::Constant(CoreValue::Int(0));
 
 /// Which value an update gives back.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -250,13 +252,13 @@ impl Body<'_, '_> {
                 self.plain_store(*target, old, scalar, span);
                 nothing
             }
-            ("compare_exchange_n", [address, expected, _, _weak, success, failure]) => {
+            ("compare_exchange_n", [address, expected, _, weak, success, failure]) => {
                 let desired = fitted(self, 2);
-                self.exchange(*address, *expected, desired, scalar, *success, *failure, span)
+                self.exchange(*address, *expected, desired, scalar, *weak, *success, *failure, span)
             }
-            ("compare_exchange", [address, expected, source, _weak, success, failure]) => {
+            ("compare_exchange", [address, expected, source, weak, success, failure]) => {
                 let desired = self.plain_load(*source, scalar, span);
-                self.exchange(*address, *expected, desired, scalar, *success, *failure, span)
+                self.exchange(*address, *expected, desired, scalar, *weak, *success, *failure, span)
             }
             ("test_and_set", [address, order]) => {
                 let one = Operand::Constant(CoreValue::Int(1));
@@ -280,7 +282,8 @@ impl Body<'_, '_> {
             }
             ("bool_compare_and_swap" | "val_compare_and_swap", [address, _, _, ..]) => {
                 let (expected, desired) = (fitted(self, 1), fitted(self, 2));
-                let (equal, old) = self.compare_and_swap(*address, expected, desired, scalar, SEQ_CST, SEQ_CST, span);
+                let (equal, old) =
+                    self.compare_and_swap(*address, expected, desired, scalar, STRONG, SEQ_CST, SEQ_CST, span);
                 if name.starts_with("bool") { equal } else { old }
             }
             _ => {
@@ -354,14 +357,21 @@ impl Body<'_, '_> {
         expected: Operand,
         desired: Operand,
         scalar: ScalarType,
+        weak: Operand,
         success: Operand,
         failure: Operand,
         span: Span,
     ) -> (Operand, Operand) {
+        let spurious = (weak != STRONG).then(|| self.spurious_failure(span));
         // The order of the read depends on the result: it is read relaxed first and again, in the same step, with its order.
         let old = self.atomic_load(address, scalar, RELAXED, AccessStep::UpdateRead, span);
         let equal = self.register();
         self.emit(Instruction::Compare { to: equal, op: CompareOp::Equal, scalar, left: old, right: expected }, span);
+        if let Some(right) = spurious {
+            let scalar = ScalarType::Int(IntType::I32);
+            let (left, op) = (equal.into(), CompareOp::Greater);
+            self.emit(Instruction::Compare { to: equal, op, scalar, left, right }, span);
+        }
         let (yes, no, end) = (self.label(), self.label(), self.label());
         self.branch(equal.into(), ScalarType::Int(IntType::I32), yes, no, span);
         self.place_label(yes);
@@ -381,18 +391,26 @@ impl Body<'_, '_> {
         expected: Operand,
         desired: Operand,
         scalar: ScalarType,
+        weak: Operand,
         success: Operand,
         failure: Operand,
         span: Span,
     ) -> Operand {
         let wanted = self.plain_load(expected, scalar, span);
-        let (equal, old) = self.compare_and_swap(address, wanted, desired, scalar, success, failure, span);
+        let (equal, old) = self.compare_and_swap(address, wanted, desired, scalar, weak, success, failure, span);
         let (different, end) = (self.label(), self.label());
         self.branch(equal, ScalarType::Int(IntType::I32), end, different, span);
         self.place_label(different);
         self.plain_store(expected, old, scalar, span);
         self.place_label(end);
         equal
+    }
+
+    /// 1 where a weak exchange fails for no reason; drawn before the step of the exchange itself.
+    fn spurious_failure(&mut self, span: Span) -> Operand {
+        let result = core::ResultKind::Scalar(ScalarType::Int(IntType::I32));
+        let external = self.lowering.named_external(core_lang::library::SPURIOUS_FAILURE, result);
+        self.call_instruction(core::CallTarget::External(external), Vec::new(), result, 4, span)
     }
 
     fn atomic_struct(&mut self, name: &str, size: u64, values: &[Operand], span: Span) -> Operand {

@@ -491,6 +491,21 @@ impl Body<'_, '_> {
         Ok(passed)
     }
 
+    /// An assertion in a comment: it looks at one moment and is no step of the program.
+    fn looked_at(&mut self, assertion: &CFunction, arguments: &[Expr], span: Span) -> Lowered<Operand> {
+        let ghost = |body: &mut Self, name: &str| {
+            let external = body.lowering.named_external(name, ResultKind::Nothing);
+            body.call_instruction(CallTarget::External(external), Vec::new(), ResultKind::Nothing, 1, span);
+        };
+        ghost(self, core_lang::library::GHOST_BEGIN);
+        let passed = self.arguments(arguments)?;
+        let external = self.lowering.external(assertion);
+        let result = result_kind(self.types(), assertion.result);
+        let value = self.call_instruction(CallTarget::External(external), passed, result, 4, span);
+        ghost(self, core_lang::library::GHOST_END);
+        Ok(value)
+    }
+
     fn call(&mut self, callee: &CCallee, arguments: &[Expr], e: &Expr) -> Lowered<Operand> {
         let span = e.span;
         let result = result_kind(self.types(), e.ty);
@@ -508,6 +523,9 @@ impl Body<'_, '_> {
                     self.arguments(arguments)?;
                     self.emit(Instruction::Fail { message: format!("calls `{}`", declared.name) }, span);
                     return Ok(Operand::Constant(CoreValue::Undefined));
+                }
+                if declared.name == crate::c::annotations::ASSERTION {
+                    return self.looked_at(declared, arguments, span);
                 }
                 let Some(made) = self.lowering.functions.get(function).copied() else {
                     if let Some(value) = self.builtin(&declared.name, arguments, e)? {

@@ -181,6 +181,14 @@ impl CoreLowering<'_> {
         }
     }
 
+    /// A function of the library table that the program does not declare.
+    fn named_external(&mut self, name: &str, result: ResultKind) -> ExternalId {
+        *self
+            .externals
+            .entry((name.to_string(), None))
+            .or_insert_with(|| self.module.externals.push(External { name: name.to_string(), result }))
+    }
+
     fn text(&mut self, text: TextId, span: base::Span) -> ObjectId {
         if let Some(id) = self.texts.get(&text) {
             return *id;

@@ -32,6 +32,7 @@ fn replay(body: &str, created: &[usize], steps: &[(usize, usize)], values: &[i12
         numbers: Vec::new(),
     };
     let replay = GuidedReplay {
+        deadline: None,
         plan: Arc::new(plan),
         wanted: vec![ViolationKind::Assertion],
         seed: 3,

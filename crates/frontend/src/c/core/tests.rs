@@ -33,6 +33,7 @@ fn prints(body: &str) -> String {
 fn search(body: &str, wanted: &[ViolationKind]) -> Option<ViolationKind> {
     let text = format!("{HEAD}{body}");
     let campaign = Campaign {
+        known_places: Vec::new(),
         seed: 1,
         wanted: wanted.to_vec(),
         runs: 200,

@@ -182,9 +182,20 @@ impl Lower<'_> {
         format!("{path}@{}:{}", span.start, iterations.join("."))
     }
 
-    /// Stops here: this construct is not modelled.
+    /// Stops here: this construct is not modelled. A survey notes it and goes on.
     pub(super) fn unmodelled(&mut self, why: &str, span: Span) {
         let Some(from) = self.cur.at else { return };
+        if self.steps_left > 0
+            && let Some(survey) = &mut self.survey
+        {
+            let found = (self.cur.blamed.unwrap_or(span), why.to_string());
+            if !survey.contains(&found) {
+                survey.push(found);
+            }
+            if survey.len() < MAX_OBSTACLES {
+                return;
+            }
+        }
         let to = self.fresh(span);
         let (tt, ff) = (self.terms.tt(), self.terms.ff());
         let span = self.blamed(span);

@@ -35,6 +35,58 @@ impl Lower<'_> {
         (good, bad)
     }
 
+    /// The variables that are said to be guarded, each with its mutex. What cannot be followed is an error: a guard is never dropped in silence.
+    pub(super) fn read_guards(&mut self) -> GuardsRead {
+        let (mut good, mut bad) = (Vec::new(), Vec::new());
+        for v in &self.unit.globals {
+            let variable = &self.unit.variables[*v];
+            let Some(text) = variable.guarded_by.as_deref() else { continue };
+            let mutex = match self.guarding_mutex(text.trim().trim_start_matches('&'), variable.span) {
+                Ok(mutex) => mutex,
+                Err(why) => {
+                    bad.push((variable.span, format!("guarded_by({text}): {why}")));
+                    continue;
+                }
+            };
+            let slots = self.slots_of_global(*v);
+            if slots.is_empty() {
+                bad.push((variable.span, format!("guarded_by({text}) cannot be checked for a variable of this type")));
+            }
+            good.extend(slots.into_iter().map(|slot| (slot, mutex, variable.span)));
+        }
+        (good, bad)
+    }
+
+    fn slots_of_global(&self, v: VarId) -> Vec<SlotId> {
+        let key = format!("{}#{}", self.unit.variables[v].name, v.0);
+        match self.object_keys.get(&key).map(|o| &self.objects[*o].content) {
+            Some(memory::Content::Leaves(leaves)) => {
+                leaves.iter().flat_map(|l| (0..u32::from(l.bytes).max(1)).map(|i| SlotId(l.slot.0 + i))).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// A name means the variable of its own file first: several files may have a `static` of it.
+    fn guarding_mutex(&mut self, text: &str, from: Span) -> Result<SlotId, String> {
+        let named = self.unit.globals.iter().copied().filter(|g| self.unit.variables[*g].name == text);
+        let named: Vec<VarId> = named.collect();
+        let own = named.iter().copied().find(|g| self.unit.variables[*g].span.file == from.file);
+        let mutex = match (own, &named[..]) {
+            (Some(own), _) => Some(own),
+            (None, [only]) => Some(*only),
+            (None, []) => None,
+            (None, _) => return Err("several files have a variable of this name".into()),
+        };
+        if let Some(mutex) = mutex {
+            return self.slots_of_global(mutex).first().copied().ok_or_else(|| "this is no mutex".into());
+        }
+        let mut reader = SpecReader::new(self, tokens(text)?);
+        let (slot, key) = reader.place()?;
+        reader.end()?;
+        if key.is_some() { Err("a mutex in a long array".into()) } else { Ok(slot) }
+    }
+
     fn read_spec(&mut self, spec: &SpecComment) -> Result<WrittenFormula, String> {
         let mut reader = SpecReader::new(self, tokens(&spec.text)?);
         reader.primes = spec.kind == SpecKind::Rely;
@@ -45,6 +97,9 @@ impl Lower<'_> {
         Ok(WrittenFormula { kind, formula, slots, primed, text, span })
     }
 }
+
+/// Variables with their mutexes and places, and what is wrong with those that cannot be followed.
+pub(super) type GuardsRead = (Vec<(SlotId, SlotId, Span)>, Vec<(Span, String)>);
 
 /// Reads the tokens of a specification.
 pub(super) struct SpecReader<'a, 'u> {

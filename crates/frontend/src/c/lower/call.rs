@@ -32,7 +32,7 @@ impl Lower<'_> {
         if is_error(&name) {
             let ff = self.terms.ff();
             if self.checks(CCheck::Reach) {
-                self.check(GateFailure::Reach, ff, span);
+                self.check(GateFailure::Reach(span), ff, span);
             } else {
                 // Reaching it is not the question; the program ends there.
                 self.leave_program(span, Leave::Stop);
@@ -97,6 +97,7 @@ impl Lower<'_> {
             self.unmodelled(&format!("recursion of `{name}` beyond depth {DEEPEST_RECURSION}"), span);
             return None;
         }
+        self.inlined.insert(f);
         let path = format!("{}/{name}", self.numbered_site(span));
         let return_to = self.fresh(span);
         let result = if self.unit.types.is_void(function.result) {
@@ -262,6 +263,6 @@ impl Lower<'_> {
 }
 
 /// Calls that are the error themselves.
-fn is_error(name: &str) -> bool {
+pub(super) fn is_error(name: &str) -> bool {
     matches!(name, "reach_error" | "__VERIFIER_error" | "__assert_fail" | "__assert" | "__assert_perror_fail")
 }

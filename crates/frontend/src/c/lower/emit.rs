@@ -4,6 +4,7 @@
 
 use super::flow::*;
 use super::*;
+use crate::c::ast::Stmt;
 use program::{
     Action, Assumption, Code, Copies, Gate, InitialFact, LocId, Location, OriginId, PropertyId, PropertyKind, Scope,
     Thread, Update, VarKind,
@@ -72,6 +73,26 @@ impl Lower<'_> {
             }
         }
         self.flows = flows;
+    }
+
+    /// The places of the assertions in the functions that were lowered, in the order of the text.
+    fn assertions(&self) -> Vec<Span> {
+        let asserts = |f: &FnId| {
+            let name = self.unit.functions[*f].name.as_str();
+            call::is_error(name) || library::ASSERTIONS.contains(&name) && self.unit.functions[*f].body.is_none()
+        };
+        let mut found: BTreeSet<Span> = BTreeSet::new();
+        for f in self.inlined.iter().filter(|f| !asserts(f)) {
+            let body: Vec<&Stmt> = self.unit.functions[*f].body.iter().flatten().collect();
+            let sites = walk::effects_of(&body, &[]).call_sites;
+            found.extend(sites.into_iter().filter(|(g, _)| asserts(g)).map(|(_, at)| at));
+        }
+        let failing = self.flows.iter().flat_map(|f| &f.steps).flat_map(|s| &s.gates);
+        found.extend(failing.filter_map(|(f, _)| match f {
+            GateFailure::Reach(at) => Some(*at),
+            _ => None,
+        }));
+        found.into_iter().collect()
     }
 
     /// `main`'s return matters only if a thread may still run then.
@@ -239,9 +260,7 @@ impl<'u> Emitter<'u> {
     fn declare_checks(&mut self) {
         for check in self.lower.checks {
             match check {
-                CCheck::Reach => {
-                    self.property(&GateFailure::Reach, None);
-                }
+                CCheck::Reach => self.declare_assertions(),
                 CCheck::Overflow => {
                     self.property(&GateFailure::Overflow, None);
                 }
@@ -272,6 +291,25 @@ impl<'u> Emitter<'u> {
                     });
                 }
             }
+        }
+    }
+
+    /// Every assertion in code that was lowered is a property of its own, also where nothing is left of it because it surely holds. If
+    /// there is only one, it has the name of the question; if there is none, the question itself is the property.
+    fn declare_assertions(&mut self) {
+        let sites = self.lower.assertions();
+        if let [only] = sites[..] {
+            let origin = self.at(only);
+            let (kind, name) = (PropertyKind::Assertion, CCheck::Reach.name().to_string());
+            let id = self.program.properties.push(program::Property { kind, name, origin });
+            self.properties.push((GateFailure::Reach(only), id));
+        } else if sites.is_empty() {
+            let origin = self.origin(None, CCheck::Reach.name());
+            let (kind, name) = (PropertyKind::Assertion, CCheck::Reach.name().to_string());
+            self.program.properties.push(program::Property { kind, name, origin });
+        }
+        for at in sites {
+            self.property(&GateFailure::Reach(at), None);
         }
     }
 
@@ -314,7 +352,10 @@ impl<'u> Emitter<'u> {
             return *id;
         }
         let (kind, name) = match failure {
-            GateFailure::Reach => (PropertyKind::Assertion, CCheck::Reach.name().to_string()),
+            GateFailure::Reach(at) => {
+                let line = self.lower.sources.line_of(*at);
+                (PropertyKind::Assertion, self.unique(&format!("{}:{line}", CCheck::Reach.name())))
+            }
             GateFailure::Overflow => (PropertyKind::Overflow, CCheck::Overflow.name().to_string()),
             GateFailure::Division => (PropertyKind::Division, CCheck::Division.name().to_string()),
             GateFailure::Unlock => (PropertyKind::Release, CCheck::Unlock.name().to_string()),
@@ -328,7 +369,10 @@ impl<'u> Emitter<'u> {
             }
         };
         // A step may have been merged with others: a construct is reported at its own place.
-        let span = if let GateFailure::Unmodelled(_, at) = failure { Some(*at) } else { span };
+        let span = match failure {
+            GateFailure::Unmodelled(_, at) | GateFailure::Reach(at) => Some(*at),
+            _ => span,
+        };
         let origin = match span {
             Some(span) => self.at(span),
             None => self.origin(None, &name),
@@ -394,25 +438,10 @@ impl<'u> Emitter<'u> {
 
     /// `guarded_by`: a variable may be accessed while its mutex is free or held by the thread at hand.
     fn guards(&mut self) {
-        let unit = self.lower.unit;
-        for v in &unit.globals {
-            let Some(name) = unit.variables[*v].guarded_by.as_deref() else { continue };
-            let name = name.trim_start_matches('&');
-            let slots = |lower: &Lower<'_>, v: &VarId| -> Vec<SlotId> {
-                let key = format!("{}#{}", lower.unit.variables[*v].name, v.0);
-                match lower.object_keys.get(&key).map(|o| &lower.objects[*o].content) {
-                    Some(memory::Content::Leaves(leaves)) => {
-                        leaves.iter().filter(|l| l.bytes <= 1).map(|l| l.slot).collect()
-                    }
-                    _ => Vec::new(),
-                }
-            };
-            let mutex = unit.globals.iter().find(|g| unit.variables[**g].name == name);
-            let mutex = mutex.and_then(|g| slots(&self.lower, g).first().copied());
-            let Some(mutex) = mutex.filter(|m| self.vars.contains_key(m)) else { continue };
-            for slot in slots(&self.lower, v) {
-                self.guard(slot, mutex, unit.variables[*v].span);
-            }
+        for (slot, mutex, span) in std::mem::take(&mut self.lower.guards) {
+            self.variable(slot, Scope::Shared);
+            self.variable(mutex, Scope::Shared);
+            self.guard(slot, mutex, span);
         }
         for (slot, mutex) in std::mem::take(&mut self.lower.guards_found) {
             if self.vars.contains_key(&mutex) {
@@ -431,7 +460,11 @@ impl<'u> Emitter<'u> {
         let t = &self.program.terms;
         let held = t.sym(self.lower.slots[mutex].symbol);
         let formula = t.or(&[t.eq(held, t.int(0)), t.eq(held, t.sym(self.program.tid))]);
-        let access = program::AccessPredicate { binders: Vec::new(), formula: Some(formula), writing: None, origin };
+        let binders = match t.kind(self.program.vars[var].sort) {
+            logic::SortKind::Map(key, _) => vec![t.symbol("i", key)],
+            _ => Vec::new(),
+        };
+        let access = program::AccessPredicate { binders, formula: Some(formula), writing: None, origin };
         self.program.vars[var].access = Some(access);
         let name = format!("access:{}", self.program.vars[var].name);
         let kind = PropertyKind::Access(var);

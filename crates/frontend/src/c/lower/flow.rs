@@ -87,8 +87,8 @@ pub(super) struct FlowStep {
 /// Why a gate fails: the property it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum GateFailure {
-    /// `reach_error`, `assert`.
-    Reach,
+    /// `reach_error`, `assert`: the one at this place.
+    Reach(Span),
     Overflow,
     Division,
     Deref,

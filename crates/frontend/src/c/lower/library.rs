@@ -14,6 +14,8 @@ use crate::c::types::Int;
 
 /// What the names of functions in `library.c` begin with.
 pub(super) const LIBRARY: &str = "__tp_";
+/// Functions without a body that fail where their first argument is zero.
+pub(super) const ASSERTIONS: [&str; 4] = ["__CPROVER_assert", "assert", "__VERIFIER_assert", ASSERTION];
 /// Gives any number of the sign of its argument.
 const LIKE: &str = "__tp_like";
 
@@ -73,17 +75,17 @@ impl Lower<'_> {
                     self.atomic_begin(span);
                     let value = self.value(condition);
                     let holds = self.b().truth(value);
-                    self.check(GateFailure::Reach, holds, span);
+                    self.check(GateFailure::Reach(span), holds, span);
                     self.atomic_end(span);
                 }
                 Some(zero)
             }
-            "__CPROVER_assert" | "assert" | "__VERIFIER_assert" => {
+            _ if ASSERTIONS.contains(&name) => {
                 let value = args.first().map_or(zero, |a| self.value(a));
                 args.iter().skip(1).for_each(|a| self.effect(a));
                 let holds = self.b().truth(value);
                 if self.checks(CCheck::Reach) {
-                    self.check(GateFailure::Reach, holds, span);
+                    self.check(GateFailure::Reach(span), holds, span);
                 } else {
                     self.stop_unless(holds, span);
                 }
@@ -156,6 +158,14 @@ impl Lower<'_> {
                 args.iter().skip(1).for_each(|a| self.effect(a));
                 self.havoc_behind(args.first(), span);
                 if self.unit.types.is_void(ty) { Some(zero) } else { Some(self.nondet(ty, span)) }
+            }
+            "setlocale" => {
+                args.iter().for_each(|a| self.print_value(a));
+                self.assume("c-locale", "the locale is that of C, whatever `setlocale` is asked for");
+                self.cur.at?;
+                let value = self.nondet(ty, span);
+                self.outside(value);
+                Some(value)
             }
             "clock_gettime" => {
                 args.first().into_iter().for_each(|a| self.effect(a));
@@ -243,7 +253,12 @@ impl Lower<'_> {
         let address = self.value(strip(old));
         let pointee = self.unit.types.pointee(strip(old).ty).filter(|to| !self.unit.types.is_void(*to));
         let of = if self.unit.types.is_void(of) { pointee.unwrap_or(of) } else { of };
-        let new = self.allocate("malloc", std::slice::from_ref(size), of, span)?;
+        let bytes = self.value(size);
+        // Common libraries free the memory then, and give none.
+        let some = self.b().ne(bytes, self.terms.int(0));
+        self.only_modelled(some, "realloc to no bytes", span);
+        self.cur.at?;
+        let new = self.allocate_bytes("malloc", bytes, of, span)?;
         self.cur.at?;
         let (Some(base), Some(each)) = (self.b().as_num(new), self.unit.types.size(of).filter(|s| *s > 0)) else {
             self.unmodelled("realloc in a loop", span);
@@ -401,6 +416,10 @@ impl Lower<'_> {
             size = self.b().mul(size, factor);
         }
         self.cur.at?;
+        self.allocate_bytes(name, size, of, span)
+    }
+
+    fn allocate_bytes(&mut self, name: &str, size: Term, of: CType, span: Span) -> Option<Term> {
         self.assume("c-malloc-succeeds", "memory allocation does not fail");
         let site = self.numbered_site(span);
         let key = format!("{}!<heap {site}>", self.tasks[self.cur.task].key);
@@ -423,8 +442,8 @@ impl Lower<'_> {
             return None;
         }
         match (bytes, repeated) {
-            (Some(n), false) if n >= each || n == 0 => {
-                let count = (n / each).max(1) as u64;
+            (Some(n), false) if n >= each => {
+                let count = (n / each) as u64;
                 // Fresh leaves have no initial value, which is any value; this place runs once.
                 let extent = ObjectExtent::Exactly(count);
                 let object = self.make(&key, &shown, ObjectShape { of, extent, owner: SlotOwner::Shared, start }, span);
@@ -468,7 +487,8 @@ impl Lower<'_> {
                 }
                 Some(self.slot_term(number))
             }
-            (None, false) => {
+            // Of no bytes: an object of a length that is measured, and is 0.
+            (None | Some(0), false) => {
                 let (object, length) = self.measured(&key, &shown, of, SlotOwner::Shared, span, start);
                 if self.checks(CCheck::Leak) {
                     // Its end is not known here, so neither is what points into it.
@@ -538,8 +558,8 @@ impl Lower<'_> {
 
     fn fill_memory(&mut self, args: &[Expr], span: Span) -> Option<Term> {
         let [target, value, size] = args else { return None };
-        let (byte, bytes) = (self.value(value), self.value(size));
         let address = self.value(strip(target));
+        let (byte, bytes) = (self.value(value), self.value(size));
         let pointee = self.unit.types.pointee(strip(target).ty)?;
         let each = self.unit.types.size(pointee).unwrap_or(0) as i128;
         let (Some(fill), Some(n)) = (self.b().as_num(byte), self.b().as_num(bytes)) else {
@@ -704,12 +724,7 @@ pub(in crate::c) fn has_a_meaning(name: &str) -> bool {
 
 /// Names of the headers; see `has_a_meaning`.
 const MEANT: &[&str] = &[
-    "setlocale",
-    "strtol",
-    "strtoul",
     "atof",
-    "strtoll",
-    "strtoull",
     "strtod",
     "strtof",
     "imaxabs",
@@ -722,13 +737,7 @@ const MEANT: &[&str] = &[
     "ffsl",
     "ffsll",
     "strstr",
-    "strspn",
-    "strcspn",
-    "strpbrk",
     "strtok",
-    "strtok_r",
-    "strcasecmp",
-    "strncasecmp",
     "memchr",
     "memrchr",
     "strcoll",

@@ -16,6 +16,9 @@ const MOST_TOUCHED: u64 = 8;
 /// The numbers that an element of a row can have whose length is known only when the program runs.
 const ROW: (i128, i128) = (0, 1 << 24);
 
+/// The name of what pointers to variables of an earlier turn of a loop point to.
+const EARLIER_TURN: &str = "<earlier turn>";
+
 impl Lower<'_> {
     pub(super) fn follows_lifetimes(&self) -> bool {
         self.checks(CCheck::Memory) || self.checks(CCheck::Free) || self.checks(CCheck::Leak)
@@ -194,7 +197,40 @@ impl Lower<'_> {
         if let Some(lifetime) = self.objects[object].lifetime {
             let no = self.terms.ff();
             self.update(vec![(lifetime.gone, no)], What::Assign, span);
+            if self.cur.loops > 0 || !self.cur.iterations.is_empty() {
+                self.forget_addresses(object, span);
+            }
         }
+    }
+
+    /// A variable of a block in a loop is another one in each turn: a pointer that still holds the address of the last one points to nothing. Pointers of
+    /// this thread alone; what others hold is left.
+    fn forget_addresses(&mut self, object: ObjId, span: Span) {
+        let holds = |slot: &SlotId| {
+            let FlowSlot { owner, sort, .. } = &self.slots[*slot];
+            *owner == SlotOwner::Task(self.cur.task) && *sort == Sort::INT
+        };
+        let mut slots: Vec<SlotId> =
+            self.facts.points_to.iter().filter(|(_, to)| to.contains(&object)).map(|(s, _)| *s).collect();
+        slots.retain(holds);
+        slots.sort();
+        if slots.is_empty() {
+            return;
+        }
+        let nothing = match self.object_keys.get(EARLIER_TURN) {
+            Some(nothing) => *nothing,
+            None => {
+                self.place_object(EARLIER_TURN, 1, Content::Nothing("a variable of an earlier turn of a loop".into()))
+            }
+        };
+        let (base, size, gone) = (self.objects[object].base, self.objects[object].size, self.objects[nothing].base);
+        let updates = slots.iter().map(|slot| {
+            let (b, value) = (self.b(), self.slot_term(*slot));
+            let stale = b.and(b.le(b.num(base), value), b.le(value, b.num(base + size)));
+            (*slot, b.ite(stale, b.num(gone), value))
+        });
+        let updates = updates.collect();
+        self.update(updates, What::Assign, span);
     }
 
     /// Whether the function at hand ends only with the program.

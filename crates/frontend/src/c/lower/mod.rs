@@ -110,6 +110,12 @@ impl CCheck {
         }
     }
 
+    /// Whether a property of the model is a part of this question: it has its name, or is one of several of its assertions.
+    pub fn owns(self, property: &str) -> bool {
+        let name = self.name();
+        property == name || self == CCheck::Reach && property.strip_prefix(name).is_some_and(|r| r.starts_with(':'))
+    }
+
     /// The properties that a name stands for; none if it is no name.
     pub fn parse(name: &str) -> Vec<CCheck> {
         match name {
@@ -257,6 +263,8 @@ struct Lower<'u> {
     /// Functions that say what they perform.
     routines: Vec<performs::SpecifiedFunction>,
     plain_mutexes: Vec<SlotId>,
+    /// Variables that the program says are guarded, each with its mutex and the place of its declaration.
+    guards: Vec<(SlotId, SlotId, Span)>,
     /// Variables of functions with a specification, each with the mutex that guards it.
     guards_found: Vec<(SlotId, SlotId)>,
     /// Some end of the program was reached where leaks are looked for.
@@ -265,6 +273,8 @@ struct Lower<'u> {
     reshaped: bool,
     /// The threads that this pass creates.
     requested: BTreeSet<TaskId>,
+    /// The functions whose code this pass has lowered.
+    inlined: BTreeSet<FnId>,
     /// Locals of repeated threads whose address another thread may hold.
     escaped: FxHashSet<ObjId>,
     /// The first atomic operation of an order too weak to synchronise what it takes part in.
@@ -272,6 +282,8 @@ struct Lower<'u> {
     /// The lines of atomic operations that are not sequentially consistent, with their orders.
     weaker: BTreeMap<usize, &'static str>,
     merging: Merging,
+    /// Where all constructs outside the model are looked for, and nothing else: those found so far.
+    survey: Option<Vec<(Span, String)>>,
 }
 
 /// Whether steps are merged and the beginning is folded; tests compare the two.
@@ -284,6 +296,9 @@ pub(crate) enum Merging {
 /// Steps a program may have before merging; beyond it the rest is unmodelled.
 const MOST_STEPS: usize = 200_000;
 const MOST_PASSES: usize = 60;
+const MAX_SURVEY_PASSES: usize = 6;
+/// A survey ends with so many.
+const MAX_OBSTACLES: usize = 200;
 /// Steps that all passes may make together, with the objects that each of them adds to what a pointer can hold.
 const MOST_WORK: usize = 8_000_000;
 
@@ -306,6 +321,29 @@ pub(crate) fn lower_to_program(unit: &Unit, sources: &Sources, name: &str, check
     lower_with(unit, sources, name, checks, Merging::All)
 }
 
+/// The constructs of a unit that are outside the model, in the order of the text: the lowering goes on behind each, and what it makes then is
+/// thrown away.
+pub(crate) fn obstacles_of(unit: &Unit, sources: &Sources, checks: &[CCheck]) -> Vec<(Span, String)> {
+    let Some(main) = unit.function("main").filter(|f| unit.functions[*f].body.is_some()) else { return Vec::new() };
+    let mut lower = Lower::new(unit, sources, checks, main);
+    let mut found = BTreeSet::new();
+    // Not until all is stable: what pointers can hold is known well enough after a few passes.
+    for _ in 0..MAX_SURVEY_PASSES {
+        lower.survey = Some(Vec::new());
+        lower.flows.clear();
+        lower.wrapped.clear();
+        lower.steps_left = MOST_STEPS;
+        lower.escaped = lower.escaped_locals();
+        lower.run();
+        found = lower.survey.take().into_iter().flatten().collect();
+        let facts = std::mem::take(&mut lower.found);
+        if !lower.facts.absorb(facts) {
+            break;
+        }
+    }
+    found.into_iter().collect()
+}
+
 /// As `lower`, with a choice.
 pub(crate) fn lower_with(
     unit: &Unit,
@@ -326,6 +364,7 @@ pub(crate) fn lower_with(
         lower.wrapped.clear();
         lower.looked_for_leaks = false;
         lower.reshaped = false;
+        lower.inlined.clear();
         lower.weakest = None;
         lower.weaker.clear();
         lower.escaped = lower.escaped_locals();
@@ -345,6 +384,9 @@ pub(crate) fn lower_with(
             bad.extend(more);
             let (routines, more) = lower.read_routines();
             lower.routines = routines;
+            bad.extend(more);
+            let (guards, more) = lower.read_guards();
+            lower.guards = guards;
             bad.extend(more);
             return Some((lower.finish(name), bad));
         }
@@ -416,14 +458,17 @@ impl<'u> Lower<'u> {
             machines: Vec::new(),
             routines: Vec::new(),
             plain_mutexes: Vec::new(),
+            guards: Vec::new(),
             guards_found: Vec::new(),
             looked_for_leaks: false,
             reshaped: false,
             requested: BTreeSet::new(),
+            inlined: BTreeSet::new(),
             escaped: FxHashSet::default(),
             weakest: None,
             weaker: BTreeMap::new(),
             merging: Merging::All,
+            survey: None,
         };
         lower.exited = lower.flag("<exited>", "exited", span);
         lower.place_object(memory::OUTSIDE, 1, memory::Content::Nothing("memory that the program did not make".into()));

@@ -17,7 +17,7 @@ pub(super) enum Try {
     Timed(i128),
 }
 
-const EDEADLK: i128 = 35;
+pub(super) const EDEADLK: i128 = 35;
 const EPERM: i128 = 1;
 const MUTEX_RECURSIVE: i128 = 1;
 const MUTEX_ERRORCHECK: i128 = 2;

@@ -232,13 +232,8 @@ impl Lower<'_> {
         let mut out: BTreeSet<SlotId> = self.written.iter().flat_map(|w| w.slots.iter().copied()).collect();
         out.extend(self.machines.iter().flat_map(|m| m.slots.iter().copied()));
         out.extend(self.routine_touches());
-        for (v, variable) in self.unit.variables.iter_enumerated().filter(|(_, v)| v.guarded_by.is_some()) {
-            let key = format!("{}#{}", variable.name, v.0);
-            if let Some(memory::Content::Leaves(leaves)) = self.object_keys.get(&key).map(|o| &self.objects[*o].content)
-            {
-                out.extend(leaves.iter().map(|l| l.slot));
-            }
-        }
+        // A mutex that is seen by nobody else would not be seen held.
+        out.extend(self.guards.iter().flat_map(|(slot, mutex, _)| [*slot, *mutex]));
         out
     }
 

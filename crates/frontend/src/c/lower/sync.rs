@@ -8,7 +8,7 @@
 use super::flow::*;
 use super::keys::KeyAccess;
 use super::memory::{Case, Content};
-use super::mutex::Try;
+use super::mutex::{EDEADLK, Try};
 use super::threads::TICKETS;
 use super::*;
 use crate::c::ast::*;
@@ -100,8 +100,7 @@ impl Lower<'_> {
             | "pthread_barrier_destroy"
             | "sem_destroy"
             | "pthread_rwlock_destroy"
-            | "pthread_spin_destroy"
-            | "pthread_mutexattr_init" => {
+            | "pthread_spin_destroy" => {
                 args.iter().for_each(|a| self.effect(a));
                 return done;
             }
@@ -132,6 +131,7 @@ impl Lower<'_> {
             "pthread_once" | "call_once" => (opaque(Opaque::Once), LockAction::Once),
             "pthread_barrier_init" => (opaque(Opaque::Barrier), LockAction::BarrierInit),
             "pthread_barrier_wait" => (opaque(Opaque::Barrier), LockAction::BarrierWait),
+            "pthread_mutexattr_init" => (opaque(Opaque::MutexAttribute), LockAction::Set(0)),
             "pthread_mutexattr_settype" => (opaque(Opaque::MutexAttribute), LockAction::SetKind),
             "pthread_key_create" | "tss_create" => return Some(self.key_create(args, span)),
             "pthread_setspecific" | "tss_set" => return Some(self.key_access(args, KeyAccess::Set, span)),
@@ -190,15 +190,15 @@ impl Lower<'_> {
     fn act(&mut self, kind: Opaque, action: LockAction, args: &[Expr], span: Span) -> Option<Term> {
         let zero = self.terms.int(0);
         let cases = self.objects_of(args.first()?, kind, span)?;
+        // A time until which to wait, whether processes share it, attributes.
+        if !matches!(action, LockAction::Once | LockAction::SemValue | LockAction::SetKind) {
+            args.get(1).into_iter().for_each(|a| self.effect(a));
+        }
         let operand = match action {
             LockAction::SemInit | LockAction::BarrierInit => Some(self.value(args.get(2)?)),
             LockAction::SetKind => Some(self.value(args.get(1)?)),
             _ => None,
         };
-        // A time until which to wait, whether processes share it, attributes.
-        if !matches!(action, LockAction::Once | LockAction::SemValue | LockAction::SetKind) {
-            args.get(1).into_iter().for_each(|a| self.effect(a));
-        }
         let operand = match action {
             LockAction::SetKind => self.settled_kind(operand?, span),
             _ => operand,
@@ -241,19 +241,33 @@ impl Lower<'_> {
                     let old = self.case_value(case);
                     self.object_step(case, to, any, |_, _| None, vec![(result, old)], What::Atomic, span);
                 }
-                LockAction::ReadLock => {
-                    let free = |l: &Self, old: Term| l.b().le(l.terms.int(0), old);
-                    self.object_step(case, to, free, |l, o| plus(l, o, 1), plain.clone(), What::Acquire, span);
-                }
-                LockAction::WriteLock => {
-                    let free = |l: &Self, o: Term| is(l, o, 0);
-                    self.object_step(case, to, free, |_, _| Some(minus_one), plain.clone(), What::Acquire, span);
+                LockAction::ReadLock | LockAction::WriteLock => {
+                    let reading = action == LockAction::ReadLock;
+                    let free = |l: &Self, o: Term| if reading { l.b().le(l.terms.int(0), o) } else { is(l, o, 0) };
+                    let new = |l: &Self, o: Term| if reading { plus(l, o, 1) } else { Some(minus_one) };
+                    let writer = self.beside("writer", "rwlock_writer", case, span);
+                    let me = self.me();
+                    let mut taken = plain.clone();
+                    if !reading {
+                        taken.push(self.case_update(writer, me));
+                    }
+                    self.object_step(case, to, free, new, taken, What::Acquire, span);
+                    // Who has it for writing is told that it would wait for itself, as common libraries do.
+                    let own = self.b().eq(self.case_value(writer), me);
+                    let refused = vec![(result, self.terms.int(EDEADLK))];
+                    let held = |l: &Self, o: Term| l.b().and(is(l, o, -1), own);
+                    self.object_step(case, to, held, |_, _| None, refused, What::Test, span);
                 }
                 LockAction::TryReadLock(code) | LockAction::TryWriteLock(code) => {
                     let reading = matches!(action, LockAction::TryReadLock(_));
                     let free = |l: &Self, o: Term| if reading { l.b().le(l.terms.int(0), o) } else { is(l, o, 0) };
                     let new = |l: &Self, o: Term| if reading { plus(l, o, 1) } else { Some(minus_one) };
-                    self.object_step(case, to, free, new, plain.clone(), What::Acquire, span);
+                    let mut plain = plain.clone();
+                    if !reading {
+                        let writer = self.beside("writer", "rwlock_writer", case, span);
+                        plain.push(self.case_update(writer, self.me()));
+                    }
+                    self.object_step(case, to, free, new, plain, What::Acquire, span);
                     let busy = vec![(result, self.terms.int(code))];
                     self.object_step(case, to, |l, o| l.b().not(free(l, o)), |_, _| None, busy, What::Test, span);
                 }

@@ -13,6 +13,8 @@ pub(super) struct Effects {
     /// Variables that are named at all.
     pub used: BTreeSet<VarId>,
     pub calls: BTreeSet<FnId>,
+    /// The places of direct calls.
+    pub(crate) call_sites: Vec<(FnId, base::Span)>,
     pub(crate) indirect: bool,
     /// An array is indexed by something that is not constant.
     pub(crate) indexes: bool,
@@ -135,6 +137,7 @@ fn expression(e: &Expr, out: &mut Effects) {
             match callee {
                 CCallee::Direct(f) => {
                     out.calls.insert(*f);
+                    out.call_sites.push((*f, e.span));
                 }
                 CCallee::Pointer(p) => {
                     out.indirect = true;

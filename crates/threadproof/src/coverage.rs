@@ -1,0 +1,98 @@
+//! Which lines of a C program the executions reached, and which none of them did.
+//!
+//! In: a program in the core language, and by function and instruction whether some execution made it. Out: the lines with code that no
+//! execution reached. A line counts as reached if one of its instructions was made; lines that are nothing but an error (`reach_error();`) and lines of headers do not
+//! count. What is proved of a line that cannot be reached holds for want of a run, so a safe assertion on such a line gets a warning. Deliberately absent:
+//! branches and conditions, and any conclusion from lines that were reached.
+
+use base::Sources;
+use core_lang::{CallTarget, Instruction, Module};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Lines that no execution reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    pub executions: u32,
+    /// Lines with code.
+    pub lines: usize,
+    /// By file.
+    pub missed: BTreeMap<String, BTreeSet<usize>>,
+}
+
+impl Coverage {
+    /// Of the files with these names.
+    pub fn of_executions(
+        module: &Module,
+        sources: &Sources,
+        covered: &[Vec<bool>],
+        files: &[String],
+        executions: u32,
+    ) -> Coverage {
+        let mut lines: BTreeMap<(&str, usize), bool> = BTreeMap::new();
+        let mut only_errors: BTreeMap<(&str, usize), bool> = BTreeMap::new();
+        for (function, made) in module.functions.iter().zip(covered) {
+            for ((instruction, span), made) in function.code.iter().zip(&function.spans).zip(made) {
+                let Some(file) = sources.get(span.file).filter(|f| files.contains(&f.name)) else { continue };
+                let at = (file.name.as_str(), file.position(span.start).0);
+                *lines.entry(at).or_insert(false) |= *made;
+                *only_errors.entry(at).or_insert(true) &= is_error(module, instruction);
+            }
+        }
+        let mut coverage = Coverage { executions, ..Coverage::default() };
+        for ((file, line), reached) in lines.into_iter().filter(|(at, _)| !only_errors[at]) {
+            coverage.lines += 1;
+            if !reached {
+                coverage.missed.entry(file.to_string()).or_default().insert(line);
+            }
+        }
+        coverage
+    }
+
+    pub fn misses(&self, file: &str, line: usize) -> bool {
+        self.missed.get(file).is_some_and(|lines| lines.contains(&line))
+    }
+
+    /// `file.c: 3-5, 9`, the name left out where there is only one file.
+    pub fn text(&self) -> String {
+        let alone = self.missed.len() == 1;
+        let part = |(file, lines): (&String, &BTreeSet<usize>)| {
+            let shown = ranges(lines).join(", ");
+            if alone { shown } else { format!("{file}: {shown}") }
+        };
+        self.missed.iter().map(part).collect::<Vec<_>>().join("; ")
+    }
+}
+
+fn ranges(lines: &BTreeSet<usize>) -> Vec<String> {
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for line in lines {
+        match found.last_mut() {
+            Some((_, last)) if *last + 1 == *line => *last = *line,
+            _ => found.push((*line, *line)),
+        }
+    }
+    found.iter().map(|(a, b)| if a == b { a.to_string() } else { format!("{a}-{b}") }).collect()
+}
+
+/// Whether an instruction does nothing but report an error, or is what surrounds one.
+fn is_error(module: &Module, instruction: &Instruction) -> bool {
+    match instruction {
+        Instruction::Fail { .. } | Instruction::Unreachable { .. } | Instruction::Jump(_) => true,
+        Instruction::Call { target: CallTarget::External(f), .. } => {
+            matches!(module.externals[*f].name.as_str(), "__assert_fail" | "__assert" | "abort")
+        }
+        Instruction::ObjectAddress { .. } => true,
+        _ => false,
+    }
+}
+
+/// The places at which a program fails by itself: calls of `reach_error` and assertions.
+pub fn assertion_sites(module: &Module) -> usize {
+    let fails = |instruction: &Instruction| match instruction {
+        Instruction::Fail { .. } => true,
+        Instruction::Call { target: CallTarget::External(f), .. } => module.externals[*f].name.contains("assert"),
+        _ => false,
+    };
+    let code = module.functions.iter().flat_map(|f| f.code.iter().zip(&f.spans));
+    code.filter(|(instruction, _)| fails(instruction)).map(|(_, span)| *span).collect::<BTreeSet<_>>().len()
+}
