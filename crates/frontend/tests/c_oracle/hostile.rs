@@ -265,7 +265,10 @@ pub(super) fn violated(hostile: &Hostile, name: &str) -> bool {
     let built = compile(hostile, name);
     assert!(built.status.success(), "{}\n{}", String::from_utf8_lossy(&built.stderr), hostile.text);
     let fails = |_| {
-        let run = Command::new("timeout").arg(SECONDS).arg(&binary).output().expect("the program runs");
+        let mut run = Command::new("timeout");
+        // Locks taken in two orders are no race: the sanitizer's warning of deadlocks is not what is asked for.
+        run.arg(SECONDS).arg(&binary).env("TSAN_OPTIONS", "detect_deadlocks=0");
+        let run = run.output().expect("the program runs");
         // A run that waits for ever violates nothing here.
         run.status.code() != Some(0) && run.status.code() != Some(124)
     };

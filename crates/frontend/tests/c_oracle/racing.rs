@@ -181,7 +181,7 @@ fn check_what_the_thread_sanitizer_sees_racing_is_not_free_of_races() {
         return;
     }
     let (mut wrong, mut open, mut safe, mut seen, mut executed) = (Vec::new(), 0, 0, 0, 0);
-    let count = super::programs_to_try(24);
+    let count = super::programs_to_try(10);
     for seed in 0..count {
         let mut choices = Choices(Random::new(seed ^ 0x7ace));
         let text = program(&mut choices);
