@@ -17,7 +17,7 @@ mod slice;
 pub mod spec_run;
 pub mod story;
 pub mod text;
-mod undecided;
+pub mod undecided;
 pub mod witness;
 
 /// Said with every verdict.

@@ -2,7 +2,8 @@
 
 use crate::cli::ColourChoice;
 use crate::outcome::RowOutcome;
-use std::io::IsTerminal;
+use anstream::AutoStream;
+use anstyle::{AnsiColor, Style};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
@@ -11,38 +12,41 @@ pub enum Paint {
 }
 
 impl Paint {
-    /// `NO_COLOR` (any text but the empty one) turns colour off; `--color` leads.
+    /// `--color` leads; else what standard output and the environment say (`NO_COLOR`, `CLICOLOR_FORCE`, `TERM`), as `anstream` reads it.
     pub fn choose(choice: ColourChoice) -> Self {
-        let refused = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-        let dumb = std::env::var_os("TERM").is_some_and(|v| v == "dumb");
         match choice {
             ColourChoice::Always => Paint::Ansi,
             ColourChoice::Never => Paint::Plain,
-            ColourChoice::Auto if refused || dumb || !std::io::stdout().is_terminal() => Paint::Plain,
-            ColourChoice::Auto => Paint::Ansi,
+            ColourChoice::Auto => match AutoStream::choice(&std::io::stdout()) {
+                anstream::ColorChoice::Never => Paint::Plain,
+                _ => Paint::Ansi,
+            },
         }
     }
-    fn code(self, code: &str, text: &str) -> String {
+    fn styled(self, style: Style, text: &str) -> String {
         match self {
             Paint::Plain => text.to_string(),
-            Paint::Ansi => format!("\x1b[{code}m{text}\x1b[0m"),
+            Paint::Ansi => format!("{style}{text}{style:#}"),
         }
     }
     pub fn bold(self, text: &str) -> String {
-        self.code("1", text)
+        self.styled(Style::new().bold(), text)
     }
     pub fn faint(self, text: &str) -> String {
-        self.code("2", text)
+        self.styled(Style::new().dimmed(), text)
     }
     pub fn alarm(self, text: &str) -> String {
-        self.code("1;31", text)
+        self.coloured(AnsiColor::Red, text)
     }
     pub fn outcome(self, outcome: RowOutcome, text: &str) -> String {
-        let code = match outcome {
-            RowOutcome::Safe => "1;32",
-            RowOutcome::Unsafe => "1;31",
-            RowOutcome::Unknown => "1;33",
+        let colour = match outcome {
+            RowOutcome::Safe => AnsiColor::Green,
+            RowOutcome::Unsafe => AnsiColor::Red,
+            RowOutcome::Unknown => AnsiColor::Yellow,
         };
-        self.code(code, text)
+        self.coloured(colour, text)
+    }
+    fn coloured(self, colour: AnsiColor, text: &str) -> String {
+        self.styled(colour.on_default().bold(), text)
     }
 }
