@@ -27,7 +27,11 @@ module.exports = grammar({
     variable: ($) => seq('var', field('name', $._name), ':', $.type, optional($._initial), repeat($.access), ';'),
     _initial: ($) => seq(choice('=', ':='), field('value', $.expression)),
     access: ($) =>
-      choice(seq('guarded_by', $.expression), seq('accessible_if', repeat($.access_binder), $.expression)),
+      choice(
+        seq('guarded_by', $.expression),
+        seq(choice('accessible_if', 'readable_if', 'writable_if'), repeat($.access_binder), $.expression),
+        'thread_local',
+      ),
     access_binder: ($) => prec(1, seq('[', $._name, ']')),
     formula_item: ($) => seq(choice('init', 'invariant', 'rely'), $.expression, ';'),
 
@@ -47,8 +51,10 @@ module.exports = grammar({
       seq(field('name', $._name), $.parameters, optional(seq('returns', $.parameters)), repeat($._clause), field('body', $.block)),
     parameters: ($) => seq('(', list($.parameter), ')'),
     parameter: ($) => seq(field('name', $._name), ':', $.type),
-    _clause: ($) => choice($.clause, $.performs),
+    _clause: ($) => choice($.clause, $.performs, $.modifies),
     clause: ($) => seq(choice('requires', 'ensures', 'rely', 'invariant'), $.expression, ';'),
+
+    modifies: ($) => seq('modifies', some($._place), ';'),
 
     // A `;` goes on where an action follows it, and ends the clause where none does.
     performs: ($) => seq('performs', $._performs_to_the_end),
@@ -58,7 +64,7 @@ module.exports = grammar({
     performs_group: ($) => seq('(', $._performs_inside, ')', repeat('*')),
     _performs_inside: ($) => seq($._performs_part, repeat(seq(choice(';', '[]'), $._performs_part))),
 
-    action: ($) => seq(optional(seq(field('label', $._name), ':')), $._action_body),
+    action: ($) => seq(optional(seq(field('label', $._type_name), ':')), $._action_body),
     _action_body: ($) => seq($.frame, $.expression, optional(seq('asserting', $.expression))),
     frame: ($) => seq('<', list($._place), '>'),
 
@@ -183,7 +189,7 @@ module.exports = grammar({
     unknown: () => '?',
 
     // Words with a meaning where the grammar asks for them, and names elsewhere.
-    _name: ($) => choice($.identifier, alias(choice($._soft_word, 'lock', 'set', 'seq'), $.identifier)),
+    _name: ($) => choice($.identifier, alias(choice($._soft_word, 'lock', 'set', 'seq', 'modifies'), $.identifier)),
     _type_name: ($) => choice($.identifier, alias($._soft_word, $.identifier)),
     _soft_word: () =>
       prec(

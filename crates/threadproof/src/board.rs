@@ -222,8 +222,8 @@ pub struct FileRows {
     pub evidence: Vec<EvidenceEntry>,
     /// Pairs of evidence that contradict each other.
     pub contradictions: Vec<(Option<usize>, Option<usize>)>,
-    /// Whether some thread comes in any number.
-    pub parametric: bool,
+    /// The first thread that comes in any number.
+    pub parametric: Option<String>,
     /// What is reported is decided: methods that have not stopped yet change nothing any more.
     pub concluded: bool,
     /// Further constructs of a C program that are outside the model, where one stands in the way.
@@ -260,7 +260,7 @@ impl FileRows {
             internal: Vec::new(),
             evidence: Vec::new(),
             contradictions: Vec::new(),
-            parametric: false,
+            parametric: None,
             concluded: false,
             obstacles: Vec::new(),
             coverage: None,

@@ -226,7 +226,11 @@ impl VerifyRun {
                 more_time: self.request.limits.more_time(),
             };
             f.assumptions = task.program.assumptions.clone();
-            f.parametric = task.is_parametric();
+            let any = |(id, t): (program::ThreadId, &program::Thread)| {
+                let is_any = t.start == program::Start::Initial && t.copies == program::Copies::Any;
+                (is_any && !task.threads.contains_key(&id)).then(|| t.name.clone())
+            };
+            f.parametric = task.program.threads.iter_enumerated().find_map(any);
             f.asked = loaded.c.as_ref().map_or_else(Vec::new, |c| c.checks.clone());
         });
         if nothing {

@@ -2,7 +2,7 @@
 [
   "const" "enum" "class" "var" "thread" "proc" "inline" "returns" "machine" "strict" "object" "spec" "op" "follows" "start" "state"
 ] @keyword
-["init" "invariant" "rely" "requires" "ensures" "performs" "asserts" "asserting" "guarded_by" "accessible_if"] @keyword.directive
+["init" "invariant" "rely" "requires" "ensures" "performs" "asserts" "asserting" "guarded_by" "accessible_if" "readable_if" "writable_if" "thread_local" "modifies"] @keyword.directive
 ["if" "then" "else" "choose" "or"] @keyword.conditional
 ["while"] @keyword.repeat
 ["return"] @keyword.return

@@ -26,9 +26,10 @@ impl<'a> Describer<'a> {
     }
     /// Whether the source has a variable of this name: the others are ours, and no reader knows them.
     pub fn is_named(&self, var: VarId) -> bool {
-        let name = &self.program().vars[var].name;
-        let plain = name.split('#').next().unwrap_or(name);
-        plain.split('.').all(|part| self.names.contains(part)) || self.names.is_empty()
+        let name = plain_name(&self.program().vars[var].name);
+        // Of `a[1].b` the source spells `a` and `b`.
+        let spelt = |part: &str| self.names.contains(part.split('[').next().unwrap_or(part));
+        name.split('.').all(spelt) || self.names.is_empty()
     }
     fn program(&self) -> &Program {
         self.sem.program
@@ -165,8 +166,9 @@ impl<'a> Describer<'a> {
         }
         Some(StepChange::Decided { name: format!("{name}{keys}"), value: c.value.show(&p.terms, sort) })
     }
-    fn name(&self, var: VarId) -> String {
-        self.program().vars[var].name.clone()
+    /// The name as the source spells it.
+    pub fn name(&self, var: VarId) -> String {
+        plain_name(&self.program().vars[var].name).to_string()
     }
     fn changes(
         &self,
@@ -259,6 +261,9 @@ impl<'a> Describer<'a> {
                     out.push(format!("{after}, nothing that is still read leads to {object}, and it was not freed"));
                 }
             }
+            PropertyKind::Race => {
+                out.push(format!("step {number} goes wrong: it is one of two accesses at once, and nothing keeps them apart"))
+            }
             _ => out.push(format!("step {number} goes wrong: {named} does not hold{place}")),
         }
         out
@@ -300,6 +305,11 @@ impl<'a> Describer<'a> {
         statements.dedup();
         if statements.is_empty() { "has no next step".into() } else { statements.join(" or ") }
     }
+}
+
+/// Without the number that tells variables of one name apart.
+pub fn plain_name(name: &str) -> &str {
+    name.split('#').next().unwrap_or(name)
 }
 
 #[derive(Clone, Copy)]

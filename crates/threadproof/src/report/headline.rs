@@ -4,7 +4,7 @@
 //! store in which the check fails. The reason is the first of these that the run shows: a value that was read before another thread
 //! changed it and used after, or the last change by another thread. Deliberately absent: the run itself, which `story` shows step by step.
 
-use super::describe::Describer;
+use super::describe::{Describer, plain_name};
 use super::slice::Slice;
 use super::story::Relevance;
 use logic::{Term, Value};
@@ -56,7 +56,7 @@ pub fn summary(
     let values: Vec<String> = vars
         .iter()
         .filter(|v| !is_large(p, **v))
-        .filter_map(|v| Some(format!("{} = {}", p.vars[*v].name, failed.shown(last, mover, *v)?)))
+        .filter_map(|v| Some(format!("{} = {}", describer.name(*v), failed.shown(last, mover, *v)?)))
         .collect();
     let with = if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) };
     let mut out = vec![format!("{sentence}{with}")];
@@ -91,6 +91,17 @@ fn failure(kind: &PropertyKind, text: &str) -> String {
     }
 }
 
+/// Where a statement spells a name, as a whole: not as a part of another name, nor of a field or element of it.
+fn spelling(statement: &str, name: &str) -> Option<usize> {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    let whole = |at: &usize| {
+        let before = statement[..*at].chars().next_back();
+        let after = statement[at + name.len()..].chars().next();
+        !before.is_some_and(|c| part(c) || c == '.') && !after.is_some_and(|c| part(c) || c == '.' || c == '[')
+    };
+    if name.is_empty() { None } else { statement.match_indices(name).map(|(at, _)| at).find(whole) }
+}
+
 /// Whether a value is a whole table, which no sentence has room for.
 fn is_large(p: &Program, var: VarId) -> bool {
     matches!(p.terms.kind(p.vars[var].sort), logic::SortKind::Map(..)) || matches!(p.vars[var].kind, VarKind::Live(_))
@@ -118,21 +129,24 @@ impl FailedRun<'_> {
         let p = self.sem.program;
         let Some(last) = self.states.last() else { return };
         let thread = last.instances[mover].thread;
-        for name in statement.split(|c: char| !c.is_alphanumeric() && c != '_') {
-            let matches = |v: &VarId| {
-                let var = &p.vars[*v];
-                let visible = var.scope == Scope::Shared || var.scope == Scope::Thread(thread);
-                visible && var.name == name && self.sem.value(last, mover, *v).is_some()
-            };
-            let mut found: Vec<VarId> = p.vars.ids().filter(matches).collect();
+        let visible = |v: &VarId| {
+            let scope = &p.vars[*v].scope;
+            let seen = *scope == Scope::Shared || *scope == Scope::Thread(thread);
+            seen && self.sem.value(last, mover, *v).is_some() && self.describer.is_named(*v)
+        };
+        let mut spelt: Vec<(usize, VarId)> = Vec::new();
+        for v in p.vars.ids().filter(visible) {
+            spelt.extend(spelling(statement, plain_name(&p.vars[v].name)).map(|at| (at, v)));
+        }
+        spelt.sort();
+        for (at, v) in &spelt {
             // Two of one name: a local hides the other, or it is a copy of another call, and no value can be given.
-            let locals = found.iter().filter(|v| p.vars[**v].scope != Scope::Shared).count();
-            match locals {
-                0 => {}
-                1 => found.retain(|v| p.vars[*v].scope != Scope::Shared),
-                _ => continue,
+            let same = || spelt.iter().filter(|(other, _)| other == at).map(|(_, v)| p.vars[*v].scope != Scope::Shared);
+            let locals = same().filter(|is_local| *is_local).count();
+            let is_local = p.vars[*v].scope != Scope::Shared;
+            if !out.contains(v) && (locals == 0 || locals == 1 && is_local) {
+                out.push(*v);
             }
-            out.extend(found.into_iter().filter(|v| !out.contains(v)).collect::<Vec<_>>());
         }
     }
 
@@ -204,7 +218,7 @@ impl FailedRun<'_> {
                     .find(|i| self.trace.steps[*i].instance as usize != reader && self.changes_at(*i, var));
                 if let Some(written) = written {
                     let writer = self.trace.steps[written].instance as usize;
-                    let name = &p.vars[var].name;
+                    let name = self.describer.name(var);
                     let value = match is_large(p, var) {
                         true => String::new(),
                         false => {
@@ -240,7 +254,7 @@ impl FailedRun<'_> {
             }
             if let Some(v) = shared.iter().find(|v| self.changes_at(i, **v)) {
                 let (old, new) = (self.shown(&self.states[i], by, *v)?, self.shown(&self.states[i + 1], by, *v)?);
-                let (who, place, name) = (self.who(by), self.place_of(i), &p.vars[*v].name);
+                let (who, place, name) = (self.who(by), self.place_of(i), self.describer.name(*v));
                 let values = if is_large(p, *v) { String::new() } else { format!(" from {old} to {new}") };
                 return Some(format!("{who} changed {name}{values} at {place} (step {})", i + 1));
             }
@@ -306,5 +320,20 @@ impl FailedRun<'_> {
         } else {
             format!("no thread can move: {listed}")
         }]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spelling;
+
+    #[test]
+    fn check_a_name_is_spelt_only_as_a_whole() {
+        assert_eq!(spelling("assert(a.balance >= 0)", "a.balance"), Some(7));
+        assert_eq!(spelling("assert(both[1].balance >= 0)", "both[1].balance"), Some(7));
+        assert_eq!(spelling("assert(a.balance >= 0)", "balance"), None);
+        assert_eq!(spelling("assert(a.balance >= 0)", "a"), None);
+        assert_eq!(spelling("assert(total[2] >= 0)", "total"), None);
+        assert_eq!(spelling("xy + x", "x"), Some(5));
     }
 }

@@ -163,7 +163,10 @@ pub fn wrap_text(text: &str, width: usize) -> Vec<String> {
             out.push(std::mem::take(&mut line));
         }
         while word.chars().count() > width {
-            let cut = word.char_indices().nth(width).map_or(word.len(), |(i, _)| i);
+            let end = word.char_indices().nth(width).map_or(word.len(), |(i, _)| i);
+            // After a sign that joins parts of a name or an expression, unless that is near the beginning.
+            let joint = word[..end].rfind(['_', '(', ',', '.', ')', ']', '/']).map(|at| at + 1);
+            let cut = joint.filter(|at| *at * 3 >= end).unwrap_or(end);
             out.push(word[..cut].to_owned());
             word = &word[cut..];
         }

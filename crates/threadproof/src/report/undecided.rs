@@ -75,8 +75,8 @@ pub fn next(file: &FileRows) -> String {
     if said("time limit") {
         return format!("give it more time: {}", verify(&[("--time", &file.given.more_time)]));
     }
-    if file.parametric {
-        let command = verify(&[("--threads", "THREAD=3")]);
+    if let Some(thread) = &file.parametric {
+        let command = verify(&[("--threads", &format!("{thread}=3"))]);
         return format!("look for a bug in a small instance, which is no proof for more threads: {command}");
     }
     format!(
