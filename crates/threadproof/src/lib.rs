@@ -32,7 +32,10 @@
 //! # fn main() { threadproof::assert_safe(concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/seeds/threader/fig2_fixed.tp")); }
 //! ```
 
-#![allow(unreachable_pub, reason = "inside this crate `pub` says what other modules use; its interface is what stands at the end")]
+#![allow(
+    unreachable_pub,
+    reason = "inside this crate `pub` says what other modules use; its interface is what stands at the end"
+)]
 
 mod baseline;
 mod board;

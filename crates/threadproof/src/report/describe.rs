@@ -261,9 +261,9 @@ impl<'a> Describer<'a> {
                     out.push(format!("{after}, nothing that is still read leads to {object}, and it was not freed"));
                 }
             }
-            PropertyKind::Race => {
-                out.push(format!("step {number} goes wrong: it is one of two accesses at once, and nothing keeps them apart"))
-            }
+            PropertyKind::Race => out.push(format!(
+                "step {number} goes wrong: it is one of two accesses at once, and nothing keeps them apart"
+            )),
             _ => out.push(format!("step {number} goes wrong: {named} does not hold{place}")),
         }
         out

@@ -180,7 +180,11 @@ fn file_report(file: &FileRows, page: Page, out: &mut String) {
 }
 
 fn title(row: &PropertyRow) -> String {
-    if row.text.is_empty() || row.text == row.name { row.name.clone() } else { format!("{} `{}`", row.name, row.text.trim_matches('`')) }
+    if row.text.is_empty() || row.text == row.name {
+        row.name.clone()
+    } else {
+        format!("{} `{}`", row.name, row.text.trim_matches('`'))
+    }
 }
 
 fn place(row: &PropertyRow) -> String {

@@ -186,7 +186,8 @@ fn check_a_broken_assertion_about_a_field_or_an_element_names_its_value() {
              int main(void) {{ pthread_t t; pthread_create(&t, 0, take, 0); pthread_join(t, 0);\n  assert({claim});\n return 0; }}\n"
         )
     };
-    for (claim, value) in [("a.balance >= 0", "(a.balance = -40)"), ("both[1].balance >= 0", "(both[1].balance = -3)")] {
+    for (claim, value) in [("a.balance >= 0", "(a.balance = -40)"), ("both[1].balance >= 0", "(both[1].balance = -3)")]
+    {
         let path = scratch.file("fields.c", program(claim));
         let text = verify(&[&path]);
         let line = text.lines().nth(1).unwrap_or_default();

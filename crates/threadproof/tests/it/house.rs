@@ -123,25 +123,6 @@ fn check_nothing_is_left_open_in_the_code() {
 }
 
 #[test]
-fn check_links_between_documents_lead_somewhere() {
-    let root = root();
-    let mut documents: Vec<PathBuf> =
-        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].iter().map(|d| root.join(d)).collect();
-    documents.extend(std::fs::read_dir(root.join("docs")).expect("there are docs").flatten().map(|e| e.path()));
-    for document in documents.iter().filter(|d| d.extension().is_some_and(|e| e == "md")) {
-        let text = std::fs::read_to_string(document).expect("a document can be read");
-        let folder = document.parent().expect("a document is in a folder");
-        for part in text.split("](").skip(1) {
-            let target = part.split(')').next().unwrap_or_default().split('#').next().unwrap_or_default();
-            if target.is_empty() || target.contains("://") || target.contains(char::is_whitespace) {
-                continue;
-            }
-            assert!(folder.join(target).exists(), "{}: the link to {target} leads nowhere", document.display());
-        }
-    }
-}
-
-#[test]
 fn check_every_assumption_is_listed() {
     let listed = std::fs::read_to_string(root().join("docs/assumptions.md")).expect("the list is there");
     let mut codes = BTreeSet::new();

@@ -9,6 +9,7 @@ mod ci;
 mod command_line;
 mod contract;
 mod corpus;
+mod documents;
 mod explained;
 mod grammar;
 mod house;
