@@ -10,6 +10,7 @@ exports.activate = function (context) {
   const server = { command: settings.get("path", "threadproof"), args: ["lsp"] };
   const documentSelector = [{ scheme: "file", language: "threadproof" }];
   if (settings.get("c", false)) documentSelector.push({ scheme: "file", language: "c" });
+  if (settings.get("java", false)) documentSelector.push({ scheme: "file", language: "java" });
   client = new LanguageClient("threadproof", "Threadproof", server, { documentSelector });
   context.subscriptions.push({ dispose: () => client.stop() });
   return client.start();

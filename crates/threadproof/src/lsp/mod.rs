@@ -1,6 +1,6 @@
 //! `lsp`: a language server over standard input and output, for editors.
 //!
-//! In: messages of the Language Server Protocol. Out: diagnostics while a `.tp` text is typed, verdicts at their lines when a file is saved (also C), hover,
+//! In: messages of the Language Server Protocol. Out: diagnostics while a text is typed, verdicts at their lines when a file is saved, hover,
 //! definition, references, rename, completion, formatting, code actions. Saved files are verified in a thread beside, and newest wins. Deliberately absent: any
 //! judgement of its own: verdicts come from `verify`, errors from the front end.
 
@@ -31,6 +31,9 @@ use verdicts::{SavedVerdicts, VerifierSlot};
 
 /// The command that shows a run in a browser.
 const SHOW_RUN: &str = "threadproof.showRun";
+
+/// Texts of C and Java up to this length are looked at while they are typed.
+const MAX_TYPED_BYTES: usize = 100_000;
 
 /// An open document.
 #[derive(Clone, Default)]
@@ -203,6 +206,10 @@ impl Server {
         }
         let line = at.position.line as usize + 1;
         parts.extend(document.saved.iter().flat_map(|s| &s.notes).filter(|(l, _)| *l == line).map(|(_, n)| n.clone()));
+        if let Some(name) = text::word_at(&document.text, at.position) {
+            let inferred = document.saved.iter().flat_map(|s| &s.inferred);
+            parts.extend(inferred.filter(|f| text::has_word(f, name)).map(|f| format!("found: `{f}`")));
+        }
         (!parts.is_empty()).then(|| Hover {
             contents: HoverContents::Markup(MarkupContent { kind: MarkupKind::Markdown, value: parts.join("\n\n") }),
             range: None,
@@ -405,15 +412,33 @@ fn path_of(uri: &Uri) -> Option<PathBuf> {
     Some(PathBuf::from(String::from_utf8(out).ok()?))
 }
 
-/// What the front end says of a text of the modelling language.
+/// What the front end of its language says of a text.
 fn while_typed(uri: &Uri, text: &str) -> Vec<Diagnostic> {
-    if !is_own(uri) {
-        return Vec::new();
-    }
     let mut sources = Sources::new();
-    let parsed = frontend::lang::parse_file(&mut sources, uri.as_str(), text.as_bytes());
-    let lowered = frontend::lang::lower_file(&parsed, &sources, &frontend::lang::LoweringSettings::default());
-    lowered.diagnostics.iter().map(|d| shown(text, d)).collect()
+    let name = path_of(uri).map_or_else(|| uri.as_str().to_string(), |p| p.display().to_string());
+    let settings = frontend::lang::LoweringSettings::default();
+    let ending = name.rsplit('.').next().unwrap_or_default();
+    let found = match ending {
+        "tp" => {
+            let parsed = frontend::lang::parse_file(&mut sources, name.clone(), text.as_bytes());
+            frontend::lang::lower_file(&parsed, &sources, &settings).diagnostics
+        }
+        // These take longer than a key press where a text is long; it is looked at when it is saved.
+        _ if text.len() > MAX_TYPED_BYTES => Vec::new(),
+        "java" => {
+            let file = frontend::java::JavaText { name: name.clone(), text: text.to_string() };
+            frontend::java::load_files(&mut sources, vec![file], &settings).1
+        }
+        "c" | "i" => {
+            let file = frontend::c::CSource { path: name.clone().into(), text: text.to_string(), flags: Vec::new() };
+            let options =
+                frontend::c::COptions { model: frontend::c::DataModel::Lp64, checks: vec![frontend::c::CCheck::Reach] };
+            frontend::c::load_files(&mut sources, &[file], &options).1
+        }
+        _ => Vec::new(),
+    };
+    let is_here = |d: &&SourceDiagnostic| sources.file(d.span.file).text == text;
+    found.iter().filter(is_here).map(|d| shown(text, d)).collect()
 }
 
 fn shown(text: &str, d: &SourceDiagnostic) -> Diagnostic {

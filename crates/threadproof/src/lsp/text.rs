@@ -43,6 +43,21 @@ pub fn range_at(text: &str, line: usize, column: usize) -> Range {
     Range::new(Position::new(row, units(column.saturating_sub(1))), Position::new(row, units(content.chars().count())))
 }
 
+/// The word at a position.
+pub fn word_at(text: &str, at: Position) -> Option<&str> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let offset = offset_of(text, at);
+    let start =
+        text[..offset].rfind(|c| !is_part(c)).map_or(0, |i| i + text[i..].chars().next().map_or(1, char::len_utf8));
+    let end = text[offset..].find(|c| !is_part(c)).map_or(text.len(), |i| offset + i);
+    text.get(start..end).filter(|word| !word.is_empty())
+}
+
+/// Whether a text has the word, as a whole.
+pub fn has_word(text: &str, word: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == word)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,8 @@
 use super::text::range_at;
 use lsp_types::{Diagnostic, DiagnosticSeverity, NumberOrString};
 use serde_json::Value;
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -27,6 +28,12 @@ pub struct SavedVerdicts {
 #[derive(Clone, Default)]
 pub struct VerifierSlot(Arc<Mutex<Option<Child>>>);
 
+/// Where what was found is kept for the next time a file is saved.
+fn cache_folder() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    Some(set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?.join("threadproof"))
+}
+
 impl VerifierSlot {
     /// Ends the process that is at work, if there is one.
     pub fn stop(&self) {
@@ -43,6 +50,7 @@ impl VerifierSlot {
             .arg("verify")
             .arg(path)
             .args(["--json", "--time", TIME_LIMIT])
+            .args(cache_folder().iter().flat_map(|folder| [OsString::from("--cache"), folder.into()]))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -138,5 +146,25 @@ fn diagnostic(
         source: Some("threadproof".into()),
         message,
         ..Diagnostic::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read_report;
+    use serde_json::json;
+
+    #[test]
+    fn check_what_a_proof_found_is_offered_unless_it_is_written_already() {
+        let report = json!({ "files": [{
+            "file": "a.tp", "stage": "done", "warnings": [], "diagnostics": [],
+            "properties": [{ "name": "assert:2", "verdict": "safe", "place": { "file": "a.tp", "line": 2, "column": 3 }, "method": "rely",
+                             "trust": { "text": "certificate checked" }, "evidence": {}, "reasons": [] }],
+            "methods": [{ "name": "rely", "notes": ["invariant x >= 0;\nrely m == tid ==> x' == x;\nsomething else"] }],
+        }] });
+        let found = read_report(&report, "invariant x >= 0;\nthread T { assert true; }\n");
+        assert_eq!(found.inferred, ["rely m == tid ==> x' == x;"]);
+        assert_eq!(found.notes, [(2, "assert:2: safe: by rely; certificate checked".to_string())]);
+        assert!(found.diagnostics.is_empty());
     }
 }

@@ -138,7 +138,7 @@ impl<'a> Describer<'a> {
     /// A test with what it found, where that is not what the statement says: the other branch was taken.
     fn tested(&self, text: &str, guard: logic::Term) -> String {
         let t = &self.program().terms;
-        let found = t.show(t.simplify(guard));
+        let found = plain_names(&t.show(t.simplify(guard)));
         let plain = |s: &str| s.chars().filter(|c| !c.is_whitespace() && !"()".contains(*c)).collect::<String>();
         if plain(&found) == plain(text) || found == "true" || found.len() > 40 {
             return text.to_owned();
@@ -307,9 +307,27 @@ impl<'a> Describer<'a> {
     }
 }
 
-/// Without the number that tells variables of one name apart.
+/// Without the number that tells variables of one name apart: `count` for `count#1.3`, `t` for `t.2`.
 pub fn plain_name(name: &str) -> &str {
-    name.split('#').next().unwrap_or(name)
+    let name = name.split('#').next().unwrap_or(name);
+    match name.rsplit_once('.') {
+        Some((plain, number)) if !number.is_empty() && number.chars().all(|c| c.is_ascii_digit()) => plain,
+        _ => name,
+    }
+}
+
+/// A formula whose names have no such numbers.
+fn plain_names(formula: &str) -> String {
+    let is_part = |c: char| c.is_alphanumeric() || "_.#".contains(c);
+    let mut out = String::new();
+    let mut rest = formula;
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|c: char| is_part(c) != is_part(first)).unwrap_or(rest.len());
+        let (piece, left) = rest.split_at(end);
+        out.push_str(if first.is_alphabetic() || first == '_' { plain_name(piece) } else { piece });
+        rest = left;
+    }
+    out
 }
 
 #[derive(Clone, Copy)]
@@ -374,4 +392,15 @@ pub fn short_place(sources: &Sources, span: Span) -> String {
     let name = &sources.file(span.file).name;
     let short = name.rsplit('/').next().unwrap_or(name);
     format!("{short}:{}", sources.line_of(span))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{plain_name, plain_names};
+
+    #[test]
+    fn check_names_have_no_numbers_of_ours() {
+        assert_eq!((plain_name("count#1.3"), plain_name("t.2"), plain_name("a.balance")), ("count", "t", "a.balance"));
+        assert_eq!(plain_names("!(done.2 && x#3 == 4.5) || a[1].b > 10"), "!(done && x == 4.5) || a[1].b > 10");
+    }
 }

@@ -43,7 +43,9 @@ fn documents() -> Vec<PathBuf> {
         for entry in std::fs::read_dir(&folder).expect("a folder can be read").flatten() {
             let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
             match path.is_dir() {
-                true if !name.starts_with('.') && !matches!(name.as_str(), "target" | "node_modules") => open.push(path),
+                true if !name.starts_with('.') && !matches!(name.as_str(), "target" | "node_modules") => {
+                    open.push(path)
+                }
                 false if name.ends_with(".md") => found.push(path),
                 _ => {}
             }
@@ -68,7 +70,9 @@ fn links(document: &Path) -> Vec<PathBuf> {
     }
     let targets = prose.split("](").skip(1).map(|part| part.split(')').next().unwrap_or_default().to_string());
     let own = targets.map(|t| t.split('#').next().unwrap_or_default().to_string());
-    own.filter(|t| !t.is_empty() && !t.contains("://") && !t.contains(char::is_whitespace)).map(|t| folder.join(t)).collect()
+    own.filter(|t| !t.is_empty() && !t.contains("://") && !t.contains(char::is_whitespace))
+        .map(|t| folder.join(t))
+        .collect()
 }
 
 #[test]
@@ -169,8 +173,12 @@ fn try_document(name: &str) {
                 }
             }
             _ => {
-                let hidden = block.text.lines().find(|l| l.starts_with("threadproof ") || l.starts_with("./threadproof verify"));
-                assert!(has("fragment") || hidden.is_none(), "{at}: this command is not tested: mark it `console`: {hidden:?}");
+                let hidden =
+                    block.text.lines().find(|l| l.starts_with("threadproof ") || l.starts_with("./threadproof verify"));
+                assert!(
+                    has("fragment") || hidden.is_none(),
+                    "{at}: this command is not tested: mark it `console`: {hidden:?}"
+                );
             }
         }
     }

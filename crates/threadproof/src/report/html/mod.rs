@@ -216,7 +216,9 @@ fn pictures(file: &FileRows, out: &mut String) {
     for (title, svg) in drawn {
         let _ = writeln!(
             out,
-            "<h2>{}</h2>\n<div class=\"pictures\"><button class=\"zoom\" type=\"button\">zoom</button>\n{svg}</div>",
+            "<h2>{}</h2>\n<div class=\"pictures\"><p class=\"zoom\"><button class=\"larger\" type=\"button\" aria-label=\"larger\">+</button> \
+             <button class=\"smaller\" type=\"button\" aria-label=\"smaller\">−</button> \
+             <button class=\"fitting\" type=\"button\">fit</button></p>\n<div class=\"sheet\">{svg}</div></div>",
             escaped(title)
         );
     }

@@ -74,6 +74,19 @@ for (const run of document.querySelectorAll("section.run-section")) {
   all.checked = false;
   go(last());
 }
-for (const button of document.querySelectorAll("button.zoom")) {
-  button.addEventListener("click", () => button.parentElement.classList.toggle("large"));
+// Pictures grow and shrink by buttons; one that is larger than the page is moved by its scroll bars.
+for (const frame of document.querySelectorAll(".pictures")) {
+  const pictures = [...frame.querySelectorAll("svg")].map(svg => [svg, svg.getBoundingClientRect().width]);
+  let scale = 1;
+  const zoom = factor => {
+    scale = factor === 0 ? 1 : Math.max(0.25, Math.min(8, scale * factor));
+    for (const [svg, width] of pictures) {
+      svg.style.maxWidth = scale === 1 ? "" : "none";
+      svg.style.width = scale === 1 ? "" : width * scale + "px";
+      svg.style.height = scale === 1 ? "" : "auto";
+    }
+  };
+  frame.querySelector(".larger").addEventListener("click", () => zoom(1.5));
+  frame.querySelector(".smaller").addEventListener("click", () => zoom(1 / 1.5));
+  frame.querySelector(".fitting").addEventListener("click", () => zoom(0));
 }
