@@ -175,39 +175,3 @@ fn check_safe_properties_of_one_reason_share_a_line_of_a_long_table() {
     let full = verify(&[&path, "--method", "explore", "-v"]);
     assert!(full.contains("assert:23") && !full.contains("more"), "{full}");
 }
-
-#[test]
-fn check_a_broken_assertion_about_a_field_or_an_element_names_its_value() {
-    let scratch = Scratch::new("fields");
-    let program = |claim: &str| {
-        format!(
-            "#include <assert.h>\n#include <pthread.h>\nstruct account {{ int balance; }};\nstruct account a = {{ 50 }};\n\
-             struct account both[2];\nvoid *take(void *p) {{ a.balance = a.balance - 90; both[1].balance = -3; return 0; }}\n\
-             int main(void) {{ pthread_t t; pthread_create(&t, 0, take, 0); pthread_join(t, 0);\n  assert({claim});\n return 0; }}\n"
-        )
-    };
-    for (claim, value) in [("a.balance >= 0", "(a.balance = -40)"), ("both[1].balance >= 0", "(both[1].balance = -3)")]
-    {
-        let path = scratch.file("fields.c", program(claim));
-        let text = verify(&[&path]);
-        let line = text.lines().nth(1).unwrap_or_default();
-        assert!(line.contains(&format!("assertion `{claim}` fails at fields.c:8")) && line.ends_with(value), "{text}");
-        assert!(!text.contains("`unreach-call`"), "{text}");
-    }
-}
-
-#[test]
-fn check_values_of_java_have_the_names_of_the_source() {
-    let text = verify(&["corpus/java/PlainCounter.java"]);
-    assert!(text.contains("fails at"), "{text}");
-    assert!(!text.contains('#'), "{text}");
-}
-
-#[test]
-fn check_the_thread_of_any_number_is_named_in_the_advice() {
-    let scratch = Scratch::new("advice");
-    let path = scratch.file("any.tp", "var x: int = 0;\nthread Worker[*] { x := 1 - x; assert x <= 1; }\n");
-    let text = verify(&[&path, "--method", "walk", "--time", "1s"]);
-    assert!(text.contains("--threads Worker=3") || text.contains("give it more time: threadproof verify "), "{text}");
-    assert!(!text.contains("THREAD="), "{text}");
-}

@@ -205,29 +205,3 @@ fn check_every_keyword_is_completed_and_highlighted() {
     }
     client.end();
 }
-
-#[test]
-fn check_c_and_java_have_their_errors_while_they_are_typed_and_their_verdicts_when_saved() {
-    let scratch = Scratch::new("lsp-languages");
-    let mut client = Client::start();
-    let uri = |name: &str| format!("file://{}", scratch.path(name));
-    let c = "#include <assert.h>\nint x = 0;\nint main(void) {\n  assert(x == 1);\n  return 0;\n}\n";
-    let found = client.open(&uri("typed.c"), &c.replace("assert(x", "asert(x"));
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!(found[0]["range"]["start"], json!({ "line": 3, "character": 2 }), "{found:?}");
-    assert!(found[0]["message"].as_str().is_some_and(|m| m.contains("did you mean `assert`?")), "{found:?}");
-    let marked = client.open(&uri("marked.c"), &format!("//@ invarant x >= 0\n{c}"));
-    assert!(marked[0]["message"].as_str().is_some_and(|m| m.contains("did you mean `invariant`?")), "{marked:?}");
-    let java =
-        "class Main {\n  static int x = 0;\n  public static void main(String[] a) {\n    assert x == 1;\n  }\n}\n";
-    let found = client.open(&uri("Typed.java"), &java.replace("x == 1", "x == "));
-    assert!(!found.is_empty() && found[0]["range"]["start"]["line"] == json!(3), "{found:?}");
-    for (name, text) in [("saved.c", c), ("Main.java", java)] {
-        scratch.file(name, text);
-        client.open(&uri(name), text);
-        client.notify("textDocument/didSave", json!({ "textDocument": { "uri": uri(name) } }));
-        let found = client.diagnostics();
-        assert_eq!((&found[0]["range"]["start"]["line"], &found[0]["severity"]), (&json!(3), &json!(1)), "{found:?}");
-    }
-    client.end();
-}
