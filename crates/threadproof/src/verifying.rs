@@ -12,6 +12,7 @@ use crate::inputs;
 use crate::linking::{LinkedProgram, programs_of};
 use crate::load::{self, Rejected, Warned};
 use crate::oracle::Oracle;
+use crate::place::place_of;
 use crate::progress::Progress;
 use crate::replay;
 use crate::report::{heap, html, paint::Paint, replayed, witness};
