@@ -234,6 +234,7 @@ pub(crate) struct Layout {
 
 const INTERNED_BITS: u32 = 32;
 const MAX_WORDS: usize = 64;
+const WORD_BITS: u32 = 64;
 
 fn bits_for(codes: u128) -> u32 {
     (128 - codes.saturating_sub(1).leading_zeros()).max(1)
@@ -365,9 +366,10 @@ impl Layout {
             let (word, shift) = first_fit(bins, own[0]);
             (word, shift, own[0])
         } else {
+            // Symmetry moves whole words of such a block: nothing else may lie in them.
             let word = bins.len();
-            bins.extend(own.iter());
-            (word, 0, own.len() as u32 * 64)
+            bins.extend(own.iter().map(|_| WORD_BITS));
+            (word, 0, own.len() as u32 * WORD_BITS)
         };
         let mut places = fields.into_iter();
         let mut at = || {
@@ -673,7 +675,7 @@ fn flatten(
 
 /// The first word with room, and where in it.
 fn first_fit(bins: &mut Vec<u32>, bits: u32) -> (usize, u32) {
-    if let Some(w) = bins.iter().position(|used| used + bits <= 64) {
+    if let Some(w) = bins.iter().position(|used| used + bits <= WORD_BITS) {
         bins[w] += bits;
         return (w, bins[w] - bits);
     }
