@@ -14,4 +14,5 @@ mod product;
 mod reduction;
 mod refuter;
 mod rely_guarantee;
+mod search;
 mod unmodelled;
