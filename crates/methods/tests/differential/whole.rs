@@ -189,8 +189,15 @@ fn check_what_conform_says_of_source_text_holds() {
 fn check_answers_are_handed_over_before_the_work_for_others_ends() {
     let counted =
         "var n: int = 0; thread T[*] { atomic { assume n < 1; n := n + 1; } assert n <= 1; n := n - 1; assert n > 5; }";
+    let stack = |name: &str, top: &str| {
+        format!(
+            "object {name} {{ spec {{ var s: seq<int> := []; push(v: int) {{ s := [v] + s; }} }} var {top}: N = null; \
+             op push(v: int) {{ var n: N; n := new N; n.v := v; atomic {{ n.next := {top}; {top} := n; }} }} }} "
+        )
+    };
+    let objects = format!("class N {{ v: int; next: N; }} {}{}", stack("A", "a"), stack("B", "b"));
     let wrong = "var x: int = 0; thread T { x := 1; if * { assert x == 0; } assert x == 1; }";
-    for (name, text) in [("count", counted), ("walk", wrong)] {
+    for (name, text) in [("count", counted), ("shape", &objects), ("walk", wrong)] {
         let (program, ..) = lowered(text).unwrap_or_else(|e| panic!("{e}"));
         let method = methods::all_methods().into_iter().find(|m| m.about().name == name).expect("a method");
         let properties = program.properties.ids().collect();
