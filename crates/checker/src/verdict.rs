@@ -80,21 +80,27 @@ impl std::fmt::Display for Trust {
         match self {
             Trust::Replayed => write!(f, "replayed by the reference semantics"),
             Trust::Certified { by, independent: true, obligations } => {
-                write!(f, "certificate checked: {obligations} obligations by {by}")
+                write!(f, "certificate checked: {} by {by}", counted(*obligations as u64, "obligation"))
             }
             Trust::Certified { by, independent: false, obligations } => {
-                write!(
-                    f,
-                    "certificate checked: {obligations} obligations by {by}, the solver that also found the proof"
-                )
+                let obligations = counted(*obligations as u64, "obligation");
+                write!(f, "certificate checked: {obligations} by {by}, the solver that also found the proof")
             }
-            Trust::Searched { states } => write!(f, "searched again by the reference semantics, {states} states"),
-            Trust::SearchedOnce { states } => write!(f, "searched once, {states} states, not searched again"),
+            Trust::Searched { states } => {
+                write!(f, "searched again by the reference semantics, {}", counted(*states, "state"))
+            }
+            Trust::SearchedOnce { states } => {
+                write!(f, "searched once, {}, not searched again", counted(*states, "state"))
+            }
             Trust::Both(a, b) => write!(f, "{a}; composition: {b}"),
             Trust::Argued { rests_on } => write!(f, "{rests_on}"),
             Trust::Nothing => write!(f, "none"),
         }
     }
+}
+
+fn counted(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 #[derive(Clone, Debug)]

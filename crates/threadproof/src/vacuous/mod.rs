@@ -172,7 +172,7 @@ fn not_in_running_code(p: &Program, asked: &dyn Fn(&str) -> bool) -> Vec<Vacuity
     };
     let idle = p.properties.iter_enumerated().filter(|(id, q)| by_gate(&q.kind) && asked(&q.name) && !stands(*id));
     let warn = |(_, q): (_, &program::Property)| {
-        let message = format!("{} stands in code that nothing calls, so it holds for want of a run", q.name);
+        let message = format!("{} stands in code that no thread runs, so it holds for want of a run", q.name);
         VacuityWarning::at(p, NOT_IN_RUNNING_CODE, q.origin, message)
     };
     idle.map(warn).collect()
