@@ -8,8 +8,12 @@
 use base::differential::programs_to_try;
 #[path = "c_oracle/hostile.rs"]
 mod hostile;
-#[path = "c_oracle/racing.rs"]
-mod racing;
+#[path = "c_oracle/mixed.rs"]
+mod mixed;
+#[path = "c_oracle/sanitized.rs"]
+mod sanitized;
+#[path = "c_oracle/scenes.rs"]
+mod scenes;
 
 use base::random::Random;
 use base::{Budget, Sources};

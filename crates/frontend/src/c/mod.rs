@@ -21,7 +21,7 @@ pub mod witness;
 use base::{Diagnostic, Sources, Span};
 use std::path::{Path, PathBuf};
 
-pub use lower::CCheck;
+pub use lower::{CCheck, EVALUATION_ORDER, RACE_FREE};
 pub use types::DataModel;
 
 /// A parsed and typed file.

@@ -2,8 +2,8 @@
 //!
 //! In: the board's record. Out: one JSON document. Keys are stable; a change of their meaning changes `schema`.
 
-use super::MEMORY_MODEL;
 use super::story::{Relevance, StepChange, Story};
+use super::{MEMORY_MODEL, assumption_under, memory_model_of};
 use crate::board::{
     CrossExamination, FileRows, MethodStage, MethodState, PropertyRow, RowOutcome, RowWarning, RunRecord, SearchExtent,
     SourceReplay,
@@ -14,12 +14,19 @@ use serde_json::{Value, json};
 
 pub const SCHEMA: &str = "threadproof-verdict/2";
 
+/// The memory that all verdicts are about.
+fn memory_of_all(record: &RunRecord) -> &'static str {
+    let mut models = record.files.iter().map(memory_model_of);
+    let first = models.next().unwrap_or(MEMORY_MODEL);
+    if models.all(|m| m == first) { first } else { MEMORY_MODEL }
+}
+
 pub fn json_report(record: &RunRecord) -> String {
     let outcome = record.files.iter().map(FileRows::outcome).max().unwrap_or(RowOutcome::Safe);
     let document = json!({
         "schema": SCHEMA,
         "tool": { "name": "threadproof", "version": env!("CARGO_PKG_VERSION") },
-        "memory_model": MEMORY_MODEL,
+        "memory_model": memory_of_all(record),
         "verdict": outcome.word(),
         "exit_code": record.exit_code(),
         "files": record.files.iter().map(file).collect::<Vec<_>>(),
@@ -103,7 +110,9 @@ fn property(file: &FileRows, row: &PropertyRow) -> Value {
         (_, Some(f)) if !f.reason().is_empty() => reasons.push(f.reason().to_string()),
         _ => {}
     }
-    let mut assumptions: Vec<program::Assumption> = found.map_or(Vec::new(), |f| f.assumptions().to_vec());
+    let model = memory_model_of(file);
+    let of_verdict = found.into_iter().flat_map(|f| f.assumptions());
+    let mut assumptions: Vec<program::Assumption> = of_verdict.map(|a| assumption_under(model, a)).collect();
     assumptions.extend(file.assumptions.iter().cloned());
     assumptions.sort();
     assumptions.dedup();
@@ -115,7 +124,7 @@ fn property(file: &FileRows, row: &PropertyRow) -> Value {
         "verdict": outcome.word(),
         "method": method,
         "trust": found.map(|f| json!({ "level": trust_level(f.trust()), "text": f.trust().to_string() })),
-        "memory_model": MEMORY_MODEL,
+        "memory_model": model,
         "assumptions": assumptions.iter().map(assumption).collect::<Vec<_>>(),
         "second_opinion": row.second.as_ref().map(second),
         "replay": row.replay.as_ref().map(replay),

@@ -3,12 +3,12 @@
 //! In: the board's record. Out: text. One property gets a paragraph; several get a table, and paragraphs for what
 //! is unsafe or unknown. Deliberately absent: times and memory, so that equal runs give equal bytes.
 
-use super::MEMORY_MODEL;
 use super::ci::Severity;
 use super::layout::wrap_text;
 use super::paint::Paint;
 use super::story::Detail;
 use super::undecided;
+use super::{assumption_under, memory_model_of};
 use crate::board::{FileRows, MethodStage, MethodState, PropertyRow, RowOutcome, RunRecord};
 use crate::judge::{FindingEvidence, ShownRun};
 use evidence::Counterexample;
@@ -386,14 +386,16 @@ fn method_states(file: &FileRows, page: Page, out: &mut String) {
 /// The memory model and the assumptions of all verdicts of the file.
 fn taken_for_granted(file: &FileRows, shown: &[&PropertyRow], page: Page, out: &mut String) {
     let mut lines: BTreeSet<(String, String)> = BTreeSet::new();
+    let model = memory_model_of(file);
     for row in shown.iter().filter(|r| file.outcome_of(r) != RowOutcome::Unknown) {
         if let Some(found) = &row.finding {
-            lines.extend(found.assumptions().iter().map(|a| (a.code.clone(), a.text.clone())));
+            let all = found.assumptions().iter().map(|a| assumption_under(model, a));
+            lines.extend(all.map(|a| (a.code, a.text)));
         }
     }
     lines.extend(file.assumptions.iter().map(|a| (a.code.clone(), a.text.clone())));
     lines.retain(|(code, _)| code != "sequential-consistency");
-    let _ = writeln!(out, "  {} {MEMORY_MODEL}", page.paint.faint("memory model:"));
+    let _ = writeln!(out, "  {} {model}", page.paint.faint("memory model:"));
     for (code, text) in lines {
         paragraph_of(&format!("{} {text} [{code}]", page.paint.faint("assumes:")), page, out);
     }

@@ -603,7 +603,14 @@ impl Converter<'_> {
             if let (Some(length), Some(at)) = (length, statements.iter().rposition(local))
                 && let CStmtKind::Declare(var, None) = statements[at].kind
             {
-                self.variables[var].length = Some(Box::new(length));
+                // The length is that of the moment, whatever becomes of the variables it is computed from.
+                let size = self.types.size_type();
+                let kept = self.variable("", size, span, Storage::Local);
+                let length = self.cast(length, size, span);
+                let declared = CStmtKind::Declare(kept, Some(Init::Value(length)));
+                statements.insert(at, Stmt { kind: declared, span });
+                let place = LValue { kind: PlaceKind::Var(kept), ty: size, span };
+                self.variables[var].length = Some(Box::new(self.load(place, span)));
                 // What was said of its missing size is not needed.
                 statements.retain(|s| !(s.span == span && matches!(s.kind, CStmtKind::Unmodelled(_))));
             }

@@ -35,7 +35,7 @@ impl Converter<'_> {
             }
             c::Expression::SizeOfVal(v) => {
                 let ty = self.type_of(&v.node.0);
-                self.size_of(ty, span)
+                self.measured_size(&v.node.0, ty, span).unwrap_or_else(|| self.size_of(ty, span))
             }
             c::Expression::AlignOf(t) => {
                 let ty = self.type_name(&t.node.0);
@@ -351,6 +351,16 @@ impl Converter<'_> {
             f.address_taken = old;
         }
         ty
+    }
+
+    /// The size of an array of variable length that is named.
+    fn measured_size(&mut self, node: &Node<c::Expression>, ty: CType, span: Span) -> Option<Expr> {
+        let c::Expression::Identifier(name) = &node.node else { return None };
+        let Some(&Name::Var(var)) = self.lookup(&name.node.name) else { return None };
+        let length = self.variables[var].length.clone()?;
+        let &CTypeKind::Array(of, None) = self.types.kind(ty) else { return None };
+        let each = Expr::constant(i128::from(self.types.size(of)?), self.types.size_type(), span);
+        Some(self.arithmetic(CBinaryOp::Mul, *length, each, span))
     }
 
     fn size_of(&mut self, ty: CType, span: Span) -> Expr {

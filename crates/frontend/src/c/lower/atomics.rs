@@ -170,6 +170,13 @@ impl Lower<'_> {
         };
         let operand = self.value(args.get(1)?);
         let operand = if pointer_like { operand } else { self.wrap(operand, int) };
+        if pointer_like && matches!(operation, Some(CBinaryOp::Add | CBinaryOp::Sub)) {
+            let each = self.unit.types.pointee(of).and_then(|t| self.unit.types.size(t)).unwrap_or(1).max(1);
+            if self.b().as_num(operand).is_none_or(|n| n % i128::from(each) != 0) {
+                self.unmodelled("an atomic sum of a pointer, which C11 counts in elements and gcc in bytes", span);
+                return Some(None);
+            }
+        }
         let apply = move |lower: &mut Self, old: Term| {
             let b = lower.b();
             match (operation, pointer_like) {

@@ -10,6 +10,11 @@ use program::{
     Thread, Update, VarKind,
 };
 
+/// The assumption of programs whose atomics are all sequentially consistent: it is none where there are no races.
+pub const RACE_FREE: &str = "c-sequential-if-race-free";
+/// The assumption that is left where the memory model is C11's.
+pub const EVALUATION_ORDER: &str = "c-evaluation-order";
+
 /// A thread in any number.
 const ANY_COPIES: u32 = u32::MAX;
 
@@ -245,14 +250,16 @@ impl<'u> Emitter<'u> {
         let weaker = &self.lower.weaker;
         if weaker.is_empty() && self.lower.checks == [CCheck::Race] {
             let text = "memory model: C11; operands are evaluated left to right";
-            return Assumption { code: "c-evaluation-order".into(), text: text.into() };
+            return Assumption { code: EVALUATION_ORDER.into(), text: text.into() };
         }
         let mut text = String::from("memory is sequentially consistent and operands are evaluated left to right");
-        if !weaker.is_empty() {
-            let listed: Vec<String> = weaker.iter().take(8).map(|(line, order)| format!("{line} ({order})")).collect();
-            let more = if weaker.len() > 8 { " and more" } else { "" };
-            text += &format!(", though weaker orders are asked for in lines {}{more}", listed.join(", "));
+        if weaker.is_empty() {
+            text += "; C11 promises the first where no-data-race is safe";
+            return Assumption { code: RACE_FREE.into(), text };
         }
+        let listed: Vec<String> = weaker.iter().take(8).map(|(line, order)| format!("{line} ({order})")).collect();
+        let more = if weaker.len() > 8 { " and more" } else { "" };
+        text += &format!(", though weaker orders are asked for in lines {}{more}", listed.join(", "));
         Assumption { code: "c-sequential-consistency".into(), text }
     }
 

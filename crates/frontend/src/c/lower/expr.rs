@@ -744,7 +744,9 @@ impl Lower<'_> {
                 let new = lower.atomic_op(op, old, y, compute);
                 lower.wrap(new, target)
             });
-            let new = self.atomic_op(op, old, y, compute);
+            // Unlike the functions on atomics, which wrap, the operators compute as everywhere (C11 6.5.16.2): it may overflow.
+            let old = self.wrap(old, compute);
+            let new = self.binary_op(op, old, y, compute, span);
             return self.wrap(new, target);
         }
         let old = self.read(at, place.ty, span);
@@ -784,11 +786,12 @@ impl Lower<'_> {
                 }
             });
             let raw = self.b().add(old, self.b().num(step));
-            return match (fix, int) {
-                (Fix::After, _) => old,
-                (Fix::Before, Some(int)) => self.wrap(raw, int),
-                (Fix::Before, None) => raw,
+            let new = match int {
+                Some(int) if int < Int::Int => self.wrap(raw, int),
+                Some(int) => self.fit(raw, int, span),
+                None => raw,
             };
+            return if fix == Fix::After { old } else { new };
         }
         let old = self.read(at, place.ty, span);
         if self.cur.at.is_none() {

@@ -266,6 +266,33 @@ impl Lower<'_> {
         self.cur.frames.extend(left.into_iter().rev());
     }
 
+    /// The thread ends here, and with it its thread-local variables, where another thread may have their address. Those of `main` are as
+    /// old as the program; that the address of a copy of a repeated thread leaves it is unmodelled anyway.
+    pub(super) fn thread_locals_end(&mut self, span: Span) {
+        let task = self.cur.task;
+        if !self.follows_lifetimes() || task == TaskId(0) || self.tasks[task].many || self.cur.at.is_none() {
+            return;
+        }
+        let key = self.tasks[task].key.clone();
+        let (own, temps) = (format!("{key}!"), format!("<temp {key} "));
+        let unit = self.unit;
+        let locals = unit.globals.iter().filter(|v| unit.variables[**v].storage == Storage::ThreadLocal);
+        let objects: Vec<ObjId> = locals
+            .filter_map(|v| self.object_keys.get(&format!("{}#{}!{key}", unit.variables[*v].name, v.0)).copied())
+            .collect();
+        for object in objects {
+            let outlived = self.facts.points_to.iter().filter(|(_, to)| to.contains(&object)).any(|(slot, _)| {
+                let slot = &self.slots[*slot].key;
+                !(slot.starts_with(&own) || slot.starts_with(&temps) || slot.starts_with(&self.objects[object].key))
+            });
+            if outlived {
+                let gone = self.mortal(object, false, None, span);
+                let yes = self.terms.tt();
+                self.update(vec![(gone, yes)], What::Assign, span);
+            }
+        }
+    }
+
     fn end(&mut self, objects: &[ObjId], nested: bool, span: Span) {
         for object in objects.iter().copied().filter(|o| self.outlived(*o, nested)).collect::<Vec<_>>() {
             let gone = self.mortal(object, false, None, span);

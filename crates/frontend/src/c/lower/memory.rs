@@ -459,8 +459,9 @@ impl Lower<'_> {
         }
     }
 
-    /// Whether an access that does not fit the leaf is one that C allows: through a character, or of a torn leaf.
-    /// Any other is undefined by the rule on effective types (C11 6.5p7).
+    /// Whether an access that does not fit the leaf touches it all the same: through a character, of a torn leaf, or as a number of another
+    /// size. The last is undefined by the rule on effective types (C11 6.5p7), but programs do it and compilers can be told to bear it: such
+    /// runs are not left out of the verdict.
     fn partial(&self, ty: CType, leaf: &Leaf) -> bool {
         let types = &self.unit.types;
         if leaf.bytes > 0 {
@@ -473,8 +474,11 @@ impl Lower<'_> {
         let lock = matches!(types.kind(ty), CTypeKind::Opaque(_))
             && matches!(types.kind(leaf.ty), CTypeKind::Int(_))
             && types.size(ty).map(|s| s as i128) == Some(leaf.size);
+        let number = |kind: &CTypeKind| matches!(kind, CTypeKind::Int(_) | CTypeKind::Pointer(_));
+        let resized = number(types.kind(ty)) && number(types.kind(leaf.ty));
         leaf.torn
             || lock
+            || resized
             || matches!(types.kind(ty), CTypeKind::Int(Int::Char | Int::UChar | Int::Bool) | CTypeKind::Float(_))
             || types.size(ty).is_none()
             || matches!(types.kind(leaf.ty), CTypeKind::Int(Int::Char | Int::UChar) | CTypeKind::Float(_))

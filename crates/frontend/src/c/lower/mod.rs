@@ -49,6 +49,7 @@ mod walk;
 use super::ast::{FnId, Init, Storage, Unit, VarId};
 use super::types::{CType, CTypeKind, Int};
 use base::{IdVec, Sources, Span};
+pub use emit::{EVALUATION_ORDER, RACE_FREE};
 pub(super) use library::has_a_meaning;
 
 use facts::PassFacts;
@@ -847,6 +848,7 @@ impl<'u> Lower<'u> {
         }
         self.enter(end);
         self.destroy_keys(task.span);
+        self.thread_locals_end(task.span);
         let mut updates = vec![(task.done, self.terms.tt())];
         if task.many {
             updates.clear();
