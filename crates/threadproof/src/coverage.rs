@@ -31,7 +31,9 @@ impl Coverage {
         let mut lines: BTreeMap<(&str, usize), bool> = BTreeMap::new();
         let mut only_errors: BTreeMap<(&str, usize), bool> = BTreeMap::new();
         for (function, made) in module.functions.iter().zip(covered) {
-            for ((instruction, span), made) in function.code.iter().zip(&function.spans).zip(made) {
+            // The last one ends a function that does not return by itself, and stands for no line.
+            let written = function.code.len().saturating_sub(1);
+            for ((instruction, span), made) in function.code.iter().zip(&function.spans).zip(made).take(written) {
                 let Some(file) = sources.get(span.file).filter(|f| files.contains(&f.name)) else { continue };
                 let at = (file.name.as_str(), file.position(span.start).0);
                 *lines.entry(at).or_insert(false) |= *made;

@@ -1,10 +1,11 @@
 //! Entering and leaving functions, threads and the program.
 //!
 //! In: calls and returns. Out: frames, replies of the library carried out, threads that end with the destructors of their
-//! keys, `atexit` functions in reverse order. Deliberately absent: signals are never delivered, threads are never cancelled.
+//! keys, `atexit` functions in reverse order. Deliberately absent: signals are never delivered.
 
 use super::execute::AccessMode;
 use super::external::{CallSite, Reply};
+use super::jumps::Cancellation;
 use super::memory::{AccessPurpose, AllocationOrigin, Initialised, MemoryRange, Permission};
 use super::race::VectorClock;
 use super::{AfterCall, CallFrame, CallPhase, ExecutionStop, Interpreter, Life, RunningThread, ViolationKind};
@@ -47,7 +48,9 @@ impl Interpreter<'_> {
             joined: false,
             result: CoreValue::NULL,
             handle,
-            cleanup_handlers: 0,
+            cleanup: Vec::new(),
+            marks: BTreeMap::new(),
+            cancellation: Cancellation::default(),
             created,
             function: None,
         });
@@ -156,6 +159,7 @@ impl Interpreter<'_> {
         }
         let mut frame = CallFrame {
             copied: 0,
+            serial: self.instructions,
             function,
             position: 0,
             registers: vec![CoreValue::Undefined; called.registers as usize],
@@ -302,7 +306,20 @@ impl Interpreter<'_> {
         });
         let next = Some(self.threads[self.current as usize].frames.last().map_or(0, |f| f.position) + 1);
         self.drawn |= (self.library.looks_outside)(row.name);
+        if self.is_cancelled_at(row.name)? {
+            self.unwind(self.cancelled_value())?;
+            return Ok(None);
+        }
         match (row.run)(self, &site)? {
+            Reply::Mark(buffer) => {
+                self.deliver(result, CoreValue::Int(0))?;
+                self.mark(buffer, next.unwrap_or_default(), result);
+                Ok(next)
+            }
+            Reply::Jump(buffer, value) => {
+                self.jump(buffer, value)?;
+                Ok(None)
+            }
             Reply::Value(value) => {
                 self.deliver(result, value)?;
                 Ok(next)
@@ -322,7 +339,7 @@ impl Interpreter<'_> {
                 Ok(None)
             }
             Reply::EndThread(value) => {
-                self.end_frames(value);
+                self.unwind(value)?;
                 Ok(None)
             }
             Reply::Exit(code) => {
@@ -332,7 +349,7 @@ impl Interpreter<'_> {
         }
     }
 
-    fn deliver(&mut self, result: Destination, value: CoreValue) -> Result<(), ExecutionStop> {
+    pub(super) fn deliver(&mut self, result: Destination, value: CoreValue) -> Result<(), ExecutionStop> {
         match result {
             Destination::Nowhere => Ok(()),
             Destination::Register(register, scalar) => {
@@ -414,7 +431,7 @@ impl Interpreter<'_> {
     }
 
     /// The thread's function is over, by return or by `pthread_exit`.
-    fn end_frames(&mut self, value: CoreValue) {
+    pub(super) fn end_frames(&mut self, value: CoreValue) {
         let span = self.span();
         let thread = self.thread();
         thread.result = value;
@@ -431,7 +448,7 @@ impl Interpreter<'_> {
             self.thread().life = Life::Ended;
             return Ok(());
         };
-        if self.thread().cleanup_handlers > 0 {
+        if !self.thread().cleanup.is_empty() {
             return Err(ExecutionStop::Unsupported("a thread ends with cleanup handlers pushed".into()));
         }
         let keys: Vec<(u32, CoreValue)> = self.thread().keys.iter().map(|(k, v)| (*k, *v)).collect();

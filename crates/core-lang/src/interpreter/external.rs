@@ -31,6 +31,10 @@ pub(crate) enum Reply {
         value: CoreValue,
     },
     EndThread(CoreValue),
+    /// The place after this call is marked, and zero is given.
+    Mark((u32, u64)),
+    /// The thread goes on at the place that was marked so, with this value.
+    Jump((u32, u64), CoreValue),
     Exit(i32),
 }
 

@@ -12,6 +12,7 @@ pub(crate) mod environment;
 mod execute;
 pub(crate) mod external;
 pub mod guide;
+pub(crate) mod jumps;
 pub(crate) mod memory;
 mod names;
 pub(crate) mod race;
@@ -24,6 +25,7 @@ use base::ids::Id;
 use base::{IdVec, Random, Span};
 use environment::Environment;
 use external::{LibraryRow, LibraryTable};
+use jumps::{Cancellation, JumpMark};
 use memory::{AllocationOrigin, Initialised, Memory, Permission};
 use race::{AccessSite, Shadow, VectorClock};
 use rustc_hash::FxHashMap;
@@ -256,6 +258,8 @@ pub(crate) struct CallFrame {
     /// Arguments beyond the parameters.
     pub more: Vec<(CoreValue, crate::value::ScalarType)>,
     pub after: AfterCall,
+    /// Which of all frames it is: no other has the number.
+    pub(crate) serial: u64,
     pub(crate) destination: Destination,
     /// How many bytes of the copy at hand are done: objects are copied part by part.
     pub copied: u64,
@@ -347,7 +351,11 @@ pub(crate) struct RunningThread {
     pub joined: bool,
     pub result: CoreValue,
     pub handle: u64,
-    pub(crate) cleanup_handlers: u32,
+    /// The buffers of the cleanup handlers that are pushed, the last one last.
+    pub(crate) cleanup: Vec<(u32, u64)>,
+    /// By buffer, the places that `setjmp` has marked.
+    pub(crate) marks: BTreeMap<(u32, u64), JumpMark>,
+    pub(crate) cancellation: Cancellation,
     /// The call that created it; `None` for the first thread.
     pub created: Option<Span>,
     /// The function that it was started with.

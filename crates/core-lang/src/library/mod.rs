@@ -215,6 +215,7 @@ pub(crate) mod errno {
     pub(crate) const EAGAIN: i128 = 11;
     pub(crate) const EBUSY: i128 = 16;
     pub(crate) const EINVAL: i128 = 22;
+    pub(crate) const ESRCH: i128 = 3;
     pub(crate) const ERANGE: i128 = 34;
     pub(crate) const EDEADLK: i128 = 35;
     pub(crate) const EOVERFLOW: i128 = 75;

@@ -1,8 +1,7 @@
 //! Rows of threads: POSIX `pthread_*` and C11 `thrd_*`, thread-specific keys, once.
 //!
 //! In: calls. Out: threads made, joined and ended, with the orders between them (POSIX.1-2017, C11 7.26). A handle is stored after the new thread
-//! exists, so the new thread may run before its creator has the handle: POSIX promises no more. Deliberately absent: cancellation (a
-//! request is refused as unknown), scheduling policies, stack attributes beyond being accepted.
+//! exists, so the new thread may run before its creator has the handle: POSIX promises no more. Deliberately absent: scheduling policies, stack attributes beyond being accepted.
 
 use super::errno::*;
 use super::{AccessMode, AfterCall, Answer, CallSite, LibraryRow, Reply, int, nothing};
@@ -103,14 +102,30 @@ pub(super) const ROWS: &[LibraryRow] = &[
         effect: "writes the old type, deferred, to *a2 if it is not null; 0",
         run: cancel_state,
     },
-    LibraryRow { name: "pthread_testcancel", effect: "nothing: no thread is cancelled", run: zero },
+    LibraryRow { name: "pthread_testcancel", effect: "ends the thread if it is cancelled", run: zero },
+    LibraryRow {
+        name: "pthread_cancel",
+        effect: "asks the thread a1 to end, at its next cancellation point; 0, ESRCH",
+        run: cancel,
+    },
     LibraryRow {
         name: "__pthread_register_cancel",
-        effect: "a cleanup handler is pushed: ending the thread before it is popped is unknown",
+        effect: "the cleanup handler of the buffer *a1 is pushed",
         run: cleanup_push,
     },
     LibraryRow { name: "__pthread_unregister_cancel", effect: "a cleanup handler is popped", run: cleanup_pop },
-    LibraryRow { name: "__sigsetjmp", effect: "0, as the first time: nothing here jumps back", run: zero },
+    LibraryRow {
+        name: "__pthread_unwind_next",
+        effect: "goes on with the end of the thread; does not return",
+        run: unwind_next,
+    },
+    LibraryRow { name: "__sigsetjmp", effect: "marks the place in *a1; 0, or what a jump gives", run: set_jump },
+    LibraryRow { name: "__sigsetjmp_cancel", effect: "marks the place in *a1; 0, or what a jump gives", run: set_jump },
+    LibraryRow { name: "_setjmp", effect: "marks the place in *a1; 0, or what a jump gives", run: set_jump },
+    LibraryRow { name: "setjmp", effect: "marks the place in *a1; 0, or what a jump gives", run: set_jump },
+    LibraryRow { name: "longjmp", effect: "goes on at the place marked in *a1; does not return", run: long_jump },
+    LibraryRow { name: "_longjmp", effect: "goes on at the place marked in *a1; does not return", run: long_jump },
+    LibraryRow { name: "siglongjmp", effect: "goes on at the place marked in *a1; does not return", run: long_jump },
 ];
 
 fn zero(_: &mut Interpreter<'_>, _: &CallSite<'_>) -> Answer {
@@ -338,20 +353,62 @@ fn set_name(i: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
     int(0)
 }
 
+/// States and types are numbered alike: 0 is enabled, or deferred.
 fn cancel_state(i: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
+    let asked = c.int(0)?;
+    if !(0..=1).contains(&asked) {
+        return int(EINVAL);
+    }
+    let cancellation = &mut i.thread().cancellation;
+    let flag = match c.name {
+        "pthread_setcanceltype" => &mut cancellation.asynchronous,
+        _ => &mut cancellation.disabled,
+    };
+    let old = std::mem::replace(flag, asked == 1);
     if !c.is_null(1)? {
-        i.write_scalar(c.value(1)?, ScalarType::Int(IntType::I32), CoreValue::Int(0))?;
+        i.write_scalar(c.value(1)?, ScalarType::Int(IntType::I32), CoreValue::Int(i128::from(old)))?;
     }
     int(0)
 }
 
-fn cleanup_push(i: &mut Interpreter<'_>, _: &CallSite<'_>) -> Answer {
-    i.thread().cleanup_handlers += 1;
+fn cancel(i: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
+    let Some(thread) = thread_of(i, c.int(0)?) else { return int(ESRCH) };
+    if i.threads[thread as usize].joined {
+        let text = "cancels a thread that was already joined";
+        return Err(ExecutionStop::violation(ViolationKind::Synchronisation, text));
+    }
+    i.cancel(thread)?;
+    int(0)
+}
+
+/// Where a buffer lies.
+fn buffer(i: &Interpreter<'_>, c: &CallSite<'_>) -> Result<(u32, u64), ExecutionStop> {
+    let spot = i.memory.locate(c.value(0)?, 1, AccessPurpose::Write)?;
+    Ok((spot.allocation, spot.offset))
+}
+
+fn set_jump(i: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
+    Ok(Reply::Mark(buffer(i, c)?))
+}
+
+fn long_jump(i: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
+    // Zero is given as one (C11 7.13.2.1).
+    let value = c.int(1)?;
+    Ok(Reply::Jump(buffer(i, c)?, CoreValue::Int(if value == 0 { 1 } else { value })))
+}
+
+fn cleanup_push(i: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
+    let buffer = buffer(i, c)?;
+    i.thread().cleanup.push(buffer);
     nothing()
 }
 
 fn cleanup_pop(i: &mut Interpreter<'_>, _: &CallSite<'_>) -> Answer {
-    let handlers = &mut i.thread().cleanup_handlers;
-    *handlers = handlers.saturating_sub(1);
+    i.thread().cleanup.pop();
     nothing()
+}
+
+fn unwind_next(i: &mut Interpreter<'_>, _: &CallSite<'_>) -> Answer {
+    let value = i.thread().result;
+    Ok(Reply::EndThread(value))
 }

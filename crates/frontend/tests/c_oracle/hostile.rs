@@ -247,7 +247,7 @@ fn compile(hostile: &Hostile, name: &str) -> std::process::Output {
     let (source, binary) = (super::scratch(&format!("{name}.c")), super::scratch(name));
     std::fs::write(&source, &hostile.text).expect("the source can be written");
     let built = Command::new("gcc")
-        .args(["-w", "-g", "-O0", "-fno-sanitize-recover=all", sanitizer, PAUSE, "-pthread", "-o"])
+        .args(["-w", "-g", "-O0", "-fno-builtin", "-fno-sanitize-recover=all", sanitizer, PAUSE, "-pthread", "-o"])
         .arg(&binary)
         .arg(&source)
         .output();

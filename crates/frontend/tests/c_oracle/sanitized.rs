@@ -161,7 +161,7 @@ impl Tally {
             let text = format!("seed {seed}, {}: {why}\n{}", hostile.check, hostile.text);
             println!("{text}");
             self.wrong.push(text);
-        } else if (seen && !violates) || (said == Model::Unsafe && !seen && !violates) {
+        } else if !violates && (seen || said == Model::Unsafe) {
             let from = hostile.text.find("#endif").unwrap_or(0);
             let body = &hostile.text[from..];
             let text = format!(

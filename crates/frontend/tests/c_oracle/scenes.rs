@@ -31,10 +31,10 @@ const ACCESSES: &[Access] = &[
     ["char text#[8] = \"abcdef\";", "", "text#[$] = 'x';", "use += memcmp(text#, \"abx\", 3) != 0;"],
     ["char text#[8] = \"abcdef\";", "", "text#[4] = 'x';", "use += strncmp(text#, \"abcd\", $) != 0;"],
     ["char text#[8] = \"abcdef\";", "", "memmove(text#, text# + 1, 2);", "text#[$] = 'y';"],
-    ["char text#[12] = \"ab\";", "", "strcat(text#, \"c\");", "text#[$] = 0;"],
+    ["char text#[12] = \"ab\";", "", "strcpy(text# + strlen(text#), \"c\");", "text#[$] = 0;"],
     ["int x#;", "", "sscanf(\"7\", \"%d\", &x#);", "use += x#;"],
     ["int x#;", "", "memset(&x#, 0, sizeof x#);", "int to#; memcpy(&to#, &x#, sizeof to#);"],
-    ["int x#; char in#[4] = \"5\";", "", "use += atoi(in#);", "in#[0] = '6';"],
+    ["int x#; char digits#[4] = \"5\";", "", "use += atoi(digits#);", "digits#[0] = '6';"],
     ["union { int i; char c[4]; } u#;", "", "u#.i = 1;", "use += u#.c[2];"],
     ["union { int i; char c[4]; } u#;", "", "u#.c[0] = 1;", "u#.c[$] = 1;"],
     ["union { struct { short a, b; } s; int i; } u#;", "", "u#.s.a = 1;", "u#.s.b = 1;"],
@@ -47,7 +47,7 @@ const ACCESSES: &[Access] = &[
     ["__thread int own#; int *lent#;", "lent# = &own#;", "*lent# = 1;", "use += *lent#;"],
     ["__thread int own#; int *lent#;", "lent# = &own#;", "own# = 1;", "use += *lent#;"],
     ["int *cell#(void) { static int c; return &c; }", "", "*cell#() = 1;", "use += *cell#();"],
-    ["int x#; void set#(int *p) { *p = 1; } void (*by#)(int *) = set#;", "", "by#(&x#);", "use += x#;"],
+    ["int x#; void fix#(int *p) { *p = 1; } void (*by#)(int *) = fix#;", "", "by#(&x#);", "use += x#;"],
     ["int g#[2][3]; int at#;", "at# = 1;", "g#[at#][0] = 1;", "use += g#[$][0];"],
     ["struct n# { int v; struct n# *next; } a#, b# = { 0, &a# };", "", "b#.next->v = 1;", "use += a#.v;"],
     ["atomic_int y#;", "", "atomic_store(&y#, 1);", "atomic_fetch_add(&y#, 1);"],
@@ -68,7 +68,12 @@ const ACCESSES: &[Access] = &[
     ["int x#, y#; int *tab#[2] = { &x#, &y# };", "", "*tab#[0] = 1;", "use += *tab#[$];"],
     ["struct f# { int n; int rest[]; } *h#;", "h# = calloc(1, sizeof *h# + 8);", "h#->rest[1] = 1;", "h#->n = 1;"],
     ["int dummy#;", "", "errno = 1;", "use += errno;"],
-    ["int x#; struct { int k; int *to; } o# = { 0, &x# }, c#;", "c# = o#;", "*o#.to = 1;", "use += *c#.to;"],
+    [
+        "int x#; struct { int k; int *to; } o# = { 0, &x# }, copied#;",
+        "copied# = o#;",
+        "*o#.to = 1;",
+        "use += *copied#.to;",
+    ],
     ["int row#[5];", "", "for (int i = 0; i < $; i++) row#[i] = i;", "row#[2] = 7;"],
     ["int row#[5]; int *end#;", "end# = row# + 4;", "for (int *p = row#; p != end#; p++) *p = 1;", "row#[4] = 7;"],
     [
@@ -93,7 +98,7 @@ const ACCESSES: &[Access] = &[
     ],
     ["struct timespec now#;", "", "clock_gettime(CLOCK_MONOTONIC, &now#);", "use += now#.tv_nsec > 5;"],
     ["int *_Atomic p#; int x#;", "p# = &x#;", "*p# = 1;", "int *q = p#; use += q != 0;"],
-    ["_Bool b#; char c#;", "", "b# = 5;", "c# = b# + 1;"],
+    ["_Bool b#; char copied#;", "", "b# = 5;", "copied# = b# + 1;"],
     ["struct { _Bool on; short n; } k#[3];", "", "k#[1].n++;", "k#[1].on = 1;"],
 ];
 
@@ -291,6 +296,37 @@ const PROTECTIONS: &[Protection] = &[
         "",
         ["if (pthread_mutex_trylock(&m#) == 0) { @ pthread_mutex_unlock(&m#); }", MUTEX],
         ["if (pthread_mutex_trylock(&m#) == 0) pthread_mutex_unlock(&m#); @", MUTEX],
+        None,
+    ),
+    // Whoever finds a lock taken, or looks at a semaphore, is ordered after no one.
+    hands(
+        HELD,
+        "",
+        ["if (pthread_mutex_trylock(&m#) == 0) { @ pthread_mutex_unlock(&m#); }", MUTEX],
+        [
+            "@ if (pthread_mutex_trylock(&m#) == 0) use++;",
+            "if (pthread_mutex_trylock(&m#) == 0) pthread_mutex_unlock(&m#); else { @ }",
+        ],
+        None,
+    ),
+    hands(
+        "pthread_rwlock_t rw# = PTHREAD_RWLOCK_INITIALIZER;",
+        "",
+        [
+            "if (!pthread_rwlock_trywrlock(&rw#)) { @ pthread_rwlock_unlock(&rw#); }",
+            "pthread_rwlock_wrlock(&rw#); @ pthread_rwlock_unlock(&rw#);",
+        ],
+        [
+            "@ if (!pthread_rwlock_trywrlock(&rw#)) use++;",
+            "if (!pthread_rwlock_tryrdlock(&rw#)) pthread_rwlock_unlock(&rw#); else { @ }",
+        ],
+        None,
+    ),
+    hands(
+        "sem_t se#;",
+        "sem_init(&se#, 0, 0);",
+        ["@ sem_post(&se#);", "if (sem_trywait(&se#) == 0) { @ }"],
+        ["@ sem_post(&se#);", "int left# = 0; sem_getvalue(&se#, &left#); if (left# > 0) { @ }"],
         None,
     ),
     hands(

@@ -113,7 +113,7 @@ fn property(file: &FileRows, row: &PropertyRow) -> Value {
     let model = memory_model_of(file);
     let of_verdict = found.into_iter().flat_map(|f| f.assumptions());
     let mut assumptions: Vec<program::Assumption> = of_verdict.map(|a| assumption_under(model, a)).collect();
-    assumptions.extend(file.assumptions.iter().cloned());
+    assumptions.extend(file.assumptions.iter().map(|a| assumption_under(model, a)));
     assumptions.sort();
     assumptions.dedup();
     json!({

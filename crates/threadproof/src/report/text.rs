@@ -393,7 +393,7 @@ fn taken_for_granted(file: &FileRows, shown: &[&PropertyRow], page: Page, out: &
             lines.extend(all.map(|a| (a.code, a.text)));
         }
     }
-    lines.extend(file.assumptions.iter().map(|a| (a.code.clone(), a.text.clone())));
+    lines.extend(file.assumptions.iter().map(|a| assumption_under(model, a)).map(|a| (a.code, a.text)));
     lines.retain(|(code, _)| code != "sequential-consistency");
     let _ = writeln!(out, "  {} {model}", page.paint.faint("memory model:"));
     for (code, text) in lines {

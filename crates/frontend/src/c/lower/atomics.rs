@@ -234,8 +234,8 @@ impl Lower<'_> {
                 matches!(order, ACQ_REL | SEQ_CST) && matches!(fails, ORDER_CONSUME | ORDER_ACQUIRE | ACQ_REL | SEQ_CST)
             }
         };
-        if !synchronises && self.weakest.is_none() {
-            self.weakest = Some(span);
+        if !synchronises {
+            self.unordered.get_or_insert((span, Unordered::Weak));
         }
     }
 

@@ -249,7 +249,7 @@ impl<'u> Emitter<'u> {
     fn memory_model(&self) -> Assumption {
         let weaker = &self.lower.weaker;
         if weaker.is_empty() && self.lower.checks == [CCheck::Race] {
-            let text = "memory model: C11; operands are evaluated left to right";
+            let text = "operands are evaluated left to right";
             return Assumption { code: EVALUATION_ORDER.into(), text: text.into() };
         }
         let mut text = String::from("memory is sequentially consistent and operands are evaluated left to right");

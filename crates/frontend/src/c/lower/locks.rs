@@ -12,6 +12,38 @@ pub(super) use super::locksets::{CLocksets, Held};
 use super::phases::{Phases, SlotAccess};
 use super::*;
 
+/// What is known at a place of the mutexes a thread holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct LockKnowledge {
+    held: Held,
+    /// Held if this slot of the thread is zero: what trying to lock gave.
+    if_zero: BTreeSet<(Held, SlotId)>,
+    /// Slots of the thread that are not zero.
+    nonzero: BTreeSet<SlotId>,
+}
+
+impl LockKnowledge {
+    fn implies(&self, (bit, slot): (Held, SlotId)) -> bool {
+        self.held & bit != 0 || self.nonzero.contains(&slot) || self.if_zero.contains(&(bit, slot))
+    }
+
+    fn meet(&self, other: &Self) -> Self {
+        let bits = |held: Held| (0..Held::BITS).map(|n| 1 << n).filter(move |b| held & b != 0);
+        let one_way = |a: &Self, b: &Self| -> Vec<(Held, SlotId)> {
+            let tried = bits(a.held & !b.held).flat_map(|bit| b.nonzero.iter().map(move |s| (bit, *s)));
+            a.if_zero.iter().copied().chain(tried).collect()
+        };
+        let mut all = one_way(self, other);
+        all.extend(one_way(other, self));
+        let both = |pair: &(Held, SlotId)| self.implies(*pair) && other.implies(*pair);
+        Self {
+            held: self.held & other.held,
+            if_zero: all.into_iter().filter(both).collect(),
+            nonzero: self.nonzero.intersection(&other.nonzero).copied().collect(),
+        }
+    }
+}
+
 impl Lower<'_> {
     pub(super) fn locks(&self, phases: &Phases) -> CLocksets {
         let mut locks = CLocksets::default();
@@ -73,30 +105,55 @@ impl Lower<'_> {
 
     /// The mutexes surely held at each place of a flow.
     fn held(&self, flow: &Flow, locks: &CLocksets) -> Vec<Held> {
-        let mut out: Vec<Option<Held>> = vec![None; flow.places.len()];
+        let mut out: Vec<Option<LockKnowledge>> = vec![None; flow.places.len()];
         let outs = flow.outs();
         let Some(entry) = flow.entry else { return vec![0; flow.places.len()] };
-        out[entry.index()] = Some(0);
+        out[entry.index()] = Some(LockKnowledge::default());
         let mut agenda = Worklist::forward(flow);
-        let me = self.terms.sym(self.tid);
         while let Some(at) = agenda.next() {
-            let Some(here) = out[at.index()] else { continue };
+            let Some(here) = out[at.index()].clone() else { continue };
             for i in &outs[at.index()] {
                 let step = &flow.steps[*i];
-                let mut after = here;
-                for (slot, value) in &step.updates {
-                    let bit = locks.bit(*slot);
-                    after = if *value == me { after | bit } else { after & !bit };
-                }
+                let after = self.lock_knowledge_after(&here, step, locks);
                 let target = &mut out[step.to.index()];
-                let new = target.map_or(after, |old| old & after);
-                if *target != Some(new) {
+                let new = target.as_ref().map_or_else(|| after.clone(), |old| old.meet(&after));
+                if target.as_ref() != Some(&new) {
                     *target = Some(new);
                     agenda.add(step.to);
                 }
             }
         }
-        out.into_iter().map(|h| h.unwrap_or(0)).collect()
+        out.into_iter().map(|h| h.map_or(0, |h| h.held)).collect()
+    }
+
+    fn lock_knowledge_after(&self, before: &LockKnowledge, step: &FlowStep, locks: &CLocksets) -> LockKnowledge {
+        let (me, zero) = (self.terms.sym(self.tid), self.terms.int(0));
+        let own = |slot: SlotId| matches!(self.slots[slot].owner, SlotOwner::Task(_));
+        let mut now = before.clone();
+        // What a try gave is looked at.
+        let conjuncts = self.terms.conjuncts(step.guard);
+        for (bit, slot) in &before.if_zero {
+            if conjuncts.contains(&self.b().eq(self.slot_term(*slot), zero)) {
+                now.held |= bit;
+            }
+        }
+        let known = now.clone();
+        for (slot, value) in &step.updates {
+            let bit = locks.bit(*slot);
+            now.held = if *value == me { now.held | bit } else { now.held & !bit };
+            now.if_zero.retain(|(b, s)| (*b != bit || *value == me) && s != slot);
+            now.nonzero.remove(slot);
+        }
+        for (slot, value) in step.updates.iter().filter(|(s, _)| own(*s)) {
+            let copied = self.terms.as_symbol(*value).and_then(|s| self.by_symbol.get(&s)).copied().filter(|s| own(*s));
+            if self.b().as_num(*value).is_some_and(|n| n != 0) || copied.is_some_and(|c| known.nonzero.contains(&c)) {
+                now.nonzero.insert(*slot);
+            }
+            let freed = |bit: Held| step.updates.iter().any(|(s, v)| locks.bit(*s) == bit && *v != me);
+            let same = known.if_zero.iter().filter(|(b, s)| Some(*s) == copied && !freed(*b));
+            now.if_zero.extend(same.map(|(b, _)| (*b, *slot)));
+        }
+        now
     }
 
     /// The mutexes that exclude others while the step happens: those held, and those it takes and keeps. A step that takes one

@@ -58,6 +58,7 @@ use logic::{Sort, Symbol, Term, Terms};
 use memory::{CObject, NewSlot, ObjId, ObjectStart};
 use objects::{ObjectExtent, ObjectShape};
 use program::{Program, What};
+use race::Unordered;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -278,8 +279,8 @@ struct Lower<'u> {
     inlined: BTreeSet<FnId>,
     /// Locals of repeated threads whose address another thread may hold.
     escaped: FxHashSet<ObjId>,
-    /// The first atomic operation of an order too weak to synchronise what it takes part in.
-    weakest: Option<Span>,
+    /// The first operation that can learn of another thread's step and is not ordered after it.
+    unordered: Option<(Span, Unordered)>,
     /// The lines of atomic operations that are not sequentially consistent, with their orders.
     weaker: BTreeMap<usize, &'static str>,
     merging: Merging,
@@ -366,7 +367,7 @@ pub(crate) fn lower_with(
         lower.looked_for_leaks = false;
         lower.reshaped = false;
         lower.inlined.clear();
-        lower.weakest = None;
+        lower.unordered = None;
         lower.weaker.clear();
         lower.escaped = lower.escaped_locals();
         lower.steps_left = MOST_STEPS;
@@ -466,7 +467,7 @@ impl<'u> Lower<'u> {
             requested: BTreeSet::new(),
             inlined: BTreeSet::new(),
             escaped: FxHashSet::default(),
-            weakest: None,
+            unordered: None,
             weaker: BTreeMap::new(),
             merging: Merging::All,
             survey: None,

@@ -3,12 +3,52 @@
 //! Under sequential consistency a race exists exactly if some reachable state has two conflicting accesses enabled. A plain
 //! write becomes two steps, "about to write" and the write; every access asserts that no other thread is about to write
 //! the same location. Where atomic code writes a location, its plain reads are made of two steps as well, because
-//! atomic code is never "about to".
+//! atomic code is never "about to". That reasoning rests on every operation being ordered after what it learns of; where one is not
+//! ([`Unordered`]), an access counts as free of races only if phases and locks alone keep it apart from the others.
 //! In: the flows of all tasks. Out: the same with the steps and gates that find races.
 
 use super::flow::*;
 use super::phases::{Phases, SlotAccess};
 use super::*;
+
+/// Operations that can learn of another thread's step and are not ordered after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unordered {
+    /// An atomic operation of an order that does not synchronise.
+    Weak,
+    /// A lock or semaphore that is tried: whoever finds it taken synchronises with no one (C11 7.26.4.5, POSIX 4.12).
+    Tried,
+    /// The value of a semaphore is looked at.
+    Looked,
+}
+
+impl Unordered {
+    fn shown(self) -> &'static str {
+        match self {
+            Unordered::Weak => "an atomic operation weaker than needed",
+            Unordered::Tried => "a lock found taken, which orders nothing,",
+            Unordered::Looked => "the value of a semaphore, which orders nothing,",
+        }
+    }
+
+    fn of_call(name: &str) -> Option<Unordered> {
+        match name {
+            "sem_getvalue" => Some(Unordered::Looked),
+            "pthread_mutex_trylock"
+            | "pthread_mutex_timedlock"
+            | "pthread_spin_trylock"
+            | "mtx_trylock"
+            | "mtx_timedlock"
+            | "pthread_rwlock_tryrdlock"
+            | "pthread_rwlock_trywrlock"
+            | "pthread_rwlock_timedrdlock"
+            | "pthread_rwlock_timedwrlock"
+            | "sem_trywait"
+            | "sem_timedwait" => Some(Unordered::Tried),
+            _ => None,
+        }
+    }
+}
 
 #[derive(Clone, Copy, Default)]
 struct Uses {
@@ -44,6 +84,16 @@ impl Lower<'_> {
                 self.guard_step(&mut flow, step, TaskId(i as u32), &uses, &phases);
             }
             self.flows[i] = flow;
+        }
+    }
+
+    /// Notes a call of the thread library that can learn of another thread's step without being ordered after it.
+    pub(super) fn note_unordered_call(&mut self, name: &str, span: Span) {
+        if let Some(unordered) = Unordered::of_call(name)
+            && self.cur.at.is_some()
+        {
+            let span = self.blamed(span);
+            self.unordered.get_or_insert((span, unordered));
         }
     }
 
@@ -133,10 +183,10 @@ impl Lower<'_> {
         }
         let gate = (GateFailure::Race(name), free);
         let mut more = Vec::new();
-        if let (false, Some(place)) = (atomic, self.weakest) {
-            // That no two accesses meet may be due to an order that the atomics do not give (C11 5.1.2.4).
+        if let (false, Some((place, unordered))) = (atomic, self.unordered) {
+            // That no two accesses meet may be due to an order that is none (C11 5.1.2.4).
             let line = self.sources.line_of(place);
-            let why = format!("a race that only an atomic operation weaker than needed may exclude (line {line})");
+            let why = format!("a race that only {} may exclude (line {line})", unordered.shown());
             more.push((GateFailure::Unmodelled(why, step.span), self.terms.ff()));
         }
         if atomic || (!writes && !counts_readers) {

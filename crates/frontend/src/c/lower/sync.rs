@@ -25,6 +25,7 @@ impl Lower<'_> {
     pub(super) fn sync_call(&mut self, name: &str, args: &[Expr], span: Span) -> Option<Option<Term>> {
         let zero = self.terms.int(0);
         let done = Some(Some(zero));
+        self.note_unordered_call(name, span);
         match name {
             "pthread_create" | "thrd_create" => {
                 return Some(self.create(name, args, span));
