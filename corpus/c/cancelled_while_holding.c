@@ -26,3 +26,4 @@ int main(void) {
   assert(pthread_mutex_trylock(&m) == 0);
   return 0;
 }
+// finds: portfolio

@@ -13,3 +13,4 @@ int main(void) {
   free(row);
   return 0;
 }
+// finds: portfolio

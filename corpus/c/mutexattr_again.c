@@ -18,3 +18,4 @@ int main(void) {
   pthread_mutex_lock(&mutex);
   return 0;
 }
+// finds: portfolio

@@ -15,3 +15,4 @@ int main(void) {
   assert(number == 12 && end == word + 2 && *rest == 'a');
   return 0;
 }
+// finds: explore

@@ -24,3 +24,4 @@ int main(void) {
   assert(value == 0);
   return 0;
 }
+// finds: portfolio

@@ -16,3 +16,4 @@ int main(void) {
   assert(calls == 0);
   return 0;
 }
+// finds: portfolio

@@ -21,3 +21,4 @@ int main(void) {
     pthread_join(t, 0);
     return 0;
 }
+// finds: explore rely horn

@@ -29,3 +29,4 @@ int main(void) {
     pthread_join(t, 0);
     return seen - 1;
 }
+// finds: explore

@@ -38,3 +38,4 @@ int main(void) {
   pthread_join(b, 0);
   return 0;
 }
+// finds: explore

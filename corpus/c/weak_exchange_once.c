@@ -13,3 +13,4 @@ int main(void) {
   assert(atomic_compare_exchange_weak(&place, &expected, 1));
   return 0;
 }
+// finds: portfolio
