@@ -31,6 +31,8 @@ pub enum Proof {
     Environments(Environments),
     /// A fixed list of instances, with one inductive invariant for each combination of their locations.
     Product(ProductProof),
+    /// What is true of every two different instances (Threader's R and E with predicates over two threads).
+    Pairs(PairsProof),
     /// An inductive invariant over the shared store and the number of threads at each location.
     Counting(Box<Counting>),
     /// A finite instance, all of whose reachable states are listed implicitly: the checker searches again by the
@@ -118,6 +120,23 @@ pub struct ProductProof {
     /// Over the shared store and all instances' locals (the symbols before a step), for each combination of locations
     /// that can be reached.
     pub invariant: Vec<(Vec<LocId>, Term)>,
+}
+
+/// For every two instances, whatever their number.
+#[derive(Clone, Debug)]
+pub struct PairsProof {
+    /// For `tid` and each local of each thread, in order: the symbols that stand for it in a second and in a third instance.
+    pub symbols: Vec<(Symbol, Symbol, Symbol)>,
+    pub related: Vec<RelatedPair>,
+}
+
+#[derive(Clone, Debug)]
+pub struct RelatedPair {
+    /// Where the first instance is; its thread is not after the second's.
+    pub first: (ThreadId, LocId),
+    pub second: (ThreadId, LocId),
+    /// Over the shared store, the first's locals and `tid`, and the symbols that stand for the second's.
+    pub formula: Term,
 }
 
 /// The symbols by which formulas speak of one instance.
@@ -287,6 +306,7 @@ impl Proof {
             Proof::AssumeGuarantee(_) => "assume-guarantee",
             Proof::Environments(_) => "environments",
             Proof::Product(_) => "product",
+            Proof::Pairs(_) => "pairs",
             Proof::Counting(_) => "counting",
             Proof::Search(_) => "search",
             Proof::Simulation(_) => "simulation",

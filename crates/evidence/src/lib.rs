@@ -18,8 +18,9 @@ pub mod views;
 
 pub use certificate::{
     AssumeGuarantee, Assumes, CallersProof, Certificate, ComposedProof, Counter, Counting, Environments,
-    ExhaustiveSearch, InstanceSymbols, PerformedProof, Premises, ProductProof, Proof, RelyGuarantee, Simulation,
-    SimulationPair, SymbolicSimulation, ThreadAnnotation, needed_of_calls, performed_program, shown_of_calls,
+    ExhaustiveSearch, InstanceSymbols, PairsProof, PerformedProof, Premises, ProductProof, Proof, RelatedPair,
+    RelyGuarantee, Simulation, SimulationPair, SymbolicSimulation, ThreadAnnotation, needed_of_calls,
+    performed_program, shown_of_calls,
 };
 pub use claim::{Claim, Claims, Reason, Statistics};
 pub use client_run::ClientRun;

@@ -11,6 +11,7 @@ pub(crate) mod composed;
 pub mod counting;
 pub mod environments;
 pub mod local_run;
+pub mod pairs;
 pub(crate) mod performed;
 pub mod product;
 pub(crate) mod reduction;
@@ -29,11 +30,12 @@ use program::{Code, Copies, Program, PropertyId, PropertyKind, Start};
 use std::collections::BTreeSet;
 
 /// Every rule by which something is proved, by the form of its certificates (`Proof::form`).
-pub const RULES: [(&str, Rule); 12] = [
+pub const RULES: [(&str, Rule); 13] = [
     ("rely-guarantee", rely_guarantee::check_rely_guarantee),
     ("assume-guarantee", assume_guarantee::check_assume_guarantee),
     ("environments", environments::check_environments),
     ("product", product::check_product),
+    ("pairs", pairs::check_pairs),
     ("counting", counting::check_counting),
     ("search", search::check_search),
     ("views", views::check_views),

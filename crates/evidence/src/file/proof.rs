@@ -8,8 +8,8 @@ use super::read::JsonReader;
 use super::terms::{Pool, TermsFromFile};
 use crate::certificate::{
     AssumeGuarantee, Assumes, ComposedProof, Counter, Counting, Environments, ExhaustiveSearch, InstanceSymbols,
-    PerformedProof, Premises, ProductProof, Proof, RelyGuarantee, Simulation, SimulationPair, SymbolicSimulation,
-    ThreadAnnotation, performed_program,
+    PairsProof, PerformedProof, Premises, ProductProof, Proof, RelatedPair, RelyGuarantee, Simulation, SimulationPair,
+    SymbolicSimulation, ThreadAnnotation, performed_program,
 };
 use logic::Term;
 use program::call_summaries::access_first;
@@ -71,6 +71,23 @@ pub(crate) fn write_proof(program: &Program, proof: &Proof, pool: &mut Pool<'_>)
                 })
                 .collect();
             json!({ "form": "product", "instances": write_instances(program, &p.instances, pool), "invariant": invariant })
+        }
+        Proof::Pairs(p) => {
+            let symbols: Vec<Json> = p
+                .symbols
+                .iter()
+                .map(|(own, b, c)| json!({ "of": pool.symbol(*own), "second": pool.symbol(*b), "third": pool.symbol(*c) }))
+                .collect();
+            let place = |(t, l): (ThreadId, LocId)| json!({ "thread": thread_name(program, t), "location": l.0 });
+            let related: Vec<Json> = p
+                .related
+                .iter()
+                .map(|r| {
+                    let formula = pool.formula(r.formula);
+                    json!({ "first": place(r.first), "second": place(r.second), "formula": formula })
+                })
+                .collect();
+            json!({ "form": "pairs", "symbols": symbols, "related": related })
         }
         Proof::Counting(p) => {
             let unique_threads: Vec<Json> = p
@@ -282,6 +299,24 @@ pub(crate) fn read_proof(
                 invariant.push((at, pool.formula(&i.field("formula")?)?));
             }
             Ok(Proof::Product(ProductProof { instances, invariant }))
+        }
+        "pairs" => {
+            let mut symbols = Vec::new();
+            for s in r.field("symbols")?.list()? {
+                let part = |name: &str| pool.symbol(&s.field(name)?);
+                symbols.push((part("of")?, part("second")?, part("third")?));
+            }
+            let place = |r: &JsonReader<'_>| {
+                let thread = read_thread(program, &r.field("thread")?)?;
+                let at = r.field("location")?.index(program.threads[thread].code.locations.len())?;
+                Ok::<_, FileError>((thread, LocId(at as u32)))
+            };
+            let mut related = Vec::new();
+            for x in r.field("related")?.list()? {
+                let (first, second) = (place(&x.field("first")?)?, place(&x.field("second")?)?);
+                related.push(RelatedPair { first, second, formula: pool.formula(&x.field("formula")?)? });
+            }
+            Ok(Proof::Pairs(PairsProof { symbols, related }))
         }
         "counting" => {
             let location = |t: ThreadId, r: &JsonReader<'_>| {

@@ -9,7 +9,7 @@ use logic::{Symbol, Term};
 
 impl Forest<'_> {
     /// The states of a location as one formula; states within others are left out.
-    fn reached(&self, process: usize, at: usize) -> Term {
+    pub(super) fn reached(&self, process: usize, at: usize) -> Term {
         let t = self.system.terms;
         let here: Vec<usize> = (0..self.trees.states.len())
             .filter(|s| self.trees.states[*s].process == process && self.trees.states[*s].at == at)

@@ -2,8 +2,8 @@
 //!
 //! In: a program with a fixed number of instances (or any number, for modular proofs). Out: proofs and runs. With the modular
 //! bias (`--bias modular`, the default) thread-modular trees are built first (rule `rely-guarantee`; such a proof holds for
-//! every number of instances); if there is no such proof, or with `--bias none`, trees over all instances (rule
-//! `environments`). Where trees are given up, Spacer solves the clauses of whole threads, then of all instances
+//! every number of instances); if there is no such proof, or with `--bias none`, and there may be three instances, trees over any two (rule `pairs`);
+//! then trees over all instances (rule `environments`). Where trees are given up, Spacer solves the clauses of whole threads, then of all instances
 //! at once (rule `product`). Control is explicit throughout. `--option clauses=spacer` leaves the trees out.
 
 mod abstraction;
@@ -13,6 +13,7 @@ mod formula;
 mod indices;
 mod interpolate;
 mod modular_runs;
+mod pairs;
 mod picture;
 mod process;
 mod product;
@@ -107,6 +108,8 @@ impl Method for HornClauses {
 enum HornAttempt {
     /// Trees of this kind, with so many abstract states at most while the other kind is still to be tried.
     Trees(TreeMode, usize),
+    /// A run of so many instances of each thread that comes in several, no proof.
+    FewInstances(u32),
     /// Clauses of whole threads, by Spacer.
     ThreadClauses,
     /// Clauses of all instances at once, by Spacer.
@@ -128,10 +131,11 @@ impl AttemptQueue {
             trees
                 && match kind {
                     TreeMode::Modular => bias == "modular" || !fixed,
+                    TreeMode::Pairs => pairs::is_worth_it(p),
                     TreeMode::Global => fixed,
                 }
         };
-        let kinds = [TreeMode::Modular, TreeMode::Global];
+        let kinds = [TreeMode::Modular, TreeMode::Pairs, TreeMode::Global];
         let rounds = [FEW_STATES, usize::MAX].into_iter();
         let mut steps: VecDeque<HornAttempt> =
             rounds.flat_map(|most| kinds.into_iter().filter(worth).map(move |k| HornAttempt::Trees(k, most))).collect();
@@ -202,6 +206,43 @@ impl HornClauses {
                         }
                     }
                 }
+                HornAttempt::FewInstances(n) => {
+                    // Where the program gives more, the others stay at their entries.
+                    let all = task.instances(n);
+                    let few: Vec<u32> = all.0.iter().map(|c| (*c).min(n)).collect();
+                    if few == all.0 && !task.is_parametric() {
+                        continue;
+                    }
+                    run.progress(format!("horn: a run of {n} of each thread, {name}"));
+                    let (answer, account) = TreeAttempt { most_work: FEW_STATES, ..attempt }.run_of_few(&all, &few);
+                    account.add_to(report);
+                    if let TreeOutcome::Refuted(trace) = answer {
+                        return Claim::Refuted((*trace).into());
+                    }
+                }
+                HornAttempt::Trees(TreeMode::Pairs, most) => {
+                    run.progress(format!("horn: two instances and a third, {name}"));
+                    let most_work = if agenda.has_trees(TreeMode::Global) { most } else { usize::MAX };
+                    let (answer, account) = TreeAttempt { most_work, ..attempt }.pairs();
+                    account.add_to(report);
+                    match answer {
+                        TreeOutcome::Proved(proof) => {
+                            report.notes.push(pairs_note(p));
+                            return certify(proof);
+                        }
+                        TreeOutcome::None | TreeOutcome::Refuted(_) => {
+                            agenda.strike_trees(TreeMode::Pairs);
+                            [3, 2].iter().for_each(|n| agenda.0.push_front(HornAttempt::FewInstances(*n)));
+                            report.notes.push("facts about two instances at a time are not enough".into());
+                            reason = Reason::Alarm("no proof by facts about two instances at a time exists".into());
+                        }
+                        TreeOutcome::Unfinished(why) => report.notes.push(format!("the trees of pairs: {why}")),
+                        TreeOutcome::GaveUp(why) => {
+                            agenda.strike_trees(TreeMode::Pairs);
+                            report.notes.push(format!("the trees of pairs were given up: {why}"));
+                        }
+                    }
+                }
                 HornAttempt::Trees(TreeMode::Modular, most) => {
                     run.progress(format!("horn: thread-modular, {name}"));
                     let answer =
@@ -211,7 +252,8 @@ impl HornClauses {
                             );
                             TreeOutcome::None
                         } else {
-                            let most_work = if agenda.has_trees(TreeMode::Global) { most } else { usize::MAX };
+                            let others = agenda.has_trees(TreeMode::Global) || agenda.has_trees(TreeMode::Pairs);
+                            let most_work = if others { most } else { usize::MAX };
                             let (answer, account) = TreeAttempt { most_work, ..attempt }.modular();
                             account.add_to(report);
                             answer
@@ -272,6 +314,16 @@ fn modular_note(p: &Program) -> String {
         p.threads.ids().filter(|t| !is_unique(p, *t)).map(|t| p.threads[t].name.as_str()).collect();
     let plain = "a modular proof: no fact relates two threads' locals";
     match &several[..] {
+        [] => plain.into(),
+        all if all.len() == p.threads.len() => format!("{plain}, and it holds for every number of instances"),
+        some => format!("{plain}, and it holds for every number of instances of {}", some.join(", ")),
+    }
+}
+
+/// What a proof by facts about two instances says beyond its properties: a third of a thread was looked at only where the program may have one.
+fn pairs_note(p: &Program) -> String {
+    let plain = "a proof by facts about two instances at a time";
+    match &pairs::in_every_number(p)[..] {
         [] => plain.into(),
         all if all.len() == p.threads.len() => format!("{plain}, and it holds for every number of instances"),
         some => format!("{plain}, and it holds for every number of instances of {}", some.join(", ")),

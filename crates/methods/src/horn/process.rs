@@ -20,6 +20,7 @@ pub(crate) struct Process {
     pub settled: Vec<Vec<Term>>,
 }
 
+#[derive(Clone)]
 pub(crate) struct Transition {
     pub action: ActionId,
     pub from: usize,

@@ -9,6 +9,7 @@
 use super::formula::{FormulaReader, Indices, Valuation, Variables, index_term, to_term};
 use super::indices::at_indices;
 use super::interpolate::{self, Solution, Solved};
+use super::pairs::{Role, ThirdStep};
 use super::system::HornSystem;
 use super::trees::{Forest, TreeFailure, TreeMode, Via};
 use base::Budget;
@@ -110,8 +111,11 @@ impl<'a> Forest<'a> {
         let list = match what {
             ClauseMeaning::Nothing => return false,
             ClauseMeaning::State(s) => {
-                let s = &self.trees.states[*s];
-                &mut self.at[s.process][s.at]
+                let (process, at) = (self.trees.states[*s].process, self.trees.states[*s].at);
+                if self.mode == TreeMode::Pairs {
+                    return self.learn_of_pair(process, at, p);
+                }
+                &mut self.at[process][at]
             }
             ClauseMeaning::Edge(e) => {
                 let e = &self.trees.edges[*e];
@@ -182,7 +186,7 @@ impl<'a> Forest<'a> {
         let path = branch.iter().filter_map(|s| self.trees.states[*s].parent.map(|(_, via)| via)).collect();
         let process = self.trees.states[state].process;
         let last = match failure {
-            TreeFailure::Gate(_, act, _) => Some(Via { process, act, edge: None }),
+            TreeFailure::Gate(_, act, _) => Some(Via::act(process, act)),
             TreeFailure::Invariant(..) => None,
         };
         let given = |list: &Vec<(Symbol, u32)>| list.iter().map(|(_, v)| values.get(v).copied()).collect();
@@ -207,6 +211,7 @@ impl RefinementClauses<'_, '_> {
                 out.extend(&s.processes[process].locals);
                 out.push(s.program.tid);
             }
+            TreeMode::Pairs => out.extend(&s.processes[process].locals),
             TreeMode::Global => out.extend(s.processes.iter().flat_map(|p| p.locals.iter())),
         }
         out
@@ -309,7 +314,7 @@ impl RefinementClauses<'_, '_> {
         let Some((before, via)) = s.parent else {
             let process = &forest.system.processes[s.process];
             let own: Vec<Term> = match forest.mode {
-                TreeMode::Modular => process.init.clone(),
+                TreeMode::Modular | TreeMode::Pairs => process.init.clone(),
                 TreeMode::Global => forest.system.processes.iter().flat_map(|p| p.init.iter().copied()).collect(),
             };
             for f in forest.system.init.iter().chain(&own).flat_map(|f| at_indices(t, self.indices, *f)) {
@@ -319,6 +324,10 @@ impl RefinementClauses<'_, '_> {
             self.start.sort_unstable();
             return;
         };
+        if let Some(by) = via.third {
+            self.third(before, by, &valuation, node);
+            return;
+        }
         let act = &forest.system.processes[via.process].transitions[via.act];
         if let Some(edge) = via.edge {
             let mut pre = valuation.clone();
@@ -351,6 +360,42 @@ impl RefinementClauses<'_, '_> {
             self.set(node, *x, valuation[x], *value, &with);
         }
         self.state(before, pre, node);
+    }
+    /// A step of a third instance: the two before it, and the third with either of them.
+    fn third(&mut self, before: usize, by: ThirdStep, after: &Valuation, node: usize) {
+        let forest = self.forest;
+        let (t, couples) = (forest.system.terms, forest.couples());
+        let v = &couples.thirds[by.thread.index()];
+        let act = &v.transitions[by.act];
+        let mut pre = after.clone();
+        for (now, _) in &act.writes {
+            let value = self.fresh(*now);
+            pre.insert(*now, value);
+        }
+        let mut all = pre.clone();
+        let tid = couples.recast(forest.system.program.tid, (Role::Third, Role::Third));
+        for s in v.locals.iter().copied().chain([tid]) {
+            let value = self.fresh(s);
+            all.insert(s, value);
+        }
+        for f in couples.differ(t, &[Role::First, Role::Second, Role::Third]) {
+            self.say(node, f, true, &all);
+        }
+        let mut with = all.clone();
+        self.choose(&act.inputs, &mut with);
+        for f in &act.enabled {
+            self.say(node, *f, true, &with);
+        }
+        for (now, _) in &act.writes {
+            let value = act.updates.iter().find(|(s, _)| s == now).expect("it is written").1;
+            self.set(node, *now, after[now], value, &with);
+        }
+        self.state(before, pre, node);
+        for (state, cast) in [by.with_first, by.with_second] {
+            let process = forest.trees.states[state].process;
+            let seen = self.vocabulary(process).into_iter().map(|s| (s, all[&couples.recast(s, cast)])).collect();
+            self.state(state, seen, node);
+        }
     }
     fn edge(&mut self, id: usize, pre: &Valuation, post: &Valuation, mover: u32, parent: usize) {
         if self.nodes.len() >= MAX_NODES {

@@ -59,7 +59,7 @@ impl Forest<'_> {
         let mut new = false;
         for (i, process) in self.system.processes.iter().enumerate() {
             let own: Vec<Symbol> = match self.mode {
-                TreeMode::Modular => process.locals.clone(),
+                TreeMode::Modular | TreeMode::Pairs => process.locals.clone(),
                 TreeMode::Global => self.system.processes.iter().flat_map(|p| p.locals.iter().copied()).collect(),
             };
             for f in parts.iter().copied().filter(|f| within(*f, &own)) {
@@ -68,7 +68,7 @@ impl Forest<'_> {
                     new = true;
                 }
             }
-            if self.mode == TreeMode::Global {
+            if self.mode != TreeMode::Modular {
                 continue;
             }
             for (a, act) in process.transitions.iter().enumerate().filter(|(_, a)| !a.writes.is_empty()) {

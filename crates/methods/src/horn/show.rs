@@ -77,14 +77,22 @@ fn tree(forest: &Forest<'_>, i: usize) -> ShownTree {
             None => ("start".to_string(), false),
             Some((_, via)) => {
                 let act = &processes[via.process].transitions[via.act];
-                match via.edge {
-                    Some(e) => (format!("e{e} ({}: {})", processes[via.process].name, act.text), true),
-                    None if via.process != i => (format!("{}: {}", processes[via.process].name, act.text), true),
-                    None => (act.text.clone(), false),
+                if let Some(by) = via.third {
+                    let third = &forest.couples().thirds[by.thread.index()];
+                    (format!("a third {}: {}", third.name, third.transitions[by.act].text), true)
+                } else {
+                    match via.edge {
+                        Some(e) => (format!("e{e} ({}: {})", processes[via.process].name, act.text), true),
+                        None if via.process != i => (format!("{}: {}", processes[via.process].name, act.text), true),
+                        None => (act.text.clone(), false),
+                    }
                 }
             }
         };
-        let at = format!("L{} ({})", state.at, locations[program::LocId(state.at as u32)].name);
+        let at = match &forest.system.couples {
+            Some(couples) => couples.describe(i, state.at),
+            None => format!("L{} ({})", state.at, locations[program::LocId(state.at as u32)].name),
+        };
         let is_root = state.parent.is_none();
         nodes.push((s, ShownState { name: format!("m{s}"), at, known, by, foreign, children: Vec::new(), is_root }));
     }

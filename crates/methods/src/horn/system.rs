@@ -4,6 +4,7 @@
 //! standing for every instance of it; for others one process for each instance, its locals renamed and its tid a number.
 
 use super::constants::settle_constants;
+use super::pairs::Couples;
 pub(crate) use super::process::{Process, Transition};
 use evidence::InstanceSymbols;
 use logic::{Node, Op, Symbol, Term, Terms};
@@ -19,6 +20,10 @@ pub(crate) struct HornSystem<'a> {
     pub init: Vec<Term>,
     /// The symbols of instances, where processes are instances.
     pub instances: Vec<InstanceSymbols>,
+    /// The number of each instance among all of the program, where processes are instances.
+    pub(super) numbers: Vec<u32>,
+    /// Where processes are two instances each.
+    pub(crate) couples: Option<Couples>,
 }
 
 impl<'a> HornSystem<'a> {
@@ -27,25 +32,42 @@ impl<'a> HornSystem<'a> {
         Self::with(program, terms, processes, Vec::new())
     }
     pub(crate) fn of_instances(program: &'a Program, terms: &'a Terms, counts: &[u32]) -> Self {
-        let instances = super::product::instances(program, terms, counts);
+        Self::of_some(program, terms, counts, counts)
+    }
+    /// The first few instances of each thread, with the numbers that they have among all of them.
+    pub(crate) fn of_some(program: &'a Program, terms: &'a Terms, counts: &[u32], few: &[u32]) -> Self {
+        let mut numbers: Vec<u32> = Vec::new();
+        let mut first = 0;
+        for (all, some) in counts.iter().zip(few) {
+            numbers.extend(first..first + some);
+            first += all;
+        }
+        let instances = super::product::instances(program, terms, few);
         let mut processes = Vec::new();
-        for (i, x) in instances.iter().enumerate() {
+        for (x, i) in instances.iter().zip(&numbers) {
             let locals = program.threads[x.thread].locals.iter().zip(&x.locals);
             let mut renaming: Vec<(Symbol, Term)> =
                 locals.map(|(v, (now, _))| (program.vars[*v].symbol, terms.sym(*now))).collect();
-            renaming.push((program.tid, terms.int(i as i128 + 1)));
+            renaming.push((program.tid, terms.int(i128::from(*i) + 1)));
             let mut p = process(program, terms, x.thread, &renaming);
             if counts[x.thread.index()] > 1 {
                 p.name = format!("{} (tid {})", p.name, i + 1);
             }
             processes.push(p);
         }
-        Self::with(program, terms, processes, instances)
+        let mut out = Self::with(program, terms, processes, instances);
+        out.numbers = numbers;
+        out
     }
-    fn with(program: &'a Program, terms: &'a Terms, processes: Vec<Process>, instances: Vec<InstanceSymbols>) -> Self {
+    pub(super) fn with(
+        program: &'a Program,
+        terms: &'a Terms,
+        processes: Vec<Process>,
+        instances: Vec<InstanceSymbols>,
+    ) -> Self {
         let shared = program.shared().map(|v| program.vars[v].symbol).collect();
         let init = initial_store_facts(program, terms);
-        Self { program, terms, processes, shared, init, instances }
+        Self { program, terms, processes, shared, init, instances, numbers: Vec::new(), couples: None }
     }
     /// Two different instances of these threads can exist.
     pub(super) fn may_coexist(&self, a: usize, b: usize) -> bool {
@@ -60,7 +82,7 @@ fn has_indices(terms: &Terms, f: Term) -> bool {
     found
 }
 
-fn process(program: &Program, terms: &Terms, thread: ThreadId, renaming: &[(Symbol, Term)]) -> Process {
+pub(super) fn process(program: &Program, terms: &Terms, thread: ThreadId, renaming: &[(Symbol, Term)]) -> Process {
     let own = |f: Term| {
         if renaming.is_empty() {
             return f;
@@ -122,6 +144,6 @@ fn process(program: &Program, terms: &Terms, thread: ThreadId, renaming: &[(Symb
         settled: vec![Vec::new(); code.locations.len()],
         init,
     };
-    settle_constants(terms, program.tid, &mut process);
+    settle_constants(terms, own_symbol(program.tid), &mut process);
     process
 }

@@ -73,6 +73,17 @@ impl TreeAttempt<'_> {
     pub(super) fn modular(&self) -> (TreeOutcome, Account) {
         self.run(HornSystem::modular(self.program, self.terms), TreeMode::Modular, &InstanceCounts::default())
     }
+    pub(super) fn pairs(&self) -> (TreeOutcome, Account) {
+        self.run(HornSystem::of_pairs(self.program, self.terms), TreeMode::Pairs, &InstanceCounts::default())
+    }
+    /// Looks for a run of a few instances of each thread: the others of the program stay where they start. No proof.
+    pub(super) fn run_of_few(&self, counts: &InstanceCounts, few: &[u32]) -> (TreeOutcome, Account) {
+        let system = HornSystem::of_some(self.program, self.terms, &counts.0, few);
+        match self.run(system, TreeMode::Global, counts) {
+            (TreeOutcome::Proved(_), account) => (TreeOutcome::None, account),
+            other => other,
+        }
+    }
     pub(crate) fn global(&self, counts: &InstanceCounts) -> (TreeOutcome, Account) {
         self.run(HornSystem::of_instances(self.program, self.terms, &counts.0), TreeMode::Global, counts)
     }
@@ -90,6 +101,7 @@ impl TreeAttempt<'_> {
                 Ok(Built::Closed) => {
                     break TreeOutcome::Proved(match mode {
                         TreeMode::Modular => Proof::RelyGuarantee(forest.rely_guarantee()),
+                        TreeMode::Pairs => Proof::Pairs(forest.pairs()),
                         TreeMode::Global => Proof::Environments(forest.environments()),
                     });
                 }
@@ -131,7 +143,7 @@ impl TreeAttempt<'_> {
             account.refinements += 1;
             match forest.refine(*failure, indices, self.budget) {
                 Refined::Progress => progress = true,
-                Refined::Real(_) if forest.mode == TreeMode::Modular => return Some(TreeOutcome::None),
+                Refined::Real(_) if forest.mode != TreeMode::Global => return Some(TreeOutcome::None),
                 Refined::Real(witness) => {
                     return Some(match self.trace(forest, *failure, &witness, counts) {
                         Ok(trace) => TreeOutcome::Refuted(Box::new(trace)),
@@ -173,7 +185,9 @@ impl TreeAttempt<'_> {
         for (i, x) in start.instances.iter().enumerate() {
             for (k, v) in p.threads[x.thread].locals.iter().enumerate() {
                 if x.locals[k] == Value::Any {
-                    let value = self.value(given(forest.system.processes[i].locals[k]), p.vars[*v].sort);
+                    let here = forest.system.numbers.iter().position(|n| *n as usize == i);
+                    let found = here.and_then(|n| given(forest.system.processes[n].locals[k]));
+                    let value = self.value(found, p.vars[*v].sort);
                     let place = ReadPlace { symbol: p.vars[*v].symbol, keys: Vec::new() };
                     initial.push(Choice { instance: Some(i as u32), place, value });
                 }
@@ -185,7 +199,7 @@ impl TreeAttempt<'_> {
             let act = &process.transitions[via.act];
             let values = act.inputs.iter().zip(inputs);
             steps.push(TraceStep {
-                instance: via.process as u32,
+                instance: forest.system.numbers[via.process],
                 thread: process.thread,
                 action: act.action,
                 inputs: values.map(|(s, v)| self.value(*v, self.terms.symbol_sort(*s))).collect(),

@@ -9,6 +9,7 @@
 //! what a new predicate touches is asked again.
 
 use super::abstraction::{Abstraction, Cube, NoAnswer};
+use super::pairs::{Disturbance, Expanded, Role, ThirdStep};
 use super::system::{HornSystem, Transition};
 use base::Budget;
 use logic::{Sort, Symbol, Term};
@@ -20,6 +21,8 @@ use std::collections::{BTreeSet, VecDeque};
 pub(crate) enum TreeMode {
     /// States over the shared store and one thread's locals; transitions over the shared store.
     Modular,
+    /// States over the shared store and two instances; steps of a third as the trees know of it with either.
+    Pairs,
     /// States over everything; the others' actions as they are.
     Global,
 }
@@ -31,6 +34,15 @@ pub(crate) struct Via {
     pub act: usize,
     /// The environment transition, if it is one of the modular case.
     pub edge: Option<usize>,
+    /// The step of a third instance, if it is one (the case of pairs).
+    pub third: Option<ThirdStep>,
+}
+
+impl Via {
+    /// An action as it is.
+    pub(crate) fn act(process: usize, act: usize) -> Self {
+        Self { process, act, edge: None, third: None }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -113,6 +125,7 @@ pub(crate) struct Forest<'a> {
     moved: FxHashMap<(usize, Cube, usize, usize, Cube, usize, usize), Option<Cube>>,
     made: FxHashMap<(usize, Cube, usize, usize), Option<Cube>>,
     fine: FxHashMap<(usize, Cube, usize), Option<usize>>,
+    pub(super) thirds: FxHashMap<Disturbance, Option<Cube>>,
 }
 
 const MAX_STATES: usize = 60_000;
@@ -135,10 +148,13 @@ impl<'a> Forest<'a> {
             .program
             .vars
             .iter()
-            .filter(|v| mode == TreeMode::Modular && v.kind == VarKind::Lock && v.sort == Sort::INT)
+            .filter(|v| mode != TreeMode::Global && v.kind == VarKind::Lock && v.sort == Sort::INT)
             .map(|v| v.symbol)
             .collect();
-        let held: Vec<Term> = locks.iter().map(|m| t.eq(t.sym(*m), t.sym(system.program.tid))).collect();
+        let mut held: Vec<Term> = locks.iter().map(|m| t.eq(t.sym(*m), t.sym(system.program.tid))).collect();
+        if let Some(couples) = &system.couples {
+            held.extend(held.clone().iter().map(|f| couples.swapped(t, *f)));
+        }
         let known = |settled: &Vec<Term>| held.iter().chain(settled).copied().collect();
         let at = system.processes.iter().map(|p| p.settled.iter().map(known).collect()).collect();
         let on = system
@@ -195,6 +211,7 @@ impl<'a> Forest<'a> {
             moved: FxHashMap::default(),
             made: FxHashMap::default(),
             fine: FxHashMap::default(),
+            thirds: FxHashMap::default(),
         };
         out.seed_remainders();
         out
@@ -210,6 +227,7 @@ impl<'a> Forest<'a> {
         let t = self.system.terms;
         match self.mode {
             TreeMode::Modular => vec![t.lt(t.int(0), t.sym(self.system.program.tid))],
+            TreeMode::Pairs => self.couples().differ(t, &[Role::First, Role::Second]),
             TreeMode::Global => Vec::new(),
         }
     }
@@ -218,7 +236,7 @@ impl<'a> Forest<'a> {
         out.extend(self.abs.parts(cube).iter());
         out
     }
-    fn kept(list: &[Term], follows: &[bool]) -> Vec<Term> {
+    pub(super) fn kept(list: &[Term], follows: &[bool]) -> Vec<Term> {
         list.iter().zip(follows).filter(|(_, f)| **f).map(|(p, _)| *p).collect()
     }
     /// The abstract post of an act of any process, in the tree of `process`, at location `to` of it.
@@ -356,7 +374,7 @@ impl<'a> Forest<'a> {
             let entry = self.system.processes[process].entry;
             let mut fresh = self.system.init.clone();
             match self.mode {
-                TreeMode::Modular => fresh.extend(self.system.processes[process].init.iter()),
+                TreeMode::Modular | TreeMode::Pairs => fresh.extend(self.system.processes[process].init.iter()),
                 TreeMode::Global => fresh.extend(self.system.processes.iter().flat_map(|p| p.init.iter())),
             }
             let goals = self.at[process][entry].clone();
@@ -367,6 +385,7 @@ impl<'a> Forest<'a> {
             self.add(TreeState { process, at: entry, control, cube, parent: None }, &mut index, &mut queue);
         }
         let (mut done, mut used): (Vec<Vec<usize>>, Vec<usize>) = (vec![Vec::new(); n], Vec::new());
+        let mut expanded = Expanded::default();
         let (mut found, mut enough) = (Vec::new(), usize::MAX);
         while let Some(item) = queue.pop_front() {
             if self.trees.states.len() > enough {
@@ -391,6 +410,11 @@ impl<'a> Forest<'a> {
                     }
                     self.step(s, &mut index, &mut queue)?;
                     let process = self.trees.states[s].process;
+                    if self.mode == TreeMode::Pairs {
+                        expanded.entry((process, self.trees.states[s].at)).or_default().push(s);
+                        self.disturb_by_thirds(s, &expanded, &mut index, &mut queue)?;
+                        continue;
+                    }
                     done[process].push(s);
                     for e in used.clone() {
                         self.disturb(s, e, &mut index, &mut queue)?;
@@ -422,7 +446,7 @@ impl<'a> Forest<'a> {
     }
     /// Keeps what is tracked at a location.
     fn forget(&self, process: usize, at: usize, mut control: Vec<Option<u32>>) -> Vec<Option<u32>> {
-        if self.mode == TreeMode::Modular {
+        if self.mode != TreeMode::Global {
             return Vec::new();
         }
         for (k, c) in control.iter_mut().enumerate() {
@@ -455,7 +479,7 @@ impl<'a> Forest<'a> {
                         control[process] = Some(to as u32);
                     }
                     let control = self.forget(process, to, control);
-                    let via = Via { process, act, edge: None };
+                    let via = Via::act(process, act);
                     self.add(TreeState { process, at: to, control, cube: next, parent: Some((s, via)) }, index, queue);
                 }
                 let writes = !self.system.processes[process].transitions[act].writes.is_empty();
@@ -473,7 +497,7 @@ impl<'a> Forest<'a> {
                 }
             }
         }
-        if self.mode == TreeMode::Modular {
+        if self.mode != TreeMode::Global {
             return Ok(());
         }
         for mover in (0..control.len()).filter(|k| *k != process && only.is_none_or(|o| o == *k)) {
@@ -489,9 +513,26 @@ impl<'a> Forest<'a> {
                 let mut control = control.clone();
                 control[mover] = Some(to);
                 let control = self.forget(process, at, control);
-                let via = Via { process: mover, act, edge: None };
+                let via = Via::act(mover, act);
                 self.add(TreeState { process, at, control, cube: next, parent: Some((s, via)) }, index, queue);
             }
+        }
+        Ok(())
+    }
+    /// What steps of third instances lead to, where this state is one of those that such a step depends on.
+    fn disturb_by_thirds(
+        &mut self,
+        s: usize,
+        expanded: &Expanded,
+        index: &mut [Vec<Vec<usize>>],
+        queue: &mut VecDeque<TreeItem>,
+    ) -> Result<(), Trouble> {
+        for (x, by) in self.steps_of_thirds(s, expanded) {
+            let Some(next) = self.disturbed_by_third(x, by)? else { continue };
+            let (process, at) = (self.trees.states[x].process, self.trees.states[x].at);
+            let via = Via { third: Some(by), ..Via::act(process, by.act) };
+            let new = TreeState { process, at, control: Vec::new(), cube: next, parent: Some((x, via)) };
+            self.add(new, index, queue);
         }
         Ok(())
     }
@@ -508,7 +549,7 @@ impl<'a> Forest<'a> {
             return Ok(());
         }
         if let Some(next) = self.disturbed(process, cube, e, at)? {
-            let via = Via { process: by, act, edge: Some(e) };
+            let via = Via { edge: Some(e), ..Via::act(by, act) };
             let new = TreeState { process, at, control: Vec::new(), cube: next, parent: Some((s, via)) };
             self.add(new, index, queue);
         }

@@ -10,6 +10,7 @@ mod documents;
 mod environments;
 mod mutants;
 mod open_files;
+mod pairs;
 mod product;
 mod reduction;
 mod refuter;

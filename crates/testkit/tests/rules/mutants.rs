@@ -6,7 +6,7 @@
 //! safe program is also held against a sibling that is unsafe: there every accepted one is a failure.
 
 use crate::case::Case;
-use crate::{assume_guarantee, callers, composed, counting, environments, product, reduction, rely_guarantee};
+use crate::{assume_guarantee, callers, composed, counting, environments, pairs, product, reduction, rely_guarantee};
 use base::Random;
 use checker::{CheckLimits, Checker, Outcome};
 use evidence::file::EvidenceEntry;
@@ -45,6 +45,9 @@ fn forms() -> Vec<Form> {
         }),
         form("product", environments::TWO, look, "assert:4", |c| Proof::Product(product::product(c))),
         form("environments", environments::TWO, look, "assert:4", |c| Proof::Environments(environments::two(c))),
+        form("pairs", pairs::LOCKED, ("assert x == tid", "assert x != tid"), "assert:4", |c| {
+            Proof::Pairs(pairs::locked(c))
+        }),
         form("counting", counting::PHASES, ("assert n >= 1", "assert n <= 2"), "assert:4", |c| {
             Proof::Counting(Box::new(counting::two_phases(c)))
         }),
@@ -186,6 +189,19 @@ fn annotations_hold(case: &Case, c: &Certificate) -> bool {
         Proof::Environments(r) => every(&|s| {
             let env = all(s, &r.instances);
             (0..s.instances.len()).all(|i| holds(r.reach[i][s.instances[i].at.index()], &env))
+        }),
+        Proof::Pairs(r) => every(&|s| {
+            let both = |i: usize, j: usize| {
+                let (a, b) = (&s.instances[i], &s.instances[j]);
+                let mut env = of_instance(s, i);
+                let other = of_instance(s, j);
+                env.extend(r.symbols.iter().filter_map(|(own, second, _)| Some((*second, other.get(own)?.clone()))));
+                let listed = r.related.iter().find(|x| x.first == (a.thread, a.at) && x.second == (b.thread, b.at));
+                listed.is_some_and(|x| holds(x.formula, &env))
+            };
+            let n = s.instances.len();
+            let ordered = |i: usize, j: usize| i != j && s.instances[i].thread <= s.instances[j].thread;
+            (0..n).all(|i| (0..n).filter(|j| ordered(i, *j)).all(|j| both(i, j)))
         }),
         Proof::Simulation(r) => every(&|s| {
             let of = |i: usize| {

@@ -11,8 +11,8 @@ use crate::case::Case;
 use base::Random;
 use checker::{CheckLimits, Checker, OracleAnswer, Outcome, ValidityOracle};
 use evidence::{
-    AssumeGuarantee, Assumes, Certificate, Counter, Counting, Environments, InstanceSymbols, Premises, ProductProof,
-    Proof, RelyGuarantee, ThreadAnnotation,
+    AssumeGuarantee, Assumes, Certificate, Counter, Counting, Environments, InstanceSymbols, PairsProof, Premises,
+    ProductProof, Proof, RelatedPair, RelyGuarantee, ThreadAnnotation,
 };
 use logic::{Node, Sort, Symbol, Term, Terms, Value};
 use program::semantics::{self, InstanceCounts, Sampling, Semantics, State, StepOutcome as Stepped};
@@ -203,6 +203,31 @@ fn product(case: &mut Case, seen: &Seen, random: &mut Random, drop: u32) -> Proo
     }
     let invariant = at.into_iter().map(|(at, envs)| (at, true_in(case, random, drop, &candidates, &envs))).collect();
     Proof::Product(ProductProof { instances, invariant })
+}
+
+fn pairs(case: &mut Case, seen: &Seen, random: &mut Random, drop: u32) -> Proof {
+    let symbols = crate::pairs::symbols(case);
+    let p = &case.program;
+    let second = |own: Symbol| symbols.iter().find(|(x, ..)| *x == own).map(|(_, second, _)| *second);
+    let mut at: BTreeMap<_, Vec<Env>> = BTreeMap::new();
+    for s in &seen.states {
+        for (i, a) in s.instances.iter().enumerate() {
+            for (j, b) in s.instances.iter().enumerate().filter(|(j, b)| i != *j && a.thread <= b.thread) {
+                let mut env = own_env(p, s, i);
+                let locals = p.threads[b.thread].locals.iter().map(|v| p.vars[*v].symbol);
+                env.extend(locals.filter_map(second).zip(s.instances[j].locals.iter().cloned()));
+                at.entry(((a.thread, a.at), (b.thread, b.at))).or_default().push(env);
+            }
+        }
+    }
+    let related = at.into_iter().map(|((first, second_at), envs)| {
+        let others = p.threads[second_at.0].locals.iter().filter_map(|v| second(p.vars[*v].symbol));
+        let integers: Vec<Symbol> = own_symbols(p, first.0).into_iter().chain(others).collect();
+        let formula = true_in(case, random, drop, &facts(case, &integers), &envs);
+        RelatedPair { first, second: second_at, formula }
+    });
+    let related = related.collect();
+    Proof::Pairs(PairsProof { symbols, related })
 }
 
 /// What a certificate of rule `environments` takes for granted: each but the first leaves out what one premise is there for.
@@ -484,7 +509,23 @@ fn check_no_rule_for_any_number_of_threads_proves_what_is_violated() {
     let copies = &["[*]", ""];
     Refuter { rule: "rely-guarantee", copies, first_seed: 0, build: rely_guarantee }.must_not_fall();
     Refuter { rule: "assume-guarantee", copies, first_seed: 10_000, build: assume_guarantee }.must_not_fall();
+    PAIRS.must_not_fall();
     COUNTING.must_not_fall();
+}
+
+const PAIRS: Refuter = Refuter { rule: "pairs", copies: &["[*]", ""], first_seed: 30_000, build: pairs };
+
+/// What is true of two instances is no proof for three: without PA3 the rule would say so.
+#[test]
+fn check_the_refuter_of_pairs_falls_where_third_instances_are_left_out() {
+    let judge = |case: &Case, proof: &Proof, property: PropertyId| {
+        let Proof::Pairs(proof) = proof else { panic!("a certificate of rule pairs") };
+        let list = checker::rules::pairs::obligations(&case.program, &case.terms, proof, &[property]);
+        let holds = |formula| Again.valid(&case.terms, formula) == OracleAnswer::Valid;
+        list.is_ok_and(|list| list.iter().all(|o| o.premise.name == "PA3" || holds(o.formula)))
+    };
+    let (_, fallen) = Refuter { copies: &["[*]"], ..PAIRS }.search(40, &judge);
+    assert!(fallen.is_some(), "without PA3 the rule proves nothing false that the refuter tries");
 }
 
 #[test]

@@ -26,10 +26,11 @@ use testkit::random::{self, Knobs};
 
 const NONE: &[(&str, &str)] = &[];
 
-pub(super) const RULES: [Subject; 11] = [
+pub(super) const RULES: [Subject; 12] = [
     Subject { name: "rely-guarantee", program: wide, certain: violated, method: horn, options: &[("bias", "modular")] },
     Subject { name: "assume-guarantee", program: wide, certain: violated, method: rely, options: NONE },
     Subject { name: "environments", program: fixed, certain: violated, method: horn, options: &[("bias", "none")] },
+    Subject { name: "pairs", program: crowded, certain: violated, method: horn, options: &[("bias", "none")] },
     Subject { name: "counting", program: wide, certain: violated, method: count, options: NONE },
     Subject { name: "search", program: fixed, certain: violated, method: explore, options: NONE },
     Subject { name: "views", program: heap, certain: violated_in_the_heap, method: shape, options: NONE },
@@ -81,6 +82,15 @@ fn any_callers() -> Arc<dyn Method> {
 
 fn wide(seed: u64) -> Program {
     random::program(seed, &crate::proofs::wide())
+}
+
+/// Programs in which there are three instances or more.
+fn crowded(seed: u64) -> Program {
+    let mut program = wide(seed);
+    let first = program.threads.ids().next().expect("a program has threads");
+    program.threads[first].copies =
+        if seed.is_multiple_of(2) { program::Copies::Any } else { program::Copies::Exactly(3) };
+    program
 }
 
 fn fixed(seed: u64) -> Program {

@@ -1,0 +1,344 @@
+//! Trees of two instances: states over the shared store and everything of two different instances, whoever they are.
+//!
+//! In: a program in which at least two instances can exist. Out: one process for every two threads of which two different
+//! instances can exist, whose locations are pairs of locations; and what a step of a third instance, of which the trees say something together
+//! with either of the two, does to them. Identical instances are one: nothing here depends on their number. These are Threader's environment
+//! transitions with predicates over several threads, one level above the modular case (rule `pairs`).
+//! Deliberately absent: facts about three instances at once; numbers of instances (`count`).
+
+use super::abstraction::Cube;
+use super::system::{HornSystem, Process, Transition, process};
+use super::trees::{Forest, Trouble};
+use evidence::{PairsProof, RelatedPair};
+use logic::{Symbol, Term, Terms};
+use program::{Copies, LocId, Program, ThreadId};
+use rustc_hash::FxHashMap;
+
+/// The most pairs of locations that are looked at.
+const MAX_PLACES: usize = 6_000;
+
+/// Two instances and a third.
+pub(crate) struct Couples {
+    /// For `tid` and each local of each thread: its symbols in a second and a third instance.
+    symbols: Vec<(Symbol, Symbol, Symbol)>,
+    /// For each process, the threads of its two instances.
+    of: Vec<(ThreadId, ThreadId)>,
+    /// For each thread, a third instance of it.
+    pub(crate) thirds: Vec<Process>,
+    /// For each process, the number of locations of the second thread.
+    width: Vec<usize>,
+}
+
+/// Which of three instances is spoken of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    First,
+    Second,
+    Third,
+}
+
+/// A state of the trees as one about other roles than those it is written for: the roles of its first and second instance.
+pub(crate) type Cast = (Role, Role);
+
+/// Different instances of these threads, one for each mention, can exist at once.
+fn has_copies(program: &Program, threads: &[ThreadId]) -> bool {
+    threads.iter().all(|t| {
+        let needed = threads.iter().filter(|x| *x == t).count();
+        match program.threads[*t].copies {
+            Copies::One => needed <= 1,
+            Copies::Exactly(n) => needed <= n as usize,
+            Copies::Any => true,
+        }
+    })
+}
+
+/// The threads of which a proof by pairs says something for every number of instances.
+pub(super) fn in_every_number(program: &Program) -> Vec<&str> {
+    let several = |t: &ThreadId| has_copies(program, &[*t, *t, *t]);
+    program.threads.ids().filter(several).map(|t| program.threads[t].name.as_str()).collect()
+}
+
+/// Whether trees of pairs say anything that trees of all instances do not: there may be three instances.
+pub(super) fn is_worth_it(program: &Program) -> bool {
+    let locations = |t: ThreadId| program.threads[t].code.locations.len();
+    let ids = || program.threads.ids();
+    let couples = ids().flat_map(|t| ids().filter(move |u| t <= *u).map(move |u| (t, u)));
+    let couples: Vec<(ThreadId, ThreadId)> = couples.filter(|(t, u)| has_copies(program, &[*t, *u])).collect();
+    let places: usize = couples.iter().map(|(t, u)| locations(*t) * locations(*u)).sum();
+    let three = couples.iter().any(|(t, u)| ids().any(|v| has_copies(program, &[*t, *u, v])));
+    three && places <= MAX_PLACES
+}
+
+impl Couples {
+    fn symbol(&self, role: Role, own: Symbol) -> Symbol {
+        match (role, self.symbols.iter().find(|(x, ..)| *x == own)) {
+            (Role::Second, Some((_, second, _))) => *second,
+            (Role::Third, Some((.., third))) => *third,
+            _ => own,
+        }
+    }
+    /// The symbols of a state's two instances, and what stands for each in other roles.
+    fn renaming(&self, t: &Terms, (a, b): Cast) -> Vec<(Symbol, Term)> {
+        let mut out = Vec::new();
+        for (own, second, _) in &self.symbols {
+            out.push((*own, t.sym(self.symbol(a, *own))));
+            out.push((*second, t.sym(self.symbol(b, *own))));
+        }
+        out
+    }
+    /// Which symbol a symbol of a state stands for in other roles.
+    pub(crate) fn recast(&self, symbol: Symbol, (a, b): Cast) -> Symbol {
+        for (own, second, _) in &self.symbols {
+            if symbol == *own {
+                return self.symbol(a, *own);
+            }
+            if symbol == *second {
+                return self.symbol(b, *own);
+            }
+        }
+        symbol
+    }
+    /// The ids are positive and different.
+    pub(crate) fn differ(&self, t: &Terms, roles: &[Role]) -> Vec<Term> {
+        let tid = |r: &Role| t.sym(self.symbol(*r, self.symbols[0].0));
+        let mut out = Vec::new();
+        for (n, r) in roles.iter().enumerate() {
+            out.push(t.lt(t.int(0), tid(r)));
+            out.extend(roles[..n].iter().map(|before| t.ne(tid(before), tid(r))));
+        }
+        out
+    }
+    /// The process of two threads and its place, and the roles of its first and second, for two instances.
+    fn find(&self, (a, x): (Role, (ThreadId, usize)), (b, y): (Role, (ThreadId, usize))) -> (usize, usize, Cast) {
+        let (first, second, cast) = if x.0 <= y.0 { (x, y, (a, b)) } else { (y, x, (b, a)) };
+        let process = self.of.iter().position(|c| *c == (first.0, second.0)).expect("two instances that exist");
+        (process, first.1 * self.width[process] + second.1, cast)
+    }
+    fn places(&self, process: usize, at: usize) -> [(ThreadId, usize); 2] {
+        let (t, u) = self.of[process];
+        [(t, at / self.width[process]), (u, at % self.width[process])]
+    }
+    pub(super) fn describe(&self, process: usize, at: usize) -> String {
+        let [(_, l), (_, m)] = self.places(process, at);
+        format!("L{l} and L{m}")
+    }
+    /// For two instances of one thread, the place the other way round.
+    pub(crate) fn mirrored(&self, process: usize, at: usize) -> Option<usize> {
+        let [(t, l), (u, m)] = self.places(process, at);
+        (t == u).then_some(m * self.width[process] + l)
+    }
+    pub(crate) fn swapped(&self, t: &Terms, formula: Term) -> Term {
+        t.substitute(formula, self.renaming(t, (Role::Second, Role::First)))
+    }
+}
+
+impl<'a> HornSystem<'a> {
+    pub(super) fn of_pairs(program: &'a Program, terms: &'a Terms) -> Self {
+        let mut own = vec![program.tid];
+        own.extend(program.threads.iter().flat_map(|t| t.locals.iter().map(|v| program.vars[*v].symbol)));
+        let named = |s: Symbol, n: &str| terms.symbol(format!("{}{n}", terms.symbol_name(s)), terms.symbol_sort(s));
+        let symbols: Vec<_> = own.iter().map(|s| (*s, named(*s, ".2"), named(*s, ".3"))).collect();
+        let mut couples = Couples { symbols, of: Vec::new(), thirds: Vec::new(), width: Vec::new() };
+        let cast = |couples: &Couples, role: Role, thread: ThreadId| {
+            let renaming: Vec<(Symbol, Term)> = own.iter().map(|s| (*s, terms.sym(couples.symbol(role, *s)))).collect();
+            process(program, terms, thread, if role == Role::First { &[] } else { &renaming })
+        };
+        couples.thirds = program.threads.ids().map(|t| cast(&couples, Role::Third, t)).collect();
+        let mut processes = Vec::new();
+        for t in program.threads.ids() {
+            for u in program.threads.ids().filter(|u| t <= *u && has_copies(program, &[t, *u])) {
+                let (first, second) = (cast(&couples, Role::First, t), cast(&couples, Role::Second, u));
+                couples.of.push((t, u));
+                couples.width.push(second.out.len());
+                let mut both = joined(first, second);
+                both.locals.extend([program.tid, couples.symbol(Role::Second, program.tid)]);
+                both.init.extend(couples.differ(terms, &[Role::First, Role::Second]));
+                processes.push(both);
+            }
+        }
+        let mut out = Self::with(program, terms, processes, Vec::new());
+        out.couples = Some(couples);
+        out
+    }
+}
+
+/// Two instances as one process: the places are pairs of locations; while one is inside an atomic block the other does not move.
+fn joined(first: Process, second: Process) -> Process {
+    let width = second.out.len();
+    let places = first.out.len() * width;
+    let mut transitions: Vec<Transition> = Vec::new();
+    let mut out = vec![Vec::new(); places];
+    let mut add = |from: usize, to: usize, a: &Transition| {
+        out[from].push(transitions.len());
+        transitions.push(Transition { from, to, ..a.clone() });
+    };
+    for at in 0..places {
+        let (l, m) = (at / width, at % width);
+        for a in first.out[l].iter().map(|a| &first.transitions[*a]).filter(|_| !second.in_atomic_block[m]) {
+            add(at, a.to * width + m, a);
+        }
+        for a in second.out[m].iter().map(|a| &second.transitions[*a]).filter(|_| !first.in_atomic_block[l]) {
+            add(at, l * width + a.to, a);
+        }
+    }
+    let each = |f: &dyn Fn(usize, usize) -> bool| (0..places).map(|at| f(at / width, at % width)).collect();
+    let known = |at: usize| [&first.settled[at / width][..], &second.settled[at % width][..]].concat();
+    Process {
+        thread: first.thread,
+        name: format!("{} and {}", first.name, second.name),
+        locals: [&first.locals[..], &second.locals[..]].concat(),
+        transitions,
+        out,
+        entry: first.entry * width + second.entry,
+        in_atomic_block: each(&|l, m| first.in_atomic_block[l] || second.in_atomic_block[m]),
+        init: [&first.init[..], &second.init[..]].concat(),
+        settled: (0..places).map(known).collect(),
+    }
+}
+
+/// A step of a third instance, as the trees know of it: the two states that say something of the third, with the first and with the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ThirdStep {
+    pub thread: ThreadId,
+    pub act: usize,
+    /// With the first; how it is read.
+    pub with_first: (usize, Cast),
+    pub with_second: (usize, Cast),
+}
+
+/// Which step of a third a cube is disturbed by: the process, cube and place, the thread and act, the two other cubes, and how many
+/// predicates the place had.
+pub(crate) type Disturbance = (usize, Cube, usize, ThreadId, usize, Cube, Cube, usize);
+
+/// States that were expanded, by process and place.
+pub(crate) type Expanded = FxHashMap<(usize, usize), Vec<usize>>;
+
+impl Forest<'_> {
+    pub(crate) fn couples(&self) -> &Couples {
+        self.system.couples.as_ref().expect("trees of pairs")
+    }
+    /// What a step of a third leaves of a state.
+    pub(super) fn disturbed_by_third(&mut self, s: usize, by: ThirdStep) -> Result<Option<Cube>, Trouble> {
+        let (process, at, cube) = (self.trees.states[s].process, self.trees.states[s].at, self.trees.states[s].cube);
+        let [c1, c2] = [by.with_first, by.with_second].map(|(x, _)| self.trees.states[x].cube);
+        let version = self.at[process][at].len();
+        let key = (process, cube, at, by.thread, by.act, c1, c2, version);
+        if let Some(found) = self.thirds.get(&key) {
+            return Ok(*found);
+        }
+        let t = self.system.terms;
+        let couples = self.couples();
+        let a = &couples.thirds[by.thread.index()].transitions[by.act];
+        let mut fresh = couples.differ(t, &[Role::First, Role::Second, Role::Third]);
+        for (c, cast) in [(c1, by.with_first.1), (c2, by.with_second.1)] {
+            let renaming = couples.renaming(t, cast);
+            fresh.extend(self.abs.parts(c).iter().map(|f| t.substitute(*f, renaming.iter().copied())));
+        }
+        fresh.extend(&a.enabled);
+        let goals: Vec<Term> =
+            self.at[process][at].iter().map(|p| t.substitute(*p, a.updates.iter().copied())).collect();
+        let old: Vec<Term> = self.abs.parts(cube).to_vec();
+        let found = self.abs.follows(&old, &fresh, &goals)?;
+        let found = found.map(|f| Self::kept(&self.at[process][at], &f));
+        let found = found.map(|list| self.abs.cube(list));
+        self.thirds.insert(key, found);
+        Ok(found)
+    }
+    /// Every step of a third that this state has a part in: as the two that are disturbed, or as one of them with the third.
+    pub(super) fn steps_of_thirds(&self, s: usize, expanded: &Expanded) -> Vec<(usize, ThirdStep)> {
+        let couples = self.couples();
+        let program = self.system.program;
+        let none = Vec::new();
+        let at = |key: (usize, usize)| expanded.get(&key).unwrap_or(&none);
+        let mut out = Vec::new();
+        let mut combine = |pair: [(ThreadId, usize); 2], third: (ThreadId, usize)| {
+            if !has_copies(program, &[pair[0].0, pair[1].0, third.0]) {
+                return;
+            }
+            let v = &couples.thirds[third.0.index()];
+            let (target, place, _) = couples.find((Role::First, pair[0]), (Role::Second, pair[1]));
+            if self.system.processes[target].in_atomic_block[place] {
+                return;
+            }
+            let (p1, l1, cast1) = couples.find((Role::First, pair[0]), (Role::Third, third));
+            let (p2, l2, cast2) = couples.find((Role::Second, pair[1]), (Role::Third, third));
+            for act in v.out[third.1].iter().copied().filter(|a| !v.transitions[*a].writes.is_empty()) {
+                for x in at((target, place)) {
+                    for y in at((p1, l1)) {
+                        for z in at((p2, l2)).iter().filter(|z| [*x, *y, **z].contains(&s)) {
+                            let by =
+                                ThirdStep { thread: third.0, act, with_first: (*y, cast1), with_second: (*z, cast2) };
+                            out.push((*x, by));
+                        }
+                    }
+                }
+            }
+        };
+        let here = couples.places(self.trees.states[s].process, self.trees.states[s].at);
+        let anywhere = |f: &mut dyn FnMut((ThreadId, usize))| {
+            for t in program.threads.ids() {
+                for l in 0..couples.thirds[t.index()].out.len() {
+                    f((t, l));
+                }
+            }
+        };
+        // The two that are disturbed; then either of the two here is the third, and somebody else the partner of the other.
+        anywhere(&mut |third| combine(here, third));
+        for (one, third) in [(here[0], here[1]), (here[1], here[0])] {
+            anywhere(&mut |other| {
+                let pair = if one.0 < other.0 { [one, other] } else { [other, one] };
+                combine(pair, third);
+                if one.0 == other.0 {
+                    combine([one, other], third);
+                }
+            });
+        }
+        out
+    }
+    /// What is worth saying of two instances of one thread is worth saying the other way round; what speaks of one of them alone is worth
+    /// saying whoever the other is, and wherever.
+    pub(super) fn learn_of_pair(&mut self, process: usize, at: usize, p: Term) -> bool {
+        let t = self.system.terms;
+        let couples = self.couples();
+        let free = t.free_symbols(p);
+        let speaks = |role: Role| couples.symbols.iter().any(|(own, ..)| free.contains(&couples.symbol(role, *own)));
+        let (first, second) = (speaks(Role::First), speaks(Role::Second));
+        let mut places = vec![(process, at, p)];
+        let swapped = couples.swapped(t, p);
+        if first == second {
+            places.extend(couples.mirrored(process, at).map(|m| (process, m, swapped)));
+        } else {
+            let [x, y] = couples.places(process, at);
+            let (place, as_first, as_second) = if first { (x, p, swapped) } else { (y, swapped, p) };
+            for (k, process) in self.system.processes.iter().enumerate() {
+                for here in 0..process.out.len() {
+                    let [a, b] = couples.places(k, here);
+                    places.extend((a == place).then_some((k, here, as_first)));
+                    places.extend((b == place).then_some((k, here, as_second)));
+                }
+            }
+        }
+        let mut new = false;
+        for (k, here, p) in places {
+            if !self.at[k][here].contains(&p) {
+                self.at[k][here].push(p);
+                new |= (k, here) == (process, at);
+            }
+        }
+        new
+    }
+    pub(super) fn pairs(&self) -> PairsProof {
+        let couples = self.couples();
+        let mut related = Vec::new();
+        for (i, process) in self.system.processes.iter().enumerate() {
+            for at in 0..process.out.len() {
+                let [first, second] = couples.places(i, at).map(|(t, l)| (t, LocId(l as u32)));
+                let formula = self.reached(i, at);
+                if !self.system.terms.is_false(formula) {
+                    related.push(RelatedPair { first, second, formula });
+                }
+            }
+        }
+        PairsProof { symbols: couples.symbols.clone(), related }
+    }
+}
