@@ -9,6 +9,7 @@
 mod abstraction;
 mod certify;
 mod constants;
+mod couples;
 mod formula;
 mod indices;
 mod interpolate;
@@ -131,7 +132,7 @@ impl AttemptQueue {
             trees
                 && match kind {
                     TreeMode::Modular => bias == "modular" || !fixed,
-                    TreeMode::Pairs => pairs::is_worth_it(p),
+                    TreeMode::Pairs => couples::is_worth_it(p),
                     TreeMode::Global => fixed,
                 }
         };
@@ -323,7 +324,7 @@ fn modular_note(p: &Program) -> String {
 /// What a proof by facts about two instances says beyond its properties: a third of a thread was looked at only where the program may have one.
 fn pairs_note(p: &Program) -> String {
     let plain = "a proof by facts about two instances at a time";
-    match &pairs::in_every_number(p)[..] {
+    match &couples::in_every_number(p)[..] {
         [] => plain.into(),
         all if all.len() == p.threads.len() => format!("{plain}, and it holds for every number of instances"),
         some => format!("{plain}, and it holds for every number of instances of {}", some.join(", ")),

@@ -6,10 +6,10 @@
 //! transition's over the shared store before and after: if these clauses have no solution, no modular proof exists. In the
 //! global case the path to the state is one interleaving of all instances, and values that satisfy it are a run.
 
+use super::couples::{Role, ThirdStep};
 use super::formula::{FormulaReader, Indices, Valuation, Variables, index_term, to_term};
 use super::indices::at_indices;
 use super::interpolate::{self, Solution, Solved};
-use super::pairs::{Role, ThirdStep};
 use super::system::HornSystem;
 use super::trees::{Forest, TreeFailure, TreeMode, Via};
 use base::Budget;

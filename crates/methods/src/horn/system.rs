@@ -4,7 +4,7 @@
 //! standing for every instance of it; for others one process for each instance, its locals renamed and its tid a number.
 
 use super::constants::settle_constants;
-use super::pairs::Couples;
+use super::couples::Couples;
 pub(crate) use super::process::{Process, Transition};
 use evidence::InstanceSymbols;
 use logic::{Node, Op, Symbol, Term, Terms};

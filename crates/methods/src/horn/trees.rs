@@ -9,7 +9,7 @@
 //! what a new predicate touches is asked again.
 
 use super::abstraction::{Abstraction, Cube, NoAnswer};
-use super::pairs::{Disturbance, Expanded, Role, ThirdStep};
+use super::couples::{Disturbance, Expanded, Role, ThirdStep};
 use super::system::{HornSystem, Transition};
 use base::Budget;
 use logic::{Sort, Symbol, Term};
