@@ -21,6 +21,8 @@ pub struct Reduction {
     pub specified: Vec<ProcId>,
     /// Written invariants of the program that every step keeps, whoever takes it: what is shown may rest on them.
     pub premises: Vec<PropertyId>,
+    /// Procedures by specification that never wait and end, each calling by specification only those before it.
+    pub prompt: Vec<ProcId>,
     pub units: Vec<Reduced>,
 }
 
@@ -60,7 +62,7 @@ pub struct CutPoint {
     pub phase: MoverPhase,
     /// Over the shared store, the unit's own variables and `tid`; inside a run also over `before`.
     pub formula: Term,
-    /// Inside the left movers: what comes down with every turn of a loop.
+    /// Inside the left movers, and everywhere in a prompt procedure: what comes down with every turn of a loop.
     pub rank: Option<Term>,
 }
 

@@ -7,7 +7,7 @@
 //! that the parameter is the value at the call wherever the specification names it.
 //! `methods/reduce` and its rule use it for all code, `methods/conform` and its rules for threads that follow a machine.
 
-use crate::code::{ActionId, Code, Gate};
+use crate::code::{ActionId, Code, Gate, LocId};
 use crate::inline::{AtomicBlock, InlinedCode, Renaming};
 use crate::model::{Program, Scope, ThreadId, VarId};
 use crate::property::{PropertyId, PropertyKind};
@@ -28,6 +28,8 @@ pub struct SummarizedUnit {
     pub of_calls: Vec<ActionId>,
     /// The procedures called by specification, each once.
     pub called: Vec<ProcId>,
+    /// The locations inside such calls, each with the procedure that is under way there.
+    pub inside: Vec<(LocId, ProcId)>,
     /// Parameters that the code assigns, each with the local that takes its place, and variables of which `old` is said, each
     /// with the local that remembers it; equal at the entry.
     pub copied: Vec<(VarId, VarId)>,
@@ -37,7 +39,7 @@ pub struct SummarizedUnit {
 
 impl SummarizedUnit {
     fn plain(unit: CodeUnit, refused: Option<String>) -> Self {
-        Self { unit, of_calls: Vec::new(), called: Vec::new(), copied: Vec::new(), refused }
+        Self { unit, of_calls: Vec::new(), called: Vec::new(), inside: Vec::new(), copied: Vec::new(), refused }
     }
 }
 
@@ -67,6 +69,10 @@ impl CallSummaries {
                 q.params.iter().chain(&q.results).chain(&q.locals).copied().collect()
             }
         }
+    }
+    /// The procedure whose call by specification is under way at a location of the unit.
+    pub fn under_way(&self, unit: CodeUnit, at: LocId) -> Option<ProcId> {
+        self.unit(unit)?.inside.iter().find(|(l, _)| *l == at).map(|(_, q)| *q)
     }
     pub fn name(&self, unit: CodeUnit) -> String {
         match unit {
@@ -207,6 +213,7 @@ fn rewrite(
         specified: by_performs.to_vec(),
         of_calls: Vec::new(),
         called: Vec::new(),
+        inside: Vec::new(),
     };
     let mut r = Renaming::default();
     g.rename(name, [&changed, &[], &[]], &mut r);
@@ -214,7 +221,7 @@ fn rewrite(
     match g.copy(code, &r, name, AtomicBlock::No, &mut stack) {
         Err(why) => (before, SummarizedUnit::plain(unit, Some(why))),
         Ok((entry, exit)) => {
-            let InlinedCode { mut p, code, locals, of_calls, mut called, .. } = g;
+            let InlinedCode { mut p, code, locals, of_calls, mut called, inside, .. } = g;
             called.sort_unstable();
             called.dedup();
             let code = Code { entry, exit, ..code };
@@ -228,7 +235,7 @@ fn rewrite(
                     p.procedures[q].locals.extend(locals);
                 }
             }
-            (p, SummarizedUnit { unit, of_calls, called, copied, refused: None })
+            (p, SummarizedUnit { unit, of_calls, called, inside, copied, refused: None })
         }
     }
 }
@@ -236,7 +243,7 @@ fn rewrite(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::{LocId, ProcedureCall};
+    use crate::code::ProcedureCall;
     use crate::model::{Copies, VarKind};
     use crate::semantics::tests::Build;
     use crate::semantics::{InstanceCounts, ReachLimits, reachable_states};

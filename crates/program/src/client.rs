@@ -103,6 +103,7 @@ pub fn client(program: &Program, callees: &[Callee], effort: Effort) -> Result<C
         specified: Vec::new(),
         of_calls: Vec::new(),
         called: Vec::new(),
+        inside: Vec::new(),
     };
     let mut m = ClientBuilder { g, effort, count: None };
     let hub = m.g.location("idle", AtomicBlock::No, origin);

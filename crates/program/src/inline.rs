@@ -38,6 +38,8 @@ pub(crate) struct InlinedCode<'p> {
     pub of_calls: Vec<ActionId>,
     /// The procedures so called.
     pub called: Vec<ProcId>,
+    /// The locations inside such calls.
+    pub inside: Vec<(LocId, ProcId)>,
 }
 
 /// The new code's variables for those of the copied code.
@@ -275,6 +277,7 @@ impl InlinedCode<'_> {
         let at: Vec<LocId> = (0..order.next.len())
             .map(|k| self.location(&format!("{}: after {}", q.name, order.label(k)), inside, c.origin))
             .collect();
+        self.inside.extend(at.iter().map(|l| (*l, c.procedure)));
         let args: Vec<Term> = c.args.iter().map(|a| self.term(*a, caller)).collect();
         let passed: Vec<(Symbol, Term)> = q.params.iter().zip(&args).map(|(v, a)| (old.vars[*v].symbol, *a)).collect();
         let mut inputs = Vec::new();

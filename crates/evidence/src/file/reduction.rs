@@ -45,7 +45,10 @@ pub(crate) fn write_reduction(program: &Program, proof: &Reduction, pool: &mut P
         .map(|g| json!({ "var": program.vars[g.var].name, "lock": program.vars[g.lock].name }))
         .collect();
     let premises: Vec<u32> = proof.premises.iter().map(|q| q.0).collect();
-    json!({ "form": "reduction", "guards": guards, "specified": specified, "premises": premises, "units": units })
+    let prompt: Vec<u32> = proof.prompt.iter().map(|q| q.0).collect();
+    json!({
+        "form": "reduction", "guards": guards, "specified": specified, "premises": premises, "prompt": prompt, "units": units,
+    })
 }
 
 fn procedure(program: &Program, r: &JsonReader<'_>) -> Result<ProcId, FileError> {
@@ -118,5 +121,9 @@ pub(crate) fn read_reduction(
         }
         None => Vec::new(),
     };
-    Ok(Reduction { guards, specified, premises, units })
+    let prompt = match r.optional("prompt") {
+        Some(list) => list.list()?.iter().map(|q| procedure(program, q)).collect::<Result<_, _>>()?,
+        None => Vec::new(),
+    };
+    Ok(Reduction { guards, specified, premises, prompt, units })
 }

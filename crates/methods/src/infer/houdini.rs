@@ -43,23 +43,6 @@ pub(crate) fn refuted_goals(terms: &Terms, goals: &[Term], assumed: &[Term], smt
     }
 }
 
-/// Keeps the formulas that follow where they are read by `read`; whether some did not.
-pub(crate) fn retain_implied(
-    terms: &Terms,
-    formulas: &mut Vec<Term>,
-    read: &dyn Fn(Term) -> Term,
-    smt: &mut dyn Smt,
-) -> bool {
-    let goals: Vec<Term> = formulas.iter().map(|f| read(*f)).collect();
-    let refuted = refuted_goals(terms, &goals, &[], smt);
-    let mut at = 0;
-    formulas.retain(|_| {
-        at += 1;
-        !refuted.contains(&(at - 1))
-    });
-    !refuted.is_empty()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,12 +57,8 @@ mod tests {
         let y = t.sym(t.symbol("y", Sort::INT));
         let mut smt = Z3::new(&t, SolverSettings::default(), &Budget::unlimited()).expect("a session");
         smt.assert(t.lt(x, y));
-        let mut list = vec![t.le(x, y), t.le(y, x), t.ne(x, y), t.le(t.int(0), x), t.tt()];
-        let kept = [list[0], list[2], list[4]];
+        let list = vec![t.le(x, y), t.le(y, x), t.ne(x, y), t.le(t.int(0), x), t.tt()];
         assert_eq!(refuted_goals(&t, &list, &[], &mut smt), [1, 3].into());
         assert_eq!(refuted_goals(&t, &list, &[t.le(t.int(5), x)], &mut smt), [1].into(), "with one more premise");
-        assert!(retain_implied(&t, &mut list, &|f| f, &mut smt));
-        assert_eq!(list, kept);
-        assert!(!retain_implied(&t, &mut list, &|f| f, &mut smt));
     }
 }

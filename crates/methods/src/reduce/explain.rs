@@ -69,7 +69,7 @@ pub(crate) fn gate(basis: &CallSummaries, unit: CodeUnit, property: PropertyId, 
     if let Some(why) = &f.undecided {
         return format!("the solver did not decide {name} in {}: {why}", basis.name(unit));
     }
-    let step = f.action.map(|a| step_text(basis, unit, a)).unwrap_or_default();
+    let step = f.action.map_or("the end".to_string(), |a| step_text(basis, unit, a));
     let shown = basis.code(unit).actions.iter().flat_map(|a| &a.gates).find(|g| g.property == property);
     let shown = shown.map(|g| p.terms.show(g.formula)).filter(|s| s.len() < 120);
     let formula = shown.map(|s| format!(" ({s})")).unwrap_or_default();

@@ -5,11 +5,12 @@
 //! conditions of the code and their neighbours, locks that access predicates name, assigned constants, equalities
 //! between a local and what was read into it, and one of these under the condition of another.
 
+use super::frames;
 use super::setting::ReductionSetting;
 use crate::infer::vocabulary::FactSet;
 use logic::{Op, Sort, SortKind, Symbol, Term, Terms};
 use program::call_summaries::CodeUnit;
-use program::{Code, LocId, Program, VarId};
+use program::{Code, LocId, Procedure, Program, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// So many formulas at a cut at most: the rest would cost more than it finds.
@@ -23,6 +24,10 @@ pub(crate) struct Guesses {
     within: Vec<(VarId, Vec<Term>)>,
     shared: Vec<VarId>,
     ints: Vec<Term>,
+    /// The unit's own variables and `tid`.
+    own: FxHashSet<Symbol>,
+    /// Variables of which `old` is said, with what remembers it.
+    olds: Vec<(VarId, Symbol)>,
 }
 
 impl Guesses {
@@ -37,7 +42,13 @@ impl Guesses {
         let names: FxHashSet<Symbol> = shared.iter().map(|v| p.vars[*v].symbol).collect();
         let known = |f: Term| t.free_symbols(f).iter().all(|x| own.contains(x) || names.contains(x));
         let mut list = FactSet::default();
+        let mut olds = Vec::new();
         if let CodeUnit::Procedure(q) = unit {
+            olds = p.procedures[q].olds.iter().map(|(v, copy)| (*v, p.vars[*copy].symbol)).collect();
+            for f in p.procedures[q].ensures.iter().filter_map(|f| f.formula) {
+                t.conjuncts(f).into_iter().filter(|c| known(*c)).for_each(|c| list.add(c));
+            }
+            entry_values(p, t, &p.procedures[q], &mut list);
             for f in p.procedures[q].requires.iter().filter_map(|f| f.formula) {
                 t.conjuncts(f).into_iter().for_each(|c| list.add(c));
             }
@@ -61,6 +72,7 @@ impl Guesses {
         assigned(p, t, code, &locals, &known, &mut list);
         for f in atoms.all.iter().copied().filter(|f| known(*f)) {
             list.add_neighbours(t, f);
+            bounds(t, f, &mut list);
         }
         let conditions: Vec<Term> =
             atoms.all.iter().copied().filter(|f| is_own(*f)).take(MAX_CONDITIONS).flat_map(|f| [f, t.not(f)]).collect();
@@ -79,7 +91,7 @@ impl Guesses {
                 (*v, steps)
             })
             .collect();
-        Self { anywhere: list.all, within, shared: shared.to_vec(), ints }
+        Self { anywhere: list.all, within, shared: shared.to_vec(), ints, own, olds }
     }
 
     /// `before`: inside a run, the symbols for the store where it began.
@@ -89,9 +101,17 @@ impl Guesses {
         code: &Code,
         at: LocId,
         before: Option<&Vec<Symbol>>,
+        stops: &dyn Fn(LocId) -> bool,
     ) -> Vec<Term> {
         let (p, t) = (s.p, s.terms);
         let mut list = FactSet::default();
+        let begin: Vec<(VarId, Symbol)> = match before {
+            Some(before) => self.shared.iter().copied().zip(before.iter().copied()).collect(),
+            None => Vec::new(),
+        };
+        for begin in [begin, self.olds.clone()] {
+            frames::loop_facts(s, code, at, stops, &begin, &self.own).into_iter().for_each(|f| list.add(f));
+        }
         for f in code.locations[at].invariants.iter().flatten() {
             t.conjuncts(*f).into_iter().for_each(|c| list.add(c));
         }
@@ -130,10 +150,9 @@ impl Guesses {
             let mut atoms = FactSet::default();
             atoms.add_conditions(t, a.guard);
             for f in atoms.all {
-                if let Some((Op::Lt | Op::Le, args)) = t.app(f)
-                    && t.sort_of(args[0]) == Sort::INT
-                {
-                    for (x, y) in [(args[0], args[1]), (args[1], args[0])] {
+                if let Some((Op::Lt | Op::Le, args)) = t.app(f) {
+                    let number = |x: Term| t.cast(x, Sort::INT);
+                    for (x, y) in [(number(args[0]), number(args[1])), (number(args[1]), number(args[0]))] {
                         list.add(t.sub(y, x));
                         list.add(t.add(t.sub(y, x), t.int(1)));
                         let none = t.le(y, x);
@@ -218,6 +237,44 @@ fn assigned(p: &Program, t: &Terms, code: &Code, locals: &[VarId], known: &dyn F
                 {
                     out.add(t.eq(var, t.substitute(u.value, [(p.vars[u.var].symbol, e.value)])));
                 }
+            }
+        }
+    }
+}
+
+/// Of a comparison of machine integers: what holds next to it.
+fn bounds(t: &Terms, f: Term, out: &mut FactSet) {
+    if let Some((Op::Lt | Op::Le, args)) = t.app(f)
+        && matches!(t.kind(t.sort_of(args[0])), SortKind::Machine(_))
+    {
+        out.add(t.le(args[0], args[1]));
+        out.add(t.le(args[1], args[0]));
+        for x in [args[0], args[1]] {
+            out.add(t.le(t.num(0, t.sort_of(x)), x));
+        }
+    }
+}
+
+/// Entries of maps of which `old` is said are as they were: others may change the rest of the map.
+fn entry_values(p: &Program, t: &Terms, q: &Procedure, out: &mut FactSet) {
+    let mut todo: Vec<Term> = q.ensures.iter().filter_map(|f| f.formula).collect();
+    todo.extend(q.code.locations.iter().flat_map(|l| l.invariants.iter().flatten().copied()));
+    let mut seen = FxHashSet::default();
+    while let Some(f) = todo.pop() {
+        let Some((op, args)) = t.app(f).filter(|_| seen.insert(f)) else { continue };
+        todo.extend(args.iter());
+        if op != Op::Select {
+            continue;
+        }
+        let (mut base, mut keys) = (f, Vec::new());
+        while let Some((Op::Select, args)) = t.app(base) {
+            keys.push(args[1]);
+            base = args[0];
+        }
+        for (v, copy) in &q.olds {
+            if t.as_symbol(base) == Some(p.vars[*copy].symbol) {
+                let now = keys.iter().rev().fold(t.sym(p.vars[*v].symbol), |m, k| t.select(m, *k));
+                out.add(t.eq(now, f));
             }
         }
     }

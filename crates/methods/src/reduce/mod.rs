@@ -10,9 +10,12 @@
 
 mod breach;
 mod explain;
+mod frames;
+mod ground;
 mod guards;
 mod guess;
 mod premises;
+mod prompt;
 mod search;
 mod setting;
 mod witness;
@@ -172,6 +175,8 @@ struct ReductionRound<'a> {
     shown: BTreeSet<ProcId>,
     /// The invariants that all of it rests on.
     premises: Vec<PropertyId>,
+    /// Procedures that never wait, callees first.
+    prompt: Vec<ProcId>,
 }
 
 /// A unit to look at, and whether its runs are compared with a specification.
@@ -207,20 +212,27 @@ impl<'a> ReductionRound<'a> {
         let own: Vec<usize> = task.program.procedures.iter().map(|q| q.code.actions.len()).collect();
         let terms = basis.program.terms.clone();
         let premises = premises.to_vec();
-        let mut out = ReductionRound { basis, terms, units: Vec::new(), shown: BTreeSet::new(), premises };
-        for (job, looked) in jobs.iter().zip(side_by_side(basis, &own, &jobs, &out.premises, run)?) {
-            let found = looked.map(|(terms, found)| {
-                let mut adopt = Adopt::new(&basis.program.terms, &terms, &out.terms);
-                ReducedUnit { reduced: adopted(&mut adopt, found.reduced), ..found }
-            });
-            if let (CodeUnit::Procedure(q), Ok(f)) = (job.unit, &found)
-                && job.performs
-                && f.strays.is_empty()
-            {
-                out.shown.insert(q);
+        let mut out =
+            ReductionRound { basis, terms, units: Vec::new(), shown: BTreeSet::new(), premises, prompt: Vec::new() };
+        // Callees first: whether they wait decides how long the runs of their callers may be.
+        for level in levels(basis, jobs) {
+            let looked = side_by_side(basis, &own, &level, &out.premises, &out.prompt, run)?;
+            for (job, looked) in level.iter().zip(looked) {
+                let found = looked.map(|(terms, found)| {
+                    let mut adopt = Adopt::new(&basis.program.terms, &terms, &out.terms);
+                    ReducedUnit { reduced: adopted(&mut adopt, found.reduced), ..found }
+                });
+                if let (CodeUnit::Procedure(q), Ok(f)) = (job.unit, &found)
+                    && job.performs
+                    && f.strays.is_empty()
+                {
+                    out.shown.insert(q);
+                    out.prompt.extend(f.prompt.then_some(q));
+                }
+                out.units.push((job.unit, found));
             }
-            out.units.push((job.unit, found));
         }
+        out.units.sort_by_key(|(unit, _)| *unit);
         Ok(out)
     }
 
@@ -271,6 +283,7 @@ impl<'a> ReductionRound<'a> {
                 guards: guards.to_vec(),
                 specified: by_performs.to_vec(),
                 premises: self.premises,
+                prompt: self.prompt,
                 units,
             }),
         });
@@ -279,14 +292,36 @@ impl<'a> ReductionRound<'a> {
         }
     }
 
+    /// Whether a procedure ensures what it says: at its own end, and where it was inlined.
+    fn ensured(&self, q: ProcId, property: PropertyId) -> Option<Result<(), Reason>> {
+        let p = &self.basis.program;
+        let fact = p.procedures[q].ensures.iter().find(|f| f.property == Some(property))?.formula?;
+        let symbols = p.terms.free_symbols(fact);
+        if p.vars.iter().any(|v| symbols.contains(&v.primed)) {
+            return None;
+        }
+        match self.units.iter().find(|(u, _)| *u == CodeUnit::Procedure(q))? {
+            (_, Err(reason)) => return Some(Err(reason.clone())),
+            (_, Ok(_)) => {}
+        }
+        for (u, found) in &self.units {
+            if let Ok(found) = found
+                && let Some(failure) = found.open.get(&property)
+            {
+                return Some(Err(Reason::Alarm(explain::gate(self.basis, *u, property, failure))));
+            }
+        }
+        Some(Ok(()))
+    }
+
     /// Whether the property is shown; `None`: it is none of ours.
     fn judge(&self, property: PropertyId, task: &Task) -> Option<Result<(), Reason>> {
         let p = &self.basis.program;
         match &p.properties[property].kind {
             PropertyKind::Performs(q) => self.shown.contains(q).then_some(Ok(())),
             PropertyKind::Unmodelled(_) if of_inlining(&task.program, property) => Some(Ok(())),
-            PropertyKind::Ensures(_)
-            | PropertyKind::Invariant(_)
+            PropertyKind::Ensures(q) => self.ensured(*q, property),
+            PropertyKind::Invariant(_)
             | PropertyKind::Rely(_)
             | PropertyKind::Follows(_)
             | PropertyKind::Linearizable(_)
@@ -335,7 +370,34 @@ fn wanted(basis: &CallSummaries, unit: CodeUnit, task: &Task, found: &[PropertyI
     let code = basis.code(unit);
     let spawns = code.actions.iter().any(|a| a.spawn.is_some());
     let performs = matches!(unit, CodeUnit::Procedure(q) if p.procedures[q].performs.is_some());
-    is_root(p, unit) && !spawns && (performs || task.properties.iter().chain(found).any(|q| has_gate_of(code, *q)))
+    let ensures = matches!(unit, CodeUnit::Procedure(q) if !p.procedures[q].ensures.is_empty());
+    is_root(p, unit)
+        && !spawns
+        && (performs || ensures || task.properties.iter().chain(found).any(|q| has_gate_of(code, *q)))
+}
+
+/// The units in groups, each after those that it calls by specification. Those that call each other come last, together.
+fn levels(basis: &CallSummaries, jobs: Vec<UnitJob>) -> Vec<Vec<UnitJob>> {
+    let mut rest = jobs;
+    let mut out = Vec::new();
+    while !rest.is_empty() {
+        let waits_for = |job: &UnitJob| {
+            let called = basis.unit(job.unit).map(|u| u.called.as_slice()).unwrap_or_default();
+            called.iter().any(|q| rest.iter().any(|x| x.unit == CodeUnit::Procedure(*q)))
+        };
+        let waiting: Vec<bool> = rest.iter().map(waits_for).collect();
+        if waiting.iter().all(|w| *w) {
+            out.push(std::mem::take(&mut rest));
+            break;
+        }
+        let (mut now, mut later) = (Vec::new(), Vec::new());
+        for (job, waits) in rest.into_iter().zip(waiting) {
+            if waits { later.push(job) } else { now.push(job) }
+        }
+        out.push(now);
+        rest = later;
+    }
+    out
 }
 
 /// What was found of a unit, with the terms it is made of.
@@ -348,6 +410,7 @@ fn side_by_side(
     own: &[usize],
     jobs: &[UnitJob],
     premises: &[PropertyId],
+    prompt: &[ProcId],
     run: &Run,
 ) -> Result<Vec<Looked>, Reason> {
     let next = AtomicUsize::new(0);
@@ -361,7 +424,7 @@ fn side_by_side(
                     && let Some(job) = jobs.get(i)
                 {
                     run.progress(format!("reduce: {}", basis.name(job.unit)));
-                    let looked = one(&basis, own, job, premises, run);
+                    let looked = one(&basis, own, job, (premises, prompt), run);
                     if say.send((i, looked)).is_err() {
                         return;
                     }
@@ -382,13 +445,19 @@ fn side_by_side(
     })
 }
 
-fn one(basis: &CallSummaries, own: &[usize], job: &UnitJob, premises: &[PropertyId], run: &Run) -> Looked {
+fn one(
+    basis: &CallSummaries,
+    own: &[usize],
+    job: &UnitJob,
+    (premises, prompt): (&[PropertyId], &[ProcId]),
+    run: &Run,
+) -> Looked {
     run.budget.check().map_err(Reason::Exhausted)?;
     if let Some(why) = &job.refused {
         return Err(Reason::NotAdmitted(why.clone()));
     }
     let terms = basis.program.terms.clone();
-    let found = look(&ReductionSetting::new(own, basis, premises, &terms, run), job.unit, job.performs)?;
+    let found = look(&ReductionSetting::new(own, basis, premises, prompt, &terms, run), job.unit, job.performs)?;
     Ok((terms, found))
 }
 

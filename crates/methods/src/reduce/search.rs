@@ -6,9 +6,10 @@
 //! not hold are dropped (Houdini). Loops are cut between runs if that goes, else inside a run. A run with a step that is marked
 //! `witness L` must be `L`, unless marks are passed over on purpose.
 
+use super::ground::{Grounded, Quantified, grounded};
 use super::guess::Guesses;
 use super::setting::ReductionSetting;
-use crate::infer::houdini::retain_implied;
+use crate::infer::houdini::refuted_goals;
 use evidence::{CutPoint, MoverPhase, Reason, Reduced};
 use logic::{Symbol, Term, Value};
 use program::call_summaries::CodeUnit;
@@ -30,6 +31,8 @@ pub(crate) struct ReducedUnit {
     pub(crate) strays: Vec<ReductionFailure>,
     /// How many runs there are.
     pub runs: usize,
+    /// Whether it never waits and ends (RD8); its cuts have ranks then.
+    pub prompt: bool,
     /// Where a `witness` may be written: each run that has the step performs the action.
     pub performed: Vec<(WitnessPosition, String)>,
 }
@@ -103,6 +106,9 @@ pub(crate) enum Split {
 pub(super) type Node = (LocId, u32, u32);
 
 const TWO_LABELS: u32 = u32::MAX;
+/// What a question may cost, in the solver's own units; less where quantifiers are left in it.
+const QUESTION_LIMIT: u32 = 4_000_000;
+const QUANTIFIED_LIMIT: u32 = 300_000;
 
 /// A label that steps of a piece are marked with, and when one of them is taken.
 pub(super) type Marked = (u32, Term);
@@ -116,16 +122,17 @@ pub(crate) struct MoverSearch<'s, 'a> {
     shared: Vec<VarId>,
     before: Vec<Symbol>,
     taste: Taste,
-    guesses: Guesses,
+    pub(super) guesses: Guesses,
     pub(super) cuts: BTreeMap<LocId, MoverPhase>,
     broken: BTreeMap<LocId, BrokenRun>,
-    ranks: BTreeMap<LocId, Term>,
+    pub(super) ranks: BTreeMap<LocId, Term>,
     pub(super) nodes: BTreeMap<Node, Vec<Term>>,
     right: BTreeSet<ActionId>,
     /// The labels of written witnesses, and the steps that have them.
     pub(super) labels: Vec<&'a str>,
     marks: BTreeMap<ActionId, Vec<u32>>,
     smt: Z3<'a>,
+    quantified: Quantified,
 }
 
 /// An arrival: the node, when, and how formulas there read.
@@ -155,7 +162,7 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
         };
         let shared: Vec<VarId> = p.shared().collect();
         let before = shared.iter().map(|v| t.symbol(format!("{} before", p.vars[*v].name), p.vars[*v].sort)).collect();
-        let settings = SolverSettings { seed: s.run.seed as u32, limit: 4_000_000, ..SolverSettings::default() };
+        let settings = SolverSettings { seed: s.run.seed as u32, limit: QUESTION_LIMIT, ..SolverSettings::default() };
         let smt = Z3::new(t, settings, &s.run.budget).map_err(|r| Reason::Internal(r.to_string()))?;
         let right = code.actions.ids().collect();
         let guesses = Guesses::new(s, unit, &shared);
@@ -188,6 +195,7 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
             labels,
             marks,
             smt,
+            quantified: Quantified::default(),
         })
     }
 
@@ -242,7 +250,8 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
     }
 
     fn guesses_at(&self, at: LocId) -> Vec<Term> {
-        self.guesses.at(self.s, self.code, at, (self.cuts[&at] != MoverPhase::Between).then_some(&self.before))
+        let before = (self.cuts[&at] != MoverPhase::Between).then_some(&self.before);
+        self.guesses.at(self.s, self.code, at, before, &|l| self.cuts.contains_key(&l))
     }
 
     fn entered(&self) -> Term {
@@ -271,11 +280,7 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
         self.nodes.clear();
         let entry = (self.code.entry, 0, 0);
         let mut first = self.guesses_at(entry.0);
-        self.smt.push();
-        self.smt.assert(self.s.facts);
-        self.smt.assert(self.entered());
-        retain_implied(t, &mut first, &|f| f, &mut self.smt);
-        self.smt.pop();
+        self.retain(&[self.s.facts, self.entered()], &mut first, &|f| f);
         self.nodes.insert(entry, first);
         let mut todo = BTreeSet::from([entry]);
         while let Some(node) = todo.pop_first() {
@@ -286,31 +291,21 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
                     let all = t.and(&list);
                     let (p, invariant) = (self.s.p, self.s.invariant);
                     let (after, kept) = (primed(p, t, all), primed(p, t, invariant));
-                    self.smt.push();
-                    self.smt.assert(self.s.facts);
-                    self.smt.assert(all);
-                    self.smt.assert(self.s.others.step(t.and(&[all, after, invariant, kept])));
-                    self.smt.assert(kept);
-                    let dropped = retain_implied(t, &mut list, &|f| primed(p, t, f), &mut self.smt);
-                    self.smt.pop();
-                    if !dropped {
+                    let moved = self.s.others.step(t.and(&[all, after, invariant, kept]));
+                    if !self.retain(&[self.s.facts, all, moved, kept], &mut list, &|f| primed(p, t, f)) {
                         break;
                     }
                 }
                 self.nodes.insert(node, list.clone());
             }
             let piece = self.piece(node.0)?;
-            self.smt.push();
-            self.smt.assert(self.s.facts);
-            self.smt.assert(t.and(&list));
+            let here = [self.s.facts, t.and(&list)];
             let marked = self.marked(&piece);
             for (at, end) in &piece.ends {
                 for arrival in self.arrivals(node, *at, end, &marked) {
-                    self.smt.push();
-                    self.smt.assert(arrival.when);
+                    let premises = [here[0], here[1], arrival.when];
                     let known = self.nodes.contains_key(&arrival.node);
-                    if !known && self.smt.check().is_unsat() {
-                        self.smt.pop();
+                    if !known && self.excluded(&premises, t.ff()) {
                         continue;
                     }
                     let mut there = match self.nodes.get(&arrival.node) {
@@ -318,17 +313,52 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
                         None => self.guesses_at(*at),
                     };
                     let read = self.reading(node.0, *at, end);
-                    let dropped = retain_implied(t, &mut there, &read, &mut self.smt);
-                    self.smt.pop();
+                    let dropped = self.retain(&premises, &mut there, &read);
                     if dropped || !known {
                         self.nodes.insert(arrival.node, there);
                         todo.insert(arrival.node);
                     }
                 }
             }
-            self.smt.pop();
         }
         Ok(())
+    }
+
+    /// Keeps the formulas that follow from the premises where they are read by `read`; whether some did not.
+    fn retain(&mut self, premises: &[Term], formulas: &mut Vec<Term>, read: &dyn Fn(Term) -> Term) -> bool {
+        let t = self.s.terms;
+        let goals: Vec<Term> = formulas.iter().map(|f| read(*f)).collect();
+        let asked = grounded(t, premises, &goals, &mut self.quantified);
+        let Grounded { premises, goals } = asked.unwrap_or_else(|| Grounded { premises: premises.to_vec(), goals });
+        self.smt.push();
+        premises.iter().for_each(|f| self.smt.assert(*f));
+        let refuted = refuted_goals(t, &goals, &[], &mut self.smt);
+        self.smt.pop();
+        let mut at = 0;
+        formulas.retain(|_| {
+            at += 1;
+            !refuted.contains(&(at - 1))
+        });
+        !refuted.is_empty()
+    }
+
+    /// Whether the goal follows, asked without quantifiers.
+    fn excluded(&mut self, assumed: &[Term], goal: Term) -> bool {
+        let t = self.s.terms;
+        let asked = grounded(t, assumed, &[goal], &mut self.quantified);
+        let asked = asked.unwrap_or_else(|| Grounded { premises: assumed.to_vec(), goals: vec![goal] });
+        self.smt.push();
+        asked.premises.iter().for_each(|f| self.smt.assert(*f));
+        asked.goals.iter().for_each(|g| self.smt.assert(t.not(*g)));
+        let answer = self.smt.check();
+        self.smt.pop();
+        answer.is_unsat()
+    }
+
+    /// Whether a question has quantifiers: then answers other than "it follows" take long.
+    fn is_quantified(&mut self, assumed: &[Term], goal: Term) -> bool {
+        let t = self.s.terms;
+        assumed.iter().chain([&goal]).any(|f| self.quantified.has(t, *f))
     }
 
     /// How a formula at the end of a piece reads at its start.
@@ -442,14 +472,19 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
 
     pub(super) fn valid(&mut self, assumed: &[Term], goal: Term) -> bool {
         let t = self.s.terms;
-        if t.is_true(goal) {
+        if t.is_true(goal) || self.excluded(assumed, goal) {
             return true;
         }
+        if !self.is_quantified(assumed, goal) {
+            return false;
+        }
+        self.smt.set_limit(QUANTIFIED_LIMIT);
         self.smt.push();
         assumed.iter().for_each(|f| self.smt.assert(*f));
         self.smt.assert(t.not(goal));
         let answer = self.smt.check();
         self.smt.pop();
+        self.smt.set_limit(QUESTION_LIMIT);
         answer.is_unsat()
     }
 
@@ -506,9 +541,8 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
 
     /// A location before which a run from here must end.
     fn too_long(&mut self, piece: &CodePiece, known: Term) -> Result<Option<(LocId, BrokenRun)>, Reason> {
-        let (p, t) = (self.s.p, self.s.terms);
+        let t = self.s.terms;
         let apart = self.s.others.apart();
-        let of_calls = self.s.basis.unit(self.unit).map(|u| u.of_calls.clone()).unwrap_or_default();
         for (at, point) in piece.points.iter().filter(|(_, x)| !t.is_false(x.committed)) {
             self.budget()?;
             let here = [known, point.reached, point.committed];
@@ -535,20 +569,8 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
                 }
             }
             if self.order.is_some() {
-                let own = self.code.actions.iter_enumerated().filter(|(id, a)| a.from == *at && !of_calls.contains(id));
-                let ways: Vec<Term> = own
-                    .map(|(_, a)| {
-                        let gates = a.gates.iter().map(|g| g.formula);
-                        let can = t.and(&gates.chain([a.guard]).collect::<Vec<_>>());
-                        let used = t.free_symbols(can);
-                        let inputs: Vec<Symbol> = a.inputs.iter().copied().filter(|s| used.contains(s)).collect();
-                        let fresh: Vec<Symbol> =
-                            inputs.iter().map(|s| t.symbol(t.symbol_name(*s), t.symbol_sort(*s))).collect();
-                        let can = t.substitute(can, inputs.into_iter().zip(fresh.iter().map(|s| t.sym(*s))));
-                        t.exists(&fresh, point.store.read(p, t, can))
-                    })
-                    .collect();
-                if !self.valid(&here, t.or(&ways)) {
+                let goes_on = self.goes_on(*at, point);
+                if !self.valid(&here, goes_on) {
                     let action = piece.steps.iter().map(|s| s.action).find(|a| self.code.actions[*a].from == *at);
                     if let Some(action) = action {
                         return Ok(Some((*at, BrokenRun { action, place: None })));
@@ -646,21 +668,42 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
                 }
             }
         }
+        self.ensured(&mut open)?;
         let performed = if strays.is_empty() { self.spots()? } else { Vec::new() };
+        let prompt = strays.is_empty() && self.is_prompt()?;
         let mut cuts = Vec::new();
         for ((at, position, _), list) in &self.nodes {
             let phase = self.cuts[at];
-            let rank = self.ranks.get(at).copied().filter(|_| phase == MoverPhase::Left);
+            let rank = self.ranks.get(at).copied().filter(|_| prompt || phase == MoverPhase::Left);
             cuts.push(CutPoint { location: *at, position: *position, phase, formula: t.and(list), rank });
         }
         // A cut that nothing reaches is there all the same, so that pieces end at it.
         for (at, phase) in &self.cuts {
             if !self.nodes.keys().any(|n| n.0 == *at) {
-                cuts.push(CutPoint { location: *at, position: 0, phase: *phase, formula: t.ff(), rank: None });
+                let rank = prompt.then(|| t.int(0));
+                cuts.push(CutPoint { location: *at, position: 0, phase: *phase, formula: t.ff(), rank });
             }
         }
         let reduced = Reduced { unit: self.unit, before: self.before, right: self.right.into_iter().collect(), cuts };
-        Ok(ReducedUnit { reduced, open, strays, runs, performed })
+        Ok(ReducedUnit { reduced, open, strays, runs, prompt, performed })
+    }
+
+    /// What the procedure ensures, where it ends.
+    fn ensured(&mut self, open: &mut BTreeMap<PropertyId, ReductionFailure>) -> Result<(), Reason> {
+        let CodeUnit::Procedure(q) = self.unit else { return Ok(()) };
+        let nodes: Vec<Node> = self.nodes.keys().copied().filter(|n| self.code.exit == Some(n.0)).collect();
+        for fact in &self.s.p.procedures[q].ensures {
+            let (Some(formula), Some(property)) = (fact.formula, fact.property) else { continue };
+            for node in &nodes {
+                self.budget()?;
+                let (known, piece) = (self.known(*node), self.piece(node.0)?);
+                let store = program::symbolic::SymbolicStore::default();
+                if let Some(f) = self.counter(*node, &piece, &[known], formula, None, &store) {
+                    open.entry(property).or_insert(f);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The results that actions up to this position have named.
@@ -695,12 +738,15 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
         store: &program::symbolic::SymbolicStore,
     ) -> Option<ReductionFailure> {
         let (p, t) = (self.s.p, self.s.terms);
-        if t.is_true(goal) {
+        if t.is_true(goal) || self.valid(assumed, goal) {
             return None;
         }
+        // The values are those of the question at the keys at hand, where there are quantifiers.
+        let asked = grounded(t, assumed, &[goal], &mut self.quantified);
+        let asked = asked.unwrap_or_else(|| Grounded { premises: assumed.to_vec(), goals: vec![goal] });
         self.smt.push();
-        assumed.iter().for_each(|f| self.smt.assert(*f));
-        self.smt.assert(t.not(goal));
+        asked.premises.iter().for_each(|f| self.smt.assert(*f));
+        asked.goals.iter().for_each(|g| self.smt.assert(t.not(*g)));
         let answer = self.smt.check();
         let mut failure = ReductionFailure {
             action,

@@ -7,7 +7,7 @@ use logic::{Term, Terms};
 use program::access::{Touches, constant_facts};
 use program::call_summaries::CallSummaries;
 use program::movers::Others;
-use program::{Program, PropertyId};
+use program::{ProcId, Program, PropertyId};
 
 /// What is the same for every unit.
 pub(crate) struct ReductionSetting<'a> {
@@ -21,6 +21,8 @@ pub(crate) struct ReductionSetting<'a> {
     pub facts: Term,
     /// The part of it that is shown of every step: invariants that the program keeps.
     pub invariant: Term,
+    /// Procedures that were found never to wait: a call of one goes on by itself.
+    pub prompt: &'a [ProcId],
     pub run: &'a Run,
 }
 
@@ -29,6 +31,7 @@ impl<'a> ReductionSetting<'a> {
         own: &'a [usize],
         basis: &'a CallSummaries,
         premises: &[PropertyId],
+        prompt: &'a [ProcId],
         terms: &'a Terms,
         run: &'a Run,
     ) -> Self {
@@ -46,6 +49,7 @@ impl<'a> ReductionSetting<'a> {
             touches: Touches::new(p, terms),
             facts: terms.and(&facts),
             invariant,
+            prompt,
             run,
         }
     }

@@ -752,3 +752,112 @@ fn check_objects_of_a_refuting_run_are_there() {
         "no such object is there"
     );
 }
+
+/// Locks that are given back by procedures, and one more call between them.
+fn releases_by_calls(between: &str, body: &str) -> Program {
+    program(&format!(
+        "var a: lock;\nvar b: lock;\nvar c: lock;\nvar x: int = 0 guarded_by a;\n\
+         proc rela() requires a == tid; performs RA: <a> a' == 0; {{ release a; }}\n\
+         proc relc() requires c == tid; performs RC: <c> c' == 0; {{ release c; }}\n\
+         proc between(n: int) performs W: <> true; {{ {between} }}\n\
+         proc both(v: int) performs Both: <x> a == 0 && c == 0 && x' == v;\n\
+         {{ acquire a; acquire c; x := v; {body} }}\n"
+    ))
+}
+
+#[test]
+fn check_calls_that_never_wait_may_follow_the_commit_of_a_run() {
+    let turns = "var i: int := 0; while i < n { i := i + 1; }";
+    for between in ["skip;", turns] {
+        let p = releases_by_calls(between, "rela(); between(v); relc();");
+        let claim = &claims(&p)["performs:both"];
+        let Claim::Proved(c) = claim else { panic!("{between}: a proof was expected: {claim:?}") };
+        assert_eq!(checked(&p, "performs:both", claim), Outcome::Safe, "{between}");
+        let Proof::Reduction(proof) = &c.proof else { panic!("a reduction") };
+        assert_eq!(proof.prompt.len(), 3, "{between}");
+        let forged = |change: &dyn Fn(&mut Reduction)| {
+            let mut proof = proof.clone();
+            change(&mut proof);
+            let claim = Claim::Proved(Arc::new(Certificate { proof: Proof::Reduction(proof), ..(**c).clone() }));
+            checked(&p, "performs:both", &claim)
+        };
+        assert_eq!(forged(&|_| {}), Outcome::Safe);
+        for left_out in 0..3 {
+            let without = forged(&|r| {
+                r.prompt.remove(left_out);
+            });
+            assert_eq!(without, Outcome::Unknown, "{between}: without {left_out}");
+        }
+        assert_eq!(forged(&|r| r.prompt.push(r.prompt[0])), Outcome::Unknown, "twice");
+        if between == turns {
+            let unranked = forged(&|r| r.units.iter_mut().for_each(|u| u.cuts.iter_mut().for_each(|c| c.rank = None)));
+            assert_eq!(unranked, Outcome::Unknown, "a loop needs a rank");
+            let flat = c.terms.int(0);
+            let same = forged(&|r| r.units.iter_mut().flat_map(|u| &mut u.cuts).for_each(|c| c.rank = Some(flat)));
+            assert_eq!(same, Outcome::Unknown, "which comes down");
+        }
+    }
+}
+
+#[test]
+fn check_a_call_that_may_wait_or_never_end_does_not_follow_a_commit() {
+    // Others would see `a` free and `c` held for as long as the call waits.
+    for between in ["acquire b; release b;", "while true { skip; }", "while b != tid { skip; }"] {
+        let right = releases_by_calls("skip;", "rela(); between(v); relc();");
+        let p = releases_by_calls(between, "rela(); between(v); relc();");
+        let claim = &claims(&p)["performs:both"];
+        assert_ne!(checked(&p, "performs:both", claim), Outcome::Safe, "{between}");
+        // The ranks and lists of the program that does not wait are no proof of this one.
+        let Claim::Proved(c) = &claims(&right)["performs:both"] else { panic!("a proof was expected") };
+        assert_ne!(checked(&p, "performs:both", &Claim::Proved(c.clone())), Outcome::Safe, "{between}");
+        let listed = claims(&p).into_iter().find_map(|(_, claim)| match claim {
+            Claim::Proved(c) => Some(c),
+            _ => None,
+        });
+        if let Some(c) = listed
+            && let Proof::Reduction(proof) = &c.proof
+        {
+            let mut proof = proof.clone();
+            proof.prompt = proof.specified.clone();
+            let mut properties = c.properties.clone();
+            properties.extend(p.properties.ids().filter(|q| !c.properties.contains(q)));
+            let forged = Certificate { proof: Proof::Reduction(proof), properties, ..(*c).clone() };
+            assert_ne!(checked(&p, "performs:both", &Claim::Proved(Arc::new(forged))), Outcome::Safe, "{between}");
+        }
+    }
+}
+
+#[test]
+fn check_what_a_procedure_ensures_is_shown_at_its_end_and_only_while_it_is_its_own() {
+    let declared = "var l: [int]lock;\nvar d: [int]int accessible_if[j] l[j] == 0 || l[j] == tid;\n";
+    let held = format!(
+        "{declared}proc twice(i: int) requires l[i] == tid; ensures d[i] == old(d[i]) + 2; {{ d[i] := d[i] + 1; d[i] := d[i] + 1; }}\n"
+    );
+    let p = program(&held);
+    let name = p.properties.iter().find(|q| matches!(q.kind, PropertyKind::Ensures(_))).expect("one").name.clone();
+    assert_eq!(checked(&p, &name, &claims(&p)[name.as_str()]), Outcome::Safe);
+    for wrong in [held.replace("+ 2", "+ 3"), held.replace("d[i] := d[i] + 1; }", "d[i] := d[i] + 1; release l[i]; }")]
+    {
+        let p = program(&wrong);
+        assert_ne!(checked(&p, &name, &claims(&p)[name.as_str()]), Outcome::Safe, "{wrong}");
+    }
+}
+
+#[test]
+fn check_loops_over_maps_are_shown_by_what_they_leave_unchanged() {
+    let declared =
+        "const N: int = 8;\nvar l: [int]lock;\nvar d: [int][int]int accessible_if[j] l[j] == 0 || l[j] == tid;\n";
+    let clear = format!(
+        "{declared}proc clear(b: int) requires l[b] == tid;\n\
+         performs C: <d[b]> forall k: int :: 0 <= k && k < N ==> d'[b][k] == 0;\n\
+         {{ var i: int := 0; while i < N {{ d[b][i] := 0; i := i + 1; }} }}\n"
+    );
+    let p = program(&clear);
+    assert_eq!(checked(&p, "performs:clear", &claims(&p)["performs:clear"]), Outcome::Safe);
+    for (right, wrong) in
+        [("i: int := 0", "i: int := 1"), ("d[b][i] := 0", "d[b][i] := 1"), ("d[b][i] := 0", "d[b][2] := 0")]
+    {
+        let p = program(&clear.replace(right, wrong));
+        assert_ne!(checked(&p, "performs:clear", &claims(&p)["performs:clear"]), Outcome::Safe, "{wrong}");
+    }
+}

@@ -28,7 +28,7 @@ pub(crate) fn every_step(case: &mut Case) -> Reduction {
     };
     let cuts = path.iter().enumerate().map(cut).collect();
     let unit = Reduced { unit: CodeUnit::Thread(thread), before, right: Vec::new(), cuts };
-    Reduction { guards: Vec::new(), specified: Vec::new(), premises: Vec::new(), units: vec![unit] }
+    Reduction { guards: Vec::new(), specified: Vec::new(), premises: Vec::new(), prompt: Vec::new(), units: vec![unit] }
 }
 
 #[test]
@@ -80,6 +80,12 @@ fn check_a_cut_does_not_bind_the_inputs_of_a_step() {
         CutPoint { location, position: 0, phase: MoverPhase::Between, formula, rank: None }
     });
     let unit = Reduced { unit: CodeUnit::Procedure(q), before, right: Vec::new(), cuts: cuts.collect() };
-    let proof = Reduction { guards: Vec::new(), specified: Vec::new(), premises: Vec::new(), units: vec![unit] };
+    let proof = Reduction {
+        guards: Vec::new(),
+        specified: Vec::new(),
+        premises: Vec::new(),
+        prompt: Vec::new(),
+        units: vec![unit],
+    };
     assert!(case.checked(Proof::Reduction(proof), "assert:2").is_err(), "x may be anything");
 }

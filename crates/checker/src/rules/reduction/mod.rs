@@ -13,9 +13,11 @@
 //!   RD6  of a unit that performs: after it has committed a run can go on by a step of its own until it ends, and its
 //!        loops come down in rank.
 //!   RD7  written invariants that the proof rests on hold of initial stores, and every step of the program keeps them.
+//!   RD8  a procedure listed as prompt never waits and ends: its calls count for RD6 (`prompt`).
 //! A call by specification uses what RD5 and RD6 show of the callee: every property served by a caller is served by them.
-//! Deliberately absent: spawning units; steps of a call by specification do not count as going on (the callee may wait).
+//! Deliberately absent: spawning units; calls of procedures that may wait do not count as going on.
 
+mod prompt;
 mod vet;
 
 use super::wrong_form;
@@ -30,7 +32,7 @@ use program::movers::{Others, primed};
 use program::order::PerformsOrder;
 use program::relation::{Ends, relates};
 use program::symbolic::{CodePiece, PieceBounds, PiecePoint, SymbolicStore, piece};
-use program::{Action, Code, LocId, Program, PropertyId, PropertyKind, VarId};
+use program::{Action, Code, LocId, ProcId, Program, PropertyId, PropertyKind, VarId};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,6 +44,7 @@ const RD3: Premise = Premise::new("reduction", "RD3");
 const RD2_TO_RD5: Premise = Premise::new("reduction", "RD2 to RD5");
 const RD6: Premise = Premise::new("reduction", "RD6");
 const RD7: Premise = Premise::new("reduction", "RD7");
+const RD8: Premise = Premise::new("reduction", "RD8");
 
 pub(crate) fn check_reduction(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
     let Proof::Reduction(proof) = &c.proof else { return Err(wrong_form()) };
@@ -76,6 +79,7 @@ pub(crate) fn obligations(
         facts: terms.and(&facts),
         invariant,
         claimed,
+        prompt: &proof.prompt,
     };
     let mut out = rule.gated()?;
     rule.kept(&mut out);
@@ -113,6 +117,8 @@ struct ReductionRule<'a> {
     /// The part of it that steps could break: the invariants of the certificate.
     invariant: Term,
     claimed: &'a [PropertyId],
+    /// Procedures whose calls do not wait (RD8), in the order of the certificate.
+    prompt: &'a [ProcId],
 }
 
 /// Which properties need a unit.
@@ -256,6 +262,10 @@ impl ReductionRule<'_> {
                 let goes_on = self.progress(&start);
                 let what = format!("runs that have committed end, {here}");
                 out.push(Obligation::these(&served.performing, RD6, what, t.implies(known, t.and(&goes_on))));
+            }
+            if let Some(goals) = self.never_waits(&start)? {
+                let what = format!("a prompt procedure goes on, {here}");
+                out.push(Obligation::these(&served.performing, RD8, what, t.implies(known, t.and(&goals))));
             }
             self.ensures(&start, known, &here, out);
         }
@@ -442,29 +452,34 @@ impl ReductionRule<'_> {
 
     /// RD6.
     fn progress(&self, start: &CutStart<'_>) -> Vec<Term> {
-        let (p, t) = (self.p, self.terms);
+        let t = self.terms;
         let mut out = Vec::new();
         if let (MoverPhase::Left, Some(rank)) = (start.cut.phase, start.cut.rank) {
             out.push(t.le(t.int(0), rank));
         }
-        let of_calls = self.basis.unit(start.unit.unit).map(|u| u.of_calls.as_slice()).unwrap_or_default();
         for (at, point) in start.piece.points.iter().filter(|(_, x)| !t.is_false(x.committed)) {
-            let own = start.code.actions.iter_enumerated().filter(|(id, a)| a.from == *at && !of_calls.contains(id));
-            let ways: Vec<Term> = own
-                .map(|(_, a)| {
-                    let can = t.and(&[a.guard, obligation::gates(t, a)]);
-                    let used = t.free_symbols(can);
-                    let inputs: Vec<Symbol> = a.inputs.iter().copied().filter(|s| used.contains(s)).collect();
-                    // The inputs are chosen anew: the values in the store may mention those of earlier steps.
-                    let fresh: Vec<Symbol> =
-                        inputs.iter().map(|s| t.symbol(t.symbol_name(*s), t.symbol_sort(*s))).collect();
-                    let can = t.substitute(can, inputs.iter().copied().zip(fresh.iter().map(|s| t.sym(*s))));
-                    t.exists(&fresh, point.store.read(p, t, can))
-                })
-                .collect();
-            out.push(t.implies(t.and(&[point.reached, point.committed]), t.or(&ways)));
+            out.push(t.implies(t.and(&[point.reached, point.committed]), self.goes_on(start, *at, point, self.prompt)));
         }
         out
+    }
+
+    /// At a point of a piece the thread alone can go on: by a step of its own, or inside a call that does not wait.
+    fn goes_on(&self, start: &CutStart<'_>, at: LocId, point: &PiecePoint, prompt: &[ProcId]) -> Term {
+        let (p, t) = (self.p, self.terms);
+        if let Some(q) = self.basis.under_way(start.unit.unit, at) {
+            return t.bool(prompt.contains(&q));
+        }
+        let own = start.code.actions.iter().filter(|a| a.from == at);
+        let way = |a: &Action| {
+            let can = t.and(&[a.guard, obligation::gates(t, a)]);
+            let used = t.free_symbols(can);
+            let inputs: Vec<Symbol> = a.inputs.iter().copied().filter(|s| used.contains(s)).collect();
+            // The inputs are chosen anew: the values in the store may mention those of earlier steps.
+            let fresh: Vec<Symbol> = inputs.iter().map(|s| t.symbol(t.symbol_name(*s), t.symbol_sort(*s))).collect();
+            let can = t.substitute(can, inputs.iter().copied().zip(fresh.iter().map(|s| t.sym(*s))));
+            t.exists(&fresh, point.store.read(p, t, can))
+        };
+        t.or(&own.map(way).collect::<Vec<_>>())
     }
 
     /// What a procedure ensures follows from each cut at its exit.

@@ -54,8 +54,18 @@ pub(crate) fn vet_reduction(
             return Err(Rejection::shape("a procedure used by specification is not shown to perform it"));
         }
     }
+    for (i, q) in proof.prompt.iter().enumerate() {
+        let called = basis.unit(CodeUnit::Procedure(*q)).map(|u| u.called.as_slice()).unwrap_or_default();
+        let earlier = &proof.prompt[..i];
+        if !proof.specified.contains(q) || earlier.contains(q) || called.iter().any(|c| !earlier.contains(c)) {
+            return Err(Rejection::shape(
+                "a prompt procedure is listed twice, or calls one that is not listed before it",
+            ));
+        }
+    }
     for (u, performs) in proof.units.iter().zip(&performs) {
-        unit(basis, terms, u, *performs)?;
+        let prompt = matches!(u.unit, CodeUnit::Procedure(q) if proof.prompt.contains(&q));
+        unit(basis, terms, u, *performs, prompt)?;
     }
     let direct: Vec<Vec<usize>> =
         claimed.iter().map(|c| units_of(program, basis, proof, *c)).collect::<Result<_, _>>()?;
@@ -68,7 +78,7 @@ fn performing(p: &Program, proof: &Reduction, claimed: &[PropertyId], unit: Code
     proof.specified.contains(&q) || claimed.contains(property)
 }
 
-fn unit(basis: &CallSummaries, terms: &Terms, u: &Reduced, performs: bool) -> Result<(), Rejection> {
+fn unit(basis: &CallSummaries, terms: &Terms, u: &Reduced, performs: bool, prompt: bool) -> Result<(), Rejection> {
     let p = &basis.program;
     let code = basis.code(u.unit);
     let name = basis.name(u.unit);
@@ -102,6 +112,9 @@ fn unit(basis: &CallSummaries, terms: &Terms, u: &Reduced, performs: bool) -> Re
         _ => 0,
     };
     let own: Vec<Symbol> = basis.locals(u.unit).into_iter().map(|v| p.vars[v].symbol).collect();
+    // No other thread changes these.
+    let constants = program::access::constants(p).into_iter().map(|v| p.vars[v].symbol);
+    let steady: FxHashSet<Symbol> = own.iter().copied().chain(constants).chain([p.tid]).collect();
     let mut between = AllowedSymbols::shared(p);
     between.extend(own);
     between.push(p.tid);
@@ -114,6 +127,15 @@ fn unit(basis: &CallSummaries, terms: &Terms, u: &Reduced, performs: bool) -> Re
     for c in &u.cuts {
         let vocabulary = if c.phase == MoverPhase::Between { &between } else { &within };
         cut(terms, code, c, vocabulary, positions)?;
+        match c.rank {
+            Some(r) if prompt && terms.free_symbols(r).iter().any(|s| !steady.contains(s)) => {
+                return wrong("a rank of a prompt procedure speaks of what others may change");
+            }
+            Some(_) if !prompt && c.phase != MoverPhase::Left => {
+                return wrong("only cuts among left movers have a rank");
+            }
+            _ => {}
+        }
     }
     if code.exit.is_some_and(|e| u.cuts.iter().any(|c| c.location == e && c.phase != MoverPhase::Between)) {
         return wrong("a run goes on after the exit");
@@ -135,9 +157,6 @@ fn cut(
 ) -> Result<(), Rejection> {
     if code.locations.get(c.location).is_none() || c.position as usize > positions {
         return Err(Rejection::shape("a cut is at no location or position"));
-    }
-    if c.rank.is_some() && c.phase != MoverPhase::Left {
-        return Err(Rejection::shape("only cuts among left movers have a rank"));
     }
     let what = format!("a cut at {}", c.location);
     vocabulary.admits(terms, c.formula, &what)?;
