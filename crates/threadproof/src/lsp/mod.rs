@@ -5,24 +5,16 @@
 //! judgement of its own: verdicts come from `verify`, errors from the front end.
 
 mod index;
+mod protocol;
 mod text;
 mod verdicts;
 
 use crate::board::exit;
 use crate::strategy;
-use base::{Diagnostic as SourceDiagnostic, Sources, Span};
+use base::{Diagnostic, Sources, Span};
 use index::{KEYWORDS, NameIndex, NameKind};
 use lsp_server::{Connection, Message, Notification, Request, RequestId, Response};
-use lsp_types::notification::Notification as _;
-use lsp_types::{
-    CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, CodeActionProviderCapability, Command,
-    CompletionItem, CompletionItemKind, CompletionOptions, CompletionParams, Diagnostic, DiagnosticSeverity,
-    DidChangeTextDocumentParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams,
-    DocumentFormattingParams, ExecuteCommandOptions, ExecuteCommandParams, GotoDefinitionParams, Hover, HoverContents,
-    HoverParams, Location, MarkupContent, MarkupKind, NumberOrString, OneOf, Position, PublishDiagnosticsParams, Range,
-    ReferenceParams, RenameParams, SaveOptions, ServerCapabilities, TextDocumentSyncCapability, TextDocumentSyncKind,
-    TextDocumentSyncOptions, TextDocumentSyncSaveOptions, TextEdit, Uri, WorkspaceEdit,
-};
+use protocol::{CompletionKind, DocumentPosition, Mark, MarkedText, TextEdit, TextPosition, TextRange};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -67,8 +59,7 @@ struct Server {
 
 impl Server {
     fn initialize(connection: &Connection) -> Result<Self, String> {
-        let capabilities = serde_json::to_value(capabilities()).map_err(|e| e.to_string())?;
-        connection.initialize(capabilities).map_err(|e| e.to_string())?;
+        connection.initialize(capabilities()).map_err(|e| e.to_string())?;
         Ok(Self { documents: Documents::default(), verifier: VerifierSlot::default() })
     }
 
@@ -95,46 +86,40 @@ impl Server {
         Ok(())
     }
 
-    fn document(&self, uri: &Uri) -> OpenDocument {
-        self.documents.lock().unwrap_or_else(PoisonError::into_inner).get(uri.as_str()).cloned().unwrap_or_default()
+    fn document(&self, uri: &str) -> OpenDocument {
+        self.documents.lock().unwrap_or_else(PoisonError::into_inner).get(uri).cloned().unwrap_or_default()
     }
 
     fn note(&self, notification: &Notification, connection: &Connection) -> Option<()> {
-        use lsp_types::notification as n;
-        let params = notification.params.clone();
+        let params = &notification.params;
+        let uri = protocol::document_uri(params).ok()?;
         match notification.method.as_str() {
-            n::DidOpenTextDocument::METHOD => {
-                let opened: DidOpenTextDocumentParams = serde_json::from_value(params).ok()?;
-                self.changed(opened.text_document.uri, opened.text_document.text, connection);
+            "textDocument/didOpen" => {
+                self.changed(uri, params["textDocument"]["text"].as_str()?.to_string(), connection);
             }
-            n::DidChangeTextDocument::METHOD => {
-                let mut changed: DidChangeTextDocumentParams = serde_json::from_value(params).ok()?;
-                self.changed(changed.text_document.uri, changed.content_changes.pop()?.text, connection);
+            "textDocument/didChange" => {
+                let text = params["contentChanges"].as_array()?.last()?["text"].as_str()?;
+                self.changed(uri, text.to_string(), connection);
             }
-            n::DidSaveTextDocument::METHOD => {
-                let saved: DidSaveTextDocumentParams = serde_json::from_value(params).ok()?;
-                self.verify(saved.text_document.uri, connection);
-            }
-            n::DidCloseTextDocument::METHOD => {
-                let closed: DidCloseTextDocumentParams = serde_json::from_value(params).ok()?;
-                let uri = closed.text_document.uri;
-                self.documents.lock().unwrap_or_else(PoisonError::into_inner).remove(uri.as_str());
-                publish(connection, uri, Vec::new());
+            "textDocument/didSave" => self.verify(uri, connection),
+            "textDocument/didClose" => {
+                self.documents.lock().unwrap_or_else(PoisonError::into_inner).remove(&uri);
+                publish(connection, &uri, &[]);
             }
             _ => {}
         }
         Some(())
     }
 
-    fn changed(&self, uri: Uri, text: String, connection: &Connection) {
+    fn changed(&self, uri: String, text: String, connection: &Connection) {
         let diagnostics = while_typed(&uri, &text);
         let document = OpenDocument { text, saved: None };
-        self.documents.lock().unwrap_or_else(PoisonError::into_inner).insert(uri.as_str().to_string(), document);
-        publish(connection, uri, diagnostics);
+        self.documents.lock().unwrap_or_else(PoisonError::into_inner).insert(uri.clone(), document);
+        publish(connection, &uri, &diagnostics);
     }
 
     /// Verifies a saved file beside the conversation.
-    fn verify(&self, uri: Uri, connection: &Connection) {
+    fn verify(&self, uri: String, connection: &Connection) {
         let Some(path) = path_of(&uri) else { return };
         self.verifier.stop();
         let (documents, verifier, sender) = (self.documents.clone(), self.verifier.clone(), connection.sender.clone());
@@ -147,51 +132,46 @@ impl Server {
                 .diagnostics
                 .iter()
                 .filter(|d| !all.iter().any(|o| o.range.start == d.range.start && o.source == d.source));
-            let new: Vec<Diagnostic> = new.cloned().collect();
+            let new: Vec<MarkedText> = new.cloned().collect();
             all.extend(new);
             let mut documents = documents.lock().unwrap_or_else(PoisonError::into_inner);
-            match documents.get_mut(uri.as_str()) {
+            match documents.get_mut(&uri) {
                 Some(document) if document.text == text => document.saved = Some(found),
                 // It was edited meanwhile: what was found is about another text.
                 _ => return,
             }
             drop(documents);
-            let params = PublishDiagnosticsParams { uri, diagnostics: all, version: None };
-            let method = lsp_types::notification::PublishDiagnostics::METHOD.to_string();
-            let _ = sender.send(Message::Notification(Notification::new(method, params)));
+            let _ = sender.send(diagnostics_message(&uri, &all));
         };
         let _ = std::thread::Builder::new().name("verify saved".into()).spawn(work);
     }
 
     fn answer(&self, request: &Request, connection: &Connection) -> Response {
         let id = request.id.clone();
-        let params = request.params.clone();
+        let params = &request.params;
+        let here = || DocumentPosition::read(params);
         let result = match request.method.as_str() {
-            "textDocument/hover" => serde_json::from_value(params).map(|p| json!(self.hover(&p))),
-            "textDocument/definition" => serde_json::from_value(params).map(|p| json!(self.definition(&p))),
-            "textDocument/references" => serde_json::from_value(params).map(|p| json!(self.references(&p))),
-            "textDocument/rename" => match serde_json::from_value::<RenameParams>(params) {
-                Ok(p) => match self.rename(&p) {
-                    Ok(edit) => Ok(json!(edit)),
-                    Err(sentence) => return failure(id, &sentence),
-                },
-                Err(e) => Err(e),
-            },
-            "textDocument/completion" => serde_json::from_value(params).map(|p| json!(self.completion(&p))),
-            "textDocument/formatting" => serde_json::from_value(params).map(|p| json!(self.formatting(&p))),
-            "textDocument/codeAction" => serde_json::from_value(params).map(|p| json!(self.actions(&p))),
-            "workspace/executeCommand" => serde_json::from_value(params).map(|p| self.execute(&p, connection)),
-            other => return failure(id, &format!("{other} is not answered")),
+            "textDocument/hover" => here().map(|at| json!(self.hover(&at))),
+            "textDocument/definition" => here().map(|at| json!(self.definition(&at))),
+            "textDocument/references" => here().map(|at| json!(self.references(&at))),
+            "textDocument/rename" => {
+                let new = params["newName"].as_str().unwrap_or_default();
+                here().and_then(|at| self.rename(&at, new))
+            }
+            "textDocument/completion" => here().map(|at| json!(self.completion(&at))),
+            "textDocument/formatting" => protocol::document_uri(params).map(|uri| json!(self.formatting(&uri))),
+            "textDocument/codeAction" => protocol::document_uri(params).map(|uri| json!(self.actions(&uri))),
+            "workspace/executeCommand" => Ok(self.execute(params, connection)),
+            other => Err(format!("{other} is not answered")),
         };
         match result {
             Ok(value) => Response::new_ok(id, value),
-            Err(error) => failure(id, &error.to_string()),
+            Err(sentence) => failure(id, &sentence),
         }
     }
 
-    fn hover(&self, params: &HoverParams) -> Option<Hover> {
-        let at = &params.text_document_position_params;
-        let document = self.document(&at.text_document.uri);
+    fn hover(&self, at: &DocumentPosition) -> Option<Value> {
+        let document = self.document(&at.uri);
         let index = NameIndex::new(&document.text);
         let mut parts: Vec<String> = Vec::new();
         if let Some(declared) = index.declaration_at(text::offset_of(&document.text, at.position)) {
@@ -210,124 +190,96 @@ impl Server {
             let inferred = document.saved.iter().flat_map(|s| &s.inferred);
             parts.extend(inferred.filter(|f| text::has_word(f, name)).map(|f| format!("found: `{f}`")));
         }
-        (!parts.is_empty()).then(|| Hover {
-            contents: HoverContents::Markup(MarkupContent { kind: MarkupKind::Markdown, value: parts.join("\n\n") }),
-            range: None,
-        })
+        (!parts.is_empty()).then(|| json!({ "contents": { "kind": "markdown", "value": parts.join("\n\n") } }))
     }
 
-    fn definition(&self, params: &GotoDefinitionParams) -> Option<Location> {
-        let at = &params.text_document_position_params;
-        let text = self.document(&at.text_document.uri).text;
+    fn definition(&self, at: &DocumentPosition) -> Option<Value> {
+        let text = self.document(&at.uri).text;
         let index = NameIndex::new(&text);
         let declared = index.declaration_at(text::offset_of(&text, at.position))?;
-        Some(Location::new(at.text_document.uri.clone(), text::range_of(&text, declared.at.clone())))
+        Some(protocol::location(&at.uri, text::range_of(&text, declared.at.clone())))
     }
 
-    fn references(&self, params: &ReferenceParams) -> Vec<Location> {
-        let at = &params.text_document_position;
-        let text = self.document(&at.text_document.uri).text;
+    fn references(&self, at: &DocumentPosition) -> Vec<Value> {
+        let text = self.document(&at.uri).text;
         let index = NameIndex::new(&text);
         let Some(declared) = index.declaration_at(text::offset_of(&text, at.position)) else { return Vec::new() };
-        let place = |used| Location::new(at.text_document.uri.clone(), text::range_of(&text, used));
+        let place = |used| protocol::location(&at.uri, text::range_of(&text, used));
         index.uses(declared).into_iter().map(place).collect()
     }
 
-    #[allow(clippy::mutable_key_type)] // The map and its key are those of the protocol's types.
-    fn rename(&self, params: &RenameParams) -> Result<WorkspaceEdit, String> {
-        let at = &params.text_document_position;
-        let text = self.document(&at.text_document.uri).text;
-        let new = &params.new_name;
+    fn rename(&self, at: &DocumentPosition, new: &str) -> Result<Value, String> {
+        let text = self.document(&at.uri).text;
         let is_name = new.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && new.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if !is_name || KEYWORDS.contains(&new.as_str()) {
+        if !is_name || KEYWORDS.contains(&new) {
             return Err(format!("`{new}` is not a name"));
         }
         let index = NameIndex::new(&text);
         let declared =
             index.declaration_at(text::offset_of(&text, at.position)).ok_or("there is no name that can be changed")?;
         let clash = |d: &&index::Declaration| {
-            d.name == *new && d.scope.start < declared.scope.end && declared.scope.start < d.scope.end
+            d.name == new && d.scope.start < declared.scope.end && declared.scope.start < d.scope.end
         };
         if let Some(other) = index.declarations.iter().find(clash) {
             let line = text::position_of(&text, other.at.start).line + 1;
             return Err(format!("`{new}` is declared already, in line {line}"));
         }
-        let edits =
-            index.uses(declared).into_iter().map(|used| TextEdit::new(text::range_of(&text, used), new.clone()));
-        let changes = HashMap::from([(at.text_document.uri.clone(), edits.collect())]);
-        Ok(WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() })
+        let edit = |used| TextEdit::new(text::range_of(&text, used), new.to_string());
+        let edits: Vec<TextEdit> = index.uses(declared).into_iter().map(edit).collect();
+        Ok(protocol::workspace_edit(&at.uri, &edits))
     }
 
-    fn completion(&self, params: &CompletionParams) -> Vec<CompletionItem> {
-        let at = &params.text_document_position;
-        let text = self.document(&at.text_document.uri).text;
+    fn completion(&self, at: &DocumentPosition) -> Vec<Value> {
+        let text = self.document(&at.uri).text;
         let index = NameIndex::new(&text);
         let visible = index.visible(text::offset_of(&text, at.position));
         let members = visible.iter().any(|d| matches!(d.kind, NameKind::Field | NameKind::Operation));
-        let item = |label: &str, kind, detail: &str| CompletionItem {
-            label: label.into(),
-            kind: Some(kind),
-            detail: Some(detail.into()),
-            ..CompletionItem::default()
-        };
-        let mut out: Vec<CompletionItem> =
-            visible.iter().map(|d| item(&d.name, item_kind(d.kind), described(d.kind))).collect();
+        let named =
+            visible.iter().map(|d| protocol::completion_item(&d.name, completion_kind(d.kind), described(d.kind)));
+        let mut out: Vec<Value> = named.collect();
         if !members {
-            out.extend(KEYWORDS.iter().map(|k| item(k, CompletionItemKind::KEYWORD, "keyword")));
+            let keyword = |k: &&str| protocol::completion_item(k, CompletionKind::Keyword, "keyword");
+            out.extend(KEYWORDS.iter().map(keyword));
         }
         out
     }
 
-    fn formatting(&self, params: &DocumentFormattingParams) -> Option<Vec<TextEdit>> {
-        let uri = &params.text_document.uri;
+    fn formatting(&self, uri: &str) -> Option<Vec<TextEdit>> {
         let text = self.document(uri).text;
         if !is_own(uri) {
             return None;
         }
         let mut sources = Sources::new();
-        let parsed = frontend::lang::parse_file(&mut sources, uri.as_str(), text.as_bytes());
+        let parsed = frontend::lang::parse_file(&mut sources, uri, text.as_bytes());
         let formatted = frontend::lang::format_file(&parsed, &sources)?;
-        let whole = Range::new(Position::new(0, 0), text::position_of(&text, text.len()));
+        let whole = TextRange::new(TextPosition::new(0, 0), text::position_of(&text, text.len()));
         Some(if formatted == text { Vec::new() } else { vec![TextEdit::new(whole, formatted)] })
     }
 
-    #[allow(clippy::mutable_key_type)] // The map and its key are those of the protocol's types.
-    fn actions(&self, params: &CodeActionParams) -> Vec<CodeActionOrCommand> {
-        let uri = &params.text_document.uri;
+    fn actions(&self, uri: &str) -> Vec<Value> {
         let document = self.document(uri);
         let mut out = Vec::new();
         let Some(saved) = &document.saved else { return out };
         // Before the first thread or procedure, where declarations belong.
         let starts = |l: &str| ["thread ", "proc ", "inline ", "machine ", "object "].iter().any(|k| l.starts_with(k));
         let line = document.text.lines().position(starts).unwrap_or(0) as u32;
+        let start = TextPosition::new(line, 0);
         for fact in &saved.inferred {
-            let edit = TextEdit::new(Range::new(Position::new(line, 0), Position::new(line, 0)), format!("{fact}\n"));
-            out.push(CodeActionOrCommand::CodeAction(CodeAction {
-                title: format!("insert the inferred `{fact}`"),
-                kind: Some(CodeActionKind::QUICKFIX),
-                edit: Some(WorkspaceEdit {
-                    changes: Some(HashMap::from([(uri.clone(), vec![edit])])),
-                    ..WorkspaceEdit::default()
-                }),
-                ..CodeAction::default()
-            }));
+            let edit = TextEdit::new(TextRange::new(start, start), format!("{fact}\n"));
+            let title = format!("insert the inferred `{fact}`");
+            out.push(json!({ "title": title, "kind": "quickfix", "edit": protocol::workspace_edit(uri, &[edit]) }));
         }
-        if saved.diagnostics.iter().any(|d| d.severity == Some(DiagnosticSeverity::ERROR)) {
-            let arguments = Some(vec![json!(uri.as_str())]);
-            out.push(CodeActionOrCommand::Command(Command {
-                title: "show the run".into(),
-                command: SHOW_RUN.into(),
-                arguments,
-            }));
+        if saved.diagnostics.iter().any(|d| d.severity == Mark::Error) {
+            out.push(json!({ "title": "show the run", "command": SHOW_RUN, "arguments": [uri] }));
         }
         out
     }
 
     /// Writes the web page of a file and asks the client to show it; the page's address.
-    fn execute(&self, params: &ExecuteCommandParams, connection: &Connection) -> Value {
-        let uri: Option<Uri> = params.arguments.first().and_then(Value::as_str).and_then(|s| s.parse().ok());
-        let (Some(path), true) = (uri.as_ref().and_then(path_of), params.command == SHOW_RUN) else {
+    fn execute(&self, params: &Value, connection: &Connection) -> Value {
+        let path = params["arguments"][0].as_str().and_then(path_of);
+        let (Some(path), true) = (path, params["command"] == SHOW_RUN) else {
             return Value::Null;
         };
         let page = std::env::temp_dir().join(format!("threadproof-run-{}.html", std::process::id()));
@@ -351,49 +303,42 @@ impl Server {
     }
 }
 
-fn capabilities() -> ServerCapabilities {
-    ServerCapabilities {
-        text_document_sync: Some(TextDocumentSyncCapability::Options(TextDocumentSyncOptions {
-            open_close: Some(true),
-            change: Some(TextDocumentSyncKind::FULL),
-            save: Some(TextDocumentSyncSaveOptions::SaveOptions(SaveOptions { include_text: Some(false) })),
-            ..TextDocumentSyncOptions::default()
-        })),
-        hover_provider: Some(true.into()),
-        definition_provider: Some(OneOf::Left(true)),
-        references_provider: Some(OneOf::Left(true)),
-        rename_provider: Some(OneOf::Left(true)),
-        completion_provider: Some(CompletionOptions {
-            trigger_characters: Some(vec![".".into()]),
-            ..CompletionOptions::default()
-        }),
-        document_formatting_provider: Some(OneOf::Left(true)),
-        code_action_provider: Some(CodeActionProviderCapability::Simple(true)),
-        execute_command_provider: Some(ExecuteCommandOptions {
-            commands: vec![SHOW_RUN.into()],
-            ..ExecuteCommandOptions::default()
-        }),
-        ..ServerCapabilities::default()
-    }
+fn capabilities() -> Value {
+    /// The client sends the whole text.
+    const WHOLE_TEXTS: u8 = 1;
+    json!({
+        "textDocumentSync": { "openClose": true, "change": WHOLE_TEXTS, "save": { "includeText": false } },
+        "hoverProvider": true,
+        "definitionProvider": true,
+        "referencesProvider": true,
+        "renameProvider": true,
+        "completionProvider": { "triggerCharacters": ["."] },
+        "documentFormattingProvider": true,
+        "codeActionProvider": true,
+        "executeCommandProvider": { "commands": [SHOW_RUN] },
+    })
 }
 
 fn failure(id: RequestId, sentence: &str) -> Response {
     Response::new_err(id, lsp_server::ErrorCode::RequestFailed as i32, sentence.to_string())
 }
 
-fn publish(connection: &Connection, uri: Uri, diagnostics: Vec<Diagnostic>) {
-    let params = PublishDiagnosticsParams { uri, diagnostics, version: None };
-    let method = lsp_types::notification::PublishDiagnostics::METHOD.to_string();
-    let _ = connection.sender.send(Message::Notification(Notification::new(method, params)));
+fn publish(connection: &Connection, uri: &str, diagnostics: &[MarkedText]) {
+    let _ = connection.sender.send(diagnostics_message(uri, diagnostics));
 }
 
-fn is_own(uri: &Uri) -> bool {
-    uri.as_str().ends_with(".tp")
+fn diagnostics_message(uri: &str, diagnostics: &[MarkedText]) -> Message {
+    let said = protocol::published(uri, diagnostics);
+    Message::Notification(Notification::new("textDocument/publishDiagnostics".into(), said))
+}
+
+fn is_own(uri: &str) -> bool {
+    uri.ends_with(".tp")
 }
 
 /// The path of a `file:` address, with what is escaped in it read back.
-fn path_of(uri: &Uri) -> Option<PathBuf> {
-    let bytes = uri.as_str().strip_prefix("file://")?.as_bytes();
+fn path_of(uri: &str) -> Option<PathBuf> {
+    let bytes = uri.strip_prefix("file://")?.as_bytes();
     let mut out = Vec::new();
     let mut i = 0;
     while i < bytes.len() {
@@ -413,9 +358,9 @@ fn path_of(uri: &Uri) -> Option<PathBuf> {
 }
 
 /// What the front end of its language says of a text.
-fn while_typed(uri: &Uri, text: &str) -> Vec<Diagnostic> {
+fn while_typed(uri: &str, text: &str) -> Vec<MarkedText> {
     let mut sources = Sources::new();
-    let name = path_of(uri).map_or_else(|| uri.as_str().to_string(), |p| p.display().to_string());
+    let name = path_of(uri).map_or_else(|| uri.to_string(), |p| p.display().to_string());
     let settings = frontend::lang::LoweringSettings::default();
     let ending = name.rsplit('.').next().unwrap_or_default();
     let found = match ending {
@@ -437,21 +382,20 @@ fn while_typed(uri: &Uri, text: &str) -> Vec<Diagnostic> {
         }
         _ => Vec::new(),
     };
-    let is_here = |d: &&SourceDiagnostic| sources.file(d.span.file).text == text;
+    let is_here = |d: &&Diagnostic| sources.file(d.span.file).text == text;
     found.iter().filter(is_here).map(|d| shown(text, d)).collect()
 }
 
-fn shown(text: &str, d: &SourceDiagnostic) -> Diagnostic {
+fn shown(text: &str, d: &Diagnostic) -> MarkedText {
     let range =
         |span: Span| text::range_of(text, span.start as usize..(span.end as usize).max(span.start as usize + 1));
     let hints: String = d.hints.iter().map(|h| format!("\n{h}")).collect();
-    Diagnostic {
+    MarkedText {
         range: range(d.span),
-        severity: Some(if d.is_error() { DiagnosticSeverity::ERROR } else { DiagnosticSeverity::WARNING }),
-        code: Some(NumberOrString::String(d.code.0.into())),
-        source: Some("threadproof".into()),
+        severity: if d.is_error() { Mark::Error } else { Mark::Warning },
+        code: d.code.0.into(),
+        source: "threadproof",
         message: format!("{}{hints}", d.message),
-        ..Diagnostic::default()
     }
 }
 
@@ -473,14 +417,14 @@ fn described(kind: NameKind) -> &'static str {
     }
 }
 
-fn item_kind(kind: NameKind) -> CompletionItemKind {
+fn completion_kind(kind: NameKind) -> CompletionKind {
     match kind {
-        NameKind::Constant => CompletionItemKind::CONSTANT,
-        NameKind::Variable | NameKind::Local => CompletionItemKind::VARIABLE,
-        NameKind::Field => CompletionItemKind::FIELD,
-        NameKind::Class | NameKind::Object | NameKind::Machine => CompletionItemKind::CLASS,
-        NameKind::Enum => CompletionItemKind::ENUM,
-        NameKind::Variant | NameKind::State => CompletionItemKind::ENUM_MEMBER,
-        NameKind::Thread | NameKind::Procedure | NameKind::Operation => CompletionItemKind::FUNCTION,
+        NameKind::Constant => CompletionKind::Constant,
+        NameKind::Variable | NameKind::Local => CompletionKind::Variable,
+        NameKind::Field => CompletionKind::Field,
+        NameKind::Class | NameKind::Object | NameKind::Machine => CompletionKind::Class,
+        NameKind::Enum => CompletionKind::Enum,
+        NameKind::Variant | NameKind::State => CompletionKind::EnumMember,
+        NameKind::Thread | NameKind::Procedure | NameKind::Operation => CompletionKind::Function,
     }
 }

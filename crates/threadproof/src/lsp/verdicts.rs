@@ -3,8 +3,8 @@
 //! In: a path and the text that was saved. Out: `SavedVerdicts`: diagnostics at lines, a text for each line, and facts that can be inserted. A newer save ends the
 //! process of the older. Deliberately absent: any verdict that `verify --json` does not give.
 
+use super::protocol::{Mark, MarkedText};
 use super::text::range_at;
-use lsp_types::{Diagnostic, DiagnosticSeverity, NumberOrString};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ const TIME_LIMIT: &str = "60s";
 /// What is known of a file as it was saved.
 #[derive(Clone, Debug, Default)]
 pub struct SavedVerdicts {
-    pub diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<MarkedText>,
     /// For a line (from 1), what is to be said of it.
     pub notes: Vec<(usize, String)>,
     /// `invariant` and `rely` declarations that a proof found.
@@ -103,22 +103,22 @@ pub fn read_report(report: &Value, text: &str) -> SavedVerdicts {
         let said = if more.is_empty() { format!("{name}: {verdict}") } else { format!("{name}: {verdict}: {more}") };
         out.notes.push((line, said.clone()));
         let severity = match verdict.as_str() {
-            "unsafe" => DiagnosticSeverity::ERROR,
-            "unknown" => DiagnosticSeverity::WARNING,
+            "unsafe" => Mark::Error,
+            "unknown" => Mark::Warning,
             _ => continue,
         };
         out.diagnostics.push(diagnostic(text, (line, column), severity, string(&property["kind"]), said));
     }
     for warning in lists(&file["warnings"]) {
         let said = string(&warning["message"]);
-        let severity = DiagnosticSeverity::INFORMATION;
+        let severity = Mark::Information;
         out.diagnostics.push(diagnostic(text, line_of(&warning["place"]), severity, string(&warning["code"]), said));
     }
     if file["stage"] == "rejected" {
         for picture in lists(&file["diagnostics"]).iter().map(string) {
             let title = picture.lines().next().unwrap_or_default().to_string();
             let place = crate::report::ci::pictured_place(&picture).map_or((1, 1), |p| (p.line, p.column));
-            out.diagnostics.push(diagnostic(text, place, DiagnosticSeverity::ERROR, "rejected".into(), title));
+            out.diagnostics.push(diagnostic(text, place, Mark::Error, "rejected".into(), title));
         }
     }
     for note in lists(&file["methods"]).iter().flat_map(|m| lists(&m["notes"])).map(|n| string(&n)) {
@@ -135,18 +135,11 @@ pub fn read_report(report: &Value, text: &str) -> SavedVerdicts {
 fn diagnostic(
     text: &str,
     (line, column): (usize, usize),
-    severity: DiagnosticSeverity,
+    severity: Mark,
     code: String,
     message: String,
-) -> Diagnostic {
-    Diagnostic {
-        range: range_at(text, line, column),
-        severity: Some(severity),
-        code: Some(NumberOrString::String(code)),
-        source: Some("threadproof".into()),
-        message,
-        ..Diagnostic::default()
-    }
+) -> MarkedText {
+    MarkedText { range: range_at(text, line, column), severity, code, source: "threadproof", message }
 }
 
 #[cfg(test)]
