@@ -31,16 +31,7 @@ pub struct Finding {
 pub enum FindingEvidence {
     None,
     Certificate { form: &'static str },
-    Trace { steps: usize, shown: Arc<ShownRun> },
-}
-
-/// A counterexample as reports show it.
-#[derive(Clone, Debug)]
-pub enum ShownRun {
-    /// A run of the whole program, step by step.
-    Story(Story),
-    /// A run of one thread or procedure alone, as lines.
-    Lines(Vec<String>),
+    Trace { steps: usize, shown: Arc<Story> },
 }
 
 impl Finding {
@@ -203,12 +194,10 @@ impl<'a> Judge<'a> {
                 shown_run(c.trace.steps.len(), story(client.map(|x| x.program).as_ref(), &c.trace))
             }
             Counterexample::LocalRun(run) => {
-                let lines = local_run::describe_local_run(self.program, self.sources, run);
-                FindingEvidence::Trace { steps: run.steps.len(), shown: Arc::new(ShownRun::Lines(lines)) }
+                shown_run(run.steps.len(), local_run::describe_local_run(self.program, self.sources, run))
             }
             Counterexample::SpecRun(run) => {
-                let lines = spec_run::describe_spec_run(self.program, self.sources, run);
-                FindingEvidence::Trace { steps: run.events.len(), shown: Arc::new(ShownRun::Lines(lines)) }
+                shown_run(run.events.len(), spec_run::describe_spec_run(self.program, self.sources, run))
             }
         }
     }
@@ -236,7 +225,7 @@ impl<'a> Judge<'a> {
 
 /// A run as a report shows it.
 fn shown_run(steps: usize, story: Story) -> FindingEvidence {
-    FindingEvidence::Trace { steps, shown: Arc::new(ShownRun::Story(story)) }
+    FindingEvidence::Trace { steps, shown: Arc::new(story) }
 }
 
 /// Puts line and column where a reason names an origin (`@o12@`).

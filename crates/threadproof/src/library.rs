@@ -6,7 +6,7 @@
 
 use crate::board::{Board, FileRows, MethodStage, PropertyRow, RowOutcome, RunRecord, exit};
 use crate::cli::{Checks, Command, CommandLine, SourceOptions, Verify, parse_check};
-use crate::judge::{FindingEvidence, ShownRun};
+use crate::judge::FindingEvidence;
 use crate::progress::Progress;
 use crate::report::story::Detail;
 use crate::report::{html, json, paint::Paint, text, undecided};
@@ -208,10 +208,7 @@ fn property_report(file: &FileRows, row: &PropertyRow) -> PropertyReport {
     let explanation = match (outcome, &row.execution, found.map(|f| f.evidence())) {
         (Outcome::Unknown, ..) => vec![undecided::why(file, row)],
         (Outcome::Unsafe, Some(execution), _) => execution.shown.clone(),
-        (Outcome::Unsafe, _, Some(FindingEvidence::Trace { shown, .. })) => match &**shown {
-            ShownRun::Story(story) => story.summary.clone(),
-            ShownRun::Lines(lines) => lines.clone(),
-        },
+        (Outcome::Unsafe, _, Some(FindingEvidence::Trace { shown, .. })) => shown.summary.clone(),
         _ => Vec::new(),
     };
     PropertyReport {

@@ -4,8 +4,8 @@
 //! step. Out: lines, one column for each thread, with the values that changed. Deliberately absent: any judgement; a run that ends
 //! well says nothing about the others.
 
-use crate::report::describe::Describer;
 use crate::report::layout::Layout;
+use crate::report::names::Describer;
 use crate::report::replayed::describe_run;
 use crate::report::story::{Detail, StoryStep};
 use base::{Random, Sources};
@@ -117,7 +117,7 @@ impl SimulatedRun<'_> {
             return Ok(layout.clone());
         }
         let layout = Layout::fit(&columns, self.longest_place(), self.show.width);
-        for line in layout.header(&columns) {
+        for line in layout.header(&columns, "where") {
             writeln!(self.out, "{line}")?;
         }
         self.layout = Some((columns.len(), layout.clone()));
@@ -133,7 +133,7 @@ impl SimulatedRun<'_> {
     fn print(&mut self, event: &StoryStep) -> std::io::Result<()> {
         let number = self.states.len() - 1;
         let layout = self.layout()?;
-        for line in layout.row(number.max(1), event.instance, event, Detail::Full, &self.columns()) {
+        for line in layout.row(number.max(1), event.instance, &event.place, event, Detail::Full, &self.columns()) {
             writeln!(self.out, "{line}")?;
         }
         Ok(())
@@ -382,7 +382,7 @@ mod tests {
         let trace = found.violations.values().next().unwrap().clone();
         let (ending, text) = run(SimulationMode::Along(&trace), "");
         assert!(matches!(ending, SimulationEnd::Violated(_)));
-        assert!(text.contains("step 3 goes wrong: `assert x == 1` does not hold (add.tp:2)"), "{text}");
+        assert!(text.contains("step 3 goes wrong: assertion `x == 1` fails (add.tp:2)"), "{text}");
         let mut forged = trace;
         forged.steps.swap(0, 2);
         assert!(matches!(run(SimulationMode::Along(&forged), "").0, SimulationEnd::Impossible(_)));

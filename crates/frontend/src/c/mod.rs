@@ -21,7 +21,7 @@ pub mod witness;
 use base::{Diagnostic, Sources, Span};
 use std::path::{Path, PathBuf};
 
-pub use lower::{CCheck, EVALUATION_ORDER, RACE_FREE};
+pub use lower::{CCheck, EVALUATION_ORDER, RACE_FREE, is_address};
 pub use types::DataModel;
 
 /// A parsed and typed file.

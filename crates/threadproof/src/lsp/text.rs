@@ -40,7 +40,10 @@ pub fn range_at(text: &str, line: usize, column: usize) -> TextRange {
     let content = text.lines().nth(line.saturating_sub(1)).unwrap_or("");
     let units = |n: usize| content.chars().take(n).map(char::len_utf16).sum::<usize>() as u32;
     let row = line.saturating_sub(1) as u32;
-    TextRange::new(TextPosition::new(row, units(column.saturating_sub(1))), TextPosition::new(row, units(content.chars().count())))
+    TextRange::new(
+        TextPosition::new(row, units(column.saturating_sub(1))),
+        TextPosition::new(row, units(content.chars().count())),
+    )
 }
 
 /// The word at a position.

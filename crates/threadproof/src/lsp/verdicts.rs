@@ -132,13 +132,7 @@ pub fn read_report(report: &Value, text: &str) -> SavedVerdicts {
     out
 }
 
-fn diagnostic(
-    text: &str,
-    (line, column): (usize, usize),
-    severity: Mark,
-    code: String,
-    message: String,
-) -> MarkedText {
+fn diagnostic(text: &str, (line, column): (usize, usize), severity: Mark, code: String, message: String) -> MarkedText {
     MarkedText { range: range_at(text, line, column), severity, code, source: "threadproof", message }
 }
 

@@ -3,42 +3,16 @@
 //! In: the reference semantics of a program, its sources, states and steps. Out: texts and `story::Event`s. Variables that the source does
 //! not name are ours, and are not spoken of; what passes through them is ("reads x = 0"). Deliberately absent: which steps matter (`slice`).
 
+use super::names::Describer;
+use super::reading::Reading;
 use super::story::{Relevance, StartValue, StepChange, StoryStep};
-use base::{Sources, Span};
-use logic::{Sort, SortKind, Terms, Value};
-use program::semantics::{Choice, Semantics, State, Trace, TraceStep};
-use program::{OriginId, Program, PropertyKind, Scope, VarId, VarKind, What};
+use base::Span;
+use logic::{Node, Op, Sort, SortKind, Terms, Value};
+use program::semantics::{Choice, State, StateView, Trace, TraceStep};
+use program::{PropertyKind, Scope, VarId, VarKind, What};
 use std::collections::BTreeSet;
 
-/// Describes states and steps.
-pub struct Describer<'a> {
-    sem: &'a Semantics<'a>,
-    sources: &'a Sources,
-    /// Every name that the sources spell; empty where there is no source.
-    names: BTreeSet<&'a str>,
-}
-
-impl<'a> Describer<'a> {
-    pub fn new(sem: &'a Semantics<'a>, sources: &'a Sources) -> Self {
-        let texts = sources.ids().map(|id| sources.file(id).text.as_str());
-        let names = texts.flat_map(|text| text.split(|c: char| !c.is_alphanumeric() && c != '_')).collect();
-        Self { sem, sources, names }
-    }
-    /// Whether the source has a variable of this name: the others are ours, and no reader knows them.
-    pub fn is_named(&self, var: VarId) -> bool {
-        let name = plain_name(&self.program().vars[var].name);
-        // Of `a[1].b` the source spells `a` and `b`.
-        let spelt = |part: &str| self.names.contains(part.split('[').next().unwrap_or(part));
-        name.split('.').all(spelt) || self.names.is_empty()
-    }
-    fn program(&self) -> &Program {
-        self.sem.program
-    }
-    /// `1 Add`: the tid and the thread's name.
-    pub fn column(&self, state: &State, at: usize) -> String {
-        let i = &state.instances[at];
-        format!("{} {}", i.tid, self.program().threads[i.thread].name)
-    }
+impl Describer<'_> {
     /// Every shared value at the start, and the locals that have one.
     pub fn start(&self, state: &State) -> Vec<String> {
         self.start_with(state, &|_, _| Relevance::Matters).iter().map(ToString::to_string).collect()
@@ -48,8 +22,18 @@ impl<'a> Describer<'a> {
         let p = self.program();
         let mut out = Vec::new();
         for (v, value) in self.sem.shared.iter().zip(&state.shared).filter(|(v, _)| self.is_named(**v)) {
-            let value = value.show(&p.terms, p.vars[*v].sort);
-            out.push(StartValue { name: self.name(*v), value, matters: matters(*v, 0) });
+            // Of a field or an array that holds nothing yet there is nothing to say.
+            let (sort, kind) = (p.vars[*v].sort, p.vars[*v].kind);
+            let (name, value) = match (value, p.terms.kind(sort)) {
+                (Value::Map(map), SortKind::Map(_, element)) if map.entries.is_empty() => {
+                    if map.default == Value::Any || matches!(kind, VarKind::Field(_)) {
+                        continue;
+                    }
+                    (format!("every {}[..]", self.name(*v)), self.shown_value(*v, element, &map.default))
+                }
+                _ => (self.name(*v), self.shown_value(*v, sort, value)),
+            };
+            out.push(StartValue { name, value, matters: matters(*v, 0) });
         }
         out
     }
@@ -73,17 +57,19 @@ impl<'a> Describer<'a> {
         if let Some(after) = after {
             // Values decided for the step are not changes of the step.
             let before = self.sem.decide_all(before, &step.choices).unwrap_or_else(|_| before.clone());
-            changes.extend(self.reads(&before, step).into_iter().map(|c| (c, Relevance::Matters)));
-            self.changes(&before, after, instance, matters, &mut changes);
-            changes.extend(self.written_again(&before, after, step, matters));
+            let mut own = Vec::new();
+            self.changes(&before, after, instance, matters, &mut own);
+            own.extend(self.written_again(&before, after, step, matters));
+            let changed =
+                |name: &str| own.iter().any(|(c, _)| matches!(c, StepChange::Value { name: n, .. } if n == name));
+            let reads = self.reads(&before, after, step).into_iter().filter(|r| !changed(&r.name));
+            changes.extend(reads.map(|r| {
+                let matters = matters(r.var, instance);
+                (StepChange::Reads { name: r.name, value: r.value }, matters)
+            }));
+            changes.extend(own);
         }
-        let text = match &p.origins[action.origin].text {
-            text if text.is_empty() => word(action.what).to_owned(),
-            text => text.split_whitespace().collect::<Vec<_>>().join(" "),
-        };
-        let ends = action.what == What::Return && !text.contains("return") && !self.names.contains(text.as_str());
-        let text = if ends { "the function ends".to_owned() } else { text };
-        let text = if action.what == What::Test { self.tested(&text, action.guard) } else { text };
+        let text = self.statement(before, step);
         StoryStep {
             instance,
             at: p.origins[action.origin].span.map(|span| crate::place::place_of(self.sources, span)),
@@ -112,42 +98,90 @@ impl<'a> Describer<'a> {
         });
         let same = written.filter(|u| self.sem.value(before, at, u.var) == self.sem.value(after, at, u.var));
         let note = |u: &program::Update| {
-            let value = self.sem.value(after, at, u.var)?.show(&p.terms, p.vars[u.var].sort);
+            let value = self.shown_value(u.var, p.vars[u.var].sort, self.sem.value(after, at, u.var)?);
             Some((StepChange::Note(format!("{} stays {value}", self.name(u.var))), matters(u.var, at)))
         };
-        same.filter_map(note).collect()
-    }
-    /// Named shared values that a step puts into a variable of our own, where the reader would not see them.
-    fn reads(&self, before: &State, step: &TraceStep) -> Vec<StepChange> {
-        let p = self.program();
-        let action = &p.threads[step.thread].code.actions[step.action];
-        let hidden = action.updates.iter().filter(|u| p.vars[u.var].scope != Scope::Shared && !self.is_named(u.var));
-        let mut out = Vec::new();
-        for symbol in hidden.flat_map(|u| p.terms.free_symbols(u.value)) {
-            let Some((v, _)) = p.var_of(symbol).filter(|(v, _)| p.vars[*v].scope == Scope::Shared) else { continue };
-            let plain = !matches!(p.terms.kind(p.vars[v].sort), SortKind::Map(..)) && self.is_named(v);
-            if let (true, Some(value)) = (plain, self.sem.value(before, step.instance as usize, v)) {
-                let read = StepChange::Reads { name: self.name(v), value: value.show(&p.terms, p.vars[v].sort) };
-                if !out.contains(&read) {
-                    out.push(read);
-                }
+        let mut out: Vec<(StepChange, Relevance)> = same.filter_map(note).collect();
+        // The same of an element or a field.
+        for u in action.updates.iter().filter(|u| p.vars[u.var].scope == Scope::Shared && self.is_named(u.var)) {
+            let Node::App(Op::Store, parts) = p.terms.node(u.value) else { continue };
+            let Ok(key) = StateView::of_instance(self.sem, before, at).eval(parts[1]) else { continue };
+            let element = Reading { var: u.var, keys: vec![key], name: String::new(), value: String::new() };
+            let (old, new) = (element.value_in(self.sem, before, at), element.value_in(self.sem, after, at));
+            if let (true, Some(value), false) = (old == new, new, self.is_lock(u.var)) {
+                let name = self.element_name(u.var, &element.keys);
+                let text = format!("{name} stays {}", self.shown_value(u.var, p.terms.sort_of(parts[2]), value));
+                out.push((StepChange::Note(text), matters(u.var, at)));
             }
         }
         out
     }
-    /// A test with what it found, where that is not what the statement says: the other branch was taken.
-    fn tested(&self, text: &str, guard: logic::Term) -> String {
-        let t = &self.program().terms;
-        let found = plain_names(&t.show(t.simplify(guard)));
-        let plain = |s: &str| s.chars().filter(|c| !c.is_whitespace() && !"()".contains(*c)).collect::<String>();
-        if plain(&found) == plain(text) || found == "true" || found.len() > 40 {
-            return text.to_owned();
+    /// What a step reads on its way and does not show in another way: for a test, and for a value that goes into a variable of our own or leaves
+    /// one of the program's as it is.
+    fn reads(&self, before: &State, after: &State, step: &TraceStep) -> Vec<Reading> {
+        let p = self.program();
+        let at = step.instance as usize;
+        let action = &p.threads[step.thread].code.actions[step.action];
+        let mut out = Vec::new();
+        let mut add = |found: Vec<Reading>| {
+            out.extend(found.into_iter().filter(|r| !self.is_lock(r.var)).collect::<Vec<_>>());
+        };
+        match action.what {
+            What::Test | What::Assume => add(self.readings(before, at, action.guard)),
+            _ => add(self.shared_readings(before, at, action.guard)),
         }
-        format!("{text}: {found}")
+        let quiet =
+            action.updates.iter().filter(|u| p.vars[u.var].scope != Scope::Shared).filter(|u| {
+                !self.is_named(u.var) || self.sem.value(before, at, u.var) == self.sem.value(after, at, u.var)
+            });
+        for update in quiet {
+            add(self.shared_readings(before, at, update.value));
+        }
+        let mut seen: BTreeSet<String> = BTreeSet::new();
+        out.retain(|r| seen.insert(r.name.clone()));
+        out
     }
-    /// `file:line` of an origin.
-    pub fn place(&self, origin: OriginId) -> String {
-        self.program().origins[origin].span.map_or(String::new(), |s| short_place(self.sources, s))
+    /// The statement of a step in a few words.
+    fn statement(&self, before: &State, step: &TraceStep) -> String {
+        let p = self.program();
+        let thread = &p.threads[step.thread];
+        let action = &thread.code.actions[step.action];
+        let origin = &p.origins[action.origin];
+        let text = match origin.text.split_whitespace().collect::<Vec<_>>().join(" ") {
+            text if text.is_empty() => word(action.what).to_owned(),
+            text => text,
+        };
+        let is_name = text.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let first = before.instances.get(step.instance as usize).is_some_and(|i| i.at == thread.code.entry);
+        match action.what {
+            _ if text == "atomic" => origin.span.map_or(text, |span| self.block(span)),
+            What::Return if text.contains("->") || text.starts_with('@') => "the thread ends".into(),
+            What::Return if text.contains("return") || text.contains('=') => text,
+            What::Return if thread.code.exit == Some(action.to) => "the thread ends".into(),
+            What::Return => "the function ends".into(),
+            What::Assign | What::Skip if text.contains("->") || text.starts_with('@') => "the thread begins".into(),
+            What::Acquire if is_name => format!("enters synchronized {text}"),
+            What::Release if is_name => format!("leaves synchronized {text}"),
+            _ if first && text.starts_with("pthread_create") && step.thread.index() > 0 => "the thread begins".into(),
+            // An operand or a condition alone.
+            What::Assign | What::Test if !text.contains(['=', '(', ';', '+', '-', ' ']) => {
+                format!("{} {text}", if p.terms.is_true(action.guard) { "read" } else { "test" })
+            }
+            What::Test => format!("test {text}"),
+            _ => text,
+        }
+    }
+    /// A block as it is written, cut where it is long.
+    fn block(&self, span: Span) -> String {
+        const MAX_BLOCK_CHARS: usize = 70;
+        let file = &self.sources.file(span.file).text;
+        let text = file.get(span.start as usize..span.end as usize).unwrap_or("atomic");
+        let lines = text.lines().map(|l| l.split("//").next().unwrap_or(l));
+        let text = lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
+        match text.chars().count() > MAX_BLOCK_CHARS {
+            true => format!("{} ..", text.chars().take(MAX_BLOCK_CHARS).collect::<String>().trim_end()),
+            false => text,
+        }
     }
     /// A value that is decided, unless it is one of ours.
     fn choice(&self, c: &Choice) -> Option<StepChange> {
@@ -166,11 +200,7 @@ impl<'a> Describer<'a> {
         }
         Some(StepChange::Decided { name: format!("{name}{keys}"), value: c.value.show(&p.terms, sort) })
     }
-    /// The name as the source spells it.
-    pub fn name(&self, var: VarId) -> String {
-        plain_name(&self.program().vars[var].name).to_string()
-    }
-    fn changes(
+    pub(super) fn changes(
         &self,
         before: &State,
         after: &State,
@@ -181,7 +211,8 @@ impl<'a> Describer<'a> {
         let p = self.program();
         let mut add = |v: VarId, form: NameForm, a: &Value, b: &Value| {
             let mut found = Vec::new();
-            difference(&p.terms, &self.name(v), form, p.vars[v].sort, (a, b), &mut found);
+            let show = |value: &Value, sort: Sort| self.shown_value(v, sort, value);
+            difference(&p.terms, &show, &self.name(v), form, p.vars[v].sort, (a, b), &mut found);
             out.extend(found.into_iter().map(|c| (c, matters(v, mover))));
         };
         for (i, v) in self.sem.shared.iter().enumerate() {
@@ -189,7 +220,12 @@ impl<'a> Describer<'a> {
             // Which objects are live is seen from the `new` and `free` statements themselves.
             if !matches!(p.vars[*v].kind, VarKind::Live(_)) && self.is_named(*v) {
                 let field = matches!(p.vars[*v].kind, VarKind::Field(_));
-                add(*v, if field { NameForm::Field } else { NameForm::Plain }, a, b);
+                let form = match (field, self.is_lock(*v)) {
+                    (true, true) => NameForm::Monitor,
+                    (true, false) => NameForm::Field,
+                    (false, _) => NameForm::Plain,
+                };
+                add(*v, form, a, b);
             }
         }
         let thread = &p.threads[after.instances[mover].thread];
@@ -264,7 +300,10 @@ impl<'a> Describer<'a> {
             PropertyKind::Race => out.push(format!(
                 "step {number} goes wrong: it is one of two accesses at once, and nothing keeps them apart"
             )),
-            _ => out.push(format!("step {number} goes wrong: {named} does not hold{place}")),
+            kind => {
+                let what = failure(kind, self.stated(trace));
+                out.push(format!("step {number} goes wrong: {}{place}", what.trim_end_matches(',')));
+            }
         }
         out
     }
@@ -275,21 +314,19 @@ impl<'a> Describer<'a> {
         let (mut locks, mut joins, mut others): (Vec<String>, Vec<String>, Vec<String>) = Default::default();
         for (_, a) in p.threads[i.thread].code.from(i.at) {
             let place = self.place(a.origin);
-            let held: Vec<String> = p
-                .terms
-                .free_symbols(a.guard)
+            let held: Vec<String> = self
+                .readings(state, at, a.guard)
                 .into_iter()
-                .filter_map(|s| p.var_of(s).map(|(v, _)| v))
-                .filter(|v| p.vars[*v].kind == VarKind::Lock && self.is_named(*v))
-                .filter_map(|v| match self.sem.value(state, at, v)? {
-                    Value::Int(holder) if *holder > 0 => Some((v, *holder)),
+                .filter(|r| self.is_lock(r.var))
+                .filter_map(|r| match r.value_in(self.sem, state, at)? {
+                    Value::Int(holder) if *holder > 0 && *holder != i128::from(i.tid) => Some((r.name, *holder)),
                     _ => None,
                 })
-                .map(|(v, holder)| {
+                .map(|(name, holder)| {
                     let owner = state.instances.iter().position(|o| i128::from(o.tid) == holder);
                     let owner =
                         owner.map_or_else(String::new, |o| format!(", which thread {} holds", self.column(state, o)));
-                    format!("waits for {}{owner}, at {place}", self.name(v))
+                    format!("waits for {name}{owner}, at {place}")
                 })
                 .collect();
             let text = p.origins[a.origin].text.trim();
@@ -307,33 +344,38 @@ impl<'a> Describer<'a> {
     }
 }
 
-/// Without the number that tells variables of one name apart: `count` for `count#1.3`, `t` for `t.2`.
-pub fn plain_name(name: &str) -> &str {
-    let name = name.split('#').next().unwrap_or(name);
-    match name.rsplit_once('.') {
-        Some((plain, number)) if !number.is_empty() && number.chars().all(|c| c.is_ascii_digit()) => plain,
-        _ => name,
-    }
-}
-
-/// A formula whose names have no such numbers.
-fn plain_names(formula: &str) -> String {
-    let is_part = |c: char| c.is_alphanumeric() || "_.#".contains(c);
-    let mut out = String::new();
-    let mut rest = formula;
-    while let Some(first) = rest.chars().next() {
-        let end = rest.find(|c: char| is_part(c) != is_part(first)).unwrap_or(rest.len());
-        let (piece, left) = rest.split_at(end);
-        out.push_str(if first.is_alphabetic() || first == '_' { plain_name(piece) } else { piece });
-        rest = left;
-    }
-    out
-}
-
 #[derive(Clone, Copy)]
 enum NameForm {
     Plain,
     Field,
+    Monitor,
+}
+
+/// What failed, by the kind of check.
+pub(super) fn failure(kind: &PropertyKind, text: &str) -> String {
+    let inner = |lead: &str, trail: &str| -> Option<String> {
+        let rest = text.strip_prefix(lead)?.trim().trim_end_matches(';').trim();
+        Some(rest.strip_suffix(trail).unwrap_or(rest).trim().to_string())
+    };
+    match kind {
+        PropertyKind::Assertion => {
+            let stated = inner("assert(", ")").or_else(|| inner("assert ", ""));
+            match stated {
+                Some(stated) => format!("assertion `{stated}` fails"),
+                None => format!("`{text}` is reached"),
+            }
+        }
+        PropertyKind::Division => format!("`{text}` divides by zero"),
+        PropertyKind::Null => format!("`{text}` follows a pointer that refers to nothing valid"),
+        PropertyKind::Freed => format!("`{text}` uses an object that was freed"),
+        PropertyKind::Release => format!("`{text}` releases a lock that the thread does not hold"),
+        PropertyKind::Bounds => format!("`{text}` is outside the sequence"),
+        PropertyKind::Overflow => format!("`{text}` overflows"),
+        PropertyKind::Access(_) => {
+            format!("`{text}` is broken: the variable is accessed where its predicate does not hold,")
+        }
+        _ => format!("`{text}` does not hold"),
+    }
 }
 
 fn word(what: What) -> &'static str {
@@ -359,14 +401,16 @@ fn word(what: What) -> &'static str {
     }
 }
 
-/// What is different between two values of a variable, one line each; maps entry by entry.
-pub fn value_changes(terms: &Terms, name: &str, sort: Sort, before: &Value, after: &Value) -> Vec<String> {
-    let mut found = Vec::new();
-    difference(terms, name, NameForm::Plain, sort, (before, after), &mut found);
-    found.iter().map(ToString::to_string).collect()
-}
-
-fn difference(t: &Terms, name: &str, form: NameForm, sort: Sort, (a, b): (&Value, &Value), out: &mut Vec<StepChange>) {
+/// What is different between two values of a variable; maps entry by entry.
+fn difference(
+    t: &Terms,
+    show: &dyn Fn(&Value, Sort) -> String,
+    name: &str,
+    form: NameForm,
+    sort: Sort,
+    (a, b): (&Value, &Value),
+    out: &mut Vec<StepChange>,
+) {
     if a == b {
         return;
     }
@@ -377,30 +421,13 @@ fn difference(t: &Terms, name: &str, form: NameForm, sort: Sort, (a, b): (&Value
         for key in keys {
             let shown = key.show(t, k);
             let name = match form {
+                NameForm::Monitor => format!("monitor of {shown}"),
                 NameForm::Field => format!("{shown}.{}", name.rsplit('.').next().unwrap_or(name)),
                 NameForm::Plain => format!("{name}[{shown}]"),
             };
-            difference(t, &name, NameForm::Plain, v, (x.get(key), y.get(key)), out);
+            difference(t, show, &name, NameForm::Plain, v, (x.get(key), y.get(key)), out);
         }
         return;
     }
-    out.push(StepChange::Value { name: name.into(), before: a.show(t, sort), after: b.show(t, sort) });
-}
-
-/// `file:line` with the file's own name, without its folders.
-pub fn short_place(sources: &Sources, span: Span) -> String {
-    let name = &sources.file(span.file).name;
-    let short = name.rsplit('/').next().unwrap_or(name);
-    format!("{short}:{}", sources.line_of(span))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{plain_name, plain_names};
-
-    #[test]
-    fn check_names_have_no_numbers_of_ours() {
-        assert_eq!((plain_name("count#1.3"), plain_name("t.2"), plain_name("a.balance")), ("count", "t", "a.balance"));
-        assert_eq!(plain_names("!(done.2 && x#3 == 4.5) || a[1].b > 10"), "!(done && x == 4.5) || a[1].b > 10");
-    }
+    out.push(StepChange::Value { name: name.into(), before: show(a, sort), after: show(b, sort) });
 }

@@ -1,22 +1,22 @@
 //! The first lines of an "unsafe": what failed, where, with which values, and why it can happen, in the names of the program.
 //!
 //! In: a replayed run and its slice. Out: one or two sentences. Only variables that the source names are spoken of; values are those of the
-//! store in which the check fails. The reason is the first of these that the run shows: a value that was read before another thread
-//! changed it and used after, or the last change by another thread. Deliberately absent: the run itself, which `story` shows step by step.
+//! store in which the check fails. Deliberately absent: why it can happen (`why`), and the run itself, which `story` shows step by step.
 
-use super::describe::{Describer, plain_name};
+use super::describe::failure;
+use super::names::{Describer, plain_name};
 use super::slice::Slice;
-use super::story::Relevance;
 use logic::{Term, Value};
 use program::semantics::{Semantics, State, Trace};
-use program::{Program, PropertyKind, Scope, VarId, VarKind};
+use program::{OriginId, Program, PropertyKind, Scope, VarId, VarKind};
 
-struct FailedRun<'a> {
-    sem: &'a Semantics<'a>,
-    describer: &'a Describer<'a>,
-    trace: &'a Trace,
-    states: &'a [State],
-    slice: &'a Slice,
+/// A run that goes wrong, with what is needed to speak of it.
+pub(super) struct FailedRun<'a> {
+    pub sem: &'a Semantics<'a>,
+    pub describer: &'a Describer<'a>,
+    pub trace: &'a Trace,
+    pub states: &'a [State],
+    pub slice: &'a Slice,
 }
 
 /// Sentences about the end of a run; none where there is nothing to add to the name of the property.
@@ -45,50 +45,19 @@ pub fn summary(
         (PropertyKind::Rely(_), _) => (format!("{who} breaks `{named}`{at}, on which another thread relies"), None),
         (PropertyKind::Deadlock, _) => return failed.deadlock(),
         (PropertyKind::Race, Some(formula)) => return failed.race(formula),
+        (PropertyKind::Leak, _) => return failed.leak(),
+        _ if property.name == "valid-memtrack" => return failed.leak(),
         (kind, Some(formula)) => {
             let what = failure(kind, named);
             (format!("{what}{at} in {who}"), Some(formula))
         }
         _ => return Vec::new(),
     };
-    let mut vars = formula.map_or_else(Vec::new, |f| failed.named_vars(f));
-    failed.spelled_vars(named, mover, &mut vars);
-    let values: Vec<String> = vars
-        .iter()
-        .filter(|v| !is_large(p, **v))
-        .filter_map(|v| Some(format!("{} = {}", describer.name(*v), failed.shown(last, mover, *v)?)))
-        .collect();
+    let values = failed.values(formula, action.guard, named, mover);
     let with = if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) };
     let mut out = vec![format!("{sentence}{with}")];
-    out.extend(failed.stale_read(mover).or_else(|| failed.last_change(mover, &vars)));
+    out.extend(failed.why(formula.unwrap_or(action.guard), mover));
     out
-}
-
-/// What failed, by the kind of check.
-fn failure(kind: &PropertyKind, text: &str) -> String {
-    let inner = |lead: &str, trail: &str| -> Option<String> {
-        let rest = text.strip_prefix(lead)?.trim().trim_end_matches(';').trim();
-        Some(rest.strip_suffix(trail).unwrap_or(rest).trim().to_string())
-    };
-    match kind {
-        PropertyKind::Assertion => {
-            let stated = inner("assert(", ")").or_else(|| inner("assert ", ""));
-            match stated {
-                Some(stated) => format!("assertion `{stated}` fails"),
-                None => format!("`{text}` is reached"),
-            }
-        }
-        PropertyKind::Division => format!("`{text}` divides by zero"),
-        PropertyKind::Null => format!("`{text}` follows a pointer that refers to nothing valid"),
-        PropertyKind::Freed => format!("`{text}` uses an object that was freed"),
-        PropertyKind::Release => format!("`{text}` releases a lock that the thread does not hold"),
-        PropertyKind::Bounds => format!("`{text}` is outside the sequence"),
-        PropertyKind::Overflow => format!("`{text}` overflows"),
-        PropertyKind::Access(_) => {
-            format!("`{text}` is broken: the variable is accessed where its predicate does not hold,")
-        }
-        _ => format!("`{text}` does not hold"),
-    }
 }
 
 /// Where a statement spells a name, as a whole: not as a part of another name, nor of a field or element of it.
@@ -108,19 +77,46 @@ fn is_large(p: &Program, var: VarId) -> bool {
 }
 
 impl FailedRun<'_> {
-    /// The variables of a formula that the source names.
-    fn named_vars(&self, formula: Term) -> Vec<VarId> {
-        let p = self.sem.program;
-        let mut out: Vec<VarId> = Vec::new();
-        for symbol in p.terms.free_symbols(formula) {
-            if let Some((v, _)) = p.var_of(symbol)
-                && self.describer.is_named(v)
-                && !out.contains(&v)
-            {
-                out.push(v);
+    /// The values that the failing check is about. Where the check itself says only that it is reached, its condition stands in the guard.
+    fn values(&self, formula: Option<Term>, guard: Term, statement: &str, mover: usize) -> Vec<String> {
+        let (p, describer) = (self.sem.program, self.describer);
+        let Some(last) = self.states.last() else { return Vec::new() };
+        let mut out: Vec<String> = Vec::new();
+        let mut add = |text: String| {
+            if !out.contains(&text) {
+                out.push(text);
+            }
+        };
+        let own = formula.filter(|f| !p.terms.is_false(*f));
+        let tested = own.unwrap_or(guard);
+        let mut readings = describer.readings(last, mover, tested);
+        let mut spelt = Vec::new();
+        self.spelled_vars(statement, mover, &mut spelt);
+        // A guard may hold more than the check: what the statement names is enough.
+        if own.is_none() && !spelt.is_empty() {
+            readings.retain(|r| spelt.contains(&r.var));
+        }
+        let mut known: Vec<VarId> = readings.iter().map(|r| r.var).collect();
+        readings.iter().for_each(|r| add(r.to_string()));
+        self.spelled_vars(statement, mover, &mut known);
+        for var in known.iter().skip(readings.len()).filter(|v| !is_large(p, **v)) {
+            if let Some(value) = self.shown(last, mover, *var) {
+                add(format!("{} = {value}", describer.name(*var)));
             }
         }
-        out.sort();
+        // A part of the statement was read in a step before: `a.id` in `assert a.id != b.id`.
+        for symbol in p.terms.free_symbols(tested) {
+            let Some((var, _)) = p.var_of(symbol).filter(|(v, _)| !describer.is_named(*v)) else { continue };
+            let part = p.origins[p.vars[var].origin].text.trim();
+            let whole = statement.strip_prefix("assert").is_some_and(|s| s.trim() == part);
+            if !is_large(p, var)
+                && !whole
+                && spelling(statement, part).is_some()
+                && let Some(value) = self.shown(last, mover, var)
+            {
+                add(format!("{part} = {value}"));
+            }
+        }
         out
     }
 
@@ -151,38 +147,35 @@ impl FailedRun<'_> {
     }
 
     fn shown(&self, state: &State, at: usize, var: VarId) -> Option<String> {
-        let p = self.sem.program;
-        Some(self.sem.value(state, at, var)?.show(&p.terms, p.vars[var].sort))
+        let value = self.sem.value(state, at, var)?;
+        Some(self.describer.shown_value(var, self.sem.program.vars[var].sort, value))
     }
 
-    fn place_of(&self, step: usize) -> String {
+    fn origin(&self, step: usize) -> OriginId {
         let step = &self.trace.steps[step];
-        self.describer.place(self.sem.program.threads[step.thread].code.actions[step.action].origin)
+        self.sem.program.threads[step.thread].code.actions[step.action].origin
     }
 
-    fn statement(&self, step: usize) -> String {
+    /// `line 12 (step 3)`, or with its file where that is another one than the failure's.
+    pub(super) fn place_of(&self, step: usize) -> String {
+        let place = self.describer.place(self.origin(step));
+        let last = self.describer.place(self.origin(self.trace.steps.len() - 1));
+        let file = |place: &str| place.rsplit_once(':').map(|(file, _)| file.to_string());
+        let place = match place.rsplit_once(':') {
+            Some((_, line)) if file(&place) == file(&last) => format!("line {line}"),
+            _ => place,
+        };
+        format!("{place} (step {})", step + 1)
+    }
+
+    pub(super) fn statement(&self, step: usize) -> String {
         let step = &self.trace.steps[step];
         let p = self.sem.program;
         p.origins[p.threads[step.thread].code.actions[step.action].origin].text.trim().to_string()
     }
 
-    fn who(&self, instance: usize) -> String {
+    pub(super) fn who(&self, instance: usize) -> String {
         self.states.last().map_or_else(String::new, |last| format!("thread {}", self.describer.column(last, instance)))
-    }
-
-    /// The shared variables of the program that a step of the run reads into a local, with the local.
-    fn reads_into_locals(&self, step: usize) -> Vec<(VarId, VarId)> {
-        let p = self.sem.program;
-        let step = &self.trace.steps[step];
-        let action = &p.threads[step.thread].code.actions[step.action];
-        let mut out = Vec::new();
-        for update in action.updates.iter().filter(|u| p.vars[u.var].scope != Scope::Shared) {
-            for symbol in p.terms.free_symbols(update.value) {
-                let read = p.var_of(symbol).map(|(v, _)| v).filter(|v| p.vars[*v].scope == Scope::Shared);
-                out.extend(read.filter(|v| self.describer.is_named(*v)).map(|v| (v, update.var)));
-            }
-        }
-        out
     }
 
     fn changes_at(&self, step: usize, var: VarId) -> bool {
@@ -191,75 +184,13 @@ impl FailedRun<'_> {
         self.sem.value(before, by, var) != self.sem.value(after, by, var)
     }
 
-    /// A value that one thread reads, another changes and the first one still uses: most mistakes between threads are of this kind.
-    fn stale_read(&self, mover: usize) -> Option<String> {
-        let p = self.sem.program;
-        let count = self.trace.steps.len();
-        let relevant = |i: &usize| self.slice.steps[*i] == Relevance::Matters;
-        for read in (0..count).filter(relevant) {
-            let reader = self.trace.steps[read].instance as usize;
-            for (var, local) in self.reads_into_locals(read) {
-                let uses = |i: &usize| {
-                    let step = &self.trace.steps[*i];
-                    let action = &p.threads[step.thread].code.actions[step.action];
-                    let writes = action.updates.iter().filter(|u| p.vars[u.var].scope == Scope::Shared);
-                    let mut terms: Vec<Term> = writes.map(|u| u.value).collect();
-                    terms.extend(action.gates.iter().filter(|g| g.property == self.trace.violates).map(|g| g.formula));
-                    terms.push(action.guard);
-                    let symbol = p.vars[local].symbol;
-                    step.instance as usize == reader && terms.iter().any(|t| p.terms.free_symbols(*t).contains(&symbol))
-                };
-                let rewritten = (read + 1..count)
-                    .filter(relevant)
-                    .find(|i| self.trace.steps[*i].instance as usize == reader && self.changes_at(*i, local));
-                let until = rewritten.map_or(count, |i| i + 1);
-                let Some(used) = (read + 1..until).filter(relevant).find(uses) else { continue };
-                let written = (read + 1..used)
-                    .find(|i| self.trace.steps[*i].instance as usize != reader && self.changes_at(*i, var));
-                if let Some(written) = written {
-                    let writer = self.trace.steps[written].instance as usize;
-                    let name = self.describer.name(var);
-                    let value = match is_large(p, var) {
-                        true => String::new(),
-                        false => {
-                            self.shown(&self.states[read], reader, var).map_or_else(String::new, |v| format!(" = {v}"))
-                        }
-                    };
-                    let subject = if reader == mover { "it".to_string() } else { self.who(reader) };
-                    return Some(format!(
-                        "{subject} read {name}{value} at {} (step {}) before {} changed it at {} (step {}), and went on with the \
-                         old value at {} (step {})",
-                        self.place_of(read),
-                        read + 1,
-                        self.who(writer),
-                        self.place_of(written),
-                        written + 1,
-                        self.place_of(used),
-                        used + 1,
-                    ));
-                }
-            }
-        }
-        None
-    }
-
-    /// The last step of another thread that changed one of the variables.
-    fn last_change(&self, mover: usize, vars: &[VarId]) -> Option<String> {
-        let p = self.sem.program;
-        let shared: Vec<VarId> = vars.iter().copied().filter(|v| p.vars[*v].scope == Scope::Shared).collect();
-        for i in (0..self.trace.steps.len()).rev() {
-            let by = self.trace.steps[i].instance as usize;
-            if by == mover {
-                continue;
-            }
-            if let Some(v) = shared.iter().find(|v| self.changes_at(i, **v)) {
-                let (old, new) = (self.shown(&self.states[i], by, *v)?, self.shown(&self.states[i + 1], by, *v)?);
-                let (who, place, name) = (self.who(by), self.place_of(i), self.describer.name(*v));
-                let values = if is_large(p, *v) { String::new() } else { format!(" from {old} to {new}") };
-                return Some(format!("{who} changed {name}{values} at {place} (step {})", i + 1));
-            }
-        }
-        None
+    /// What a leak loses.
+    fn leak(&self) -> Vec<String> {
+        let places = self.trace.steps.len().checked_sub(1).map(|last| format!(" at {}", self.place_of(last)));
+        vec![format!(
+            "memory that was allocated is lost{}: nothing leads to it, and it was not freed",
+            places.unwrap_or_default()
+        )]
     }
 
     /// Both accesses of a race, with the locks held.
@@ -276,7 +207,13 @@ impl FailedRun<'_> {
             .find(|i| self.trace.steps[*i].instance as usize != mover && read.iter().any(|v| self.changes_at(*i, *v)));
         let access = |i: usize| {
             let who = self.trace.steps[i].instance as usize;
-            format!("`{}` at {} in {} ({})", self.statement(i), self.place_of(i), self.who(who), self.locks(state, who))
+            let (statement, place) = (self.statement(i), self.describer.place(self.origin(i)));
+            // An operand that is read has no sign of it.
+            let reads = statement.chars().all(|c| c.is_alphanumeric() || "_.[]*&>()-".contains(c))
+                && !statement.contains("--")
+                && !statement.contains('(');
+            let lead = if reads { "reading " } else { "" };
+            format!("{lead}`{statement}` at {place} in {} ({})", self.who(who), self.locks(state, who))
         };
         match other {
             Some(other) => vec![format!("{} races with {}", access(last), access(other))],
@@ -290,7 +227,7 @@ impl FailedRun<'_> {
         let tid = Value::Int(state.instances[instance].tid.into());
         let mut held: Vec<String> = Vec::new();
         for (v, value) in self.sem.shared.iter().zip(&state.shared).filter(|(v, _)| p.vars[**v].kind == VarKind::Lock) {
-            let name = &p.vars[*v].name;
+            let name = &self.describer.name(*v);
             match value {
                 Value::Map(map) => {
                     let entries = map.entries.iter().filter(|(_, holder)| **holder == tid);

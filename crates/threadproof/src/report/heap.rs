@@ -2,12 +2,13 @@
 //!
 //! In: a state of a run. Out: one line for each variable that refers to an object, following the link of its class
 //! (`Top -> #2{val 7} -> #1{val 5} -> null`), or an SVG with the heap after each step that changed it, next to the heap before it. Objects
-//! that nothing refers to are left out; an object met a second time is named only.
+//! that nothing refers to, and variables that the source does not name, are left out; an object met a second time is named only.
 
+use super::names::Describer;
 use logic::{SortKind, Value};
 use methods::picture::{escape_xml, frame};
-use program::semantics::{Semantics, State};
-use program::{Program, VarKind};
+use program::VarKind;
+use program::semantics::State;
 use std::fmt::Write as _;
 
 /// A heap, read from a state.
@@ -31,16 +32,16 @@ struct DrawnObject {
 }
 
 impl HeapPicture {
-    pub fn of(sem: &Semantics<'_>, state: &State) -> Self {
-        let p = sem.program;
+    pub fn of(describer: &Describer<'_>, state: &State) -> Self {
+        let (sem, p) = (describer.semantics(), describer.program());
         let reference = |v: program::VarId| match p.terms.kind(p.vars[v].sort) {
             SortKind::Ref(c) => Some(c.0),
             _ => None,
         };
         let mut out = Self::default();
         for (v, value) in sem.shared.iter().zip(&state.shared) {
-            if let (Some(class), Value::Ref(n)) = (reference(*v), value) {
-                out.names.push((p.vars[*v].name.clone(), (class, *n)));
+            if let (Some(class), Value::Ref(n), true) = (reference(*v), value, describer.is_named(*v)) {
+                out.names.push((describer.name(*v), (class, *n)));
             }
         }
         for i in &state.instances {
@@ -49,8 +50,9 @@ impl HeapPicture {
                 let over = p.threads[i.thread].code.exit == Some(i.at);
                 if let (Some(class), Value::Ref(n), false) = (reference(*v), value, over)
                     && *n != 0
+                    && describer.is_named(*v)
                 {
-                    out.names.push((format!("{}:{}", i.tid, p.vars[*v].name), (class, *n)));
+                    out.names.push((format!("{} of thread {}", describer.name(*v), i.tid), (class, *n)));
                 }
             }
         }
@@ -62,7 +64,7 @@ impl HeapPicture {
         todo.reverse();
         while let Some(id) = todo.pop() {
             if out.objects.iter().all(|o| o.id != id) {
-                let drawn = read(p, sem, state, id);
+                let drawn = read(describer, state, id);
                 todo.extend(drawn.links.iter().rev().map(|(_, o)| *o).filter(|o| o.1 != 0));
                 out.objects.push(drawn);
             }
@@ -70,7 +72,14 @@ impl HeapPicture {
         out
     }
     fn label(&self, id: Object) -> String {
-        if id.1 == 0 { "null".into() } else { format!("#{}", id.1) }
+        let class = self.objects.iter().find(|o| o.id == id).map_or("", |o| &o.class);
+        if id.1 == 0 { "null".into() } else { format!("{class}#{}", id.1) }
+    }
+    /// The lines of what all threads see that are not in another picture.
+    pub fn new_lines(&self, other: &HeapPicture) -> Vec<String> {
+        let known = other.lines();
+        let own = |line: &str| line.split(" -> ").next().is_some_and(|name| name.contains(" of thread "));
+        self.lines().into_iter().filter(|line| !own(line) && !known.contains(line)).collect()
     }
     /// One line for each variable; what an earlier line drew is only named.
     pub fn lines(&self) -> Vec<String> {
@@ -164,10 +173,11 @@ impl HeapPicture {
     }
 }
 
-fn read(p: &Program, sem: &Semantics<'_>, state: &State, id: Object) -> DrawnObject {
+fn read(describer: &Describer<'_>, state: &State, id: Object) -> DrawnObject {
+    let (sem, p) = (describer.semantics(), describer.program());
     let (number, decl) = p.classes.iter_enumerated().find(|(c, _)| c.0 == id.0).expect("a reference has a class");
     let mut out = DrawnObject { id, class: decl.name.clone(), fields: Vec::new(), links: Vec::new() };
-    for f in &decl.fields {
+    for f in decl.fields.iter().filter(|f| describer.is_named(**f) && !describer.is_lock(**f)) {
         debug_assert!(p.vars[*f].kind == VarKind::Field(number), "a class has fields");
         let SortKind::Map(_, entry) = p.terms.kind(p.vars[*f].sort) else { continue };
         let at = sem.shared.iter().position(|v| v == f).expect("fields are shared");
@@ -182,7 +192,7 @@ fn read(p: &Program, sem: &Semantics<'_>, state: &State, id: Object) -> DrawnObj
                 out.links.insert(if first { out.links.len() } else { at }, (name, (c.0, *n)));
             }
             (Value::Any, _) => {}
-            (value, _) => out.fields.push(format!("{name} {}", value.show(&p.terms, entry))),
+            (value, _) => out.fields.push(format!("{name} {}", describer.shown_value(*f, entry, value))),
         }
     }
     out

@@ -5,7 +5,7 @@
 //! specification executed by `program::sequential`. For a reader only: the checker has judged the run before. Deliberately absent:
 //! histories held against marked points, and runs that fail inside an operation, which their own last step explains.
 
-use super::describe::Describer;
+use super::names::Describer;
 use base::Sources;
 use evidence::History;
 use logic::{Symbol, Term, Terms, Value, eval_term};

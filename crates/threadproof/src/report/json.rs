@@ -8,7 +8,7 @@ use crate::board::{
     CrossExamination, FileRows, MethodStage, MethodState, PropertyRow, RowOutcome, RowWarning, RunRecord, SearchExtent,
     SourceReplay,
 };
-use crate::judge::{FindingEvidence, ShownRun, trust_level};
+use crate::judge::{FindingEvidence, trust_level};
 use crate::place::Place;
 use serde_json::{Value, json};
 
@@ -165,12 +165,9 @@ fn evidence(evidence: &FindingEvidence) -> Value {
     match evidence {
         FindingEvidence::None => json!({ "kind": "none" }),
         FindingEvidence::Certificate { form } => json!({ "kind": "certificate", "form": form }),
-        FindingEvidence::Trace { steps, shown } => match &**shown {
-            ShownRun::Story(story) => json!({
-                "kind": "trace", "steps": steps, "summary": story.summary, "run": run(story),
-            }),
-            ShownRun::Lines(lines) => json!({ "kind": "trace", "steps": steps, "summary": [], "shown": lines }),
-        },
+        FindingEvidence::Trace { steps, shown } => {
+            json!({ "kind": "trace", "steps": steps, "summary": shown.summary, "run": run(shown) })
+        }
     }
 }
 

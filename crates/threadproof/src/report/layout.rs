@@ -10,22 +10,37 @@ impl Story {
     pub fn lines(&self, width: usize, detail: Detail) -> Vec<String> {
         let shown: Vec<(usize, &StoryStep)> =
             self.events.iter().enumerate().filter(|(_, e)| detail.shows(e.matters)).collect();
-        let place = shown.iter().map(|(_, e)| e.place.chars().count()).max().unwrap_or(0);
+        // Where everything is in one file, its name is said once, before.
+        let file = |e: &StoryStep| e.place.rsplit_once(':').map(|(file, _)| file.to_string());
+        let mut files: Vec<Option<String>> = shown.iter().map(|(_, e)| file(e)).filter(Option::is_some).collect();
+        files.dedup();
+        let placed = |e: &StoryStep| match (files.len(), e.place.rsplit_once(':')) {
+            (1, Some((_, line))) => line.to_string(),
+            _ => e.place.clone(),
+        };
+        let place = shown.iter().map(|(_, e)| placed(e).chars().count()).max().unwrap_or(0);
         let moving = |i: usize| detail == Detail::Full || shown.iter().any(|(_, e)| e.instance == i);
         // Threads that take no part get no column.
         let lanes: Vec<usize> = (0..self.columns.len()).filter(|i| moving(*i)).collect();
         let columns: Vec<String> = lanes.iter().map(|i| self.columns[*i].clone()).collect();
         let layout = Layout::fit(&columns, place, width);
-        let mut out = layout.header(&columns);
+        let mut out = layout.header(&columns, if files.len() == 1 { "line" } else { "where" });
         let start = self.start.iter().filter(|v| detail.shows(v.matters)).map(ToString::to_string);
-        out.extend(layout.note("start", &start.collect::<Vec<_>>()));
+        let start: Vec<String> = start.collect();
+        if !start.is_empty() {
+            out.extend(layout.note("start", &start));
+        }
         for (i, event) in shown {
             let lane = lanes.iter().position(|l| *l == event.instance).unwrap_or(0);
-            out.extend(layout.row(i + 1, lane, event, detail, &columns));
-            for line in event.heap.iter().flat_map(|(_, after)| after.lines()) {
-                out.extend(
-                    wrap_text(&line, layout.width().saturating_sub(8)).into_iter().map(|l| format!("        {l}")),
-                );
+            out.extend(layout.row(i + 1, lane, &placed(event), event, detail, &columns));
+            let heap = match (&event.heap, detail) {
+                (Some((before, after)), Detail::Brief) => after.new_lines(before),
+                (Some((_, after)), Detail::Full) => after.lines(),
+                (None, _) => Vec::new(),
+            };
+            for line in heap {
+                let lines = wrap_text(&line, layout.width().saturating_sub(8));
+                out.extend(lines.into_iter().map(|l| format!("        {l}")));
             }
         }
         if let (Detail::Brief, aside @ 1..) = (detail, self.aside()) {
@@ -65,7 +80,7 @@ impl Layout {
         self.width
     }
     pub fn fit(columns: &[String], place: usize, width: usize) -> Self {
-        let place = place.max(5);
+        let place = place.max(4);
         let width = width.max(MIN_PAGE_WIDTH);
         let room = width.saturating_sub(NUMBER_WIDTH + place + 2);
         let count = columns.len().max(1);
@@ -75,9 +90,9 @@ impl Layout {
         let used = cell.map_or(room * 2 / 3, |c| c * count);
         Self { width, place, cell, count, changes: room.saturating_sub(used).max(16) }
     }
-    pub fn header(&self, columns: &[String]) -> Vec<String> {
+    pub fn header(&self, columns: &[String], place: &str) -> Vec<String> {
         let Some(cell) = self.cell else { return Vec::new() };
-        let mut line = pad("step", NUMBER_WIDTH) + &pad("where", self.place + 2);
+        let mut line = pad("step", NUMBER_WIDTH) + &pad(place, self.place + 2);
         for c in columns {
             line += &pad(&clip(c, cell - 2), cell);
         }
@@ -99,6 +114,7 @@ impl Layout {
         &self,
         number: usize,
         lane: usize,
+        place: &str,
         event: &StoryStep,
         detail: Detail,
         columns: &[String],
@@ -106,7 +122,7 @@ impl Layout {
         let changes = event.changes(detail);
         if self.width < NARROW_WIDTH && self.cell.is_none() {
             let name = columns.get(lane).map_or("", |c| c);
-            let text = format!("{} [{name}] {}", event.place, event.text);
+            let text = format!("{place} [{name}] {}", event.text);
             let indented = |text: &str, by: usize| {
                 let lines = wrap_text(text, self.width.saturating_sub(by));
                 lines.into_iter().map(move |l| pad("", by) + &l).collect::<Vec<_>>()
@@ -129,7 +145,7 @@ impl Layout {
         let changes = wrap_text(&changes, self.changes);
         let mut out = Vec::new();
         for i in 0..texts.len().max(changes.len()).max(1) {
-            let (n, place) = if i == 0 { (number.to_string(), event.place.clone()) } else { Default::default() };
+            let (n, place) = if i == 0 { (number.to_string(), place.to_string()) } else { Default::default() };
             let mut line = pad(&n, NUMBER_WIDTH) + &pad(&place, self.place + 2);
             let text = texts.get(i).map_or("", |t| t);
             line += &pad(&(pad("", indent) + text), middle);
@@ -215,8 +231,8 @@ mod tests {
         };
         let few = story(2).lines(100, Detail::Brief);
         let at = |line: &str| line.find("x :=").unwrap();
-        assert!(at(&few[2]) < at(&few[3]));
-        assert_eq!(few[0].find("2 Add").unwrap(), at(&few[3]));
+        assert!(at(&few[1]) < at(&few[2]));
+        assert_eq!(few[0].find("2 Add").unwrap(), at(&few[2]));
         let many = story(30).lines(100, Detail::Brief);
         assert!(many.iter().any(|l| l.contains("[30 Add] x := x + 1") && l.contains("x: 0 -> 1")));
     }

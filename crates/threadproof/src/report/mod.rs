@@ -7,7 +7,7 @@ use crate::outcome::RowOutcome;
 use frontend::c::{CCheck, EVALUATION_ORDER, RACE_FREE};
 
 pub mod ci;
-pub mod describe;
+mod describe;
 mod headline;
 pub mod heap;
 pub mod history;
@@ -15,13 +15,16 @@ pub mod html;
 pub mod json;
 pub mod layout;
 pub mod local_run;
+pub mod names;
 pub mod paint;
+mod reading;
 pub mod replayed;
 mod slice;
 pub mod spec_run;
 pub mod story;
 pub mod text;
 pub mod undecided;
+mod why;
 pub mod witness;
 
 /// Said with every verdict that nothing lets say more.

@@ -3,13 +3,13 @@
 //! In: a program, its sources and a trace. Out: the story, in which steps and variables without a part in the violation are marked
 //! (`slice`). Deliberately absent: how it is printed.
 
-use super::describe::Describer;
 use super::heap::HeapPicture;
+use super::names::Describer;
 use super::slice::slice;
-use super::story::{Story, StoryStep};
+use super::story::{Detail, Relevance, Story, StoryStep};
 use base::Sources;
-use program::Program;
 use program::semantics::{Mismatch, Semantics, State, Trace, replay_trace};
+use program::{Program, PropertyKind, What};
 
 /// Replays the trace and describes it.
 pub fn describe_run(program: &Program, sources: &Sources, trace: &Trace) -> Result<Story, Mismatch> {
@@ -19,11 +19,20 @@ pub fn describe_run(program: &Program, sources: &Sources, trace: &Trace) -> Resu
     let states = &replayed.states;
     let slice = slice(&sem, trace, states);
     let matters = |var, instance| slice.matters(var, instance);
+    // Both accesses of a race are in the story, though they change nothing.
+    let is_race = matches!(program.properties[trace.violates].kind, PropertyKind::Race);
     let mut events = Vec::new();
     for (i, step) in trace.steps.iter().enumerate() {
         let mut event = describer.event_with(&states[i], step, states.get(i + 1), &matters);
-        event.heap = states.get(i + 1).and_then(|after| heap_change(&sem, &states[i], after));
-        event.matters = slice.steps[i];
+        event.heap = states.get(i + 1).and_then(|after| heap_change(&describer, &states[i], after));
+        let action = &program.threads[step.thread].code.actions[step.action];
+        let is_last = i + 1 == trace.steps.len();
+        // A step in which nothing happens that the source has a name for.
+        let news = event.heap.as_ref().is_some_and(|(before, after)| !after.new_lines(before).is_empty());
+        let quiet = event.changes(Detail::Brief).is_empty() && !news && !is_last && !is_race;
+        let own =
+            matches!(action.what, What::Assign | What::Skip | What::Return | What::Choose | What::Test | What::Havoc);
+        event.matters = if quiet && own { Relevance::Aside } else { slice.steps[i] };
         events.push(event);
     }
     let last = states.last().expect("a replay has a first state");
@@ -34,8 +43,8 @@ pub fn describe_run(program: &Program, sources: &Sources, trace: &Trace) -> Resu
 }
 
 /// The heap before and after a step that changes it.
-fn heap_change(sem: &Semantics<'_>, before: &State, after: &State) -> Option<(HeapPicture, HeapPicture)> {
-    let (a, b) = (HeapPicture::of(sem, before), HeapPicture::of(sem, after));
+fn heap_change(describer: &Describer<'_>, before: &State, after: &State) -> Option<(HeapPicture, HeapPicture)> {
+    let (a, b) = (HeapPicture::of(describer, before), HeapPicture::of(describer, after));
     (a != b).then_some((a, b))
 }
 

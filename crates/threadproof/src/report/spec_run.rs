@@ -1,64 +1,184 @@
-//! A run that a procedure's specification does not explain, for a reader: own steps, steps of others, values that change.
+//! A run that a procedure's specification does not explain, as a story: own steps, steps of others, and the step that no action explains.
 //!
-//! In: a program, its sources and a `SpecRun` run. Out: lines of text. The run is replayed again to have the values.
+//! In: a program, its sources and a `SpecRun` run. Out: a `Story`. The run is replayed again to have the values; each part of an action is evaluated
+//! for each own step that changes something. Parts that speak of locks are left out: inside a critical section they do not hold yet, which a reduction is for.
+//! Deliberately absent: any judgement; the checker has tried every order.
 
-use super::describe::{short_place, value_changes};
+use super::names::{Describer, short_place};
+use super::reading::conjuncts;
+use super::story::{Relevance, StartValue, Story, StoryStep};
 use base::Sources;
 use evidence::SpecRun;
+use logic::Term;
 use program::order::PerformsOrder;
+use program::semantics::{Semantics, State, StateView};
 use program::stage::{ProcedureStage, StageEvent};
 use program::{Program, PropertyKind};
 
-pub fn describe_spec_run(program: &Program, sources: &Sources, run: &SpecRun) -> Vec<String> {
-    let Ok(states) = checker::rules::spec_run::replay_spec_run(program, run) else { return Vec::new() };
-    let Ok(stage) = ProcedureStage::new(program, run.procedure) else { return Vec::new() };
-    let p = &stage.program;
-    let name = &p.procedures[run.procedure].name;
-    let show =
-        |v: &program::VarId, x: &logic::Value| format!("{} = {}", p.vars[*v].name, x.show(&p.terms, p.vars[*v].sort));
-    let start: Vec<String> = stage.shared.iter().zip(&run.store).map(|(v, x)| show(v, x)).collect();
-    let mut out = vec![format!("{name}, called by thread 1, among threads that keep to the access predicates")];
-    out.push(format!("start: {}", start.join(", ")));
-    for (i, event) in run.events.iter().enumerate() {
-        let before = &states[i];
-        // The step that breaks an access predicate leads nowhere.
-        let after = states.get(i + 1).unwrap_or(before);
-        let mut changes: Vec<String> = Vec::new();
-        let shared = stage.shared.iter().zip(before.shared.iter().zip(&after.shared));
-        let own = stage.own.iter().zip(before.instances[0].locals.iter().zip(&after.instances[0].locals));
-        for (v, (old, new)) in shared.chain(own).filter(|(_, (old, new))| old != new) {
-            let var = &p.vars[*v];
-            changes.extend(value_changes(&p.terms, &var.name, var.sort, old, new));
-        }
-        let changes = if changes.is_empty() { String::new() } else { format!("   {}", changes.join(", ")) };
-        let text = match event {
-            StageEvent::Own { action, .. } => {
-                let origin = &p.origins[p.threads[stage.thread].code.actions[*action].origin];
-                let place = origin.span.map_or(String::new(), |s| format!("{}  ", short_place(sources, s)));
-                format!("{place}{}", origin.text)
+pub fn describe_spec_run(program: &Program, sources: &Sources, run: &SpecRun) -> Story {
+    let Ok(states) = checker::rules::spec_run::replay_spec_run(program, run) else { return Story::default() };
+    let Ok(stage) = ProcedureStage::new(program, run.procedure) else { return Story::default() };
+    let sem = Semantics::new(&stage.program);
+    let describer = Describer::new(&sem, sources);
+    let told = SpecStory { stage: &stage, describer: &describer, run, states: &states };
+    told.story(sources)
+}
+
+struct SpecStory<'a> {
+    stage: &'a ProcedureStage,
+    describer: &'a Describer<'a>,
+    run: &'a SpecRun,
+    states: &'a [State],
+}
+
+impl SpecStory<'_> {
+    fn story(&self, sources: &Sources) -> Story {
+        let p = &self.stage.program;
+        let name = &p.procedures[self.run.procedure].name;
+        let others: Vec<u32> = {
+            let mut tids: Vec<u32> = Vec::new();
+            for event in &self.run.events {
+                if let StageEvent::Other { thread, .. } = event
+                    && *thread != 1
+                    && !tids.contains(thread)
+                {
+                    tids.push(*thread);
+                }
             }
-            StageEvent::Other { thread: 1, .. } => "before the call its thread writes".into(),
-            StageEvent::Other { thread, .. } => format!("thread {thread} writes"),
+            tids
         };
-        out.push(format!("{:>3}  {text}{changes}", i + 1));
+        let mut columns = vec![format!("1 {name}")];
+        columns.extend(others.iter().map(|tid| format!("{tid} another")));
+        let named = |v: &program::VarId| self.describer.is_named(*v);
+        let start = self.stage.shared.iter().zip(&self.run.store).filter(|(v, _)| named(v)).map(|(v, x)| StartValue {
+            name: self.describer.name(*v),
+            value: self.describer.shown_value(*v, p.vars[*v].sort, x),
+            matters: Relevance::Matters,
+        });
+        let mut out = Story { columns, start: start.collect(), ..Story::default() };
+        for (i, event) in self.run.events.iter().enumerate() {
+            let before = &self.states[i];
+            // The step that breaks an access predicate leads nowhere.
+            let after = self.states.get(i + 1).unwrap_or(before);
+            let mut changes = Vec::new();
+            self.describer.changes(before, after, 0, &|_, _| Relevance::Matters, &mut changes);
+            let (instance, origin, text) = match event {
+                StageEvent::Own { action, .. } => {
+                    let origin = &p.origins[p.threads[self.stage.thread].code.actions[*action].origin];
+                    (0, Some(origin), origin.text.split_whitespace().collect::<Vec<_>>().join(" "))
+                }
+                StageEvent::Other { thread: 1, .. } => (0, None, "writes, before the call".to_string()),
+                StageEvent::Other { thread, .. } => {
+                    let lane = others.iter().position(|tid| tid == thread).map_or(0, |n| n + 1);
+                    (lane, None, "writes".to_string())
+                }
+            };
+            let span = origin.and_then(|o| o.span);
+            out.events.push(StoryStep {
+                instance,
+                at: span.map(|s| crate::place::place_of(sources, s)),
+                place: span.map_or_else(String::new, |s| short_place(sources, s)),
+                text,
+                changes,
+                heap: None,
+                matters: Relevance::Matters,
+            });
+        }
+        if let PropertyKind::Access(v) = p.properties[self.run.violates].kind {
+            let last = out.events.last().map_or_else(String::new, |e| format!("`{}` at {}", e.text, e.place));
+            let name = self.describer.name(v);
+            out.summary = vec![format!("{last} touches `{name}` where its access predicate does not hold")];
+            out.end = vec!["the other threads keep to the access predicates".into()];
+            return out;
+        }
+        out.summary = vec![self.unexplained(&out.events)];
+        out.end = vec![self.ending()];
+        out
     }
-    if let PropertyKind::Access(v) = p.properties[run.violates].kind {
-        let name = &p.vars[v].name;
-        out.push(format!("the step touches `{name}` where its access predicate does not hold"));
-        return out;
+
+    /// How the procedure ends, and what that is held against.
+    fn ending(&self) -> String {
+        let p = &self.stage.program;
+        let procedure = &p.procedures[self.run.procedure];
+        let results: Vec<String> = procedure
+            .results
+            .iter()
+            .filter_map(|r| {
+                let i = self.stage.own.iter().position(|v| v == r)?;
+                let value = &self.states.last()?.instances[0].locals[i];
+                Some(format!("{} = {}", self.describer.name(*r), value.show(&p.terms, p.vars[*r].sort)))
+            })
+            .collect();
+        let with = if results.is_empty() { String::new() } else { format!(" with {}", results.join(", ")) };
+        let labels = super::listed(&self.labels());
+        format!("it ends{with}; no order of the actions of its specification ({labels}) gives this")
     }
-    let procedure = &p.procedures[run.procedure];
-    let results: Vec<String> = procedure
-        .results
-        .iter()
-        .filter_map(|r| {
-            let i = stage.own.iter().position(|v| v == r)?;
-            Some(show(r, &states.last()?.instances[0].locals[i]))
-        })
-        .collect();
-    let with = if results.is_empty() { String::new() } else { format!(" with {}", results.join(", ")) };
-    let labels = p.procedures[run.procedure].performs.iter().flat_map(|(s, _)| PerformsOrder::of(s).actions);
-    let labels: Vec<&str> = labels.map(|a| a.label).collect();
-    out.push(format!("it ends{with}; no order of the actions of its specification ({}) gives this", labels.join(", ")));
-    out
+
+    fn labels(&self) -> Vec<String> {
+        let performs = self.stage.program.procedures[self.run.procedure].performs.iter();
+        performs.flat_map(|(s, _)| PerformsOrder::of(s).actions).map(|a| a.label.to_string()).collect()
+    }
+
+    /// The step that no action explains, with what each action asks for there.
+    fn unexplained(&self, events: &[StoryStep]) -> String {
+        let p = &self.stage.program;
+        let name = &p.procedures[self.run.procedure].name;
+        let performs = p.procedures[self.run.procedure].performs.iter();
+        let actions: Vec<_> = performs.flat_map(|(s, _)| PerformsOrder::of(s).actions).collect();
+        let is_own = |i: usize| matches!(self.run.events[i], StageEvent::Own { .. });
+        let agreed = |i: usize| {
+            let (before, after) = (&self.states[i].shared, &self.states[i + 1].shared);
+            let mut vars = self.stage.shared.iter().zip(before.iter().zip(after));
+            vars.any(|(v, (old, new))| old != new && !self.describer.is_lock(*v) && self.describer.is_named(*v))
+        };
+        let count = self.run.events.len().min(self.states.len().saturating_sub(1));
+        let changing: Vec<usize> = (0..count).filter(|i| is_own(*i) && agreed(*i)).collect();
+        for i in &changing {
+            let asked: Vec<Option<String>> = actions
+                .iter()
+                .map(|a| self.denied(a.action.relation, *i).map(|part| format!("{} asks for {part}", a.label)))
+                .collect();
+            if let Some(asked) = asked.into_iter().collect::<Option<Vec<String>>>() {
+                let event = &events[*i];
+                let changes = event.changes(super::story::Detail::Brief);
+                return format!(
+                    "no action explains `{}` at {} (step {}; {changes}): {}",
+                    event.text,
+                    event.place,
+                    i + 1,
+                    super::listed(&asked)
+                );
+            }
+        }
+        let labels = super::listed(&self.labels());
+        match changing.as_slice() {
+            [] => format!("{name} changes nothing in this run, and at no moment of it does {labels} allow that"),
+            [one] => {
+                let place = &events[*one].place;
+                format!(
+                    "step {} of {name} at {place} is the only one that changes something, and {labels} asks for more",
+                    one + 1
+                )
+            }
+            _ => {
+                format!("{name} makes its changes in {} steps, and no order of {labels} makes them so", changing.len())
+            }
+        }
+    }
+
+    /// The first part of a relation between two stores that a step does not keep, as it is written in the model.
+    fn denied(&self, relation: Term, step: usize) -> Option<String> {
+        let p = &self.stage.program;
+        let (before, after) = (&self.states[step], &self.states[step + 1]);
+        let view =
+            StateView { after: Some(&after.shared), ..StateView::of_instance(self.describer.semantics(), before, 0) };
+        let speaks_of_locks = |part: &Term| {
+            let symbols = p.terms.free_symbols(*part);
+            symbols.iter().filter_map(|s| p.var_of(*s)).any(|(v, _)| self.describer.is_lock(v))
+        };
+        let parts = conjuncts(self.describer, relation);
+        let denied =
+            parts.into_iter().filter(|part| !speaks_of_locks(part)).find(|part| view.holds(*part) == Ok(false))?;
+        Some(format!("`{}`", p.terms.show(denied)))
+    }
 }

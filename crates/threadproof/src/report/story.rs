@@ -89,6 +89,8 @@ pub enum StepChange {
 impl std::fmt::Display for StepChange {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            // A variable that had no value yet.
+            StepChange::Value { name, before, after } if before == "?" => write!(f, "{name} = {after}"),
             StepChange::Value { name, before, after } => write!(f, "{name}: {before} -> {after}"),
             StepChange::Decided { name, value } => write!(f, "{name} was {value}"),
             StepChange::Reads { name, value } => write!(f, "reads {name} = {value}"),
@@ -100,8 +102,17 @@ impl std::fmt::Display for StepChange {
 impl StoryStep {
     /// The changes as they are listed.
     pub fn changes(&self, detail: Detail) -> String {
-        let shown = self.changes.iter().filter(|(_, matters)| detail.shows(*matters));
-        shown.map(|(c, _)| c.to_string()).collect::<Vec<_>>().join(", ")
+        let mut reads = false;
+        let mut out: Vec<String> = Vec::new();
+        for (change, _) in self.changes.iter().filter(|(_, matters)| detail.shows(*matters)) {
+            match change {
+                // The word once for all that is read.
+                StepChange::Reads { name, value } if reads => out.push(format!("{name} = {value}")),
+                _ => out.push(change.to_string()),
+            }
+            reads |= matches!(change, StepChange::Reads { .. });
+        }
+        out.join(", ")
     }
 }
 

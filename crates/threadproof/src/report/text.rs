@@ -9,8 +9,8 @@ use super::paint::Paint;
 use super::story::Detail;
 use super::undecided;
 use super::{assumption_under, memory_model_of};
-use crate::board::{FileRows, MethodStage, MethodState, PropertyRow, RowOutcome, RunRecord};
-use crate::judge::{FindingEvidence, ShownRun};
+use crate::board::{FileRows, MethodStage, MethodState, PropertyRow, RowOutcome, RunRecord, SourceReplay};
+use crate::judge::FindingEvidence;
 use evidence::Counterexample;
 use evidence::file::EvidenceEntry;
 use std::collections::BTreeSet;
@@ -130,9 +130,15 @@ fn file_report(file: &FileRows, page: Page, out: &mut String) {
                 .map(|o| format!("{} {}", file.count(*o), o.word()))
                 .collect();
             let _ = writeln!(out, "{} {verdict} ({})", page.paint.bold(&format!("{path}:")), counts.join(", "));
+            // What failed comes first.
+            if outcome == RowOutcome::Unsafe {
+                paragraphs(file, &shown, page, out);
+            }
             table(file, &shown, page, out);
             second_opinions(file, &shown, page, out);
-            paragraphs(file, &shown, page, out);
+            if outcome != RowOutcome::Unsafe {
+                paragraphs(file, &shown, page, out);
+            }
         }
     }
     if outcome == RowOutcome::Unknown
@@ -252,8 +258,12 @@ fn second_opinions(file: &FileRows, shown: &[&PropertyRow], page: Page, out: &mu
     }
     let proved = shown.iter().filter(safe).count();
     for (sentence, names) in sentences {
-        let about = if names.len() == proved { String::new() } else { format!(" ({})", names.join(", ")) };
-        let _ = writeln!(out, "  {} {sentence}{about}", page.paint.faint("second opinion:"));
+        let about = match (names.len() == proved, file.outcome()) {
+            (true, RowOutcome::Unsafe) => " of what is safe".to_string(),
+            (true, _) => String::new(),
+            (false, _) => format!(" of {}", names.join(", ")),
+        };
+        paragraph_of(&format!("{} {sentence}{about}", page.paint.faint("second opinion:")), page, out);
     }
 }
 
@@ -269,6 +279,8 @@ fn paragraphs(file: &FileRows, shown: &[&PropertyRow], page: Page, out: &mut Str
             None => groups.push((outcome, vec![row], why)),
         }
     }
+    // What fails before what is not known.
+    groups.sort_by_key(|(outcome, _, _)| *outcome != RowOutcome::Unsafe);
     for (outcome, rows, why) in groups.iter().take(MAX_PARAGRAPHS) {
         let word = page.paint.outcome(*outcome, &format!("{}:", outcome.word()));
         match rows.as_slice() {
@@ -323,11 +335,8 @@ fn paragraph(file: &FileRows, row: &PropertyRow, page: Page, out: &mut String) {
                     let _ = writeln!(out, "  proved by {}; the certificate ({form}) was checked", found.method());
                 }
                 FindingEvidence::Trace { steps, shown } => {
-                    let (summary, lines) = match &**shown {
-                        ShownRun::Story(s) => (&s.summary[..], s.lines(page.width.saturating_sub(4), page.detail)),
-                        ShownRun::Lines(lines) => (&[][..], lines.clone()),
-                    };
-                    summary.iter().for_each(|line| paragraph_of(line, page, out));
+                    let lines = shown.lines(page.width.saturating_sub(4), page.detail);
+                    shown.summary.iter().for_each(|line| paragraph_of(line, page, out));
                     let count = super::counted(*steps as u64, "step");
                     let found = format!("{} found a run of {count} that goes wrong; it was replayed:", found.method());
                     paragraph_of(&found, page, out);
@@ -340,10 +349,17 @@ fn paragraph(file: &FileRows, row: &PropertyRow, page: Page, out: &mut String) {
             if !found.reason().is_empty() {
                 let _ = writeln!(out, "  {}", found.reason());
             }
-            if let Some(replay) = &row.replay {
-                paragraph_of(&replay.to_string(), page, out);
-            }
-            paragraph_of(&format!("{} {}", page.paint.faint("trust:"), found.trust()), page, out);
+            let again = match &row.replay {
+                Some(SourceReplay::Seen { .. }) if page.detail == Detail::Brief => {
+                    ", and at the level of C by its interpreter"
+                }
+                Some(replay) => {
+                    paragraph_of(&replay.to_string(), page, out);
+                    ""
+                }
+                None => "",
+            };
+            paragraph_of(&format!("{} {}{again}", page.paint.faint("trust:"), found.trust()), page, out);
             if let Some(second) = &row.second {
                 paragraph_of(&format!("{} {second}", page.paint.faint("second opinion:")), page, out);
             }

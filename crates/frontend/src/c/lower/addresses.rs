@@ -12,12 +12,23 @@ use super::*;
 use crate::c::ast::{CBinaryOp, CCompareOp};
 use crate::c::types::DataModel;
 
+/// Where objects begin: unlike numbers that programs use.
+const FIRST_ADDRESS_ILP32: i128 = 0x00a5_a000;
+const FIRST_ADDRESS_LP64: i128 = 0x7e_5a5a_0000;
+/// What lies beyond are numbers of programs again.
+const LAST_ADDRESS_LP64: i128 = 0x7e_ffff_ffff;
+
+/// Whether a number of a run stands for the address of an object, for a reader: programs for 64 bits only, whose addresses are unlike all other numbers.
+pub fn is_address(number: i128) -> bool {
+    (FIRST_ADDRESS_LP64..=LAST_ADDRESS_LP64).contains(&number)
+}
+
 const COMPUTED: &str = "a number computed from an address, which is the machine's choice";
 
 impl Lower<'_> {
     /// Where objects begin, and the number of the first stretch of repeated allocations: unlike numbers that programs use.
     pub(super) fn first_address(model: DataModel) -> i128 {
-        if model == DataModel::Ilp32 { 0x00a5_a000 } else { 0x7e_5a5a_0000 }
+        if model == DataModel::Ilp32 { FIRST_ADDRESS_ILP32 } else { FIRST_ADDRESS_LP64 }
     }
 
     pub(super) fn first_stretch(&self) -> i128 {

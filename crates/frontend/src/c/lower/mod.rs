@@ -48,6 +48,7 @@ mod walk;
 
 use super::ast::{FnId, Init, Storage, Unit, VarId};
 use super::types::{CType, CTypeKind, Int};
+pub use addresses::is_address;
 use base::{IdVec, Sources, Span};
 pub use emit::{EVALUATION_ORDER, RACE_FREE};
 pub(super) use library::has_a_meaning;

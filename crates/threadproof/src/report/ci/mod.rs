@@ -10,7 +10,7 @@ pub mod sarif;
 use super::undecided;
 use crate::baseline::{Baseline, FindingKey};
 use crate::board::{FileRows, MethodStage, PropertyRow, RowOutcome, RunRecord};
-use crate::judge::{FindingEvidence, ShownRun};
+use crate::judge::FindingEvidence;
 use crate::place::Place;
 
 /// How grave a finding is.
@@ -101,10 +101,7 @@ pub fn message(file: &FileRows, row: &PropertyRow) -> String {
     let more = match (outcome, &row.execution, row.finding.as_ref().map(|f| f.evidence())) {
         (RowOutcome::Unknown, ..) => undecided::why(file, row),
         (RowOutcome::Unsafe, Some(execution), _) => execution.sentence.clone(),
-        (RowOutcome::Unsafe, None, Some(FindingEvidence::Trace { shown, .. })) => match &**shown {
-            ShownRun::Story(story) => story.summary.join("; "),
-            ShownRun::Lines(lines) => lines.last().cloned().unwrap_or_default(),
-        },
+        (RowOutcome::Unsafe, None, Some(FindingEvidence::Trace { shown, .. })) => shown.summary.join("; "),
         _ => String::new(),
     };
     if more.is_empty() { lead } else { format!("{lead}: {more}") }
@@ -115,7 +112,7 @@ fn steps(row: &PropertyRow) -> Vec<(Place, String)> {
     let Some(FindingEvidence::Trace { shown, .. }) = row.finding.as_ref().map(|f| f.evidence()) else {
         return Vec::new();
     };
-    let ShownRun::Story(story) = &**shown else { return Vec::new() };
+    let story = shown;
     let step = |(i, e): (usize, &super::story::StoryStep)| {
         let changes = e.changes(super::story::Detail::Full);
         let changes = if changes.is_empty() { changes } else { format!(" ({changes})") };

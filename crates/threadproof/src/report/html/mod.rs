@@ -11,7 +11,7 @@ use super::MEMORY_MODEL;
 use super::story::Story;
 use super::undecided;
 use crate::board::{FileRows, MethodStage, PropertyRow, RowOutcome, RunRecord};
-use crate::judge::{FindingEvidence, ShownRun};
+use crate::judge::FindingEvidence;
 use std::fmt::Write;
 
 const STYLE: &str = include_str!("page.css");
@@ -139,14 +139,9 @@ fn finding(index: usize, n: usize, file: &FileRows, row: &PropertyRow, out: &mut
     } else if let (RowOutcome::Unsafe, Some(FindingEvidence::Trace { shown, .. })) =
         (outcome, row.finding.as_ref().map(|f| f.evidence()))
     {
-        match &**shown {
-            ShownRun::Story(story) => {
-                story.summary.iter().for_each(|sentence| why(sentence, out));
-                run::section(index, file, story, out);
-                ending(story, out);
-            }
-            ShownRun::Lines(text) => lines(text, out),
-        }
+        shown.summary.iter().for_each(|sentence| why(sentence, out));
+        run::section(index, file, shown, out);
+        ending(shown, out);
     }
     out.push_str("</section>\n");
 }

@@ -82,10 +82,7 @@ fn statuses(file: &FileRows, name: &str) -> BTreeMap<usize, LineStatus> {
 /// Where the last step of the run is: a property of a whole C program has no place of its own.
 fn failing_place(row: &crate::board::PropertyRow) -> Option<&Place> {
     match row.finding.as_ref()?.evidence() {
-        crate::judge::FindingEvidence::Trace { shown, .. } => match &**shown {
-            crate::judge::ShownRun::Story(story) => story.events.last()?.at.as_ref(),
-            crate::judge::ShownRun::Lines(_) => None,
-        },
+        crate::judge::FindingEvidence::Trace { shown, .. } => shown.events.last()?.at.as_ref(),
         _ => None,
     }
 }

@@ -1,0 +1,115 @@
+//! The names of a program as its reader knows them: variables, values, threads, places.
+//!
+//! In: the reference semantics of a program and its sources. Out: short texts, and which variables the source names at all: the others are ours.
+//! Deliberately absent: states and steps (`describe`), and what a formula reads (`reading`).
+
+use base::{Sources, Span};
+use logic::{Sort, Value};
+use program::semantics::{Semantics, State};
+use program::{OriginId, Program, Scope, VarId, VarKind};
+use std::collections::BTreeSet;
+
+/// Describes states and steps.
+pub struct Describer<'a> {
+    pub(super) sem: &'a Semantics<'a>,
+    pub(super) sources: &'a Sources,
+    /// Every name that the sources spell; empty where there is no source.
+    names: BTreeSet<&'a str>,
+}
+
+impl<'a> Describer<'a> {
+    pub fn new(sem: &'a Semantics<'a>, sources: &'a Sources) -> Self {
+        let texts = sources.ids().map(|id| sources.file(id).text.as_str());
+        let names = texts.flat_map(|text| text.split(|c: char| !c.is_alphanumeric() && c != '_')).collect();
+        Self { sem, sources, names }
+    }
+    /// Whether the source has a variable of this name: the others are ours, and no reader knows them.
+    pub fn is_named(&self, var: VarId) -> bool {
+        let var = &self.program().vars[var];
+        let raw = var.name.as_str();
+        // What a front end makes for itself has a sign that no source can have, or the prefix that is reserved for such names.
+        let ours = raw.contains(['#', ' ', '\'']) || raw.contains(".given.") || raw.starts_with("__");
+        let name = plain_name(raw);
+        // Of `a[1].b` the source spells `a` and `b`; what an atomic object or a monitor holds has no name there.
+        let held = name.strip_suffix(".value").or_else(|| name.strip_suffix(".monitor")).unwrap_or(name);
+        let spelt = |part: &str| self.names.contains(part.split('[').next().unwrap_or(part));
+        let this = var.scope != Scope::Shared && (name == "this" || name.ends_with(".this"));
+        self.names.is_empty() || !ours && !this && held.split('.').all(spelt)
+    }
+    fn is_java(&self) -> bool {
+        self.sources.ids().next().is_some_and(|id| self.sources.file(id).name.ends_with(".java"))
+    }
+    pub(super) fn program(&self) -> &'a Program {
+        self.sem.program
+    }
+    pub(super) fn semantics(&self) -> &'a Semantics<'a> {
+        self.sem
+    }
+    /// `1 Add`: the tid and the thread's name.
+    pub fn column(&self, state: &State, at: usize) -> String {
+        let i = &state.instances[at];
+        let name = &self.program().threads[i.thread].name;
+        // A front end numbers threads of one function; the tid tells them apart already.
+        format!("{} {}", i.tid, name.split('#').next().unwrap_or(name))
+    }
+    /// Whether a variable says who holds a lock; the monitor of an object has a name only in the model.
+    pub fn is_lock(&self, var: VarId) -> bool {
+        let var = &self.program().vars[var];
+        var.kind == VarKind::Lock || var.name.ends_with(".monitor") && !self.names.contains("monitor")
+    }
+    /// A value as a reader knows it: who holds a lock, an address as an address.
+    pub fn shown_value(&self, var: VarId, sort: Sort, value: &Value) -> String {
+        let p = self.program();
+        match (value, self.is_lock(var)) {
+            (Value::Int(0), true) => "free".into(),
+            (Value::Int(n), true) => format!("thread {n}"),
+            (Value::Int(n), _) if frontend::c::is_address(*n) => format!("{n:#x}"),
+            _ => value.show(&p.terms, sort),
+        }
+    }
+    /// `file:line` of an origin.
+    pub fn place(&self, origin: OriginId) -> String {
+        self.program().origins[origin].span.map_or(String::new(), |s| short_place(self.sources, s))
+    }
+    /// The name as the source spells it.
+    pub fn name(&self, var: VarId) -> String {
+        let var = &self.program().vars[var];
+        let name = plain_name(&var.name);
+        let held = name.strip_suffix(".value").or_else(|| name.strip_suffix(".monitor"));
+        let hidden = |part: &str| !self.names.is_empty() && !self.names.contains(part);
+        let name = held.filter(|_| name.rsplit('.').next().is_some_and(hidden)).unwrap_or(name);
+        let rest = name.split_once('.').map_or(name, |(_, rest)| rest);
+        match (var.scope == Scope::Shared, var.kind) {
+            // Of a local of a method: the method is enough. Of a static field in Java: its own name.
+            (false, _) if name.matches('.').count() > 1 => rest.to_string(),
+            (true, VarKind::Plain | VarKind::Lock) if self.is_java() => rest.to_string(),
+            _ => name.to_string(),
+        }
+    }
+}
+
+/// Without the number that tells variables of one name apart: `count` for `count#1.3`, `t` for `t.2`.
+pub fn plain_name(name: &str) -> &str {
+    let name = name.split('#').next().unwrap_or(name);
+    match name.rsplit_once('.') {
+        Some((plain, number)) if !number.is_empty() && number.chars().all(|c| c.is_ascii_digit()) => plain,
+        _ => name,
+    }
+}
+
+/// `file:line` with the file's own name, without its folders.
+pub fn short_place(sources: &Sources, span: Span) -> String {
+    let name = &sources.file(span.file).name;
+    let short = name.rsplit('/').next().unwrap_or(name);
+    format!("{short}:{}", sources.line_of(span))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain_name;
+
+    #[test]
+    fn check_names_have_no_numbers_of_ours() {
+        assert_eq!((plain_name("count#1.3"), plain_name("t.2"), plain_name("a.balance")), ("count", "t", "a.balance"));
+    }
+}
