@@ -37,6 +37,12 @@ impl<'a> Touches<'a> {
 
     /// Everything the action touches.
     pub fn of(&self, action: &Action) -> Vec<TouchedPlace> {
+        if action.relation.is_some() {
+            let kept = self.kept_entries(action);
+            if !kept.is_empty() {
+                return self.of_relation(action, &kept);
+            }
+        }
         let mut found = FoundAccesses::default();
         let mut when = self.terms.tt();
         self.reads(action.guard, when, &mut found);
@@ -46,6 +52,92 @@ impl<'a> Touches<'a> {
         }
         for u in &action.updates {
             self.written(u.var, Vec::new(), self.terms.sym(self.program.vars[u.var].symbol), u.value, when, &mut found);
+        }
+        found.list
+    }
+
+    /// Maps (and sets of objects) that a relational step gives another value, an input, of which its guard says that entries with some
+    /// condition stay as they are.
+    fn kept_entries(&self, action: &Action) -> Vec<KeptEntries> {
+        let t = self.terms;
+        let parts = t.conjuncts(action.guard);
+        let mut out = Vec::new();
+        for u in action.updates.iter().filter(|u| self.program.vars[u.var].scope == Scope::Shared) {
+            let Some(input) = t.as_symbol(u.value).filter(|s| action.inputs.contains(s)) else { continue };
+            let once = action.updates.iter().filter(|x| t.free_symbols(x.value).contains(&input)).count() == 1;
+            let found = parts.iter().copied().find_map(|f| self.kept_by(f, u.var, input));
+            out.extend(found.filter(|_| once));
+        }
+        out
+    }
+
+    /// `forall k :: stays ==> input[k] == map[k]`, where the map may have some entries of the input already.
+    fn kept_by(&self, formula: Term, var: VarId, input: Symbol) -> Option<KeptEntries> {
+        let t = self.terms;
+        let Node::Quant(logic::Quantifier::Forall, bound, body) = t.node(formula) else { return None };
+        let [key] = bound[..] else { return None };
+        let Some((Op::Implies, args)) = t.app(body) else { return None };
+        let (stays, same) = (args[0], args[1]);
+        let Some((Op::Eq, sides)) = t.app(same) else { return None };
+        let is_key = |x: Term| t.as_symbol(x) == Some(key);
+        let of = |side: Term| match t.app(side)? {
+            (Op::Select, args) if is_key(args[1]) => Some(args[0]),
+            (Op::Member, args) if is_key(args[0]) => Some(args[1]),
+            _ => None,
+        };
+        let (first, second) = (of(sides[0])?, of(sides[1])?);
+        let (new, mut old) = if t.as_symbol(first) == Some(input) { (first, second) } else { (second, first) };
+        if t.as_symbol(new) != Some(input) || t.free_symbols(stays).contains(&input) {
+            return None;
+        }
+        let mut besides = Vec::new();
+        while let Some((Op::Store, args)) = t.app(old) {
+            besides.push((args[1], args[2]));
+            old = args[0];
+        }
+        let whole = t.as_symbol(old) == Some(self.program.vars[var].symbol);
+        let bound = |x: Term| t.free_symbols(x).contains(&key);
+        let fits = |(k, v): &(Term, Term)| !bound(*k) && !bound(*v) && !t.free_symbols(*k).contains(&input);
+        (whole && besides.iter().all(fits)).then_some(KeptEntries { var, input, formula, key, stays, besides })
+    }
+
+    /// What a relational step touches that leaves entries as they are: of such a map the other entries, and what the rest of it says of the input, which
+    /// is the map itself where it stays.
+    fn of_relation(&self, action: &Action, kept: &[KeptEntries]) -> Vec<TouchedPlace> {
+        let t = self.terms;
+        let mut found = FoundAccesses::default();
+        let pairs: Vec<(Symbol, Term)> =
+            kept.iter().map(|k| (k.input, t.sym(self.program.vars[k.var].symbol))).collect();
+        let read = |x: Term, found: &mut FoundAccesses| {
+            self.reads(x, t.tt(), found);
+            self.reads(t.substitute(x, pairs.iter().copied()), t.tt(), found);
+        };
+        for f in t.conjuncts(action.guard).into_iter().filter(|f| !kept.iter().any(|k| k.formula == *f)) {
+            read(f, &mut found);
+        }
+        for gate in &action.gates {
+            read(gate.formula, &mut found);
+        }
+        for k in kept {
+            // Any entry: what is shown of a touched place is shown for every value of its symbols.
+            let any = t.sym(t.symbol(t.symbol_name(k.key), t.symbol_sort(k.key)));
+            let stays = t.substitute(k.stays, [(k.key, any)]);
+            read(stays, &mut found);
+            let write = |when: Term, key: Term, found: &mut FoundAccesses| {
+                let place = StorePlace { var: k.var, keys: vec![key] };
+                found.add(TouchedPlace { when, place, mode: TouchMode::Write });
+            };
+            write(t.not(stays), any, &mut found);
+            for (key, value) in &k.besides {
+                write(t.tt(), *key, &mut found);
+                read(*key, &mut found);
+                read(*value, &mut found);
+            }
+        }
+        for u in action.updates.iter().filter(|u| !kept.iter().any(|k| k.var == u.var)) {
+            let old = t.sym(self.program.vars[u.var].symbol);
+            self.written(u.var, Vec::new(), old, u.value, t.tt(), &mut found);
+            read(u.value, &mut found);
         }
         found.list
     }
@@ -79,6 +171,13 @@ impl<'a> Touches<'a> {
                 self.reads(args[1], when, found);
                 self.written(var, deeper, self.terms.select(old, args[1]), args[2], when, found);
                 self.written(var, keys, old, args[0], when, found);
+            }
+            // Which objects there are: only of the new one.
+            Some((Op::Insert, args)) if keys.is_empty() && matches!(self.program.vars[var].kind, VarKind::Live(_)) => {
+                self.reads(args[0], when, found);
+                let place = StorePlace { var, keys: vec![args[0]] };
+                found.add(TouchedPlace { when, place, mode: TouchMode::Write });
+                self.written(var, keys, old, args[1], when, found);
             }
             Some((Op::Ite, args)) => {
                 self.reads(args[0], when, found);
@@ -129,6 +228,17 @@ impl<'a> Touches<'a> {
                 self.reads(args[2], self.both(when, t.not(args[0])), found);
             }
             Node::App(Op::Select, _) => self.entry(term, when, found),
+            Node::App(Op::Member, args) if self.live(args[1]).is_some() => {
+                let mut set = args[1];
+                while let Some((Op::Insert, inner)) = t.app(set) {
+                    self.reads(inner[0], when, found);
+                    set = inner[1];
+                }
+                self.reads(args[0], when, found);
+                if let Some(var) = self.live(set) {
+                    found.read(when, var, vec![args[0]]);
+                }
+            }
             Node::App(_, args) => args.iter().for_each(|a| self.reads(*a, when, found)),
             Node::Quant(_, bound, body) => {
                 let mut inner = FoundAccesses::default();
@@ -142,6 +252,17 @@ impl<'a> Touches<'a> {
                 }
             }
             Node::Bool(_) | Node::Num(..) | Node::Variant(..) | Node::Ref(..) => {}
+        }
+    }
+
+    /// The variable for the objects that are there, also with some inserted.
+    fn live(&self, set: Term) -> Option<VarId> {
+        match self.terms.app(set) {
+            Some((Op::Insert, args)) => self.live(args[1]),
+            _ => {
+                let var = self.terms.as_symbol(set).and_then(|s| self.shared.get(&s)).copied()?;
+                matches!(self.program.vars[var].kind, VarKind::Live(_)).then_some(var)
+            }
         }
     }
 
@@ -173,6 +294,16 @@ impl<'a> Touches<'a> {
             None => self.reads(base, when, found),
         }
     }
+}
+
+/// A map whose entries with `stays` keep their values in a step that gives it the value `input`, but for the entries at `besides`.
+struct KeptEntries {
+    var: VarId,
+    input: Symbol,
+    formula: Term,
+    key: Symbol,
+    stays: Term,
+    besides: Vec<(Term, Term)>,
 }
 
 #[derive(Default)]

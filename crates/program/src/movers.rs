@@ -11,7 +11,7 @@ use crate::access::{TouchedPlace, Touches, constants, predicate};
 use crate::model::{Program, Scope, TouchMode, VarId};
 use crate::spec::StorePlace;
 use crate::symbolic::{SymbolicStore, Taken};
-use logic::{Node, Op, Sort, Symbol, Term, Terms};
+use logic::{Node, Op, Sort, SortKind, Symbol, Term, Terms};
 use rustc_hash::FxHashSet;
 
 /// Another thread, and what is common to all questions about it.
@@ -173,7 +173,7 @@ impl<'a> Others<'a> {
             let stays = |keys: &[Term]| {
                 let place = StorePlace { var: u.var, keys: keys.to_vec() };
                 let a = predicate(p, t, &place, TouchMode::Write, t.sym(self.other), &here)?;
-                let read = |m: Term| keys.iter().fold(m, |m, k| t.select(m, *k));
+                let read = |m: Term| keys.iter().fold(m, |m, k| entry(t, m, *k));
                 Some((a.any, t.or(&[t.eq(read(new), read(old)), a.formula])))
             };
             if u.keys.len() >= deep && !u.bound {
@@ -204,6 +204,14 @@ fn against(mode: TouchMode) -> TouchMode {
     match mode {
         TouchMode::Read => TouchMode::Write,
         TouchMode::Write => TouchMode::Read,
+    }
+}
+
+/// An entry of a map; of a set, whether it has the element.
+fn entry(terms: &Terms, whole: Term, key: Term) -> Term {
+    match terms.kind(terms.sort_of(whole)) {
+        SortKind::Set(_) => terms.member(key, whole),
+        _ => terms.select(whole, key),
     }
 }
 
@@ -245,6 +253,12 @@ fn uses(program: &Program, terms: &Terms, formula: Term) -> Vec<VariableUse> {
                     Some(var) => out.push(VariableUse { var, keys, bound: false }),
                     None => todo.push(base),
                 }
+            }
+            Node::App(Op::Member, args) if terms.as_symbol(args[1]).and_then(shared).is_some() => {
+                todo.push(args[0]);
+                // Without a predicate of its entries it counts as a whole.
+                let var = terms.as_symbol(args[1]).and_then(shared);
+                out.extend(var.map(|var| VariableUse { var, keys: vec![args[0]], bound: false }));
             }
             Node::App(_, args) => todo.extend(args.iter()),
             Node::Quant(_, symbols, body) => {

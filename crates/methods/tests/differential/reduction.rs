@@ -861,3 +861,65 @@ fn check_loops_over_maps_are_shown_by_what_they_leave_unchanged() {
         assert_ne!(checked(&p, "performs:clear", &claims(&p)["performs:clear"]), Outcome::Safe, "{wrong}");
     }
 }
+
+/// A procedure that makes an object of its own, used by specification inside a run of another.
+fn made_in_calls(says: &str, body: &str, grows: &str) -> Program {
+    program(&format!(
+        "class Page {{ size: int thread_local; }}\nvar m: lock;\nvar x: int = 0 guarded_by m;\n\
+         proc fetch(q: Page) returns (p: Page) requires m == tid; requires own(q);\n\
+         performs F: <> p != null && own(p) && {says}; {{ p := new Page; {body} return; }}\n\
+         proc grow(n: int) performs G: <x> m == 0 && {grows};\n\
+         {{ var q: Page := null; acquire m; var a: Page := fetch(q); var b: Page := fetch(a); x := b.size + n; release m; }}\n"
+    ))
+}
+
+#[test]
+fn check_objects_that_a_procedure_makes_are_in_the_frame_of_what_it_performs() {
+    let right = made_in_calls("p.size' == x", "p.size := x;", "x' == x + n");
+    for name in ["performs:fetch", "performs:grow"] {
+        assert_eq!(checked(&right, name, &claims(&right)[name]), Outcome::Safe, "{name}");
+    }
+    // Objects that were there already are not in it, and what is said of the new one must hold.
+    let wrong = [
+        ("p.size' == x", "p.size := x + 1;", "x' == x + n", "performs:fetch"),
+        ("p.size' == x", "p.size := x; if q != null { q.size := 7; }", "x' == x + n", "performs:fetch"),
+        ("p.size' == x", "p.size := x;", "x' == x + n + 1", "performs:grow"),
+        ("p.size' >= x", "p.size := x;", "x' == x + n", "performs:grow"),
+    ];
+    for (says, body, grows, name) in wrong {
+        let p = made_in_calls(says, body, grows);
+        assert_ne!(checked(&p, name, &claims(&p)[name]), Outcome::Safe, "{says} {body} {grows}");
+        // Nor is the right program's proof one of it.
+        assert_ne!(checked(&p, name, &claims(&right)[name]), Outcome::Safe, "{says} {body} {grows}");
+    }
+}
+
+#[test]
+fn check_what_a_specification_says_of_objects_that_stay_counts_as_reading_them() {
+    let p = made_in_calls(
+        "p.size' == x && (q == null || q.size' == 5)",
+        "p.size := x; assume q == null || q.size == 5;",
+        "x' == x + n",
+    );
+    let fetch = p.procedures.iter_enumerated().find(|(_, q)| q.name == "fetch").expect("there").0;
+    let basis = evidence::reduction::basis(&p, &[], &[fetch]).expect("no guards").specified;
+    let (p, t) = (&basis.program, &basis.program.terms);
+    let touches = program::access::Touches::new(p, t);
+    let size = p.vars.iter_enumerated().find(|(_, v)| v.name == "Page.size").expect("a field").0;
+    let live = p.classes.iter().next().expect("a class").live;
+    let mut seen = 0;
+    for q in p.procedures.iter() {
+        for a in q.code.actions.iter().filter(|a| a.relation.is_some()) {
+            seen += 1;
+            let list = touches.of(a);
+            let of = |v, mode| list.iter().filter(move |x| x.place.var == v && x.mode == mode);
+            assert!(of(size, program::TouchMode::Read).any(|x| x.place.keys.len() == 1), "`q.size` is read");
+            // Every write is at one entry, and at any entry only where it is the thread's own and new.
+            for v in [size, live] {
+                let writes: Vec<_> = of(v, program::TouchMode::Write).collect();
+                assert!(!writes.is_empty() && writes.iter().all(|x| x.place.keys.len() == 1 && !t.is_true(x.when)));
+            }
+        }
+    }
+    assert_eq!(seen, 2, "both calls are by specification");
+}

@@ -197,6 +197,10 @@ impl WellformedCheck<'_> {
                 for b in &access.binders {
                     match p.terms.kind(sort) {
                         SortKind::Map(k, inner) if p.terms.symbol_sort(*b) == k => sort = inner,
+                        // Which objects there are, one by one.
+                        SortKind::Set(k) if p.terms.symbol_sort(*b) == k && matches!(v.kind, VarKind::Live(_)) => {
+                            sort = Sort::BOOL;
+                        }
                         _ => {
                             self.fault(&place, "a binder of its access predicate fits no index", Some(access.origin));
                             break;

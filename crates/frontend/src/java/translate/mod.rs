@@ -91,6 +91,8 @@ struct Translation<'a> {
     /// Classes whose objects one thread uses alone; parameters of which it is said.
     pub thread_local: BTreeSet<String>,
     pub own_params: BTreeSet<(String, String)>,
+    /// The procedures of methods that are checked on their own; in classes alone the others are part of these.
+    pub entries: BTreeSet<String>,
     /// Types of arrays whose objects on the heap are each one thread's own.
     pub own_heaps: BTreeSet<String>,
     /// What is taken for granted.
@@ -206,6 +208,7 @@ impl<'a> Translation<'a> {
             invariants: Vec::new(),
             thread_local: BTreeSet::new(),
             own_params: BTreeSet::new(),
+            entries: BTreeSet::new(),
             own_heaps: BTreeSet::new(),
             assumed: BTreeSet::new(),
             locks: BTreeSet::new(),
@@ -425,9 +428,13 @@ impl<'a> Translation<'a> {
         self.notes_before(method.span.file, method.body_span.end);
         // Java has no way to the end of a method with a result; the model wants a value there all the same.
         self.return_nothing(&result, method.span);
+        let inline = self.alone && !self.entries.contains(&proc);
         self.procedure(proc, params, &result, method.span, method.name_span);
         if let Some(Spanned { kind: ItemKind::Proc(proc), .. }) = self.items.last_mut() {
             proc.clauses = clauses;
+            if inline {
+                proc.form = ast::ProcForm::Inline;
+            }
         }
     }
 

@@ -41,7 +41,8 @@ impl<'a> Translation<'a> {
             }
             for method in class.methods.iter().filter(|m| m.body.is_some()) {
                 if self.is_entry(unit, class, method) {
-                    self.want_method(class, method);
+                    let proc = self.want_method(class, method);
+                    self.entries.insert(proc);
                 }
             }
         }
@@ -169,7 +170,9 @@ impl<'a> Translation<'a> {
                 }
             }
         }
-        self.owned_parameters(class, method, &mut out);
+        if self.entries.contains(&self.frame.proc) {
+            self.owned_parameters(method, &mut out);
+        }
         if let Some((places, span)) = modified {
             out.push(Spanned::new(ClauseKind::Modifies(places), span));
         }
@@ -177,10 +180,12 @@ impl<'a> Translation<'a> {
     }
 
     /// What a method gets that is of a thread-local class, or said to be thread-local, is its caller's own; so is such a result.
-    fn owned_parameters(&mut self, class: &'a JavaClass, method: &'a JavaMethod, out: &mut Vec<ast::Clause>) {
+    fn owned_parameters(&mut self, method: &'a JavaMethod, out: &mut Vec<ast::Clause>) {
         let span = method.name_span;
         let mut owned: Vec<(Expr, Ty)> = Vec::new();
         if let Some((this, ty)) = self.frame.this.clone() {
+            let there = not(equal(var("this", span), null(span), span), span);
+            out.push(Spanned::new(ClauseKind::Requires(there), span));
             owned.push((this, ty));
         }
         for param in &method.params {
@@ -191,7 +196,6 @@ impl<'a> Translation<'a> {
                 }
             }
         }
-        let _ = class;
         for (place, ty) in owned {
             let said = !matches!(&place.kind, ast::ExprKind::Foreign(_));
             if !(said || self.is_thread_local(&ty)) {
@@ -235,7 +239,13 @@ impl<'a> Translation<'a> {
 
     fn action(&mut self, action: &ActionNote) -> Option<ActionDecl> {
         let frame = action.places.iter().map(|p| self.formula(p, Names::Before)).collect::<Option<Vec<_>>>()?;
-        let formula = self.formula(&action.formula, Names::After)?;
+        let mut formula = self.formula(&action.formula, Names::After)?;
+        let result = self.frame.result.clone();
+        if self.is_thread_local(&result) {
+            // Its maker is the thread, whoever uses the method by what it performs.
+            let mine = self.is_own(var("result", action.span), action.span);
+            formula = and(vec![formula, mine], action.span);
+        }
         let label = action.label.as_ref().map(|l| name(l.as_str(), action.span));
         Some(ActionDecl { label, frame, formula, asserting: None, span: SourceSpan(action.span) })
     }

@@ -408,6 +408,13 @@ impl<'a> Lowering<'a> {
         let owner = self.program.add_var(&name, sort, Scope::Shared, VarKind::Plain, None, origin);
         self.constants.insert(owner);
         self.owners.insert(class, owner);
+        // Whether an object is there is its maker's own business, too: `new` touches nothing that another thread may.
+        let (terms, live) = (&self.program.terms, self.program.classes[class].live);
+        let object = terms.symbol("i", terms.sort(SortKind::Ref(class)));
+        let maker = terms.select(self.program.now(owner), terms.sym(object));
+        let formula = Some(terms.eq(maker, terms.sym(self.program.tid)));
+        let access = program::AccessPredicate { binders: vec![object], formula, writing: None, origin };
+        self.program.vars[live].access = Some(access);
     }
 
     fn free_or_mine(&self, lock: Term) -> Term {

@@ -8,6 +8,7 @@ mod atomic;
 mod call;
 mod code;
 mod declare;
+mod fresh;
 mod heap;
 mod memory;
 mod once;
@@ -136,6 +137,7 @@ impl<'a> Lowering<'a> {
         self.routine_codes();
         self.objects(tree);
         self.threads(tree);
+        self.fresh_objects();
         if self.diagnostics.is_empty() {
             once::at_most_once(&mut self.program);
         }

@@ -77,6 +77,13 @@ impl Typing<'_> {
             return None;
         };
         let mine = terms.eq(terms.select(self.program.now(owner), object), terms.sym(self.program.tid));
+        // What was made is there: a new object is another one. In a predicate of fields it may just be made.
+        let live = self.program.classes[class].live;
+        let mine = match (self.view.this.is_some(), self.view.at_entry, self.view.primes) {
+            (true, _, _) | (_, Allowed::Yes, _) => mine,
+            (_, _, Allowed::Yes) => terms.and(&[mine, terms.member(object, self.program.next(live))]),
+            _ => terms.and(&[mine, terms.member(object, self.program.now(live))]),
+        };
         Some(terms.or(&[terms.eq(object, terms.null(class)), mine]))
     }
 
