@@ -111,6 +111,48 @@ pub(super) fn loop_facts(
     out.all
 }
 
+/// What the whole of the code may have done to maps since the run began: each is unchanged except at the keys that some step writes; locks among
+/// these were free.
+pub(super) fn run_facts(
+    s: &ReductionSetting<'_>,
+    code: &Code,
+    before: &[(VarId, Symbol)],
+    own: &FxHashSet<Symbol>,
+) -> Vec<Term> {
+    let (p, t) = (s.p, s.terms);
+    let mut times: FxHashMap<Symbol, usize> = FxHashMap::default();
+    for u in code.actions.iter().flat_map(|a| &a.updates) {
+        *times.entry(p.vars[u.var].symbol).or_default() += 1;
+    }
+    let steady = |k: &Term| t.free_symbols(*k).iter().all(|f| own.contains(f) && times.get(f).is_none_or(|n| *n <= 1));
+    let mut out = FactSet::default();
+    for (v, begin) in before {
+        let mut writes = Vec::new();
+        let (now, then) = (t.sym(p.vars[*v].symbol), t.sym(*begin));
+        for u in code.actions.iter().flat_map(|a| &a.updates).filter(|u| u.var == *v) {
+            entries(t, *v, Vec::new(), now, u.value, true, &mut writes);
+        }
+        let mut lists: Vec<Vec<Term>> = Vec::new();
+        for w in &writes {
+            let keys: Vec<Term> = w.keys.iter().copied().take_while(steady).collect();
+            if !lists.contains(&keys) {
+                lists.push(keys);
+            }
+        }
+        if lists.is_empty() || lists.len() > MAX_WRITES || lists.iter().any(Vec::is_empty) {
+            continue;
+        }
+        let rebuilt = lists.iter().fold(then, |m, k| with(t, m, k, at(t, now, k)));
+        out.add(t.eq(now, rebuilt));
+        if p.vars[*v].kind == program::VarKind::Lock {
+            lists.iter().filter(|k| t.sort_of(at(t, then, k)) == Sort::INT).for_each(|k| {
+                out.add(t.eq(at(t, then, k), t.int(0)));
+            });
+        }
+    }
+    out.all
+}
+
 /// What every turn finds true before it goes on: guards and gates of steps that each turn takes, over the store at the head.
 fn tested(s: &ReductionSetting<'_>, code: &Code, turn: &CodePiece) -> Vec<Term> {
     let (p, t) = (s.p, s.terms);

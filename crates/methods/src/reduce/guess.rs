@@ -109,6 +109,7 @@ impl Guesses {
             Some(before) => self.shared.iter().copied().zip(before.iter().copied()).collect(),
             None => Vec::new(),
         };
+        frames::run_facts(s, code, &begin, &self.own).into_iter().for_each(|f| list.add(f));
         for begin in [begin, self.olds.clone()] {
             frames::loop_facts(s, code, at, stops, &begin, &self.own).into_iter().for_each(|f| list.add(f));
         }

@@ -860,6 +860,23 @@ fn check_loops_over_maps_are_shown_by_what_they_leave_unchanged() {
         let p = program(&clear.replace(right, wrong));
         assert_ne!(checked(&p, "performs:clear", &claims(&p)["performs:clear"]), Outcome::Safe, "{wrong}");
     }
+    // With its lock taken and given back in the same run.
+    let whole = clear
+        .replace(" requires l[b] == tid;", "")
+        .replace("<d[b]> ", "<d[b]> l[b] == 0 && ")
+        .replace("{ var i", "{ acquire l[b]; var i")
+        .replace("i := i + 1; } }", "i := i + 1; } release l[b]; }");
+    let p = program(&whole);
+    assert_eq!(checked(&p, "performs:clear", &claims(&p)["performs:clear"]), Outcome::Safe);
+    let wrongs = [
+        ("{ acquire", "{ acquire l[b + 1]; acquire"),
+        ("d[b][i] := 0;", "d[b][i] := 0; d[b][0] := i;"),
+        ("} release l[b];", "} release l[b]; acquire l[b]; d[b][0] := 0; release l[b];"),
+    ];
+    for (right, wrong) in wrongs {
+        let p = program(&whole.replace(right, wrong));
+        assert_ne!(checked(&p, "performs:clear", &claims(&p)["performs:clear"]), Outcome::Safe, "{wrong}");
+    }
 }
 
 /// A procedure that makes an object of its own, used by specification inside a run of another.
