@@ -193,7 +193,8 @@ impl HornClauses {
             match step {
                 HornAttempt::Trees(TreeMode::Global, most) => {
                     run.progress(format!("horn: all instances at once, {name}"));
-                    let most_work = if agenda.has_trees(TreeMode::Modular) { most } else { usize::MAX };
+                    let others = agenda.has_trees(TreeMode::Modular) || agenda.has_trees(TreeMode::Pairs);
+                    let most_work = if others { most } else { usize::MAX };
                     let (answer, account) = TreeAttempt { most_work, ..attempt }.global(&counts);
                     account.add_to(report);
                     match answer {
@@ -223,7 +224,8 @@ impl HornClauses {
                 }
                 HornAttempt::Trees(TreeMode::Pairs, most) => {
                     run.progress(format!("horn: two instances and a third, {name}"));
-                    let most_work = if agenda.has_trees(TreeMode::Global) { most } else { usize::MAX };
+                    let others = agenda.has_trees(TreeMode::Global) || agenda.has_trees(TreeMode::Modular);
+                    let most_work = if others { most } else { usize::MAX };
                     let (answer, account) = TreeAttempt { most_work, ..attempt }.pairs();
                     account.add_to(report);
                     match answer {

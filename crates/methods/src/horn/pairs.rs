@@ -14,6 +14,9 @@ use evidence::{PairsProof, RelatedPair};
 use logic::{Symbol, Term, Terms};
 use program::{LocId, Program, ThreadId};
 
+/// The most steps of thirds that one state may have a part in.
+const MAX_STEPS_OF_THIRDS: usize = 100_000;
+
 impl<'a> HornSystem<'a> {
     pub(super) fn of_pairs(program: &'a Program, terms: &'a Terms) -> Self {
         let mut own = vec![program.tid];
@@ -76,14 +79,15 @@ impl Forest<'_> {
         Ok(found)
     }
     /// Every step of a third that this state has a part in: as the two that are disturbed, or as one of them with the third.
-    pub(super) fn steps_of_thirds(&self, s: usize, expanded: &Expanded) -> Vec<(usize, ThirdStep)> {
+    /// `None` where there are too many to look at.
+    pub(super) fn steps_of_thirds(&self, s: usize, expanded: &Expanded) -> Option<Vec<(usize, ThirdStep)>> {
         let couples = self.couples();
         let program = self.system.program;
         let none = Vec::new();
         let at = |key: (usize, usize)| expanded.get(&key).unwrap_or(&none);
         let mut out = Vec::new();
         let mut combine = |pair: [(ThreadId, usize); 2], third: (ThreadId, usize)| {
-            if !has_copies(program, &[pair[0].0, pair[1].0, third.0]) {
+            if out.len() > MAX_STEPS_OF_THIRDS || !has_copies(program, &[pair[0].0, pair[1].0, third.0]) {
                 return;
             }
             let v = &couples.thirds[third.0.index()];
@@ -100,6 +104,9 @@ impl Forest<'_> {
                             let by =
                                 ThirdStep { thread: third.0, act, with_first: (*y, cast1), with_second: (*z, cast2) };
                             out.push((*x, by));
+                        }
+                        if out.len() > MAX_STEPS_OF_THIRDS {
+                            return;
                         }
                     }
                 }
@@ -124,7 +131,7 @@ impl Forest<'_> {
                 }
             });
         }
-        out
+        (out.len() <= MAX_STEPS_OF_THIRDS).then_some(out)
     }
     /// What is worth saying of two instances of one thread is worth saying the other way round; what speaks of one of them alone is worth
     /// saying whoever the other is, and wherever.

@@ -63,7 +63,7 @@ pub(crate) struct TreeAttempt<'a> {
     pub wanted: &'a [PropertyId],
     pub settings: SolverSettings,
     pub budget: &'a Budget,
-    /// How many abstract states may be made in all trees together.
+    /// How many abstract states may be made, and how many steps of thirds looked at, in all trees together.
     pub(crate) most_work: usize,
     /// Whether the trees are to be kept for people.
     pub show: bool,
@@ -91,11 +91,15 @@ impl TreeAttempt<'_> {
         let indices = indices(&system);
         let abs = Abstraction::new(self.terms, self.settings, self.budget);
         let mut forest = Forest::new(system, mode, self.wanted, abs);
+        forest.most_third_steps = self.most_work;
         let mut account = Account::default();
         let mut work = 0;
         let answer = loop {
             match forest.build(self.budget) {
                 Err(Trouble::Time) => break TreeOutcome::GaveUp("out of time".into()),
+                Err(Trouble::Work) => {
+                    break TreeOutcome::Unfinished(format!("no end after {} refinements", account.refinements));
+                }
                 Err(Trouble::Size) => break TreeOutcome::GaveUp("the trees are too large".into()),
                 Err(Trouble::Solver(why)) => break TreeOutcome::GaveUp(why),
                 Ok(Built::Closed) => {

@@ -88,6 +88,8 @@ pub(crate) enum Built {
 
 pub(crate) enum Trouble {
     Time,
+    /// As much as was allowed for now.
+    Work,
     Solver(String),
     Size,
 }
@@ -126,6 +128,9 @@ pub(crate) struct Forest<'a> {
     made: FxHashMap<(usize, Cube, usize, usize), Option<Cube>>,
     fine: FxHashMap<(usize, Cube, usize), Option<usize>>,
     pub(super) thirds: FxHashMap<Disturbance, Option<Cube>>,
+    /// Steps of thirds that were looked at, in all trees together, and how many may be.
+    pub(super) third_steps: usize,
+    pub(super) most_third_steps: usize,
 }
 
 const MAX_STATES: usize = 60_000;
@@ -212,6 +217,8 @@ impl<'a> Forest<'a> {
             made: FxHashMap::default(),
             fine: FxHashMap::default(),
             thirds: FxHashMap::default(),
+            third_steps: 0,
+            most_third_steps: usize::MAX,
         };
         out.seed_remainders();
         out
@@ -412,7 +419,7 @@ impl<'a> Forest<'a> {
                     let process = self.trees.states[s].process;
                     if self.mode == TreeMode::Pairs {
                         expanded.entry((process, self.trees.states[s].at)).or_default().push(s);
-                        self.disturb_by_thirds(s, &expanded, &mut index, &mut queue)?;
+                        self.disturb_by_thirds(s, &expanded, budget, &mut index, &mut queue)?;
                         continue;
                     }
                     done[process].push(s);
@@ -524,10 +531,19 @@ impl<'a> Forest<'a> {
         &mut self,
         s: usize,
         expanded: &Expanded,
+        budget: &Budget,
         index: &mut [Vec<Vec<usize>>],
         queue: &mut VecDeque<TreeItem>,
     ) -> Result<(), Trouble> {
-        for (x, by) in self.steps_of_thirds(s, expanded) {
+        let steps = self.steps_of_thirds(s, expanded).ok_or(Trouble::Size)?;
+        for (n, (x, by)) in steps.into_iter().enumerate() {
+            if n % 64 == 0 && budget.check().is_err() {
+                return Err(Trouble::Time);
+            }
+            self.third_steps += 1;
+            if self.third_steps > self.most_third_steps {
+                return Err(Trouble::Work);
+            }
             let Some(next) = self.disturbed_by_third(x, by)? else { continue };
             let (process, at) = (self.trees.states[x].process, self.trees.states[x].at);
             let via = Via { third: Some(by), ..Via::act(process, by.act) };
