@@ -304,7 +304,7 @@ impl Interpreter<'_> {
             let arguments: Vec<String> = site.arguments.iter().map(|(v, _)| i.value_text(*v)).collect();
             format!("calls {}({})", site.name, arguments.join(", "))
         });
-        let next = Some(self.threads[self.current as usize].frames.last().map_or(0, |f| f.position) + 1);
+        let next = self.threads[self.current as usize].frames.last().map_or(0, |f| f.position) + 1;
         self.drawn |= (self.library.looks_outside)(row.name);
         if self.is_cancelled_at(row.name)? {
             self.unwind(self.cancelled_value())?;
@@ -313,8 +313,8 @@ impl Interpreter<'_> {
         match (row.run)(self, &site)? {
             Reply::Mark(buffer) => {
                 self.deliver(result, CoreValue::Int(0))?;
-                self.mark(buffer, next.unwrap_or_default(), result);
-                Ok(next)
+                self.mark(buffer, next, result);
+                Ok(Some(next))
             }
             Reply::Jump(buffer, value) => {
                 self.jump(buffer, value)?;
@@ -322,7 +322,7 @@ impl Interpreter<'_> {
             }
             Reply::Value(value) => {
                 self.deliver(result, value)?;
-                Ok(next)
+                Ok(Some(next))
             }
             Reply::Block(wait, patience) => {
                 self.thread().wait = Some((wait, patience));
@@ -332,7 +332,7 @@ impl Interpreter<'_> {
             Reply::Call { function, arguments, after, value } => {
                 let current = self.current;
                 self.deliver(result, value)?;
-                if let (Some(frame), Some(next)) = (self.thread().frames.last_mut(), next) {
+                if let Some(frame) = self.thread().frames.last_mut() {
                     frame.position = next;
                 }
                 self.push_frame(current, function, &arguments, Destination::Nowhere, after)?;

@@ -10,6 +10,7 @@ mod exploration;
 mod integers;
 mod paste;
 mod proofs;
+mod reduced_calls;
 mod reduction;
 mod refuter;
 mod source;

@@ -10,7 +10,7 @@ use crate::cli::{Audit, LeafSolver};
 use crate::judge::{Judge, trust_level};
 use crate::load;
 use crate::oracle::{self, Oracle};
-use crate::report::MEMORY_MODEL;
+use crate::report::memory_model::MEMORY_MODEL;
 use crate::report::paint::Paint;
 use crate::strategy;
 use crate::watch;

@@ -2,8 +2,8 @@
 //!
 //! In: the board's record. Out: one JSON document. Keys are stable; a change of their meaning changes `schema`.
 
+use super::memory_model::{MEMORY_MODEL, assumption_under, memory_model_of};
 use super::story::{Relevance, StepChange, Story};
-use super::{MEMORY_MODEL, assumption_under, memory_model_of};
 use crate::board::{
     CrossExamination, FileRows, MethodStage, MethodState, PropertyRow, RowOutcome, RowWarning, RunRecord, SearchExtent,
     SourceReplay,

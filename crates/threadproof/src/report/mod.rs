@@ -2,10 +2,6 @@
 //!
 //! In: the board alone, at any moment of a run. Out: texts; each kind has a file of its own. Deliberately absent: any judgement.
 
-use crate::board::FileRows;
-use crate::outcome::RowOutcome;
-use frontend::c::{CCheck, EVALUATION_ORDER, RACE_FREE};
-
 pub mod ci;
 mod describe;
 mod headline;
@@ -15,6 +11,7 @@ pub mod html;
 pub mod json;
 pub mod layout;
 pub mod local_run;
+pub mod memory_model;
 pub mod names;
 pub mod paint;
 mod reading;
@@ -26,33 +23,6 @@ pub mod text;
 pub mod undecided;
 mod why;
 pub mod witness;
-
-/// Said with every verdict that nothing lets say more.
-pub const MEMORY_MODEL: &str = "sequential consistency";
-/// What verdicts on C hold for where the program has no race and all its atomics are sequentially consistent.
-const C11_MODEL: &str = "C11";
-
-/// The memory that the verdicts of a file are about.
-pub(crate) fn memory_model_of(file: &FileRows) -> &'static str {
-    let assumes = |code: &str| {
-        let found = file.rows.iter().filter_map(|r| r.finding.as_ref());
-        found.flat_map(|f| f.assumptions()).any(|a| a.code == code)
-    };
-    let race_free = || file.rows.iter().any(|r| CCheck::Race.owns(&r.name) && file.outcome_of(r) == RowOutcome::Safe);
-    match assumes(EVALUATION_ORDER) || (assumes(RACE_FREE) && race_free()) {
-        true => C11_MODEL,
-        false => MEMORY_MODEL,
-    }
-}
-
-/// An assumption as it stands under a memory model: of what C11 promises then, only the rest.
-pub(crate) fn assumption_under(model: &str, assumption: &program::Assumption) -> program::Assumption {
-    let text = "operands are evaluated left to right".to_string();
-    match model == C11_MODEL && assumption.code == RACE_FREE {
-        true => program::Assumption { code: EVALUATION_ORDER.into(), text },
-        false => assumption.clone(),
-    }
-}
 
 /// The widths that a page can have; beyond them lines are hard to read.
 const PAGE_WIDTHS: std::ops::RangeInclusive<usize> = 40..=300;

@@ -5,10 +5,10 @@
 
 use super::ci::Severity;
 use super::layout::wrap_text;
+use super::memory_model::{assumption_under, memory_model_of};
 use super::paint::Paint;
 use super::story::Detail;
 use super::undecided;
-use super::{assumption_under, memory_model_of};
 use crate::board::{FileRows, MethodStage, MethodState, PropertyRow, RowOutcome, RunRecord, SourceReplay};
 use crate::judge::FindingEvidence;
 use evidence::Counterexample;

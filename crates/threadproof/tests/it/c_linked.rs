@@ -39,7 +39,7 @@ fn check_files_without_main_are_linked_and_static_names_are_kept_apart() {
             "{}",
             stdout(&output)
         );
-        assert!(stdout(&output).contains("replayed at the level of C by"), "{}", stdout(&output));
+        assert!(stdout(&output).contains("and at the level of C by its interpreter"), "{}", stdout(&output));
     }
     let race = threadproof(&["verify", &main, &counter, "-DWANTED=2", "--check", "no-data-race", "--time", "20s"]);
     assert_eq!(code(&race), 0, "{}", stdout(&race));

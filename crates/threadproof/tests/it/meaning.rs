@@ -97,7 +97,7 @@ fn check_an_unsafe_program_says_first_what_failed_with_which_values_and_why() {
     let text = stdout(&threadproof(&["verify", &path]));
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     assert_eq!(lines[1], "assertion `x == 0` fails at b.tp:4 in thread 2 B (x = 7)", "{text}");
-    assert_eq!(lines[2], "thread 1 A changed x from 0 to 7 at b.tp:2 (step 1)", "{text}");
+    assert_eq!(lines[2], "thread 1 A changed x from 0 to 7 at line 2 (step 1)", "{text}");
     let (_, file) = report(&path, &[]);
     assert_eq!(file["properties"][0]["evidence"]["summary"][1], lines[2]);
 }

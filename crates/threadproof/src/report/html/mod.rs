@@ -7,7 +7,7 @@ pub mod annotate;
 mod run;
 mod source;
 
-use super::MEMORY_MODEL;
+use super::memory_model::MEMORY_MODEL;
 use super::story::Story;
 use super::undecided;
 use crate::board::{FileRows, MethodStage, PropertyRow, RowOutcome, RunRecord};
