@@ -39,6 +39,7 @@ pub fn load_files(
     if diagnostics.iter().any(Diagnostic::is_error) {
         return (None, diagnostics);
     }
+    tree::mark_effectively_final(&mut unit);
     let main = translate::main_class(&unit);
     let for_any_callers = translate::has_contracts(&unit);
     diagnostics.extend(unchecked_annotations(&unit, for_any_callers));

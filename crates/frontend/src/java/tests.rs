@@ -456,6 +456,33 @@ fn check_annotated_classes_become_procedures_with_specifications() {
 }
 
 #[test]
+fn check_static_fields_of_annotated_classes_begin_with_what_their_declarations_make() {
+    let text = |body: &str| {
+        format!(
+            "class A {{ static class C {{ int v; }} static C c = new C(); static C d = new C(); static Object m = new Object();\n\
+             static int[] a = new int[4]; static int n = Integer.parseInt(\"3\");\n\
+             /*@ ensures \\result @*/ static boolean f() {{ synchronized (m) {{ return c != d && a[3] == n; }} }} {body} }}"
+        )
+    };
+    let (program, errors) = diagnosed(&text(""));
+    assert_eq!(errors, Vec::<String>::new());
+    let program = program.expect("it has no errors");
+    let named = |name: &str| program.vars.iter().any(|v| v.name == name);
+    assert!(named("A.m.monitor") && named("A.a.data"), "nothing assigns them, so that they need no place on the heap");
+    // The second object is there, and is not the first.
+    let (without, _) = diagnosed(&text("").replace("d = new C()", "d = null"));
+    let known = program.init.len();
+    assert!(known > without.expect("it has no errors").init.len());
+    let said: Vec<&str> = program.assumptions.iter().map(|a| &a.text[..]).filter(|t| t.contains("A.n")).collect();
+    assert_eq!(said, ["`A.n` may have any value when its class has been initialized"]);
+    // Whatever is assigned somewhere is a variable, whose first object is there.
+    let (program, _) = diagnosed(&text("/*@ modifies m; @*/ static void g() { m = new Object(); a = new int[2]; }"));
+    let program = program.expect("it has no errors");
+    assert!(program.vars.iter().any(|v| v.name == "A.a") && program.vars.iter().all(|v| v.name != "A.m.monitor"));
+    assert!(program.init.len() > known);
+}
+
+#[test]
 fn check_annotations_that_are_not_understood_are_errors_at_their_place() {
     let class = |note: &str| format!("class A {{ static int x; {note} static void f() {{ x = 1; }} }}");
     let wrong = |note: &str| diagnosed(&class(note)).1;

@@ -235,6 +235,13 @@ pub(crate) struct JavaExpr {
     pub span: Span,
 }
 
+impl JavaExpr {
+    /// Whether its value is an object or array that nothing else refers to yet.
+    pub(crate) fn is_new_object(&self) -> bool {
+        matches!(self.kind, JavaExprKind::New { .. } | JavaExprKind::NewArray { .. } | JavaExprKind::ArrayValues(_))
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) enum JavaExprKind {
     Bool(bool),
@@ -474,4 +481,23 @@ pub(crate) fn statements<'a>(stmts: &'a [JavaStmt], visit: &mut dyn FnMut(&'a Ja
         }
     }
     // What stands in expressions: each lambda and anonymous class is met once, at the outermost list.
+}
+
+/// Marks the static fields that hold one new object for ever, as `final` would: nothing in the files assigns a field or variable of that name.
+pub(crate) fn mark_effectively_final(unit: &mut JavaUnit) {
+    let mut assigned = std::collections::BTreeSet::new();
+    for class in &unit.classes {
+        in_class(class, &mut |e| {
+            if let JavaExprKind::Assign(place, ..) | JavaExprKind::Step { place, .. } = &e.kind
+                && let JavaExprKind::Name(name) | JavaExprKind::Field(_, name, _) = &place.kind
+            {
+                assigned.insert(name.clone());
+            }
+        });
+    }
+    for field in unit.classes.iter_mut().flat_map(|c| &mut c.fields) {
+        let made = field.value.as_ref().is_some_and(JavaExpr::is_new_object);
+        let steady = field.modifiers.is_static && made && !assigned.contains(&field.name);
+        field.modifiers.is_final |= steady && !field.modifiers.is_volatile;
+    }
 }

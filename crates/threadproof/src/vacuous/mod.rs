@@ -170,7 +170,12 @@ fn not_in_running_code(p: &Program, asked: &dyn Fn(&str) -> bool) -> Vec<Vacuity
         use PropertyKind::{Assertion, Bounds, Division, Ensures, Freed, Null, Release};
         matches!(kind, Assertion | Bounds | Division | Ensures(_) | Freed | Null | Release)
     };
-    let idle = p.properties.iter_enumerated().filter(|(id, q)| by_gate(&q.kind) && asked(&q.name) && !stands(*id));
+    // What a procedure ensures is checked where callers from outside return from it: no gate of its own code says so.
+    let called = |kind: &PropertyKind| p.threads.is_empty() && matches!(kind, PropertyKind::Ensures(_));
+    let idle = p
+        .properties
+        .iter_enumerated()
+        .filter(|(id, q)| by_gate(&q.kind) && asked(&q.name) && !stands(*id) && !called(&q.kind));
     let warn = |(_, q): (_, &program::Property)| {
         let message = format!("{} stands in code that no thread runs, so it holds for want of a run", q.name);
         VacuityWarning::at(p, NOT_IN_RUNNING_CODE, q.origin, message)

@@ -5,7 +5,7 @@
 use super::Translation;
 use super::build::*;
 use super::types::Ty;
-use crate::java::tree::{ClassForm, JavaClass, JavaExprKind, JavaField, JavaUnit};
+use crate::java::tree::{ClassForm, JavaClass, JavaExpr, JavaExprKind, JavaField, JavaUnit};
 use crate::lang::ast::{self, AssignedValue, Foreign, Item, ItemKind, SourceSpan, Spanned, Stmt, StmtKind, VarDecl};
 use base::Span;
 
@@ -180,9 +180,21 @@ impl<'a> Translation<'a> {
         VarDecl { name: name(text, span), ty, value, access: Vec::new(), span: SourceSpan(span) }
     }
 
+    /// The object that a static field begins with, where it is a new one; of every other beginning nothing is known, which is said.
+    fn beginning(&mut self, field: &JavaField, ty: &Ty, key: &str) -> Option<(Ty, ast::Expr)> {
+        let made =
+            field.value.as_ref().is_some_and(JavaExpr::is_new_object) && matches!(ty, Ty::Ref(..) | Ty::Array(_));
+        if !made {
+            let text = format!("`{key}` may have any value when its class has been initialized");
+            self.assumed.insert(("java-initialization", text));
+        }
+        made.then(|| (ty.clone(), var(key, field.name_span)))
+    }
+
     /// Items for everything that the bodies use.
     pub(super) fn declarations(&mut self, unit: &'a JavaUnit) {
         let mut items: Vec<Item> = Vec::new();
+        let mut made = Vec::new();
         for class in &unit.classes {
             for field in class.fields.iter().filter(|f| f.modifiers.is_static) {
                 let span = field.name_span;
@@ -221,6 +233,9 @@ impl<'a> Translation<'a> {
                     (var.ty, var.value) = (Spanned::new(ast::TypeKind::Lock, span), None);
                 }
                 items.push(Spanned::new(ItemKind::Var(var), span));
+                if !plain {
+                    made.extend(self.beginning(field, &ty, &key));
+                }
                 if self.watched.contains(&key) {
                     let tp = Spanned::new(ast::TypeKind::Bool, span);
                     let var = self.declared(format!("writing {key}"), tp, Some(boolean(false, span)), span);
@@ -228,6 +243,7 @@ impl<'a> Translation<'a> {
                 }
             }
         }
+        items.extend(distinct_beginnings(&made));
         for class in &unit.classes {
             let key = class_monitor(class);
             if self.known.as_ref().is_some_and(|k| !k.monitors.contains(&key)) {
@@ -445,4 +461,18 @@ pub(super) fn class_monitor(class: &JavaClass) -> String {
 /// The place that stands for the elements of all arrays of a type.
 pub(super) fn element_place(heap: &str) -> String {
     heap.to_owned()
+}
+
+/// New objects are there, and no two of them are one.
+fn distinct_beginnings(made: &[(Ty, ast::Expr)]) -> Vec<Item> {
+    let mut out = Vec::new();
+    for (at, (ty, object)) in made.iter().enumerate() {
+        let span = object.span;
+        let others = made[..at].iter().filter(|(other, _)| other == ty).map(|(_, other)| other.clone());
+        for other in others.chain([null(span)]) {
+            let differs = not(equal(object.clone(), other, span), span);
+            out.push(Spanned::new(ItemKind::Init(differs), span));
+        }
+    }
+    out
 }
