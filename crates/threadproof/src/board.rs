@@ -106,6 +106,8 @@ pub enum SearchExtent {
     CallersPart,
     /// Every history of few clients of an object; `states` counts the clients.
     Histories,
+    /// The time limit left no time for it.
+    Cut,
 }
 
 impl CrossExamination {
@@ -120,6 +122,7 @@ impl std::fmt::Display for CrossExamination {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let states = super::report::counted(self.states, "state");
         match (self.extent, self.instances) {
+            (SearchExtent::Cut, _) => write!(f, "the limits left no room for a second search"),
             (SearchExtent::PartUnreduced, _) => {
                 write!(f, "also searched in part without reductions, which found no violation")
             }

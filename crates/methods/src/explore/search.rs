@@ -137,6 +137,8 @@ struct ShardOwner<'a, 's, const W: usize> {
 /// The effort of expanding one state: with compiled actions only, and where some are left to the reference semantics.
 const STATE_EFFORT: u64 = 2;
 const SLOW_STATE: u64 = 10;
+/// What a level costs beside its states: the workers meet at its end. Where each level is one state, this is nearly all.
+const LEVEL_EFFORT: u64 = 20;
 /// How many states are expanded before successors are handed over.
 const STATES_PER_BATCH: usize = 4096;
 
@@ -310,10 +312,10 @@ impl<const W: usize> ShardOwner<'_, '_, W> {
         s.barrier.wait();
         s.decision.lock().expect("no worker panics while it holds the lock").clone()
     }
-    /// The effort of expanding so many states.
+    /// The effort of a level of so many states.
     fn cost(&self, states: usize) -> u64 {
         let each = if self.worker.system.slow > 0 { SLOW_STATE } else { STATE_EFFORT };
-        (states as u64).saturating_mul(each)
+        (states as u64).saturating_mul(each).saturating_add(LEVEL_EFFORT)
     }
     fn decide(&mut self, left: usize, coming: usize) -> Decision {
         let s = self.shared;

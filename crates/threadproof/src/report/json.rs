@@ -149,6 +149,7 @@ fn second(opinion: &CrossExamination) -> Value {
         SearchExtent::Callers => "callers",
         SearchExtent::CallersPart => "callers-part",
         SearchExtent::Histories => "histories",
+        SearchExtent::Cut => "cut",
     };
     json!({ "extent": extent, "instances": opinion.instances, "states": opinion.reproducible_states(), "text": opinion.to_string() })
 }

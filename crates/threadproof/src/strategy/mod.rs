@@ -187,6 +187,9 @@ pub fn run_strategy(
     if stopped.is_none() && interrupted.is_none() {
         second::ask_second_opinions(task, &methods, board, file, &race, &clocks, &budget, &worker);
     }
+    if budget.check().is_err() {
+        second::note_cut(task, &methods, board, file, &clocks);
+    }
     budget.cancel();
     checking.cancel();
     conclude(board, file, stopped);

@@ -85,6 +85,16 @@ pub fn ask_second_opinions(
     }
 }
 
+/// Where a limit ended the work, how far a second search came depends on the machine: it is said of every proof that it had none.
+pub fn note_cut(task: &Task, methods: &[Arc<dyn Method>], board: &Board, file: usize, clocks: &[Budget]) {
+    let Some(scout) = methods.iter().position(|m| m.about().name == NAME) else { return };
+    let wanted = wanted(task, board, file, clocks, scout);
+    let cut = CrossExamination { instances: None, states: 0, extent: SearchExtent::Cut };
+    for rows in [&wanted.proved, &wanted.objects, &wanted.searched_once] {
+        note(board, file, rows, &cut);
+    }
+}
+
 /// A file without threads: few callers and few calls.
 fn ask_callers(
     task: &Task,
