@@ -10,16 +10,18 @@ mod prepare;
 
 use crate::method::Run;
 use evidence::{Guard, SpecRun};
-use logic::{Node, Sort, SortKind, Term, Value};
+use logic::{Node, Sort, SortKind, Symbol, Term, Value};
 use program::semantics::{Sampling, Semantics, State, StepOutcome, Successors};
 use program::stage::{ProcedureStage, StageEvent, Write};
-use program::{ProcId, Program, PropertyId, Scope, VarId, VarKind};
+use program::{ProcId, Program, PropertyId, Scope, VarId, VarKind, What};
 use std::collections::BTreeSet;
 
 /// Steps that are tried with each number of steps of others: loops are turned in many ways.
 const MAX_TRIED: usize = 20_000;
 const MAX_STEPS: usize = 120;
 const MAX_STARTS: usize = 150;
+/// Values that are tried for an input that may be any.
+const MAX_INPUT_VALUES: usize = 3;
 
 /// What a run must come to.
 #[derive(Clone, Copy)]
@@ -160,7 +162,8 @@ impl BreachSearch<'_> {
         }
         let mut moves = Successors::default();
         sem.moves(state, 0, Sampling::default(), &mut moves);
-        for outcome in moves.outcomes {
+        let outcomes = moves.outcomes.into_iter().flat_map(|outcome| self.decided(state, outcome));
+        for outcome in outcomes.collect::<Vec<_>>() {
             let (step, next) = match (outcome, goal) {
                 (StepOutcome::Moved { step, state }, _) => (step, state),
                 (StepOutcome::Wrong { step, property, .. }, BreachGoal::Touches(q)) if property == q && others == 0 => {
@@ -183,6 +186,33 @@ impl BreachSearch<'_> {
             self.events.pop();
         }
         false
+    }
+
+    /// The step itself, or where it leaves inputs open (what a callee's own variables hold at first, what `havoc` gives), the step with a few
+    /// values for them: the first for each, then the next.
+    fn decided(&self, state: &State, outcome: StepOutcome) -> Vec<StepOutcome> {
+        let Seek { stage, sem, .. } = *self.seek;
+        let step = match &outcome {
+            StepOutcome::Moved { step, .. } if step.inputs.iter().any(Value::is_open) => step,
+            _ => return vec![outcome],
+        };
+        let p = &stage.program;
+        let action = &p.threads[stage.thread].code.actions[step.action];
+        let value = |(symbol, given): (&Symbol, &Value), turn: usize| {
+            let few = if given.is_open() { few(stage, p.terms.symbol_sort(*symbol)) } else { vec![given.clone()] };
+            few[turn.min(few.len() - 1)].clone()
+        };
+        // The first step of a call only makes room for the callee's variables.
+        let turns = if action.what == What::Skip { 1 } else { MAX_INPUT_VALUES };
+        let mut tried: Vec<Vec<Value>> = Vec::new();
+        for turn in 0..turns {
+            let inputs: Vec<Value> = action.inputs.iter().zip(&step.inputs).map(|x| value(x, turn)).collect();
+            if !tried.contains(&inputs) {
+                tried.push(inputs);
+            }
+        }
+        let made = |inputs| stage.execute(sem, state, &StageEvent::Own { action: step.action, inputs });
+        tried.into_iter().filter_map(|inputs| made(inputs).ok()).map(|(outcome, _)| outcome).collect()
     }
 
     /// Whether the lock that seems to guard the variable is free or the other thread's.
