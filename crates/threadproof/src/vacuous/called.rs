@@ -3,7 +3,8 @@
 //! In: a program without threads, of which something was found safe. Out: a warning for each `requires` that is never met, at its line.
 //! The most general client (`program::client`) is asked, for one procedure after the other, whether its call can happen. A small search that
 //! comes to the call answers yes; else `rely` tries to prove that no client of any number of clients comes to it, and the checker has to
-//! accept the proof. All have little effort, and where none answers, nothing is said. Deliberately absent: a verdict.
+//! accept the proof. All have little effort, and where none answers, nothing is said, nor of a procedure that other code of the file calls.
+//! Deliberately absent: a verdict.
 
 use super::{NO_SUCH_CALL, VacuityWarning};
 use crate::judge::is_proved;
@@ -13,7 +14,7 @@ use methods::{ExplorePlan, explore_states};
 use methods::{Method, Run, Task};
 use program::client::{Callee, Effort, callees, client};
 use program::semantics::InstanceCounts;
-use program::{Gate, ProcId, Program, Property, PropertyId, PropertyKind};
+use program::{Code, Gate, ProcId, Program, Property, PropertyId, PropertyKind};
 use std::time::Duration;
 
 /// The small client that is searched, and the effort of the search and of the proof.
@@ -28,7 +29,7 @@ pub fn warnings(task: &Task, safe: &[PropertyId], budget: &Budget) -> Vec<Vacuit
     let restricted: Vec<ProcId> = p
         .procedures
         .iter_enumerated()
-        .filter(|(_, q)| !q.inline && q.requires.iter().any(|f| f.formula.is_some()))
+        .filter(|(id, q)| !q.inline && q.requires.iter().any(|f| f.formula.is_some()) && !is_called_inside(p, *id))
         .map(|(id, _)| id)
         .collect();
     if !p.threads.is_empty() || safe.is_empty() || restricted.len() > MAX_PROCEDURES {
@@ -38,6 +39,17 @@ pub fn warnings(task: &Task, safe: &[PropertyId], budget: &Budget) -> Vec<Vacuit
     let known: Vec<VacuityWarning> = super::no_such_call(&p.clone());
     let found = restricted.into_iter().filter(|id| is_never_called(p, *id, budget)).filter_map(|id| warning(p, id));
     found.filter(|w| known.iter().all(|k| k.span != w.span)).collect()
+}
+
+/// Whether other code of the file calls the procedure: then what it requires may be met in the middle of that code, where no client calls.
+fn is_called_inside(p: &Program, id: ProcId) -> bool {
+    let calls = |code: &Code| {
+        let asks = |g: &Gate| matches!(p.properties[g.property].kind, PropertyKind::Requires(callee) if callee == id);
+        code.calls.iter().any(|c| c.procedure == id) || code.actions.iter().any(|a| a.gates.iter().any(asks))
+    };
+    let operations = p.objects.iter().flat_map(|o| o.ops.iter()).map(|op| &op.code);
+    let others = p.procedures.iter_enumerated().filter(|(caller, _)| *caller != id).map(|(_, q)| &q.code);
+    others.chain(operations).any(calls)
 }
 
 fn warning(p: &Program, id: ProcId) -> Option<VacuityWarning> {

@@ -121,4 +121,9 @@ fn check_a_requires_that_no_caller_can_meet_is_warned_of_at_its_line() {
     // What one procedure requires another one may bring about, though its own call goes wrong behind it.
     let chain = "var x: int = 0;\nproc a() requires x == 0; { x := 1; }\nproc b() requires x == 1; { x := 2; assert x == 2; }\n";
     assert_eq!(called(chain), []);
+    // No client holds the lock when it calls `get`, but `both` does.
+    let inside = "var m: lock;\nvar x: int guarded_by m;\nproc get() returns (r: int)\n  requires m == tid;\n{ r := x; return r; }\n";
+    assert_eq!(called(inside), [(NO_SUCH_CALL, 4)]);
+    let both = "proc both() { var r: int; acquire m; r := get(); release m; }\n";
+    assert_eq!(called(&format!("{inside}{both}")), []);
 }
