@@ -239,9 +239,9 @@ impl BreachSearch<'_> {
                 let values = if var.kind == VarKind::Lock {
                     vec![Value::Int(i128::from(thread)), Value::Int(0)]
                 } else {
-                    let mut values = few(stage, sort);
-                    values.extend((sort == Sort::INT).then_some(Value::Int(7)));
-                    values
+                    // A number that nothing else writes comes first: the reader sees where it was lost.
+                    let unlike_others = (sort == Sort::INT).then_some(Value::Int(7));
+                    unlike_others.into_iter().chain(few(stage, sort)).collect()
                 };
                 for value in values {
                     let write = Write { var: *v, keys: keys.clone(), value };
