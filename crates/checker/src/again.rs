@@ -12,7 +12,7 @@
 //! `semantics::reach` takes those.
 
 use base::{Budget, Exhausted};
-use logic::{Node, Symbol, Term, Terms, Value};
+use logic::{Symbol, Term, Value};
 use program::semantics::{Instance, InstanceCounts, Sampling, Semantics, State, StepOutcome, Successors};
 use program::{Action, LocId, Program, PropertyId, PropertyKind, Start, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -268,22 +268,6 @@ fn terms_of(a: &Action) -> Vec<Term> {
     std::iter::once(a.guard).chain(gates).chain(a.updates.iter().map(|u| u.value)).collect()
 }
 
-/// What a quantifier ranges over may depend on more than the variables named.
-fn quantified(terms: &Terms, term: Term) -> bool {
-    let mut seen = FxHashSet::default();
-    let mut todo = vec![term];
-    while let Some(t) = todo.pop() {
-        if seen.insert(t) {
-            match terms.node(t) {
-                Node::Quant(..) => return true,
-                Node::App(_, args) => todo.extend(args.iter().copied()),
-                _ => {}
-            }
-        }
-    }
-    false
-}
-
 fn sites(program: &Program) -> Vec<Vec<Site>> {
     let order: FxHashMap<Symbol, usize> =
         program.shared().enumerate().map(|(k, v)| (program.vars[v].symbol, k)).collect();
@@ -291,7 +275,8 @@ fn sites(program: &Program) -> Vec<Vec<Site>> {
         let mut read = FxHashSet::default();
         for (_, a) in program.threads[thread].code.from(at) {
             let plain = a.inputs.is_empty() && a.spawn.is_none() && a.relation.is_none();
-            if !plain || terms_of(a).iter().any(|t| quantified(&program.terms, *t)) {
+            // What a quantifier ranges over may depend on more than the variables named.
+            if !plain || terms_of(a).iter().any(|t| program.terms.has_quantifier(*t)) {
                 return None;
             }
             let symbols = terms_of(a).into_iter().flat_map(|t| program.terms.free_symbols(t));
@@ -323,7 +308,7 @@ fn own_steps(program: &Program, claimed: &[PropertyId]) -> Vec<Vec<bool>> {
         a.gates.is_empty()
             && a.spawn.is_none()
             && a.relation.is_none()
-            && !terms_of(a).iter().any(|t| reads_shared(t) || quantified(&program.terms, *t))
+            && !terms_of(a).iter().any(|t| reads_shared(t) || program.terms.has_quantifier(*t))
             && !a.updates.iter().any(|u| shared.contains(&program.vars[u.var].symbol))
     };
     let of_thread = |thread: &program::Thread| {

@@ -62,14 +62,7 @@ pub(crate) fn write_proof(program: &Program, proof: &Proof, pool: &mut Pool<'_>)
             })
         }
         Proof::Product(p) => {
-            let invariant: Vec<Json> = p
-                .invariant
-                .iter()
-                .map(|(at, formula)| {
-                    let at: Vec<u32> = at.iter().map(|l| l.0).collect();
-                    json!({ "at": at, "formula": pool.formula(*formula) })
-                })
-                .collect();
+            let invariant = by_locations(&p.invariant, pool);
             json!({ "form": "product", "instances": write_instances(program, &p.instances, pool), "invariant": invariant })
         }
         Proof::Pairs(p) => {
@@ -108,14 +101,7 @@ pub(crate) fn write_proof(program: &Program, proof: &Proof, pool: &mut Pool<'_>)
                     })
                 })
                 .collect();
-            let invariant: Vec<Json> = p
-                .invariant
-                .iter()
-                .map(|(at, formula)| {
-                    let at: Vec<u32> = at.iter().map(|l| l.0).collect();
-                    json!({ "at": at, "formula": pool.formula(*formula) })
-                })
-                .collect();
+            let invariant = by_locations(&p.invariant, pool);
             let second: Vec<Json> =
                 p.peer_copy.iter().map(|(a, b)| json!({ "of": pool.symbol(*a), "symbol": pool.symbol(*b) })).collect();
             let pairwise: Vec<Json> = p
@@ -220,6 +206,15 @@ fn read_simulation(program: &Program, r: &JsonReader<'_>, pool: &TermsFromFile) 
     }
     let candidates = y.field("candidates")?.list()?.iter().map(|c| pool.symbol(c)).collect::<Result<_, _>>()?;
     Ok(Simulation { thread, pairs, symbolic: Some(SymbolicSimulation { candidates, cuts }) })
+}
+
+/// A formula for each combination of locations.
+fn by_locations(list: &[(Vec<LocId>, Term)], pool: &mut Pool<'_>) -> Json {
+    let one = |(at, formula): &(Vec<LocId>, Term)| {
+        let at: Vec<u32> = at.iter().map(|l| l.0).collect();
+        json!({ "at": at, "formula": pool.formula(*formula) })
+    };
+    Json::Array(list.iter().map(one).collect())
 }
 
 fn formulas(list: &[Term], pool: &mut Pool<'_>) -> Json {

@@ -2,7 +2,8 @@
 
 use base::Sources;
 use checker::{CheckLimits, Checker, Evidence, OracleAnswer, Outcome, Trust, ValidityOracle, rules};
-use evidence::{Certificate, Claim, Proof};
+use evidence::file::EvidenceEntry;
+use evidence::{Certificate, Claim, Counterexample, Proof};
 use frontend::lang::{LoweringSettings, lower_file, parse_file};
 use logic::{Sort, Symbol, Term, Terms};
 use program::{LocId, Program, PropertyId, ThreadId};
@@ -109,6 +110,14 @@ impl Case {
         found.unwrap_or_else(|| panic!("no property is called {name}")).0
     }
 
+    /// The one property whose name begins so.
+    pub(crate) fn property_beginning(&self, start: &str) -> String {
+        let mut found = self.program.properties.iter().filter(|p| p.name.starts_with(start));
+        let name = found.next().unwrap_or_else(|| panic!("no property begins with {start}")).name.clone();
+        assert!(found.next().is_none(), "two properties begin with {start}");
+        name
+    }
+
     pub(crate) fn thread(&self, name: &str) -> ThreadId {
         let found = self.program.threads.iter_enumerated().find(|(_, t)| t.name == name);
         found.unwrap_or_else(|| panic!("no thread is called {name}")).0
@@ -187,6 +196,42 @@ impl Case {
     pub(crate) fn rejected(&self, proof: Proof, property: &str, because: &str) {
         match self.checked(proof, property) {
             Ok(trust) => panic!("accepted ({trust}), though {because} does not hold"),
+            Err(why) => assert!(why.contains(because), "rejected, but not because of {because}: {why}"),
+        }
+    }
+
+    /// What the checker makes of a run that is said to violate a property: why it shows nothing, if it does not.
+    pub(crate) fn refutation(&self, run: Counterexample, property: &str) -> Result<(), String> {
+        let property = self.property(property);
+        let mut oracle = Again;
+        let mut checker = Checker::new(&self.program, &mut oracle, CheckLimits::default());
+        let checked = checker.check(property, "by hand", &Claim::Refuted(run.clone()));
+        let verdict = checker.conclude(vec![checked]).remove(0);
+        match (verdict.outcome(), verdict.evidence()) {
+            (Outcome::Unsafe, _) => {
+                // As `audit` gets it.
+                let entry = EvidenceEntry::Counterexample { method: "by hand".into(), property, run: run.clone() };
+                let text = evidence::file::write_evidence(&self.program, &[entry]);
+                let read = evidence::file::read_evidence(&self.program, text.as_bytes()).expect("it can be read again");
+                let [EvidenceEntry::Counterexample { run: again, .. }] = &read[..] else { panic!("one run: {read:?}") };
+                assert_eq!(*again, run, "what is accepted can be kept in a file");
+                Ok(())
+            }
+            (Outcome::Unknown, Evidence::Reason(reason)) => Err(reason.to_string()),
+            other => panic!("a run shows a violation or nothing: {other:?}"),
+        }
+    }
+
+    pub(crate) fn refuted(&self, run: Counterexample, property: &str) {
+        if let Err(why) = self.refutation(run, property) {
+            panic!("{property}: the run shows nothing: {why}");
+        }
+    }
+
+    /// Rejected, by a reason that says so.
+    pub(crate) fn not_refuted(&self, run: Counterexample, property: &str, because: &str) {
+        match self.refutation(run, property) {
+            Ok(()) => panic!("{property}: the run was accepted, though {because}"),
             Err(why) => assert!(why.contains(because), "rejected, but not because of {because}: {why}"),
         }
     }

@@ -1,16 +1,20 @@
-//! Mutated certificates of every form that can be written by hand: none is accepted for a program that violates the claim, and every one that
-//! is accepted for a program that does not is explained.
+//! Mutated certificates of every form: none is accepted for a program that violates the claim, and every one that is accepted for a program
+//! that does not is explained. Mutated runs of every kind: none shows a violation in a program that has none.
 //!
 //! A mutant is a change of the evidence file, as `audit` would read it: a number, an operator, a symbol, an entry of a list. It is harmless
 //! if it is, by the rules of `Harmless`, the same certificate or another proof of the same statement. A mutant of the certificate of a
 //! safe program is also held against a sibling that is unsafe: there every accepted one is a failure.
 
 use crate::case::Case;
-use crate::{assume_guarantee, callers, composed, counting, environments, pairs, product, reduction, rely_guarantee};
+use crate::{
+    assume_guarantee, callers, composed, counting, environments, local_run, pairs, performed, product, reduction,
+    rely_guarantee, runs, simulation, spec_run, views,
+};
 use base::Random;
 use checker::{CheckLimits, Checker, Outcome};
 use evidence::file::EvidenceEntry;
-use evidence::{Certificate, Claim, Proof, Simulation};
+use evidence::views::{Control, Val};
+use evidence::{Certificate, Claim, Counterexample, Proof, Simulation};
 use logic::{Symbol, Term, Value};
 use program::call_summaries::CodeUnit;
 use program::semantics::{InstanceCounts, Sampling, Semantics, State, StepOutcome as Stepped};
@@ -51,10 +55,10 @@ fn forms() -> Vec<Form> {
         form("counting", counting::PHASES, ("assert n >= 1", "assert n <= 2"), "assert:4", |c| {
             Proof::Counting(Box::new(counting::two_phases(c)))
         }),
-        form("simulation", composed::ONCE, ("x := x + 1", "x := x + 2"), "follows:T", |c| {
-            Proof::Simulation(composed::simulation_of(c))
+        form("simulation", simulation::ONCE, ("x := x + 1", "x := x + 2"), "follows:T", |c| {
+            Proof::Simulation(simulation::simulation_of(c))
         }),
-        form("composed", composed::ONCE, ("assert x >= 0", "assert x >= 2"), "assert:3", |c| {
+        form("composed", simulation::ONCE, ("assert x >= 0", "assert x >= 2"), "assert:3", |c| {
             Proof::Composed(composed::composed(c, 10))
         }),
         form("search", environments::TWO, look, "assert:4", |_| {
@@ -66,7 +70,108 @@ fn forms() -> Vec<Form> {
         form("reduction", reduction::LOCAL, ("assert k == 1", "assert k == 2"), "assert:2", |c| {
             Proof::Reduction(reduction::every_step(c))
         }),
+        form("views", views::RAISED, ("up := true", "up := false"), "assert:2", |c| Proof::Views(views::raised(c))),
+        form("performed", performed::INCREMENT, ("count := count + 1", "count := count + 2"), "follows:T", |c| {
+            Proof::Performed(performed::performed(c))
+        }),
     ]
+}
+
+/// A run of some kind in a program that violates the property, and a sibling that does not.
+struct RunForm {
+    name: &'static str,
+    violates: Case,
+    safe: Case,
+    property: String,
+    run: Counterexample,
+}
+
+fn runs() -> Vec<RunForm> {
+    let form = |name, text: &str, (old, new): (&str, &str), property: &str, run: &dyn Fn(&Case) -> Counterexample| {
+        assert!(text.contains(old), "{name}: the sibling differs");
+        let (violates, safe) = (Case::new(text), Case::new(&text.replace(old, new)));
+        let run = run(&violates);
+        RunForm { name, violates, safe, property: property.into(), run }
+    };
+    let register = Case::new(runs::REGISTER);
+    let gate = register.property_beginning("assert:");
+    vec![
+        form("replay", runs::LOST, ("x == k + 1 && (x != 2 || n != 2)", "x >= 1"), "assert:5", &|c| {
+            runs::run_of(c, "assert:5").into()
+        }),
+        form(
+            "replay of an invariant",
+            runs::LOST,
+            ("invariant n != 1 || x <= 0", "invariant n != 1 || x <= 2"),
+            "invariant:3",
+            &|c| runs::run_of(c, "invariant:3").into(),
+        ),
+        form("client-run", runs::DOWN, ("by >= 0", "by == 0"), "assert:3", &|c| runs::client_run(c, "assert:3").into()),
+        form("history", runs::REGISTER, ("e := k == 1", "e := k == 0"), "linearizable:Register", &|c| {
+            runs::history(c, "linearizable:Register").into()
+        }),
+        form("history of a gate", runs::REGISTER, ("assert k <= 1", "assert k >= 0"), &gate, &|c| {
+            runs::history(c, &gate).into()
+        }),
+        form(
+            "local-run",
+            &simulation::ONCE.replace("x := x + 1", "x := x + 2"),
+            ("x := x + 2", "x := x + 1"),
+            "follows:T",
+            &|c| local_run::one_step(c, 0).into(),
+        ),
+        form(
+            "spec-run",
+            spec_run::SPLIT,
+            ("k := c; c := k + 1;", "atomic { k := c; c := k + 1; }"),
+            "performs:inc",
+            &|c| spec_run::split(c).into(),
+        ),
+        form("spec-run of an access", spec_run::LATE, ("release m; c := 2;", "c := 2; release m;"), "access:c", &|c| {
+            spec_run::late(c).into()
+        }),
+    ]
+}
+
+fn shows(case: &Case, property: &str, run: &Counterexample) -> bool {
+    let mut oracle = Again;
+    let mut checker = Checker::new(&case.program, &mut oracle, CheckLimits::default());
+    let claim = Claim::Refuted(run.clone());
+    checker.check(case.property(property), "mutant", &claim).outcome() == Outcome::Unsafe
+}
+
+#[test]
+fn check_no_mutant_of_a_run_refutes_what_holds() {
+    let (mut made, mut refuted, mut rejected) = (0, 0, 0);
+    for (k, form) in runs().iter().enumerate() {
+        let name = form.name;
+        assert!(shows(&form.violates, &form.property, &form.run), "{name}: the run itself");
+        assert!(!shows(&form.safe, &form.property, &form.run), "{name}: the run itself, of the sibling");
+        let property = form.violates.property(&form.property);
+        let entry = EvidenceEntry::Counterexample { method: "mutant".into(), property, run: form.run.clone() };
+        let whole = Document::of(&form.violates.program, entry);
+        let mut random = Random::new(9000 + k as u64);
+        let before = rejected;
+        for round in 0..mutants_of_each() {
+            let changed = whole.mutated(&mut random);
+            made += 1;
+            let of = |case: &Case| match changed.put_to(&case.program).read(&case.program) {
+                Some(EvidenceEntry::Counterexample { run, .. }) => Some(run),
+                _ => None,
+            };
+            if let Some(run) = of(&form.safe) {
+                assert!(!shows(&form.safe, &form.property, &run), "{name}, mutant {round}: {:#}", changed.0);
+            }
+            // In its own program a changed run may still be one: another value, another number of clients.
+            match of(&form.violates) {
+                Some(run) if shows(&form.violates, &form.property, &run) => refuted += 1,
+                _ => rejected += 1,
+            }
+        }
+        assert!(rejected > before, "{name}: no mutant is rejected");
+    }
+    println!("{made} mutants of runs; {refuted} are runs as well, {rejected} are rejected");
+    assert!(rejected > refuted, "a run is not changed without harm: {refuted} of {made}");
 }
 
 /// The certificate as a document.
@@ -246,11 +351,36 @@ fn annotations_hold(case: &Case, c: &Certificate) -> bool {
             r.simulations.iter().all(|s| annotations_hold(case, &of(s)))
                 && annotations_hold(&Case::of(inner), &r.composition)
         }
+        // Of cells nothing is said here: the programs have none.
+        Proof::Views(r) => every(&|s| {
+            let fits = |i: usize, v: &evidence::views::View| {
+                let own = &s.instances[i];
+                let value = |x: &program::VarId| {
+                    let shared = p.shared().position(|y| y == *x).map(|k| &s.shared[k]);
+                    shared.or_else(|| own.locals.get(p.threads[own.thread].locals.iter().position(|y| y == x)?))
+                };
+                let says = |(x, v): &(program::VarId, Val)| match (v, value(x)) {
+                    (Val::Any, _) => true,
+                    (Val::Bool(b), Some(Value::Bool(c))) => b == c,
+                    (Val::Number(n), Some(Value::Int(m))) => n == m,
+                    _ => false,
+                };
+                v.control == Control::Thread(own.thread, own.at) && v.vars.iter().all(says)
+            };
+            (0..s.instances.len()).all(|i| r.views.iter().any(|v| fits(i, v)))
+        }),
+        // What callees do inside is for the reduction's obligations alone; here, its threads and the proof inside.
+        Proof::Performed(r) => {
+            let Proof::Reduction(calls) = &r.calls.proof else { return false };
+            let basis = calls.basis(&program::call_summaries::access_first(p)).expect("it was built before");
+            let inside = r.program(p).expect("it was built before");
+            annotations_hold(&Case::of(basis.specified.program), &r.calls)
+                && annotations_hold(&Case::of(inside), &r.proof)
+        }
         Proof::Callers(r) => {
             let client = program::callers::callers(p, r.object, &r.linearization_points, program::client::Effort::Any);
             annotations_hold(&Case::of(client.expect("it was built before").program), &r.proof)
         }
-        other => panic!("no rule of harmlessness for {}", other.form()),
     }
 }
 

@@ -71,7 +71,7 @@ fn check_a_search_claims_nothing_that_no_run_of_threads_can_violate() {
     open.rejected(search(&[], 1), "performs:inc", "");
     let beside = Case::new(&format!("{performs}thread T {{ inc(); }}\n"));
     assert!(beside.checked(search(&[1], 9), "performs:inc").is_err(), "a search of threads shows no specification");
-    let follows = Case::new(crate::composed::ONCE);
+    let follows = Case::new(crate::simulation::ONCE);
     assert!(follows.checked(search(&[1], 9), "follows:T").is_err(), "a search of threads shows no machine");
 }
 

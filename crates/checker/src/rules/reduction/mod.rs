@@ -27,7 +27,7 @@ use crate::session::{CheckSession, Established};
 use evidence::{Certificate, CutPoint, MoverPhase, Proof, Reduced, Reduction};
 use logic::{Symbol, Term, Terms};
 use program::access::{Touches, constant_facts, predicate};
-use program::call_summaries::{CallSummaries, CodeUnit};
+use program::call_summaries::{CallSummaries, CodeUnit, SummarizedUnit};
 use program::movers::{Others, primed};
 use program::order::PerformsOrder;
 use program::relation::{Ends, relates};
@@ -140,21 +140,29 @@ struct CutStart<'a> {
 }
 
 impl ReductionRule<'_> {
+    /// All code of the program, whose it is, and the steps in it. What a callee performs is not a step of anybody: its code's steps are
+    /// looked at instead.
+    fn all_code(&self) -> Vec<(&Code, String, Vec<&Action>)> {
+        let ops = self.p.objects.iter().flat_map(|o| o.ops.iter().map(|op| (&op.code, None)));
+        let units = self.basis.units.iter().map(|u| (self.basis.code(u.unit), Some(u)));
+        let with_steps = |(code, unit): (_, Option<&SummarizedUnit>)| {
+            let code: &Code = code;
+            let performed = |id| unit.is_some_and(|u| u.of_calls.contains(&id));
+            let steps = code.actions.iter_enumerated().filter(|(id, a)| a.relation.is_none() || !performed(*id));
+            (code, unit.map_or("an operation".into(), |u| self.basis.name(u.unit)), steps.map(|(_, a)| a).collect())
+        };
+        units.chain(ops).map(with_steps).collect()
+    }
+
     /// RD1, for all code of the program.
     fn gated(&self) -> Result<Vec<Obligation>, Rejection> {
         let (p, t) = (self.p, self.terms);
         let mut out = Vec::new();
         let here = SymbolicStore::default();
         let tid = t.sym(p.tid);
-        let ops = p.objects.iter().flat_map(|o| o.ops.iter().map(|op| (&op.code, None)));
-        let units = self.basis.units.iter().map(|u| (self.basis.code(u.unit), Some(u)));
-        for (code, unit) in units.chain(ops) {
+        for (code, whose, steps) in self.all_code() {
             let mut goals = Vec::new();
-            for (id, a) in code.actions.iter_enumerated() {
-                // What a callee performs is not a step of anybody: its code's steps are looked at instead.
-                if a.relation.is_some() && unit.is_some_and(|u| u.of_calls.contains(&id)) {
-                    continue;
-                }
+            for a in steps {
                 // A predicate reads variables too, but is no step of the program.
                 let access = |g: &program::Gate| matches!(p.properties[g.property].kind, PropertyKind::Access(_));
                 let mut real = a.clone();
@@ -175,7 +183,6 @@ impl ReductionRule<'_> {
                     return Err(Rejection::outside("an argument of a call that is kept reads a guarded variable"));
                 }
             }
-            let whose = unit.map_or("an operation".into(), |u| self.basis.name(u.unit));
             let what = format!("every step of {whose} touches only what its access predicates allow");
             out.push(Obligation::common(RD1, what, t.and(&goals)));
         }
@@ -190,18 +197,12 @@ impl ReductionRule<'_> {
         }
         let initial = t.implies(obligation::initial_store(p, t), self.invariant);
         out.push(Obligation::common(RD7, "the invariants hold of initial stores", initial));
-        let ops = p.objects.iter().flat_map(|o| o.ops.iter().map(|op| (&op.code, None)));
-        let units = self.basis.units.iter().map(|u| (self.basis.code(u.unit), Some(u)));
-        for (code, unit) in units.chain(ops) {
+        for (_, whose, steps) in self.all_code() {
             let mut goals = Vec::new();
-            for (id, a) in code.actions.iter_enumerated() {
-                if a.relation.is_some() && unit.is_some_and(|u| u.of_calls.contains(&id)) {
-                    continue;
-                }
+            for a in steps {
                 let may = t.and(&[self.facts, a.guard, obligation::gates(t, a)]);
                 goals.push(t.implies(may, obligation::after(p, t, a, self.invariant)));
             }
-            let whose = unit.map_or("an operation".into(), |u| self.basis.name(u.unit));
             let what = format!("every step of {whose} keeps the invariants");
             out.push(Obligation::common(RD7, what, t.and(&goals)));
         }
