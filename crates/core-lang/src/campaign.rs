@@ -9,6 +9,7 @@ use crate::interpreter::{
     SpuriousWakeups, Violation, ViolationKind,
 };
 use crate::module::Module;
+use crate::outside;
 use base::Random;
 use std::time::{Duration, Instant};
 
@@ -22,7 +23,9 @@ pub struct Campaign {
     pub runs: u32,
     pub time: Duration,
     pub limits: ExecutionLimits,
+    /// The arguments of `main`; where there are none, runs draw some.
     pub arguments: Vec<String>,
+    /// Standard input; where there is none, runs draw some.
     pub input: Vec<u8>,
 }
 
@@ -59,9 +62,11 @@ impl Campaign {
             ..CampaignReport::default()
         };
         let mut random = Random::new(self.seed);
+        let words = outside::words(module);
         let mut steps = 100u32;
         while report.runs < self.runs && (report.runs == 0 || start.elapsed() < self.time) {
             let options = self.options(random.word(), report.runs, steps);
+            let options = self.with_outside(module, options, report.runs, &words);
             let execution = Interpreter::run(module, options.clone());
             report.runs += 1;
             steps = steps.max(execution.schedule.len() as u32).min(1 << 20);
@@ -96,7 +101,24 @@ impl Campaign {
             leaks: if wants(ViolationKind::Leak) { LeakCheck::AtExit } else { LeakCheck::Off },
             arguments: self.arguments.clone(),
             input: self.input.clone(),
+            files: Vec::new(),
         }
+    }
+
+    /// What comes from outside in the run of this number: at first nothing, and in one run in two something.
+    fn with_outside(&self, module: &Module, options: RunOptions, number: u32, words: &[String]) -> RunOptions {
+        if number % 2 == 0 {
+            return options;
+        }
+        let mut random = Random::new(options.seed ^ 0x6f75_7473_6964);
+        let takes = module.entry.is_some_and(|entry| !module.functions[entry].parameters.is_empty());
+        let arguments = match takes && self.arguments.is_empty() {
+            true => outside::draw_arguments(&mut random, words),
+            false => options.arguments,
+        };
+        let files = outside::files_for(&mut random, words, &arguments);
+        let input = if self.input.is_empty() { outside::draw_text(&mut random, words) } else { options.input };
+        RunOptions { arguments, files, input, ..options }
     }
 
     fn wanted_violation(&self, execution: &Execution) -> Option<Violation> {

@@ -10,6 +10,7 @@ pub mod interpreter;
 pub mod library;
 mod module;
 mod operator;
+mod outside;
 pub mod replay;
 pub mod text;
 mod value;

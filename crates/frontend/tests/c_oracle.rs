@@ -14,6 +14,8 @@ mod mixed;
 mod sanitized;
 #[path = "c_oracle/scenes.rs"]
 mod scenes;
+#[path = "c_oracle/values.rs"]
+mod values;
 
 use base::random::Random;
 use base::{Budget, Sources};

@@ -1,7 +1,7 @@
 //! The second opinion about C programs: executions by the reference interpreter, beside the methods.
 //!
 //! In: the C text and what was asked of it. Out: confirmed executions that violate a property, and lines that no execution reached. They run in a thread of their own
-//! while the methods work: at least `LEAST_RUNS` (or `LEAST_TIME`), then on until the methods are done or a share of the time is spent. What they mean
+//! while the methods work: at least `LEAST_RUNS` (or `LEAST_TIME`), then on until the methods are done or a share of the time is spent; longer where they leave something open. What they mean
 //! for a verdict: a violating execution withdraws "safe" (exit code 70), and makes "unknown" "unsafe"; a property that is unsafe has its run already.
 //! An execution counts only if the interpreter has made it twice from its seed. Deliberately absent: any conclusion from executions that
 //! go well.
@@ -14,7 +14,7 @@ use crate::outcome::{RowOutcome, RowWarning};
 use crate::place::{Place, place_of};
 use base::{Sources, Span};
 use core_lang::campaign::FoundViolation;
-use core_lang::{Campaign, Execution, ExecutionLimits, Module};
+use core_lang::{Campaign, Execution, ExecutionLimits, Module, RunOptions};
 use frontend::c::CCheck;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,6 +25,9 @@ use std::time::{Duration, Instant};
 const LEAST_RUNS: u32 = 60;
 /// But not for longer than this.
 const LEAST_TIME: Duration = Duration::from_secs(2);
+/// Where the methods are done and have left something open, there are more runs: so many, for at most this time.
+const UNDECIDED_RUNS: u32 = 1_000;
+const UNDECIDED_TIME: Duration = Duration::from_secs(10);
 /// Steps that are shown of a long run: the last ones.
 const SHOWN_STEPS: usize = 40;
 const MAX_INSTRUCTIONS: u64 = 1_000_000;
@@ -64,6 +67,8 @@ pub struct Opinion {
 /// Executions under way.
 pub struct Executing {
     stop: Arc<AtomicBool>,
+    /// The methods are done and have left something open.
+    undecided: Arc<AtomicBool>,
     handle: Option<JoinHandle<Opinion>>,
 }
 
@@ -71,17 +76,19 @@ impl Executing {
     /// Starts executions of a program in a thread of their own, for at most this time.
     pub fn start(c: &AskedOfC, seed: u64, time: Duration) -> Executing {
         let stop = Arc::new(AtomicBool::new(false));
-        let (c, stopped) = (c.clone(), stop.clone());
+        let undecided = Arc::new(AtomicBool::new(false));
+        let (c, stopped, open) = (c.clone(), stop.clone(), undecided.clone());
         let work = move || match core_program(&c) {
-            Some(program) => execute(&program, &c, seed, time, &stopped),
+            Some(program) => execute(&program, &c, seed, time, [&stopped, &open]),
             None => Opinion::default(),
         };
         let handle = std::thread::Builder::new().name("executions".into()).stack_size(64 << 20).spawn(work).ok();
-        Executing { stop, handle }
+        Executing { stop, undecided, handle }
     }
 
-    /// Ends the executions and says what they saw. A panic in them is no opinion.
-    pub fn finish(mut self) -> Opinion {
+    /// Ends the executions, at once or after some more where something is open, and says what they saw. A panic in them is no opinion.
+    pub fn finish(mut self, undecided: bool) -> Opinion {
+        self.undecided.store(undecided, Ordering::Relaxed);
         self.stop.store(true, Ordering::Relaxed);
         self.handle.take().and_then(|h| h.join().ok()).unwrap_or_default()
     }
@@ -93,7 +100,8 @@ impl Drop for Executing {
     }
 }
 
-fn execute(program: &CoreProgram, c: &AskedOfC, seed: u64, time: Duration, stop: &AtomicBool) -> Opinion {
+fn execute(program: &CoreProgram, c: &AskedOfC, seed: u64, time: Duration, done: [&AtomicBool; 2]) -> Opinion {
+    let [stop, undecided] = done;
     let start = Instant::now();
     let mut opinion = Opinion::default();
     let mut open: Vec<CCheck> = c.checks.to_vec();
@@ -102,7 +110,11 @@ fn execute(program: &CoreProgram, c: &AskedOfC, seed: u64, time: Duration, stop:
     let mut covered: Vec<Vec<bool>> = program.module.functions.iter().map(|f| vec![false; f.code.len()]).collect();
     let (mut round, mut threads, mut stopped) = (0u64, 0, 0);
     while !open.is_empty() {
-        let enough = opinion.runs >= LEAST_RUNS || start.elapsed() >= LEAST_TIME;
+        let (least, longest) = match undecided.load(Ordering::Relaxed) {
+            true => (UNDECIDED_RUNS, UNDECIDED_TIME.min(time).max(LEAST_TIME)),
+            false => (LEAST_RUNS, LEAST_TIME),
+        };
+        let enough = opinion.runs >= least || start.elapsed() >= longest;
         if enough && (stop.load(Ordering::Relaxed) || start.elapsed() >= time) {
             break;
         }
@@ -160,7 +172,8 @@ fn execute(program: &CoreProgram, c: &AskedOfC, seed: u64, time: Duration, stop:
 fn violating(program: &CoreProgram, check: CCheck, found: &FoundViolation) -> ViolatingExecution {
     let violation = &found.violation;
     let at = violation.span.map_or_else(String::new, |s| format!(" at {}", program.sources.place(s)));
-    let mut shown = steps(program, &found.execution, SHOWN_STEPS);
+    let mut shown = from_outside(&found.options);
+    shown.extend(steps(program, &found.execution, SHOWN_STEPS));
     shown.push(format!("{}: {} {}{at}", violation.kind.title(), violation.thread, violation.message));
     for (span, note) in &violation.notes {
         shown.push(format!("  {}: {note}", program.sources.place(*span)));
@@ -174,6 +187,18 @@ fn violating(program: &CoreProgram, check: CCheck, found: &FoundViolation) -> Vi
         seed: found.options.seed,
         assumptions: found.execution.assumptions.clone(),
     }
+}
+
+/// What a run got from outside, a line for each thing.
+fn from_outside(options: &RunOptions) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !options.arguments.is_empty() {
+        lines.push(format!("with the arguments: {}", options.arguments.join(" ")));
+    }
+    for (name, text) in &options.files {
+        lines.push(format!("with the file {name}: {:?}", String::from_utf8_lossy(text)));
+    }
+    lines
 }
 
 /// The last steps of an execution, one line each.

@@ -260,7 +260,10 @@ impl VerifyRun {
         methods.extend(recalled.map(|found| -> Arc<dyn Method> { Arc::new(Recall(found)) }));
         strategy::run_strategy(&task, methods, &settings, &self.board, index);
         if let Some(executing) = executing {
-            let opinion = executing.finish();
+            let open = self.board.with_file(index, |f| {
+                f.rows.iter().any(|r| f.outcome_of(r) == RowOutcome::Unknown && r.unmodelled.is_none())
+            });
+            let opinion = executing.finish(open);
             self.board.with_file(index, |f| second_opinion::enter(opinion, f));
         }
         if let Some(c) = &loaded.c {

@@ -1,7 +1,7 @@
 //! Entering and leaving functions, threads and the program.
 //!
 //! In: calls and returns. Out: frames, replies of the library carried out, threads that end with the destructors of their
-//! keys, `atexit` functions in reverse order. Deliberately absent: signals are never delivered.
+//! keys, `atexit` functions in reverse order. Deliberately absent: the delivery of signals (`signals`).
 
 use super::execute::AccessMode;
 use super::external::{CallSite, Reply};
@@ -23,6 +23,8 @@ pub(crate) enum PassedArgument {
 impl Interpreter<'_> {
     pub(crate) fn new_thread(&mut self, name: String, parent: Option<u32>) -> u32 {
         let id = self.threads.len() as u32;
+        // A thread begins with the signals blocked that its creator has blocked.
+        let blocked_signals = parent.map_or(0, |p| self.threads[p as usize].blocked_signals);
         let mut clock = match parent {
             Some(_) => self.release(),
             None => VectorClock::default(),
@@ -51,6 +53,7 @@ impl Interpreter<'_> {
             cleanup: Vec::new(),
             marks: BTreeMap::new(),
             cancellation: Cancellation::default(),
+            blocked_signals,
             created,
             function: None,
         });
@@ -416,7 +419,7 @@ impl Interpreter<'_> {
                 self.end_frames(as_pointer);
                 Ok(())
             }
-            AfterCall::Startup | AfterCall::Destructor => Ok(()),
+            AfterCall::Startup | AfterCall::Destructor | AfterCall::Signal(_) => Ok(()),
             AfterCall::Once(key) => {
                 let clock = self.release();
                 self.sync.once_done(key, clock);

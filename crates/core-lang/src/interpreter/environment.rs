@@ -1,10 +1,11 @@
 //! What is outside of the program: streams, files, arguments, time, keys, functions to call at exit.
 //!
-//! In: the options of a run. Out: state that rows read and change. Standard input is what the options say, other files begin empty: opening one
+//! In: the options of a run. Out: state that rows read and change. Standard input and some files are what the options say; opening another one
 //! for reading that was not written in the run fails, as it does on a machine where the file is not there. Time goes on by
 //! itself from an unknown start. Deliberately absent: any contact with the machine the tool runs on.
 
 use super::RunOptions;
+use super::race::VectorClock;
 use crate::value::CoreValue;
 use base::Random;
 use rustc_hash::FxHashMap;
@@ -16,9 +17,22 @@ pub(crate) struct SimulatedFile {
     pub content: Vec<u8>,
 }
 
+/// What lies behind a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DescriptorKind {
+    File,
+    /// A socket that is not connected.
+    Socket,
+    /// A socket with a peer: what it sends is given, what it is sent is dropped.
+    Connection,
+    /// An end of a pipe.
+    Pipe,
+}
+
 /// An open file.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenFile {
+    pub kind: DescriptorKind,
     pub path: Option<String>,
     pub position: usize,
     pub(crate) readable: bool,
@@ -51,6 +65,10 @@ pub(crate) struct Environment {
     errors: Vec<u8>,
     keys: Vec<Option<CoreValue>>,
     exit_handlers: Vec<CoreValue>,
+    /// Peers that have come so far.
+    pub(crate) connections: usize,
+    /// What was done before something was written into a pipe.
+    pub(crate) pipe_clocks: BTreeMap<String, VectorClock>,
     pub time: u64,
     /// What `strtok` remembers.
     pub(crate) token_rest: CoreValue,
@@ -64,6 +82,7 @@ impl Environment {
     pub(crate) fn new(options: &RunOptions) -> Self {
         let mut random = Random::new(options.seed ^ 0x0065_6e76);
         let standard = |readable: bool| OpenFile {
+            kind: DescriptorKind::File,
             path: None,
             position: 0,
             readable,
@@ -74,7 +93,7 @@ impl Environment {
             open: true,
         };
         Self {
-            files: BTreeMap::new(),
+            files: options.files.iter().map(|(n, t)| (n.clone(), SimulatedFile { content: t.clone() })).collect(),
             descriptors: vec![standard(true), standard(false), standard(false)],
             streams: FxHashMap::default(),
             input: options.input.clone(),
@@ -82,6 +101,8 @@ impl Environment {
             errors: Vec::new(),
             keys: Vec::new(),
             exit_handlers: Vec::new(),
+            connections: 0,
+            pipe_clocks: BTreeMap::new(),
             time: 1_700_000_000_000_000_000 + (random.word() >> 8),
             token_rest: CoreValue::NULL,
             option_at: 0,
@@ -108,6 +129,9 @@ impl Environment {
 
     pub(crate) fn write(&mut self, descriptor: usize, bytes: &[u8]) -> bool {
         let Some(open) = self.descriptors.get_mut(descriptor).filter(|o| o.open && o.writable) else { return false };
+        if open.kind == DescriptorKind::Connection {
+            return true;
+        }
         match (&open.path, descriptor) {
             (None, 2) => self.errors.extend_from_slice(bytes),
             (None, _) => {
@@ -170,7 +194,13 @@ impl Environment {
         {
             file.content.clear();
         }
+        Some(self.add_descriptor(DescriptorKind::File, path, how))
+    }
+
+    /// A new descriptor of what has this name.
+    pub(crate) fn add_descriptor(&mut self, kind: DescriptorKind, path: &str, how: OpenMode) -> usize {
         self.descriptors.push(OpenFile {
+            kind,
             path: Some(path.into()),
             position: 0,
             readable: how.readable,
@@ -180,7 +210,17 @@ impl Environment {
             pushed_back: Vec::new(),
             open: true,
         });
-        Some(self.descriptors.len() - 1)
+        self.descriptors.len() - 1
+    }
+
+    /// Whether a descriptor is the reading end of a pipe that is empty and may be written yet.
+    pub(crate) fn must_wait(&self, descriptor: usize) -> bool {
+        let Some(end) = self.descriptors.get(descriptor) else { return false };
+        if end.kind != DescriptorKind::Pipe || !end.open || !end.readable {
+            return false;
+        }
+        let length = end.path.as_ref().and_then(|p| self.files.get(p)).map_or(0, |f| f.content.len());
+        end.position >= length && self.descriptors.iter().any(|d| d.open && d.writable && d.path == end.path)
     }
 
     pub(crate) fn new_key(&mut self, destructor: CoreValue) -> u32 {

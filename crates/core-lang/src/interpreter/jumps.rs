@@ -65,7 +65,7 @@ impl Interpreter<'_> {
     }
 
     /// What a cancelled thread gives to whoever joins it.
-    pub(super) fn cancelled_value(&self) -> CoreValue {
+    pub(crate) fn cancelled_value(&self) -> CoreValue {
         let all = if self.module.pointer_bytes == 4 { u64::from(u32::MAX) } else { u64::MAX };
         CoreValue::Pointer(all, Provenance::Any)
     }

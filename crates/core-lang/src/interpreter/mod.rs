@@ -17,6 +17,7 @@ pub(crate) mod memory;
 mod names;
 pub(crate) mod race;
 pub(crate) mod schedule;
+pub(crate) mod signals;
 pub(crate) mod sync;
 
 use crate::module::*;
@@ -31,6 +32,7 @@ use race::{AccessSite, Shadow, VectorClock};
 use rustc_hash::FxHashMap;
 use schedule::Scheduler;
 pub(crate) use schedule::Scheduling;
+use signals::SignalState;
 use std::collections::BTreeMap;
 use sync::SyncObjects;
 
@@ -195,6 +197,8 @@ pub struct RunOptions {
     pub arguments: Vec<String>,
     /// What it reads from standard input.
     pub input: Vec<u8>,
+    /// Files that are there.
+    pub files: Vec<(String, Vec<u8>)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -215,6 +219,7 @@ impl Default for RunOptions {
             leaks: LeakCheck::Off,
             arguments: Vec::new(),
             input: Vec::new(),
+            files: Vec::new(),
         }
     }
 }
@@ -282,6 +287,8 @@ pub enum AfterCall {
     Library,
     /// A function of `atexit`; the program ends with this code after the last of them.
     AtExit(i32),
+    /// A handler of this signal: the thread goes on where it was.
+    Signal(u32),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -356,6 +363,8 @@ pub(crate) struct RunningThread {
     /// By buffer, the places that `setjmp` has marked.
     pub(crate) marks: BTreeMap<(u32, u64), JumpMark>,
     pub(crate) cancellation: Cancellation,
+    /// The signals that it has blocked, a bit for each.
+    pub(crate) blocked_signals: u64,
     /// The call that created it; `None` for the first thread.
     pub created: Option<Span>,
     /// The function that it was started with.
@@ -377,6 +386,7 @@ pub struct Interpreter<'m> {
     pub(crate) scheduler: Scheduler,
     pub(crate) sync: SyncObjects,
     pub(crate) environment: Environment,
+    pub(crate) signals: SignalState,
     objects: IdVec<ObjectId, u32>,
     function_objects: FxHashMap<FunctionId, u32>,
     external_objects: FxHashMap<ExternalId, u32>,
@@ -422,6 +432,7 @@ impl<'m> Interpreter<'m> {
             scheduler: Scheduler::new(&options.scheduling, seed),
             sync: SyncObjects::default(),
             environment: Environment::new(&options),
+            signals: SignalState::default(),
             objects: IdVec::new(),
             function_objects: FxHashMap::default(),
             external_objects: FxHashMap::default(),

@@ -141,7 +141,7 @@ impl Scheduler {
     }
 
     /// Whether every access is a step, also while there is one thread.
-    fn stops_at_each_access(&self) -> bool {
+    pub(super) fn stops_at_each_access(&self) -> bool {
         matches!(self.policy, Policy::Guided(_))
     }
 
@@ -189,6 +189,7 @@ impl Interpreter<'_> {
                 },
             };
             self.current = chosen;
+            self.deliver_signal()?;
             self.take_step()?;
         }
     }
@@ -201,7 +202,7 @@ impl Interpreter<'_> {
             if thread.wait.is_some() || thread.life == Life::Ended || (thread.frames.is_empty()) {
                 return Ok(());
             }
-            let steps = self.threads.len() > 1 || self.scheduler.stops_at_each_access();
+            let steps = self.threads.len() > 1 || self.scheduler.stops_at_each_access() || self.signals.watches();
             if steps && self.at_visible_instruction(self.current) {
                 return Ok(());
             }

@@ -1,7 +1,7 @@
 //! Rows of the system: ending the program, time, sleeping, the environment, options, signals.
 //!
-//! In: calls. Out: what a quiet machine answers: no environment variables, no signals, time that goes on by itself. Signals that
-//! the program sends to itself end it. Deliberately absent: processes, sockets, shared memory between processes.
+//! In: calls. Out: what a quiet machine answers: no environment variables, time that goes on by itself. Deliberately absent: signals (`signals`), sockets (`network`), other
+//! processes, shared memory between processes.
 
 use super::errno::*;
 use super::strings::constant_text;
@@ -9,6 +9,9 @@ use super::{Answer, CallSite, LibraryRow, Reply, int, nothing};
 use crate::interpreter::memory::{AccessPurpose, MemoryRange};
 use crate::interpreter::{ExecutionStop, Interpreter, Patience, ViolationKind, Wait};
 use crate::value::{CoreValue, IntType, ScalarType};
+
+/// The number of the program's process.
+pub(super) const PROCESS: i128 = 4321;
 
 macro_rules! row {
     ($name:literal, $run:expr, $effect:literal) => {
@@ -24,7 +27,6 @@ pub(super) const ROWS: &[LibraryRow] = &[
     row!("abort", abort, "ends the program"),
     row!("__builtin_abort", abort, "ends the program"),
     row!("__builtin_trap", abort, "ends the program"),
-    row!("raise", abort_by_signal, "ends the program"),
     row!("atexit", atexit, "a1 is called when the program ends; 0"),
     row!("__errno_location", errno_location, "the address of the thread's errno"),
     row!("__builtin_unreachable", unreachable, "undefined"),
@@ -39,7 +41,7 @@ pub(super) const ROWS: &[LibraryRow] = &[
     ),
     row!("clock_nanosleep", clock_nanosleep, "reads the time *a3; others may move; 0"),
     row!("thrd_sleep", nanosleep, "reads the time *a1; others may move; 0"),
-    row!("pause", wait_for_ever, "blocks for ever: no signal comes"),
+    row!("pause", wait_for_ever, "blocks for ever: a signal does not end it here"),
     row!("time", time, "writes the time to *a1 if it is not null; the time"),
     row!("clock", clock, "the processor time"),
     row!("clock_gettime", clock_gettime, "writes the time to *a2; 0"),
@@ -56,19 +58,18 @@ pub(super) const ROWS: &[LibraryRow] = &[
     row!("secure_getenv", getenv, "reads the text a1; null: no variable is set"),
     row!("setenv", accept_text, "reads the text a1; 0"),
     row!("setlocale", setlocale, "reads the text a2 if it is not null; the text \"C\""),
-    row!("signal", signal, "the handler a2 is never called: no signal comes; the default handler"),
-    row!("sigaction", accept, "0: no signal comes"),
-    row!("sigemptyset", sigset, "writes the set *a1; 0"),
-    row!("sigfillset", sigset, "writes the set *a1; 0"),
-    row!("sigaddset", accept, "0"),
-    row!("pthread_sigmask", accept, "0"),
-    row!("sigprocmask", accept, "0"),
-    row!("alarm", accept, "0: no signal comes"),
+    row!("alarm", accept, "0: a signal with a handler may come anyway"),
     row!(
         "getopt",
         getopt,
         "reads the arguments a2 and the text a3; writes optind, optarg, optopt; the next option, or -1"
     ),
+    row!("getopt_long", getopt_long, "as getopt; reads the long options a4; writes the index of the one found to *a5"),
+    row!("prctl", accept, "0: names and limits of the process"),
+    row!("siginterrupt", accept, "0"),
+    row!("umask", accept, "0"),
+    row!("fsync", accept, "0"),
+    row!("fdatasync", accept, "0"),
     row!("getrlimit", accept_fail, "-1: not known"),
     row!("setrlimit", accept, "0"),
     row!("mlockall", accept, "0"),
@@ -100,10 +101,6 @@ fn exit_now(_: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
 
 fn abort(_: &mut Interpreter<'_>, _: &CallSite<'_>) -> Answer {
     Err(ExecutionStop::Abort)
-}
-
-fn abort_by_signal(_: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
-    c.unsupported("sends a signal")
 }
 
 fn atexit(i: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
@@ -188,11 +185,11 @@ fn gettimeofday(i: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
 }
 
 fn getpid(_: &mut Interpreter<'_>, _: &CallSite<'_>) -> Answer {
-    int(4321)
+    int(PROCESS)
 }
 
 fn gettid(i: &mut Interpreter<'_>, _: &CallSite<'_>) -> Answer {
-    int(4321 + i.current)
+    int(PROCESS + i128::from(i.current))
 }
 
 fn sysconf(_: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
@@ -224,17 +221,6 @@ fn setlocale(i: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
     }
     i.assume("the locale is C");
     Ok(Reply::Value(constant_text(i, "the name of the locale", "C")?))
-}
-
-fn signal(i: &mut Interpreter<'_>, _: &CallSite<'_>) -> Answer {
-    i.assume("no signal comes");
-    Ok(Reply::Value(CoreValue::NULL))
-}
-
-fn sigset(i: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
-    let byte = if c.name == "sigfillset" { 0xff } else { 0 };
-    i.write_bytes(c.value(0)?, &[byte; 128])?;
-    nothing()
 }
 
 /// An object of the environment by its name, if the program declares it.
@@ -307,4 +293,64 @@ fn getopt(i: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
     }
     set_named(i, "optind", INT, CoreValue::Int(index))?;
     int(result)
+}
+
+/// `getopt`, and after `--` a name of the table: `{ name, takes, flag, value }` in 32 bytes.
+fn getopt_long(i: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
+    if i.module.pointer_bytes != 8 {
+        return c.unsupported("in a program for 32 bits");
+    }
+    const INT: ScalarType = ScalarType::Int(IntType::I32);
+    let (count, table) = (c.int(0)?, c.value(1)?);
+    let mut index = match named(i, "optind")? {
+        Some(spot) => i.memory.load(spot, INT).as_int().unwrap_or(1),
+        None => 1,
+    };
+    let argument = |i: &mut Interpreter<'_>, index: i128| -> Result<(CoreValue, Vec<u8>), ExecutionStop> {
+        let slot = i.offset(table, CoreValue::Int(index), 8)?;
+        let pointer = i.read_scalar(slot, ScalarType::Pointer)?;
+        Ok((pointer, i.read_text(pointer)?))
+    };
+    if index >= count || i.environment.option_at != 0 {
+        return getopt(i, c);
+    }
+    let (pointer, word) = argument(i, index)?;
+    let Some(long) = word.strip_prefix(b"--").filter(|rest| !rest.is_empty()) else { return getopt(i, c) };
+    let end = long.iter().position(|b| *b == b'=').unwrap_or(long.len());
+    for number in 0.. {
+        let row = i.offset(c.value(3)?, CoreValue::Int(number), 32)?;
+        let name = i.read_scalar(row, ScalarType::Pointer)?;
+        if name.is_zero() == Some(true) {
+            break;
+        }
+        if i.read_text(name)? != long[..end] {
+            continue;
+        }
+        let mut parts = [CoreValue::Undefined; 3];
+        for (part, (at, scalar)) in parts.iter_mut().zip([(8, INT), (16, ScalarType::Pointer), (24, INT)]) {
+            let place = i.offset(row, CoreValue::Int(at), 1)?;
+            *part = i.read_scalar(place, scalar)?;
+        }
+        let [takes, flag, value] = parts;
+        index += 1;
+        if takes.as_int() != Some(0) && end < long.len() {
+            let text = i.offset(pointer, CoreValue::Int(end as i128 + 3), 1)?;
+            set_named(i, "optarg", ScalarType::Pointer, text)?;
+        } else if takes.as_int() == Some(1) && index < count {
+            let (text, _) = argument(i, index)?;
+            set_named(i, "optarg", ScalarType::Pointer, text)?;
+            index += 1;
+        }
+        set_named(i, "optind", INT, CoreValue::Int(index))?;
+        if !c.is_null(4)? {
+            i.write_scalar(c.value(4)?, INT, CoreValue::Int(number))?;
+        }
+        if flag.is_zero() == Some(true) {
+            return Ok(Reply::Value(value));
+        }
+        i.write_scalar(flag, INT, value)?;
+        return int(0);
+    }
+    set_named(i, "optind", INT, CoreValue::Int(index + 1))?;
+    int(b'?')
 }

@@ -183,7 +183,7 @@ fn begin(
 }
 
 /// The thread of a handle.
-fn thread_of(i: &Interpreter<'_>, handle: i128) -> Option<u32> {
+pub(super) fn thread_of(i: &Interpreter<'_>, handle: i128) -> Option<u32> {
     i.threads.iter().position(|t| i128::from(t.handle) == handle).map(|n| n as u32)
 }
 

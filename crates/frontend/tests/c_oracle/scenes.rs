@@ -6,6 +6,7 @@
 //! Deliberately absent: programs that wait for ever on purpose.
 
 use super::hostile::{Choices, HEAD};
+use super::values::VALUES;
 
 /// Names, first statements of `main`, and the statements of the two sides.
 type Access = [&'static str; 4];
@@ -441,146 +442,6 @@ const COUNTERS: &[[&str; 3]] = &[
     ["int g#[2][2]; int at#;", "at# = 1;", "g#[at#][at#]"],
 ];
 
-/// One thread's computation, whose results gcc tells: names, statements, an integer expression, values that it may have.
-const VALUES: &[(&str, &str, &str, &[&str])] = &[
-    (
-        "",
-        "int e# = EDEADLK; (void)e#; pthread_mutexattr_t k; pthread_mutexattr_init(&k); pthread_mutexattr_settype(&k, PTHREAD_MUTEX_ERRORCHECK); pthread_mutex_t m; pthread_mutex_init(&m, &k); pthread_mutex_lock(&m); int r = pthread_mutex_lock(&m);",
-        "r",
-        &["0", "EDEADLK", "EBUSY"],
-    ),
-    (
-        "",
-        "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; pthread_mutex_lock(&m); int r = pthread_mutex_trylock(&m);",
-        "r",
-        &["0", "EDEADLK", "EBUSY"],
-    ),
-    (
-        "pthread_mutex_t q# = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;",
-        "pthread_mutex_lock(&q#); int r = pthread_mutex_trylock(&q#);",
-        "r",
-        &["0", "EBUSY"],
-    ),
-    (
-        "pthread_mutex_t q# = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;",
-        "int r = pthread_mutex_unlock(&q#);",
-        "r",
-        &["0", "EPERM"],
-    ),
-    (
-        "pthread_rwlock_t q# = PTHREAD_RWLOCK_INITIALIZER;",
-        "pthread_rwlock_rdlock(&q#); int r = pthread_rwlock_tryrdlock(&q#) * 100 + pthread_rwlock_trywrlock(&q#);",
-        "r",
-        &["0", "EBUSY", "EBUSY * 101"],
-    ),
-    ("", "sem_t s; sem_init(&s, 0, $); int v; sem_getvalue(&s, &v);", "v", &["0", "1", "2"]),
-    ("", "sem_t s; sem_init(&s, 0, 0); int r = sem_trywait(&s);", "r", &["0", "-1"]),
-    ("", "char b[4]; int r = snprintf(b, sizeof b, \"%d\", 12345);", "r", &["3", "4", "5"]),
-    ("", "char *rest; long r = strtol(\"12ab\", &rest, 0);", "r * 10 + (*rest == 'a')", &["121", "120"]),
-    ("", "char b[8] = \"abc\"; char *p = strchr(b, 'c');", "p - b", &["2", "3"]),
-    (
-        "",
-        "char b[8] = \"ab\"; strcat(b, \"cd\"); strncpy(b, \"x\", 2);",
-        "b[1] * 10 + (b[2] == 'c')",
-        &["1", "0", "10"],
-    ),
-    (
-        "",
-        "int n = $; switch (n) { int j; case 0: j = 5; n = j; break; case 1: n = 9; default: n += 1; }",
-        "n",
-        &["5", "10", "3", "1"],
-    ),
-    ("", "int i = 0, s = 0; again: { int k = i; s += k; if (++i < 3) goto again; }", "s", &["3", "6", "2"]),
-    ("", "int n = 2 + $; int v[n]; v[n - 1] = 4; n++;", "(int)sizeof v + v[n - 2]", &["12", "16", "8", "20"]),
-    ("", "unsigned char c = 250; c += 10; signed char d = (signed char)200;", "c + d", &["4", "-52", "204"]),
-    ("", "struct { int a : 3; unsigned b : 2; } f; f.a = 5; f.b = 7;", "f.a * 10 + f.b", &["53", "-27", "57"]),
-    (
-        "",
-        "union { unsigned w; unsigned char c[4]; } u; u.w = 0x01020304; u.c[1] = 9;",
-        "(int)(u.w & 0xffff)",
-        &["0x904", "0x304", "0x309"],
-    ),
-    ("", "int a[3] = { 1, 2, 3 }, *p = a + 1; p[-1] = p[1] + *p++;", "a[0] * 10 + *p", &["53", "52", "43"]),
-    (
-        "struct in# { int x, y; }; struct out# { struct in# i[2]; int n; } o# = { { { 1, 2 }, { .y = 4 } }, 9 };",
-        "struct out# c = o#; c.i[0] = c.i[1]; o#.i[1].y = 7;",
-        "c.i[0].y * 10 + c.n",
-        &["49", "79", "29"],
-    ),
-    (
-        "int calls#(void) { static int n = 3; return n++; }",
-        "int a = calls#(); int b = calls#();",
-        "a * 10 + b",
-        &["34", "33"],
-    ),
-    (
-        "int add#(int n, ...) { va_list l; va_start(l, n); int s = 0; while (n--) s += va_arg(l, int); va_end(l); return s; }",
-        "int r = add#($, 4, 5, 6);",
-        "r",
-        &["0", "4", "9", "15"],
-    ),
-    (
-        "jmp_buf j#;",
-        "volatile int n = 0; if (setjmp(j#) == 0) { n = 1; longjmp(j#, 3); } else n += 10;",
-        "n",
-        &["1", "11", "10"],
-    ),
-    ("__thread int own# = 5;", "own# += 2; int r = own#;", "r", &["7", "9", "5"]),
-    (
-        "pthread_key_t key#; pthread_once_t ko# = PTHREAD_ONCE_INIT; void mk#(void) { pthread_key_create(&key#, 0); }",
-        "pthread_once(&ko#, mk#); long r = (long)pthread_getspecific(key#); pthread_setspecific(key#, (void *)4);",
-        "r + (long)pthread_getspecific(key#)",
-        &["4", "8", "0"],
-    ),
-    (
-        "",
-        "int x = 5; int old = __sync_fetch_and_add(&x, 2); int now = __atomic_sub_fetch(&x, 1, __ATOMIC_SEQ_CST);",
-        "old * 10 + now",
-        &["56", "57", "76"],
-    ),
-    (
-        "",
-        "atomic_int x = 5; int e = 4; _Bool done = atomic_compare_exchange_strong(&x, &e, 9);",
-        "done * 100 + e * 10 + x",
-        &["55", "145", "149"],
-    ),
-    ("", "int x = -7; unsigned u = 3;", "x / 2 * 10 + x % 2 + (x < u)", &["-31", "-30", "-40"]),
-    ("", "double d = 0.5; int n = (int)(d * 5);", "n", &["2", "3"]),
-    (
-        "int f0#(int x) { return x + 1; } int f1#(int x) { return x * 2; } int (*tab#[2])(int) = { f0#, f1# };",
-        "int r = tab#[$](5);",
-        "r",
-        &["6", "10"],
-    ),
-    ("", "char *p = malloc(4); int a = p != 0; char *q = realloc(p, 8); a += q != 0; free(q);", "a", &["1", "2"]),
-    (
-        "",
-        "char s[] = \"a,b\"; char *rest; char *a = strtok_r(s, \",\", &rest); char *b = strtok_r(0, \",\", &rest);",
-        "*a * 2 == 2 * 'a' ? *b : 0",
-        &["'b'", "0"],
-    ),
-    ("", "int n = 0; for (int i = 0; i < 4; i++) { if (i == $) continue; n += i; }", "n", &["6", "5", "4", "3"]),
-    (
-        "",
-        "long r = 0; { int a[4] = { 4, 3, 2, 1 }; int *lo = a, *hi = a + 4; while (lo < hi) { int t = *lo; *lo++ = *--hi; *hi = t; } r = a[0] * 10 + a[3]; }",
-        "r",
-        &["14", "41"],
-    ),
-    ("", "errno = 0; char *e; strtol(\"99999999999999999999\", &e, 10); int r = errno;", "r == ERANGE", &["0", "1"]),
-    ("", "unsigned x = 1u << 31; int n = __builtin_popcount(x | 5) + __builtin_ctz(x);", "n", &["34", "33", "32"]),
-    ("", "const char *s = \"x\" \"yz\"; int r = sizeof(\"x\" \"yz\") + strlen(s) + s[1] - 'y';", "r", &["7", "6", "8"]),
-    (
-        "void swap#(int *a, int *b) { int t = *a; *a = *b; *b = t; }",
-        "int v[2] = { 1, 2 }; swap#(v, v + 1); swap#(&v[0], &v[0]);",
-        "v[0] * 10 + v[1]",
-        &["21", "12", "22"],
-    ),
-    ("", "int r = ({ int t = 4; t * 2; }) + ($, 3);", "r", &["11", "8"]),
-    ("", "struct { short s; char c; } a = { -1, 'x' }; long r = *(unsigned short *)&a.s;", "r", &["65535", "-1"]),
-    ("int fact#(int n) { return n < 2 ? 1 : n * fact#(n - 1); }", "int r = fact#($ + 2);", "r", &["2", "6", "24"]),
-    ("", "int8_t a = -128; uint16_t b = 65535; b++;", "-a + b", &["128", "-128", "65664"]),
-];
-
 /// Memory: names, first statements, the two sides, and what comes after both.
 const MEMORY: &[[&str; 5]] = &[
     ["int *p#; int n#;", "n# = 3; p# = malloc(n# * sizeof *p#);", "p#[$] = 1;", "", ""],
@@ -798,7 +659,7 @@ fn threads(choices: &mut Choices, parts: &Parts, copies: u64) -> String {
     let second =
         if in_main { String::new() } else { format!("void *second(void *z) {{\n{other}  PAUSE; return z;\n}}\n") };
     let mut text = format!(
-        "{HEAD}#include <errno.h>\n#include <setjmp.h>\n#include <stdarg.h>\n#ifndef PAUSE\n#define PAUSE\n#endif\n__thread int use; int amount; pthread_t *ids, other, row[4];\n{names}"
+        "{HEAD}#include <errno.h>\n#include <setjmp.h>\n#include <signal.h>\n#include <stdarg.h>\n#ifndef PAUSE\n#define PAUSE\n#endif\n__thread int use; int amount; pthread_t *ids, other, row[4];\n{names}"
     );
     text += &format!("void *first(void *z) {{\n{one}  PAUSE; return z;\n}}\n{second}");
     let (declared, create, join) = match choices.below(6) {

@@ -290,7 +290,7 @@ impl Converter<'_> {
     fn refuse(&mut self, extensions: &[Node<c::Extension>]) {
         for e in extensions {
             if let c::Extension::Attribute(a) = &e.node
-                && matches!(a.name.node.trim_matches('_'), "constructor" | "destructor" | "cleanup" | "ifunc" | "alias")
+                && matches!(a.name.node.trim_matches('_'), "cleanup" | "ifunc" | "alias")
             {
                 let span = self.span(e);
                 self.error(TYPE_ERROR, span, format!("the attribute `{}` is not modelled", a.name.node));

@@ -239,7 +239,8 @@ impl Converter<'_> {
                 LValue { kind: PlaceKind::Deref(Box::new(pointer)), ty, span }
             }
             None => {
-                if !matches!(self.types.kind(pointer.ty), CTypeKind::Unknown(_)) {
+                let known = !matches!(pointer.kind, CExprKind::Unmodelled(_));
+                if known && !matches!(self.types.kind(pointer.ty), CTypeKind::Unknown(_)) {
                     let shown = self.types.show(pointer.ty);
                     self.error(TYPE_ERROR, span, format!("a value of type `{shown}` cannot be dereferenced"));
                 }

@@ -10,6 +10,7 @@ mod init;
 mod link;
 mod literal;
 mod operators;
+mod startup;
 mod stmt;
 
 use super::ast::*;
@@ -100,6 +101,7 @@ pub(super) fn convert(sources: &Sources, files: &[ParsedFile], model: DataModel)
         length: None,
         earlier: link::EarlierFiles::default(),
     };
+    let mut by_themselves = startup::Automatic::default();
     for (number, file) in files.iter().enumerate() {
         if number > 0 {
             converter.begin_file(&file.pre, &file.norm);
@@ -107,7 +109,9 @@ pub(super) fn convert(sources: &Sources, files: &[ParsedFile], model: DataModel)
         for item in &file.unit.0 {
             converter.external(item);
         }
+        converter.find_automatic(&file.unit, &mut by_themselves);
     }
+    converter.run_automatic(by_themselves);
     let char_type = converter.types.int(Int::Char);
     let Converter { types, variables, functions, texts, globals, diagnostics, .. } = converter;
     (

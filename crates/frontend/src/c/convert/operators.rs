@@ -188,7 +188,9 @@ impl Converter<'_> {
     ) -> Expr {
         let Some(to) = self.types.pointee(pointer.ty) else {
             let ty = pointer.ty;
-            if !matches!(self.types.kind(ty), CTypeKind::Unknown(_)) {
+            // What is not modelled has no type that could be wrong.
+            let known = !matches!(pointer.kind, CExprKind::Unmodelled(_));
+            if known && !matches!(self.types.kind(ty), CTypeKind::Unknown(_)) {
                 let shown = self.types.show(ty);
                 self.error(TYPE_ERROR, span, format!("pointer arithmetic on a value of type `{shown}`"));
             }

@@ -8,6 +8,8 @@
 mod body;
 mod builtins;
 mod expr;
+#[cfg(test)]
+mod outside_tests;
 mod place;
 #[cfg(test)]
 mod replay_tests;

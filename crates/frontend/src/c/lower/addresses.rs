@@ -135,6 +135,40 @@ impl Lower<'_> {
         }))
     }
 
+    /// The pointer that a number becomes: pointers have no sign here.
+    pub(super) fn pointer_of_number(&mut self, value: Term, from: Int) -> Term {
+        let model = self.unit.types.model;
+        if from == Int::Bool || self.bounds(value).is_some_and(|(low, _)| low >= 0) {
+            return value;
+        }
+        let modulus = 1i128 << (model.pointer_bytes() * 8);
+        match from.signed() && from.bytes(model) <= model.pointer_bytes() {
+            true => {
+                let b = self.b();
+                b.ite(b.lt(value, b.num(0)), b.add(value, b.num(modulus)), value)
+            }
+            false if from.bytes(model) > model.pointer_bytes() => self.wrap_into(value, (0, modulus - 1)),
+            false => value,
+        }
+    }
+
+    /// The number of a type as wide as a pointer, or wider, that a pointer becomes.
+    pub(super) fn number_of_pointer(&mut self, value: Term, int: Int) -> Term {
+        let model = self.unit.types.model;
+        let high = int.range(model).1;
+        if !int.signed() || int.bytes(model) > model.pointer_bytes() || self.never_above(value, high) {
+            return value;
+        }
+        let modulus = 1i128 << (model.pointer_bytes() * 8);
+        let b = self.b();
+        b.ite(b.lt(b.num(high), value), b.sub(value, b.num(modulus)), value)
+    }
+
+    /// Whether the bounds of a value show that it is not above a number.
+    fn never_above(&self, value: Term, most: i128) -> bool {
+        self.bounds(value).is_some_and(|(_, high)| high <= most)
+    }
+
     /// An address converted to an integer type: whole, or not at all.
     pub(super) fn cut_address(&mut self, value: Term, int: Int, span: Span) {
         let narrow = int.bytes(self.unit.types.model) < self.unit.types.model.pointer_bytes();

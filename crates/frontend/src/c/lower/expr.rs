@@ -683,20 +683,35 @@ impl Lower<'_> {
                 self.unmodelled("a conversion of a floating-point value", span);
                 zero
             }
-            (CTypeKind::Pointer(to), _) => {
+            (CTypeKind::Pointer(to), from) => {
                 // `malloc` has the type its result is given.
                 if let Some(value) = self.allocation(inner, to) {
                     return value;
                 }
                 let value = self.value(inner);
                 self.note_type(value, to);
-                value
+                match from {
+                    CTypeKind::Int(from) => self.pointer_of_number(value, from),
+                    _ => value,
+                }
             }
             (CTypeKind::Int(int), CTypeKind::Pointer(_)) => {
                 let value = self.value(inner);
                 self.cut_address(value, int, span);
                 let narrow = int.bytes(self.types().model) < self.types().model.pointer_bytes();
-                if narrow || int == Int::Bool { self.wrap(value, int) } else { value }
+                if narrow || int == Int::Bool { self.wrap(value, int) } else { self.number_of_pointer(value, int) }
+            }
+            // Cut after it was a number as wide as a pointer: the same as cutting it at once.
+            (CTypeKind::Int(int), CTypeKind::Int(wide))
+                if int != Int::Bool
+                    && wide != Int::Bool
+                    && wide.bytes(self.types().model) == self.types().model.pointer_bytes()
+                    && int.bytes(self.types().model) < wide.bytes(self.types().model)
+                    && pointer_under(inner).is_some_and(|p| self.types().pointee(p.ty).is_some()) =>
+            {
+                let value = pointer_under(inner).map_or(zero, |p| self.value(p));
+                self.cut_address(value, int, span);
+                self.wrap(value, int)
             }
             (CTypeKind::Int(int), CTypeKind::Int(from)) if self.is_any(inner) && self.same_values(int, from) => {
                 // Any value of a type is, converted, any value of a type of the same width.
@@ -823,6 +838,14 @@ impl Lower<'_> {
 
     pub(super) fn require_join(&mut self) {
         self.assume_defined(Undefined::Join);
+    }
+}
+
+/// The pointer that a number was made from by a cast.
+fn pointer_under(e: &Expr) -> Option<&Expr> {
+    match &e.kind {
+        CExprKind::Cast(inner) => Some(inner),
+        _ => None,
     }
 }
 

@@ -149,6 +149,13 @@ impl Lower<'_> {
                 self.checked_arithmetic(name, args, span)
             }
             "__builtin_constant_p" => Some(self.terms.int(i128::from(args.first()?.as_const().is_some()))),
+            // Without a handler nobody is called: a signal does nothing, or it ends the program.
+            "signal" | "__sysv_signal" | "bsd_signal"
+                if args.get(1).is_some_and(|h| matches!(strip(h).as_const(), Some(0 | 1)))
+                    && args[0].as_const().is_some_and(|s| (1..=64).contains(&s) && s != 9 && s != 19) =>
+            {
+                Some(self.nondet_in(Some((0, 1)), Sort::INT, span))
+            }
             _ if is_ignored(name) => {
                 args.iter().for_each(|a| self.print_value(a));
                 if self.unit.types.is_void(ty) { Some(zero) } else { Some(self.nondet(ty, span)) }
@@ -748,6 +755,8 @@ const MEANT: &[&str] = &[
     "raise",
     "kill",
     "alarm",
+    "atexit",
+    "on_exit",
     "fork",
     "vfork",
     "setjmp",
@@ -755,7 +764,11 @@ const MEANT: &[&str] = &[
     "sigsetjmp",
     "longjmp",
     "signal",
+    "__sysv_signal",
+    "bsd_signal",
     "sigaction",
+    "sigwait",
+    "sigsuspend",
     "pthread_mutex_consistent",
     "pthread_mutexattr_setrobust",
 ];
