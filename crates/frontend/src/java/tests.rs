@@ -483,6 +483,30 @@ fn check_static_fields_of_annotated_classes_begin_with_what_their_declarations_m
 }
 
 #[test]
+fn check_names_in_annotated_classes_are_those_of_their_class() {
+    // `size` of `Table` is no field of a `Copy`, and names no array of `Other`; a constant is made of constants of its own class.
+    let text = "class Sizes { static final int ROWS = 4; static final int COLUMNS = 3; static final int ALL = ROWS * COLUMNS; }
+        class Copy { int size; }
+        class Other { static final int ROWS = 9; static int size; }
+        class Table {
+            static final int[] size /*@ accessible_if[i] size[i] == 0 || size[i] == tid */ = new int[Sizes.ALL];
+            static int last;
+            /*@ performs action (size[\\old(last)], last) { size[\\old(last)] == 0 && last == 0 } @*/
+            static void clear(Copy c) { c.size = 0; size[last] = 0; last = 0; }
+        }";
+    let (program, errors) = diagnosed(text);
+    assert_eq!(errors, Vec::<String>::new());
+    let program = program.expect("it has no errors");
+    assert!(program.vars.iter().any(|v| v.name == "Table.size.data"), "the array is part of its class");
+    let unknown = program.assumptions.iter().any(|a| a.text.contains("Sizes."));
+    assert!(!unknown, "12 is a constant");
+    // An object of the class may be used to name its static array: then it is no part of the class.
+    let (_, errors) =
+        diagnosed(&text.replace("Copy c)", "Copy c, Table t)").replace("c.size = 0;", "int[] kept = t.size;"));
+    assert!(errors.iter().any(|e| e.contains("0 indices")), "{errors:?}");
+}
+
+#[test]
 fn check_annotations_that_are_not_understood_are_errors_at_their_place() {
     let class = |note: &str| format!("class A {{ static int x; {note} static void f() {{ x = 1; }} }}");
     let wrong = |note: &str| diagnosed(&class(note)).1;

@@ -80,9 +80,12 @@ pub(super) fn loop_facts(
                     let passed = t.and(&[t.le(first, any), t.lt(any, key)]);
                     let kept = t.eq(t.select(here, any), t.select(there, any));
                     out.add(t.forall(&[q], t.or(&[passed, kept])));
+                    // The turn that wrote the entry: a key may be the counter and an offset.
+                    let from = t.cast(*start, Sort::INT);
+                    let turn = if first == from { any } else { t.add(t.sub(any, first), from) };
                     let each = |x: Term| {
                         let x = replace(t, x, key, any, &mut FxHashMap::default());
-                        let left = t.cast(any, t.symbol_sort(c.symbol));
+                        let left = t.cast(turn, t.symbol_sort(c.symbol));
                         t.substitute(x, [(c.symbol, left)])
                     };
                     let back: Vec<(Symbol, Term)> =

@@ -33,6 +33,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
+use std::time::Duration;
 
 pub struct Reduce;
 
@@ -120,6 +121,8 @@ fn pursue(task: &Task, run: &Run, guards: &[Guard]) -> Claims {
     let mut by_performs: Vec<ProcId> =
         p.procedures.iter_enumerated().filter(|(_, q)| q.usable()).map(|(id, _)| id).collect();
     let mut lost: BTreeMap<ProcId, Claim> = BTreeMap::new();
+    // Units that had no answer within their effort: with more calls inlined they would be no easier.
+    let mut too_hard: BTreeMap<CodeUnit, Reason> = BTreeMap::new();
     loop {
         let made = evidence::reduction::basis(p, &guards, &by_performs);
         let Basis { specified: basis, found } = match made {
@@ -130,10 +133,15 @@ fn pursue(task: &Task, run: &Run, guards: &[Guard]) -> Claims {
             Ok(premises) => premises,
             Err(reason) => return Claims::undecided(task.properties.iter().copied(), reason),
         };
-        let round = match ReductionRound::run(&basis, task, run, &lost, &found, &premises) {
+        let round = match ReductionRound::run(&basis, task, run, &lost, (&found, &premises), &too_hard) {
             Ok(round) => round,
             Err(reason) => return Claims::undecided(task.properties.iter().copied(), reason),
         };
+        for (unit, looked) in &round.units {
+            if let Err(reason @ Reason::Exhausted(_)) = looked {
+                too_hard.insert(*unit, reason.clone());
+            }
+        }
         let kept: Vec<Guard> = guards
             .iter()
             .zip(&found)
@@ -184,13 +192,15 @@ struct ReductionRound<'a> {
 struct UnitJob {
     unit: CodeUnit,
     performs: bool,
-    refused: Option<String>,
+    refused: Option<Reason>,
 }
 
 /// Fewer units than this are not worth another worker.
 const MIN_UNITS_PER_WORKER: usize = 4;
 /// Deep terms are walked by recursion.
 const STACK_BYTES: usize = 1 << 28;
+/// So much effort for one unit at most: what is hard in one of them costs nothing of the others.
+const UNIT_EFFORT: Duration = Duration::from_secs(8);
 
 impl<'a> ReductionRound<'a> {
     fn run(
@@ -198,15 +208,16 @@ impl<'a> ReductionRound<'a> {
         task: &Task,
         run: &Run,
         lost: &BTreeMap<ProcId, Claim>,
-        found: &[PropertyId],
-        premises: &[PropertyId],
+        (found, premises): (&[PropertyId], &[PropertyId]),
+        too_hard: &BTreeMap<CodeUnit, Reason>,
     ) -> Result<Self, Reason> {
         let job = |u: &SummarizedUnit| {
             let performs = match u.unit {
                 CodeUnit::Procedure(q) => basis.program.procedures[q].usable() && !lost.contains_key(&q),
                 CodeUnit::Thread(_) => false,
             };
-            UnitJob { unit: u.unit, performs, refused: u.refused.clone() }
+            let refused = u.refused.clone().map(Reason::NotAdmitted).or_else(|| too_hard.get(&u.unit).cloned());
+            UnitJob { unit: u.unit, performs, refused }
         };
         let jobs: Vec<UnitJob> = basis.units.iter().filter(|u| wanted(basis, u.unit, task, found)).map(job).collect();
         let own: Vec<usize> = task.program.procedures.iter().map(|q| q.code.actions.len()).collect();
@@ -454,10 +465,11 @@ fn one(
 ) -> Looked {
     run.budget.check().map_err(Reason::Exhausted)?;
     if let Some(why) = &job.refused {
-        return Err(Reason::NotAdmitted(why.clone()));
+        return Err(why.clone());
     }
     let terms = basis.program.terms.clone();
-    let found = look(&ReductionSetting::new(own, basis, premises, prompt, &terms, run), job.unit, job.performs)?;
+    let alone = Run { budget: run.budget.share(UNIT_EFFORT), ..run.clone() };
+    let found = look(&ReductionSetting::new(own, basis, premises, prompt, &terms, &alone), job.unit, job.performs)?;
     Ok((terms, found))
 }
 

@@ -22,6 +22,8 @@ pub(super) enum Names {
     After,
     /// Inside `\old`.
     Before,
+    /// The places that an action changes: the state before it, which `\old` may say too.
+    Frame,
     /// Of `ensures`: the state at the return, with `\old` for the one at the call.
     Return,
 }
@@ -101,6 +103,8 @@ impl<'a> Translation<'a> {
             }
             FormulaKind::Old(inner) => match names {
                 Names::After => self.subject(inner, Names::Before),
+                // In the places of an action plain names stand for that state already.
+                Names::Frame => self.subject(inner, Names::Before),
                 Names::Return => {
                     let (inner, ty) = self.typed(inner, Names::Now)?;
                     let old = ast::CallExpr {
@@ -335,6 +339,24 @@ impl<'a> Translation<'a> {
         let truth = |e: Expr| Some(Subject::Value(e, Ty::Boolean));
         let machine = |t: &Ty| matches!(t, Ty::Int(_));
         let wide = if machine(&left_ty) { left_ty.clone() } else { right_ty.clone() };
+        let literal = |f: &Formula| matches!(f.kind, FormulaKind::Int(_));
+        let mixed = match (&left_ty, &right_ty) {
+            (Ty::Int(x), Ty::Int(y)) => x.bits() != y.bits() || x.bits() < Width::Int.bits(),
+            (Ty::Int(x), _) => literal(b) && x.bits() < Width::Int.bits(),
+            (_, Ty::Int(y)) => literal(a) && y.bits() < Width::Int.bits(),
+            _ => false,
+        };
+        if mixed && matches!(op, "+" | "-" | "*") {
+            // As Java has it: the wider of both, and never less than an int.
+            let side = |e: &Expr, t: &Ty, f: &Formula| {
+                let constant = if let FormulaKind::Int(n) = f.kind { Some(n) } else { None };
+                let ty = if constant.is_some() { Ty::INT } else { t.clone() };
+                Val { constant, ..Val::new(e.clone(), ty) }
+            };
+            let (x, y) = (side(&left, &left_ty, a), side(&right, &right_ty, b));
+            let out = self.operate(BinaryOp::read(op)?, x, y, span);
+            return Some(Subject::Value(out.expr, out.ty));
+        }
         match op {
             "&&" => truth(and(vec![left, right], span)),
             "||" => truth(or(vec![left, right], span)),

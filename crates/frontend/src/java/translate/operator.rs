@@ -306,13 +306,26 @@ impl<'a> Translation<'a> {
                 // Where an int and a long would differ the type must be certain.
                 (narrow == value || (plain(a) && plain(b))).then_some(narrow)
             }
-            JavaExprKind::Name(text) => match self.local(text) {
-                Some(local) => local.constant,
-                None => {
-                    let (class, field) = self.field_named(text)?;
-                    self.constant_field(class, field, depth)
+            JavaExprKind::Name(text) => {
+                // In the declaration of a field names are those of its class, whoever asks.
+                let mut around = self.declaring_class(e.span);
+                if around.is_some() {
+                    while let Some(class) = around {
+                        if let Some((class, field)) = self.classes.field(&class.name, text) {
+                            return self.constant_field(class, field, depth);
+                        }
+                        around = class.outer.as_ref().and_then(|o| self.classes.get(o));
+                    }
+                    return None;
                 }
-            },
+                match self.local(text) {
+                    Some(local) => local.constant,
+                    None => {
+                        let (class, field) = self.field_named(text)?;
+                        self.constant_field(class, field, depth)
+                    }
+                }
+            }
             JavaExprKind::Field(base, text, _) => {
                 if let Some(value) = self.library_constant(base, text) {
                     return Some(value.0);
@@ -344,6 +357,12 @@ impl<'a> Translation<'a> {
             "MIN_VALUE" => Some((-half, Ty::Int(width))),
             _ => None,
         }
+    }
+
+    /// The class in whose declaration of a field something stands.
+    fn declaring_class(&self, at: Span) -> Option<&'a tree::JavaClass> {
+        let inside = |s: Span| s.file == at.file && s.start <= at.start && at.end <= s.end;
+        self.unit.classes.iter().find(|c| inside(c.body) && c.fields.iter().any(|f| inside(f.span)))
     }
 
     /// The value of a static final field that is a constant.

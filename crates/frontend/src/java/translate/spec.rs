@@ -238,7 +238,7 @@ impl<'a> Translation<'a> {
     }
 
     fn action(&mut self, action: &ActionNote) -> Option<ActionDecl> {
-        let frame = action.places.iter().map(|p| self.formula(p, Names::Before)).collect::<Option<Vec<_>>>()?;
+        let frame = action.places.iter().map(|p| self.formula(p, Names::Frame)).collect::<Option<Vec<_>>>()?;
         let mut formula = self.formula(&action.formula, Names::After)?;
         let result = self.frame.result.clone();
         if self.is_thread_local(&result) {
@@ -271,7 +271,8 @@ impl<'a> Translation<'a> {
             let this = std::iter::once("this".to_owned());
             let binders: Vec<_> =
                 this.chain((0..keys).map(|at| format!("index#{at}"))).map(|b| name(b, span)).collect();
-            if keys == 0 {
+            // Objects have an owner where some field of theirs is one thread's own.
+            if keys == 0 && self.has_own_fields(class) {
                 let condition = boolean(true, span);
                 out.push(AccessClause::Readable { binders: binders.clone(), condition });
                 let condition = own(var("this", span), span);
@@ -289,6 +290,13 @@ impl<'a> Translation<'a> {
         }
         self.frame = around;
         out
+    }
+
+    fn has_own_fields(&self, class: &JavaClass) -> bool {
+        class.fields.iter().any(|f| {
+            let owner = Owner::Field(class.name.clone(), f.span.start);
+            self.notes.of(&owner).any(|n| matches!(n.kind, NoteKind::ThreadLocal))
+        })
     }
 
     /// In the predicate of an instance field, `this` is the object that has it.
@@ -448,10 +456,10 @@ impl<'a> Translation<'a> {
         }
     }
 
-    /// The invariants written before a loop, which may name what its head declares.
+    /// The invariants written before a loop, which may name what its head declares, and by `\old` the state at the call.
     pub(super) fn loop_invariants(&mut self) -> Vec<Expr> {
         let written = std::mem::take(&mut self.frame.invariants);
-        written.iter().filter_map(|f| self.formula(f, Names::Now)).collect()
+        written.iter().filter_map(|f| self.formula(f, Names::Return)).collect()
     }
 
     /// What axioms and invariants let a method assume at its beginning.
