@@ -14,6 +14,7 @@ mod explained;
 mod grammar;
 mod house;
 mod html;
+mod java;
 mod larger;
 mod library;
 mod lsp;
