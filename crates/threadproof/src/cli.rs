@@ -201,6 +201,9 @@ pub struct Verify {
     /// With --trace: write the run as a C program that takes the same steps in the same order (for C input).
     #[arg(long, requires = "trace")]
     pub as_c: bool,
+    /// With --trace: write the run as a Java program that takes the same steps in the same order (for Java input).
+    #[arg(long, requires = "trace", conflicts_with = "as_c")]
+    pub as_java: bool,
     /// Write a witness of the verdict in the YAML format 2 of verification tasks (for C input).
     #[arg(long, value_name = "FILE")]
     pub witness: Option<PathBuf>,

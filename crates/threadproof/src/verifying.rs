@@ -416,6 +416,13 @@ impl VerifyRun {
                 .map_err(|why| format!("this run cannot be written as a C program: {why}"))?;
             return std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()));
         }
+        if let (true, Some(path), Some(EvidenceEntry::Counterexample { run: Counterexample::Run(trace), .. })) =
+            (self.request.as_java, &self.request.trace, traces.first())
+        {
+            let text = frontend::java::harness::harness(program, trace, sources)
+                .map_err(|why| format!("this run cannot be written as a Java program: {why}"))?;
+            return std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()));
+        }
         write(&self.request.trace, "trace", traces.into_iter().take(1).collect())
     }
 

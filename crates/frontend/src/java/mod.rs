@@ -6,6 +6,8 @@
 
 pub(crate) mod codes;
 pub(crate) mod dialect;
+mod expand;
+pub mod harness;
 pub(crate) mod read;
 pub(crate) mod translate;
 pub(crate) mod tree;
@@ -29,19 +31,22 @@ pub fn load_files(
 ) -> (Option<Program>, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let mut unit = tree::JavaUnit::default();
-    let mut first: Option<SourceId> = None;
+    let mut ids: Vec<SourceId> = Vec::new();
     for file in files {
         let id = sources.add(file.name, file.text);
-        first.get_or_insert(id);
+        ids.push(id);
         read::read_file(sources, id, &mut unit, &mut diagnostics);
     }
-    let Some(first) = first else { return (None, diagnostics) };
+    let Some(first) = ids.first().copied() else { return (None, diagnostics) };
     if diagnostics.iter().any(Diagnostic::is_error) {
         return (None, diagnostics);
     }
+    let for_any_callers = translate::has_contracts(&unit);
+    if !for_any_callers && translate::main_class(&unit).is_some() {
+        expand::whole_program(sources, &ids, &mut unit, &mut diagnostics);
+    }
     tree::mark_effectively_final(&mut unit);
     let main = translate::main_class(&unit);
-    let for_any_callers = translate::has_contracts(&unit);
     diagnostics.extend(unchecked_annotations(&unit, for_any_callers));
     if for_any_callers {
         if let Some((_, method)) = main {
@@ -123,6 +128,12 @@ fn finished(
 #[cfg(test)]
 mod constructs;
 #[cfg(test)]
+mod corpus_oracle;
+#[cfg(test)]
+mod harness_oracle;
+#[cfg(test)]
 mod oracle;
+#[cfg(test)]
+mod surroundings;
 #[cfg(test)]
 mod tests;

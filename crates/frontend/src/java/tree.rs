@@ -42,7 +42,7 @@ pub(crate) enum ClassForm {
     Class,
     Interface,
     Enum,
-    /// A record, an annotation type: not modelled.
+    /// An annotation type: not modelled.
     Other,
 }
 
@@ -67,7 +67,36 @@ pub(crate) struct JavaClass {
     pub body: Span,
     /// Members that are not modelled, each with a phrase.
     pub unknown: Vec<(String, Span)>,
+    pub surroundings: Surroundings,
 }
+
+/// What a class has besides its members: where it stands and where it comes from.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Surroundings {
+    /// Whether its objects keep the object around them, in the field `OUTER_OBJECT`.
+    pub has_outer_object: bool,
+    /// Variables around a local or anonymous class that its objects keep, each in a field of that name.
+    pub captured: Vec<String>,
+    /// Type parameters of what is around it.
+    pub type_params: Vec<String>,
+    pub is_record: bool,
+    /// Whether it stood in a body: a local or anonymous class.
+    pub is_in_body: bool,
+    /// Whether it is part of the library as it is modelled.
+    pub is_library: bool,
+    /// The generic class that it is an instance of.
+    pub instance_of: Option<String>,
+}
+
+impl Surroundings {
+    /// Whether the class stood in a body.
+    pub(crate) fn is_lifted(&self) -> bool {
+        self.is_in_body
+    }
+}
+
+/// The field that holds the object around an object.
+pub(crate) const OUTER_OBJECT: &str = "this$0";
 
 #[derive(Clone, Debug)]
 pub(crate) struct Initializer {
@@ -208,6 +237,10 @@ pub(crate) enum JavaStmtKind {
         of_super: bool,
         args: Vec<JavaExpr>,
     },
+    /// `yield` of a `switch` that is a value.
+    Yield(JavaExpr),
+    /// A class in a body, with the classes inside it.
+    LocalClass(Vec<JavaClass>),
     Unknown(String),
 }
 
@@ -295,6 +328,8 @@ pub(crate) enum JavaExprKind {
     },
     MethodReference(Box<JavaExpr>, String),
     ClassLiteral(String),
+    /// `switch` as a value: the statement, whose cases yield.
+    Switch(Box<JavaStmt>),
     Unknown(String),
 }
 
@@ -365,7 +400,8 @@ fn in_stmt<'a>(stmt: &'a JavaStmt, visit: &mut dyn FnMut(&'a JavaExpr)) {
     match &stmt.kind {
         JavaStmtKind::Local { value, .. } => value.iter().for_each(|e| in_expr(e, visit)),
         JavaStmtKind::Several(stmts) | JavaStmtKind::Block(stmts) => expressions(stmts, visit),
-        JavaStmtKind::Expr(e) | JavaStmtKind::Throw(e) => in_expr(e, visit),
+        JavaStmtKind::Expr(e) | JavaStmtKind::Throw(e) | JavaStmtKind::Yield(e) => in_expr(e, visit),
+        JavaStmtKind::LocalClass(classes) => classes.iter().for_each(|c| in_class(c, visit)),
         JavaStmtKind::If(c, yes, no) => {
             in_expr(c, visit);
             in_stmt(yes, visit);
@@ -440,6 +476,7 @@ pub(crate) fn in_expr<'a>(expr: &'a JavaExpr, visit: &mut dyn FnMut(&'a JavaExpr
         }
         JavaExprKind::ArrayValues(values) => values.iter().for_each(|e| in_expr(e, visit)),
         JavaExprKind::Lambda { body, .. } => expressions(body, visit),
+        JavaExprKind::Switch(stmt) => in_stmt(stmt, visit),
         _ => {}
     }
 }
@@ -500,4 +537,24 @@ pub(crate) fn mark_effectively_final(unit: &mut JavaUnit) {
         let steady = field.modifiers.is_static && made && !assigned.contains(&field.name);
         field.modifiers.is_final |= steady && !field.modifiers.is_volatile;
     }
+}
+
+/// Whether some thread is interrupted by another one.
+pub(crate) fn interrupts(unit: &JavaUnit) -> bool {
+    let mut found = false;
+    for class in unit.classes.iter().filter(|c| !c.surroundings.is_library) {
+        in_class(class, &mut |e| {
+            if let JavaExprKind::Call { object, name, args, .. } = &e.kind {
+                let by_itself = object.as_ref().is_some_and(|o| is_current_thread(o));
+                found |= name == "interrupt" && args.is_empty() && !by_itself;
+            }
+        });
+    }
+    found
+}
+
+/// `Thread.currentThread()`.
+pub(crate) fn is_current_thread(e: &JavaExpr) -> bool {
+    matches!(&e.kind, JavaExprKind::Call { object: Some(o), name, .. }
+        if name == "currentThread" && matches!(&o.kind, JavaExprKind::Name(n) if n == "Thread"))
 }

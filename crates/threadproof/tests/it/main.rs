@@ -15,6 +15,7 @@ mod grammar;
 mod house;
 mod html;
 mod java_store;
+mod java;
 mod larger;
 mod library;
 mod lsp;

@@ -1,7 +1,7 @@
 //! Expressions of Java text to the tree.
 //!
 //! In: nodes of the grammar. Out: `JavaExpr`; literals with their values.
-//! Deliberately absent: patterns, `switch` as a value and text blocks, which become `Unknown`.
+//! Deliberately absent: patterns and text blocks, which become `Unknown`.
 
 use super::Reader;
 use crate::java::tree::*;
@@ -175,6 +175,10 @@ impl Reader<'_> {
                     return None;
                 }
                 JavaExprKind::MethodReference(self.boxed_expr(*children.first()?), self.text(*name).to_owned())
+            }
+            "switch_expression" => {
+                let kind = self.switch(node, true)?;
+                JavaExprKind::Switch(Box::new(JavaStmt { kind, span: self.span(node) }))
             }
             "class_literal" => JavaExprKind::ClassLiteral(self.text(*children.first()?).to_owned()),
             _ => return None,

@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
         unit.comments.sort_by_key(|c| c.span);
     }
 
-    fn class_like(&self, node: Node, outer: Option<&str>, unit: &mut JavaUnit) {
+    pub(super) fn class_like(&self, node: Node, outer: Option<&str>, unit: &mut JavaUnit) {
         let Some(class) = self.class(node, outer, unit) else {
             return;
         };
@@ -133,7 +133,8 @@ impl<'a> Reader<'a> {
             "class_declaration" => ClassForm::Class,
             "interface_declaration" => ClassForm::Interface,
             "enum_declaration" => ClassForm::Enum,
-            "record_declaration" | "annotation_type_declaration" => ClassForm::Other,
+            "record_declaration" => ClassForm::Class,
+            "annotation_type_declaration" => ClassForm::Other,
             _ => return None,
         };
         let name_node = self.field(node, "name")?;
@@ -155,7 +156,56 @@ impl<'a> Reader<'a> {
             }
         }
         self.members(body, &mut class, unit);
+        if node.kind() == "record_declaration" {
+            self.record(node, &mut class);
+        }
         Some(class)
+    }
+
+    /// The fields, the constructor and the accessors of a record, where it does not write them.
+    fn record(&self, node: Node, class: &mut JavaClass) {
+        class.modifiers.is_static = true;
+        class.surroundings.is_record = true;
+        let components = self.field(node, "parameters").map_or_else(Vec::new, |p| self.params(p));
+        let named = |text: &str, span: Span| JavaExpr { kind: JavaExprKind::Name(text.to_owned()), span };
+        let own = |text: &str, span: Span| {
+            let this = JavaExpr { kind: JavaExprKind::This, span };
+            JavaExpr { kind: JavaExprKind::Field(Box::new(this), text.to_owned(), span), span }
+        };
+        let stmt = |kind: JavaStmtKind, span: Span| JavaStmt { kind, span };
+        let set: Vec<JavaStmt> = components
+            .iter()
+            .map(|c| {
+                let place = Box::new(own(&c.name, c.span));
+                let value = Box::new(named(&c.name, c.span));
+                let kind = JavaExprKind::Assign(place, None, value);
+                stmt(JavaStmtKind::Expr(JavaExpr { kind, span: c.span }), c.span)
+            })
+            .collect();
+        let method = |name: &str, params: Vec<JavaParam>, result: Option<JavaType>, body: Vec<JavaStmt>, span: Span| {
+            let modifiers = JavaModifiers { is_public: true, ..JavaModifiers::default() };
+            let (name, body, type_params) = (name.to_owned(), Some(body), Vec::new());
+            JavaMethod { name, params, result, modifiers, type_params, body, span, name_span: span, body_span: span }
+        };
+        let compact = |n: &Node| n.kind() == "compact_constructor_declaration";
+        let body = self.field(node, "body").map_or_else(Vec::new, |b| self.named(b));
+        if let Some(compact) = body.into_iter().find(compact) {
+            let first = self.field(compact, "body").map_or_else(Vec::new, |b| self.block(b));
+            let block = stmt(JavaStmtKind::Several(first), self.span(compact));
+            let whole = std::iter::once(block).chain(set).collect();
+            class.methods.push(method(CONSTRUCTOR, components.clone(), None, whole, self.span(compact)));
+        } else if !class.methods.iter().any(|m| m.name == CONSTRUCTOR && m.params.len() == components.len()) {
+            class.methods.push(method(CONSTRUCTOR, components.clone(), None, set, class.name_span));
+        }
+        for component in components {
+            let JavaParam { name, ty, span } = component;
+            if !class.methods.iter().any(|m| m.name == name && m.params.is_empty()) {
+                let value = stmt(JavaStmtKind::Return(Some(own(&name, span))), span);
+                class.methods.push(method(&name, Vec::new(), Some(ty.clone()), vec![value], span));
+            }
+            let modifiers = JavaModifiers { is_final: true, ..JavaModifiers::default() };
+            class.fields.push(JavaField { name, ty, modifiers, value: None, span, name_span: span });
+        }
     }
 
     pub(super) fn empty_class(&self, name: String, form: ClassForm, node: Node, name_span: Span) -> JavaClass {
@@ -175,6 +225,7 @@ impl<'a> Reader<'a> {
             name_span,
             body: self.span(node),
             unknown: Vec::new(),
+            surroundings: Surroundings::default(),
         }
     }
 
@@ -206,6 +257,7 @@ impl<'a> Reader<'a> {
                     }
                     class.constants.push((name, self.span(member)));
                 }
+                "compact_constructor_declaration" => {}
                 "enum_body_declarations" => self.members(member, class, unit),
                 other => {
                     let what = format!("the member ({})", other.replace('_', " "));

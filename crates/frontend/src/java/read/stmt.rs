@@ -1,7 +1,7 @@
 //! Statements of Java text to the tree.
 //!
 //! In: nodes of the grammar. Out: `JavaStmt`.
-//! Deliberately absent: local classes, `yield` and `try` with resources, which become `Unknown`.
+//! Deliberately absent: `try` with resources, which becomes `Unknown`.
 
 use super::Reader;
 use crate::java::tree::*;
@@ -36,7 +36,7 @@ impl Reader<'_> {
             "expression_statement" => {
                 let inner = *children.first()?;
                 if inner.kind() == "switch_expression" {
-                    self.switch(inner)?
+                    self.switch(inner, false)?
                 } else {
                     JavaStmtKind::Expr(self.expr(inner))
                 }
@@ -120,7 +120,13 @@ impl Reader<'_> {
                 }
                 JavaStmtKind::Try { body: self.block(self.field(node, "body")?), catches, finally }
             }
-            "switch_expression" => self.switch(node)?,
+            "switch_expression" => self.switch(node, false)?,
+            "yield_statement" => JavaStmtKind::Yield(self.expr(*children.first()?)),
+            "class_declaration" | "interface_declaration" | "enum_declaration" | "record_declaration" => {
+                let mut inner = JavaUnit::default();
+                self.class_like(node, None, &mut inner);
+                JavaStmtKind::LocalClass(inner.classes)
+            }
             "explicit_constructor_invocation" => {
                 let which = self.field(node, "constructor")?;
                 let args = self.field(node, "arguments").map_or_else(Vec::new, |a| self.exprs(a));
@@ -142,7 +148,8 @@ impl Reader<'_> {
         })
     }
 
-    fn switch(&self, node: Node) -> Option<JavaStmtKind> {
+    /// A `switch`; where it is a value, a case that is an expression yields it.
+    pub(super) fn switch(&self, node: Node, is_value: bool) -> Option<JavaStmtKind> {
         let mut cases = Vec::new();
         for group in self.named(self.field(node, "body")?) {
             let is_rule = group.kind() == "switch_rule";
@@ -154,7 +161,11 @@ impl Reader<'_> {
                     case.is_default |= labels.is_empty();
                     case.labels.extend(labels.into_iter().map(|l| self.expr(l)));
                 } else {
-                    case.body.push(self.stmt(child));
+                    let mut stmt = self.stmt(child);
+                    if let (true, true, JavaStmtKind::Expr(e)) = (is_value, is_rule, &stmt.kind) {
+                        stmt.kind = JavaStmtKind::Yield(e.clone());
+                    }
+                    case.body.push(stmt);
                 }
             }
             cases.push(case);

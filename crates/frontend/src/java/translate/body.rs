@@ -118,6 +118,12 @@ pub(super) enum Cleanup<'a> {
         statements: Vec<Stmt>,
     },
     Finally(&'a [tree::JavaStmt]),
+    /// A `switch` that is a value: the block that `yield` leaves, and where the value goes.
+    Yield {
+        exit: String,
+        result: Expr,
+        ty: Ty,
+    },
 }
 
 /// What `continue` does before it goes to the head of the loop.
@@ -175,6 +181,8 @@ pub(super) struct Frame<'a> {
     pub invariants: Vec<Formula>,
     /// The local that is declared next is not null: where that is said.
     pub non_null: Option<Span>,
+    /// The body is one step: its accesses meet no others.
+    pub in_step: bool,
 }
 
 impl<'a> Frame<'a> {

@@ -135,6 +135,12 @@ impl<'a> Translation<'a> {
             let args = self.converted(class, found, args, values);
             return self.direct(class, found, Some(this), Some("this"), args, span);
         }
+        if let Some(value) = self.model_call(object, method, args, span) {
+            return value;
+        }
+        if tree::is_current_thread(object) {
+            return self.current_thread_call(method, args, span);
+        }
         if let Some(value) = self.library_static(object, method, args, span) {
             return value;
         }
@@ -196,12 +202,16 @@ impl<'a> Translation<'a> {
                     let args = self.converted(owner, found, args, values);
                     return self.direct(owner, found, None, None, args, span);
                 }
-                return match self.frame.this.clone() {
-                    Some((this, ty)) if matches!(&ty, Ty::Ref(own, _) if self.classes.is_subclass(own, &owner.name)) => {
-                        let receiver = Val::new(this, ty);
-                        self.virtual_with(receiver, Some("this"), name_span, (method, args, values), span)
+                let own =
+                    self.frame.this.as_ref().is_some_and(
+                        |(_, ty)| matches!(ty, Ty::Ref(own, _) if self.classes.is_subclass(own, &owner.name)),
+                    );
+                return match self.surrounding(&owner.name, span) {
+                    Some(receiver) => {
+                        let held_by = own.then_some("this");
+                        self.virtual_with(receiver, held_by, name_span, (method, args, values), span)
                     }
-                    _ => self.unknown(&format!("`{method}` of an object around this one"), span),
+                    None => self.unknown(&format!("`{method}` of an object around this one"), span),
                 };
             }
             at = class.outer.as_ref().and_then(|o| self.classes.get(o));
@@ -217,6 +227,9 @@ impl<'a> Translation<'a> {
             };
             if self.monitor_call(&receiver, method, args, span).is_some() {
                 return Val::new(boolean(false, span), Ty::Void);
+            }
+            if self.classes.is_subclass(&receiver.class(), "Thread") && receiver.class() != "Thread" {
+                return self.thread_call(&receiver, None, method, args, span);
             }
         }
         if self.paper_lock(method, args, span) {
@@ -413,7 +426,15 @@ impl<'a> Translation<'a> {
             let value = self.default_value(&ty, span);
             return Val::new(value, ty);
         }
-        let caught = if specified { Vec::new() } else { self.caught_here() };
+        let mut caught = if specified { Vec::new() } else { self.caught_here() };
+        if let JobCode::Method(class, _) = &code
+            && !self.in_library_class()
+        {
+            // What the library throws is thrown where it is called.
+            caught.extend(self.thrown_by_library(class));
+            caught.sort();
+            caught.dedup();
+        }
         let may_throw = !caught.is_empty();
         let proc = self.want(base, code, caught, level);
         self.note_call(&proc, held_by);
@@ -440,7 +461,33 @@ impl<'a> Translation<'a> {
         Val::new(result.unwrap_or_else(|| boolean(false, span)), ty)
     }
 
-    /// Runs the body of a lambda that an object stands for.
+    fn in_library_class(&self) -> bool {
+        self.frame.class.is_some_and(|c| c.surroundings.is_library)
+    }
+
+    /// The exceptions that a class of the library throws, or one beside it that it uses.
+    fn thrown_by_library(&self, class: &JavaClass) -> Vec<String> {
+        let mut out = Vec::new();
+        if !class.surroundings.is_library {
+            return out;
+        }
+        for class in self.classes.all.iter().filter(|c| c.span.file == class.span.file) {
+            tree::in_class(class, &mut |e| match &e.kind {
+                JavaExprKind::Index(..) => out.push("ArrayIndexOutOfBoundsException".to_owned()),
+                JavaExprKind::New { ty, .. } => {
+                    if let tree::JavaTypeKind::Named(name, _) = &ty.kind
+                        && self.classes.is_exception(name)
+                        && (name != "InterruptedException" || self.classes.interrupts)
+                    {
+                        out.push(name.clone());
+                    }
+                }
+                _ => {}
+            });
+        }
+        out
+    }
+
     /// Whether annotations say what a method does.
     fn is_specified(&self, class: &JavaClass, method: &JavaMethod) -> bool {
         use crate::java::dialect::NoteKind;
@@ -553,10 +600,12 @@ impl<'a> Translation<'a> {
         }
         match self.classes.get(class_name) {
             Some(class) if class.form == ClassForm::Class && !class.modifiers.is_abstract => {
-                if class.outer.is_some() && !class.modifiers.is_static && self.uses_outer(class) {
+                let bare = class.outer.is_some() && !class.modifiers.is_static && !class.surroundings.has_outer_object;
+                if bare && self.uses_outer(class) {
                     return self.unknown(&format!("`{}`, which uses the object around it", class.name), span);
                 }
                 let object = self.allocate(&made, span);
+                self.keep_surroundings(class, &object, span);
                 self.construct(class, object.clone(), args, span);
                 Val { exact: Some(class.name.clone()), ..Val::new(object, made) }
             }
@@ -599,6 +648,10 @@ impl<'a> Translation<'a> {
         let value = self.expr(object);
         if matches!(method, "name" | "toString") {
             return self.some_text(span);
+        }
+        if method == "sleep" && name_of(object).contains("TimeUnit") {
+            self.raise_if_interrupted(span);
+            return Val::new(boolean(false, span), Ty::Void);
         }
         if method != "ordinal" {
             return self.unknown(&format!("`{}.{method}`", name_of(object)), span);

@@ -133,7 +133,8 @@ impl<'a> Translation<'a> {
                     c.methods.iter().any(|m| m.name == "equals" && m.params.len() == 1)
                         && (self.classes.is_subclass(&c.name, class) || self.classes.is_subclass(class, &c.name))
                 });
-                if own {
+                let record = self.classes.get(class).is_some_and(|c| c.surroundings.is_record);
+                if own || record {
                     self.unmodelled("a collection of objects that have their own `equals`", span);
                 }
             }
@@ -410,7 +411,10 @@ impl<'a> Translation<'a> {
                 self.operation(receiver, Use::Write, body, span);
                 return Some(Val::new(boolean(false, span), Ty::Void));
             }
-            ("get" | "containsKey" | "remove", 1) | ("put" | "putIfAbsent" | "getOrDefault", 2) => {}
+            ("get" | "containsKey" | "remove", 1) | ("put" | "putIfAbsent" | "getOrDefault" | "replace", 2) => {}
+            ("computeIfAbsent" | "computeIfPresent" | "compute", 2) | ("merge", 3) => {
+                return self.map_compute(receiver, key, value, method, args, span);
+            }
             _ => return None,
         }
         let k = self.element_value(&args[0], key);
@@ -460,6 +464,10 @@ impl<'a> Translation<'a> {
                 let body = vec![read, if_else(equal(old.clone(), nothing, span), inner, None, span)];
                 self.operation(receiver, Use::Write, body, span);
             }
+            ("replace", Some(given)) => {
+                let set = vec![assign(place, given, span)];
+                self.operation(receiver, Use::Write, vec![read, if_else(has, set, None, span)], span);
+            }
             ("remove", None) => {
                 let nothing = self.default_value(value, span);
                 let inner =
@@ -469,6 +477,66 @@ impl<'a> Translation<'a> {
             _ => return None,
         }
         Some(Val::new(old, value.clone()))
+    }
+
+    /// `compute`, `merge` and their kind: one step, for functions that read nothing shared. A null from the function takes the key away.
+    fn map_compute(
+        &mut self,
+        receiver: &Receiver,
+        key: &Ty,
+        value: &Ty,
+        method: &str,
+        args: &'a [tree::JavaExpr],
+        span: Span,
+    ) -> Option<Val> {
+        let k = self.element_value(&args[0], key);
+        self.compared(&k, key, span);
+        let given = if method == "merge" { Some(self.element_value(&args[1], value)) } else { None };
+        let nothing = self.default_value(value, span);
+        let safe = matches!(&receiver.ty, Ty::Ref(n, _) if collected(n).is_some_and(|c| c.safe == Some(true)));
+        if safe {
+            let none = self.default_value(key, span);
+            self.check(Checked::Null, not(equal(k.clone(), none, span), span), span);
+        }
+        let has = index(receiver.part("has", span), k.clone(), span);
+        let place = index(receiver.part("data", span), k.clone(), span);
+        let size = receiver.part("size", span);
+        let resized = |by: i128| assign(size.clone(), binary(Binary::Add, size.clone(), int(by, span), span), span);
+        let old = self.open_temp("old", value, span);
+        let new = self.open_temp("new", value, span);
+        let (key_value, old_value) = (Val::new(k, key.clone()), Val::new(old.clone(), value.clone()));
+        let (function, passed) = match (&given, method) {
+            (Some(given), _) => (&args[2], vec![old_value, Val::new(given.clone(), value.clone())]),
+            (None, "computeIfAbsent") => (&args[1], vec![key_value]),
+            _ => (&args[1], vec![key_value, old_value]),
+        };
+        let mut made = None;
+        let mut inner = self.collect(|t| made = t.applied(function, &passed, value));
+        inner.push(assign(new.clone(), made?, span));
+        let there = not(equal(old.clone(), nothing.clone(), span), span);
+        let (calls, otherwise) = match method {
+            "computeIfAbsent" => (not(there, span), old.clone()),
+            "computeIfPresent" => (there, old.clone()),
+            "merge" => (there, given.clone().unwrap_or_else(|| nothing.clone())),
+            _ => (boolean(true, span), old.clone()),
+        };
+        let add = vec![
+            if_else(not(has.clone(), span), vec![resized(1)], None, span),
+            assign(has.clone(), boolean(true, span), span),
+            assign(place.clone(), new.clone(), span),
+        ];
+        let take = vec![
+            if_else(has.clone(), vec![resized(-1)], None, span),
+            assign(has.clone(), boolean(false, span), span),
+            assign(place.clone(), nothing.clone(), span),
+        ];
+        let body = vec![
+            assign(old.clone(), place, span),
+            if_else(calls, inner, Some(vec![assign(new.clone(), otherwise, span)]), span),
+            if_else(equal(new.clone(), nothing, span), take, Some(add), span),
+        ];
+        self.operation(receiver, Use::Write, body, span);
+        Some(Val::new(new, value.clone()))
     }
 
     /// `for (T x : list)`: an iterator, which must not meet changes (JLS 14.14.2).

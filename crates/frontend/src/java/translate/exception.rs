@@ -46,6 +46,7 @@ const LIBRARY_EXCEPTIONS: &[(&str, &str)] = &[
     ("InterruptedException", "Exception"),
     ("BrokenBarrierException", "Exception"),
     ("TimeoutException", "Exception"),
+    ("RejectedExecutionException", "RuntimeException"),
     ("ExecutionException", "Exception"),
     ("ReflectiveOperationException", "Exception"),
     ("ClassNotFoundException", "ReflectiveOperationException"),
@@ -144,11 +145,16 @@ impl<'a> Translation<'a> {
     /// The classes whose exceptions the program may throw.
     fn possible(&self) -> Vec<String> {
         let mut out: BTreeSet<String> = OF_CHECKS.iter().map(|n| (*n).to_owned()).collect();
+        if self.classes.interrupts {
+            out.insert("InterruptedException".to_owned());
+        }
         for class in &self.unit.classes {
+            let is_library = class.surroundings.is_library;
             tree::in_class(class, &mut |e| {
                 if let JavaExprKind::New { ty, .. } = &e.kind
                     && let tree::JavaTypeKind::Named(name, _) = &ty.kind
                     && self.classes.is_exception(name)
+                    && !(is_library && name == "InterruptedException")
                 {
                     out.insert(name.clone());
                 }
@@ -198,7 +204,7 @@ impl<'a> Translation<'a> {
     }
 
     /// Throws an exception of a class that is known.
-    fn raise(&mut self, name: &str, span: Span) {
+    pub(super) fn raise(&mut self, name: &str, span: Span) {
         let number = int(self.exception_number(name), span);
         match self.catcher(name) {
             Catcher::Try(at) => self.go_to_handler(at, number, span),

@@ -9,7 +9,7 @@ use super::build::*;
 use super::operator::{literal, respanned};
 use super::place::{Target, as_value, name_of};
 use super::types::{Ty, Width};
-use crate::java::tree::{self, BinaryOp, JavaExprKind};
+use crate::java::tree::{self, BinaryOp, JavaClass, JavaExprKind};
 use crate::lang::ast::{AssignedValue, Checked, Expr, StmtKind};
 use base::Span;
 
@@ -89,6 +89,7 @@ impl<'a> Translation<'a> {
                 Some(ty @ Ty::Ref(..)) => self.closure_object(e, &ty),
                 _ => self.unknown("a lambda here", span),
             },
+            JavaExprKind::Switch(stmt) => self.switch_value(stmt, wanted),
             JavaExprKind::Super => self.unknown("`super` as a value", span),
             JavaExprKind::ClassLiteral(_) => self.unknown("a class as a value", span),
             JavaExprKind::Unknown(what) => self.unknown(&format!("{what} (Java that is not modelled)"), span),
@@ -121,6 +122,12 @@ impl<'a> Translation<'a> {
                 constant: local.constant,
                 exact: local.exact,
             };
+        }
+        if let JavaExprKind::Field(base, text, _) = &e.kind
+            && text == "this"
+            && let JavaExprKind::Name(outer) = &base.kind
+        {
+            return self.outer_this(outer, span);
         }
         if let JavaExprKind::Field(base, text, _) = &e.kind {
             if text == "length"
@@ -321,6 +328,13 @@ impl<'a> Translation<'a> {
             }
             (Ty::Ref(from, _), Ty::Ref(name, _)) => {
                 let (from, name) = (from.clone(), name.clone());
+                if self.mixes_instances(&from, &name) {
+                    return self.unknown("a generic class that is seen with other type arguments", span);
+                }
+                let generic = |c: &&JavaClass| c.surroundings.instance_of.as_deref() == Some(&name[..]);
+                if from != name && self.classes.all.iter().any(generic) {
+                    return self.unknown("a cast to a generic class without its type arguments", span);
+                }
                 let plain = self.classes.is_subclass(&from, &name);
                 let value_ty = value.ty.clone();
                 self.unite(&value_ty, &to);
@@ -347,6 +361,10 @@ impl<'a> Translation<'a> {
         let (Ty::Ref(..), Ty::Ref(name, _)) = (&value.ty, &to) else {
             return self.unknown("`instanceof` here", span);
         };
+        let generic = |c: &&JavaClass| c.surroundings.instance_of.as_deref() == Some(&name[..]);
+        if self.classes.all.iter().any(generic) {
+            return self.unknown("`instanceof` of a generic class", span);
+        }
         let value_ty = value.ty.clone();
         self.unite(&value_ty, &to);
         let is = self.is_instance(&value, name, span);

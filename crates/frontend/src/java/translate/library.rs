@@ -4,7 +4,7 @@
 //! `weakCompareAndSet`) are outside the model.
 //!
 //! In: a call of a method of the library. Out: the steps it takes.
-//! Deliberately absent: limits of time (except for `wait`), interruption, fairness; collections are in `collection`.
+//! Deliberately absent: fairness; collections are in `collection`, interruption in `model`.
 
 use super::Translation;
 use super::body::Val;
@@ -44,8 +44,10 @@ impl<'a> Translation<'a> {
         match (short, method) {
             ("Thread", "sleep") => {
                 args.iter().for_each(|a| self.effects(a));
+                self.raise_if_interrupted(span);
                 Some(void())
             }
+            ("Thread", "interrupted") if args.is_empty() => Some(self.clear_flag(span)),
             ("Thread", "yield" | "onSpinWait") => Some(void()),
             ("Math", "min" | "max") if args.len() == 2 => {
                 let values = self.arguments(args);
@@ -97,12 +99,6 @@ impl<'a> Translation<'a> {
             }
             _ => None,
         }
-    }
-
-    /// `System.arraycopy`: element by element, each access a step; overlapping parts are copied as if through a third array.
-    fn array_copy(&mut self, args: &'a [tree::JavaExpr], span: Span) -> Val {
-        args.iter().for_each(|a| self.effects(a));
-        self.unknown("`System.arraycopy`", span)
     }
 
     /// Sets the parts of a new library object or embedded array.
@@ -285,6 +281,19 @@ impl<'a> Translation<'a> {
                 let by = self.expr_as(&args[0], ty);
                 Val::new(self.update(place, ty, |_, old| sum(old, by), span), ty.clone())
             }
+            ("updateAndGet" | "getAndUpdate", 1) => {
+                let old = self.open_temp("old", ty, span);
+                let read = assign(old.clone(), place.clone(), span);
+                self.computed_in_step(place, ty, (read, old), (&args[0], None), method == "updateAndGet", span)?
+            }
+            ("accumulateAndGet" | "getAndAccumulate", 2) => {
+                let given = self.expr_as(&args[0], ty);
+                let given = Val::new(self.bind("given", ty, as_value(given), span), ty.clone());
+                let old = self.open_temp("old", ty, span);
+                let read = assign(old.clone(), place.clone(), span);
+                let function = (&args[1], Some(given));
+                self.computed_in_step(place, ty, (read, old), function, method == "accumulateAndGet", span)?
+            }
             ("addAndGet", 1) if number => {
                 let by = self.expr_as(&args[0], ty);
                 let by = self.bind("by", ty, as_value(by), span);
@@ -295,6 +304,27 @@ impl<'a> Translation<'a> {
         })
     }
 
+    /// One step that reads a place and writes what a function makes of it. `None`: the function may read shared places.
+    fn computed_in_step(
+        &mut self,
+        place: Expr,
+        ty: &Ty,
+        (read, old): (ast::Stmt, Expr),
+        (function, given): (&'a tree::JavaExpr, Option<Val>),
+        gives_new: bool,
+        span: Span,
+    ) -> Option<Val> {
+        let args: Vec<Val> = std::iter::once(Val::new(old.clone(), ty.clone())).chain(given).collect();
+        let mut made = None;
+        let mut stmts = self.collect(|t| made = t.applied(function, &args, ty));
+        let new = self.open_temp("new", ty, span);
+        stmts.insert(0, read);
+        stmts.push(assign(new.clone(), made?, span));
+        stmts.push(assign(place, new.clone(), span));
+        self.push_stmt(step(stmts, span));
+        Some(Val::new(if gives_new { new } else { old }, ty.clone()))
+    }
+
     fn lock_call(&mut self, receiver: &Receiver, method: &str, args: &'a [tree::JavaExpr], span: Span) -> Option<Val> {
         let owner = receiver.part("owner", span);
         let mine = equal(owner.clone(), tid(span), span);
@@ -303,6 +333,12 @@ impl<'a> Translation<'a> {
         let twice = Checked::Unmodelled("a lock that its holder takes again".into());
         let twice = Spanned::new(StmtKind::Check { of: twice, condition: not(mine.clone(), span) }, span);
         match (method, args.len()) {
+            ("lockInterruptibly", 0) if self.classes.interrupts => {
+                self.push_stmt(twice);
+                let free = foreign(Foreign::Peek(equal(owner.clone(), int(0, span), span)), span);
+                self.wait_interruptibly(free, vec![assign(owner, tid(span), span)], span);
+                Some(void)
+            }
             ("lock" | "lockInterruptibly", 0) => {
                 self.push_stmt(twice);
                 self.push(StmtKind::Acquire(owner), span);
@@ -320,17 +356,11 @@ impl<'a> Translation<'a> {
                 let taken = self.open_temp("taken", &Ty::Boolean, span);
                 let free = foreign(Foreign::Peek(equal(owner.clone(), int(0, span), span)), span);
                 // Whether it is free is asked of a lock that another thread may hold: no access of the lock itself.
-                let yes = vec![
-                    Spanned::new(StmtKind::Assume(free.clone()), span),
-                    assign(owner.clone(), tid(span), span),
-                    assign(taken.clone(), boolean(true, span), span),
-                ];
-                let no = vec![
-                    Spanned::new(StmtKind::Assume(not(free, span)), span),
-                    assign(taken.clone(), boolean(false, span), span),
-                ];
-                let atomic = |b: Vec<ast::Stmt>| block(vec![step(b, span)], span);
-                self.push(StmtKind::Choose(vec![atomic(yes), atomic(no)]), span);
+                let yes =
+                    vec![assign(owner.clone(), tid(span), span), assign(taken.clone(), boolean(true, span), span)];
+                let no = vec![assign(taken.clone(), boolean(false, span), span)];
+                let whole = vec![if_else(free, yes, Some(no), span)];
+                self.push(StmtKind::Atomic(block(whole, span)), span);
                 Some(Val::new(taken, Ty::Boolean))
             }
             _ => None,
@@ -376,9 +406,19 @@ impl<'a> Translation<'a> {
         let waiting = receiver.part("waiting", span);
         let held = equal(owner.clone(), tid(span), span);
         match (method, args.len()) {
+            ("awaitUninterruptibly", 0) if self.classes.interrupts => return None,
             ("await" | "awaitUninterruptibly", 0) => {
                 self.check(Checked::Release, held, span);
                 self.wait_for(owner, waiting, true, span);
+            }
+            // With a limit of time it may return at any time; whether that has passed is not known.
+            ("await" | "awaitNanos", 1 | 2) if args.len() == 2 => {
+                args.iter().for_each(|a| self.effects(a));
+                self.check(Checked::Release, held, span);
+                self.wait_for(owner, waiting, false, span);
+                let told = self.open_temp("told", &Ty::Boolean, span);
+                self.push(StmtKind::Havoc(vec![told.clone()]), span);
+                return Some(Val::new(told, Ty::Boolean));
             }
             ("signal", 0) => {
                 self.check(Checked::Release, held, span);
@@ -414,8 +454,13 @@ impl<'a> Translation<'a> {
                 let n = many(self);
                 let enough = binary(Binary::LessEqual, n.clone(), permits.clone(), span);
                 let rest = binary(Binary::Subtract, permits.clone(), n, span);
-                let stmts = vec![Spanned::new(StmtKind::Assume(enough), span), assign(permits, rest, span)];
-                self.push_stmt(step(stmts, span));
+                let done = vec![assign(permits, rest, span)];
+                if method == "acquire" {
+                    self.wait_interruptibly(enough, done, span);
+                } else {
+                    let stmts = std::iter::once(Spanned::new(StmtKind::Assume(enough), span)).chain(done).collect();
+                    self.push_stmt(step(stmts, span));
+                }
                 Some(void)
             }
             ("release", 0 | 1) => {
@@ -424,7 +469,12 @@ impl<'a> Translation<'a> {
                 self.push_stmt(assign(permits, more, span));
                 Some(void)
             }
-            ("tryAcquire", 0) => {
+            // With a limit of time it gives up, at the latest, in the moment when it looks last.
+            ("tryAcquire", 0 | 2) => {
+                if args.len() == 2 {
+                    args.iter().for_each(|a| self.effects(a));
+                    self.raise_if_interrupted(span);
+                }
                 let taken = self.open_temp("taken", &Ty::Boolean, span);
                 let enough = binary(Binary::LessEqual, int(1, span), permits.clone(), span);
                 let rest = binary(Binary::Subtract, permits.clone(), int(1, span), span);
@@ -451,7 +501,14 @@ impl<'a> Translation<'a> {
             }
             ("await", 0) => {
                 let zero = equal(count, int(0, span), span);
-                self.push(StmtKind::Assume(zero), span);
+                self.wait_interruptibly(zero, Vec::new(), span);
+            }
+            // With a limit of time it waits until some moment, and says what it finds then.
+            ("await", 2) => {
+                args.iter().for_each(|a| self.effects(a));
+                self.raise_if_interrupted(span);
+                let zero = equal(count, int(0, span), span);
+                return Some(Val::new(self.bind("zero", &Ty::Boolean, as_value(zero), span), Ty::Boolean));
             }
             ("getCount", 0) => {
                 let ty = Ty::Int(Width::Long);

@@ -11,12 +11,15 @@ mod body;
 mod build;
 mod call;
 mod collection;
+mod copying;
 mod declare;
 mod embed;
 mod exception;
 mod expr;
 mod formula;
+mod inner;
 mod library;
+mod model;
 mod monitor;
 mod notes;
 mod operator;
@@ -56,6 +59,8 @@ struct Facts {
     /// Whether some thread is started that the main method does not start itself.
     pub starts_elsewhere: bool,
     pub uses_threads: bool,
+    /// Whether some thread is made a daemon.
+    pub daemons: bool,
 }
 
 /// What the translation gives.
@@ -171,7 +176,7 @@ fn settled<'a>(unit: &'a JavaUnit, pass: impl Fn(&mut Translation<'a>)) -> Trans
             && next.facts.holding == facts.holding
             && newly == watched;
         if settled {
-            let has_threads = next.facts.uses_threads;
+            let has_threads = next.facts.uses_threads && !next.facts.daemons;
             let assumptions = next.assumptions();
             let errors = std::mem::take(&mut next.notes.errors);
             return Translated { assumptions, tree: ast::SourceTree { items: next.items }, has_threads, errors };
@@ -234,6 +239,10 @@ impl<'a> Translation<'a> {
             };
             out.push(("java-initialization", text.to_owned()));
         }
+        if self.facts.daemons {
+            let text = "deadlocks are not looked for: a daemon may wait for ever, and the program ends all the same";
+            out.push(("java-daemons", text.to_owned()));
+        }
         out.extend(self.assumed.iter().cloned());
         out
     }
@@ -245,6 +254,7 @@ impl<'a> Translation<'a> {
         self.main_thread(unit, class, method);
         self.translate_queue();
         self.declarations(unit);
+        self.declare_flags();
     }
 
     /// A class and its supertypes share a heap.
@@ -285,7 +295,7 @@ impl<'a> Translation<'a> {
                 self.unmodelled(what, *span);
             }
             if class.form == ClassForm::Other {
-                self.unmodelled("a record or annotation type", class.name_span);
+                self.unmodelled("an annotation type", class.name_span);
             }
             self.frame.class = Some(class);
             self.static_initialization(class);
@@ -397,7 +407,7 @@ impl<'a> Translation<'a> {
         self.frame.notes_from = method.body_span.start;
         self.assume_axioms(method.name_span);
         if method.name == CONSTRUCTOR {
-            self.frame.constructs = race::keeps_this(class, method);
+            self.frame.constructs = race::keeps_this(&self.classes, class, method);
             let explicit = method.body.as_ref().and_then(|b| b.first());
             let delegates =
                 matches!(explicit.map(|s| &s.kind), Some(tree::JavaStmtKind::Construct { of_super: false, .. }));
@@ -419,6 +429,10 @@ impl<'a> Translation<'a> {
         } else if let Some(body) = &method.body {
             if method.modifiers.is_synchronized {
                 self.synchronized_method(class, method, body);
+            } else if is_step(class, method) {
+                self.frame.in_step = true;
+                let inner = self.inner_block(|t| t.stmts(body));
+                self.push(ast::StmtKind::Atomic(block(inner, method.span)), method.span);
             } else {
                 self.stmts(body);
             }
@@ -479,7 +493,7 @@ impl<'a> Translation<'a> {
 
     fn implicit_constructor(&mut self, proc: String, class: &'a JavaClass) {
         self.open_frame(&proc, Some(class), &[]);
-        self.frame.constructs = race::initializers_keep_this(class);
+        self.frame.constructs = race::initializers_keep_this(&self.classes, class);
         let params = vec![self.this_param(class, class.name_span)];
         self.super_constructor(class, &[], class.name_span);
         self.field_initialization(class);
@@ -562,6 +576,11 @@ impl<'a> Translation<'a> {
     fn no_file(&self) -> base::SourceId {
         self.classes.all.first().map_or_else(|| base::ids::Id::from_index(0), |c| c.span.file)
     }
+}
+
+/// A method of the library that is one step.
+fn is_step(class: &JavaClass, method: &JavaMethod) -> bool {
+    class.surroundings.is_library && method.modifiers.annotations.iter().any(|a| a.name == "Step")
 }
 
 pub(super) fn type_params(class: &JavaClass, method: &JavaMethod) -> Vec<String> {

@@ -6,7 +6,7 @@
 //! deadlock of threads that chose not to, and every assertion also holds where threads wake up by themselves.
 //!
 //! In: a block or method that is synchronized; calls of `wait` and `notify`. Out: their steps.
-//! Deliberately absent: interruption.
+//! Deliberately absent: what interruption is (`model`).
 
 use super::Translation;
 use super::body::{Cleanup, Held, Named};
@@ -140,19 +140,28 @@ impl<'a> Translation<'a> {
     /// Leaves a lock, waits in a set, and takes the lock again.
     pub(super) fn wait_for(&mut self, lock: Expr, waiting: Expr, for_ever: bool, span: Span) {
         let stmt = |kind| Spanned::new(kind, span);
+        self.raise_if_interrupted(span);
         let by_itself = vec![stmt(StmtKind::Release(lock.clone()))];
         if for_ever {
             let me = || set(vec![tid(span)], span);
             let joined = binary(Binary::Add, waiting.clone(), me(), span);
             let enter: Stmt =
                 step(vec![assign(waiting.clone(), joined, span), stmt(StmtKind::Release(lock.clone()))], span);
-            let gone = not(binary(Binary::In, tid(span), waiting, span), span);
+            let mut gone = not(binary(Binary::In, tid(span), waiting.clone(), span), span);
+            if self.classes.interrupts {
+                gone = or(vec![super::model::my_flag(span), gone], span);
+            }
             let woken = vec![enter, stmt(StmtKind::Assume(gone))];
             self.push(StmtKind::Choose(vec![block(woken, span), block(by_itself, span)]), span);
         } else {
             by_itself.into_iter().for_each(|s| self.push_stmt(s));
         }
         self.push(StmtKind::Acquire(lock), span);
+        if self.classes.interrupts && for_ever {
+            self.leave_set_interrupted(waiting, span);
+        } else {
+            self.raise_if_interrupted(span);
+        }
     }
 
     /// Takes some thread out of a set, if there is one.

@@ -36,6 +36,10 @@ impl<'a> Translation<'a> {
             (Ty::Thrown(_), Ty::Thrown(_)) => value.expr,
             (Ty::Null, Ty::Text | Ty::Enum(_) | Ty::Thrown(_)) => int(0, span),
             (Ty::Null, Ty::Ref(..) | Ty::Array(_)) => null(span),
+            (Ty::Ref(from, _), Ty::Ref(wanted, _)) if self.mixes_instances(from, wanted) => {
+                self.unmodelled("a generic class that is seen with other type arguments", span);
+                null(span)
+            }
             (Ty::Ref(..) | Ty::Array(_), Ty::Ref(..) | Ty::Array(_)) => {
                 self.unite(&value.ty.clone(), to);
                 value.expr
@@ -341,6 +345,9 @@ impl<'a> Translation<'a> {
     /// `Integer.MAX_VALUE` and its kind, with the type.
     pub(super) fn library_constant(&self, base: &tree::JavaExpr, text: &str) -> Option<(i128, Ty)> {
         let JavaExprKind::Name(class) = &base.kind else { return None };
+        if class == "Model" && text == "INTERRUPTS" && self.frame.class.is_some_and(|c| c.surroundings.is_library) {
+            return Some((i128::from(self.classes.interrupts), Ty::Boolean));
+        }
         if self.classes.get(class).is_some() || self.local(class).is_some() {
             return None;
         }

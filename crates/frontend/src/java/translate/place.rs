@@ -4,7 +4,7 @@
 //! it; a plain write of one is two steps (`race`).
 //!
 //! In: an expression that names a place or an object. Out: the place, with what must hold for an access.
-//! Deliberately absent: fields of objects around an inner class.
+//! Deliberately absent: how objects around an inner class are reached (`inner`).
 
 use super::body::{Named, Val};
 use super::build::*;
@@ -172,6 +172,10 @@ impl<'a> Translation<'a> {
                 Some(local) => local.ty.clone(),
                 None => self.field_named(text).map_or(Ty::Unknown, |(c, f)| self.field_ty(c, f)),
             },
+            JavaExprKind::Field(base, text, _) if text == "this" => match &base.kind {
+                JavaExprKind::Name(outer) => self.surrounding_type(outer).unwrap_or(Ty::Unknown),
+                _ => Ty::Unknown,
+            },
             JavaExprKind::Field(base, text, _) => {
                 let class = match self.class_named(base) {
                     Some(class) => class.name.clone(),
@@ -232,13 +236,13 @@ impl<'a> Translation<'a> {
 
     /// The object that holds a field that is named without one.
     fn implicit_object(&mut self, class: &'a JavaClass, span: Span) -> Option<Val> {
-        let (this, ty) = self.frame.this.clone()?;
-        let Ty::Ref(own, _) = &ty else { return None };
-        if self.classes.is_subclass(own, &class.name) {
-            return Some(Val::new(this, ty));
-        }
-        let _ = span;
-        None
+        self.surrounding(&class.name, span)
+    }
+
+    /// The variable that holds it: the object at hand, or nothing where it is one around that.
+    fn implicit_holder(&self, class: &JavaClass) -> Option<String> {
+        let own = matches!(&self.frame.this, Some((_, Ty::Ref(own, _))) if self.classes.is_subclass(own, &class.name));
+        own.then(|| "this".to_owned())
     }
 
     /// The field's place.
@@ -269,7 +273,7 @@ impl<'a> Translation<'a> {
                     (self.expr(e), held_by)
                 }
                 None => match self.implicit_object(class, span) {
-                    Some(object) => (object, Some("this".to_owned())),
+                    Some(object) => (object, self.implicit_holder(class)),
                     None => {
                         self.unmodelled(&format!("`{}` of an object around this one", found.name), span);
                         return None;
@@ -452,7 +456,7 @@ impl<'a> Translation<'a> {
                     (self.expr(b), held_by)
                 }
                 None => match self.implicit_object(class, e.span) {
-                    Some(object) => (object, Some("this".to_owned())),
+                    Some(object) => (object, self.implicit_holder(class)),
                     None => {
                         self.unmodelled(&format!("`{}` of an object around this one", found.name), e.span);
                         return None;

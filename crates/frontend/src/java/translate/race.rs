@@ -9,7 +9,7 @@
 
 use super::body::{Lock, Phase};
 use super::build::{equal, field, present, tid, var};
-use super::types::Ty;
+use super::types::{Classes, Ty};
 use super::{Facts, Translation};
 use crate::java::tree::{self, JavaClass, JavaExprKind, JavaMethod};
 use crate::lang::ast::{Checked, Expr};
@@ -107,7 +107,7 @@ impl Translation<'_> {
     /// Notes an access of a plain place; `object`: the variable that holds the object.
     pub(super) fn note_access(&mut self, place: &str, of: Use, object: Option<&str>) {
         let own = self.frame.constructs && object == Some("this");
-        if self.frame.phase == Phase::Alone || own {
+        if self.frame.phase == Phase::Alone || own || self.frame.in_step {
             return;
         }
         let locks = self.frame.held.iter().filter_map(|h| h.seen_from(object)).collect();
@@ -129,7 +129,7 @@ impl Translation<'_> {
     /// Whether a place is watched here.
     pub(super) fn watches(&self, place: &str, object: Option<&str>) -> bool {
         let own = self.frame.constructs && object == Some("this");
-        self.watched.contains(place) && self.frame.phase == Phase::Together && !own
+        self.watched.contains(place) && self.frame.phase == Phase::Together && !own && !self.frame.in_step
     }
 
     /// What `@GuardedBy` asks of an access while other threads may run: that the thread holds the lock.
@@ -231,31 +231,39 @@ fn base_of(proc: &str) -> &str {
 }
 
 /// Whether a constructor gives `this` to nobody.
-pub(super) fn keeps_this(class: &JavaClass, method: &JavaMethod) -> bool {
-    let mut keeps = initializers_keep_this(class);
+pub(super) fn keeps_this(classes: &Classes<'_>, class: &JavaClass, method: &JavaMethod) -> bool {
+    let mut keeps = initializers_keep_this(classes, class);
     if let Some(body) = &method.body {
-        tree::expressions(body, &mut |e| keeps &= !gives_this(e));
+        tree::expressions(body, &mut |e| keeps &= !gives_this(classes, e));
     }
     keeps
 }
 
-pub(super) fn initializers_keep_this(class: &JavaClass) -> bool {
+pub(super) fn initializers_keep_this(classes: &Classes<'_>, class: &JavaClass) -> bool {
     let mut keeps = class.extends.is_none();
     for field in class.fields.iter().filter(|f| !f.modifiers.is_static) {
-        field.value.iter().for_each(|v| tree::in_expr(v, &mut |e| keeps &= !gives_this(e)));
+        field.value.iter().for_each(|v| tree::in_expr(v, &mut |e| keeps &= !gives_this(classes, e)));
     }
     for block in class.initializers.iter().filter(|i| !i.is_static) {
-        tree::expressions(&block.body, &mut |e| keeps &= !gives_this(e));
+        tree::expressions(&block.body, &mut |e| keeps &= !gives_this(classes, e));
     }
     keeps
 }
 
 /// An expression that may give `this` to others: as a value, in a lambda, or by a call of an own method.
-fn gives_this(e: &tree::JavaExpr) -> bool {
+fn gives_this(classes: &Classes<'_>, e: &tree::JavaExpr) -> bool {
     let is_this = |e: &tree::JavaExpr| matches!(e.kind, JavaExprKind::This);
     match &e.kind {
         JavaExprKind::Lambda { .. } | JavaExprKind::MethodReference(..) => true,
-        JavaExprKind::New { args, body, .. } => body.is_some() || args.iter().any(is_this),
+        JavaExprKind::New { ty, args, body } => {
+            let keeps_outer = |c: &JavaClass| c.surroundings.has_outer_object || c.surroundings.is_in_body;
+            let inner = match &ty.kind {
+                tree::JavaTypeKind::Named(n, _) => classes.get(n).is_some_and(keeps_outer),
+                _ => false,
+            };
+            inner || body.is_some() || args.iter().any(is_this)
+        }
+        JavaExprKind::Switch(_) => true,
         JavaExprKind::Call { object, args, .. } => {
             object.as_ref().is_none_or(|o| matches!(o.kind, JavaExprKind::This | JavaExprKind::Super))
                 || args.iter().any(is_this)

@@ -85,6 +85,8 @@ impl<'a> Translation<'a> {
             JavaStmtKind::Try { body, catches, finally } => self.try_statement(body, catches, finally.as_deref(), span),
             JavaStmtKind::Switch { on, cases } => self.switch(on, cases, span),
             JavaStmtKind::Construct { of_super, args } => self.explicit_constructor(*of_super, args, span),
+            JavaStmtKind::Yield(value) => self.yield_value(value, span),
+            JavaStmtKind::LocalClass(_) => self.unmodelled("a class in a body", span),
             JavaStmtKind::Unknown(what) => self.unmodelled(&format!("{what} (Java that is not modelled)"), span),
         }
     }
@@ -329,7 +331,11 @@ impl<'a> Translation<'a> {
                     let body = *body;
                     self.scoped(|t| t.stmts(body));
                 }
-                Cleanup::Loop(_) | Cleanup::Switch(_) | Cleanup::Label { .. } | Cleanup::Try { .. } => {}
+                Cleanup::Loop(_)
+                | Cleanup::Switch(_)
+                | Cleanup::Label { .. }
+                | Cleanup::Yield { .. }
+                | Cleanup::Try { .. } => {}
             }
         }
         self.frame.cleanups = saved;

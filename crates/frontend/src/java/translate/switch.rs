@@ -6,9 +6,10 @@
 
 use super::Translation;
 use super::body::Cleanup;
+use super::body::Val;
 use super::build::*;
 use super::place::{as_value, name_of};
-use super::types::Ty;
+use super::types::{Ty, Width};
 use crate::java::tree::{self, JavaExprKind, JavaStmtKind, SwitchCase};
 use crate::lang::ast::{self, Checked, Expr, Spanned, Stmt};
 use base::Span;
@@ -56,6 +57,65 @@ impl<'a> Translation<'a> {
         } else {
             self.flowing_cases(cases, tests, span);
         }
+    }
+
+    /// A `switch` as a value (JLS 15.28): each case yields.
+    pub(super) fn switch_value(&mut self, stmt: &'a tree::JavaStmt, wanted: Option<&Ty>) -> Val {
+        let span = stmt.span;
+        let JavaStmtKind::Switch { cases, .. } = &stmt.kind else { return self.unknown("this `switch`", span) };
+        let ty = match wanted.filter(|w| !matches!(w, Ty::Unknown | Ty::Void)) {
+            Some(ty) => ty.clone(),
+            None => self.yielded_type(cases),
+        };
+        if matches!(ty, Ty::Unknown | Ty::Null | Ty::Void) {
+            return self.unknown("the type of this `switch`", span);
+        }
+        let result = self.open_temp("yielded", &ty, span);
+        let exit = self.fresh("switch");
+        self.frame.cleanups.push(Cleanup::Yield { exit: exit.clone(), result: result.clone(), ty: ty.clone() });
+        let inner = self.branch(|t| t.stmt(stmt));
+        self.frame.cleanups.pop();
+        self.push(ast::StmtKind::Labelled(exit.into_boxed_str(), block(inner, span)), span);
+        Val::new(result, ty)
+    }
+
+    /// The type that fits all values that are yielded; steps of finding it are thrown away.
+    fn yielded_type(&mut self, cases: &'a [SwitchCase]) -> Ty {
+        let mut values: Vec<&'a tree::JavaExpr> = Vec::new();
+        for case in cases {
+            tree::statements(&case.body, &mut |s| {
+                if let JavaStmtKind::Yield(e) = &s.kind {
+                    values.push(e);
+                }
+            });
+        }
+        let mut all: Option<Ty> = None;
+        for value in values {
+            let mut ty = Ty::Unknown;
+            self.frame.scopes.push(Vec::new());
+            self.collect(|t| ty = t.expr(value).ty);
+            self.frame.scopes.pop();
+            all = Some(match (all, ty) {
+                (None | Some(Ty::Null), ty) => ty,
+                (Some(all), Ty::Null) => all,
+                (Some(all), ty) if all == ty => all,
+                (Some(Ty::Int(a)), Ty::Int(b)) => {
+                    Ty::Int(if a.bits() > 32 || b.bits() > 32 { Width::Long } else { Width::Int })
+                }
+                _ => return Ty::Unknown,
+            });
+        }
+        all.unwrap_or(Ty::Unknown)
+    }
+
+    pub(super) fn yield_value(&mut self, value: &'a tree::JavaExpr, span: Span) {
+        let around = self.frame.cleanups.iter().rposition(|c| matches!(c, Cleanup::Yield { .. }));
+        let Some(around) = around else { return self.unmodelled("a `yield` here", span) };
+        let Cleanup::Yield { exit, result, ty } = self.frame.cleanups[around].clone() else { return };
+        let value = self.expr_as(value, &ty);
+        self.push_stmt(assign(result, value, span));
+        self.clean_up(around + 1);
+        self.push(ast::StmtKind::Leave(exit.into_boxed_str()), span);
     }
 
     /// The number that a label stands for.
@@ -158,7 +218,9 @@ fn case_body(body: &[tree::JavaStmt]) -> (&[tree::JavaStmt], bool) {
     match body.split_last() {
         Some((last, rest)) => match &last.kind {
             JavaStmtKind::Break(None) => (rest, true),
-            JavaStmtKind::Return(_) | JavaStmtKind::Throw(_) | JavaStmtKind::Continue(_) => (body, true),
+            JavaStmtKind::Return(_) | JavaStmtKind::Throw(_) | JavaStmtKind::Yield(_) | JavaStmtKind::Continue(_) => {
+                (body, true)
+            }
             _ => (body, false),
         },
         None => (body, false),

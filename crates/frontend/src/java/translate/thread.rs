@@ -5,7 +5,7 @@
 //! `spawn`, `join` waits for it. Other threads are objects that remember their id.
 //!
 //! In: expressions that make and use threads and lambdas. Out: threads of the model.
-//! Deliberately absent: thread pools, interruption, daemons.
+//! Deliberately absent: what a daemon leaves undone, `isAlive`.
 
 use super::Translation;
 use super::body::{Frame, Local, OwnThread, Phase, ThreadStart, Val};
@@ -39,6 +39,8 @@ enum Code<'a> {
     /// The value of the one expression is the result.
     Value(&'a [tree::JavaStmt]),
     Method(&'a JavaClass, &'a JavaMethod),
+    /// `x::m`: the method of the object that a variable holds.
+    Bound(String, &'a JavaClass, &'a JavaMethod),
 }
 
 impl Closure<'_> {
@@ -81,6 +83,10 @@ impl<'a> Translation<'a> {
             }
             JavaExprKind::MethodReference(object, name) => {
                 let class = self.class_named(object);
+                let bound = class.is_none().then(|| self.bound_method(object, name, params.len())).flatten();
+                if let Some((local, owner, method)) = bound {
+                    return Some(self.bound_closure(e, interface, (local, owner, method), (params, result)));
+                }
                 let this = matches!(object.kind, JavaExprKind::This);
                 let owner = match class {
                     Some(class) => class,
@@ -102,8 +108,20 @@ impl<'a> Translation<'a> {
         let params: Vec<(String, Ty)> = names.into_iter().zip(params).map(|(n, (_, t))| (n, t)).collect();
         let mut captures: Vec<(String, Ty)> = Vec::new();
         if let Code::Block(stmts) | Code::Value(stmts) = &body {
-            tree::expressions(stmts, &mut |e| {
-                let JavaExprKind::Name(n) = &e.kind else { return };
+            let mut named: Vec<&String> = Vec::new();
+            tree::expressions(stmts, &mut |e| match &e.kind {
+                JavaExprKind::Name(n) => named.push(n),
+                // A class of this body takes with it what it keeps.
+                JavaExprKind::New { ty, .. } => {
+                    if let tree::JavaTypeKind::Named(class, _) = &ty.kind
+                        && let Some(class) = self.classes.get(class)
+                    {
+                        named.extend(&class.surroundings.captured);
+                    }
+                }
+                _ => {}
+            });
+            named.into_iter().for_each(|n| {
                 if captures.iter().any(|(c, _)| c == n) || params.iter().any(|(p, _)| p == n) {
                     return;
                 }
@@ -132,6 +150,50 @@ impl<'a> Translation<'a> {
             type_params: self.frame.type_params.clone(),
         });
         Some(self.closures.len() - 1)
+    }
+
+    /// The method that `x::m` means, where `x` is a local and no subclass has another one.
+    fn bound_method(
+        &self,
+        object: &tree::JavaExpr,
+        name: &str,
+        params: usize,
+    ) -> Option<(String, &'a JavaClass, &'a JavaMethod)> {
+        let JavaExprKind::Name(text) = &object.kind else { return None };
+        let local = self.local(text).filter(|l| l.thread.is_none())?;
+        let Ty::Ref(class, _) = &local.ty else { return None };
+        let found = self.classes.methods(class, name, params);
+        let [(owner, method)] = found[..] else { return None };
+        let overrides = |c: &&JavaClass| {
+            c.name != owner.name
+                && self.classes.is_subclass(&c.name, &owner.name)
+                && c.methods.iter().any(|m| m.name == *name && m.params.len() == params)
+        };
+        let plain = !method.modifiers.is_static && method.body.is_some() && !self.classes.all.iter().any(overrides);
+        plain.then(|| (text.clone(), owner, method))
+    }
+
+    fn bound_closure(
+        &mut self,
+        e: &'a tree::JavaExpr,
+        interface: &str,
+        (local, owner, method): (String, &'a JavaClass, &'a JavaMethod),
+        (params, result): (Vec<(String, Ty)>, Ty),
+    ) -> usize {
+        let ty = self.local(&local).map_or(Ty::Unknown, |l| l.ty.clone());
+        self.closures.push(Closure {
+            class: format!("{interface}@{}", e.span.start),
+            interface: interface.to_owned(),
+            captures: vec![(local.clone(), ty)],
+            params: params.into_iter().enumerate().map(|(i, (_, t))| (format!("argument{i}"), t)).collect(),
+            result,
+            body: Code::Bound(local, owner, method),
+            span: e.span,
+            around: self.frame.class,
+            this: None,
+            type_params: self.frame.type_params.clone(),
+        });
+        self.closures.len() - 1
     }
 
     /// The values that a closure captures, here.
@@ -171,7 +233,7 @@ impl<'a> Translation<'a> {
         let closure = self.closures[index].clone();
         let code: &'a [tree::JavaStmt] = match &closure.body {
             Code::Block(stmts) | Code::Value(stmts) => stmts,
-            Code::Method(..) => &[],
+            Code::Method(..) | Code::Bound(..) => &[],
         };
         self.open_frame(&proc, closure.around, code);
         self.frame.type_params = closure.type_params.clone();
@@ -198,19 +260,30 @@ impl<'a> Translation<'a> {
                     }
                 }
             }
+            Code::Bound(local, class, method) => {
+                let object = var(local, span);
+                self.check(Checked::Null, not(equal(object.clone(), null(span), span), span), span);
+                let args = closure.params.iter().map(|(n, _)| var(n, span)).collect();
+                let value = self.direct(class, method, Some(present(object)), Some(local), args, span);
+                self.give_value(value, &closure.result, span);
+            }
             Code::Method(class, method) => {
                 let this = self.frame.this.clone().map(|(this, _)| this).filter(|_| !method.modifiers.is_static);
                 let args = closure.params.iter().map(|(n, _)| var(n, span)).collect();
                 let value = self.direct(class, method, this, Some("this"), args, span);
-                if closure.result != Ty::Void {
-                    let value = self.convert(value, &closure.result, span);
-                    let nothing_thrown = (!self.frame.caught.is_empty()).then(|| int(0, span));
-                    self.push(ast::StmtKind::Return([value].into_iter().chain(nothing_thrown).collect()), span);
-                }
+                self.give_value(value, &closure.result, span);
             }
         }
         self.return_nothing(&closure.result.clone(), span);
         self.procedure(proc, params, &closure.result.clone(), span, span);
+    }
+
+    fn give_value(&mut self, value: Val, result: &Ty, span: Span) {
+        if *result != Ty::Void {
+            let value = self.convert(value, result, span);
+            let nothing_thrown = (!self.frame.caught.is_empty()).then(|| int(0, span));
+            self.push(ast::StmtKind::Return([value].into_iter().chain(nothing_thrown).collect()), span);
+        }
     }
 
     /// Declares a local that is the only one to know a thread. False: the declaration is an ordinary one.
@@ -229,6 +302,9 @@ impl<'a> Translation<'a> {
         let tree::JavaTypeKind::Named(made, _) = &made.kind else { return false };
         let plain = made == "Thread" && self.classes.get("Thread").is_none();
         let subclass = self.classes.get(made).is_some() && self.classes.is_subclass(made, "Thread");
+        if self.classes.interrupts {
+            return false;
+        }
         let fits = declared == "var" || declared == "Thread" || declared == made;
         if !fits || !(plain || subclass) || !self.is_own_thread(text, rest, subclass) {
             return false;
@@ -303,13 +379,18 @@ impl<'a> Translation<'a> {
                     let fine = match &name[..] {
                         "start" => e.span == start_at,
                         "join" => args.is_empty() && e.span.start > start_at.start,
-                        "setName" | "setPriority" => true,
+                        "setName" | "setPriority" | "setDaemon" => true,
                         "isAlive" | "interrupt" | "wait" | "notify" | "notifyAll" => false,
                         _ => subclass,
                     };
                     good += usize::from(fine);
                 }
                 JavaExprKind::Field(o, ..) if subclass && is_name(o) => good += 1,
+                JavaExprKind::New { ty: tree::JavaType { kind: tree::JavaTypeKind::Named(class, _), .. }, .. }
+                    if self.classes.get(class).is_some_and(|c| c.surroundings.captured.iter().any(|n| n == text)) =>
+                {
+                    all += 1;
+                }
                 // A closure would need the thread itself.
                 JavaExprKind::Lambda { body, .. } => {
                     tree::expressions(body, &mut |inner| all += usize::from(is_name(inner)));
@@ -368,8 +449,18 @@ impl<'a> Translation<'a> {
                 args.iter().for_each(|a| self.effects(a));
                 Some(void)
             }
+            "setDaemon" => {
+                self.make_daemon(args);
+                Some(void)
+            }
             _ => None,
         }
+    }
+
+    fn make_daemon(&mut self, args: &'a [tree::JavaExpr]) {
+        args.iter().for_each(|a| self.effects(a));
+        let plain = matches!(args, [tree::JavaExpr { kind: JavaExprKind::Bool(false), .. }]);
+        self.facts.daemons |= !plain;
     }
 
     fn starts(&mut self) {
@@ -465,7 +556,8 @@ impl<'a> Translation<'a> {
         let Base::Heap(object) = &receiver.base else { return self.unknown("this thread", span) };
         let object = object.clone();
         let id = field(object.clone(), "Thread.id", span);
-        if receiver.object.as_deref() == Some("this") && method != "start" {
+        let of_itself = self.classes.interrupts || matches!(method, "isInterrupted" | "getName" | "setName");
+        if receiver.object.as_deref() == Some("this") && method != "start" && !of_itself {
             return self.unknown(&format!("`{method}` of the thread itself"), span);
         }
         match (method, args.len()) {
@@ -475,7 +567,27 @@ impl<'a> Translation<'a> {
                 self.start_object(object, receiver, exact, span);
                 void
             }
+            // With a limit of time it may return at any time.
+            ("join", 1 | 2) => {
+                args.iter().for_each(|a| self.effects(a));
+                self.raise_if_interrupted(span);
+                void
+            }
+            ("interrupt" | "isInterrupted", 0) => self.interruption_call(id, method, span),
+            ("getName", 0) => self.some_text(span),
+            ("setDaemon", 1) => {
+                self.make_daemon(args);
+                void
+            }
             ("join", 0) => {
+                if self.classes.interrupts {
+                    if self.frame.proc != "main" {
+                        return self.unknown("`join` in a thread that may be interrupted", span);
+                    }
+                    let of = Checked::Unmodelled("`join` of a thread that interrupted itself".into());
+                    let condition = not(super::model::my_flag(span), span);
+                    self.push(ast::StmtKind::Check { of, condition }, span);
+                }
                 // A thread that was not started is not waited for.
                 let id = self.bind_int("id", as_value(id), span);
                 let wait = vec![Spanned::new(ast::StmtKind::Join(id.clone()), span)];

@@ -200,11 +200,14 @@ pub(crate) struct Classes<'a> {
     by_name: BTreeMap<&'a str, usize>,
     /// Names that stand for two classes: every use is outside the model.
     pub(crate) ambiguous: BTreeSet<&'a str>,
+    /// Whether some thread of the program is interrupted.
+    pub(crate) interrupts: bool,
 }
 
 impl<'a> Classes<'a> {
     pub(crate) fn new(unit: &'a JavaUnit) -> Self {
-        let mut out = Self { all: unit.classes.iter().collect(), ..Self::default() };
+        let interrupts = tree::interrupts(unit);
+        let mut out = Self { all: unit.classes.iter().collect(), interrupts, ..Self::default() };
         for (index, class) in unit.classes.iter().enumerate() {
             if out.by_name.insert(&class.name, index).is_some() {
                 out.ambiguous.insert(&class.name);
