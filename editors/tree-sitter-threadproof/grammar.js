@@ -66,9 +66,10 @@ module.exports = grammar({
 
     action: ($) => seq(optional(seq(field('label', $._type_name), ':')), $._action_body),
     _action_body: ($) => seq($.frame, $.expression, optional(seq('asserting', $.expression))),
-    frame: ($) => seq('<', list($._place), '>'),
+    frame: ($) => seq('<', choice(list($._place), seq('new', $._name, optional(seq(',', list($._place))))), '>'),
 
-    machine: ($) => seq(optional('strict'), 'machine', field('name', $._name), '{', repeat(choice($.machine_state, $.edge)), '}'),
+    machine: ($) => seq(optional('strict'), 'machine', field('name', $._name), '{', repeat(choice($.variable, $.machine_rely, $.machine_state, $.edge)), '}'),
+    machine_rely: ($) => seq('rely', $.expression, ';'),
     machine_state: ($) => seq(choice('start', 'state'), field('name', $._name), optional(seq('asserts', $.expression)), ';'),
     edge: ($) => seq(field('from', $._name), '->', field('to', $._name), optional(seq(':', $.action)), ';'),
 

@@ -69,6 +69,18 @@ pub(crate) fn after(program: &Program, terms: &Terms, action: &Action, formula: 
     terms.substitute(formula, action.updates.iter().map(|u| (program.vars[u.var].symbol, u.value)))
 }
 
+/// The same, with further symbols and what they become.
+pub(crate) fn after_with(
+    program: &Program,
+    terms: &Terms,
+    action: &Action,
+    formula: Term,
+    also: &[(Symbol, Term)],
+) -> Term {
+    let updates = action.updates.iter().map(|u| (program.vars[u.var].symbol, u.value));
+    terms.substitute(formula, updates.chain(also.iter().copied()))
+}
+
 /// Replaces primed shared symbols by the values after the action, in a two-store formula.
 pub(crate) fn two_store(program: &Program, terms: &Terms, action: &Action, formula: Term) -> Term {
     terms

@@ -185,6 +185,8 @@ pub struct Counter {
 #[derive(Clone, Debug)]
 pub struct Simulation {
     pub thread: ThreadId,
+    /// By state of the machine: symbols for the values of the machine's variables there, in their order. None where it has no variables.
+    pub own: Vec<Vec<Symbol>>,
     pub pairs: Vec<SimulationPair>,
     pub symbolic: Option<SymbolicSimulation>,
 }
@@ -194,7 +196,7 @@ pub struct Simulation {
 pub struct SymbolicSimulation {
     /// For each state of the machine a boolean: it is among the candidates.
     pub candidates: Vec<Symbol>,
-    /// Over the thread's locals, `tid` and the candidates.
+    /// Over the thread's locals, `tid`, the candidates and the values of the machine's variables in each state.
     pub cuts: Vec<(LocId, Term)>,
 }
 
@@ -203,7 +205,7 @@ pub struct SimulationPair {
     pub location: LocId,
     /// States of the machine, by position, increasing; not empty.
     pub candidates: Vec<u32>,
-    /// Over the thread's locals and `tid`.
+    /// Over the thread's locals, `tid` and the values of the machine's variables in the candidates.
     pub formula: Term,
 }
 

@@ -76,6 +76,8 @@ pub enum Scope {
     Operation(ObjectId, u32),
     /// Part of the sequential specification of an object (also parameters and results of its operations).
     Spec(ObjectId),
+    /// Part of the local state of a machine.
+    Machine(MachineId),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

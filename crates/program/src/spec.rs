@@ -2,7 +2,7 @@
 //!
 //! In: what a front end builds. Out: the types; their meaning is in `docs/language.md` and `docs/rules.md`.
 
-use crate::code::Code;
+use crate::code::{Code, Update};
 pub use crate::ids::{MachineId, ObjectId, ProcId};
 use crate::ids::{OriginId, PropertyId, VarId};
 use crate::property::InitialFact;
@@ -42,6 +42,8 @@ pub struct Machine {
     pub name: String,
     /// Without the implicit idle step of every state.
     pub strict: bool,
+    /// Part of its local state, each with an initial value. Assertions and edges may speak of them.
+    pub vars: Vec<VarId>,
     pub states: Vec<MachineState>,
     /// Indices of the start states, increasing; at least one.
     pub starts: Vec<usize>,
@@ -52,7 +54,7 @@ pub struct Machine {
 #[derive(Clone, Debug)]
 pub struct MachineState {
     pub name: String,
-    /// Over the shared store (and `tid`); `None`: no assertion. The inner `None`: asked for with `?`.
+    /// Over the shared store, the machine's variables and `tid`; `None`: no assertion. The inner `None`: asked for with `?`.
     pub assertion: Option<Option<Term>>,
     pub origin: OriginId,
 }
@@ -61,7 +63,12 @@ pub struct MachineState {
 pub struct MachineEdge {
     pub from: usize,
     pub to: usize,
+    /// Its frame holds shared variables only.
     pub action: TwoStore,
+    /// What variables of the machine become, over both stores and the machine's variables before the step; the others stay.
+    pub sets: Vec<Update>,
+    /// The step makes an object, with any fields, to which this variable of the machine then refers.
+    pub makes: Option<VarId>,
     pub origin: OriginId,
 }
 

@@ -2,16 +2,22 @@
 //!
 //! In: initial locals and, for each step, the shared store before it, the action and its inputs. Each step is executed by the
 //! reference semantics; the set of candidate machine states is computed by evaluation, exactly as Theorem 2 of Abstract
-//! Threads defines it. Accepted if before every step all assertions of the candidates hold, and the last step either
+//! Threads defines it; where the machine has variables, each candidate has values of them. Accepted if before every step all assertions of the candidates hold, and the last step either
 //! goes wrong, or leaves no candidate. No solver.
 
-use evidence::{CallReading, LocalRun};
+use evidence::{CallReading, LocalRun, LocalStep};
 use logic::{Symbol, Value};
 use program::call_summaries::{performing, unmodelled};
-use program::relation::{is_idle, is_step};
+use program::machine_step::{edge_way, idle_way};
 use program::semantics::{Instance, Semantics, State, StepOutcome, TraceStep};
-use program::{Machine, Program, PropertyKind, Update, VarId};
+use program::{Action, Machine, Program, PropertyKind, Update, VarId, VarKind};
 use rustc_hash::FxHashMap;
+
+/// A machine's variables may have many values: a run with more candidates than this shows nothing.
+const MAX_CANDIDATES: usize = 10_000;
+
+/// A state of the machine, and the values of its variables.
+type CandidateState = (u32, Vec<Value>);
 
 /// The candidate states before each step and after the last, or why the run shows nothing. Where the thread may be read in
 /// two ways, it must fail in both: a run of each.
@@ -62,16 +68,21 @@ pub fn alone(program: &Program, local: &LocalRun) -> Result<Vec<Vec<u32>>, Strin
     }
     let sem = Semantics::new(program);
     let mut instance = Instance { thread: local.thread, tid: 1, at: thread.code.entry, locals: local.locals.clone() };
-    let mut candidates: Vec<u32> = machine.starts.iter().map(|s| *s as u32).collect();
-    let mut seen = vec![candidates.clone()];
+    let none = FxHashMap::default();
+    let initial = machine.initial_values(program).into_iter().map(|x| logic::eval_term(&program.terms, x, &none));
+    let initial: Vec<Value> = initial
+        .collect::<Result<_, _>>()
+        .map_err(|e| format!("the machine's variables have no first values ({e:?})"))?;
+    let mut candidates: Vec<CandidateState> = machine.starts.iter().map(|s| (*s as u32, initial.clone())).collect();
+    let mut seen = vec![states_of(&candidates)];
     for (i, step) in local.steps.iter().enumerate() {
         fits(program, &shared, &step.store)?;
         let last = i + 1 == local.steps.len();
-        if let Some(c) = candidates.iter().find(|c| !asserted(program, machine, **c, &shared, &step.store)) {
+        if let Some(c) = candidates.iter().find(|c| !asserted(program, machine, c, &shared, &step.store)) {
             return Err(format!(
                 "before step {}, the machine goes wrong in state {}",
                 i + 1,
-                machine.states[*c as usize].name
+                machine.states[c.0 as usize].name
             ));
         }
         let state = State { shared: step.store.clone(), instances: vec![instance.clone()], entered: None };
@@ -97,8 +108,10 @@ pub fn alone(program: &Program, local: &LocalRun) -> Result<Vec<Vec<u32>>, Strin
             StepOutcome::Wrong { .. } if last => return Ok(seen),
             StepOutcome::Wrong { .. } => return Err(format!("step {} goes wrong, and is not the last", i + 1)),
             StepOutcome::Moved { state: next, .. } => {
-                candidates = follow(program, machine, &candidates, &shared, &step.store, &next.shared)?;
-                seen.push(candidates.clone());
+                let action = &thread.code.actions[step.action];
+                let env = step_environment(program, &shared, &instance, action, (step, &next.shared));
+                candidates = follow(program, machine, &candidates, action, env)?;
+                seen.push(states_of(&candidates));
                 if candidates.is_empty() {
                     return if last { Ok(seen) } else { Err("steps go on after the machine was left behind".into()) };
                 }
@@ -129,39 +142,81 @@ fn environment(program: &Program, shared: &[VarId], before: &[Value], after: &[V
 }
 
 /// An assertion that cannot be evaluated counts as failing: the run then shows nothing.
-fn asserted(program: &Program, machine: &Machine, state: u32, shared: &[VarId], store: &[Value]) -> bool {
-    let env = environment(program, shared, store, store);
-    match machine.states[state as usize].assertion {
+fn asserted(
+    program: &Program,
+    machine: &Machine,
+    (state, own): &CandidateState,
+    shared: &[VarId],
+    store: &[Value],
+) -> bool {
+    let mut env = environment(program, shared, store, store);
+    env.extend(machine.vars.iter().zip(own).map(|(v, x)| (program.vars[*v].symbol, x.clone())));
+    match machine.states[*state as usize].assertion {
         None => true,
         Some(None) => false,
         Some(Some(f)) => logic::eval::holds(&program.terms, f, &env) == Ok(true),
     }
 }
 
+fn states_of(candidates: &[CandidateState]) -> Vec<u32> {
+    let mut out: Vec<u32> = candidates.iter().map(|c| c.0).collect();
+    out.dedup();
+    out
+}
+
+/// The stores before and after a step, the instance's locals before it and the inputs of the action.
+fn step_environment(
+    program: &Program,
+    shared: &[VarId],
+    instance: &Instance,
+    action: &Action,
+    (step, after): (&LocalStep, &[Value]),
+) -> FxHashMap<Symbol, Value> {
+    let mut env = environment(program, shared, &step.store, after);
+    let locals = program.threads[instance.thread].locals.iter().zip(&instance.locals);
+    env.extend(locals.map(|(v, x)| (program.vars[*v].symbol, x.clone())));
+    env.extend(action.inputs.iter().copied().zip(step.inputs.iter().cloned()));
+    env
+}
+
 /// All states the machine can be in after the change of the store, from one of the candidates.
 fn follow(
     program: &Program,
     machine: &Machine,
-    from: &[u32],
-    shared: &[VarId],
-    before: &[Value],
-    after: &[Value],
-) -> Result<Vec<u32>, String> {
+    from: &[CandidateState],
+    action: &Action,
+    mut env: FxHashMap<Symbol, Value>,
+) -> Result<Vec<CandidateState>, String> {
     let terms = program.terms.clone();
-    let env = environment(program, shared, before, after);
-    let change: Vec<Update> =
-        shared.iter().map(|v| Update { var: *v, value: terms.sym(program.vars[*v].primed) }).collect();
-    let holds = |f| {
-        logic::eval::holds(&terms, f, &env).map_err(|e| format!("the machine's step could not be evaluated ({e:?})"))
-    };
+    // The store after the step is known; which object is new, the action says.
+    let change: Vec<Update> = program
+        .shared()
+        .map(|v| {
+            let made = matches!(program.vars[v].kind, VarKind::Live(_));
+            let own = action.updates.iter().find(|u| u.var == v && made);
+            Update { var: v, value: own.map_or_else(|| terms.sym(program.vars[v].primed), |u| u.value) }
+        })
+        .collect();
+    let symbols: Vec<_> = machine.vars.iter().map(|v| terms.sym(program.vars[*v].symbol)).collect();
+    let wrong = |e| format!("the machine's step could not be evaluated ({e:?})");
     let mut out = std::collections::BTreeSet::new();
-    for e in machine.edges.iter().filter(|e| from.contains(&(e.from as u32))) {
-        if holds(is_step(program, &terms, &e.action, &change))? {
-            out.insert(e.to as u32);
+    for (state, own) in from {
+        env.extend(machine.vars.iter().zip(own).map(|(v, x)| (program.vars[*v].symbol, x.clone())));
+        let edges = machine.edges.iter().filter(|e| e.from == *state as usize);
+        let mut ways: Vec<_> =
+            edges.map(|e| (e.to as u32, edge_way(program, &terms, machine, e, &change, &symbols))).collect();
+        if !machine.strict {
+            ways.push((*state, idle_way(program, &terms, &change, &symbols)));
         }
-    }
-    if !machine.strict && holds(is_idle(program, &terms, &change))? {
-        out.extend(from);
+        for (to, way) in ways {
+            if logic::eval::holds(&terms, way.fits, &env).map_err(wrong)? {
+                let values = way.values.iter().map(|x| logic::eval_term(&terms, *x, &env));
+                out.insert((to, values.collect::<Result<Vec<Value>, _>>().map_err(wrong)?));
+            }
+        }
+        if out.len() > MAX_CANDIDATES {
+            return Err(format!("the machine may be in more than {MAX_CANDIDATES} states"));
+        }
     }
     Ok(out.into_iter().collect())
 }

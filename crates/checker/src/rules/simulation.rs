@@ -8,6 +8,8 @@
 //!   SM3  each action leads to some pair of its target, all of whose candidates are reached by a step of the machine (or its
 //!        idle step) from a candidate before, with the same change of the shared store.
 //! SM1 and SM3 ask for a subset of the candidates that Theorem 2 computes; fewer candidates are only harder to follow with.
+//! Where the machine has variables, a formula also speaks of their values in each candidate; SM3 takes those of the first step that fits. The machine goes wrong by an assertion about
+//! these values, too.
 //! A certificate may also speak of the set of candidates by formulas (`simulation_cuts`, SM4 to SM6).
 //! Steps inside atomic blocks are steps of their own here, so a block with a loop must be followed step by step.
 
@@ -16,9 +18,11 @@ use crate::obligation::{self, AllowedSymbols, Obligation, Premise};
 use crate::rejection::Rejection;
 use crate::session::{CheckSession, Established};
 use evidence::{Certificate, Proof, Simulation, SimulationPair};
+use logic::{Sort, Symbol};
 use logic::{Term, Terms};
-use program::relation::{is_idle, is_step};
+use program::machine_step::{MachineWay, StateReached, edge_way, idle_way, reached};
 use program::{Action, Machine, Program, PropertyKind, Thread};
+use std::collections::BTreeSet;
 
 const SM1: Premise = Premise::new("simulation", "SM1");
 const SM2: Premise = Premise::new("simulation", "SM2");
@@ -38,7 +42,7 @@ pub(crate) fn check_simulation(session: &mut CheckSession<'_>, c: &Certificate) 
 pub fn obligations(program: &Program, terms: &Terms, proof: &Simulation) -> Result<Vec<Obligation>, Rejection> {
     let machine = vet(program, terms, proof)?;
     if let Some(symbolic) = &proof.symbolic {
-        return simulation_cuts::obligations(program, terms, proof.thread, machine, symbolic);
+        return simulation_cuts::obligations(program, terms, proof, machine, symbolic);
     }
     let thread = &program.threads[proof.thread];
     let mut rule = Simulates { program, terms, proof, machine, thread, out: Vec::new() };
@@ -71,13 +75,30 @@ impl Simulates<'_> {
         format!("{who} as {{{}}}", names.join(", "))
     }
 
+    /// The values of the machine's variables in a state.
+    fn own(&self, state: u32) -> Vec<Term> {
+        self.proof.own.get(state as usize).map_or_else(Vec::new, |own| own.iter().map(|s| self.terms.sym(*s)).collect())
+    }
+
+    /// A formula about the machine itself, in a state.
+    fn of_machine(&self, formula: Term, state: u32) -> Term {
+        let vars = self.machine.vars.iter().map(|v| self.program.vars[*v].symbol);
+        self.terms.substitute(formula, vars.zip(self.own(state)))
+    }
+
     /// SM1.
     fn start(&mut self) {
         let t = self.terms;
         let entry = self.thread.code.entry;
         let starts = |p: &&SimulationPair| p.candidates.iter().all(|c| self.machine.starts.contains(&(*c as usize)));
         let first = self.proof.pairs.iter().filter(|p| p.location == entry).filter(starts);
-        let first: Vec<Term> = first.map(|p| p.formula).collect();
+        let values = self.machine.initial_values(self.program);
+        let own = |p: &SimulationPair| -> Vec<(Symbol, Term)> {
+            let of =
+                |c: &u32| self.proof.own.get(*c as usize).into_iter().flatten().copied().zip(values.iter().copied());
+            p.candidates.iter().flat_map(of).collect()
+        };
+        let first: Vec<Term> = first.map(|p| t.substitute(p.formula, own(p))).collect();
         let initial = t.and(&[self.positive(), obligation::initial_locals(self.program, t, self.proof.thread)]);
         let what = format!("{} starts with {}", self.thread.name, self.machine.name);
         self.out.push(Obligation::common(SM1, what, t.implies(initial, t.or(&first))));
@@ -87,7 +108,7 @@ impl Simulates<'_> {
     /// every candidate: else the machine goes wrong here.
     fn gates(&mut self, pair: &SimulationPair, action: &Action) -> Term {
         let t = self.terms;
-        let assertion = |c: &u32| self.machine.states[*c as usize].assertion.flatten();
+        let assertion = |c: &u32| self.machine.states[*c as usize].assertion.flatten().map(|f| self.of_machine(f, *c));
         let asserted = t.and(&pair.candidates.iter().filter_map(assertion).collect::<Vec<_>>());
         let mut known = vec![self.positive(), pair.formula, asserted, action.guard];
         for gate in &action.gates {
@@ -105,8 +126,14 @@ impl Simulates<'_> {
         let targets = self.proof.pairs.iter().filter(|to| to.location == action.to);
         let targets: Vec<Term> = targets
             .map(|to| {
-                let mut parts = vec![obligation::after(self.program, t, action, to.formula)];
-                parts.extend(to.candidates.iter().map(|state| self.reached(pair, action, *state)));
+                let after: Vec<StateReached> =
+                    to.candidates.iter().map(|state| self.reached(pair, action, *state)).collect();
+                let own = to.candidates.iter().zip(&after).flat_map(|(state, r)| {
+                    self.proof.own.get(*state as usize).into_iter().flatten().copied().zip(r.values.iter().copied())
+                });
+                let own: Vec<(Symbol, Term)> = own.collect();
+                let mut parts = vec![obligation::after_with(self.program, t, action, to.formula, &own)];
+                parts.extend(after.iter().map(|r| r.reached));
                 t.and(&parts)
             })
             .collect();
@@ -115,15 +142,16 @@ impl Simulates<'_> {
     }
 
     /// The machine may go from a candidate of the pair to this state, changing the shared store as the action does.
-    fn reached(&self, from: &SimulationPair, action: &Action, to: u32) -> Term {
+    fn reached(&self, from: &SimulationPair, action: &Action, to: u32) -> StateReached {
         let (p, t) = (self.program, self.terms);
         let leads = |e: &&program::MachineEdge| e.to == to as usize && from.candidates.contains(&(e.from as u32));
         let edges = self.machine.edges.iter().filter(leads);
-        let mut ways: Vec<Term> = edges.map(|e| is_step(p, t, &e.action, &action.updates)).collect();
+        let mut ways: Vec<MachineWay> =
+            edges.map(|e| edge_way(p, t, self.machine, e, &action.updates, &self.own(e.from as u32))).collect();
         if !self.machine.strict && from.candidates.contains(&to) {
-            ways.push(is_idle(p, t, &action.updates));
+            ways.push(idle_way(p, t, &action.updates, &self.own(to)));
         }
-        t.or(&ways)
+        reached(t, &ways)
     }
 }
 
@@ -141,15 +169,35 @@ fn vet<'a>(program: &'a Program, terms: &Terms, proof: &Simulation) -> Result<&'
     if proof.symbolic.is_some() && !proof.pairs.is_empty() {
         return Err(Rejection::shape("it speaks of sets one by one and by formulas"));
     }
-    let own = AllowedSymbols::locals(program, proof.thread).into_iter().chain([program.tid]);
-    let vocabulary = AllowedSymbols::new(program, own);
+    vet_own(program, terms, proof, machine)?;
     for p in &proof.pairs {
         let increasing = p.candidates.windows(2).all(|w| w[0] < w[1]);
         let fits = !p.candidates.is_empty() && p.candidates.iter().all(|c| (*c as usize) < machine.states.len());
         if thread.code.locations.get(p.location).is_none() || !increasing || !fits {
             return Err(Rejection::shape(format!("a pair at {} has no such candidates", p.location)));
         }
+        let own = AllowedSymbols::locals(program, proof.thread).into_iter().chain([program.tid]);
+        let values = p.candidates.iter().filter_map(|c| proof.own.get(*c as usize)).flatten().copied();
+        let vocabulary = AllowedSymbols::new(program, own.chain(values)).reserving(proof.own.iter().flatten().copied());
         vocabulary.admits(terms, p.formula, &format!("the formula at {}", p.location))?;
     }
     Ok(machine)
+}
+
+/// One new symbol for each variable of the machine in each of its states.
+fn vet_own(program: &Program, terms: &Terms, proof: &Simulation, machine: &Machine) -> Result<(), Rejection> {
+    let sorts: Vec<Sort> = machine.vars.iter().map(|v| program.vars[*v].sort).collect();
+    let fits = |own: &Vec<Symbol>| own.iter().map(|s| terms.symbol_sort(*s)).eq(sorts.iter().copied());
+    let wanted = if sorts.is_empty() { 0 } else { machine.states.len() };
+    let different: BTreeSet<Symbol> = proof.own.iter().flatten().copied().collect();
+    let taken = simulation_cuts::symbols_of(program);
+    let count: usize = proof.own.iter().map(Vec::len).sum();
+    if proof.own.len() != wanted
+        || !proof.own.iter().all(fits)
+        || different.len() != count
+        || !different.is_disjoint(&taken)
+    {
+        return Err(Rejection::shape("there is not one new symbol for each variable of the machine in each state"));
+    }
+    Ok(())
 }

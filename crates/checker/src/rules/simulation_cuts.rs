@@ -7,13 +7,14 @@
 //!   SM5  in no region an action fails a gate, or leaves the set of candidates empty: the entry's region begins with initial locals and the
 //!        machine's start states, a cut's with what its formula allows;
 //!   SM6  every cut is reached with its formula.
+//! Where the machine has variables, their values in each state are followed like the locals, each by the first step that fits.
 //! The entry may be a cut as well; then it is reached at the start. Deliberately absent: fewer candidates than Theorem 2 computes.
 
 use crate::obligation::{self, AllowedSymbols, Obligation, Premise};
 use crate::rejection::Rejection;
-use evidence::SymbolicSimulation;
+use evidence::{Simulation, SymbolicSimulation};
 use logic::{Sort, Symbol, Term, Terms};
-use program::relation::{is_idle, is_step};
+use program::machine_step::{MachineWay, StateReached, edge_way, idle_way, reached};
 use program::{Action, LocId, Machine, Program, Thread, ThreadId, VarId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,12 +25,13 @@ const SM6: Premise = Premise::new("simulation", "SM6");
 pub(crate) fn obligations(
     program: &Program,
     terms: &Terms,
-    id: ThreadId,
+    simulation: &Simulation,
     machine: &Machine,
     proof: &SymbolicSimulation,
 ) -> Result<Vec<Obligation>, Rejection> {
+    let id = simulation.thread;
     let thread = &program.threads[id];
-    vet(program, terms, id, machine, proof)?;
+    vet(program, terms, simulation, machine, proof)?;
     let cuts: BTreeMap<LocId, Term> = proof.cuts.iter().copied().collect();
     let mut out = Vec::new();
     let starts = std::iter::once(None).chain(cuts.keys().copied().map(Some));
@@ -40,6 +42,7 @@ pub(crate) fn obligations(
             thread,
             machine,
             proof,
+            own: &simulation.own,
             cuts: &cuts,
             at: BTreeMap::new(),
             ways: BTreeMap::new(),
@@ -68,6 +71,21 @@ struct RegionPoint {
     here: Term,
     locals: Vec<(Symbol, Term)>,
     candidates: Vec<Term>,
+    /// By state: the values of the machine's variables.
+    own: Vec<Vec<Term>>,
+}
+
+/// The values of an instance and of its machine where a formula is asked for.
+struct Values<'a> {
+    locals: &'a [(Symbol, Term)],
+    candidates: &'a [Term],
+    own: &'a [Vec<Term>],
+}
+
+impl RegionPoint {
+    fn values(&self) -> Values<'_> {
+        Values { locals: &self.locals, candidates: &self.candidates, own: &self.own }
+    }
 }
 
 struct CandidateRegion<'a> {
@@ -76,6 +94,8 @@ struct CandidateRegion<'a> {
     thread: &'a Thread,
     machine: &'a Machine,
     proof: &'a SymbolicSimulation,
+    /// By state: the certificate's symbols for the values of the machine's variables.
+    own: &'a [Vec<Symbol>],
     cuts: &'a BTreeMap<LocId, Term>,
     at: BTreeMap<LocId, RegionPoint>,
     /// How a location is come to.
@@ -99,15 +119,19 @@ impl CandidateRegion<'_> {
                 for (k, c) in first.candidates.iter().enumerate() {
                     self.known.push(if self.machine.starts.contains(&k) { *c } else { t.not(*c) });
                 }
+                let values = self.machine.initial_values(self.program);
+                for own in &first.own {
+                    self.known.extend(own.iter().zip(&values).map(|(x, value)| t.eq(*x, *value)));
+                }
                 if let Some(formula) = self.cuts.get(&entry) {
                     // The entry is a cut: what starts there is what the cut's own region begins with.
-                    let reached = self.of_cut(*formula, &first.locals, &first.candidates);
+                    let reached = self.of_cut(*formula, first.values());
                     self.missed.push(t.not(reached));
                     return Ok(());
                 }
             }
             Some(_) => {
-                let assumed = self.of_cut(self.cuts[&from], &first.locals, &first.candidates);
+                let assumed = self.of_cut(self.cuts[&from], first.values());
                 self.known.push(assumed);
             }
         }
@@ -159,12 +183,14 @@ impl CandidateRegion<'_> {
             here,
             locals: self.thread.locals.iter().map(local).collect(),
             candidates: self.machine.states.iter().map(|s| t.sym(t.symbol(s.name.clone(), Sort::BOOL))).collect(),
+            own: self.machine.states.iter().map(|_| self.machine.vars.iter().map(|v| local(v).1).collect()).collect(),
         }
     }
 
-    fn of_cut(&self, formula: Term, locals: &[(Symbol, Term)], candidates: &[Term]) -> Term {
-        let set = self.proof.candidates.iter().copied().zip(candidates.iter().copied());
-        self.terms.substitute(formula, locals.iter().copied().chain(set))
+    fn of_cut(&self, formula: Term, values: Values<'_>) -> Term {
+        let set = self.proof.candidates.iter().copied().zip(values.candidates.iter().copied());
+        let own = self.own.iter().flatten().copied().zip(values.own.iter().flatten().copied());
+        self.terms.substitute(formula, values.locals.iter().copied().chain(set).chain(own))
     }
 
     /// The actions of a location. Whoever is here has come by one of the ways into it: all of them are known by now.
@@ -188,26 +214,40 @@ impl CandidateRegion<'_> {
         view.extend(action.inputs.iter().map(|s| fresh(*s)));
         view.extend(point.locals.iter().copied());
         let seen = |f: Term| t.substitute(f, view.iter().copied());
-        let asserted = |(c, s): (&Term, &program::MachineState)| s.assertion.flatten().map(|f| t.implies(*c, seen(f)));
+        let vars = || self.machine.vars.iter().map(|v| p.vars[*v].symbol);
         let mut known = vec![point.here, seen(action.guard)];
-        known.extend(point.candidates.iter().zip(&self.machine.states).filter_map(asserted));
+        for (k, s) in self.machine.states.iter().enumerate() {
+            let of_machine = |f: Term| t.substitute(f, vars().zip(point.own[k].iter().copied()));
+            known.extend(s.assertion.flatten().map(|f| t.implies(point.candidates[k], seen(of_machine(f)))));
+        }
         for gate in &action.gates {
             let gate = seen(gate.formula);
             self.wrong.push(t.and(&[t.and(&known), t.not(gate)]));
             known.push(gate);
         }
         let known = t.and(&known);
-        let next: Vec<Term> = (0..self.machine.states.len())
+        let from = |k: usize, way: MachineWay| MachineWay {
+            fits: t.and(&[point.candidates[k], seen(way.fits)]),
+            values: way.values.into_iter().map(seen).collect(),
+        };
+        let after: Vec<StateReached> = (0..self.machine.states.len())
             .map(|y| {
                 let edges = self.machine.edges.iter().filter(|e| e.to == y);
-                let mut ways: Vec<Term> = edges
-                    .map(|e| t.and(&[point.candidates[e.from], seen(is_step(p, t, &e.action, &action.updates))]))
-                    .collect();
+                let way =
+                    |e: &program::MachineEdge| edge_way(p, t, self.machine, e, &action.updates, &point.own[e.from]);
+                let mut ways: Vec<MachineWay> = edges.map(|e| from(e.from, way(e))).collect();
                 if !self.machine.strict {
-                    ways.push(t.and(&[point.candidates[y], seen(is_idle(p, t, &action.updates))]));
+                    ways.push(from(y, idle_way(p, t, &action.updates, &point.own[y])));
                 }
-                t.or(&ways)
+                reached(t, &ways)
             })
+            .collect();
+        let next: Vec<Term> = after.iter().map(|r| r.reached).collect();
+        // A state that nothing leads to has no values that matter.
+        let own: Vec<Vec<Term>> = after
+            .iter()
+            .zip(&point.own)
+            .map(|(r, old)| if r.values.is_empty() { old.clone() } else { r.values.clone() })
             .collect();
         self.wrong.push(t.and(&[known, t.not(t.or(&next))]));
         let value = |(s, old): &(Symbol, Term)| {
@@ -216,7 +256,7 @@ impl CandidateRegion<'_> {
         };
         let locals: Vec<(Symbol, Term)> = point.locals.iter().map(value).collect();
         if let Some(formula) = self.cuts.get(&action.to) {
-            let reached = self.of_cut(*formula, &locals, &next);
+            let reached = self.of_cut(*formula, Values { locals: &locals, candidates: &next, own: &own });
             self.missed.push(t.and(&[known, t.not(reached)]));
             return;
         }
@@ -229,24 +269,33 @@ impl CandidateRegion<'_> {
         let mut way = vec![known];
         way.extend(target.locals.iter().zip(&locals).map(|((_, a), (_, b))| t.eq(*a, *b)));
         way.extend(target.candidates.iter().zip(&next).map(|(a, b)| t.eq(*a, *b)));
+        way.extend(target.own.iter().flatten().zip(own.iter().flatten()).map(|(a, b)| t.eq(*a, *b)));
         self.ways.entry(action.to).or_default().push(t.and(&way));
     }
+}
+
+/// What the program's formulas speak of: no symbol of a certificate may be one of these.
+pub(super) fn symbols_of(program: &Program) -> BTreeSet<Symbol> {
+    let mut own: BTreeSet<Symbol> = program.vars.iter().flat_map(|v| [v.symbol, v.primed]).collect();
+    own.insert(program.tid);
+    own.extend(program.threads.iter().flat_map(|t| t.code.actions.iter().flat_map(|a| a.inputs.iter().copied())));
+    own
 }
 
 fn vet(
     program: &Program,
     terms: &Terms,
-    id: ThreadId,
+    simulation: &Simulation,
     machine: &Machine,
     proof: &SymbolicSimulation,
 ) -> Result<(), Rejection> {
+    let id = simulation.thread;
     let code = &program.threads[id].code;
     let fits = proof.candidates.len() == machine.states.len()
         && proof.candidates.iter().all(|c| terms.symbol_sort(*c) == Sort::BOOL);
     let different: BTreeSet<Symbol> = proof.candidates.iter().copied().collect();
-    let mut own: BTreeSet<Symbol> = program.vars.iter().flat_map(|v| [v.symbol, v.primed]).collect();
-    own.insert(program.tid);
-    own.extend(program.threads.iter().flat_map(|t| t.code.actions.iter().flat_map(|a| a.inputs.iter().copied())));
+    let mut own = symbols_of(program);
+    own.extend(simulation.own.iter().flatten());
     if !fits || different.len() != proof.candidates.len() || !different.is_disjoint(&own) {
         return Err(Rejection::shape("the candidates are not one new boolean for each state of the machine"));
     }
@@ -257,6 +306,7 @@ fn vet(
     let mut allowed = AllowedSymbols::locals(program, id);
     allowed.push(program.tid);
     allowed.extend(&proof.candidates);
+    allowed.extend(simulation.own.iter().flatten());
     let vocabulary = AllowedSymbols::new(program, allowed);
     for (l, formula) in &proof.cuts {
         vocabulary.admits(terms, *formula, &format!("the formula at {l}"))?;

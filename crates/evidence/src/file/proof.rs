@@ -11,7 +11,7 @@ use crate::certificate::{
     PairsProof, PerformedProof, Premises, ProductProof, Proof, RelatedPair, RelyGuarantee, Simulation, SimulationPair,
     SymbolicSimulation, ThreadAnnotation, performed_program,
 };
-use logic::Term;
+use logic::{Symbol, Term};
 use program::call_summaries::access_first;
 use program::{LocId, Program, ThreadId};
 use serde_json::{Value as Json, json};
@@ -185,6 +185,10 @@ fn simulation(program: &Program, s: &Simulation, pool: &mut Pool<'_>) -> Json {
     if let Some(symbolic) = symbolic {
         out["symbolic"] = symbolic;
     }
+    if !s.own.is_empty() {
+        let of_state = |own: &Vec<Symbol>| -> Vec<usize> { own.iter().map(|x| pool.symbol(*x)).collect() };
+        out["own"] = json!(s.own.iter().map(of_state).collect::<Vec<_>>());
+    }
     out
 }
 
@@ -198,14 +202,18 @@ fn read_simulation(program: &Program, r: &JsonReader<'_>, pool: &TermsFromFile) 
             formula: pool.formula(&p.field("formula")?)?,
         });
     }
-    let Some(y) = r.optional("symbolic") else { return Ok(Simulation { thread, pairs, symbolic: None }) };
+    let mut own = Vec::new();
+    for state in r.optional("own").map_or_else(|| Ok(Vec::new()), |own| own.list())? {
+        own.push(state.list()?.iter().map(|s| pool.symbol(s)).collect::<Result<_, _>>()?);
+    }
+    let Some(y) = r.optional("symbolic") else { return Ok(Simulation { thread, own, pairs, symbolic: None }) };
     let mut cuts = Vec::new();
     for c in y.field("cuts")?.list()? {
         let at = c.field("location")?.index(program.threads[thread].code.locations.len())?;
         cuts.push((LocId(at as u32), pool.formula(&c.field("formula")?)?));
     }
     let candidates = y.field("candidates")?.list()?.iter().map(|c| pool.symbol(c)).collect::<Result<_, _>>()?;
-    Ok(Simulation { thread, pairs, symbolic: Some(SymbolicSimulation { candidates, cuts }) })
+    Ok(Simulation { thread, own, pairs, symbolic: Some(SymbolicSimulation { candidates, cuts }) })
 }
 
 /// A formula for each combination of locations.

@@ -184,6 +184,8 @@ pub enum PerformsKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActionDecl {
     pub label: Option<Name>,
+    /// `<new n, ..>`: a variable of a machine that refers to an object made in this step.
+    pub(crate) makes: Option<Name>,
     pub frame: Vec<Expr>,
     pub formula: Expr,
     pub asserting: Option<Expr>,
@@ -209,8 +211,19 @@ pub(crate) type MachinePart = Spanned<MachinePartKind>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum MachinePartKind {
-    State { role: StateRole, name: Name, asserts: Option<Expr> },
-    Edge { from: Name, to: Name, action: Option<ActionDecl> },
+    Var(VarDecl),
+    /// What the machine assumes of all that others do between two steps of its thread.
+    Rely(Expr),
+    State {
+        role: StateRole,
+        name: Name,
+        asserts: Option<Expr>,
+    },
+    Edge {
+        from: Name,
+        to: Name,
+        action: Option<ActionDecl>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

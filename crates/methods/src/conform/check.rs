@@ -7,14 +7,15 @@
 //! at most quadratic in the machine. A thread without loops, or with too many sets, is looked at with the set as booleans (`symbolic`).
 
 use super::outcome::Conformance;
-use super::path::{self, ProductStep};
+use super::path::{self, ProductRun, ProductStep, own_symbols};
+use super::pointwise::pointwise;
 use super::symbolic::Symbolic;
 use crate::infer::clauses::HornClauseBuilder;
 use crate::method::Run;
 use base::Budget;
 use evidence::{Reason, Simulation, SimulationPair};
 use logic::{Node, SortKind, Symbol, Term, Terms, Value};
-use program::relation::{is_idle, is_step};
+use program::machine_step::{MachineWay, StateReached, edge_way, idle_way, reached};
 use program::{ActionId, LocId, Machine, Program, PropertyId, ThreadId};
 use solver::{Atom, Horn, HornAnswer, Relation, Satisfiability, Smt, SolverSettings, Z3};
 use std::collections::BTreeMap;
@@ -99,9 +100,16 @@ struct MachineProduct<'a> {
     smt: Z3<'a>,
     horn: HornClauseBuilder<'a>,
     params: Vec<Symbol>,
+    /// By state: symbols for the values of the machine's variables there.
+    own: Vec<Vec<Symbol>>,
     pairs: BTreeMap<(LocId, Vec<u32>), Relation>,
     todo: Vec<(LocId, Vec<u32>)>,
     clauses: Vec<Clause>,
+}
+
+/// Spacer knows no sets and no sequences: nothing is kept of such values.
+fn is_kept(terms: &Terms, s: Symbol) -> bool {
+    !matches!(terms.kind(terms.symbol_sort(s)), SortKind::Set(_) | SortKind::Seq(_))
 }
 
 impl<'a> MachineProduct<'a> {
@@ -115,9 +123,8 @@ impl<'a> MachineProduct<'a> {
         let (machine, _) = program.threads[thread].follows.expect("asked only of threads that follow a machine");
         let machine = &program.machines[machine];
         let smt = Z3::new(terms, settings, budget).map_err(|r| Reason::Internal(r.to_string()))?;
-        let kept = |s: Symbol| !matches!(terms.kind(terms.symbol_sort(s)), SortKind::Set(_) | SortKind::Seq(_));
-        let mut params: Vec<Symbol> =
-            program.threads[thread].locals.iter().map(|v| program.vars[*v].symbol).filter(|s| kept(*s)).collect();
+        let locals = program.threads[thread].locals.iter().map(|v| program.vars[*v].symbol);
+        let mut params: Vec<Symbol> = locals.filter(|s| is_kept(terms, *s)).collect();
         params.push(program.tid);
         Ok(Self {
             program,
@@ -127,6 +134,7 @@ impl<'a> MachineProduct<'a> {
             smt,
             horn: HornClauseBuilder { horn: Horn::new(terms, settings, budget), terms, wanted: Vec::new() },
             params,
+            own: own_symbols(program, terms, machine),
             pairs: BTreeMap::new(),
             todo: Vec::new(),
             clauses: Vec::new(),
@@ -137,14 +145,28 @@ impl<'a> MachineProduct<'a> {
         if let Some(r) = self.pairs.get(&(at, candidates.to_vec())) {
             return *r;
         }
-        let relation = self.horn.relation(format!("{at}"), &self.params);
+        let mut params = self.params.clone();
+        params.extend(self.own_of(candidates));
+        let relation = self.horn.relation(format!("{at}"), &params);
         self.pairs.insert((at, candidates.to_vec()), relation);
         self.todo.push((at, candidates.to_vec()));
         relation
     }
 
-    fn now(&self) -> Vec<Term> {
-        self.params.iter().map(|s| self.terms.sym(*s)).collect()
+    /// The symbols of the machine's variables in these states that relations speak of.
+    fn own_of(&self, candidates: &[u32]) -> Vec<Symbol> {
+        let own = candidates.iter().flat_map(|c| &self.own[*c as usize]).copied();
+        own.filter(|s| is_kept(self.terms, *s)).collect()
+    }
+
+    fn now(&self, candidates: &[u32]) -> Vec<Term> {
+        self.params.iter().copied().chain(self.own_of(candidates)).map(|s| self.terms.sym(s)).collect()
+    }
+
+    /// The values of the machine's variables at the start, in every state.
+    fn initial_own(&self) -> Vec<(Symbol, Term)> {
+        let values = self.machine.initial_values(self.program);
+        self.own.iter().flat_map(|own| own.iter().copied().zip(values.iter().copied())).collect()
     }
 
     fn build(&mut self) -> Result<(), Reason> {
@@ -157,7 +179,9 @@ impl<'a> MachineProduct<'a> {
         let entry = p.threads[self.thread].code.entry;
         let starts: Vec<u32> = self.machine.starts.iter().map(|s| *s as u32).collect();
         let start = self.relation(entry, &starts);
-        let head = Atom { relation: start, args: self.now() };
+        let own = self.initial_own();
+        let args = self.now(&starts).into_iter().map(|x| t.substitute(x, own.iter().copied())).collect();
+        let head = Atom { relation: start, args };
         self.horn.initial(t.and(&initial), head);
         self.clauses.push(Clause::Start);
         while let Some((at, candidates)) = self.todo.pop() {
@@ -184,20 +208,27 @@ impl<'a> MachineProduct<'a> {
         let (t, p) = (self.terms, self.program);
         let action = &p.threads[self.thread].code.actions[id];
         let from = self.pairs[&(at, candidates.to_vec())];
-        let asserted: Vec<Term> =
-            candidates.iter().filter_map(|c| self.machine.states[*c as usize].assertion.flatten()).collect();
+        let vars = || self.machine.vars.iter().map(|v| p.vars[*v].symbol);
+        let asserted = |c: &u32| {
+            let own = self.own[*c as usize].iter().map(|s| t.sym(*s));
+            self.machine.states[*c as usize].assertion.flatten().map(|f| t.substitute(f, vars().zip(own)))
+        };
+        let asserted: Vec<Term> = candidates.iter().filter_map(asserted).collect();
         let mut pre = vec![t.lt(t.int(0), t.sym(p.tid)), t.and(&asserted), action.guard];
         for gate in &action.gates {
             let constraint = t.and(&[t.and(&pre), t.not(gate.formula)]);
-            self.goal(from, id, constraint, Some(gate.property));
+            let fails = Some(gate.property);
+            self.goal((from, candidates), ProductStep::last(t, id, constraint), fails);
             pre.push(gate.formula);
         }
-        let reached: Vec<Term> =
+        let ways: Vec<StateReached> =
             (0..self.machine.states.len() as u32).map(|c| self.reached(candidates, id, c)).collect();
-        let after: Vec<Term> = {
-            let effect: Vec<(Symbol, Term)> = action.updates.iter().map(|u| (p.vars[u.var].symbol, u.value)).collect();
-            self.now().into_iter().map(|x| t.substitute(x, effect.iter().copied())).collect()
-        };
+        let reached: Vec<Term> = ways.iter().map(|w| w.reached).collect();
+        let own = |k: usize| self.own[k].iter().copied().zip(ways[k].values.iter().copied());
+        let mut effect: Vec<(Symbol, Term)> = action.updates.iter().map(|u| (p.vars[u.var].symbol, u.value)).collect();
+        effect.extend((0..ways.len()).flat_map(own));
+        let own: Vec<(Symbol, Term)> = (0..ways.len()).flat_map(own).collect();
+        let certain = t.and(&ways.iter().map(|w| w.unambiguous).collect::<Vec<_>>());
         self.smt.push();
         self.smt.assert(t.and(&pre));
         // What a model says of a formula with a quantifier is read off a name for it.
@@ -226,40 +257,52 @@ impl<'a> MachineProduct<'a> {
             let obligation = format!("which machine states follow `{}`", p.origins[action.origin].text);
             return Err(Reason::Solver { reason: reason.to_string(), obligation });
         }
-        for (set, exactly) in sets {
-            let constraint = t.and(&[t.and(&pre), exactly]);
+        // What is so in every model need not be said again.
+        let always =
+            |k: &usize| sets.iter().all(|(set, _)| set.contains(&(*k as u32)) == sets[0].0.contains(&(*k as u32)));
+        let open: Vec<usize> = (0..reached.len()).filter(|k| !always(k)).collect();
+        for (set, _) in &sets {
+            let exactly = open.iter().map(|k| match set.contains(&(*k as u32)) {
+                true => reached[*k],
+                false => t.not(reached[*k]),
+            });
+            let constraint = t.and(&pre.iter().copied().chain(exactly).collect::<Vec<_>>());
             if set.is_empty() {
-                self.goal(from, id, constraint, None);
+                let last = ProductStep { certain, ..ProductStep::last(t, id, constraint) };
+                self.goal((from, candidates), last, None);
                 continue;
             }
-            let to = self.relation(action.to, &set);
-            let body = vec![Atom { relation: from, args: self.now() }];
-            self.horn.leads(body, constraint, Atom { relation: to, args: after.clone() });
-            self.clauses.push(Clause::Step(ProductStep { action: id, constraint }));
+            let to = self.relation(action.to, set);
+            let body = vec![Atom { relation: from, args: self.now(candidates) }];
+            let after = self.now(set).into_iter().map(|x| t.substitute(x, effect.iter().copied())).collect();
+            self.horn.leads(body, constraint, Atom { relation: to, args: after });
+            self.clauses.push(Clause::Step(ProductStep { action: id, constraint, own: own.clone(), certain }));
         }
         Ok(())
     }
 
-    fn goal(&mut self, from: Relation, action: ActionId, constraint: Term, fails: Option<PropertyId>) {
-        self.horn.never(&Atom { relation: from, args: self.now() }, constraint);
-        self.clauses.push(Clause::Goal(ProductStep { action, constraint }, fails));
+    fn goal(&mut self, (from, candidates): (Relation, &[u32]), step: ProductStep, fails: Option<PropertyId>) {
+        self.horn.never(&Atom { relation: from, args: self.now(candidates) }, step.constraint);
+        self.clauses.push(Clause::Goal(step, fails));
     }
 
     /// The machine can go from a candidate to this state, changing the shared store as the action does.
-    fn reached(&self, candidates: &[u32], id: ActionId, to: u32) -> Term {
+    fn reached(&self, candidates: &[u32], id: ActionId, to: u32) -> StateReached {
         let (t, p) = (self.terms, self.program);
         let updates = &p.threads[self.thread].code.actions[id].updates;
-        let mut ways: Vec<Term> = self
+        let own = |k: usize| -> Vec<Term> { self.own[k].iter().map(|s| t.sym(*s)).collect() };
+        let mut ways: Vec<MachineWay> = self
             .machine
             .edges
             .iter()
             .filter(|e| e.to == to as usize && candidates.contains(&(e.from as u32)))
-            .map(|e| t.simplify(is_step(p, t, &e.action, updates)))
+            .map(|e| edge_way(p, t, self.machine, e, updates, &own(e.from)))
             .collect();
         if !self.machine.strict && candidates.contains(&to) {
-            ways.push(is_idle(p, t, updates));
+            ways.push(idle_way(p, t, updates, &own(to as usize)));
         }
-        t.or(&ways)
+        ways.iter_mut().for_each(|w| w.fits = t.simplify(pointwise(t, t.simplify(w.fits))));
+        reached(t, &ways)
     }
 
     /// How much would be written if the clauses were printed, with each constraint written out.
@@ -282,7 +325,8 @@ impl<'a> MachineProduct<'a> {
                     })
                     .filter(|p| !self.terms.is_false(p.formula))
                     .collect();
-                Conformance::Conforms(Simulation { thread: self.thread, pairs, symbolic: None })
+                let own = if self.machine.vars.is_empty() { Vec::new() } else { self.own.clone() };
+                Conformance::Conforms(Simulation { thread: self.thread, own, pairs, symbolic: None })
             }
             HornAnswer::Unsafe(rules) => {
                 let steps: Option<Vec<ProductStep>> = rules
@@ -294,8 +338,8 @@ impl<'a> MachineProduct<'a> {
                         _ => None,
                     })
                     .collect();
-                let local =
-                    steps.and_then(|s| path::concrete(self.program, self.terms, self.thread, &s, settings, budget));
+                let local = steps.map(|steps| ProductRun { thread: self.thread, own: self.initial_own(), steps });
+                let local = local.and_then(|run| path::concrete(self.program, self.terms, &run, settings, budget));
                 let fails = rules.iter().find_map(|r| match self.clauses.get(*r) {
                     Some(Clause::Goal(_, fails)) => *fails,
                     _ => None,

@@ -197,7 +197,14 @@ impl Merged<'_> {
             let (from, to) = (self.group_of[a.from.index()], self.group_of[a.to.index()]);
             let relation = t.and(&exact.iter().chain(believed).copied().collect::<Vec<_>>());
             let frame = written(p, a).into_iter().map(|var| StorePlace { var, keys: Vec::new() }).collect();
-            let new = MachineEdge { from, to, action: TwoStore { frame, relation }, origin: a.origin };
+            let new = MachineEdge {
+                from,
+                to,
+                action: TwoStore { frame, relation },
+                sets: Vec::new(),
+                makes: None,
+                origin: a.origin,
+            };
             if !edges.iter().any(|e| (e.from, e.to) == (from, to) && e.action.relation == relation) {
                 edges.push(new);
             }
@@ -210,12 +217,12 @@ impl Merged<'_> {
             let relation = t.and(&known);
             if from != to && !edges.iter().any(|e| (e.from, e.to) == (from, to) && e.action.relation == relation) {
                 let action = TwoStore { frame: Vec::new(), relation };
-                edges.push(MachineEdge { from, to, action, origin: a.origin });
+                edges.push(MachineEdge { from, to, action, sets: Vec::new(), makes: None, origin: a.origin });
             }
         }
         let starts = vec![self.group_of[thread.code.entry.index()]];
         let states = self.asserts.iter().enumerate().map(state).collect();
-        Machine { name: name.into(), strict: false, states, starts, edges, origin }
+        Machine { name: name.into(), strict: false, vars: Vec::new(), states, starts, edges, origin }
     }
 
     fn check(&self, name: &str) -> Conformance {

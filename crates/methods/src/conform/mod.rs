@@ -13,6 +13,7 @@ mod check;
 mod merged;
 mod outcome;
 mod path;
+mod pointwise;
 pub(crate) mod propose;
 mod symbolic;
 #[cfg(test)]

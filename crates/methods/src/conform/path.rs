@@ -7,7 +7,7 @@
 use base::Budget;
 use evidence::{CallReading, LocalRun, LocalStep};
 use logic::{Symbol, Term, Terms, Value};
-use program::{ActionId, Program, ThreadId, VarId};
+use program::{ActionId, Machine, Program, ThreadId, VarId};
 use solver::{Smt, SolverSettings, Z3};
 
 /// One step of the product: enough to unroll it again.
@@ -16,16 +16,40 @@ pub(crate) struct ProductStep {
     pub action: ActionId,
     /// What is true of the store and locals before it, and of the candidates after it.
     pub constraint: Term,
+    /// What the machine's variables are after it, in each state.
+    pub own: Vec<(Symbol, Term)>,
+    /// Nothing is left out by following one value of each of them.
+    pub certain: Term,
+}
+
+impl ProductStep {
+    /// A step that is wrong, after which nothing is followed.
+    pub(crate) fn last(terms: &Terms, action: ActionId, constraint: Term) -> Self {
+        Self { action, constraint, own: Vec::new(), certain: terms.tt() }
+    }
+}
+
+/// Steps of a thread that may break conformance, and the first values of the machine's variables in each state.
+pub(crate) struct ProductRun {
+    pub thread: ThreadId,
+    pub own: Vec<(Symbol, Term)>,
+    pub steps: Vec<ProductStep>,
+}
+
+/// New symbols for the values of the machine's variables in each of its states.
+pub(super) fn own_symbols(program: &Program, terms: &Terms, machine: &Machine) -> Vec<Vec<Symbol>> {
+    let new = |v: &VarId| terms.symbol(program.vars[*v].name.clone(), program.vars[*v].sort);
+    machine.states.iter().map(|_| machine.vars.iter().map(new).collect()).collect()
 }
 
 pub(crate) fn concrete(
     program: &Program,
     terms: &Terms,
-    thread: ThreadId,
-    steps: &[ProductStep],
+    run: &ProductRun,
     settings: SolverSettings,
     budget: &Budget,
 ) -> Option<LocalRun> {
+    let (thread, steps) = (run.thread, &run.steps);
     let th = &program.threads[thread];
     let (_, violates) = th.follows?;
     let shared: Vec<VarId> = program.shared().collect();
@@ -37,6 +61,7 @@ pub(crate) fn concrete(
     for (v, x) in th.locals.iter().zip(&initial) {
         formulas.extend(program.vars[*v].initial.map(|value| terms.eq(*x, value)));
     }
+    let mut own = run.own.clone();
     let mut read: Vec<(Vec<Term>, Vec<Term>)> = Vec::new();
     for (i, step) in steps.iter().enumerate() {
         let action = &th.code.actions[step.action];
@@ -47,7 +72,13 @@ pub(crate) fn concrete(
         view.extend(shared.iter().zip(&store).map(|(v, x)| (program.vars[*v].symbol, *x)));
         view.extend(th.locals.iter().zip(&locals).map(|(v, x)| (program.vars[*v].symbol, *x)));
         view.extend(action.inputs.iter().zip(&inputs).map(|(s, x)| (*s, *x)));
+        view.extend(own.iter().copied());
         formulas.push(terms.substitute(step.constraint, view.iter().copied()));
+        formulas.push(terms.substitute(step.certain, view.iter().copied()));
+        for (s, x) in &mut own {
+            let set = step.own.iter().find(|(of, _)| of == s);
+            *x = set.map_or(*x, |(_, value)| terms.substitute(*value, view.iter().copied()));
+        }
         let next = th
             .locals
             .iter()

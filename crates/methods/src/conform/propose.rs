@@ -174,10 +174,10 @@ fn situations(
             continue;
         }
         if !edges.iter().any(|e| e.from == from && e.to == to && e.action.relation == step.relation) {
-            edges.push(MachineEdge { from, to, action: step, origin: action.origin });
+            edges.push(MachineEdge { from, to, action: step, sets: Vec::new(), makes: None, origin: action.origin });
         }
     }
-    Ok(Machine { name: name.into(), strict: false, states, starts, edges, origin })
+    Ok(Machine { name: name.into(), strict: false, vars: Vec::new(), states, starts, edges, origin })
 }
 
 /// A formula with the thread's locals and the action's inputs quantified away where they occur.

@@ -6,11 +6,13 @@
 //! Deliberately absent: sets one by one (`check`), which is better where few of them occur in a thread with loops.
 
 use super::outcome::Conformance;
+use super::path::own_symbols;
+use super::pointwise::pointwise;
 use crate::infer::clauses::HornClauseBuilder;
 use base::Budget;
 use evidence::{CallReading, LocalRun, LocalStep, Reason, Simulation, SymbolicSimulation};
 use logic::{Sort, Symbol, Term, Terms, Value};
-use program::relation::{is_idle, is_step};
+use program::machine_step::{MachineWay, StateReached, edge_way, idle_way, reached};
 use program::{ActionId, LocId, Machine, Program, PropertyId, ThreadId};
 use solver::{Atom, Horn, HornAnswer, Satisfiability, Smt, SolverSettings, Z3};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +38,17 @@ struct SetStep {
     wrong: Vec<WrongStep>,
     next: Vec<Term>,
     locals: Vec<Term>,
+    /// By state: the values of the machine's variables.
+    own: Vec<Vec<Term>>,
+    /// Nothing is left out by following one value of each.
+    certain: Term,
+}
+
+/// Terms for the locals, the set of candidates, and the machine's variables in each state.
+struct SetPoint<'a> {
+    locals: &'a [Term],
+    candidates: &'a [Term],
+    own: &'a [Vec<Term>],
 }
 
 /// A location of the paths of a thread without loops.
@@ -43,6 +56,13 @@ struct PathPoint {
     here: Term,
     locals: Vec<Term>,
     candidates: Vec<Term>,
+    own: Vec<Vec<Term>>,
+}
+
+impl PathPoint {
+    fn view(&self) -> SetPoint<'_> {
+        SetPoint { locals: &self.locals, candidates: &self.candidates, own: &self.own }
+    }
 }
 
 impl<'a> Symbolic<'a> {
@@ -93,15 +113,34 @@ impl<'a> Symbolic<'a> {
         if self.machine.starts.contains(&k) { self.terms.tt() } else { self.terms.ff() }
     }
 
+    /// The values that the machine's variables start with, in every state.
+    fn own_initially(&self) -> Vec<Vec<Term>> {
+        let values = self.machine.initial_values(self.program);
+        self.machine.states.iter().map(|_| values.clone()).collect()
+    }
+
+    /// New symbols for the machine's variables in each state.
+    fn own_symbols(&self) -> Vec<Vec<Symbol>> {
+        own_symbols(self.program, self.terms, self.machine)
+    }
+
+    fn own_fresh(&self) -> Vec<Vec<Term>> {
+        let t = self.terms;
+        self.own_symbols().into_iter().map(|own| own.into_iter().map(|s| t.sym(s)).collect()).collect()
+    }
+
     /// One action, with the symbols of the program for the store and the inputs, from these locals and candidates.
-    fn step(&self, id: ActionId, locals: &[Term], candidates: &[Term]) -> SetStep {
+    fn step(&self, id: ActionId, at: &SetPoint<'_>) -> SetStep {
+        let SetPoint { locals, candidates, own: values } = *at;
         let (t, p) = (self.terms, self.program);
         let action = &p.threads[self.thread].code.actions[id];
         let own: Vec<(Symbol, Term)> = self.locals().into_iter().zip(locals.iter().copied()).collect();
         let seen = |f: Term| t.substitute(f, own.iter().copied());
         let mut known = vec![self.positive(), seen(action.guard)];
-        for (c, s) in candidates.iter().zip(&self.machine.states) {
-            known.extend(s.assertion.flatten().filter(|_| !t.is_false(*c)).map(|f| t.implies(*c, f)));
+        let vars = || self.machine.vars.iter().map(|v| p.vars[*v].symbol);
+        for (k, (c, s)) in candidates.iter().zip(&self.machine.states).enumerate() {
+            let of_machine = |f: Term| t.substitute(f, vars().zip(values[k].iter().copied()));
+            known.extend(s.assertion.flatten().filter(|_| !t.is_false(*c)).map(|f| t.implies(*c, of_machine(f))));
         }
         let mut wrong = Vec::new();
         for gate in &action.gates {
@@ -109,22 +148,28 @@ impl<'a> Symbolic<'a> {
             known.push(seen(gate.formula));
         }
         let passes = t.and(&known);
-        let idle = seen(is_idle(p, t, &action.updates));
-        let next: Vec<Term> = (0..self.machine.states.len())
+        let taken = |k: usize, way: MachineWay| MachineWay {
+            fits: t.and(&[candidates[k], t.simplify(pointwise(t, t.simplify(seen(way.fits))))]),
+            values: way.values.into_iter().map(seen).collect(),
+        };
+        let after: Vec<StateReached> = (0..self.machine.states.len())
             .map(|y| {
                 let from = |e: &&program::MachineEdge| e.to == y && !t.is_false(candidates[e.from]);
-                let mut ways: Vec<Term> = self
-                    .machine
-                    .edges
-                    .iter()
-                    .filter(from)
-                    .map(|e| t.and(&[candidates[e.from], t.simplify(seen(is_step(p, t, &e.action, &action.updates)))]))
-                    .collect();
+                let edges = self.machine.edges.iter().filter(from);
+                let way = |e: &program::MachineEdge| edge_way(p, t, self.machine, e, &action.updates, &values[e.from]);
+                let mut ways: Vec<MachineWay> = edges.map(|e| taken(e.from, way(e))).collect();
                 if !self.machine.strict {
-                    ways.push(t.and(&[candidates[y], idle]));
+                    ways.push(taken(y, idle_way(p, t, &action.updates, &values[y])));
                 }
-                t.simplify(t.or(&ways))
+                reached(t, &ways)
             })
+            .collect();
+        let next: Vec<Term> = after.iter().map(|r| t.simplify(r.reached)).collect();
+        let certain: Vec<Term> = after.iter().map(|r| r.unambiguous).collect();
+        let own = after
+            .into_iter()
+            .zip(values)
+            .map(|(r, old)| if r.values.is_empty() { old.clone() } else { r.values })
             .collect();
         wrong.push((t.and(&[passes, t.not(t.or(&next))]), None));
         // A run ends where the machine is left behind.
@@ -133,7 +178,7 @@ impl<'a> Symbolic<'a> {
             action.updates.iter().find(|u| u.var == *v).map_or(*old, |u| seen(u.value))
         };
         let locals = p.threads[self.thread].locals.iter().zip(locals).map(after).collect();
-        SetStep { passes, wrong, next, locals }
+        SetStep { passes, wrong, next, locals, own, certain: t.and(&certain) }
     }
 
     /// A renaming of the store and the inputs of an action to new symbols.
@@ -181,7 +226,7 @@ impl<'a> Symbolic<'a> {
         known.extend(self.initially(&locals));
         let candidates = (0..states).map(|k| self.starts(k)).collect();
         let mut at: BTreeMap<LocId, PathPoint> =
-            BTreeMap::from([(code.entry, PathPoint { here: t.tt(), locals, candidates })]);
+            BTreeMap::from([(code.entry, PathPoint { here: t.tt(), locals, candidates, own: self.own_initially() })]);
         let possible = self.possible(order);
         let mut ways: BTreeMap<LocId, Vec<Term>> = BTreeMap::new();
         let (mut wrong, mut taken): (Vec<Term>, Vec<(ActionId, Term)>) = (Vec::new(), Vec::new());
@@ -192,7 +237,7 @@ impl<'a> Symbolic<'a> {
                 known.push(t.implies(point.here, t.or(&ways)));
             }
             for (id, action) in code.from(*l) {
-                let step = self.step(id, &point.locals, &point.candidates);
+                let step = self.step(id, &point.view());
                 let store = self.fresh_store(id);
                 let seen = |f: Term| t.substitute(f, store.iter().copied());
                 for (f, fails) in &step.wrong {
@@ -214,11 +259,14 @@ impl<'a> Symbolic<'a> {
                             false => t.ff(),
                         })
                         .collect(),
+                    own: self.own_fresh(),
                 });
                 let took = t.sym(t.symbol("took", Sort::BOOL));
                 let mut way = vec![took, point.here, seen(step.passes)];
                 way.extend(target.locals.iter().zip(&step.locals).map(|(a, b)| t.eq(*a, seen(*b))));
                 way.extend(target.candidates.iter().zip(&next).map(|(c, n)| t.eq(*c, *n)));
+                let own = target.own.iter().flatten().zip(step.own.iter().flatten());
+                way.extend(own.map(|(x, value)| t.eq(*x, seen(*value))));
                 ways.entry(action.to).or_default().push(t.and(&way));
                 taken.push((id, took));
             }
@@ -259,20 +307,25 @@ impl<'a> Symbolic<'a> {
         let mut params = self.locals();
         params.push(self.program.tid);
         params.extend(&sets);
+        let own = self.own_symbols();
+        params.extend(own.iter().flatten());
         let horn = Horn::new(t, self.settings, self.budget);
         let mut horn = HornClauseBuilder { horn, terms: t, wanted: Vec::new() };
         let relations: Vec<_> = code.locations.ids().map(|l| horn.relation(format!("{l}"), &params)).collect();
         let now: Vec<Term> = params.iter().map(|s| t.sym(*s)).collect();
-        let (locals, candidates) = (&now[..self.locals().len()], &now[self.locals().len() + 1..]);
+        let (locals, candidates) = (&now[..self.locals().len()], &now[self.locals().len() + 1..][..sets.len()]);
+        let values: Vec<Vec<Term>> = own.iter().map(|own| own.iter().map(|s| t.sym(*s)).collect()).collect();
+        let at = SetPoint { locals, candidates, own: &values };
         let mut initial = self.initially(locals);
         initial.push(self.positive());
         let mut first: Vec<Term> = now[..self.locals().len() + 1].to_vec();
         first.extend((0..sets.len()).map(|k| self.starts(k)));
+        first.extend(self.own_initially().into_iter().flatten());
         let head = Atom { relation: relations[code.entry.index()], args: first };
         horn.initial(t.and(&initial), head);
         let mut meaning: Vec<Option<ActionId>> = vec![None];
         for (id, action) in code.actions.iter_enumerated() {
-            let step = self.step(id, locals, candidates);
+            let step = self.step(id, &at);
             let from = Atom { relation: relations[action.from.index()], args: now.clone() };
             for (wrong, _) in &step.wrong {
                 self.text.push(*wrong);
@@ -282,6 +335,7 @@ impl<'a> Symbolic<'a> {
             let mut args = step.locals.clone();
             args.push(t.sym(self.program.tid));
             args.extend(&step.next);
+            args.extend(step.own.iter().flatten());
             self.text.extend(&args);
             let to = Atom { relation: relations[action.to.index()], args };
             horn.leads(vec![from], step.passes, to);
@@ -291,8 +345,9 @@ impl<'a> Symbolic<'a> {
             HornAnswer::Safe(solution) => {
                 let cuts = code.locations.ids().zip(solution).collect();
                 let mut found = self.conforms(cuts);
-                if let Conformance::Conforms(Simulation { symbolic: Some(s), .. }) = &mut found {
+                if let Conformance::Conforms(Simulation { symbolic: Some(s), own: symbols, .. }) = &mut found {
                     s.candidates = sets;
+                    *symbols = if self.machine.vars.is_empty() { Vec::new() } else { own };
                 }
                 found
             }
@@ -309,7 +364,8 @@ impl<'a> Symbolic<'a> {
         let t = self.terms;
         let candidates = self.machine.states.iter().map(|s| t.symbol(s.name.clone(), Sort::BOOL)).collect();
         let symbolic = Some(SymbolicSimulation { candidates, cuts });
-        Conformance::Conforms(Simulation { thread: self.thread, pairs: Vec::new(), symbolic })
+        let own = if self.machine.vars.is_empty() { Vec::new() } else { self.own_symbols() };
+        Conformance::Conforms(Simulation { thread: self.thread, own, pairs: Vec::new(), symbolic })
     }
 
     fn unanswered(&self, reason: String) -> Reason {
@@ -336,12 +392,14 @@ impl<'a> Symbolic<'a> {
         self.initially(&initial).into_iter().for_each(|f| asserted(&mut smt, f));
         let mut locals = initial.clone();
         let mut candidates: Vec<Term> = (0..self.machine.states.len()).map(|k| self.starts(k)).collect();
+        let mut own = self.own_initially();
         let mut stores = Vec::new();
         let mut last = Vec::new();
         for (i, id) in path.iter().enumerate() {
             let store = self.fresh_store(*id);
-            let step = self.step(*id, &locals, &candidates);
+            let step = self.step(*id, &SetPoint { locals: &locals, candidates: &candidates, own: &own });
             let seen = |f: &Term| t.substitute(*f, store.iter().copied());
+            asserted(&mut smt, seen(&step.certain));
             if i + 1 == path.len() {
                 last = step.wrong.iter().map(|(f, fails)| (seen(f), *fails)).collect();
                 let any: Vec<Term> = last.iter().map(|(f, _)| *f).collect();
@@ -350,6 +408,7 @@ impl<'a> Symbolic<'a> {
                 asserted(&mut smt, seen(&step.passes));
                 locals = step.locals.iter().map(seen).collect();
                 candidates = step.next.iter().map(seen).collect();
+                own = step.own.iter().map(|own| own.iter().map(seen).collect()).collect();
             }
             stores.push(store);
         }

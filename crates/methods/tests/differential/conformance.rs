@@ -78,13 +78,23 @@ pub(crate) fn pair(seed: u64) -> (Program, [VarId; 2], VarId) {
         code.actions.push(Action { gates, updates, ..Action::plain(from, to, guard, What::Assign, o) });
     }
     let states = 1 + d.roll(3);
+    // Every second machine has a variable of its own.
+    let scope = Scope::Machine(program::MachineId::from_index(0));
+    let own = (seed % 2 == 1).then(|| p.add_var("h", Sort::BOOL, scope, VarKind::Plain, Some(start), o));
+    let known: Vec<Term> = now.iter().copied().chain(own.map(|h| p.now(h))).collect();
+    let set = |p: &Program, d: &mut Dice| -> Vec<Update> {
+        let values: Vec<Term> = known.iter().copied().chain(next).collect();
+        let one = |h: VarId, d: &mut Dice| (d.roll(3) > 0).then(|| Update { var: h, value: literal(p, d, &values) });
+        own.and_then(|h| one(h, d)).into_iter().collect()
+    };
     let machine = Machine {
         name: "M".into(),
         strict: d.roll(3) == 0,
+        vars: own.into_iter().collect(),
         states: (0..states)
             .map(|i| MachineState {
                 name: format!("s{i}"),
-                assertion: if d.roll(2) == 0 { None } else { Some(Some(literal(&p, d, &now))) },
+                assertion: if d.roll(2) == 0 { None } else { Some(Some(literal(&p, d, &known))) },
                 origin: o,
             })
             .collect(),
@@ -96,9 +106,10 @@ pub(crate) fn pair(seed: u64) -> (Program, [VarId; 2], VarId) {
                     .filter(|_| d.roll(2) == 0)
                     .map(|v| StorePlace { var: *v, keys: Vec::new() })
                     .collect();
-                let parts = [literal(&p, d, &now), literal(&p, d, &next)];
+                let parts = [literal(&p, d, &known), literal(&p, d, &next)];
                 let action = TwoStore { frame, relation: p.terms.and(&parts) };
-                MachineEdge { from: d.roll(states) as usize, to: d.roll(states) as usize, action, origin: o }
+                let (from, to) = (d.roll(states) as usize, d.roll(states) as usize);
+                MachineEdge { from, to, action, sets: set(&p, d), makes: None, origin: o }
             })
             .collect(),
         origin: o,
@@ -124,8 +135,16 @@ fn conforms(p: &Program, shared: [VarId; 2], x: VarId) -> bool {
     let machine = &p.machines[thread.follows.expect("it follows one").0];
     let holds =
         |f: Term, env: &FxHashMap<logic::Symbol, Value>| logic::eval::holds(&p.terms, f, env).expect("all is decided");
-    let mut todo = vec![(thread.code.entry, false, machine.starts.iter().copied().collect::<BTreeSet<usize>>())];
-    let mut seen: BTreeSet<(LocId, bool, BTreeSet<usize>)> = todo.iter().cloned().collect();
+    // A state of the machine, and the value of its variable.
+    let starts: BTreeSet<(usize, bool)> = machine.starts.iter().map(|s| (*s, false)).collect();
+    let own = machine.vars.first().copied();
+    let with = |env: &FxHashMap<logic::Symbol, Value>, h: bool| {
+        let mut env = env.clone();
+        env.extend(own.map(|v| (p.vars[v].symbol, Value::Bool(h))));
+        env
+    };
+    let mut todo = vec![(thread.code.entry, false, starts)];
+    let mut seen: BTreeSet<(LocId, bool, BTreeSet<(usize, bool)>)> = todo.iter().cloned().collect();
     while let Some((at, local, candidates)) = todo.pop() {
         for bits in 0..4u8 {
             let mut env: FxHashMap<logic::Symbol, Value> = FxHashMap::default();
@@ -134,7 +153,10 @@ fn conforms(p: &Program, shared: [VarId; 2], x: VarId) -> bool {
             env.insert(p.vars[x].symbol, Value::Bool(local));
             env.insert(p.tid, Value::Int(1));
             // Where some candidate's assertion fails the machine goes wrong, and need not follow.
-            if candidates.iter().any(|c| machine.states[*c].assertion.flatten().is_some_and(|f| !holds(f, &env))) {
+            let fails = |(c, h): &(usize, bool)| {
+                machine.states[*c].assertion.flatten().is_some_and(|f| !holds(f, &with(&env, *h)))
+            };
+            if candidates.iter().any(fails) {
                 continue;
             }
             for a in thread.code.actions.iter().filter(|a| a.from == at) {
@@ -145,13 +167,22 @@ fn conforms(p: &Program, shared: [VarId; 2], x: VarId) -> bool {
                     return false;
                 }
                 let mut next = BTreeSet::new();
-                for e in machine.edges.iter().filter(|e| candidates.contains(&e.from)) {
-                    if holds(is_step(p, &p.terms, &e.action, &a.updates), &env) {
-                        next.insert(e.to);
+                let mut after = env.clone();
+                for v in shared {
+                    let update = a.updates.iter().find(|u| u.var == v);
+                    let value = update.map_or_else(|| holds(p.now(v), &env), |u| holds(u.value, &env));
+                    after.insert(p.vars[v].primed, Value::Bool(value));
+                }
+                for (from, h) in &candidates {
+                    for e in machine.edges.iter().filter(|e| e.from == *from) {
+                        if holds(is_step(p, &p.terms, &e.action, &a.updates), &with(&env, *h)) {
+                            let set = e.sets.first().map_or(*h, |u| holds(u.value, &with(&after, *h)));
+                            next.insert((e.to, set));
+                        }
                     }
                 }
                 if !machine.strict && holds(is_idle(p, &p.terms, &a.updates), &env) {
-                    next.extend(&candidates);
+                    next.extend(candidates.iter().copied());
                 }
                 if next.is_empty() {
                     return false;
@@ -179,7 +210,7 @@ const CHECKED_PAIRS: u64 = 4;
 
 #[test]
 fn check_conformance_is_the_definition_both_ways() {
-    let (mut yes, mut no, mut open) = (0, 0, 0);
+    let (mut yes, mut no, mut open, mut unclear) = (0, 0, 0, 0);
     for seed in seeds(200) {
         let (p, shared, x) = pair(seed);
         assert!(program::wellformed(&p).is_empty(), "pair {seed} is a program");
@@ -212,12 +243,19 @@ fn check_conformance_is_the_definition_both_ways() {
                 }
                 // Of formulas Spacer may find none; what it says is never wrong.
                 Claim::Undecided(_) if candidates == "formulas" => open += 1,
+                // Of several values that a machine's variable may have one is followed: that decides less.
+                Claim::Undecided(_) if seed % 2 == 1 => unclear += 1,
                 other => panic!("pair {seed} is finite and was not decided by {candidates}: {other:?}"),
             }
         }
         if expected { yes += 1 } else { no += 1 }
     }
-    report_agreement("conform", yes + no, &format!("{yes} follow, {no} do not; {open} left open by formulas"));
+    report_agreement(
+        "conform",
+        yes + no,
+        &format!("{yes} follow, {no} do not; {open} left open by formulas, {unclear} with several values"),
+    );
+    assert!(unclear * 10 < yes + no, "one value is nearly always enough: {unclear}");
     assert!(open < yes + no, "formulas decide something");
     assert!(yes > 10 && no > 10, "both answers occur: {yes} and {no}");
 }

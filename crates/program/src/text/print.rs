@@ -224,6 +224,7 @@ fn scope(s: Scope) -> Sexp {
         Scope::Procedure(q) => form("of", [atom(q.to_string())]),
         Scope::Operation(o, k) => form("of", [atom(o.to_string()), atom(k.to_string())]),
         Scope::Spec(o) => form("spec", [atom(o.to_string())]),
+        Scope::Machine(m) => form("machine", [atom(m.to_string())]),
     }
 }
 

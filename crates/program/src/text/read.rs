@@ -310,6 +310,7 @@ impl TextReader<'_> {
                 let (head, of) = (s.atom()?, s.atom()?);
                 let scope = match head {
                     "spec" => Scope::Spec(s.id_of(of, "obj")?),
+                    "machine" => Scope::Machine(s.id_of(of, "m")?),
                     "of" if of.starts_with("th") => Scope::Thread(s.id_of(of, "th")?),
                     "of" if of.starts_with("proc") => Scope::Procedure(s.id_of(of, "proc")?),
                     "of" => Scope::Operation(s.id_of(of, "obj")?, s.number()?),

@@ -180,6 +180,7 @@ impl WellformedCheck<'_> {
                 Scope::Procedure(q) => p.procedures.get(q).is_some(),
                 Scope::Operation(o, k) => p.objects.get(o).is_some_and(|o| (k as usize) < o.ops.len()),
                 Scope::Spec(o) => p.objects.get(o).is_some(),
+                Scope::Machine(m) => p.machines.get(m).is_some_and(|m| m.vars.contains(&id)),
             };
             if !scoped {
                 self.fault(&place, format!("its scope {:?} does not exist", v.scope), Some(v.origin));

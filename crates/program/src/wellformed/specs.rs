@@ -5,7 +5,8 @@
 use super::{May, WellformedCheck};
 use crate::model::{InitialFact, OriginId, Scope, VarId};
 use crate::property::PropertyKind;
-use crate::spec::Performs;
+use crate::spec::{MachineEdge, MachineId, Performs};
+use logic::SortKind;
 
 impl WellformedCheck<'_> {
     fn own_vars(&mut self, place: &str, lists: [&[VarId]; 3], scope: Scope, origin: OriginId) {
@@ -96,7 +97,12 @@ impl WellformedCheck<'_> {
             if m.starts.windows(2).any(|w| w[0] >= w[1]) {
                 self.fault(&place, "its start states are not in order", Some(m.origin));
             }
-            let may = May { shared: true, tid: true, ..May::default() };
+            let scope = Scope::Machine(id);
+            self.own_vars(&place, [&m.vars, &[], &[]], scope, m.origin);
+            if m.vars.iter().any(|v| p.vars.get(*v).is_some_and(|v| v.initial.is_none())) {
+                self.fault(&place, "a variable of it has no initial value", Some(m.origin));
+            }
+            let may = May { shared: true, tid: true, scopes: vec![scope], ..May::default() };
             let both = May { shared_next: true, ..may.clone() };
             for s in &m.states {
                 let at = format!("{place}, state `{}`", s.name);
@@ -111,8 +117,32 @@ impl WellformedCheck<'_> {
                 if e.from >= m.states.len() || e.to >= m.states.len() {
                     self.fault(&at, "it joins states that do not exist", Some(e.origin));
                 }
-                self.two_store(&at, &e.action, &may, &both, e.origin);
+                self.machine_edge(&at, id, e, (&may, &both));
             }
+        }
+    }
+
+    /// What an edge changes of the store and of the machine's variables.
+    fn machine_edge(&mut self, at: &str, id: MachineId, e: &MachineEdge, (may, both): (&May, &May)) {
+        let p = self.p;
+        let own = |v: VarId| p.vars.get(v).is_some_and(|v| v.scope == Scope::Machine(id));
+        let mut both = both.clone();
+        if let Some(v) = e.makes {
+            match p.vars.get(v).filter(|w| own(v) && matches!(p.terms.kind(w.sort), SortKind::Ref(_))) {
+                Some(w) => both.also.push(w.primed),
+                None => self.fault(at, "it makes an object for no variable of the machine", Some(e.origin)),
+            }
+        }
+        self.two_store(at, &e.action, may, &both, e.origin);
+        if e.action.frame.iter().any(|f| p.vars.get(f.var).is_some_and(|v| v.scope != Scope::Shared)) {
+            self.fault(at, "its frame holds shared variables only", Some(e.origin));
+        }
+        for (i, u) in e.sets.iter().enumerate() {
+            if !own(u.var) || e.makes == Some(u.var) || e.sets[..i].iter().any(|w| w.var == u.var) {
+                self.fault(at, "it sets what is no variable of the machine, or one twice", Some(e.origin));
+                continue;
+            }
+            self.term(at, "what a variable becomes", u.value, p.vars[u.var].sort, &both, e.origin);
         }
     }
 

@@ -80,7 +80,7 @@ pub(crate) fn performed(case: &Case) -> PerformedProof {
         candidates: vec![u32::from(k >= calls_before.len())],
         formula: inner.term("true"),
     });
-    let simulation = Simulation { thread, pairs: pairs.collect(), symbolic: None };
+    let simulation = Simulation { thread, own: Vec::new(), pairs: pairs.collect(), symbolic: None };
     let proof = Box::new(inner.certificate(Proof::Simulation(simulation), &["follows:T"]));
     PerformedProof { calls, proof }
 }

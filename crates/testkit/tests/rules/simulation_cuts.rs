@@ -14,7 +14,7 @@ pub(crate) fn symbolic(case: &mut Case, at_head: Option<&str>) -> Simulation {
     let states = case.program.machines[program::MachineId(0)].states.len();
     let candidates = (0..states).map(|k| case.symbol(&format!("c{k}"), Sort::BOOL)).collect();
     let cuts = at_head.map(|f| (head(case), case.term(f))).into_iter().collect();
-    Simulation { thread, pairs: Vec::new(), symbolic: Some(SymbolicSimulation { candidates, cuts }) }
+    Simulation { thread, own: Vec::new(), pairs: Vec::new(), symbolic: Some(SymbolicSimulation { candidates, cuts }) }
 }
 
 /// The location where the loop is entered or left.

@@ -6,7 +6,7 @@ use crate::board::{self, exit};
 use crate::cli::ShowCommand;
 use crate::load::{self, Loaded};
 use crate::report::paint::Paint;
-use program::{Code, Machine, Program, Thread, TwoStore};
+use program::{Code, Machine, MachineEdge, Program, Thread, TwoStore};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -165,13 +165,18 @@ fn assertion(program: &Program, state: &program::MachineState) -> String {
 
 fn machine_text(program: &Program, machine: &Machine) -> String {
     let mut out = format!("{}machine {} {{\n", if machine.strict { "strict " } else { "" }, machine.name);
+    for v in &machine.vars {
+        let var = &program.vars[*v];
+        let initial = var.initial.map_or_else(String::new, |x| format!(" = {}", program.terms.show(x)));
+        let _ = writeln!(out, "  var {}: {}{initial};", var.name, program.terms.sort_name(var.sort));
+    }
     for (i, state) in machine.states.iter().enumerate() {
         let word = if machine.starts.contains(&i) { "start" } else { "state" };
         let _ = writeln!(out, "  {word} {}{};", state.name, assertion(program, state));
     }
-    for edge in &machine.edges {
+    for edge in drawn(program, machine) {
         let (from, to) = (&machine.states[edge.from].name, &machine.states[edge.to].name);
-        let _ = writeln!(out, "  {from} -> {to} : {};", two_store(program, &edge.action));
+        let _ = writeln!(out, "  {from} -> {to} : {};", two_store(program, &whole_action(program, edge)));
     }
     out.push_str("}\n");
     out
@@ -199,9 +204,9 @@ fn machine_graph(program: &Program, machine: &Machine) -> String {
         };
         let _ = writeln!(out, "  s{i} [label=<<B>{}</B>{assertion}>];", mathematical(&state.name));
     }
-    for (from, to) in pairs(machine) {
-        let edges = machine.edges.iter().filter(|e| (e.from, e.to) == (from, to));
-        let lines: Vec<String> = edges.map(|e| edge_label(program, &e.action)).collect();
+    for (from, to) in pairs(program, machine) {
+        let edges = drawn(program, machine).filter(|e| (e.from, e.to) == (from, to));
+        let lines: Vec<String> = edges.map(|e| edge_label(program, &whole_action(program, e))).collect();
         let _ = writeln!(out, "  s{from} -> s{to} [label=<{}>];", lines.concat());
     }
     out.push_str("}\n");
@@ -209,14 +214,37 @@ fn machine_graph(program: &Program, machine: &Machine) -> String {
 }
 
 /// Source and target of edges, each once: several edges between two states share an arrow.
-fn pairs(machine: &Machine) -> Vec<(usize, usize)> {
+fn pairs(program: &Program, machine: &Machine) -> Vec<(usize, usize)> {
     let mut out = Vec::new();
-    for e in &machine.edges {
+    for e in drawn(program, machine) {
         if !out.contains(&(e.from, e.to)) {
             out.push((e.from, e.to));
         }
     }
     out
+}
+
+/// The edges without idle steps, for which a machine with `rely` has edges that stand nowhere in the text.
+fn drawn<'a>(program: &'a Program, machine: &'a Machine) -> impl Iterator<Item = &'a MachineEdge> {
+    let idle = |e: &&MachineEdge| {
+        let still = e.action.frame.is_empty() && program.terms.is_true(e.action.relation) && e.makes.is_none();
+        e.from == e.to && e.origin == machine.origin && still
+    };
+    machine.edges.iter().filter(move |e| !idle(e))
+}
+
+/// An edge with what it does to the machine's variables, as it is written.
+fn whole_action(program: &Program, edge: &MachineEdge) -> TwoStore {
+    let t = &program.terms;
+    let mut action = edge.action.clone();
+    let mut parts = vec![action.relation];
+    for u in &edge.sets {
+        action.frame.push(program::StorePlace { var: u.var, keys: Vec::new() });
+        parts.push(t.eq(program.next(u.var), u.value));
+    }
+    action.frame.extend(edge.makes.map(|var| program::StorePlace { var, keys: Vec::new() }));
+    action.relation = t.and(&parts);
+    action
 }
 
 fn edge_label(program: &Program, action: &TwoStore) -> String {

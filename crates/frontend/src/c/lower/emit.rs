@@ -550,14 +550,14 @@ impl<'u> Emitter<'u> {
                 let frame = e.frame.iter().map(|(slot, key)| place(*slot, *key));
                 let frame = frame.chain(own.iter().map(|s| place(*s, None))).collect();
                 let relation = terms::Build(t).substitute(e.relation, &after);
-                program::MachineEdge { from: e.from, to: e.to, action: program::TwoStore { frame, relation }, origin }
+                plain_edge(e.from, e.to, program::TwoStore { frame, relation }, origin)
             })
             .collect();
         if !own.is_empty() && !machine.strict {
             for at in 0..machine.states.len() {
                 let frame = own.iter().map(|s| place(*s, None)).collect();
                 let action = program::TwoStore { frame, relation: t.tt() };
-                edges.push(program::MachineEdge { from: at, to: at, action, origin });
+                edges.push(plain_edge(at, at, action, origin));
             }
         }
         let states = machine
@@ -570,8 +570,8 @@ impl<'u> Emitter<'u> {
             })
             .collect();
         let name = self.unique(&machine.name);
-        let made =
-            program::Machine { name, strict: machine.strict, states, starts: machine.starts.clone(), edges, origin };
+        let (strict, starts) = (machine.strict, machine.starts.clone());
+        let made = program::Machine { name, strict, vars: Vec::new(), states, starts, edges, origin };
         let made = self.program.machines.push(made);
         let name = self.unique(&format!("follows:{}", self.lower.tasks[task].shown));
         let kind = PropertyKind::Follows(id);
@@ -769,4 +769,9 @@ impl<'u> Emitter<'u> {
             ..Action::plain(locations[&step.from], locations[&step.to], guard, step.what, origin)
         }
     }
+}
+
+/// An edge of a machine without variables.
+fn plain_edge(from: usize, to: usize, action: program::TwoStore, origin: program::OriginId) -> program::MachineEdge {
+    program::MachineEdge { from, to, action, sets: Vec::new(), makes: None, origin }
 }

@@ -3,7 +3,7 @@
 //! In: the text of `//@ machine M { ... }` and, for a start function, `//@ follows M`. Out: machines of the model
 //! and the threads' properties `follows:T`. States and edges are those of the modelling language, formulas those of
 //! invariants and relies in comments. What the front end keeps for itself about a thread (that it has ended, its result) is
-//! none of the machine's business: each state may change it.
+//! none of the machine's business: each state may change it. Deliberately absent: variables of a machine, what it assumes of others, objects that it makes.
 
 use super::annotate::{SpecReader, tokens};
 use super::flow::*;

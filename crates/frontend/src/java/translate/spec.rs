@@ -247,7 +247,7 @@ impl<'a> Translation<'a> {
             formula = and(vec![formula, mine], action.span);
         }
         let label = action.label.as_ref().map(|l| name(l.as_str(), action.span));
-        Some(ActionDecl { label, frame, formula, asserting: None, span: SourceSpan(action.span) })
+        Some(ActionDecl { label, makes: None, frame, formula, asserting: None, span: SourceSpan(action.span) })
     }
 
     /// The access predicates of a field.

@@ -10,6 +10,7 @@ mod code;
 mod declare;
 mod fresh;
 mod heap;
+mod machine;
 mod memory;
 mod once;
 mod relation;

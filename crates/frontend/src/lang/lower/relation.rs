@@ -9,15 +9,16 @@ use crate::lang::codes;
 use crate::lang::resolve::Allowed;
 use crate::lang::types::{AssignTarget, PathIndex};
 use base::Diagnostic;
-use logic::{Op, Symbol, Term};
+use logic::{Op, SortKind, Symbol, Term};
 use program::{Gate, StorePlace, TwoStore, Update, VarId};
 
 impl Lowering<'_> {
     /// `<frame> formula`. In code, what it reads and writes is noted.
     pub(super) fn two_store(&mut self, action: &ast::ActionDecl) -> Option<TwoStore> {
         let targets: Vec<Option<AssignTarget>> = action.frame.iter().map(|p| self.place(p)).collect();
+        let made = self.made_variable(action)?;
         let primes = std::mem::replace(&mut self.view.primes, Allowed::Yes);
-        self.view.framed = targets.iter().flatten().map(|t| t.var).collect();
+        self.view.framed = targets.iter().flatten().map(|t| t.var).chain(made).collect();
         let relation = self.formula(&action.formula);
         self.view.primes = primes;
         self.view.framed.clear();
@@ -35,6 +36,25 @@ impl Lowering<'_> {
             frame.push(StorePlace { var: target.var, keys });
         }
         Some(TwoStore { frame, relation: relation? })
+    }
+
+    /// The variable that `<new n>` speaks of: one of the machine at hand, for references. The outer `None`: there is no such variable.
+    pub(super) fn made_variable(&mut self, action: &ast::ActionDecl) -> Option<Option<VarId>> {
+        let Some(name) = &action.makes else { return Some(None) };
+        let found = self.view.locals.iter().rev().find(|(n, _)| **n == *name.kind).map(|(_, v)| *v);
+        let fits = |v: &VarId| {
+            let var = &self.program.vars[*v];
+            let refers = matches!(self.program.terms.kind(var.sort), SortKind::Ref(_));
+            matches!(var.scope, program::Scope::Machine(_)) && refers
+        };
+        let found = found.filter(fits);
+        if found.is_none() {
+            let message = "an edge of a machine makes an object for a variable of the machine that refers to objects";
+            let diagnostic = Diagnostic::error(codes::BAD_MACHINE, name.span, message);
+            self.report(diagnostic.label("no such variable").hint("declare `var n: C = null;` in the machine"));
+            return None;
+        }
+        Some(found)
     }
 
     /// An action of a specification: its frame holds shared variables only.
@@ -108,7 +128,7 @@ impl Lowering<'_> {
 }
 
 /// Takes the conjunct that says what a primed value is, in terms of the store before.
-fn stated_value(
+pub(super) fn stated_value(
     terms: &logic::Terms,
     conjuncts: &mut Vec<Term>,
     after: Term,

@@ -5,6 +5,7 @@
 
 use super::Lowering;
 use super::code::{Builder, CallPolicy, ProcedureFrame};
+use super::machine::MachineAction;
 use crate::lang::ast::{
     Clause, ClauseKind, Expr, Idling, ItemKind, MachineDecl, MachinePartKind, MemberKind, ObjectDecl, Performs,
     PerformsKind, Proc, ProcForm, SourceTree, StateRole,
@@ -292,7 +293,8 @@ impl<'a> Lowering<'a> {
     }
 
     fn machine(&mut self, machine: &'a MachineDecl, span: Span) -> program::Machine {
-        self.view = NameView { tid: Allowed::Yes, ..NameView::default() };
+        let mut own = self.machine_vars(machine);
+        let assumed = self.machine_rely(machine, &mut own);
         let mut names: NameTable<usize> = NameTable::default();
         let mut states = Vec::new();
         let mut starts: Vec<usize> = Vec::new();
@@ -310,7 +312,12 @@ impl<'a> Lowering<'a> {
                 Some(e) => self.wanted_formula(e).map(Some),
             };
             let origin = self.origin(part.span);
-            states.push(MachineState { name: name.kind.to_string(), assertion: assertion.flatten(), origin });
+            let assertion = match (assertion.flatten(), &assumed) {
+                (None, Some(assumed)) => Some(Some(assumed.holds)),
+                (Some(Some(f)), Some(assumed)) => Some(Some(self.program.terms.and(&[f, assumed.holds]))),
+                (assertion, _) => assertion,
+            };
+            states.push(MachineState { name: name.kind.to_string(), assertion, origin });
         }
         let mut edges = Vec::new();
         for part in &machine.parts {
@@ -330,13 +337,34 @@ impl<'a> Lowering<'a> {
                         let hint = "put the assertion on the state: `state X asserts e;`";
                         self.report(Diagnostic::error(codes::CLAUSE_HERE, asserting.span, message).hint(hint));
                     }
-                    self.shared_two_store(action)
+                    self.machine_action(action)
                 }
-                None => Some(TwoStore { frame: Vec::new(), relation: self.program.terms.tt() }),
+                None => Some(MachineAction {
+                    action: TwoStore { frame: Vec::new(), relation: self.program.terms.tt() },
+                    sets: Vec::new(),
+                    makes: None,
+                }),
             };
-            if let ((_, Some(from)), (_, Some(to)), Some(action)) = (ends[0], ends[1], two_store) {
-                edges.push(MachineEdge { from, to, action, origin });
+            if let ((_, Some(from)), (_, Some(to)), Some(step)) = (ends[0], ends[1], two_store) {
+                let MachineAction { action, mut sets, makes } = step;
+                sets.extend(assumed.iter().flat_map(|a| a.sets.iter().cloned()));
+                edges.push(MachineEdge { from, to, action, sets, makes, origin });
             }
+        }
+        let mut strict = machine.idling == Idling::Strict;
+        if let (false, Some(assumed)) = (strict, &assumed) {
+            // What is assumed of others is assumed anew after an idle step: so it is a step of its own.
+            strict = true;
+            let origin = self.origin(span);
+            let idle = TwoStore { frame: Vec::new(), relation: self.program.terms.tt() };
+            edges.extend((0..states.len()).map(|at| MachineEdge {
+                from: at,
+                to: at,
+                action: idle.clone(),
+                sets: assumed.sets.clone(),
+                makes: None,
+                origin,
+            }));
         }
         if starts.is_empty() {
             let message = format!("the machine `{}` has no start state", machine.name.kind);
@@ -346,7 +374,8 @@ impl<'a> Lowering<'a> {
         let origin = self.origin(span);
         program::Machine {
             name: machine.name.kind.to_string(),
-            strict: machine.idling == Idling::Strict,
+            strict,
+            vars: own,
             states,
             starts: if starts.is_empty() { vec![0] } else { starts },
             edges,

@@ -455,11 +455,15 @@ impl Parser<'_> {
         }
     }
 
-    /// `<x, m[k]>`.
-    pub(super) fn frame(&mut self) -> Vec<Expr> {
+    /// `<x, m[k]>`, and `<new n, x>`.
+    pub(super) fn frame(&mut self) -> (Option<Name>, Vec<Expr>) {
         let mut places = Vec::new();
         if !self.expect(Token::Less, "<") {
-            return places;
+            return (None, places);
+        }
+        let makes = if self.eat(Token::New) { Some(self.name("the name of a variable of the machine")) } else { None };
+        if makes.is_some() && !self.recovering {
+            self.eat(Token::Comma);
         }
         while !self.is(Token::Greater) && !self.is(Token::End) {
             places.push(self.lvalue());
@@ -468,7 +472,7 @@ impl Parser<'_> {
             }
         }
         self.expect_greater();
-        places
+        (makes, places)
     }
 }
 

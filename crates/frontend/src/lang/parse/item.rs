@@ -405,6 +405,14 @@ impl Parser<'_> {
     }
 
     fn machine_part(&mut self) -> MachinePartKind {
+        match self.peek() {
+            Token::Var => {
+                self.bump();
+                return MachinePartKind::Var(self.var(VarForm::Variable));
+            }
+            Token::Rely => return MachinePartKind::Rely(self.formula()),
+            _ => {}
+        }
         let role = match self.peek() {
             Token::Start if self.is_name_at(1) => Some(StateRole::Start),
             Token::State if self.is_name_at(1) => Some(StateRole::Inner),
@@ -417,7 +425,7 @@ impl Parser<'_> {
             self.expect_end();
             return MachinePartKind::State { role, name, asserts };
         }
-        let from = self.name("`start`, `state` or an edge");
+        let from = self.name("`start`, `state`, `var`, `rely` or an edge");
         self.expect(Token::Arrow, "->");
         let to = if self.recovering { from.clone() } else { self.name("the name of a state") };
         let action = if !self.recovering && self.eat(Token::Colon) { Some(self.action()) } else { None };

@@ -333,10 +333,10 @@ impl Parser<'_> {
 
     /// `<frame> formula asserting a`, behind an optional label.
     pub(super) fn action_body(&mut self, label: Option<Name>, start: u32) -> ActionDecl {
-        let frame = self.frame();
+        let (makes, frame) = self.frame();
         let formula = self.expr();
         let asserting = if !self.recovering && self.eat(Token::Asserting) { Some(self.expr()) } else { None };
-        ActionDecl { label, frame, formula, asserting, span: self.place_since(start) }
+        ActionDecl { label, makes, frame, formula, asserting, span: self.place_since(start) }
     }
 }
 

@@ -220,14 +220,24 @@ pub(super) fn action_to(out: &mut String, action: &ActionDecl) {
         out.push_str(&label.kind);
         out.push_str(": ");
     }
-    out.push('<');
-    joined(out, &action.frame, ", ", Strength::Open);
-    out.push_str("> ");
+    frame_to(out, action);
     expr_to(out, &action.formula, Strength::Open);
     if let Some(asserting) = &action.asserting {
         out.push_str(" asserting ");
         expr_to(out, asserting, Strength::Open);
     }
+}
+
+/// `<new n, x> `.
+pub(super) fn frame_to(out: &mut String, action: &ActionDecl) {
+    out.push('<');
+    if let Some(makes) = &action.makes {
+        out.push_str("new ");
+        out.push_str(&makes.kind);
+        out.push_str(if action.frame.is_empty() { "" } else { ", " });
+    }
+    joined(out, &action.frame, ", ", Strength::Open);
+    out.push_str("> ");
 }
 
 /// How strongly the parts of a `performs` hold together.

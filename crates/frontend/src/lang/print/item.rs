@@ -262,6 +262,8 @@ impl Printer<'_> {
 
     fn machine_part(&mut self, part: &MachinePart) {
         match &part.kind {
+            MachinePartKind::Var(var) => return self.var(var, Form::Shared),
+            MachinePartKind::Rely(e) => return self.line("rely ", e),
             MachinePartKind::State { role, name, asserts } => {
                 self.out.push_str(if *role == StateRole::Start { "start " } else { "state " });
                 self.out.push_str(&name.kind);

@@ -2,7 +2,7 @@
 //!
 //! In: a block of the tree. Out: its lines, with the comments that stand in it.
 
-use super::expr::{action_to, call_to, joined, type_to};
+use super::expr::{action_to, call_to, frame_to, joined, type_to};
 use super::{Printer, Size};
 use crate::lang::ast::{AssignedValue, Block, Condition, Expr, Stmt, StmtKind, Strength};
 
@@ -192,9 +192,7 @@ impl Printer<'_> {
             self.out.push_str(&label.kind);
             self.out.push_str(": ");
         }
-        self.out.push('<');
-        joined(&mut self.out, &action.frame, ", ", Strength::Open);
-        self.out.push_str("> ");
+        frame_to(&mut self.out, action);
         self.formula(&action.formula);
     }
 }

@@ -126,6 +126,7 @@ impl Generator {
     fn action(&mut self) -> ActionDecl {
         ActionDecl {
             label: self.maybe(Self::name),
+            makes: if self.random.chance(20) { Some(self.name()) } else { None },
             frame: self.many(0, 3, Self::place),
             formula: self.expr(3),
             asserting: if self.random.chance(25) { Some(self.expr(2)) } else { None },
@@ -133,6 +134,13 @@ impl Generator {
         }
     }
     fn machine_part(&mut self) -> MachinePartKind {
+        if self.random.chance(20) {
+            return if self.random.chance(50) {
+                MachinePartKind::Var(self.var())
+            } else {
+                MachinePartKind::Rely(self.expr(2))
+            };
+        }
         if self.random.chance(50) {
             MachinePartKind::State {
                 role: self.random.one_of(&[StateRole::Start, StateRole::Inner]),

@@ -1,6 +1,7 @@
 //! Procedures, machines and objects, to text. In: parts of a program. Out: lists that `read::specs` reads back.
 
 use super::Writer;
+use crate::code::Update;
 use crate::spec::{Machine, MachineId, Object, ObjectId, Performs, ProcId, Procedure};
 use crate::text::sexp::{Sexp, atom, form, text};
 
@@ -44,13 +45,19 @@ pub(super) fn machine(w: &Writer<'_>, id: MachineId, m: &Machine) -> Sexp {
         w.origin(m.origin),
         form("start", m.starts.iter().map(|s| atom(s.to_string()))),
     ];
+    if !m.vars.is_empty() {
+        parts.push(form("vars", m.vars.iter().map(|v| atom(v.to_string()))));
+    }
     for s in &m.states {
         let assertion = s.assertion.map(|f| w.asked(f));
         parts.push(form("state", [text(&s.name), w.origin(s.origin)].into_iter().chain(assertion)));
     }
     for e in &m.edges {
         let ends = [atom(e.from.to_string()), atom(e.to.to_string()), w.origin(e.origin)];
-        parts.push(form("edge", ends.into_iter().chain(w.two_store(&e.action))));
+        let set = |u: &Update| form("set", [atom(u.var.to_string()), w.term(u.value)]);
+        let makes = e.makes.map(|v| form("makes", [atom(v.to_string())]));
+        let own = e.sets.iter().map(set).chain(makes);
+        parts.push(form("edge", ends.into_iter().chain(w.two_store(&e.action)).chain(own)));
     }
     form("machine", parts)
 }

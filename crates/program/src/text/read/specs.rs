@@ -2,6 +2,7 @@
 //! absent: whether they make sense (`wellformed`).
 
 use super::{ListCursor, TextReader};
+use crate::code::Update;
 use crate::spec::{Machine, MachineEdge, MachineState, Object, Operation, Performs, Procedure, Spec, SpecOp};
 use crate::text::TextError;
 
@@ -83,11 +84,18 @@ pub(super) fn read_machine(r: &TextReader<'_>, c: &mut ListCursor<'_>) -> Result
     };
     let origin = c.id("o")?;
     let mut start = c.expect("start")?;
-    let mut m = Machine { name, strict, states: vec![], starts: vec![start.number()?], edges: vec![], origin };
+    let mut m =
+        Machine { name, strict, vars: vec![], states: vec![], starts: vec![start.number()?], edges: vec![], origin };
     while !start.is_done() {
         m.starts.push(start.number()?);
     }
     start.end()?;
+    if let Some(mut vars) = c.next_if("vars")? {
+        while !vars.is_done() {
+            m.vars.push(vars.id("v")?);
+        }
+        vars.end()?;
+    }
     while let Some(mut s) = c.next_if("state")? {
         let (name, origin) = (s.text()?, s.id("o")?);
         let assertion = if s.is_done() { None } else { Some(r.asked(&mut s)?) };
@@ -97,8 +105,17 @@ pub(super) fn read_machine(r: &TextReader<'_>, c: &mut ListCursor<'_>) -> Result
     while let Some(mut e) = c.next_if("edge")? {
         let (from, to, origin) = (e.number()?, e.number()?, e.id("o")?);
         let action = r.two_store(&mut e)?;
+        let (mut sets, mut makes) = (Vec::new(), None);
+        while let Some(mut s) = e.next_if("set")? {
+            sets.push(Update { var: s.id("v")?, value: r.term(&mut s)? });
+            s.end()?;
+        }
+        if let Some(mut s) = e.next_if("makes")? {
+            makes = Some(s.id("v")?);
+            s.end()?;
+        }
         e.end()?;
-        m.edges.push(MachineEdge { from, to, action, origin });
+        m.edges.push(MachineEdge { from, to, action, sets, makes, origin });
     }
     c.end()?;
     Ok(m)
