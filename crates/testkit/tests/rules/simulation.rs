@@ -3,7 +3,9 @@
 //! The same rule by formulas is in `simulation_cuts`.
 
 use crate::case::Case;
-use evidence::{Proof, Simulation, SimulationPair};
+use evidence::{Proof, Simulation, SimulationPair, SymbolicSimulation};
+use logic::Sort;
+use program::LocId;
 
 /// A thread of one step that its machine takes with it.
 pub(crate) const ONCE: &str = "var x: int = 0;\nmachine M { start s asserts x >= 0; state e asserts x >= 0; s -> e : <x> x' == x + 1; }\nthread T follows M { x := x + 1; assert x >= 0; }\n";
