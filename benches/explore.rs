@@ -112,6 +112,7 @@ fn ours(family: &Family, n: u32, switches: Switches, workers: usize) -> Explorat
         progress: &quiet,
         compact: false,
         unreachable: false,
+        means: Default::default(),
     })
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 #[derive(Debug, Parser)]
 #[command(name = "threadproof", version, propagate_version = true, arg_required_else_help = true)]
 #[command(after_help = "Exit codes: 0 all safe, 1 some unsafe, 2 some unknown, 64 wrong usage, 65 input rejected, \
-                        70 internal error, 74 the output could not be written.\nEvery verdict is about sequentially consistent memory.")]
+                        69 a process of the search was lost, 70 internal error, 74 the output could not be written.\nEvery verdict is about sequentially consistent memory.")]
 pub struct CommandLine {
     #[command(subcommand)]
     pub command: Command,
@@ -152,6 +152,35 @@ pub struct ResourceLimits {
     pub seed: u64,
 }
 
+/// One search by several processes, and logs to go on from.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SpreadOptions {
+    /// Let this many processes on this machine search together (`explore`): same verdicts, same traces.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), conflicts_with = "hosts")]
+    pub processes: Option<u16>,
+    /// The processes of one search on several machines, a line `ADDRESS:PORT` for each; started on each with --rank.
+    #[arg(long, value_name = "FILE", requires_all = ["rank", "secret"])]
+    pub hosts: Option<PathBuf>,
+    /// Which line of --hosts this process is, from 0; that of rank 0 reports.
+    #[arg(long, value_name = "K")]
+    pub rank: Option<usize>,
+    /// What all processes of --hosts have to know: a file of at least 16 bytes.
+    #[arg(long, value_name = "FILE", requires = "hosts")]
+    pub secret: Option<PathBuf>,
+    /// The process that started this one, which then has the secret on its standard input.
+    #[arg(long, value_name = "ADDRESS", hide = true, requires = "rank", conflicts_with = "hosts")]
+    pub member_of: Option<String>,
+    /// Log the levels of `explore` in this folder, to go on from with --resume.
+    #[arg(long, value_name = "FOLDER")]
+    pub checkpoint: Option<PathBuf>,
+    /// Keep the states of `explore` in files of this folder and not in memory, by one process.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["processes", "hosts", "checkpoint"])]
+    pub disk: Option<PathBuf>,
+    /// Go on where the processes that wrote --checkpoint were, with as many processes as you like.
+    #[arg(long, requires = "checkpoint")]
+    pub resume: bool,
+}
+
 #[derive(Debug, Args)]
 pub struct Verify {
     /// Programs in the modelling language (.tp) or in C (.c, .i), or folders of them.
@@ -164,6 +193,8 @@ pub struct Verify {
     pub reading: SourceOptions,
     #[command(flatten)]
     pub limits: ResourceLimits,
+    #[command(flatten)]
+    pub spread: SpreadOptions,
     /// Keep in this folder what was found, and use it in the next run: a program that was edited is checked again in little
     /// time. What is damaged or of another version is reported and not used.
     #[arg(long, value_name = "FOLDER")]

@@ -59,6 +59,7 @@ mod progress;
 mod replay;
 mod report;
 mod second_opinion;
+mod several;
 mod simulate;
 mod strategy;
 mod vacuous;

@@ -30,6 +30,8 @@ pub mod exit {
     pub const UNKNOWN: i32 = 2;
     pub const USAGE: i32 = 64;
     pub const REJECTED: i32 = 65;
+    /// A process of a search by several was lost, or they did not find each other.
+    pub const LOST: i32 = 69;
     pub const INTERNAL: i32 = 70;
     pub const OUTPUT_LOST: i32 = 74;
 }

@@ -17,6 +17,7 @@ use crate::progress::Progress;
 use crate::replay;
 use crate::report::{heap, html, paint::Paint, replayed, witness};
 use crate::second_opinion::{self, Executing};
+use crate::several;
 use crate::strategy::registry::{self, Takes};
 use crate::strategy::{self, StrategySettings};
 use crate::vacuous;
@@ -50,6 +51,9 @@ type Chosen = (Vec<Arc<dyn Method>>, MethodOptions);
 fn choose(request: &Verify) -> Result<Chosen, String> {
     if request.files.len() > 1 && (request.certificate.is_some() || request.trace.is_some() || request.svg.is_some()) {
         return Err("--certificate, --trace and --svg are for one program at a time".into());
+    }
+    if let Some(mistake) = request.spread.mistake(request) {
+        return Err(mistake);
     }
     if request.files.len() > 1 && request.witness.is_some() {
         return Err("--witness is for one program at a time".into());
@@ -237,6 +241,22 @@ impl VerifyRun {
         if nothing {
             return MethodStage::Done;
         }
+        let mut methods = self.methods.clone();
+        if self.request.spread.are_given() {
+            if self.request.spread.rank.is_some_and(|rank| rank > 0) {
+                // The first process keeps the time of all.
+                self.board.lock().deadline = None;
+            }
+            match several::explore_with(&self.request, &task, &self.budget) {
+                Ok(explore) => {
+                    methods.iter_mut().filter(|m| m.about().name == "explore").for_each(|m| *m = explore.clone());
+                }
+                Err(sentence) => {
+                    self.board.with_file(index, |f| f.diagnostics = vec![format!("error: {sentence}\n")]);
+                    return MethodStage::Rejected;
+                }
+            }
+        }
         // A second opinion about C, from its own reference semantics, while the methods work.
         let executing = loaded.c.as_ref().map(|c| {
             let share = self.request.limits.time.saturating_sub(start.elapsed()) / 2;
@@ -254,7 +274,6 @@ impl VerifyRun {
             cache: self.cache.clone(),
             oracle: Oracle::standard,
         };
-        let mut methods = self.methods.clone();
         let speaks = methods.iter().any(|m| matches!(m.about().name, "rely" | "callers"));
         let recalled = self.cache.as_ref().filter(|_| speaks).and_then(|cache| cache.recall(path));
         methods.extend(recalled.map(|found| -> Arc<dyn Method> { Arc::new(Recall(found)) }));

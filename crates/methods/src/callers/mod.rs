@@ -308,6 +308,7 @@ fn glance(program: &Program, wanted: &[PropertyId], run: &Run) -> Exploration {
         progress: &|_| {},
         compact: false,
         unreachable: false,
+        means: Default::default(),
     })
 }
 

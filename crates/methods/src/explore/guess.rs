@@ -13,8 +13,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A value that the present layout has no room for, or that the packed form cannot hold at all.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Escape {
+    /// Something the search cannot evaluate; why. First, because of several escapes the least counts.
+    Stuck(String),
     Range {
         var: VarId,
         value: i64,
@@ -42,8 +44,6 @@ pub(crate) enum Escape {
     Instances,
     /// An integer beyond 64 bits.
     TooLarge,
-    /// Something the search cannot evaluate; why.
-    Stuck(String),
 }
 
 /// The room given to each variable.

@@ -212,6 +212,7 @@ fn explore_clients(p: &Program, history: PropertyId, run: &Run) -> Exploration {
         progress: &|_| {},
         compact: false,
         unreachable: false,
+        means: Default::default(),
     })
 }
 

@@ -3,8 +3,9 @@
 //! In: a task. Out: claims: a trace for what was reached, an exhaustive search where nothing was cut off, else a
 //! reason.
 
-use super::run::{Exploration, ExplorePlan, explore_states};
+use super::run::{Exploration, ExplorePlan, SearchMeans, explore_states};
 use super::search::{SearchProgress, SearchStop};
+use super::spread::Members;
 use super::system::Switches;
 use crate::method::{Method, MethodDescription, Refusal, Run, Task};
 use base::Exhausted;
@@ -14,11 +15,36 @@ use program::semantics::{InstanceCounts, Trace};
 use program::transition::claimable_of_threads;
 use program::{LocId, Program, PropertyId, PropertyKind, ThreadId};
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Every interleaving of finitely many instances.
 pub struct Explore;
+
+/// The same, with other processes or a folder for logs.
+pub struct ExploreWith {
+    pub members: Option<Arc<Members>>,
+    pub checkpoint: Option<PathBuf>,
+    pub disk: Option<PathBuf>,
+}
+
+impl Method for ExploreWith {
+    fn about(&self) -> MethodDescription {
+        Explore.about()
+    }
+    fn admits(&self, task: &Task) -> Result<(), Refusal> {
+        Explore.admits(task)
+    }
+    fn run(&self, task: &Task, run: &Run) -> Claims {
+        let means = SearchMeans {
+            members: self.members.as_deref(),
+            checkpoint: self.checkpoint.as_deref(),
+            disk: self.disk.as_deref(),
+        };
+        explore_task(task, run, means)
+    }
+}
 
 /// Properties that single runs violate.
 pub(crate) fn speaks_of(kind: &PropertyKind) -> bool {
@@ -29,16 +55,17 @@ pub(crate) fn speaks_of(kind: &PropertyKind) -> bool {
 const MAX_INSTANCES: u32 = 6;
 
 #[derive(Clone, Copy)]
-struct ExploreOptions {
+struct ExploreOptions<'a> {
     switches: Switches,
     workers: usize,
     depth: usize,
     most: u32,
     compact: bool,
     unreachable: bool,
+    means: SearchMeans<'a>,
 }
 
-fn read(task: &Task, run: &Run) -> Result<ExploreOptions, String> {
+fn read<'a>(task: &Task, run: &Run, means: SearchMeans<'a>) -> Result<ExploreOptions<'a>, String> {
     let mut out = ExploreOptions {
         switches: Switches::ALL,
         workers: run.workers.max(1),
@@ -46,6 +73,7 @@ fn read(task: &Task, run: &Run) -> Result<ExploreOptions, String> {
         most: MAX_INSTANCES,
         compact: false,
         unreachable: false,
+        means,
     };
     for (name, value) in &task.options.0 {
         let number = || value.parse::<usize>().map_err(|_| format!("`{name}` is a number, not `{value}`"));
@@ -88,23 +116,27 @@ impl Method for Explore {
         Ok(())
     }
     fn run(&self, task: &Task, run: &Run) -> Claims {
-        let kind = |p: &PropertyId| &task.program.properties[*p].kind;
-        let mut wanted: Vec<PropertyId> = task.properties.iter().copied().filter(|p| speaks_of(kind(p))).collect();
-        // Whether a construct outside the model is reached decides what else can be said.
-        for (id, p) in task.program.properties.iter_enumerated() {
-            if matches!(p.kind, PropertyKind::Unmodelled(_)) && !wanted.contains(&id) {
-                wanted.push(id);
-            }
+        explore_task(task, run, SearchMeans::default())
+    }
+}
+
+fn explore_task(task: &Task, run: &Run, means: SearchMeans<'_>) -> Claims {
+    let kind = |p: &PropertyId| &task.program.properties[*p].kind;
+    let mut wanted: Vec<PropertyId> = task.properties.iter().copied().filter(|p| speaks_of(kind(p))).collect();
+    // Whether a construct outside the model is reached decides what else can be said.
+    for (id, p) in task.program.properties.iter_enumerated() {
+        if matches!(p.kind, PropertyKind::Unmodelled(_)) && !wanted.contains(&id) {
+            wanted.push(id);
         }
-        let options = match read(task, run) {
-            Ok(options) => options,
-            Err(why) => return Claims::undecided(wanted, Reason::NotAdmitted(why)),
-        };
-        if task.is_parametric() {
-            search_for_bugs(task, run, &wanted, &options)
-        } else {
-            settle(task, run, wanted, &options)
-        }
+    }
+    let options = match read(task, run, means) {
+        Ok(options) => options,
+        Err(why) => return Claims::undecided(wanted, Reason::NotAdmitted(why)),
+    };
+    if task.is_parametric() {
+        search_for_bugs(task, run, &wanted, &options)
+    } else {
+        settle(task, run, wanted, &options)
     }
 }
 
@@ -112,17 +144,20 @@ fn answer(
     task: &Task,
     run: &Run,
     wanted: &[PropertyId],
-    options: &ExploreOptions,
+    options: &ExploreOptions<'_>,
     counts: InstanceCounts,
 ) -> Exploration {
+    let processes = options.means.members.map(Members::processes);
     let show = |p: &SearchProgress| {
         run.progress(format!(
-            "explore: {} states, {}/s, queue {}, depth {}, {} MB, {}",
+            "explore: {} states, {}/s, queue {}, depth {}, {} MB, {} bytes a state, {}{}",
             short(p.states),
             short(p.per_second as u64),
             short(p.queue),
             p.depth,
             p.bytes >> 20,
+            p.bytes / p.states.max(1),
+            processes.map_or_else(String::new, |n| format!("{n} processes, {} MB sent, ", p.sent >> 20)),
             p.to_come.map_or("still growing".into(), |n| format!("about {} to come", short(n)))
         ));
     };
@@ -137,6 +172,7 @@ fn answer(
         progress: &show,
         compact: options.compact,
         unreachable: options.unreachable,
+        means: options.means,
     })
 }
 
@@ -223,7 +259,7 @@ fn is_claimable(program: &Program, p: PropertyId) -> bool {
 }
 
 /// Fixed numbers of instances: every property is decided if every state was seen.
-fn settle(task: &Task, run: &Run, wanted: Vec<PropertyId>, options: &ExploreOptions) -> Claims {
+fn settle(task: &Task, run: &Run, wanted: Vec<PropertyId>, options: &ExploreOptions<'_>) -> Claims {
     let mut a = answer(task, run, &wanted, options, task.instances(0));
     let mut claims = Claims::default();
     // All properties violated is a complete answer for them.
@@ -276,7 +312,7 @@ fn settle(task: &Task, run: &Run, wanted: Vec<PropertyId>, options: &ExploreOpti
 
 /// A violation was found with `n` instances of each thread of any number, and none with fewer of each: the run with the
 /// fewest instances in all, where not all of them are needed.
-fn with_fewer(task: &Task, run: &Run, options: &ExploreOptions, property: PropertyId, n: u32) -> Option<Trace> {
+fn with_fewer(task: &Task, run: &Run, options: &ExploreOptions<'_>, property: PropertyId, n: u32) -> Option<Trace> {
     // That everybody waits may well need that no other thread is there.
     if task.program.properties[property].kind == PropertyKind::Deadlock {
         return None;
@@ -327,7 +363,7 @@ const ROUNDS: [(usize, Option<Duration>); 5] = [
 ];
 
 /// Any number of instances: more and more of them, deeper and deeper, until every property is violated or the budget ends.
-fn search_for_bugs(task: &Task, run: &Run, wanted: &[PropertyId], options: &ExploreOptions) -> Claims {
+fn search_for_bugs(task: &Task, run: &Run, wanted: &[PropertyId], options: &ExploreOptions<'_>) -> Claims {
     let mut claims = Claims::default();
     let mut left = wanted.to_vec();
     let mut last = None;

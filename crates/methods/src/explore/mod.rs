@@ -15,9 +15,12 @@
 //! those after the last. Its distances are therefore those of the search without folding.
 
 mod arguments;
+mod checkpoint;
 pub(crate) mod code;
 pub(crate) mod compile;
 mod compiled;
+mod disk;
+mod exchange;
 pub(crate) mod facts;
 mod footprint;
 pub(crate) mod guess;
@@ -31,6 +34,7 @@ mod method;
 mod run;
 pub(crate) mod search;
 mod shorten;
+pub mod spread;
 pub(crate) mod symmetry;
 pub(crate) mod system;
 pub(crate) mod table;
@@ -38,6 +42,7 @@ pub(crate) mod tids;
 mod trace;
 pub(crate) mod update;
 mod walk;
+mod wire;
 pub(crate) mod worker;
 
 #[cfg(test)]
@@ -50,6 +55,6 @@ mod tests;
 #[cfg(test)]
 pub(crate) use tests::parsed;
 
-pub use method::Explore;
-pub use run::{Exploration, ExplorePlan, explore_states};
+pub use method::{Explore, ExploreWith};
+pub use run::{Exploration, ExplorePlan, SearchMeans, explore_states};
 pub use walk::Walk;

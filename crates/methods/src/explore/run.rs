@@ -3,16 +3,21 @@
 //! In: a program, numbers of instances, properties, switches. Out: an `Exploration` with plain facts, from which
 //! `method` makes claims. The width of a state in words is a compile-time constant of the search; it is chosen here.
 
+use super::checkpoint::SearchCheckpoint;
+use super::disk::search_on_disk;
 use super::guess::{Escape, RangeGuess};
 use super::layout::Layout;
+use super::layout::StorageShape;
 use super::search::{SearchProgress, SearchSettings, SearchStop, Searched, search_states};
+use super::spread::{Members, request::SearchRequest};
 use super::system::{CompiledSystem, Switches};
-use super::trace::{Tracer, shorten_trace};
+use super::trace::{PastLevels, Tracer, shorten_trace};
 use super::worker::{Expansion, FoldingMode, MANY_STARTS, StateExpander, words};
 use base::Budget;
 use program::semantics::{InstanceCounts, Sampling, Semantics, Trace};
 use program::{LocId, Program, PropertyId, ThreadId};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// What to explore, and how.
 pub struct ExplorePlan<'a> {
@@ -29,6 +34,18 @@ pub struct ExplorePlan<'a> {
     pub compact: bool,
     /// Say which locations no instance reaches; nothing is folded then.
     pub unreachable: bool,
+    pub means: SearchMeans<'a>,
+}
+
+/// What a search may use beside the memory and the processors of this process.
+#[derive(Clone, Copy, Default)]
+pub struct SearchMeans<'a> {
+    /// Other processes with the same program.
+    pub members: Option<&'a Members>,
+    /// A folder for the logs of levels.
+    pub checkpoint: Option<&'a Path>,
+    /// A folder for the states, which are then not kept in memory; for one process.
+    pub disk: Option<&'a Path>,
 }
 
 /// What was found.
@@ -234,7 +251,7 @@ fn once(
         ($mode:expr, $($w:literal)*) => {
             match (system.layout.words, &mut *task) {
                 $(
-                    (n, SearchTask::Search(kept)) if n <= $w => run::<$w>(plan, &system, aim, $mode, kept),
+                    (n, SearchTask::Search(kept)) if n <= $w => run::<$w>(plan, &system, aim, $mode, guess, kept),
                     (n, SearchTask::Walk) if n <= $w => walk::<$w>(plan, &system),
                 )*
                 _ => Err(Escape::Stuck("too many variables for the packed form".into())),
@@ -279,9 +296,22 @@ fn run<const W: usize>(
     system: &CompiledSystem,
     aim: &Aim<'_>,
     mode: FoldingMode,
+    guess: &RangeGuess,
     kept: &mut BTreeMap<PropertyId, Trace>,
 ) -> Result<Exploration, Escape> {
     let depth = aim.depth;
+    let request = SearchRequest {
+        counts: plan.counts.clone(),
+        wanted: aim.wanted.to_vec(),
+        switches: aim.switches,
+        depth,
+        mode,
+        compact: aim.compact,
+        mark: plan.unreachable && aim.mode.is_none(),
+        width: W,
+        guess: guess.clone(),
+    };
+    let checkpoint = checkpoint_of(plan, system, &request).map_err(Escape::Stuck)?;
     let sampling = Sampling::default();
     // Numbers in the table of values depend on who comes first: one worker keeps the result the same.
     let workers = if system.layout.interned { 1 } else { plan.workers };
@@ -293,15 +323,30 @@ fn run<const W: usize>(
         progress: plan.progress,
         sampling,
         compact: aim.compact,
-        mark: plan.unreachable && aim.mode.is_none(),
+        mark: request.mark,
+        checkpoint: checkpoint.as_ref(),
     };
-    let searched: Searched<W> = search_states(plan.program, system, &settings);
+    let (alone, spread, stored);
+    let (searched, levels): (&Searched<W>, &dyn PastLevels<W>) = match (plan.means.members, plan.means.disk) {
+        (None, Some(folder)) if !aim.compact => {
+            stored = search_on_disk(plan.program, system, &settings, folder).map_err(Escape::Stuck)?;
+            (&stored.searched, &stored)
+        }
+        (None, _) => {
+            alone = search_states(plan.program, system, &settings);
+            (&alone, &alone)
+        }
+        (Some(members), _) => {
+            spread = members.search(&request, plan.program, system, &settings).map_err(Escape::Stuck)?;
+            (&spread.searched, &spread)
+        }
+    };
     let mut answer = Exploration {
         states: searched.states,
         transitions: searched.transitions,
         depth: searched.depth,
         seconds: searched.seconds,
-        bytes: searched.bytes() as u64,
+        bytes: searched.bytes,
         words: system.layout.words,
         slow: system.slow,
         stopped: searched.stopped.clone(),
@@ -333,7 +378,7 @@ fn run<const W: usize>(
         for (p, found) in searched.violations.iter().filter(|_| !aim.compact) {
             if system.wanted.contains(p)
                 && !kept.contains_key(p)
-                && let Ok(trace) = tracer.trace(&searched, *p, found)
+                && let Ok(trace) = tracer.trace(levels, *p, found)
             {
                 kept.insert(*p, trace);
             }
@@ -349,7 +394,7 @@ fn run<const W: usize>(
         if !system.wanted.contains(p) {
             continue;
         }
-        match tracer.trace(&searched, *p, found) {
+        match tracer.trace(levels, *p, found) {
             Ok(trace) => {
                 answer.traces.insert(*p, trace);
             }
@@ -359,6 +404,28 @@ fn run<const W: usize>(
         }
     }
     Ok(answer)
+}
+
+/// The logs of a search, where they are asked for. Values that are numbered as they are met have other numbers in every process: neither logs nor other
+/// processes can be used for them.
+fn checkpoint_of(
+    plan: &ExplorePlan<'_>,
+    system: &CompiledSystem,
+    request: &SearchRequest,
+) -> Result<Option<SearchCheckpoint>, String> {
+    let means = plan.means;
+    if system.layout.interned && (means.members.is_some() || means.checkpoint.is_some()) {
+        let numbered = system.layout.plans.iter().find(|p| p.shape == StorageShape::Interned);
+        let what = numbered.and_then(|p| p.var).map_or_else(
+            || "the store where an atomic block begins is".into(),
+            |v| format!("the values of {} are", plan.program.vars[v].name),
+        );
+        return Err(format!(
+            "{what} numbered as they are met, which one process does for itself: several processes and checkpoints are not for this program"
+        ));
+    }
+    let logged = means.checkpoint.filter(|_| !request.compact && !request.mark);
+    logged.map(|folder| SearchCheckpoint::open(folder.join(request.name()))).transpose()
 }
 
 /// The locations that no instance was seen at, of threads that have instances.

@@ -176,6 +176,7 @@ pub(crate) fn run_with(
         progress: &|_| {},
         compact,
         unreachable: false,
+        means: Default::default(),
     })
 }
 
@@ -356,6 +357,7 @@ fn check_code_that_is_never_reached_is_told() {
         progress: &|_| {},
         compact,
         unreachable: true,
+        means: Default::default(),
     };
     assert_eq!(explore_states(&plan(false)).unreached, vec![(t, LocId(2))]);
 }
@@ -407,6 +409,7 @@ fn check_a_search_out_of_memory_says_how_deep_it_came() {
         progress: &|_| {},
         compact: false,
         unreachable: false,
+        means: Default::default(),
     });
     let why = a.incomplete.expect("a megabyte is not enough for this process");
     assert!(why.starts_with("the memory limit was reached at depth"), "{why}");

@@ -9,6 +9,7 @@ use super::guess::Escape;
 use super::search::{NearestViolation, Searched};
 use super::symmetry::Renaming;
 use super::system::CompiledSystem;
+use super::table::Shard;
 use super::worker::{Expansion, FoldingMode, StateExpander, words};
 use program::PropertyId;
 use program::PropertyKind;
@@ -24,19 +25,71 @@ pub(crate) struct Tracer<'s> {
 /// Accepts a step from a state, giving the steps it stands for and what comes after.
 type Take<'a, T> = &'a mut dyn FnMut(&State, &TraceStep, &StepOutcome) -> Option<(Vec<TraceStep>, T)>;
 
-fn describe_escape(e: Escape) -> String {
+pub(super) fn describe_escape(e: Escape) -> String {
     format!("a value escaped on the way back ({e:?})")
+}
+
+/// One step of the way back: from a state to its predecessors at an earlier level.
+pub(crate) struct WayBackStep<const W: usize> {
+    pub level: usize,
+    /// What the search counted from there to the target.
+    pub steps: usize,
+    pub target: [u64; W],
+    pub mode: FoldingMode,
+}
+
+/// The levels of a search that is over, wherever their states are.
+pub(crate) trait PastLevels<const W: usize> {
+    fn least_predecessor(
+        &self,
+        step: &WayBackStep<W>,
+        expander: &mut StateExpander<'_>,
+    ) -> Result<Option<[u64; W]>, String>;
+}
+
+impl<const W: usize> PastLevels<W> for Searched<W> {
+    fn least_predecessor(
+        &self,
+        step: &WayBackStep<W>,
+        expander: &mut StateExpander<'_>,
+    ) -> Result<Option<[u64; W]>, String> {
+        least_predecessor(&self.shards, step, expander)
+    }
+}
+
+/// Expands the states of a level again. Of several predecessors the least is taken, so that it does not matter who has which.
+pub(crate) fn least_predecessor<const W: usize>(
+    shards: &[Shard<W>],
+    step: &WayBackStep<W>,
+    expander: &mut StateExpander<'_>,
+) -> Result<Option<[u64; W]>, String> {
+    let mut best: Option<[u64; W]> = None;
+    let mut expansion = Expansion::default();
+    for shard in shards {
+        for at in shard.level(step.level) {
+            let state = shard.get(at);
+            if best.is_some_and(|b| b <= *state) {
+                continue;
+            }
+            expansion.clear();
+            expander.expand(state, step.mode, &mut expansion).map_err(describe_escape)?;
+            if expansion.states.iter().any(|(s, n)| *s == step.target && *n as usize == step.steps) {
+                best = Some(*state);
+            }
+        }
+    }
+    Ok(best)
 }
 
 impl Tracer<'_> {
     /// A run to the violation; the reason where none is found, which is an error of ours.
     pub(super) fn trace<const W: usize>(
         &self,
-        searched: &Searched<W>,
+        levels: &dyn PastLevels<W>,
         property: PropertyId,
         found: &NearestViolation<W>,
     ) -> Result<Trace, String> {
-        let chain = self.way_back(searched, found)?;
+        let chain = self.way_back(levels, found)?;
         let last = if self.mode == FoldingMode::Eager { None } else { Some(found.distance - found.level) };
         let trace = self.way_forward(&chain, property, last)?;
         match replay_trace(self.sem.program, &trace) {
@@ -47,32 +100,20 @@ impl Tracer<'_> {
     /// The representatives from level 0 to the violation, with their levels.
     fn way_back<const W: usize>(
         &self,
-        searched: &Searched<W>,
+        levels: &dyn PastLevels<W>,
         found: &NearestViolation<W>,
     ) -> Result<Vec<(usize, [u64; W])>, String> {
         let mut worker = StateExpander::new(self.system, self.sem);
         worker.sampling = self.sampling;
         let mut chain = vec![(found.level, found.source)];
         let mut level = found.level;
-        let mut expansion = Expansion::default();
         while level > 0 {
             let (_, target) = chain[chain.len() - 1];
             let mut best: Option<(usize, [u64; W])> = None;
             for before in (0..level).rev() {
-                for shard in &searched.shards {
-                    for at in shard.level(before) {
-                        let state = shard.get(at);
-                        if best.is_some_and(|(_, b)| b <= *state) {
-                            continue;
-                        }
-                        expansion.clear();
-                        worker.expand(state, self.mode, &mut expansion).map_err(describe_escape)?;
-                        let steps = if self.mode == FoldingMode::Lazy { level - before } else { 1 };
-                        if expansion.states.iter().any(|(s, n)| *s == target && *n as usize == steps) {
-                            best = Some((before, *state));
-                        }
-                    }
-                }
+                let steps = if self.mode == FoldingMode::Lazy { level - before } else { 1 };
+                let step = WayBackStep { level: before, steps, target, mode: self.mode };
+                best = levels.least_predecessor(&step, &mut worker)?.map(|state| (before, state));
                 if best.is_some() || self.mode != FoldingMode::Lazy {
                     break;
                 }

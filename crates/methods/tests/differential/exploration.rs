@@ -42,6 +42,7 @@ fn run(p: &Program, counts: &InstanceCounts, switches: Switches, workers: usize,
         progress: &|_| {},
         compact: false,
         unreachable: false,
+        means: Default::default(),
     })
 }
 

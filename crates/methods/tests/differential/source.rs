@@ -34,6 +34,7 @@ fn check_a_search_finds_what_an_interpreter_of_the_tree_finds() {
                 progress: &|_| {},
                 compact: false,
                 unreachable: false,
+                means: Default::default(),
             });
             let violated: BTreeSet<String> = answer.traces.keys().map(|p2| key(&p.properties[*p2].name)).collect();
             match verdict(&violated, answer.incomplete.as_deref(), &second) {
@@ -65,6 +66,7 @@ fn check_a_folded_first_step_that_decides_a_value_does_not_hide_a_deadlock() {
             progress: &|_| {},
             compact: false,
             unreachable: false,
+            means: Default::default(),
         });
         let found = !answer.traces.is_empty();
         assert!(found || answer.incomplete.is_some(), "with folding {por}: the search calls itself whole");

@@ -18,7 +18,8 @@ use std::sync::atomic::Ordering;
 
 pub fn run_verify(request: Verify, paint: Paint) -> i32 {
     let memory = request.limits.memory.or_else(watch::spare_memory);
-    let progress = Progress::new(ProgressKind::of_standard_error(request.quiet));
+    let progress =
+        Progress::new(ProgressKind::of_standard_error(request.quiet || request.spread.rank.is_some_and(|r| r > 0)));
     let work = match VerifyRun::prepare(request, memory, progress) {
         Ok(work) => work,
         Err(refusal) => {

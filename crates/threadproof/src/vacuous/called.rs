@@ -74,6 +74,7 @@ fn is_never_called(p: &Program, id: ProcId, budget: &Budget) -> bool {
         progress: &|_| {},
         compact: false,
         unreachable: false,
+        means: Default::default(),
     });
     if answer.traces.contains_key(&call) || answer.untraced.contains_key(&call) {
         return false;

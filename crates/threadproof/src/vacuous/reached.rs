@@ -38,6 +38,7 @@ pub fn warnings(task: &Task, safe: &[PropertyId], budget: &Budget) -> Vec<Vacuit
         progress: &|_| {},
         compact: false,
         unreachable: true,
+        means: Default::default(),
     });
     let scope = if task.is_parametric() { " (searched with two instances of each thread)" } else { "" };
     let mut out = ends_before(task, &answer);

@@ -23,6 +23,7 @@ mod meaning;
 mod reproducible;
 mod schema;
 mod searching;
+mod spread;
 mod verify;
 
 use std::path::{Path, PathBuf};
