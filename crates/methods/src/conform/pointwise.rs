@@ -24,7 +24,7 @@ fn rewritten(t: &Terms, x: Term, known: &mut HashMap<Term, Term>) -> Term {
                 .unwrap_or(x)
         }
         Node::App(op, args) => {
-            let (op, args) = (op.clone(), args.to_vec());
+            let args = args.to_vec();
             let inner: Vec<Term> = args.iter().map(|a| rewritten(t, *a, known)).collect();
             if inner == args { x } else { t.mk(op, &inner) }
         }

@@ -66,6 +66,8 @@ const MAX_PAIRS: usize = 16;
 /// For how many numbers a sum is looked for that they never fall below, and the greatest weight in it.
 const MAX_FLOORS: usize = 8;
 const MAX_FLOOR_WEIGHT: i128 = 3;
+/// Maps of booleans whose entries are related to those of each other.
+const MAX_MARKS: usize = 3;
 /// How many constants numbers are compared with.
 const MAX_CEILINGS: usize = 6;
 
@@ -203,14 +205,17 @@ fn entries(system: &CountedSystem<'_>) -> Vec<Term> {
         let map = t.sym(p.vars[m].symbol);
         let sets = p.shared().filter(|s| t.kind(p.vars[*s].sort) == SortKind::Set(key));
         let sets: Vec<Term> = sets.map(|s| t.sym(p.vars[s].symbol)).collect();
-        if sets.is_empty() {
+        // Entries of a map of booleans that are set are a set of keys, too.
+        let marks = p.shared().filter(|s| *s != m && t.kind(p.vars[*s].sort) == SortKind::Map(key, Sort::BOOL));
+        let marks: Vec<Term> = marks.map(|s| t.sym(p.vars[s].symbol)).take(MAX_MARKS).collect();
+        if sets.is_empty() && marks.is_empty() {
             continue;
         }
         let k = t.symbol("k", key);
         for value in stored(system, map) {
             let is = t.eq(t.select(map, t.sym(k)), value);
-            for set in &sets {
-                let inside = t.member(t.sym(k), *set);
+            let inside = sets.iter().map(|set| t.member(t.sym(k), *set));
+            for inside in inside.chain(marks.iter().map(|m| t.select(*m, t.sym(k)))) {
                 out.extend([t.implies(inside, is), t.implies(t.not(inside), is)].map(|f| t.forall(&[k], f)));
                 out.extend([t.implies(is, inside), t.implies(is, t.not(inside))].map(|f| t.forall(&[k], f)));
             }

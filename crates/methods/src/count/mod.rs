@@ -10,6 +10,7 @@ mod encode;
 mod houdini;
 mod instances;
 mod lemmas;
+mod marked;
 mod places;
 mod relies;
 mod system;

@@ -28,6 +28,14 @@ pub(crate) fn find_cell_facts(system: &mut CountedSystem<'_>, known: &[Term], wi
     let mut c = candidates(system);
     if let Some(wide) = wide {
         let p = system.program;
+        let marked = super::marked::MarkedEntries::of(system, keys(system));
+        for cell in 0..system.cells.len() {
+            let new: Vec<Term> = marked.holds(system, cell, smt);
+            c.holds[cell].extend(new);
+        }
+        for (key, more) in marked.apart(system, MAX_PAIRS) {
+            c.pairwise.entry(key).or_default().extend(more);
+        }
         for (cell, holds) in c.holds.iter_mut().enumerate() {
             // At the entry everything has to be true of every store that a thread may start with.
             if system.cells[cell].location != p.threads[system.cells[cell].thread].code.entry {

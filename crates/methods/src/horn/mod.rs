@@ -183,8 +183,10 @@ impl HornClauses {
             settings,
             budget: &run.budget,
             most_work: usize::MAX,
+            known: &[],
             show: task.options.0.get("show-trees").is_some_and(|s| s == "on"),
         };
+        let mut known = Vec::new();
         let counts = task.instances(0);
         let name = &p.properties[group[0]].name;
         let mut reason = Reason::NotAdmitted("no thread-modular proof, and the number of threads is not fixed".into());
@@ -195,7 +197,7 @@ impl HornClauses {
                     run.progress(format!("horn: all instances at once, {name}"));
                     let others = agenda.has_trees(TreeMode::Modular) || agenda.has_trees(TreeMode::Pairs);
                     let most_work = if others { most } else { usize::MAX };
-                    let (answer, account) = TreeAttempt { most_work, ..attempt }.global(&counts);
+                    let (answer, account) = TreeAttempt { most_work, known: &known, ..attempt }.global(&counts);
                     account.add_to(report);
                     match answer {
                         TreeOutcome::Proved(proof) => return certify(proof),
@@ -257,7 +259,8 @@ impl HornClauses {
                         } else {
                             let others = agenda.has_trees(TreeMode::Global) || agenda.has_trees(TreeMode::Pairs);
                             let most_work = if others { most } else { usize::MAX };
-                            let (answer, account) = TreeAttempt { most_work, ..attempt }.modular();
+                            let (answer, mut account) = TreeAttempt { most_work, ..attempt }.modular();
+                            known = std::mem::take(&mut account.modular);
                             account.add_to(report);
                             answer
                         };

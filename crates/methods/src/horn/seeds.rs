@@ -5,6 +5,7 @@
 //! solver decides what of it is kept, so products and maps are as good as sums.
 
 use super::formula::number;
+use super::threader::ModularPredicate;
 use super::trees::{Forest, TreeMode};
 use logic::{Node, Op, Symbol, Term};
 use std::collections::BTreeSet;
@@ -48,6 +49,32 @@ impl Forest<'_> {
         out.extend(transitions().flat_map(|a| a.gates.iter()).filter(|(p, _)| self.is_wanted(*p)).map(|(_, f)| *f));
         out.extend(transitions().map(|a| a.guard));
         out
+    }
+    /// The predicates of modular trees.
+    pub(super) fn found(&self) -> Vec<ModularPredicate> {
+        let of = |(i, lists): (usize, &Vec<Vec<Term>>)| {
+            let thread = self.system.processes[i].thread;
+            let each = lists.iter().enumerate().flat_map(move |(l, list)| list.iter().map(move |f| (thread, l, *f)));
+            each.collect::<Vec<_>>()
+        };
+        self.at.iter().enumerate().flat_map(of).collect()
+    }
+    /// Goes on with predicates of modular trees, each for every instance of its thread.
+    pub(super) fn begin_with(&mut self, known: &[ModularPredicate]) {
+        let (t, program) = (self.system.terms, self.system.program);
+        for (i, process) in self.system.processes.iter().enumerate() {
+            let own = program.threads[process.thread].locals.iter().zip(&process.locals);
+            let mut renaming: Vec<(Symbol, Term)> = own.map(|(v, s)| (program.vars[*v].symbol, t.sym(*s))).collect();
+            renaming.push((program.tid, t.int(i128::from(self.system.numbers[i]) + 1)));
+            for (_, l, f) in known.iter().filter(|(thread, ..)| *thread == process.thread) {
+                let f = t.simplify(t.substitute(*f, renaming.iter().copied()));
+                let known =
+                    t.free_symbols(f).iter().all(|s| self.system.shared.contains(s) || process.locals.contains(s));
+                if known && !t.is_true(f) && !t.is_false(f) && !self.at[i][*l].contains(&f) {
+                    self.at[i][*l].push(f);
+                }
+            }
+        }
     }
     /// Makes formulas predicates of every place where they can be said.
     fn scatter(&mut self, parts: Vec<Term>) -> bool {

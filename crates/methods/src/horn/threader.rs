@@ -12,9 +12,9 @@ use super::system::HornSystem;
 use super::trees::{Built, Forest, TreeFailure, TreeMode, Trouble};
 use base::Budget;
 use evidence::{Choice, Claims, InstanceCounts, Proof, Trace, TraceStep};
-use logic::{ReadPlace, Sort, SortKind, Symbol, Terms, Value};
+use logic::{ReadPlace, Sort, SortKind, Symbol, Term, Terms, Value};
 use program::semantics::{Semantics, replay_trace};
-use program::{Program, PropertyId};
+use program::{Program, PropertyId, ThreadId};
 use solver::SolverSettings;
 
 pub(crate) enum TreeOutcome {
@@ -37,6 +37,8 @@ pub(crate) struct Account {
     pub edges: usize,
     pub questions: u64,
     pub lines: Vec<String>,
+    /// Predicates of modular trees: the trees of all instances begin with them.
+    pub(super) modular: Vec<ModularPredicate>,
     /// The trees, where asked for.
     pub trees: Option<show::TreePicture>,
 }
@@ -56,6 +58,9 @@ impl Account {
     }
 }
 
+/// A predicate of a thread at one of its locations, over the shared store, its locals and `tid`.
+pub(super) type ModularPredicate = (ThreadId, usize, Term);
+
 #[derive(Clone, Copy)]
 pub(crate) struct TreeAttempt<'a> {
     pub program: &'a Program,
@@ -65,6 +70,8 @@ pub(crate) struct TreeAttempt<'a> {
     pub budget: &'a Budget,
     /// How many abstract states may be made, and how many steps of thirds looked at, in all trees together.
     pub(crate) most_work: usize,
+    /// What modular trees have found: a change to global predicates goes on from there.
+    pub(super) known: &'a [ModularPredicate],
     /// Whether the trees are to be kept for people.
     pub show: bool,
 }
@@ -92,6 +99,9 @@ impl TreeAttempt<'_> {
         let abs = Abstraction::new(self.terms, self.settings, self.budget);
         let mut forest = Forest::new(system, mode, self.wanted, abs);
         forest.most_third_steps = self.most_work;
+        if mode == TreeMode::Global {
+            forest.begin_with(self.known);
+        }
         let mut account = Account::default();
         let mut work = 0;
         let answer = loop {
@@ -123,6 +133,9 @@ impl TreeAttempt<'_> {
         account.predicates = forest.at.iter().flatten().flatten().collect::<std::collections::BTreeSet<_>>().len();
         account.transition_predicates =
             forest.on.iter().flatten().flatten().collect::<std::collections::BTreeSet<_>>().len();
+        if mode == TreeMode::Modular {
+            account.modular = forest.found();
+        }
         account.lines = show::predicates(&forest);
         account.states = forest.trees.states.len();
         account.edges = forest.trees.edges.len();
