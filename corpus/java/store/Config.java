@@ -17,4 +17,7 @@ class Config {
     static final int REGULAR = 1;
     static final int FOLDER = 2;
     static final int NONE = -1;
+
+    /** The inode of the first folder. */
+    static final int ROOT = 0;
 }

@@ -1,5 +1,35 @@
 /** What clients call. */
 public class Store {
+    /** A new file in a folder. */
+    /*@ requires 0 <= folder && folder < Config.INODES; @*/
+    public static int create(int folder, int name) {
+        Locks.takeInode(folder);
+        if (Inodes.kind[folder] != Config.FOLDER || Folder.count[folder] < 0) {
+            Locks.giveInode(folder);
+            return Config.BAD;
+        }
+        int at = Folder.find(folder, name);
+        if (at != Config.NONE) {
+            Locks.giveInode(folder);
+            return Config.EXISTS;
+        }
+        int i = Inodes.make(Config.REGULAR);
+        if (i == Config.NONE) {
+            Locks.giveInode(folder);
+            return Config.FULL;
+        }
+        boolean done = Folder.add(folder, name, i);
+        int status = Config.OK;
+        if (!done) {
+            Inodes.drop(i);
+            status = Config.FULL;
+        } else {
+            Locks.giveInode(i);
+        }
+        Locks.giveInode(folder);
+        return status;
+    }
+
     /** What is known of an inode. */
     /*@ requires 0 <= i && i < Config.INODES;
       @ performs action "Attr" () {

@@ -3,7 +3,7 @@
 //! In: the tree. Out: the fields whose objects are embedded. A lock, an atomic number or an array that is only ever used through its final field
 //! needs no place on the heap; its parts are fields (or shared variables) of their own, which is what proofs find easiest.
 //! A field is embedded only if every use that may be one of it is a use through it: `C.f` and `f` in a class that declares it are of that class, `f` in a class
-//! without supertypes, outer and anonymous classes is of no other, and every other use counts for all fields of the name.
+//! without given supertypes, outer and anonymous classes is of no other, and every other use counts for all fields of the name.
 
 use crate::java::tree::{
     self, ClassForm, JavaClass, JavaExprKind, JavaField, JavaStmt, JavaStmtKind, JavaTypeKind, JavaUnit,
@@ -127,6 +127,7 @@ struct Uses {
     /// The classes that declare a field of the name.
     declaring: BTreeMap<String, Vec<String>>,
     statics: BTreeSet<String>,
+    declared: BTreeSet<String>,
     /// Names of locals and parameters: a class of such a name is not recognised before a dot.
     locals: BTreeSet<String>,
     /// Classes that some expression may be an object of: a static field of any other is named by `C.f` only.
@@ -137,7 +138,7 @@ struct Uses {
 
 impl Uses {
     fn of(unit: &JavaUnit) -> Self {
-        let mut out = Self::default();
+        let mut out = Self { declared: unit.classes.iter().map(|c| c.name.clone()).collect(), ..Self::default() };
         for class in &unit.classes {
             for field in &class.fields {
                 out.declaring.entry(field.name.clone()).or_default().push(class.name.clone());
@@ -229,7 +230,10 @@ impl Uses {
     fn class(&mut self, class: &JavaClass) {
         let mut anonymous = false;
         tree::in_class(class, &mut |e| anonymous |= matches!(&e.kind, JavaExprKind::New { body: Some(_), .. }));
-        let alone = class.extends.is_none() && class.implements.is_empty() && class.outer.is_none() && !anonymous;
+        // A class of the library has no fields of these names.
+        let given = |t: &tree::JavaType| matches!(&t.kind, JavaTypeKind::Named(n, _) if self.declared.contains(n));
+        let inherits = class.extends.iter().chain(&class.implements).any(given);
+        let alone = !inherits && class.outer.is_none() && !anonymous;
         self.plain = (alone && class.form == ClassForm::Class).then(|| class.name.clone());
         tree::in_class(class, &mut |e| self.expr(e));
         for initializer in &class.initializers {
