@@ -99,8 +99,8 @@ fn check_arrays_are_copied_element_by_element() {
     breaks("", "int[] a = new int[2]; System.arraycopy(a, 0, a, 1, 2);", &["bounds"]);
     breaks("", "int[] a = new int[2]; int[] b = null; System.arraycopy(a, 0, b, 0, 1);", &["null"]);
     breaks(
-        "static int[] a = new int[2]; static int[] b = new int[2];",
-        &two("System.arraycopy(a, 0, b, 0, 2)"),
+        "static int[] from = new int[2]; static int[] to = new int[2];",
+        &two("System.arraycopy(from, 0, to, 0, 2)"),
         &["race"],
     );
 }
@@ -161,9 +161,9 @@ fn check_interruption_reaches_those_who_wait() {
 
 #[test]
 fn check_daemons_are_not_waited_for() {
-    let main = "Thread t = new Thread(() -> { synchronized (m) { try { m.wait(); } catch (InterruptedException e) { } } }); t.setDaemon(D); t.start();";
-    holds("static final Object m = new Object();", &main.replace('D', "true"));
-    breaks("static final Object m = new Object();", &main.replace('D', "false"), &["deadlock"]);
+    let main = "Thread t = new Thread(() -> { synchronized (m) { try { m.wait(); } catch (InterruptedException e) { } } }); t.setDaemon(WHETHER); t.start();";
+    holds("static final Object m = new Object();", &main.replace("WHETHER", "true"));
+    breaks("static final Object m = new Object();", &main.replace("WHETHER", "false"), &["deadlock"]);
 }
 
 #[test]
