@@ -107,7 +107,7 @@ impl Campaign {
 
     /// What comes from outside in the run of this number: at first nothing, and in one run in two something.
     fn with_outside(&self, module: &Module, options: RunOptions, number: u32, words: &[String]) -> RunOptions {
-        if number % 2 == 0 {
+        if number.is_multiple_of(2) {
             return options;
         }
         let mut random = Random::new(options.seed ^ 0x6f75_7473_6964);

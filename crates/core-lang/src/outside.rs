@@ -61,7 +61,7 @@ pub(crate) fn draw_arguments(random: &mut Random, words: &[String]) -> Vec<Strin
             0..3 => random.one_of(&NUMBERS).to_string(),
             3..5 if !letters.is_empty() => format!("-{}", random.one_of(&letters)),
             5 if !flags.is_empty() => random.one_of(&flags).clone(),
-            0..6 => FILE.to_string(),
+            3..6 => FILE.to_string(),
             _ => word(random, words),
         })
         .collect()

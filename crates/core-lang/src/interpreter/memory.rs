@@ -149,7 +149,8 @@ impl Memory {
         content: Initialised,
         made_at: Span,
     ) -> Result<u32, ExecutionStop> {
-        self.heap_bytes += size;
+        // A negative size is a huge one.
+        self.heap_bytes = self.heap_bytes.saturating_add(size);
         if self.heap_bytes > MAX_HEAP_BYTES || size > MAX_HEAP_BYTES {
             return Err(ExecutionStop::Unsupported("the run needs more than 2 GB of memory".into()));
         }

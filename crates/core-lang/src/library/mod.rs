@@ -12,6 +12,7 @@ mod numbers;
 mod scan;
 mod signals;
 mod stdio;
+mod streams;
 mod strings;
 mod system;
 mod threads;

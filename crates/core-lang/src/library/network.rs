@@ -160,39 +160,6 @@ fn receive(i: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
     stdio::read(i, c)
 }
 
-/// How much of what a peer has sent arrives at once: any part, so a line at a time.
-pub(super) fn part_of_message(i: &mut Interpreter<'_>, number: i128, size: u64) -> u64 {
-    let Some(end) = usize::try_from(number).ok().and_then(|n| i.environment.descriptors.get(n)) else { return size };
-    if end.kind != DescriptorKind::Connection {
-        return size;
-    }
-    let content = end.path.as_ref().and_then(|p| i.environment.files.get(p)).map(|f| f.content.as_slice());
-    let rest = content.and_then(|c| c.get(end.position..)).unwrap_or_default();
-    let line = rest.iter().position(|b| *b == b'\n').map_or(rest.len(), |at| at + 1);
-    size.min(line as u64)
-}
-
-/// What the current thread has done happens before what reads this pipe afterwards.
-pub(super) fn order_before_readers(i: &mut Interpreter<'_>, number: i128) {
-    if let Some(path) = pipe_of(i, number) {
-        let clock = i.release();
-        i.environment.pipe_clocks.entry(path).or_default().join(&clock);
-    }
-}
-
-pub(super) fn order_after_writers(i: &mut Interpreter<'_>, number: i128) {
-    if let Some(path) = pipe_of(i, number)
-        && let Some(clock) = i.environment.pipe_clocks.get(&path).cloned()
-    {
-        i.thread().clock.join(&clock);
-    }
-}
-
-fn pipe_of(i: &Interpreter<'_>, number: i128) -> Option<String> {
-    let end = i.environment.descriptors.get(usize::try_from(number).ok()?)?;
-    if end.kind == DescriptorKind::Pipe { end.path.clone() } else { None }
-}
-
 fn pipe(i: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
     let path = format!("<pipe {}>", i.environment.descriptors.len());
     i.environment.files.insert(path.clone(), crate::interpreter::environment::SimulatedFile::default());
@@ -284,14 +251,14 @@ const KIND_AT: usize = 24;
 const SIZE_AT: usize = 48;
 const BLOCK_AT: usize = 56;
 /// A file that anybody may read and its owner write.
-const REGULAR: u32 = 0o100_644;
+const REGULAR_FILE_BITS: u32 = 0o100_644;
 
 fn write_status(i: &mut Interpreter<'_>, c: &CallSite<'_>, size: usize) -> Answer {
     if i.module.pointer_bytes != 8 {
         return c.unsupported("in a program for 32 bits");
     }
     let mut bytes = [0; STATUS_BYTES];
-    bytes[KIND_AT..KIND_AT + 4].copy_from_slice(&REGULAR.to_le_bytes());
+    bytes[KIND_AT..KIND_AT + 4].copy_from_slice(&REGULAR_FILE_BITS.to_le_bytes());
     bytes[SIZE_AT..SIZE_AT + 8].copy_from_slice(&(size as u64).to_le_bytes());
     bytes[BLOCK_AT..BLOCK_AT + 8].copy_from_slice(&4096u64.to_le_bytes());
     i.write_bytes(c.value(1)?, &bytes)?;

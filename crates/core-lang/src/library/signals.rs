@@ -15,8 +15,8 @@ const WORD: ScalarType = ScalarType::Int(IntType { bits: 64, ..IntType::U64 });
 const SET_BYTES: usize = 128;
 /// Where the flags of a `struct sigaction` lie behind its handler, for 64 bits.
 const FLAGS_OFFSET: i128 = 136;
-const WITH_INFORMATION: i128 = 4;
-const ONCE: i128 = 0x8000_0000;
+const INFORMATION_FLAG: i128 = 4;
+const ONCE_FLAG: i128 = 0x8000_0000;
 
 macro_rules! row {
     ($name:literal, $run:expr, $effect:literal) => {
@@ -79,7 +79,7 @@ fn sigaction(i: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
         let flags_at = i.offset(place, CoreValue::Int(FLAGS_OFFSET), 1)?;
         let flags = i.read_scalar(flags_at, INT)?;
         let flags = i.decided(flags, "the flags of an action")?;
-        let (with_information, once) = (flags & WITH_INFORMATION != 0, flags & ONCE != 0);
+        let (with_information, once) = (flags & INFORMATION_FLAG != 0, flags & ONCE_FLAG != 0);
         i.signals.actions.insert(signal, SignalAction { handler, with_information, once });
     }
     if !c.is_null(2)? {
@@ -119,7 +119,7 @@ fn to_thread(i: &mut Interpreter<'_>, thread: u32, signal: u32) -> Answer {
 
 fn kill(i: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
     let (process, signal) = (c.int(0)?, c.int(1)?);
-    if process != super::system::PROCESS {
+    if process != super::system::PROCESS_NUMBER {
         return c.unsupported("sends a signal to another process");
     }
     if signal == 0 {

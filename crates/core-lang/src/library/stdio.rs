@@ -273,7 +273,7 @@ fn getline(i: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
 pub(super) fn write(i: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
     let (number, size) = (c.int(0)?, c.size(2)?);
     let bytes = i.read_bytes(c.value(1)?, size)?;
-    super::network::order_before_readers(i, number);
+    super::streams::order_before_readers(i, number);
     let fine = usize::try_from(number).is_ok_and(|n| i.environment.write(n, &bytes));
     if fine { int(size) } else { i.fails(EBADF, -1) }
 }
@@ -284,8 +284,8 @@ pub(super) fn read(i: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
         i.scheduler.yield_now();
         return Ok(Reply::Again);
     }
-    super::network::order_after_writers(i, number);
-    let size = super::network::part_of_message(i, number, size);
+    super::streams::order_after_writers(i, number);
+    let size = super::streams::part_of_message(i, number, size);
     let bytes = usize::try_from(number).ok().and_then(|n| i.environment.read(n, size as usize));
     match bytes {
         Some(bytes) => {

@@ -11,7 +11,7 @@ use crate::interpreter::{ExecutionStop, Interpreter, Patience, ViolationKind, Wa
 use crate::value::{CoreValue, IntType, ScalarType};
 
 /// The number of the program's process.
-pub(super) const PROCESS: i128 = 4321;
+pub(super) const PROCESS_NUMBER: i128 = 4321;
 
 macro_rules! row {
     ($name:literal, $run:expr, $effect:literal) => {
@@ -185,11 +185,11 @@ fn gettimeofday(i: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
 }
 
 fn getpid(_: &mut Interpreter<'_>, _: &CallSite<'_>) -> Answer {
-    int(PROCESS)
+    int(PROCESS_NUMBER)
 }
 
 fn gettid(i: &mut Interpreter<'_>, _: &CallSite<'_>) -> Answer {
-    int(PROCESS + i128::from(i.current))
+    int(PROCESS_NUMBER + i128::from(i.current))
 }
 
 fn sysconf(_: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
