@@ -10,8 +10,6 @@ mod handshake;
 mod link;
 mod members;
 pub(crate) mod request;
-#[cfg(test)]
-mod tests;
 
 pub use handshake::{MemberIdentity, random_words};
 pub use link::OnLost;
