@@ -6,6 +6,7 @@
 //! compared with those; any other local is forgotten, and the caller says so. Which moves are possible is asked of the
 //! solver, with unknown answers taken as possible.
 
+use crate::infer::vocabulary::{conditions_of, terms_of};
 use logic::{Node, Op, Sort, SortKind, Symbol, Term, Terms};
 use program::{ActionId, Code, LocId, Program, ThreadId, VarId};
 use solver::Smt;
@@ -256,8 +257,7 @@ fn marks(program: &Program, t: &Terms, code: &Code, v: VarId) -> BTreeSet<i128> 
     }
     let mut roots = Vec::new();
     for a in code.actions.iter() {
-        roots.push(a.guard);
-        roots.extend(a.gates.iter().map(|g| g.formula));
+        roots.extend(conditions_of(a));
         for u in &a.updates {
             if u.var == v {
                 constants(t, u.value, &mut out);
@@ -295,12 +295,7 @@ fn constants(t: &Terms, term: Term, out: &mut BTreeSet<i128>) {
 }
 
 fn is_read(t: &Terms, code: &Code, x: Symbol) -> bool {
-    code.actions.iter().any(|a| {
-        let mut all = vec![a.guard];
-        all.extend(a.gates.iter().map(|g| g.formula));
-        all.extend(a.updates.iter().map(|u| u.value));
-        all.iter().any(|f| t.free_symbols(*f).contains(&x))
-    })
+    code.actions.iter().flat_map(terms_of).any(|f| t.free_symbols(f).contains(&x))
 }
 
 /// For each location, which locals (by position) may still be read before they are written.

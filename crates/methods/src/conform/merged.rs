@@ -7,6 +7,7 @@
 
 use super::check;
 use super::outcome::Conformance;
+use crate::infer::vocabulary::conditions_of;
 use crate::method::Run;
 use evidence::LocalRun;
 use logic::{Symbol, Term, Terms, Value};
@@ -162,8 +163,7 @@ impl Merged<'_> {
             if frame.is_empty() {
                 continue;
             }
-            let stated = std::iter::once(a.guard).chain(a.gates.iter().map(|g| g.formula));
-            let mut exact: Vec<Term> = stated
+            let mut exact: Vec<Term> = conditions_of(a)
                 .flat_map(|f| t.conjuncts(t.simplify(f)))
                 .filter(|f| !t.is_true(*f) && self.speaks_of_store_alone(*f))
                 .collect();
@@ -212,8 +212,8 @@ impl Merged<'_> {
         // A local step that keeps two states apart is an edge that changes nothing.
         for a in thread.code.actions.iter().filter(|a| written(p, a).is_empty()) {
             let (from, to) = (self.group_of[a.from.index()], self.group_of[a.to.index()]);
-            let stated = std::iter::once(a.guard).chain(a.gates.iter().map(|g| g.formula));
-            let known: Vec<Term> = stated.map(|f| t.simplify(f)).filter(|f| self.speaks_of_store_alone(*f)).collect();
+            let known: Vec<Term> =
+                conditions_of(a).map(|f| t.simplify(f)).filter(|f| self.speaks_of_store_alone(*f)).collect();
             let relation = t.and(&known);
             if from != to && !edges.iter().any(|e| (e.from, e.to) == (from, to) && e.action.relation == relation) {
                 let action = TwoStore { frame: Vec::new(), relation };

@@ -4,23 +4,24 @@
 //! together, each behind a literal, so that a core names the facts that a proof used.
 
 use super::system::{Bad, CountedStep, CountedSystem};
-use crate::infer::houdini::refuted_goals;
+use crate::infer::houdini::{CandidateGoal, Elimination, QuestionOrder, eliminate, refuted_goals, remove_refuted};
 use logic::{Sort, Symbol, Term};
 use solver::Smt;
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 
 /// The candidates that hold initially, each once.
-pub(crate) fn initially(system: &CountedSystem<'_>, candidates: Vec<Term>, smt: &mut dyn Smt) -> Vec<Term> {
+pub(crate) fn initially(system: &CountedSystem<'_>, mut candidates: Vec<Term>, smt: &mut dyn Smt) -> Vec<Term> {
     let t = system.terms;
     let mut seen = BTreeSet::new();
-    let candidates: Vec<Term> = candidates.into_iter().filter(|c| !t.is_true(*c) && seen.insert(*c)).collect();
+    candidates.retain(|c| !t.is_true(*c) && seen.insert(*c));
     smt.push();
     system.facts().into_iter().chain(system.control()).for_each(|f| smt.assert(f));
     system.initial().into_iter().for_each(|f| smt.assert(system.instances.premise(t, f)));
     let goals: Vec<Term> = candidates.iter().map(|f| system.instances.goal(t, *f)).collect();
-    let gone = refuted_goals(t, &goals, &[], smt);
+    remove_refuted(&mut candidates, &refuted_goals(t, &goals, smt));
     smt.pop();
-    candidates.into_iter().enumerate().filter(|(n, _)| !gone.contains(n)).map(|(_, f)| f).collect()
+    candidates
 }
 
 /// Facts that hold initially and that every step keeps, given all of them.
@@ -43,6 +44,61 @@ impl HoudiniFact {
     }
 }
 
+/// Whether each step keeps the facts that are left, given all of them: one group for each step.
+struct StepQuestions<'k, 's, 'a> {
+    kept: &'k InductiveFacts<'s, 'a>,
+    alive: Vec<bool>,
+    /// The step whose premises stand in the session, with what is to be shown of each fact after it.
+    here: Option<Vec<Term>>,
+    smt: &'k mut dyn Smt,
+}
+
+impl StepQuestions<'_, '_, '_> {
+    fn enter(&mut self, group: usize) {
+        if self.here.is_none() {
+            let step = &self.kept.steps[group];
+            self.smt.push();
+            step.pre.iter().for_each(|f| self.smt.assert(*f));
+            let t = self.kept.system.terms;
+            let after = |f: &HoudiniFact| if f.touched(step) { self.kept.after(f, step) } else { t.tt() };
+            self.here = Some(self.kept.facts.iter().map(after).collect());
+        }
+    }
+}
+
+impl Elimination for StepQuestions<'_, '_, '_> {
+    type Stop = Infallible;
+
+    fn goals(&mut self, group: usize) -> Vec<CandidateGoal> {
+        self.enter(group);
+        let after = self.here.iter().flatten().enumerate();
+        let left = after.filter(|(k, _)| self.alive[*k]);
+        left.map(|(candidate, formula)| CandidateGoal { candidate, batch: 0, formula: *formula }).collect()
+    }
+    fn batches(&self, _: usize) -> Vec<Term> {
+        Vec::new()
+    }
+    fn premises(&self, _: usize) -> Vec<Term> {
+        let left = self.kept.facts.iter().zip(&self.alive).filter(|(_, alive)| **alive);
+        left.map(|(f, _)| self.kept.system.terms.sym(f.literal)).collect()
+    }
+    fn session(&mut self, group: usize) -> Result<&mut dyn Smt, Infallible> {
+        self.enter(group);
+        Ok(&mut *self.smt)
+    }
+    fn lose(&mut self, candidate: usize) {
+        self.alive[candidate] = false;
+    }
+    fn users(&self, _: usize) -> Vec<usize> {
+        (0..self.kept.steps.len()).collect()
+    }
+    fn settled(&mut self, _: usize) -> Result<(), Infallible> {
+        self.here = None;
+        self.smt.pop();
+        Ok(())
+    }
+}
+
 impl<'s, 'a> InductiveFacts<'s, 'a> {
     /// Asserts what is true in every state and leaves the scope open: the session belongs to this set until it is closed.
     pub(super) fn new(system: &'s CountedSystem<'a>, candidates: Vec<Term>, smt: &mut dyn Smt) -> Self {
@@ -59,16 +115,12 @@ impl<'s, 'a> InductiveFacts<'s, 'a> {
         for f in &kept.facts {
             smt.assert(t.implies(t.sym(f.literal), system.instances.premise(t, f.formula)));
         }
-        loop {
-            let before = kept.facts.len();
-            for s in std::mem::take(&mut kept.steps) {
-                kept.drop_broken(&s, smt);
-                kept.steps.push(s);
-            }
-            if kept.facts.len() == before {
-                return kept;
-            }
-        }
+        let mut open = vec![true; kept.steps.len()];
+        let alive = vec![true; kept.facts.len()];
+        let mut question = StepQuestions { kept: &kept, alive, here: None, smt };
+        let Ok(dropped) = eliminate(&mut question, t, &mut open, QuestionOrder::Rounds);
+        remove_refuted(&mut kept.facts, &dropped.into_iter().collect());
+        kept
     }
 
     pub(super) fn all(&self) -> Vec<Term> {
@@ -79,24 +131,6 @@ impl<'s, 'a> InductiveFacts<'s, 'a> {
     pub(super) fn close(self, smt: &mut dyn Smt) -> Vec<Term> {
         smt.pop();
         self.all()
-    }
-
-    /// Drops the facts that a step can break.
-    fn drop_broken(&mut self, step: &CountedStep, smt: &mut dyn Smt) {
-        let t = self.system.terms;
-        let after = |f: &HoudiniFact| if f.touched(step) { self.after(f, step) } else { t.tt() };
-        let goals: Vec<Term> = self.facts.iter().map(after).collect();
-        let literals: Vec<Term> = self.facts.iter().map(|f| t.sym(f.literal)).collect();
-        smt.push();
-        step.pre.iter().for_each(|f| smt.assert(*f));
-        // Without the facts that turn out to be broken, others may break too.
-        let gone = refuted_goals(t, &goals, &literals, smt);
-        smt.pop();
-        let mut at = 0;
-        self.facts.retain(|_| {
-            at += 1;
-            !gone.contains(&(at - 1))
-        });
     }
 
     /// What is to be shown of a fact after a step.

@@ -9,6 +9,7 @@
 
 use super::places::null_space;
 use super::system::{CountedStep, CountedSystem, StepEndpoint};
+use crate::infer::vocabulary::{conditions_of, terms_of};
 use logic::{Node, Op, Sort, SortKind, Symbol, Term, Value};
 use program::semantics::{InstanceCounts, Sampling, Semantics, StepOutcome};
 use program::{LocId, Start, ThreadId, VarId, VarKind};
@@ -127,11 +128,7 @@ pub(super) fn related(system: &CountedSystem<'_>) -> BTreeSet<(VarId, VarId)> {
     let (t, p) = (system.terms, system.program);
     let number = |v: &VarId| t.kind(p.vars[*v].sort) == SortKind::Int && p.vars[*v].kind != VarKind::Lock;
     let numbers: BTreeMap<Symbol, VarId> = p.shared().filter(number).map(|v| (p.vars[v].symbol, v)).collect();
-    let mut todo: Vec<Term> = Vec::new();
-    for a in p.threads.iter().flat_map(|x| x.code.actions.iter()) {
-        todo.push(a.guard);
-        todo.extend(a.gates.iter().map(|g| g.formula));
-    }
+    let mut todo: Vec<Term> = p.threads.iter().flat_map(|x| x.code.actions.iter()).flat_map(conditions_of).collect();
     let (mut out, mut seen) = (BTreeSet::new(), BTreeSet::new());
     while let Some(f) = todo.pop() {
         let Some((op, args)) = t.app(f).filter(|_| seen.insert(f)) else { continue };
@@ -166,7 +163,7 @@ fn ordered(system: &CountedSystem<'_>) -> Vec<Term> {
             to.map(|u| u.value).filter(|v| matches!(t.node(*v), Node::Num(..))).collect::<BTreeSet<Term>>()
         };
         let mut pairs: BTreeSet<(Term, Term)> = BTreeSet::new();
-        let conditions = thread.code.actions.iter().flat_map(|a| a.gates.iter().map(|g| g.formula).chain([a.guard]));
+        let conditions = thread.code.actions.iter().flat_map(conditions_of);
         let (mut todo, mut seen) = (conditions.collect::<Vec<Term>>(), BTreeSet::new());
         while let Some(f) = todo.pop() {
             let Some((op, args)) = t.app(f).filter(|_| seen.insert(f)) else { continue };
@@ -227,11 +224,7 @@ fn entries(system: &CountedSystem<'_>) -> Vec<Term> {
 /// Constants that the code compares entries of the map with, or stores into it.
 fn stored(system: &CountedSystem<'_>, map: Term) -> BTreeSet<Term> {
     let (t, p) = (system.terms, system.program);
-    let mut todo: Vec<Term> = Vec::new();
-    for a in p.threads.iter().flat_map(|x| x.code.actions.iter()) {
-        todo.push(a.guard);
-        todo.extend(a.gates.iter().map(|g| g.formula).chain(a.updates.iter().map(|u| u.value)));
-    }
+    let mut todo: Vec<Term> = p.threads.iter().flat_map(|x| x.code.actions.iter()).flat_map(terms_of).collect();
     let (mut out, mut seen) = (BTreeSet::new(), BTreeSet::new());
     let entry = |x: Term| matches!(t.app(x), Some((Op::Select, args)) if args[0] == map);
     while let Some(f) = todo.pop() {
@@ -638,11 +631,7 @@ impl LemmaGuesser<'_, '_> {
     /// No number exceeds a constant that the code compares something with: an unsigned number its type, an index its array.
     fn ceilings(&self) -> Vec<Term> {
         let (t, p) = (self.system.terms, self.system.program);
-        let mut todo: Vec<Term> = Vec::new();
-        for a in p.threads.iter().flat_map(|x| x.code.actions.iter()) {
-            todo.push(a.guard);
-            todo.extend(a.gates.iter().map(|g| g.formula).chain(a.updates.iter().map(|u| u.value)));
-        }
+        let mut todo: Vec<Term> = p.threads.iter().flat_map(|x| x.code.actions.iter()).flat_map(terms_of).collect();
         let (mut constants, mut seen) = (BTreeSet::new(), BTreeSet::new());
         while let Some(f) = todo.pop() {
             let Some((op, args)) = t.app(f).filter(|_| seen.insert(f)) else { continue };

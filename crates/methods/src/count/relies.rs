@@ -8,7 +8,8 @@
 
 use super::system::CountedSystem;
 use super::wide::Wide;
-use crate::infer::houdini::refuted_goals;
+use crate::infer::houdini::{refuted_goals, remove_refuted};
+use crate::infer::vocabulary::{conditions_of, terms_of};
 use logic::{Node, Op, Sort, SortKind, Symbol, Term, Terms};
 use program::{Scope, ThreadId, VarId};
 use solver::Smt;
@@ -91,7 +92,7 @@ fn refute(system: &CountedSystem<'_>, c: &mut CellCandidates, smt: &mut dyn Smt)
         smt.assert(t.le(t.int(1), group(m.from)));
         system.before(m).iter().for_each(|f| smt.assert(*f));
         let goals: Vec<Term> = c.holds[m.to].iter().map(|f| after(*f)).collect();
-        changed |= remove(&mut c.holds[m.to], &refuted_goals(t, &goals, &[], smt));
+        changed |= remove_refuted(&mut c.holds[m.to], &refuted_goals(t, &goals, smt));
         for r in 0..system.cells.len() {
             let own: Vec<Term> = c.holds[r].iter().map(|f| system.of_peer(*f)).collect();
             let theirs: Vec<Term> = own.iter().map(|f| unless_same(t, *f, &seen)).collect();
@@ -106,11 +107,11 @@ fn refute(system: &CountedSystem<'_>, c: &mut CellCandidates, smt: &mut dyn Smt)
             smt.assert(t.le(t.int(least), group(r)));
             smt.assert(t.ne(tid, system.of_peer(tid)));
             smt.assert(system.pairwise(m.from, r));
-            changed |= remove(&mut c.holds[r], &refuted_goals(t, &theirs, &[], smt));
+            changed |= remove_refuted(&mut c.holds[r], &refuted_goals(t, &theirs, smt));
             let ways: Vec<Term> = both.iter().map(|f| after(facing(system, *f, m.to, r))).collect();
-            let gone = refuted_goals(t, &ways, &[], smt);
+            let gone = refuted_goals(t, &ways, smt);
             if let Some(list) = c.pairwise.get_mut(&key) {
-                changed |= remove(list, &gone);
+                changed |= remove_refuted(list, &gone);
             }
             smt.pop();
         }
@@ -135,7 +136,7 @@ fn refute(system: &CountedSystem<'_>, c: &mut CellCandidates, smt: &mut dyn Smt)
                 smt.push();
                 smt.assert(t.le(t.int(1), t.sym(system.groups[system.group_of[r]].symbol)));
                 system.within_cell(r).iter().for_each(|f| smt.assert(*f));
-                changed |= remove(&mut c.holds[r], &refuted_goals(t, &goals, &[], smt));
+                changed |= remove_refuted(&mut c.holds[r], &refuted_goals(t, &goals, smt));
                 smt.pop();
             }
             smt.pop();
@@ -157,15 +158,6 @@ fn facing(system: &CountedSystem<'_>, formula: Term, a: usize, b: usize) -> Term
     }
     let t = system.terms;
     t.substitute(formula, system.peer_copy.iter().flat_map(|(x, y)| [(*x, t.sym(*y)), (*y, t.sym(*x))]))
-}
-
-fn remove(list: &mut Vec<Term>, gone: &BTreeSet<usize>) -> bool {
-    let mut at = 0;
-    list.retain(|_| {
-        at += 1;
-        !gone.contains(&(at - 1))
-    });
-    !gone.is_empty()
 }
 
 fn candidates(system: &CountedSystem<'_>) -> CellCandidates {
@@ -252,9 +244,7 @@ fn atoms(system: &CountedSystem<'_>, thread: ThreadId) -> Vec<Term> {
         }
     });
     let assigned: BTreeSet<Term> = assigned.filter(|f| relates(*f)).collect();
-    let actions = p.threads[thread].code.actions.iter();
-    let mut todo: Vec<Term> =
-        actions.flat_map(|a| a.gates.iter().map(|g| g.formula).chain([a.guard]).collect::<Vec<_>>()).collect();
+    let mut todo: Vec<Term> = p.threads[thread].code.actions.iter().flat_map(conditions_of).collect();
     let (mut out, mut seen) = (assigned.iter().copied().collect::<Vec<_>>(), assigned);
     while let Some(f) = todo.pop() {
         match t.node(f) {
@@ -273,11 +263,7 @@ fn keys(system: &CountedSystem<'_>) -> BTreeSet<VarId> {
     let mut out = BTreeSet::new();
     for x in &system.forgotten {
         let (key, Scope::Thread(thread)) = (t.sym(p.vars[*x].symbol), p.vars[*x].scope) else { continue };
-        let mut todo: Vec<Term> = Vec::new();
-        for a in p.threads[thread].code.actions.iter() {
-            todo.push(a.guard);
-            todo.extend(a.gates.iter().map(|g| g.formula).chain(a.updates.iter().map(|u| u.value)));
-        }
+        let mut todo: Vec<Term> = p.threads[thread].code.actions.iter().flat_map(terms_of).collect();
         let mut seen = BTreeSet::new();
         while let Some(f) = todo.pop().filter(|_| !out.contains(x)) {
             if !seen.insert(f) {
@@ -312,13 +298,7 @@ fn compared(system: &CountedSystem<'_>) -> BTreeSet<(VarId, VarId)> {
     let mut out = BTreeSet::new();
     let threads: BTreeSet<ThreadId> = system.cells.iter().map(|c| c.thread).collect();
     for thread in threads {
-        let mut todo = Vec::new();
-        for a in p.threads[thread].code.actions.iter() {
-            todo.push(a.guard);
-            todo.extend(a.gates.iter().map(|g| g.formula));
-            todo.extend(a.updates.iter().map(|u| u.value));
-        }
-        t.each_subterm(todo, |f| {
+        t.each_subterm(p.threads[thread].code.actions.iter().flat_map(terms_of), |f| {
             let Some((Op::Eq | Op::Lt | Op::Le, args)) = t.app(f) else { return };
             let sides: BTreeSet<VarId> =
                 args.iter().flat_map(|a| t.free_symbols(*a)).filter_map(|s| by_symbol.get(&s).copied()).collect();

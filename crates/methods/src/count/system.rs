@@ -7,6 +7,7 @@
 
 use super::instances::CellInstances;
 use crate::cells::{Cells, CountedCell, Move, TooMany, folded};
+use crate::infer::vocabulary::conditions_of;
 use logic::{Sort, Symbol, Term, Terms};
 use program::{Action, Copies, LocId, Program, PropertyId, PropertyKind, Rely, Scope, Start, ThreadId, VarId};
 use solver::Smt;
@@ -211,9 +212,7 @@ impl<'a> CountedSystem<'a> {
     /// Guard and gates of an action with the mover's tid read as `tid`.
     pub(super) fn taken(&self, action: &Action, tid: Term) -> Vec<Term> {
         let t = self.terms;
-        let mut out = vec![action.guard];
-        out.extend(action.gates.iter().map(|g| g.formula));
-        out.iter().map(|f| t.substitute(*f, [(self.program.tid, tid)])).collect()
+        conditions_of(action).map(|f| t.substitute(f, [(self.program.tid, tid)])).collect()
     }
     pub(super) fn effect(&self, action: &Action, tid: Term) -> Vec<(Symbol, Term)> {
         self.effect_on(action, tid, |_| true)

@@ -9,6 +9,7 @@
 //! reader of a sequence lock does). Nothing here is trusted: what is not inductive is dropped.
 
 use super::system::{CountedSystem, StepEndpoint};
+use crate::infer::vocabulary::terms_of;
 use logic::{Node, Op, Sort, SortKind, Symbol, Term};
 use program::{Action, Scope, ThreadId};
 use rustc_hash::FxHashSet;
@@ -154,9 +155,7 @@ fn swapped(system: &CountedSystem<'_>, term: Term) -> Term {
 /// The conditions an action is made of, without those over values that it chooses.
 fn atoms(system: &CountedSystem<'_>, action: &Action) -> Vec<Term> {
     let t = system.terms;
-    let mut texts: Vec<Term> = action.gates.iter().map(|g| g.formula).chain([action.guard]).collect();
-    texts.extend(action.updates.iter().map(|u| u.value));
-    let mut out = conditions(system, texts);
+    let mut out = conditions(system, terms_of(action).collect());
     let chosen = |f: &Term| t.free_symbols(*f).iter().any(|s| action.inputs.contains(s));
     out.retain(|f| !chosen(f));
     out

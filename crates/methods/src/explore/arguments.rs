@@ -5,6 +5,7 @@
 //! parameter, chosen from 0, the initial values and constants of the object, and a fresh number (values that are compared).
 //! Deliberately absent: objects and collections as arguments, which are the default of their sort. What is not tried is not excluded.
 
+use crate::infer::vocabulary::terms_of;
 use base::random::Random;
 use logic::{Node, SortKind, Term, Value};
 use program::{Code, ObjectId, Operation, Program, VarId};
@@ -128,9 +129,7 @@ fn constants<'a>(program: &Program, codes: impl Iterator<Item = &'a Code>) -> Ve
     let mut roots: Vec<Term> = program.vars.iter().filter_map(|v| v.initial).collect();
     roots.extend(program.init.iter().filter_map(|f| f.formula));
     for a in codes.flat_map(|c| c.actions.iter()) {
-        roots.push(a.guard);
-        roots.extend(a.gates.iter().map(|g| g.formula));
-        roots.extend(a.updates.iter().map(|u| u.value));
+        roots.extend(terms_of(a));
     }
     let mut found: FxHashSet<i128> = FxHashSet::default();
     t.each_subterm(roots, |term| {

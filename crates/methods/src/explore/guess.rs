@@ -6,6 +6,7 @@
 //! and mostly shallow.
 //! Deliberately absent: interval analysis; the first guess is only made of the numbers in the text.
 
+use crate::infer::vocabulary::terms_of;
 use logic::{ClassId, Node, Op, Symbol, Term, Value};
 use program::semantics::{InstanceCounts, Sampling, Semantics};
 use program::{Program, VarId, VarKind};
@@ -238,9 +239,7 @@ pub(crate) fn roots(program: &Program) -> Vec<Term> {
     let mut out = Vec::new();
     for t in program.threads.iter() {
         for a in t.code.actions.iter() {
-            out.push(a.guard);
-            out.extend(a.gates.iter().map(|g| g.formula));
-            out.extend(a.updates.iter().map(|u| u.value));
+            out.extend(terms_of(a));
             out.extend(a.spawn.iter().flat_map(|s| s.args.iter().copied()));
         }
     }

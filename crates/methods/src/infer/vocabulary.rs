@@ -1,9 +1,10 @@
 //! The vocabulary of candidate facts: the conditions a program's formulas are made of, and shapes built from them.
 //!
-//! In: formulas of the program. Out: lists of formulas without repetition, in the order in which they were found, so that a limit
+//! In: formulas and steps of the program. Out: the terms of a step; lists of formulas without repetition, in the order in which they were found, so that a limit
 //! keeps the same ones everywhere.
 
 use logic::{Node, Op, Sort, Term, Terms};
+use program::Action;
 use rustc_hash::FxHashSet;
 
 /// Formulas in the order in which they were added, each once.
@@ -53,6 +54,16 @@ impl FactSet {
             }
         }
     }
+}
+
+/// What a step asks of the store before it: its guard and its gates.
+pub(crate) fn conditions_of(action: &Action) -> impl Iterator<Item = Term> {
+    std::iter::once(action.guard).chain(action.gates.iter().map(|g| g.formula))
+}
+
+/// Everything that a step reads: its conditions, and the values that it writes.
+pub(crate) fn terms_of(action: &Action) -> impl Iterator<Item = Term> {
+    conditions_of(action).chain(action.updates.iter().map(|u| u.value))
 }
 
 /// Bounds, orders and, of few numbers, sums of integers.

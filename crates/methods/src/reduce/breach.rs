@@ -8,6 +8,7 @@
 
 mod prepare;
 
+use crate::infer::vocabulary::conditions_of;
 use crate::method::Run;
 use evidence::{Guard, SpecRun};
 use logic::{Node, Sort, SortKind, Symbol, Term, Value};
@@ -270,7 +271,7 @@ fn compared(stage: &ProcedureStage) -> Vec<i128> {
     let p = &stage.program;
     let procedure = &p.procedures[stage.procedure];
     let actions = p.threads[stage.thread].code.actions.iter();
-    let mut roots: Vec<Term> = actions.flat_map(|a| a.gates.iter().map(|g| g.formula).chain([a.guard])).collect();
+    let mut roots: Vec<Term> = actions.flat_map(conditions_of).collect();
     roots.extend(procedure.performs.iter().flat_map(|(s, _)| s.actions()).map(|(_, a)| a.relation));
     roots.extend(procedure.requires.iter().chain(&p.invariants).filter_map(|f| f.formula));
     let mut out = BTreeSet::new();

@@ -7,7 +7,7 @@
 
 use super::frames;
 use super::setting::ReductionSetting;
-use crate::infer::vocabulary::FactSet;
+use crate::infer::vocabulary::{FactSet, conditions_of};
 use logic::{Op, Sort, SortKind, Symbol, Term, Terms};
 use program::call_summaries::CodeUnit;
 use program::{Code, LocId, Procedure, Program, VarId};
@@ -58,10 +58,7 @@ impl Guesses {
             list.add(t.eq(t.sym(p.vars[a].symbol), t.sym(p.vars[b].symbol)));
         }
         let mut atoms = FactSet::default();
-        for a in code.actions.iter() {
-            let formulas = std::iter::once(a.guard).chain(a.gates.iter().map(|g| g.formula));
-            formulas.for_each(|f| atoms.add_conditions(t, f));
-        }
+        code.actions.iter().flat_map(conditions_of).for_each(|f| atoms.add_conditions(t, f));
         let locks = locks(s, code, &known);
         locks.iter().for_each(|f| list.add(*f));
         let ints: Vec<Term> = locals

@@ -9,7 +9,7 @@
 use super::ground::{Grounded, Quantified, grounded};
 use super::guess::Guesses;
 use super::setting::ReductionSetting;
-use crate::infer::houdini::refuted_goals;
+use crate::infer::houdini::{refuted_goals, remove_refuted};
 use evidence::{CutPoint, MoverPhase, Reason, Reduced};
 use logic::{Symbol, Term, Value};
 use program::call_summaries::CodeUnit;
@@ -332,14 +332,9 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
         let Grounded { premises, goals } = asked.unwrap_or_else(|| Grounded { premises: premises.to_vec(), goals });
         self.smt.push();
         premises.iter().for_each(|f| self.smt.assert(*f));
-        let refuted = refuted_goals(t, &goals, &[], &mut self.smt);
+        let refuted = refuted_goals(t, &goals, &mut self.smt);
         self.smt.pop();
-        let mut at = 0;
-        formulas.retain(|_| {
-            at += 1;
-            !refuted.contains(&(at - 1))
-        });
-        !refuted.is_empty()
+        remove_refuted(formulas, &refuted)
     }
 
     /// Whether the goal follows, asked without quantifiers.

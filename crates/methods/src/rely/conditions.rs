@@ -49,7 +49,6 @@ pub(crate) struct ConditionGroup {
     pub uses: Vec<usize>,
     /// The candidate that says that its start is never reached.
     pub dead: Option<usize>,
-    pub(crate) dirty: bool,
     /// The conditions of properties that were found to hold, and the candidates that they rest on.
     pub shown: Option<(FxHashSet<(usize, usize)>, Vec<usize>)>,
     /// Goals that are known to be supported by what is needed so far.
@@ -163,17 +162,7 @@ impl<'a> CandidateIndex<'a> {
     ) -> ConditionGroup {
         uses.sort_unstable();
         uses.dedup();
-        ConditionGroup {
-            job,
-            of,
-            facts,
-            batches,
-            uses,
-            dead: None,
-            dirty: true,
-            shown: None,
-            done: FxHashSet::default(),
-        }
+        ConditionGroup { job, of, facts, batches, uses, dead: None, shown: None, done: FxHashSet::default() }
     }
 
     pub(super) fn build<'i>(

@@ -12,6 +12,7 @@ use super::setting::Explanation;
 use super::setting::{
     AnnotationSite, ConditionJob, ConditionSubject, Explain, ProofSetting, Which, WorkerRequest, WorkerResponse,
 };
+use crate::infer::houdini::{CandidateGoal, Elimination, QuestionOrder, denied, eliminate};
 use evidence::Reason;
 use logic::{Term, Terms, Value};
 use program::{Program, PropertyId};
@@ -53,8 +54,10 @@ pub(crate) struct GroupSolver<'a> {
     alive: Vec<bool>,
     /// The groups whose facts mention a candidate.
     used_in: Vec<Vec<usize>>,
-    /// Candidates that were dropped and not yet passed on to the groups that use them.
-    fallen: Vec<usize>,
+    /// The groups that have to be asked again.
+    open: Vec<bool>,
+    /// Written candidates are not judged now.
+    hold_written: bool,
     questions: u64,
 }
 
@@ -76,10 +79,11 @@ impl<'a> GroupSolver<'a> {
             sessions: groups.iter().map(|_| None).collect(),
             holds: vec![None; groups.len()],
             changes: 0,
+            open: vec![true; groups.len()],
             groups,
             alive: vec![true; setting.candidates.len()],
             used_in,
-            fallen: Vec::new(),
+            hold_written: false,
             questions: 0,
         })
     }
@@ -89,12 +93,13 @@ impl<'a> GroupSolver<'a> {
             WorkerRequest::Eliminate { alive, gone, again, hold_written } => {
                 self.alive.clone_from(alive);
                 if *again {
-                    self.groups.iter_mut().for_each(|z| z.dirty = true);
+                    self.open.fill(true);
                 }
                 for k in gone.iter() {
-                    self.used_in[*k].iter().for_each(|z| self.groups[*z].dirty = true);
+                    self.used_in[*k].iter().for_each(|z| self.open[*z] = true);
                 }
-                self.eliminate(*hold_written)
+                self.hold_written = *hold_written;
+                self.drop_refuted()
             }
             WorkerRequest::Failures { alive, which } => {
                 self.alive.clone_from(alive);
@@ -112,7 +117,7 @@ impl<'a> GroupSolver<'a> {
     }
 
     /// A session with the facts of the group. They are in a scope of their own where it is shared.
-    fn session(&mut self, group: usize) -> Result<&mut Z3<'a>, Reason> {
+    fn session_of(&mut self, group: usize) -> Result<&mut Z3<'a>, Reason> {
         let shared = self.groups.len() > MAX_OWN_SESSIONS;
         let at = if shared { 0 } else { group };
         if self.holds[at] != Some(group) {
@@ -151,26 +156,15 @@ impl<'a> GroupSolver<'a> {
         self.setting.budget.check().map_err(Reason::Exhausted)
     }
 
-    /// Drops candidates until the rest hold in every group of this worker, taken one by one.
-    fn eliminate(&mut self, hold_written: bool) -> Result<WorkerResponse, Reason> {
-        let given = self.alive.clone();
-        // What is dropped here is known here at once; other workers learn it in the next round.
-        while let Some(group) = self.groups.iter().position(|z| z.dirty) {
-            self.groups[group].dirty = false;
-            if !self.is_dead(group) {
-                self.sift_zone(group, hold_written)?;
-                self.show_properties(group)?;
-            }
-            for k in std::mem::take(&mut self.fallen) {
-                self.used_in[k].iter().filter(|z| **z != group).for_each(|z| self.groups[*z].dirty = true);
-            }
-        }
-        Ok(WorkerResponse::Dropped((0..given.len()).filter(|k| given[*k] && !self.alive[*k]).collect()))
-    }
-
-    fn lose(&mut self, k: usize) {
-        self.alive[k] = false;
-        self.fallen.push(k);
+    /// Drops candidates until the rest hold in every group of this worker. What is dropped here is known here at once; other workers learn it
+    /// in the next round.
+    fn drop_refuted(&mut self) -> Result<WorkerResponse, Reason> {
+        let mut open = std::mem::take(&mut self.open);
+        let dropped = eliminate(self, self.terms, &mut open, QuestionOrder::First);
+        self.open = open;
+        let mut dropped = dropped?;
+        dropped.sort_unstable();
+        Ok(WorkerResponse::Dropped(dropped))
     }
 
     /// Whether nothing has to be shown of a group, since its start is not reached.
@@ -198,148 +192,17 @@ impl<'a> GroupSolver<'a> {
         self.groups[group].shown.as_ref().filter(|(_, used)| used.iter().all(|k| self.alive[*k]))
     }
 
-    /// Alive candidates that a group judges: batch, candidate, formula.
-    fn open_goals(&self, group: usize, hold_written: bool) -> Vec<(usize, usize, Term)> {
-        let mut out = Vec::new();
-        for (b, batch) in self.groups[group].batches.iter().enumerate() {
-            for g in &batch.goals {
-                if let ConditionSubject::Candidate(k) = g.about
-                    && self.alive[k]
-                    && !(hold_written && self.setting.candidates[k].written.is_some())
-                {
-                    out.push((b, k, g.formula));
-                }
-            }
-        }
-        out
-    }
-
-    fn sift_zone(&mut self, group: usize, hold_written: bool) -> Result<(), Reason> {
-        loop {
-            self.budget()?;
-            let goals = self.open_goals(group, hold_written);
-            if goals.is_empty() {
-                return Ok(());
-            }
-            let denied = self.denied(group, &goals);
-            let on = self.on(group);
-            let whens: Vec<Term> = self.groups[group].batches.iter().map(|b| b.when).collect();
-            self.questions += 1;
-            let session = self.session(group)?;
-            session.push();
-            session.assert(denied);
-            let answer = session.check_assuming(&on);
-            let mut gone = Vec::new();
-            if answer.is_sat() {
-                let no = Some(Value::Bool(false));
-                let open: Vec<bool> = whens.iter().map(|w| session.value(*w) != no).collect();
-                gone.extend(goals.iter().filter(|(b, _, g)| open[*b] && session.value(*g) == no).map(|(_, k, _)| *k));
-            }
-            session.pop();
-            if answer.is_unsat() {
-                return Ok(());
-            }
-            if gone.is_empty() {
-                // The solver did not decide all at once, or its model does not say which: batch by batch.
-                for b in 0..self.groups[group].batches.len() {
-                    self.sift_batch(group, b, hold_written)?;
-                }
-                return Ok(());
-            }
-            gone.into_iter().for_each(|k| self.lose(k));
-        }
-    }
-
-    /// That one of the goals does not hold.
-    fn denied(&self, group: usize, goals: &[(usize, usize, Term)]) -> Term {
-        let t = self.terms;
-        let mut by_batch: Vec<Vec<Term>> = vec![Vec::new(); self.groups[group].batches.len()];
-        goals.iter().for_each(|(b, _, g)| by_batch[*b].push(t.not(*g)));
-        let mut any = Vec::new();
-        for (batch, denied) in self.groups[group].batches.iter().zip(by_batch) {
-            if !denied.is_empty() {
-                any.push(t.and(&[batch.when, t.or(&denied)]));
-            }
-        }
-        t.or(&any)
-    }
-
-    fn sift_batch(&mut self, group: usize, batch: usize, hold_written: bool) -> Result<(), Reason> {
-        let t = self.terms;
-        let when = self.groups[group].batches[batch].when;
-        let open = |me: &Self| -> Vec<(usize, Term)> {
-            let all = me.open_goals(group, hold_written).into_iter();
-            all.filter(|(b, _, _)| *b == batch).map(|(_, k, g)| (k, g)).collect()
-        };
-        if open(self).is_empty() {
-            return Ok(());
-        }
-        self.session(group)?.push();
-        self.session(group)?.assert(when);
-        let mut result = Ok(());
-        loop {
-            if let Err(e) = self.budget() {
-                result = Err(e);
-                break;
-            }
-            let goals = open(self);
-            if goals.is_empty() {
-                break;
-            }
-            let on = self.on(group);
-            let denied: Vec<Term> = goals.iter().map(|(_, g)| t.not(*g)).collect();
-            self.questions += 1;
-            let session = self.session(group)?;
-            session.push();
-            session.assert(t.or(&denied));
-            let answer = session.check_assuming(&on);
-            let mut gone = Vec::new();
-            if answer.is_sat() {
-                gone.extend(
-                    goals.iter().filter(|(_, g)| session.value(*g) == Some(Value::Bool(false))).map(|(k, _)| *k),
-                );
-            }
-            session.pop();
-            if answer.is_unsat() {
-                break;
-            }
-            if gone.is_empty() {
-                for (k, g) in goals {
-                    if !self.alive[k] {
-                        continue;
-                    }
-                    let on = self.on(group);
-                    let session = self.session(group)?;
-                    session.push();
-                    session.assert(t.not(g));
-                    let answer = session.check_assuming(&on);
-                    session.pop();
-                    self.questions += 1;
-                    if !answer.is_unsat() {
-                        self.lose(k);
-                    }
-                    self.budget()?;
-                }
-                break;
-            }
-            gone.into_iter().for_each(|k| self.lose(k));
-        }
-        self.session(group)?.pop();
-        result
-    }
-
     /// Asks conditions of a group, by batch and goal, at once.
     fn ask(&mut self, group: usize, goals: &[(usize, usize)]) -> Result<Answered, Reason> {
         self.budget()?;
         if goals.is_empty() {
             return Ok(Answered::Holds(Vec::new()));
         }
-        let list: Vec<(usize, usize, Term)> =
-            goals.iter().map(|(b, g)| (*b, 0, self.groups[group].batches[*b].goals[*g].formula)).collect();
-        let denied = self.denied(group, &list);
+        let formula = |(b, g): &(usize, usize)| (*b, self.groups[group].batches[*b].goals[*g].formula);
+        let denied = denied(self.terms, &self.batches(group), goals.iter().map(formula));
         let on = self.on(group);
         self.questions += 1;
-        let session = self.session(group)?;
+        let session = self.session_of(group)?;
         session.push();
         session.assert(denied);
         let answer = session.check_assuming(&on);
@@ -362,7 +225,7 @@ impl<'a> GroupSolver<'a> {
         let batch = &self.groups[failure.group].batches[failure.batch];
         let (when, formula) = (batch.when, batch.goals[failure.goal].formula);
         let on = self.on(failure.group);
-        let Ok(session) = self.session(failure.group) else { return vec![None; wanted.len()] };
+        let Ok(session) = self.session_of(failure.group) else { return vec![None; wanted.len()] };
         session.push();
         session.assert(when);
         session.assert(t.not(formula));
@@ -513,5 +376,49 @@ impl<'a> GroupSolver<'a> {
             }
         }
         Ok(used)
+    }
+}
+
+impl Elimination for GroupSolver<'_> {
+    type Stop = Reason;
+
+    fn goals(&mut self, group: usize) -> Vec<CandidateGoal> {
+        let mut out = Vec::new();
+        for (batch, b) in self.groups[group].batches.iter().enumerate() {
+            for g in &b.goals {
+                if let ConditionSubject::Candidate(candidate) = g.about
+                    && self.alive[candidate]
+                    && !(self.hold_written && self.setting.candidates[candidate].written.is_some())
+                {
+                    out.push(CandidateGoal { candidate, batch, formula: g.formula });
+                }
+            }
+        }
+        out
+    }
+    fn batches(&self, group: usize) -> Vec<Term> {
+        self.groups[group].batches.iter().map(|b| b.when).collect()
+    }
+    fn premises(&self, group: usize) -> Vec<Term> {
+        self.on(group)
+    }
+    fn session(&mut self, group: usize) -> Result<&mut dyn Smt, Reason> {
+        self.questions += 1;
+        Ok(self.session_of(group)?)
+    }
+    fn lose(&mut self, candidate: usize) {
+        self.alive[candidate] = false;
+    }
+    fn users(&self, candidate: usize) -> Vec<usize> {
+        self.used_in[candidate].clone()
+    }
+    fn is_vacuous(&self, group: usize) -> bool {
+        self.is_dead(group)
+    }
+    fn check_budget(&mut self) -> Result<(), Reason> {
+        self.budget()
+    }
+    fn settled(&mut self, group: usize) -> Result<(), Reason> {
+        self.show_properties(group)
     }
 }

@@ -11,6 +11,7 @@ use super::heap::{ChangingView, lost};
 use super::model::{Model, ShapeField, ShapeSlot, ShapeSpine, Stored};
 use super::types::ShapeType;
 use super::view::{ABOVE, ANY, BELOW, Code, EQUAL, GROUPS, Mask, NULL, PackedView, bit, definite, is_cell};
+use crate::infer::vocabulary::terms_of;
 use evidence::views::{SpineOrder, Status};
 use logic::{Op, Symbol, Term};
 use program::{Code as Body, Program, VarId};
@@ -58,12 +59,9 @@ pub(crate) fn find_spine(
     let Some((root, root_var)) = fixed.iter().find(|(_, v)| follows(*v)).or(fixed.first()).copied() else {
         return Err("a list whose first object is not fixed".into());
     };
-    let ordered = codes.iter().any(|c| {
-        c.actions.iter().any(|a| {
-            let all = a.gates.iter().map(|g| g.formula).chain([a.guard]).chain(a.updates.iter().map(|u| u.value));
-            all.into_iter().any(|f| compares(program, f, program.vars[key.var].symbol))
-        })
-    });
+    let ordered = codes
+        .iter()
+        .any(|c| c.actions.iter().any(|a| terms_of(a).any(|f| compares(program, f, program.vars[key.var].symbol))));
     let n = globals.len() as u16;
     Ok(ShapeSpine {
         class: key.class,

@@ -17,7 +17,7 @@ use program::semantics::InstanceCounts;
 use program::{Code, Gate, ProcId, Program, Property, PropertyId, PropertyKind};
 use std::time::Duration;
 
-/// The small client that is searched, and the effort of the search and of the proof.
+/// The small client that is searched, and the most effort of the search and of the proof.
 const SMALL: Effort = Effort::Bounded { clients: 2, calls: 2, values: 3 };
 const SEARCH_EFFORT: Duration = Duration::from_millis(200);
 const PROOF_EFFORT: Duration = Duration::from_secs(1);
@@ -36,7 +36,10 @@ pub fn warnings(task: &Task, safe: &[PropertyId], budget: &Budget) -> Vec<Vacuit
         return Vec::new();
     }
     // Those that contradict themselves are warned of without any search.
-    let known: Vec<VacuityWarning> = super::no_such_call(&p.clone());
+    let known: Vec<VacuityWarning> = {
+        let p = &p.clone();
+        super::no_such_call(p, &mut super::Contradictions::new(p))
+    };
     let found = restricted.into_iter().filter(|id| is_never_called(p, *id, budget)).filter_map(|id| warning(p, id));
     found.filter(|w| known.iter().all(|k| k.span != w.span)).collect()
 }
@@ -70,7 +73,7 @@ fn is_never_called(p: &Program, id: ProcId, budget: &Budget) -> bool {
         switches: Switches::ALL,
         workers: 1,
         depth: usize::MAX,
-        budget: budget.share(SEARCH_EFFORT),
+        budget: budget.share(super::effort_of_search(budget, SEARCH_EFFORT)),
         progress: &|_| {},
         compact: false,
         unreachable: false,

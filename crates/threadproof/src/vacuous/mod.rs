@@ -13,6 +13,7 @@ use logic::Term;
 use program::semantics::{InstanceCounts, Sampling, Semantics};
 use program::{Code, Copies, OriginId, Program, PropertyId, PropertyKind, Start};
 use solver::{Smt, SolverSettings, Z3};
+use std::time::Duration;
 
 pub const NO_FIRST_STORE: &str = "W0501";
 pub const NEVER_STARTED: &str = "W0502";
@@ -54,12 +55,13 @@ pub fn warnings(p: &Program, asked: &dyn Fn(&str) -> bool) -> Vec<VacuityWarning
     // Terms that are made here must not become part of the program, whose digest is in its evidence.
     let p = &p.clone();
     let mut out = Vec::new();
-    out.extend(no_first_store(p));
+    let mut contradictions = Contradictions::new(p);
+    out.extend(no_first_store(p, &mut contradictions));
     out.extend(nothing_runs(p));
     out.extend(never_started(p));
-    out.extend(no_such_call(p));
+    out.extend(no_such_call(p, &mut contradictions));
     out.extend(not_in_running_code(p, asked));
-    out.extend(odd_relies(p));
+    out.extend(odd_relies(p, &mut contradictions));
     if !p.properties.iter().any(|q| asked(&q.name)) {
         out.push(VacuityWarning {
             code: NO_PROPERTY,
@@ -72,19 +74,46 @@ pub fn warnings(p: &Program, asked: &dyn Fn(&str) -> bool) -> Vec<VacuityWarning
     out
 }
 
-/// Whether all formulas together have no model; `None` where the solver does not know.
-fn contradictory(p: &Program, formulas: &[Term]) -> Option<bool> {
-    let settings = SolverSettings { limit: 1_000_000, ..SolverSettings::default() };
-    let mut smt = Z3::new(&p.terms, settings, &Budget::unlimited()).ok()?;
-    formulas.iter().for_each(|f| smt.assert(*f));
-    match smt.check() {
-        solver::Satisfiability::Sat => Some(false),
-        solver::Satisfiability::Unsat => Some(true),
-        solver::Satisfiability::Unknown(_) => None,
+/// Asks whether formulas contradict each other. One session for all questions of a program, opened for the first: most programs need none, and to open
+/// and close a session takes longer than to prove a small program.
+struct Contradictions<'p> {
+    p: &'p Program,
+    session: Option<Z3<'p>>,
+}
+
+impl<'p> Contradictions<'p> {
+    fn new(p: &'p Program) -> Self {
+        Self { p, session: None }
+    }
+
+    /// Whether all formulas together have no model; `None` where the solver does not know.
+    fn are(&mut self, formulas: &[Term]) -> Option<bool> {
+        if self.session.is_none() {
+            let settings = SolverSettings { limit: 1_000_000, ..SolverSettings::default() };
+            self.session = Z3::new(&self.p.terms, settings, &Budget::unlimited()).ok();
+        }
+        let smt = self.session.as_mut()?;
+        smt.push();
+        formulas.iter().for_each(|f| smt.assert(*f));
+        let answer = smt.check();
+        smt.pop();
+        match answer {
+            solver::Satisfiability::Sat => Some(false),
+            solver::Satisfiability::Unsat => Some(true),
+            solver::Satisfiability::Unknown(_) => None,
+        }
     }
 }
 
-fn no_first_store(p: &Program) -> Option<VacuityWarning> {
+/// The effort of a search after the verdicts: a share of what they took. A warning must not cost more than what it is about.
+fn effort_of_search(budget: &Budget, most: Duration) -> Duration {
+    Duration::from_micros(budget.spent() / EFFORT_DIVISOR).clamp(LEAST_EFFORT.min(most), most)
+}
+
+const EFFORT_DIVISOR: u64 = 4;
+const LEAST_EFFORT: Duration = Duration::from_millis(20);
+
+fn no_first_store(p: &Program, contradictions: &mut Contradictions<'_>) -> Option<VacuityWarning> {
     let first = p.init.first()?;
     // Most programs show a first store at once; only the others are worth a solver.
     let starts = Semantics::new(p).initial(&InstanceCounts::of(p, 1), Sampling::default());
@@ -94,7 +123,7 @@ fn no_first_store(p: &Program) -> Option<VacuityWarning> {
     let t = &p.terms;
     let values = p.shared().filter_map(|v| Some(t.eq(t.sym(p.vars[v].symbol), p.vars[v].initial?)));
     let formulas: Vec<Term> = values.chain(p.init.iter().filter_map(|f| f.formula)).collect();
-    if contradictory(p, &formulas) != Some(true) {
+    if contradictions.are(&formulas) != Some(true) {
         return None;
     }
     let message = "no store satisfies every `init` and the initial values of the variables";
@@ -142,15 +171,16 @@ fn never_started(p: &Program) -> Vec<VacuityWarning> {
 }
 
 /// A procedure whose preconditions contradict each other, or the invariants of the file.
-fn no_such_call(p: &Program) -> Vec<VacuityWarning> {
+fn no_such_call(p: &Program, contradictions: &mut Contradictions<'_>) -> Vec<VacuityWarning> {
     let invariants: Vec<Term> = p.invariants.iter().filter_map(|f| f.formula).collect();
     let mut out = Vec::new();
     for q in p.procedures.iter() {
         let requires: Vec<Term> = q.requires.iter().filter_map(|f| f.formula).collect();
         let Some(first) = q.requires.first().filter(|_| !requires.is_empty()) else { continue };
         let all: Vec<Term> = requires.iter().chain(&invariants).copied().collect();
-        if contradictory(p, &all) == Some(true) {
-            let against = if contradictory(p, &requires) == Some(true) { "" } else { " together with the invariants" };
+        if contradictions.are(&all) == Some(true) {
+            let against =
+                if contradictions.are(&requires) == Some(true) { "" } else { " together with the invariants" };
             let message = format!("no call of {} satisfies what it requires{against}", q.name);
             out.push(
                 VacuityWarning::at(p, NO_SUCH_CALL, first.origin, message)
@@ -183,12 +213,17 @@ fn not_in_running_code(p: &Program, asked: &dyn Fn(&str) -> bool) -> Vec<Vacuity
     idle.map(warn).collect()
 }
 
-fn odd_relies(p: &Program) -> Vec<VacuityWarning> {
+fn odd_relies(p: &Program, contradictions: &mut Contradictions<'_>) -> Vec<VacuityWarning> {
     let t = &p.terms;
     let mut out = Vec::new();
     for rely in &p.relies {
         let Some(formula) = rely.formula else { continue };
-        if contradictory(p, &[formula]) == Some(true) {
+        // A step that changes nothing.
+        let idle = t.simplify(t.substitute(formula, p.vars.iter().map(|v| (v.primed, t.sym(v.symbol)))));
+        if t.is_true(idle) {
+            continue;
+        }
+        if contradictions.are(&[formula]) == Some(true) {
             let warning = VacuityWarning::at(
                 p,
                 FALSE_RELY,
@@ -198,9 +233,7 @@ fn odd_relies(p: &Program) -> Vec<VacuityWarning> {
             out.push(warning.label("what is proved with it holds only while no other thread moves"));
             continue;
         }
-        // A step that changes nothing.
-        let idle = t.substitute(formula, p.vars.iter().map(|v| (v.primed, t.sym(v.symbol))));
-        if contradictory(p, &[t.not(idle)]) == Some(false) {
+        if contradictions.are(&[t.not(idle)]) == Some(false) {
             let message = "this rely forbids a step that changes nothing";
             let warning = VacuityWarning::at(p, NOT_REFLEXIVE, rely.origin, message);
             out.push(warning.hint(

@@ -15,7 +15,7 @@ use program::{Action, LocId, Program, PropertyId, PropertyKind, ThreadId};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// The effort of looking, and the instances of each thread of any number.
+/// The most effort of looking, and the instances of each thread of any number.
 const SEARCH_EFFORT: Duration = Duration::from_millis(300);
 const SEARCHED_INSTANCES: u32 = 2;
 
@@ -34,7 +34,7 @@ pub fn warnings(task: &Task, safe: &[PropertyId], budget: &Budget) -> Vec<Vacuit
         switches: Switches::ALL,
         workers: 1,
         depth: usize::MAX,
-        budget: budget.share(SEARCH_EFFORT),
+        budget: budget.share(super::effort_of_search(budget, SEARCH_EFFORT)),
         progress: &|_| {},
         compact: false,
         unreachable: true,
