@@ -52,7 +52,8 @@ fn same_for_all_numbers(file: &str, more: &[&str], expected: i32) {
     let alone = json(&threadproof(&[&flags[..], &["--json"]].concat()));
     let text = stdout(&threadproof(&flags));
     let scratch = Scratch::new("spread-disk");
-    let on_disk = [&flags[..], &["--disk", &scratch.path("states")]].concat();
+    let folder = scratch.path("states");
+    let on_disk = [&flags[..], &["--disk", &folder]].concat();
     assert_eq!(json(&threadproof(&[&on_disk[..], &["--json"]].concat())), alone, "{file}: on disk");
     for processes in ["1", "2", "3", "5"] {
         let several = [&flags[..], &["--processes", processes]].concat();
