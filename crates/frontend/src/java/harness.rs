@@ -122,8 +122,15 @@ impl Harness<'_> {
         for choice in choices {
             let names = choice.instance.and_then(|i| self.own.get(i as usize)).unwrap_or(&self.shared);
             let Some(place) = names.get(&choice.place.symbol) else { continue };
-            let keys: Vec<String> = choice.place.keys.iter().map(|k| self.constant(k)).collect::<Result<_, _>>()?;
-            let value = self.constant(&choice.value)?;
+            let keys: Vec<String> =
+                choice.place.keys.iter().map(|k| self.constant(k, Sort::INT)).collect::<Result<_, _>>()?;
+            let mut sort = self.program.terms.symbol_sort(choice.place.symbol);
+            for _ in &keys {
+                if let SortKind::Map(_, to) = self.program.terms.kind(sort) {
+                    sort = to;
+                }
+            }
+            let value = self.constant(&choice.value, sort)?;
             let _ = writeln!(out, "        {place} = {};", stored(place, &keys, value));
         }
         Ok(out)
@@ -142,10 +149,7 @@ impl Harness<'_> {
         let action = &program.threads[step.thread].code.actions[step.action];
         let place = self.place(action);
         for (input, value) in action.inputs.iter().zip(&step.inputs) {
-            let value = match value {
-                Value::Any => self.nothing(program.terms.symbol_sort(*input)),
-                value => self.constant(value)?,
-            };
+            let value = self.constant(value, program.terms.symbol_sort(*input))?;
             self.own[instance].insert(*input, value);
         }
         let mut body = self.choices(&step.choices)?;
@@ -243,13 +247,13 @@ impl Harness<'_> {
             }
             Node::App(op, args) => {
                 let parts: Vec<String> = args.iter().map(|a| self.term(*a, instance)).collect::<Result<_, _>>()?;
-                self.applied(op, &parts, &args, t.sort_of(term))?
+                self.applied(op, &parts, t.sort_of(term))?
             }
             Node::Quant(..) => return Err("a formula with quantifiers is not written in Java".into()),
         })
     }
 
-    fn applied(&self, op: Op, parts: &[String], args: &[Term], sort: Sort) -> Result<String, String> {
+    fn applied(&self, op: Op, parts: &[String], sort: Sort) -> Result<String, String> {
         let t = &self.program.terms;
         let all = || parts.join(", ");
         let truth = |e: String| format!("((Object) ({e}))");
@@ -298,10 +302,7 @@ impl Harness<'_> {
             Op::Concat => format!("concat({})", all()),
             Op::Len => wrapped(format!("BigInteger.valueOf(items({}).size())", parts[0])),
             Op::At => format!("at({}, {})", all(), self.nothing(sort)),
-            Op::Slice => {
-                let _ = args;
-                format!("slice({})", all())
-            }
+            Op::Slice => format!("slice({})", all()),
         })
     }
 
@@ -316,30 +317,33 @@ impl Harness<'_> {
         }
     }
 
-    fn constant(&self, value: &Value) -> Result<String, String> {
-        Ok(match value {
-            Value::Bool(b) => format!("((Object) {b})"),
-            Value::Int(n) => big(*n),
-            Value::Variant(n) | Value::Ref(n) => big((*n).into()),
-            Value::Map(map) => {
-                let mut out = format!("everywhere({})", self.constant(&map.default)?);
+    /// A value of a sort; where the run leaves it open, the first one.
+    fn constant(&self, value: &Value, sort: Sort) -> Result<String, String> {
+        let kind = self.program.terms.kind(sort);
+        Ok(match (value, kind) {
+            (Value::Bool(b), _) => format!("((Object) {b})"),
+            (Value::Int(n), _) => big(*n),
+            (Value::Variant(n) | Value::Ref(n), _) => big((*n).into()),
+            (Value::Map(map), SortKind::Map(from, to)) => {
+                let mut out = format!("everywhere({})", self.constant(&map.default, to)?);
                 for (key, value) in &map.entries {
-                    out = format!("store({out}, {}, {})", self.constant(key)?, self.constant(value)?);
+                    out = format!("store({out}, {}, {})", self.constant(key, from)?, self.constant(value, to)?);
                 }
                 out
             }
-            Value::Set(items) => {
+            (Value::Set(items), SortKind::Set(of)) => {
                 let mut out = "((Object) new HashSet<Object>())".to_owned();
                 for item in items {
-                    out = format!("insert({}, {out})", self.constant(item)?);
+                    out = format!("insert({}, {out})", self.constant(item, of)?);
                 }
                 out
             }
-            Value::Seq(items) => {
-                let items: Vec<String> = items.iter().map(|i| self.constant(i)).collect::<Result<_, _>>()?;
+            (Value::Seq(items), SortKind::Seq(of)) => {
+                let items: Vec<String> = items.iter().map(|i| self.constant(i, of)).collect::<Result<_, _>>()?;
                 format!("list({})", items.join(", "))
             }
-            Value::Any => return Err("a value that the run leaves open".into()),
+            (Value::Any, _) => self.nothing(sort),
+            _ => return Err(format!("{value:?} is not written in Java")),
         })
     }
 }

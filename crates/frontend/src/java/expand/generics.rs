@@ -169,12 +169,14 @@ impl Rewriter<'_> {
         }
         class.initializers.iter_mut().for_each(|i| self.stmts(&mut i.body));
         for method in &mut class.methods {
-            let outside = self.open.clone();
+            let (outside, with) = (self.open.clone(), self.with.clone());
             self.open.extend(method.type_params.iter().cloned());
+            // A parameter of the method hides one of its class.
+            self.with.retain(|name, _| !method.type_params.contains(name));
             method.params.iter_mut().for_each(|p| self.ty(&mut p.ty));
             method.result.iter_mut().for_each(|t| self.ty(t));
             method.body.iter_mut().for_each(|b| self.stmts(b));
-            self.open = outside;
+            (self.open, self.with) = (outside, with);
         }
         self.open = open;
     }
