@@ -175,7 +175,7 @@ fn published(case: &Case) -> Views {
             out
         };
         let null = here(Val::Null, cells.to_vec());
-        let more = [cells, &[public.clone()]].concat();
+        let more = [cells, std::slice::from_ref(&public)].concat();
         let some = here(Val::Cell(cells.len() as u16), more);
         vec![null, some]
     };
@@ -194,7 +194,7 @@ fn published(case: &Case) -> Views {
             out.extend(both(control, None, &[]));
         } else {
             out.extend(both(control, Some((y, Val::Null)), &[]));
-            let same = both(control, Some((y, Val::Cell(0))), &[public.clone()]);
+            let same = both(control, Some((y, Val::Cell(0))), std::slice::from_ref(&public));
             out.extend(same);
             let mut one = both(control, Some((y, Val::Cell(0))), &[]).remove(1);
             one.vars.iter_mut().for_each(|(_, val)| *val = Val::Cell(0));
