@@ -41,10 +41,6 @@ pub(super) const ROWS: &[LibraryRow] = &[
     row!("shutdown", listen, "0, or -1 and ENOTSOCK"),
     row!("send", send, "reads a3 bytes at a2; a3, or -1 and EBADF"),
     row!("recv", receive, "writes at most a3 bytes at a2 from the socket a1; how many, or -1 and EBADF"),
-    row!("htons", swap_short, "a1 with its bytes in the other order"),
-    row!("ntohs", swap_short, "a1 with its bytes in the other order"),
-    row!("htonl", swap_long, "a1 with its bytes in the other order"),
-    row!("ntohl", swap_long, "a1 with its bytes in the other order"),
     row!("inet_addr", address_of_text, "reads the text a1; the address it stands for"),
     row!("inet_ntoa", text_of_address, "the text \"127.0.0.1\""),
     row!("pipe", pipe, "writes two descriptors to *a1; 0"),
@@ -197,14 +193,6 @@ fn poll(i: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
         return Ok(Reply::Again);
     }
     int(ready)
-}
-
-fn swap_short(_: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
-    int(i128::from((c.int(0)? as u16).swap_bytes()))
-}
-
-fn swap_long(_: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
-    int(i128::from((c.int(0)? as u32).swap_bytes()))
 }
 
 fn address_of_text(i: &mut Interpreter<'_>, c: &CallSite<'_>) -> Answer {
