@@ -557,7 +557,8 @@ impl<'a, const W: usize> SearchLeader<'a, W> {
         let segments = std::mem::take(&mut report.segments);
         self.known.merge(report);
         self.known.sizes = sizes;
-        if let Some(restored) = self.restored.take().filter(|n| *n != sizes.states) {
+        // Where a log could not be read, that is the reason.
+        if let Some(restored) = self.restored.take().filter(|n| *n != sizes.states && !self.known.failed) {
             let why = format!("the checkpoint has {restored} states, of which {} came to their owners", sizes.states);
             self.known.escape = Some(Escape::Stuck(why));
             return Decision::Stop(None);

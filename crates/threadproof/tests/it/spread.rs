@@ -230,7 +230,7 @@ fn wait_until(what: &str, is: impl Fn() -> bool) {
 #[test]
 fn check_a_lost_process_ends_all_others_without_a_verdict() {
     let scratch = Scratch::new("spread-lost");
-    let file = scratch.file("long.tp", LONG.replace("< 70", "< 400"));
+    let file = scratch.file("long.tp", LONG.replace("< 70", "< 400").replace("x <= 70", "x <= 400"));
     let first = start(&[&["verify", &file, "--processes", "3"], &UNREDUCED[..]].concat());
     let id = first.id();
     wait_until("the others were started", || children(id).len() == 2);
