@@ -51,6 +51,7 @@ mod library;
 mod linking;
 mod load;
 mod lsp;
+mod members;
 mod oracle;
 mod outcome;
 mod output;

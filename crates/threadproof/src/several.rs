@@ -6,6 +6,7 @@
 //! Deliberately absent: what the processes say to each other (`methods::spread`).
 
 use crate::cli::{SpreadOptions, Verify};
+use crate::members::{CHILDREN, MEMBERS};
 use crate::outcome::exit;
 use crate::outcome::quoted;
 use crate::watch::exit_process;
@@ -16,33 +17,11 @@ use sha2::{Digest, Sha256};
 use std::io::{BufRead, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
-
-/// Those who are told when this process ends well.
-static MEMBERS: Mutex<Option<Arc<Members>>> = Mutex::new(None);
 
 const LEAST_SECRET_BYTES: usize = 16;
 const IDENTITY_FILE: &str = "search.txt";
-
-/// The processes that this one has started.
-static CHILDREN: Mutex<Vec<Child>> = Mutex::new(Vec::new());
-/// How long those who were dismissed are waited for.
-const MAX_WAIT_FOR_CHILDREN: Duration = Duration::from_secs(2);
-
-/// Tells the other processes, if any, that the work is over, and sees those off that were started here.
-pub fn dismiss_members() {
-    let members = MEMBERS.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let Some(members) = members else { return };
-    members.dismiss();
-    let until = Instant::now() + MAX_WAIT_FOR_CHILDREN;
-    for child in CHILDREN.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
-        while child.try_wait().is_ok_and(|e| e.is_none()) && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-}
 
 fn end_without(sentence: &str) -> ! {
     // The others find out by the end of the connection, and end with an error, too.

@@ -93,7 +93,7 @@ pub fn exit_process(code: i32) -> ! {
     }
     let _ = std::io::stdout().flush();
     let _ = std::io::stderr().flush();
-    crate::several::dismiss_members();
+    crate::members::dismiss_members();
     solver::end_solver_processes();
     // SAFETY: `_exit` is always there on Unix, takes any number and does not return.
     unsafe { _exit(code) }

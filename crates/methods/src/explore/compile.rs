@@ -116,7 +116,9 @@ impl<'a> TermCompiler<'a> {
         match self.terms().node(term) {
             Node::Bool(b) => Some(b.into()),
             Node::Num(n, sort) => {
-                super::guess::small(&logic::Value::Int(n)).filter(|_| sort != Sort::INT || i64::try_from(n).is_ok())
+                // In a register the least number is a number like others.
+                let least = (n == i128::from(i64::MIN)).then_some(i64::MIN);
+                ScalarSort::of(self.terms(), sort)?.number(&logic::Value::Int(n)).or(least)
             }
             Node::Variant(_, v) => Some(v.into()),
             Node::Ref(_, n) => Some(n.into()),

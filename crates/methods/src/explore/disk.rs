@@ -6,9 +6,10 @@
 //! run with few candidates to find is not read through but searched. Files have no name, so nothing is left of them, however the process ends.
 //! Deliberately absent: logs to go on from (`checkpoint`), other processes (`spread`), hashes instead of states.
 
-use super::exchange::{Decision, OwnerReport, OwnerSizes, keep_least, keep_nearest};
+use super::exchange::{Decision, OwnerReport, OwnerSizes, keep_nearest};
 use super::guess::Escape;
-use super::search::{NearestViolation, SearchLeader, SearchSettings, SearchStop, Searched};
+use super::search::{SearchLeader, SearchSettings, Searched};
+use super::shared::{NearestViolation, SearchStop, keep_least};
 use super::system::CompiledSystem;
 use super::table::{Shard, hash};
 use super::trace::{PastLevels, WayBackStep, describe_escape};

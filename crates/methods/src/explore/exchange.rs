@@ -4,9 +4,9 @@
 //! Here stands the form for threads of one process, `Together`; `apart` has the one for several processes. Neither knows what a search does: the
 //! order of what is handed over changes no result, because owners take in sets of states and the leader decides by sums and least elements.
 
-use super::checkpoint::LoggedSegment;
 use super::guess::Escape;
-use super::search::{NearestViolation, SearchStop};
+use super::segment::LoggedSegment;
+use super::shared::{NearestViolation, SearchStop, keep_least};
 use base::Exhausted;
 use program::PropertyId;
 use std::collections::BTreeMap;
@@ -101,14 +101,6 @@ pub(crate) fn keep_nearest<const W: usize>(
         None => {
             all.insert(property, found);
         }
-    }
-}
-
-/// Of several values the least is taken, so that it does not matter who met which first.
-pub(crate) fn keep_least<T: Ord>(slot: &mut Option<T>, new: T) {
-    match slot {
-        Some(old) if *old <= new => {}
-        _ => *slot = Some(new),
     }
 }
 

@@ -138,7 +138,7 @@ impl RangeGuess {
                 while let Value::Map(m) = value {
                     value = &m.default;
                 }
-                small(value)
+                number(value)
             });
             let first = defaults.next().flatten();
             if let Some(n) = first.filter(|n| defaults.all(|d| d == Some(*n))) {
@@ -172,11 +172,11 @@ impl RangeGuess {
             Value::Any => {
                 self.open.insert(var);
             }
-            other => numbers.extend(small(other)),
+            other => numbers.extend(number(other)),
         }
     }
     fn note_key(&mut self, var: VarId, level: usize, key: &Value) {
-        if let Some(k) = small(key) {
+        if let Some(k) = number(key) {
             self.keys.entry((var, level)).or_default().insert(k);
         }
     }
@@ -218,12 +218,11 @@ impl RangeGuess {
     }
 }
 
-/// The number a scalar value is kept as, if it fits.
-pub(crate) fn small(value: &Value) -> Option<i64> {
+/// The number of a scalar value, whatever its sort; none where that depends on the sort.
+fn number(value: &Value) -> Option<i64> {
     match value {
         Value::Bool(b) => Some(i64::from(*b)),
-        // A u64 beyond the signed range is kept as its two's complement; sorts never mix, so this is unambiguous.
-        Value::Int(n) => i64::try_from(*n).ok().or_else(|| u64::try_from(*n).ok().map(|u| u as i64)),
+        Value::Int(n) => i64::try_from(*n).ok(),
         Value::Variant(n) | Value::Ref(n) => Some(i64::from(*n)),
         _ => None,
     }

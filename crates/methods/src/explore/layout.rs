@@ -7,7 +7,7 @@
 //! An instance's fields lie together in one block, equal for all instances of a thread, so that blocks can be sorted.
 //! Deliberately absent: any reduction (`dead`, `symmetry`) and any execution (`compile`, `machine`).
 
-use super::guess::{Escape, MAX_SLOTS, RangeGuess, small};
+use super::guess::{Escape, MAX_SLOTS, RangeGuess};
 use logic::{ClassId, MachineIntSort, Sort, SortKind, Terms, Value};
 use program::semantics::{Instance, InstanceCounts, Semantics, State};
 use program::{LocId, Program, Start, ThreadId, VarId};
@@ -37,6 +37,20 @@ impl ScalarSort {
             SortKind::Ref(c) => ScalarSort::Ref(c),
             _ => return None,
         })
+    }
+    /// The number a value is kept as, from which `value` makes it again; none where there is no such number. An unsigned number of 64 bits is kept as its
+    /// two's complement; an integer without bounds is not, for it may as well be negative.
+    pub(crate) fn number(self, value: &Value) -> Option<i64> {
+        let n = match (self, value) {
+            (_, Value::Bool(b)) => i64::from(*b),
+            (ScalarSort::Machine(MachineIntSort { bits: 64, signed: false }), Value::Int(n)) => {
+                u64::try_from(*n).ok()? as i64
+            }
+            (_, Value::Int(n)) => i64::try_from(*n).ok()?,
+            (_, Value::Variant(n) | Value::Ref(n)) => i64::from(*n),
+            _ => return None,
+        };
+        (n != OPEN_VALUE).then_some(n)
     }
     pub(crate) fn value(self, n: i64) -> Value {
         match self {
@@ -461,8 +475,10 @@ impl Layout {
             self.slots[slot].put(words, code);
             Ok(())
         };
-        let scalar =
-            |v: &Value| if *v == Value::Any { Ok(OPEN_VALUE) } else { small(v).ok_or(Escape::Irregular { var }) };
+        let scalar = |v: &Value| match v {
+            Value::Any => Ok(OPEN_VALUE),
+            _ => plan.leaf.number(v).ok_or(Escape::Irregular { var }),
+        };
         match &plan.shape {
             StorageShape::Cell => put(first, scalar(value)?, words),
             StorageShape::Interned => {
@@ -488,12 +504,12 @@ impl Layout {
                     put(first + i, plan.default, words)?;
                 }
                 let mut entries = Vec::new();
-                flatten(value, &mut Vec::new(), levels.len(), plan.default, &mut entries)
+                flatten(value, &mut Vec::new(), levels.len(), (plan.leaf, plan.default), &mut entries)
                     .ok_or(Escape::Irregular { var })?;
                 for (path, v) in entries {
                     let mut at = 0;
                     for (level, (keys, key)) in levels.iter().zip(&path).enumerate() {
-                        let k = small(key).ok_or(Escape::Irregular { var })?;
+                        let k = plan.key_sorts[level].number(key).ok_or(Escape::Irregular { var })?;
                         let i = keys.position(k).ok_or_else(|| self.missing_key(plan, level, k))?;
                         at = at * keys.len() + i;
                     }
@@ -637,22 +653,22 @@ fn flatten(
     value: &Value,
     path: &mut Vec<Value>,
     depth: usize,
-    default: i64,
+    (leaf, default): (ScalarSort, i64),
     out: &mut Vec<(Vec<Value>, Value)>,
 ) -> Option<()> {
     match value {
         Value::Map(m) if depth > 0 => {
             let mut plain = Vec::new();
-            flatten(&m.default, &mut Vec::new(), depth - 1, default, &mut plain)?;
+            flatten(&m.default, &mut Vec::new(), depth - 1, (leaf, default), &mut plain)?;
             match (depth, plain.as_slice()) {
-                (1, [(_, v)]) if (if *v == Value::Any { OPEN_VALUE } else { small(v)? }) == default => {}
+                (1, [(_, v)]) if (if *v == Value::Any { OPEN_VALUE } else { leaf.number(v)? }) == default => {}
                 (1, _) => return None,
                 (_, []) => {}
                 _ => return None,
             }
             for (k, v) in &m.entries {
                 path.push(k.clone());
-                flatten(v, path, depth - 1, default, out)?;
+                flatten(v, path, depth - 1, (leaf, default), out)?;
                 path.pop();
             }
             Some(())
@@ -737,7 +753,7 @@ impl LayoutBuilder<'_> {
         let leaf = ScalarSort::of(terms, sort)?;
         let default = match &shape {
             StorageShape::Array(_) if is_set => 0,
-            StorageShape::Array(_) => self.default(var)?,
+            StorageShape::Array(_) => self.default(var, leaf)?,
             _ => 0,
         };
         open |= default == OPEN_VALUE;
@@ -759,7 +775,7 @@ impl LayoutBuilder<'_> {
         Some(VariablePlan { var: Some(var), sort: v.sort, leaf, shape, lo, bits, open, default, key_sorts })
     }
     /// The number at unlisted keys of an array, from the initial value.
-    fn default(&self, var: VarId) -> Option<i64> {
+    fn default(&self, var: VarId, leaf: ScalarSort) -> Option<i64> {
         let Some(initial) = self.program.vars[var].initial else {
             return Some(self.guess.defaults.get(&var).copied().unwrap_or(OPEN_VALUE));
         };
@@ -768,7 +784,7 @@ impl LayoutBuilder<'_> {
             match value {
                 Value::Map(m) => value = m.default,
                 Value::Any => return Some(OPEN_VALUE),
-                other => return small(&other),
+                other => return leaf.number(&other),
             }
         }
     }

@@ -4,7 +4,8 @@
 //! reason.
 
 use super::run::{Exploration, ExplorePlan, SearchMeans, explore_states};
-use super::search::{SearchProgress, SearchStop};
+use super::search::SearchProgress;
+use super::shared::SearchStop;
 use super::spread::Members;
 use super::system::Switches;
 use crate::method::{Method, MethodDescription, Refusal, Run, Task};

@@ -33,6 +33,8 @@ pub(crate) mod memo;
 mod method;
 mod run;
 pub(crate) mod search;
+mod segment;
+pub(crate) mod shared;
 mod shorten;
 pub mod spread;
 pub(crate) mod symmetry;

@@ -4,7 +4,7 @@
 //! In: seeds. Out: tests; a failure prints the program.
 
 use super::run::Exploration;
-use super::search::SearchStop;
+use super::shared::SearchStop;
 use super::system::Switches;
 use super::tests::{Build, run, run_with};
 use base::differential::limited_work;

@@ -6,11 +6,13 @@
 //! to their owners, take in what one was handed (`exchange`). A successor more than one step away waits in `later` until its level.
 //! Deliberately absent: parents. `trace` finds the way back by expanding levels again.
 
-use super::checkpoint::{CommittedLevel, LevelLog, LoggedSegment, SearchCheckpoint};
+use super::checkpoint::{CommittedLevel, LevelLog, SearchCheckpoint};
 use super::exchange::{
-    Decision, Exchange, Handing, MeetingPlace, OwnerReport, OwnerSizes, Reached, Together, keep_least, keep_nearest,
+    Decision, Exchange, Handing, MeetingPlace, OwnerReport, OwnerSizes, Reached, Together, keep_nearest,
 };
 use super::guess::Escape;
+use super::segment::LoggedSegment;
+use super::shared::{NearestViolation, SearchStop, keep_least, owner_of};
 use super::system::CompiledSystem;
 use super::table::{Shard, hash};
 use super::wire::WordWriter;
@@ -60,17 +62,6 @@ pub(crate) fn to_come(levels: &[u64]) -> Option<u64> {
     Some((c as f64 * ratio / (1.0 - ratio)) as u64)
 }
 
-/// The nearest violation of a property.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct NearestViolation<const W: usize> {
-    /// Steps (in eager mode: folded steps) from the start.
-    pub distance: usize,
-    /// Seen in this state, or on a step from it.
-    pub source: [u64; W],
-    /// The level of that state.
-    pub level: usize,
-}
-
 pub(crate) struct Searched<const W: usize> {
     /// A value that the layout has no room for ended the search.
     pub(crate) escape: Option<Escape>,
@@ -87,15 +78,6 @@ pub(crate) struct Searched<const W: usize> {
     pub incomplete: Option<String>,
     /// For each instance, which codes of its pc occur; empty unless asked for.
     pub reached: Vec<Vec<bool>>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SearchStop {
-    Exhausted(Exhausted),
-    /// The greatest depth allowed was reached.
-    Depth,
-    /// Every wanted property is violated.
-    AllFound,
 }
 
 struct ShardOwner<'a, 's, const W: usize> {
@@ -627,11 +609,6 @@ impl From<Exhausted> for SearchFailure {
     fn from(e: Exhausted) -> Self {
         SearchFailure::Exhausted(e)
     }
-}
-
-/// The owner of a hash: by its low bits, which the table does not use.
-pub(crate) fn owner_of(hash: u64, owners: usize) -> usize {
-    (((hash & 0xffff) as usize) * owners) >> 16
 }
 
 impl<const W: usize> Searched<W> {

@@ -6,7 +6,8 @@
 //! representatives found on the way back. What comes out is replayed before anyone sees it.
 
 use super::guess::Escape;
-use super::search::{NearestViolation, Searched};
+use super::search::Searched;
+use super::shared::NearestViolation;
 use super::symmetry::Renaming;
 use super::system::CompiledSystem;
 use super::table::Shard;

@@ -6,7 +6,7 @@
 //! Deliberately absent: sockets (`link`) and files (`checkpoint`).
 
 use super::guess::{Escape, RangeGuess};
-use super::search::NearestViolation;
+use super::shared::NearestViolation;
 use base::Exhausted;
 use logic::ClassId;
 use program::{PropertyId, VarId};

@@ -93,7 +93,7 @@ impl<'s> StateExpander<'s> {
         }
     }
     fn note(&mut self, why: String) {
-        super::exchange::keep_least(&mut self.incomplete, why);
+        super::shared::keep_least(&mut self.incomplete, why);
     }
     fn escape(&mut self) -> Escape {
         self.frame.escape.take().unwrap_or_else(|| Escape::Stuck("code left without a reason".into()))

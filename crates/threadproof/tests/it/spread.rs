@@ -208,10 +208,11 @@ const LONG: &str = "var x: int = 0;\nthread A {\n  var i: int := 0;\n  while i <
                     thread D { assert x <= 70; }\n";
 const UNREDUCED: [&str; 6] = ["--method", "explore", "--option", "por=off", "--option", "symmetry=off"];
 
-/// The processes that a process has started.
+/// The processes that a process has started, by any of its threads.
 fn children(of: u32) -> Vec<u32> {
-    let text = std::fs::read_to_string(format!("/proc/{of}/task/{of}/children")).unwrap_or_default();
-    text.split_whitespace().filter_map(|n| n.parse().ok()).collect()
+    let threads = std::fs::read_dir(format!("/proc/{of}/task")).into_iter().flatten().filter_map(Result::ok);
+    let texts = threads.filter_map(|t| std::fs::read_to_string(t.path().join("children")).ok());
+    texts.flat_map(|text| text.split_whitespace().filter_map(|n| n.parse().ok()).collect::<Vec<u32>>()).collect()
 }
 
 fn kill(process: u32) {
@@ -219,7 +220,7 @@ fn kill(process: u32) {
     done.expect("there is a kill");
 }
 
-fn wait_until(what: &str, is: impl Fn() -> bool) {
+fn wait_until(what: &str, mut is: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is() {
         assert!(start.elapsed() < Duration::from_secs(60), "{what}");
@@ -231,9 +232,13 @@ fn wait_until(what: &str, is: impl Fn() -> bool) {
 fn check_a_lost_process_ends_all_others_without_a_verdict() {
     let scratch = Scratch::new("spread-lost");
     let file = scratch.file("long.tp", LONG.replace("< 70", "< 400").replace("x <= 70", "x <= 400"));
-    let first = start(&[&["verify", &file, "--processes", "3"], &UNREDUCED[..]].concat());
+    let mut first = start(&[&["verify", &file, "--processes", "3"], &UNREDUCED[..]].concat());
     let id = first.id();
-    wait_until("the others were started", || children(id).len() == 2);
+    wait_until("the others were started", || children(id).len() == 2 || first.try_wait().is_ok_and(|e| e.is_some()));
+    if children(id).is_empty() {
+        let output = end(first);
+        panic!("it ended by itself: {:?} {}{}", output.status, stdout(&output), stderr(&output));
+    }
     let others = children(id);
     std::thread::sleep(Duration::from_millis(1500));
     kill(others[1]);

@@ -7,9 +7,9 @@
 
 use super::link::MessageKind;
 use super::members::Members;
-use crate::explore::checkpoint::LoggedSegment;
 use crate::explore::exchange::{Decision, Exchange, Handing, OwnerReport, OwnerSizes, Reached};
-use crate::explore::search::SearchStop;
+use crate::explore::segment::LoggedSegment;
+use crate::explore::shared::SearchStop;
 use crate::explore::table::hash;
 use crate::explore::wire::{WordReader, WordWriter};
 

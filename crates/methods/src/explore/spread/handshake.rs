@@ -32,11 +32,11 @@ pub(super) struct Introduction {
     pub address: String,
 }
 
-const MAGIC: u64 = u64::from_le_bytes(*b"TPsprd01");
+const PROTOCOL_WORD: u64 = u64::from_le_bytes(*b"TPsprd01");
 const NONCE_WORDS: usize = 2;
 const MAX_INTRODUCTION_WORDS: u64 = 1 << 13;
 /// A stranger has no more time than this for each part.
-const PATIENCE: Duration = Duration::from_secs(5);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// HMAC-SHA-256.
 pub(super) fn hmac(secret: &[u8], parts: &[&[u8]]) -> [u8; 32] {
@@ -171,11 +171,11 @@ pub(super) fn introduce(
     secret: &[u8],
     own: &Introduction,
 ) -> Result<(Introduction, LinkKeys), String> {
-    stream.set_read_timeout(Some(PATIENCE)).map_err(|e| e.to_string())?;
+    stream.set_read_timeout(Some(HANDSHAKE_TIMEOUT)).map_err(|e| e.to_string())?;
     let opener = random_words()?;
-    write(stream, &[MAGIC, opener[0], opener[1]])?;
+    write(stream, &[PROTOCOL_WORD, opener[0], opener[1]])?;
     let answer = read(stream, 1 + NONCE_WORDS)?;
-    if answer[0] != MAGIC {
+    if answer[0] != PROTOCOL_WORD {
         return Err("it does not speak as a process of this search does".into());
     }
     let numbers = Numbers { opener, listener: [answer[1], answer[2]] };
@@ -196,13 +196,13 @@ pub(super) fn welcome(
     secret: &[u8],
     own: &Introduction,
 ) -> Result<(Introduction, LinkKeys), String> {
-    stream.set_read_timeout(Some(PATIENCE)).map_err(|e| e.to_string())?;
+    stream.set_read_timeout(Some(HANDSHAKE_TIMEOUT)).map_err(|e| e.to_string())?;
     let head = read(stream, 1 + NONCE_WORDS)?;
-    if head[0] != MAGIC {
+    if head[0] != PROTOCOL_WORD {
         return Err("it does not speak as a process of this search does".into());
     }
     let numbers = Numbers { opener: [head[1], head[2]], listener: random_words()? };
-    write(stream, &[MAGIC, numbers.listener[0], numbers.listener[1]])?;
+    write(stream, &[PROTOCOL_WORD, numbers.listener[0], numbers.listener[1]])?;
     let turned_away = |stream: &mut TcpStream, why: String| {
         let _ = say(stream, &numbers, secret, LISTENER, &Err(why.clone()));
         Err(why)

@@ -1,7 +1,7 @@
 //! A connection between two processes of one search, once both have shown that they know the secret.
 //!
 //! In: a socket and the key of the connection. Out: messages in both directions, each with a digest under that key and its number, so that a message that
-//! was changed, repeated or lost on the way ends the search. A process that says nothing for `SILENCE`, or whose end of the connection closes before it
+//! was changed, repeated or lost on the way ends the search. A process that says nothing for `MAX_SILENCE`, or whose end of the connection closes before it
 //! said farewell, is lost: that is told at once, by the thread that reads.
 //! Deliberately absent: encryption. Who can listen to the network sees states.
 
@@ -52,7 +52,7 @@ impl MessageKind {
 
 pub(super) const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 /// Who says nothing for so long is lost.
-const SILENCE: Duration = Duration::from_secs(8);
+const MAX_SILENCE: Duration = Duration::from_secs(8);
 /// Longer messages are none of ours.
 const MAX_MESSAGE_WORDS: u64 = 1 << 28;
 const HEAD_WORDS: usize = 3;
@@ -95,8 +95,8 @@ impl MemberLink {
     ) -> Result<Self, String> {
         let failed = |e: std::io::Error| format!("{name}: {e}");
         stream.set_nodelay(true).map_err(failed)?;
-        stream.set_read_timeout(Some(SILENCE)).map_err(failed)?;
-        stream.set_write_timeout(Some(SILENCE)).map_err(failed)?;
+        stream.set_read_timeout(Some(MAX_SILENCE)).map_err(failed)?;
+        stream.set_write_timeout(Some(MAX_SILENCE)).map_err(failed)?;
         let reading = stream.try_clone().map_err(failed)?;
         let (sender, inbox) = channel();
         let closing = Arc::new(AtomicBool::new(false));
@@ -212,7 +212,7 @@ fn reason(e: &std::io::Error) -> String {
     use std::io::ErrorKind;
     match e.kind() {
         ErrorKind::UnexpectedEof => "the connection was closed".into(),
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => format!("it said nothing for {} s", SILENCE.as_secs()),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => format!("it said nothing for {} s", MAX_SILENCE.as_secs()),
         _ => e.to_string(),
     }
 }
