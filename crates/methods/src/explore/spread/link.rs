@@ -211,7 +211,11 @@ impl LinkReader {
 fn reason(e: &std::io::Error) -> String {
     use std::io::ErrorKind;
     match e.kind() {
-        ErrorKind::UnexpectedEof => "the connection was closed".into(),
+        // Which of these it is depends on whether something was on its way.
+        ErrorKind::UnexpectedEof
+        | ErrorKind::ConnectionReset
+        | ErrorKind::ConnectionAborted
+        | ErrorKind::BrokenPipe => "the connection was closed".into(),
         ErrorKind::WouldBlock | ErrorKind::TimedOut => format!("it said nothing for {} s", MAX_SILENCE.as_secs()),
         _ => e.to_string(),
     }
