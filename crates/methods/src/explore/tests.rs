@@ -447,18 +447,49 @@ fn check_heaps_maps_sets_sequences_and_spawned_threads_are_searched_as_the_refer
          thread B { acquire n; assert x == 0; release n; }",
     ];
     for text in texts {
-        let p = parsed(text);
-        let counts = InstanceCounts::of(&p, 0);
-        let wanted: Vec<PropertyId> = p.properties.ids().collect();
-        let oracle = reachable_states(&p, &counts, &ReachLimits::default());
-        assert!(oracle.complete(), "{text}");
-        let expected: Vec<_> = oracle.violations.iter().map(|(p, t)| (*p, t.steps.len())).collect();
-        for switches in every_switch() {
-            let a = run(&p, &counts.0, &wanted, switches, 1 + expected.len());
-            let found: Vec<_> = a.traces.iter().map(|(p, t)| (*p, t.steps.len())).collect();
-            assert_eq!(found, expected, "{switches:?} {text}");
-            let all = wanted.len() == found.len();
-            assert!(all || a.incomplete.is_none(), "{switches:?} {:?} {text}", a.incomplete);
+        is_searched_as_by_the_reference_semantics(text);
+    }
+}
+
+fn is_searched_as_by_the_reference_semantics(text: &str) {
+    let p = parsed(text);
+    let counts = InstanceCounts::of(&p, 0);
+    let wanted: Vec<PropertyId> = p.properties.ids().collect();
+    let oracle = reachable_states(&p, &counts, &ReachLimits::default());
+    assert!(oracle.complete(), "{text}");
+    let expected: Vec<_> = oracle.violations.iter().map(|(p, t)| (*p, t.steps.len())).collect();
+    for switches in every_switch() {
+        let a = run(&p, &counts.0, &wanted, switches, 1 + expected.len());
+        let found: Vec<_> = a.traces.iter().map(|(p, t)| (*p, t.steps.len())).collect();
+        assert_eq!(found, expected, "{switches:?} {text}");
+        let all = wanted.len() == found.len();
+        assert!(all || a.incomplete.is_none(), "{switches:?} {:?} {text}", a.incomplete);
+    }
+}
+
+#[test]
+fn check_numbers_at_the_bounds_of_words_are_searched_as_the_reference_semantics_does() {
+    let words = [i64::MIN.into(), i64::MAX.into(), u64::MAX.into(), 1i128 << 64];
+    for n in words.iter().flat_map(|w: &i128| [w - 2, w - 1, *w, w + 1]) {
+        for (sort, least, most) in
+            [("int", i128::MIN, i128::MAX), ("i64", i64::MIN.into(), i64::MAX.into()), ("u64", 0, u64::MAX.into())]
+        {
+            if n <= least || n >= most {
+                continue;
+            }
+            // What the number would be if its lowest 64 bits were all of it, with and without a sign.
+            let (signed, unsigned) = (i128::from(n as i64), i128::from(n as u64));
+            is_searched_as_by_the_reference_semantics(&format!(
+                "var x: {sort} = 0; var m: [{sort}]bool; var w: [int]{sort}; init (forall k: {sort} :: !m[k]) && forall k: int :: w[k] == 0;
+                 thread A {{ x := {before}; x := x + 1; m[x] := true; w[0] := x; }}
+                 thread B {{ assert x >= 0; }}
+                 thread C {{ assert x <= 0; }}
+                 thread D {{ assert x != {n}; }}
+                 thread E {{ var y: {sort} := w[0]; assert y == 0 || y == {n}; assert y != {n}; }}
+                 thread F {{ assert !m[{n}]; }}
+                 thread G {{ assert !({signed} != {n} && x == {signed}) && !({unsigned} != {n} && x == {unsigned}); }}",
+                before = n - 1
+            ));
         }
     }
 }
