@@ -29,9 +29,17 @@ impl CheckedClaim {
     /// Whether it is a proof over code with calls, which never meets what stands only where they were inlined.
     fn is_over_calls(&self) -> bool {
         match &self.0.evidence {
-            Evidence::Certificate(c) => matches!(c.proof, Proof::Reduction(_) | Proof::Performed(_)),
+            Evidence::Certificate(c) => is_over_calls(&c.proof),
             _ => false,
         }
+    }
+}
+
+fn is_over_calls(proof: &Proof) -> bool {
+    match proof {
+        Proof::Reduction(_) | Proof::Performed(_) => true,
+        Proof::Asserted(p) => is_over_calls(&p.proof.proof),
+        _ => false,
     }
 }
 

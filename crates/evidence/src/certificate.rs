@@ -8,6 +8,7 @@
 use logic::{Symbol, Term, Terms};
 use program::call_summaries::{CodeUnit, access_first, following, performing};
 use program::callers::LinearizationPoint;
+use program::machine_assertions::FoundAssertion;
 use program::{LocId, ObjectId, ProcId, Program, PropertyId, PropertyKind, ThreadId};
 use std::collections::BTreeSet;
 
@@ -46,6 +47,8 @@ pub enum Proof {
     Composed(ComposedProof),
     /// Runs of right movers, one step and left movers, each simulated by what a procedure performs (Calvin-R).
     Reduction(crate::reduction::Reduction),
+    /// A composition with formulas for the assertions that machines ask for.
+    Asserted(AssertedProof),
     /// Calls in threads that follow a machine are what the callees perform (Calvin-R in Abstract Threads).
     Performed(PerformedProof),
     /// A program without threads, for any callers: a proof of the program with its most general client.
@@ -216,6 +219,15 @@ pub struct ComposedProof {
     pub composition: Box<Certificate>,
 }
 
+/// A proof of the program in which the assertions that its machines ask for are these formulas.
+#[derive(Clone, Debug)]
+pub struct AssertedProof {
+    /// Terms of this certificate, one for each assertion that is asked for, in order.
+    pub assertions: Vec<FoundAssertion>,
+    /// A composition, of the program with these assertions (`program::machine_assertions`).
+    pub proof: Box<Certificate>,
+}
+
 #[derive(Clone, Debug)]
 pub struct PerformedProof {
     /// A reduction: the callees perform their specifications, and everybody keeps to the access predicates. Of the program whose
@@ -315,6 +327,7 @@ impl Proof {
             Proof::Composed(_) => "composed",
             Proof::Views(_) => "views",
             Proof::Reduction(_) => "reduction",
+            Proof::Asserted(_) => "asserted",
             Proof::Performed(_) => "performed",
             Proof::Callers(_) => "callers",
         }

@@ -17,7 +17,7 @@ mod trace;
 pub mod views;
 
 pub use certificate::{
-    AssumeGuarantee, Assumes, CallersProof, Certificate, ComposedProof, Counter, Counting, Environments,
+    AssertedProof, AssumeGuarantee, Assumes, CallersProof, Certificate, ComposedProof, Counter, Counting, Environments,
     ExhaustiveSearch, InstanceSymbols, PairsProof, PerformedProof, Premises, ProductProof, Proof, RelatedPair,
     RelyGuarantee, Simulation, SimulationPair, SymbolicSimulation, ThreadAnnotation, needed_of_calls,
     performed_program, shown_of_calls,

@@ -15,7 +15,8 @@ pub fn all_methods() -> Vec<Arc<dyn Method>> {
     let horn: Arc<dyn Method> = Arc::new(crate::horn::HornClauses);
     let shape: Arc<dyn Method> = Arc::new(crate::shape::Shape);
     let composition = vec![count.clone(), explore.clone(), horn.clone()];
-    let conform = crate::conform::Conform { composition, calls: Some(reduce.clone()) };
+    let facts = vec![explore.clone(), rely.clone(), count.clone()];
+    let conform = crate::conform::Conform { composition, calls: Some(reduce.clone()), facts };
     let callers = crate::callers::Callers { provers: vec![shape.clone(), rely.clone(), count.clone()] };
     let walk = Arc::new(crate::explore::Walk);
     vec![explore, rely, reduce, count, horn, Arc::new(conform), shape, Arc::new(callers), walk]

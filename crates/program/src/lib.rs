@@ -13,6 +13,7 @@ pub mod compose;
 mod ids;
 mod inline;
 pub mod live;
+pub mod machine_assertions;
 pub mod machine_step;
 mod marks;
 pub mod memory;

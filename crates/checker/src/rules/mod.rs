@@ -5,6 +5,7 @@
 //! may speak of. No rule uses a method, a solver or the simplifier.
 //! In: a certificate and the session that has the oracle. Out: what it establishes, or why not.
 
+pub(crate) mod asserted;
 pub mod assume_guarantee;
 pub(crate) mod callers;
 pub(crate) mod composed;
@@ -30,7 +31,7 @@ use program::{Code, Copies, Program, PropertyId, PropertyKind, Start};
 use std::collections::BTreeSet;
 
 /// Every rule by which something is proved, by the form of its certificates (`Proof::form`).
-pub const RULES: [(&str, Rule); 13] = [
+pub const RULES: [(&str, Rule); 14] = [
     ("rely-guarantee", rely_guarantee::check_rely_guarantee),
     ("assume-guarantee", assume_guarantee::check_assume_guarantee),
     ("environments", environments::check_environments),
@@ -41,6 +42,7 @@ pub const RULES: [(&str, Rule); 13] = [
     ("views", views::check_views),
     ("simulation", simulation::check_simulation),
     ("composed", composed::check_composed),
+    ("asserted", asserted::check_asserted),
     ("reduction", reduction::check_reduction),
     ("performed", performed::check_performed),
     ("callers", callers::check_callers),

@@ -6,6 +6,7 @@
 //! In: a program with entries to write, or with bytes to read. Out: the document, or its entries. Deliberately absent:
 //! whether a certificate proves anything; that is for the checker to say.
 
+mod asserted;
 mod callers;
 mod history;
 mod proof;

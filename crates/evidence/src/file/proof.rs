@@ -1,7 +1,7 @@
 //! Proof forms in a file. Each form has a stable name; a reader of an unknown form refuses.
 //!
 //! In: a `Proof` with the pool of its terms, or the JSON of one. Out: the other, or a `FileError`. Deliberately absent:
-//! forms with files of their own (`reduction`, `views`, `callers`).
+//! forms with files of their own (`reduction`, `views`, `callers`, `asserted`).
 
 use super::FileError;
 use super::read::JsonReader;
@@ -136,6 +136,7 @@ pub(crate) fn write_proof(program: &Program, proof: &Proof, pool: &mut Pool<'_>)
             let calls = super::certificate(&access_first(program), &p.calls);
             json!({ "form": "performed", "calls": calls, "proof": inner })
         }
+        Proof::Asserted(p) => super::asserted::write_asserted(program, p, pool),
         Proof::Callers(p) => super::callers::write_callers(program, p),
     }
 }
@@ -399,6 +400,7 @@ pub(crate) fn read_proof(
             let proof = Box::new(super::read_certificate(&following, &r.field("proof")?, depth + 1)?);
             Ok(Proof::Performed(PerformedProof { calls, proof }))
         }
+        "asserted" if depth < 8 => Ok(Proof::Asserted(super::asserted::read_asserted(program, r, pool, depth)?)),
         "callers" if depth < 8 => Ok(Proof::Callers(super::callers::read_callers(program, r, depth)?)),
         other => Err(r.error(format!("no proof has the form `{other}`, at this depth"))),
     }

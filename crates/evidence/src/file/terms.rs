@@ -37,6 +37,9 @@ impl<'a> Pool<'a> {
             sort_at: FxHashMap::default(),
         }
     }
+    pub(super) fn terms(&self) -> &'a Terms {
+        self.terms
+    }
     pub(super) fn finish(self) -> Json {
         json!({ "sorts": self.sorts, "symbols": self.symbols, "nodes": self.nodes })
     }

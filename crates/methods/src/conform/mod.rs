@@ -6,9 +6,10 @@
 //! written: the conformance checker C(T, T#) of section 3 is put to Spacer as Horn clauses indexed by the location and
 //! the set of candidate states. Threads without a machine stay as they are in the composition.
 //! A call of a procedure with a specification is first its code; where the thread does not follow its machine so, it is what the
-//! callee performs, with a reduction that shows it (rule `performed`).
-//! Deliberately absent: threads that spawn; assertions asked for with `?`.
+//! callee performs, with a reduction that shows it (rule `performed`). Assertions that machines ask for with `?` are found first (`asked`).
+//! Deliberately absent: threads that spawn.
 
+mod asked;
 mod check;
 mod merged;
 mod outcome;
@@ -21,13 +22,14 @@ mod tests;
 
 use crate::method::{Method, MethodDescription, Refusal, Run, Task};
 use evidence::{
-    CallReading, Certificate, Claim, Claims, ComposedProof, Counterexample, ExhaustiveSearch, LocalRun, PerformedProof,
-    Proof, Reason, Simulation, needed_of_calls, performed_program,
+    AssertedProof, CallReading, Certificate, Claim, Claims, ComposedProof, Counterexample, ExhaustiveSearch, LocalRun,
+    PerformedProof, Proof, Reason, Simulation, needed_of_calls, performed_program,
 };
 use logic::Terms;
 use outcome::Conformance;
 use program::call_summaries::{access_first, of_inlining, performing, unmodelled};
 use program::compose::compose_machines;
+use program::machine_assertions::{asked_assertions, with_assertions};
 use program::transition::gated_properties;
 use program::{Program, PropertyId, PropertyKind, ThreadId};
 use std::collections::BTreeMap;
@@ -39,6 +41,8 @@ pub struct Conform {
     pub composition: Vec<Arc<dyn Method>>,
     /// The method that may show that procedures perform their specifications.
     pub calls: Option<Arc<dyn Method>>,
+    /// The methods that find out which facts hold while a machine is in a state, one after the other.
+    pub facts: Vec<Arc<dyn Method>>,
 }
 
 impl Method for Conform {
@@ -64,11 +68,22 @@ impl Method for Conform {
     }
 
     fn run(&self, task: &Task, run: &Run) -> Claims {
+        if asked_assertions(&task.program).is_empty() {
+            self.follow(task, run, carried)
+        } else {
+            self.find_and_follow(task, run)
+        }
+    }
+}
+
+impl Conform {
+    /// Where machines assert what is written.
+    fn follow(&self, task: &Task, run: &Run, by_composition: fn(&Task, PropertyId) -> bool) -> Claims {
         let p = &task.program;
         let mut claims = Claims::default();
         let by_formulas = task.options.0.get("candidates").is_some_and(|c| c == "formulas");
         let by_code = Followed::find(p, CallReading::Code, by_formulas, run, &mut claims);
-        let rest: Vec<PropertyId> = task.properties.iter().copied().filter(|q| carried(task, *q)).collect();
+        let rest: Vec<PropertyId> = task.properties.iter().copied().filter(|q| by_composition(task, *q)).collect();
         if by_code.simulations().is_some() || performing(p).is_empty() {
             for t in by_code.threads.keys() {
                 claims.set(property_of(p, *t), by_code.claim(p, *t, None));
@@ -103,7 +118,7 @@ impl Method for Conform {
             let found = match &calls {
                 Ok(calls) => {
                     let inner = Task { program: read, ..task.clone() };
-                    let own = |q: &PropertyId| carried(&inner, *q) || of_inlining(p, *q);
+                    let own = |q: &PropertyId| by_composition(&inner, *q) || of_inlining(p, *q);
                     let open: Vec<PropertyId> = rest.iter().copied().filter(own).collect();
                     self.compose(&inner, run, &specified, Some((p, calls)), &open, &mut claims.notes)
                 }
@@ -117,6 +132,45 @@ impl Method for Conform {
                 }
             }
         }
+        claims
+    }
+
+    /// Where machines ask for assertions: with those that were found, each claim rests on the composition that keeps them.
+    fn find_and_follow(&self, task: &Task, run: &Run) -> Claims {
+        let all = |reason: Reason| Claims::undecided(task.properties.iter().copied(), reason);
+        let p = &task.program;
+        let found = match asked::find_assertions(task, &self.facts, run) {
+            Ok(found) => found,
+            Err(reason) => return all(reason),
+        };
+        let with = match with_assertions(p, &p.terms, &found) {
+            Ok(with) => with,
+            Err(why) => return all(Reason::Internal(why)),
+        };
+        let inner = Task { program: with, ..task.clone() };
+        let mut claims = self.follow(&inner, &run.inner(), carried_or_followed);
+        for claim in claims.claims.values_mut() {
+            *claim = match claim {
+                Claim::Proved(c) => Claim::Proved(Arc::new(Certificate {
+                    method: "conform".into(),
+                    terms: inner.program.terms.clone(),
+                    properties: c.properties.clone(),
+                    proof: Proof::Asserted(AssertedProof {
+                        assertions: found.clone(),
+                        proof: Box::new(Certificate::clone(c)),
+                    }),
+                })),
+                // Other assertions might do.
+                Claim::Refuted(_) => Claim::Undecided(Reason::Alarm(
+                    "with the assertions that were found for its machine, the thread does not follow it".into(),
+                )),
+                Claim::Undecided(Reason::Alarm(why)) => {
+                    Claim::Undecided(Reason::Alarm(format!("{why}, with the assertions that were found")))
+                }
+                Claim::Undecided(reason) => Claim::Undecided(reason.clone()),
+            };
+        }
+        claims.notes.extend(asked::shown(p, &found));
         claims
     }
 }
@@ -263,6 +317,11 @@ fn carried(task: &Task, q: PropertyId) -> bool {
         || gated_properties(&task.program).contains(&q)
 }
 
+/// Where the machine's assertions were found, that a thread follows it rests on the composition, too.
+fn carried_or_followed(task: &Task, q: PropertyId) -> bool {
+    carried(task, q) || matches!(task.program.properties[q].kind, PropertyKind::Follows(_))
+}
+
 impl Conform {
     /// A reduction that shows what calls by specification need.
     fn calls(&self, task: &Task, run: &Run) -> Result<Certificate, Reason> {
@@ -359,6 +418,7 @@ impl Conform {
         }
         let mut last = Reason::NotAdmitted("no method takes the composition of the machines".into());
         let mut methods: Vec<&Arc<dyn Method>> = self.composition.iter().collect();
+        methods.extend(self.facts.iter().filter(|f| self.composition.iter().all(|m| !Arc::ptr_eq(m, f))));
         for effort in COMPOSITION_SHARES.iter().copied().map(Some).chain([None]) {
             for method in std::mem::take(&mut methods) {
                 let open: Vec<PropertyId> = rest.iter().copied().filter(|q| !out.contains_key(q)).collect();

@@ -98,7 +98,7 @@ fn claims(text: &str) -> (Program, Claims) {
         threads: Default::default(),
         options: Default::default(),
     };
-    let conform = Conform { composition: Vec::new(), calls: None };
+    let conform = Conform { composition: Vec::new(), calls: None, facts: Vec::new() };
     let claims = conform.run(&task, &quiet());
     (p, claims)
 }

@@ -24,7 +24,7 @@ fn claims(p: &Program) -> BTreeMap<PropertyId, Claim> {
         threads: Default::default(),
         options: MethodOptions::default(),
     };
-    let conform = Conform { composition: vec![Arc::new(Explore)], calls: Some(Arc::new(Reduce)) };
+    let conform = Conform { composition: vec![Arc::new(Explore)], calls: Some(Arc::new(Reduce)), facts: Vec::new() };
     let budget = limited_work(std::time::Duration::from_secs(20));
     conform.run(&task, &Run::quiet(budget)).claims
 }

@@ -223,7 +223,8 @@ fn check_conformance_is_the_definition_both_ways() {
                 threads: Default::default(),
                 options: MethodOptions([("candidates".to_string(), candidates.to_string())].into()),
             };
-            let claims = Conform { composition: Vec::new(), calls: None }.run(&task, &Run::quiet(Budget::unlimited()));
+            let claims = Conform { composition: Vec::new(), calls: None, facts: Vec::new() }
+                .run(&task, &Run::quiet(Budget::unlimited()));
             match &claims.claims[&follows] {
                 claim @ Claim::Proved(_) => {
                     assert!(expected, "pair {seed} was proved by {candidates} and does not conform");

@@ -1,6 +1,7 @@
 //! The rules of the checker, one file for each: certificates that are accepted, and for every premise and side condition one that is
 //! rejected because of it. The certificates are written by hand, from `docs/rules.md`; no method runs here.
 
+mod asserted;
 mod assume_guarantee;
 mod callers;
 mod case;

@@ -7,8 +7,8 @@
 
 use crate::case::Case;
 use crate::{
-    assume_guarantee, callers, composed, counting, environments, local_run, pairs, performed, product, reduction,
-    rely_guarantee, runs, simulation, spec_run, views,
+    asserted, assume_guarantee, callers, composed, counting, environments, local_run, pairs, performed, product,
+    reduction, rely_guarantee, runs, simulation, spec_run, views,
 };
 use base::Random;
 use checker::{CheckLimits, Checker, Outcome};
@@ -17,6 +17,7 @@ use evidence::views::{Control, Val};
 use evidence::{Certificate, Claim, Counterexample, Proof, Simulation};
 use logic::{Symbol, Term, Value};
 use program::call_summaries::CodeUnit;
+use program::machine_assertions::with_assertions;
 use program::semantics::{InstanceCounts, Sampling, Semantics, State, StepOutcome as Stepped};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
@@ -73,6 +74,9 @@ fn forms() -> Vec<Form> {
         form("views", views::RAISED, ("up := true", "up := false"), "assert:2", |c| Proof::Views(views::raised(c))),
         form("performed", performed::INCREMENT, ("count := count + 1", "count := count + 2"), "follows:T", |c| {
             Proof::Performed(performed::performed(c))
+        }),
+        form("asserted", asserted::ASKED, ("assert x >= 0", "assert x >= 2"), "assert:3", |c| {
+            Proof::Asserted(asserted::asserted(c, ["(<= 0 x)", "(<= 0 x)"]))
         }),
     ]
 }
@@ -376,6 +380,10 @@ fn annotations_hold(case: &Case, c: &Certificate) -> bool {
             let inside = r.program(p).expect("it was built before");
             annotations_hold(&Case::of(basis.specified.program), &r.calls)
                 && annotations_hold(&Case::of(inside), &r.proof)
+        }
+        Proof::Asserted(r) => {
+            let with = with_assertions(p, &c.terms, &r.assertions).expect("it was filled in before");
+            annotations_hold(&Case::of(with), &r.proof)
         }
         Proof::Callers(r) => {
             let client = program::callers::callers(p, r.object, &r.linearization_points, program::client::Effort::Any);

@@ -312,6 +312,11 @@ impl<'a> Lowering<'a> {
                 Some(e) => self.wanted_formula(e).map(Some),
             };
             let origin = self.origin(part.span);
+            if let (Some(Some(None)), Some(_), Some(e)) = (&assertion, &assumed, asserts) {
+                let message = "a machine that assumes something of others says what its states assert";
+                let hint = "write the assertion, or leave the assumption out";
+                self.report(Diagnostic::error(codes::CLAUSE_HERE, e.span, message).hint(hint));
+            }
             let assertion = match (assertion.flatten(), &assumed) {
                 (None, Some(assumed)) => Some(Some(assumed.holds)),
                 (Some(Some(f)), Some(assumed)) => Some(Some(self.program.terms.and(&[f, assumed.holds]))),

@@ -9,6 +9,7 @@
 //! A few programs of each here; `THREADPROOF_REFUTE=5000` looks at as many of each. The rules whose certificates are also filled from a grammar
 //! are in `testkit/tests/rules/refuter.rs`.
 
+mod asked;
 mod siblings;
 mod subjects;
 
@@ -238,6 +239,7 @@ refuters! { RULES;
     check_no_composition_proves_what_is_violated "composed" 700_000;
     check_no_reduction_proves_what_is_violated "reduction" 800_000;
     check_no_calls_by_specification_prove_what_is_violated "performed" 900_000;
+    check_no_assertions_that_are_asked_for_prove_what_is_violated "asserted" 1_600_000;
     check_no_proof_for_any_callers_proves_what_is_violated "callers" 1_000_000;
 }
 

@@ -6,6 +6,7 @@
 //! accepts: a run beside such a proof would show that one of the two is wrong.
 
 use super::Subject;
+use super::asked::{asking, never_so};
 use crate::reduction::{Writer, program as lowered};
 use crate::{callers, calls, conformance};
 use base::Random;
@@ -26,7 +27,7 @@ use testkit::random::{self, Knobs};
 
 const NONE: &[(&str, &str)] = &[];
 
-pub(super) const RULES: [Subject; 12] = [
+pub(super) const RULES: [Subject; 13] = [
     Subject { name: "rely-guarantee", program: wide, certain: violated, method: horn, options: &[("bias", "modular")] },
     Subject { name: "assume-guarantee", program: wide, certain: violated, method: rely, options: NONE },
     Subject { name: "environments", program: fixed, certain: violated, method: horn, options: &[("bias", "none")] },
@@ -38,6 +39,7 @@ pub(super) const RULES: [Subject; 12] = [
     Subject { name: "composed", program: machines, certain: violated, method: conform, options: NONE },
     Subject { name: "reduction", program: procedures, certain: violated, method: reduce, options: NONE },
     Subject { name: "performed", program: called_procedures, certain: violated, method: conform, options: NONE },
+    Subject { name: "asserted", program: asking, certain: never_so, method: conform, options: NONE },
     Subject {
         name: "callers",
         program: open_file,
@@ -74,7 +76,7 @@ fn reduce() -> Arc<dyn Method> {
     Arc::new(methods::Reduce)
 }
 fn conform() -> Arc<dyn Method> {
-    Arc::new(Conform { composition: vec![explore(), count()], calls: Some(reduce()) })
+    Arc::new(Conform { composition: vec![explore(), count()], calls: Some(reduce()), facts: vec![explore(), rely()] })
 }
 fn any_callers() -> Arc<dyn Method> {
     Arc::new(methods::Callers { provers: vec![shape(), rely(), count()] })
@@ -110,7 +112,7 @@ fn object(seed: u64) -> Program {
     lowered(&testkit::heap::objects::program(seed))
 }
 
-fn pair(seed: u64) -> Program {
+pub(super) fn pair(seed: u64) -> Program {
     conformance::pair(seed).0
 }
 
@@ -151,7 +153,7 @@ fn open_file(seed: u64) -> Program {
 }
 
 /// Threads that step up and down as their machine does, more or less, beside one that looks.
-fn machines(seed: u64) -> Program {
+pub(super) fn machines(seed: u64) -> Program {
     let mut r = Random::new(seed);
     let mut pick = |list: &[&'static str]| list[r.below(list.len())];
     let mut out = String::from("var n: int = 0;\nvar f: bool = false;\nmachine M { start A");
@@ -184,7 +186,7 @@ fn pick2(r: &mut Random, list: &[(&'static str, &'static str)]) -> (&'static str
 }
 
 /// What runs with two or three instances of each thread of any number violate.
-fn violated(_: u64, p: &Program) -> Vec<PropertyId> {
+pub(super) fn violated(_: u64, p: &Program) -> Vec<PropertyId> {
     let limits = semantics::ReachLimits { states: 1_500, ..semantics::ReachLimits::default() };
     let found = [2, 3].map(|n| semantics::reachable_states(p, &InstanceCounts::of(p, n), &limits).violations);
     let mut out: Vec<PropertyId> = found.iter().flat_map(|f| f.keys().copied()).collect();
@@ -203,7 +205,7 @@ fn violated_in_the_heap(seed: u64, p: &Program) -> Vec<PropertyId> {
     found.filter(|h| h.gate.is_none()).map(|_| p.objects[ObjectId(0)].property).into_iter().collect()
 }
 
-fn follows(p: &Program) -> Vec<PropertyId> {
+pub(super) fn follows(p: &Program) -> Vec<PropertyId> {
     p.threads.iter().filter_map(|t| t.follows).map(|(_, property)| property).collect()
 }
 
