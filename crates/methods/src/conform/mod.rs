@@ -148,12 +148,14 @@ impl Conform {
             Err(why) => return all(Reason::Internal(why)),
         };
         let inner = Task { program: with, ..task.clone() };
+        // As they are now: what is proved with more of them extends these.
+        let terms = inner.program.terms.clone();
         let mut claims = self.follow(&inner, &run.inner(), carried_or_followed);
         for claim in claims.claims.values_mut() {
             *claim = match claim {
                 Claim::Proved(c) => Claim::Proved(Arc::new(Certificate {
                     method: "conform".into(),
-                    terms: inner.program.terms.clone(),
+                    terms: terms.clone(),
                     properties: c.properties.clone(),
                     proof: Proof::Asserted(AssertedProof {
                         assertions: found.clone(),

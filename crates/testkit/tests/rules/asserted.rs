@@ -43,6 +43,7 @@ fn check_assertions_that_the_composition_keeps_are_accepted() {
 #[test]
 fn check_a_certificate_that_lacks_a_premise_is_rejected() {
     let case = Case::new(ASKED);
+    let after = case.term("(<= 0 x')");
     let good = asserted(&case, POSITIVE);
     let rejected = |because: &str, change: &dyn Fn(&mut AssertedProof)| {
         for property in ["assert:3", "follows:T"] {
@@ -60,7 +61,7 @@ fn check_a_certificate_that_lacks_a_premise_is_rejected() {
     rejected(list, &|p| p.assertions.reverse());
     rejected(list, &|p| p.assertions[1].state = 7);
     rejected("no such machine", &|p| p.assertions[0].machine = program::MachineId(3));
-    rejected("AS1", &|p| p.assertions[0].formula = case.term("(<= 0 x')"));
+    rejected("AS1", &|p| p.assertions[0].formula = after);
     // AS2: a composition, of the program with these assertions.
     rejected("is no composition", &|p| match &p.proof.proof {
         Proof::Composed(c) => p.proof.proof = Proof::Simulation(c.simulations[0].clone()),
