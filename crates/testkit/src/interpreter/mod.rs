@@ -123,7 +123,7 @@ fn check_store<'a>(vars: &Vars<'a>, state: &State<'a>, broken: &mut dyn FnMut(&s
     }
     for claim in &vars.own_invariants {
         for instance in &state.instances {
-            if Some(instance.thread) != claim.thread || instance.stack.is_empty() {
+            if Some(instance.thread) != claim.thread || instance.has_ended() {
                 continue;
             }
             let mut place = vars.place(state, None, Mode::Formula);

@@ -75,6 +75,23 @@ pub(super) struct Instance<'a> {
     pub stack: Vec<Task<'a>>,
 }
 
+impl Instance<'_> {
+    /// Whether nothing is left but declarations without a value, which are no steps: one that has several values to choose from is
+    /// still to be carried out here, and nobody sees it.
+    pub(super) fn has_ended(&self) -> bool {
+        let declares = |s: &Stmt| matches!(s.kind, StmtKind::Local { value: None, .. });
+        self.stack.iter().all(|task| match task {
+            Task::Rest(statements) => statements.iter().all(declares),
+            Task::Scope(_) | Task::Atomic => true,
+            Task::Loop(_) => false,
+            Task::Frame(f) => {
+                let checks = f.proc.clauses.iter().any(|c| matches!(c.kind, ClauseKind::Ensures(_)));
+                matches!(f.dest, Dest::Nowhere) && !checks
+            }
+        })
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) enum Task<'a> {
     Rest(&'a [Stmt]),

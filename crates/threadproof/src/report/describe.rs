@@ -9,7 +9,7 @@ use super::story::{Relevance, StartValue, StepChange, StoryStep};
 use base::Span;
 use logic::{Node, Op, Sort, SortKind, Terms, Value};
 use program::semantics::{Choice, State, StateView, Trace, TraceStep};
-use program::{PropertyKind, Scope, VarId, VarKind, What};
+use program::{Program, PropertyKind, Scope, VarId, VarKind, What};
 use std::collections::BTreeSet;
 
 impl Describer<'_> {
@@ -301,7 +301,7 @@ impl Describer<'_> {
                 "step {number} goes wrong: it is one of two accesses at once, and nothing keeps them apart"
             )),
             kind => {
-                let what = failure(kind, self.stated(trace));
+                let what = failure(p, kind, self.stated(trace));
                 out.push(format!("step {number} goes wrong: {}{place}", what.trim_end_matches(',')));
             }
         }
@@ -352,18 +352,18 @@ enum NameForm {
 }
 
 /// What failed, by the kind of check.
-pub(super) fn failure(kind: &PropertyKind, text: &str) -> String {
-    let inner = |lead: &str, trail: &str| -> Option<String> {
-        let rest = text.strip_prefix(lead)?.trim().trim_end_matches(';').trim();
-        Some(rest.strip_suffix(trail).unwrap_or(rest).trim().to_string())
-    };
+pub(super) fn failure(p: &Program, kind: &PropertyKind, text: &str) -> String {
     match kind {
-        PropertyKind::Assertion => {
-            let stated = inner("assert(", ")").or_else(|| inner("assert ", ""));
-            match stated {
-                Some(stated) => format!("assertion `{stated}` fails"),
-                None => format!("`{text}` is reached"),
-            }
+        PropertyKind::Assertion => match asserted(text) {
+            Some(stated) => format!("assertion `{stated}` fails"),
+            None => format!("`{text}` is reached"),
+        },
+        PropertyKind::Requires(callee) => {
+            let requires = p.procedures.get(*callee).map_or(&[][..], |c| &c.requires);
+            let clauses: Vec<&str> =
+                requires.iter().map(|r| p.origins[r.origin].text.trim().trim_end_matches(';')).collect();
+            let clauses = clauses.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(" and ");
+            format!("`{}` does not meet {clauses},", text.trim_end_matches(';'))
         }
         PropertyKind::Division => format!("`{text}` divides by zero"),
         PropertyKind::Null => format!("`{text}` follows a pointer that refers to nothing valid"),
@@ -376,6 +376,28 @@ pub(super) fn failure(kind: &PropertyKind, text: &str) -> String {
         }
         _ => format!("`{text}` does not hold"),
     }
+}
+
+/// What a statement asserts: all of it, the part after `asserting`, or the one `assert(..)` in a longer piece of C or Java.
+fn asserted(text: &str) -> Option<&str> {
+    let plain = |rest: &'_ str| rest.trim().trim_end_matches(';').trim().len();
+    if let Some(rest) = text.strip_prefix("assert ") {
+        return Some(&rest.trim_start()[..plain(rest)]);
+    }
+    if let Some((_, rest)) = text.split_once(" asserting ") {
+        return Some(&rest.trim_start()[..plain(rest)]);
+    }
+    let (at, call) = text.match_indices("assert(").next()?;
+    let begins = at == 0 || !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+    let rest = &text[at + call.len()..];
+    let mut open = 1;
+    let end = rest.char_indices().find(|(_, c)| {
+        open += i32::from(*c == '(') - i32::from(*c == ')');
+        open == 0
+    });
+    let (end, _) = end?;
+    let alone = begins && !rest[end..].contains("assert(");
+    alone.then(|| rest[..end].trim())
 }
 
 fn word(what: What) -> &'static str {

@@ -48,7 +48,7 @@ pub fn summary(
         (PropertyKind::Leak, _) => return failed.leak(),
         _ if property.name == "valid-memtrack" => return failed.leak(),
         (kind, Some(formula)) => {
-            let what = failure(kind, named);
+            let what = failure(p, kind, named);
             (format!("{what}{at} in {who}"), Some(formula))
         }
         _ => return Vec::new(),
@@ -83,7 +83,8 @@ impl FailedRun<'_> {
         let Some(last) = self.states.last() else { return Vec::new() };
         let mut out: Vec<String> = Vec::new();
         let mut add = |text: String| {
-            if !out.contains(&text) {
+            // A value that nobody has decided says nothing.
+            if !out.contains(&text) && !text.ends_with(" = ?") {
                 out.push(text);
             }
         };

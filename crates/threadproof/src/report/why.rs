@@ -96,7 +96,8 @@ impl FailedRun<'_> {
             let action = &p.threads[step.thread].code.actions[step.action];
             for part in conjuncts(self.describer, action.guard) {
                 let places = self.describer.shared_readings(&self.states[test], by, part);
-                if places.is_empty() {
+                // What is tested and written in one step is not tested too early.
+                if places.is_empty() || places.iter().any(|q| self.changes(test, q)) {
                     continue;
                 }
                 // Until it looks again, or writes itself what it has tested.

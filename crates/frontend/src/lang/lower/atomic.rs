@@ -30,8 +30,9 @@ impl Lowering<'_> {
         b.mode = mode;
         let fragment = BlockFragment { first_location, first_action, start: b.root(start), end: b.root(end) };
         if fragment.start == fragment.end {
+            // A step all the same: the thread has not ended before it.
             b.merge(start, at);
-            return at;
+            return self.simple(b, at, self.draft(What::Atomic, origin));
         }
         match self.composed(b, &fragment, origin) {
             Some(ComposedBlock::AsIs) => {}

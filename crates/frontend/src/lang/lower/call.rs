@@ -364,7 +364,10 @@ impl Lowering<'_> {
             (Some(targets), None) => targets.into_iter().zip(results).collect(),
             _ => Vec::new(),
         };
-        Some(self.copy_results(b, copies, target_checks, span, exit))
+        let back = self.copy_results(b, copies, target_checks, span, exit);
+        // A call of what does nothing is a step all the same: the thread has not ended before it.
+        let idle = b.root(back) == b.root(at);
+        Some(if idle { self.simple(b, back, self.draft(What::Skip, origin)) } else { back })
     }
 
     /// Gates for what a routine ensures, over its own symbols.
