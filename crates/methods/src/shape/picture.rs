@@ -120,7 +120,8 @@ fn heading(program: &Program, v: &View) -> String {
         .filter(|(_, val)| !matches!(val, Val::Cell(_) | Val::Any))
         .map(|(var, val)| format!("{} = {}", program.vars[*var].name, value(*val)))
         .collect();
-    format!("at {at}   {}", scalars.join(", "))
+    let at = if v.control == Control::Idle { at } else { format!("before {at}") };
+    [vec![at], scalars].concat().join(", ")
 }
 
 fn value(v: Val) -> String {

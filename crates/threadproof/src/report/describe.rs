@@ -356,6 +356,8 @@ pub(super) fn failure(p: &Program, kind: &PropertyKind, text: &str) -> String {
     match kind {
         PropertyKind::Assertion => match asserted(text) {
             Some(stated) => format!("assertion `{stated}` fails"),
+            // Of a thread or a loop.
+            None if text.starts_with("invariant ") => format!("`{text}` does not hold"),
             None => format!("`{text}` is reached"),
         },
         PropertyKind::Requires(callee) => {

@@ -22,6 +22,16 @@ pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
 }
 
+/// A sentence in which pieces of code stand between backticks.
+fn prose(sentence: &str) -> String {
+    let pieces = sentence.split('`').count();
+    let piece = |(i, text): (usize, &str)| match i % 2 == 1 && i + 1 < pieces {
+        true => format!("<code>{}</code>", escaped(text)),
+        false => escaped(text),
+    };
+    sentence.split('`').enumerate().map(piece).collect()
+}
+
 /// The whole page.
 pub fn web_page(record: &RunRecord) -> String {
     let outcome = record.files.iter().map(FileRows::outcome).max().unwrap_or(RowOutcome::Safe);
@@ -127,7 +137,7 @@ fn finding(index: usize, n: usize, file: &FileRows, row: &PropertyRow, out: &mut
         escaped(text)
     );
     let why = |sentence: &str, out: &mut String| {
-        let _ = writeln!(out, "<p class=\"why {word}\">{}</p>", escaped(sentence));
+        let _ = writeln!(out, "<p class=\"why {word}\">{}</p>", prose(sentence));
     };
     if outcome == RowOutcome::Unknown {
         why(&undecided::why(file, row), out);
