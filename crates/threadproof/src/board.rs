@@ -405,14 +405,7 @@ impl RunRecord {
     }
 
     fn plain_exit_code(&self) -> i32 {
-        let rank = |code: i32| match code {
-            exit::INTERNAL => 4,
-            exit::REJECTED => 3,
-            exit::UNSAFE => 2,
-            exit::UNKNOWN => 1,
-            _ => 0,
-        };
-        self.files.iter().map(|f| f.exit_code(self.baseline.as_deref())).max_by_key(|c| rank(*c)).unwrap_or(exit::SAFE)
+        gravest_code(self.files.iter().map(|f| f.exit_code(self.baseline.as_deref())))
     }
 
     /// Closes everything that is still open for one reason.
@@ -424,6 +417,19 @@ impl RunRecord {
             }
         }
     }
+}
+
+/// Of the exit codes of several files, that of the run.
+pub fn gravest_code(codes: impl Iterator<Item = i32>) -> i32 {
+    let rank = |code: &i32| match *code {
+        exit::INTERNAL => 5,
+        exit::USAGE => 4,
+        exit::REJECTED => 3,
+        exit::UNSAFE => 2,
+        exit::UNKNOWN => 1,
+        _ => 0,
+    };
+    codes.max_by_key(rank).unwrap_or(exit::SAFE)
 }
 
 #[derive(Debug, Default)]

@@ -195,6 +195,12 @@ pub struct Verify {
     pub limits: ResourceLimits,
     #[command(flatten)]
     pub spread: SpreadOptions,
+    /// Verify so many programs at once, each in a process of its own: one that crashes does not stop the others.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), conflicts_with = "html")]
+    pub jobs: Option<u16>,
+    /// Only this program of those named, by its place, and its report as a part of the report of all, in this folder.
+    #[arg(long, value_name = "PLACE:FOLDER", hide = true, requires = "jobs", value_parser = parse_part)]
+    pub part: Option<PartRequest>,
     /// Keep in this folder what was found, and use it in the next run: a program that was edited is checked again in little
     /// time. What is damaged or of another version is reported and not used.
     #[arg(long, value_name = "FOLDER")]
@@ -261,6 +267,19 @@ pub struct Verify {
     /// Print the abstract reachability and environment trees of `horn`; with --svg FILE they are drawn, too.
     #[arg(long)]
     pub show_trees: bool,
+}
+
+/// What a process that another one started with `--jobs` does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartRequest {
+    pub place: usize,
+    pub folder: PathBuf,
+}
+
+fn parse_part(text: &str) -> Result<PartRequest, String> {
+    let (place, folder) = text.split_once(':').ok_or("expected PLACE:FOLDER")?;
+    let place = place.parse().map_err(|_| format!("{place} is no place"))?;
+    Ok(PartRequest { place, folder: folder.into() })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

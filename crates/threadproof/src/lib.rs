@@ -46,6 +46,7 @@ mod commands;
 mod contradiction;
 mod coverage;
 mod inputs;
+mod jobs;
 mod judge;
 mod library;
 mod linking;

@@ -111,11 +111,19 @@ impl VerifyRun {
         let named = request.files.clone();
         request.files =
             inputs::programs_in(&request.files).map_err(|sentence| Refusal::of_sentence(exit::REJECTED, &sentence))?;
-        let programs = programs_of(&request.files, &named)
+        let mut programs = programs_of(&request.files, &named)
             .map_err(|Rejected(messages)| Refusal { code: exit::REJECTED, messages })?;
         request.files = programs.iter().map(|p| p.first.path.clone()).collect();
-        let baseline = request.baseline.as_deref().map(Baseline::read_from).transpose().map_err(usage)?;
         let (methods, options) = choose(&request).map_err(usage)?;
+        if let Some(part) = &request.part {
+            // What all of them ask for together was looked at; now it is about one.
+            let Some(own) = programs.get(part.place).cloned() else {
+                return Err(usage(format!("there is no program {}", part.place)));
+            };
+            request.files = vec![own.first.path.clone()];
+            programs = vec![own];
+        }
+        let baseline = request.baseline.as_deref().map(Baseline::read_from).transpose().map_err(usage)?;
         let cache = request.cache.as_deref().map(Cache::open).transpose().map_err(usage)?;
         let board = Board::new(&request.files);
         board.lock().strict = request.strict;
@@ -268,7 +276,7 @@ impl VerifyRun {
             budget: self.budget.child(),
             time: left,
             seed: self.request.limits.seed,
-            workers: self.request.limits.workers.map_or_else(processors, usize::from),
+            workers: self.request.limits.workers.map_or_else(|| self.processors(), usize::from),
             listen: Arc::new(move |method, event| progress.tell(method, event)),
             sources: Arc::new(loaded.sources),
             cache: self.cache.clone(),
@@ -522,8 +530,12 @@ fn picture(program: &Program, sources: &Sources, entries: &[EvidenceEntry]) -> O
     })
 }
 
-fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+impl VerifyRun {
+    /// Processors for this process: those that work side by side share them.
+    fn processors(&self) -> usize {
+        let all = std::thread::available_parallelism().map_or(1, usize::from);
+        all.div_ceil(self.request.jobs.map_or(1, usize::from))
+    }
 }
 
 /// Closes the record of work that has ended, well or in a panic.

@@ -20,7 +20,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(3);
 const MEMORY_GRACE_PERIOD: Duration = Duration::from_millis(1500);
 /// How long work may take to report what it has found after Ctrl-C; a second Ctrl-C ends at once.
 const GRACE_AFTER_INTERRUPT: Duration = Duration::from_millis(1500);
-const INTERRUPTED: &str = "it was interrupted";
+pub const INTERRUPTED: &str = "it was interrupted";
 /// How far beyond its deadline a file may go before the process is ended.
 const DEADLINE_GRACE_PERIOD: Duration = Duration::from_millis(300);
 

@@ -35,7 +35,7 @@ pub(crate) fn claims(p: &Program) -> BTreeMap<String, Claim> {
         threads: Default::default(),
         options: MethodOptions::default(),
     };
-    let budget = limited_work(std::time::Duration::from_secs(if is_long_run() { 1 } else { 20 }));
+    let budget = limited_work(std::time::Duration::from_millis(if is_long_run() { 250 } else { 20_000 }));
     if Reduce.admits(&task).is_err() {
         return BTreeMap::new();
     }

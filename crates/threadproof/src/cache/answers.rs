@@ -65,6 +65,16 @@ impl Answers {
         self.new
     }
 
+    /// Records that another run has written.
+    pub fn add_records_of(&mut self, other: Self) {
+        for record in other.old {
+            if let std::collections::btree_map::Entry::Vacant(place) = self.records.entry(record) {
+                place.insert(false);
+                self.old.push(record);
+            }
+        }
+    }
+
     pub fn bytes(&self) -> Vec<u8> {
         let mut used: Vec<&Record> = self.records.iter().filter(|(_, used)| **used).map(|(r, _)| r).collect();
         used.sort_unstable();

@@ -67,8 +67,14 @@ impl Cache {
 
     /// Writes what was learnt.
     pub fn save(&self) -> Result<(), String> {
-        let answers = lock(&self.answers);
-        if answers.is_new() { write(&self.folder.join(ANSWERS), &answers.bytes()) } else { Ok(()) }
+        let mut answers = lock(&self.answers);
+        if !answers.is_new() {
+            return Ok(());
+        }
+        // Other processes may have learnt something meanwhile.
+        let file = self.folder.join(ANSWERS);
+        answers.add_records_of(Answers::read(&file, stamp()).0);
+        write(&file, &answers.bytes())
     }
 
     pub fn notes(&self) -> Vec<String> {

@@ -4,6 +4,7 @@
 
 use crate::board::RunRecord;
 use crate::cli::Verify;
+use crate::jobs;
 use crate::output;
 use crate::progress::{Progress, ProgressKind};
 use crate::report::ci;
@@ -11,15 +12,16 @@ use crate::report::story::Detail;
 use crate::report::{html, json, paint::Paint, text};
 use crate::verifying::{VerifyRun, close_record};
 use crate::watch::{self, LimitWatchdog};
-use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 pub fn run_verify(request: Verify, paint: Paint) -> i32 {
-    let memory = request.limits.memory.or_else(watch::spare_memory);
-    let progress =
-        Progress::new(ProgressKind::of_standard_error(request.quiet || request.spread.rank.is_some_and(|r| r > 0)));
+    let jobs = request.jobs.map_or(1, usize::from);
+    // Processes that work side by side share what the machine has to spare.
+    let memory = request.limits.memory.or_else(|| Some(watch::spare_memory()? / jobs as u64));
+    let silent = request.quiet || request.part.is_some() || request.spread.rank.is_some_and(|r| r > 0);
+    let progress = Progress::new(ProgressKind::of_standard_error(silent));
     let work = match VerifyRun::prepare(request, memory, progress) {
         Ok(work) => work,
         Err(refusal) => {
@@ -27,6 +29,12 @@ pub fn run_verify(request: Verify, paint: Paint) -> i32 {
             return refusal.code;
         }
     };
+    if jobs > 1 && work.request.files.len() > 1 && work.request.part.is_none() {
+        return jobs::run_jobs(&work, jobs, paint);
+    }
+    if work.request.part.is_some() {
+        jobs::end_with_parent();
+    }
     let (board, evidence_lost) = (work.board.clone(), work.evidence_lost.clone());
     work.progress.follow(&board);
     let print: watch::Print = {
@@ -35,6 +43,9 @@ pub fn run_verify(request: Verify, paint: Paint) -> i32 {
         let detail = if request.verbose { Detail::Full } else { Detail::Brief };
         Arc::new(move |record: &RunRecord| {
             progress.close();
+            if let Some(part) = &request.part {
+                return jobs::leave_part(part, record, paint, detail, record.exit_code());
+            }
             let mut text = match (request.json, request.quiet) {
                 (true, _) => json::json_report(record),
                 (false, true) => text::quiet_report(record, paint),
@@ -44,8 +55,7 @@ pub fn run_verify(request: Verify, paint: Paint) -> i32 {
                 text.push_str(&ci::github::annotations(record));
             }
             let files = write_reports(&request, record);
-            let mut out = std::io::stdout().lock();
-            output::checked(out.write_all(text.as_bytes()).and_then(|()| out.flush())).and(files)
+            output::write_all(text.as_bytes()).and(files)
         })
     };
     LimitWatchdog { board: board.clone(), budget: work.budget.clone(), memory, print: print.clone() }.start();

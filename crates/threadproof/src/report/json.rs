@@ -31,9 +31,30 @@ pub fn json_report(record: &RunRecord) -> String {
         "exit_code": record.exit_code(),
         "files": record.files.iter().map(file).collect::<Vec<_>>(),
     });
-    let mut text = serde_json::to_string_pretty(&document).unwrap_or_else(|e| format!("{{\"error\": \"{e}\"}}"));
+    printed(&document)
+}
+
+fn printed(document: &Value) -> String {
+    let mut text = serde_json::to_string_pretty(document).unwrap_or_else(|e| format!("{{\"error\": \"{e}\"}}"));
     text.push('\n');
     text
+}
+
+/// The reports of several runs as that of one.
+pub fn merged_reports(reports: &[Value], exit_code: i32) -> String {
+    let models: Vec<&Value> = reports.iter().map(|r| &r["memory_model"]).collect();
+    let model = models.first().filter(|m| models.iter().all(|other| other == *m));
+    let verdicts = [RowOutcome::Unsafe, RowOutcome::Unknown].map(RowOutcome::word);
+    let gravest = verdicts.into_iter().find(|word| reports.iter().any(|r| r["verdict"] == *word));
+    let files: Vec<&Value> = reports.iter().filter_map(|r| r["files"].as_array()).flatten().collect();
+    printed(&json!({
+        "schema": SCHEMA,
+        "tool": { "name": "threadproof", "version": env!("CARGO_PKG_VERSION") },
+        "memory_model": model.map_or_else(|| json!(MEMORY_MODEL), |m| (*m).clone()),
+        "verdict": gravest.unwrap_or(RowOutcome::Safe.word()),
+        "exit_code": exit_code,
+        "files": files,
+    }))
 }
 
 fn file(file: &FileRows) -> Value {

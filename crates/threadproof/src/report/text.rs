@@ -13,6 +13,7 @@ use crate::board::{FileRows, MethodStage, MethodState, PropertyRow, RowOutcome, 
 use crate::judge::FindingEvidence;
 use evidence::Counterexample;
 use evidence::file::EvidenceEntry;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -43,50 +44,90 @@ pub fn text_report(record: &RunRecord, paint: Paint, detail: Detail) -> String {
         file_report(file, page, &mut out);
     }
     if record.files.len() > 1 {
-        summary(record, page, &mut out);
+        out.push_str(&RunCounts::of(record).summary(paint));
     }
-    if record.baseline.is_some() {
-        let findings = super::ci::findings(record);
-        let counted = |known: bool| findings.iter().filter(|f| f.key.is_some() && f.is_known == known).count() as u64;
-        let (known, new) = (super::counted(counted(true), "finding"), super::counted(counted(false), "finding"));
-        let _ = writeln!(out, "\nbaseline: {known} known, {new} new");
-    }
+    out.push_str(&RunCounts::of(record).of_baseline());
     out
+}
+
+/// How many files ended how, and how many findings a baseline knows: the last lines of a report.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct RunCounts {
+    files: u64,
+    unsafe_files: u64,
+    unknown: u64,
+    safe: u64,
+    rejected: u64,
+    /// Findings that a baseline knows, and those that are new; `None` where there is none.
+    known_and_new: Option<(u64, u64)>,
+}
+
+impl RunCounts {
+    pub fn of(record: &RunRecord) -> Self {
+        let of = |o: RowOutcome| {
+            let counts = |f: &&FileRows| f.stage != MethodStage::Rejected && f.internal.is_empty() && f.outcome() == o;
+            record.files.iter().filter(counts).count() as u64
+        };
+        let known_and_new = record.baseline.is_some().then(|| {
+            let findings = super::ci::findings(record);
+            let counted =
+                |known: bool| findings.iter().filter(|f| f.key.is_some() && f.is_known == known).count() as u64;
+            (counted(true), counted(false))
+        });
+        Self {
+            files: record.files.len() as u64,
+            unsafe_files: of(RowOutcome::Unsafe),
+            unknown: of(RowOutcome::Unknown),
+            safe: of(RowOutcome::Safe),
+            rejected: record.files.iter().filter(|f| f.stage == MethodStage::Rejected).count() as u64,
+            known_and_new,
+        }
+    }
+
+    /// Of both runs together.
+    pub fn and(self, other: Self) -> Self {
+        let pairs = self.known_and_new.into_iter().chain(other.known_and_new);
+        Self {
+            files: self.files + other.files,
+            unsafe_files: self.unsafe_files + other.unsafe_files,
+            unknown: self.unknown + other.unknown,
+            safe: self.safe + other.safe,
+            rejected: self.rejected + other.rejected,
+            known_and_new: pairs.reduce(|a, b| (a.0 + b.0, a.1 + b.1)),
+        }
+    }
+
+    pub fn summary(&self, paint: Paint) -> String {
+        let outcomes = [
+            (RowOutcome::Unsafe, self.unsafe_files),
+            (RowOutcome::Unknown, self.unknown),
+            (RowOutcome::Safe, self.safe),
+        ];
+        let counted = outcomes.into_iter().filter(|(_, n)| *n > 0);
+        let mut parts: Vec<String> = counted.map(|(o, n)| paint.outcome(o, &format!("{n} {}", o.word()))).collect();
+        if self.rejected > 0 {
+            parts.push(paint.alarm(&format!("{} rejected", self.rejected)));
+        }
+        format!("\n{} files: {}\n", self.files, parts.join(", "))
+    }
+
+    pub fn of_baseline(&self) -> String {
+        let Some((known, new)) = self.known_and_new else { return String::new() };
+        format!("\nbaseline: {} known, {} new\n", super::counted(known, "finding"), super::counted(new, "finding"))
+    }
 }
 
 /// A line for each file that is not safe, with the first of its reasons, and a summary.
 pub fn quiet_report(record: &RunRecord, paint: Paint) -> String {
-    let page = Page { paint, detail: Detail::Brief, width: super::width() };
     let mut out = String::new();
     for finding in super::ci::findings(record).iter().filter(|f| !f.is_known && f.severity != Severity::Note) {
         let place = &finding.place;
         let _ = writeln!(out, "{}:{}:{}: {}", place.file, place.line, place.column, finding.message);
     }
     if record.files.len() > 1 {
-        summary(record, page, &mut out);
+        out.push_str(&RunCounts::of(record).summary(paint));
     }
     out.trim_start().to_string()
-}
-
-fn summary(record: &RunRecord, page: Page, out: &mut String) {
-    let of = |o: RowOutcome| {
-        record
-            .files
-            .iter()
-            .filter(|f| f.stage != MethodStage::Rejected && f.internal.is_empty() && f.outcome() == o)
-            .count()
-    };
-    let rejected = record.files.iter().filter(|f| f.stage == MethodStage::Rejected).count();
-    let mut parts = Vec::new();
-    for outcome in [RowOutcome::Unsafe, RowOutcome::Unknown, RowOutcome::Safe] {
-        if of(outcome) > 0 {
-            parts.push(page.paint.outcome(outcome, &format!("{} {}", of(outcome), outcome.word())));
-        }
-    }
-    if rejected > 0 {
-        parts.push(page.paint.alarm(&format!("{rejected} rejected")));
-    }
-    let _ = writeln!(out, "\n{} files: {}", record.files.len(), parts.join(", "));
 }
 
 fn file_report(file: &FileRows, page: Page, out: &mut String) {

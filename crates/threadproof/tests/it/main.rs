@@ -16,6 +16,7 @@ mod house;
 mod html;
 mod java;
 mod java_store;
+mod jobs;
 mod larger;
 mod library;
 mod lsp;

@@ -7,13 +7,21 @@ use super::message;
 use crate::board::{FileRows, MethodStage, RowOutcome, RunRecord};
 use std::fmt::Write;
 
+const BEGIN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"threadproof\">\n";
+const END: &str = "</testsuites>\n";
+
 pub fn test_report(record: &RunRecord) -> String {
-    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"threadproof\">\n");
+    let mut out = String::from(BEGIN);
     for file in &record.files {
         suite(record, file, &mut out);
     }
-    out.push_str("</testsuites>\n");
-    out
+    out + END
+}
+
+/// The reports of several runs as that of one.
+pub fn merged_reports<'a>(reports: impl Iterator<Item = &'a str>) -> String {
+    let suites = reports.map(|r| r.strip_prefix(BEGIN).and_then(|r| r.strip_suffix(END)).unwrap_or_default());
+    format!("{BEGIN}{}{END}", suites.collect::<String>())
 }
 
 fn suite(record: &RunRecord, file: &FileRows, out: &mut String) {

@@ -88,9 +88,13 @@ pub fn findings(record: &RunRecord) -> Vec<CiFinding> {
 
 /// Every finding of a run as a baseline.
 pub fn baseline_text(record: &RunRecord) -> String {
+    Baseline::of_keys(finding_keys(record)).text()
+}
+
+pub fn finding_keys(record: &RunRecord) -> Vec<FindingKey> {
     let rows = record.files.iter().flat_map(|f| f.shown().map(move |r| (f, r)));
     let found = rows.filter(|(f, r)| f.outcome_of(r) != RowOutcome::Safe);
-    Baseline::of_keys(found.map(|(f, r)| f.finding_key(r))).text()
+    found.map(|(f, r)| f.finding_key(r)).collect()
 }
 
 /// What is said of a row in one text.

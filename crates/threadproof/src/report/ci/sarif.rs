@@ -14,6 +14,22 @@ pub fn sarif_log(record: &RunRecord) -> String {
     let findings = findings(record);
     let rules: BTreeSet<&str> = findings.iter().map(|f| f.rule.as_str()).collect();
     let rules: Vec<&str> = rules.into_iter().collect();
+    log_of(&rules, findings.iter().map(|f| result(f, &rules, record.baseline.is_some())).collect())
+}
+
+/// The logs of several runs as that of one.
+pub fn merged_logs(logs: &[Value]) -> String {
+    let all = || logs.iter().filter_map(|log| log["runs"][0]["results"].as_array()).flatten();
+    let rules: BTreeSet<&str> = all().filter_map(|r| r["ruleId"].as_str()).collect();
+    let rules: Vec<&str> = rules.into_iter().collect();
+    let mut results: Vec<Value> = all().cloned().collect();
+    for result in &mut results {
+        result["ruleIndex"] = json!(rules.iter().position(|r| result["ruleId"] == **r));
+    }
+    log_of(&rules, results)
+}
+
+fn log_of(rules: &[&str], results: Vec<Value>) -> String {
     let document = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -24,7 +40,7 @@ pub fn sarif_log(record: &RunRecord) -> String {
                 "rules": rules.iter().map(|r| json!({ "id": r, "shortDescription": { "text": described(r) } })).collect::<Vec<_>>(),
             } },
             "columnKind": "unicodeCodePoints",
-            "results": findings.iter().map(|f| result(f, &rules, record.baseline.is_some())).collect::<Vec<_>>(),
+            "results": results,
         }],
     });
     serde_json::to_string_pretty(&document).map_or_else(|e| e.to_string(), |text| text + "\n")
