@@ -147,7 +147,7 @@ impl Describer<'_> {
         let thread = &p.threads[step.thread];
         let action = &thread.code.actions[step.action];
         let origin = &p.origins[action.origin];
-        let text = match origin.text.split_whitespace().collect::<Vec<_>>().join(" ") {
+        let text = match self.text(action.origin) {
             text if text.is_empty() => word(action.what).to_owned(),
             text => text,
         };
@@ -329,7 +329,7 @@ impl Describer<'_> {
                     format!("waits for {name}{owner}, at {place}")
                 })
                 .collect();
-            let text = p.origins[a.origin].text.trim();
+            let text = self.text(a.origin);
             let at = format!("waits at `{text}` ({place})");
             match (held.first(), a.what) {
                 (Some(lock), _) => locks.push(lock.clone()),

@@ -243,13 +243,29 @@ impl FailedRun<'_> {
         if held.is_empty() { "no common lock held".into() } else { format!("holding {}", held.join(", ")) }
     }
 
+    /// Where a thread that stands in a modelled library came from: the last of its steps in the program itself.
+    fn called_from(&self, instance: usize) -> Option<String> {
+        let own = |i: &usize| self.trace.steps[*i].instance as usize == instance;
+        let origin = |i: usize| {
+            let step = &self.trace.steps[i];
+            self.sem.program.threads[step.thread].code.actions[step.action].origin
+        };
+        let mut steps = (0..self.trace.steps.len()).rev().filter(own).map(origin).peekable();
+        if !self.describer.is_of_library(*steps.peek()?) {
+            return None;
+        }
+        let call = steps.find(|o| !self.describer.is_of_library(*o) && !self.describer.place(*o).is_empty())?;
+        Some(format!(", called from `{}` ({})", self.describer.text(call), self.describer.place(call)))
+    }
+
     fn deadlock(&self) -> Vec<String> {
         let p = self.sem.program;
         let Some(last) = self.states.last() else { return Vec::new() };
         let mut waiting = Vec::new();
         for (at, i) in last.instances.iter().enumerate() {
             if p.threads[i.thread].code.exit != Some(i.at) && self.sem.is_there(last, at) {
-                waiting.push(format!("{} {}", self.who(at), self.describer.waits(last, at)));
+                let waits = format!("{} {}", self.who(at), self.describer.waits(last, at));
+                waiting.push(waits + &self.called_from(at).unwrap_or_default());
             }
         }
         let listed = super::listed(&waiting);

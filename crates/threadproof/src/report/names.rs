@@ -67,6 +67,22 @@ impl<'a> Describer<'a> {
             _ => value.show(&p.terms, sort),
         }
     }
+    /// Whether it is code of a library that came with the program's language, as it is modelled.
+    pub fn is_of_library(&self, origin: OriginId) -> bool {
+        self.program().origins[origin].span.is_some_and(|s| self.sources.file(s.file).name.ends_with(MODELLED))
+    }
+    /// The text of a step; of a library, as its users know it.
+    pub fn text(&self, origin: OriginId) -> String {
+        let text = self.program().origins[origin].text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if !self.is_of_library(origin) {
+            return text;
+        }
+        let text = text.replace("$(", "(");
+        match text.strip_prefix("@Step").and_then(|rest| rest.split('(').next()?.split(' ').next_back()) {
+            Some(name) => format!("{name}()"),
+            None => text,
+        }
+    }
     /// `file:line` of an origin.
     pub fn place(&self, origin: OriginId) -> String {
         self.program().origins[origin].span.map_or(String::new(), |s| short_place(self.sources, s))
@@ -97,10 +113,16 @@ pub fn plain_name(name: &str) -> &str {
     }
 }
 
+/// How names of files end that are part of a modelled library.
+const MODELLED: &str = " (as it is modelled)";
+
 /// `file:line` with the file's own name, without its folders.
 pub fn short_place(sources: &Sources, span: Span) -> String {
     let name = &sources.file(span.file).name;
-    let short = name.rsplit('/').next().unwrap_or(name);
+    let short = match name.strip_suffix(MODELLED) {
+        Some(class) => format!("{} (modelled)", class.rsplit('.').next().unwrap_or(class)),
+        None => name.rsplit('/').next().unwrap_or(name).to_string(),
+    };
     format!("{short}:{}", sources.line_of(span))
 }
 
