@@ -9,7 +9,7 @@ use super::story::{Relevance, StartValue, StepChange, StoryStep};
 use base::Span;
 use logic::{Node, Op, Sort, SortKind, Terms, Value};
 use program::semantics::{Choice, State, StateView, Trace, TraceStep};
-use program::{Program, PropertyKind, Scope, VarId, VarKind, What};
+use program::{Program, Property, PropertyKind, Scope, VarId, VarKind, What};
 use std::collections::BTreeSet;
 
 impl Describer<'_> {
@@ -300,8 +300,8 @@ impl Describer<'_> {
             PropertyKind::Race => out.push(format!(
                 "step {number} goes wrong: it is one of two accesses at once, and nothing keeps them apart"
             )),
-            kind => {
-                let what = failure(p, kind, self.stated(trace));
+            _ => {
+                let what = failure(p, property, self.stated(trace));
                 out.push(format!("step {number} goes wrong: {}{place}", what.trim_end_matches(',')));
             }
         }
@@ -352,12 +352,18 @@ enum NameForm {
 }
 
 /// What failed, by the kind of check.
-pub(super) fn failure(p: &Program, kind: &PropertyKind, text: &str) -> String {
-    match kind {
+pub(super) fn failure(p: &Program, property: &Property, text: &str) -> String {
+    let of = property.name.split(':').next().unwrap_or_default();
+    match &property.kind {
+        // Of a thread or a loop.
+        PropertyKind::Assertion if of == "invariant" => {
+            format!("`invariant {}` does not hold", text.trim_start_matches("invariant ").trim_end_matches(';'))
+        }
+        PropertyKind::Assertion if thrown(of).is_some() => {
+            format!("`{text}` throws {}, which nothing catches,", thrown(of).unwrap_or_default())
+        }
         PropertyKind::Assertion => match asserted(text) {
             Some(stated) => format!("assertion `{stated}` fails"),
-            // Of a thread or a loop.
-            None if text.starts_with("invariant ") => format!("`{text}` does not hold"),
             None => format!("`{text}` is reached"),
         },
         PropertyKind::Requires(callee) => {
@@ -378,6 +384,21 @@ pub(super) fn failure(p: &Program, kind: &PropertyKind, text: &str) -> String {
         }
         _ => format!("`{text}` does not hold"),
     }
+}
+
+/// What a check that the Java language makes throws where it fails, by the name of its property.
+fn thrown(of: &str) -> Option<&'static str> {
+    Some(match of {
+        "cast" => "a ClassCastException",
+        "start" => "an IllegalThreadStateException",
+        "size" => "a NegativeArraySizeException",
+        "index" => "an IndexOutOfBoundsException",
+        "argument" => "an IllegalArgumentException",
+        "element" => "a NoSuchElementException",
+        "modified" => "a ConcurrentModificationException",
+        "throw" => "an exception",
+        _ => return None,
+    })
 }
 
 /// What a statement asserts: all of it, the part after `asserting`, or the one `assert(..)` in a longer piece of C or Java.

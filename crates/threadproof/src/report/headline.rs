@@ -47,8 +47,8 @@ pub fn summary(
         (PropertyKind::Race, Some(formula)) => return failed.race(formula),
         (PropertyKind::Leak, _) => return failed.leak(),
         _ if property.name == "valid-memtrack" => return failed.leak(),
-        (kind, Some(formula)) => {
-            let what = failure(p, kind, named);
+        (_, Some(formula)) => {
+            let what = failure(p, property, named);
             (format!("{what}{at} in {who}"), Some(formula))
         }
         _ => return Vec::new(),

@@ -151,13 +151,15 @@ impl SpecStory<'_> {
             }
         }
         let labels = super::listed(&self.labels());
+        let verb = if self.labels().len() == 1 { "allows" } else { "allow" };
         match changing.as_slice() {
-            [] => format!("{name} changes nothing in this run, and at no moment of it does {labels} allow that"),
+            [] => format!("{name} changes nothing in this run, and {labels} {verb} that at no moment of it"),
             [one] => {
                 let place = &events[*one].place;
                 format!(
-                    "step {} of {name} at {place} is the only one that changes something, and {labels} asks for more",
-                    one + 1
+                    "step {} of {name} at {place} is the only one that changes something, and {labels} {} for more",
+                    one + 1,
+                    if self.labels().len() == 1 { "asks" } else { "ask" }
                 )
             }
             _ => {
