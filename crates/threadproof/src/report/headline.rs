@@ -109,7 +109,7 @@ impl FailedRun<'_> {
         for symbol in p.terms.free_symbols(tested) {
             let Some((var, _)) = p.var_of(symbol).filter(|(v, _)| !describer.is_named(*v)) else { continue };
             let part = p.origins[p.vars[var].origin].text.trim();
-            let whole = statement.strip_prefix("assert").is_some_and(|s| s.trim() == part);
+            let whole = statement.strip_prefix("assert").unwrap_or(statement).trim() == part;
             if !is_large(p, var)
                 && !whole
                 && spelling(statement, part).is_some()

@@ -87,7 +87,9 @@ pub fn run_strategy(
     let checking = settings.budget.child().with_time(settings.time);
     let names: Vec<&'static str> = methods.iter().map(|m| m.about().name).collect();
     let clocks: Vec<Budget> = methods.iter().map(|_| budget.child()).collect();
-    let race = Arc::new(Race::new(clocks.iter().cloned().zip(registry::places(task, &names))));
+    let places = registry::places(task, &names);
+    let race = Race::new(clocks.iter().cloned().zip(places)).with_head_starts(registry::head_starts(task, &names));
+    let race = Arc::new(race);
     let states: Vec<MethodState> = methods.iter().map(|m| admission(m.as_ref(), task)).collect();
     (0..methods.len()).filter(|i| states[*i] != MethodState::Running).for_each(|i| race.end(i));
     board.with_file(file, |f| {

@@ -25,6 +25,8 @@ pub fn portfolio() -> Vec<Arc<dyn Method>> {
 
 /// After this time nothing waits for a free processor any more.
 const MAX_WAIT: Duration = Duration::from_secs(3);
+/// How long the others wait for the method that is likely to decide.
+const MAX_HEAD_START: Duration = Duration::from_millis(1500);
 /// From so many actions on, a program with any number of threads is first looked at piece by piece, for a time that follows its size.
 const LARGE_PROGRAM_ACTIONS: usize = 400;
 const TIME_PER_ACTION: Duration = Duration::from_millis(25);
@@ -61,8 +63,17 @@ pub fn stages(task: &Task, names: &[&str], settings: &StrategySettings) -> Vec<S
     }
     let late = later(task, names, settings.workers);
     rest.retain(|i| !late.contains(i));
-    out.push(StartWave { who: rest, when: When::Ended, patience: soon });
-    out.extend(late.into_iter().map(|i| StartWave { who: vec![i], when: When::Room, patience: MAX_WAIT }));
+    let mut patience = soon;
+    if let Some(likely) = likely(task, names) {
+        let first = |i: &usize| *i == likely || names[*i] == "scout";
+        let (first, others) = rest.into_iter().chain(late.iter().copied().filter(|i| *i == likely)).partition(first);
+        out.push(StartWave { who: first, when: When::Ended, patience: soon });
+        rest = others;
+        patience = MAX_HEAD_START;
+    }
+    let late = late.into_iter().filter(|i| Some(*i) != likely(task, names));
+    out.push(StartWave { who: rest, when: When::Ended, patience });
+    out.extend(late.map(|i| StartWave { who: vec![i], when: When::Room, patience: MAX_WAIT }));
     out
 }
 
@@ -71,6 +82,7 @@ pub fn places(task: &Task, names: &[&str]) -> Vec<usize> {
     let mut order: Vec<&str> = vec!["recall"];
     order.extend(alone(task, names).map(|i| names[i]));
     order.push("scout");
+    order.extend(likely(task, names).map(|i| names[i]));
     order.extend(match (size(task) >= LARGE_PROGRAM_ACTIONS, task.is_parametric(), is_annotated(task)) {
         (true, ..) => &["rely", "callers", "reduce"][..],
         (false, true, false) => &["reduce", "count", "conform", "shape", "callers", "rely", "horn", "explore"],
@@ -120,6 +132,32 @@ fn alone(task: &Task, names: &[&str]) -> Option<usize> {
     let p = &task.program;
     let objects = p.threads.is_empty() && !p.objects.is_empty() && !p.classes.is_empty();
     names.iter().position(|n| *n == "shape").filter(|_| objects)
+}
+
+/// Who is likely to decide the program, by what is in it: it begins with the short search for bugs, and the others wait for a moment. Where the
+/// numbers of threads are fixed, the short search is that method.
+fn likely(task: &Task, names: &[&str]) -> Option<usize> {
+    let p = &task.program;
+    if !names.contains(&"scout") || alone(task, names).is_some() {
+        return None;
+    }
+    let performs = p.procedures.iter().any(|x| x.performs.is_some());
+    let (parametric, heap) = (task.is_parametric(), !p.classes.is_empty());
+    let name = match () {
+        () if p.threads.iter().any(|t| t.follows.is_some()) => "conform",
+        () if performs && (parametric || p.threads.is_empty()) => "reduce",
+        () if !parametric => return None,
+        () if heap => "shape",
+        () if is_annotated(task) => "rely",
+        () => "count",
+    };
+    names.iter().position(|n| *n == name)
+}
+
+/// Which methods have a head start: what they answer with little effort is not compared with what others might.
+pub fn head_starts(task: &Task, names: &[&str]) -> Vec<bool> {
+    let likely = likely(task, names);
+    (0..names.len()).map(|i| likely.is_some() && (Some(i) == likely || names[i] == "scout")).collect()
 }
 
 /// What an option takes.
