@@ -86,7 +86,7 @@ impl<'a> Others<'a> {
         store: &SymbolicStore,
         behind: &mut Vec<StorePlace>,
     ) -> Term {
-        let (p, t) = (self.program, self.terms);
+        let t = self.terms;
         if behind.contains(place) || self.constants.contains(&place.var) {
             return t.tt();
         }
