@@ -41,7 +41,14 @@ const MAX_PREDICATE_CHAIN: usize = 8;
 impl<'a> Others<'a> {
     pub fn new(program: &'a Program, terms: &'a Terms) -> Self {
         let other = terms.symbol("other", Sort::INT);
-        Self { program, terms, other, constants: constants(program), touches: Touches::new(program, terms), promise: None }
+        Self {
+            program,
+            terms,
+            other,
+            constants: constants(program),
+            touches: Touches::new(program, terms),
+            promise: None,
+        }
     }
 
     /// With what this thread may rely on.

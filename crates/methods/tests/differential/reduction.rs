@@ -802,7 +802,10 @@ fn check_a_rely_of_one_thread_is_no_premise_of_another() {
     assert!(decided("R", "+ 1"));
     assert!(!decided("R", "- 1"), "S breaks what R relies on");
     assert!(!decided("S", "+ 1"), "R does not rely on it");
-    assert!(!decided("S", "- 1"), "the only instance of S is no other to itself, so the rely holds, and says nothing to R");
+    assert!(
+        !decided("S", "- 1"),
+        "the only instance of S is no other to itself, so the rely holds, and says nothing to R"
+    );
 }
 
 /// Each later store has the old value or is one in which nobody may write any more; but the step that leads there writes.

@@ -28,7 +28,14 @@ pub(crate) fn every_step(case: &mut Case) -> Reduction {
     };
     let cuts = path.iter().enumerate().map(cut).collect();
     let unit = Reduced { unit: CodeUnit::Thread(thread), before, right: Vec::new(), cuts };
-    Reduction { guards: Vec::new(), specified: Vec::new(), premises: Vec::new(), lasting: Vec::new(), prompt: Vec::new(), units: vec![unit] }
+    Reduction {
+        guards: Vec::new(),
+        specified: Vec::new(),
+        premises: Vec::new(),
+        lasting: Vec::new(),
+        prompt: Vec::new(),
+        units: vec![unit],
+    }
 }
 
 #[test]

@@ -119,9 +119,7 @@ impl ReductionRule<'_> {
         let apart = t.and(&[t.lt(t.int(0), watcher), t.ne(watcher, t.sym(p.tid))]);
         for AnyCode { unit, whose, steps, .. } in self.all_code() {
             // The only instance of a thread is no other to itself.
-            let alone = |of: ThreadId| {
-                p.threads[of].copies == Copies::One && unit == Some(CodeUnit::Thread(of))
-            };
+            let alone = |of: ThreadId| p.threads[of].copies == Copies::One && unit == Some(CodeUnit::Thread(of));
             let seen = self.premises.relies.iter().filter(|r| !r.of.is_some_and(alone));
             // A rely speaks of shared variables and `tid` alone.
             let seen: Vec<Term> = seen.map(|r| t.substitute(r.formula, [(p.tid, watcher)])).collect();
@@ -160,8 +158,7 @@ impl ReductionRule<'_> {
             let first = to_middle(&|v| p.vars[v].primed, rely);
             let second = to_middle(&|v| p.vars[v].symbol, rely);
             let between = to_middle(&|v| p.vars[v].symbol, self.premises.invariant);
-            let finally =
-                t.substitute(self.premises.invariant, shared.iter().map(|v| (p.vars[*v].symbol, there(*v))));
+            let finally = t.substitute(self.premises.invariant, shared.iter().map(|v| (p.vars[*v].symbol, there(*v))));
             let known = t.and(&[self.facts, between, finally, first, second]);
             out.push(Obligation::common(RD9, "what lasts holds of two steps together", t.implies(known, rely)));
         }
