@@ -19,8 +19,11 @@ pub struct Reduction {
     pub guards: Vec<Guard>,
     /// The procedures whose calls are replaced by what they perform, increasing; each is a unit below.
     pub specified: Vec<ProcId>,
-    /// Written invariants of the program that every step keeps, whoever takes it: what is shown may rest on them.
+    /// Written invariants of the program that every step keeps, whoever takes it, and written relies that every step is one of: what is
+    /// shown may rest on them.
     pub premises: Vec<PropertyId>,
+    /// Those of its relies that hold of any number of steps of others together, as they do of one.
+    pub lasting: Vec<PropertyId>,
     /// Procedures by specification that never wait and end, each calling by specification only those before it.
     pub prompt: Vec<ProcId>,
     pub units: Vec<Reduced>,

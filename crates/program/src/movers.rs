@@ -5,7 +5,8 @@
 //! else may touch what it touched (write what it read; read or write what it wrote); to the left, if before it no other thread may. Moving past a step must not make that step
 //! one which its access predicates forbid: the second part of each formula, which the paper leaves to its global
 //! argument. Goals are universal, so their quantifiers are symbols; hypotheses about the entries of maps are given for the entries
-//! a goal names.
+//! a goal names. Where the predicates do not say it, what others promise of their steps (`LastingPromise`) may: that nobody comes to touch
+//! a place, or that its value stays.
 
 use crate::access::{TouchedPlace, Touches, constants, predicate};
 use crate::model::{Program, Scope, TouchMode, VarId};
@@ -22,6 +23,16 @@ pub struct Others<'a> {
     pub other: Symbol,
     constants: FxHashSet<VarId>,
     touches: Touches<'a>,
+    promise: Option<LastingPromise>,
+}
+
+/// What this thread may rely on of any number of steps of others together.
+#[derive(Clone, Copy, Debug)]
+pub struct LastingPromise {
+    /// Over a store, a later one (primed) and `tid`: holds of a store and itself, and of two such steps together.
+    pub rely: Term,
+    /// Holds of every store.
+    pub invariant: Term,
 }
 
 /// How many predicates may stand behind each other before a place counts as anybody's.
@@ -30,7 +41,20 @@ const MAX_PREDICATE_CHAIN: usize = 8;
 impl<'a> Others<'a> {
     pub fn new(program: &'a Program, terms: &'a Terms) -> Self {
         let other = terms.symbol("other", Sort::INT);
-        Self { program, terms, other, constants: constants(program), touches: Touches::new(program, terms) }
+        Self {
+            program,
+            terms,
+            other,
+            constants: constants(program),
+            touches: Touches::new(program, terms),
+            promise: None,
+        }
+    }
+
+    /// With what this thread may rely on.
+    pub fn relying(mut self, promise: LastingPromise) -> Self {
+        self.promise = Some(promise).filter(|x| !self.terms.is_true(x.rely));
+        self
     }
 
     /// `other` is a thread, and not this one.
@@ -69,10 +93,27 @@ impl<'a> Others<'a> {
         store: &SymbolicStore,
         behind: &mut Vec<StorePlace>,
     ) -> Term {
-        let (p, t) = (self.program, self.terms);
-        if behind.contains(place) {
+        let t = self.terms;
+        if behind.contains(place) || self.constants.contains(&place.var) {
             return t.tt();
         }
+        let now = self.closed(place, mode, who, store, behind);
+        match self.promised(place, mode, who, store) {
+            Some(later) if !t.is_true(now) => t.or(&[now, later]),
+            _ => now,
+        }
+    }
+
+    /// The predicates say that `who` may not touch the place, and that no other thread changes what they read to say so.
+    fn closed(
+        &self,
+        place: &StorePlace,
+        mode: TouchMode,
+        who: Symbol,
+        store: &SymbolicStore,
+        behind: &mut Vec<StorePlace>,
+    ) -> Term {
+        let (p, t) = (self.program, self.terms);
         let Some(access) = &p.vars[place.var].access else { return t.ff() };
         let (Some(formula), Some(never)) = (access.of(mode), predicate(p, t, place, mode, t.sym(who), store)) else {
             return t.ff();
@@ -106,6 +147,41 @@ impl<'a> Others<'a> {
         }
         behind.pop();
         t.and(&parts)
+    }
+
+    /// By what others promise: in no store that their steps lead to from this one may `who` touch the place; or, where only those that
+    /// write do harm, in each of them it has the value that it has now. One of the two for all of these stores, not the one here and the other
+    /// there: the last step that may touch a place can change it.
+    fn promised(&self, place: &StorePlace, mode: TouchMode, who: Symbol, store: &SymbolicStore) -> Option<Term> {
+        let (p, t) = (self.program, self.terms);
+        let promise = self.promise?;
+        let may = |there: &SymbolicStore| predicate(p, t, place, mode, t.sym(who), there);
+        let never = self.later(promise, store, |there| Some(t.not(may(there)?.formula)));
+        let value = |s: &SymbolicStore| place.keys.iter().fold(s.value(p, t, place.var), |m, k| entry(t, m, *k));
+        let same = |there: &SymbolicStore| (mode == TouchMode::Write).then(|| t.eq(value(there), value(store)));
+        let ways: Vec<Term> = never.into_iter().chain(self.later(promise, store, same)).collect();
+        (!ways.is_empty()).then(|| t.or(&ways))
+    }
+
+    /// Something holds of any store that others' steps lead to, by what they promise. The store has symbols of its own.
+    fn later(
+        &self,
+        promise: LastingPromise,
+        store: &SymbolicStore,
+        holds: impl FnOnce(&SymbolicStore) -> Option<Term>,
+    ) -> Option<Term> {
+        let (p, t) = (self.program, self.terms);
+        let value = |v: VarId| match self.constants.contains(&v) {
+            true => store.value(p, t, v),
+            false => t.sym(t.symbol(format!("{} later", p.vars[v].name), p.vars[v].sort)),
+        };
+        let later: Vec<(VarId, Term)> = p.shared().map(|v| (v, value(v))).collect();
+        let there = SymbolicStore::of(later.iter().copied());
+        let goal = holds(&there)?;
+        // The new symbols are no variables: reading the store before does not touch them.
+        let rely = t.substitute(promise.rely, later.iter().map(|(v, x)| (p.vars[*v].primed, *x)));
+        let known = t.and(&[store.read(p, t, rely), there.read(p, t, promise.invariant)]);
+        Some(t.implies(known, goal))
     }
 
     /// Whatever `other` may touch in the first store it may touch in the second, as far as the step could change that.

@@ -18,6 +18,10 @@ use std::collections::BTreeMap;
 pub struct SymbolicStore(BTreeMap<VarId, Term>);
 
 impl SymbolicStore {
+    /// The store with these values.
+    pub(crate) fn of(values: impl IntoIterator<Item = (VarId, Term)>) -> Self {
+        Self(values.into_iter().collect())
+    }
     pub fn value(&self, program: &Program, terms: &Terms, var: VarId) -> Term {
         self.0.get(&var).copied().unwrap_or_else(|| terms.sym(program.vars[var].symbol))
     }

@@ -41,6 +41,8 @@ impl std::fmt::Display for FileError {
 
 /// One piece of evidence with the properties it is for.
 #[derive(Clone, Debug)]
+// A file has few of them.
+#[allow(clippy::large_enum_variant)]
 pub enum EvidenceEntry {
     Certificate(Certificate),
     Counterexample { method: String, property: PropertyId, run: Counterexample },

@@ -45,9 +45,11 @@ pub(crate) fn write_reduction(program: &Program, proof: &Reduction, pool: &mut P
         .map(|g| json!({ "var": program.vars[g.var].name, "lock": program.vars[g.lock].name }))
         .collect();
     let premises: Vec<u32> = proof.premises.iter().map(|q| q.0).collect();
+    let lasting: Vec<u32> = proof.lasting.iter().map(|q| q.0).collect();
     let prompt: Vec<u32> = proof.prompt.iter().map(|q| q.0).collect();
     json!({
-        "form": "reduction", "guards": guards, "specified": specified, "premises": premises, "prompt": prompt, "units": units,
+        "form": "reduction", "guards": guards, "specified": specified, "premises": premises, "lasting": lasting, "prompt": prompt,
+        "units": units,
     })
 }
 
@@ -114,16 +116,17 @@ pub(crate) fn read_reduction(
         });
     }
     // Older files have none.
-    let premises = match r.optional("premises") {
+    let properties = |name: &str| match r.optional(name) {
         Some(list) => {
             let property = |q: &JsonReader<'_>| Ok(PropertyId(q.index(program.properties.len())? as u32));
-            list.list()?.iter().map(property).collect::<Result<_, FileError>>()?
+            list.list()?.iter().map(property).collect::<Result<Vec<_>, FileError>>()
         }
-        None => Vec::new(),
+        None => Ok(Vec::new()),
     };
+    let (premises, lasting) = (properties("premises")?, properties("lasting")?);
     let prompt = match r.optional("prompt") {
         Some(list) => list.list()?.iter().map(|q| procedure(program, q)).collect::<Result<_, _>>()?,
         None => Vec::new(),
     };
-    Ok(Reduction { guards, specified, premises, prompt, units })
+    Ok(Reduction { guards, specified, premises, lasting, prompt, units })
 }

@@ -10,12 +10,13 @@ use super::compile::{CompileContext, Made, NotCompiled, TermCompiler};
 use super::compiled::{At, CompiledAction, CompiledCheck, CompiledInput, Mask};
 use super::facts::{ThreadFacts, thread_facts};
 use super::guess::Escape;
-use super::layout::{Layout, OPEN_VALUE, ScalarSort, StorageShape};
+use super::layout::{BitField, InstancePlace, Layout, OPEN_VALUE, ScalarSort, StorageShape};
 use super::memo::{MemoSite, Sites};
 use super::symmetry::Renaming;
 use logic::{ClassId, Node, Op, Symbol, Term};
 use program::semantics::{InstanceCounts, Semantics};
-use program::{Action, ActionId, Program, PropertyId, PropertyKind, ThreadId};
+use program::{Action, ActionId, Program, PropertyId, PropertyKind, ThreadId, VarId};
+use rustc_hash::FxHashMap;
 
 /// Which reductions are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,6 +240,8 @@ fn instance_places(
     let place = &cx.layout.instances[i];
     let codes = 1usize << cx.layout.slots[place.pc].bits;
     let mut out: Vec<At> = Vec::with_capacity(codes);
+    // What locals start with is the same at every location.
+    let mut starts: FxHashMap<ThreadId, FxHashMap<VarId, Vec<Mask>>> = FxHashMap::default();
     for code in 0..codes as u64 {
         let mut at = At::default();
         let Some((thread, loc)) = place.at(code) else {
@@ -256,7 +259,9 @@ fn instance_places(
         at.exit = t.code.exit == Some(loc) || (loc == t.code.entry && cx.program.started(thread).is_some());
         at.invisible = facts[thread.index()].invisible[loc.index()];
         if switches.dead {
-            at.resets = resets(cx, i, thread, &facts[thread.index()].dead[loc.index()]);
+            let dead = &facts[thread.index()].dead[loc.index()];
+            let born = starts.entry(thread).or_insert_with(|| born(cx, sem, place, thread));
+            at.resets = resets(born, dead, cx.layout.words);
         }
         out.push(at);
     }
@@ -267,8 +272,12 @@ fn instance_places(
             let to = place.code(thread, action.to).expect("the thread is on the menu");
             let pc = cx.layout.slots[place.pc];
             let mut finish = vec![Mask { word: pc.word.into(), keep: !(pc.mask() << pc.shift), bits: to << pc.shift }];
+            // Each word has one mask: only that of the location can meet another.
             for m in &out[to as usize].resets {
-                merge_mask(&mut finish, *m);
+                match m.word == finish[0].word {
+                    true => merge_mask(&mut finish, *m),
+                    false => finish.push(*m),
+                }
             }
             let inputs = inputs(cx, sem, thread, id, action);
             // A block seen by relies as one step needs the store at its entry: the reference semantics keeps it.
@@ -276,7 +285,7 @@ fn instance_places(
                 && (t.code.locations[action.from].in_atomic_block || t.code.locations[action.to].in_atomic_block);
             let compiled = match &inputs {
                 Some(_) if !tracked => {
-                    supported(compile(cx, &mut made.tables, i, thread, action, &mut made.registers))?
+                    supported(compile((cx, sem), &mut made.tables, i, thread, action, &mut made.registers))?
                 }
                 _ => None,
             };
@@ -304,26 +313,41 @@ pub(crate) fn merge_mask(masks: &mut Vec<Mask>, m: Mask) {
     }
 }
 
-/// Sets locals to the values they start with.
-fn resets(cx: &CompileContext<'_>, i: usize, thread: ThreadId, locals: &[program::VarId]) -> Vec<Mask> {
-    let place = &cx.layout.instances[i];
-    let sem = Semantics::new(cx.program);
+/// For each local of a thread the fields of a state that it takes, with the value that it starts with; none for a value that has no code.
+fn born(
+    cx: &CompileContext<'_>,
+    sem: &Semantics<'_>,
+    place: &InstancePlace,
+    thread: ThreadId,
+) -> FxHashMap<VarId, Vec<Mask>> {
+    let Ok(born) = sem.new_instance(thread, place.tid) else { return FxHashMap::default() };
     let mut words = vec![0u64; cx.layout.words];
-    let mut out = Vec::new();
-    let starts = &cx.program.threads[thread].locals;
-    let Ok(born) = sem.new_instance(thread, place.tid) else { return out };
-    for v in locals {
+    let mut out = FxHashMap::default();
+    for (v, value) in cx.program.threads[thread].locals.iter().zip(&born.locals) {
         let first = place.locals[v];
-        let Some(value) = starts.iter().position(|x| x == v).and_then(|k| born.locals.get(k)) else { continue };
         if cx.layout.write(first, value, &mut words).is_err() {
             continue;
         }
-        for s in &cx.layout.slots[first..first + cx.layout.plan_of(first).slots()] {
+        let field = |s: &BitField| {
             let at = s.mask() << s.shift;
-            merge_mask(&mut out, Mask { word: s.word.into(), keep: !at, bits: words[s.word as usize] & at });
-        }
+            Mask { word: s.word.into(), keep: !at, bits: words[s.word as usize] & at }
+        };
+        let fields = &cx.layout.slots[first..first + cx.layout.plan_of(first).slots()];
+        out.insert(*v, fields.iter().map(field).collect());
     }
     out
+}
+
+/// Sets locals to the values they start with.
+fn resets(born: &FxHashMap<VarId, Vec<Mask>>, locals: &[VarId], words: usize) -> Vec<Mask> {
+    let mut all: Vec<Mask> = (0..words).map(|word| Mask { word, keep: !0, bits: 0 }).collect();
+    for m in locals.iter().filter_map(|v| born.get(v)).flatten() {
+        let at = &mut all[m.word];
+        at.keep &= m.keep;
+        at.bits = (at.bits & m.keep) | m.bits;
+    }
+    all.retain(|m| m.keep != !0);
+    all
 }
 
 /// How each input gets its value; `None` if that is left to the reference semantics.
@@ -369,7 +393,7 @@ fn is_fresh(cx: &CompileContext<'_>, class: ClassId, input: Symbol, guard: Term)
 
 /// The code of an action: guard, gates, values, stores, spawn. Inputs are in the first registers.
 fn compile(
-    cx: &CompileContext<'_>,
+    (cx, sem): (&CompileContext<'_>, &Semantics<'_>),
     tables: &mut Tables,
     i: usize,
     thread: ThreadId,
@@ -378,7 +402,7 @@ fn compile(
 ) -> Made<Vec<Instr>> {
     let layout = cx.layout;
     let spawn_plan = match &action.spawn {
-        Some(spawn) => Some(spawn_plan(cx, spawn.thread)?),
+        Some(spawn) => Some(spawn_plan(cx, sem, spawn.thread)?),
         None => None,
     };
     let mut c = TermCompiler::new(cx, tables, Some(i));
@@ -433,11 +457,11 @@ fn compile(
     Ok(c.code)
 }
 
-fn spawn_plan(cx: &CompileContext<'_>, thread: ThreadId) -> Made<SpawnPlan> {
+fn spawn_plan(cx: &CompileContext<'_>, sem: &Semantics<'_>, thread: ThreadId) -> Made<SpawnPlan> {
     let layout = cx.layout;
     let t = &cx.program.threads[thread];
     let mut plan = SpawnPlan { code: Vec::new(), params: Vec::new(), fresh: Vec::new() };
-    for (i, place) in layout.instances.iter().enumerate().filter(|(_, p)| p.spawned) {
+    for place in layout.instances.iter().filter(|p| p.spawned) {
         let code = place.code(thread, t.code.entry).ok_or(NotCompiled::Unsupported)?;
         plan.code.push((place.pc, code));
         let mut params = Vec::new();
@@ -452,7 +476,7 @@ fn spawn_plan(cx: &CompileContext<'_>, thread: ThreadId) -> Made<SpawnPlan> {
         if t.locals.iter().any(|v| layout.plan_of(place.locals[v]).shape == StorageShape::Interned) {
             return Err(NotCompiled::Unsupported);
         }
-        let fresh = resets(cx, i, thread, &t.locals);
+        let fresh = resets(&born(cx, sem, place, thread), &t.locals, layout.words);
         plan.fresh.push(fresh.into_iter().map(|m| (m.word, m.keep, m.bits)).collect());
     }
     Ok(plan)

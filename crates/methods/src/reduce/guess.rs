@@ -3,7 +3,7 @@
 //! In: a unit of the program without calls. Out: for a location, conjuncts over the shared store, the unit's variables and
 //! `tid`; inside a run also over the store where it began; ranks for loops. Sources: written loop invariants, `requires`,
 //! conditions of the code and their neighbours, locks that access predicates name, assigned constants, equalities
-//! between a local and what was read into it, and one of these under the condition of another.
+//! between a local and what was read into it, and one of these under the condition of another; what relies say since then.
 
 use super::frames;
 use super::setting::ReductionSetting;
@@ -67,6 +67,7 @@ impl Guesses {
             .map(|v| t.sym(p.vars[*v].symbol))
             .collect();
         assigned(p, t, code, &locals, &known, &mut list);
+        relied(s, code, &locals, &known, &mut list);
         for f in atoms.all.iter().copied().filter(|f| known(*f)) {
             list.add_neighbours(t, f);
             bounds(t, f, &mut list);
@@ -237,6 +238,49 @@ fn assigned(p: &Program, t: &Terms, code: &Code, locals: &[VarId], known: &dyn F
                 }
             }
         }
+    }
+}
+
+/// What a rely says of the time since a local was read: the store then was as now, but what was read had the local's value.
+fn relied(s: &ReductionSetting<'_>, code: &Code, locals: &[VarId], known: &dyn Fn(Term) -> bool, out: &mut FactSet) {
+    let (p, t) = (s.p, s.terms);
+    if t.is_true(s.rely) {
+        return;
+    }
+    let now: Vec<(Symbol, Term)> = p.shared().map(|v| (p.vars[v].primed, t.sym(p.vars[v].symbol))).collect();
+    let parts = t.conjuncts(s.rely);
+    for part in &parts {
+        // Conditions under which something stays.
+        let mut atoms = FactSet::default();
+        atoms.add_conditions(t, t.substitute(*part, now.iter().copied()));
+        atoms.all.into_iter().filter(|f| known(*f)).for_each(|f| out.add(f));
+    }
+    for u in code.actions.iter().flat_map(|a| &a.updates).filter(|u| locals.contains(&u.var)) {
+        let (mut base, mut keys) = (u.value, Vec::new());
+        while let Some((Op::Select, args)) = t.app(base) {
+            keys.push(args[1]);
+            base = args[0];
+        }
+        keys.reverse();
+        let Some(read) = t.as_symbol(base).and_then(|x| p.shared().find(|v| p.vars[*v].symbol == x)) else { continue };
+        let then = stored(t, base, &keys, t.sym(p.vars[u.var].symbol));
+        let read = p.vars[read].symbol;
+        for part in parts.iter().filter(|f| t.free_symbols(**f).contains(&read)) {
+            // At once: the value then may speak of the variable now.
+            let both = now.iter().copied().chain([(read, then)]);
+            let fact = t.substitute(*part, both);
+            if known(fact) {
+                out.add(fact);
+            }
+        }
+    }
+}
+
+/// The map with another value at these keys.
+fn stored(t: &Terms, map: Term, keys: &[Term], value: Term) -> Term {
+    match keys {
+        [] => value,
+        [key, rest @ ..] => t.store(map, *key, stored(t, t.select(map, *key), rest, value)),
     }
 }
 

@@ -6,7 +6,8 @@
 //! shown, else they are inlined. A lock that is held wherever a variable is touched is found to guard it. What is not shown is reported: which step ended a run, what another thread may touch
 //! there, which run is no action of the specification, with values. Units are looked at side by side, each with terms of its
 //! own (`adopt` brings them together), so that the outcome does not depend on how many workers there are.
-//! Deliberately absent: units that spawn threads; properties that are not local to a unit (invariants, relies).
+//! Deliberately absent: units that spawn threads; verdicts about properties that are not local to a unit (invariants, relies: those that
+//! every step keeps are premises).
 
 mod breach;
 mod explain;
@@ -24,6 +25,7 @@ use crate::adopt::Adopt;
 use crate::method::{Method, MethodDescription, Refusal, Run, Task};
 use evidence::{Basis, Certificate, Claim, Claims, CutPoint, Guard, Proof, Reason, Reduced, Reduction};
 use logic::Terms;
+use premises::Premises;
 use program::call_summaries::{CallSummaries, CodeUnit, SummarizedUnit, call_summaries, of_inlining};
 use program::transition::has_gate_of;
 use program::{ProcId, Program, PropertyId, PropertyKind};
@@ -181,8 +183,8 @@ struct ReductionRound<'a> {
     units: Vec<(CodeUnit, Result<ReducedUnit, Reason>)>,
     /// Procedures shown to perform their specification.
     shown: BTreeSet<ProcId>,
-    /// The invariants that all of it rests on.
-    premises: Vec<PropertyId>,
+    /// The invariants and relies that all of it rests on.
+    premises: Premises,
     /// Procedures that never wait, callees first.
     prompt: Vec<ProcId>,
 }
@@ -208,7 +210,7 @@ impl<'a> ReductionRound<'a> {
         task: &Task,
         run: &Run,
         lost: &BTreeMap<ProcId, Claim>,
-        (found, premises): (&[PropertyId], &[PropertyId]),
+        (found, premises): (&[PropertyId], &Premises),
         too_hard: &BTreeMap<CodeUnit, Reason>,
     ) -> Result<Self, Reason> {
         let job = |u: &SummarizedUnit| {
@@ -222,7 +224,7 @@ impl<'a> ReductionRound<'a> {
         let jobs: Vec<UnitJob> = basis.units.iter().filter(|u| wanted(basis, u.unit, task, found)).map(job).collect();
         let own: Vec<usize> = task.program.procedures.iter().map(|q| q.code.actions.len()).collect();
         let terms = basis.program.terms.clone();
-        let premises = premises.to_vec();
+        let premises = premises.clone();
         let mut out =
             ReductionRound { basis, terms, units: Vec::new(), shown: BTreeSet::new(), premises, prompt: Vec::new() };
         // Callees first: whether they wait decides how long the runs of their callers may be.
@@ -293,7 +295,8 @@ impl<'a> ReductionRound<'a> {
             proof: Proof::Reduction(Reduction {
                 guards: guards.to_vec(),
                 specified: by_performs.to_vec(),
-                premises: self.premises,
+                premises: self.premises.all(),
+                lasting: self.premises.lasting,
                 prompt: self.prompt,
                 units,
             }),
@@ -420,7 +423,7 @@ fn side_by_side(
     basis: &CallSummaries,
     own: &[usize],
     jobs: &[UnitJob],
-    premises: &[PropertyId],
+    premises: &Premises,
     prompt: &[ProcId],
     run: &Run,
 ) -> Result<Vec<Looked>, Reason> {
@@ -460,7 +463,7 @@ fn one(
     basis: &CallSummaries,
     own: &[usize],
     job: &UnitJob,
-    (premises, prompt): (&[PropertyId], &[ProcId]),
+    (premises, prompt): (&Premises, &[ProcId]),
     run: &Run,
 ) -> Looked {
     run.budget.check().map_err(Reason::Exhausted)?;
@@ -469,7 +472,8 @@ fn one(
     }
     let terms = basis.program.terms.clone();
     let alone = Run { budget: run.budget.share(UNIT_EFFORT), ..run.clone() };
-    let found = look(&ReductionSetting::new(own, basis, premises, prompt, &terms, &alone), job.unit, job.performs)?;
+    let setting = ReductionSetting::new(own, basis, (job.unit, premises), prompt, &terms, &alone);
+    let found = look(&setting, job.unit, job.performs)?;
     Ok((terms, found))
 }
 

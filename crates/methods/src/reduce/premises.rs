@@ -1,38 +1,78 @@
-//! Which written invariants every step of the program keeps, whoever takes it: the premises of the rest (RD7).
+//! Which written invariants and relies every step of the program keeps, whoever takes it: the premises of the rest (RD7, RD9).
 //!
 //! In: the program without calls. Out: the largest set of written invariants that initial stores satisfy and that each step of
-//! all its code keeps, given its guard and gates and nothing of where it stands. An invariant that needs more than that is left
-//! to the methods that prove invariants, and is no premise here.
-//! Deliberately absent: relies; what holds at single locations.
+//! all its code keeps, given its guard and gates and nothing of where it stands; the written relies that each such step is one of; those of
+//! them that hold of many steps together. What needs more than that is left to the methods that prove invariants and relies, and is no
+//! premise here. Deliberately absent: what holds at single locations.
 
 use crate::infer::houdini::{CandidateGoal, Elimination, QuestionOrder, eliminate, refuted_goals, remove_refuted};
 use crate::infer::vocabulary::conditions_of;
 use crate::method::Run;
 use evidence::Reason;
 use logic::{Sort, Symbol, Term, Terms};
-use program::call_summaries::CallSummaries;
+use program::call_summaries::{CallSummaries, CodeUnit};
 use program::transition::{after_action, initial_store};
-use program::{Action, Code, Program, PropertyId, PropertyKind};
+use program::{Action, Code, Copies, Program, PropertyId, PropertyKind, Rely, ThreadId, VarId};
 use solver::{Smt, SolverSettings, Z3};
 
-/// The formulas of these invariants.
-pub(crate) fn formulas(p: &Program, premises: &[PropertyId]) -> Vec<Term> {
-    let formula = |q: &PropertyId| match p.properties[*q].kind {
-        PropertyKind::Invariant(formula) => Some(formula),
-        _ => None,
-    };
-    premises.iter().filter_map(formula).collect()
+/// What all that is shown may rest on.
+#[derive(Clone, Default)]
+pub(crate) struct Premises {
+    invariants: Vec<PropertyId>,
+    relies: Vec<PropertyId>,
+    /// Those of the relies that hold of any number of steps together.
+    pub(crate) lasting: Vec<PropertyId>,
 }
 
-/// The invariants that every step keeps.
-pub(crate) fn kept(basis: &CallSummaries, run: &Run) -> Result<Vec<PropertyId>, Reason> {
+impl Premises {
+    pub(crate) fn all(&self) -> Vec<PropertyId> {
+        let mut out: Vec<PropertyId> = self.invariants.iter().chain(&self.relies).copied().collect();
+        out.sort_unstable();
+        out
+    }
+
+    pub(crate) fn invariants(&self, p: &Program) -> Vec<Term> {
+        self.invariants.iter().filter_map(|q| invariant(p, *q)).collect()
+    }
+
+    /// What who runs the unit may rely on.
+    pub(crate) fn relies(&self, p: &Program, unit: CodeUnit) -> Vec<Term> {
+        self.relies.iter().filter_map(|q| relied_in(p, *q, unit)).collect()
+    }
+
+    pub(crate) fn lasting_relies(&self, p: &Program, unit: CodeUnit) -> Vec<Term> {
+        self.lasting.iter().filter_map(|q| relied_in(p, *q, unit)).collect()
+    }
+}
+
+fn invariant(p: &Program, q: PropertyId) -> Option<Term> {
+    match p.properties[q].kind {
+        PropertyKind::Invariant(formula) => Some(formula),
+        _ => None,
+    }
+}
+
+fn rely(p: &Program, q: PropertyId) -> Option<&Rely> {
+    match p.properties[q].kind {
+        PropertyKind::Rely(at) => p.relies.get(at as usize),
+        _ => None,
+    }
+}
+
+fn relied_in(p: &Program, q: PropertyId, unit: CodeUnit) -> Option<Term> {
+    let rely = rely(p, q)?;
+    rely.formula.filter(|_| rely.thread.is_none_or(|t| unit == CodeUnit::Thread(t)))
+}
+
+/// What every step keeps.
+pub(crate) fn kept(basis: &CallSummaries, run: &Run) -> Result<Premises, Reason> {
     let p = &basis.program;
-    let invariant = |kind: &PropertyKind| matches!(kind, PropertyKind::Invariant(_));
-    let mut list: Vec<PropertyId> =
-        p.properties.iter_enumerated().filter(|(_, x)| invariant(&x.kind)).map(|(q, _)| q).collect();
+    let mut list: Vec<PropertyId> = p.properties.ids().filter(|q| invariant(p, *q).is_some()).collect();
+    let relies: Vec<PropertyId> =
+        p.properties.ids().filter(|q| rely(p, *q).is_some_and(|r| r.formula.is_some())).collect();
     let spawns = |code: &Code| code.actions.iter().any(|a| a.spawn.is_some());
-    if list.is_empty() || p.threads.iter().any(|t| spawns(&t.code)) {
-        return Ok(Vec::new());
+    if list.is_empty() && relies.is_empty() || p.threads.iter().any(|t| spawns(&t.code)) {
+        return Ok(Premises::default());
     }
     let terms = p.terms.clone();
     let settings = SolverSettings { seed: run.seed as u32, limit: 1_000_000, ..SolverSettings::default() };
@@ -40,51 +80,122 @@ pub(crate) fn kept(basis: &CallSummaries, run: &Run) -> Result<Vec<PropertyId>, 
     // What initial stores satisfy, then what every step keeps, given all that is left.
     smt.push();
     smt.assert(initial_store(p, &terms));
-    let mut formulas: Vec<Term> = list.iter().map(|q| terms.and(&formulas(p, &[*q]))).collect();
+    let formulas: Vec<Term> = list.iter().filter_map(|q| invariant(p, *q)).collect();
     let refuted = refuted_goals(&terms, &formulas, &mut smt);
     remove_refuted(&mut list, &refuted);
-    remove_refuted(&mut formulas, &refuted);
     smt.pop();
     let mut facts = vec![terms.lt(terms.int(0), terms.sym(p.tid))];
     facts.extend(program::access::constant_facts(p, &terms));
     facts.iter().for_each(|f| smt.assert(*f));
-    let literal = |f: &Term| {
+    // Who relies on the step is any other thread.
+    let watcher = terms.sym(terms.symbol("watcher", Sort::INT));
+    smt.assert(terms.and(&[terms.lt(terms.int(0), watcher), terms.ne(watcher, terms.sym(p.tid))]));
+    let mut candidates: Vec<Promised> =
+        list.iter().filter_map(|q| invariant(p, *q)).map(|f| Promised { formula: f, rely: None }).collect();
+    let literal = |promised: &Promised| {
         let literal = terms.symbol("kept", Sort::BOOL);
-        (literal, terms.implies(terms.sym(literal), *f))
+        (literal, terms.implies(terms.sym(literal), promised.formula))
     };
-    let (literals, guarded): (Vec<Symbol>, Vec<Term>) = formulas.iter().map(literal).unzip();
+    let (literals, guarded): (Vec<Symbol>, Vec<Term>) = candidates.iter().map(literal).unzip();
     guarded.iter().for_each(|f| smt.assert(*f));
+    for rely in relies.iter().filter_map(|q| rely(p, *q)) {
+        let seen = rely.formula.map(|f| terms.substitute(f, [(p.tid, watcher)]));
+        candidates.extend(seen.map(|formula| Promised { formula, rely: Some(rely.thread) }));
+    }
+    list.extend(relies);
     let steps = steps(basis);
     let mut open = vec![true; steps.len()];
     let alive = vec![true; list.len()];
     let mut question =
-        StepQuestions { p, terms: &terms, run, steps, formulas, literals, alive, inside: false, smt: &mut smt };
+        StepQuestions { p, terms: &terms, run, steps, candidates, literals, alive, inside: false, smt: &mut smt };
     let dropped = eliminate(&mut question, &terms, &mut open, QuestionOrder::Rounds)?;
     remove_refuted(&mut list, &dropped.into_iter().collect());
-    Ok(list)
+    let (relies, invariants): (Vec<_>, Vec<_>) = list.into_iter().partition(|q| rely(p, *q).is_some());
+    let lasting = lasting(p, run, &invariants, &relies)?;
+    Ok(Premises { invariants, relies, lasting })
+}
+
+/// The relies that hold of no step and of two steps together: the largest set of which all of it does.
+fn lasting(
+    p: &Program,
+    run: &Run,
+    invariants: &[PropertyId],
+    relies: &[PropertyId],
+) -> Result<Vec<PropertyId>, Reason> {
+    // A thread's own relies are not those of others: what lasts with all of them might not without.
+    let everybody = |q: &PropertyId| rely(p, *q).is_some_and(|r| r.thread.is_none());
+    let mut out: Vec<PropertyId> = relies.iter().copied().filter(everybody).collect();
+    let guarded = p.shared().any(|v| p.vars[v].access.as_ref().is_some_and(|a| a.formula.is_some()));
+    if out.is_empty() || !guarded {
+        return Ok(Vec::new());
+    }
+    let t = p.terms.clone();
+    let settings = SolverSettings { seed: run.seed as u32, limit: 1_000_000, ..SolverSettings::default() };
+    let mut smt = Z3::new(&t, settings, &run.budget).map_err(|r| Reason::Internal(r.to_string()))?;
+    smt.assert(t.lt(t.int(0), t.sym(p.tid)));
+    program::access::constant_facts(p, &t).iter().for_each(|f| smt.assert(*f));
+    let shared: Vec<_> = p.shared().map(|v| (p.vars[v].symbol, p.vars[v].primed, p.vars[v].sort)).collect();
+    let middle: Vec<Term> = shared.iter().map(|(s, _, sort)| t.sym(t.symbol(t.symbol_name(*s), *sort))).collect();
+    let invariant = t.and(&invariants.iter().filter_map(|q| invariant(p, *q)).collect::<Vec<_>>());
+    smt.assert(invariant);
+    smt.assert(t.substitute(invariant, shared.iter().map(|(s, primed, _)| (*s, t.sym(*primed)))));
+    smt.assert(t.substitute(invariant, shared.iter().zip(&middle).map(|((s, ..), m)| (*s, *m))));
+    loop {
+        run.budget.check().map_err(Reason::Exhausted)?;
+        let formulas: Vec<Term> = out.iter().filter_map(|q| rely(p, *q)?.formula).collect();
+        let none = |f: &Term| t.substitute(*f, shared.iter().map(|(s, primed, _)| (*primed, t.sym(*s))));
+        let mut refuted = refuted_goals(&t, &formulas.iter().map(none).collect::<Vec<_>>(), &mut smt);
+        smt.push();
+        for f in &formulas {
+            smt.assert(t.substitute(*f, shared.iter().zip(&middle).map(|((_, primed, _), m)| (*primed, *m))));
+            smt.assert(t.substitute(*f, shared.iter().zip(&middle).map(|((s, ..), m)| (*s, *m))));
+        }
+        refuted.extend(refuted_goals(&t, &formulas, &mut smt));
+        smt.pop();
+        if !remove_refuted(&mut out, &refuted) {
+            return Ok(out);
+        }
+    }
 }
 
 /// The steps of all code. What a callee performs is not a step of any thread: its code's steps are looked at instead.
-fn steps(basis: &CallSummaries) -> Vec<&Action> {
+fn steps(basis: &CallSummaries) -> Vec<AnyStep<'_>> {
     let ops = basis.program.objects.iter().flat_map(|o| o.ops.iter().map(|op| (&op.code, None)));
     let mut out = Vec::new();
     for (code, unit) in basis.units.iter().map(|u| (basis.code(u.unit), Some(u))).chain(ops) {
         let performed = |id| unit.is_some_and(|u| u.of_calls.contains(&id));
-        out.extend(
-            code.actions.iter_enumerated().filter(|(id, a)| a.relation.is_none() || !performed(*id)).map(|(_, a)| a),
-        );
+        let thread = match unit.map(|u| u.unit) {
+            Some(CodeUnit::Thread(t)) => Some(t),
+            _ => None,
+        };
+        let own = code.actions.iter_enumerated().filter(|(id, a)| a.relation.is_none() || !performed(*id));
+        out.extend(own.map(|(_, action)| AnyStep { action, thread }));
     }
     out
 }
 
-/// Whether each step keeps the invariants that are left, given all of them.
+/// An invariant, or a rely as another thread sees it.
+struct Promised {
+    formula: Term,
+    /// Of a rely: whose it is, if one thread's.
+    rely: Option<Option<ThreadId>>,
+}
+
+/// A step, and the thread in whose own code it stands.
+struct AnyStep<'a> {
+    action: &'a Action,
+    thread: Option<ThreadId>,
+}
+
+/// Whether each step keeps the invariants that are left, given all of them, and is one of the relies.
 struct StepQuestions<'k, 't> {
     p: &'k Program,
     terms: &'k Terms,
     run: &'k Run,
-    steps: Vec<&'k Action>,
-    formulas: Vec<Term>,
-    /// Each implies its formula.
+    steps: Vec<AnyStep<'k>>,
+    /// Invariants first.
+    candidates: Vec<Promised>,
+    /// Of the invariants: each implies its formula.
     literals: Vec<Symbol>,
     alive: Vec<bool>,
     /// The guard and gates of the step at hand stand in the session.
@@ -96,12 +207,22 @@ impl Elimination for StepQuestions<'_, '_> {
     type Stop = Reason;
 
     fn goals(&mut self, group: usize) -> Vec<CandidateGoal> {
-        let effect = after_action(self.p, self.steps[group]);
-        let touched = self.formulas.iter().enumerate().filter(|(k, _)| self.alive[*k]).filter_map(|(candidate, f)| {
-            let formula = self.terms.substitute(*f, effect.iter().copied());
-            (formula != *f).then_some(CandidateGoal { candidate, batch: 0, formula })
+        let (p, t, step) = (self.p, self.terms, &self.steps[group]);
+        let effect = after_action(p, step.action);
+        let value = |v: VarId| effect.iter().find(|(s, _)| *s == p.vars[v].symbol).map(|(_, x)| *x);
+        let whole: Vec<(Symbol, Term)> =
+            p.shared().map(|v| (p.vars[v].primed, value(v).unwrap_or_else(|| t.sym(p.vars[v].symbol)))).collect();
+        let alive = self.candidates.iter().enumerate().filter(|(k, _)| self.alive[*k]);
+        let asked = alive.filter_map(|(candidate, x)| {
+            let formula = match x.rely {
+                None => Some(t.substitute(x.formula, effect.iter().copied())).filter(|f| *f != x.formula)?,
+                // The only instance of a thread is no other to itself.
+                Some(Some(of)) if step.thread == Some(of) && p.threads[of].copies == Copies::One => return None,
+                Some(_) => t.substitute(x.formula, whole.iter().copied()),
+            };
+            Some(CandidateGoal { candidate, batch: 0, formula })
         });
-        touched.collect()
+        asked.collect()
     }
     fn batches(&self, _: usize) -> Vec<Term> {
         Vec::new()
@@ -113,7 +234,7 @@ impl Elimination for StepQuestions<'_, '_> {
     fn session(&mut self, group: usize) -> Result<&mut dyn Smt, Reason> {
         if !std::mem::replace(&mut self.inside, true) {
             self.smt.push();
-            conditions_of(self.steps[group]).for_each(|f| self.smt.assert(f));
+            conditions_of(self.steps[group].action).for_each(|f| self.smt.assert(f));
         }
         Ok(&mut *self.smt)
     }

@@ -291,8 +291,9 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
                     let all = t.and(&list);
                     let (p, invariant) = (self.s.p, self.s.invariant);
                     let (after, kept) = (primed(p, t, all), primed(p, t, invariant));
-                    let moved = self.s.others.step(t.and(&[all, after, invariant, kept]));
-                    if !self.retain(&[self.s.facts, all, moved, kept], &mut list, &|f| primed(p, t, f)) {
+                    let rely = self.s.rely;
+                    let moved = self.s.others.step(t.and(&[all, after, invariant, kept, rely]));
+                    if !self.retain(&[self.s.facts, all, moved, kept, rely], &mut list, &|f| primed(p, t, f)) {
                         break;
                     }
                 }

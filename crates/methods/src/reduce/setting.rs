@@ -1,13 +1,13 @@
-//! What is the same for every unit that is reduced. In: the program with its calls summarised, and premises. Out: facts that hold
+//! What is the same for every unit that is reduced. In: the program with its calls summarised, premises, and a unit that may rely on some of them. Out: facts that hold
 //! everywhere, and what others may touch. Deliberately absent: the search itself (`search`).
 
-use super::premises;
+use super::premises::Premises;
 use crate::method::Run;
 use logic::{Term, Terms};
 use program::access::{Touches, constant_facts};
-use program::call_summaries::CallSummaries;
-use program::movers::Others;
-use program::{ProcId, Program, PropertyId};
+use program::call_summaries::{CallSummaries, CodeUnit};
+use program::movers::{LastingPromise, Others};
+use program::{ProcId, Program};
 
 /// What is the same for every unit.
 pub(crate) struct ReductionSetting<'a> {
@@ -21,6 +21,8 @@ pub(crate) struct ReductionSetting<'a> {
     pub facts: Term,
     /// The part of it that is shown of every step: invariants that the program keeps.
     pub invariant: Term,
+    /// What the unit may rely on of each step of another thread.
+    pub rely: Term,
     /// Procedures that were found never to wait: a call of one goes on by itself.
     pub prompt: &'a [ProcId],
     pub run: &'a Run,
@@ -30,7 +32,7 @@ impl<'a> ReductionSetting<'a> {
     pub(super) fn new(
         own: &'a [usize],
         basis: &'a CallSummaries,
-        premises: &[PropertyId],
+        (unit, premises): (CodeUnit, &Premises),
         prompt: &'a [ProcId],
         terms: &'a Terms,
         run: &'a Run,
@@ -38,17 +40,19 @@ impl<'a> ReductionSetting<'a> {
         let p = &basis.program;
         let mut facts = vec![terms.lt(terms.int(0), terms.sym(p.tid))];
         facts.extend(constant_facts(p, terms));
-        let invariant = terms.and(&premises::formulas(p, premises));
+        let invariant = terms.and(&premises.invariants(p));
         facts.push(invariant);
+        let lasting = LastingPromise { rely: terms.and(&premises.lasting_relies(p, unit)), invariant };
         Self {
             own,
             basis,
             p,
             terms,
-            others: Others::new(p, terms),
+            others: Others::new(p, terms).relying(lasting),
             touches: Touches::new(p, terms),
             facts: terms.and(&facts),
             invariant,
+            rely: terms.and(&premises.relies(p, unit)),
             prompt,
             run,
         }

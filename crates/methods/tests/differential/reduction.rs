@@ -220,6 +220,23 @@ impl Writer {
             _ => format!("atomic {{ assume {}; assume {}; seen{n} := x; x := y; }}\n", may(self, 0), may(self, 1)),
         }
     }
+    /// What threads may rely on, if the steps keep it.
+    fn promise(&mut self) -> String {
+        let all = [
+            "z ==> z'",
+            "!z ==> !z'",
+            "x ==> x'",
+            "y ==> y'",
+            "z' == z",
+            "m == tid ==> m' == tid",
+            "m == tid ==> x' == x",
+            "m == tid && z ==> z' && m' == tid",
+            "k == tid ==> y' == y && k' == tid",
+            "x && y ==> x' || y'",
+            "x ==> y' == y",
+        ];
+        (0..self.roll(3)).map(|_| format!("rely {};\n", self.pick(&all))).collect()
+    }
     pub(crate) fn choose_predicates(&mut self) {
         let all = [
             "m == 0 || m == tid",
@@ -259,11 +276,12 @@ impl Writer {
         } else {
             (String::new(), "P")
         };
+        let promise = self.promise();
         let second = if self.roll(3) == 0 { "thread T2 { var r: bool := false; r := P(); res2 := r; }\n" } else { "" };
         format!(
             "var m: lock;\nvar k: lock;\nvar z: bool = true;\nvar x: bool = false accessible_if {};\nvar y: bool = false accessible_if {};\n\
              var res: bool = false;\nvar res2: bool = false;\nvar seen0: bool = false;\nvar seen1: bool = false;\nvar seen2: bool = false;\n\
-             proc P() returns (r: bool)\n  performs {spec};\n{{\nvar a: bool := false;\nvar b: bool := false;\nr := false;\n{body}return;\n}}\n\
+             {promise}proc P() returns (r: bool)\n  performs {spec};\n{{\nvar a: bool := false;\nvar b: bool := false;\nr := false;\n{body}return;\n}}\n\
              {outer}thread T {{ var r: bool := false; r := {called}(); res := r; }}\n{second}thread E {{ {steps} }}\n",
             self.predicates[0], self.predicates[1]
         )
@@ -722,6 +740,122 @@ fn check_a_proof_rests_on_invariants_that_every_step_keeps_and_on_no_others() {
         let all = with(c, proof, p.properties.ids().filter(invariant).collect());
         assert_eq!(checked(&p, "performs:look", &all), Outcome::Unknown, "{other}");
     }
+}
+
+/// The certificate of a claim, with other premises.
+fn resting_on(
+    p: &Program,
+    claim: &Claim,
+    change: &dyn Fn(&mut Vec<program::PropertyId>, &mut Vec<program::PropertyId>),
+) -> Claim {
+    let Claim::Proved(c) = claim else { panic!("a proof was expected: {claim:?}") };
+    let Proof::Reduction(proof) = &c.proof else { panic!("a reduction") };
+    let mut r = proof.clone();
+    change(&mut r.premises, &mut r.lasting);
+    assert!(r.premises.iter().all(|q| p.properties.get(*q).is_some()));
+    Claim::Proved(Arc::new(Certificate { proof: Proof::Reduction(r), ..Certificate::clone(c) }))
+}
+
+#[test]
+fn check_a_proof_rests_on_relies_that_every_step_keeps_and_on_no_others() {
+    let twice = "proc twice() returns (a: int, b: int)\n  performs Twice: <> a <= b;\n{ a := n; b := n; }\n\
+        proc bump()\n  performs Bump: <n> n' == n + 1;\n{ atomic { n := n + 1; } }\n";
+    let text = format!("var n: int = 0;\nrely n' >= n;\n{twice}");
+    let p = program(&text);
+    let claim = &claims(&p)["performs:twice"];
+    assert_eq!(checked(&p, "performs:twice", claim), Outcome::Safe);
+    let without = resting_on(&p, claim, &|premises, lasting| {
+        premises.clear();
+        lasting.clear();
+    });
+    assert_eq!(checked(&p, "performs:twice", &without), Outcome::Unknown, "nothing else keeps `n` from falling");
+    let bare = program(&text.replace("rely n' >= n;\n", ""));
+    assert!(!matches!(claims(&bare)["performs:twice"], Claim::Proved(_)), "the rely is needed");
+    // A rely that some step breaks is no premise, however the certificate has it.
+    let more = program(&text.replace("rely n'", "rely n' <= 5;\nrely n'"));
+    let claim = &claims(&more)["performs:twice"];
+    assert_eq!(checked(&more, "performs:twice", claim), Outcome::Safe);
+    let broken = more.properties.iter_enumerated().find(|(_, q)| matches!(q.kind, PropertyKind::Rely(0)));
+    let broken = broken.expect("it is the first").0;
+    let with = resting_on(&more, claim, &|premises, _| premises.push(broken));
+    assert_eq!(checked(&more, "performs:twice", &with), Outcome::Unknown, "`bump` goes beyond 5");
+    let step = program(&text.replace("n := n + 1", "n := n - 1"));
+    assert!(!matches!(claims(&step)["performs:twice"], Claim::Proved(_)), "`bump` breaks the rely");
+}
+
+#[test]
+fn check_a_rely_of_one_thread_is_no_premise_of_another() {
+    let text = |whose: &str, by: &str| {
+        let (r, s) = if whose == "R" { ("rely n' >= n; ", "") } else { ("", "rely n' >= n; ") };
+        format!(
+            "var m: lock;\nvar g: int = 0 guarded_by m;\nvar n: int = 0;\n\
+             thread R {r}{{ var a: int; var b: int; a := n; b := n; assert a <= b; }}\n\
+             thread S {s}{{ atomic {{ n := n {by}; }} }}\n"
+        )
+    };
+    let decided = |whose: &str, by: &str| {
+        let p = program(&text(whose, by));
+        let found = claims(&p);
+        let (name, claim) = found.iter().find(|(name, _)| name.starts_with("assert")).expect("there is one");
+        matches!(claim, Claim::Proved(_)) && checked(&p, name, claim) == Outcome::Safe
+    };
+    assert!(decided("R", "+ 1"));
+    assert!(!decided("R", "- 1"), "S breaks what R relies on");
+    assert!(!decided("S", "+ 1"), "R does not rely on it");
+    assert!(
+        !decided("S", "- 1"),
+        "the only instance of S is no other to itself, so the rely holds, and says nothing to R"
+    );
+}
+
+/// Each later store has the old value or is one in which nobody may write any more; but the step that leads there writes.
+#[test]
+fn check_a_value_that_the_last_write_changes_is_no_movers() {
+    let p = program(
+        "var taken: bool = false;\nvar x: int = 0 writable_if !taken;\nvar seen: int = 0;\n\
+         rely (x' == x || taken') && (taken ==> taken' && x' == x);\n\
+         proc set(v: int) { atomic { assume !taken; x := v; taken := true; } }\n\
+         proc get() returns (a: int)\n  performs Got: <seen> seen' == seen + 1 && a == x;\n\
+         { atomic { seen := seen + 1; } a := x; }\n",
+    );
+    let claim = &claims(&p)["performs:get"];
+    assert!(!matches!(claim, Claim::Proved(_)), "`set` may come between: {claim:?}");
+}
+
+/// What was published does not change: only the rely says that `done` stays, and so that nobody writes `data` any more.
+#[test]
+fn check_access_that_others_promise_not_to_take_makes_movers() {
+    let text = "var m: lock;\nvar done: bool = false writable_if m == 0 || m == tid;\n\
+        var data: int = 0 readable_if done || m == 0 || m == tid writable_if !done && (m == 0 || m == tid);\n\
+        rely done ==> done';\n\
+        proc put(v: int)\n  performs Put: <data, done> m == 0 && !done && done' && data' == v [] No: <> done;\n\
+        { acquire m; if !done { data := v; done := true; } release m; }\n\
+        var seen: int = 0;\n\
+        proc get() returns (a: int)\n  performs Got: <seen> done && seen' == seen + 1 && a == data [] Early: <> !done;\n\
+        { if done { atomic { seen := seen + 1; } a := data; } }\n";
+    let p = program(text);
+    let found = claims(&p);
+    for (name, claim) in found.iter().filter(|(name, _)| !name.starts_with("rely")) {
+        assert_eq!(checked(&p, name, claim), Outcome::Safe, "{name}");
+    }
+    let got = &found["performs:get"];
+    let without = resting_on(&p, got, &|_, lasting| lasting.clear());
+    assert_eq!(checked(&p, "performs:get", &without), Outcome::Unknown, "`done` may be taken back");
+    let unnamed = resting_on(&p, got, &|premises, _| premises.clear());
+    assert_eq!(checked(&p, "performs:get", &unnamed), Outcome::Unknown, "what lasts is a premise");
+    // What one step keeps, two need not.
+    let stepwise = program(&text.replace("rely", "var n: int = 0;\nrely n' <= n + 1;\nrely"));
+    let claim = &claims(&stepwise)["performs:get"];
+    assert_eq!(checked(&stepwise, "performs:get", claim), Outcome::Safe);
+    let slow = stepwise.properties.iter_enumerated().find(|(_, q)| matches!(q.kind, PropertyKind::Rely(0)));
+    let slow = slow.expect("it is the first").0;
+    let Claim::Proved(c) = claim else { panic!("a proof") };
+    let Proof::Reduction(r) = &c.proof else { panic!("a reduction") };
+    assert!(r.premises.contains(&slow) && !r.lasting.contains(&slow), "a premise of single steps");
+    let forged = resting_on(&stepwise, claim, &|_, lasting| lasting.push(slow));
+    assert_eq!(checked(&stepwise, "performs:get", &forged), Outcome::Unknown, "two steps add two");
+    let retract = program(&format!("{text}proc retract() {{ acquire m; done := false; release m; }}\n"));
+    assert!(!matches!(claims(&retract)["performs:get"], Claim::Proved(_)), "`retract` breaks the rely");
 }
 
 #[test]

@@ -71,6 +71,9 @@ fn forms() -> Vec<Form> {
         form("reduction", reduction::LOCAL, ("assert k == 1", "assert k == 2"), "assert:2", |c| {
             Proof::Reduction(reduction::every_step(c))
         }),
+        form("reduction with a rely", reduction::GROWS, ("n := n + 1", "n := n - 1"), "assert:4", |c| {
+            Proof::Reduction(reduction::grows(c))
+        }),
         form("views", views::RAISED, ("up := true", "up := false"), "assert:2", |c| Proof::Views(views::raised(c))),
         form("performed", performed::INCREMENT, ("count := count + 1", "count := count + 2"), "follows:T", |c| {
             Proof::Performed(performed::performed(c))

@@ -41,8 +41,14 @@ fn reduction(case: &Case) -> Certificate {
         let cuts = vec![cut(code.entry, 0), cut(exit, u32::from(performs))];
         Reduced { unit: u.unit, before: before.clone(), right: takes.collect(), cuts }
     });
-    let reduction =
-        Reduction { guards: Vec::new(), specified, premises: Vec::new(), prompt: Vec::new(), units: units.collect() };
+    let reduction = Reduction {
+        guards: Vec::new(),
+        specified,
+        premises: Vec::new(),
+        lasting: Vec::new(),
+        prompt: Vec::new(),
+        units: units.collect(),
+    };
     let shown =
         case.program.properties.iter_enumerated().filter(|(_, p)| {
             ["performs:", "access:", "release:", "assert:"].iter().any(|kind| p.name.starts_with(kind))

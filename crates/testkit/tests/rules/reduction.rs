@@ -28,7 +28,14 @@ pub(crate) fn every_step(case: &mut Case) -> Reduction {
     };
     let cuts = path.iter().enumerate().map(cut).collect();
     let unit = Reduced { unit: CodeUnit::Thread(thread), before, right: Vec::new(), cuts };
-    Reduction { guards: Vec::new(), specified: Vec::new(), premises: Vec::new(), prompt: Vec::new(), units: vec![unit] }
+    Reduction {
+        guards: Vec::new(),
+        specified: Vec::new(),
+        premises: Vec::new(),
+        lasting: Vec::new(),
+        prompt: Vec::new(),
+        units: vec![unit],
+    }
 }
 
 #[test]
@@ -63,6 +70,73 @@ fn check_a_certificate_that_lacks_a_premise_is_rejected() {
     rejected("x before", &|p| p.units[0].cuts[0].formula = case.term("(= |x before| 0)"));
 }
 
+/// What was read is not above what is there: others only add.
+pub(crate) const GROWS: &str = "var n: int = 0;\nrely n' >= n;\nthread U { n := n + 1; }\n\
+    thread T[*] { var k: int; k := n; skip; assert k <= n; }\n";
+
+/// Each step of `T` is a run; `k` is at most `n` from its assignment on, because every other thread's step keeps the rely.
+pub(crate) fn grows(case: &mut Case) -> Reduction {
+    let thread = case.thread("T");
+    let before = vec![case.symbol("n before", logic::Sort::INT)];
+    let cut = |(i, location): (usize, &program::LocId)| CutPoint {
+        location: *location,
+        position: 0,
+        phase: MoverPhase::Between,
+        formula: case.term(if i > 0 { "(<= k n)" } else { "true" }),
+        rank: None,
+    };
+    let cuts = case.path(thread).iter().enumerate().map(cut).collect();
+    let unit = Reduced { unit: CodeUnit::Thread(thread), before, right: Vec::new(), cuts };
+    Reduction {
+        guards: Vec::new(),
+        specified: Vec::new(),
+        premises: vec![case.property("rely:2")],
+        lasting: Vec::new(),
+        prompt: Vec::new(),
+        units: vec![unit],
+    }
+}
+
+#[test]
+fn check_a_certificate_that_rests_on_a_rely_is_accepted() {
+    let mut case = Case::new(GROWS);
+    let mut proof = grows(&mut case);
+    case.accepted(Proof::Reduction(proof.clone()), "assert:4");
+    proof.lasting = proof.premises.clone();
+    case.accepted(Proof::Reduction(proof), "assert:4");
+}
+
+#[test]
+fn check_a_certificate_that_rests_on_a_rely_wrongly_is_rejected() {
+    let rejected = |text: &str, because: &str, change: &dyn Fn(&Case, &mut Reduction)| {
+        let mut case = Case::new(text);
+        let mut proof = grows(&mut case);
+        change(&case, &mut proof);
+        case.rejected(Proof::Reduction(proof), "assert:4", because);
+    };
+    rejected(GROWS, "RD2 to RD5", &|_, r| r.premises.clear());
+    // Some step is none that others rely on: of another thread, of another instance of the same thread.
+    rejected(&GROWS.replace("n + 1", "n - 1"), "RD9", &|_, _| ());
+    rejected(&GROWS.replace("skip", "n := 0"), "RD9", &|_, _| ());
+    // What the only instance of a thread does is nothing that it has to rely on itself; but a rely of `U` says nothing to `T`.
+    let of_u = GROWS.replace("rely n' >= n;\nthread U {", "thread U rely n' >= n;\n{");
+    rejected(&of_u.replace("n + 1", "n - 1"), "RD2 to RD5", &|_, _| ());
+    rejected(&of_u.replace("skip", "n := 0"), "RD9", &|_, _| ());
+    rejected(GROWS, "neither an invariant nor a rely", &|case, r| r.premises = vec![case.property("assert:4")]);
+    rejected(GROWS, "no rely among the premises", &|case, r| r.lasting = vec![case.property("assert:4")]);
+    rejected(GROWS, "no rely among the premises", &|_, r| r.lasting = std::mem::take(&mut r.premises));
+    // Lasting: no step is one, and two together are one.
+    let (still, jump) = ("n' >= n && n' <= n + 1", "n' > n || n' == 7");
+    for rely in [still, jump] {
+        let text = GROWS.replace("n' >= n", rely);
+        rejected(&text, "RD9", &|_, r| r.lasting = r.premises.clone());
+    }
+    rejected(&GROWS.replace("thread U", "invariant n >= 0; thread U"), "no rely among the premises", &|case, r| {
+        r.premises.push(case.property("invariant:3"));
+        r.lasting = vec![case.property("invariant:3")];
+    });
+}
+
 #[test]
 fn check_a_cut_does_not_bind_the_inputs_of_a_step() {
     // After `havoc x` the value of x is the step's input; under a binder of the same name it would be whatever the binder says.
@@ -84,6 +158,7 @@ fn check_a_cut_does_not_bind_the_inputs_of_a_step() {
         guards: Vec::new(),
         specified: Vec::new(),
         premises: Vec::new(),
+        lasting: Vec::new(),
         prompt: Vec::new(),
         units: vec![unit],
     };

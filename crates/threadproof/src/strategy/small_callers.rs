@@ -2,14 +2,14 @@
 //!
 //! In: a program without threads. Out: runs of callers (or histories of an object) that contradict what was proved for any callers, and how far was looked:
 //! `states`, `complete` for the checks and invariants of the code, `histories` for how many small clients of objects were searched in full.
-//! The proof and this search share the program and nothing else. All limits are effort.
+//! The proof and this search share the program and nothing else. All limits are effort, which counts how large the states of many callers are.
 //! Deliberately absent: `performs`, which no single run of callers decides.
 
 use super::scout::NAME;
 use evidence::{Claim, Claims, ClientRun};
 use methods::Switches;
 use methods::linear::{ClientBounds, search_histories};
-use methods::{ExplorePlan, explore_states};
+use methods::{ExplorePlan, SearchMeans, explore_states};
 use methods::{Method, MethodDescription, Refusal, Run, Task};
 use program::callers::callers;
 use program::client::Effort;
@@ -72,7 +72,7 @@ fn code(task: &Task, run: &Run, claims: &mut Claims) {
         progress: &|_| {},
         compact: false,
         unreachable: false,
-        means: Default::default(),
+        means: SearchMeans { by_size: true, ..SearchMeans::default() },
     });
     claims.statistics.insert("states".into(), answer.states);
     claims.statistics.insert("complete".into(), answer.incomplete.is_none().into());

@@ -14,12 +14,15 @@
 //!        loops come down in rank.
 //!   RD7  written invariants that the proof rests on hold of initial stores, and every step of the program keeps them.
 //!   RD8  a procedure listed as prompt never waits and ends: its calls count for RD6 (`prompt`).
+//!   RD9  every step of the program is one that the relies which the proof rests on allow, seen by any other thread (`premises`).
 //! A call by specification uses what RD5 and RD6 show of the callee: every property served by a caller is served by them.
 //! Deliberately absent: spawning units; calls of procedures that may wait do not count as going on.
 
+mod premises;
 mod prompt;
 mod vet;
 
+use self::premises::Premises;
 use super::wrong_form;
 use crate::obligation::{self, Obligation, Premise, Serves};
 use crate::rejection::{Rejection, SideCondition};
@@ -43,7 +46,6 @@ const RD3: Premise = Premise::new("reduction", "RD3");
 /// What a run from a cut does is one question: that it arrives (RD3, RD5), by movers (RD4), and that the cut is stable (RD2).
 const RD2_TO_RD5: Premise = Premise::new("reduction", "RD2 to RD5");
 const RD6: Premise = Premise::new("reduction", "RD6");
-const RD7: Premise = Premise::new("reduction", "RD7");
 const RD8: Premise = Premise::new("reduction", "RD8");
 
 pub(crate) fn check_reduction(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
@@ -68,21 +70,20 @@ pub(crate) fn obligations(
     let p = &basis.program;
     let mut facts = vec![terms.lt(terms.int(0), terms.sym(p.tid))];
     facts.extend(constant_facts(p, terms));
-    let invariant = premise(p, terms, &proof.premises)?;
-    facts.push(invariant);
+    let premises = Premises::of(p, terms, proof)?;
+    facts.push(premises.invariant);
     let rule = ReductionRule {
         basis: &basis,
         p,
         terms,
-        others: Others::new(p, terms),
         touches: Touches::new(p, terms),
         facts: terms.and(&facts),
-        invariant,
+        premises,
         claimed,
         prompt: &proof.prompt,
     };
     let mut out = rule.gated()?;
-    rule.kept(&mut out);
+    rule.premises_hold(&mut out);
     for (i, unit) in proof.units.iter().enumerate() {
         let served = Served { all: needs.all[i].clone().into(), performing: needs.performing[i].clone().into() };
         rule.unit(unit, &served, needs.performs[i], &mut out)?;
@@ -93,32 +94,26 @@ pub(crate) fn obligations(
     Ok(out)
 }
 
-/// The invariants that a certificate rests on, together.
-fn premise(p: &Program, terms: &Terms, premises: &[PropertyId]) -> Result<Term, Rejection> {
-    let formula = |q: &PropertyId| match p.properties.get(*q).map(|x| &x.kind) {
-        Some(PropertyKind::Invariant(formula)) => Ok(*formula),
-        _ => Err(Rejection::shape("a premise is not an invariant of the program")),
-    };
-    let spawns = |code: &Code| code.actions.iter().any(|a| a.spawn.is_some());
-    if !premises.is_empty() && p.threads.iter().any(|t| spawns(&t.code)) {
-        return Err(Rejection::outside("premises are for programs that spawn nothing"));
-    }
-    Ok(terms.and(&premises.iter().map(formula).collect::<Result<Vec<_>, _>>()?))
-}
-
 struct ReductionRule<'a> {
     basis: &'a CallSummaries,
     p: &'a Program,
     terms: &'a Terms,
-    others: Others<'a>,
     touches: Touches<'a>,
-    /// What always holds.
+    /// What always holds, the invariants of the certificate included.
     facts: Term,
-    /// The part of it that steps could break: the invariants of the certificate.
-    invariant: Term,
+    premises: Premises,
     claimed: &'a [PropertyId],
     /// Procedures whose calls do not wait (RD8), in the order of the certificate.
     prompt: &'a [ProcId],
+}
+
+/// Some code of the program, and the steps of threads in it.
+struct AnyCode<'a> {
+    code: &'a Code,
+    /// `None`: an operation of an object.
+    unit: Option<CodeUnit>,
+    whose: String,
+    steps: Vec<&'a Action>,
 }
 
 /// Which properties need a unit.
@@ -132,6 +127,8 @@ struct Served {
 struct CutStart<'a> {
     unit: &'a Reduced,
     code: &'a Code,
+    /// The other threads, as this unit may rely on them.
+    others: &'a Others<'a>,
     order: Option<&'a PerformsOrder<'a>>,
     cut: &'a CutPoint,
     piece: CodePiece,
@@ -142,14 +139,15 @@ struct CutStart<'a> {
 impl ReductionRule<'_> {
     /// All code of the program, whose it is, and the steps in it. What a callee performs is not a step of anybody: its code's steps are
     /// looked at instead.
-    fn all_code(&self) -> Vec<(&Code, String, Vec<&Action>)> {
+    fn all_code(&self) -> Vec<AnyCode<'_>> {
         let ops = self.p.objects.iter().flat_map(|o| o.ops.iter().map(|op| (&op.code, None)));
         let units = self.basis.units.iter().map(|u| (self.basis.code(u.unit), Some(u)));
         let with_steps = |(code, unit): (_, Option<&SummarizedUnit>)| {
             let code: &Code = code;
             let performed = |id| unit.is_some_and(|u| u.of_calls.contains(&id));
             let steps = code.actions.iter_enumerated().filter(|(id, a)| a.relation.is_none() || !performed(*id));
-            (code, unit.map_or("an operation".into(), |u| self.basis.name(u.unit)), steps.map(|(_, a)| a).collect())
+            let whose = unit.map_or("an operation".into(), |u| self.basis.name(u.unit));
+            AnyCode { code, unit: unit.map(|u| u.unit), whose, steps: steps.map(|(_, a)| a).collect() }
         };
         units.chain(ops).map(with_steps).collect()
     }
@@ -160,7 +158,7 @@ impl ReductionRule<'_> {
         let mut out = Vec::new();
         let here = SymbolicStore::default();
         let tid = t.sym(p.tid);
-        for (code, whose, steps) in self.all_code() {
+        for AnyCode { code, whose, steps, .. } in self.all_code() {
             let mut goals = Vec::new();
             for a in steps {
                 // A predicate reads variables too, but is no step of the program.
@@ -189,25 +187,6 @@ impl ReductionRule<'_> {
         Ok(out)
     }
 
-    /// RD7, for all code of the program: a step inside an atomic block keeps the invariants, too.
-    fn kept(&self, out: &mut Vec<Obligation>) {
-        let (p, t) = (self.p, self.terms);
-        if t.is_true(self.invariant) {
-            return;
-        }
-        let initial = t.implies(obligation::initial_store(p, t), self.invariant);
-        out.push(Obligation::common(RD7, "the invariants hold of initial stores", initial));
-        for (_, whose, steps) in self.all_code() {
-            let mut goals = Vec::new();
-            for a in steps {
-                let may = t.and(&[self.facts, a.guard, obligation::gates(t, a)]);
-                goals.push(t.implies(may, obligation::after(p, t, a, self.invariant)));
-            }
-            let what = format!("every step of {whose} keeps the invariants");
-            out.push(Obligation::common(RD7, what, t.and(&goals)));
-        }
-    }
-
     fn unit(
         &self,
         unit: &Reduced,
@@ -231,6 +210,7 @@ impl ReductionRule<'_> {
         let first: Vec<Term> = first.map(|c| c.formula).collect();
         let entry = t.implies(t.and(&[self.facts, self.entered(unit.unit)]), t.or(&first));
         out.push(Obligation::these(&served.all, RD2, format!("the entry of {name}"), entry));
+        let others = self.premises.others(p, t, unit.unit);
         let at_cut: FxHashSet<LocId> = unit.cuts.iter().map(|c| c.location).collect();
         for cut in &unit.cuts {
             let here = format!("{name} at {} ({})", cut.location, code.locations[cut.location].name);
@@ -243,16 +223,19 @@ impl ReductionRule<'_> {
             };
             let piece = piece(p, t, code, &bounds)
                 .map_err(|c| Rejection::shape(format!("a loop of {name} through {} has no cut", c.0)))?;
-            let start = CutStart { unit, code, order: order.as_ref(), cut, piece, results: results.clone() };
+            let start =
+                CutStart { unit, code, others: &others, order: order.as_ref(), cut, piece, results: results.clone() };
             let known = t.and(&[self.facts, cut.formula]);
             self.gates(&start, known, &here, out);
             let mut core = self.movers(&start);
             core.extend(self.arrivals(&start)?);
             if cut.phase == MoverPhase::Between {
-                // Whoever moves keeps the invariants (RD7).
-                let (after, kept) = (primed(p, t, cut.formula), primed(p, t, self.invariant));
-                let moved = self.others.step(t.and(&[cut.formula, after, self.invariant, kept]));
-                core.push(t.implies(t.and(&[moved, kept]), after));
+                // Whoever moves keeps the invariants (RD7), by a step that this unit may rely on (RD9).
+                let invariant = self.premises.invariant;
+                let (after, kept) = (primed(p, t, cut.formula), primed(p, t, invariant));
+                let rely = self.premises.of_a_step(t, unit.unit);
+                let moved = others.step(t.and(&[cut.formula, after, invariant, kept, rely]));
+                core.push(t.implies(t.and(&[moved, kept, rely]), after));
             }
             let what = format!("the runs of {here}");
             // What is arrived at speaks of the specification only where the unit performs it.
@@ -317,28 +300,28 @@ impl ReductionRule<'_> {
 
     /// RD4.
     fn movers(&self, start: &CutStart<'_>) -> Vec<Term> {
-        let t = self.terms;
-        let apart = self.others.apart();
+        let (t, others) = (self.terms, start.others);
+        let apart = others.apart();
         let mut out = Vec::new();
         for step in &start.piece.steps {
             let action = &start.code.actions[step.action];
             let touches = self.touches.of(action);
             if start.unit.right.contains(&step.action) && !t.is_true(step.committed) {
                 let when = t.and(&[step.taken, t.not(step.committed), apart]);
-                out.push(t.implies(when, t.and(&self.others.right(&touches, step))));
+                out.push(t.implies(when, t.and(&others.right(&touches, step))));
             }
             if !t.is_false(step.committed) {
                 let when = t.and(&[step.taken, step.committed, apart]);
-                out.push(t.implies(when, t.and(&self.others.left(&touches, step))));
+                out.push(t.implies(when, t.and(&others.left(&touches, step))));
                 // Also where a gate fails now: others must not be able to mend it before the step is taken.
                 let tried = t.and(&[step.tried, step.committed, apart]);
-                let mine = self.others.excluded(&touches, &step.before, &step.before);
+                let mine = others.excluded(&touches, &step.before, &step.before);
                 out.push(t.implies(tried, t.and(&mine.into_iter().map(|(_, f)| f).collect::<Vec<_>>())));
                 // No other thread may decide whether the step can be taken, even where it cannot.
                 let at = t.and(&[reached(&start.piece, action), step.committed, apart]);
                 let touches = self.touches.of_guard(action);
                 let decided: Vec<Term> =
-                    self.others.excluded(&touches, &step.before, &step.before).into_iter().map(|(_, f)| f).collect();
+                    others.excluded(&touches, &step.before, &step.before).into_iter().map(|(_, f)| f).collect();
                 out.push(t.implies(at, t.and(&decided)));
             }
         }

@@ -188,6 +188,7 @@ impl SearchPart<'_> {
             compact: request.compact,
             mark: request.mark,
             checkpoint: logs,
+            by_size: false,
         };
         let searched: Searched<W> = search_as_owner(self.program, system, &settings, &mut Apart::new(self.members));
         let first = self.members.link(0)?;
