@@ -11,52 +11,15 @@ Usage: conform.py [--most N] [--limit SECONDS] [--tool PATH] [--only bluetooth|b
 """
 
 import argparse
-import ctypes
 import os
 import shutil
 import subprocess
 import tempfile
-import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+from processes import ROOT, measured
+
 SEEDS = os.path.join(ROOT, "corpus", "seeds", "abstract-threads")
 MODELS = os.path.join(ROOT, "benches", "models")
-SET_CHILD_SUBREAPER = 36
-
-
-def measured(command, limit, cwd=None):
-    """Exit code, output and processor time of a command and everything it started; the code is None over the limit."""
-    ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    with tempfile.TemporaryFile() as out:
-        child = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL, cwd=cwd)
-        begin, code, spent = time.time(), None, 0.0
-        while True:
-            try:
-                pid, status, usage = os.wait4(-1, os.WNOHANG)
-            except ChildProcessError:
-                break
-            if pid == 0:
-                used = spent + cpu_of(child.pid)
-                if code is None and (used > limit or time.time() - begin > 20 * limit):
-                    child.kill()
-                    limit = float("inf")
-                time.sleep(0.005)
-                continue
-            spent += usage.ru_utime + usage.ru_stime
-            if pid == child.pid:
-                code = os.waitstatus_to_exitcode(status)
-        child.returncode = code
-        out.seek(0)
-        return (None if code is not None and code < 0 else code), out.read().decode(errors="replace"), spent
-
-
-def cpu_of(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as f:
-            fields = f.read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    except OSError:
-        return 0.0
 
 
 def spin(model, n, limit):
