@@ -168,9 +168,12 @@ fn bring_cvc5() -> Result<PathBuf, String> {
         provide("cvc5==1.4.2", wheels.cvc5_sha256, &selection, &folder, &members)?;
     }
     let staged = folder.join(format!(".pipe-{}", std::process::id()));
+    // Another machine's program is linked by the linker that the build was given for that machine.
+    let linker = std::env::var("RUSTC_LINKER").ok().map(|path| ["-C".to_string(), format!("linker={path}")]);
     let done = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
         .args(["cvc5_pipe.rs", "--crate-name", "cvc5_pipe", "--edition", "2024", "-O", "--target", wheels.target])
         .args(["-C", "link-arg=-Wl,-rpath,$ORIGIN", "-C", "panic=abort"])
+        .args(linker.into_iter().flatten())
         .args(
             names
                 .iter()

@@ -14,15 +14,16 @@
 //!        loops come down in rank.
 //!   RD7  written invariants that the proof rests on hold of initial stores, and every step of the program keeps them.
 //!   RD8  a procedure listed as prompt never waits and ends: its calls count for RD6 (`prompt`).
-//!   RD9  every step of the program is one that the relies which the proof rests on allow, seen by any other thread (`premises`).
+//!   RD9  every step of the program is one that the relies which the proof rests on allow, seen by any other thread (`premises_hold`).
 //! A call by specification uses what RD5 and RD6 show of the callee: every property served by a caller is served by them.
 //! Deliberately absent: spawning units; calls of procedures that may wait do not count as going on.
 
 mod premises;
+mod premises_hold;
 mod prompt;
 mod vet;
 
-use self::premises::Premises;
+use self::premises::WrittenPremises;
 use super::wrong_form;
 use crate::obligation::{self, Obligation, Premise, Serves};
 use crate::rejection::{Rejection, SideCondition};
@@ -70,7 +71,7 @@ pub(crate) fn obligations(
     let p = &basis.program;
     let mut facts = vec![terms.lt(terms.int(0), terms.sym(p.tid))];
     facts.extend(constant_facts(p, terms));
-    let premises = Premises::of(p, terms, proof)?;
+    let premises = WrittenPremises::of(p, terms, proof)?;
     facts.push(premises.invariant);
     let rule = ReductionRule {
         basis: &basis,
@@ -101,7 +102,7 @@ struct ReductionRule<'a> {
     touches: Touches<'a>,
     /// What always holds, the invariants of the certificate included.
     facts: Term,
-    premises: Premises,
+    premises: WrittenPremises,
     claimed: &'a [PropertyId],
     /// Procedures whose calls do not wait (RD8), in the order of the certificate.
     prompt: &'a [ProcId],
