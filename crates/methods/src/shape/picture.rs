@@ -1,8 +1,8 @@
 //! Pictures of views as SVG: one box for each cell, a dashed double box for a group, arrows for links.
 //!
 //! In: views of a certificate. Out: SVG text, the same bytes for the same view. A cell of the view is one concrete cell (solid box), a
-//! group stands for any number of them (dashed); a link that is certain is a solid arrow, a possible one is dotted. `step` puts the view
-//! before and the view after a step side by side.
+//! group stands for any number of them (dashed); a link that is certain is a solid arrow, a possible one is dotted. Deliberately absent:
+//! a view before and after a step (the web page draws the heaps of runs).
 
 use evidence::views::{CellOwner, Control, Status, Val, View, ViewCell, Views};
 use program::Program;
@@ -11,6 +11,11 @@ use std::fmt::Write;
 const CELL_WIDTH: i32 = 150;
 const CELL_HEIGHT: i32 = 46;
 const CELL_GAP: i32 = 60;
+const ROW_GAP: i32 = 70;
+const HEADING_HEIGHT: i32 = 50;
+/// Room below the last row, for links that go round.
+const FOOT_HEIGHT: i32 = 44;
+const LETTER_WIDTH: i32 = 8;
 
 /// One view.
 pub fn view(program: &Program, v: &View) -> String {
@@ -21,29 +26,37 @@ pub fn view(program: &Program, v: &View) -> String {
 /// How many views are drawn on one sheet.
 const VIEWS_PER_SHEET: usize = 60;
 
-/// The views of a certificate, one below the other; of a large one the first.
+const SHEET_WIDTH: i32 = 1500;
+
+/// The views of a certificate, as many side by side as a sheet is wide; of a large one the first.
 pub fn sheet(program: &Program, views: &Views) -> String {
-    let (mut body, mut y, mut width) = (String::new(), 0, 300);
     let count = views.views.len();
     let title = if count > VIEWS_PER_SHEET {
         format!("the first {VIEWS_PER_SHEET} of {count} views")
     } else {
         format!("{count} views")
     };
-    let _ = writeln!(
-        body,
-        "<text x=\"10\" y=\"18\" font-weight=\"bold\">{title}: a solid box is one cell, a dashed one any number</text>"
-    );
-    y += 30;
+    let mut body = format!("<text x=\"10\" y=\"18\" font-weight=\"bold\">{title}</text>\n");
+    let legend = "a solid box is one cell, a dashed one any number; yellow: only this thread knows it, green: in the object, grey: \
+                  taken out of it";
+    let _ = writeln!(body, "<text x=\"10\" y=\"36\">{legend}</text>");
+    let (mut x, mut y, mut width, mut row_height) = (0, 50, LETTER_WIDTH * legend.len() as i32, 0);
     for v in views.views.iter().take(VIEWS_PER_SHEET) {
         let drawn = DrawnView::new(program, v);
-        let _ = writeln!(body, "<g transform=\"translate(0,{y})\">{}</g>", drawn.body);
-        y += drawn.height;
-        width = width.max(drawn.width);
-        let _ = writeln!(body, "<line x1=\"0\" y1=\"{y}\" x2=\"{width}\" y2=\"{y}\" stroke=\"#ccc\"/>");
-        y += 10;
+        if x > 0 && x + drawn.width > SHEET_WIDTH {
+            (x, y, row_height) = (0, y + row_height, 0);
+        }
+        let (w, h) = (drawn.width - 10, drawn.height - 10);
+        let _ = writeln!(
+            body,
+            "<g transform=\"translate({x},{y})\"><rect x=\"4\" y=\"0\" width=\"{w}\" height=\"{h}\" fill=\"none\" stroke=\"#ccc\"/>{}</g>",
+            drawn.body
+        );
+        x += drawn.width;
+        width = width.max(x);
+        row_height = row_height.max(drawn.height);
     }
-    frame(width, y, &body)
+    frame(width, y + row_height, &body)
 }
 
 pub fn frame(width: i32, height: i32, body: &str) -> String {
@@ -67,34 +80,57 @@ struct DrawnView {
 
 impl DrawnView {
     fn new(program: &Program, v: &View) -> Self {
+        let grid = Grid::of(v);
         let columns = v.cells.len().max(v.groups.len()).max(1) as i32;
-        let width = 20 + columns * (CELL_WIDTH + CELL_GAP);
-        let height = 60 + 2 * (CELL_HEIGHT + 90);
-        let mut body = String::new();
-        let _ = writeln!(body, "<text x=\"10\" y=\"16\">{}</text>", escape_xml(&heading(program, v)));
+        let heading = heading(program, v);
+        let width = (20 + columns * (CELL_WIDTH + CELL_GAP)).max(20 + LETTER_WIDTH * heading.chars().count() as i32);
+        let mut body = format!("<text x=\"10\" y=\"16\">{}</text>\n", escape_xml(&heading));
         for (i, c) in v.cells.iter().enumerate() {
-            body.push_str(&boxed(program, v, c, at_cell(i), Some(i)));
+            body.push_str(&boxed(program, v, c, grid.cell(i), Some(i)));
         }
         for (g, c) in v.groups.iter().enumerate() {
-            body.push_str(&boxed(program, v, c, at_group(g), None));
+            body.push_str(&boxed(program, v, c, grid.group(g), None));
         }
-        for (from, c) in places(v) {
-            body.push_str(&arrows(program, c, from));
+        for (from, c) in grid.places(v) {
+            body.push_str(&arrows(program, grid, c, from));
         }
-        Self { body, width, height }
+        Self { body, width, height: grid.height(v) }
     }
 }
 
-fn at_cell(i: usize) -> (i32, i32) {
-    (20 + i as i32 * (CELL_WIDTH + CELL_GAP), 60)
-}
-fn at_group(g: usize) -> (i32, i32) {
-    (20 + g as i32 * (CELL_WIDTH + CELL_GAP), 60 + CELL_HEIGHT + 90)
+/// Where the boxes of a view stand: cells in one row, groups in the next; a row of nothing takes no room.
+#[derive(Clone, Copy)]
+struct Grid {
+    groups_y: i32,
 }
 
-fn places(v: &View) -> Vec<((i32, i32), &ViewCell)> {
-    let cells = v.cells.iter().enumerate().map(|(i, c)| (at_cell(i), c));
-    cells.chain(v.groups.iter().enumerate().map(|(g, c)| (at_group(g), c))).collect()
+impl Grid {
+    fn of(v: &View) -> Self {
+        let cells = if v.cells.is_empty() { 0 } else { CELL_HEIGHT + ROW_GAP };
+        Self { groups_y: HEADING_HEIGHT + cells }
+    }
+
+    fn height(self, v: &View) -> i32 {
+        let last = match (v.groups.is_empty(), v.cells.is_empty()) {
+            (false, _) => self.groups_y + CELL_HEIGHT,
+            (true, false) => HEADING_HEIGHT + CELL_HEIGHT,
+            (true, true) => return HEADING_HEIGHT,
+        };
+        last + FOOT_HEIGHT
+    }
+
+    fn cell(self, i: usize) -> (i32, i32) {
+        (20 + i as i32 * (CELL_WIDTH + CELL_GAP), HEADING_HEIGHT)
+    }
+
+    fn group(self, g: usize) -> (i32, i32) {
+        (20 + g as i32 * (CELL_WIDTH + CELL_GAP), self.groups_y)
+    }
+
+    fn places(self, v: &View) -> Vec<((i32, i32), &ViewCell)> {
+        let cells = v.cells.iter().enumerate().map(|(i, c)| (self.cell(i), c));
+        cells.chain(v.groups.iter().enumerate().map(|(g, c)| (self.group(g), c))).collect()
+    }
 }
 
 fn heading(program: &Program, v: &View) -> String {
@@ -198,45 +234,56 @@ fn boxed(program: &Program, v: &View, c: &ViewCell, (x, y): (i32, i32), cell: Op
     out
 }
 
-fn arrows(program: &Program, c: &ViewCell, (x, y): (i32, i32)) -> String {
+/// A link that ends: a short line with a bar.
+fn ending((x, y): (i32, i32), dash: &str, name: &str) -> String {
+    let (from, end) = (x + CELL_WIDTH, x + CELL_WIDTH + 18);
+    format!(
+        "<path d=\"M{from},{} h18 m0,-6 v12\" fill=\"none\" stroke=\"black\"{dash}/>\
+         <text x=\"{}\" y=\"{}\" font-size=\"9\">{name}</text>\n",
+        y + 30,
+        end + 3,
+        y + 40
+    )
+}
+
+/// The line of a link from a box to a box, and where its name stands: straight to the next box of the row, round the foot of its own
+/// box, or bent below the row.
+fn line((x, y): (i32, i32), to: (i32, i32), nth: i32) -> (String, (i32, i32)) {
+    let foot = y + CELL_HEIGHT;
+    if to == (x, y) {
+        let (right, left, low) = (x + CELL_WIDTH - 20 - 12 * nth, x + CELL_WIDTH - 60 - 12 * nth, foot + 30);
+        return (format!("M{right},{foot} C{right},{low} {left},{low} {left},{foot}"), (left, low));
+    }
+    if to.1 == y && to.0 == x + CELL_WIDTH + CELL_GAP {
+        let at = y + 14 + 6 * nth;
+        return (format!("M{},{at} H{}", x + CELL_WIDTH, to.0), (x + CELL_WIDTH + 6, at - 4));
+    }
+    let (fx, tx) = (x + CELL_WIDTH / 2 + 12 * nth, to.0 + CELL_WIDTH / 2 - 8 * nth);
+    let ty = if to.1 > y { to.1 } else { to.1 + CELL_HEIGHT };
+    let bend = foot + 34 + 6 * nth;
+    (format!("M{fx},{foot} C{fx},{bend} {tx},{bend} {tx},{ty}"), ((fx + tx) / 2, bend - 4))
+}
+
+fn arrows(program: &Program, grid: Grid, c: &ViewCell, from: (i32, i32)) -> String {
     let mut out = String::new();
     for (f, vals) in program.classes[c.class].fields.iter().zip(&c.fields) {
+        let name = escape_xml(&program.vars[*f].name);
         let certain = vals.len() == 1;
         let dash = if certain { "" } else { " stroke-dasharray=\"2,3\"" };
         for (i, val) in vals.iter().enumerate() {
             let to = match val {
-                Val::Cell(d) => at_cell(*d as usize),
-                Val::Group(g) => at_group(*g as usize),
+                Val::Cell(d) => grid.cell(*d as usize),
+                Val::Group(g) => grid.group(*g as usize),
                 Val::Null => {
-                    let end = x + CELL_WIDTH + 18;
-                    let _ = writeln!(
-                        out,
-                        "<path d=\"M{},{} h18 m0,-6 v12\" fill=\"none\" stroke=\"black\"{dash}/><text x=\"{}\" y=\"{}\" font-size=\"9\">{}</text>",
-                        x + CELL_WIDTH,
-                        y + 30,
-                        end + 3,
-                        y + 40,
-                        escape_xml(&program.vars[*f].name)
-                    );
+                    out.push_str(&ending(from, dash, &name));
                     continue;
                 }
                 _ => continue,
             };
-            let (fx, fy) = (x + CELL_WIDTH / 2 + 12 * i as i32, y + CELL_HEIGHT);
-            let (tx, ty) = (to.0 + CELL_WIDTH / 2 - 8 * i as i32, if to.1 > y { to.1 } else { to.1 + CELL_HEIGHT });
-            let bend = fy + 34 + 6 * i as i32;
-            let _ = writeln!(
-                out,
-                "<path d=\"M{fx},{fy} C{fx},{bend} {tx},{bend} {tx},{ty}\" fill=\"none\" stroke=\"black\"{dash} marker-end=\"url(#tip)\"/>"
-            );
+            let (path, (x, y)) = line(from, to, i as i32);
+            let _ = writeln!(out, "<path d=\"{path}\" fill=\"none\" stroke=\"black\"{dash} marker-end=\"url(#tip)\"/>");
             if certain {
-                let _ = writeln!(
-                    out,
-                    "<text x=\"{}\" y=\"{}\" font-size=\"9\">{}</text>",
-                    (fx + tx) / 2,
-                    bend - 4,
-                    escape_xml(&program.vars[*f].name)
-                );
+                let _ = writeln!(out, "<text x=\"{x}\" y=\"{y}\" font-size=\"9\">{name}</text>");
             }
         }
     }

