@@ -392,6 +392,7 @@ impl<const W: usize> DiskSearch<'_, '_, W> {
             done += 1;
             states.advance()?;
             expansion.clear();
+            self.report.more_effort += self.worker.effort_of_copying(&state);
             if !self.worker.reached.is_empty() {
                 self.worker.mark(&state);
             }

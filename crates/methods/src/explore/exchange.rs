@@ -45,6 +45,8 @@ pub(crate) struct OwnerSizes {
 pub(crate) struct OwnerReport<const W: usize> {
     pub sizes: OwnerSizes,
     pub transitions: u64,
+    /// Effort that the number of states does not tell: what steps of the reference semantics copied, first steps from initial states.
+    pub more_effort: u64,
     pub found: BTreeMap<PropertyId, NearestViolation<W>>,
     /// The least value of the level that has no room.
     pub escape: Option<Escape>,
@@ -61,6 +63,7 @@ impl<const W: usize> Default for OwnerReport<W> {
         Self {
             sizes: OwnerSizes::default(),
             transitions: 0,
+            more_effort: 0,
             found: BTreeMap::new(),
             escape: None,
             exhausted: None,
@@ -81,6 +84,7 @@ impl<const W: usize> OwnerReport<W> {
         all.bytes += one.bytes;
         all.sent += one.sent;
         self.transitions += other.transitions;
+        self.more_effort += other.more_effort;
         other.found.into_iter().for_each(|(p, found)| keep_nearest(&mut self.found, p, found));
         other.escape.into_iter().for_each(|e| keep_least(&mut self.escape, e));
         other.incomplete.into_iter().for_each(|why| keep_least(&mut self.incomplete, why));

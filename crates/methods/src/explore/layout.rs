@@ -215,6 +215,8 @@ impl InstancePlace {
 pub(crate) struct Interner {
     numbers: FxHashMap<Value, u32>,
     values: Vec<Value>,
+    /// How many entries each value has, for what it costs to copy it.
+    entries: Vec<u32>,
 }
 
 impl Interner {
@@ -224,8 +226,19 @@ impl Interner {
         }
         let n = self.values.len() as u32;
         self.values.push(value.clone());
+        self.entries.push(entries(value));
         self.numbers.insert(value.clone(), n);
         n
+    }
+}
+
+/// How many scalars a value is made of.
+fn entries(value: &Value) -> u32 {
+    match value {
+        Value::Seq(items) => items.iter().map(entries).sum(),
+        Value::Set(items) => items.len() as u32,
+        Value::Map(map) => map.entries.values().map(entries).sum(),
+        _ => 1,
     }
 }
 
@@ -462,6 +475,14 @@ impl Layout {
         {
             undecide_levels(value, levels, &plan.key_sorts);
         }
+    }
+    /// How many entries the values of a state have that are kept by number: a step of the reference semantics copies them all.
+    pub(crate) fn interned_entries(&self, words: &[u64]) -> u64 {
+        let interner = self.interner.read().expect("no thread panics while interning");
+        let interned =
+            |s: &&BitField| s.plan != u32::MAX && self.plans[s.plan as usize].shape == StorageShape::Interned;
+        let codes = self.slots.iter().filter(interned).map(|s| s.code(words) as usize);
+        codes.map(|code| u64::from(interner.entries[code])).sum()
     }
     fn intern(&self, value: &Value) -> u32 {
         self.interner.write().expect("no thread panics while interning").number(value)

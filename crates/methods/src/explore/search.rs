@@ -296,6 +296,8 @@ impl<const W: usize> ShardOwner<'_, '_, W> {
         self.shard.levels.push(0);
         if exchange.me() == 0 {
             self.tolerate(|s| s.initial(out));
+            let each = if self.worker.system.slow > 0 { SLOW_STATE } else { STATE_EFFORT };
+            self.report.more_effort += std::mem::take(&mut self.worker.settled).saturating_mul(each);
         }
         exchange.swap(out, &mut |states| self.take_in(states))?;
         self.level_end = self.shard.len();
@@ -448,6 +450,7 @@ impl<const W: usize> ShardOwner<'_, '_, W> {
             let state = *self.shard.get(self.cursor);
             self.cursor += 1;
             expansion.clear();
+            self.report.more_effort += self.worker.effort_of_copying(&state);
             if !self.worker.reached.is_empty() {
                 self.worker.mark(&state);
             }
@@ -545,6 +548,7 @@ impl<'a, const W: usize> SearchLeader<'a, W> {
     pub(super) fn decide(&mut self, mut report: OwnerReport<W>, rounds: u32) -> Decision {
         let sizes = report.sizes;
         let segments = std::mem::take(&mut report.segments);
+        self.settings.budget.spend(report.more_effort);
         self.known.merge(report);
         self.known.sizes = sizes;
         // Where a log could not be read, that is the reason.

@@ -416,6 +416,24 @@ fn check_a_search_out_of_memory_says_how_deep_it_came() {
 }
 
 #[test]
+fn check_a_list_that_grows_costs_as_much_effort_as_is_copied() {
+    let list = "class Node { next: Node; }\nvar top: Node;\n\
+                thread Grows { var x: Node; while * { x := new Node; x.next := top; top := x; } }\n\
+                thread Looks { while * { assert top == null || top.next != top; } }\n";
+    let searched = |effort: u64| {
+        let program = parsed(list);
+        let properties = program.properties.ids().collect();
+        let options = crate::MethodOptions([("heap".to_string(), "off".to_string())].into());
+        let task = crate::Task { program, properties, threads: Default::default(), options };
+        let budget = base::differential::limited_work(Duration::from_millis(effort));
+        super::Explore.run(&task, &crate::Run::quiet(budget)).statistics["states"]
+    };
+    // Each level makes the list longer: sixteen times the effort is far from sixteen times the states.
+    let (little, more) = (searched(20), searched(320));
+    assert!(more > 2 * little && more < 10 * little, "{little} and {more} states");
+}
+
+#[test]
 fn check_heaps_maps_sets_sequences_and_spawned_threads_are_searched_as_the_reference_semantics_does() {
     let texts = [
         "class Node { val: int; next: Node; }

@@ -66,6 +66,8 @@ pub(crate) struct StateExpander<'s> {
     pub incomplete: Option<String>,
     /// Outcomes that decided a value: a state that looks alive may be stuck for other values.
     decided: bool,
+    /// How many states first steps led to, from initial states on.
+    pub(crate) settled: u64,
     /// Something other than compiled code was asked whose answer may depend on more than the bits of a site.
     unsure: bool,
     /// For each instance, the codes of its pc that `mark` has seen.
@@ -86,6 +88,7 @@ impl<'s> StateExpander<'s> {
             frame: RegisterFile::new(system.registers),
             incomplete: None,
             decided: false,
+            settled: 0,
             unsure: false,
             reached: Vec::new(),
             memo: Memo::default(),
@@ -365,7 +368,10 @@ impl<'s> StateExpander<'s> {
             for (s, _) in done.states {
                 let pc = self.pc(i, &s);
                 if self.system.places[i][pc as usize].invisible {
-                    self.settle(i, pc, s, 1, &mut next)?;
+                    let before = next.states.len();
+                    let done = self.settle(i, pc, s, 1, &mut next);
+                    self.settled += (next.states.len() - before) as u64 + 1;
+                    done?;
                 } else {
                     next.states.push((s, 1));
                 }
@@ -380,6 +386,11 @@ impl<'s> StateExpander<'s> {
             self.note(UNDECIDED_DEADLOCK.into());
         }
         Ok(done)
+    }
+    /// Where some steps are left to the reference semantics, they copy what is kept by number: an entry is a unit of effort.
+    pub(crate) fn effort_of_copying<const W: usize>(&self, state: &[u64; W]) -> u64 {
+        let layout = &self.system.layout;
+        if self.system.slow > 0 && layout.interned { layout.interned_entries(state) } else { 0 }
     }
     /// Everything one action of one instance leads to.
     pub(crate) fn outcomes<const W: usize>(

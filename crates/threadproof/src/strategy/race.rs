@@ -20,8 +20,8 @@ fn round(units: u64) -> u32 {
     if bits <= FIRST_ROUND { 0 } else { (bits - FIRST_ROUND).div_ceil(2) }
 }
 
-/// What a method with a head start answers with so much effort or less (about a second) counts as answered in the first round.
-const HEAD_START: u64 = 1 << 20;
+/// What a method with a head start answers with so much effort or less (about half a second) counts as answered in the first round.
+const HEAD_START: u64 = 1 << 19;
 
 /// The less, the better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

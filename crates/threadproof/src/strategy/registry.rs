@@ -27,6 +27,8 @@ pub fn portfolio() -> Vec<Arc<dyn Method>> {
 const MAX_WAIT: Duration = Duration::from_secs(3);
 /// How long the others wait for the method that is likely to decide.
 const MAX_HEAD_START: Duration = Duration::from_millis(1500);
+/// How long the next one waits, of two that often decide what the other does not.
+const SECOND_START: Duration = Duration::from_millis(400);
 /// From so many actions on, a program with any number of threads is first looked at piece by piece, for a time that follows its size.
 const LARGE_PROGRAM_ACTIONS: usize = 400;
 const TIME_PER_ACTION: Duration = Duration::from_millis(25);
@@ -61,7 +63,7 @@ pub fn stages(task: &Task, names: &[&str], settings: &StrategySettings) -> Vec<S
         out.push(StartWave { who: rest, when: When::Ended, patience: MAX_WAIT });
         return out;
     }
-    let late = later(task, names, settings.workers);
+    let mut late = later(task, names, settings.workers);
     rest.retain(|i| !late.contains(i));
     let mut patience = soon;
     if let Some(likely) = likely(task, names) {
@@ -70,10 +72,15 @@ pub fn stages(task: &Task, names: &[&str], settings: &StrategySettings) -> Vec<S
         out.push(StartWave { who: first, when: When::Ended, patience: soon });
         rest = others;
         patience = MAX_HEAD_START;
+        if let Some(next) = next_likely(names[likely]).and_then(|next| names.iter().position(|n| *n == next)) {
+            rest.retain(|i| *i != next);
+            late.retain(|i| *i != next);
+            out.push(StartWave { who: vec![next], when: When::Ended, patience: SECOND_START });
+        }
+        late.retain(|i| *i != likely);
     }
-    let late = late.into_iter().filter(|i| Some(*i) != likely(task, names));
     out.push(StartWave { who: rest, when: When::Ended, patience });
-    out.extend(late.map(|i| StartWave { who: vec![i], when: When::Room, patience: MAX_WAIT }));
+    out.extend(late.into_iter().map(|i| StartWave { who: vec![i], when: When::Room, patience: MAX_WAIT }));
     out
 }
 
@@ -135,7 +142,7 @@ fn alone(task: &Task, names: &[&str]) -> Option<usize> {
 }
 
 /// Who is likely to decide the program, by what is in it: it begins with the short search for bugs, and the others wait for a moment. Where the
-/// numbers of threads are fixed, the short search is that method.
+/// numbers of threads are fixed and there is no heap, the short search is that method.
 fn likely(task: &Task, names: &[&str]) -> Option<usize> {
     let p = &task.program;
     if !names.contains(&"scout") || alone(task, names).is_some() {
@@ -146,12 +153,21 @@ fn likely(task: &Task, names: &[&str]) -> Option<usize> {
     let name = match () {
         () if p.threads.iter().any(|t| t.follows.is_some()) => "conform",
         () if performs && (parametric || p.threads.is_empty()) => "reduce",
-        () if !parametric => return None,
         () if heap => "shape",
+        () if !parametric => return None,
         () if is_annotated(task) => "rely",
         () => "count",
     };
     names.iter().position(|n| *n == name)
+}
+
+/// Threads in any number that follow from counting and those that follow from what each relies on look alike in the text.
+fn next_likely(likely: &str) -> Option<&'static str> {
+    match likely {
+        "count" => Some("rely"),
+        "rely" => Some("count"),
+        _ => None,
+    }
 }
 
 /// Which methods have a head start: what they answer with little effort is not compared with what others might.

@@ -13,9 +13,9 @@ use std::time::Duration;
 pub const NAME: &str = "scout";
 /// As many instances of each thread of any number.
 pub const SCOUTED_INSTANCES: u64 = 3;
-/// Where all numbers are fixed, the search may well be the proof; for any number, the proof runs beside it.
+/// Where all numbers are fixed, the search may well be the proof; for any number, and over a heap, the proof runs beside it.
 const FIXED_EFFORT: Duration = Duration::from_secs(4);
-const PARAMETRIC_EFFORT: Duration = Duration::from_millis(400);
+const SHORT_EFFORT: Duration = Duration::from_millis(400);
 /// It may take so many bytes: where states are so large that this is little, it ends early and leaves the machine to the others.
 const MAX_BYTES: u64 = 768 << 20;
 
@@ -48,7 +48,8 @@ impl Method for Scout {
     }
 
     fn run(&self, task: &Task, run: &Run) -> Claims {
-        let usual = if task.is_parametric() { PARAMETRIC_EFFORT } else { FIXED_EFFORT };
+        let beside_a_proof = task.is_parametric() || !task.program.classes.is_empty();
+        let usual = if beside_a_proof { SHORT_EFFORT } else { FIXED_EFFORT };
         let mut task = task.clone();
         task.options.0.entry("instances".into()).or_insert_with(|| SCOUTED_INSTANCES.to_string());
         if self.reductions == Reductions::Off {
@@ -56,8 +57,7 @@ impl Method for Scout {
                 task.options.0.insert(name.into(), "off".into());
             }
         }
-        // The proof for every number of threads runs beside it.
-        let workers = if task.is_parametric() { (run.workers / 2).max(1) } else { run.workers };
+        let workers = if beside_a_proof { (run.workers / 2).max(1) } else { run.workers };
         let share = run.budget.share(self.effort.unwrap_or(usual));
         let budget = share.with_memory(base::budget::resident_bytes() + MAX_BYTES);
         let short = Run { budget, workers, ..run.clone() };

@@ -147,7 +147,8 @@ impl<const W: usize> Exchange<W> for Apart<'_, W> {
 
 fn put_report<const W: usize>(w: &mut WordWriter, report: &OwnerReport<W>) {
     let s = report.sizes;
-    w.put(s.left).put(s.most_left).put(s.coming).put(s.states).put(s.bytes).put(s.sent).put(report.transitions);
+    w.put(s.left).put(s.most_left).put(s.coming).put(s.states).put(s.bytes).put(s.sent);
+    w.put(report.transitions).put(report.more_effort);
     w.violations(&report.found);
     w.option(report.escape.as_ref(), |w, e| w.escape(e));
     w.option(report.exhausted, |w, e| w.exhausted(e));
@@ -171,6 +172,7 @@ fn report_of<const W: usize>(words: &[u64]) -> Result<OwnerReport<W>, String> {
     Ok(OwnerReport {
         sizes,
         transitions: r.take()?,
+        more_effort: r.take()?,
         found: r.violations()?,
         escape: r.option(WordReader::escape)?,
         exhausted: r.option(WordReader::exhausted)?,
