@@ -13,6 +13,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SET_CHILD_SUBREAPER = 36
 POLL_SECONDS = 0.005
+LOOK_SECONDS = 0.2
 CLOCK_PER_PROCESSOR_SECOND = 20
 
 
@@ -23,15 +24,19 @@ def measured(command, limit=math.inf, cwd=None):
     with tempfile.TemporaryFile() as out:
         child = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL, cwd=cwd)
         begin, code, spent = time.time(), None, 0.0
+        next_look = begin
         while True:
             try:
                 pid, status, usage = os.wait4(-1, 0 if math.isinf(limit) else os.WNOHANG)
             except ChildProcessError:
                 break
             if pid == 0:
-                if code is None and (spent + used_by(child.pid) > limit or time.time() - begin > CLOCK_PER_PROCESSOR_SECOND * limit):
-                    child.kill()
-                    limit = math.inf
+                now = time.time()
+                if code is None and now > next_look:
+                    next_look = now + LOOK_SECONDS
+                    if spent + used_by(child.pid) > limit or now - begin > CLOCK_PER_PROCESSOR_SECOND * limit:
+                        child.kill()
+                        limit = math.inf
                 time.sleep(POLL_SECONDS)
                 continue
             spent += usage.ru_utime + usage.ru_stime
@@ -43,10 +48,17 @@ def measured(command, limit=math.inf, cwd=None):
 
 
 def used_by(pid):
-    """Processor seconds of one running process; 0 where there is none."""
-    try:
-        with open(f"/proc/{pid}/stat") as f:
-            fields = f.read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    except OSError:
-        return 0.0
+    """Processor seconds of a running process, of what it waited for, and of all that descend from it and run."""
+    fields_of = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat") as f:
+                fields_of[int(name)] = f.read().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+    family, found = {pid}, True
+    while found:
+        found = {p for p, fields in fields_of.items() if int(fields[1]) in family and p not in family}
+        family |= found
+    ticks = sum(int(ticks) for p in family & fields_of.keys() for ticks in fields_of[p][11:15])
+    return ticks / os.sysconf("SC_CLK_TCK")
