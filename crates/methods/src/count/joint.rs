@@ -59,6 +59,14 @@ enum JointQuestion {
     Step(usize),
 }
 
+/// What questions share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OuterScope {
+    Move(usize),
+    /// A single and one of its moves.
+    SingleMove(usize, usize),
+}
+
 struct Joint<'j, 'a> {
     system: &'j CountedSystem<'a>,
     steps: Vec<CountedStep>,
@@ -80,6 +88,8 @@ struct Joint<'j, 'a> {
     rested: Vec<Vec<usize>>,
     /// The question whose scope is open.
     here: Option<usize>,
+    /// The scope around it.
+    outer: Option<OuterScope>,
     /// Only candidates about two instances may be dropped.
     protect: bool,
     lost: bool,
@@ -115,6 +125,7 @@ impl<'j, 'a> Joint<'j, 'a> {
             cores: Vec::new(),
             rested: Vec::new(),
             here: None,
+            outer: None,
             protect: false,
             lost: false,
             smt,
@@ -152,10 +163,11 @@ impl<'j, 'a> Joint<'j, 'a> {
     fn open(&mut self) {
         let (t, s) = (self.system.terms, self.system);
         self.smt.push();
-        for k in self.known.iter().chain(&self.facts) {
+        let always = self.known.iter().chain(&self.facts).map(|k| {
             let c = &self.candidates[*k];
-            self.smt.assert(t.implies(c.literal, s.instances.premise(t, c.formula)));
-        }
+            t.implies(c.literal, s.instances.premise(t, c.formula))
+        });
+        let mut always: Vec<Term> = always.collect();
         let literals: BTreeMap<(usize, usize), Term> = self
             .exclusive
             .iter()
@@ -166,8 +178,9 @@ impl<'j, 'a> Joint<'j, 'a> {
             .collect();
         for e in s.exclusions(&literals.keys().copied().collect()) {
             let all: Vec<Term> = e.pairs.iter().map(|pair| literals[pair]).collect();
-            self.smt.assert(t.implies(t.and(&all), e.fact));
+            always.push(t.implies(t.and(&all), e.fact));
         }
+        self.smt.assert(t.and(&always));
     }
 
     /// Lists the questions. What fails early stands first, so that little rests on it.
@@ -193,7 +206,8 @@ impl<'j, 'a> Joint<'j, 'a> {
         self.questions = out;
     }
 
-    fn close(self) {
+    fn close(mut self) {
+        self.leave_outer();
         self.smt.pop();
     }
 
@@ -201,35 +215,40 @@ impl<'j, 'a> Joint<'j, 'a> {
         list.iter().copied().filter(|k| self.candidates[*k].alive).collect()
     }
 
-    /// What is true of the step, besides candidates.
+    /// What is true of the step that the question shares with others, besides candidates.
+    fn outer_situation(&self, outer: OuterScope) -> Vec<Term> {
+        let (t, s) = (self.system.terms, self.system);
+        match outer {
+            OuterScope::Move(m) => {
+                let m = &s.moves[m];
+                [self.someone(m.from, 1)].into_iter().chain(s.before(m)).collect()
+            }
+            OuterScope::SingleMove(k, m) => {
+                let single = &s.unique_threads[k];
+                let m = &single.moves[m];
+                let a = &s.program.threads[single.thread].code.actions[m.action];
+                let mut out = vec![t.sym(single.there[m.from]), single.cells[m.from].formula];
+                out.extend(s.taken(a, t.sym(single.tid)));
+                out
+            }
+        }
+    }
+
+    /// What else is true, besides candidates.
     fn situation(&self, question: JointQuestion) -> Vec<Term> {
         let (t, s) = (self.system.terms, self.system);
         let tid = t.sym(s.program.tid);
-        let someone = |cell: usize, least: i128| t.le(t.int(least), t.sym(s.groups[s.group_of[cell]].symbol));
         let second = |cell: usize| s.within_cell(cell).into_iter().map(|f| s.of_peer(f));
         match question {
             JointQuestion::Initial => {
                 s.initial().into_iter().chain(s.control()).map(|f| s.instances.premise(t, f)).collect()
             }
-            JointQuestion::Arrive(m) => {
-                let m = &s.moves[m];
-                [someone(m.from, 1)].into_iter().chain(s.before(m)).collect()
-            }
+            JointQuestion::Arrive(_) => Vec::new(),
             JointQuestion::Disturb(m, r) => {
-                let m = &s.moves[m];
-                let least = if s.group_of[r] == s.group_of[m.from] { 2 } else { 1 };
-                let two = [someone(m.from, 1), someone(r, least), t.ne(tid, s.of_peer(tid))];
-                two.into_iter().chain(s.before(m)).chain(second(r)).collect()
+                let least = if s.group_of[r] == s.group_of[s.moves[m].from] { 2 } else { 1 };
+                [self.someone(r, least), t.ne(tid, s.of_peer(tid))].into_iter().chain(second(r)).collect()
             }
-            JointQuestion::Single(k, m, r) => {
-                let single = &s.unique_threads[k];
-                let m = &single.moves[m];
-                let a = &s.program.threads[single.thread].code.actions[m.action];
-                let mut out = vec![t.sym(single.there[m.from]), single.cells[m.from].formula, someone(r, 1)];
-                out.extend(s.taken(a, t.sym(single.tid)));
-                out.extend(s.within_cell(r));
-                out
-            }
+            JointQuestion::Single(_, _, r) => [self.someone(r, 1)].into_iter().chain(s.within_cell(r)).collect(),
             JointQuestion::Exclude(a, b) => {
                 s.within_cell(a).into_iter().chain(second(b)).chain([t.ne(tid, s.of_peer(tid))]).collect()
             }
@@ -237,22 +256,33 @@ impl<'j, 'a> Joint<'j, 'a> {
         }
     }
 
-    /// Candidates about the instances in question, with what they say of them.
+    fn someone(&self, cell: usize, least: i128) -> Term {
+        let (t, s) = (self.system.terms, self.system);
+        t.le(t.int(least), t.sym(s.groups[s.group_of[cell]].symbol))
+    }
+
+    /// Candidates about the mover, with what they say.
+    fn of_mover(&self, question: JointQuestion) -> Vec<(usize, Term)> {
+        match question {
+            JointQuestion::Arrive(m) | JointQuestion::Disturb(m, _) => self.own(self.system.moves[m].from),
+            _ => Vec::new(),
+        }
+    }
+
+    fn own(&self, cell: usize) -> Vec<(usize, Term)> {
+        self.alive(&self.of_cell[cell]).into_iter().map(|k| (k, self.candidates[k].formula)).collect()
+    }
+
+    /// Candidates about the other instances in question, with what they say of them.
     fn of_instances(&self, question: JointQuestion) -> Vec<(usize, Term)> {
         let s = self.system;
-        let own = |c: usize| self.alive(&self.of_cell[c]).into_iter().map(|k| (k, self.candidates[k].formula));
-        let second =
-            |c: usize| self.alive(&self.of_cell[c]).into_iter().map(|k| (k, s.of_peer(self.candidates[k].formula)));
+        let second = |c: usize| self.own(c).into_iter().map(|(k, f)| (k, s.of_peer(f)));
         match question {
-            JointQuestion::Initial => Vec::new(),
-            JointQuestion::Arrive(m) => own(s.moves[m].from).collect(),
-            JointQuestion::Disturb(m, r) => {
-                let from = s.moves[m].from;
-                own(from).chain(second(r)).chain(self.of_two(from, r)).collect()
-            }
-            JointQuestion::Single(_, _, r) => own(r).collect(),
-            JointQuestion::Exclude(a, b) => own(a).chain(second(b)).chain(self.of_two(a, b)).collect(),
-            JointQuestion::Step(k) => self.steps[k].cell.into_iter().flat_map(own).collect(),
+            JointQuestion::Initial | JointQuestion::Arrive(_) => Vec::new(),
+            JointQuestion::Disturb(m, r) => second(r).chain(self.of_two(s.moves[m].from, r)).collect(),
+            JointQuestion::Single(_, _, r) => self.own(r),
+            JointQuestion::Exclude(a, b) => self.own(a).into_iter().chain(second(b)).chain(self.of_two(a, b)).collect(),
+            JointQuestion::Step(k) => self.steps[k].cell.into_iter().flat_map(|c| self.own(c)).collect(),
         }
     }
 
@@ -290,7 +320,8 @@ impl<'j, 'a> Joint<'j, 'a> {
     }
 
     fn assumed(&self, question: JointQuestion) -> BTreeSet<usize> {
-        self.of_all(question).into_iter().chain(self.of_instances(question).into_iter().map(|(k, _)| k)).collect()
+        let of = self.of_mover(question).into_iter().chain(self.of_instances(question));
+        self.of_all(question).into_iter().chain(of.map(|(k, _)| k)).collect()
     }
 
     /// What is to be shown of each candidate that the question touches.
@@ -341,18 +372,43 @@ impl<'j, 'a> Joint<'j, 'a> {
         self.goals[question].as_deref().unwrap_or_default()
     }
 
+    /// What is the same for several questions stands in a scope around theirs: it is taken in once.
     fn enter(&mut self, question: usize) {
-        if self.here.is_none() {
-            self.here = Some(question);
-            self.smt.push();
-            let (t, what) = (self.system.terms, self.questions[question]);
-            self.situation(what).into_iter().for_each(|f| self.smt.assert(f));
-            self.say_of_instances(t, self.of_instances(what));
+        if self.here.is_some() {
+            return;
+        }
+        let (t, what) = (self.system.terms, self.questions[question]);
+        let outer = match what {
+            JointQuestion::Arrive(m) | JointQuestion::Disturb(m, _) => Some(OuterScope::Move(m)),
+            JointQuestion::Single(k, m, _) => Some(OuterScope::SingleMove(k, m)),
+            _ => None,
+        };
+        if self.outer != outer {
+            self.leave_outer();
+            if let Some(outer) = outer {
+                let all = self.outer_situation(outer).into_iter().chain(self.said(self.of_mover(what)));
+                let all = t.and(&all.collect::<Vec<_>>());
+                self.smt.push();
+                self.smt.assert(all);
+            }
+            self.outer = outer;
+        }
+        self.here = Some(question);
+        self.smt.push();
+        let all = self.situation(what).into_iter().chain(self.said(self.of_instances(what)));
+        let all = t.and(&all.collect::<Vec<_>>());
+        self.smt.assert(all);
+    }
+
+    fn leave_outer(&mut self) {
+        if self.outer.take().is_some() {
+            self.smt.pop();
         }
     }
 
-    fn say_of_instances(&mut self, t: &Terms, said: Vec<(usize, Term)>) {
-        said.into_iter().for_each(|(k, f)| self.smt.assert(t.implies(self.candidates[k].literal, f)));
+    fn said(&self, of_instances: Vec<(usize, Term)>) -> Vec<Term> {
+        let t = self.system.terms;
+        of_instances.into_iter().map(|(k, f)| t.implies(self.candidates[k].literal, f)).collect()
     }
 
     fn leave(&mut self) {
@@ -366,6 +422,7 @@ impl<'j, 'a> Joint<'j, 'a> {
         let t = self.system.terms;
         let result = eliminate(self, t, open, QuestionOrder::First);
         self.leave();
+        self.leave_outer();
         result.map(|_| ())
     }
 
@@ -421,8 +478,8 @@ impl<'j, 'a> Joint<'j, 'a> {
             let all = self.known.iter().chain(&self.facts).chain(&self.exclusive).copied();
             let assumed = self.alive(&all.collect::<Vec<_>>()).into_iter().chain(own.iter().map(|(k, _)| *k)).collect();
             self.smt.push();
-            b.formula.iter().for_each(|f| self.smt.assert(*f));
-            self.say_of_instances(t, own);
+            let all: Vec<Term> = b.formula.iter().copied().chain(self.said(own)).collect();
+            self.smt.assert(t.and(&all));
             let found = self.add_core(&assumed, &mut needed);
             self.smt.pop();
             found?;
