@@ -41,6 +41,8 @@ struct JointCandidate {
     formula: Term,
     literal: Term,
     alive: bool,
+    /// Known to hold, given all that is settled.
+    settled: bool,
 }
 
 /// Goals that share their premises.
@@ -106,6 +108,7 @@ impl<'j, 'a> Joint<'j, 'a> {
         known: Vec<Term>,
         facts: &[Term],
         cells: &CellFacts,
+        settled: &CellFacts,
         smt: &'j mut dyn Smt,
     ) -> Self {
         let steps = if facts.is_empty() { Vec::new() } else { system.steps() };
@@ -130,21 +133,23 @@ impl<'j, 'a> Joint<'j, 'a> {
             lost: false,
             smt,
         };
-        known.into_iter().for_each(|f| joint.add(Role::Known, f));
-        facts.iter().for_each(|f| joint.add(Role::Fact, *f));
+        known.into_iter().for_each(|f| joint.add(Role::Known, f, true));
+        facts.iter().for_each(|f| joint.add(Role::Fact, *f, false));
         for (c, holds) in cells.holds.iter().enumerate() {
-            holds.iter().for_each(|f| joint.add(Role::Holds(c), *f));
+            let settled = settled.holds.get(c).map_or(&[][..], |list| list);
+            holds.iter().for_each(|f| joint.add(Role::Holds(c), *f, settled.contains(f)));
         }
         for ((a, b), list) in &cells.pairwise {
-            list.iter().for_each(|f| joint.add(Role::Pair(*a, *b), *f));
+            let settled = settled.pairwise.get(&(*a, *b)).map_or(&[][..], |list| list);
+            list.iter().for_each(|f| joint.add(Role::Pair(*a, *b), *f, settled.contains(f)));
         }
-        cells.exclusive.iter().for_each(|(a, b)| joint.add(Role::Exclusive(*a, *b), system.terms.ff()));
+        cells.exclusive.iter().for_each(|(a, b)| joint.add(Role::Exclusive(*a, *b), system.terms.ff(), false));
         joint.open();
         joint.ask_about();
         joint
     }
 
-    fn add(&mut self, role: Role, formula: Term) {
+    fn add(&mut self, role: Role, formula: Term, settled: bool) {
         let (t, at) = (self.system.terms, self.candidates.len());
         let literal = t.sym(t.symbol("candidate", Sort::BOOL));
         match role {
@@ -156,7 +161,7 @@ impl<'j, 'a> Joint<'j, 'a> {
         }
         self.of_literal.insert(literal, at);
         self.rested.push(Vec::new());
-        self.candidates.push(JointCandidate { role, formula, literal, alive: true });
+        self.candidates.push(JointCandidate { role, formula, literal, alive: true, settled });
     }
 
     /// Says what holds wherever it is assumed.
@@ -361,7 +366,7 @@ impl<'j, 'a> Joint<'j, 'a> {
                 each(&self.facts, &|f| unless_same(t, s.instances.goal(t, f), effect))
             }
         };
-        out.retain(|(_, f)| !t.is_true(*f));
+        out.retain(|(k, f)| !self.candidates[*k].settled && !t.is_true(*f));
         out
     }
 
@@ -429,7 +434,9 @@ impl<'j, 'a> Joint<'j, 'a> {
     /// Leaves facts about two instances out where only they would be lost: each is an obligation for many pairs.
     fn drop_idle_pairs(&mut self) {
         let pairs: Vec<usize> = self.of_pair.values().flatten().copied().collect();
-        let pairs = self.alive(&pairs);
+        let mut pairs = self.alive(&pairs);
+        // What is settled is not asked about, so it is not known what rests on it.
+        pairs.retain(|k| !self.candidates[*k].settled);
         if pairs.is_empty() || !self.alive(&self.exclusive).is_empty() {
             return;
         }
@@ -595,7 +602,7 @@ fn may_exclude(system: &CountedSystem<'_>, cells: &CellFacts) -> BTreeSet<(usize
 }
 
 /// Gives the system the largest part of what instances may rely on that every step keeps, and the largest part of the facts with it.
-/// `known` is true in every state.
+/// `known` is true in every state, and what the system relies on already holds given that.
 pub(super) fn find(
     system: &mut CountedSystem<'_>,
     known: Vec<Term>,
@@ -603,9 +610,13 @@ pub(super) fn find(
     mut cells: CellFacts,
     smt: &mut dyn Smt,
 ) -> Vec<Term> {
+    let settled = relied_on(system);
+    let mut facts = facts.to_vec();
+    system.samples.clone().refute(system, &mut facts, &mut cells);
     cells.exclusive = may_exclude(system, &cells);
+    system.samples.clone().refute_exclusion(system, &mut cells.exclusive);
     rely_on(system, &CellFacts { holds: vec![Vec::new(); system.cells.len()], ..CellFacts::default() });
-    let mut joint = Joint::new(system, known, facts, &cells, smt);
+    let mut joint = Joint::new(system, known, &facts, &cells, &settled, smt);
     let mut open = vec![true; joint.questions.len()];
     // Nothing is protected, so nothing stops it.
     let _ = joint.eliminate_from(&mut open);
@@ -630,7 +641,7 @@ pub(super) fn needed(
     let mut bare = system.clone();
     rely_on(&mut bare, &CellFacts { holds: vec![Vec::new(); system.cells.len()], ..CellFacts::default() });
     let known = bare.facts().into_iter().chain(bare.control()).filter(|f| !t.is_true(*f)).collect();
-    let mut joint = Joint::new(&bare, known, facts, &all, smt);
+    let mut joint = Joint::new(&bare, known, facts, &all, &CellFacts::default(), smt);
     joint.relies_on_exclusion = true;
     let found = joint.needed(&bare.bad(shown));
     let out = found.map(|found| joint.kept(|k| found.contains(&k)));

@@ -14,6 +14,7 @@ mod lemmas;
 mod marked;
 mod places;
 mod relies;
+mod samples;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -121,7 +122,7 @@ impl Method for Count {
                 }
                 CountRound::Fourth => {
                     run.progress("count: facts and what instances may rely on, together");
-                    facts = together(&mut system, &facts, &mut smt);
+                    facts = together(&mut system, facts, &mut smt);
                 }
             }
             guesses.extend(lemmas::candidates(&system, &mut smt));
@@ -183,22 +184,22 @@ fn premises(system: &CountedSystem<'_>, facts: &[Term]) -> Vec<Term> {
 }
 
 /// Facts that rest on what instances rely on, which rests on the facts: all candidates of both kinds, without those that do not
-/// hold given the rest.
-fn together(system: &mut CountedSystem<'_>, known: &[Term], smt: &mut dyn Smt) -> Vec<Term> {
+/// hold given the rest. What is known, and what instances rely on already, hold given each other.
+fn together(system: &mut CountedSystem<'_>, mut known: Vec<Term>, smt: &mut dyn Smt) -> Vec<Term> {
     let wide = Wide::of(system);
-    let mut facts = wide.facts(system, &premises(system, known), smt);
+    let mut always = premises(system, &known);
+    let mut facts = wide.facts(system, &always, smt);
     facts.extend(lemmas::candidates(system, smt));
-    facts.extend(known.iter().copied());
-    // What excluded rested on candidates that are asked about again.
-    system.exclusive.clear();
+    facts.retain(|f| !known.contains(f));
     facts = houdini::initially(system, facts, smt);
-    let always = system.facts().into_iter().chain(system.control()).collect();
+    always.extend(system.facts().into_iter().chain(system.control()));
     let candidates = relies::candidates(system, Some(&wide), smt);
-    joint::find(system, always, &facts, candidates, smt)
+    known.extend(joint::find(system, always, &facts, candidates, smt));
+    known
 }
 
 /// What Spacer may spend before more candidates are tried.
-const FIRST_SPACER_RESOURCES: u32 = 25_000_000;
+const FIRST_SPACER_RESOURCES: u32 = 10_000_000;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CountRound {

@@ -6,12 +6,14 @@
 //! of locations. What an instance may rely on is found in `relies`.
 
 use super::instances::CellInstances;
+use super::samples::Samples;
 use crate::cells::{Cells, CountedCell, Move, TooMany, folded};
 use crate::infer::vocabulary::conditions_of;
 use logic::{Sort, Symbol, Term, Terms};
 use program::{Action, Copies, LocId, Program, PropertyId, PropertyKind, Rely, Scope, Start, ThreadId, VarId};
 use solver::Smt;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 #[derive(Clone)]
 pub(crate) struct CountedSystem<'a> {
@@ -37,6 +39,8 @@ pub(crate) struct CountedSystem<'a> {
     /// Cells that only unconditional local steps separate are counted together: the group of each cell.
     pub group_of: Vec<usize>,
     pub groups: Vec<CellGroup>,
+    /// States of short runs.
+    pub samples: Arc<Samples>,
 }
 
 /// A thread of one instance.
@@ -141,6 +145,7 @@ impl<'a> CountedSystem<'a> {
             started: terms.symbol("started", Sort::INT),
             group_of: Vec::new(),
             groups: Vec::new(),
+            samples: Arc::new(Samples::of(program)),
         };
         system.fold();
         let locals = system.unique_threads.iter().flat_map(|s| &program.threads[s.thread].locals);
