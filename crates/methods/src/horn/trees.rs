@@ -128,12 +128,14 @@ pub(crate) struct Forest<'a> {
     made: FxHashMap<(usize, Cube, usize, usize), Option<Cube>>,
     fine: FxHashMap<(usize, Cube, usize), Option<usize>>,
     pub(super) thirds: FxHashMap<Disturbance, Option<Cube>>,
-    /// Steps of thirds that were looked at, in all trees together, and how many may be.
-    pub(super) third_steps: usize,
-    pub(super) most_third_steps: usize,
+    /// Abstract posts that were looked up, and more for those that were computed, in all trees together; and how many may be.
+    pub(super) work: usize,
+    pub(super) most_work: usize,
 }
 
 const MAX_STATES: usize = 60_000;
+/// What an abstract post costs that is not remembered, beside one that is.
+pub(super) const COMPUTED_POST_WORK: usize = 20;
 /// Violations refined together.
 const VIOLATIONS_PER_REFINEMENT: usize = 4;
 
@@ -217,8 +219,8 @@ impl<'a> Forest<'a> {
             made: FxHashMap::default(),
             fine: FxHashMap::default(),
             thirds: FxHashMap::default(),
-            third_steps: 0,
-            most_third_steps: usize::MAX,
+            work: 0,
+            most_work: usize::MAX,
         };
         out.seed_remainders();
         out
@@ -257,9 +259,11 @@ impl<'a> Forest<'a> {
     ) -> Result<Option<Cube>, Trouble> {
         let version = self.at[process][to].len();
         let key = (process, cube, mover, act, to, version);
+        self.work += 1;
         if let Some(c) = self.posts.get(&key) {
             return Ok(*c);
         }
+        self.work += COMPUTED_POST_WORK;
         let t = self.system.terms;
         let a: &Transition = &self.system.processes[mover].transitions[act];
         let goals: Vec<Term> =
@@ -276,9 +280,11 @@ impl<'a> Forest<'a> {
         let e = self.trees.edges[edge].clone();
         let version = self.at[process][at].len();
         let key = (process, cube, e.process, e.act, e.cube, at, version);
+        self.work += 1;
         if let Some(c) = self.moved.get(&key) {
             return Ok(*c);
         }
+        self.work += COMPUTED_POST_WORK;
         let t = self.system.terms;
         let tid = self.system.program.tid;
         let other = t.sym(self.other);
@@ -299,9 +305,11 @@ impl<'a> Forest<'a> {
     fn seen(&mut self, process: usize, cube: Cube, act: usize) -> Result<Option<Cube>, Trouble> {
         let version = self.on[process][act].len();
         let key = (process, cube, act, version);
+        self.work += 1;
         if let Some(c) = self.made.get(&key) {
             return Ok(*c);
         }
+        self.work += COMPUTED_POST_WORK;
         let t = self.system.terms;
         let a = &self.system.processes[process].transitions[act];
         let mut after: Vec<(Symbol, Term)> = Vec::new();
@@ -401,6 +409,7 @@ impl<'a> Forest<'a> {
             if budget.check().is_err() {
                 return Err(Trouble::Time);
             }
+            self.check_work()?;
             if self.trees.states.len() > MAX_STATES {
                 return Err(Trouble::Size);
             }
@@ -526,6 +535,9 @@ impl<'a> Forest<'a> {
         }
         Ok(())
     }
+    fn check_work(&self) -> Result<(), Trouble> {
+        if self.work > self.most_work { Err(Trouble::Work) } else { Ok(()) }
+    }
     /// What steps of third instances lead to, where this state is one of those that such a step depends on.
     fn disturb_by_thirds(
         &mut self,
@@ -540,10 +552,7 @@ impl<'a> Forest<'a> {
             if n % 64 == 0 && budget.check().is_err() {
                 return Err(Trouble::Time);
             }
-            self.third_steps += 1;
-            if self.third_steps > self.most_third_steps {
-                return Err(Trouble::Work);
-            }
+            self.check_work()?;
             let Some(next) = self.disturbed_by_third(x, by)? else { continue };
             let (process, at) = (self.trees.states[x].process, self.trees.states[x].at);
             let via = Via { third: Some(by), ..Via::act(process, by.act) };
