@@ -142,9 +142,16 @@ impl AttemptQueue {
                 }
         };
         let kinds = [TreeMode::Modular, TreeMode::Pairs, TreeMode::Global];
-        let rounds = (0..TURNS).map(|turn| FIRST_TURN_WORK << turn).chain([usize::MAX]);
-        let mut steps: VecDeque<HornAttempt> =
-            rounds.flat_map(|most| kinds.into_iter().filter(worth).map(move |k| HornAttempt::Trees(k, most))).collect();
+        let turns = (0..TURNS).map(|turn| FIRST_TURN_WORK << turn).chain([usize::MAX]).enumerate();
+        // What is found with a bias for modular proofs should be one wherever there is one.
+        let most = |kind: TreeMode, turn: usize, most: usize| {
+            if kind == TreeMode::Modular && turn == 0 { most * MODULAR_HEAD_START } else { most }
+        };
+        let mut steps: VecDeque<HornAttempt> = turns
+            .flat_map(|(turn, work)| {
+                kinds.into_iter().filter(worth).map(move |k| HornAttempt::Trees(k, most(k, turn, work)))
+            })
+            .collect();
         steps.extend((bias == "modular").then_some(HornAttempt::ThreadClauses));
         steps.extend(fixed.then_some(HornAttempt::ProductClauses));
         Self(steps)
@@ -375,6 +382,8 @@ const LEAST_SHARE: Duration = Duration::from_millis(300);
 const FEW_INSTANCES_WORK: usize = 6_000_000;
 /// How much work trees of a kind may be in their first turn, in abstract posts, before the other kinds have theirs. Each turn is twice as long as the one before.
 const FIRST_TURN_WORK: usize = 500_000;
+/// How many times as long the first turn of modular trees is.
+const MODULAR_HEAD_START: usize = 10;
 /// After so many turns the kind whose turn it is goes on to its end.
 const TURNS: usize = 12;
 /// Trees of more groups of properties than this are not kept from one share of effort to the next.

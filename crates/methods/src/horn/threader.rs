@@ -255,3 +255,48 @@ impl<'a> TreeAttempt<'a, '_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::Sources;
+    use frontend::lang::{LoweringSettings, lower_file, parse_file};
+
+    #[test]
+    fn check_trees_that_were_interrupted_go_on_where_they_stopped() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/seeds/threader/peterson.tp");
+        let mut sources = Sources::new();
+        let parsed = parse_file(&mut sources, "peterson.tp", &std::fs::read(path).unwrap());
+        let p = lower_file(&parsed, &sources, &LoweringSettings::default()).program.unwrap();
+        let wanted: Vec<PropertyId> = p.properties.ids().collect();
+        let budget = Budget::unlimited();
+        let settings = SolverSettings::default();
+        let proved_after = |most_work: usize| {
+            let attempt = TreeAttempt {
+                program: &p,
+                terms: &p.terms,
+                wanted: &wanted,
+                settings,
+                budget: &budget,
+                most_work,
+                show: false,
+            };
+            let counts = InstanceCounts(p.threads.iter().map(|_| 1).collect());
+            let mut trees = attempt.begin(TreeMode::Global, &counts);
+            for turn in 1..1_000 {
+                match attempt.go_on(&mut trees) {
+                    TreeOutcome::Unfinished => {}
+                    TreeOutcome::Proved(_) => return (turn, trees.forest.work, trees.forest.abs.questions),
+                    _ => panic!("a proof or nothing yet"),
+                }
+            }
+            panic!("no end");
+        };
+        let (turns, whole, questions) = proved_after(usize::MAX);
+        assert_eq!(turns, 1);
+        let (turns, parts, again) = proved_after(whole / 2);
+        assert!((2..=12).contains(&turns), "{turns} turns");
+        assert!(parts <= 3 * whole, "{parts} for {whole}");
+        assert_eq!(again, questions, "nothing is asked twice");
+    }
+}

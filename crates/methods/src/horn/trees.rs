@@ -368,19 +368,21 @@ impl<'a> Forest<'a> {
         }
         Ok(None)
     }
-    fn covered(&self, new: &TreeState, index: &[Vec<Vec<usize>>]) -> bool {
-        index[new.process][new.at].iter().any(|s| {
-            let old = &self.trees.states[*s];
-            self.abs.within(new.cube, old.cube)
-                && old.control.iter().zip(&new.control).all(|(o, n)| o.is_none() || o == n)
-        })
+    fn covered(&self, new: &TreeState, index: &StateIndex) -> bool {
+        let here = &index[new.process][new.at];
+        let inside = |list: &Vec<usize>| list.iter().any(|s| self.abs.within(new.cube, self.trees.states[*s].cube));
+        let knows_less = |old: &&Vec<Option<u32>>| {
+            **old != new.control && old.iter().zip(&new.control).all(|(o, n)| o.is_none() || o == n)
+        };
+        here.by_control.get(&new.control).is_some_and(inside)
+            || here.open.iter().filter(knows_less).any(|c| here.by_control.get(c).is_some_and(inside))
     }
     /// Builds the trees until they are closed or something may fail.
     pub(super) fn build(&mut self, budget: &Budget) -> Result<Built, Trouble> {
         self.trees = Trees::default();
         let n = self.system.processes.len();
-        let mut index: Vec<Vec<Vec<usize>>> =
-            self.system.processes.iter().map(|p| vec![Vec::new(); p.out.len()]).collect();
+        let mut index: StateIndex =
+            self.system.processes.iter().map(|p| vec![PlaceIndex::default(); p.out.len()]).collect();
         let mut queue: VecDeque<TreeItem> = VecDeque::new();
         for process in 0..n {
             if self.mode == TreeMode::Global && !self.has_duties(process) {
@@ -472,9 +474,9 @@ impl<'a> Forest<'a> {
         }
         control
     }
-    fn add(&mut self, s: TreeState, index: &mut [Vec<Vec<usize>>], queue: &mut VecDeque<TreeItem>) {
+    fn add(&mut self, s: TreeState, index: &mut StateIndex, queue: &mut VecDeque<TreeItem>) {
         if !self.covered(&s, index) {
-            index[s.process][s.at].push(self.trees.states.len());
+            index[s.process][s.at].add(self.trees.states.len(), &s.control);
             queue.push_back(TreeItem::State(self.trees.states.len()));
             self.trees.states.push(s);
         }
@@ -482,7 +484,7 @@ impl<'a> Forest<'a> {
     fn is_inside(&self, process: usize, at: Option<u32>) -> bool {
         at.is_some_and(|l| self.system.processes[process].in_atomic_block[l as usize])
     }
-    fn step(&mut self, s: usize, index: &mut [Vec<Vec<usize>>], queue: &mut VecDeque<TreeItem>) -> Result<(), Trouble> {
+    fn step(&mut self, s: usize, index: &mut StateIndex, queue: &mut VecDeque<TreeItem>) -> Result<(), Trouble> {
         let TreeState { process, at, control, cube, .. } = self.trees.states[s].clone();
         // While another is known to be inside an atomic block, only it moves.
         let only = (0..control.len()).find(|k| self.is_inside(*k, control[*k]));
@@ -544,7 +546,7 @@ impl<'a> Forest<'a> {
         s: usize,
         expanded: &Expanded,
         budget: &Budget,
-        index: &mut [Vec<Vec<usize>>],
+        index: &mut StateIndex,
         queue: &mut VecDeque<TreeItem>,
     ) -> Result<(), Trouble> {
         let steps = self.steps_of_thirds(s, expanded).ok_or(Trouble::Size)?;
@@ -565,7 +567,7 @@ impl<'a> Forest<'a> {
         &mut self,
         s: usize,
         e: usize,
-        index: &mut [Vec<Vec<usize>>],
+        index: &mut StateIndex,
         queue: &mut VecDeque<TreeItem>,
     ) -> Result<(), Trouble> {
         let (process, at, cube) = (self.trees.states[s].process, self.trees.states[s].at, self.trees.states[s].cube);
@@ -585,4 +587,28 @@ impl<'a> Forest<'a> {
 enum TreeItem {
     State(usize),
     Edge(usize),
+}
+
+/// The states of each location of each process.
+type StateIndex = Vec<Vec<PlaceIndex>>;
+
+/// The states of a location, by what they know of where the others are.
+#[derive(Clone, Default)]
+struct PlaceIndex {
+    by_control: FxHashMap<Vec<Option<u32>>, Vec<usize>>,
+    /// Where the location of some other is not known.
+    open: Vec<Vec<Option<u32>>>,
+}
+
+impl PlaceIndex {
+    fn add(&mut self, state: usize, control: &Vec<Option<u32>>) {
+        if let Some(list) = self.by_control.get_mut(control) {
+            list.push(state);
+            return;
+        }
+        if control.iter().any(Option::is_none) {
+            self.open.push(control.clone());
+        }
+        self.by_control.insert(control.clone(), vec![state]);
+    }
 }
