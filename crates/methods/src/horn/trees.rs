@@ -601,14 +601,14 @@ struct PlaceIndex {
 }
 
 impl PlaceIndex {
-    fn add(&mut self, state: usize, control: &Vec<Option<u32>>) {
+    fn add(&mut self, state: usize, control: &[Option<u32>]) {
         if let Some(list) = self.by_control.get_mut(control) {
             list.push(state);
             return;
         }
         if control.iter().any(Option::is_none) {
-            self.open.push(control.clone());
+            self.open.push(control.to_vec());
         }
-        self.by_control.insert(control.clone(), vec![state]);
+        self.by_control.insert(control.to_vec(), vec![state]);
     }
 }
