@@ -5,7 +5,8 @@
 //! what an answer rested on: where a candidate falls, only the questions are asked again whose answers rested on it. The questions are
 //! those of rule `counting`: CT1 to CT4, CT6, CT7 and CT9. Deliberately absent: where candidates come from (`relies`, `wide`, `marked`, `lemmas`).
 
-use super::system::{Bad, CountedStep, CountedSystem};
+use super::seen;
+use super::system::{Bad, CellFacts, CountedStep, CountedSystem};
 use crate::infer::houdini::{CandidateGoal, Elimination, QuestionOrder, denied, eliminate};
 use logic::{Sort, Symbol, Term, Terms};
 use program::PropertyId;
@@ -15,19 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// More pairs of cells than this and nothing is asked about two instances.
 pub(super) const MAX_PAIRS: usize = 1_500;
 
-/// What instances may rely on.
-#[derive(Clone, Default)]
-pub(super) struct CellFacts {
-    /// For each cell.
-    pub holds: Vec<Vec<Term>>,
-    /// For pairs of cells, the smaller first.
-    pub pairwise: BTreeMap<(usize, usize), Vec<Term>>,
-    /// Cells, the smaller first, that no two instances are in.
-    pub exclusive: BTreeSet<(usize, usize)>,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
+enum CandidateRole {
     /// Asked of nobody.
     Known,
     Fact,
@@ -37,7 +27,7 @@ enum Role {
 }
 
 struct JointCandidate {
-    role: Role,
+    role: CandidateRole,
     formula: Term,
     literal: Term,
     alive: bool,
@@ -133,31 +123,31 @@ impl<'j, 'a> Joint<'j, 'a> {
             lost: false,
             smt,
         };
-        known.into_iter().for_each(|f| joint.add(Role::Known, f, true));
-        facts.iter().for_each(|f| joint.add(Role::Fact, *f, false));
+        known.into_iter().for_each(|f| joint.add(CandidateRole::Known, f, true));
+        facts.iter().for_each(|f| joint.add(CandidateRole::Fact, *f, false));
         for (c, holds) in cells.holds.iter().enumerate() {
             let settled = settled.holds.get(c).map_or(&[][..], |list| list);
-            holds.iter().for_each(|f| joint.add(Role::Holds(c), *f, settled.contains(f)));
+            holds.iter().for_each(|f| joint.add(CandidateRole::Holds(c), *f, settled.contains(f)));
         }
         for ((a, b), list) in &cells.pairwise {
             let settled = settled.pairwise.get(&(*a, *b)).map_or(&[][..], |list| list);
-            list.iter().for_each(|f| joint.add(Role::Pair(*a, *b), *f, settled.contains(f)));
+            list.iter().for_each(|f| joint.add(CandidateRole::Pair(*a, *b), *f, settled.contains(f)));
         }
-        cells.exclusive.iter().for_each(|(a, b)| joint.add(Role::Exclusive(*a, *b), system.terms.ff(), false));
+        cells.exclusive.iter().for_each(|(a, b)| joint.add(CandidateRole::Exclusive(*a, *b), system.terms.ff(), false));
         joint.open();
         joint.ask_about();
         joint
     }
 
-    fn add(&mut self, role: Role, formula: Term, settled: bool) {
+    fn add(&mut self, role: CandidateRole, formula: Term, settled: bool) {
         let (t, at) = (self.system.terms, self.candidates.len());
         let literal = t.sym(t.symbol("candidate", Sort::BOOL));
         match role {
-            Role::Known => self.known.push(at),
-            Role::Fact => self.facts.push(at),
-            Role::Exclusive(..) => self.exclusive.push(at),
-            Role::Holds(c) => self.of_cell[c].push(at),
-            Role::Pair(a, b) => self.of_pair.entry((a, b)).or_default().push(at),
+            CandidateRole::Known => self.known.push(at),
+            CandidateRole::Fact => self.facts.push(at),
+            CandidateRole::Exclusive(..) => self.exclusive.push(at),
+            CandidateRole::Holds(c) => self.of_cell[c].push(at),
+            CandidateRole::Pair(a, b) => self.of_pair.entry((a, b)).or_default().push(at),
         }
         self.of_literal.insert(literal, at);
         self.rested.push(Vec::new());
@@ -177,7 +167,7 @@ impl<'j, 'a> Joint<'j, 'a> {
             .exclusive
             .iter()
             .filter_map(|k| match &self.candidates[*k] {
-                JointCandidate { role: Role::Exclusive(a, b), literal, .. } => Some(((*a, *b), *literal)),
+                JointCandidate { role: CandidateRole::Exclusive(a, b), literal, .. } => Some(((*a, *b), *literal)),
                 _ => None,
             })
             .collect();
@@ -202,7 +192,7 @@ impl<'j, 'a> Joint<'j, 'a> {
             out.extend((0..single.moves.len()).flat_map(|m| (0..n).map(move |r| JointQuestion::Single(k, m, r))));
         }
         out.extend(self.exclusive.iter().filter_map(|k| match self.candidates[*k].role {
-            Role::Exclusive(a, b) => Some(JointQuestion::Exclude(a, b)),
+            CandidateRole::Exclusive(a, b) => Some(JointQuestion::Exclude(a, b)),
             _ => None,
         }));
         out.extend((0..self.steps.len()).map(JointQuestion::Step));
@@ -358,7 +348,7 @@ impl<'j, 'a> Joint<'j, 'a> {
                 each(&self.of_cell[r], &|f| unless_same(t, f, &effect))
             }
             JointQuestion::Exclude(a, b) => {
-                let this = |k: &usize| self.candidates[*k].role == Role::Exclusive(a, b);
+                let this = |k: &usize| self.candidates[*k].role == CandidateRole::Exclusive(a, b);
                 each(&self.exclusive.iter().copied().filter(this).collect::<Vec<_>>(), &|f| f)
             }
             JointQuestion::Step(k) => {
@@ -459,11 +449,11 @@ impl<'j, 'a> Joint<'j, 'a> {
         let mut cells = CellFacts { holds: vec![Vec::new(); self.of_cell.len()], ..CellFacts::default() };
         for (_, c) in self.candidates.iter().enumerate().filter(|(k, c)| c.alive && which(*k)) {
             match c.role {
-                Role::Known => {}
-                Role::Fact => facts.push(c.formula),
-                Role::Holds(cell) => cells.holds[cell].push(c.formula),
-                Role::Pair(a, b) => cells.pairwise.entry((a, b)).or_default().push(c.formula),
-                Role::Exclusive(a, b) => {
+                CandidateRole::Known => {}
+                CandidateRole::Fact => facts.push(c.formula),
+                CandidateRole::Holds(cell) => cells.holds[cell].push(c.formula),
+                CandidateRole::Pair(a, b) => cells.pairwise.entry((a, b)).or_default().push(c.formula),
+                CandidateRole::Exclusive(a, b) => {
                     cells.exclusive.insert((a, b));
                 }
             }
@@ -564,7 +554,7 @@ impl Elimination for Joint<'_, '_> {
     fn lose(&mut self, candidate: usize) {
         let c = &mut self.candidates[candidate];
         c.alive = false;
-        self.lost |= !matches!(c.role, Role::Pair(..));
+        self.lost |= !matches!(c.role, CandidateRole::Pair(..));
     }
     fn users(&self, candidate: usize) -> Vec<usize> {
         self.rested[candidate].iter().copied().filter(|q| self.cores[*q].contains(&candidate)).collect()
@@ -612,9 +602,9 @@ pub(super) fn find(
 ) -> Vec<Term> {
     let settled = relied_on(system);
     let mut facts = facts.to_vec();
-    system.samples.clone().refute(system, &mut facts, &mut cells);
+    seen::refute(system, &mut facts, &mut cells);
     cells.exclusive = may_exclude(system, &cells);
-    system.samples.clone().refute_exclusion(system, &mut cells.exclusive);
+    seen::refute_exclusion(system, &mut cells.exclusive);
     rely_on(system, &CellFacts { holds: vec![Vec::new(); system.cells.len()], ..CellFacts::default() });
     let mut joint = Joint::new(system, known, &facts, &cells, &settled, smt);
     let mut open = vec![true; joint.questions.len()];

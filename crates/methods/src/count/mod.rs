@@ -15,6 +15,7 @@ mod marked;
 mod places;
 mod relies;
 mod samples;
+mod seen;
 mod system;
 #[cfg(test)]
 mod tests;

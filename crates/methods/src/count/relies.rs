@@ -5,8 +5,8 @@
 //! `mine == serving`), membership of a local, or of the thread itself, in a shared set, and that such a local differs between two instances.
 //! Deliberately absent: what is kept of them; a wrong candidate costs time and nothing else.
 
-use super::joint::{self, CellFacts, MAX_PAIRS};
-use super::system::CountedSystem;
+use super::joint::{self, MAX_PAIRS};
+use super::system::{CellFacts, CountedSystem};
 use super::wide::Wide;
 use crate::infer::vocabulary::{conditions_of, terms_of};
 use logic::{Node, Op, Sort, SortKind, Symbol, Term};

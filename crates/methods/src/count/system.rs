@@ -80,6 +80,17 @@ pub(crate) enum StepEndpoint {
     Cell(usize, usize),
 }
 
+/// What instances may rely on.
+#[derive(Clone, Default)]
+pub(super) struct CellFacts {
+    /// For each cell.
+    pub holds: Vec<Vec<Term>>,
+    /// For pairs of cells, the smaller first.
+    pub pairwise: BTreeMap<(usize, usize), Vec<Term>>,
+    /// Cells, the smaller first, that no two instances are in.
+    pub exclusive: BTreeSet<(usize, usize)>,
+}
+
 /// A step of the counted system: what is true before it, and the new values of shared variables, unique threads' locals, groups
 /// and unique threads' control.
 pub(crate) struct CountedStep {

@@ -288,8 +288,8 @@ fn check_what_a_short_run_contradicts_is_no_candidate() {
     let mut facts: Vec<logic::Term> = (0..system.groups.len()).map(|k| t.not(somebody(k))).collect();
     facts.push(t.le(t.int(0), t.sym(system.groups[0].symbol)));
     let kept = *facts.last().expect("just added");
-    let mut cells = super::joint::CellFacts { holds: vec![vec![t.ff()]; system.cells.len()], ..Default::default() };
-    system.samples.refute(&system, &mut facts, &mut cells);
+    let mut cells = super::system::CellFacts { holds: vec![vec![t.ff()]; system.cells.len()], ..Default::default() };
+    super::seen::refute(&system, &mut facts, &mut cells);
     assert_eq!(facts, [kept], "every group is entered in some run");
     assert!(cells.holds.iter().all(Vec::is_empty), "every cell is entered in some run");
 }

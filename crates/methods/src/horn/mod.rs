@@ -142,7 +142,7 @@ impl AttemptQueue {
                 }
         };
         let kinds = [TreeMode::Modular, TreeMode::Pairs, TreeMode::Global];
-        let turns = (0..TURNS).map(|turn| FIRST_TURN_WORK << turn).chain([usize::MAX]).enumerate();
+        let turns = (0..TURNS_OF_TREES).map(|turn| FIRST_TURN_WORK << turn).chain([usize::MAX]).enumerate();
         // What is found with a bias for modular proofs should be one wherever there is one.
         let most = |kind: TreeMode, turn: usize, most: usize| {
             if kind == TreeMode::Modular && turn == 0 { most * MODULAR_HEAD_START } else { most }
@@ -385,7 +385,7 @@ const FIRST_TURN_WORK: usize = 500_000;
 /// How many times as long the first turn of modular trees is.
 const MODULAR_HEAD_START: usize = 10;
 /// After so many turns the kind whose turn it is goes on to its end.
-const TURNS: usize = 12;
+const TURNS_OF_TREES: usize = 12;
 /// Trees of more groups of properties than this are not kept from one share of effort to the next.
 const MAX_KEPT_GROUPS: usize = 6;
 
