@@ -1,4 +1,4 @@
-//! The largest part of a set of candidates that nothing breaks, and the part of it that a proof needs.
+//! The largest part of a set of candidate facts that nothing breaks.
 //!
 //! In: candidates, and questions whose answer breaks some of them. Out: those that are left. `InductiveFacts` is a set of facts, inductive
 //! together, each behind a literal, so that a core names the facts that a proof used.
@@ -150,65 +150,5 @@ impl<'s, 'a> InductiveFacts<'s, 'a> {
             smt.pop();
         }
         out
-    }
-
-    /// Facts, inductive together, that are enough to rule out these ways to go wrong, each of which all facts rule out.
-    pub(super) fn needed(&self, bad: &[Bad], smt: &mut dyn Smt) -> Vec<Term> {
-        let t = self.system.terms;
-        let mut needed: BTreeSet<usize> = BTreeSet::new();
-        for b in bad {
-            smt.push();
-            b.formula.iter().for_each(|f| smt.assert(*f));
-            self.add_core(&mut needed, smt);
-            smt.pop();
-        }
-        loop {
-            let before = needed.len();
-            for s in &self.steps {
-                let goals: Vec<Term> = needed
-                    .iter()
-                    .map(|n| &self.facts[*n])
-                    .filter(|f| f.touched(s))
-                    .map(|f| t.not(self.after(f, s)))
-                    .collect();
-                if goals.is_empty() {
-                    continue;
-                }
-                smt.push();
-                s.pre.iter().for_each(|f| smt.assert(*f));
-                smt.assert(t.or(&goals));
-                self.add_core(&mut needed, smt);
-                smt.pop();
-            }
-            if needed.len() == before {
-                return needed.into_iter().map(|n| self.facts[n].formula).collect();
-            }
-        }
-    }
-
-    /// Adds facts that contradict what is asserted, if those that are there do not.
-    fn add_core(&self, needed: &mut BTreeSet<usize>, smt: &mut dyn Smt) {
-        let t = self.system.terms;
-        let literal = |n: usize| t.sym(self.facts[n].literal);
-        let mine: Vec<Term> = needed.iter().map(|n| literal(*n)).collect();
-        if smt.check_assuming(&mine).is_unsat() {
-            return;
-        }
-        let all: Vec<Term> = (0..self.facts.len()).map(literal).collect();
-        if !smt.check_assuming(&all).is_unsat() {
-            needed.extend(0..all.len());
-            return;
-        }
-        let core: BTreeSet<Term> = smt.core().into_iter().collect();
-        let mut new: Vec<usize> = (0..all.len()).filter(|n| core.contains(&all[*n]) && !needed.contains(n)).collect();
-        // A core need not be small: each fact that is new must be worth its obligations.
-        for n in new.clone() {
-            let without: Vec<Term> =
-                needed.iter().chain(new.iter().filter(|m| **m != n)).map(|m| literal(*m)).collect();
-            if smt.check_assuming(&without).is_unsat() {
-                new.retain(|m| *m != n);
-            }
-        }
-        needed.extend(new);
     }
 }

@@ -8,7 +8,7 @@ use crate::instances::{at_keys, universal};
 use logic::{Sort, Symbol, Term, Terms};
 use std::collections::BTreeMap;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct CellInstances {
     keys: BTreeMap<Sort, Vec<Symbol>>,
     any: BTreeMap<Sort, Symbol>,

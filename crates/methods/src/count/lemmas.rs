@@ -11,7 +11,6 @@ use super::places::null_space;
 use super::system::{CountedStep, CountedSystem, StepEndpoint};
 use crate::infer::vocabulary::{conditions_of, terms_of};
 use logic::{Node, Op, Sort, SortKind, Symbol, Term, Value};
-use program::semantics::{InstanceCounts, Sampling, Semantics, StepOutcome};
 use program::{LocId, Start, ThreadId, VarId, VarKind};
 use solver::Smt;
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,10 +56,6 @@ enum Hint {
     Positive(VarId),
     Is(VarId, Value),
 }
-
-/// Steps of each random run, and how many runs.
-const STEPS_PER_RUN: usize = 80;
-const RANDOM_RUNS: usize = 100;
 
 /// How many pairs of numbers are put in order.
 const MAX_PAIRS: usize = 16;
@@ -262,47 +257,29 @@ impl LemmaGuesser<'_, '_> {
         }
     }
 
-    /// Random runs with three instances of each counted thread: which variables get negative, and what is true
-    /// whenever some instance is at a location.
+    /// What random runs have seen: which variables get negative, and what is true whenever some instance is at a location.
     fn sample(&mut self) -> BTreeSet<VarId> {
         let p = self.system.program;
-        let sem = Semantics::new(p);
-        let instances = InstanceCounts::of(p, 3);
+        let index: BTreeMap<VarId, usize> = p.shared().enumerate().map(|(i, v)| (v, i)).collect();
         let mut negative = BTreeSet::new();
-        let mut random = base::Random::new(1);
-        for _ in 0..RANDOM_RUNS {
-            let Some((mut state, _)) = sem.initial(&instances, Sampling::default()).states.into_iter().next() else {
-                break;
-            };
-            for _ in 0..STEPS_PER_RUN {
-                let value = |v: &VarId| sem.shared_index(*v).and_then(|i| state.shared.get(i));
-                let is = |v: &VarId| Some(Hint::Is(*v, value(v)?.clone()));
-                let mut seen: BTreeSet<Hint> = self.words.iter().filter_map(is).collect();
-                for v in &self.numbers {
-                    match value(v) {
-                        Some(Value::Int(n)) if *n < 0 => {
-                            negative.insert(*v);
-                        }
-                        Some(Value::Int(n)) if *n > 0 => {
-                            seen.insert(Hint::Positive(*v));
-                        }
-                        _ => {}
+        for state in &self.system.samples.visited {
+            let value = |v: &VarId| index.get(v).and_then(|i| state.shared.get(*i));
+            let is = |v: &VarId| Some(Hint::Is(*v, value(v)?.clone()));
+            let mut seen: BTreeSet<Hint> = self.words.iter().filter_map(is).collect();
+            for v in &self.numbers {
+                match value(v) {
+                    Some(Value::Int(n)) if *n < 0 => {
+                        negative.insert(*v);
                     }
+                    Some(Value::Int(n)) if *n > 0 => {
+                        seen.insert(Hint::Positive(*v));
+                    }
+                    _ => {}
                 }
-                for i in &state.instances {
-                    let known = self.hints.entry((i.thread, i.at)).or_insert_with(|| seen.clone());
-                    known.retain(|h| seen.contains(h));
-                }
-                let mut next: Vec<_> = sem
-                    .successors(&state, Sampling::default())
-                    .outcomes
-                    .into_iter()
-                    .filter_map(|o| if let StepOutcome::Moved { state, .. } = o { Some(state) } else { None })
-                    .collect();
-                if next.is_empty() {
-                    break;
-                }
-                state = next.swap_remove(random.below(next.len()));
+            }
+            for i in &state.instances {
+                let known = self.hints.entry((i.thread, i.at)).or_insert_with(|| seen.clone());
+                known.retain(|h| seen.contains(h));
             }
         }
         negative

@@ -9,17 +9,19 @@
 mod encode;
 mod houdini;
 mod instances;
+mod joint;
 mod lemmas;
 mod marked;
 mod places;
 mod relies;
+mod samples;
+mod seen;
 mod system;
 #[cfg(test)]
 mod tests;
 mod wide;
 
 use crate::method::{Method, MethodDescription, Refusal, Run, Task};
-use base::Budget;
 use evidence::{Certificate, Claim, Claims, Counter, Counting, Proof, Reason};
 use houdini::InductiveFacts;
 use logic::Term;
@@ -121,32 +123,29 @@ impl Method for Count {
                 }
                 CountRound::Fourth => {
                     run.progress("count: facts and what instances may rely on, together");
-                    facts = together(&mut system, facts, &mut smt, &run.budget);
+                    facts = together(&mut system, facts, &mut smt);
                 }
             }
             guesses.extend(lemmas::candidates(&system, &mut smt));
             guesses.append(&mut facts);
             let kept = InductiveFacts::new(&system, guesses, &mut smt);
             // Whoever composes proofs needs one certificate for everything, so all properties are asked for again.
-            let mut bad = system.bad(&wanted);
+            let bad = system.bad(&wanted);
             let excluded = kept.exclude(&bad, &mut smt);
             let failing: BTreeSet<PropertyId> =
                 bad.iter().zip(&excluded).filter(|(_, fine)| !**fine).map(|(b, _)| b.property).collect();
             let shown: Vec<PropertyId> = wanted.iter().copied().filter(|w| !failing.contains(w)).collect();
+            facts = kept.close(&mut smt);
             if shown.iter().any(|w| open.contains(w)) {
-                bad.retain(|b| shown.contains(&b.property));
-                // Later, what instances rely on may rest on any of the facts.
-                let needed = match round {
-                    CountRound::First => kept.needed(&bad, &mut smt),
-                    CountRound::Second | CountRound::Third | CountRound::Fourth => kept.all(),
-                };
+                let (needed, relied) = joint::needed(&system, &facts, &shown, &mut smt);
+                let mut small = system.clone();
+                joint::rely_on(&mut small, &relied);
                 claims.statistics.insert("facts".into(), needed.len() as u64);
-                let claim = prove(&system, shown.clone(), encode::of_facts(&system, &needed, &combinations));
+                let claim = prove(&small, shown.clone(), encode::of_facts(&small, &needed, &combinations));
                 shown.iter().for_each(|w| claims.set(*w, claim.clone()));
                 run.publish(&claims);
             }
             open.retain(|w| failing.contains(w));
-            facts = kept.close(&mut smt);
             if open.is_empty() {
                 return claims;
             }
@@ -186,37 +185,22 @@ fn premises(system: &CountedSystem<'_>, facts: &[Term]) -> Vec<Term> {
 }
 
 /// Facts that rest on what instances rely on, which rests on the facts: all candidates of both kinds, without those that do not
-/// hold given the rest. Where that takes too long, instances rely on what
-/// needs no facts, and those that were known are candidates again.
-fn together(system: &mut CountedSystem<'_>, known: Vec<Term>, smt: &mut dyn Smt, budget: &Budget) -> Vec<Term> {
+/// hold given the rest. What is known, and what instances rely on already, hold given each other.
+fn together(system: &mut CountedSystem<'_>, mut known: Vec<Term>, smt: &mut dyn Smt) -> Vec<Term> {
     let wide = Wide::of(system);
-    let mut facts = wide.facts(system, &premises(system, &known), smt);
+    let mut always = premises(system, &known);
+    let mut facts = wide.facts(system, &always, smt);
     facts.extend(lemmas::candidates(system, smt));
-    facts.extend(known.iter().copied());
+    facts.retain(|f| !known.contains(f));
     facts = houdini::initially(system, facts, smt);
-    for _ in 0..MAX_TURNS {
-        let before = facts.len();
-        // What excluded what rested on candidates that may be gone.
-        system.exclusive.clear();
-        relies::find_cell_facts(system, &premises(system, &facts), Some(&wide), smt);
-        facts = InductiveFacts::new(system, facts, smt).close(smt);
-        if facts.len() == before {
-            return facts;
-        }
-        if budget.check().is_err() {
-            break;
-        }
-    }
-    system.exclusive.clear();
-    relies::find_cell_facts(system, &[], None, smt);
+    always.extend(system.facts().into_iter().chain(system.control()));
+    let candidates = relies::candidates(system, Some(&wide), smt);
+    known.extend(joint::find(system, always, &facts, candidates, smt));
     known
 }
 
-/// How often the two kinds of candidates are looked at in turn.
-const MAX_TURNS: usize = 24;
-
 /// What Spacer may spend before more candidates are tried.
-const FIRST_SPACER_RESOURCES: u32 = 25_000_000;
+const FIRST_SPACER_RESOURCES: u32 = 10_000_000;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CountRound {

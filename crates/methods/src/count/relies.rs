@@ -1,166 +1,54 @@
-//! What an instance may rely on, what two may rely on of each other's locals, and which cells exclude each other.
+//! What an instance may rely on, and what two may rely on of each other's locals.
 //!
-//! In: the counted system. Out: its `holds`, `pairwise` and `exclusive`. Candidates come from the program's text: "this lock is
+//! In: the counted system. Out: candidates, and the system with the part of them that holds (`joint`). Candidates come from the program's text: "this lock is
 //! mine" (`m == tid`), comparisons of a local with a shared variable that the code compares it with (`mine < next`,
-//! `mine == serving`), membership of a local, or of the thread itself, in a shared set, and that such a local differs between two instances. The largest part is kept that every step
-//! establishes for the mover and no other step breaks, given facts about the counters that are known. Two cells exclude each other where what their instances
-//! rely on is contradictory (two holders of one lock, two owners of the ticket that is served).
+//! `mine == serving`), membership of a local, or of the thread itself, in a shared set, and that such a local differs between two instances.
+//! Deliberately absent: what is kept of them; a wrong candidate costs time and nothing else.
 
-use super::system::CountedSystem;
+use super::joint::{self, MAX_PAIRS};
+use super::system::{CellFacts, CountedSystem};
 use super::wide::Wide;
-use crate::infer::houdini::{refuted_goals, remove_refuted};
 use crate::infer::vocabulary::{conditions_of, terms_of};
-use logic::{Node, Op, Sort, SortKind, Symbol, Term, Terms};
+use logic::{Node, Op, Sort, SortKind, Symbol, Term};
 use program::{Scope, ThreadId, VarId};
 use solver::Smt;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// More pairs of cells than this and nothing is asked about two instances.
-const MAX_PAIRS: usize = 1_500;
-
-struct CellCandidates {
-    /// For each cell.
-    holds: Vec<Vec<Term>>,
-    pairwise: BTreeMap<(usize, usize), Vec<Term>>,
-}
-
 /// `known` are facts that are inductive with what instances rely on already.
 pub(crate) fn find_cell_facts(system: &mut CountedSystem<'_>, known: &[Term], wide: Option<&Wide>, smt: &mut dyn Smt) {
-    let mut c = candidates(system);
-    if let Some(wide) = wide {
-        let p = system.program;
-        let marked = super::marked::MarkedEntries::of(system, keys(system));
-        for cell in 0..system.cells.len() {
-            let new: Vec<Term> = marked.holds(system, cell, smt);
-            c.holds[cell].extend(new);
-        }
-        for (key, more) in marked.apart(system, MAX_PAIRS) {
-            c.pairwise.entry(key).or_default().extend(more);
-        }
-        for (cell, holds) in c.holds.iter_mut().enumerate() {
-            // At the entry everything has to be true of every store that a thread may start with.
-            if system.cells[cell].location != p.threads[system.cells[cell].thread].code.entry {
-                let more = wide.holds(system, cell);
-                let new: Vec<Term> = more.into_iter().filter(|f| !holds.contains(f)).collect();
-                holds.extend(new);
-            }
-        }
-    }
-    smt.push();
-    if !known.is_empty() {
-        let facts = system.facts().into_iter().chain(system.control());
-        facts.chain(known.iter().copied()).for_each(|f| smt.assert(f));
-    }
-    keep(system, &mut c, smt);
-    find_exclusive(system, smt);
-    // Where nothing excludes anything, facts about two instances are worth their obligations only if others rest on them.
-    if system.exclusive.is_empty() && !system.pairwise.is_empty() {
-        let (holds, apart) = (system.holds.clone(), std::mem::take(&mut system.pairwise));
-        c.pairwise.clear();
-        keep(system, &mut c, smt);
-        if system.holds != holds {
-            (system.holds, system.pairwise) = (holds, apart);
-        }
-    }
-    smt.pop();
+    let candidates = candidates(system, wide, smt);
+    let premises = match known {
+        [] => Vec::new(),
+        known => system.facts().into_iter().chain(system.control()).chain(known.iter().copied()).collect(),
+    };
+    joint::find(system, premises, &[], candidates, smt);
 }
 
-/// The largest part of the candidates that every step keeps.
-fn keep(system: &mut CountedSystem<'_>, c: &mut CellCandidates, smt: &mut dyn Smt) {
-    let t = system.terms;
-    loop {
-        system.holds = c.holds.iter().map(|h| t.and(h)).collect();
-        let apart = c.pairwise.iter().map(|(k, f)| (*k, t.and(f)));
-        system.pairwise = apart.filter(|(_, f)| !t.is_true(*f)).collect();
-        if !refute(system, c, smt) {
-            return;
+/// What instances may rely on, nothing of it checked.
+pub(super) fn candidates(system: &CountedSystem<'_>, wide: Option<&Wide>, smt: &mut dyn Smt) -> CellFacts {
+    let mut c = usual(system);
+    let Some(wide) = wide else { return c };
+    let p = system.program;
+    let marked = super::marked::MarkedEntries::of(system, keys(system));
+    for cell in 0..system.cells.len() {
+        let new: Vec<Term> = marked.holds(system, cell, smt);
+        c.holds[cell].extend(new);
+    }
+    for (key, more) in marked.apart(system, MAX_PAIRS) {
+        c.pairwise.entry(key).or_default().extend(more);
+    }
+    for (cell, holds) in c.holds.iter_mut().enumerate() {
+        // At the entry everything has to be true of every store that a thread may start with.
+        if system.cells[cell].location != p.threads[system.cells[cell].thread].code.entry {
+            let more = wide.holds(system, cell);
+            let new: Vec<Term> = more.into_iter().filter(|f| !holds.contains(f)).collect();
+            holds.extend(new);
         }
     }
+    c
 }
 
-/// Drops candidates that some step does not keep; whether there were any.
-fn refute(system: &CountedSystem<'_>, c: &mut CellCandidates, smt: &mut dyn Smt) -> bool {
-    let (t, p) = (system.terms, system.program);
-    let tid = t.sym(p.tid);
-    let mut changed = false;
-    for m in &system.moves {
-        let effect = system.effect(system.action(m), tid);
-        let seen = system.shared_effect(system.action(m), tid);
-        let after = |f: Term| t.substitute(f, effect.iter().copied());
-        let group = |cell: usize| t.sym(system.groups[system.group_of[cell]].symbol);
-        smt.push();
-        smt.assert(t.le(t.int(1), group(m.from)));
-        system.before(m).iter().for_each(|f| smt.assert(*f));
-        let goals: Vec<Term> = c.holds[m.to].iter().map(|f| after(*f)).collect();
-        changed |= remove_refuted(&mut c.holds[m.to], &refuted_goals(t, &goals, smt));
-        for r in 0..system.cells.len() {
-            let own: Vec<Term> = c.holds[r].iter().map(|f| system.of_peer(*f)).collect();
-            let theirs: Vec<Term> = own.iter().map(|f| unless_same(t, *f, &seen)).collect();
-            let key = (m.to.min(r), m.to.max(r));
-            let both = c.pairwise.get(&key).cloned().unwrap_or_default();
-            if both.is_empty() && theirs.iter().all(|f| t.is_true(*f)) {
-                continue;
-            }
-            smt.push();
-            system.within_cell(r).iter().for_each(|f| smt.assert(system.of_peer(*f)));
-            let least = if system.group_of[r] == system.group_of[m.from] { 2 } else { 1 };
-            smt.assert(t.le(t.int(least), group(r)));
-            smt.assert(t.ne(tid, system.of_peer(tid)));
-            smt.assert(system.pairwise(m.from, r));
-            changed |= remove_refuted(&mut c.holds[r], &refuted_goals(t, &theirs, smt));
-            let ways: Vec<Term> = both.iter().map(|f| after(facing(system, *f, m.to, r))).collect();
-            let gone = refuted_goals(t, &ways, smt);
-            if let Some(list) = c.pairwise.get_mut(&key) {
-                changed |= remove_refuted(list, &gone);
-            }
-            smt.pop();
-        }
-        smt.pop();
-    }
-    for s in &system.unique_threads {
-        for m in &s.moves {
-            let a = &p.threads[s.thread].code.actions[m.action];
-            let effect = system.shared_effect(a, t.sym(s.tid));
-            if effect.is_empty() {
-                continue;
-            }
-            smt.push();
-            smt.assert(t.sym(s.there[m.from]));
-            smt.assert(s.cells[m.from].formula);
-            system.taken(a, t.sym(s.tid)).iter().for_each(|f| smt.assert(*f));
-            for r in 0..system.cells.len() {
-                let goals: Vec<Term> = c.holds[r].iter().map(|f| unless_same(t, *f, &effect)).collect();
-                if goals.iter().all(|f| t.is_true(*f)) {
-                    continue;
-                }
-                smt.push();
-                smt.assert(t.le(t.int(1), t.sym(system.groups[system.group_of[r]].symbol)));
-                system.within_cell(r).iter().for_each(|f| smt.assert(*f));
-                changed |= remove_refuted(&mut c.holds[r], &refuted_goals(t, &goals, smt));
-                smt.pop();
-            }
-            smt.pop();
-        }
-    }
-    changed
-}
-
-/// The formula after an effect; true where the effect does not touch it.
-fn unless_same(t: &Terms, formula: Term, effect: &[(Symbol, Term)]) -> Term {
-    let touched = t.free_symbols(formula).iter().any(|s| effect.iter().any(|(x, _)| x == s));
-    if touched { t.substitute(formula, effect.iter().copied()) } else { t.tt() }
-}
-
-/// A candidate about two instances, for the first in cell `a` and the second in cell `b`.
-fn facing(system: &CountedSystem<'_>, formula: Term, a: usize, b: usize) -> Term {
-    if a <= b {
-        return formula;
-    }
-    let t = system.terms;
-    t.substitute(formula, system.peer_copy.iter().flat_map(|(x, y)| [(*x, t.sym(*y)), (*y, t.sym(*x))]))
-}
-
-fn candidates(system: &CountedSystem<'_>) -> CellCandidates {
+fn usual(system: &CountedSystem<'_>) -> CellFacts {
     let (t, p) = (system.terms, system.program);
     let (compared, keys) = (compared(system), keys(system));
     let sets: Vec<(Sort, Term)> = p
@@ -217,7 +105,7 @@ fn candidates(system: &CountedSystem<'_>) -> CellCandidates {
             }
         }
     }
-    CellCandidates { holds, pairwise: apart }
+    CellFacts { holds, pairwise: apart, exclusive: BTreeSet::new() }
 }
 
 /// Comparisons in the thread's conditions that relate its locals, or its id, with the shared store; and for locals whose
@@ -339,28 +227,4 @@ fn names_a_thread(system: &CountedSystem<'_>, v: VarId) -> bool {
     let (t, p) = (system.terms, system.program);
     let writes = |u: &program::Update| u.var == v && t.free_symbols(u.value).contains(&p.tid);
     p.threads.iter().any(|x| x.code.actions.iter().any(|a| a.updates.iter().any(writes)))
-}
-
-fn find_exclusive(system: &mut CountedSystem<'_>, smt: &mut dyn Smt) {
-    let t = system.terms;
-    let n = system.cells.len();
-    let tid = t.sym(system.program.tid);
-    let silent = |c: usize| t.is_true(system.holds[c]);
-    let mut found = BTreeSet::new();
-    if n * n / 2 <= MAX_PAIRS {
-        for a in 0..n {
-            for b in (a..n).filter(|b| !silent(a) && !silent(*b)) {
-                smt.push();
-                system.within_cell(a).iter().for_each(|f| smt.assert(*f));
-                system.within_cell(b).iter().for_each(|f| smt.assert(system.of_peer(*f)));
-                smt.assert(t.ne(tid, system.of_peer(tid)));
-                smt.assert(system.pairwise(a, b));
-                if smt.check().is_unsat() {
-                    found.insert((a, b));
-                }
-                smt.pop();
-            }
-        }
-    }
-    system.exclusive = found;
 }

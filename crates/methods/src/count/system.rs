@@ -6,13 +6,16 @@
 //! of locations. What an instance may rely on is found in `relies`.
 
 use super::instances::CellInstances;
+use super::samples::Samples;
 use crate::cells::{Cells, CountedCell, Move, TooMany, folded};
 use crate::infer::vocabulary::conditions_of;
 use logic::{Sort, Symbol, Term, Terms};
 use program::{Action, Copies, LocId, Program, PropertyId, PropertyKind, Rely, Scope, Start, ThreadId, VarId};
 use solver::Smt;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+#[derive(Clone)]
 pub(crate) struct CountedSystem<'a> {
     pub program: &'a Program,
     pub terms: &'a Terms,
@@ -36,9 +39,12 @@ pub(crate) struct CountedSystem<'a> {
     /// Cells that only unconditional local steps separate are counted together: the group of each cell.
     pub group_of: Vec<usize>,
     pub groups: Vec<CellGroup>,
+    /// States of short runs.
+    pub samples: Arc<Samples>,
 }
 
 /// A thread of one instance.
+#[derive(Clone)]
 pub(crate) struct UniqueThread {
     pub thread: ThreadId,
     pub tid: Symbol,
@@ -49,11 +55,21 @@ pub(crate) struct UniqueThread {
 }
 
 /// Cells counted together.
+#[derive(Clone)]
 pub(crate) struct CellGroup {
     pub thread: ThreadId,
     /// How many instances are in its cells.
     pub symbol: Symbol,
     pub cells: Vec<usize>,
+}
+
+/// What is true of groups because their cells exclude each other.
+pub(crate) struct GroupExclusion {
+    /// The cells that exclude each other.
+    pub pairs: BTreeSet<(usize, usize)>,
+    pub fact: Term,
+    /// Another of them says more.
+    pub is_implied: bool,
 }
 
 /// Where a step comes from or leads to.
@@ -62,6 +78,17 @@ pub(crate) enum StepEndpoint {
     Group(usize),
     /// A cell of a single, both by position.
     Cell(usize, usize),
+}
+
+/// What instances may rely on.
+#[derive(Clone, Default)]
+pub(super) struct CellFacts {
+    /// For each cell.
+    pub holds: Vec<Vec<Term>>,
+    /// For pairs of cells, the smaller first.
+    pub pairwise: BTreeMap<(usize, usize), Vec<Term>>,
+    /// Cells, the smaller first, that no two instances are in.
+    pub exclusive: BTreeSet<(usize, usize)>,
 }
 
 /// A step of the counted system: what is true before it, and the new values of shared variables, unique threads' locals, groups
@@ -75,12 +102,16 @@ pub(crate) struct CountedStep {
     pub starts: Option<usize>,
     /// Where the mover is, by thread and location.
     pub at: (ThreadId, LocId),
+    /// The cell of the mover, if it is counted.
+    pub cell: Option<usize>,
 }
 
 /// A way to violate a property.
 pub(crate) struct Bad {
     pub property: PropertyId,
     pub formula: Vec<Term>,
+    /// The cell of the mover, if it is counted.
+    pub cell: Option<usize>,
 }
 
 pub(crate) fn is_counted(program: &Program, thread: ThreadId) -> bool {
@@ -125,6 +156,7 @@ impl<'a> CountedSystem<'a> {
             started: terms.symbol("started", Sort::INT),
             group_of: Vec::new(),
             groups: Vec::new(),
+            samples: Arc::new(Samples::of(program)),
         };
         system.fold();
         let locals = system.unique_threads.iter().flat_map(|s| &program.threads[s.thread].locals);
@@ -138,32 +170,48 @@ impl<'a> CountedSystem<'a> {
     /// What is true of groups and thread ids in every state.
     pub(super) fn facts(&self) -> Vec<Term> {
         let t = self.terms;
-        let (zero, one) = (t.int(0), t.int(1));
+        let zero = t.int(0);
         let mut facts: Vec<Term> = self.groups.iter().map(|g| t.le(zero, t.sym(g.symbol))).collect();
         for thread in self.program.threads.ids().filter(|x| is_counted(self.program, *x)) {
             if let Copies::Exactly(n) = self.program.threads[thread].copies {
                 facts.push(t.eq(self.all_of(thread), t.int(i128::from(n))));
             }
         }
-        let apart = |a: usize, b: usize| self.exclusive.contains(&(a.min(b), a.max(b)));
-        let exclude = |g: &CellGroup, h: &CellGroup| g.cells.iter().all(|a| h.cells.iter().all(|b| apart(*a, *b)));
-        for (i, g) in self.groups.iter().enumerate() {
-            let alone = exclude(g, g);
-            if alone {
-                facts.push(t.le(t.sym(g.symbol), one));
-            }
-            for h in self.groups[..i].iter().filter(|h| exclude(g, h)) {
-                let (x, y) = (t.sym(g.symbol), t.sym(h.symbol));
-                // No two instances, one in each: one of the groups is empty. Where neither holds two either, that is linear.
-                let linear = alone && exclude(h, h);
-                facts.push(if linear { t.le(t.add(x, y), one) } else { t.or(&[t.eq(x, zero), t.eq(y, zero)]) });
-            }
-        }
+        facts.extend(self.exclusions(&self.exclusive).into_iter().filter(|e| !e.is_implied).map(|e| e.fact));
         for (i, s) in self.unique_threads.iter().enumerate() {
             facts.push(t.lt(zero, t.sym(s.tid)));
             facts.extend(self.unique_threads[..i].iter().map(|other| t.ne(t.sym(s.tid), t.sym(other.tid))));
         }
         facts
+    }
+
+    /// What cells that exclude each other say of groups.
+    pub(super) fn exclusions(&self, exclusive: &BTreeSet<(usize, usize)>) -> Vec<GroupExclusion> {
+        let t = self.terms;
+        let (zero, one) = (t.int(0), t.int(1));
+        let pairs = |g: &CellGroup, h: &CellGroup| -> Option<BTreeSet<(usize, usize)>> {
+            let all = g.cells.iter().flat_map(|a| h.cells.iter().map(move |b| (*a.min(b), *a.max(b))));
+            all.map(|pair| exclusive.contains(&pair).then_some(pair)).collect()
+        };
+        let alone: Vec<_> = self.groups.iter().map(|g| pairs(g, g)).collect();
+        let mut out = Vec::new();
+        for (i, g) in self.groups.iter().enumerate() {
+            let x = t.sym(g.symbol);
+            if let Some(pairs) = &alone[i] {
+                out.push(GroupExclusion { pairs: pairs.clone(), fact: t.le(x, one), is_implied: false });
+            }
+            for (j, h) in self.groups[..i].iter().enumerate() {
+                let Some(pairs) = pairs(g, h) else { continue };
+                // No two instances, one in each: one of the groups is empty. Where neither holds two either, that is linear.
+                let y = t.sym(h.symbol);
+                let linear = alone[i].as_ref().zip(alone[j].as_ref()).map(|(g, h)| g | h);
+                let either = t.or(&[t.eq(x, zero), t.eq(y, zero)]);
+                out.push(GroupExclusion { pairs: pairs.clone(), fact: either, is_implied: linear.is_some() });
+                let fact = t.le(t.add(x, y), one);
+                out.extend(linear.map(|l| GroupExclusion { pairs: &l | &pairs, fact, is_implied: false }));
+            }
+        }
+        out
     }
 
     /// What is true of the unique threads' control: each is in one of its cells, and its locals are as the cell says.
@@ -267,21 +315,6 @@ impl<'a> CountedSystem<'a> {
         let t = self.terms;
         t.substitute(formula, self.peer_copy.iter().map(|(a, b)| (*a, t.sym(*b))))
     }
-    /// What an instance in cell `a` and a second one in cell `b` may rely on of each other's locals.
-    pub(super) fn pairwise(&self, a: usize, b: usize) -> Term {
-        let t = self.terms;
-        let Some(formula) = self.pairwise.get(&(a.min(b), a.max(b))) else { return t.tt() };
-        let swapped = || {
-            let swap = self.peer_copy.iter().flat_map(|(x, y)| [(*x, t.sym(*y)), (*y, t.sym(*x))]);
-            t.substitute(*formula, swap)
-        };
-        match a.cmp(&b) {
-            std::cmp::Ordering::Less => *formula,
-            std::cmp::Ordering::Equal => t.and(&[*formula, swapped()]),
-            std::cmp::Ordering::Greater => swapped(),
-        }
-    }
-
     /// Every step that changes something the groups, the unique threads or the shared store show.
     pub(super) fn steps(&self) -> Vec<CountedStep> {
         let (t, p) = (self.terms, self.program);
@@ -309,7 +342,15 @@ impl<'a> CountedSystem<'a> {
                         effect.push(self.more(group, 1));
                         group
                     });
-                    out.push(CountedStep { pre, effect, from: a, to: b, starts, at: (s.thread, from.location) });
+                    out.push(CountedStep {
+                        pre,
+                        effect,
+                        from: a,
+                        to: b,
+                        starts,
+                        at: (s.thread, from.location),
+                        cell: None,
+                    });
                 }
             }
         }
@@ -341,6 +382,7 @@ impl<'a> CountedSystem<'a> {
                     to: StepEndpoint::Group(b),
                     starts,
                     at,
+                    cell: Some(m.from),
                 });
             }
         }
@@ -359,19 +401,21 @@ impl<'a> CountedSystem<'a> {
         let mut out = Vec::new();
         for w in wanted {
             match p.properties[*w].kind {
-                PropertyKind::Invariant(formula) => out.push(Bad { property: *w, formula: vec![t.not(formula)] }),
+                PropertyKind::Invariant(formula) => {
+                    out.push(Bad { property: *w, formula: vec![t.not(formula)], cell: None })
+                }
                 PropertyKind::Rely(r) => out.extend(self.against(*w, &p.relies[r as usize])),
                 _ => {}
             }
         }
-        let mut failures = |mut passed: Vec<Term>, action: &Action, tid: Term| {
+        let mut failures = |mut passed: Vec<Term>, action: &Action, tid: Term, cell: Option<usize>| {
             let view = |f: Term| t.substitute(f, [(p.tid, tid)]);
             passed.push(view(action.guard));
             for gate in &action.gates {
                 let gate_here = view(gate.formula);
                 if wanted.contains(&gate.property) {
                     let formula = passed.iter().copied().chain([t.not(gate_here)]).collect();
-                    out.push(Bad { property: gate.property, formula });
+                    out.push(Bad { property: gate.property, formula, cell });
                 }
                 passed.push(gate_here);
             }
@@ -379,7 +423,7 @@ impl<'a> CountedSystem<'a> {
         for s in &self.unique_threads {
             for (c, cell) in s.cells.iter().enumerate() {
                 for action in p.threads[s.thread].code.actions.iter().filter(|a| a.from == cell.location) {
-                    failures(vec![t.sym(s.there[c]), cell.formula], action, t.sym(s.tid));
+                    failures(vec![t.sym(s.there[c]), cell.formula], action, t.sym(s.tid), None);
                 }
             }
         }
@@ -388,7 +432,7 @@ impl<'a> CountedSystem<'a> {
             let mut here = vec![t.le(t.int(1), t.sym(self.groups[self.group_of[c]].symbol))];
             here.extend(self.within_cell(c));
             for action in p.threads[cell.thread].code.actions.iter().filter(|a| a.from == cell.location) {
-                failures(here.clone(), action, t.sym(p.tid));
+                failures(here.clone(), action, t.sym(p.tid), Some(c));
             }
         }
         out
@@ -400,24 +444,24 @@ impl<'a> CountedSystem<'a> {
         let Some(formula) = rely.formula else { return Vec::new() };
         let other = self.of_peer(t.sym(p.tid));
         let single = self.unique_threads.iter().position(|s| rely.thread == Some(s.thread));
-        let way = |mover: Option<Term>, pre: &[Term], effect: &[(Symbol, Term)]| {
+        let way = |mover: Option<Term>, pre: &[Term], effect: &[(Symbol, Term)], cell: Option<usize>| {
             let after = |s: Symbol| effect.iter().find(|(x, _)| *x == s).map_or(t.sym(s), |(_, value)| *value);
             let next = p.shared().map(|v| (p.vars[v].primed, after(p.vars[v].symbol)));
             let tid = single.map_or(other, |s| t.sym(self.unique_threads[s].tid));
             let mut formula = vec![t.not(t.substitute(formula, next.chain([(p.tid, tid)]))), t.lt(t.int(0), tid)];
             formula.extend(mover.map(|mover| t.ne(tid, mover)));
             formula.extend(pre);
-            Bad { property, formula }
+            Bad { property, formula, cell }
         };
         // A step that changes nothing shared, whoever makes it; then the others.
-        let mut out = vec![way(None, &[], &[])];
+        let mut out = vec![way(None, &[], &[], None)];
         for step in self.steps() {
             let mover = match step.from {
                 StepEndpoint::Cell(k, _) if Some(k) == single => continue,
                 StepEndpoint::Cell(k, _) => self.unique_threads[k].tid,
                 StepEndpoint::Group(_) => p.tid,
             };
-            out.push(way(Some(t.sym(mover)), &step.pre, &step.effect));
+            out.push(way(Some(t.sym(mover)), &step.pre, &step.effect, step.cell));
         }
         out
     }

@@ -262,3 +262,34 @@ fn check_locals_that_are_forgotten_are_named() {
         }
     }
 }
+
+#[test]
+fn check_a_proof_says_only_what_its_properties_need() {
+    let text = b"var m: lock;\nvar n: int = 0;\nvar inside: int = 0;\nthread T[*] {\n  var x: int;\n  x := n;\n  acquire m;\n  \
+        inside := inside + 1;\n  if x <= n {\n    n := n + 1;\n  }\n  assert inside == 1;\n  inside := inside - 1;\n  release m;\n}\n";
+    let p = load_text("idle.tp", text);
+    let n = p.vars.iter().find(|v| v.name == "n").expect("declared").symbol;
+    for (property, claim) in claims(&p) {
+        assert_eq!(outcome(&p, property, &claim), Outcome::Safe);
+        let Claim::Proved(certificate) = claim else { panic!("proved") };
+        let Proof::Counting(proof) = &certificate.proof else { panic!("by counting") };
+        // That `x <= n` while somebody is between the two is true, and kept by every step.
+        assert!(proof.counters.iter().all(|c| !certificate.terms.free_symbols(c.holds).contains(&n)));
+    }
+}
+
+#[test]
+fn check_what_a_short_run_contradicts_is_no_candidate() {
+    let p = load("counting/spinlock.tp");
+    let mut smt = solver::Z3::new(&p.terms, solver::SolverSettings::default(), &Budget::unlimited()).unwrap();
+    let system = super::system::CountedSystem::new(&p, &p.terms, &mut smt).unwrap_or_else(|_| panic!("few cells"));
+    let t = &p.terms;
+    let somebody = |k: usize| t.le(t.int(1), t.sym(system.groups[k].symbol));
+    let mut facts: Vec<logic::Term> = (0..system.groups.len()).map(|k| t.not(somebody(k))).collect();
+    facts.push(t.le(t.int(0), t.sym(system.groups[0].symbol)));
+    let kept = *facts.last().expect("just added");
+    let mut cells = super::system::CellFacts { holds: vec![vec![t.ff()]; system.cells.len()], ..Default::default() };
+    super::seen::refute(&system, &mut facts, &mut cells);
+    assert_eq!(facts, [kept], "every group is entered in some run");
+    assert!(cells.holds.iter().all(Vec::is_empty), "every cell is entered in some run");
+}

@@ -36,7 +36,7 @@ impl<'a> Abstraction<'a> {
     pub(super) fn new(terms: &'a Terms, settings: SolverSettings, budget: &Budget) -> Self {
         Self {
             terms,
-            smt: Z3InProcess.open(terms, SolverSettings { limit: 4_000_000, ..settings }, budget),
+            smt: Self::session(terms, settings, budget),
             symbols: FxHashMap::default(),
             satisfiable: FxHashMap::default(),
             implied: FxHashMap::default(),
@@ -44,6 +44,13 @@ impl<'a> Abstraction<'a> {
             of: FxHashMap::default(),
             questions: 0,
         }
+    }
+    /// Goes on with another budget: answers are remembered, the session is a new one.
+    pub(super) fn reopen(&mut self, settings: SolverSettings, budget: &Budget) {
+        self.smt = Self::session(self.terms, settings, budget);
+    }
+    fn session(terms: &'a Terms, settings: SolverSettings, budget: &Budget) -> Box<dyn Smt + 'a> {
+        Z3InProcess.open(terms, SolverSettings { limit: 4_000_000, ..settings }, budget)
     }
     pub(crate) fn cube(&mut self, mut list: Vec<Term>) -> Cube {
         list.sort_unstable();

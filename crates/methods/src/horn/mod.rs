@@ -30,13 +30,14 @@ mod trees;
 use crate::method::{Method, MethodDescription, Refusal, Run, Task};
 use crate::modular;
 use evidence::{Certificate, Claim, Claims, Proof, Reason};
+use logic::Terms;
 use program::transition::is_unique;
 use program::{Program, PropertyId, PropertyKind};
 use solver::SolverSettings;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
-use threader::{TreeAttempt, TreeOutcome};
+use threader::{TreeAttempt, TreeOutcome, TreeWork};
 use trees::TreeMode;
 
 pub struct HornClauses;
@@ -63,15 +64,18 @@ impl Method for HornClauses {
         let wanted = modular::wanted(p, &task.properties);
         let mut claims = Claims::default();
         let bias = task.options.0.get("bias").map_or("modular", String::as_str);
-        let mut groups = vec![wanted.clone()];
+        let terms = p.terms.clone();
+        let mut groups = vec![GroupWork::new(task, wanted.clone(), bias)];
         if wanted.len() > 1 {
-            groups.extend(wanted.iter().map(|w| vec![*w]));
+            groups.extend(wanted.iter().map(|w| GroupWork::new(task, vec![*w], bias)));
         }
+        let keeps = groups.len() <= MAX_KEPT_GROUPS;
         // Everybody gets a little before anybody gets much: what is easy is not kept waiting by what is not.
         for (round, effort) in SHARES.iter().copied().map(Some).chain([None]).enumerate() {
             let mut again = Vec::new();
             let many = groups.len() as u32;
-            for group in std::mem::take(&mut groups) {
+            for mut work in std::mem::take(&mut groups) {
+                let group = work.group.clone();
                 let done = |w: &PropertyId| matches!(claims.claims.get(w), Some(Claim::Proved(_) | Claim::Refuted(_)));
                 if group.iter().all(done) {
                     continue;
@@ -81,7 +85,8 @@ impl Method for HornClauses {
                     Some(effort) => run.budget.share((effort * 2 / many).max(LEAST_SHARE)),
                     None => run.budget.clone(),
                 };
-                let claim = self.group(task, &Run { budget: budget.clone(), ..run.clone() }, &group, bias, &mut claims);
+                let claim =
+                    self.group(task, &Run { budget: budget.clone(), ..run.clone() }, &terms, &mut work, &mut claims);
                 // A run shows one property violated; the others are looked at alone.
                 let shown = |w: &PropertyId| !matches!(&claim, Claim::Refuted(run) if run.violates() != Some(*w));
                 for w in group.iter().filter(|w| shown(w)) {
@@ -95,7 +100,7 @@ impl Method for HornClauses {
                 }
                 // What ended by itself ends so again; what its share ended goes on with a larger one.
                 if matches!(claim, Claim::Undecided(_)) && budget.check().is_err() {
-                    again.push(group);
+                    again.push(if keeps { work } else { GroupWork::new(task, group, bias) });
                 }
             }
             groups = again;
@@ -107,7 +112,7 @@ impl Method for HornClauses {
 /// One thing to try for a group of properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HornAttempt {
-    /// Trees of this kind, with so many abstract states at most while the other kind is still to be tried.
+    /// Trees of this kind, with so much work at most while another kind is still to be tried.
     Trees(TreeMode, usize),
     /// A run of so many instances of each thread that comes in several, no proof.
     FewInstances(u32),
@@ -137,16 +142,24 @@ impl AttemptQueue {
                 }
         };
         let kinds = [TreeMode::Modular, TreeMode::Pairs, TreeMode::Global];
-        let rounds = [FEW_STATES, usize::MAX].into_iter();
-        let mut steps: VecDeque<HornAttempt> =
-            rounds.flat_map(|most| kinds.into_iter().filter(worth).map(move |k| HornAttempt::Trees(k, most))).collect();
+        let turns = (0..TURNS_OF_TREES).map(|turn| FIRST_TURN_WORK << turn).chain([usize::MAX]).enumerate();
+        // What is found with a bias for modular proofs should be one wherever there is one.
+        let most = |kind: TreeMode, turn: usize, most: usize| {
+            if kind == TreeMode::Modular && turn == 0 { most * MODULAR_HEAD_START } else { most }
+        };
+        let mut steps: VecDeque<HornAttempt> = turns
+            .flat_map(|(turn, work)| {
+                kinds.into_iter().filter(worth).map(move |k| HornAttempt::Trees(k, most(k, turn, work)))
+            })
+            .collect();
         steps.extend((bias == "modular").then_some(HornAttempt::ThreadClauses));
         steps.extend(fixed.then_some(HornAttempt::ProductClauses));
         Self(steps)
     }
 
-    fn has_trees(&self, kind: TreeMode) -> bool {
-        self.0.iter().any(|s| matches!(s, HornAttempt::Trees(k, _) if *k == kind))
+    /// Whether trees of another kind are still to be tried.
+    fn has_other_trees(&self, kind: TreeMode) -> bool {
+        self.0.iter().any(|s| matches!(s, HornAttempt::Trees(k, _) if *k != kind))
     }
 
     /// Trees of this kind are not worth trying again.
@@ -167,47 +180,103 @@ impl AttemptQueue {
     }
 }
 
+/// A group of properties: what is still to be tried, and how far each kind of trees came.
+struct GroupWork<'a> {
+    group: Vec<PropertyId>,
+    agenda: AttemptQueue,
+    trees: Vec<TreeWork<'a>>,
+    reason: Reason,
+}
+
+impl<'a> GroupWork<'a> {
+    fn new(task: &Task, group: Vec<PropertyId>, bias: &str) -> Self {
+        let agenda = AttemptQueue::new(task, &group, bias);
+        let reason = Reason::NotAdmitted("no thread-modular proof, and the number of threads is not fixed".into());
+        Self { group, agenda, trees: Vec::new(), reason }
+    }
+
+    /// The trees of a kind, perhaps new ones, with what the other kinds have found meanwhile.
+    fn trees(&mut self, kind: TreeMode, attempt: &TreeAttempt<'a, '_>, task: &Task) -> &mut TreeWork<'a> {
+        let at = self.trees.iter().position(|w| w.forest.mode == kind).unwrap_or_else(|| {
+            self.trees.push(attempt.begin(kind, &task.instances(0)));
+            self.trees.len() - 1
+        });
+        let modular = self.trees.iter().find(|w| w.forest.mode == TreeMode::Modular).map(|w| w.forest.found());
+        let work = &mut self.trees[at];
+        match kind {
+            TreeMode::Modular => {}
+            TreeMode::Pairs => work.forest.learn_of_instances(&modular.unwrap_or_default()),
+            TreeMode::Global => work.forest.begin_with(&modular.unwrap_or_default()),
+        }
+        work
+    }
+}
+
 impl HornClauses {
-    fn group(&self, task: &Task, run: &Run, group: &[PropertyId], bias: &str, report: &mut Claims) -> Claim {
+    /// Goes on with a group until it is decided, nothing is left to be tried, or the budget ends.
+    fn group<'a>(
+        &self,
+        task: &'a Task,
+        run: &Run,
+        terms: &'a Terms,
+        work: &mut GroupWork<'a>,
+        report: &mut Claims,
+    ) -> Claim {
         let p = &task.program;
-        let terms = p.terms.clone();
+        let group = work.group.clone();
         let settings = SolverSettings { seed: run.seed as u32, ..SolverSettings::default() };
         let certify = |proof: Proof| {
-            let properties = group.to_vec();
+            let properties = group.clone();
             Claim::Proved(Arc::new(Certificate { method: "horn".into(), terms: terms.clone(), properties, proof }))
         };
-        let attempt = TreeAttempt {
-            program: p,
-            terms: &terms,
-            wanted: group,
-            settings,
-            budget: &run.budget,
-            most_work: usize::MAX,
-            known: &[],
-            show: task.options.0.get("show-trees").is_some_and(|s| s == "on"),
-        };
-        let mut known = Vec::new();
         let counts = task.instances(0);
         let name = &p.properties[group[0]].name;
-        let mut reason = Reason::NotAdmitted("no thread-modular proof, and the number of threads is not fixed".into());
-        let mut agenda = AttemptQueue::new(task, group, bias);
-        while let Some(step) = agenda.0.pop_front() {
+        while let Some(step) = work.agenda.0.pop_front() {
+            let attempt = TreeAttempt {
+                program: p,
+                terms,
+                wanted: &group,
+                settings,
+                budget: &run.budget,
+                most_work: FEW_INSTANCES_WORK,
+                show: task.options.0.get("show-trees").is_some_and(|s| s == "on"),
+            };
             match step {
-                HornAttempt::Trees(TreeMode::Global, most) => {
-                    run.progress(format!("horn: all instances at once, {name}"));
-                    let others = agenda.has_trees(TreeMode::Modular) || agenda.has_trees(TreeMode::Pairs);
-                    let most_work = if others { most } else { usize::MAX };
-                    let (answer, account) = TreeAttempt { most_work, known: &known, ..attempt }.global(&counts);
-                    account.add_to(report);
-                    match answer {
-                        TreeOutcome::Proved(proof) => return certify(proof),
-                        TreeOutcome::Refuted(trace) => return Claim::Refuted((*trace).into()),
-                        TreeOutcome::None => agenda.strike_trees(TreeMode::Global),
-                        TreeOutcome::Unfinished(why) => report.notes.push(format!("the trees of all instances: {why}")),
-                        TreeOutcome::GaveUp(why) => {
-                            agenda.strike_trees(TreeMode::Global);
-                            report.notes.push(format!("the trees of all instances were given up: {why}"));
+                HornAttempt::Trees(kind, most) => {
+                    let others = work.agenda.has_other_trees(kind);
+                    let what = match kind {
+                        TreeMode::Modular => "thread-modular",
+                        TreeMode::Pairs => "two instances and a third",
+                        TreeMode::Global => "all instances at once",
+                    };
+                    run.progress(format!("horn: {what}, {name}"));
+                    let first = !work.trees.iter().any(|w| w.forest.mode == kind);
+                    let none = kind == TreeMode::Modular
+                        && first
+                        && modular_runs::has_modular_violation(p, terms, &group, &run.budget);
+                    let answer = if none {
+                        report
+                            .notes
+                            .push("no modular proof exists: steps of others, without their locals, violate it".into());
+                        TreeOutcome::None
+                    } else {
+                        let attempt = TreeAttempt { most_work: if others { most } else { usize::MAX }, ..attempt };
+                        let trees = work.trees(kind, &attempt, task);
+                        let answer = attempt.go_on(trees);
+                        // What ended because its share did goes on with the next.
+                        if matches!(answer, TreeOutcome::GaveUp(_) | TreeOutcome::Unfinished)
+                            && run.budget.check().is_err()
+                        {
+                            work.agenda.0.push_front(step);
+                            return Claim::Undecided(Reason::Alarm("the trees were not finished".into()));
                         }
+                        if !matches!(answer, TreeOutcome::Unfinished) {
+                            attempt.account(trees).add_to(report);
+                        }
+                        answer
+                    };
+                    if let Some(claim) = self.after_trees(p, kind, answer, work, report, &certify) {
+                        return claim;
                     }
                 }
                 HornAttempt::FewInstances(n) => {
@@ -218,91 +287,89 @@ impl HornClauses {
                         continue;
                     }
                     run.progress(format!("horn: a run of {n} of each thread, {name}"));
-                    let (answer, account) = TreeAttempt { most_work: FEW_STATES, ..attempt }.run_of_few(&all, &few);
+                    let (answer, account) = attempt.run_of_few(&all, &few);
                     account.add_to(report);
                     if let TreeOutcome::Refuted(trace) = answer {
                         return Claim::Refuted((*trace).into());
                     }
                 }
-                HornAttempt::Trees(TreeMode::Pairs, most) => {
-                    run.progress(format!("horn: two instances and a third, {name}"));
-                    let others = agenda.has_trees(TreeMode::Global) || agenda.has_trees(TreeMode::Modular);
-                    let most_work = if others { most } else { usize::MAX };
-                    let (answer, account) = TreeAttempt { most_work, ..attempt }.pairs();
-                    account.add_to(report);
-                    match answer {
-                        TreeOutcome::Proved(proof) => {
-                            report.notes.push(pairs_note(p));
-                            return certify(proof);
-                        }
-                        TreeOutcome::None | TreeOutcome::Refuted(_) => {
-                            agenda.strike_trees(TreeMode::Pairs);
-                            [3, 2].iter().for_each(|n| agenda.0.push_front(HornAttempt::FewInstances(*n)));
-                            report.notes.push("facts about two instances at a time are not enough".into());
-                            reason = Reason::Alarm("no proof by facts about two instances at a time exists".into());
-                        }
-                        TreeOutcome::Unfinished(why) => report.notes.push(format!("the trees of pairs: {why}")),
-                        TreeOutcome::GaveUp(why) => {
-                            agenda.strike_trees(TreeMode::Pairs);
-                            report.notes.push(format!("the trees of pairs were given up: {why}"));
-                        }
-                    }
-                }
-                HornAttempt::Trees(TreeMode::Modular, most) => {
-                    run.progress(format!("horn: thread-modular, {name}"));
-                    let answer =
-                        if most == FEW_STATES && modular_runs::has_modular_violation(p, &terms, group, &run.budget) {
-                            report.notes.push(
-                                "no modular proof exists: steps of others, without their locals, violate it".into(),
-                            );
-                            TreeOutcome::None
-                        } else {
-                            let others = agenda.has_trees(TreeMode::Global) || agenda.has_trees(TreeMode::Pairs);
-                            let most_work = if others { most } else { usize::MAX };
-                            let (answer, mut account) = TreeAttempt { most_work, ..attempt }.modular();
-                            known = std::mem::take(&mut account.modular);
-                            account.add_to(report);
-                            answer
-                        };
-                    match answer {
-                        TreeOutcome::Proved(proof) => {
-                            report.notes.push(modular_note(p));
-                            return certify(proof);
-                        }
-                        TreeOutcome::None | TreeOutcome::Refuted(_) => {
-                            agenda.strike_trees(TreeMode::Modular);
-                            agenda.strike(HornAttempt::ThreadClauses);
-                            reason = Reason::Alarm("no thread-modular proof exists".into());
-                        }
-                        TreeOutcome::Unfinished(why) => report.notes.push(format!("the modular trees: {why}")),
-                        TreeOutcome::GaveUp(why) => {
-                            agenda.strike_trees(TreeMode::Modular);
-                            agenda.prefer(HornAttempt::ThreadClauses);
-                            report.notes.push(format!("the modular trees were given up: {why}"));
-                        }
-                    }
-                }
                 HornAttempt::ThreadClauses => {
                     // A modular proof is either found soon or not at all: most of the effort goes to the other attempt.
                     let short = SolverSettings { limit: 100_000_000, ..settings };
-                    match modular::solve_modular(p, &terms, group, short, &run.budget) {
+                    match modular::solve_modular(p, terms, &group, short, &run.budget) {
                         Ok(proof) => {
                             report.notes.push(modular_note(p));
                             return certify(Proof::RelyGuarantee(proof));
                         }
-                        Err(why) => reason = why,
+                        Err(why) => work.reason = why,
                     }
                 }
                 HornAttempt::ProductClauses => {
                     let long = SolverSettings { limit: 2_000_000_000, ..settings };
-                    match product::solve_product(p, &terms, &counts.0, group, long, &run.budget) {
+                    match product::solve_product(p, terms, &counts.0, &group, long, &run.budget) {
                         Ok(proof) => return certify(Proof::Product(proof)),
-                        Err(why) => reason = why,
+                        Err(why) => work.reason = why,
                     }
                 }
             }
+            if run.budget.check().is_err() {
+                work.agenda.0.push_front(step);
+                break;
+            }
         }
-        Claim::Undecided(reason)
+        Claim::Undecided(work.reason.clone())
+    }
+
+    /// What an answer of trees of one kind means for the group; a claim if it decides it.
+    fn after_trees(
+        &self,
+        p: &Program,
+        kind: TreeMode,
+        answer: TreeOutcome,
+        work: &mut GroupWork<'_>,
+        report: &mut Claims,
+        certify: &dyn Fn(Proof) -> Claim,
+    ) -> Option<Claim> {
+        let what = match kind {
+            TreeMode::Modular => "the modular trees",
+            TreeMode::Pairs => "the trees of pairs",
+            TreeMode::Global => "the trees of all instances",
+        };
+        match (kind, answer) {
+            (_, TreeOutcome::Proved(proof)) => {
+                match kind {
+                    TreeMode::Modular => report.notes.push(modular_note(p)),
+                    TreeMode::Pairs => report.notes.push(pairs_note(p)),
+                    TreeMode::Global => {}
+                }
+                return Some(certify(proof));
+            }
+            (TreeMode::Global, TreeOutcome::Refuted(trace)) => return Some(Claim::Refuted((*trace).into())),
+            (_, TreeOutcome::None | TreeOutcome::Refuted(_)) => {
+                work.agenda.strike_trees(kind);
+                match kind {
+                    TreeMode::Modular => {
+                        work.agenda.strike(HornAttempt::ThreadClauses);
+                        work.reason = Reason::Alarm("no thread-modular proof exists".into());
+                    }
+                    TreeMode::Pairs => {
+                        [3, 2].iter().for_each(|n| work.agenda.0.push_front(HornAttempt::FewInstances(*n)));
+                        report.notes.push("facts about two instances at a time are not enough".into());
+                        work.reason = Reason::Alarm("no proof by facts about two instances at a time exists".into());
+                    }
+                    TreeMode::Global => {}
+                }
+            }
+            (_, TreeOutcome::Unfinished) => {}
+            (_, TreeOutcome::GaveUp(why)) => {
+                work.agenda.strike_trees(kind);
+                if kind == TreeMode::Modular {
+                    work.agenda.prefer(HornAttempt::ThreadClauses);
+                }
+                report.notes.push(format!("{what} were given up: {why}"));
+            }
+        }
+        None
     }
 }
 
@@ -311,8 +378,16 @@ const SHARES: [Duration; 3] = [Duration::from_secs(2), Duration::from_secs(8), D
 /// What a single property gets at least in the first round, however many there are.
 const LEAST_SHARE: Duration = Duration::from_millis(300);
 
-/// How many abstract states an attempt may make before the other kind of trees is tried.
-const FEW_STATES: usize = 150_000;
+/// How much work a search for a run of few instances may be, in abstract posts.
+const FEW_INSTANCES_WORK: usize = 6_000_000;
+/// How much work trees of a kind may be in their first turn, in abstract posts, before the other kinds have theirs. Each turn is twice as long as the one before.
+const FIRST_TURN_WORK: usize = 500_000;
+/// How many times as long the first turn of modular trees is.
+const MODULAR_HEAD_START: usize = 10;
+/// After so many turns the kind whose turn it is goes on to its end.
+const TURNS_OF_TREES: usize = 12;
+/// Trees of more groups of properties than this are not kept from one share of effort to the next.
+const MAX_KEPT_GROUPS: usize = 6;
 
 /// What a modular proof says beyond its properties. It was asked of a second instance of a thread only where the program may have one.
 fn modular_note(p: &Program) -> String {
@@ -343,18 +418,22 @@ mod tests {
     #[test]
     fn check_an_agenda_tries_each_kind_and_forgets_what_was_struck() {
         let mut agenda = AttemptQueue(VecDeque::from([
-            HornAttempt::Trees(TreeMode::Modular, FEW_STATES),
-            HornAttempt::Trees(TreeMode::Global, FEW_STATES),
+            HornAttempt::Trees(TreeMode::Modular, FIRST_TURN_WORK),
+            HornAttempt::Trees(TreeMode::Global, FIRST_TURN_WORK),
             HornAttempt::Trees(TreeMode::Modular, usize::MAX),
             HornAttempt::ThreadClauses,
             HornAttempt::ProductClauses,
         ]));
         agenda.strike_trees(TreeMode::Modular);
-        assert!(!agenda.has_trees(TreeMode::Modular) && agenda.has_trees(TreeMode::Global));
+        assert!(!agenda.has_other_trees(TreeMode::Global) && agenda.has_other_trees(TreeMode::Pairs));
         agenda.prefer(HornAttempt::ThreadClauses);
         assert_eq!(agenda.0.pop_front(), Some(HornAttempt::ThreadClauses), "moved to the front");
         agenda.prefer(HornAttempt::ThreadClauses);
-        assert_eq!(agenda.0.pop_front(), Some(HornAttempt::Trees(TreeMode::Global, FEW_STATES)), "not tried twice");
+        assert_eq!(
+            agenda.0.pop_front(),
+            Some(HornAttempt::Trees(TreeMode::Global, FIRST_TURN_WORK)),
+            "not tried twice"
+        );
         assert_eq!(agenda.0.pop_front(), Some(HornAttempt::ProductClauses));
     }
 }

@@ -9,7 +9,7 @@
 use super::abstraction::Cube;
 use super::couples::{Couples, Expanded, Role, ThirdStep, has_copies, joined};
 use super::system::{HornSystem, process};
-use super::trees::{Forest, Trouble};
+use super::trees::{COMPUTED_POST_WORK, Forest, Trouble};
 use evidence::{PairsProof, RelatedPair};
 use logic::{Symbol, Term, Terms};
 use program::{LocId, Program, ThreadId};
@@ -57,9 +57,11 @@ impl Forest<'_> {
         let [c1, c2] = [by.with_first, by.with_second].map(|(x, _)| self.trees.states[x].cube);
         let version = self.at[process][at].len();
         let key = (process, cube, at, by.thread, by.act, c1, c2, version);
+        self.work += 1;
         if let Some(found) = self.thirds.get(&key) {
             return Ok(*found);
         }
+        self.work += COMPUTED_POST_WORK;
         let t = self.system.terms;
         let couples = self.couples();
         let a = &couples.thirds[by.thread.index()].transitions[by.act];

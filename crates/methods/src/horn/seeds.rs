@@ -4,6 +4,7 @@
 //! Where refinement is stuck, once, what wanted gates, invariants and guards say, at every place where it can be said; the
 //! solver decides what of it is kept, so products and maps are as good as sums.
 
+use super::couples::Role;
 use super::formula::number;
 use super::threader::ModularPredicate;
 use super::trees::{Forest, TreeMode};
@@ -75,6 +76,26 @@ impl Forest<'_> {
                 }
             }
         }
+    }
+    /// The same for trees of pairs: what modular trees say of a thread is said of either instance.
+    pub(super) fn learn_of_instances(&mut self, known: &[ModularPredicate]) {
+        let t = self.system.terms;
+        for (process, at) in self.places() {
+            let places = self.couples().places(process, at);
+            for (role, place) in [Role::First, Role::Second].into_iter().zip(places) {
+                let renaming = self.couples().renaming(t, (role, Role::Third));
+                for (_, _, f) in known.iter().filter(|(thread, l, _)| (*thread, *l) == place) {
+                    let f = t.substitute(*f, renaming.iter().copied());
+                    if !self.at[process][at].contains(&f) {
+                        self.at[process][at].push(f);
+                    }
+                }
+            }
+        }
+    }
+    fn places(&self) -> Vec<(usize, usize)> {
+        let processes = self.system.processes.iter().enumerate();
+        processes.flat_map(|(i, p)| (0..p.out.len()).map(move |at| (i, at))).collect()
     }
     /// Makes formulas predicates of every place where they can be said.
     fn scatter(&mut self, parts: Vec<Term>) -> bool {

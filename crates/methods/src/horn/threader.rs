@@ -23,7 +23,7 @@ pub(crate) enum TreeOutcome {
     /// No proof of this form exists.
     None,
     /// Not yet, after as much work as was allowed.
-    Unfinished(String),
+    Unfinished,
     GaveUp(String),
 }
 
@@ -37,8 +37,6 @@ pub(crate) struct Account {
     pub edges: usize,
     pub questions: u64,
     pub lines: Vec<String>,
-    /// Predicates of modular trees: the trees of all instances begin with them.
-    pub(super) modular: Vec<ModularPredicate>,
     /// The trees, where asked for.
     pub trees: Option<show::TreePicture>,
 }
@@ -62,88 +60,96 @@ impl Account {
 pub(super) type ModularPredicate = (ThreadId, usize, Term);
 
 #[derive(Clone, Copy)]
-pub(crate) struct TreeAttempt<'a> {
+pub(crate) struct TreeAttempt<'a, 'b> {
     pub program: &'a Program,
     pub terms: &'a Terms,
-    pub wanted: &'a [PropertyId],
+    pub wanted: &'b [PropertyId],
     pub settings: SolverSettings,
-    pub budget: &'a Budget,
-    /// How many abstract states may be made, and how many steps of thirds looked at, in all trees together.
+    pub budget: &'b Budget,
+    /// How much more work may be done: abstract posts looked up, those computed counted more, in all trees together.
     pub(crate) most_work: usize,
-    /// What modular trees have found: a change to global predicates goes on from there.
-    pub(super) known: &'a [ModularPredicate],
     /// Whether the trees are to be kept for people.
     pub show: bool,
 }
 
-impl TreeAttempt<'_> {
-    pub(super) fn modular(&self) -> (TreeOutcome, Account) {
-        self.run(HornSystem::modular(self.program, self.terms), TreeMode::Modular, &InstanceCounts::default())
+/// Trees of one kind, and how far they came: where others have their turn in between, these go on afterwards.
+pub(super) struct TreeWork<'a> {
+    pub(super) forest: Forest<'a>,
+    indices: Indices,
+    counts: InstanceCounts,
+    account: Account,
+}
+
+impl<'a> TreeAttempt<'a, '_> {
+    /// Trees of this kind, not built yet.
+    pub(super) fn begin(&self, mode: TreeMode, counts: &InstanceCounts) -> TreeWork<'a> {
+        let system = match mode {
+            TreeMode::Modular => HornSystem::modular(self.program, self.terms),
+            TreeMode::Pairs => HornSystem::of_pairs(self.program, self.terms),
+            TreeMode::Global => HornSystem::of_instances(self.program, self.terms, &counts.0),
+        };
+        self.begin_with(system, mode, counts)
     }
-    pub(super) fn pairs(&self) -> (TreeOutcome, Account) {
-        self.run(HornSystem::of_pairs(self.program, self.terms), TreeMode::Pairs, &InstanceCounts::default())
+    fn begin_with(&self, system: HornSystem<'a>, mode: TreeMode, counts: &InstanceCounts) -> TreeWork<'a> {
+        let indices = indices(&system);
+        let abs = Abstraction::new(self.terms, self.settings, self.budget);
+        let forest = Forest::new(system, mode, self.wanted, abs);
+        TreeWork { forest, indices, counts: counts.clone(), account: Account::default() }
     }
     /// Looks for a run of a few instances of each thread: the others of the program stay where they start. No proof.
     pub(super) fn run_of_few(&self, counts: &InstanceCounts, few: &[u32]) -> (TreeOutcome, Account) {
         let system = HornSystem::of_some(self.program, self.terms, &counts.0, few);
-        match self.run(system, TreeMode::Global, counts) {
-            (TreeOutcome::Proved(_), account) => (TreeOutcome::None, account),
+        let mut work = self.begin_with(system, TreeMode::Global, counts);
+        let answer = match self.go_on(&mut work) {
+            TreeOutcome::Proved(_) => TreeOutcome::None,
             other => other,
-        }
+        };
+        (answer, self.account(&work))
     }
-    pub(crate) fn global(&self, counts: &InstanceCounts) -> (TreeOutcome, Account) {
-        self.run(HornSystem::of_instances(self.program, self.terms, &counts.0), TreeMode::Global, counts)
-    }
-    fn run(&self, system: HornSystem<'_>, mode: TreeMode, counts: &InstanceCounts) -> (TreeOutcome, Account) {
-        let indices = indices(&system);
-        let abs = Abstraction::new(self.terms, self.settings, self.budget);
-        let mut forest = Forest::new(system, mode, self.wanted, abs);
-        forest.most_third_steps = self.most_work;
-        if mode == TreeMode::Global {
-            forest.begin_with(self.known);
-        }
-        let mut account = Account::default();
-        let mut work = 0;
-        let answer = loop {
+    /// Goes on where the trees were left, with `most_work` more.
+    pub(super) fn go_on(&self, work: &mut TreeWork<'a>) -> TreeOutcome {
+        let TreeWork { forest, indices, counts, account } = work;
+        forest.abs.reopen(self.settings, self.budget);
+        forest.most_work = forest.work.saturating_add(self.most_work);
+        loop {
             match forest.build(self.budget) {
                 Err(Trouble::Time) => break TreeOutcome::GaveUp("out of time".into()),
                 Err(Trouble::Work) => {
-                    break TreeOutcome::Unfinished(format!("no end after {} refinements", account.refinements));
+                    break TreeOutcome::Unfinished;
                 }
                 Err(Trouble::Size) => break TreeOutcome::GaveUp("the trees are too large".into()),
                 Err(Trouble::Solver(why)) => break TreeOutcome::GaveUp(why),
                 Ok(Built::Closed) => {
-                    break TreeOutcome::Proved(match mode {
+                    break TreeOutcome::Proved(match forest.mode {
                         TreeMode::Modular => Proof::RelyGuarantee(forest.rely_guarantee()),
                         TreeMode::Pairs => Proof::Pairs(forest.pairs()),
                         TreeMode::Global => Proof::Environments(forest.environments()),
                     });
                 }
                 Ok(Built::Fails(failures)) => {
-                    work += forest.trees.states.len();
-                    if work > self.most_work {
-                        break TreeOutcome::Unfinished(format!("no end after {} refinements", account.refinements));
-                    }
-                    if let Some(answer) = self.refine(&mut forest, &failures, &indices, counts, &mut account) {
+                    if let Some(answer) = self.refine(forest, &failures, indices, counts, account) {
                         break answer;
                     }
                 }
             }
+        }
+    }
+    /// What was found so far, for people.
+    pub(super) fn account(&self, work: &TreeWork<'_>) -> Account {
+        let forest = &work.forest;
+        let distinct = |lists: &[Vec<Vec<Term>>]| {
+            lists.iter().flatten().flatten().collect::<std::collections::BTreeSet<_>>().len()
         };
-        account.predicates = forest.at.iter().flatten().flatten().collect::<std::collections::BTreeSet<_>>().len();
-        account.transition_predicates =
-            forest.on.iter().flatten().flatten().collect::<std::collections::BTreeSet<_>>().len();
-        if mode == TreeMode::Modular {
-            account.modular = forest.found();
+        Account {
+            refinements: work.account.refinements,
+            predicates: distinct(&forest.at),
+            transition_predicates: distinct(&forest.on),
+            states: forest.trees.states.len(),
+            edges: forest.trees.edges.len(),
+            questions: forest.abs.questions,
+            lines: show::predicates(forest),
+            trees: self.show.then(|| show::picture(forest)),
         }
-        account.lines = show::predicates(&forest);
-        account.states = forest.trees.states.len();
-        account.edges = forest.trees.edges.len();
-        account.questions = forest.abs.questions;
-        if self.show {
-            account.trees = Some(show::picture(&forest));
-        }
-        (answer, account)
     }
     /// Refines a few violations. An answer if one of them is real, or none of them gives a new predicate.
     fn refine(
@@ -177,6 +183,10 @@ impl TreeAttempt<'_> {
                 }
                 Refined::Stuck(why) => stuck = Some(why),
             }
+        }
+        // A refinement that was stopped says nothing.
+        if !progress && self.budget.check().is_err() {
+            return Some(TreeOutcome::GaveUp("out of time".into()));
         }
         if progress || forest.seed() { None } else { Some(TreeOutcome::GaveUp(stuck.unwrap_or_default())) }
     }
@@ -243,5 +253,50 @@ impl TreeAttempt<'_> {
             (Some(n), SortKind::Ref(_)) => Value::Ref(u32::try_from(n).unwrap_or(0)),
             _ => Value::default_of(self.terms, sort),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::Sources;
+    use frontend::lang::{LoweringSettings, lower_file, parse_file};
+
+    #[test]
+    fn check_trees_that_were_interrupted_go_on_where_they_stopped() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/seeds/threader/peterson.tp");
+        let mut sources = Sources::new();
+        let parsed = parse_file(&mut sources, "peterson.tp", &std::fs::read(path).unwrap());
+        let p = lower_file(&parsed, &sources, &LoweringSettings::default()).program.unwrap();
+        let wanted: Vec<PropertyId> = p.properties.ids().collect();
+        let budget = Budget::unlimited();
+        let settings = SolverSettings::default();
+        let proved_after = |most_work: usize| {
+            let attempt = TreeAttempt {
+                program: &p,
+                terms: &p.terms,
+                wanted: &wanted,
+                settings,
+                budget: &budget,
+                most_work,
+                show: false,
+            };
+            let counts = InstanceCounts(p.threads.iter().map(|_| 1).collect());
+            let mut trees = attempt.begin(TreeMode::Global, &counts);
+            for turn in 1..1_000 {
+                match attempt.go_on(&mut trees) {
+                    TreeOutcome::Unfinished => {}
+                    TreeOutcome::Proved(_) => return (turn, trees.forest.work, trees.forest.abs.questions),
+                    _ => panic!("a proof or nothing yet"),
+                }
+            }
+            panic!("no end");
+        };
+        let (turns, whole, questions) = proved_after(usize::MAX);
+        assert_eq!(turns, 1);
+        let (turns, parts, again) = proved_after(whole / 2);
+        assert!((2..=12).contains(&turns), "{turns} turns");
+        assert!(parts <= 3 * whole, "{parts} for {whole}");
+        assert_eq!(again, questions, "nothing is asked twice");
     }
 }

@@ -128,12 +128,14 @@ pub(crate) struct Forest<'a> {
     made: FxHashMap<(usize, Cube, usize, usize), Option<Cube>>,
     fine: FxHashMap<(usize, Cube, usize), Option<usize>>,
     pub(super) thirds: FxHashMap<Disturbance, Option<Cube>>,
-    /// Steps of thirds that were looked at, in all trees together, and how many may be.
-    pub(super) third_steps: usize,
-    pub(super) most_third_steps: usize,
+    /// Abstract posts that were looked up, and more for those that were computed, in all trees together; and how many may be.
+    pub(super) work: usize,
+    pub(super) most_work: usize,
 }
 
 const MAX_STATES: usize = 60_000;
+/// What an abstract post costs that is not remembered, beside one that is.
+pub(super) const COMPUTED_POST_WORK: usize = 20;
 /// Violations refined together.
 const VIOLATIONS_PER_REFINEMENT: usize = 4;
 
@@ -217,8 +219,8 @@ impl<'a> Forest<'a> {
             made: FxHashMap::default(),
             fine: FxHashMap::default(),
             thirds: FxHashMap::default(),
-            third_steps: 0,
-            most_third_steps: usize::MAX,
+            work: 0,
+            most_work: usize::MAX,
         };
         out.seed_remainders();
         out
@@ -257,9 +259,11 @@ impl<'a> Forest<'a> {
     ) -> Result<Option<Cube>, Trouble> {
         let version = self.at[process][to].len();
         let key = (process, cube, mover, act, to, version);
+        self.work += 1;
         if let Some(c) = self.posts.get(&key) {
             return Ok(*c);
         }
+        self.work += COMPUTED_POST_WORK;
         let t = self.system.terms;
         let a: &Transition = &self.system.processes[mover].transitions[act];
         let goals: Vec<Term> =
@@ -276,9 +280,11 @@ impl<'a> Forest<'a> {
         let e = self.trees.edges[edge].clone();
         let version = self.at[process][at].len();
         let key = (process, cube, e.process, e.act, e.cube, at, version);
+        self.work += 1;
         if let Some(c) = self.moved.get(&key) {
             return Ok(*c);
         }
+        self.work += COMPUTED_POST_WORK;
         let t = self.system.terms;
         let tid = self.system.program.tid;
         let other = t.sym(self.other);
@@ -299,9 +305,11 @@ impl<'a> Forest<'a> {
     fn seen(&mut self, process: usize, cube: Cube, act: usize) -> Result<Option<Cube>, Trouble> {
         let version = self.on[process][act].len();
         let key = (process, cube, act, version);
+        self.work += 1;
         if let Some(c) = self.made.get(&key) {
             return Ok(*c);
         }
+        self.work += COMPUTED_POST_WORK;
         let t = self.system.terms;
         let a = &self.system.processes[process].transitions[act];
         let mut after: Vec<(Symbol, Term)> = Vec::new();
@@ -360,19 +368,21 @@ impl<'a> Forest<'a> {
         }
         Ok(None)
     }
-    fn covered(&self, new: &TreeState, index: &[Vec<Vec<usize>>]) -> bool {
-        index[new.process][new.at].iter().any(|s| {
-            let old = &self.trees.states[*s];
-            self.abs.within(new.cube, old.cube)
-                && old.control.iter().zip(&new.control).all(|(o, n)| o.is_none() || o == n)
-        })
+    fn covered(&self, new: &TreeState, index: &StateIndex) -> bool {
+        let here = &index[new.process][new.at];
+        let inside = |list: &Vec<usize>| list.iter().any(|s| self.abs.within(new.cube, self.trees.states[*s].cube));
+        let knows_less = |old: &&Vec<Option<u32>>| {
+            **old != new.control && old.iter().zip(&new.control).all(|(o, n)| o.is_none() || o == n)
+        };
+        here.by_control.get(&new.control).is_some_and(inside)
+            || here.open.iter().filter(knows_less).any(|c| here.by_control.get(c).is_some_and(inside))
     }
     /// Builds the trees until they are closed or something may fail.
     pub(super) fn build(&mut self, budget: &Budget) -> Result<Built, Trouble> {
         self.trees = Trees::default();
         let n = self.system.processes.len();
-        let mut index: Vec<Vec<Vec<usize>>> =
-            self.system.processes.iter().map(|p| vec![Vec::new(); p.out.len()]).collect();
+        let mut index: StateIndex =
+            self.system.processes.iter().map(|p| vec![PlaceIndex::default(); p.out.len()]).collect();
         let mut queue: VecDeque<TreeItem> = VecDeque::new();
         for process in 0..n {
             if self.mode == TreeMode::Global && !self.has_duties(process) {
@@ -401,6 +411,7 @@ impl<'a> Forest<'a> {
             if budget.check().is_err() {
                 return Err(Trouble::Time);
             }
+            self.check_work()?;
             if self.trees.states.len() > MAX_STATES {
                 return Err(Trouble::Size);
             }
@@ -463,9 +474,9 @@ impl<'a> Forest<'a> {
         }
         control
     }
-    fn add(&mut self, s: TreeState, index: &mut [Vec<Vec<usize>>], queue: &mut VecDeque<TreeItem>) {
+    fn add(&mut self, s: TreeState, index: &mut StateIndex, queue: &mut VecDeque<TreeItem>) {
         if !self.covered(&s, index) {
-            index[s.process][s.at].push(self.trees.states.len());
+            index[s.process][s.at].add(self.trees.states.len(), &s.control);
             queue.push_back(TreeItem::State(self.trees.states.len()));
             self.trees.states.push(s);
         }
@@ -473,7 +484,7 @@ impl<'a> Forest<'a> {
     fn is_inside(&self, process: usize, at: Option<u32>) -> bool {
         at.is_some_and(|l| self.system.processes[process].in_atomic_block[l as usize])
     }
-    fn step(&mut self, s: usize, index: &mut [Vec<Vec<usize>>], queue: &mut VecDeque<TreeItem>) -> Result<(), Trouble> {
+    fn step(&mut self, s: usize, index: &mut StateIndex, queue: &mut VecDeque<TreeItem>) -> Result<(), Trouble> {
         let TreeState { process, at, control, cube, .. } = self.trees.states[s].clone();
         // While another is known to be inside an atomic block, only it moves.
         let only = (0..control.len()).find(|k| self.is_inside(*k, control[*k]));
@@ -526,13 +537,16 @@ impl<'a> Forest<'a> {
         }
         Ok(())
     }
+    fn check_work(&self) -> Result<(), Trouble> {
+        if self.work > self.most_work { Err(Trouble::Work) } else { Ok(()) }
+    }
     /// What steps of third instances lead to, where this state is one of those that such a step depends on.
     fn disturb_by_thirds(
         &mut self,
         s: usize,
         expanded: &Expanded,
         budget: &Budget,
-        index: &mut [Vec<Vec<usize>>],
+        index: &mut StateIndex,
         queue: &mut VecDeque<TreeItem>,
     ) -> Result<(), Trouble> {
         let steps = self.steps_of_thirds(s, expanded).ok_or(Trouble::Size)?;
@@ -540,10 +554,7 @@ impl<'a> Forest<'a> {
             if n % 64 == 0 && budget.check().is_err() {
                 return Err(Trouble::Time);
             }
-            self.third_steps += 1;
-            if self.third_steps > self.most_third_steps {
-                return Err(Trouble::Work);
-            }
+            self.check_work()?;
             let Some(next) = self.disturbed_by_third(x, by)? else { continue };
             let (process, at) = (self.trees.states[x].process, self.trees.states[x].at);
             let via = Via { third: Some(by), ..Via::act(process, by.act) };
@@ -556,7 +567,7 @@ impl<'a> Forest<'a> {
         &mut self,
         s: usize,
         e: usize,
-        index: &mut [Vec<Vec<usize>>],
+        index: &mut StateIndex,
         queue: &mut VecDeque<TreeItem>,
     ) -> Result<(), Trouble> {
         let (process, at, cube) = (self.trees.states[s].process, self.trees.states[s].at, self.trees.states[s].cube);
@@ -576,4 +587,28 @@ impl<'a> Forest<'a> {
 enum TreeItem {
     State(usize),
     Edge(usize),
+}
+
+/// The states of each location of each process.
+type StateIndex = Vec<Vec<PlaceIndex>>;
+
+/// The states of a location, by what they know of where the others are.
+#[derive(Clone, Default)]
+struct PlaceIndex {
+    by_control: FxHashMap<Vec<Option<u32>>, Vec<usize>>,
+    /// Where the location of some other is not known.
+    open: Vec<Vec<Option<u32>>>,
+}
+
+impl PlaceIndex {
+    fn add(&mut self, state: usize, control: &[Option<u32>]) {
+        if let Some(list) = self.by_control.get_mut(control) {
+            list.push(state);
+            return;
+        }
+        if control.iter().any(Option::is_none) {
+            self.open.push(control.to_vec());
+        }
+        self.by_control.insert(control.to_vec(), vec![state]);
+    }
 }

@@ -49,6 +49,8 @@ pub(crate) trait Elimination {
     fn is_vacuous(&self, _group: usize) -> bool {
         false
     }
+    /// These premises were enough for what was asked of the group.
+    fn rests_on(&mut self, _group: usize, _core: Vec<Term>) {}
     /// Called before each question.
     fn check_budget(&mut self) -> Result<(), Self::Stop> {
         Ok(())
@@ -116,6 +118,7 @@ fn eliminate_in_group<E: Elimination>(
         smt.push();
         smt.assert(denied);
         let answer = smt.check_assuming(&premises);
+        let core = if answer.is_unsat() { smt.core() } else { Vec::new() };
         let mut gone: Vec<usize> = Vec::new();
         if answer.is_sat() {
             let no = Some(Value::Bool(false));
@@ -127,6 +130,7 @@ fn eliminate_in_group<E: Elimination>(
         }
         smt.pop();
         if answer.is_unsat() {
+            e.rests_on(group, core);
             return Ok(());
         }
         if !gone.is_empty() {
@@ -166,14 +170,30 @@ fn batch_by_batch<E: Elimination>(
     Ok(())
 }
 
-/// What is not known to hold is given up.
+/// What is not known to hold is given up; what was shown before that is asked again.
 fn one_by_one<E: Elimination>(
     e: &mut E,
     terms: &Terms,
     group: usize,
-    goals: Vec<CandidateGoal>,
+    mut goals: Vec<CandidateGoal>,
     dropped: &mut Vec<usize>,
 ) -> Result<(), E::Stop> {
+    loop {
+        let gone = one_pass(e, terms, group, &goals, dropped)?;
+        if gone.is_empty() {
+            return Ok(());
+        }
+        goals.retain(|g| !gone.contains(&g.candidate));
+    }
+}
+
+fn one_pass<E: Elimination>(
+    e: &mut E,
+    terms: &Terms,
+    group: usize,
+    goals: &[CandidateGoal],
+    dropped: &mut Vec<usize>,
+) -> Result<BTreeSet<usize>, E::Stop> {
     let mut gone: BTreeSet<usize> = BTreeSet::new();
     for g in goals {
         if gone.contains(&g.candidate) {
@@ -185,13 +205,16 @@ fn one_by_one<E: Elimination>(
         smt.push();
         smt.assert(terms.not(g.formula));
         let holds = smt.check_assuming(&premises).is_unsat();
+        let core = if holds { smt.core() } else { Vec::new() };
         smt.pop();
-        if !holds {
+        if holds {
+            e.rests_on(group, core);
+        } else {
             gone.insert(g.candidate);
             lose(e, vec![g.candidate], dropped);
         }
     }
-    Ok(())
+    Ok(gone)
 }
 
 /// That one of the goals, by batch, does not hold where the premise of its batch does.
