@@ -10,6 +10,7 @@ use crate::lang::ast::{
     ThreadDecl, VarDecl,
 };
 use crate::lang::codes;
+use crate::lang::resolve::nearest;
 use crate::lang::token::Token;
 use base::{Diagnostic, Span};
 
@@ -19,6 +20,10 @@ enum VarForm {
     Variable,
     Field,
 }
+
+/// What a mistyped word at the top level may have been.
+const DECLARATION_WORDS: [&str; 11] =
+    ["var", "thread", "proc", "const", "enum", "class", "init", "invariant", "rely", "machine", "object"];
 
 impl Parser<'_> {
     pub(super) fn items(&mut self) -> Vec<Item> {
@@ -103,6 +108,10 @@ impl Parser<'_> {
                     Diagnostic::error(codes::UNEXPECTED, self.here(), message).label(format!("expected {what}"));
                 if self.is(Token::Op) {
                     diagnostic = diagnostic.hint("an `op` stands inside an `object`");
+                }
+                let here = self.here();
+                if let Some(near) = nearest(&self.text[here.start as usize..here.end as usize], DECLARATION_WORDS) {
+                    diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
                 }
                 self.fail(diagnostic);
                 return None;

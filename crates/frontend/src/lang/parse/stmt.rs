@@ -8,8 +8,31 @@ use crate::lang::ast::{
     ActionDecl, Arm, AssignedValue, Block, Cas, Condition, Expr, ExprKind, Name, SourceSpan, Spanned, Stmt, StmtKind,
 };
 use crate::lang::codes;
+use crate::lang::resolve::nearest;
 use crate::lang::token::Token;
 use base::Diagnostic;
+
+/// What a mistyped word at the beginning of a statement may have been.
+const STATEMENT_WORDS: [&str; 18] = [
+    "assert",
+    "assume",
+    "acquire",
+    "release",
+    "atomic",
+    "havoc",
+    "if",
+    "while",
+    "choose",
+    "return",
+    "skip",
+    "break",
+    "continue",
+    "spawn",
+    "join",
+    "free",
+    "linearize",
+    "var",
+];
 
 impl Parser<'_> {
     /// `{ statements }`, also after an error: then nothing is taken unless a `{` is there.
@@ -252,7 +275,13 @@ impl Parser<'_> {
             match self.peek() {
                 Token::Equals | Token::EqualsEquals => diagnostic = diagnostic.hint("assignment is written `:=`"),
                 Token::Plus | Token::Minus => diagnostic = diagnostic.hint("write `x := x + 1;`"),
-                _ => {}
+                _ => {
+                    if let [Spanned { kind: ExprKind::Name(name, _), .. }] = &targets[..]
+                        && let Some(near) = nearest(name, STATEMENT_WORDS)
+                    {
+                        diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
+                    }
+                }
             }
             if self.is(Token::Equals) && !self.recovering {
                 // The meaning is plain, so the rest of the statement is still read.

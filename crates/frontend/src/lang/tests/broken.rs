@@ -62,6 +62,9 @@ fn check_common_slips_get_a_hint() {
         ("op f() { }", "object"),
         ("thread A { x := f(1) + new Node; }", "new"),
         ("thread A { ; }", "skip"),
+        ("thread A { asert x == 1; }", "did you mean `assert`?"),
+        ("thread A { relaese m; }", "did you mean `release`?"),
+        ("thred A { skip; }", "did you mean `thread`?"),
     ] {
         let (parsed, _) = parse_str(text);
         let hints: Vec<&String> = parsed.diagnostics.iter().flat_map(|d| &d.hints).collect();
