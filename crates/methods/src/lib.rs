@@ -36,5 +36,5 @@ pub use method::{Method, MethodDescription, MethodEvent, MethodOptions, Refusal,
 pub use reduce::Reduce;
 pub use registry::all_methods;
 pub use rely::RelyMethod;
-pub use shape::{Shape, picture};
+pub use shape::{Shape, picture, views_in_words};
 pub use skeleton::FirstStep;

@@ -248,7 +248,7 @@ pub(crate) fn forget_left(model: &Model, view: &mut PackedView) {
             view.groups[to as usize * w + r] |= view.groups[k as usize * w + r];
         }
         view.present |= 1 << to;
-        for m in view.rows.iter_mut().chain(view.groups.iter_mut()) {
+        for m in view.rows.iter_mut().chain(view.groups.iter_mut()).chain(view.several.iter_mut()) {
             if *m & bit(GROUPS + k) != 0 {
                 *m |= bit(GROUPS + to);
             }
