@@ -4,7 +4,7 @@
 //! have several values instead of a name for the cell: null, a cell that shared variables name, a member of a group.
 //! What a search without locks has read of the list is known no more when the next step is taken; such a search is checked again before the list is changed, under
 //! locks or in one compare-and-swap. So few views are worth having names in: those in which the thread has locked the cell, is about to put a
-//! cell of its own before it, or knows a link that does not change any more because a cell is marked. Which they are decides precision, never soundness.
+//! cell of its own before it, or knows a link that does not change because a cell is marked or locked. Which they are decides precision, never soundness.
 //! Decision 175.
 
 use super::model::{Model, Precision, Stored};
@@ -17,6 +17,11 @@ pub(crate) fn drop_names(model: &Model, view: &mut PackedView) {
     let Some((routine, _)) = model.routine_at(view.control) else { return };
     let of_list = |class| model.spine.as_ref().is_none_or(|s| s.class == class);
     let base = model.globals.len();
+    // Under a lock for the whole list nothing that was read of it changes.
+    let alone = model.globals.iter().zip(&view.vars).any(|(g, v)| g.ty == ShapeType::Lock && *v == OWN);
+    if alone {
+        return;
+    }
     let searching: Vec<usize> = (routine.params..routine.start.len())
         .filter(|i| matches!(routine.slots[*i].ty, ShapeType::Ref(class) if of_list(class)))
         .map(|i| base + i)
@@ -74,15 +79,18 @@ pub(crate) fn share_groups(model: &Model, view: &mut PackedView, common: &mut Op
 
 /// Whether something is known of the cell that a group could not say, and that no other thread can make untrue.
 fn needs_name(model: &Model, view: &PackedView, cell: Code, searching: &[Code]) -> bool {
-    let class = model.kinds[view.kind(cell) as usize].class;
-    let locked = model.lock_rows().any(|(c, r)| c == class && view.row(cell, r) == bit(OWN));
     let before_it = |d: Code| view.owned(d) && (0..model.width).any(|r| view.row(d, r) & bit(cell) != 0);
-    locked
+    is_locked(model, view, cell)
         || (0..view.cells()).any(before_it)
         || searching.iter().any(|d| fixed_link(model, view, cell, *d) || fixed_link(model, view, *d, cell))
 }
 
-/// Whether one cell certainly leads to the other, and is marked.
+fn is_locked(model: &Model, view: &PackedView, cell: Code) -> bool {
+    let class = model.kinds[view.kind(cell) as usize].class;
+    model.lock_rows().any(|(c, r)| c == class && view.row(cell, r) == bit(OWN))
+}
+
+/// Whether one cell certainly leads to the other, and is marked, or locked by the thread.
 fn fixed_link(model: &Model, view: &PackedView, from: Code, to: Code) -> bool {
     let Some(spine) = &model.spine else { return false };
     let kind = &model.kinds[view.kind(from) as usize];
@@ -94,5 +102,5 @@ fn fixed_link(model: &Model, view: &PackedView, from: Code, to: Code) -> bool {
     from != to
         && kind.class == spine.class
         && view.row(from, spine.link) == bit(to)
-        && marks.any(|i| kind.colours[i as usize] == TRUE)
+        && (is_locked(model, view, from) || marks.any(|i| kind.colours[i as usize] == TRUE))
 }

@@ -42,8 +42,10 @@ pub(crate) const DONE_PURE: Code = 80;
 pub(crate) const DONE_CHANGED: Code = 81;
 /// A result that the specification leaves open.
 pub(crate) const OPEN: Code = 82;
-/// A reference that has one of several values, in `several`.
+/// A reference that has one of several values, in `several`: from here on four codes, by the side of the key that they are on (or an unknown one). Views in which the
+/// sides differ are not joined.
 pub(crate) const SEVERAL: Code = 83;
+const SEVERAL_CODES: Code = 4;
 /// Numbers and variants of enums, by position in `Model::constants`.
 pub(crate) const CONSTANTS: Code = 88;
 pub(crate) const CONSTANT_ROOM: usize = 40;
@@ -53,6 +55,9 @@ pub(crate) const OWNED_BIT: u8 = 0x80;
 
 pub(crate) fn bit(code: Code) -> Mask {
     1 << code
+}
+pub(crate) fn is_several(code: Code) -> bool {
+    (SEVERAL..SEVERAL + SEVERAL_CODES).contains(&code)
 }
 pub(crate) fn is_cell(code: Code) -> bool {
     code < GROUPS
@@ -156,15 +161,18 @@ impl PackedView {
     pub(crate) fn has_group(&self, kind: u8) -> bool {
         self.present >> kind & 1 == 1
     }
-    /// What a variable with the code `SEVERAL` may be.
+    /// What a variable that has several values may be.
     pub(crate) fn several(&self, slot: usize) -> Mask {
         self.several.get(slot).copied().unwrap_or(0)
     }
-    /// The variable is one of these.
-    pub(crate) fn set_several(&mut self, slot: usize, values: Mask) {
+    /// The variable is one of these, all on one side of the key.
+    pub(crate) fn set_several(&mut self, slot: usize, values: Mask, side: Code) {
         self.several.resize(self.vars.len(), 0);
         self.several[slot] = values;
-        self.vars[slot] = SEVERAL;
+        self.vars[slot] = match side {
+            BELOW..=ABOVE => SEVERAL + 1 + (side - BELOW),
+            _ => SEVERAL,
+        };
     }
     /// The variable has this one value.
     pub(crate) fn set_variable(&mut self, slot: usize, value: Code) {
@@ -324,9 +332,9 @@ impl PackedView {
         out.single_predecessor &= out.described();
         out.unshared &= out.described();
         // One form: nothing is kept of variables that have one value.
-        if self.vars.contains(&SEVERAL) {
+        if self.vars.iter().any(|v| is_several(*v)) {
             let values = self.vars.iter().zip(&self.several);
-            out.several = values.map(|(v, m)| if *v == SEVERAL { move_mask(*m) } else { 0 }).collect();
+            out.several = values.map(|(v, m)| if is_several(*v) { move_mask(*m) } else { 0 }).collect();
         }
         out
     }
