@@ -6,7 +6,7 @@ use super::expr::Constant;
 use super::model::{Model, ShapeSlot, Stored};
 use super::view::{
     ABOVE, ANY, ARGUMENT, AS_LINK, BELOW, Code, DONE_CHANGED, DONE_PURE, EQUAL, FALSE, FREE, GROUPS, NULL, OPEN, OWN,
-    PackedView, SELF, SEVERAL, THIRD, TRUE, codes, is_cell,
+    PackedView, SELF, THIRD, TRUE, codes, is_cell, is_several,
 };
 use evidence::views::{self, CellOwner, Control, OperationProgress, Status, Val, ViewCell};
 use program::LocId;
@@ -105,7 +105,7 @@ impl<'a> ViewWriter<'a> {
         let mut vars: Vec<(program::VarId, Val)> = Vec::new();
         let mut open: Vec<(program::VarId, Vec<Val>)> = Vec::new();
         let mut put = |slot: &ShapeSlot, code: Code| {
-            if let (Some(var), true) = (slot.var, code != ANY && code != SEVERAL) {
+            if let (Some(var), true) = (slot.var, code != ANY && !is_several(code)) {
                 vars.push((var, self.value(code)));
             }
         };
@@ -115,7 +115,7 @@ impl<'a> ViewWriter<'a> {
         if let Some((routine, _)) = routine {
             for (i, slot) in routine.slots.iter().enumerate() {
                 put(slot, v.vars[base + i]);
-                if let (Some(var), SEVERAL) = (slot.var, v.vars[base + i]) {
+                if let (Some(var), true) = (slot.var, is_several(v.vars[base + i])) {
                     open.push((var, codes(v.several(base + i)).map(|c| self.value(c)).collect()));
                 }
             }

@@ -6,8 +6,8 @@
 use super::expr::{Constant, Ex, ExId};
 use super::model::{Model, Stored};
 use super::view::{
-    ABOVE, ANY, BELOW, CONSTANTS, Code, EQUAL, FALSE, NULL, OPEN, PackedView, SELF, SEVERAL, THIRD, TRUE, definite,
-    is_cell,
+    ABOVE, ANY, BELOW, CONSTANTS, Code, EQUAL, FALSE, NULL, OPEN, PackedView, SELF, THIRD, TRUE, definite, is_cell,
+    is_several,
 };
 use program::PropertyId;
 
@@ -96,7 +96,7 @@ impl<'a> ViewEval<'a> {
             Ex::Slot(s) => {
                 self.touched |= (*s as usize) < self.model.globals.len();
                 match self.view.vars[*s as usize] {
-                    SEVERAL => return Err(EvalStop::SplitVariable(*s)),
+                    code if is_several(code) => return Err(EvalStop::SplitVariable(*s)),
                     code => code,
                 }
             }

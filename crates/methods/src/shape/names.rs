@@ -5,11 +5,12 @@
 //! What a search without locks has read of the list is known no more when the next step is taken; such a search is checked again before the list is changed, under
 //! locks or in one compare-and-swap. So few views are worth having names in: those in which the thread has locked the cell, is about to put a
 //! cell of its own before it, or knows a link that does not change because a cell is marked or locked. Which they are decides precision, never soundness.
+//! On which side of the one key a cell is stays known of each reference: a search goes on by it.
 //! Decision 175.
 
 use super::model::{Model, Precision, Stored};
 use super::types::ShapeType;
-use super::view::{Code, GROUPS, Mask, OWN, PackedView, TRUE, bit, is_cell};
+use super::view::{ANY, Code, GROUPS, Mask, OWN, PackedView, TRUE, bit, is_cell};
 use evidence::views::Status;
 
 /// Gives the references that need no name several values.
@@ -32,7 +33,9 @@ pub(crate) fn drop_names(model: &Model, view: &mut PackedView) {
     let needed: Vec<bool> = cells.iter().map(|c| needs_name(model, view, *c, &cells)).collect();
     for (slot, _) in searching.iter().zip(needed).filter(|(_, needed)| !needed) {
         let cell = view.vars[*slot];
-        view.set_several(*slot, bit(cell));
+        let colours = &model.kinds[view.kind(cell) as usize].colours;
+        let side = model.spine.as_ref().map_or(ANY, |s| colours[s.key as usize]);
+        view.set_several(*slot, bit(cell), side);
     }
 }
 
