@@ -33,7 +33,7 @@ fn failed(found: &Found) -> bool {
 /// Proves what can be proved, or finds a history that no order of the calls explains.
 pub(super) fn decide(p: &Program, subject: &Subject, run: &Run) -> (Found, Option<History>) {
     let quick = Run { budget: run.budget.share(QUICK_TIME), ..run.inner() };
-    let found = search_fixpoint(p, subject.clone(), Precision::FewNames, &quick);
+    let found = search_fixpoint(p, subject.clone(), Precision::OwnLocks, &quick);
     if !failed(&found) {
         return (found, None);
     }
@@ -64,7 +64,7 @@ pub(super) fn decide(p: &Program, subject: &Subject, run: &Run) -> (Found, Optio
     })
 }
 
-/// Goes on looking for a proof: to the end of what was begun, then with more names and with locks, of which too little may have been kept.
+/// Goes on looking for a proof: with few names where the views were too many; then with more of names and locks, of which too little may have been kept.
 fn go_on(p: &Program, subject: &Subject, found: Found, unfinished: bool, run: &Run) -> Found {
     let mut found = if unfinished { search_fixpoint(p, subject.clone(), Precision::FewNames, run) } else { found };
     for more in [Precision::OwnLocks, Precision::Exact] {

@@ -374,9 +374,6 @@ impl Base for Domain<'_> {
     fn join(&self, into: &mut PackedView, from: &PackedView) -> Grown {
         into.join(from)
     }
-    fn weaken(&self, view: &mut PackedView, common: &mut Option<PackedView>) {
-        super::names::share_groups(self.model, view, common);
-    }
     fn initial(&self) -> Vec<PackedView> {
         let starts = self.starts().unwrap_or_default();
         let mut out = Vec::new();

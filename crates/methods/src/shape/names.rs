@@ -8,10 +8,9 @@
 //! On which side of the one key a cell is stays known of each reference: a search goes on by it.
 //! Decision 175.
 
-use super::model::{Model, Precision, Stored};
+use super::model::{Model, Stored};
 use super::types::ShapeType;
-use super::view::{ANY, Code, GROUPS, Mask, OWN, PackedView, TRUE, bit, is_cell};
-use evidence::views::Status;
+use super::view::{ANY, Code, OWN, PackedView, TRUE, bit, is_cell};
 
 /// Gives the references that need no name several values.
 pub(crate) fn drop_names(model: &Model, view: &mut PackedView) {
@@ -36,47 +35,6 @@ pub(crate) fn drop_names(model: &Model, view: &mut PackedView) {
         let colours = &model.kinds[view.kind(cell) as usize].colours;
         let side = model.spine.as_ref().map_or(ANY, |s| colours[s.key as usize]);
         view.set_several(*slot, bit(cell), side);
-    }
-}
-
-/// What is known of the cells without names is seldom known to one thread alone: a view is weakened at once by what the groups of others with the same shared variables
-/// say, and not little by little as their steps reach it. Cells that have left the list are one thread's affair and stay out of it.
-pub(crate) fn share_groups(model: &Model, view: &mut PackedView, common: &mut Option<PackedView>) {
-    if model.precision != Precision::FewNames {
-        return;
-    }
-    let left: Mask = (0..model.kinds.len() as u8)
-        .filter(|k| model.kinds[*k as usize].status == Status::Left)
-        .fold(0, |m, k| m | bit(GROUPS + k));
-    // Cells that shared variables name have the same numbers in all these views; others are the view's own.
-    let globals = &view.vars[..model.globals.len()];
-    let shared = globals.iter().filter(|v| is_cell(**v)).map(|v| v + 1).max().unwrap_or(0);
-    let own_cells = (bit(GROUPS) - 1) & !(bit(shared) - 1);
-    let Some(common) = common else {
-        let mut first = view.clone();
-        first.groups.iter_mut().for_each(|m| *m &= !own_cells & !left);
-        *common = Some(first);
-        return;
-    };
-    for k in (0..model.kinds.len() as u8).filter(|k| bit(GROUPS + k) & left == 0) {
-        let group = GROUPS + k;
-        match (view.has_group(k), common.has_group(k)) {
-            (false, false) => continue,
-            (true, true) => {
-                let both = view.has_single_predecessor(group) && common.has_single_predecessor(group);
-                view.set_single_predecessor(group, both);
-                common.set_single_predecessor(group, both);
-            }
-            (true, false) => common.set_single_predecessor(group, view.has_single_predecessor(group)),
-            (false, true) => view.set_single_predecessor(group, common.has_single_predecessor(group)),
-        }
-        view.present |= 1 << k;
-        common.present |= 1 << k;
-        for r in 0..model.width {
-            let (here, there) = (view.row(group, r), common.row(group, r));
-            common.set_row(group, r, there | here & !own_cells & !left);
-            view.set_row(group, r, here | there);
-        }
     }
 }
 

@@ -30,10 +30,6 @@ pub(crate) trait Base {
     fn shared(&self, view: &Self::View) -> Option<Self::Shared>;
     /// Joins `from` into `into`; whether `into` grew.
     fn join(&self, into: &mut Self::View, from: &Self::View) -> Grown;
-    /// Weakens the view by what was found before in other views with the same shared part, and remembers what it adds; sooner weak, fewer visits.
-    fn weaken(&self, view: &mut Self::View, common: &mut Option<Self::View>) {
-        let _ = (view, common);
-    }
     fn initial(&self) -> Vec<Self::View>;
     /// All steps of the thread itself, from its own view.
     fn own(&self, view: &Self::View) -> OwnSteps<Self::View, Self::Step, Self::Alarm>;
@@ -141,8 +137,6 @@ struct Fixpoint<'a, D: Base> {
     index: FxHashMap<D::Key, usize>,
     footprints: Vec<Footprint<D>>,
     known: FxHashMap<(D::Step, D::Key), usize>,
-    /// For each shared part, what is common to its views.
-    common: FxHashMap<D::Shared, Option<D::View>>,
     entries_with: Buckets<D::Shared>,
     footprints_with: Buckets<D::Shared>,
     /// Views to visit, the oldest first: what many others depend on is complete before they are looked at again.
@@ -165,7 +159,6 @@ pub(crate) fn fixpoint<D: Base>(
         index: FxHashMap::default(),
         footprints: Vec::new(),
         known: FxHashMap::default(),
-        common: FxHashMap::default(),
         entries_with: Buckets::new(),
         footprints_with: Buckets::new(),
         queue: BTreeSet::new(),
@@ -188,10 +181,7 @@ pub(crate) fn fixpoint<D: Base>(
 }
 
 impl<D: Base> Fixpoint<'_, D> {
-    fn insert(&mut self, mut view: D::View, parent: ViewParent<D::Step>) {
-        if let Some(shared) = self.base.shared(&view) {
-            self.base.weaken(&mut view, self.common.entry(shared).or_default());
-        }
+    fn insert(&mut self, view: D::View, parent: ViewParent<D::Step>) {
         let key = self.base.key(&view);
         let at = match self.index.get(&key) {
             Some(&at) => {
