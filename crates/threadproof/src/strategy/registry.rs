@@ -187,7 +187,7 @@ fn has_lock(task: &Task) -> bool {
 fn next_likely(likely: &str) -> &'static [&'static str] {
     match likely {
         "count" => &["rely", "horn"],
-        "rely" => &["count", "horn"],
+        "rely" => &["count"],
         _ => &[],
     }
 }
