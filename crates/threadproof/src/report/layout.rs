@@ -14,9 +14,11 @@ impl Story {
         let file = |e: &StoryStep| e.place.rsplit_once(':').map(|(file, _)| file.to_string());
         let mut files: Vec<Option<String>> = shown.iter().map(|(_, e)| file(e)).filter(Option::is_some).collect();
         files.dedup();
+        let names = ShortNames::of(files.iter().flatten().map(String::as_str), (width / 8).max(MIN_NAME_WIDTH));
         let placed = |e: &StoryStep| match (files.len(), e.place.rsplit_once(':')) {
             (1, Some((_, line))) => line.to_string(),
-            _ => e.place.clone(),
+            (_, Some((file, line))) => format!("{}:{line}", names.short(file)),
+            (_, None) => e.place.clone(),
         };
         let place = shown.iter().map(|(_, e)| placed(e).chars().count()).max().unwrap_or(0);
         let moving = |i: usize| detail == Detail::Full || shown.iter().any(|(_, e)| e.instance == i);
@@ -48,6 +50,9 @@ impl Story {
             let verb = if aside == 1 { "has" } else { "have" };
             out.push(format!("({steps} that {verb} no part in it left out; -v shows all)"));
         }
+        if files.len() > 1 {
+            out.extend(names.legend().into_iter().flat_map(|line| wrap_text(&line, layout.width())));
+        }
         for e in &self.end {
             match e.chars().count() <= layout.width() {
                 true => out.push(e.clone()),
@@ -55,6 +60,44 @@ impl Story {
             }
         }
         out
+    }
+}
+
+/// Names of files that would take the room of the columns, cut in the middle.
+struct ShortNames(Vec<(String, String)>);
+
+impl ShortNames {
+    fn of<'a>(names: impl Iterator<Item = &'a str>, width: usize) -> Self {
+        let mut out: Vec<(String, String)> = Vec::new();
+        for name in names {
+            if out.iter().any(|(full, _)| full == name) {
+                continue;
+            }
+            let count = name.chars().count();
+            let cut = |kept: usize| {
+                let (head, tail) = (kept.div_ceil(2), kept / 2);
+                let first: String = name.chars().take(head).collect();
+                let last: String = name.chars().skip(count - tail).collect();
+                format!("{first}..{last}")
+            };
+            // As short as the room asks for, and longer where two would look the same.
+            let short = (width..count)
+                .map(|room| cut(room.saturating_sub(2)))
+                .find(|short| out.iter().all(|(_, other)| other != short))
+                .unwrap_or_else(|| name.to_string());
+            out.push((name.to_string(), short));
+        }
+        Self(out)
+    }
+
+    fn short<'a>(&'a self, name: &'a str) -> &'a str {
+        self.0.iter().find(|(full, _)| full == name).map_or(name, |(_, short)| short)
+    }
+
+    /// What the short names stand for.
+    fn legend(&self) -> Option<String> {
+        let cut: Vec<String> = self.0.iter().filter(|(f, s)| f != s).map(|(f, s)| format!("{s} is {f}")).collect();
+        (!cut.is_empty()).then(|| format!("({})", cut.join(", ")))
     }
 }
 
@@ -72,6 +115,8 @@ pub struct Layout {
 const NUMBER_WIDTH: usize = 5;
 const MIN_COLUMN_WIDTH: usize = 14;
 const MIN_PAGE_WIDTH: usize = 30;
+/// The room that the name of a file has in the narrowest page.
+const MIN_NAME_WIDTH: usize = 10;
 /// Below this what a step changes stands under it, not beside it.
 const NARROW_WIDTH: usize = 64;
 
@@ -233,6 +278,13 @@ mod tests {
         let at = |line: &str| line.find("x :=").unwrap();
         assert!(at(&few[1]) < at(&few[2]));
         assert_eq!(few[0].find("2 Add").unwrap(), at(&few[2]));
+        let mut far = story(2);
+        for (event, file) in far.events.iter_mut().zip(["TransferBetweenAccounts.java:31", "BlockingAccountQueue.java:104"]) {
+            event.place = file.into();
+        }
+        let lines = far.lines(80, Detail::Brief);
+        assert!(lines[1].contains("Tran..java:31 ") && lines[2].contains("Bloc..java:104 "), "{lines:#?}");
+        assert!(lines.last().is_some_and(|l| l.contains("is BlockingAccountQueue.java")), "{lines:#?}");
         let many = story(30).lines(100, Detail::Brief);
         assert!(many.iter().any(|l| l.contains("[30 Add] x := x + 1") && l.contains("x: 0 -> 1")));
     }

@@ -298,6 +298,10 @@ fn second_opinions(file: &FileRows, shown: &[&PropertyRow], page: Page, out: &mu
         }
     }
     let proved = shown.iter().filter(safe).count();
+    // Beside a run that goes wrong, what else holds is an aside.
+    if file.outcome() == RowOutcome::Unsafe && page.detail == Detail::Brief {
+        return;
+    }
     for (sentence, names) in sentences {
         let about = match (names.len() == proved, file.outcome()) {
             (true, RowOutcome::Unsafe) => " of what is safe".to_string(),
@@ -401,7 +405,8 @@ fn paragraph(file: &FileRows, row: &PropertyRow, page: Page, out: &mut String) {
                 None => "",
             };
             paragraph_of(&format!("{} {}{again}", page.paint.faint("trust:"), found.trust()), page, out);
-            if let Some(second) = &row.second {
+            // Beside a run that was replayed a search that found none says nothing.
+            if let Some(second) = row.second.as_ref().filter(|_| file.outcome_of(row) == RowOutcome::Safe) {
                 paragraph_of(&format!("{} {second}", page.paint.faint("second opinion:")), page, out);
             }
         }

@@ -5,6 +5,7 @@
 //! threads' places at once, which belong to no line.
 
 use crate::place::{Place, place_of};
+use crate::reached_lines::ReachedLines;
 use base::{SourceId, Sources};
 use evidence::file::EvidenceEntry;
 use evidence::{Certificate, Proof};
@@ -21,6 +22,8 @@ const MAX_FACTS_PER_LINE: usize = 6;
 pub struct PageParts {
     /// Name and text of each source file.
     pub sources: Vec<(String, String)>,
+    /// The lines with code, and whether a run was seen there.
+    pub reached: ReachedLines,
     /// What is known to hold where.
     pub facts: Vec<(Place, String)>,
     /// Formulas of the proof that belong to no line, under a title.
@@ -53,7 +56,7 @@ pub fn page_parts(program: &Program, sources: &Sources, entries: &[EvidenceEntry
             known.push((place, fact));
         }
     }
-    PageParts { sources: texts.collect(), facts: known, formulas: facts.formulas, pictures }
+    PageParts { sources: texts.collect(), reached: ReachedLines::new(), facts: known, formulas: facts.formulas, pictures }
 }
 
 struct Facts<'a> {
