@@ -43,12 +43,16 @@ impl Coverage {
         self.missed.get(file).is_some_and(|lines| lines.contains(&line))
     }
 
-    /// `file.c: 3-5, 9`, the name left out where there is only one file.
+    /// `lines 3-5, 9`, or `file.c: 3-5, 9; ..`: the name left out where there is only one file.
     pub fn text(&self) -> String {
         let alone = self.missed.len() == 1;
         let part = |(file, lines): (&String, &BTreeSet<usize>)| {
             let shown = ranges(lines).join(", ");
-            if alone { shown } else { format!("{file}: {shown}") }
+            match (alone, lines.len()) {
+                (true, 1) => format!("line {shown}"),
+                (true, _) => format!("lines {shown}"),
+                (false, _) => format!("{file}: {shown}"),
+            }
         };
         self.missed.iter().map(part).collect::<Vec<_>>().join("; ")
     }

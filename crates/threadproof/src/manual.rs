@@ -101,7 +101,9 @@ mod tests {
         for hidden in ["member\\-of", "\\-\\-part"] {
             assert!(!text.contains(hidden), "{hidden}");
         }
-        for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "COMMANDS", "\"EXIT STATUS\"", "EXAMPLES", "VERSION"] {
+        for section in
+            ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "COMMANDS", "\"EXIT STATUS\"", "EXAMPLES", "VERSION"]
+        {
             assert_eq!(text.matches(&format!(".SH {section}\n")).count(), 1, "{section}");
         }
     }

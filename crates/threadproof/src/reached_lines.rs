@@ -172,7 +172,8 @@ impl<'p> StepSearch<'p> {
 
     fn random_runs(&mut self, counts: &InstanceCounts, seed: u64) {
         let mut dice = Random::new(seed);
-        let starts: Vec<State> = self.sem.initial(counts, Sampling::default()).states.into_iter().map(|s| s.0).collect();
+        let starts: Vec<State> =
+            self.sem.initial(counts, Sampling::default()).states.into_iter().map(|s| s.0).collect();
         for _ in 0..RANDOM_RUNS {
             let Some(mut state) = dice.pick(&starts).cloned() else { return };
             for _ in 0..RANDOM_RUN_STEPS {

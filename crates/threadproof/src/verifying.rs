@@ -215,7 +215,12 @@ impl VerifyRun {
             let name = v.message.split(' ').next().unwrap_or_default();
             name.contains(':') && frontend::c::CCheck::Reach.owns(name)
         };
-        vacuous.retain(|v| v.code != vacuous::NOT_IN_RUNNING_CODE || loaded.c.is_none() || !sibling(v));
+        // A kind of error that a C program has no place for is no mistake of its author; and code behind what is not modelled may well run.
+        let unmodelled =
+            loaded.program.properties.iter().any(|p| matches!(p.kind, program::PropertyKind::Unmodelled(_)));
+        let asked_alone = loaded.c.as_ref().is_none_or(|c| c.checks == [frontend::c::CCheck::Reach]);
+        let is_told = |v: &vacuous::VacuityWarning| asked_alone && !unmodelled && !sibling(v);
+        vacuous.retain(|v| v.code != vacuous::NOT_IN_RUNNING_CODE || loaded.c.is_none() || is_told(v));
         warned.extend(vacuous.iter().map(|v| Warned::vacuity(v, &loaded.sources, path)));
         let not_checked = load::not_checked(&loaded.program, loaded.c.as_ref());
         let properties = rows.iter().map(|r| r.id).collect::<Vec<_>>();

@@ -72,7 +72,12 @@ impl Server {
                         return Ok(());
                     }
                     let id = request.id.clone();
-                    let response = strategy::guarded(|| self.answer(&request, connection))
+                    if request.method == "workspace/executeCommand" {
+                        // To verify takes a while; the editor goes on meanwhile.
+                        execute_beside(id, request.params, connection);
+                        continue;
+                    }
+                    let response = strategy::guarded(|| self.answer(&request))
                         .unwrap_or_else(|panic| failure(id, &format!("internal error: {panic}")));
                     connection.sender.send(Message::Response(response)).map_err(|e| e.to_string())?;
                 }
@@ -146,7 +151,7 @@ impl Server {
         let _ = std::thread::Builder::new().name("verify saved".into()).spawn(work);
     }
 
-    fn answer(&self, request: &Request, connection: &Connection) -> Response {
+    fn answer(&self, request: &Request) -> Response {
         let id = request.id.clone();
         let params = &request.params;
         let here = || DocumentPosition::read(params);
@@ -161,7 +166,6 @@ impl Server {
             "textDocument/completion" => here().map(|at| json!(self.completion(&at))),
             "textDocument/formatting" => protocol::document_uri(params).map(|uri| json!(self.formatting(&uri))),
             "textDocument/codeAction" => protocol::document_uri(params).map(|uri| json!(self.actions(&uri))),
-            "workspace/executeCommand" => Ok(self.execute(params, connection)),
             other => Err(format!("{other} is not answered")),
         };
         match result {
@@ -275,32 +279,40 @@ impl Server {
         }
         out
     }
+}
 
-    /// Writes the web page of a file and asks the client to show it; the page's address.
-    fn execute(&self, params: &Value, connection: &Connection) -> Value {
-        let path = params["arguments"][0].as_str().and_then(path_of);
-        let (Some(path), true) = (path, params["command"] == SHOW_RUN) else {
-            return Value::Null;
-        };
-        let page = std::env::temp_dir().join(format!("threadproof-run-{}.html", std::process::id()));
-        let Ok(program) = std::env::current_exe() else { return Value::Null };
-        let ran = std::process::Command::new(program)
-            .arg("verify")
-            .arg(path)
-            .arg("--html")
-            .arg(&page)
-            .args(["-q", "--time", "60s"])
-            .stdin(std::process::Stdio::null())
-            .output();
-        if ran.is_err() || !page.is_file() {
-            return Value::Null;
+/// Answers a command when it is done, in a thread of its own.
+fn execute_beside(id: RequestId, params: Value, connection: &Connection) {
+    let sender = connection.sender.clone();
+    let answer = id.clone();
+    let work = move || {
+        let address = strategy::guarded(|| page_of_run(&params)).unwrap_or(None);
+        if let Some(address) = &address {
+            let id = RequestId::from("show-run".to_string());
+            let show = Request::new(id, "window/showDocument".into(), json!({ "uri": address, "external": true }));
+            let _ = sender.send(Message::Request(show));
         }
-        let address = format!("file://{}", page.display());
-        let id = RequestId::from("show-run".to_string());
-        let show = Request::new(id, "window/showDocument".into(), json!({ "uri": address, "external": true }));
-        let _ = connection.sender.send(Message::Request(show));
-        json!(address)
+        let _ = sender.send(Message::Response(Response::new_ok(answer, json!(address))));
+    };
+    if std::thread::Builder::new().name("command".into()).spawn(work).is_err() {
+        let _ = connection.sender.send(Message::Response(failure(id, "no thread could be started")));
     }
+}
+
+/// Writes the web page of a file; its address.
+fn page_of_run(params: &Value) -> Option<String> {
+    let path = params["arguments"][0].as_str().and_then(path_of).filter(|_| params["command"] == SHOW_RUN)?;
+    let page = std::env::temp_dir().join(format!("threadproof-run-{}.html", std::process::id()));
+    let _ = std::fs::remove_file(&page);
+    let ran = std::process::Command::new(std::env::current_exe().ok()?)
+        .arg("verify")
+        .arg(path)
+        .arg("--html")
+        .arg(&page)
+        .args(["-q", "--time", "60s"])
+        .stdin(std::process::Stdio::null())
+        .output();
+    (ran.is_ok() && page.is_file()).then(|| format!("file://{}", page.display()))
 }
 
 fn capabilities() -> Value {

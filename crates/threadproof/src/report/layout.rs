@@ -25,7 +25,14 @@ impl Story {
         // Threads that take no part get no column.
         let lanes: Vec<usize> = (0..self.columns.len()).filter(|i| moving(*i)).collect();
         let columns: Vec<String> = lanes.iter().map(|i| self.columns[*i].clone()).collect();
-        let layout = Layout::fit(&columns, place, width);
+        let texts: Vec<(usize, usize, usize)> = shown
+            .iter()
+            .map(|(_, e)| {
+                let lane = lanes.iter().position(|l| *l == e.instance).unwrap_or(0);
+                (lane, e.text.chars().count(), e.changes(detail).chars().count())
+            })
+            .collect();
+        let layout = Layout::fit(&columns, place, width).for_texts(&columns, &texts);
         let mut out = layout.header(&columns, if files.len() == 1 { "line" } else { "where" });
         let start = self.start.iter().filter(|v| detail.shows(v.matters)).map(ToString::to_string);
         let start: Vec<String> = start.collect();
@@ -106,14 +113,14 @@ impl ShortNames {
 pub struct Layout {
     width: usize,
     place: usize,
-    /// Width of one thread's column; `None`: too many threads for columns.
-    cell: Option<usize>,
-    count: usize,
+    /// Width of each thread's column; empty: too many threads for columns.
+    cells: Vec<usize>,
     changes: usize,
 }
 
 const NUMBER_WIDTH: usize = 5;
 const MIN_COLUMN_WIDTH: usize = 14;
+const MAX_COLUMN_WIDTH: usize = 60;
 const MIN_PAGE_WIDTH: usize = 30;
 /// The room that the name of a file has in the narrowest page.
 const MIN_NAME_WIDTH: usize = 10;
@@ -133,13 +140,43 @@ impl Layout {
         let cell = (room * 2 / 3 / count).min(40);
         let cell = (cell >= MIN_COLUMN_WIDTH).then_some(cell);
         let used = cell.map_or(room * 2 / 3, |c| c * count);
-        Self { width, place, cell, count, changes: room.saturating_sub(used).max(16) }
+        let cells = cell.map_or_else(Vec::new, |cell| vec![cell; count]);
+        Self { width, place, cells, changes: room.saturating_sub(used).max(16) }
+    }
+    /// Where some text would be broken, columns with short texts give room to those with long ones. `texts`: the column of each step, and how long
+    /// its statement and its changes are.
+    pub fn for_texts(mut self, columns: &[String], texts: &[(usize, usize, usize)]) -> Self {
+        if self.cells.is_empty() || texts.iter().all(|(lane, text, _)| text + 2 <= self.cells[*lane]) {
+            return self;
+        }
+        let room = self.width.saturating_sub(NUMBER_WIDTH + self.place + 2);
+        let widest = texts.iter().map(|(_, _, changes)| *changes).max().unwrap_or(0).max("changes".len());
+        let changes = widest.min(room / 3).max(16);
+        let wanted: Vec<usize> = columns
+            .iter()
+            .enumerate()
+            .map(|(lane, title)| {
+                let longest = texts.iter().filter(|(l, _, _)| *l == lane).map(|(_, text, _)| *text).max().unwrap_or(0);
+                (longest.max(title.chars().count()) + 2).clamp(MIN_COLUMN_WIDTH, MAX_COLUMN_WIDTH)
+            })
+            .collect();
+        let all = room.saturating_sub(changes);
+        // Each gets what it wants up to a limit, the same for all, with which they fill the room.
+        let used = |limit: usize| wanted.iter().map(|w| (*w).min(limit)).sum::<usize>();
+        let limit = (MIN_COLUMN_WIDTH..=MAX_COLUMN_WIDTH).rev().find(|limit| used(*limit) <= all);
+        if let Some(limit) = limit {
+            self.cells = wanted.iter().map(|w| (*w).min(limit)).collect();
+            self.changes = room - used(limit);
+        }
+        self
     }
     pub fn header(&self, columns: &[String], place: &str) -> Vec<String> {
-        let Some(cell) = self.cell else { return Vec::new() };
+        if self.cells.is_empty() {
+            return Vec::new();
+        }
         let mut line = pad("step", NUMBER_WIDTH) + &pad(place, self.place + 2);
-        for c in columns {
-            line += &pad(&clip(c, cell - 2), cell);
+        for (c, cell) in columns.iter().zip(&self.cells) {
+            line += &pad(&clip(c, cell - 2), *cell);
         }
         line += "changes";
         vec![line]
@@ -165,7 +202,7 @@ impl Layout {
         columns: &[String],
     ) -> Vec<String> {
         let changes = event.changes(detail);
-        if self.width < NARROW_WIDTH && self.cell.is_none() {
+        if self.width < NARROW_WIDTH && self.cells.is_empty() {
             let name = columns.get(lane).map_or("", |c| c);
             let text = format!("{place} [{name}] {}", event.text);
             let indented = |text: &str, by: usize| {
@@ -179,8 +216,8 @@ impl Layout {
             out.extend(indented(&changes, NUMBER_WIDTH + 2));
             return out;
         }
-        let (texts, indent, middle) = match self.cell {
-            Some(cell) => (wrap_text(&event.text, cell - 2), lane * cell, cell * self.count),
+        let (texts, indent, middle) = match self.cells.get(lane) {
+            Some(cell) => (wrap_text(&event.text, cell - 2), self.cells[..lane].iter().sum(), self.cells.iter().sum()),
             None => {
                 let room = (self.width.saturating_sub(NUMBER_WIDTH + self.place + 2)) * 2 / 3;
                 let name = columns.get(lane).map_or("", |c| c);
@@ -279,7 +316,9 @@ mod tests {
         assert!(at(&few[1]) < at(&few[2]));
         assert_eq!(few[0].find("2 Add").unwrap(), at(&few[2]));
         let mut far = story(2);
-        for (event, file) in far.events.iter_mut().zip(["TransferBetweenAccounts.java:31", "BlockingAccountQueue.java:104"]) {
+        for (event, file) in
+            far.events.iter_mut().zip(["TransferBetweenAccounts.java:31", "BlockingAccountQueue.java:104"])
+        {
             event.place = file.into();
         }
         let lines = far.lines(80, Detail::Brief);

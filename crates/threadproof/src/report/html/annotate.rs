@@ -56,7 +56,13 @@ pub fn page_parts(program: &Program, sources: &Sources, entries: &[EvidenceEntry
             known.push((place, fact));
         }
     }
-    PageParts { sources: texts.collect(), reached: ReachedLines::new(), facts: known, formulas: facts.formulas, pictures }
+    PageParts {
+        sources: texts.collect(),
+        reached: ReachedLines::new(),
+        facts: known,
+        formulas: facts.formulas,
+        pictures,
+    }
 }
 
 struct Facts<'a> {

@@ -116,7 +116,9 @@ pub fn listing(index: usize, file: &FileRows, out: &mut String) {
         let (sign, meaning) = status.sign();
         let _ = write!(out, "<span><b class=\"{}\">{sign}</b>{meaning}</span>", status.class());
     }
-    out.push_str("<span><i>italic</i> known to hold there</span> <span>a line without a sign holds no step</span></p>\n");
+    out.push_str(
+        "<span><i>italic</i> known to hold there</span> <span>a line without a sign holds no step</span></p>\n",
+    );
     for (n, (name, text)) in page.sources.iter().enumerate() {
         let statuses = statuses(file, name);
         if page.sources.len() > 1 {
