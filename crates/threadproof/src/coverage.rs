@@ -9,6 +9,19 @@ use base::Sources;
 use core_lang::{CallTarget, Instruction, Module};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What is known of a line with code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LineReach {
+    /// Every state of the instances that were searched was seen, and none is there.
+    Never,
+    /// No run that was tried came there.
+    NotSeen,
+    Seen,
+}
+
+/// By file and line.
+pub type ReachedLines = BTreeMap<(String, usize), LineReach>;
+
 /// Lines that no execution reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {

@@ -5,7 +5,7 @@
 //! executions is made besides, because steps of the model may be merged. A file without threads is searched with two callers of two calls each.
 //! Everything is bounded by counts, so the same program gives the same lines. Deliberately absent: any effect on a verdict.
 
-use crate::coverage::code_lines;
+use crate::coverage::{LineReach, ReachedLines, code_lines};
 use crate::load::AskedOfC;
 use crate::place::place_of;
 use crate::second_opinion::core_program;
@@ -17,21 +17,8 @@ use program::client::Effort;
 use program::semantics::{InstanceCounts, Sampling, Semantics, State, StepOutcome, Successors};
 use program::{ActionId, OriginId, Program, ThreadId, What};
 use rustc_hash::FxHashSet;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
-
-/// What is known of a line with code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LineReach {
-    /// Every state of the instances that were searched was seen, and none is there.
-    Never,
-    /// No run that was tried came there.
-    NotSeen,
-    Seen,
-}
-
-/// By file and line.
-pub type ReachedLines = BTreeMap<(String, usize), LineReach>;
 
 /// States that are searched; fewer where they are large.
 const MAX_STATES: usize = 20_000;
@@ -40,19 +27,19 @@ const MAX_STATE_WORDS: usize = 1_000_000;
 const RANDOM_RUNS: usize = 60;
 const RANDOM_RUN_STEPS: usize = 400;
 /// Instances of each thread of any number.
-const INSTANCES: u32 = 2;
-const CALLERS: Effort = Effort::Bounded { clients: 2, calls: 2, values: 3 };
+const MODEL_INSTANCES: u32 = 2;
+const SMALL_CALLERS: Effort = Effort::Bounded { clients: 2, calls: 2, values: 3 };
 /// A machine on which this takes longer is too slow to go on: what was seen until then is shown.
-const LONGEST: Duration = Duration::from_secs(10);
-const EXECUTIONS: u32 = 40;
+const LONGEST_TIME: Duration = Duration::from_secs(10);
+const EXECUTION_RUNS: u32 = 40;
 const EXECUTION_INSTRUCTIONS: u64 = 20_000;
 
 /// The lines of a program. `seed` is that of the random runs.
 pub fn reached_lines(task: &Task, sources: &Sources, c: Option<&AskedOfC>, seed: u64) -> ReachedLines {
-    let with_callers = callers(&task.program, None, &[], CALLERS).ok().map(|found| found.program);
+    let with_callers = callers(&task.program, None, &[], SMALL_CALLERS).ok().map(|found| found.program);
     let (program, counts) = match &with_callers {
         Some(program) => (program, InstanceCounts::of(program, 0)),
-        None => (&task.program, task.instances(INSTANCES)),
+        None => (&task.program, task.instances(MODEL_INSTANCES)),
     };
     let mut lines = of_model(program, &counts, sources, seed);
     if let Some(core) = c.and_then(core_program) {
@@ -61,8 +48,8 @@ pub fn reached_lines(task: &Task, sources: &Sources, c: Option<&AskedOfC>, seed:
             seed,
             wanted: Vec::new(),
             known_places: Vec::new(),
-            runs: EXECUTIONS,
-            time: LONGEST,
+            runs: EXECUTION_RUNS,
+            time: LONGEST_TIME,
             limits: ExecutionLimits { instructions: EXECUTION_INSTRUCTIONS, ..ExecutionLimits::default() },
             arguments: Vec::new(),
             input: Vec::new(),
@@ -124,7 +111,7 @@ impl<'p> StepSearch<'p> {
     }
 
     fn is_late(&self) -> bool {
-        self.begun.elapsed() > LONGEST
+        self.begun.elapsed() > LONGEST_TIME
     }
 
     /// What may come next, noted as taken.

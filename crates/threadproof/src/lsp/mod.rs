@@ -27,6 +27,9 @@ const SHOW_RUN: &str = "threadproof.showRun";
 /// Texts of C and Java up to this length are looked at while they are typed.
 const MAX_TYPED_BYTES: usize = 100_000;
 
+/// What comments of C and Java may say to the verifier.
+const ANNOTATION_WORDS: [&str; 5] = ["invariant", "rely", "requires", "ensures", "guarded_by"];
+
 /// An open document.
 #[derive(Clone, Default)]
 struct OpenDocument {
@@ -176,7 +179,7 @@ impl Server {
 
     fn hover(&self, at: &DocumentPosition) -> Option<Value> {
         let document = self.document(&at.uri);
-        let index = NameIndex::new(&document.text);
+        let index = names_of(&at.uri, &document.text);
         let mut parts: Vec<String> = Vec::new();
         if let Some(declared) = index.declaration_at(text::offset_of(&document.text, at.position)) {
             let line = text::position_of(&document.text, declared.at.start).line as usize;
@@ -199,14 +202,14 @@ impl Server {
 
     fn definition(&self, at: &DocumentPosition) -> Option<Value> {
         let text = self.document(&at.uri).text;
-        let index = NameIndex::new(&text);
+        let index = names_of(&at.uri, &text);
         let declared = index.declaration_at(text::offset_of(&text, at.position))?;
         Some(protocol::location(&at.uri, text::range_of(&text, declared.at.clone())))
     }
 
     fn references(&self, at: &DocumentPosition) -> Vec<Value> {
         let text = self.document(&at.uri).text;
-        let index = NameIndex::new(&text);
+        let index = names_of(&at.uri, &text);
         let Some(declared) = index.declaration_at(text::offset_of(&text, at.position)) else { return Vec::new() };
         let place = |used| protocol::location(&at.uri, text::range_of(&text, used));
         index.uses(declared).into_iter().map(place).collect()
@@ -219,7 +222,7 @@ impl Server {
         if !is_name || KEYWORDS.contains(&new) {
             return Err(format!("`{new}` is not a name"));
         }
-        let index = NameIndex::new(&text);
+        let index = names_of(&at.uri, &text);
         let declared =
             index.declaration_at(text::offset_of(&text, at.position)).ok_or("there is no name that can be changed")?;
         let clash = |d: &&index::Declaration| {
@@ -236,6 +239,13 @@ impl Server {
 
     fn completion(&self, at: &DocumentPosition) -> Vec<Value> {
         let text = self.document(&at.uri).text;
+        if !is_own(&at.uri) {
+            // Of C and Java other servers know the names; here it is about what stands in comments for this one.
+            let line = text.lines().nth(at.position.line as usize).unwrap_or_default();
+            let is_annotation = line.contains("//@") || line.contains("/*@") || line.trim_start().starts_with('@');
+            let words = ANNOTATION_WORDS.iter().filter(|_| is_annotation);
+            return words.map(|k| protocol::completion_item(k, CompletionKind::Keyword, "annotation")).collect();
+        }
         let index = NameIndex::new(&text);
         let visible = index.visible(text::offset_of(&text, at.position));
         let members = visible.iter().any(|d| matches!(d.kind, NameKind::Field | NameKind::Operation));
@@ -313,6 +323,11 @@ fn page_of_run(params: &Value) -> Option<String> {
         .stdin(std::process::Stdio::null())
         .output();
     (ran.is_ok() && page.is_file()).then(|| format!("file://{}", page.display()))
+}
+
+/// The names of a text in the modelling language; texts of other languages have none here.
+fn names_of(uri: &str, text: &str) -> NameIndex {
+    NameIndex::new(if is_own(uri) { text } else { "" })
 }
 
 fn capabilities() -> Value {

@@ -262,7 +262,10 @@ fn check_every_command_script_and_option_that_a_document_names_is_there() {
             if let Some(command) = command.filter(|c| !manual.contains(&format!("\n.SS {c}\n"))) {
                 say(format!("there is no command {command}: `{span}`"));
             }
-            if !words.iter().any(|w| matches!(*w, "cargo" | "valgrind" | "gcc" | "git" | "npm" | "docker")) {
+            if !words
+                .iter()
+                .any(|w| matches!(*w, "cargo" | "valgrind" | "gcc" | "git" | "npm" | "npx" | "code" | "docker"))
+            {
                 options(&span)
                     .into_iter()
                     .filter(|o| !known.contains(o))

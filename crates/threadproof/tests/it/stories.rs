@@ -159,7 +159,7 @@ const PROGRAMS: &[Broken] = &[
         flags: &["--check", "memory-safety"],
         text: FREED,
         says: &[
-            "`n->v` accesses memory that is not there at freed.c:19 in thread 3 looker",
+            "`n->v = 1` accesses memory that is not there at freed.c:19 in thread 3 looker",
             "thread 2 remover freed it by `free(n)` at line 11",
         ],
         never: &["W0505", "heap:"],
@@ -185,7 +185,7 @@ const PROGRAMS: &[Broken] = &[
             "before thread",
             "and went on with the old value at line 6",
         ],
-        never: &["#0", "tmp"],
+        never: &["acc#", "t2 ="],
     },
     Broken {
         file: "take.tp",
@@ -193,7 +193,7 @@ const PROGRAMS: &[Broken] = &[
         text: TAKE,
         says: &[
             "no action explains `stock := stock - n` at take.tp:14",
-            "Sold asks for `stock >= n` and Refused does not change stock",
+            "Sold asks for `n <= stock` and Refused asks for `!ok`",
         ],
         never: &["before0"],
     },

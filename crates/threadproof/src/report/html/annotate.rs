@@ -4,8 +4,8 @@
 //! certificates: the annotation of a location stands at the line of the statement before which it holds. Deliberately absent: facts about several
 //! threads' places at once, which belong to no line.
 
+use crate::coverage::ReachedLines;
 use crate::place::{Place, place_of};
-use crate::reached_lines::ReachedLines;
 use base::{SourceId, Sources};
 use evidence::file::EvidenceEntry;
 use evidence::{Certificate, Proof};

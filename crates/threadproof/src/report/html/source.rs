@@ -6,8 +6,8 @@
 
 use super::escaped;
 use crate::board::{FileRows, RowOutcome};
+use crate::coverage::LineReach;
 use crate::place::Place;
-use crate::reached_lines::LineReach;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
