@@ -13,11 +13,13 @@ impl Converter<'_> {
             c::Expression::Identifier(i) => self.name_value(&i.node.name, span),
             c::Expression::Constant(k) => self.constant(k),
             c::Expression::StringLiteral(s) => {
-                let bytes = self.string(s);
-                let text = self.texts.push(bytes);
-                let char = self.types.int(Int::Char);
-                let ty = self.types.pointer(char);
-                Expr { kind: CExprKind::TextAddress(text), ty, span }
+                let literal = self.string(s);
+                let of = self.types.int(literal.wide.unwrap_or(Int::Char));
+                let ty = self.types.pointer(of);
+                match literal.bytes() {
+                    Some(bytes) => Expr { kind: CExprKind::TextAddress(self.texts.push(bytes)), ty, span },
+                    None => Expr::unmodelled("a wide string", ty, span),
+                }
             }
             c::Expression::GenericSelection(g) => self.generic(g),
             c::Expression::Member(_) => {
@@ -210,11 +212,14 @@ impl Converter<'_> {
                 return LValue { kind: PlaceKind::Deref(Box::new(pointer)), ty, span };
             }
             c::Expression::StringLiteral(s) => {
-                let bytes = self.string(s);
-                let char = self.types.int(Int::Char);
-                let ty = self.types.intern(CTypeKind::Array(char, Some(bytes.len() as u64)));
-                let text = self.texts.push(bytes);
-                return LValue { kind: PlaceKind::Text(text), ty, span };
+                let literal = self.string(s);
+                let of = self.types.int(literal.wide.unwrap_or(Int::Char));
+                let ty = self.types.intern(CTypeKind::Array(of, Some(literal.units.len() as u64)));
+                let kind = match literal.bytes() {
+                    Some(bytes) => PlaceKind::Text(self.texts.push(bytes)),
+                    None => PlaceKind::Unmodelled("a wide string".into()),
+                };
+                return LValue { kind, ty, span };
             }
             _ => {}
         }
@@ -566,6 +571,7 @@ impl Converter<'_> {
                     labels: IdVec::new(),
                     span,
                     address_taken: false,
+                    noreturn: false,
                 });
                 if !name.starts_with("__sync_") && !name.starts_with("__atomic_") {
                     self.scopes[0].names.insert(name.to_string(), Name::Function(id));

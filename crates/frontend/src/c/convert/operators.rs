@@ -437,7 +437,24 @@ impl Converter<'_> {
                 let kind = CExprKind::AssignOp { place: Box::new(place), op, value: Box::new(value), compute };
                 Expr { kind, ty, span }
             }
+            // An integer changed by a floating value: computed in the floating type, and converted back.
+            (CTypeKind::Int(_), CTypeKind::Float(_), _) if !place.ty.quals.atomic && named_purely(&place) => {
+                let old = Expr { kind: CExprKind::Load(Box::new(place.clone())), ty, span };
+                let new = self.arithmetic(op, old, value, span);
+                let value = self.cast(new, ty, span);
+                Expr { kind: CExprKind::Assign(Box::new(place), Box::new(value)), ty, span }
+            }
             _ => Expr::unmodelled("a compound assignment on these types", ty, span),
         }
+    }
+}
+
+/// Whether a place is the same however often it is evaluated, and evaluating it reads nothing.
+fn named_purely(place: &LValue) -> bool {
+    match &place.kind {
+        PlaceKind::Var(_) => true,
+        PlaceKind::Field(inner, _) => named_purely(inner),
+        PlaceKind::Index(array, index) => index.as_const().is_some() && named_purely(array),
+        _ => false,
     }
 }

@@ -156,15 +156,41 @@ impl Lower<'_> {
             {
                 Some(self.nondet_in(Some((0, 1)), Sort::INT, span))
             }
+            "getpid" | "getppid" | "getuid" | "geteuid" | "getgid" | "getegid" | "getpagesize" => {
+                Some(self.same_number(name, MOST_IDS, span))
+            }
+            "sysconf" if args.first().is_some_and(|a| a.as_const().is_some()) => {
+                let what = args[0].as_const().unwrap_or(0);
+                Some(self.same_number(&format!("sysconf {what}"), MOST_IDS, span))
+            }
             _ if is_ignored(name) => {
                 args.iter().for_each(|a| self.print_value(a));
-                if self.unit.types.is_void(ty) { Some(zero) } else { Some(self.nondet(ty, span)) }
+                if self.unit.types.is_void(ty) {
+                    return Some(zero);
+                }
+                match promised(name) {
+                    Some((low, high)) if low == high => Some(self.terms.int(low)),
+                    Some(range) => Some(self.nondet_in(Some(range), Sort::INT, span)),
+                    None => Some(self.nondet(ty, span)),
+                }
             }
             // These fill in what they are handed.
-            "time" | "timespec_get" | "gettimeofday" => {
+            "time" => {
+                let now = self.nondet_in(Some(TIMES), Sort::INT, span);
+                if let Some(to) = args.first() {
+                    let address = self.value(to);
+                    if self.b().as_num(address) != Some(0) {
+                        let at = self.settle(address);
+                        self.write(at, ty, now, span);
+                    }
+                }
+                self.cur.at?;
+                Some(now)
+            }
+            "timespec_get" | "gettimeofday" => {
                 args.iter().skip(1).for_each(|a| self.effect(a));
-                self.havoc_behind(args.first(), span);
-                if self.unit.types.is_void(ty) { Some(zero) } else { Some(self.nondet(ty, span)) }
+                self.time_behind(args.first(), span);
+                Some(self.nondet_in(promised(name), Sort::INT, span))
             }
             "setlocale" => {
                 args.iter().for_each(|a| self.print_value(a));
@@ -176,8 +202,8 @@ impl Lower<'_> {
             }
             "clock_gettime" => {
                 args.first().into_iter().for_each(|a| self.effect(a));
-                self.havoc_behind(args.get(1), span);
-                Some(self.nondet(ty, span))
+                self.time_behind(args.get(1), span);
+                Some(self.nondet_in(promised(name), Sort::INT, span))
             }
             "rand_r" => {
                 self.havoc_behind(args.first(), span);
@@ -185,8 +211,8 @@ impl Lower<'_> {
             }
             "nanosleep" => {
                 self.read_behind(args.first()?, span);
-                self.havoc_behind(args.get(1), span);
-                Some(self.nondet(ty, span))
+                self.time_behind(args.get(1), span);
+                Some(self.nondet_in(promised(name), Sort::INT, span))
             }
             "setbuf" | "setvbuf" => {
                 let values: Vec<Term> = args.iter().map(|a| self.value(a)).collect();
@@ -660,7 +686,33 @@ impl Lower<'_> {
         result
     }
 
+    /// A number that the machine or the system fixed before the program began.
+    fn same_number(&mut self, what: &str, most: i128, span: Span) -> Term {
+        let slot = self.internal(&format!("<same {what}>"), what, Sort::INT, None, span);
+        self.slots[slot].range = Some((1, most));
+        self.slot_term(slot)
+    }
+
+    /// A time where an argument points to: seconds, and parts of one.
+    fn time_behind(&mut self, argument: Option<&Expr>, span: Span) {
+        let Some(e) = argument.filter(|a| a.as_const() != Some(0)) else { return };
+        let address = self.value(e);
+        let Some(ty) = self.unit.types.pointee(strip(e).ty) else { return };
+        let parts = self.plain_parts(ty);
+        for (number, (offset, leaf)) in parts.iter().enumerate() {
+            let range = if number == 0 { TIMES } else { PARTS_OF_A_SECOND };
+            let value = self.nondet_in(Some(range), Sort::INT, span);
+            let at = self.settle(self.b().add(address, self.b().num(*offset)));
+            self.write(at, *leaf, value, span);
+        }
+    }
+
     fn unknown_function(&mut self, name: &str, args: &[Expr], ty: CType, span: Span) -> Option<Term> {
+        if self.unit.function(name).is_some_and(|f| self.unit.functions[f].noreturn) {
+            args.iter().for_each(|a| self.effect(a));
+            self.leave_program(span, Leave::Stop);
+            return None;
+        }
         if has_a_meaning(name) {
             self.unmodelled(&format!("`{name}`"), span);
             return None;
@@ -773,6 +825,28 @@ const MEANT: &[&str] = &[
     "pthread_mutexattr_setrobust",
 ];
 
+/// Times in seconds: till long after the last program ends.
+const TIMES: (i128, i128) = (0, 1 << 31);
+const PARTS_OF_A_SECOND: (i128, i128) = (0, 999_999_999);
+/// Numbers of processes, users, and of what the system offers.
+const MOST_IDS: i128 = 1 << 22;
+
+/// The results that a function promises.
+pub(super) fn promised(name: &str) -> Option<(i128, i128)> {
+    let failing = (-1, 0);
+    Some(match name {
+        "fflush" | "usleep" | "close" | "nanosleep" => failing,
+        "puts" | "fputs" | "printf" | "fprintf" | "vprintf" | "vfprintf" | "dprintf" => (-1, i128::from(i32::MAX)),
+        "putchar" | "fputc" | "putc" | "getchar" | "getc" | "fgetc" | "getchar_unlocked" => (-1, 255),
+        "sleep" => (0, i128::from(i32::MAX)),
+        "timespec_get" => (0, 1),
+        "clock_gettime" | "gettimeofday" | "sched_yield" | "pthread_yield" => (0, 0),
+        "gettid" => (1, MOST_IDS),
+        _ if name.starts_with("pthread_") => (0, 0),
+        _ => return None,
+    })
+}
+
 /// Functions whose effect is outside the program's memory.
 fn is_ignored(name: &str) -> bool {
     matches!(
@@ -786,7 +860,10 @@ fn is_ignored(name: &str) -> bool {
             | "srand"
             | "srandom"
             | "clock"
-            | "getpid"
+            | "getchar"
+            | "getchar_unlocked"
+            | "getc"
+            | "fgetc"
             | "gettid"
             | "close"
             | "pthread_setconcurrency"

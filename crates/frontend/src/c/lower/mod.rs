@@ -83,10 +83,12 @@ pub enum CCheck {
     Division,
     /// A mutex is unlocked only by the thread that holds it.
     Unlock,
+    /// The amount of a shift is less than the width, and no negative number is shifted to the left.
+    Shift,
 }
 
 impl CCheck {
-    pub const ALL: [CCheck; 9] = [
+    pub const ALL: [CCheck; 10] = [
         CCheck::Reach,
         CCheck::Race,
         CCheck::Overflow,
@@ -96,6 +98,7 @@ impl CCheck {
         CCheck::Leak,
         CCheck::Division,
         CCheck::Unlock,
+        CCheck::Shift,
     ];
 
     /// The property's name, as on the command line and in task files.
@@ -110,6 +113,7 @@ impl CCheck {
             CCheck::Leak => "valid-memtrack",
             CCheck::Division => "no-division-by-zero",
             CCheck::Unlock => "valid-unlock",
+            CCheck::Shift => "valid-shift",
         }
     }
 
@@ -127,7 +131,8 @@ impl CCheck {
             "memory-safety" => vec![CCheck::Memory, CCheck::Free],
             "valid-memsafety" | "memsafety" => vec![CCheck::Memory, CCheck::Free, CCheck::Leak],
             "undefined-behavior" | "undefined-behaviour" => {
-                vec![CCheck::Overflow, CCheck::Memory, CCheck::Free, CCheck::Division, CCheck::Unlock]
+                use CCheck::{Division, Free, Memory, Overflow, Shift, Unlock};
+                vec![Overflow, Memory, Free, Division, Unlock, Shift]
             }
             _ => CCheck::ALL.into_iter().filter(|c| c.name() == name).collect(),
         }
@@ -802,6 +807,11 @@ impl<'u> Lower<'u> {
                 let value = match self.unit.types.as_int(ty) {
                     Some(int) if i == 0 => {
                         self.nondet_in(Some((0, int.range(self.unit.types.model).1)), Sort::INT, span)
+                    }
+                    // The rows of arguments and of the environment are there.
+                    _ if i > 0 && self.unit.types.pointee(ty).is_some() => {
+                        let bits = self.unit.types.model.pointer_bytes() * 8;
+                        self.nondet_in(Some((1, (1i128 << bits) - 1)), Sort::INT, span)
                     }
                     _ => self.nondet(ty, span),
                 };
