@@ -36,6 +36,14 @@ impl Converter<'_> {
                 self.size_of(ty, span)
             }
             c::Expression::SizeOfVal(v) => {
+                let name = match &v.node.0.node {
+                    c::Expression::Identifier(i) if is_function_name(&i.node.name) => Some(self.function_name.len()),
+                    _ => None,
+                };
+                if let Some(length) = name {
+                    let size = self.types.size_type();
+                    return Expr::constant(length as i128 + 1, size, span);
+                }
                 let ty = self.type_of(&v.node.0);
                 self.measured_size(&v.node.0, ty, span).unwrap_or_else(|| self.size_of(ty, span))
             }
@@ -84,7 +92,7 @@ impl Converter<'_> {
                 let ty = self.types.int(int);
                 Expr::constant(value, ty, span)
             }
-            _ if matches!(name, "__func__" | "__FUNCTION__" | "__PRETTY_FUNCTION__") => {
+            _ if is_function_name(name) => {
                 let mut bytes = self.function_name.clone().into_bytes();
                 bytes.push(0);
                 let text = self.texts.push(bytes);
@@ -600,4 +608,9 @@ impl Converter<'_> {
         }
         converted
     }
+}
+
+/// Names for the array of characters that holds the function's name.
+fn is_function_name(name: &str) -> bool {
+    matches!(name, "__func__" | "__FUNCTION__" | "__PRETTY_FUNCTION__")
 }

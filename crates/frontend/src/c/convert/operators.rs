@@ -24,7 +24,9 @@ impl Converter<'_> {
         let model = self.types.model;
         match (self.types.kind(ty), &value.kind) {
             (_, CExprKind::Unmodelled(_)) => Expr { ty, ..value },
-            (CTypeKind::Int(int), CExprKind::Const(k)) => Expr::constant(int.wrap(*k, model), ty, value.span),
+            (CTypeKind::Int(int), CExprKind::Const(k)) if *int != Int::UInt128 || *k >= 0 => {
+                Expr::constant(int.wrap(*k, model), ty, value.span)
+            }
             (CTypeKind::Pointer(_), CExprKind::Const(k)) => {
                 let bits = model.pointer_bytes() as u32 * 8;
                 Expr::constant(k.rem_euclid(1i128 << bits), ty, value.span)

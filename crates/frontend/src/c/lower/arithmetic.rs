@@ -174,6 +174,11 @@ impl Lower<'_> {
                 self.fit(raw, int, span)
             }
             CBinaryOp::Mul => {
+                let bits = int.bits(self.unit.types.model);
+                if let (Some(p), Some(q), false) = (b.as_num(x), b.as_num(y), int.signed() || bits > 64) {
+                    // The low bits of a product do not depend on those that are lost.
+                    return b.num(p.wrapping_mul(q).rem_euclid(1i128 << bits));
+                }
                 let raw = b.mul(x, y);
                 self.fit(raw, int, span)
             }

@@ -64,7 +64,9 @@ impl Lower<'_> {
         }
         let pinned = self.pinned_slots();
         for id in self.slots.ids() {
-            if self.slots[id].owner != SlotOwner::Shared || pinned.contains(&id) {
+            // The range of a value from outside is a fact of the beginning, which only shared variables have.
+            let outside = self.slots[id].external && self.slots[id].initial.is_none();
+            if self.slots[id].owner != SlotOwner::Shared || outside || pinned.contains(&id) {
                 continue;
             }
             let asked = if self.checks(CCheck::Race) { self.location(id) } else { id };

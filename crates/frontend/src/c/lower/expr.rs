@@ -720,6 +720,10 @@ impl Lower<'_> {
             (CTypeKind::Int(int), _) => {
                 let value = self.value(inner);
                 self.cut_address(value, int, span);
+                if int == Int::UInt128 {
+                    let fits = self.b().le(self.terms.int(0), value);
+                    self.only_modelled(fits, "an unsigned number of 128 bits above 2^127", span);
+                }
                 self.wrap(value, int)
             }
             _ => self.value(inner),

@@ -159,6 +159,23 @@ impl Lower<'_> {
             "getpid" | "getppid" | "getuid" | "geteuid" | "getgid" | "getegid" | "getpagesize" => {
                 Some(self.same_number(name, MOST_IDS, span))
             }
+            // The same text or none each time, of which nothing is known.
+            "getenv" if matches!(strip(&args[0]).kind, CExprKind::TextAddress(_)) => {
+                let CExprKind::TextAddress(text) = strip(&args[0]).kind else { return None };
+                let slot = self.internal(
+                    &format!("<same getenv {:?}>", self.unit.texts[text]),
+                    "getenv",
+                    Sort::INT,
+                    None,
+                    span,
+                );
+                let bits = self.unit.types.model.pointer_bytes() * 8;
+                self.slots[slot].range = Some((0, (1i128 << bits) - 1));
+                self.slots[slot].external = true;
+                let value = self.slot_term(slot);
+                self.outside(value);
+                Some(value)
+            }
             "sysconf" if args.first().is_some_and(|a| a.as_const().is_some()) => {
                 let what = args[0].as_const().unwrap_or(0);
                 Some(self.same_number(&format!("sysconf {what}"), MOST_IDS, span))
@@ -690,6 +707,7 @@ impl Lower<'_> {
     fn same_number(&mut self, what: &str, most: i128, span: Span) -> Term {
         let slot = self.internal(&format!("<same {what}>"), what, Sort::INT, None, span);
         self.slots[slot].range = Some((1, most));
+        self.slots[slot].external = true;
         self.slot_term(slot)
     }
 
@@ -835,10 +853,11 @@ const MOST_IDS: i128 = 1 << 22;
 pub(super) fn promised(name: &str) -> Option<(i128, i128)> {
     let failing = (-1, 0);
     Some(match name {
-        "fflush" | "usleep" | "close" | "nanosleep" => failing,
+        "fflush" | "close" => failing,
         "puts" | "fputs" | "printf" | "fprintf" | "vprintf" | "vfprintf" | "dprintf" => (-1, i128::from(i32::MAX)),
         "putchar" | "fputc" | "putc" | "getchar" | "getc" | "fgetc" | "getchar_unlocked" => (-1, 255),
-        "sleep" => (0, i128::from(i32::MAX)),
+        // What ends a pause early is a handler of a signal, and there is none.
+        "sleep" | "usleep" | "nanosleep" => (0, 0),
         "timespec_get" => (0, 1),
         "clock_gettime" | "gettimeofday" | "sched_yield" | "pthread_yield" => (0, 0),
         "gettid" => (1, MOST_IDS),
