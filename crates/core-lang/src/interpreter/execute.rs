@@ -162,7 +162,10 @@ impl Interpreter<'_> {
                 if let Some(index) = self.get(*index).as_int()
                     && !(0..i128::from(*length)).contains(&index)
                 {
-                    let text = format!("index {index} of an array of {length} elements");
+                    let text = match *length > i64::MAX as u64 / 2 {
+                        true => format!("index {index} of an array"),
+                        false => format!("index {index} of an array of {length} elements"),
+                    };
                     return Err(ExecutionStop::violation(ViolationKind::OutOfBounds, text));
                 }
             }

@@ -468,6 +468,12 @@ fn random_program(seed: u64) -> String {
                 5 => out += &format!("l = {a}; "),
                 6 => out += &format!("if ({a} == {k}) {b} = {}; ", pick(3)),
                 7 => out += &format!("{a} = l; "),
+                // Two sections beside each other, with nothing or with private work between and inside them.
+                9 if pick(2) == 0 => {
+                    let (work, other) = ([" ", "l = l + 1; "][pick(2)], [" ", "l = 1; "][pick(2)]);
+                    let (begin, end) = ("__VERIFIER_atomic_begin(); ", "__VERIFIER_atomic_end(); ");
+                    out += &format!("{begin}l = {a}; {end}{work}{begin}{other}{b} = l; {end}");
+                }
                 8 if asserts => out += &format!("if ({a} == {k} && l != {b}) reach_error(); "),
                 _ => out += &format!("if ({a} != l) l = {k}; "),
             }
@@ -488,6 +494,7 @@ fn random_program(seed: u64) -> String {
          extern int pthread_create(pthread_t *, const void *, void *(*)(void *), void *);\n\
          extern int pthread_join(pthread_t, void **); extern int pthread_mutex_lock(pthread_mutex_t *);\n\
          extern int pthread_mutex_unlock(pthread_mutex_t *); extern void reach_error(void);\n\
+         extern void __VERIFIER_atomic_begin(void); extern void __VERIFIER_atomic_end(void);\n\
          pthread_mutex_t m, n; int x, y;\n\
          void *f(void *p) {{ int l = 0; {first} return 0; }}\nvoid *g(void *p) {{ int l = 1; {second} return 0; }}\n\
          int main(void) {{ pthread_t t = 0, u = 0; int l = 2; {before} pthread_create(&t, 0, f, 0); {between}\n\
@@ -716,6 +723,25 @@ fn check_there_are_never_fewer_than_no_arguments() {
     assert_eq!(answer(text), Answer::Safe);
     let text = "int main(int argc, char **argv) { if (argc == 2) reach_error(); return 0; }";
     assert_eq!(answer(text), Answer::Unsafe);
+}
+
+#[test]
+fn check_what_stands_between_two_atomic_sections_belongs_to_neither() {
+    let text = "void __VERIFIER_atomic_begin(void); void __VERIFIER_atomic_end(void); int x;
+      void *f(void *p) { int k = 0; FIRST return 0; } int main(void) { pthread_t t, u; pthread_create(&t, 0, f, 0);
+        pthread_create(&u, 0, f, 0); pthread_join(t, 0); pthread_join(u, 0); assert(x == 2); return 0; }";
+    let begin = "__VERIFIER_atomic_begin();";
+    let end = "__VERIFIER_atomic_end();";
+    let two = |first: &str, between: &str, second: &str| {
+        answer(&text.replace("FIRST", &format!("{begin} {first} {end} {between} {begin} {second} {end}")))
+    };
+    assert_eq!(two("int v = x;", "", "x = v + 1;"), Answer::Unsafe);
+    assert_eq!(two("int v = x;", "k++;", "k = 3; x = v + 1;"), Answer::Unsafe);
+    assert_eq!(two("int v = x; k = v;", "if (k == 7) k = 0;", "if (k < 9) x = v + 1;"), Answer::Unsafe);
+    assert_eq!(two("int v = x; x = v + 1;", "k++;", "k = x;"), Answer::Safe);
+    let outside = |body: &str| answer(&text.replace("FIRST", body));
+    assert_eq!(outside(&format!("int v = x; {begin} k = 4; x = v + 1; {end}")), Answer::Unsafe);
+    assert_eq!(outside(&format!("int v; {begin} v = x; k = 4; {end} x = v + 1;")), Answer::Unsafe);
 }
 
 /// What merging keeps: with all steps merged and with none, the same failures are reached. `THREADPROOF_DIFFERENTIAL=N` tries more.
