@@ -72,7 +72,7 @@ pub struct SourceOptions {
     #[arg(long)]
     pub leaks: bool,
     /// What to show: `all`, or of a C program unreach-call, no-data-race, no-overflow, no-deadlock, memory-safety,
-    /// valid-memsafety, no-division-by-zero, valid-unlock, undefined-behavior, or a .prp file. In the modelling
+    /// valid-memsafety, no-division-by-zero, valid-unlock, valid-shift, undefined-behavior, or a .prp file. In the modelling
     /// language all but deadlock and leaks is always shown.
     #[arg(long, value_name = "NAME", value_parser = parse_check)]
     pub check: Vec<Checks>,
