@@ -109,7 +109,16 @@ impl Interpreter<'_> {
                 self.set(*to, result);
             }
             Instruction::Compare { to, op, left, right, .. } => {
-                self.set(*to, value::compare_values(*op, self.get(*left), self.get(*right)));
+                let (left, right) = (self.get(*left), self.get(*right));
+                if let (
+                    CoreValue::Pointer(_, Provenance::Object(one)),
+                    CoreValue::Pointer(_, Provenance::Object(other)),
+                ) = (left, right)
+                {
+                    // Which of two objects lies first is drawn by the seed.
+                    self.drawn |= one != other && !matches!(op, CompareOp::Equal | CompareOp::NotEqual);
+                }
+                self.set(*to, value::compare_values(*op, left, right));
             }
             Instruction::Convert { to, from_scalar, to_scalar, operand } => {
                 let bytes = self.module.pointer_bytes;

@@ -157,7 +157,7 @@ impl Lower<'_> {
                 Some(self.nondet_in(Some((0, 1)), Sort::INT, span))
             }
             "getpid" | "getppid" | "getuid" | "geteuid" | "getgid" | "getegid" | "getpagesize" => {
-                Some(self.same_number(name, MOST_IDS, span))
+                Some(self.same_number(name, super::promises::MOST_IDS, span))
             }
             // The same text or none each time, of which nothing is known.
             "getenv" if matches!(strip(&args[0]).kind, CExprKind::TextAddress(_)) => {
@@ -178,14 +178,14 @@ impl Lower<'_> {
             }
             "sysconf" if args.first().is_some_and(|a| a.as_const().is_some()) => {
                 let what = args[0].as_const().unwrap_or(0);
-                Some(self.same_number(&format!("sysconf {what}"), MOST_IDS, span))
+                Some(self.same_number(&format!("sysconf {what}"), super::promises::MOST_IDS, span))
             }
             _ if is_ignored(name) => {
                 args.iter().for_each(|a| self.print_value(a));
                 if self.unit.types.is_void(ty) {
                     return Some(zero);
                 }
-                match promised(name) {
+                match super::promises::promised(name) {
                     Some((low, high)) if low == high => Some(self.terms.int(low)),
                     Some(range) => Some(self.nondet_in(Some(range), Sort::INT, span)),
                     None => Some(self.nondet(ty, span)),
@@ -193,7 +193,7 @@ impl Lower<'_> {
             }
             // These fill in what they are handed.
             "time" => {
-                let now = self.nondet_in(Some(TIMES), Sort::INT, span);
+                let now = self.nondet_in(Some(super::promises::TIMES), Sort::INT, span);
                 if let Some(to) = args.first() {
                     let address = self.value(to);
                     if self.b().as_num(address) != Some(0) {
@@ -207,7 +207,7 @@ impl Lower<'_> {
             "timespec_get" | "gettimeofday" => {
                 args.iter().skip(1).for_each(|a| self.effect(a));
                 self.time_behind(args.first(), span);
-                Some(self.nondet_in(promised(name), Sort::INT, span))
+                Some(self.nondet_in(super::promises::promised(name), Sort::INT, span))
             }
             "setlocale" => {
                 args.iter().for_each(|a| self.print_value(a));
@@ -220,7 +220,7 @@ impl Lower<'_> {
             "clock_gettime" => {
                 args.first().into_iter().for_each(|a| self.effect(a));
                 self.time_behind(args.get(1), span);
-                Some(self.nondet_in(promised(name), Sort::INT, span))
+                Some(self.nondet_in(super::promises::promised(name), Sort::INT, span))
             }
             "rand_r" => {
                 self.havoc_behind(args.first(), span);
@@ -229,7 +229,7 @@ impl Lower<'_> {
             "nanosleep" => {
                 self.read_behind(args.first()?, span);
                 self.time_behind(args.get(1), span);
-                Some(self.nondet_in(promised(name), Sort::INT, span))
+                Some(self.nondet_in(super::promises::promised(name), Sort::INT, span))
             }
             "setbuf" | "setvbuf" => {
                 let values: Vec<Term> = args.iter().map(|a| self.value(a)).collect();
@@ -703,14 +703,6 @@ impl Lower<'_> {
         result
     }
 
-    /// A number that the machine or the system fixed before the program began.
-    fn same_number(&mut self, what: &str, most: i128, span: Span) -> Term {
-        let slot = self.internal(&format!("<same {what}>"), what, Sort::INT, None, span);
-        self.slots[slot].range = Some((1, most));
-        self.slots[slot].external = true;
-        self.slot_term(slot)
-    }
-
     /// A time where an argument points to: seconds, and parts of one.
     fn time_behind(&mut self, argument: Option<&Expr>, span: Span) {
         let Some(e) = argument.filter(|a| a.as_const() != Some(0)) else { return };
@@ -718,7 +710,7 @@ impl Lower<'_> {
         let Some(ty) = self.unit.types.pointee(strip(e).ty) else { return };
         let parts = self.plain_parts(ty);
         for (number, (offset, leaf)) in parts.iter().enumerate() {
-            let range = if number == 0 { TIMES } else { PARTS_OF_A_SECOND };
+            let range = if number == 0 { super::promises::TIMES } else { super::promises::PARTS_OF_A_SECOND };
             let value = self.nondet_in(Some(range), Sort::INT, span);
             let at = self.settle(self.b().add(address, self.b().num(*offset)));
             self.write(at, *leaf, value, span);
@@ -842,29 +834,6 @@ const MEANT: &[&str] = &[
     "pthread_mutex_consistent",
     "pthread_mutexattr_setrobust",
 ];
-
-/// Times in seconds: till long after the last program ends.
-const TIMES: (i128, i128) = (0, 1 << 31);
-const PARTS_OF_A_SECOND: (i128, i128) = (0, 999_999_999);
-/// Numbers of processes, users, and of what the system offers.
-const MOST_IDS: i128 = 1 << 22;
-
-/// The results that a function promises.
-pub(super) fn promised(name: &str) -> Option<(i128, i128)> {
-    let failing = (-1, 0);
-    Some(match name {
-        "fflush" | "close" => failing,
-        "puts" | "fputs" | "printf" | "fprintf" | "vprintf" | "vfprintf" | "dprintf" => (-1, i128::from(i32::MAX)),
-        "putchar" | "fputc" | "putc" | "getchar" | "getc" | "fgetc" | "getchar_unlocked" => (-1, 255),
-        // What ends a pause early is a handler of a signal, and there is none.
-        "sleep" | "usleep" | "nanosleep" => (0, 0),
-        "timespec_get" => (0, 1),
-        "clock_gettime" | "gettimeofday" | "sched_yield" | "pthread_yield" => (0, 0),
-        "gettid" => (1, MOST_IDS),
-        _ if name.starts_with("pthread_") => (0, 0),
-        _ => return None,
-    })
-}
 
 /// Functions whose effect is outside the program's memory.
 fn is_ignored(name: &str) -> bool {

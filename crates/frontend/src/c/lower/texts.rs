@@ -176,7 +176,7 @@ impl Lower<'_> {
         if self.unit.types.is_void(ty) {
             return Some(Some(self.terms.int(0)));
         }
-        let result = match super::library::promised(name) {
+        let result = match super::promises::promised(name) {
             Some(range) => self.nondet_in(Some(range), Sort::INT, span),
             None => self.nondet(ty, span),
         };
