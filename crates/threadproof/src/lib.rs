@@ -45,6 +45,7 @@ mod command_line;
 mod commands;
 mod contradiction;
 mod coverage;
+mod hosts;
 mod inputs;
 mod jobs;
 mod judge;

@@ -272,6 +272,7 @@ pub fn not_checked(program: &Program, c: Option<&AskedOfC>) -> Vec<String> {
         CCheck::Leak => "leaks",
         CCheck::Division => "division by zero",
         CCheck::Unlock => "unlocking",
+        CCheck::Shift => "shifts",
     };
     let mut out: Vec<String> = match c {
         Some(c) => CCheck::ALL.into_iter().filter(|k| !c.checks.contains(k)).map(|k| word(k).to_string()).collect(),

@@ -27,6 +27,7 @@ use evidence::Counterexample;
 use evidence::file::EvidenceEntry;
 use methods::{Method, MethodOptions, Task};
 use program::{Program, PropertyId};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -147,6 +148,25 @@ impl VerifyRun {
             cache: cache.map(Arc::new),
             programs,
         })
+    }
+
+    /// A digest of the files of all programs, by their names and what is in them; where they lie is no part of it, nor what C files include.
+    pub fn digest_of_files(&self) -> String {
+        let mut digest = Sha256::new();
+        for program in &self.programs {
+            for file in std::iter::once(&program.first).chain(&program.others) {
+                let name = file.path.file_name().unwrap_or_default().as_encoded_bytes();
+                // A file that cannot be read is reported by whoever verifies it.
+                let content = std::fs::read(&file.path).unwrap_or_default();
+                for part in [name, &content] {
+                    digest.update((part.len() as u64).to_le_bytes());
+                    digest.update(part);
+                }
+                digest.update(format!("{:?}", file.flags));
+            }
+            digest.update([0]);
+        }
+        digest.finalize().iter().map(|b| format!("{b:02x}")).collect()
     }
 
     /// Starts the work in a thread with a deep stack.
