@@ -72,7 +72,7 @@ pub struct SourceOptions {
     #[arg(long)]
     pub leaks: bool,
     /// What to show: `all`, or of a C program unreach-call, no-data-race, no-overflow, no-deadlock, memory-safety,
-    /// valid-memsafety, no-division-by-zero, valid-unlock, undefined-behavior, or a .prp file. In the modelling
+    /// valid-memsafety, no-division-by-zero, valid-unlock, valid-shift, undefined-behavior, or a .prp file. In the modelling
     /// language all but deadlock and leaks is always shown.
     #[arg(long, value_name = "NAME", value_parser = parse_check)]
     pub check: Vec<Checks>,
@@ -184,7 +184,7 @@ pub struct SpreadOptions {
 
 #[derive(Debug, Args)]
 pub struct Verify {
-    /// Programs in the modelling language (.tp) or in C (.c, .i), or folders of them.
+    /// Programs in the modelling language (.tp), in C (.c, .i) or in Java (.java), or folders of them.
     #[arg(required = true, value_name = "FILES")]
     pub files: Vec<PathBuf>,
     /// Use only this method (may be repeated); the default is every method that admits the program, side by side.
