@@ -126,6 +126,7 @@ pub(crate) fn write_proof(program: &Program, proof: &Proof, pool: &mut Pool<'_>)
             };
             json!({ "form": "composed", "simulations": simulations, "composition": inner })
         }
+        Proof::Quantified(p) => super::quantified::write_quantified(program, p, pool),
         Proof::Views(v) => super::views::write_views(v, pool),
         Proof::Reduction(r) => super::reduction::write_reduction(program, r, pool),
         Proof::Performed(p) => {
@@ -230,11 +231,11 @@ fn formulas(list: &[Term], pool: &mut Pool<'_>) -> Json {
     Json::Array(list.iter().map(|f| pool.formula(*f)).collect())
 }
 
-fn thread_name(program: &Program, t: ThreadId) -> String {
+pub(super) fn thread_name(program: &Program, t: ThreadId) -> String {
     program.threads[t].name.clone()
 }
 
-fn read_thread(program: &Program, r: &JsonReader<'_>) -> Result<ThreadId, FileError> {
+pub(super) fn read_thread(program: &Program, r: &JsonReader<'_>) -> Result<ThreadId, FileError> {
     let name = r.string()?;
     let found = program.threads.iter_enumerated().find(|(_, t)| t.name == name).map(|(id, _)| id);
     found.ok_or_else(|| r.error(format!("no thread is called `{name}`")))
@@ -381,6 +382,7 @@ pub(crate) fn read_proof(
                 u64::try_from(r.field("states")?.number()?).map_err(|_| r.error("a number of states was expected"))?;
             Ok(Proof::Search(ExhaustiveSearch { instances, states }))
         }
+        "quantified" => Ok(Proof::Quantified(Box::new(super::quantified::read_quantified(program, r, pool)?))),
         "views" => Ok(Proof::Views(super::views::read_views(r, pool)?)),
         "simulation" => Ok(Proof::Simulation(read_simulation(program, r, pool)?)),
         "composed" if depth < 8 => {
