@@ -28,7 +28,7 @@ pub use client_run::ClientRun;
 pub use counterexample::Counterexample;
 pub use history::History;
 pub use local_run::{CallReading, LocalRun, LocalStep};
-pub use reduction::{Basis, CutPoint, Guard, MoverPhase, Reduced, Reduction};
 pub use quantified::{InstanceCount, NAMED_INSTANCES, Placed, QuantifiedFact, QuantifiedProof};
+pub use reduction::{Basis, CutPoint, Guard, MoverPhase, Reduced, Reduction};
 pub use spec_run::SpecRun;
 pub use trace::{Choice, InstanceCounts, Trace, TraceStep};

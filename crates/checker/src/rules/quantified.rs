@@ -53,7 +53,7 @@ pub fn obligations(
         return Err(Rejection::outside("threads that spawn, are spawned or call are outside this rule"));
     }
     vet(program, terms, proof)?;
-    let mut rule = Quantified { program, terms, claimed, proof, out: Vec::new() };
+    let mut rule = Quantified { program, terms, proof, out: Vec::new() };
     for fact in &proof.facts {
         rule.initial(fact);
         rule.steps_of_its_own(fact);
@@ -98,7 +98,6 @@ struct Member {
 struct Quantified<'a> {
     program: &'a Program,
     terms: &'a Terms,
-    claimed: &'a [PropertyId],
     proof: &'a QuantifiedProof,
     out: Vec<Obligation>,
 }
@@ -205,14 +204,7 @@ impl Quantified<'_> {
         self.terms.and(&parts)
     }
     /// The variable of a count is the number of the members there, or greater, and there is one more.
-    fn witness(
-        &self,
-        at: usize,
-        count: &InstanceCount,
-        members: &[Member],
-        rests_on: &[usize],
-        moving: bool,
-    ) -> Term {
+    fn witness(&self, at: usize, count: &InstanceCount, members: &[Member], rests_on: &[usize], moving: bool) -> Term {
         let t = self.terms;
         let variable = t.sym(self.program.vars[count.variable].symbol);
         let mut sum = t.int(0);
@@ -228,8 +220,7 @@ impl Quantified<'_> {
         let mut ways = vec![t.eq(variable, sum)];
         for (thread, places) in &count.places {
             let threads: Vec<ThreadId> = members.iter().map(|m| m.thread).chain([*thread]).collect();
-            let free: Vec<LocId> =
-                places.iter().copied().filter(|l| !moving || !self.is_inside(*thread, *l)).collect();
+            let free: Vec<LocId> = places.iter().copied().filter(|l| !moving || !self.is_inside(*thread, *l)).collect();
             if free.is_empty() || !has_copies(self.program, &threads) {
                 continue;
             }
@@ -265,9 +256,7 @@ impl Quantified<'_> {
         let one = |(role, (thread, locations)): (usize, &Placed)| {
             let at = match mover {
                 Some((who, from)) if who == role => Whereabouts::At(from),
-                _ => Whereabouts::Among(
-                    locations.iter().copied().filter(|l| !self.is_inside(*thread, *l)).collect(),
-                ),
+                _ => Whereabouts::Among(locations.iter().copied().filter(|l| !self.is_inside(*thread, *l)).collect()),
             };
             Member { role, thread: *thread, at }
         };
@@ -476,5 +465,9 @@ fn places_exist(program: &Program, places: &[Placed]) -> Result<(), Rejection> {
         let there = |l: &LocId| program.threads[*thread].code.locations.get(*l).is_some();
         program.threads.get(*thread).is_some() && locations.iter().all(there) && locations.is_sorted_by(|a, b| a < b)
     };
-    if places.iter().all(exists) { Ok(()) } else { Err(Rejection::shape("a location that is not there, or not in order")) }
+    if places.iter().all(exists) {
+        Ok(())
+    } else {
+        Err(Rejection::shape("a location that is not there, or not in order"))
+    }
 }

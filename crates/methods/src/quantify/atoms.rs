@@ -3,7 +3,7 @@
 //! In: the vocabulary. Out: for every *cast* (the threads of the instances that a fact speaks of) its atoms, their formulas, and rows: which
 //! atoms are true, given the values of the bases. Deliberately absent: where the values come from (`samples`, models of the solver).
 
-use super::vocabulary::{Base, Vocabulary};
+use super::vocabulary::{Base, COMPOUND_COST, Vocabulary};
 use logic::{Sort, SortKind, Symbol, Term, Terms, Value};
 use program::{LocId, Program, ThreadId, VarId};
 
@@ -27,6 +27,7 @@ pub(super) struct Row {
 }
 
 /// Symbols for the instances that are spoken of: by role, the symbol for `tid` and each local.
+#[derive(Clone)]
 pub(super) struct Roles {
     pub own: Vec<Symbol>,
     /// By role but the first, in the order of `own`.
@@ -85,6 +86,15 @@ pub(super) struct Cast {
     live: Vec<Vec<Bits>>,
 }
 
+/// Which atoms there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AtomReach {
+    /// Those that most reasons are made of: what relates an instance to the other's id, flags, and of one instance plain comparisons.
+    Narrow,
+    /// All.
+    Wide,
+}
+
 /// Values of bases, by their order; none where a value is not known.
 pub(super) type BaseValues = Vec<Option<i64>>;
 
@@ -95,19 +105,37 @@ const MAX_OWN_COST: u32 = 7;
 const MAX_VARIANTS: usize = 9;
 
 impl Cast {
-    pub(super) fn new(p: &Program, terms: &Terms, words: &Vocabulary, threads: Vec<ThreadId>) -> Self {
+    pub(super) fn new(
+        p: &Program,
+        terms: &Terms,
+        words: &Vocabulary,
+        threads: Vec<ThreadId>,
+        reach: AtomReach,
+    ) -> Self {
+        let narrow = reach == AtomReach::Narrow;
+        let couple = narrow && threads.len() == 2;
+        let id_kinds: Vec<usize> =
+            words.own.iter().flatten().filter(|b| terms.as_symbol(b.term) == Some(p.tid)).map(|b| b.kind).collect();
         let bases = |who: Option<usize>| match who {
             None => &words.shared,
             Some(i) => &words.own[threads[i].index()],
         };
         let whose: Vec<Option<usize>> = std::iter::once(None).chain((0..threads.len()).map(Some)).collect();
-        let all: Vec<BaseId> =
-            whose.iter().flat_map(|w| (0..bases(*w).len()).map(move |at| (*w, at))).collect();
+        let all: Vec<BaseId> = whose.iter().flat_map(|w| (0..bases(*w).len()).map(move |at| (*w, at))).collect();
         let base = |id: BaseId| &bases(id.0)[id.1];
         let mut atoms = Vec::new();
         for id in &all {
             let b = base(*id);
             let sort = terms.sort_of(b.term);
+            // Of two instances: what is theirs by their ids, and flags.
+            let is_id = id_kinds.contains(&b.kind);
+            let of_both = match id.0 {
+                None => words.written.contains(&b.term),
+                Some(_) => !sort.is_integer() || b.cost == 1 || is_id,
+            };
+            if couple && !of_both {
+                continue;
+            }
             let mut add = |test: Test, more: u32| atoms.push(Atom { test, cost: b.cost + more });
             match terms.kind(sort) {
                 _ if sort == Sort::BOOL => add(Test::True(*id), 0),
@@ -120,7 +148,14 @@ impl Cast {
             if sort.is_integer() {
                 for n in words.numbers.get(&b.kind).into_iter().flatten() {
                     let Ok(n) = i64::try_from(*n) else { continue };
+                    // That somebody has the number 1 is no reason for anything.
+                    if narrow && n > 0 && is_id {
+                        continue;
+                    }
                     add(Test::Is(*id, n), 1);
+                    if couple && is_id {
+                        continue;
+                    }
                     add(Test::Below(*id, n), 2);
                 }
             }
@@ -137,15 +172,31 @@ impl Cast {
                 if cost > if cross { MAX_CROSS_COST } else { MAX_OWN_COST } {
                     continue;
                 }
+                if narrow && (x.cost >= COMPOUND_COST || y.cost >= COMPOUND_COST) {
+                    continue;
+                }
+                // Of two instances: the one's id, or what is at it, with something of the other or of the store.
                 let are_ids = |z: &Base| terms.as_symbol(z.term) == Some(p.tid);
+                let with_own_id = a.0.is_some() && a.0 == b.0 && are_ids(x) && !y.locals.is_empty() && y.cost == 2;
+                if couple
+                    && !with_own_id
+                    && !(cross && (x.cost == 1 || y.cost == 1))
+                    && !(a.0.is_none() && b.0.is_some() && y.cost == 1 && words.written.contains(&x.term))
+                {
+                    continue;
+                }
                 if !(are_ids(x) && are_ids(y)) {
                     atoms.push(Atom { test: Test::Same(*a, *b), cost: cost + 1 });
                 }
-                if sort.is_integer() {
+                if sort.is_integer() && !(couple && with_own_id) {
                     atoms.push(Atom { test: Test::Less(*a, *b), cost: cost + 1 });
                     atoms.push(Atom { test: Test::Less(*b, *a), cost: cost + 1 });
                 }
             }
+        }
+        if threads.len() == 2 {
+            // Why two instances exclude each other is best said by what relates them.
+            atoms.iter_mut().for_each(|a| a.cost += relates(a.test));
         }
         if atoms.len() > MAX_ATOMS {
             atoms.sort_by_key(|a| a.cost);
@@ -158,9 +209,8 @@ impl Cast {
             let at = |l: LocId| {
                 let mut bits = Bits::default();
                 for (k, atom) in cast.atoms.iter().enumerate() {
-                    let of = |id: BaseId| -> &[VarId] {
-                        if id.0 == Some(who) { &bases(id.0)[id.1].locals } else { &[] }
-                    };
+                    let of =
+                        |id: BaseId| -> &[VarId] { if id.0 == Some(who) { &bases(id.0)[id.1].locals } else { &[] } };
                     if ids(atom.test).into_iter().flatten().all(|id| of(id).iter().all(|v| live[l].contains(v))) {
                         set(&mut bits, k);
                     }
@@ -238,6 +288,15 @@ impl Cast {
             _ => false,
         };
         self.atoms.iter().position(|a| is_it(a.test))
+    }
+}
+
+/// What it costs more in a fact about two instances.
+fn relates(test: Test) -> u32 {
+    match test {
+        Test::Same((Some(a), _), (Some(b), _)) | Test::Less((Some(a), _), (Some(b), _)) if a != b => 0,
+        Test::True(_) => 2,
+        Test::Is((Some(_), _), _) | Test::Same(..) | Test::Below(..) | Test::Less(..) | Test::Is(..) => 4,
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) struct Rows {
 }
 
 /// How many ways to exclude a row are compared.
-const WAYS: usize = 6;
+const WAYS: usize = 3;
 
 impl Rows {
     pub(super) fn add(&mut self, at: &[LocId], row: Row) -> bool {
@@ -64,20 +64,21 @@ impl Rows {
         self.by_place.get(at).map_or(&[], |list| list)
     }
 
-    /// A clause that excludes the row and none of these, with its rank; none if there is no such clause.
+    /// A clause over usable atoms that excludes the row and none of these, with its rank; none if there is no such clause.
     pub(super) fn excluding(
         &self,
-        casts: &[Cast],
+        of: &Cast,
         cast: usize,
         at: &[LocId],
         row: &Row,
+        usable: &[usize],
         random: &mut base::Random,
     ) -> Option<(u64, Clause)> {
         let mut best: Option<(u64, Clause)> = None;
         for way in 0..WAYS {
-            let literals = self.literals(&casts[cast], at, row, way, random)?;
-            let clause = self.widened(&casts[cast], cast, at, row, &literals);
-            let rank = rank(&casts[cast], &literals, &clause);
+            let literals = self.literals(of, at, row, usable, way, random)?;
+            let clause = self.widened(of, cast, at, row, &literals);
+            let rank = rank(of, &literals, &clause);
             if best.as_ref().is_none_or(|(r, _)| rank < *r) {
                 best = Some((rank, clause));
             }
@@ -94,11 +95,10 @@ impl Rows {
         cast: &Cast,
         at: &[LocId],
         row: &Row,
+        usable: &[usize],
         way: usize,
         random: &mut base::Random,
     ) -> Option<Vec<usize>> {
-        let usable: Vec<usize> =
-            (0..cast.atoms.len()).filter(|k| has(&row.known, *k) && cast.is_live(*k, at)).collect();
         let differs = |k: usize, other: &Row| has(&other.known, k) && has(&other.value, k) != has(&row.value, k);
         let mut left: Vec<&Row> = self.at(at).iter().collect();
         let mut chosen: Vec<usize> = Vec::new();
@@ -107,7 +107,8 @@ impl Rows {
                 let told = left.iter().filter(|r| differs(k, r)).count() as u64;
                 told * 1000 / u64::from(cast.atoms[k].cost + 1)
             };
-            let mut scored: Vec<(u64, usize)> = usable.iter().map(|k| (score(*k), *k)).filter(|(s, _)| *s > 0).collect();
+            let mut scored: Vec<(u64, usize)> =
+                usable.iter().map(|k| (score(*k), *k)).filter(|(s, _)| *s > 0).collect();
             scored.sort_by_key(|(s, k)| (std::cmp::Reverse(*s), *k));
             // The first way takes the best; the others one of the best.
             let most = scored.len().min(if way == 0 { 1 } else { 4 });

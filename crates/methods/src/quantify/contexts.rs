@@ -45,6 +45,7 @@ pub(super) fn has_copies(p: &Program, threads: &[ThreadId]) -> bool {
 
 /// An instance in a model, before and after the step.
 pub(super) struct Seen {
+    pub role: usize,
     pub thread: ThreadId,
     pub at: [LocId; 2],
     pub values: [BaseValues; 2],
@@ -54,6 +55,8 @@ pub(super) struct Seen {
 pub(super) struct Situation {
     pub shared: [BaseValues; 2],
     pub instances: Vec<Seen>,
+    /// What the step chose.
+    inputs: Vec<Term>,
 }
 
 pub(super) enum Answer {
@@ -69,6 +72,9 @@ pub(super) struct Step<'s> {
     pub mover: usize,
     pub action: &'s Action,
 }
+
+/// How often a core is asked for again, to be smaller.
+const LIFTINGS: usize = 2;
 
 pub(super) struct Context<'t> {
     threads: Vec<ThreadId>,
@@ -142,7 +148,7 @@ impl<'t> Context<'t> {
             smt.assert(t.and(&[t.le(t.int(0), here), t.lt(here, t.int(all as i128))]));
         }
         for (k, count) in s.counts.iter().enumerate() {
-            let variable = s.p.now(count.variable);
+            let variable = t.sym(s.p.vars[count.variable].symbol);
             let named = members.iter().filter(|m| m.2.is_none() && m.1 == count.thread);
             let one = |m: &(usize, ThreadId, Option<Symbol>)| t.ite(s.is_at(m.0, &count.at), t.int(1), t.int(0));
             let sum = named.fold(t.int(0), |sum, m| t.add(sum, one(m)));
@@ -237,6 +243,34 @@ impl<'t> Context<'t> {
         out
     }
 
+    /// Which of the literals, all true before a step that breaks a formula, are enough for it to break it; none where they are not.
+    pub(super) fn lifted(
+        &mut self,
+        s: &Setting<'t>,
+        step: Step<'_>,
+        situation: &Situation,
+        formula: Term,
+        literals: &[Term],
+    ) -> Option<Vec<Term>> {
+        let t = s.terms;
+        self.smt.push();
+        situation.inputs.iter().for_each(|i| self.smt.assert(*i));
+        let effect = s.effect(step.mover, step.action);
+        let after = t.substitute(formula, effect.iter().copied());
+        self.smt.assert(t.implies(s.taken(step.mover, step.action), after));
+        let mut enough = None;
+        let mut left = literals.to_vec();
+        for _ in 0..LIFTINGS {
+            if !self.smt.check_assuming(&left).is_unsat() {
+                break;
+            }
+            left = self.smt.core();
+            enough = Some(left.clone());
+        }
+        self.smt.pop();
+        enough
+    }
+
     /// Whether a formula holds at the start, of instances at their entries.
     pub(super) fn starts(&mut self, s: &Setting<'t>, formula: Term) -> Answer {
         let t = s.terms;
@@ -287,8 +321,18 @@ impl<'t> Context<'t> {
             let at = value(&mut self.smt, t.sym(s.roles.control[role]))?;
             let at = LocId(u32::try_from(at).ok()?);
             let to = step.filter(|x| x.mover == role).map_or(at, |x| x.action.to);
-            instances.push(Seen { thread, at: [at, to], values: both(&mut self.smt, &s.words.own[thread.index()], role) });
+            instances.push(Seen {
+                role,
+                thread,
+                at: [at, to],
+                values: both(&mut self.smt, &s.words.own[thread.index()], role),
+            });
         }
-        Some(Situation { shared, instances })
+        let mut inputs = Vec::new();
+        for input in step.iter().flat_map(|x| &x.action.inputs) {
+            let chosen = self.smt.value(t.sym(*input)).and_then(|v| v.to_term(t, t.symbol_sort(*input)));
+            inputs.extend(chosen.map(|v| t.eq(t.sym(*input), v)));
+        }
+        Some(Situation { shared, instances, inputs })
     }
 }

@@ -6,6 +6,7 @@
 //! many, so this ends: with an inductive set, or with a goal that no set of clauses over these atoms shows.
 //! Deliberately absent: where the goals come from (`mod`); the certificate (`certify`).
 
+use super::atoms::{Row, has};
 use super::clauses::{Clause, Rows};
 use super::contexts::{Answer, Context, Setting, Situation, Step, has_copies};
 use base::Budget;
@@ -33,6 +34,8 @@ pub(super) struct Learner<'a, 's> {
     alive: Vec<bool>,
     rows: Vec<Rows>,
     contexts: FxHashMap<Vec<ThreadId>, Context<'a>>,
+    /// The same without clauses.
+    bare: FxHashMap<Vec<ThreadId>, Context<'a>>,
     settings: SolverSettings,
     budget: Budget,
     random: base::Random,
@@ -42,6 +45,8 @@ pub(super) struct Learner<'a, 's> {
 
 /// More clauses than this are not looked at.
 const MAX_CLAUSES: usize = 1_500;
+/// A clause over what the step did not need is worse than one over what it needed.
+const BESIDE_THE_POINT: u64 = 150;
 
 impl<'a, 's> Learner<'a, 's> {
     pub(super) fn new(s: &'s Setting<'a>, rows: Vec<Rows>, settings: SolverSettings, budget: Budget) -> Self {
@@ -52,6 +57,7 @@ impl<'a, 's> Learner<'a, 's> {
             alive: Vec::new(),
             rows,
             contexts: FxHashMap::default(),
+            bare: FxHashMap::default(),
             settings,
             budget,
             random: base::Random::new(7),
@@ -91,7 +97,10 @@ impl<'a, 's> Learner<'a, 's> {
                 Answer::Unknown(why) => {
                     return Err(Reason::Solver { reason: why, obligation: "a step keeps a clause".into() });
                 }
-                Answer::Broken(situation) => self.learn(&situation)?,
+                Answer::Broken(situation) => {
+                    let enough = self.lifted(k, d, &situation)?;
+                    self.learn(&situation, enough.as_deref())?;
+                }
             }
         }
         Ok(self.alive[..self.goals].to_vec())
@@ -189,6 +198,47 @@ impl<'a, 's> Learner<'a, 's> {
         Ok(context.asks(s, &self.clauses, &alive, Step { mover, action }, &places, body))
     }
 
+    /// Of what is true in a situation, what is enough for the step to break the clause.
+    fn lifted(&mut self, k: usize, d: usize, situation: &Situation) -> Result<Option<Vec<Term>>, Reason> {
+        let s = self.s;
+        let clause = self.clauses[k].0.clone();
+        let mut threads = s.casts[clause.cast].threads.clone();
+        let body = s.body(&clause, &[0, 1][..threads.len()]);
+        let duty = &self.duties[k][d];
+        let action = &s.p.threads[duty.thread].code.actions[duty.action];
+        let mover = duty.who.unwrap_or(threads.len());
+        if duty.who.is_none() {
+            threads.push(duty.thread);
+        }
+        let mut literals = BTreeSet::new();
+        for (cast, who) in self.choices(situation) {
+            let (at, row) = self.row(situation, cast, &who, 0);
+            let roles: Vec<usize> = who.iter().map(|i| situation.instances[*i].role).collect();
+            for (_, formula) in self.true_in(cast, &at, &row, &roles) {
+                literals.insert(formula);
+            }
+        }
+        if !self.bare.contains_key(&threads) {
+            let new = Context::new(s, threads.clone(), self.settings, &self.budget).map_err(Reason::Internal)?;
+            self.bare.insert(threads.clone(), new);
+        }
+        let bare = self.bare.get_mut(&threads).expect("just put there");
+        let literals: Vec<Term> = literals.into_iter().collect();
+        Ok(bare.lifted(s, Step { mover, action }, situation, body, &literals))
+    }
+
+    /// The live atoms of a row, as formulas that are true where the row is.
+    fn true_in(&self, cast: usize, at: &[LocId], row: &Row, roles: &[usize]) -> Vec<(usize, Term)> {
+        let s = self.s;
+        let of = &s.casts[cast];
+        let known = (0..of.atoms.len()).filter(|k| has(&row.known, *k) && of.is_live(*k, at));
+        let literal = |k: usize| {
+            let atom = of.formula(s.terms, &s.words, &s.roles, k, roles);
+            (k, if has(&row.value, k) { atom } else { s.terms.not(atom) })
+        };
+        known.map(literal).collect()
+    }
+
     /// Whether a clause holds at the start; else its rows are added.
     fn starts(&mut self, k: usize) -> Result<bool, Reason> {
         let s = self.s;
@@ -212,8 +262,8 @@ impl<'a, 's> Learner<'a, 's> {
         }
     }
 
-    /// What breaks a clause is excluded, or what it leads to is admitted.
-    fn learn(&mut self, situation: &Situation) -> Result<(), Reason> {
+    /// What breaks a clause is excluded, or what it leads to is admitted. `enough`: what of it is enough to break the clause.
+    fn learn(&mut self, situation: &Situation, enough: Option<&[Term]>) -> Result<(), Reason> {
         loop {
             let mut best: Option<(u64, Clause)> = None;
             for (cast, who) in self.choices(situation) {
@@ -225,7 +275,21 @@ impl<'a, 's> Learner<'a, 's> {
                     continue;
                 }
                 let (at, row) = self.row(situation, cast, &who, 0);
-                let found = self.rows[cast].excluding(&self.s.casts, cast, &at, &row, &mut self.random);
+                let roles: Vec<usize> = who.iter().map(|i| situation.instances[*i].role).collect();
+                let all = self.true_in(cast, &at, &row, &roles);
+                let usable = |enough: &dyn Fn(Term) -> bool| -> Vec<usize> {
+                    all.iter().filter(|(_, f)| enough(*f)).map(|(k, _)| *k).collect()
+                };
+                let first = enough.map(|list| usable(&|f| list.contains(&f)));
+                let mut found = first.and_then(|first| {
+                    self.rows[cast].excluding(&self.s.casts[cast], cast, &at, &row, &first, &mut self.random)
+                });
+                if found.is_none() {
+                    let second = usable(&|_| true);
+                    let more =
+                        self.rows[cast].excluding(&self.s.casts[cast], cast, &at, &row, &second, &mut self.random);
+                    found = more.map(|(rank, clause)| (rank + BESIDE_THE_POINT, clause));
+                }
                 if let Some((rank, clause)) = found
                     && best.as_ref().is_none_or(|(r, _)| rank < *r)
                 {
@@ -265,7 +329,7 @@ impl<'a, 's> Learner<'a, 's> {
         out
     }
 
-    fn row(&self, situation: &Situation, cast: usize, who: &[usize], when: usize) -> (Vec<LocId>, super::atoms::Row) {
+    fn row(&self, situation: &Situation, cast: usize, who: &[usize], when: usize) -> (Vec<LocId>, Row) {
         let at = who.iter().map(|i| situation.instances[*i].at[when]).collect();
         let own: Vec<_> = who.iter().map(|i| &situation.instances[*i].values[when]).collect();
         (at, self.s.casts[cast].row(&situation.shared[when], &own))

@@ -17,7 +17,7 @@ mod tests;
 mod vocabulary;
 
 use crate::method::{Method, MethodDescription, Refusal, Run, Task};
-use atoms::{BaseValues, Bits, Cast, Roles, as_number, set};
+use atoms::{AtomReach, BaseValues, Bits, Cast, Roles, as_number, set};
 use clauses::{Clause, Rows};
 use contexts::{Count, Setting, has_copies};
 use evidence::{Certificate, Claim, Claims, NAMED_INSTANCES, Proof, Reason};
@@ -57,7 +57,7 @@ impl Method for Quantify {
         }) {
             return refuse("threads that are started by `spawn`, or call by specification");
         }
-        if goals(p, &p.terms, &task.properties).is_empty() {
+        if goals(p, &p.terms.clone(), &task.properties).is_empty() {
             return refuse("no property that facts about instances can show");
         }
         Ok(())
@@ -77,8 +77,7 @@ impl Method for Quantify {
         match learnt(task, run, &terms, &goals, &mut claims) {
             Ok(()) => {}
             Err(reason) => {
-                let open: Vec<PropertyId> =
-                    wanted.iter().copied().filter(|q| !claims.claims.contains_key(q)).collect();
+                let open: Vec<PropertyId> = wanted.iter().copied().filter(|q| !claims.claims.contains_key(q)).collect();
                 open.into_iter().for_each(|q| claims.set(q, Claim::Undecided(reason.clone())));
             }
         }
@@ -140,13 +139,35 @@ fn learnt(task: &Task, run: &Run, terms: &Terms, goals: &[Goal], claims: &mut Cl
     if casts.len() > MAX_CASTS {
         return Err(Reason::NotAdmitted("too many pairs of threads".into()));
     }
-    let casts: Vec<Cast> = casts.into_iter().map(|threads| Cast::new(p, terms, &words, threads)).collect();
-    let setting = Setting { p, terms, words, roles, casts, counts };
+    let mut open: Vec<&Goal> = goals.iter().collect();
+    for reach in [AtomReach::Narrow, AtomReach::Wide] {
+        let casts: Vec<Cast> =
+            casts.iter().map(|threads| Cast::new(p, terms, &words, threads.clone(), reach)).collect();
+        let setting = Setting { p, terms, words: words.clone(), roles: roles.clone(), casts, counts: counts.clone() };
+        // The second try has the time that the first leaves.
+        let budget = match run.budget.time_left() {
+            Some(left) if reach == AtomReach::Narrow => run.budget.child().with_time(left * 2 / 3),
+            _ => run.budget.clone(),
+        };
+        let outcome = learnt_over(&setting, &Run { budget, ..run.clone() }, &open, claims);
+        let is_open = |g: &&Goal| !matches!(claims.claims.get(&g.property), Some(Claim::Proved(_)));
+        open.retain(is_open);
+        if open.is_empty() || reach == AtomReach::Wide {
+            return outcome;
+        }
+        run.budget.check().map_err(Reason::Exhausted)?;
+    }
+    Ok(())
+}
+
+/// Learns over some atoms.
+fn learnt_over(setting: &Setting<'_>, run: &Run, goals: &[&Goal], claims: &mut Claims) -> Result<(), Reason> {
+    let terms = setting.terms;
     run.progress("quantify: runs of few instances");
-    let rows = seen_rows(&setting, run);
+    let rows = seen_rows(setting, run);
     claims.statistics.insert("rows".into(), rows.iter().map(Rows::len).sum::<usize>() as u64);
     let settings = SolverSettings { seed: run.seed as u32, limit: QUESTION_LIMIT, ..SolverSettings::default() };
-    let mut learner = Learner::new(&setting, rows, settings, run.budget.clone());
+    let mut learner = Learner::new(setting, rows, settings, run.budget.clone());
     // A goal that the text already says is shown by no clause.
     let mut clauses: Vec<Clause> = Vec::new();
     let mut of: Vec<(PropertyId, Option<usize>)> = Vec::new();
@@ -155,7 +176,7 @@ fn learnt(task: &Task, run: &Run, terms: &Terms, goals: &[Goal], claims: &mut Cl
             of.push((g.property, None));
             continue;
         }
-        let clause = goal_clause(&setting, g).ok_or_else(|| Reason::Incomplete("a goal that is no atom".into()))?;
+        let clause = goal_clause(setting, g).ok_or_else(|| Reason::Incomplete("a goal that is no atom".into()))?;
         of.push((g.property, Some(clauses.len())));
         clauses.push(clause);
     }
@@ -178,7 +199,7 @@ fn learnt(task: &Task, run: &Run, terms: &Terms, goals: &[Goal], claims: &mut Cl
     if proved.is_empty() {
         return Ok(());
     }
-    let proof = certify::certificate(&setting, &learner, &proved);
+    let proof = certify::certificate(setting, &learner, &proved);
     claims.statistics.insert("facts".into(), proof.facts.len() as u64);
     let certificate = Arc::new(Certificate {
         method: "quantify".into(),

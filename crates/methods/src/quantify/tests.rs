@@ -31,7 +31,8 @@ fn check_who_looked_at_all_others_is_alone() {
 
 #[test]
 fn check_who_looks_before_raising_a_flag_is_not_proved_alone() {
-    let early = FLAGS.replace("flag[tid] := true; j := 1;", "j := 1;").replace("x := tid;", "flag[tid] := true; x := tid;");
+    let early =
+        FLAGS.replace("flag[tid] := true; j := 1;", "j := 1;").replace("x := tid;", "flag[tid] := true; x := tid;");
     assert_eq!(outcomes(&early), [Outcome::Unknown]);
     let some = FLAGS.replace("while j <= N", "while j < N");
     assert_eq!(outcomes(&some), [Outcome::Unknown]);
@@ -39,9 +40,14 @@ fn check_who_looks_before_raising_a_flag_is_not_proved_alone() {
 
 #[test]
 fn check_a_number_of_instances_has_a_witness() {
-    let counted = FLAGS.replace("var x", "var inside").replace("x := tid; assert x == tid;", "inside := inside + 1; assert inside == 1; inside := inside - 1;");
+    let counted = FLAGS
+        .replace("var x", "var inside")
+        .replace("x := tid; assert x == tid;", "inside := inside + 1; assert inside == 1; inside := inside - 1;");
     assert_eq!(outcomes(&counted), [Outcome::Safe]);
-    let two = counted.replace("inside := inside + 1;", "inside := inside + 2;").replace("== 1", "== 2").replace("inside - 1", "inside - 2");
+    let two = counted
+        .replace("inside := inside + 1;", "inside := inside + 2;")
+        .replace("== 1", "== 2")
+        .replace("inside - 1", "inside - 2");
     assert_eq!(outcomes(&two), [Outcome::Unknown], "a change by two is no count");
 }
 

@@ -29,6 +29,8 @@ pub(super) struct Vocabulary {
     pub own: Vec<Vec<Base>>,
     /// By kind, the numbers that the text compares with or assigns.
     pub numbers: BTreeMap<usize, BTreeSet<i128>>,
+    /// Shared variables that some step writes; the others are parameters.
+    pub written: BTreeSet<Term>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -44,6 +46,7 @@ enum Slot {
 /// Terms of one kind.
 struct Kinds<'p> {
     p: &'p Program,
+    t: &'p Terms,
     vars: FxHashMap<Symbol, VarId>,
     slots: FxHashMap<Slot, usize>,
     parent: Vec<usize>,
@@ -53,7 +56,7 @@ struct Kinds<'p> {
 /// More compound terms of one thread, and more numbers of one kind, are left out.
 const MAX_COMPOUND: usize = 10;
 const MAX_NUMBERS: usize = 9;
-const COMPOUND_COST: u32 = 4;
+pub(super) const COMPOUND_COST: u32 = 4;
 
 impl<'p> Kinds<'p> {
     fn slot(&mut self, slot: Slot) -> usize {
@@ -76,7 +79,7 @@ impl<'p> Kinds<'p> {
         self.parent[a.max(b)] = a.min(b);
     }
     fn map_of(&self, term: Term) -> Option<VarId> {
-        match self.p.terms.node(term) {
+        match self.t.node(term) {
             Node::Sym(s) => self.vars.get(&s).copied(),
             Node::App(Op::Store, args) => self.map_of(args[0]),
             Node::App(Op::Ite, args) => self.map_of(args[1]).or_else(|| self.map_of(args[2])),
@@ -85,7 +88,7 @@ impl<'p> Kinds<'p> {
     }
     /// The kind of a scalar, having read what the term says of kinds; none for a number.
     fn read(&mut self, term: Term) -> Option<usize> {
-        let t = &self.p.terms;
+        let t = self.t;
         match t.node(term) {
             Node::Sym(s) if s == self.p.tid => Some(self.slot(Slot::Tid)),
             Node::Sym(s) => {
@@ -146,7 +149,7 @@ impl<'p> Kinds<'p> {
     }
     /// Something of this kind is compared with, or given, the value of a term.
     fn note(&mut self, kind: usize, other: Option<usize>, term: Term) {
-        let t = &self.p.terms;
+        let t = self.t;
         match t.node(term) {
             Node::Num(n, _) => self.numbers.push((kind, n)),
             Node::App(Op::Ite, args) => {
@@ -167,10 +170,10 @@ fn is_scalar(t: &Terms, sort: Sort) -> bool {
 
 impl Vocabulary {
     /// `goals`: formulas to be shown of an instance of a thread, or of the store.
-    pub(super) fn of(p: &Program, terms: &Terms, goals: &[(Option<ThreadId>, Term)]) -> Self {
+    pub(super) fn of<'p>(p: &'p Program, terms: &'p Terms, goals: &[(Option<ThreadId>, Term)]) -> Self {
         let vars: FxHashMap<Symbol, VarId> = p.vars.iter_enumerated().map(|(v, x)| (x.symbol, v)).collect();
         let mut kinds =
-            Kinds { p, vars, slots: FxHashMap::default(), parent: Vec::new(), numbers: Vec::new() };
+            Kinds { p, t: terms, vars, slots: FxHashMap::default(), parent: Vec::new(), numbers: Vec::new() };
         let mut texts: Vec<Vec<Term>> = Vec::new();
         for thread in p.threads.iter() {
             let mut text = Vec::new();
@@ -180,10 +183,12 @@ impl Vocabulary {
                 text.extend(a.updates.iter().map(|u| u.value));
                 for u in &a.updates {
                     let value = kinds.read(u.value);
-                    if is_scalar(&p.terms, p.vars[u.var].sort) {
+                    if is_scalar(terms, p.vars[u.var].sort) {
                         let slot = kinds.slot(Slot::Var(u.var));
                         kinds.note(slot, value, u.value);
-                    } else if let (Some(from), SortKind::Map(..)) = (kinds.map_of(u.value), p.terms.kind(p.vars[u.var].sort)) {
+                    } else if let (Some(from), SortKind::Map(..)) =
+                        (kinds.map_of(u.value), p.terms.kind(p.vars[u.var].sort))
+                    {
                         for make in [Slot::Key, Slot::Value] {
                             let (a, b) = (kinds.slot(make(u.var)), kinds.slot(make(from)));
                             kinds.unify(a, b);
@@ -196,7 +201,7 @@ impl Vocabulary {
             });
             texts.push(text);
         }
-        for (v, var) in p.vars.iter_enumerated().filter(|(_, v)| v.initial.is_some() && is_scalar(&p.terms, v.sort)) {
+        for (v, var) in p.vars.iter_enumerated().filter(|(_, v)| v.initial.is_some() && is_scalar(terms, v.sort)) {
             let slot = kinds.slot(Slot::Var(v));
             let initial = var.initial.expect("filtered");
             let value = kinds.read(initial);
@@ -244,13 +249,13 @@ impl Vocabulary {
             }
         };
         for v in p.shared() {
-            add(&mut kinds, None, p.now(v), 1);
+            add(&mut kinds, None, terms.sym(p.vars[v].symbol), 1);
         }
         for (id, thread) in p.threads.iter_enumerated() {
             let t = terms;
             add(&mut kinds, Some(id), t.sym(p.tid), 1);
             for v in &thread.locals {
-                add(&mut kinds, Some(id), p.now(*v), 2);
+                add(&mut kinds, Some(id), t.sym(p.vars[*v].symbol), 2);
             }
             let mut keys: Vec<(Term, Term, u32)> = Vec::new();
             let mut compound: Vec<Term> = Vec::new();
@@ -287,6 +292,9 @@ impl Vocabulary {
         }
         for (thread, goal) in goals {
             add(&mut kinds, *thread, *goal, 1);
+        }
+        for a in p.threads.iter().flat_map(|t| t.code.actions.iter()) {
+            out.written.extend(a.updates.iter().map(|u| terms.sym(p.vars[u.var].symbol)));
         }
         for base in out.shared.iter_mut().chain(out.own.iter_mut().flatten()) {
             base.kind = kinds.root(base.kind);

@@ -92,8 +92,12 @@ pub fn places(task: &Task, names: &[&str]) -> Vec<usize> {
     order.extend(likely(task, names).map(|i| names[i]));
     order.extend(match (size(task) >= LARGE_PROGRAM_ACTIONS, task.is_parametric(), is_annotated(task)) {
         (true, ..) => &["rely", "callers", "reduce"][..],
-        (false, true, false) => &["reduce", "count", "conform", "shape", "callers", "rely", "horn", "explore"],
-        (false, true, true) => &["rely", "reduce", "conform", "shape", "callers", "count", "horn", "explore"],
+        (false, true, false) => {
+            &["reduce", "count", "quantify", "conform", "shape", "callers", "rely", "horn", "explore"]
+        }
+        (false, true, true) => {
+            &["rely", "reduce", "conform", "shape", "callers", "count", "quantify", "horn", "explore"]
+        }
         (false, false, _) => &["explore"],
     });
     let place = |i: usize| order.iter().position(|n| *n == names[i]).unwrap_or(order.len() + i);
@@ -156,16 +160,24 @@ fn likely(task: &Task, names: &[&str]) -> Option<usize> {
         () if heap => "shape",
         () if !parametric => return None,
         () if is_annotated(task) => "rely",
+        () if has_entries_of_threads(task) => "quantify",
         () => "count",
     };
     names.iter().position(|n| *n == name)
+}
+
+/// Whether a thread writes the entry of a map that its own id names: then what holds of two threads is a matter of their entries.
+fn has_entries_of_threads(task: &Task) -> bool {
+    let p = &task.program;
+    let own = |term: logic::Term| matches!(p.terms.app(term), Some((logic::Op::Store, args)) if p.terms.as_symbol(args[1]) == Some(p.tid));
+    p.threads.iter().flat_map(|t| t.code.actions.iter()).flat_map(|a| &a.updates).any(|u| own(u.value))
 }
 
 /// Threads in any number that follow from counting and those that follow from what each relies on look alike in the text.
 fn next_likely(likely: &str) -> Option<&'static str> {
     match likely {
         "count" => Some("rely"),
-        "rely" => Some("count"),
+        "rely" | "quantify" => Some("count"),
         _ => None,
     }
 }
