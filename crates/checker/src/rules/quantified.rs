@@ -53,7 +53,7 @@ pub fn obligations(
         return Err(Rejection::outside("threads that spawn, are spawned or call are outside this rule"));
     }
     vet(program, terms, proof)?;
-    let mut rule = Quantified { program, terms, proof, out: Vec::new() };
+    let mut rule = QuantifiedRule { program, terms, proof, out: Vec::new() };
     for fact in &proof.facts {
         rule.initial(fact);
         rule.steps_of_its_own(fact);
@@ -95,14 +95,14 @@ struct Member {
     at: Whereabouts,
 }
 
-struct Quantified<'a> {
+struct QuantifiedRule<'a> {
     program: &'a Program,
     terms: &'a Terms,
     proof: &'a QuantifiedProof,
     out: Vec<Obligation>,
 }
 
-impl Quantified<'_> {
+impl QuantifiedRule<'_> {
     fn is_inside(&self, thread: ThreadId, at: LocId) -> bool {
         self.program.threads[thread].code.locations[at].in_atomic_block
     }

@@ -4,7 +4,7 @@
 //! forms with files of their own (`reduction`, `views`, `callers`, `asserted`).
 
 use super::FileError;
-use super::read::JsonReader;
+use super::read::{JsonReader, read_thread};
 use super::terms::{Pool, TermsFromFile};
 use crate::certificate::{
     AssumeGuarantee, Assumes, ComposedProof, Counter, Counting, Environments, ExhaustiveSearch, InstanceSymbols,
@@ -231,14 +231,8 @@ fn formulas(list: &[Term], pool: &mut Pool<'_>) -> Json {
     Json::Array(list.iter().map(|f| pool.formula(*f)).collect())
 }
 
-pub(super) fn thread_name(program: &Program, t: ThreadId) -> String {
+fn thread_name(program: &Program, t: ThreadId) -> String {
     program.threads[t].name.clone()
-}
-
-pub(super) fn read_thread(program: &Program, r: &JsonReader<'_>) -> Result<ThreadId, FileError> {
-    let name = r.string()?;
-    let found = program.threads.iter_enumerated().find(|(_, t)| t.name == name).map(|(id, _)| id);
-    found.ok_or_else(|| r.error(format!("no thread is called `{name}`")))
 }
 
 fn read_formulas(r: &JsonReader<'_>, pool: &TermsFromFile) -> Result<Vec<Term>, FileError> {

@@ -41,7 +41,7 @@ pub(crate) fn write_quantified(program: &Program, p: &QuantifiedProof, pool: &mu
 fn places(program: &Program, list: &[Placed]) -> Vec<Json> {
     let one = |(thread, locations): &Placed| {
         let locations: Vec<u32> = locations.iter().map(|l| l.0).collect();
-        json!({ "thread": super::proof::thread_name(program, *thread), "locations": locations })
+        json!({ "thread": program.threads[*thread].name, "locations": locations })
     };
     list.iter().map(one).collect()
 }
@@ -92,7 +92,7 @@ fn property(program: &Program, name: &JsonReader<'_>) -> Result<PropertyId, File
 fn read_places(program: &Program, r: &JsonReader<'_>) -> Result<Vec<Placed>, FileError> {
     let mut out = Vec::new();
     for place in r.list()? {
-        let thread = super::proof::read_thread(program, &place.field("thread")?)?;
+        let thread = super::read::read_thread(program, &place.field("thread")?)?;
         let all = program.threads[thread].code.locations.len();
         let mut locations = Vec::new();
         for l in place.field("locations")?.list()? {

@@ -3,7 +3,7 @@
 //! In: the vocabulary. Out: for every *cast* (the threads of the instances that a fact speaks of) its atoms, their formulas, and rows: which
 //! atoms are true, given the values of the bases. Deliberately absent: where the values come from (`samples`, models of the solver).
 
-use super::vocabulary::{Base, COMPOUND_COST, Vocabulary};
+use super::vocabulary::{BaseTerm, COMPOUND_COST, Vocabulary};
 use logic::{Sort, SortKind, Symbol, Term, Terms, Value};
 use program::{LocId, Program, ThreadId, VarId};
 
@@ -176,7 +176,7 @@ impl Cast {
                     continue;
                 }
                 // Of two instances: the one's id, or what is at it, with something of the other or of the store.
-                let are_ids = |z: &Base| terms.as_symbol(z.term) == Some(p.tid);
+                let are_ids = |z: &BaseTerm| terms.as_symbol(z.term) == Some(p.tid);
                 let with_own_id = a.0.is_some() && a.0 == b.0 && are_ids(x) && !y.locals.is_empty() && y.cost == 2;
                 if couple
                     && !with_own_id

@@ -43,7 +43,7 @@ pub(super) struct Rows {
 }
 
 /// How many ways to exclude a row are compared.
-const WAYS: usize = 3;
+const MAX_WAYS: usize = 3;
 
 impl Rows {
     pub(super) fn add(&mut self, at: &[LocId], row: Row) -> bool {
@@ -75,7 +75,7 @@ impl Rows {
         random: &mut base::Random,
     ) -> Option<(u64, Clause)> {
         let mut best: Option<(u64, Clause)> = None;
-        for way in 0..WAYS {
+        for way in 0..MAX_WAYS {
             let literals = self.literals(of, at, row, usable, way, random)?;
             let clause = self.widened(of, cast, at, row, &literals);
             let rank = rank(of, &literals, &clause);

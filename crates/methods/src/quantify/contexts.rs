@@ -6,7 +6,7 @@
 
 use super::atoms::{BaseValues, Cast, Roles, as_number};
 use super::clauses::Clause;
-use super::vocabulary::{Base, Vocabulary};
+use super::vocabulary::{BaseTerm, Vocabulary};
 use base::Budget;
 use evidence::NAMED_INSTANCES;
 use logic::{Symbol, Term, Terms};
@@ -74,7 +74,7 @@ pub(super) struct Step<'s> {
 }
 
 /// How often a core is asked for again, to be smaller.
-const LIFTINGS: usize = 2;
+const CORE_ROUNDS: usize = 2;
 
 pub(super) struct Context<'t> {
     threads: Vec<ThreadId>,
@@ -260,7 +260,7 @@ impl<'t> Context<'t> {
         self.smt.assert(t.implies(s.taken(step.mover, step.action), after));
         let mut enough = None;
         let mut left = literals.to_vec();
-        for _ in 0..LIFTINGS {
+        for _ in 0..CORE_ROUNDS {
             if !self.smt.check_assuming(&left).is_unsat() {
                 break;
             }
@@ -301,7 +301,7 @@ impl<'t> Context<'t> {
     fn situation(&mut self, s: &Setting<'t>, effect: &[(Symbol, Term)], step: Option<Step<'_>>) -> Option<Situation> {
         let t = s.terms;
         let value = |smt: &mut Z3<'t>, term: Term| smt.value(term).as_ref().and_then(as_number);
-        let both = |smt: &mut Z3<'t>, bases: &[Base], role: usize| {
+        let both = |smt: &mut Z3<'t>, bases: &[BaseTerm], role: usize| {
             let mut out = [BaseValues::new(), BaseValues::new()];
             for b in bases {
                 let before = s.roles.recast(t, role, b.term);

@@ -28,7 +28,7 @@ use program::{Action, Program, PropertyId, PropertyKind, Start, ThreadId, VarId}
 use rustc_hash::FxHashMap;
 use solver::SolverSettings;
 use std::sync::Arc;
-use vocabulary::{Base, Vocabulary};
+use vocabulary::{BaseTerm, Vocabulary};
 
 pub struct Quantify;
 
@@ -229,7 +229,7 @@ fn goal_clause(s: &Setting<'_>, goal: &Goal) -> Option<Clause> {
 /// What is true in the states that runs of few instances visit.
 fn seen_rows(s: &Setting<'_>, run: &Run) -> Vec<Rows> {
     let mut rows: Vec<Rows> = s.casts.iter().map(|_| Rows::default()).collect();
-    let values = |bases: &[Base], env: &FxHashMap<logic::Symbol, logic::Value>| -> BaseValues {
+    let values = |bases: &[BaseTerm], env: &FxHashMap<logic::Symbol, logic::Value>| -> BaseValues {
         bases.iter().map(|b| eval_term(s.terms, b.term, env).ok().as_ref().and_then(as_number)).collect()
     };
     samples::visit(s.p, run.seed, &run.budget, |state: &State| {

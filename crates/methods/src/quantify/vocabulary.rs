@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A scalar term that atoms speak of.
 #[derive(Clone, Debug)]
-pub(super) struct Base {
+pub(super) struct BaseTerm {
     /// Over the shared store, and a thread's locals and `tid`.
     pub term: Term,
     pub kind: usize,
@@ -24,9 +24,9 @@ pub(super) struct Base {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Vocabulary {
     /// Over the shared store alone.
-    pub shared: Vec<Base>,
+    pub shared: Vec<BaseTerm>,
     /// By thread: of an instance.
-    pub own: Vec<Vec<Base>>,
+    pub own: Vec<Vec<BaseTerm>>,
     /// By kind, the numbers that the text compares with or assigns.
     pub numbers: BTreeMap<usize, BTreeSet<i128>>,
     /// Shared variables that some step writes; the others are parameters.
@@ -233,7 +233,7 @@ impl Vocabulary {
                 Some(k) => k,
                 None => kinds.slot(Slot::Other(term)),
             };
-            let base = Base { term, kind, cost, locals };
+            let base = BaseTerm { term, kind, cost, locals };
             match thread {
                 Some(x) if is_own => {
                     if seen[x.index()].insert(term) {
