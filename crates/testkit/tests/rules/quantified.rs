@@ -111,11 +111,11 @@ fn check_steps_inside_a_block_count() {
         let mut case = Case::new(&text);
         let (symbols, control) = symbols(&mut case, NAMED_INSTANCES);
         let facts = vec![fact(&case, &[places], "(= x 0)", &[0])];
-        let shown = vec![(case.property_beginning("assert:"), vec![0])];
+        let shown = vec![(case.property(&case.property_beginning("assert:")), vec![0])];
         (case, proof(&QuantifiedProof { symbols, control, facts, counts: Vec::new(), shown }))
     };
     let (fine, p) = with("y := 1;", &[0, 1, 2]);
-    let name = |case: &Case| case.program.properties[case.property_beginning("assert:")].name.clone();
+    let name = |case: &Case| case.property_beginning("assert:");
     fine.accepted(p, &name(&fine));
     let (block, p) = with("atomic { x := 1; while * { y := y + 1; } x := 0; }", &[0]);
     let inside = block.program.threads[block.thread("T")].code.locations.iter().any(|l| l.in_atomic_block);
