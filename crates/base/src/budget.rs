@@ -51,6 +51,21 @@ struct Allowance {
     most: u64,
 }
 
+/// How much was done by the time certain amounts of effort were spent: of work that is stopped at some moment after that, the same is known in every run.
+#[derive(Debug)]
+pub struct EffortMarks {
+    counter: Arc<BudgetState>,
+    /// An amount of effort, and the most that was done when no more was spent.
+    marks: Vec<(u64, AtomicU64)>,
+}
+
+impl EffortMarks {
+    /// What was done within this much effort, one of the amounts that were asked for.
+    pub fn done_within(&self, effort: u64) -> Option<u64> {
+        self.marks.iter().find(|(most, _)| *most == effort).map(|(_, done)| done.load(Ordering::Relaxed))
+    }
+}
+
 /// Limits shared by everything that works on one request.
 #[derive(Clone, Debug)]
 pub struct Budget {
@@ -60,6 +75,7 @@ pub struct Budget {
     deadline: Option<Instant>,
     memory: Option<u64>,
     allowances: Vec<Allowance>,
+    marks: Option<Arc<EffortMarks>>,
 }
 
 impl Budget {
@@ -76,6 +92,22 @@ impl Budget {
             deadline: None,
             memory: None,
             allowances: Vec::new(),
+            marks: None,
+        }
+    }
+    /// Notes what is done by certain amounts of effort, of this budget and its children together.
+    pub fn with_marks(mut self, amounts: &[u64]) -> (Self, Arc<EffortMarks>) {
+        let marks = amounts.iter().map(|most| (*most, AtomicU64::new(0))).collect();
+        let marks = Arc::new(EffortMarks { counter: self.shared.clone(), marks });
+        self.marks = Some(marks.clone());
+        (self, marks)
+    }
+    /// So much is done now, by some measure of the work's own.
+    pub fn mark(&self, done: u64) {
+        let Some(marks) = &self.marks else { return };
+        let spent = marks.counter.spent.load(Ordering::Relaxed);
+        for (_, known) in marks.marks.iter().filter(|(most, _)| spent <= *most) {
+            known.fetch_max(done, Ordering::Relaxed);
         }
     }
     pub fn with_time(mut self, limit: Duration) -> Self {
@@ -92,8 +124,8 @@ impl Budget {
     pub fn child(&self) -> Self {
         let mut parents = self.parents.clone();
         parents.push(self.shared.clone());
-        let allowances = self.allowances.clone();
-        Self { parents, allowances, deadline: self.deadline, memory: self.memory, ..Self::unlimited() }
+        let (allowances, marks) = (self.allowances.clone(), self.marks.clone());
+        Self { parents, allowances, marks, deadline: self.deadline, memory: self.memory, ..Self::unlimited() }
     }
     /// From now on so much effort, said as the time it takes on an ordinary processor. Meant for a child of a budget: what
     /// the parent spends elsewhere does not count.
@@ -204,6 +236,21 @@ mod tests {
         assert_eq!((part.check_limits(), whole.check(), whole.spent()), (Ok(()), Ok(()), 117));
         whole.spend(1000);
         assert_eq!((part.spent(), whole.effort_left()), (110, None));
+    }
+
+    #[test]
+    fn check_marks_know_what_was_done_by_an_amount_of_effort_and_no_more() {
+        let (whole, marks) = Budget::unlimited().with_marks(&[10, 100]);
+        let part = whole.share(Duration::from_secs(1));
+        part.mark(3);
+        part.spend(10);
+        part.mark(5);
+        part.mark(4);
+        part.spend(1);
+        whole.child().mark(9);
+        whole.spend(500);
+        part.mark(77);
+        assert_eq!((marks.done_within(10), marks.done_within(100), marks.done_within(11)), (Some(5), Some(9), None));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use logic::{Node, Term, Terms};
 use program::{Program, PropertyId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// What a certificate was found to establish.
 #[derive(Clone, Debug)]
@@ -39,11 +40,13 @@ pub struct CheckLimits {
     pub budget: base::Budget,
     /// The largest number of states that are searched again.
     pub search: u64,
+    /// The most effort of such a search. One that ends by it says that a method searched once.
+    pub search_effort: Duration,
 }
 
 impl Default for CheckLimits {
     fn default() -> Self {
-        Self { budget: base::Budget::unlimited(), search: 1_000_000 }
+        Self { budget: base::Budget::unlimited(), search: 1_000_000, search_effort: Duration::from_secs(20) }
     }
 }
 

@@ -59,7 +59,7 @@ pub enum StorageClass {
     Static,
     /// One object for each thread, a copy of the initialised template.
     Thread,
-    /// Static, and writing it is undefined: string literals.
+    /// Static, and writing it is undefined: string literals, and what is defined `const`.
     Constant,
 }
 
@@ -80,6 +80,8 @@ pub struct StaticObject {
 pub struct External {
     pub name: String,
     pub result: ResultKind,
+    /// Declared never to return: without a row, a call of it ends the program.
+    pub noreturn: bool,
 }
 
 /// What a call gives back.

@@ -187,9 +187,9 @@ pub(crate) fn integer(op: BinaryOp, int: IntType, a: i128, b: i128) -> Result<i1
     if int.is_signed() {
         return match result {
             Some(r) if int.holds(r) => Ok(r),
-            // C11 6.5.7p4: also a left shift whose result does not fit. It is kept apart from overflow, as gcc's sanitizer does.
+            // Also a left shift whose result does not fit (C11 6.5.7p4): what is computed leaves the type.
             _ if op == BinaryOp::ShiftLeft => {
-                Err(ValueFault::Shift(format!("{a} << {b} does not fit {} bits", int.bits)))
+                Err(ValueFault::Overflow(format!("{a} << {b} does not fit {} bits", int.bits)))
             }
             _ => Err(ValueFault::Overflow(format!(
                 "{a} {} {b} does not fit a signed number of {} bits",
@@ -359,7 +359,8 @@ mod tests {
         assert_eq!(integer(BinaryOp::Multiply, IntType::U64, (1 << 64) - 1, (1 << 64) - 1), Ok(1));
         assert_eq!(integer(BinaryOp::Subtract, IntType::U8, 0, 1), Ok(255));
         assert!(matches!(integer(BinaryOp::Add, IntType::I32, i128::from(i32::MAX), 1), Err(ValueFault::Overflow(_))));
-        assert!(matches!(integer(BinaryOp::ShiftLeft, IntType::I32, 1, 31), Err(ValueFault::Shift(_))));
+        assert!(matches!(integer(BinaryOp::ShiftLeft, IntType::I32, 1, 31), Err(ValueFault::Overflow(_))));
+        assert!(matches!(integer(BinaryOp::ShiftLeft, IntType::I32, -1, 1), Err(ValueFault::Shift(_))));
         assert!(matches!(integer(BinaryOp::ShiftRight, IntType::I32, 1, 32), Err(ValueFault::Shift(_))));
     }
 

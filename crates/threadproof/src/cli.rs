@@ -72,7 +72,7 @@ pub struct SourceOptions {
     #[arg(long)]
     pub leaks: bool,
     /// What to show: `all`, or of a C program unreach-call, no-data-race, no-overflow, no-deadlock, memory-safety,
-    /// valid-memsafety, no-division-by-zero, valid-unlock, undefined-behavior, or a .prp file. In the modelling
+    /// valid-memsafety, no-division-by-zero, valid-unlock, valid-shift, undefined-behavior, or a .prp file. In the modelling
     /// language all but deadlock and leaks is always shown.
     #[arg(long, value_name = "NAME", value_parser = parse_check)]
     pub check: Vec<Checks>,
@@ -158,7 +158,8 @@ pub struct SpreadOptions {
     /// Let this many processes on this machine search together (`explore`): same verdicts, same traces.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), conflicts_with = "hosts")]
     pub processes: Option<u16>,
-    /// The processes of one search on several machines, a line `ADDRESS:PORT` for each; started on each with --rank.
+    /// The processes of one search on several machines, a line `ADDRESS:PORT` for each; started on each with --rank. Several
+    /// programs are handed out to them one by one.
     #[arg(long, value_name = "FILE", requires_all = ["rank", "secret"])]
     pub hosts: Option<PathBuf>,
     /// Which line of --hosts this process is, from 0; that of rank 0 reports.
@@ -183,7 +184,7 @@ pub struct SpreadOptions {
 
 #[derive(Debug, Args)]
 pub struct Verify {
-    /// Programs in the modelling language (.tp) or in C (.c, .i), or folders of them.
+    /// Programs in the modelling language (.tp), in C (.c, .i) or in Java (.java), or folders of them.
     #[arg(required = true, value_name = "FILES")]
     pub files: Vec<PathBuf>,
     /// Use only this method (may be repeated); the default is every method that admits the program, side by side.
@@ -199,7 +200,7 @@ pub struct Verify {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), conflicts_with = "html")]
     pub jobs: Option<u16>,
     /// Only this program of those named, by its place, and its report as a part of the report of all, in this folder.
-    #[arg(long, value_name = "PLACE:FOLDER", hide = true, requires = "jobs", value_parser = parse_part)]
+    #[arg(long, value_name = "PLACE:FOLDER", hide = true, value_parser = parse_part)]
     pub part: Option<PartRequest>,
     /// Keep in this folder what was found, and use it in the next run: a program that was edited is checked again in little
     /// time. What is damaged or of another version is reported and not used.

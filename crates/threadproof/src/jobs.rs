@@ -1,6 +1,6 @@
 //! Several programs at once, each in a process of its own.
 //!
-//! In: a request for several programs with `--jobs N`. Out: one report, as a single process makes it program by program. Each process gets the same
+//! In: a request for several programs with `--jobs N`, or with `--hosts`: then other machines take programs, too (`hosts`). Out: one report, as a single process makes it program by program. Each process gets the same
 //! arguments and the place of its program, and leaves its part of the report in a folder; a process that ends without one is an internal error of its
 //! program, and the others go on. Ctrl-C ends the processes at work, which then report what they have; those that wait are not begun.
 //! Deliberately absent: one program by several processes (`several`); web pages, which show all programs at once.
@@ -8,6 +8,7 @@
 use crate::baseline::{Baseline, FindingKey};
 use crate::board::{FileRows, MethodStage, RunRecord, exit, gravest_code};
 use crate::cli::{PartRequest, Verify};
+use crate::hosts::{self, OtherMachines};
 use crate::output;
 use crate::progress::ProgressKind;
 use crate::report::paint::Paint;
@@ -18,6 +19,7 @@ use crate::verifying::VerifyRun;
 use crate::watch::INTERRUPTED;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 use std::io::Read;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::ExitStatusExt;
@@ -94,6 +96,51 @@ struct Job {
     began: Instant,
 }
 
+impl Job {
+    fn start(folder: &Path, place: usize) -> std::io::Result<Self> {
+        Ok(Self { place, child: start(folder, place)?, began: Instant::now() })
+    }
+
+    /// How it ended, if it has. One that works on after its time is ended.
+    fn end(&mut self, limit: Duration) -> Option<String> {
+        if self.began.elapsed() > limit {
+            let _ = self.child.kill();
+        }
+        match self.child.try_wait() {
+            Ok(None) => None,
+            Ok(Some(status)) => Some(how(status)),
+            Err(e) => Some(e.to_string()),
+        }
+    }
+}
+
+/// The part of the report that a process left that has ended so.
+fn part_left(request: &Verify, folder: &Path, place: usize, ended: &str, paint: Paint) -> ReportPart {
+    let sentence = || format!("the process that verified it {ended}, without a report");
+    read_part(&folder.join(place.to_string())).unwrap_or_else(|| failed(request, place, &sentence(), paint))
+}
+
+fn limit_of(request: &Verify) -> Duration {
+    request.limits.time.saturating_add(GRACE_AFTER_LIMIT)
+}
+
+/// One program for a process on another machine: its part of the report, as that reads it.
+fn part_for_others(request: &Verify, folder: &Path, place: usize, paint: Paint) -> Vec<u8> {
+    if place >= request.files.len() {
+        return Vec::new();
+    }
+    let part = match Job::start(folder, place) {
+        Err(e) => failed(request, place, &format!("its process did not start: {e}"), paint),
+        Ok(mut job) => loop {
+            match job.end(limit_of(request)) {
+                Some(ended) => break part_left(request, folder, place, &ended, paint),
+                None => std::thread::sleep(LOOK_INTERVAL),
+            }
+        },
+    };
+    serde_json::to_vec(&part).unwrap_or_default()
+}
+
 /// A folder of its own, which is gone in the end.
 struct PartFolder(PathBuf);
 
@@ -123,42 +170,57 @@ pub fn run_jobs(work: &VerifyRun, jobs: usize, paint: Paint) -> i32 {
             return exit::USAGE;
         }
     };
+    let (asked, place_of_parts) = (request.clone(), folder.0.clone());
+    let for_others = move |place: usize| part_for_others(&asked, &place_of_parts, place, paint);
+    let mut others = match hosts::gather(work, jobs, for_others) {
+        Ok(None) if request.spread.hosts.is_some() => return exit::SAFE,
+        Ok(others) => others,
+        Err(sentence) => {
+            eprintln!("error: {sentence}");
+            return exit::REJECTED;
+        }
+    };
     let interrupted = Arc::new(AtomicBool::new(false));
     let flag = interrupted.clone();
     let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
     let mut parts: Vec<Option<ReportPart>> = request.files.iter().map(|_| None).collect();
     let mut progress = JobProgress::new(request);
-    let (mut next, mut running): (usize, Vec<Job>) = (0, Vec::new());
+    let (mut left, mut running): (VecDeque<usize>, Vec<Job>) = ((0..parts.len()).collect(), Vec::new());
     loop {
-        while next < parts.len() && running.len() < jobs && !interrupted.load(Ordering::Relaxed) {
-            match start(&folder.0, next) {
-                Ok(child) => running.push(Job { place: next, child, began: Instant::now() }),
-                Err(e) => parts[next] = Some(failed(request, next, &format!("its process did not start: {e}"), paint)),
+        let goes_on = !interrupted.load(Ordering::Relaxed);
+        while goes_on && running.len() < jobs {
+            let Some(place) = left.pop_front() else { break };
+            match Job::start(&folder.0, place) {
+                Ok(job) => running.push(job),
+                Err(e) => {
+                    parts[place] = Some(failed(request, place, &format!("its process did not start: {e}"), paint));
+                }
             }
-            next += 1;
         }
-        if running.is_empty() {
+        let mut elsewhere = Vec::new();
+        if let Some(others) = others.as_mut().filter(|_| goes_on) {
+            for (place, answer) in others.answers(&mut left) {
+                let read = |bytes: Vec<u8>| serde_json::from_slice(&bytes).map_err(|_| "its part is no report".into());
+                let part = answer.and_then(read).unwrap_or_else(|why: String| failed(request, place, &why, paint));
+                parts[place] = Some(part);
+            }
+            others.hand_out(&mut left);
+            elsewhere.extend(others.programs());
+        }
+        if running.is_empty() && elsewhere.is_empty() && (left.is_empty() || !goes_on) {
             break;
         }
         std::thread::sleep(LOOK_INTERVAL);
-        let limit = request.limits.time.saturating_add(GRACE_AFTER_LIMIT);
         running.retain_mut(|job| {
-            if job.began.elapsed() > limit {
-                let _ = job.child.kill();
-            }
-            let ended = match job.child.try_wait() {
-                Ok(None) => return true,
-                Ok(Some(status)) => how(status),
-                Err(e) => e.to_string(),
-            };
-            let part = read_part(&folder.0.join(job.place.to_string()));
-            let sentence = || format!("the process that verified it {ended}, without a report");
-            parts[job.place] = Some(part.unwrap_or_else(|| failed(request, job.place, &sentence(), paint)));
+            let Some(ended) = job.end(limit_of(request)) else { return true };
+            parts[job.place] = Some(part_left(request, &folder.0, job.place, &ended, paint));
             false
         });
-        progress.show(next - running.len(), running.iter().map(|j| request.files[j.place].as_path()));
+        let at_work = running.iter().map(|j| j.place).chain(elsewhere).map(|place| request.files[place].as_path());
+        progress.show(parts.iter().filter(|p| p.is_some()).count(), at_work);
     }
     progress.close();
+    others.iter().for_each(OtherMachines::dismiss);
     let whole = |(place, part): (usize, Option<ReportPart>)| {
         part.unwrap_or_else(|| {
             let mut record =

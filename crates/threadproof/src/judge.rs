@@ -14,6 +14,7 @@ use evidence::file::EvidenceEntry;
 use evidence::{Certificate, Claim, Reason};
 use program::{Assumption, Program, PropertyId};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What the checker said about one property.
 #[derive(Clone, Debug)]
@@ -102,14 +103,18 @@ pub enum KeptEvidence {
 }
 
 impl<'a> Judge<'a> {
+    /// `search_effort`: how much a search may cost that is repeated, where that is less than usual.
     pub fn new(
         program: &'a Program,
         sources: &'a Sources,
         method: &'static str,
         oracle: &'a mut Oracle,
         budget: &Budget,
+        search_effort: Option<Duration>,
     ) -> Self {
-        let limits = CheckLimits { budget: budget.clone(), ..CheckLimits::default() };
+        let usual = CheckLimits::default();
+        let search_effort = search_effort.unwrap_or(usual.search_effort);
+        let limits = CheckLimits { budget: budget.clone(), search_effort, ..usual };
         let checker = Checker::new(program, oracle, limits);
         Self { program, sources, method, checker, constructs: Vec::new(), written: Vec::new() }
     }

@@ -23,7 +23,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 const LEAST_SECRET_BYTES: usize = 16;
 const IDENTITY_FILE: &str = "search.txt";
 
-fn end_without(sentence: &str) -> ! {
+/// Ends this process where others are needed and are not there.
+pub fn end_without(sentence: &str) -> ! {
     // The others find out by the end of the connection, and end with an error, too.
     drop(MEMBERS.lock().unwrap_or_else(PoisonError::into_inner).take());
     // Several connections may end at once: the first to come here says why.
@@ -44,8 +45,12 @@ impl SpreadOptions {
         if !self.are_given() {
             return self.rank.map(|_| "--rank says which line of --hosts is meant, and there is no --hosts".into());
         }
+        if request.files.len() > 1 && (self.processes.is_some() || self.checkpoint.is_some() || self.disk.is_some()) {
+            return Some("--processes, --checkpoint and --disk are for one program at a time".into());
+        }
         if request.files.len() > 1 {
-            return Some("--processes, --hosts, --checkpoint and --disk are for one program at a time".into());
+            let page = "a web page shows all programs at once: --html is not for --hosts";
+            return request.html.is_some().then(|| page.into());
         }
         if !request.method.is_empty() && !request.method.iter().any(|m| m == "explore") {
             return Some("--processes, --hosts, --checkpoint and --disk are for the method explore".into());
@@ -67,7 +72,7 @@ pub fn explore_with(request: &Verify, task: &Task, budget: &Budget) -> Result<Ar
         open_folder(folder, asked.resume, &identity(request, task, 1))?;
     }
     let (listener, mut plan) = match (&asked.hosts, &asked.member_of, asked.processes) {
-        (Some(hosts), ..) => by_hosts(hosts, request, task)?,
+        (Some(hosts), ..) => by_hosts(hosts, asked, |processes| identity(request, task, processes))?,
         (_, Some(first), Some(n)) => as_child(first, rank, identity(request, task, n.into()))?,
         (None, None, Some(n)) if n > 1 => with_children(identity(request, task, n.into()))?,
         _ => return Ok(Arc::new(with_members(None, asked))),
@@ -98,7 +103,8 @@ fn with_members(members: Option<Arc<Members>>, asked: &SpreadOptions) -> Explore
     ExploreWith { members, checkpoint: asked.checkpoint.clone(), disk: asked.disk.clone() }
 }
 
-type Gathering = (MemberListener, MemberPlan);
+/// An open door, and what is known before anybody came.
+pub type Gathering = (MemberListener, MemberPlan);
 
 fn plan(rank: usize, first: String, secret: Vec<u8>, identity: MemberIdentity) -> MemberPlan {
     MemberPlan {
@@ -160,12 +166,17 @@ fn as_child(first: &str, rank: usize, identity: MemberIdentity) -> Result<Gather
     Ok((listener, plan(rank, first.into(), secret.trim().as_bytes().to_vec(), identity)))
 }
 
-fn by_hosts(hosts: &Path, request: &Verify, task: &Task) -> Result<Gathering, String> {
+/// What a process knows that is named in a file of addresses, with its door open. `identity` is told how many there are.
+pub fn by_hosts(
+    hosts: &Path,
+    asked: &SpreadOptions,
+    identity: impl Fn(usize) -> MemberIdentity,
+) -> Result<Gathering, String> {
     let read = |path: &Path| std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()));
     let text = String::from_utf8(read(hosts)?).map_err(|_| format!("{} is not UTF-8", hosts.display()))?;
     let lines = text.lines().map(|l| l.split('#').next().unwrap_or_default().trim());
     let addresses: Vec<&str> = lines.filter(|l| !l.is_empty()).collect();
-    let rank = request.spread.rank.unwrap_or(0);
+    let rank = asked.rank.unwrap_or(0);
     let Some(own) = addresses.get(rank) else {
         return Err(format!(
             "{} has {} lines, and this is to be line {rank}, from 0",
@@ -173,12 +184,12 @@ fn by_hosts(hosts: &Path, request: &Verify, task: &Task) -> Result<Gathering, St
             addresses.len()
         ));
     };
-    let path = request.spread.secret.as_deref().ok_or("--hosts needs --secret")?;
+    let path = asked.secret.as_deref().ok_or("--hosts needs --secret")?;
     let secret = read(path)?.trim_ascii_end().to_vec();
     if secret.len() < LEAST_SECRET_BYTES {
         return Err(format!("the secret in {} has fewer than {LEAST_SECRET_BYTES} bytes", path.display()));
     }
-    let plan = plan(rank, addresses[0].into(), secret, identity(request, task, addresses.len()));
+    let plan = plan(rank, addresses[0].into(), secret, identity(addresses.len()));
     Ok((MemberListener::bind(own)?, plan))
 }
 

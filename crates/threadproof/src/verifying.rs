@@ -14,6 +14,7 @@ use crate::load::{self, Rejected, Warned};
 use crate::oracle::Oracle;
 use crate::place::place_of;
 use crate::progress::Progress;
+use crate::reached_lines::reached_lines;
 use crate::replay;
 use crate::report::{heap, html, paint::Paint, replayed, witness};
 use crate::second_opinion::{self, Executing};
@@ -26,6 +27,7 @@ use evidence::Counterexample;
 use evidence::file::EvidenceEntry;
 use methods::{Method, MethodOptions, Task};
 use program::{Program, PropertyId};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -148,6 +150,25 @@ impl VerifyRun {
         })
     }
 
+    /// A digest of the files of all programs, by their names and what is in them; where they lie is no part of it, nor what C files include.
+    pub fn digest_of_files(&self) -> String {
+        let mut digest = Sha256::new();
+        for program in &self.programs {
+            for file in std::iter::once(&program.first).chain(&program.others) {
+                let name = file.path.file_name().unwrap_or_default().as_encoded_bytes();
+                // A file that cannot be read is reported by whoever verifies it.
+                let content = std::fs::read(&file.path).unwrap_or_default();
+                for part in [name, &content] {
+                    digest.update((part.len() as u64).to_le_bytes());
+                    digest.update(part);
+                }
+                digest.update(format!("{:?}", file.flags));
+            }
+            digest.update([0]);
+        }
+        digest.finalize().iter().map(|b| format!("{b:02x}")).collect()
+    }
+
     /// Starts the work in a thread with a deep stack.
     pub fn start_thread(self) -> std::io::Result<std::thread::JoinHandle<()>> {
         let thread = std::thread::Builder::new().name("verify".into()).stack_size(strategy::STACK_BYTES);
@@ -214,7 +235,12 @@ impl VerifyRun {
             let name = v.message.split(' ').next().unwrap_or_default();
             name.contains(':') && frontend::c::CCheck::Reach.owns(name)
         };
-        vacuous.retain(|v| v.code != vacuous::NOT_IN_RUNNING_CODE || loaded.c.is_none() || !sibling(v));
+        // A kind of error that a C program has no place for is no mistake of its author; and code behind what is not modelled may well run.
+        let unmodelled =
+            loaded.program.properties.iter().any(|p| matches!(p.kind, program::PropertyKind::Unmodelled(_)));
+        let asked_alone = loaded.c.as_ref().is_none_or(|c| c.checks == [frontend::c::CCheck::Reach]);
+        let is_told = |v: &vacuous::VacuityWarning| asked_alone && !unmodelled && !sibling(v);
+        vacuous.retain(|v| v.code != vacuous::NOT_IN_RUNNING_CODE || loaded.c.is_none() || is_told(v));
         warned.extend(vacuous.iter().map(|v| Warned::vacuity(v, &loaded.sources, path)));
         let not_checked = load::not_checked(&loaded.program, loaded.c.as_ref());
         let properties = rows.iter().map(|r| r.id).collect::<Vec<_>>();
@@ -301,7 +327,7 @@ impl VerifyRun {
         self.warn_of_nothing(&task, &settings, path, index);
         self.board.with_file(index, |f| contradiction::keep_contradiction(&task.program, f, &contradiction::folders()));
         self.keep(&task.program, path, index);
-        self.annotate(&task.program, &settings.sources, index);
+        self.annotate(&task, &settings.sources, loaded.c.as_ref(), index);
         let written = self
             .write_evidence(&task.program, &settings.sources, index)
             .and_then(|()| self.write_witness(&task.program, &settings.sources, loaded.c.as_ref(), index));
@@ -336,7 +362,7 @@ impl VerifyRun {
     }
 
     /// Keeps what a page shows of the program.
-    fn annotate(&self, program: &Program, sources: &Sources, index: usize) {
+    fn annotate(&self, task: &Task, sources: &Sources, c: Option<&load::AskedOfC>, index: usize) {
         if !self.with_page {
             return;
         }
@@ -344,7 +370,10 @@ impl VerifyRun {
             let trees = f.methods.iter().filter_map(|m| m.pictures.last().cloned()).collect();
             (if f.internal.is_empty() { f.entries() } else { Vec::new() }, trees)
         });
-        let parts = html::annotate::page_parts(program, sources, &entries, trees);
+        let mut parts = html::annotate::page_parts(&task.program, sources, &entries, trees);
+        // A panic here takes only the signs of some lines from the page.
+        let reached = strategy::guarded(|| reached_lines(task, sources, c, self.request.limits.seed));
+        parts.reached = reached.unwrap_or_default();
         self.board.with_file(index, |f| f.page = Some(Arc::new(parts)));
     }
 

@@ -16,7 +16,6 @@ use base::{Budget, Exhausted};
 use evidence::{Certificate, ExhaustiveSearch, Proof};
 use program::semantics::{self, InstanceCounts, SearchLimit};
 use program::{Program, PropertyId, PropertyKind};
-use std::time::Duration;
 
 pub(crate) fn check_search(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
     let Proof::Search(proof) = &c.proof else { return Err(wrong_form()) };
@@ -45,7 +44,7 @@ pub fn searched_again(
     }
     // The method may have merged symmetric states or folded local steps; the second search does less of both.
     let most = limits.search.saturating_mul(4);
-    let share = share_of(&limits.budget);
+    let share = share_of(limits);
     match again(program, counts, claimed, most, &share) {
         Ended::All { states } => Ok(Trust::Searched { states }),
         Ended::Violated(p) => Err(violated(program, p)),
@@ -56,13 +55,12 @@ pub fn searched_again(
     }
 }
 
-/// The effort of a second search, and the part of the time that is left that it may take.
-const AGAIN_EFFORT_MS: u64 = 20_000;
+/// The part of the time that is left that a second search may take.
 const TIME_DIVISOR: u32 = 2;
 
-fn share_of(budget: &Budget) -> Budget {
-    let share = budget.share(Duration::from_millis(AGAIN_EFFORT_MS));
-    match budget.time_left() {
+fn share_of(limits: &CheckLimits) -> Budget {
+    let share = limits.budget.share(limits.search_effort);
+    match limits.budget.time_left() {
         Some(left) => share.with_time(left / TIME_DIVISOR),
         None => share,
     }
@@ -95,7 +93,7 @@ fn plainly(
 ) -> Result<Trust, Rejection> {
     let bounds = semantics::ReachLimits {
         states: usize::try_from(limits.search.saturating_mul(4)).unwrap_or(usize::MAX).min(MAX_PLAIN_STATES),
-        budget: share_of(&limits.budget),
+        budget: share_of(limits),
         ..semantics::ReachLimits::default()
     };
     let found = semantics::reachable_states(program, counts, &bounds);

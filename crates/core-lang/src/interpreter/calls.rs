@@ -162,6 +162,7 @@ impl Interpreter<'_> {
         }
         let mut frame = CallFrame {
             copied: 0,
+            around: None,
             serial: self.instructions,
             function,
             position: 0,
@@ -285,6 +286,12 @@ impl Interpreter<'_> {
         let module = self.module;
         let declared = &module.externals[external];
         let Some(row) = self.rows[external] else {
+            if declared.noreturn {
+                self.assume(
+                    "functions without a body that are declared never to return end the program and do nothing else",
+                );
+                return Err(ExecutionStop::Exit(1));
+            }
             return Err(ExecutionStop::Unsupported(format!(
                 "the function `{}` has no body and no row in the library table",
                 declared.name

@@ -109,7 +109,16 @@ impl Interpreter<'_> {
                 self.set(*to, result);
             }
             Instruction::Compare { to, op, left, right, .. } => {
-                self.set(*to, value::compare_values(*op, self.get(*left), self.get(*right)));
+                let (left, right) = (self.get(*left), self.get(*right));
+                if let (
+                    CoreValue::Pointer(_, Provenance::Object(one)),
+                    CoreValue::Pointer(_, Provenance::Object(other)),
+                ) = (left, right)
+                {
+                    // Which of two objects lies first is drawn by the seed.
+                    self.drawn |= one != other && !matches!(op, CompareOp::Equal | CompareOp::NotEqual);
+                }
+                self.set(*to, value::compare_values(*op, left, right));
             }
             Instruction::Convert { to, from_scalar, to_scalar, operand } => {
                 let bytes = self.module.pointer_bytes;
@@ -162,7 +171,10 @@ impl Interpreter<'_> {
                 if let Some(index) = self.get(*index).as_int()
                     && !(0..i128::from(*length)).contains(&index)
                 {
-                    let text = format!("index {index} of an array of {length} elements");
+                    let text = match *length > i64::MAX as u64 / 2 {
+                        true => format!("index {index} of an array"),
+                        false => format!("index {index} of an array of {length} elements"),
+                    };
                     return Err(ExecutionStop::violation(ViolationKind::OutOfBounds, text));
                 }
             }
@@ -171,6 +183,11 @@ impl Interpreter<'_> {
                 self.set(*to, value);
             }
             Instruction::Store { address, value, scalar, bits, access } => {
+                if let Some(bits) = bits
+                    && self.begins_bit_field(self.get(*address), *scalar, *bits, access)?
+                {
+                    return Ok(Some(self.here()));
+                }
                 self.store(self.get(*address), self.get(*value), *scalar, *bits, access)?;
             }
             Instruction::Copy { to, from, size, to_access, from_access } => {
@@ -495,11 +512,42 @@ impl Interpreter<'_> {
             self.release_to((spot.allocation, spot.offset), order, update);
         }
         match bits {
-            Some(bits) => self.memory.store_bits(spot, bits.first % 8, bits.width, value),
+            Some(bits) => {
+                if let Some(around) = self.thread().frames.last_mut().and_then(|f| f.around.take()) {
+                    let allocation = &mut self.memory.allocations[spot.allocation as usize];
+                    allocation.bytes[spot.offset as usize..(spot.offset + size) as usize].copy_from_slice(&around);
+                }
+                self.memory.store_bits(spot, bits.first % 8, bits.width, value);
+            }
             None => self.memory.store(spot, scalar, value),
         }
         self.record(|i| format!("writes {} = {}", i.object_name(spot.allocation, spot.offset), i.value_text(value)));
         Ok(())
+    }
+
+    /// A machine stores whole bytes: what else is in them is read first and written back, so that a neighbour that another thread stores
+    /// meanwhile is lost. C11 makes neighbours one location (3.14), so that is a race; where races are not the question it is
+    /// still a run of the program.
+    fn begins_bit_field(
+        &mut self,
+        address: CoreValue,
+        scalar: ScalarType,
+        bits: BitRange,
+        access: &MemoryAccess,
+    ) -> Result<bool, ExecutionStop> {
+        let whole = bits.first.is_multiple_of(8) && bits.width.is_multiple_of(8);
+        let begun = self.thread().frames.last().is_some_and(|f| f.around.is_some());
+        if whole || begun || self.threads.len() < 2 || matches!(access.kind, AccessKind::Atomic(_)) {
+            return Ok(false);
+        }
+        let (pointer, size) = self.bytes_of(address, scalar, Some(bits));
+        let spot = self.memory.locate(pointer, size, AccessPurpose::Write)?;
+        let allocation = &self.memory.allocations[spot.allocation as usize];
+        let bytes = allocation.bytes[spot.offset as usize..(spot.offset + size) as usize].to_vec();
+        if let Some(frame) = self.thread().frames.last_mut() {
+            frame.around = Some(bytes);
+        }
+        Ok(true)
     }
 
     /// The bytes that a scalar or some of its bits take.

@@ -268,10 +268,7 @@ impl Memory {
             return Err(ExecutionStop::Violation(Box::new(fault)));
         }
         if purpose == AccessPurpose::Write && allocation.permission == Permission::ReadOnly {
-            return Err(ExecutionStop::violation(
-                ViolationKind::WriteToConstant,
-                "writes a string literal".to_string(),
-            ));
+            return Err(ExecutionStop::violation(ViolationKind::WriteToConstant, "writes a constant".to_string()));
         }
         Ok(MemoryRange { allocation: id, offset })
     }

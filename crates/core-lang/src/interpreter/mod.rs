@@ -268,6 +268,8 @@ pub(crate) struct CallFrame {
     pub(crate) destination: Destination,
     /// How many bytes of the copy at hand are done: objects are copied part by part.
     pub copied: u64,
+    /// The bytes around the bit-field that is being stored, as they were when the store began.
+    pub(crate) around: Option<Vec<u8>>,
 }
 
 /// What follows when a frame's function returns.

@@ -88,6 +88,8 @@ pub struct Variable {
     pub init: Option<Init>,
     /// Declared `extern` and never defined here.
     pub external: bool,
+    /// Defined `const`: writing it is undefined (C11 6.7.3p6).
+    pub(crate) constant: bool,
     /// The mutex named by a `guarded_by` attribute, as written.
     pub(crate) guarded_by: Option<String>,
     /// The number of elements of an array of variable length.
@@ -110,6 +112,8 @@ pub struct CFunction {
     pub span: Span,
     /// Used otherwise than as the callee of a call.
     pub(crate) address_taken: bool,
+    /// Declared never to return.
+    pub(crate) noreturn: bool,
 }
 
 /// An initialiser with every designation resolved.

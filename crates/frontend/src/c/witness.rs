@@ -38,6 +38,7 @@ pub(crate) fn specification(check: CCheck) -> &'static str {
         CCheck::Leak => "CHECK( init(main()), LTL(G valid-memtrack) )",
         CCheck::Division => "CHECK( init(main()), LTL(G ! division-by-zero) )",
         CCheck::Unlock => "CHECK( init(main()), LTL(G valid-unlock) )",
+        CCheck::Shift => "CHECK( init(main()), LTL(G valid-shift) )",
     }
 }
 

@@ -56,6 +56,10 @@ const ACCESSES: &[Access] = &[
     ["atomic_int y#;", "", "y# += 2;", "use += y#;"],
     ["struct { atomic_int a; int b; } y#, z#;", "", "y#.a++;", "y#.b = 1;"],
     ["struct { atomic_int a; int b; } y#, z#;", "", "y#.a++;", "memcpy(&z#, &y#, sizeof z#);"],
+    // What an exchange expects is read plainly, and written plainly where it fails.
+    ["atomic_int y#; int e#;", "y# = 5;", "atomic_compare_exchange_strong(&y#, &e#, 2);", "use += e#;"],
+    ["atomic_int y#; int e#;", "y# = $;", "atomic_compare_exchange_strong(&y#, &e#, 2);", "e# = 3;"],
+    ["atomic_int y#; int e#;", "", "__atomic_load(&y#, &e#, __ATOMIC_SEQ_CST);", "use += e#;"],
     ["int y#;", "", "__atomic_store_n(&y#, 1, __ATOMIC_RELAXED);", "use += y#;"],
     ["int y#;", "", "__atomic_store_n(&y#, 1, __ATOMIC_RELAXED);", "use += __atomic_load_n(&y#, __ATOMIC_ACQUIRE);"],
     ["volatile int v#;", "", "v# = 1;", "use += v#;"],
@@ -484,6 +488,8 @@ const MEMORY: &[[&str; 5]] = &[
     ],
     ["struct { int a[3]; int b; } s#; int i#;", "i# = $ + 1;", "s#.a[i#] = 1;", "", ""],
     ["int g#[2][3]; int i#;", "i# = $;", "g#[i#][2] = 1;", "", ""],
+    ["struct { int n; int a[3]; } s#; int i#;", "i# = $ - 1;", "s#.a[i#] = 1;", "", ""],
+    ["const int k#[2] = { 1, 2 };", "", "int *p = (int *)k#; if ($ > 1) p[1] = 5;", "", "use += k#[1];"],
     ["int *p#;", "p# = 0;", "if ($ > 1) p# = malloc(4);", "", "*p# = 4;"],
     [
         "struct n# { int v; struct n# *next; } *h#;",

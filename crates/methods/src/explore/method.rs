@@ -42,7 +42,6 @@ impl Method for ExploreWith {
             members: self.members.as_deref(),
             checkpoint: self.checkpoint.as_deref(),
             disk: self.disk.as_deref(),
-            by_size: false,
         };
         explore_task(task, run, means)
     }

@@ -47,8 +47,6 @@ pub struct SearchMeans<'a> {
     pub checkpoint: Option<&'a Path>,
     /// A folder for the states, which are then not kept in memory; for one process.
     pub disk: Option<&'a Path>,
-    /// Effort counts how large a state is, too, where the reference semantics has to copy it: for a search that is worth only so much.
-    pub by_size: bool,
 }
 
 /// What was found.
@@ -328,7 +326,6 @@ fn run<const W: usize>(
         compact: aim.compact,
         mark: request.mark,
         checkpoint: checkpoint.as_ref(),
-        by_size: plan.means.by_size,
     };
     let (alone, spread, stored);
     let (searched, levels): (&Searched<W>, &dyn PastLevels<W>) = match (plan.means.members, plan.means.disk) {

@@ -37,8 +37,6 @@ pub(crate) struct SearchSettings<'a> {
     pub mark: bool,
     /// Where levels are logged.
     pub checkpoint: Option<&'a SearchCheckpoint>,
-    /// Effort counts how large a state is, too.
-    pub by_size: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -121,9 +119,9 @@ pub(super) struct SearchLeader<'a, const W: usize> {
 
 /// The effort of expanding one state: with compiled actions only, and where some are left to the reference semantics.
 const STATE_EFFORT: u64 = 2;
-const SLOW_STATE: u64 = 10;
-/// Where size counts: of each place of a state that the reference semantics copies.
-const SLOW_PLACE: u64 = 1;
+const SLOW_STATE: u64 = 20;
+/// Of each place of a state that the reference semantics copies.
+const SLOW_PLACE: u64 = 3;
 /// What a level costs beside its states: the workers meet at its end. Where each level is one state, this is nearly all.
 const LEVEL_EFFORT: u64 = 20;
 
@@ -454,7 +452,9 @@ impl<const W: usize> ShardOwner<'_, '_, W> {
             if !self.worker.reached.is_empty() {
                 self.worker.mark(&state);
             }
-            match self.worker.expand(&state, mode, expansion) {
+            let expanded = self.worker.expand(&state, mode, expansion);
+            self.report.more_effort += self.worker.effort_of_opening();
+            match expanded {
                 Ok(()) => {}
                 Err(escape) => {
                     self.postpone(Err(SearchFailure::Escape(escape)))?;
@@ -541,8 +541,7 @@ impl<'a, const W: usize> SearchLeader<'a, W> {
     }
     /// The effort of a level of so many states.
     fn cost(&self, states: u64) -> u64 {
-        let size = if self.settings.by_size { SLOW_PLACE * self.places as u64 } else { 0 };
-        let each = if self.slow { SLOW_STATE + size } else { STATE_EFFORT };
+        let each = if self.slow { SLOW_STATE + SLOW_PLACE * self.places as u64 } else { STATE_EFFORT };
         states.saturating_mul(each).saturating_add(LEVEL_EFFORT)
     }
     pub(super) fn decide(&mut self, mut report: OwnerReport<W>, rounds: u32) -> Decision {
@@ -597,6 +596,7 @@ impl<'a, const W: usize> SearchLeader<'a, W> {
                 Decision::Stop(Some(SearchStop::Exhausted(Exhausted::Effort)))
             }
             _ => {
+                budget.mark(sizes.states);
                 budget.spend(self.cost(coming));
                 self.sizes.push(coming);
                 self.level += 1;

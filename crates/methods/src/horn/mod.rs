@@ -171,6 +171,12 @@ impl AttemptQueue {
         self.0.retain(|s| *s != step);
     }
 
+    /// This comes when no trees are left to be tried.
+    fn after_trees(&mut self, step: HornAttempt) {
+        let at = self.0.iter().rposition(|s| matches!(s, HornAttempt::Trees(..))).map_or(0, |last| last + 1);
+        self.0.insert(at, step);
+    }
+
     /// This comes next, if it is still to be tried.
     fn prefer(&mut self, step: HornAttempt) {
         if self.0.contains(&step) {
@@ -294,12 +300,22 @@ impl HornClauses {
                     }
                 }
                 HornAttempt::ThreadClauses => {
-                    // A modular proof is either found soon or not at all: most of the effort goes to the other attempt.
+                    // A modular proof is either found soon or not at all: most of the effort goes to the other attempts. They go on where
+                    // they stopped, and clauses begin anew: what is cut off here waits until the others have ended.
                     let short = SolverSettings { limit: 100_000_000, ..settings };
-                    match modular::solve_modular(p, terms, &group, short, &run.budget) {
+                    let is_first = work.agenda.has_other_trees(TreeMode::Modular);
+                    let share = if is_first { run.budget.share(FIRST_CLAUSES_EFFORT) } else { run.budget.clone() };
+                    match modular::solve_modular(p, terms, &group, short, &share) {
                         Ok(proof) => {
                             report.notes.push(modular_note(p));
                             return certify(Proof::RelyGuarantee(proof));
+                        }
+                        Err(_) if is_first && share.check().is_err() => {
+                            work.agenda.after_trees(step);
+                            if run.budget.check().is_err() {
+                                break;
+                            }
+                            continue;
                         }
                         Err(why) => work.reason = why,
                     }
@@ -378,6 +394,8 @@ const SHARES: [Duration; 3] = [Duration::from_secs(2), Duration::from_secs(8), D
 /// What a single property gets at least in the first round, however many there are.
 const LEAST_SHARE: Duration = Duration::from_millis(300);
 
+/// What clauses of whole threads may take at first, where trees of another kind are still to be tried.
+const FIRST_CLAUSES_EFFORT: Duration = Duration::from_millis(500);
 /// How much work a search for a run of few instances may be, in abstract posts.
 const FEW_INSTANCES_WORK: usize = 6_000_000;
 /// How much work trees of a kind may be in their first turn, in abstract posts, before the other kinds have theirs. Each turn is twice as long as the one before.
@@ -435,5 +453,9 @@ mod tests {
             "not tried twice"
         );
         assert_eq!(agenda.0.pop_front(), Some(HornAttempt::ProductClauses));
+        let global = HornAttempt::Trees(TreeMode::Global, usize::MAX);
+        let mut agenda = AttemptQueue(VecDeque::from([global, HornAttempt::ProductClauses]));
+        agenda.after_trees(HornAttempt::ThreadClauses);
+        assert_eq!(agenda.0, [global, HornAttempt::ThreadClauses, HornAttempt::ProductClauses]);
     }
 }

@@ -100,7 +100,7 @@ fn audit(request: &Audit, paint: Paint) -> i32 {
             return exit::USAGE;
         }
     };
-    let mut judge = Judge::new(program, &loaded.sources, "audit", &mut oracle, &budget);
+    let mut judge = Judge::new(program, &loaded.sources, "audit", &mut oracle, &budget, None);
     let mut claims: Vec<(PropertyId, Claim)> = Vec::new();
     for entry in entries {
         match entry {

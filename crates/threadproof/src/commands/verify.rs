@@ -3,7 +3,7 @@
 //! In: the request. Out: the report, the exit code. The work is `verifying`; `watch` ends the process if it does not come back in time.
 
 use crate::board::RunRecord;
-use crate::cli::Verify;
+use crate::cli::{SpreadOptions, Verify};
 use crate::jobs;
 use crate::output;
 use crate::progress::{Progress, ProgressKind};
@@ -16,7 +16,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-pub fn run_verify(request: Verify, paint: Paint) -> i32 {
+pub fn run_verify(mut request: Verify, paint: Paint) -> i32 {
+    if request.part.is_some() {
+        // Whoever asked for the part is the one that has to do with others.
+        request.spread = SpreadOptions::default();
+    }
     let jobs = request.jobs.map_or(1, usize::from);
     // Processes that work side by side share what the machine has to spare.
     let memory = request.limits.memory.or_else(|| Some(watch::spare_memory()? / jobs as u64));
@@ -29,7 +33,8 @@ pub fn run_verify(request: Verify, paint: Paint) -> i32 {
             return refusal.code;
         }
     };
-    if jobs > 1 && work.request.files.len() > 1 && work.request.part.is_none() {
+    let several = work.request.files.len() > 1 && work.request.part.is_none();
+    if several && (jobs > 1 || work.request.spread.hosts.is_some()) {
         return jobs::run_jobs(&work, jobs, paint);
     }
     if work.request.part.is_some() {

@@ -10,6 +10,7 @@
 mod processor;
 pub mod race;
 pub mod registry;
+mod repeat;
 mod scout;
 mod second;
 mod small_callers;
@@ -23,6 +24,8 @@ use base::{Budget, Exhausted, Sources};
 use methods::{Method, MethodEvent, Run, Task};
 use processor::processor_time;
 use race::Race;
+use repeat::FIRST_SEARCH_EFFORT;
+use scout::Scouted;
 use std::collections::{BTreeSet, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -34,7 +37,7 @@ use worker::MethodWorker;
 const GRACE_AFTER_INTERRUPT: Duration = Duration::from_secs(1);
 
 /// A method whose clock does not move while it has so much of the processors, and half of what all answers took, is not waited for.
-const LEAST_SILENCE: Duration = Duration::from_secs(1);
+const LEAST_SILENCE: Duration = Duration::from_millis(300);
 
 /// Where one assertion of a C program fails, the others get as long as that took, and this.
 const LEAST_FOR_SIBLINGS: Duration = Duration::from_secs(2);
@@ -43,9 +46,12 @@ const LEAST_FOR_SIBLINGS: Duration = Duration::from_secs(2);
 pub struct StartWave {
     pub who: Vec<usize>,
     pub when: When,
-    /// After this time, counted from the beginning, they start in any case.
+    /// After so much processor time, counted from the beginning, they start in any case: a busy machine makes nobody start sooner.
     pub patience: Duration,
 }
+
+/// Where methods wait for other processes and not for a processor, it is so many times the patience by the clock on the wall that counts.
+const CLOCK_PER_PATIENCE: u32 = 12;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
@@ -86,7 +92,8 @@ pub fn run_strategy(
     let budget = settings.budget.child().with_time(settings.time - reserve);
     let checking = settings.budget.child().with_time(settings.time);
     let names: Vec<&'static str> = methods.iter().map(|m| m.about().name).collect();
-    let clocks: Vec<Budget> = methods.iter().map(|_| budget.child()).collect();
+    let mut clocks: Vec<Budget> = methods.iter().map(|_| budget.child()).collect();
+    let scouted = Scouted::new(task, &names, &mut clocks);
     let places = registry::places(task, &names);
     let race = Race::new(clocks.iter().cloned().zip(places)).with_head_starts(registry::head_starts(task, &names));
     let race = Arc::new(race);
@@ -113,6 +120,7 @@ pub fn run_strategy(
         run: Run { seed: settings.seed, workers: settings.workers, ..Run::quiet(clock) },
         race: race.clone(),
         checking: checking.child(),
+        search_effort: (methods.len() > 1).then_some(FIRST_SEARCH_EFFORT),
     };
     let (sender, done) = channel::<()>();
     let start = |index: usize| {
@@ -137,13 +145,15 @@ pub fn run_strategy(
     let (mut stopped, mut interrupted, mut decided) = (None, None, None);
     let mut siblings: Option<Instant> = None;
     let mut silence: Vec<Silence> = names.iter().map(|_| Silence::default()).collect();
-    while (running > 0 || !waiting.is_empty()) && !is_settled(board, file, &race) {
+    while (running > 0 || !waiting.is_empty()) && !is_settled(board, file, &race, scouted.as_ref()) {
+        let used = if waiting.is_empty() { Duration::ZERO } else { processor_time(begin).saturating_sub(before) };
         while let Some(stage) = waiting.front() {
             let room = match stage.when {
                 When::Room => running < settings.workers.max(2),
                 When::Ended => running == 0,
             };
-            if !room && begin.elapsed() < stage.patience {
+            let is_patient = used < stage.patience && begin.elapsed() < stage.patience * CLOCK_PER_PATIENCE;
+            if !room && is_patient {
                 break;
             }
             running += stage.who.iter().map(|i| start(*i)).sum::<usize>();
@@ -157,7 +167,7 @@ pub fn run_strategy(
             // What was found so far is still reported.
             end = end.min(*interrupted.get_or_insert_with(Instant::now) + GRACE_AFTER_INTERRUPT);
         }
-        if let Some(mut ahead) = ahead_of_answers(board, file, &race) {
+        if let Some(mut ahead) = ahead_of_answers(board, file, &race, scouted.as_ref()) {
             // Everything has an answer: only those go on, or start now, whose answer would be preferred.
             let now = processor_time(begin);
             let at = *decided.get_or_insert(now - before);
@@ -187,7 +197,10 @@ pub fn run_strategy(
         }
     }
     if stopped.is_none() && interrupted.is_none() {
-        second::ask_second_opinions(task, &methods, board, file, &race, &clocks, &budget, &worker);
+        // Nobody is waited for any more, so that nobody takes processors from what follows.
+        clocks.iter().for_each(Budget::cancel);
+        repeat::repeat_searches(task, board, file, settings, &checking.child());
+        second::ask_second_opinions(task, &methods, board, file, &race, &clocks, &budget, scouted.as_ref(), &worker);
     }
     if budget.check().is_err() {
         second::note_cut(task, &methods, board, file, &clocks);
@@ -219,13 +232,13 @@ fn admission(method: &dyn Method, task: &Task) -> MethodState {
 }
 
 /// Whether every row has an answer that nothing that still runs can change for the better.
-fn is_settled(board: &Board, file: usize, race: &Race) -> bool {
-    ahead_of_answers(board, file, race).is_some_and(|ahead| ahead.is_empty())
+fn is_settled(board: &Board, file: usize, race: &Race, scouted: Option<&Scouted>) -> bool {
+    ahead_of_answers(board, file, race, scouted).is_some_and(|ahead| ahead.is_empty())
 }
 
 /// Where every row has an answer: the methods that are still waited for, because their answer would be preferred, or because they search
 /// for a violation of what others have proved.
-fn ahead_of_answers(board: &Board, file: usize, race: &Race) -> Option<BTreeSet<usize>> {
+fn ahead_of_answers(board: &Board, file: usize, race: &Race, scouted: Option<&Scouted>) -> Option<BTreeSet<usize>> {
     board.with_file(file, |f| {
         let closed = f.open_construct().is_none();
         let mut ahead = BTreeSet::new();
@@ -235,7 +248,11 @@ fn ahead_of_answers(board: &Board, file: usize, race: &Race) -> Option<BTreeSet<
                 RowOutcome::Unsafe => {}
                 RowOutcome::Safe if closed => {
                     let scout = f.methods.iter().position(|m| m.name == scout::NAME);
-                    ahead.extend(scout.filter(|s| *s != chosen.method && !race.has_ended(*s)));
+                    let is_behind = |s: &usize| {
+                        !race.has_ended(*s)
+                            && scouted.is_none_or(|x| !x.has_passed(race.effort_beside(*s, &chosen.rank)))
+                    };
+                    ahead.extend(scout.filter(|s| *s != chosen.method && is_behind(s)));
                 }
                 RowOutcome::Safe | RowOutcome::Unknown => return None,
             }

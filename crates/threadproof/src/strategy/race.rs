@@ -20,8 +20,19 @@ fn round(units: u64) -> u32 {
     if bits <= FIRST_ROUND { 0 } else { (bits - FIRST_ROUND).div_ceil(2) }
 }
 
-/// What a method with a head start answers with so much effort or less (about half a second) counts as answered in the first round.
-const HEAD_START: u64 = 1 << 19;
+/// A search beside a proof goes on to the end of this round, however soon the proof was found (about a quarter of a second).
+const LEAST_ROUND_BESIDE: u32 = 1;
+const MAX_ROUND_BITS: u32 = 60;
+
+/// The efforts that `effort_beside` may name.
+pub fn ends_of_rounds() -> Vec<u64> {
+    let mut ends: Vec<u64> = (FIRST_ROUND..=MAX_ROUND_BITS).step_by(2).map(|bits| (1 << bits) - 1).collect();
+    ends.push(HEAD_START);
+    ends
+}
+
+/// What a method with a head start answers with so much effort or less (about a quarter of a second) counts as answered in the first round.
+const HEAD_START: u64 = 1 << 18;
 
 /// The less, the better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,6 +52,9 @@ fn trust_rank(trust: &Trust) -> usize {
         _ => 3,
     }
 }
+
+/// An answer that nothing but its own search stands for counts as found so many rounds later: others may have sixteen times its effort for a better one.
+const ROUNDS_FOR_MORE_TRUST: u32 = 2;
 
 #[derive(Debug)]
 struct Runner {
@@ -76,7 +90,9 @@ impl Race {
 
     /// The rank of an answer that this method gives now.
     pub fn rank(&self, method: usize, trust: &Trust) -> Rank {
-        Rank { trust: trust_rank(trust), ..self.best(method) }
+        let (best, trust) = (self.best(method), trust_rank(trust));
+        let later = if trust >= trust_rank(&Trust::SearchedOnce { states: 0 }) { ROUNDS_FOR_MORE_TRUST } else { 0 };
+        Rank { trust, round: best.round + later, ..best }
     }
 
     /// The best rank that this method can still reach.
@@ -85,6 +101,13 @@ impl Race {
         let spent = runner.clock.spent();
         let round = if runner.has_head_start && spent <= HEAD_START { 0 } else { round(spent) };
         Rank { round, trust: 0, place: runner.place }
+    }
+
+    /// So much effort of a method belongs to the rounds up to that of an answer, or to the first ones in any case.
+    pub fn effort_beside(&self, method: usize, rank: &Rank) -> u64 {
+        let last = rank.round.max(LEAST_ROUND_BESIDE);
+        let end = (1 << (FIRST_ROUND + 2 * last).min(MAX_ROUND_BITS)) - 1;
+        if self.0[method].has_head_start { end.max(HEAD_START) } else { end }
     }
 
     /// The methods whose answer might still be better than one of this rank.
@@ -118,6 +141,21 @@ mod tests {
             (race.rank(0, &Trust::Replayed), race.rank(1, &Trust::Replayed), race.rank(2, &Trust::Replayed));
         assert!(a < c && c < b);
         assert!(c < race.rank(0, &Trust::SearchedOnce { states: 1 }));
+        assert!(b < race.rank(0, &Trust::SearchedOnce { states: 1 }), "sixteen times the effort for more trust");
+    }
+
+    #[test]
+    fn check_a_search_beside_an_answer_goes_to_the_end_of_its_round() {
+        let (clocks, race) = race();
+        assert_eq!(race.effort_beside(0, &race.rank(1, &Trust::Replayed)), (1 << 18) - 1);
+        clocks[1].spend(1 << 20);
+        let late = race.rank(1, &Trust::Replayed);
+        assert_eq!(race.effort_beside(0, &late), (1 << 22) - 1);
+        assert!(ends_of_rounds().contains(&race.effort_beside(0, &late)));
+        clocks[0].spend(race.effort_beside(0, &late));
+        assert!(race.best(0) < late);
+        clocks[0].spend(1);
+        assert!(race.best(0) > late, "what it finds from now on is of a later round");
     }
 
     #[test]
@@ -131,8 +169,9 @@ mod tests {
         assert_eq!(race.ahead_of(&second).count(), 0, "the first round of the other is over");
         // Little trust: everybody in the same round may still do better.
         let weak = race.rank(1, &Trust::SearchedOnce { states: 1 });
-        assert_eq!(race.ahead_of(&weak).collect::<Vec<_>>(), [2]);
+        assert_eq!(race.ahead_of(&weak).collect::<Vec<_>>(), [0, 2]);
         race.end(2);
+        clocks[0].spend(1 << 20);
         assert_eq!(race.ahead_of(&weak).count(), 0);
         // An answer that took long waits for everybody who has done less.
         clocks[1].spend(1 << 20);

@@ -23,12 +23,14 @@ pub fn portfolio() -> Vec<Arc<dyn Method>> {
     all
 }
 
-/// After this time nothing waits for a free processor any more.
+/// After this time nothing waits for a free processor any more. All times here are of the processors, not of the clock on the wall.
 const MAX_WAIT: Duration = Duration::from_secs(3);
 /// How long the others wait for the method that is likely to decide.
-const MAX_HEAD_START: Duration = Duration::from_millis(1500);
-/// How long the next one waits, of two that often decide what the other does not.
-const SECOND_START: Duration = Duration::from_millis(400);
+const MAX_HEAD_START: Duration = Duration::from_millis(1200);
+/// When those start, one after the other, that often decide what the likely one does not.
+const NEXT_STARTS: [Duration; 2] = [Duration::from_millis(150), Duration::from_millis(250)];
+/// When others start beside a search of fixed numbers of threads: where states are few it decides alone, with its check.
+const BESIDE_SEARCH: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(600)];
 /// From so many actions on, a program with any number of threads is first looked at piece by piece, for a time that follows its size.
 const LARGE_PROGRAM_ACTIONS: usize = 400;
 const TIME_PER_ACTION: Duration = Duration::from_millis(25);
@@ -72,12 +74,24 @@ pub fn stages(task: &Task, names: &[&str], settings: &StrategySettings) -> Vec<S
         out.push(StartWave { who: first, when: When::Ended, patience: soon });
         rest = others;
         patience = MAX_HEAD_START;
-        if let Some(next) = next_likely(names[likely]).and_then(|next| names.iter().position(|n| *n == next)) {
+        for (next, patience) in next_likely(names[likely]).iter().zip(NEXT_STARTS) {
+            let Some(next) = names.iter().position(|n| n == next) else { continue };
             rest.retain(|i| *i != next);
             late.retain(|i| *i != next);
-            out.push(StartWave { who: vec![next], when: When::Ended, patience: SECOND_START });
+            out.push(StartWave { who: vec![next], when: When::Ended, patience });
         }
         late.retain(|i| *i != likely);
+    } else if let Some(scout) = names.iter().position(|n| *n == "scout") {
+        // The search is likely to decide it; beside it come those that states without end do not stop. A second search helps nobody before the first has ended.
+        rest.retain(|i| *i != scout);
+        out.push(StartWave { who: vec![scout], when: When::Ended, patience: soon });
+        let next: [&str; 2] = if is_annotated(task) { ["rely", "horn"] } else { ["horn", "rely"] };
+        for (next, patience) in next.iter().zip(BESIDE_SEARCH) {
+            let Some(next) = names.iter().position(|n| n == next) else { continue };
+            rest.retain(|i| *i != next);
+            out.push(StartWave { who: vec![next], when: When::Ended, patience });
+        }
+        patience = MAX_HEAD_START;
     }
     out.push(StartWave { who: rest, when: When::Ended, patience });
     out.extend(late.into_iter().map(|i| StartWave { who: vec![i], when: When::Room, patience: MAX_WAIT }));
@@ -98,7 +112,8 @@ pub fn places(task: &Task, names: &[&str]) -> Vec<usize> {
         (false, true, true) => {
             &["rely", "reduce", "conform", "shape", "callers", "count", "quantify", "horn", "explore"]
         }
-        (false, false, _) => &["explore"],
+        (false, false, false) => &["explore", "horn"],
+        (false, false, true) => &["explore"],
     });
     let place = |i: usize| order.iter().position(|n| *n == names[i]).unwrap_or(order.len() + i);
     (0..names.len()).map(place).collect()
@@ -119,11 +134,11 @@ fn size(task: &Task) -> usize {
 /// it is for the methods that look at one thread at a time.
 fn later(task: &Task, names: &[&str], workers: usize) -> Vec<usize> {
     let annotated = is_annotated(task);
-    if workers >= names.len() || !names.contains(&"scout") {
+    if !names.contains(&"scout") || workers >= names.len() && task.is_parametric() {
         return Vec::new();
     }
     let late: &[&str] = match (task.is_parametric(), annotated) {
-        (false, _) => &["walk"],
+        (false, _) => &["explore", "walk"],
         (true, false) => &["walk", "rely", "horn", "explore"],
         (true, true) => &["walk", "count", "horn", "explore"],
     };
@@ -159,7 +174,7 @@ fn likely(task: &Task, names: &[&str]) -> Option<usize> {
         () if performs && (parametric || p.threads.is_empty()) => "reduce",
         () if heap => "shape",
         () if !parametric => return None,
-        () if is_annotated(task) => "rely",
+        () if is_annotated(task) || has_lock(task) => "rely",
         () if has_entries_of_threads(task) => "quantify",
         () => "count",
     };
@@ -173,12 +188,19 @@ fn has_entries_of_threads(task: &Task) -> bool {
     p.threads.iter().flat_map(|t| t.code.actions.iter()).flat_map(|a| &a.updates).any(|u| own(u.value))
 }
 
-/// Threads in any number that follow from counting and those that follow from what each relies on look alike in the text.
-fn next_likely(likely: &str) -> Option<&'static str> {
+/// Whether threads keep each other out by locks that are declared as such: then it is their holders that others rely on. Where numbers and flags do it, it is
+/// how many threads are where.
+fn has_lock(task: &Task) -> bool {
+    task.program.vars.iter().any(|v| v.kind == program::VarKind::Lock)
+}
+
+/// Threads in any number that follow from counting and those that follow from what each relies on look alike in the text; modular trees are
+/// built in no time where there is a modular proof.
+fn next_likely(likely: &str) -> &'static [&'static str] {
     match likely {
-        "count" => Some("rely"),
-        "rely" | "quantify" => Some("count"),
-        _ => None,
+        "count" => &["rely", "horn"],
+        "rely" | "quantify" => &["count"],
+        _ => &[],
     }
 }
 

@@ -9,7 +9,7 @@
 //! Deliberately absent: `performs` and `follows`, which are no matter of single runs.
 
 use super::race::Race;
-use super::scout::{NAME, Reductions, SCOUTED_INSTANCES, Scout};
+use super::scout::{NAME, Reductions, SCOUTED_INSTANCES, Scout, Scouted};
 use super::small_callers::SmallCallers;
 use super::worker::MethodWorker;
 use crate::board::{Board, CrossExamination, MethodState, RowOutcome, SearchExtent};
@@ -51,11 +51,13 @@ pub fn ask_second_opinions(
     race: &Race,
     clocks: &[Budget],
     budget: &Budget,
+    scouted: Option<&Scouted>,
     worker: &dyn Fn(usize, Arc<dyn Method>, Budget) -> MethodWorker,
 ) {
     let Some(scout) = methods.iter().position(|m| m.about().name == NAME) else { return };
     let Some(explore) = methods.iter().find(|m| m.about().name == "explore") else { return };
-    if !race.has_ended(scout) {
+    let beside = scouted.map(|s| (s, effort_beside(board, file, race, scout))).filter(|(s, most)| s.has_passed(*most));
+    if !race.has_ended(scout) && beside.is_none() {
         return;
     }
     let wanted = wanted(task, board, file, clocks, scout);
@@ -67,7 +69,11 @@ pub fn ask_second_opinions(
         let search = Scout { search: explore.clone(), effort: Some(effort), reductions };
         worker(scout, Arc::new(search), budget.child()).work(task);
     };
-    if !wanted.proved.is_empty() && has_answered(board, file, scout) {
+    if let Some((scouted, most)) = beside {
+        // How much further it came depends on the moment it was stopped.
+        let states = scouted.states_within(most);
+        note(board, file, &wanted.proved, &CrossExamination { instances: None, states, extent: SearchExtent::Part });
+    } else if !wanted.proved.is_empty() && has_answered(board, file, scout) {
         let far =
             |opinion: &CrossExamination| opinion.instances.map_or(opinion.extent == SearchExtent::Whole, |n| n >= 2);
         let mut opinion = read(task, board, file, scout, SearchExtent::Part);
@@ -83,6 +89,14 @@ pub fn ask_second_opinions(
             CrossExamination { instances: None, ..read(task, board, file, scout, SearchExtent::PartUnreduced) };
         note(board, file, &wanted.searched_once, &opinion);
     }
+}
+
+/// How far the search had to come beside the latest of the answers.
+fn effort_beside(board: &Board, file: usize, race: &Race, scout: usize) -> u64 {
+    board.with_file(file, |f| {
+        let proofs = f.rows.iter().filter_map(|r| f.chosen(r)).filter(|c| c.method != scout);
+        proofs.map(|c| race.effort_beside(scout, &c.rank)).max().unwrap_or(u64::MAX)
+    })
 }
 
 /// Where a limit ended the work, how far a second search came depends on the machine: it is said of every proof that it had none.

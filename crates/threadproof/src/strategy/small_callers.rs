@@ -72,7 +72,7 @@ fn code(task: &Task, run: &Run, claims: &mut Claims) {
         progress: &|_| {},
         compact: false,
         unreachable: false,
-        means: SearchMeans { by_size: true, ..SearchMeans::default() },
+        means: SearchMeans::default(),
     });
     claims.statistics.insert("states".into(), answer.states);
     claims.statistics.insert("complete".into(), answer.incomplete.is_none().into());

@@ -16,6 +16,7 @@ use methods::{Method, Run, Task};
 use program::PropertyId;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 #[derive(Clone)]
 pub struct MethodWorker {
@@ -30,6 +31,8 @@ pub struct MethodWorker {
     pub race: Arc<Race>,
     /// For checking claims, which is no work of the method.
     pub checking: Budget,
+    /// How much the checker may spend on repeating a search, where that is less than usual.
+    pub search_effort: Option<Duration>,
 }
 
 /// Says that a thread has ended, however it ends.
@@ -138,7 +141,8 @@ impl MethodWorker {
         let mut post = Post { worker: self, task, claims, certificates: Vec::new() };
         guarded(|| {
             let name = self.method.about().name;
-            let mut judge = Judge::new(&task.program, &self.sources, name, &mut oracle, &self.checking);
+            let mut judge =
+                Judge::new(&task.program, &self.sources, name, &mut oracle, &self.checking, self.search_effort);
             let constructs: Vec<_> = constructs.into_iter().filter(|(_, c)| claimed(c).is_some()).collect();
             for (property, judged) in judge.constructs(&constructs) {
                 post.post(property, judged);

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// The most effort of looking, and the instances of each thread of any number.
-const SEARCH_EFFORT: Duration = Duration::from_millis(300);
+const SEARCH_EFFORT: Duration = Duration::from_millis(200);
 const SEARCHED_INSTANCES: u32 = 2;
 
 /// `safe`: what is reported as safe; only about these there is something to say.

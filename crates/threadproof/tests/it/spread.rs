@@ -123,22 +123,22 @@ fn check_values_numbered_as_they_are_met_are_refused_with_the_name_of_the_variab
     assert!(stdout(&several).contains("the values of m are numbered as they are met"), "{}", stdout(&several));
 }
 
-struct Machines {
-    scratch: Scratch,
+pub(crate) struct Machines {
+    pub(crate) scratch: Scratch,
     hosts: String,
     secret: String,
     addresses: Vec<String>,
 }
 
 impl Machines {
-    fn new(name: &str, many: usize) -> Self {
+    pub(crate) fn new(name: &str, many: usize) -> Self {
         let scratch = Scratch::new(name);
         let addresses = free_addresses(many);
         let hosts = scratch.file("hosts.txt", format!("# one line for each\n{}\n", addresses.join("\n")));
         let secret = scratch.file("secret", "a secret of more than sixteen bytes\n");
         Self { scratch, hosts, secret, addresses }
     }
-    fn start(&self, rank: usize, file: &str, more: &[&str]) -> Child {
+    pub(crate) fn start(&self, rank: usize, file: &str, more: &[&str]) -> Child {
         self.start_with(rank, file, &self.secret, more)
     }
     fn start_with(&self, rank: usize, file: &str, secret: &str, more: &[&str]) -> Child {

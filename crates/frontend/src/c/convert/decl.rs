@@ -19,7 +19,16 @@ pub(super) struct Specifiers {
     pub(crate) thread_local: bool,
     /// The type is that of the initialiser.
     pub(crate) auto_type: bool,
+    pub(super) noreturn: bool,
+    /// `const` stands among them: what is declared is constant unless it is a pointer.
+    constant: bool,
     guarded_by: Option<String>,
+}
+
+/// Whether attributes say that a function does not return.
+pub(super) fn never_returns(extensions: &[Node<c::Extension>]) -> bool {
+    let says = |e: &Node<c::Extension>| matches!(&e.node, c::Extension::Attribute(a) if a.name.node.trim_matches('_') == "noreturn");
+    extensions.iter().any(says)
 }
 
 /// The name a declarator gives.
@@ -108,6 +117,7 @@ impl Converter<'_> {
         let mut types = Vec::new();
         let mut quals = Qualifiers::default();
         let (mut class, mut thread_local, mut guarded_by) = (StorageSpecifier::None, false, None);
+        let (mut noreturn, mut constant) = (false, false);
         let mut span = Span::new(self.pre.main, 0, 0);
         self.next_shape = LayoutAttributes::default();
         for item in list {
@@ -126,15 +136,22 @@ impl Converter<'_> {
                     c::StorageClassSpecifier::Auto | c::StorageClassSpecifier::Register => {}
                 },
                 c::DeclarationSpecifier::TypeSpecifier(t) => types.push(t),
-                c::DeclarationSpecifier::TypeQualifier(q) => qualify(&mut quals, &q.node),
-                c::DeclarationSpecifier::Extension(e) => guarded_by = guarded_by.or(self.guarded_by(e)),
-                c::DeclarationSpecifier::Function(_) | c::DeclarationSpecifier::Alignment(_) => {}
+                c::DeclarationSpecifier::TypeQualifier(q) => {
+                    constant |= q.node == c::TypeQualifier::Const;
+                    qualify(&mut quals, &q.node);
+                }
+                c::DeclarationSpecifier::Extension(e) => {
+                    noreturn |= never_returns(e);
+                    guarded_by = guarded_by.or(self.guarded_by(e));
+                }
+                c::DeclarationSpecifier::Function(f) => noreturn |= f.node == c::FunctionSpecifier::Noreturn,
+                c::DeclarationSpecifier::Alignment(_) => {}
             }
         }
         let auto_type =
             types.iter().any(|t| matches!(&t.node, c::TypeSpecifier::TypedefName(n) if n.node.name == normalise::AUTO));
         let ty = self.base_type(&types, span).qualified(quals);
-        Specifiers { ty, class, thread_local, auto_type, guarded_by }
+        Specifiers { ty, class, thread_local, auto_type, noreturn, constant, guarded_by }
     }
 
     fn qualifier_list(&mut self, list: &[Node<c::SpecifierQualifier>]) -> CType {
@@ -515,6 +532,7 @@ impl Converter<'_> {
                     address_taken: false,
                     init: None,
                     external: false,
+                    constant: false,
                     guarded_by: None,
                     length: None,
                 });
@@ -592,6 +610,8 @@ impl Converter<'_> {
             }
             if let CTypeKind::Function(signature) = self.types.kind(ty).clone() {
                 let id = self.function(&name, &signature, span);
+                self.functions[id].noreturn |=
+                    specifiers.noreturn || never_returns(&item.node.declarator.node.extensions);
                 if !self.at_file_scope() {
                     self.bind(&name, Name::Function(id));
                 }
@@ -680,6 +700,10 @@ impl Converter<'_> {
         if guarded_by.is_some() {
             self.variables[var].guarded_by = guarded_by;
         }
+        let derived = &item.node.declarator.node;
+        let plain = matches!(derived.kind.node, c::DeclaratorKind::Identifier(_))
+            && !derived.derived.iter().any(|d| matches!(d.node, c::DerivedDeclarator::Pointer(_)));
+        self.variables[var].constant |= specifiers.constant && plain && !external;
         let init = item.node.initializer.as_ref().map(|i| {
             let (init, completed) = self.initializer(i, ty);
             self.variables[var].ty = completed;

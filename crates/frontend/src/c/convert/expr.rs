@@ -13,11 +13,13 @@ impl Converter<'_> {
             c::Expression::Identifier(i) => self.name_value(&i.node.name, span),
             c::Expression::Constant(k) => self.constant(k),
             c::Expression::StringLiteral(s) => {
-                let bytes = self.string(s);
-                let text = self.texts.push(bytes);
-                let char = self.types.int(Int::Char);
-                let ty = self.types.pointer(char);
-                Expr { kind: CExprKind::TextAddress(text), ty, span }
+                let literal = self.string(s);
+                let of = self.types.int(literal.wide.unwrap_or(Int::Char));
+                let ty = self.types.pointer(of);
+                match literal.bytes() {
+                    Some(bytes) => Expr { kind: CExprKind::TextAddress(self.texts.push(bytes)), ty, span },
+                    None => Expr::unmodelled("a wide string", ty, span),
+                }
             }
             c::Expression::GenericSelection(g) => self.generic(g),
             c::Expression::Member(_) => {
@@ -34,6 +36,14 @@ impl Converter<'_> {
                 self.size_of(ty, span)
             }
             c::Expression::SizeOfVal(v) => {
+                let name = match &v.node.0.node {
+                    c::Expression::Identifier(i) if is_function_name(&i.node.name) => Some(self.function_name.len()),
+                    _ => None,
+                };
+                if let Some(length) = name {
+                    let size = self.types.size_type();
+                    return Expr::constant(length as i128 + 1, size, span);
+                }
                 let ty = self.type_of(&v.node.0);
                 self.measured_size(&v.node.0, ty, span).unwrap_or_else(|| self.size_of(ty, span))
             }
@@ -82,7 +92,7 @@ impl Converter<'_> {
                 let ty = self.types.int(int);
                 Expr::constant(value, ty, span)
             }
-            _ if matches!(name, "__func__" | "__FUNCTION__" | "__PRETTY_FUNCTION__") => {
+            _ if is_function_name(name) => {
                 let mut bytes = self.function_name.clone().into_bytes();
                 bytes.push(0);
                 let text = self.texts.push(bytes);
@@ -210,11 +220,14 @@ impl Converter<'_> {
                 return LValue { kind: PlaceKind::Deref(Box::new(pointer)), ty, span };
             }
             c::Expression::StringLiteral(s) => {
-                let bytes = self.string(s);
-                let char = self.types.int(Int::Char);
-                let ty = self.types.intern(CTypeKind::Array(char, Some(bytes.len() as u64)));
-                let text = self.texts.push(bytes);
-                return LValue { kind: PlaceKind::Text(text), ty, span };
+                let literal = self.string(s);
+                let of = self.types.int(literal.wide.unwrap_or(Int::Char));
+                let ty = self.types.intern(CTypeKind::Array(of, Some(literal.units.len() as u64)));
+                let kind = match literal.bytes() {
+                    Some(bytes) => PlaceKind::Text(self.texts.push(bytes)),
+                    None => PlaceKind::Unmodelled("a wide string".into()),
+                };
+                return LValue { kind, ty, span };
             }
             _ => {}
         }
@@ -566,6 +579,7 @@ impl Converter<'_> {
                     labels: IdVec::new(),
                     span,
                     address_taken: false,
+                    noreturn: false,
                 });
                 if !name.starts_with("__sync_") && !name.starts_with("__atomic_") {
                     self.scopes[0].names.insert(name.to_string(), Name::Function(id));
@@ -594,4 +608,9 @@ impl Converter<'_> {
         }
         converted
     }
+}
+
+/// Names for the array of characters that holds the function's name.
+fn is_function_name(name: &str) -> bool {
+    matches!(name, "__func__" | "__FUNCTION__" | "__PRETTY_FUNCTION__")
 }

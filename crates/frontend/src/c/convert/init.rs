@@ -15,10 +15,10 @@ impl Converter<'_> {
                 if let (CTypeKind::Array(of, length), c::Expression::StringLiteral(s)) =
                     (self.types.kind(ty).clone(), &e.node)
                 {
-                    let bytes = self.string(s);
-                    let length = length.unwrap_or(bytes.len() as u64);
+                    let text = self.string(s);
+                    let length = length.unwrap_or(text.units.len() as u64);
                     let mut parts = Vec::new();
-                    self.text_parts(&bytes, of, length, 0, span, &mut parts);
+                    self.text_parts(&text.units, of, length, 0, span, &mut parts);
                     let ty = self.types.intern(CTypeKind::Array(of, Some(length))).qualified(ty.quals);
                     return (Init::Parts(parts), ty);
                 }
@@ -37,12 +37,12 @@ impl Converter<'_> {
         }
     }
 
-    fn text_parts(&mut self, bytes: &[u8], of: CType, length: u64, base: u64, span: Span, parts: &mut Vec<InitPart>) {
+    fn text_parts(&mut self, units: &[u32], of: CType, length: u64, base: u64, span: Span, parts: &mut Vec<InitPart>) {
         let size = self.types.size(of).unwrap_or(1);
-        for (i, byte) in bytes.iter().enumerate().take(length as usize) {
+        for (i, unit) in units.iter().enumerate().take(length as usize) {
             let value = match self.types.as_int(of) {
-                Some(int) => int.wrap(i128::from(*byte), self.types.model),
-                None => i128::from(*byte),
+                Some(int) => int.wrap(i128::from(*unit), self.types.model),
+                None => i128::from(*unit),
             };
             let value = Expr::constant(value, of.unqualified(), span);
             parts.push(InitPart { offset: base + i as u64 * size, ty: of, value });
@@ -56,10 +56,10 @@ impl Converter<'_> {
         span: Span,
     ) -> (Init, CType) {
         let mut parts = Vec::new();
-        let mut at = 0;
-        let reached = self.fill(ty, 0, items, &mut at, Braces::Own, &mut parts, span);
-        if at < items.len() {
-            let place = self.span(&items[at]);
+        let mut cursor = ItemCursor { items, at: 0, followed: false };
+        let reached = self.fill(ty, 0, 0, &mut cursor, Braces::Own, &mut parts, span);
+        if let Some(item) = cursor.item() {
+            let place = self.span(item);
             self.error(TYPE_ERROR, place, "there are more initialisers than the object has parts");
         }
         let ty = match self.types.kind(ty).clone() {
@@ -69,14 +69,14 @@ impl Converter<'_> {
         (Init::Parts(parts), ty)
     }
 
-    /// Fills an object from the items on; returns how many elements of an array were reached.
+    /// Fills an object from one of its parts on; returns how many elements of an array were reached.
     #[allow(clippy::too_many_arguments)] // The cursor of C's current object: each part of it varies in the recursion.
     fn fill(
         &mut self,
         ty: CType,
         base: u64,
-        items: &[Node<c::InitializerListItem>],
-        at: &mut usize,
+        first: u64,
+        cursor: &mut ItemCursor<'_>,
         braces: Braces,
         parts: &mut Vec<InitPart>,
         span: Span,
@@ -90,39 +90,40 @@ impl Converter<'_> {
             }
             CTypeKind::Opaque(_) => {
                 // Only one thing in the library's initialisers matters: a kind of mutex, the one constant not zero.
-                let value = self.first_nonzero(items);
-                *at = items.len();
+                let value = self.first_nonzero(cursor.items);
+                cursor.at = cursor.items.len();
                 let int = self.types.int(Int::Int);
                 parts.push(InitPart { offset: base, ty, value: Expr::constant(value, int, span) });
                 return 0;
             }
             _ => {
-                if let Some(item) = items.get(*at) {
-                    *at += 1;
+                if let Some(item) = cursor.item() {
+                    cursor.advance();
                     self.fill_one(ty, base, &item.node.initializer, parts);
                 }
                 return 0;
             }
         };
-        let (mut next, mut reached) = (0u64, 0u64);
+        let (mut next, mut reached) = (first, first);
         // The first character array in braces may be a string: `char a[] = {"x"}`.
-        if let (CTypeKind::Array(of, _), Some(first)) = (self.types.kind(ty).clone(), items.get(*at))
-            && let c::Initializer::Expression(e) = &first.node.initializer.node
+        if let (CTypeKind::Array(of, _), Some(item), 0) = (self.types.kind(ty).clone(), cursor.item(), first)
+            && !cursor.designated()
+            && let c::Initializer::Expression(e) = &item.node.initializer.node
             && let c::Expression::StringLiteral(s) = &e.node
             && self.types.as_int(of).is_some()
         {
-            let bytes = self.string(s);
-            *at += 1;
-            self.text_parts(&bytes, of, count.min(bytes.len() as u64), base, span, parts);
-            return bytes.len() as u64;
+            let text = self.string(s);
+            let length = text.units.len() as u64;
+            cursor.advance();
+            self.text_parts(&text.units, of, count.min(length), base, span, parts);
+            return length;
         }
-        while let Some(item) = items.get(*at) {
-            if !item.node.designation.is_empty() {
+        while cursor.item().is_some() {
+            if cursor.designated() {
                 if braces == Braces::Elided {
                     break;
                 }
-                *at += 1;
-                next = self.designated(ty, base, item, parts) + 1;
+                next = self.fill_designated(ty, base, cursor, parts, span) + 1;
                 reached = reached.max(next);
                 continue;
             }
@@ -141,24 +142,23 @@ impl Converter<'_> {
                 },
                 _ => break,
             };
-            self.fill_next(sub, base + offset, items, at, parts, span);
+            self.fill_next(sub, base + offset, cursor, parts, span);
             next += 1;
             reached = reached.max(next);
         }
         reached
     }
 
-    /// One subobject without a designator: a brace list, a whole value, or elided braces.
+    /// One subobject: a brace list, a whole value, or elided braces.
     fn fill_next(
         &mut self,
         sub: CType,
         offset: u64,
-        items: &[Node<c::InitializerListItem>],
-        at: &mut usize,
+        cursor: &mut ItemCursor<'_>,
         parts: &mut Vec<InitPart>,
         span: Span,
     ) {
-        let Some(item) = items.get(*at) else { return };
+        let Some(item) = cursor.item() else { return };
         let aggregate = matches!(self.types.kind(sub), CTypeKind::Array(..) | CTypeKind::Record(_));
         if let (true, c::Initializer::Expression(e)) = (aggregate, &item.node.initializer.node) {
             let string = matches!(e.node, c::Expression::StringLiteral(_));
@@ -166,11 +166,11 @@ impl Converter<'_> {
             let same = self.types.record(sub).is_some() && self.types.record(whole) == self.types.record(sub);
             let text = string && matches!(self.types.kind(sub), CTypeKind::Array(..));
             if !same && !text {
-                self.fill(sub, offset, items, at, Braces::Elided, parts, span);
+                self.fill(sub, offset, 0, cursor, Braces::Elided, parts, span);
                 return;
             }
         }
-        *at += 1;
+        cursor.advance();
         self.fill_one(sub, offset, &item.node.initializer, parts);
     }
 
@@ -192,20 +192,26 @@ impl Converter<'_> {
         }
     }
 
-    /// A designated item; returns the index in the outer object it stands at.
-    fn designated(
+    /// A designated item, and those after it that go on behind it inside the object it names (C11 6.7.9p17); returns the index in the
+    /// outer object it stands at.
+    fn fill_designated(
         &mut self,
         ty: CType,
         base: u64,
-        item: &Node<c::InitializerListItem>,
+        cursor: &mut ItemCursor<'_>,
         parts: &mut Vec<InitPart>,
+        span: Span,
     ) -> u64 {
+        let Some(item) = cursor.item() else { return 0 };
         let mut targets = vec![(ty, base)];
-        let mut outer = None;
+        // The objects around the last target, each with the index of the part that leads there.
+        let mut around: Vec<(CType, u64, u64)> = Vec::new();
         for designator in &item.node.designation {
             let span = self.span(designator);
             let mut next = Vec::new();
-            for (ty, base) in targets {
+            let last = targets.len();
+            for (number, (ty, base)) in targets.into_iter().enumerate() {
+                let leads = number + 1 == last;
                 match &designator.node {
                     c::Designator::Member(name) => {
                         let path = self.types.record(ty).and_then(|r| self.types.find_field(r, &name.node.name));
@@ -214,9 +220,11 @@ impl Converter<'_> {
                             continue;
                         };
                         let (mut ty, mut at) = (ty, base);
-                        outer.get_or_insert(path[0] as u64);
                         for step in path {
                             if let Some(f) = self.types.record(ty).and_then(|r| self.types.field(r, step)) {
+                                if leads {
+                                    around.push((ty, at, step as u64));
+                                }
                                 (ty, at) = (f.ty, at + f.offset);
                             }
                         }
@@ -238,7 +246,9 @@ impl Converter<'_> {
                             continue;
                         };
                         let size = self.types.size(of).unwrap_or(1);
-                        outer.get_or_insert(high.max(0) as u64);
+                        if leads {
+                            around.push((ty, base, high.max(0) as u64));
+                        }
                         for i in low.max(0)..=high {
                             next.push((of, base + i as u64 * size));
                         }
@@ -247,10 +257,20 @@ impl Converter<'_> {
             }
             targets = next;
         }
+        cursor.followed = true;
+        let here = *cursor;
         for (ty, at) in targets {
-            self.fill_one(ty, at, &item.node.initializer, parts);
+            *cursor = here;
+            self.fill_next(ty, at, cursor, parts, span);
         }
-        outer.unwrap_or(0)
+        if cursor.at == here.at {
+            cursor.advance();
+        }
+        let outer = around.first().map_or(0, |(.., index)| *index);
+        for (ty, base, index) in around.into_iter().skip(1).rev() {
+            self.fill(ty, base, index + 1, cursor, Braces::Elided, parts, span);
+        }
+        outer
     }
 
     fn first_nonzero(&mut self, items: &[Node<c::InitializerListItem>]) -> i128 {
@@ -264,6 +284,30 @@ impl Converter<'_> {
             }
         }
         0
+    }
+}
+
+/// Where a list of initialisers is read.
+#[derive(Clone, Copy)]
+struct ItemCursor<'n> {
+    items: &'n [Node<c::InitializerListItem>],
+    at: usize,
+    /// The designation of the item here was followed: it counts as one without.
+    followed: bool,
+}
+
+impl<'n> ItemCursor<'n> {
+    fn item(&self) -> Option<&'n Node<c::InitializerListItem>> {
+        self.items.get(self.at)
+    }
+
+    fn designated(&self) -> bool {
+        !self.followed && self.item().is_some_and(|i| !i.node.designation.is_empty())
+    }
+
+    fn advance(&mut self) {
+        self.at += 1;
+        self.followed = false;
     }
 }
 

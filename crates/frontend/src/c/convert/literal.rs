@@ -22,11 +22,17 @@ impl Converter<'_> {
                 Expr::float(number, Made::Literal, Vec::new(), ty, span)
             }
             c::Constant::Character(text) => {
-                let inner = text.trim_start_matches(['L', 'u', 'U']).trim_matches('\'');
-                let bytes = unescape(inner);
+                let (wide, quoted) = prefix(text);
+                let inner = quoted.strip_prefix('\'').unwrap_or(quoted);
+                let units = unescape(inner.strip_suffix('\'').unwrap_or(inner), wide);
+                if let Some(int) = wide {
+                    let value = int.wrap(units.last().copied().map_or(0, i128::from), self.types.model);
+                    return Expr::constant(value, self.types.int(int), span);
+                }
                 // A plain character is signed; several characters pack as gcc packs them.
-                let value = bytes.iter().fold(0i128, |acc, b| (acc << 8) | i128::from(*b));
-                let value = if bytes.len() == 1 { Int::Char.wrap(value, self.types.model) } else { value };
+                let value = units.iter().fold(0i128, |acc, unit| (acc << 8) | i128::from(*unit));
+                let int = if units.len() == 1 { Int::Char } else { Int::Int };
+                let value = int.wrap(value, self.types.model);
                 let ty = self.types.int(Int::Int);
                 Expr::constant(value, ty, span)
             }
@@ -71,52 +77,94 @@ impl Converter<'_> {
         Expr::constant(value, ty, span)
     }
 
-    pub(super) fn string(&mut self, node: &Node<c::StringLiteral>) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        for piece in &node.node {
-            let inner = piece.trim_start_matches(['L', 'u', 'U', '8']);
-            let inner = inner.strip_prefix('"').unwrap_or(inner);
-            let inner = inner.strip_suffix('"').unwrap_or(inner);
-            bytes.extend(unescape(inner));
+    pub(super) fn string(&mut self, node: &Node<c::StringLiteral>) -> TextLiteral {
+        let pieces: Vec<_> = node.node.iter().map(|piece| prefix(piece)).collect();
+        // One wide piece makes all of them wide (C11 6.4.5p5).
+        let wide = pieces.iter().find_map(|(wide, _)| *wide);
+        let mut units = Vec::new();
+        for (_, quoted) in pieces {
+            let inner = quoted.strip_prefix('"').unwrap_or(quoted);
+            units.extend(unescape(inner.strip_suffix('"').unwrap_or(inner), wide));
         }
-        bytes.push(0);
-        bytes
+        units.push(0);
+        TextLiteral { units, wide }
     }
 }
 
-/// The bytes of a literal's inside.
-fn unescape(text: &str) -> Vec<u8> {
-    let bytes = text.as_bytes();
+/// A string: its characters with the last zero, and their type where it is not `char`.
+pub(super) struct TextLiteral {
+    pub units: Vec<u32>,
+    pub wide: Option<Int>,
+}
+
+impl TextLiteral {
+    /// The bytes of a string of `char`.
+    pub(super) fn bytes(&self) -> Option<Vec<u8>> {
+        self.wide.is_none().then(|| self.units.iter().map(|unit| *unit as u8).collect())
+    }
+}
+
+/// The type that a literal's prefix asks for, and the literal from its quote on.
+fn prefix(text: &str) -> (Option<Int>, &str) {
+    for (mark, int) in [("u8", None), ("L", Some(Int::Int)), ("u", Some(Int::UShort)), ("U", Some(Int::UInt))] {
+        if let Some(rest) = text.strip_prefix(mark) {
+            return (int, rest);
+        }
+    }
+    (None, text)
+}
+
+/// The characters of a literal's inside: bytes, or code points where it is wide (in 16 bits, pairs where one does not fit).
+fn unescape(text: &str, wide: Option<Int>) -> Vec<u32> {
     let mut out = Vec::new();
-    let mut at = 0;
-    while at < bytes.len() {
-        if bytes[at] != b'\\' || at + 1 >= bytes.len() {
-            out.push(bytes[at]);
-            at += 1;
+    let character = |c: char, out: &mut Vec<u32>| match wide {
+        None => out.extend(c.encode_utf8(&mut [0; 4]).bytes().map(u32::from)),
+        Some(Int::UShort) => out.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| u32::from(*unit))),
+        Some(_) => out.push(u32::from(c)),
+    };
+    let mut rest = text.chars().peekable();
+    let number = |rest: &mut std::iter::Peekable<std::str::Chars<'_>>, radix: u32, most: usize| {
+        let mut value = 0u32;
+        for _ in 0..most {
+            let Some(digit) = rest.peek().and_then(|c| c.to_digit(radix)) else { break };
+            value = value.wrapping_mul(radix).wrapping_add(digit);
+            rest.next();
+        }
+        value
+    };
+    while let Some(c) = rest.next() {
+        if c != '\\' {
+            character(c, &mut out);
             continue;
         }
-        let escape = bytes[at + 1];
-        at += 2;
+        let Some(escape) = rest.peek().copied() else {
+            out.push(u32::from(c));
+            break;
+        };
+        if escape.is_digit(8) {
+            let value = number(&mut rest, 8, 3);
+            out.push(if wide.is_none() { value & 0xff } else { value });
+            continue;
+        }
+        rest.next();
         match escape {
-            b'n' => out.push(b'\n'),
-            b't' => out.push(b'\t'),
-            b'r' => out.push(b'\r'),
-            b'a' => out.push(7),
-            b'b' => out.push(8),
-            b'f' => out.push(12),
-            b'v' => out.push(11),
-            b'e' => out.push(27),
-            b'x' => {
-                let digits = bytes[at..].iter().take_while(|b| b.is_ascii_hexdigit()).count();
-                out.push(u32::from_str_radix(&text[at..at + digits], 16).unwrap_or(0) as u8);
-                at += digits;
+            'n' => out.push(10),
+            't' => out.push(9),
+            'r' => out.push(13),
+            'a' => out.push(7),
+            'b' => out.push(8),
+            'f' => out.push(12),
+            'v' => out.push(11),
+            'e' => out.push(27),
+            'x' => {
+                let value = number(&mut rest, 16, usize::MAX);
+                out.push(if wide.is_none() { value & 0xff } else { value });
             }
-            b'0'..=b'7' => {
-                let digits = bytes[at - 1..].iter().take(3).take_while(|b| (b'0'..=b'7').contains(b)).count();
-                out.push(u32::from_str_radix(&text[at - 1..at - 1 + digits], 8).unwrap_or(0) as u8);
-                at += digits - 1;
+            'u' | 'U' => {
+                let value = number(&mut rest, 16, if escape == 'u' { 4 } else { 8 });
+                character(char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER), &mut out);
             }
-            other => out.push(other),
+            other => character(other, &mut out),
         }
     }
     out

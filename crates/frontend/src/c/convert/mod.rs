@@ -220,6 +220,7 @@ impl Converter<'_> {
             labels: IdVec::new(),
             span,
             address_taken: false,
+            noreturn: false,
         });
         self.scopes[0].names.insert(name.to_string(), Name::Function(id));
         id
@@ -237,6 +238,7 @@ impl Converter<'_> {
             self.keep_internal(&name);
         }
         let id = self.function(&name, &signature, span);
+        self.functions[id].noreturn |= specifiers.noreturn || decl::never_returns(&f.node.declarator.node.extensions);
         if self.functions[id].body.is_some() {
             let other = self.sources.place(self.functions[id].span);
             return self.error(REDECLARED, span, format!("`{name}` is defined twice, also at {other}"));
@@ -286,6 +288,7 @@ impl Converter<'_> {
             address_taken: false,
             init: None,
             external: false,
+            constant: false,
             guarded_by: None,
             length: None,
         });

@@ -24,7 +24,9 @@ impl Converter<'_> {
         let model = self.types.model;
         match (self.types.kind(ty), &value.kind) {
             (_, CExprKind::Unmodelled(_)) => Expr { ty, ..value },
-            (CTypeKind::Int(int), CExprKind::Const(k)) => Expr::constant(int.wrap(*k, model), ty, value.span),
+            (CTypeKind::Int(int), CExprKind::Const(k)) if *int != Int::UInt128 || *k >= 0 => {
+                Expr::constant(int.wrap(*k, model), ty, value.span)
+            }
             (CTypeKind::Pointer(_), CExprKind::Const(k)) => {
                 let bits = model.pointer_bytes() as u32 * 8;
                 Expr::constant(k.rem_euclid(1i128 << bits), ty, value.span)
@@ -437,7 +439,24 @@ impl Converter<'_> {
                 let kind = CExprKind::AssignOp { place: Box::new(place), op, value: Box::new(value), compute };
                 Expr { kind, ty, span }
             }
+            // An integer changed by a floating value: computed in the floating type, and converted back.
+            (CTypeKind::Int(_), CTypeKind::Float(_), _) if !place.ty.quals.atomic && named_purely(&place) => {
+                let old = Expr { kind: CExprKind::Load(Box::new(place.clone())), ty, span };
+                let new = self.arithmetic(op, old, value, span);
+                let value = self.cast(new, ty, span);
+                Expr { kind: CExprKind::Assign(Box::new(place), Box::new(value)), ty, span }
+            }
             _ => Expr::unmodelled("a compound assignment on these types", ty, span),
         }
+    }
+}
+
+/// Whether a place is the same however often it is evaluated, and evaluating it reads nothing.
+fn named_purely(place: &LValue) -> bool {
+    match &place.kind {
+        PlaceKind::Var(_) => true,
+        PlaceKind::Field(inner, _) => named_purely(inner),
+        PlaceKind::Index(array, index) => index.as_const().is_some() && named_purely(array),
+        _ => false,
     }
 }

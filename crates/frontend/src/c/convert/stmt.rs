@@ -159,6 +159,7 @@ impl Converter<'_> {
             labels: IdVec::new(),
             span,
             address_taken: false,
+            noreturn: false,
         };
         let started = self.functions.push(function(ASYNCHRONOUS, void, Some(vec![body])));
         let create = self.functions.push(function("pthread_create", int, None));

@@ -375,8 +375,8 @@ impl Body<'_, '_> {
             let kind = CExprKind::Assign(Box::new(place.clone()), Box::new(value.clone()));
             return self.aggregate(&Expr { kind, ty: place.ty.unqualified(), span });
         };
-        let operand = self.value(value)?;
         let location = self.place(place, ElementUse::Access)?;
+        let operand = self.value(value)?;
         self.store(location, scalar, operand, AccessStep::Whole, span);
         Ok(self.stored_value(location, scalar, operand, span))
     }

@@ -61,6 +61,7 @@ pub fn violations_of(check: CCheck) -> Vec<ViolationKind> {
         CCheck::Leak => vec![ViolationKind::Leak],
         CCheck::Division => vec![ViolationKind::DivisionByZero],
         CCheck::Unlock => vec![ViolationKind::Unlock],
+        CCheck::Shift => vec![ViolationKind::Shift],
     }
 }
 
@@ -160,6 +161,8 @@ impl CoreLowering<'_> {
             }
             if !left.is_empty() {
                 rest.push((id, Init::Parts(left)));
+            } else if variable.constant && variable.storage == Storage::Static {
+                self.module.objects[object].class = core::StorageClass::Constant;
             }
         }
         if rest.is_empty() {
@@ -176,7 +179,11 @@ impl CoreLowering<'_> {
         match self.externals.get(&key) {
             Some(id) => *id,
             None => {
-                let id = self.module.externals.push(External { name: function.name.clone(), result });
+                let id = self.module.externals.push(External {
+                    name: function.name.clone(),
+                    result,
+                    noreturn: function.noreturn,
+                });
                 self.externals.insert(key, id);
                 id
             }
@@ -188,7 +195,7 @@ impl CoreLowering<'_> {
         *self
             .externals
             .entry((name.to_string(), None))
-            .or_insert_with(|| self.module.externals.push(External { name: name.to_string(), result }))
+            .or_insert_with(|| self.module.externals.push(External { name: name.to_string(), result, noreturn: false }))
     }
 
     fn text(&mut self, text: TextId, span: base::Span) -> ObjectId {

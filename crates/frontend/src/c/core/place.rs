@@ -36,6 +36,9 @@ impl MemoryPlace {
 /// The order of plain uses of atomic objects.
 pub(super) const SEQ_CST: Operand = Operand::Constant(CoreValue::Int(5));
 
+/// No array has more elements.
+const LARGEST_OBJECT: u64 = i64::MAX as u64;
+
 /// Larger objects are copied in one step.
 const MAX_WORDS: u64 = 16;
 
@@ -154,10 +157,12 @@ impl Body<'_, '_> {
             return Ok(self.memory(outer.address, place.ty, outer.packed));
         }
         let value = self.value(index)?;
-        if let CTypeKind::Array(_, Some(length)) = *self.types().kind(array.ty)
-            && !self.is_last_member(array)
-        {
-            let length = length + u64::from(how == ElementUse::Address);
+        if let CTypeKind::Array(_, Some(length)) = *self.types().kind(array.ty) {
+            // Behind the last member there may be more, before it there is another.
+            let length = match self.is_last_member(array) {
+                true => LARGEST_OBJECT,
+                false => length + u64::from(how == ElementUse::Address),
+            };
             self.emit(Instruction::CheckIndex { index: value, length }, span);
         }
         let to = self.register();

@@ -242,6 +242,7 @@ impl Lower<'_> {
             Undefined::Overflow if self.checks(CCheck::Overflow) => Some(GateFailure::Overflow),
             Undefined::Deref if self.checks(CCheck::Memory) => Some(GateFailure::Deref),
             Undefined::Division if self.checks(CCheck::Division) => Some(GateFailure::Division),
+            Undefined::Shift if self.checks(CCheck::Shift) => Some(GateFailure::Shift),
             _ => None,
         };
         match failure {
@@ -430,15 +431,26 @@ impl Lower<'_> {
         }
     }
 
-    /// Writing a string literal is undefined (C11 6.4.5p7): for a write it is no memory.
+    /// Writing a string literal or an object that is defined `const` is undefined (C11 6.4.5p7, 6.7.3p6): for a write it is no memory.
     fn spare_literals(&self, hits: &mut Hits) {
         let b = self.b();
-        let literal = |c: &Case| self.slots[c.slot].key.starts_with("<text ");
+        let literal =
+            |c: &Case| self.slots[c.slot].key.starts_with("<text ") || self.is_constant_object(&self.slots[c.slot].key);
         if hits.cases.iter().any(literal) {
             hits.cases.retain(|c| !literal(c));
             let bad = hits.unmodelled.as_ref().map_or(b.ff(), |(cond, _)| *cond);
             hits.invalid = b.not(b.or(b.any(hits.cases.iter().map(|c| c.cond)), bad));
         }
+    }
+
+    /// Whether a slot is part of a variable of static storage that is defined `const`.
+    fn is_constant_object(&self, key: &str) -> bool {
+        let Some((name, rest)) = key.split_once('#') else { return false };
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        // Names of locals and of what belongs to a thread go on with the thread.
+        let own = !rest[digits..].starts_with('!') && !name.contains(['!', '<', '>']);
+        let number = rest[..digits].parse().ok().filter(|_| own).map(crate::c::ast::VarId);
+        number.and_then(|v| self.unit.variables.get(v)).is_some_and(|v| v.constant && v.name == name)
     }
 
     /// The bytes of an address are the machine's choice: they can be moved, but not looked at one by one.

@@ -108,6 +108,7 @@ impl Lower<'_> {
     pub(super) fn fit(&mut self, raw: Term, int: Int, span: Span) -> Term {
         if int == Int::UInt128 && !self.within(raw, int.range(self.unit.types.model)) {
             self.unmodelled("arithmetic of 128 bits", span);
+            return raw;
         }
         if !int.signed() {
             return self.wrap(raw, int);
@@ -173,6 +174,11 @@ impl Lower<'_> {
                 self.fit(raw, int, span)
             }
             CBinaryOp::Mul => {
+                let bits = int.bits(self.unit.types.model);
+                if let (Some(p), Some(q), false) = (b.as_num(x), b.as_num(y), int.signed() || bits > 64) {
+                    // The low bits of a product do not depend on those that are lost.
+                    return b.num(p.wrapping_mul(q).rem_euclid(1i128 << bits));
+                }
                 let raw = b.mul(x, y);
                 self.fit(raw, int, span)
             }
@@ -213,7 +219,10 @@ impl Lower<'_> {
     fn shift(&mut self, op: CBinaryOp, x: Term, y: Term, int: Int, span: Span) -> Term {
         let width = i128::from(int.bits(self.unit.types.model));
         let b = self.b();
-        let valid = b.and(b.le(b.num(0), y), b.lt(y, b.num(width)));
+        let mut valid = b.and(b.le(b.num(0), y), b.lt(y, b.num(width)));
+        if op == CBinaryOp::Shl && int.signed() && self.checks(CCheck::Shift) {
+            valid = b.and(valid, b.le(b.num(0), x));
+        }
         self.require(Undefined::Shift, valid, span);
         let b = self.b();
         if let Some(k) = b.as_num(y) {

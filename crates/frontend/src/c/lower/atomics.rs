@@ -90,6 +90,8 @@ impl Lower<'_> {
             return Some(None);
         }
         let at = self.settle(address);
+        // What is handed by address beside it is accessed as plainly as anything.
+        let plain = of.unqualified();
         let (operation, result) = match bare {
             "load_n" | "load" if args.len() <= 2 || bare == "load_n" => {
                 let before = self.cur.flow.steps.len();
@@ -104,7 +106,7 @@ impl Lower<'_> {
                 let value = self.read(at, of, span);
                 self.atomic_step(before);
                 let to = self.settle(into);
-                self.write(to, of, value, span);
+                self.write(to, plain, value, span);
                 return Some(Some(zero));
             }
             "store_n" | "store" | "lock_release" | "clear" | "init" | "flag_clear" => {
@@ -114,7 +116,7 @@ impl Lower<'_> {
                     "store" if name.starts_with("__atomic_") => {
                         let from = self.value(&args[1]);
                         let from = self.settle(from);
-                        self.read(from, of, span)
+                        self.read(from, plain, span)
                     }
                     _ => self.value(args.get(1)?),
                 };
@@ -129,7 +131,7 @@ impl Lower<'_> {
                 let value = if by_address {
                     let from = self.value(&args[1]);
                     let from = self.settle(from);
-                    self.read(from, of, span)
+                    self.read(from, plain, span)
                 } else {
                     self.value(args.get(1)?)
                 };
@@ -137,7 +139,7 @@ impl Lower<'_> {
                 if by_address {
                     let into = self.value(&args[2]);
                     let to = self.settle(into);
-                    self.write(to, of, old, span);
+                    self.write(to, plain, old, span);
                     return Some(Some(zero));
                 }
                 return Some(Some(old));
@@ -259,13 +261,14 @@ impl Lower<'_> {
     ) -> Option<Term> {
         let expected_at = self.value(args.get(1)?);
         let expected_at = self.settle(expected_at);
-        let expected = self.read(expected_at, of, span);
+        let plain = of.unqualified();
+        let expected = self.read(expected_at, plain, span);
         // Only the generic `__atomic` form hands the new value by address.
         let by_address = name.starts_with("__atomic_") && bare == "compare_exchange";
         let desired = if by_address {
             let from = self.value(args.get(2)?);
             let from = self.settle(from);
-            self.read(from, of, span)
+            self.read(from, plain, span)
         } else {
             let value = self.value(args.get(2)?);
             match self.unit.types.as_int(of) {
@@ -307,7 +310,7 @@ impl Lower<'_> {
         self.enter(yes);
         self.goto(end, span);
         self.enter(no);
-        self.write(expected_at, of, old, span);
+        self.write(expected_at, plain, old, span);
         self.goto(end, span);
         self.enter(end);
         Some(flag)

@@ -64,7 +64,9 @@ impl Lower<'_> {
         }
         let pinned = self.pinned_slots();
         for id in self.slots.ids() {
-            if self.slots[id].owner != SlotOwner::Shared || pinned.contains(&id) {
+            // The range of a value from outside is a fact of the beginning, which only shared variables have.
+            let outside = self.slots[id].external && self.slots[id].initial.is_none();
+            if self.slots[id].owner != SlotOwner::Shared || outside || pinned.contains(&id) {
                 continue;
             }
             let asked = if self.checks(CCheck::Race) { self.location(id) } else { id };
@@ -209,7 +211,14 @@ impl Lower<'_> {
             }
             let small = into.len() * out.len() <= (into.len() + out.len() + 1).max(6)
                 || (flow.places[loc].in_atomic_block && into.len() * out.len() <= MAX_PRODUCTS);
-            if !small || !removable(&into, &out, flow.places[loc].in_atomic_block, rule) {
+            // A step that leaves an atomic section is not put off to what comes behind it, and one that enters a section is not moved before it:
+            // what stands between two sections would become part of them.
+            let inside = |at: Loc| flow.places[at].in_atomic_block;
+            let borders = SectionBorders {
+                left: into.iter().any(|(s, _)| inside(s.from)),
+                entered: out.iter().any(|(s, _)| inside(s.to)),
+            };
+            if !small || !removable(&into, &out, inside(loc), borders, rule) {
                 continue;
             }
             let pairs: Vec<FlowStep> = into
@@ -413,15 +422,34 @@ struct StepMarks {
     settled: bool,
 }
 
-fn removable(into: &[&(FlowStep, StepMarks)], out: &[&(FlowStep, StepMarks)], inside: bool, rule: MergeRule) -> bool {
+/// Where a place lies to atomic sections.
+#[derive(Clone, Copy)]
+struct SectionBorders {
+    /// A step to it leaves one.
+    left: bool,
+    /// A step from it enters one.
+    entered: bool,
+}
+
+fn removable(
+    into: &[&(FlowStep, StepMarks)],
+    out: &[&(FlowStep, StepMarks)],
+    inside: bool,
+    borders: SectionBorders,
+    rule: MergeRule,
+) -> bool {
     let waits = out.iter().any(|(s, _)| s.blocking);
     let fails_before = into.iter().any(|(s, _)| !s.gates.is_empty());
     if inside {
         return !(waits && fails_before);
     }
     let visible_before = into.iter().any(|(_, m)| m.visible);
-    let backward = out.iter().all(|(_, m)| m.private || m.frees) && !(waits && (fails_before || visible_before));
-    let forward = rule == MergeRule::Both && into.iter().all(|(s, m)| (m.private || m.settled) && s.gates.is_empty());
+    let backward = !borders.entered
+        && out.iter().all(|(_, m)| m.private || m.frees)
+        && !(waits && (fails_before || visible_before));
+    let forward = rule == MergeRule::Both
+        && !borders.left
+        && into.iter().all(|(s, m)| (m.private || m.settled) && s.gates.is_empty());
     backward || forward
 }
 

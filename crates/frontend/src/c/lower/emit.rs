@@ -29,6 +29,9 @@ impl Lower<'_> {
             // Before anything is dropped: a read whose value is never used can race as well.
             self.privatise();
             self.instrument_races();
+        } else if !self.units.is_empty() {
+            self.privatise();
+            self.refuse_torn_bit_fields();
         }
         if self.merging == Merging::None {
             self.gate_by_exit();
@@ -289,6 +292,9 @@ impl<'u> Emitter<'u> {
                 CCheck::Unlock => {
                     self.property(&GateFailure::Unlock, None);
                 }
+                CCheck::Shift => {
+                    self.property(&GateFailure::Shift, None);
+                }
                 CCheck::Deadlock => {
                     let origin = self.origin(None, "no-deadlock");
                     self.program.properties.push(program::Property {
@@ -365,6 +371,7 @@ impl<'u> Emitter<'u> {
             }
             GateFailure::Overflow => (PropertyKind::Overflow, CCheck::Overflow.name().to_string()),
             GateFailure::Division => (PropertyKind::Division, CCheck::Division.name().to_string()),
+            GateFailure::Shift => (PropertyKind::Overflow, CCheck::Shift.name().to_string()),
             GateFailure::Unlock => (PropertyKind::Release, CCheck::Unlock.name().to_string()),
             GateFailure::Leak => (PropertyKind::Assertion, CCheck::Leak.name().to_string()),
             GateFailure::Deref => (PropertyKind::Null, CCheck::Memory.name().to_string()),

@@ -595,15 +595,15 @@ impl Lower<'_> {
                         None => zero,
                     };
                 }
-                let v = self.value(value);
                 let Some(at) = self.place(place) else { return zero };
+                let v = self.value(value);
                 self.write(at, place.ty, v, span);
                 self.written(at, place.ty, v, span)
             }
             CExprKind::AssignOp { place, op, value, compute } => self.assign_op(place, *op, value, *compute, span),
             CExprKind::AssignPointer { place, index, scale, subtract } => {
-                let i = self.value(index);
                 let Some(at) = self.place(place) else { return zero };
+                let i = self.value(index);
                 let step = i128::from(*scale) * if *subtract { -1 } else { 1 };
                 let old = self.read(at, place.ty, span);
                 let b = self.b();
@@ -720,6 +720,10 @@ impl Lower<'_> {
             (CTypeKind::Int(int), _) => {
                 let value = self.value(inner);
                 self.cut_address(value, int, span);
+                if int == Int::UInt128 {
+                    let fits = self.b().le(self.terms.int(0), value);
+                    self.only_modelled(fits, "an unsigned number of 128 bits above 2^127", span);
+                }
                 self.wrap(value, int)
             }
             _ => self.value(inner),
@@ -748,8 +752,8 @@ impl Lower<'_> {
         span: Span,
     ) -> Term {
         let zero = self.terms.int(0);
-        let y = self.value(value);
         let Some(at) = self.place(place) else { return zero };
+        let y = self.value(value);
         if self.types().is_float(place.ty) {
             return self.assign_float(at, place.ty, op, y, compute, span);
         }

@@ -91,6 +91,7 @@ pub(super) enum GateFailure {
     Reach(Span),
     Overflow,
     Division,
+    Shift,
     Deref,
     Free,
     /// A mutex unlocked by a thread that does not hold it.

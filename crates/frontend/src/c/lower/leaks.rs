@@ -49,6 +49,9 @@ impl Lower<'_> {
         }
         self.looked_for_leaks = true;
         let heap = self.heap();
+        if self.allocates_untyped() {
+            return self.unmodelled("leaks of memory that is used as no type", span);
+        }
         if heap.is_empty() {
             return;
         }
@@ -81,6 +84,16 @@ impl Lower<'_> {
         let yes = self.terms.tt();
         self.emit_step(to, yes, gates, Vec::new(), What::Assert, span, access::Waits::No);
         self.enter(to);
+    }
+
+    /// Whether some allocation has not one type, and is followed as nothing at all.
+    fn allocates_untyped(&self) -> bool {
+        let untyped = |key: &String| {
+            let used = self.facts.made_of.get(key).into_iter().flatten();
+            used.filter(|ty| !self.is_character(**ty)).count() != 1
+        };
+        let asked = |key: &&String| key.ends_with('?') && key.contains("<heap ");
+        self.object_keys.keys().filter(asked).any(untyped)
     }
 
     /// For each object, that a variable of static storage leads to it.

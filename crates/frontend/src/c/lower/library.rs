@@ -156,15 +156,58 @@ impl Lower<'_> {
             {
                 Some(self.nondet_in(Some((0, 1)), Sort::INT, span))
             }
+            "getpid" | "getppid" | "getuid" | "geteuid" | "getgid" | "getegid" | "getpagesize" => {
+                Some(self.same_number(name, super::promises::MOST_IDS, span))
+            }
+            // The same text or none each time, of which nothing is known.
+            "getenv" if matches!(strip(&args[0]).kind, CExprKind::TextAddress(_)) => {
+                let CExprKind::TextAddress(text) = strip(&args[0]).kind else { return None };
+                let slot = self.internal(
+                    &format!("<same getenv {:?}>", self.unit.texts[text]),
+                    "getenv",
+                    Sort::INT,
+                    None,
+                    span,
+                );
+                let bits = self.unit.types.model.pointer_bytes() * 8;
+                self.slots[slot].range = Some((0, (1i128 << bits) - 1));
+                self.slots[slot].external = true;
+                let value = self.slot_term(slot);
+                self.outside(value);
+                Some(value)
+            }
+            "sysconf" if args.first().is_some_and(|a| a.as_const().is_some()) => {
+                let what = args[0].as_const().unwrap_or(0);
+                Some(self.same_number(&format!("sysconf {what}"), super::promises::MOST_IDS, span))
+            }
             _ if is_ignored(name) => {
                 args.iter().for_each(|a| self.print_value(a));
-                if self.unit.types.is_void(ty) { Some(zero) } else { Some(self.nondet(ty, span)) }
+                if self.unit.types.is_void(ty) {
+                    return Some(zero);
+                }
+                match super::promises::promised(name) {
+                    Some((low, high)) if low == high => Some(self.terms.int(low)),
+                    Some(range) => Some(self.nondet_in(Some(range), Sort::INT, span)),
+                    None => Some(self.nondet(ty, span)),
+                }
             }
             // These fill in what they are handed.
-            "time" | "timespec_get" | "gettimeofday" => {
+            "time" => {
+                let now = self.nondet_in(Some(super::promises::TIMES), Sort::INT, span);
+                if let Some(to) = args.first() {
+                    let address = self.value(to);
+                    if self.b().as_num(address) != Some(0) {
+                        let at = self.settle(address);
+                        self.write(at, ty, now, span);
+                    }
+                }
+                self.cur.at?;
+                Some(now)
+            }
+            "timespec_get" | "gettimeofday" => {
                 args.iter().skip(1).for_each(|a| self.effect(a));
-                self.havoc_behind(args.first(), span);
-                if self.unit.types.is_void(ty) { Some(zero) } else { Some(self.nondet(ty, span)) }
+                self.time_behind(args.first(), span);
+                Some(self.nondet_in(super::promises::promised(name), Sort::INT, span))
             }
             "setlocale" => {
                 args.iter().for_each(|a| self.print_value(a));
@@ -176,8 +219,8 @@ impl Lower<'_> {
             }
             "clock_gettime" => {
                 args.first().into_iter().for_each(|a| self.effect(a));
-                self.havoc_behind(args.get(1), span);
-                Some(self.nondet(ty, span))
+                self.time_behind(args.get(1), span);
+                Some(self.nondet_in(super::promises::promised(name), Sort::INT, span))
             }
             "rand_r" => {
                 self.havoc_behind(args.first(), span);
@@ -185,8 +228,8 @@ impl Lower<'_> {
             }
             "nanosleep" => {
                 self.read_behind(args.first()?, span);
-                self.havoc_behind(args.get(1), span);
-                Some(self.nondet(ty, span))
+                self.time_behind(args.get(1), span);
+                Some(self.nondet_in(super::promises::promised(name), Sort::INT, span))
             }
             "setbuf" | "setvbuf" => {
                 let values: Vec<Term> = args.iter().map(|a| self.value(a)).collect();
@@ -660,7 +703,26 @@ impl Lower<'_> {
         result
     }
 
+    /// A time where an argument points to: seconds, and parts of one.
+    fn time_behind(&mut self, argument: Option<&Expr>, span: Span) {
+        let Some(e) = argument.filter(|a| a.as_const() != Some(0)) else { return };
+        let address = self.value(e);
+        let Some(ty) = self.unit.types.pointee(strip(e).ty) else { return };
+        let parts = self.plain_parts(ty);
+        for (number, (offset, leaf)) in parts.iter().enumerate() {
+            let range = if number == 0 { super::promises::TIMES } else { super::promises::PARTS_OF_A_SECOND };
+            let value = self.nondet_in(Some(range), Sort::INT, span);
+            let at = self.settle(self.b().add(address, self.b().num(*offset)));
+            self.write(at, *leaf, value, span);
+        }
+    }
+
     fn unknown_function(&mut self, name: &str, args: &[Expr], ty: CType, span: Span) -> Option<Term> {
+        if self.unit.function(name).is_some_and(|f| self.unit.functions[f].noreturn) {
+            args.iter().for_each(|a| self.effect(a));
+            self.leave_program(span, Leave::Stop);
+            return None;
+        }
         if has_a_meaning(name) {
             self.unmodelled(&format!("`{name}`"), span);
             return None;
@@ -786,7 +848,10 @@ fn is_ignored(name: &str) -> bool {
             | "srand"
             | "srandom"
             | "clock"
-            | "getpid"
+            | "getchar"
+            | "getchar_unlocked"
+            | "getc"
+            | "fgetc"
             | "gettid"
             | "close"
             | "pthread_setconcurrency"

@@ -12,6 +12,7 @@ mod annotate;
 mod arithmetic;
 mod atomics;
 mod call;
+mod checks;
 mod compress;
 mod condition;
 mod constants;
@@ -37,6 +38,7 @@ mod mutex;
 mod objects;
 mod performs;
 mod phases;
+mod promises;
 mod race;
 mod start;
 mod stmt;
@@ -45,6 +47,8 @@ mod terms;
 mod texts;
 mod threads;
 mod walk;
+
+pub use checks::CCheck;
 
 use super::ast::{FnId, Init, Storage, Unit, VarId};
 use super::types::{CType, CTypeKind, Int};
@@ -65,74 +69,6 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use terms::Build;
-
-/// What is to be shown of a C program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CCheck {
-    /// `reach_error` is not called and no `assert` fails.
-    Reach,
-    Race,
-    Overflow,
-    Deadlock,
-    /// Valid dereferences.
-    Memory,
-    /// Only what was allocated is freed, and only once.
-    Free,
-    /// No memory is lost.
-    Leak,
-    Division,
-    /// A mutex is unlocked only by the thread that holds it.
-    Unlock,
-}
-
-impl CCheck {
-    pub const ALL: [CCheck; 9] = [
-        CCheck::Reach,
-        CCheck::Race,
-        CCheck::Overflow,
-        CCheck::Deadlock,
-        CCheck::Memory,
-        CCheck::Free,
-        CCheck::Leak,
-        CCheck::Division,
-        CCheck::Unlock,
-    ];
-
-    /// The property's name, as on the command line and in task files.
-    pub fn name(self) -> &'static str {
-        match self {
-            CCheck::Reach => "unreach-call",
-            CCheck::Race => "no-data-race",
-            CCheck::Overflow => "no-overflow",
-            CCheck::Deadlock => "no-deadlock",
-            CCheck::Memory => "memory-safety",
-            CCheck::Free => "valid-free",
-            CCheck::Leak => "valid-memtrack",
-            CCheck::Division => "no-division-by-zero",
-            CCheck::Unlock => "valid-unlock",
-        }
-    }
-
-    /// Whether a property of the model is a part of this question: it has its name, or is one of several of its assertions.
-    pub fn owns(self, property: &str) -> bool {
-        let name = self.name();
-        property == name || self == CCheck::Reach && property.strip_prefix(name).is_some_and(|r| r.starts_with(':'))
-    }
-
-    /// The properties that a name stands for; none if it is no name.
-    pub fn parse(name: &str) -> Vec<CCheck> {
-        match name {
-            "deadlock" => vec![CCheck::Deadlock],
-            "valid-deref" => vec![CCheck::Memory],
-            "memory-safety" => vec![CCheck::Memory, CCheck::Free],
-            "valid-memsafety" | "memsafety" => vec![CCheck::Memory, CCheck::Free, CCheck::Leak],
-            "undefined-behavior" | "undefined-behaviour" => {
-                vec![CCheck::Overflow, CCheck::Memory, CCheck::Free, CCheck::Division, CCheck::Unlock]
-            }
-            _ => CCheck::ALL.into_iter().filter(|c| c.name() == name).collect(),
-        }
-    }
-}
 
 /// A thread of the program to be.
 #[derive(Clone, Debug)]
@@ -803,6 +739,11 @@ impl<'u> Lower<'u> {
                     Some(int) if i == 0 => {
                         self.nondet_in(Some((0, int.range(self.unit.types.model).1)), Sort::INT, span)
                     }
+                    // The rows of arguments and of the environment are there.
+                    _ if i > 0 && self.unit.types.pointee(ty).is_some() => {
+                        let bits = self.unit.types.model.pointer_bytes() * 8;
+                        self.nondet_in(Some((1, (1i128 << bits) - 1)), Sort::INT, span)
+                    }
                     _ => self.nondet(ty, span),
                 };
                 if i > 0 {
@@ -891,5 +832,7 @@ enum Leave {
     Stop,
 }
 
+#[cfg(test)]
+mod merging_tests;
 #[cfg(test)]
 mod tests;

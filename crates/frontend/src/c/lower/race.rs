@@ -87,6 +87,30 @@ impl Lower<'_> {
         }
     }
 
+    /// A store of a bit-field reads what else is in its bytes and writes it back: where another thread may store a neighbour meanwhile,
+    /// one of the two may be lost, which steps that write one field alone do not show.
+    pub(super) fn refuse_torn_bit_fields(&mut self) {
+        let phases = self.phases();
+        for i in 0..self.flows.len() {
+            let mut flow = std::mem::take(&mut self.flows[i]);
+            for step in &mut flow.steps {
+                let (touch, under) = (self.touch(step), self.covers(step, TaskId(i as u32), &phases.locks));
+                let torn = touch.writes.iter().filter(|s| self.units.contains_key(s)).any(|written| {
+                    let shared = |s: &SlotId| s != written && self.slots[*s].owner == SlotOwner::Shared;
+                    self.neighbours(*written)
+                        .filter(shared)
+                        .any(|s| phases.contended(s, TaskId(i as u32), step.from, under, SlotAccess::Read))
+                });
+                if torn {
+                    let why = "bit-fields in the same bytes, stored by two threads at once";
+                    step.gates.push((GateFailure::Unmodelled(why.into(), step.span), self.terms.ff()));
+                    step.what = What::Unmodelled;
+                }
+            }
+            self.flows[i] = flow;
+        }
+    }
+
     /// Notes a call of the thread library that can learn of another thread's step without being ordered after it.
     pub(super) fn note_unordered_call(&mut self, name: &str, span: Span) {
         if let Some(unordered) = Unordered::of_call(name)

@@ -218,7 +218,8 @@ impl Build<'_> {
     }
     pub(super) fn mul(self, a: Term, b: Term) -> Term {
         match (self.as_num(a), self.as_num(b)) {
-            (Some(x), Some(y)) => self.num(x.saturating_mul(y)),
+            // A product beyond 128 bits is left as it is: it has no number here.
+            (Some(x), Some(y)) => x.checked_mul(y).map_or_else(|| self.0.mul(a, b), |product| self.num(product)),
             (Some(0), _) | (_, Some(0)) => self.num(0),
             (Some(1), _) => b,
             (_, Some(1)) => a,

@@ -134,6 +134,7 @@ fn directives(format: &[u8], direction: FormatDirection) -> Vec<Directive> {
 impl Lower<'_> {
     /// `Some` if the function writes text or bytes out, or reads text in.
     pub(super) fn text_call(&mut self, name: &str, args: &[Expr], ty: CType, span: Span) -> Option<Option<Term>> {
+        let mut most = None;
         match name {
             "puts" | "perror" => self.print_text(args.first()?, None, span),
             "fputs" => {
@@ -145,6 +146,7 @@ impl Lower<'_> {
                 self.print_value(args.first()?);
                 let (from, count) = (self.value(strip(args.get(1)?)), self.value(args.get(2)?));
                 self.read_bytes(name, from, strip(&args[1]).ty, count, span);
+                most = Some((-1, count));
             }
             "fwrite" => {
                 let (from, each) = (self.value(strip(args.first()?)), self.value(args.get(1)?));
@@ -152,6 +154,7 @@ impl Lower<'_> {
                 self.effect(args.get(3)?);
                 let count = self.b().mul(each, number);
                 self.read_bytes(name, from, strip(&args[0]).ty, count, span);
+                most = Some((0, number));
             }
             _ if name.ends_with("scanf") => {
                 let at = format_position(name)?;
@@ -170,7 +173,20 @@ impl Lower<'_> {
         if self.cur.at.is_none() {
             return Some(None);
         }
-        Some(Some(if self.unit.types.is_void(ty) { self.terms.int(0) } else { self.nondet(ty, span) }))
+        if self.unit.types.is_void(ty) {
+            return Some(Some(self.terms.int(0)));
+        }
+        let result = match super::promises::promised(name) {
+            Some(range) => self.nondet_in(Some(range), Sort::INT, span),
+            None => self.nondet(ty, span),
+        };
+        if let Some((least, most)) = most {
+            // No more than it was asked to write.
+            let b = self.b();
+            let within = b.and(b.le(b.num(least), result), b.or(b.le(result, most), b.le(result, b.num(0))));
+            self.only_if(within, span);
+        }
+        Some(Some(result))
     }
 
     /// Whether what is only read can matter.
@@ -344,7 +360,12 @@ impl Lower<'_> {
             self.unfollowed_text(name, address, size, span);
             self.cur.at?;
         }
-        Some(self.nondet_in(Some((0, i128::from(i32::MAX))), Sort::INT, span))
+        // A format that is nothing but text says how long it is.
+        let plain = shown.first().map(|format| self.value(format)).and_then(|format| self.literal_at(format));
+        match plain.filter(|text| !text.contains(&b'%')) {
+            Some(text) => Some(self.terms.int(text.len() as i128)),
+            None => Some(self.nondet_in(Some((0, i128::from(i32::MAX))), Sort::INT, span)),
+        }
     }
 
     /// Characters that are not followed are written from an address on, as many as there is room for.

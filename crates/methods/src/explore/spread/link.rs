@@ -30,10 +30,12 @@ pub(crate) enum MessageKind {
     Predecessor,
     Found,
     Forget,
+    Work,
+    Done,
 }
 
 impl MessageKind {
-    const ALL: [MessageKind; 13] = [
+    const ALL: [MessageKind; 15] = [
         MessageKind::Heartbeat,
         MessageKind::Farewell,
         MessageKind::Members,
@@ -47,6 +49,8 @@ impl MessageKind {
         MessageKind::Predecessor,
         MessageKind::Found,
         MessageKind::Forget,
+        MessageKind::Work,
+        MessageKind::Done,
     ];
 }
 

@@ -104,7 +104,7 @@ impl Members {
     pub(crate) fn rank(&self) -> usize {
         self.rank
     }
-    pub(crate) fn processes(&self) -> usize {
+    pub fn processes(&self) -> usize {
         self.links.len()
     }
     pub fn identity(&self) -> &MemberIdentity {

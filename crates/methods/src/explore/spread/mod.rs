@@ -9,11 +9,13 @@ mod apart;
 mod handshake;
 mod link;
 mod members;
+mod pieces;
 pub(crate) mod request;
 
 pub use handshake::{MemberIdentity, random_words};
 pub use link::OnLost;
 pub use members::{MAX_WAIT_FOR_MEMBERS, MemberListener, MemberPlan, Members};
+pub use pieces::PieceEvent;
 
 use super::checkpoint::SearchCheckpoint;
 use super::search::{SearchSettings, Searched, search_as_owner};
@@ -188,7 +190,6 @@ impl SearchPart<'_> {
             compact: request.compact,
             mark: request.mark,
             checkpoint: logs,
-            by_size: false,
         };
         let searched: Searched<W> = search_as_owner(self.program, system, &settings, &mut Apart::new(self.members));
         let first = self.members.link(0)?;
