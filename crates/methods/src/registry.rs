@@ -18,8 +18,7 @@ pub fn all_methods() -> Vec<Arc<dyn Method>> {
     let composition = vec![count.clone(), explore.clone(), horn.clone()];
     let facts = vec![explore.clone(), rely.clone(), count.clone()];
     let conform = crate::conform::Conform { composition, calls: Some(reduce.clone()), facts };
-    let callers =
-        crate::callers::Callers { provers: vec![shape.clone(), rely.clone(), count.clone(), quantify.clone()] };
+    let callers = crate::callers::Callers { provers: vec![shape.clone(), rely.clone(), count.clone()] };
     let walk = Arc::new(crate::explore::Walk);
     vec![explore, rely, reduce, count, quantify, horn, Arc::new(conform), shape, Arc::new(callers), walk]
 }

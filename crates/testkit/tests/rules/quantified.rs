@@ -210,7 +210,10 @@ fn check_a_certificate_that_does_not_fit_is_rejected() {
     rejected("not a new one", &|p| p.control[0] = p.control[1]);
     rejected("a location that is not there", &|p| p.facts[1].of[0].1.push(LocId(99)));
     rejected("a location that is not there", &|p| p.facts[1].of[0].1.reverse());
-    rejected("about no instance, one, or two", &|p| p.facts[0].of.push(p.facts[1].of[0].clone()));
+    rejected("about no instance, one, or two", &|p| {
+        let one = p.facts[1].of[0].clone();
+        p.facts[0].of.push(one);
+    });
     rejected("rests on a fact that is not there", &|p| p.facts[0].rests_on.push(4));
     rejected("rests on a fact that is not there", &|p| p.shown[0].1.push(4));
     rejected("what a claim rests on", &|p| {
