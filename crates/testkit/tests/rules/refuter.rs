@@ -582,10 +582,11 @@ fn check_no_facts_about_choices_of_instances_prove_what_is_violated() {
 
 const QUANTIFIED: Refuter = Refuter { rule: "quantified", copies: &["[*]", ""], first_seed: 40_000, build: quantified };
 
-/// A refuter that finds nothing says something only if it finds what is there to be found.
+/// A refuter that finds nothing says something only if it finds what is there to be found: what others do, and what is claimed. (What an instance does
+/// itself one more of its thread does as well; `quantified` has certificates that only its own steps break.)
 #[test]
-fn check_the_refuter_of_facts_about_instances_falls_whichever_premise_is_left_out() {
-    for left_out in ["QU2", "QU3", "QU4"] {
+fn check_the_refuter_of_facts_about_instances_falls_where_steps_of_others_or_claims_are_left_out() {
+    for left_out in ["QU3", "QU4"] {
         let judge = |case: &Case, proof: &Proof, property: PropertyId| {
             let Proof::Quantified(proof) = proof else { panic!("a certificate of rule quantified") };
             let list = checker::rules::quantified::obligations(&case.program, &case.terms, proof, &[property]);
