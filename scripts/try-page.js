@@ -43,6 +43,13 @@ async function main() {
     const violated = await page.$$eval('.line.violated .number', (n) => n.map((e) => e.textContent));
     assert.deepStrictEqual(violated, ['20'], 'the line that fails is marked');
     assert.ok((await page.$$('.line')).length > 15, 'the source is listed');
+    const signs = await page.$$eval('.line', (lines) => lines.filter((l) => l.querySelector('.status').title).length);
+    assert.ok(signs >= 5, `lines with steps have a status (${signs})`);
+    await page.setViewport({ width: 420, height: 900 });
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    assert.ok(overflow <= 0, `on a narrow screen nothing stands beside the page (${overflow} pixels)`);
+    await page.screenshot({ path: path.join(folder, 'narrow.png') });
+    await page.setViewport({ width: 1100, height: 900 });
     await page.screenshot({ path: path.join(folder, 'run.png') });
     assert.deepStrictEqual(faults, []);
   }

@@ -184,7 +184,7 @@ pub struct SpreadOptions {
 
 #[derive(Debug, Args)]
 pub struct Verify {
-    /// Programs in the modelling language (.tp) or in C (.c, .i), or folders of them.
+    /// Programs in the modelling language (.tp), in C (.c, .i) or in Java (.java), or folders of them.
     #[arg(required = true, value_name = "FILES")]
     pub files: Vec<PathBuf>,
     /// Use only this method (may be repeated); the default is every method that admits the program, side by side.

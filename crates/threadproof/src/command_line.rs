@@ -5,7 +5,7 @@
 use crate::board::exit;
 use crate::cli::{Command, CommandLine};
 use crate::report::paint::Paint;
-use crate::{commands, lsp, output, strategy, watch};
+use crate::{commands, lsp, manual, output, strategy, watch};
 use clap::{CommandFactory, Parser};
 
 /// Runs the program `threadproof` with the arguments of this process, and ends the process.
@@ -52,14 +52,10 @@ fn run(request: CommandLine) -> i32 {
         Command::Verify(verify) => commands::verify::run_verify(*verify, paint),
         Command::Fmt(fmt) => commands::fmt::run_fmt(fmt, paint),
         Command::Lsp => lsp::serve_client(),
-        Command::Manual => {
-            let mut text = Vec::new();
-            let rendered = clap_mangen::Man::new(CommandLine::command()).render(&mut text);
-            rendered
-                .map_err(|_| exit::OUTPUT_LOST)
-                .and_then(|()| output::write_all(&text))
-                .map_or_else(|lost| lost, |()| exit::SAFE)
-        }
+        Command::Manual => manual::manual_page()
+            .map_err(|_| exit::OUTPUT_LOST)
+            .and_then(|text| output::write_all(&text))
+            .map_or_else(|lost| lost, |()| exit::SAFE),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut CommandLine::command(), "threadproof", &mut text);

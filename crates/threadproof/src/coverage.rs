@@ -9,6 +9,19 @@ use base::Sources;
 use core_lang::{CallTarget, Instruction, Module};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What is known of a line with code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LineReach {
+    /// Every state of the instances that were searched was seen, and none is there.
+    Never,
+    /// No run that was tried came there.
+    NotSeen,
+    Seen,
+}
+
+/// By file and line.
+pub type ReachedLines = BTreeMap<(String, usize), LineReach>;
+
 /// Lines that no execution reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
@@ -28,20 +41,9 @@ impl Coverage {
         files: &[String],
         executions: u32,
     ) -> Coverage {
-        let mut lines: BTreeMap<(&str, usize), bool> = BTreeMap::new();
-        let mut only_errors: BTreeMap<(&str, usize), bool> = BTreeMap::new();
-        for (function, made) in module.functions.iter().zip(covered) {
-            // The last one ends a function that does not return by itself, and stands for no line.
-            let written = function.code.len().saturating_sub(1);
-            for ((instruction, span), made) in function.code.iter().zip(&function.spans).zip(made).take(written) {
-                let Some(file) = sources.get(span.file).filter(|f| files.contains(&f.name)) else { continue };
-                let at = (file.name.as_str(), file.position(span.start).0);
-                *lines.entry(at).or_insert(false) |= *made;
-                *only_errors.entry(at).or_insert(true) &= is_error(module, instruction);
-            }
-        }
+        let lines = code_lines(module, sources, covered, files);
         let mut coverage = Coverage { executions, ..Coverage::default() };
-        for ((file, line), reached) in lines.into_iter().filter(|(at, _)| !only_errors[at]) {
+        for ((file, line), reached) in lines {
             coverage.lines += 1;
             if !reached {
                 coverage.missed.entry(file.to_string()).or_default().insert(line);
@@ -54,15 +56,42 @@ impl Coverage {
         self.missed.get(file).is_some_and(|lines| lines.contains(&line))
     }
 
-    /// `file.c: 3-5, 9`, the name left out where there is only one file.
+    /// `lines 3-5, 9`, or `file.c: 3-5, 9; ..`: the name left out where there is only one file.
     pub fn text(&self) -> String {
         let alone = self.missed.len() == 1;
         let part = |(file, lines): (&String, &BTreeSet<usize>)| {
             let shown = ranges(lines).join(", ");
-            if alone { shown } else { format!("{file}: {shown}") }
+            match (alone, lines.len()) {
+                (true, 1) => format!("line {shown}"),
+                (true, _) => format!("lines {shown}"),
+                (false, _) => format!("{file}: {shown}"),
+            }
         };
         self.missed.iter().map(part).collect::<Vec<_>>().join("; ")
     }
+}
+
+/// The lines with code, and whether one of their instructions was made. Lines that are nothing but an error are none of them.
+pub fn code_lines<'s>(
+    module: &Module,
+    sources: &'s Sources,
+    covered: &[Vec<bool>],
+    files: &[String],
+) -> BTreeMap<(&'s str, usize), bool> {
+    let mut lines: BTreeMap<(&str, usize), bool> = BTreeMap::new();
+    let mut only_errors: BTreeMap<(&str, usize), bool> = BTreeMap::new();
+    for (function, made) in module.functions.iter().zip(covered) {
+        // The last one ends a function that does not return by itself, and stands for no line.
+        let written = function.code.len().saturating_sub(1);
+        for ((instruction, span), made) in function.code.iter().zip(&function.spans).zip(made).take(written) {
+            let Some(file) = sources.get(span.file).filter(|f| files.contains(&f.name)) else { continue };
+            let at = (file.name.as_str(), file.position(span.start).0);
+            *lines.entry(at).or_insert(false) |= *made;
+            *only_errors.entry(at).or_insert(true) &= is_error(module, instruction);
+        }
+    }
+    lines.retain(|at, _| !only_errors[at]);
+    lines
 }
 
 fn ranges(lines: &BTreeSet<usize>) -> Vec<String> {

@@ -108,7 +108,10 @@ fn language(path: &Path) -> Result<Language, Rejected> {
 
 /// The bytes of a file, or a sentence.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Rejected> {
-    let metadata = std::fs::metadata(path).map_err(|e| Rejected::one(path, e))?;
+    let metadata = std::fs::metadata(path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => Rejected::one(path, "there is no such file"),
+        _ => Rejected::one(path, e),
+    })?;
     if metadata.is_dir() {
         return Err(Rejected::one(path, "this is a folder"));
     }
@@ -119,6 +122,14 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Rejected> {
         return Err(Rejected::one(path, "the file is larger than 1 GB"));
     }
     std::fs::read(path).map_err(|e| Rejected::one(path, e))
+}
+
+/// Whether the beginning of a file is full of characters that no text has.
+fn is_binary(bytes: &[u8]) -> bool {
+    const LOOKED_AT_BYTES: usize = 4096;
+    const STRANGE_BYTES: usize = 32;
+    let strange = |b: &&u8| **b < 0x20 && !matches!(**b, b'\t' | b'\n' | b'\r' | 0x0c);
+    bytes.iter().take(LOOKED_AT_BYTES).filter(strange).count() >= STRANGE_BYTES && std::str::from_utf8(bytes).is_err()
 }
 
 /// What was loaded; else the reasons are printed and this is the exit code.
@@ -148,6 +159,9 @@ pub fn load_program(path: &Path, reading: &SourceOptions, paint: Paint) -> Resul
     }
     let language = language(path)?;
     let bytes = if path.is_dir() { Vec::new() } else { read_bytes(path)? };
+    if is_binary(&bytes) {
+        return Err(Rejected::one(path, "this is no text: is it the program that a compiler made?"));
+    }
     let mut sources = Sources::new();
     let (program, diagnostics) = match language {
         Language::Java => java(&mut sources, path, &bytes, reading)?,

@@ -1,9 +1,10 @@
 //! The words that all parts of the binary share: outcomes, exit codes, warnings, executions that violate a property.
 //!
 //! In: nothing; these are the types. Out: what `judge`, `load` and `second_opinion` make, `board` keeps and `report` shows.
-//! Deliberately absent: anything that uses another part of the binary but places, so that every part may use this one.
+//! Deliberately absent: anything that uses another part of the binary but places and stories, so that every part may use this one.
 
 use crate::place::Place;
+use crate::report::story::Story;
 use frontend::c::CCheck;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,6 +55,8 @@ pub struct ViolatingExecution {
     pub sentence: String,
     /// The run, one line for each step.
     pub shown: Vec<String>,
+    /// The same as data.
+    pub story: Story,
     pub steps: usize,
     pub seed: u64,
     /// What the run takes for granted of the world outside.

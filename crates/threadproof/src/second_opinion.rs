@@ -12,8 +12,10 @@ use crate::load::AskedOfC;
 pub use crate::outcome::ViolatingExecution;
 use crate::outcome::{RowOutcome, RowWarning};
 use crate::place::{Place, place_of};
+use crate::report::story::{Relevance, Story, StoryStep};
 use base::{Sources, Span};
 use core_lang::campaign::FoundViolation;
+use core_lang::interpreter::RecordedStep;
 use core_lang::{Campaign, Execution, ExecutionLimits, Module, RunOptions};
 use frontend::c::CCheck;
 use std::sync::Arc;
@@ -183,9 +185,32 @@ fn violating(program: &CoreProgram, check: CCheck, found: &FoundViolation) -> Vi
         place: violation.span.map(|s| place_of(&program.sources, s)),
         sentence: format!("{}{at}: {} {}", violation.kind.title(), violation.thread, violation.message),
         shown,
+        story: story(program, &found.execution),
         steps: found.execution.events.len(),
         seed: found.options.seed,
         assumptions: found.execution.assumptions.clone(),
+    }
+}
+
+/// An execution as data: a column for each of its threads that moves, and every step with its place.
+fn story(program: &CoreProgram, execution: &Execution) -> Story {
+    let mut moving: Vec<u32> = execution.events.iter().map(|e| e.thread).collect();
+    moving.sort_unstable();
+    moving.dedup();
+    let named = |t: &u32| execution.threads.get(*t as usize).cloned().unwrap_or_default();
+    let step = |e: &RecordedStep| StoryStep {
+        instance: moving.iter().position(|t| *t == e.thread).unwrap_or(0),
+        at: Some(place_of(&program.sources, e.span)),
+        place: program.sources.place(e.span),
+        text: e.text.clone(),
+        changes: Vec::new(),
+        heap: None,
+        matters: Relevance::Matters,
+    };
+    Story {
+        columns: moving.iter().map(named).collect(),
+        events: execution.events.iter().map(step).collect(),
+        ..Story::default()
     }
 }
 

@@ -14,6 +14,7 @@ use crate::load::{self, Rejected, Warned};
 use crate::oracle::Oracle;
 use crate::place::place_of;
 use crate::progress::Progress;
+use crate::reached_lines::reached_lines;
 use crate::replay;
 use crate::report::{heap, html, paint::Paint, replayed, witness};
 use crate::second_opinion::{self, Executing};
@@ -234,7 +235,12 @@ impl VerifyRun {
             let name = v.message.split(' ').next().unwrap_or_default();
             name.contains(':') && frontend::c::CCheck::Reach.owns(name)
         };
-        vacuous.retain(|v| v.code != vacuous::NOT_IN_RUNNING_CODE || loaded.c.is_none() || !sibling(v));
+        // A kind of error that a C program has no place for is no mistake of its author; and code behind what is not modelled may well run.
+        let unmodelled =
+            loaded.program.properties.iter().any(|p| matches!(p.kind, program::PropertyKind::Unmodelled(_)));
+        let asked_alone = loaded.c.as_ref().is_none_or(|c| c.checks == [frontend::c::CCheck::Reach]);
+        let is_told = |v: &vacuous::VacuityWarning| asked_alone && !unmodelled && !sibling(v);
+        vacuous.retain(|v| v.code != vacuous::NOT_IN_RUNNING_CODE || loaded.c.is_none() || is_told(v));
         warned.extend(vacuous.iter().map(|v| Warned::vacuity(v, &loaded.sources, path)));
         let not_checked = load::not_checked(&loaded.program, loaded.c.as_ref());
         let properties = rows.iter().map(|r| r.id).collect::<Vec<_>>();
@@ -321,7 +327,7 @@ impl VerifyRun {
         self.warn_of_nothing(&task, &settings, path, index);
         self.board.with_file(index, |f| contradiction::keep_contradiction(&task.program, f, &contradiction::folders()));
         self.keep(&task.program, path, index);
-        self.annotate(&task.program, &settings.sources, index);
+        self.annotate(&task, &settings.sources, loaded.c.as_ref(), index);
         let written = self
             .write_evidence(&task.program, &settings.sources, index)
             .and_then(|()| self.write_witness(&task.program, &settings.sources, loaded.c.as_ref(), index));
@@ -356,7 +362,7 @@ impl VerifyRun {
     }
 
     /// Keeps what a page shows of the program.
-    fn annotate(&self, program: &Program, sources: &Sources, index: usize) {
+    fn annotate(&self, task: &Task, sources: &Sources, c: Option<&load::AskedOfC>, index: usize) {
         if !self.with_page {
             return;
         }
@@ -364,7 +370,10 @@ impl VerifyRun {
             let trees = f.methods.iter().filter_map(|m| m.pictures.last().cloned()).collect();
             (if f.internal.is_empty() { f.entries() } else { Vec::new() }, trees)
         });
-        let parts = html::annotate::page_parts(program, sources, &entries, trees);
+        let mut parts = html::annotate::page_parts(&task.program, sources, &entries, trees);
+        // A panic here takes only the signs of some lines from the page.
+        let reached = strategy::guarded(|| reached_lines(task, sources, c, self.request.limits.seed));
+        parts.reached = reached.unwrap_or_default();
         self.board.with_file(index, |f| f.page = Some(Arc::new(parts)));
     }
 

@@ -7,243 +7,245 @@
 
 use crate::lang::codes;
 use base::{Diagnostic, SourceId, Span};
-use logos::Logos;
 
-#[derive(Logos, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[logos(skip r"[ \t\r\n\x0c]+")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Token {
-    #[regex("[A-Za-z_][A-Za-z0-9_]*")]
     Name,
-    #[regex("[0-9][0-9A-Za-z_]*")]
     Number,
-    #[token("//", line_comment)]
-    #[token("/*", block_comment)]
     Comment,
 
-    #[token("const")]
     Const,
-    #[token("enum")]
     Enum,
-    #[token("class")]
     Class,
-    #[token("var")]
     Var,
-    #[token("init")]
     Init,
-    #[token("invariant")]
     Invariant,
-    #[token("rely")]
     Rely,
-    #[token("thread")]
     Thread,
-    #[token("follows")]
     Follows,
-    #[token("proc")]
     Proc,
-    #[token("inline")]
     Inline,
-    #[token("returns")]
     Returns,
-    #[token("requires")]
     Requires,
-    #[token("ensures")]
     Ensures,
-    #[token("performs")]
     Performs,
-    #[token("machine")]
     Machine,
-    #[token("strict")]
     Strict,
-    #[token("start")]
     Start,
-    #[token("state")]
     State,
-    #[token("asserts")]
     Asserts,
-    #[token("asserting")]
     Asserting,
-    #[token("object")]
     Object,
-    #[token("spec")]
     Spec,
-    #[token("op")]
     Op,
-    #[token("accessible_if")]
     AccessibleIf,
-    #[token("guarded_by")]
     GuardedBy,
-    #[token("readable_if")]
     ReadableIf,
-    #[token("writable_if")]
     WritableIf,
-    #[token("thread_local")]
     ThreadLocal,
-    #[token("modifies")]
     Modifies,
 
-    #[token("if")]
     If,
-    #[token("then")]
     Then,
-    #[token("else")]
     Else,
-    #[token("while")]
     While,
-    #[token("choose")]
     Choose,
-    #[token("or")]
     Or,
-    #[token("atomic")]
     Atomic,
-    #[token("step")]
     Step,
-    #[token("havoc")]
     Havoc,
-    #[token("assume")]
     Assume,
-    #[token("assert")]
     Assert,
-    #[token("acquire")]
     Acquire,
-    #[token("release")]
     Release,
-    #[token("new")]
     New,
-    #[token("free")]
     Free,
-    #[token("cas")]
     Cas,
-    #[token("spawn")]
     Spawn,
-    #[token("join")]
     Join,
-    #[token("witness")]
     Witness,
-    #[token("linearize")]
     Linearize,
-    #[token("skip")]
     Skip,
-    #[token("return")]
     Return,
-    #[token("break")]
     Break,
-    #[token("continue")]
     Continue,
 
-    #[token("true")]
     True,
-    #[token("false")]
     False,
-    #[token("null")]
     Null,
-    #[token("tid")]
     Tid,
-    #[token("forall")]
     Forall,
-    #[token("exists")]
     Exists,
-    #[token("in")]
     In,
 
-    #[token("bool")]
     Bool,
-    #[token("int")]
     Int,
-    #[token("i8")]
     I8,
-    #[token("i16")]
     I16,
-    #[token("i32")]
     I32,
-    #[token("i64")]
     I64,
-    #[token("u8")]
     U8,
-    #[token("u16")]
     U16,
-    #[token("u32")]
     U32,
-    #[token("u64")]
     U64,
-    #[token("lock")]
     Lock,
-    #[token("set")]
     Set,
-    #[token("seq")]
     Seq,
 
-    #[token("(")]
     OpenParen,
-    #[token(")")]
     CloseParen,
-    #[token("[")]
     OpenBracket,
-    #[token("]")]
     CloseBracket,
     /// One token, because it is an operator between actions as well as the empty sequence.
-    #[token("[]")]
     Brackets,
-    #[token("{")]
     OpenBrace,
-    #[token("}")]
     CloseBrace,
-    #[token(";")]
     Semicolon,
-    #[token(",")]
     Comma,
-    #[token(":")]
     Colon,
-    #[token("::")]
     DoubleColon,
-    #[token(":=")]
     Becomes,
-    #[token("=")]
     Equals,
-    #[token(".")]
     Dot,
-    #[token("..")]
     DotDot,
-    #[token("->")]
     Arrow,
-    #[token("'")]
     Prime,
-    #[token("?")]
     Question,
-    #[token("+")]
     Plus,
-    #[token("-")]
     Minus,
-    #[token("*")]
     Star,
-    #[token("/")]
     Slash,
-    #[token("%")]
     Percent,
-    #[token("!")]
     Bang,
-    #[token("&&")]
     AndAnd,
-    #[token("||")]
     OrOr,
-    #[token("==>")]
     Implies,
-    #[token("<==>")]
     Iff,
-    #[token("==")]
     EqualsEquals,
-    #[token("!=")]
     NotEquals,
-    #[token("<")]
     Less,
-    #[token("<=")]
     LessEquals,
-    #[token(">")]
     Greater,
-    #[token(">=")]
     GreaterEquals,
 
     End,
 }
+
+/// The keywords, in the order of the alphabet.
+const WORDS: [(&str, Token); 74] = [
+    ("accessible_if", Token::AccessibleIf),
+    ("acquire", Token::Acquire),
+    ("assert", Token::Assert),
+    ("asserting", Token::Asserting),
+    ("asserts", Token::Asserts),
+    ("assume", Token::Assume),
+    ("atomic", Token::Atomic),
+    ("bool", Token::Bool),
+    ("break", Token::Break),
+    ("cas", Token::Cas),
+    ("choose", Token::Choose),
+    ("class", Token::Class),
+    ("const", Token::Const),
+    ("continue", Token::Continue),
+    ("else", Token::Else),
+    ("ensures", Token::Ensures),
+    ("enum", Token::Enum),
+    ("exists", Token::Exists),
+    ("false", Token::False),
+    ("follows", Token::Follows),
+    ("forall", Token::Forall),
+    ("free", Token::Free),
+    ("guarded_by", Token::GuardedBy),
+    ("havoc", Token::Havoc),
+    ("i16", Token::I16),
+    ("i32", Token::I32),
+    ("i64", Token::I64),
+    ("i8", Token::I8),
+    ("if", Token::If),
+    ("in", Token::In),
+    ("init", Token::Init),
+    ("inline", Token::Inline),
+    ("int", Token::Int),
+    ("invariant", Token::Invariant),
+    ("join", Token::Join),
+    ("linearize", Token::Linearize),
+    ("lock", Token::Lock),
+    ("machine", Token::Machine),
+    ("modifies", Token::Modifies),
+    ("new", Token::New),
+    ("null", Token::Null),
+    ("object", Token::Object),
+    ("op", Token::Op),
+    ("or", Token::Or),
+    ("performs", Token::Performs),
+    ("proc", Token::Proc),
+    ("readable_if", Token::ReadableIf),
+    ("release", Token::Release),
+    ("rely", Token::Rely),
+    ("requires", Token::Requires),
+    ("return", Token::Return),
+    ("returns", Token::Returns),
+    ("seq", Token::Seq),
+    ("set", Token::Set),
+    ("skip", Token::Skip),
+    ("spawn", Token::Spawn),
+    ("spec", Token::Spec),
+    ("start", Token::Start),
+    ("state", Token::State),
+    ("step", Token::Step),
+    ("strict", Token::Strict),
+    ("then", Token::Then),
+    ("thread", Token::Thread),
+    ("thread_local", Token::ThreadLocal),
+    ("tid", Token::Tid),
+    ("true", Token::True),
+    ("u16", Token::U16),
+    ("u32", Token::U32),
+    ("u64", Token::U64),
+    ("u8", Token::U8),
+    ("var", Token::Var),
+    ("while", Token::While),
+    ("witness", Token::Witness),
+    ("writable_if", Token::WritableIf),
+];
+
+/// The other tokens, longer ones first.
+const SIGNS: [(&str, Token); 34] = [
+    ("<==>", Token::Iff),
+    ("==>", Token::Implies),
+    ("[]", Token::Brackets),
+    ("::", Token::DoubleColon),
+    (":=", Token::Becomes),
+    ("..", Token::DotDot),
+    ("->", Token::Arrow),
+    ("&&", Token::AndAnd),
+    ("||", Token::OrOr),
+    ("==", Token::EqualsEquals),
+    ("!=", Token::NotEquals),
+    ("<=", Token::LessEquals),
+    (">=", Token::GreaterEquals),
+    ("(", Token::OpenParen),
+    (")", Token::CloseParen),
+    ("[", Token::OpenBracket),
+    ("]", Token::CloseBracket),
+    ("{", Token::OpenBrace),
+    ("}", Token::CloseBrace),
+    (";", Token::Semicolon),
+    (",", Token::Comma),
+    (":", Token::Colon),
+    ("=", Token::Equals),
+    (".", Token::Dot),
+    ("'", Token::Prime),
+    ("?", Token::Question),
+    ("+", Token::Plus),
+    ("-", Token::Minus),
+    ("*", Token::Star),
+    ("/", Token::Slash),
+    ("%", Token::Percent),
+    ("!", Token::Bang),
+    ("<", Token::Less),
+    (">", Token::Greater),
+];
 
 impl Token {
     /// A keyword that is taken as a name where a name is wanted.
@@ -274,14 +276,48 @@ impl Token {
     }
 }
 
-fn line_comment(lexer: &mut logos::Lexer<Token>) {
-    let rest = lexer.remainder();
-    lexer.bump(rest.find('\n').unwrap_or(rest.len()));
+/// The tokens of a text one after the other, each with its range; `None` for a character that begins no token.
+struct Scanner<'t> {
+    text: &'t str,
+    at: usize,
 }
 
-fn block_comment(lexer: &mut logos::Lexer<Token>) {
-    let rest = lexer.remainder();
-    lexer.bump(rest.find("*/").map_or(rest.len(), |at| at + 2));
+impl Scanner<'_> {
+    /// The token that a text begins with, and its length.
+    fn first(rest: &str) -> (Option<Token>, usize) {
+        let bytes = rest.as_bytes();
+        let word = || bytes.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+        match bytes[0] {
+            b'A'..=b'Z' | b'a'..=b'z' | b'_' => {
+                let end = word();
+                let known = WORDS.binary_search_by(|(text, _)| (*text).cmp(&rest[..end]));
+                (Some(known.map_or(Token::Name, |at| WORDS[at].1)), end)
+            }
+            b'0'..=b'9' => (Some(Token::Number), word()),
+            b'/' if rest.starts_with("//") => (Some(Token::Comment), rest.find('\n').unwrap_or(rest.len())),
+            b'/' if rest.starts_with("/*") => {
+                (Some(Token::Comment), rest[2..].find("*/").map_or(rest.len(), |at| at + 4))
+            }
+            _ => match SIGNS.iter().find(|(text, _)| rest.starts_with(text)) {
+                Some((text, token)) => (Some(*token), text.len()),
+                None => (None, rest.chars().next().map_or(1, char::len_utf8)),
+            },
+        }
+    }
+}
+
+impl Iterator for Scanner<'_> {
+    type Item = (Option<Token>, std::ops::Range<usize>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let is_blank = |b: &u8| matches!(b, b' ' | b'\t' | b'\r' | b'\n' | 0x0c);
+        self.at += self.text.as_bytes()[self.at..].iter().take_while(|b| is_blank(b)).count();
+        let rest = self.text.get(self.at..).filter(|rest| !rest.is_empty())?;
+        let (token, length) = Self::first(rest);
+        let begin = self.at;
+        self.at += length;
+        Some((token, begin..self.at))
+    }
 }
 
 /// A token and its place.
@@ -312,9 +348,9 @@ pub(crate) fn lex_text(file: SourceId, text: &str) -> Lexed {
     let mut runs = 0;
     // Where a name with letters that are not ASCII ends: what touches it belongs to the same (wrong) name.
     let mut glue: Option<u32> = None;
-    for (token, range) in Token::lexer(text).spanned() {
+    for (token, range) in (Scanner { text, at: 0 }) {
         match token {
-            Ok(Token::Comment) => {
+            Some(Token::Comment) => {
                 let comment = &text[range.clone()];
                 let span = Span::new(file, range.start, range.end);
                 comments.push(span);
@@ -331,7 +367,7 @@ pub(crate) fn lex_text(file: SourceId, text: &str) -> Lexed {
                     diagnostics.push(strange_character(file, text, at, at + 1));
                 }
             }
-            Ok(token) => {
+            Some(token) => {
                 let word = text.as_bytes()[range.start].is_ascii_alphanumeric() || text.as_bytes()[range.start] == b'_';
                 if let (Some(last), true) = (tokens.last_mut().filter(|_| glue == Some(range.start as u32)), word) {
                     last.end = range.end as u32;
@@ -340,7 +376,7 @@ pub(crate) fn lex_text(file: SourceId, text: &str) -> Lexed {
                 }
                 tokens.push(PlacedToken { token, start: range.start as u32, end: range.end as u32 });
             }
-            Err(()) => {
+            None => {
                 if text[range.clone()].chars().all(|c| c.is_alphabetic()) {
                     let (start, end) = (range.start as u32, range.end as u32);
                     match tokens.last_mut() {
@@ -416,6 +452,17 @@ mod tests {
             let slice = [Name, OpenBracket, Number, DotDot, Name, CloseBracket, Brackets];
             [&slice[..], &[Name, Prime, OpenBracket, Name, CloseBracket, Becomes, DoubleColon, End]].concat()
         });
+    }
+
+    #[test]
+    fn check_every_word_and_sign_is_its_token() {
+        assert!(WORDS.is_sorted_by(|a, b| a.0 < b.0), "they are searched by halves");
+        assert!(SIGNS.is_sorted_by(|a, b| a.0.len() >= b.0.len()), "the longest is found first");
+        for (text, token) in WORDS.iter().chain(&SIGNS) {
+            assert_eq!(tokens(text), [*token, Token::End], "{text}");
+        }
+        let names: std::collections::BTreeSet<&str> = WORDS.iter().chain(&SIGNS).map(|(text, _)| *text).collect();
+        assert_eq!(names.len(), WORDS.len() + SIGNS.len());
     }
 
     #[test]

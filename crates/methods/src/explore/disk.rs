@@ -396,7 +396,9 @@ impl<const W: usize> DiskSearch<'_, '_, W> {
             if !self.worker.reached.is_empty() {
                 self.worker.mark(&state);
             }
-            if let Err(escape) = self.worker.expand(&state, self.settings.mode, &mut expansion) {
+            let expanded = self.worker.expand(&state, self.settings.mode, &mut expansion);
+            self.report.more_effort += self.worker.effort_of_opening();
+            if let Err(escape) = expanded {
                 self.fail(escape);
                 continue;
             }

@@ -452,7 +452,9 @@ impl<const W: usize> ShardOwner<'_, '_, W> {
             if !self.worker.reached.is_empty() {
                 self.worker.mark(&state);
             }
-            match self.worker.expand(&state, mode, expansion) {
+            let expanded = self.worker.expand(&state, mode, expansion);
+            self.report.more_effort += self.worker.effort_of_opening();
+            match expanded {
                 Ok(()) => {}
                 Err(escape) => {
                     self.postpone(Err(SearchFailure::Escape(escape)))?;

@@ -23,6 +23,9 @@ pub(crate) enum FoldingMode {
     Lazy,
 }
 
+/// What it takes to unpack a state and have the reference semantics take one step of it.
+const OPENED_STEP_EFFORT: u64 = 10;
+
 /// What one action of one instance leads to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Out<const W: usize> {
@@ -68,6 +71,9 @@ pub(crate) struct StateExpander<'s> {
     decided: bool,
     /// How many states first steps led to, from initial states on.
     pub(crate) settled: u64,
+    /// Steps that were compiled and still left to the reference semantics, because a value had to be decided. They are never remembered, so
+    /// their number depends on the states alone.
+    opened: u64,
     /// Something other than compiled code was asked whose answer may depend on more than the bits of a site.
     unsure: bool,
     /// For each instance, the codes of its pc that `mark` has seen.
@@ -89,6 +95,7 @@ impl<'s> StateExpander<'s> {
             incomplete: None,
             decided: false,
             settled: 0,
+            opened: 0,
             unsure: false,
             reached: Vec::new(),
             memo: Memo::default(),
@@ -392,6 +399,10 @@ impl<'s> StateExpander<'s> {
         let layout = &self.system.layout;
         if self.system.slow > 0 && layout.interned { layout.interned_entries(state) } else { 0 }
     }
+    /// The effort of steps taken since it was last asked that compiled code could not take.
+    pub(crate) fn effort_of_opening(&mut self) -> u64 {
+        std::mem::take(&mut self.opened).saturating_mul(OPENED_STEP_EFFORT)
+    }
     /// Everything one action of one instance leads to.
     pub(crate) fn outcomes<const W: usize>(
         &mut self,
@@ -493,6 +504,7 @@ impl<'s> StateExpander<'s> {
         let system = self.system;
         // With inputs or undecided values around, what happens may depend on more than the variables named.
         self.unsure |= act.code.is_some();
+        self.opened += u64::from(act.code.is_some());
         let state = system.layout.unpack(self.sem, pre);
         let mut found = Successors::default();
         self.sem.action_outcomes(&state, i, act.id, self.sampling, &mut found);

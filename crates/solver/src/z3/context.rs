@@ -86,13 +86,15 @@ impl Z3Context {
         Ok(ast)
     }
 
-    /// Z3's own message about the last failure.
+    /// Z3's own message about the last failure, without the formulas that may follow it: they are not the user's.
     pub(crate) fn complaint(&self) -> EncodingRefusal {
         // SAFETY: the message is copied at once.
         unsafe {
             let code = Z3_get_error_code(self.raw);
             let message = Z3_get_error_msg(self.raw, code);
-            EncodingRefusal::new(format!("Z3 says: {}", text(message)))
+            let message = text(message);
+            let sentence = message.lines().next().unwrap_or_default().trim_end().trim_end_matches(':');
+            EncodingRefusal::new(format!("Z3 says: {sentence}"))
         }
     }
 

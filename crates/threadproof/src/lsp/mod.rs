@@ -27,6 +27,9 @@ const SHOW_RUN: &str = "threadproof.showRun";
 /// Texts of C and Java up to this length are looked at while they are typed.
 const MAX_TYPED_BYTES: usize = 100_000;
 
+/// What comments of C and Java may say to the verifier.
+const ANNOTATION_WORDS: [&str; 5] = ["invariant", "rely", "requires", "ensures", "guarded_by"];
+
 /// An open document.
 #[derive(Clone, Default)]
 struct OpenDocument {
@@ -72,7 +75,12 @@ impl Server {
                         return Ok(());
                     }
                     let id = request.id.clone();
-                    let response = strategy::guarded(|| self.answer(&request, connection))
+                    if request.method == "workspace/executeCommand" {
+                        // To verify takes a while; the editor goes on meanwhile.
+                        execute_beside(id, request.params, connection);
+                        continue;
+                    }
+                    let response = strategy::guarded(|| self.answer(&request))
                         .unwrap_or_else(|panic| failure(id, &format!("internal error: {panic}")));
                     connection.sender.send(Message::Response(response)).map_err(|e| e.to_string())?;
                 }
@@ -146,7 +154,7 @@ impl Server {
         let _ = std::thread::Builder::new().name("verify saved".into()).spawn(work);
     }
 
-    fn answer(&self, request: &Request, connection: &Connection) -> Response {
+    fn answer(&self, request: &Request) -> Response {
         let id = request.id.clone();
         let params = &request.params;
         let here = || DocumentPosition::read(params);
@@ -161,7 +169,6 @@ impl Server {
             "textDocument/completion" => here().map(|at| json!(self.completion(&at))),
             "textDocument/formatting" => protocol::document_uri(params).map(|uri| json!(self.formatting(&uri))),
             "textDocument/codeAction" => protocol::document_uri(params).map(|uri| json!(self.actions(&uri))),
-            "workspace/executeCommand" => Ok(self.execute(params, connection)),
             other => Err(format!("{other} is not answered")),
         };
         match result {
@@ -172,7 +179,7 @@ impl Server {
 
     fn hover(&self, at: &DocumentPosition) -> Option<Value> {
         let document = self.document(&at.uri);
-        let index = NameIndex::new(&document.text);
+        let index = names_of(&at.uri, &document.text);
         let mut parts: Vec<String> = Vec::new();
         if let Some(declared) = index.declaration_at(text::offset_of(&document.text, at.position)) {
             let line = text::position_of(&document.text, declared.at.start).line as usize;
@@ -195,14 +202,14 @@ impl Server {
 
     fn definition(&self, at: &DocumentPosition) -> Option<Value> {
         let text = self.document(&at.uri).text;
-        let index = NameIndex::new(&text);
+        let index = names_of(&at.uri, &text);
         let declared = index.declaration_at(text::offset_of(&text, at.position))?;
         Some(protocol::location(&at.uri, text::range_of(&text, declared.at.clone())))
     }
 
     fn references(&self, at: &DocumentPosition) -> Vec<Value> {
         let text = self.document(&at.uri).text;
-        let index = NameIndex::new(&text);
+        let index = names_of(&at.uri, &text);
         let Some(declared) = index.declaration_at(text::offset_of(&text, at.position)) else { return Vec::new() };
         let place = |used| protocol::location(&at.uri, text::range_of(&text, used));
         index.uses(declared).into_iter().map(place).collect()
@@ -215,7 +222,7 @@ impl Server {
         if !is_name || KEYWORDS.contains(&new) {
             return Err(format!("`{new}` is not a name"));
         }
-        let index = NameIndex::new(&text);
+        let index = names_of(&at.uri, &text);
         let declared =
             index.declaration_at(text::offset_of(&text, at.position)).ok_or("there is no name that can be changed")?;
         let clash = |d: &&index::Declaration| {
@@ -232,6 +239,13 @@ impl Server {
 
     fn completion(&self, at: &DocumentPosition) -> Vec<Value> {
         let text = self.document(&at.uri).text;
+        if !is_own(&at.uri) {
+            // Of C and Java other servers know the names; here it is about what stands in comments for this one.
+            let line = text.lines().nth(at.position.line as usize).unwrap_or_default();
+            let is_annotation = line.contains("//@") || line.contains("/*@") || line.trim_start().starts_with('@');
+            let words = ANNOTATION_WORDS.iter().filter(|_| is_annotation);
+            return words.map(|k| protocol::completion_item(k, CompletionKind::Keyword, "annotation")).collect();
+        }
         let index = NameIndex::new(&text);
         let visible = index.visible(text::offset_of(&text, at.position));
         let members = visible.iter().any(|d| matches!(d.kind, NameKind::Field | NameKind::Operation));
@@ -275,32 +289,45 @@ impl Server {
         }
         out
     }
+}
 
-    /// Writes the web page of a file and asks the client to show it; the page's address.
-    fn execute(&self, params: &Value, connection: &Connection) -> Value {
-        let path = params["arguments"][0].as_str().and_then(path_of);
-        let (Some(path), true) = (path, params["command"] == SHOW_RUN) else {
-            return Value::Null;
-        };
-        let page = std::env::temp_dir().join(format!("threadproof-run-{}.html", std::process::id()));
-        let Ok(program) = std::env::current_exe() else { return Value::Null };
-        let ran = std::process::Command::new(program)
-            .arg("verify")
-            .arg(path)
-            .arg("--html")
-            .arg(&page)
-            .args(["-q", "--time", "60s"])
-            .stdin(std::process::Stdio::null())
-            .output();
-        if ran.is_err() || !page.is_file() {
-            return Value::Null;
+/// Answers a command when it is done, in a thread of its own.
+fn execute_beside(id: RequestId, params: Value, connection: &Connection) {
+    let sender = connection.sender.clone();
+    let answer = id.clone();
+    let work = move || {
+        let address = strategy::guarded(|| page_of_run(&params)).unwrap_or(None);
+        if let Some(address) = &address {
+            let id = RequestId::from("show-run".to_string());
+            let show = Request::new(id, "window/showDocument".into(), json!({ "uri": address, "external": true }));
+            let _ = sender.send(Message::Request(show));
         }
-        let address = format!("file://{}", page.display());
-        let id = RequestId::from("show-run".to_string());
-        let show = Request::new(id, "window/showDocument".into(), json!({ "uri": address, "external": true }));
-        let _ = connection.sender.send(Message::Request(show));
-        json!(address)
+        let _ = sender.send(Message::Response(Response::new_ok(answer, json!(address))));
+    };
+    if std::thread::Builder::new().name("command".into()).spawn(work).is_err() {
+        let _ = connection.sender.send(Message::Response(failure(id, "no thread could be started")));
     }
+}
+
+/// Writes the web page of a file; its address.
+fn page_of_run(params: &Value) -> Option<String> {
+    let path = params["arguments"][0].as_str().and_then(path_of).filter(|_| params["command"] == SHOW_RUN)?;
+    let page = std::env::temp_dir().join(format!("threadproof-run-{}.html", std::process::id()));
+    let _ = std::fs::remove_file(&page);
+    let ran = std::process::Command::new(std::env::current_exe().ok()?)
+        .arg("verify")
+        .arg(path)
+        .arg("--html")
+        .arg(&page)
+        .args(["-q", "--time", "60s"])
+        .stdin(std::process::Stdio::null())
+        .output();
+    (ran.is_ok() && page.is_file()).then(|| format!("file://{}", page.display()))
+}
+
+/// The names of a text in the modelling language; texts of other languages have none here.
+fn names_of(uri: &str, text: &str) -> NameIndex {
+    NameIndex::new(if is_own(uri) { text } else { "" })
 }
 
 fn capabilities() -> Value {

@@ -152,17 +152,27 @@ impl Describer<'_> {
             text => text,
         };
         let is_name = text.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let text = text.trim_end_matches('{').trim_end().to_owned();
         let first = before.instances.get(step.instance as usize).is_some_and(|i| i.at == thread.code.entry);
         match action.what {
             _ if text == "atomic" => origin.span.map_or(text, |span| self.block(span)),
-            What::Return if text.contains("->") || text.starts_with('@') => "the thread ends".into(),
+            What::Return if text.contains("->") && !text.contains("return") || text.starts_with('@') => {
+                "the thread ends".into()
+            }
             What::Return if text.contains("return") || text.contains('=') => text,
             What::Return if thread.code.exit == Some(action.to) => "the thread ends".into(),
             What::Return => "the function ends".into(),
-            What::Assign | What::Skip if text.contains("->") || text.starts_with('@') => "the thread begins".into(),
+            What::Assign | What::Skip if first && (text.contains("->") || text.starts_with('@')) => {
+                "the thread begins".into()
+            }
             What::Acquire if is_name => format!("enters synchronized {text}"),
             What::Release if is_name => format!("leaves synchronized {text}"),
-            _ if first && text.starts_with("pthread_create") && step.thread.index() > 0 => "the thread begins".into(),
+            _ if first && begins_a_thread(&text) && step.thread.index() > 0 => "the thread begins".into(),
+            _ if self.part_of_line(action.origin, &text).is_some() => {
+                self.part_of_line(action.origin, &text).unwrap_or_default()
+            }
+            What::Test if text.contains(".join(") => text,
+            What::Test if text == "true" => "go on".into(),
             // An operand or a condition alone.
             What::Assign | What::Test if !text.contains(['=', '(', ';', '+', '-', ' ']) => {
                 format!("{} {text}", if p.terms.is_true(action.guard) { "read" } else { "test" })
@@ -170,6 +180,20 @@ impl Describer<'_> {
             What::Test => format!("test {text}"),
             _ => text,
         }
+    }
+    /// Of C, the whole line that an operand or a condition alone stands on, where it is one short statement.
+    fn part_of_line(&self, origin: program::OriginId, text: &str) -> Option<String> {
+        const MAX_LINE_CHARS: usize = 60;
+        let span = self.program().origins[origin].span?;
+        let file = self.sources.file(span.file);
+        let is_c = [".c", ".i", ".h"].iter().any(|ending| file.name.ends_with(ending));
+        if !is_c || text.contains(['=', ';', '(']) {
+            return None;
+        }
+        let line = file.text.lines().nth(self.sources.line_of(span) - 1)?.trim().trim_start_matches('}');
+        let line = line.trim().trim_end_matches(['{', ';', ' ']);
+        let single = !line.contains([';', '{', '}']) && line.chars().count() <= MAX_LINE_CHARS;
+        (single && line.contains(text)).then(|| line.to_string())
     }
     /// A block as it is written, cut where it is long.
     fn block(&self, span: Span) -> String {
@@ -374,7 +398,11 @@ pub(super) fn failure(p: &Program, property: &Property, text: &str) -> String {
             format!("`{}` does not meet {clauses},", text.trim_end_matches(';'))
         }
         PropertyKind::Division => format!("`{text}` divides by zero"),
-        PropertyKind::Null => format!("`{text}` follows a pointer that refers to nothing valid"),
+        // Of C, whose pointers may refer to anything.
+        PropertyKind::Null if !property.name.starts_with("null") => {
+            format!("`{text}` accesses memory that is not there")
+        }
+        PropertyKind::Null => format!("`{text}` is null and is used as an object"),
         PropertyKind::Freed => format!("`{text}` uses an object that was freed"),
         PropertyKind::Release => format!("`{text}` releases a lock that the thread does not hold"),
         PropertyKind::Bounds => format!("`{text}` is outside the sequence"),
@@ -421,6 +449,11 @@ fn asserted(text: &str) -> Option<&str> {
     let (end, _) = end?;
     let alone = begins && !rest[end..].contains("assert(");
     alone.then(|| rest[..end].trim())
+}
+
+/// Whether a text is that of the step with which a thread begins: what started it, or its head.
+fn begins_a_thread(text: &str) -> bool {
+    text.starts_with("pthread_create") || text.ends_with(".start()") || text.starts_with("thread ")
 }
 
 fn word(what: What) -> &'static str {

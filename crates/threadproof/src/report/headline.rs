@@ -46,6 +46,13 @@ pub fn summary(
         (PropertyKind::Deadlock, _) => return failed.deadlock(),
         (PropertyKind::Race, Some(formula)) => return failed.race(formula),
         (PropertyKind::Leak, _) => return failed.leak(),
+        (PropertyKind::Access(v), Some(formula)) => {
+            let words = ["guarded_by", "accessible_if", "readable_if", "writable_if"];
+            let predicate = words.iter().filter_map(|w| named.find(w)).min().map_or(named, |begin| &named[begin..]);
+            let statement = failed.statement(trace.steps.len() - 1);
+            let what = format!("`{statement}`{at} in {who} accesses {} where", describer.name(*v));
+            (format!("{what} `{}` does not hold", predicate.trim_end_matches(';')), Some(formula))
+        }
         _ if property.name == "valid-memtrack" => return failed.leak(),
         (_, Some(formula)) => {
             let what = failure(p, property, named);
@@ -56,8 +63,33 @@ pub fn summary(
     let values = failed.values(formula, action.guard, named, mover);
     let with = if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) };
     let mut out = vec![format!("{sentence}{with}")];
-    out.extend(failed.why(formula.unwrap_or(action.guard), mover));
+    let tested = formula.filter(|f| !p.terms.is_false(*f)).unwrap_or(action.guard);
+    let why = failed.why(formula.unwrap_or(action.guard), mover);
+    let ended = failed.turn(tested, mover).filter(|i| failed.is_free(*i)).map(|i| failed.freed(i));
+    let told = why.is_some() || ended.is_some();
+    out.extend(why);
+    out.extend(ended);
+    if !told {
+        out.extend(failed.otherwise(tested, mover));
+    }
     out
+}
+
+/// The step that decides the violation, though it changes nothing that the source names: it made what is checked wrong.
+pub fn deciding_step(
+    sem: &Semantics<'_>,
+    describer: &Describer<'_>,
+    trace: &Trace,
+    states: &[State],
+    slice: &Slice,
+) -> Option<usize> {
+    let failed = FailedRun { sem, describer, trace, states, slice };
+    let p = sem.program;
+    let step = trace.steps.last()?;
+    let action = &p.threads[step.thread].code.actions[step.action];
+    let gate = action.gates.iter().find(|g| g.property == trace.violates)?.formula;
+    let tested = if p.terms.is_false(gate) { action.guard } else { gate };
+    failed.turn(tested, step.instance as usize)
 }
 
 /// Where a statement spells a name, as a whole: not as a part of another name, nor of a field or element of it.
@@ -269,11 +301,48 @@ impl FailedRun<'_> {
             }
         }
         let listed = super::listed(&waiting);
-        vec![if listed.is_empty() {
+        let mut out = vec![if listed.is_empty() {
             "no thread can move any more".into()
         } else {
             format!("no thread can move: {listed}")
-        }]
+        }];
+        out.extend(self.lost_signal());
+        out
+    }
+
+    /// A signal that did not wake a thread which waits for ever.
+    fn lost_signal(&self) -> Option<String> {
+        let p = self.sem.program;
+        let last = self.states.last()?;
+        let by = |i: usize| self.trace.steps[i].instance as usize;
+        for (at, instance) in last.instances.iter().enumerate() {
+            let waits = |o: OriginId| {
+                let text = self.describer.text(o);
+                text.contains("cond_wait") || text.contains("cnd_wait") || text.contains("wait()")
+            };
+            let next = p.threads[instance.thread].code.from(instance.at).map(|(_, a)| a.origin).collect::<Vec<_>>();
+            if !next.iter().any(|o| waits(*o)) {
+                continue;
+            }
+            let began = (0..self.trace.steps.len()).rev().find(|i| by(*i) == at)?;
+            let is_signal = |i: &usize| {
+                let text = self.statement(*i);
+                by(*i) != at && ["signal(", "broadcast(", "notify"].iter().any(|word| text.contains(word))
+            };
+            let signal = (0..self.trace.steps.len()).rev().find(is_signal)?;
+            let (who, text, place) = (self.who(by(signal)), self.statement(signal), self.place_of(signal));
+            let text = text.trim_end_matches(';');
+            let one = !text.contains("broadcast") && !text.contains("notifyAll");
+            return match signal < began {
+                true => Some(format!(
+                    "{who} called `{text}` at {place} before {} waited, and a signal is not kept",
+                    self.who(at)
+                )),
+                false if one => Some(format!("{who} called `{text}` at {place}, which wakes one thread only")),
+                false => None,
+            };
+        }
+        None
     }
 }
 

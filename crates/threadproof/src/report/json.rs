@@ -151,7 +151,9 @@ fn property(file: &FileRows, row: &PropertyRow) -> Value {
         "replay": row.replay.as_ref().map(replay),
         "evidence": match (&row.execution, found) {
             (Some(e), found) if found.is_none_or(|f| f.outcome() != RowOutcome::Unsafe) => {
-                json!({ "kind": "execution", "seed": e.seed, "steps": e.steps, "shown": e.shown })
+                json!({
+                    "kind": "execution", "seed": e.seed, "steps": e.steps, "summary": [e.sentence], "shown": e.shown, "run": run(&e.story),
+                })
             }
             (_, Some(found)) => evidence(found.evidence()),
             (_, None) => json!({ "kind": "none" }),

@@ -14,16 +14,25 @@ impl Story {
         let file = |e: &StoryStep| e.place.rsplit_once(':').map(|(file, _)| file.to_string());
         let mut files: Vec<Option<String>> = shown.iter().map(|(_, e)| file(e)).filter(Option::is_some).collect();
         files.dedup();
+        let names = ShortNames::of(files.iter().flatten().map(String::as_str), (width / 8).max(MIN_NAME_WIDTH));
         let placed = |e: &StoryStep| match (files.len(), e.place.rsplit_once(':')) {
             (1, Some((_, line))) => line.to_string(),
-            _ => e.place.clone(),
+            (_, Some((file, line))) => format!("{}:{line}", names.short(file)),
+            (_, None) => e.place.clone(),
         };
         let place = shown.iter().map(|(_, e)| placed(e).chars().count()).max().unwrap_or(0);
         let moving = |i: usize| detail == Detail::Full || shown.iter().any(|(_, e)| e.instance == i);
         // Threads that take no part get no column.
         let lanes: Vec<usize> = (0..self.columns.len()).filter(|i| moving(*i)).collect();
         let columns: Vec<String> = lanes.iter().map(|i| self.columns[*i].clone()).collect();
-        let layout = Layout::fit(&columns, place, width);
+        let texts: Vec<(usize, usize, usize)> = shown
+            .iter()
+            .map(|(_, e)| {
+                let lane = lanes.iter().position(|l| *l == e.instance).unwrap_or(0);
+                (lane, e.text.chars().count(), e.changes(detail).chars().count())
+            })
+            .collect();
+        let layout = Layout::fit(&columns, place, width).for_texts(&columns, &texts);
         let mut out = layout.header(&columns, if files.len() == 1 { "line" } else { "where" });
         let start = self.start.iter().filter(|v| detail.shows(v.matters)).map(ToString::to_string);
         let start: Vec<String> = start.collect();
@@ -48,6 +57,9 @@ impl Story {
             let verb = if aside == 1 { "has" } else { "have" };
             out.push(format!("({steps} that {verb} no part in it left out; -v shows all)"));
         }
+        if files.len() > 1 {
+            out.extend(names.legend().into_iter().flat_map(|line| wrap_text(&line, layout.width())));
+        }
         for e in &self.end {
             match e.chars().count() <= layout.width() {
                 true => out.push(e.clone()),
@@ -58,20 +70,60 @@ impl Story {
     }
 }
 
+/// Names of files that would take the room of the columns, cut in the middle.
+struct ShortNames(Vec<(String, String)>);
+
+impl ShortNames {
+    fn of<'a>(names: impl Iterator<Item = &'a str>, width: usize) -> Self {
+        let mut out: Vec<(String, String)> = Vec::new();
+        for name in names {
+            if out.iter().any(|(full, _)| full == name) {
+                continue;
+            }
+            let count = name.chars().count();
+            let cut = |kept: usize| {
+                let (head, tail) = (kept.div_ceil(2), kept / 2);
+                let first: String = name.chars().take(head).collect();
+                let last: String = name.chars().skip(count - tail).collect();
+                format!("{first}..{last}")
+            };
+            // As short as the room asks for, and longer where two would look the same.
+            let short = (width..count)
+                .map(|room| cut(room.saturating_sub(2)))
+                .find(|short| out.iter().all(|(_, other)| other != short))
+                .unwrap_or_else(|| name.to_string());
+            out.push((name.to_string(), short));
+        }
+        Self(out)
+    }
+
+    fn short<'a>(&'a self, name: &'a str) -> &'a str {
+        self.0.iter().find(|(full, _)| full == name).map_or(name, |(_, short)| short)
+    }
+
+    /// What the short names stand for.
+    fn legend(&self) -> Option<String> {
+        let cut: Vec<String> = self.0.iter().filter(|(f, s)| f != s).map(|(f, s)| format!("{s} is {f}")).collect();
+        (!cut.is_empty()).then(|| format!("({})", cut.join(", ")))
+    }
+}
+
 /// Where the columns stand.
 #[derive(Clone, Debug)]
 pub struct Layout {
     width: usize,
     place: usize,
-    /// Width of one thread's column; `None`: too many threads for columns.
-    cell: Option<usize>,
-    count: usize,
+    /// Width of each thread's column; empty: too many threads for columns.
+    cells: Vec<usize>,
     changes: usize,
 }
 
 const NUMBER_WIDTH: usize = 5;
 const MIN_COLUMN_WIDTH: usize = 14;
+const MAX_COLUMN_WIDTH: usize = 60;
 const MIN_PAGE_WIDTH: usize = 30;
+/// The room that the name of a file has in the narrowest page.
+const MIN_NAME_WIDTH: usize = 10;
 /// Below this what a step changes stands under it, not beside it.
 const NARROW_WIDTH: usize = 64;
 
@@ -88,13 +140,43 @@ impl Layout {
         let cell = (room * 2 / 3 / count).min(40);
         let cell = (cell >= MIN_COLUMN_WIDTH).then_some(cell);
         let used = cell.map_or(room * 2 / 3, |c| c * count);
-        Self { width, place, cell, count, changes: room.saturating_sub(used).max(16) }
+        let cells = cell.map_or_else(Vec::new, |cell| vec![cell; count]);
+        Self { width, place, cells, changes: room.saturating_sub(used).max(16) }
+    }
+    /// Where some text would be broken, columns with short texts give room to those with long ones. `texts`: the column of each step, and how long
+    /// its statement and its changes are.
+    pub fn for_texts(mut self, columns: &[String], texts: &[(usize, usize, usize)]) -> Self {
+        if self.cells.is_empty() || texts.iter().all(|(lane, text, _)| text + 2 <= self.cells[*lane]) {
+            return self;
+        }
+        let room = self.width.saturating_sub(NUMBER_WIDTH + self.place + 2);
+        let widest = texts.iter().map(|(_, _, changes)| *changes).max().unwrap_or(0).max("changes".len());
+        let changes = widest.min(room / 3).max(16);
+        let wanted: Vec<usize> = columns
+            .iter()
+            .enumerate()
+            .map(|(lane, title)| {
+                let longest = texts.iter().filter(|(l, _, _)| *l == lane).map(|(_, text, _)| *text).max().unwrap_or(0);
+                (longest.max(title.chars().count()) + 2).clamp(MIN_COLUMN_WIDTH, MAX_COLUMN_WIDTH)
+            })
+            .collect();
+        let all = room.saturating_sub(changes);
+        // Each gets what it wants up to a limit, the same for all, with which they fill the room.
+        let used = |limit: usize| wanted.iter().map(|w| (*w).min(limit)).sum::<usize>();
+        let limit = (MIN_COLUMN_WIDTH..=MAX_COLUMN_WIDTH).rev().find(|limit| used(*limit) <= all);
+        if let Some(limit) = limit {
+            self.cells = wanted.iter().map(|w| (*w).min(limit)).collect();
+            self.changes = room - used(limit);
+        }
+        self
     }
     pub fn header(&self, columns: &[String], place: &str) -> Vec<String> {
-        let Some(cell) = self.cell else { return Vec::new() };
+        if self.cells.is_empty() {
+            return Vec::new();
+        }
         let mut line = pad("step", NUMBER_WIDTH) + &pad(place, self.place + 2);
-        for c in columns {
-            line += &pad(&clip(c, cell - 2), cell);
+        for (c, cell) in columns.iter().zip(&self.cells) {
+            line += &pad(&clip(c, cell - 2), *cell);
         }
         line += "changes";
         vec![line]
@@ -120,7 +202,7 @@ impl Layout {
         columns: &[String],
     ) -> Vec<String> {
         let changes = event.changes(detail);
-        if self.width < NARROW_WIDTH && self.cell.is_none() {
+        if self.width < NARROW_WIDTH && self.cells.is_empty() {
             let name = columns.get(lane).map_or("", |c| c);
             let text = format!("{place} [{name}] {}", event.text);
             let indented = |text: &str, by: usize| {
@@ -134,8 +216,8 @@ impl Layout {
             out.extend(indented(&changes, NUMBER_WIDTH + 2));
             return out;
         }
-        let (texts, indent, middle) = match self.cell {
-            Some(cell) => (wrap_text(&event.text, cell - 2), lane * cell, cell * self.count),
+        let (texts, indent, middle) = match self.cells.get(lane) {
+            Some(cell) => (wrap_text(&event.text, cell - 2), self.cells[..lane].iter().sum(), self.cells.iter().sum()),
             None => {
                 let room = (self.width.saturating_sub(NUMBER_WIDTH + self.place + 2)) * 2 / 3;
                 let name = columns.get(lane).map_or("", |c| c);
@@ -233,6 +315,15 @@ mod tests {
         let at = |line: &str| line.find("x :=").unwrap();
         assert!(at(&few[1]) < at(&few[2]));
         assert_eq!(few[0].find("2 Add").unwrap(), at(&few[2]));
+        let mut far = story(2);
+        for (event, file) in
+            far.events.iter_mut().zip(["TransferBetweenAccounts.java:31", "BlockingAccountQueue.java:104"])
+        {
+            event.place = file.into();
+        }
+        let lines = far.lines(80, Detail::Brief);
+        assert!(lines[1].contains("Tran..java:31 ") && lines[2].contains("Bloc..java:104 "), "{lines:#?}");
+        assert!(lines.last().is_some_and(|l| l.contains("is BlockingAccountQueue.java")), "{lines:#?}");
         let many = story(30).lines(100, Detail::Brief);
         assert!(many.iter().any(|l| l.contains("[30 Add] x := x + 1") && l.contains("x: 0 -> 1")));
     }

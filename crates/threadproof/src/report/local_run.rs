@@ -103,6 +103,13 @@ fn described(whole: &Program, sources: &Sources, local: &LocalRun) -> Story {
     } else {
         format!("{ended} goes wrong in thread {name}, and no assertion of state {from} of {which} fails there")
     }];
+    // What made the step wrong is often what the others left before it.
+    let before = out.events.len().checked_sub(2).and_then(|at| out.events.get(at)).filter(|e| e.instance == 1);
+    if let Some(others) = before {
+        let changes = others.changes(Detail::Brief);
+        let rely = if program.relies.is_empty() { "; a `rely` says what they leave alone" } else { "" };
+        out.summary.push(format!("before it the other threads have made the store so: {changes}{rely}"));
+    }
     out.end = vec![format!("the other threads may change the store between its steps{calls}")];
     out
 }

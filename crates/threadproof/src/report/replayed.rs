@@ -17,7 +17,11 @@ pub fn describe_run(program: &Program, sources: &Sources, trace: &Trace) -> Resu
     let sem = Semantics::new(program);
     let describer = Describer::new(&sem, sources);
     let states = &replayed.states;
-    let slice = slice(&sem, trace, states);
+    let mut slice = slice(&sem, trace, states);
+    let deciding = super::headline::deciding_step(&sem, &describer, trace, states, &slice);
+    if let Some(step) = deciding {
+        slice.steps[step] = Relevance::Matters;
+    }
     let matters = |var, instance| slice.matters(var, instance);
     // Both accesses of a race are in the story, though they change nothing.
     let is_race = matches!(program.properties[trace.violates].kind, PropertyKind::Race);
@@ -32,7 +36,14 @@ pub fn describe_run(program: &Program, sources: &Sources, trace: &Trace) -> Resu
         let quiet = event.changes(Detail::Brief).is_empty() && !news && !is_last && !is_race;
         let own =
             matches!(action.what, What::Assign | What::Skip | What::Return | What::Choose | What::Test | What::Havoc);
-        event.matters = if quiet && own { Relevance::Aside } else { slice.steps[i] };
+        // An operand alone, or an object that is made on the way to a place with a name.
+        let bare = !event.text.contains(['(', '=', ';', ' '])
+            || event.text.starts_with("() ->")
+            || event.text.starts_with("new ");
+        let bare =
+            bare && !matches!(action.what, What::Acquire | What::Release | What::Join | What::Spawn | What::Assert);
+        let told = deciding == Some(i);
+        event.matters = if quiet && (own || bare) && !told { Relevance::Aside } else { slice.steps[i] };
         events.push(event);
     }
     let last = states.last().expect("a replay has a first state");

@@ -11,9 +11,9 @@ use base::Sources;
 use evidence::SpecRun;
 use logic::Term;
 use program::order::PerformsOrder;
-use program::semantics::{Semantics, State, StateView};
+use program::semantics::{Semantics, State, StateView, TraceStep};
 use program::stage::{ProcedureStage, StageEvent};
-use program::{Program, PropertyKind};
+use program::{Program, PropertyKind, VarId};
 
 pub fn describe_spec_run(program: &Program, sources: &Sources, run: &SpecRun) -> Story {
     let Ok(states) = checker::rules::spec_run::replay_spec_run(program, run) else { return Story::default() };
@@ -56,17 +56,27 @@ impl SpecStory<'_> {
             matters: Relevance::Matters,
         });
         let mut out = Story { columns, start: start.collect(), ..Story::default() };
+        // What it was called with.
+        let given = p.procedures[self.run.procedure].params.iter().filter(|v| named(v));
+        out.start.extend(given.filter_map(|v| {
+            let value = self.describer.semantics().value(self.states.first()?, 0, *v)?;
+            let value = self.describer.shown_value(*v, p.vars[*v].sort, value);
+            Some(StartValue { name: self.describer.name(*v), value, matters: Relevance::Matters })
+        }));
         for (i, event) in self.run.events.iter().enumerate() {
             let before = &self.states[i];
             // The step that breaks an access predicate leads nowhere.
             let after = self.states.get(i + 1).unwrap_or(before);
+            if let StageEvent::Own { action, inputs } = event {
+                let (thread, inputs) = (self.stage.thread, inputs.clone());
+                let step = TraceStep { instance: 0, thread, action: *action, inputs, choices: vec![] };
+                out.events.push(self.describer.event(before, &step, Some(after)));
+                continue;
+            }
             let mut changes = Vec::new();
             self.describer.changes(before, after, 0, &|_, _| Relevance::Matters, &mut changes);
-            let (instance, origin, text) = match event {
-                StageEvent::Own { action, .. } => {
-                    let origin = &p.origins[p.threads[self.stage.thread].code.actions[*action].origin];
-                    (0, Some(origin), origin.text.split_whitespace().collect::<Vec<_>>().join(" "))
-                }
+            let (instance, origin, text): (usize, Option<&program::Origin>, String) = match event {
+                StageEvent::Own { .. } => continue,
                 StageEvent::Other { thread: 1, .. } => (0, None, "writes, before the call".to_string()),
                 StageEvent::Other { thread, .. } => {
                     let lane = others.iter().position(|tid| tid == thread).map_or(0, |n| n + 1);
@@ -136,7 +146,11 @@ impl SpecStory<'_> {
         for i in &changing {
             let asked: Vec<Option<String>> = actions
                 .iter()
-                .map(|a| self.denied(a.action.relation, *i).map(|part| format!("{} asks for {part}", a.label)))
+                .map(|a| {
+                    let frame: Vec<VarId> = a.action.frame.iter().map(|place| place.var).collect();
+                    let denied = self.denied(a.action.relation, *i).map(|part| format!("{} asks for {part}", a.label));
+                    denied.or_else(|| Some(format!("{} does not change {}", a.label, self.outside(&frame, *i)?)))
+                })
                 .collect();
             if let Some(asked) = asked.into_iter().collect::<Option<Vec<String>>>() {
                 let event = &events[*i];
@@ -168,12 +182,28 @@ impl SpecStory<'_> {
         }
     }
 
+    /// A variable outside a frame that a step changes.
+    fn outside(&self, frame: &[VarId], step: usize) -> Option<String> {
+        let (before, after) = (&self.states[step].shared, &self.states[step + 1].shared);
+        let mut vars = self.stage.shared.iter().zip(before.iter().zip(after));
+        let is_outside = |v: VarId| !frame.contains(&v) && !self.describer.is_lock(v) && self.describer.is_named(v);
+        let (var, _) = vars.find(|(v, (old, new))| old != new && is_outside(**v))?;
+        Some(self.describer.name(*var))
+    }
+
     /// The first part of a relation between two stores that a step does not keep, as it is written in the model.
     fn denied(&self, relation: Term, step: usize) -> Option<String> {
         let p = &self.stage.program;
-        let (before, after) = (&self.states[step], &self.states[step + 1]);
+        let after = &self.states[step + 1];
+        // Results are those with which the run ends.
+        let mut before = self.states[step].clone();
+        for result in &p.procedures[self.run.procedure].results {
+            if let (Some(i), Some(last)) = (self.stage.own.iter().position(|v| v == result), self.states.last()) {
+                before.instances[0].locals[i].clone_from(&last.instances[0].locals[i]);
+            }
+        }
         let view =
-            StateView { after: Some(&after.shared), ..StateView::of_instance(self.describer.semantics(), before, 0) };
+            StateView { after: Some(&after.shared), ..StateView::of_instance(self.describer.semantics(), &before, 0) };
         let speaks_of_locks = |part: &Term| {
             let symbols = p.terms.free_symbols(*part);
             symbols.iter().filter_map(|s| p.var_of(*s)).any(|(v, _)| self.describer.is_lock(v))

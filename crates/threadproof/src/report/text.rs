@@ -9,7 +9,9 @@ use super::memory_model::{assumption_under, memory_model_of};
 use super::paint::Paint;
 use super::story::Detail;
 use super::undecided;
-use crate::board::{FileRows, MethodStage, MethodState, PropertyRow, RowOutcome, RunRecord, SourceReplay};
+use crate::board::{
+    FileRows, MethodStage, MethodState, PropertyRow, RowOutcome, RunRecord, SearchExtent, SourceReplay,
+};
 use crate::judge::FindingEvidence;
 use evidence::Counterexample;
 use evidence::file::EvidenceEntry;
@@ -217,7 +219,7 @@ fn file_report(file: &FileRows, page: Page, out: &mut String) {
     }
     if let Some(coverage) = file.coverage.as_ref().filter(|_| outcome != RowOutcome::Unsafe) {
         let (title, executions) = (page.paint.faint("not reached:"), coverage.executions);
-        let _ = writeln!(out, "  {title} by any of {executions} executions: lines {}", coverage.text());
+        let _ = writeln!(out, "  {title} by any of {executions} executions: {}", coverage.text());
     }
     taken_for_granted(file, &shown, page, out);
     if outcome == RowOutcome::Unknown && page.detail == Detail::Full {
@@ -291,13 +293,22 @@ fn table(file: &FileRows, shown: &[&PropertyRow], page: Page, out: &mut String) 
 fn second_opinions(file: &FileRows, shown: &[&PropertyRow], page: Page, out: &mut String) {
     let mut sentences: Vec<(String, Vec<&str>)> = Vec::new();
     let safe = |r: &&&PropertyRow| file.outcome_of(r) == RowOutcome::Safe;
-    for (row, second) in shown.iter().filter(safe).filter_map(|r| Some((r, r.second.as_ref()?.to_string()))) {
+    // That there was no time for one says nothing about an answer that is open anyway.
+    let told = |r: &&&PropertyRow| {
+        file.outcome() == RowOutcome::Safe || r.second.as_ref().is_some_and(|s| s.extent != SearchExtent::Cut)
+    };
+    let rows = shown.iter().filter(safe).filter(told);
+    for (row, second) in rows.filter_map(|r| Some((r, r.second.as_ref()?.to_string()))) {
         match sentences.iter_mut().find(|(known, _)| *known == second) {
             Some((_, names)) => names.push(&row.name),
             None => sentences.push((second, vec![&row.name])),
         }
     }
     let proved = shown.iter().filter(safe).count();
+    // Beside a run that goes wrong, what else holds is an aside.
+    if file.outcome() == RowOutcome::Unsafe && page.detail == Detail::Brief {
+        return;
+    }
     for (sentence, names) in sentences {
         let about = match (names.len() == proved, file.outcome()) {
             (true, RowOutcome::Unsafe) => " of what is safe".to_string(),
@@ -401,7 +412,8 @@ fn paragraph(file: &FileRows, row: &PropertyRow, page: Page, out: &mut String) {
                 None => "",
             };
             paragraph_of(&format!("{} {}{again}", page.paint.faint("trust:"), found.trust()), page, out);
-            if let Some(second) = &row.second {
+            // Beside a run that was replayed a search that found none says nothing.
+            if let Some(second) = row.second.as_ref().filter(|_| file.outcome_of(row) == RowOutcome::Safe) {
                 paragraph_of(&format!("{} {second}", page.paint.faint("second opinion:")), page, out);
             }
         }

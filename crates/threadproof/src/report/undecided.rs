@@ -10,7 +10,7 @@ use crate::board::{FileRows, MethodState, PropertyRow, RowOutcome};
 pub fn describe_construct(row: &PropertyRow) -> String {
     let what = row.unmodelled.clone().unwrap_or_default();
     let at = row.place.as_ref().map_or(String::new(), |p| format!(" at {}:{}:{}", p.file, p.line, p.column));
-    format!("{what}{at} is outside the model and may be reached")
+    format!("a run may come to what is outside the model{at} ({what})")
 }
 
 /// What was tried and what stands in the way.
@@ -30,7 +30,7 @@ fn took_part(state: &MethodState) -> bool {
 /// The reason that a reader can do most about.
 fn obstacle(file: &FileRows, row: &PropertyRow) -> String {
     if row.unmodelled.is_some() {
-        return format!("{}, and nothing is \"safe\" until it is shown not to be reached", describe_construct(row));
+        return format!("{}, and nothing is \"safe\" while it may", describe_construct(row));
     }
     if let (Some(found), Some(open)) = (&row.finding, file.open_construct())
         && found.outcome() == RowOutcome::Safe
@@ -43,7 +43,10 @@ fn obstacle(file: &FileRows, row: &PropertyRow) -> String {
     }
     let named = |(method, reason): &(usize, String)| {
         let name = file.methods.get(*method).map_or("?", |m| m.name);
-        (name, reason.lines().next().unwrap_or_default().to_string())
+        // The values of an alarm are those of the model; `-v` shows them.
+        let first = reason.lines().next().unwrap_or_default();
+        let brief = if first.contains("alarm") { first.split("; ").next().unwrap_or(first) } else { first };
+        (name, brief.to_string())
     };
     let reasons: Vec<(&str, String)> = row.reasons.iter().map(named).collect();
     let limit = |text: &str| text.contains("limit was reached") || text.contains("interrupted");
@@ -67,7 +70,7 @@ pub fn next(file: &FileRows) -> String {
     };
     if let Some(row) = file.open_construct() {
         let line = row.place.as_ref().map_or_else(|| "it".to_string(), |p| format!("line {}", p.line));
-        return format!("write {line} without {}", row.unmodelled.as_deref().unwrap_or("the construct"));
+        return format!("write {line} in another way: {}", row.unmodelled.as_deref().unwrap_or("the construct"));
     }
     if said("memory limit") {
         return format!("give it more memory: {}", verify(&[("--memory", "8G")]));

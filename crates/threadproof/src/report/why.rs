@@ -2,7 +2,7 @@
 //!
 //! In: a failed run. Out: a sentence, or none. The first of these that the run shows: a value that a thread reads, another changes and the
 //! first one still uses; a test that another thread makes false before what it was made for is done; the last change of what the check reads by another
-//! thread; the change by another thread that let the failing thread go on. Deliberately absent: certainty that it is the mistake. It did happen in
+//! thread; the change by another thread that let the failing thread go on; the step that made the check false; what others found. Deliberately absent: certainty that it is the mistake. It did happen in
 //! this run, which was replayed.
 
 use super::headline::FailedRun;
@@ -11,6 +11,9 @@ use super::story::Relevance;
 use logic::Term;
 use program::semantics::StateView;
 use program::{PropertyKind, Scope, VarId, What};
+
+/// What is said of tests that others made.
+const MOST_FOUND: usize = 3;
 
 impl FailedRun<'_> {
     pub(super) fn why(&self, formula: Term, mover: usize) -> Option<String> {
@@ -48,22 +51,7 @@ impl FailedRun<'_> {
             let step = &self.trace.steps[read];
             let action = &p.threads[step.thread].code.actions[step.action];
             for update in action.updates.iter().filter(|u| p.vars[u.var].scope != Scope::Shared) {
-                let symbol = p.vars[update.var].symbol;
-                let uses = |i: &usize| {
-                    let step = &self.trace.steps[*i];
-                    let action = &p.threads[step.thread].code.actions[step.action];
-                    let writes = action.updates.iter().filter(|u| p.vars[u.var].scope == Scope::Shared);
-                    let mut terms: Vec<Term> = writes.map(|u| u.value).collect();
-                    terms.extend(action.gates.iter().filter(|g| g.property == self.trace.violates).map(|g| g.formula));
-                    terms.push(action.guard);
-                    self.instance(*i) == reader && terms.iter().any(|t| p.terms.free_symbols(*t).contains(&symbol))
-                };
-                let local = Reading { var: update.var, keys: Vec::new(), name: String::new(), value: String::new() };
-                let rewritten = (read + 1..count)
-                    .filter(|i| self.matters(*i))
-                    .find(|i| self.instance(*i) == reader && self.changes(*i, &local));
-                let until = rewritten.map_or(count, |i| i + 1);
-                let Some(used) = (read + 1..until).filter(|i| self.matters(*i)).find(uses) else { continue };
+                let Some(used) = self.use_of(read, update.var) else { continue };
                 for place in self.describer.shared_readings(&self.states[read], reader, update.value) {
                     // What is read and written in one step is not read too early.
                     if self.changes(read, &place) {
@@ -84,6 +72,100 @@ impl FailedRun<'_> {
             }
         }
         None
+    }
+
+    /// The first step that uses a value for more than to hand it on: the value goes from local to local of its thread until it is written to what
+    /// is shared, tested or checked.
+    fn use_of(&self, read: usize, into: VarId) -> Option<usize> {
+        let p = self.sem.program;
+        let reader = self.instance(read);
+        let mut carriers = vec![into];
+        for i in (read + 1..self.trace.steps.len()).filter(|i| self.matters(*i) && self.instance(*i) == reader) {
+            let step = &self.trace.steps[i];
+            let action = &p.threads[step.thread].code.actions[step.action];
+            let carries = |t: Term| {
+                let symbols = p.terms.free_symbols(t);
+                carriers.iter().any(|v| symbols.contains(&p.vars[*v].symbol))
+            };
+            let writes = action.updates.iter().any(|u| p.vars[u.var].scope == Scope::Shared && carries(u.value));
+            let checks = action.gates.iter().any(|g| g.property == self.trace.violates && carries(g.formula));
+            if writes || checks || carries(action.guard) {
+                return Some(i);
+            }
+            let (handed, lost): (Vec<_>, Vec<_>) = action
+                .updates
+                .iter()
+                .filter(|u| p.vars[u.var].scope != Scope::Shared)
+                .map(|u| (u.var, carries(u.value)))
+                .partition(|(_, carries)| *carries);
+            carriers.retain(|v| lost.iter().all(|(other, _)| other != v));
+            carriers.extend(handed.into_iter().map(|(v, _)| v));
+            if carriers.is_empty() {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// The last step before the end that made a formula false, as the failing thread sees it at the end.
+    pub(super) fn turn(&self, formula: Term, mover: usize) -> Option<usize> {
+        let last = self.states.last()?;
+        let holds = |at: usize| {
+            let mut state = self.states[at].clone();
+            let place = state.instances.get_mut(mover)?;
+            place.locals.clone_from(&last.instances[mover].locals);
+            StateView::of_instance(self.sem, &state, mover).holds(formula).ok()
+        };
+        let end = holds(self.states.len() - 1)?;
+        let turned = (0..self.states.len() - 1).rev().find(|at| holds(*at) != Some(end))?;
+        // That a thread has ended is what a `join` waits for, and decides nothing.
+        let step = &self.trace.steps[turned];
+        let what = self.sem.program.threads[step.thread].code.actions[step.action].what;
+        (holds(turned) == Some(!end) && what != What::Return).then_some(turned)
+    }
+
+    pub(super) fn is_free(&self, step: usize) -> bool {
+        let done = &self.trace.steps[step];
+        let what = self.sem.program.threads[done.thread].code.actions[done.action].what;
+        what == What::Free || self.statement(step).contains("free(")
+    }
+
+    /// `thread 2 remover freed it at line 11 (step 4)`.
+    pub(super) fn freed(&self, step: usize) -> String {
+        let text = self.statement(step);
+        format!(
+            "{} freed it by `{}` at {}",
+            self.who(self.instance(step)),
+            text.trim_end_matches(';'),
+            self.place_of(step)
+        )
+    }
+
+    /// Where no value that was read or changed explains it: the step that decided it, else what the others found.
+    pub(super) fn otherwise(&self, formula: Term, mover: usize) -> Option<String> {
+        let p = self.sem.program;
+        let is_invariant = matches!(p.properties[self.trace.violates].kind, PropertyKind::Invariant(_));
+        if is_invariant {
+            let atomic = p.origins.iter().any(|o| o.text.trim_start().starts_with("invariant"));
+            return atomic.then(|| {
+                "an invariant must hold after every single step; `atomic { .. }` makes several steps one".to_string()
+            });
+        }
+        if let Some(step) = self.turn(formula, mover).filter(|i| self.instance(*i) != mover) {
+            let (who, text, at) = (self.who(self.instance(step)), self.statement(step), self.place_of(step));
+            return Some(format!("it held until {who} did `{}` at {at}", text.trim_end_matches(';')));
+        }
+        let found = |i: usize| {
+            let step = &self.trace.steps[i];
+            let action = &p.threads[step.thread].code.actions[step.action];
+            let read = self.describer.shared_readings(&self.states[i], self.instance(i), action.guard);
+            let place = read.first().filter(|_| self.instance(i) != mover && self.matters(i))?;
+            Some(format!("{} found {place} at {}", self.who(self.instance(i)), self.place_of(i)))
+        };
+        let mut sentences: Vec<String> = (0..self.trace.steps.len()).filter_map(found).collect();
+        let first = sentences.len().saturating_sub(MOST_FOUND);
+        sentences.drain(..first);
+        (!sentences.is_empty()).then(|| super::listed(&sentences))
     }
 
     /// A test that holds when it is made and no longer when the thread does what it was made for.

@@ -170,10 +170,16 @@ fn likely(task: &Task, names: &[&str]) -> Option<usize> {
         () if performs && (parametric || p.threads.is_empty()) => "reduce",
         () if heap => "shape",
         () if !parametric => return None,
-        () if is_annotated(task) => "rely",
+        () if is_annotated(task) || has_lock(task) => "rely",
         () => "count",
     };
     names.iter().position(|n| *n == name)
+}
+
+/// Whether threads keep each other out by locks that are declared as such: then it is their holders that others rely on. Where numbers and flags do it, it is
+/// how many threads are where.
+fn has_lock(task: &Task) -> bool {
+    task.program.vars.iter().any(|v| v.kind == program::VarKind::Lock)
 }
 
 /// Threads in any number that follow from counting and those that follow from what each relies on look alike in the text; modular trees are

@@ -367,6 +367,7 @@ fn check_a_proof_that_an_execution_contradicts_is_withdrawn_as_an_internal_error
         place: None,
         sentence: "an assertion fails".into(),
         shown: vec!["main writes x = 1".into()],
+        story: Default::default(),
         steps: 1,
         seed: 3,
         assumptions: Vec::new(),

@@ -217,6 +217,65 @@ fn check_the_programs_of_the_other_documents_are_decided() {
     }
 }
 
+/// The pieces of code in the prose and the tables of a document.
+fn spans(text: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut is_block = false;
+    for line in text.lines() {
+        is_block ^= line.starts_with("```");
+        if !is_block {
+            out.extend(line.split('`').skip(1).step_by(2).map(str::to_string));
+        }
+    }
+    out
+}
+
+/// The options in a piece of code.
+fn options(span: &str) -> Vec<&str> {
+    let words = span.split(|c: char| c.is_whitespace() || "=,;:.()[]".contains(c));
+    words.filter(|w| w.strip_prefix("--").is_some_and(|o| o.starts_with(|c: char| c.is_ascii_lowercase()))).collect()
+}
+
+#[test]
+fn check_every_command_script_and_option_that_a_document_names_is_there() {
+    let (manual, code) = run(&["manual"], &root());
+    assert_eq!(code, 0, "{manual}");
+    let manual = manual.replace("\\-", "-");
+    let scripts = ["scripts", "benches"].map(|f| std::fs::read_dir(root().join(f)).expect("the folder is there"));
+    let scripts =
+        scripts.into_iter().flatten().flatten().map(|f| std::fs::read_to_string(f.path()).unwrap_or_default());
+    let known = scripts.fold(manual.clone(), |all, text| all + &text);
+    let mut wrong = Vec::new();
+    for document in documents().into_iter().filter(|d| !d.ends_with("CHANGELOG.md")) {
+        let text = std::fs::read_to_string(&document).expect("a document can be read");
+        let mut say = |sentence: String| wrong.push(format!("{}: {sentence}", document.display()));
+        for span in spans(&text) {
+            let words: Vec<&str> = span.split_whitespace().collect();
+            let first = words.first().copied().unwrap_or_default();
+            let is_script =
+                ["scripts/", "benches/"].iter().any(|f| first.starts_with(f)) && !first.contains(['*', '{']);
+            if is_script && !root().join(first).exists() {
+                say(format!("there is no `{first}`"));
+            }
+            let command =
+                words.get(1).filter(|w| first == "threadproof" && w.starts_with(|c: char| c.is_ascii_lowercase()));
+            if let Some(command) = command.filter(|c| !manual.contains(&format!("\n.SS {c}\n"))) {
+                say(format!("there is no command {command}: `{span}`"));
+            }
+            if !words
+                .iter()
+                .any(|w| matches!(*w, "cargo" | "valgrind" | "gcc" | "git" | "npm" | "npx" | "code" | "docker"))
+            {
+                options(&span)
+                    .into_iter()
+                    .filter(|o| !known.contains(o))
+                    .for_each(|o| say(format!("there is no {o}: `{span}`")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn check_a_line_that_is_not_printed_is_noticed() {
     assert_eq!(is_shown("a\n...\nd\n", "a\nb\nc\nd\n"), Ok(()));

@@ -76,6 +76,36 @@ fn check_what_a_proof_knows_stands_at_its_lines() {
     assert_eq!(unbalanced(&html), None);
 }
 
+/// The class of each line that has a status, by its number.
+fn statuses(html: &str) -> Vec<(usize, String)> {
+    let lines = html.split("<div class=\"line ").skip(1).filter_map(|part| {
+        let class = part.split('"').next()?.to_string();
+        let number = part.split("class=\"number\">").nth(1)?.split('<').next()?.parse().ok()?;
+        (!class.is_empty()).then_some((number, class))
+    });
+    lines.collect()
+}
+
+#[test]
+fn check_every_line_with_code_has_a_status() {
+    let scratch = Scratch::new("html-lines");
+    let text = "var x: int = 0;\n\n// nothing\nthread A {\n  x := 1;\n  if x == 2 {\n    x := 3;\n  }\n  assert x >= 0;\n}\n\
+                thread B {\n  atomic {\n    x := x * 1;\n  }\n  assert x != 1;\n}\n";
+    let html = page(&scratch, "lines.tp", text, &["--method", "explore"]);
+    let wanted = [(5, "reached"), (6, "reached"), (7, "unreached"), (9, "proved"), (13, "reached"), (15, "violated")];
+    let wanted: Vec<(usize, String)> = wanted.map(|(n, class)| (n, class.to_string())).into();
+    assert_eq!(statuses(&html), wanted, "{html}");
+    // Of C, with lines that only some run of a loop without end would come to, and one outside the model.
+    let text =
+        "int x;\nint main(void) {\n    x = 1;\n    if (x == 2)\n        x = 3;\n    for (;;)\n        x = 1;\n}\n";
+    let html = page(&scratch, "lines.c", text, &[]);
+    let found = statuses(&html);
+    assert!(found.contains(&(3, "reached".into())) && found.contains(&(5, "unreached".into())), "{found:?}");
+    let text = "object Cell {\n  spec {\n    var v: int := 0;\n    put(n: int) { v := n; }\n  }\n  var v: int = 0;\n  op put(n: int) {\n    v := n;\n  }\n}\n";
+    let html = page(&scratch, "cell.tp", text, &[]);
+    assert!(statuses(&html).contains(&(8, "reached".into())), "calls from outside reach it: {:?}", statuses(&html));
+}
+
 #[test]
 fn check_text_of_a_program_is_never_markup() {
     let scratch = Scratch::new("html-escape");

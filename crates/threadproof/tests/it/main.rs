@@ -25,6 +25,7 @@ mod reproducible;
 mod schema;
 mod searching;
 mod spread;
+mod stories;
 mod verify;
 
 use std::path::{Path, PathBuf};

@@ -11,7 +11,7 @@ use super::code::{Builder, CallPolicy, DraftAction, ProcedureFrame};
 use super::scan;
 use crate::lang::ast::{CallExpr, Expr};
 use crate::lang::codes;
-use crate::lang::resolve::{EnteredProcedure, NameView, nearest};
+use crate::lang::resolve::{EnteredProcedure, NameView, foreign_word, nearest};
 use crate::lang::types::{AssignTarget, ValueCheck};
 use base::{Diagnostic, Span};
 use logic::{Sort, Term};
@@ -66,16 +66,16 @@ impl Lowering<'_> {
 
     fn no_callee(&mut self, span: Span, message: &str, near: Option<String>) {
         let mut diagnostic = Diagnostic::error(codes::UNKNOWN_CALLEE, span, message).label("not declared");
-        if let Some(near) = near {
-            diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
+        let foreign = message.split('`').nth(1).and_then(foreign_word).map(str::to_string);
+        if let Some(hint) = near.map(|near| format!("did you mean `{near}`?")).or(foreign) {
+            diagnostic = diagnostic.hint(hint);
         }
         self.report(diagnostic);
     }
 
     fn arguments(&mut self, call: &CallExpr, params: &[Sort]) -> Option<Vec<Term>> {
         if call.args.len() != params.len() {
-            let message = format!("`{}` has {} parameters, here are {}", call.name.kind, params.len(), call.args.len());
-            let label = format!("expected {} arguments", params.len());
+            let (message, label) = wrong_count(&call.name.kind, params.len(), call.args.len());
             self.report(Diagnostic::error(codes::WRONG_COUNT, call.span.0, message).label(label));
             return None;
         }
@@ -99,8 +99,7 @@ impl Lowering<'_> {
             return None;
         };
         if params.len() != call.args.len() {
-            let message = format!("`{}` has {} parameters, here are {}", call.name.kind, params.len(), call.args.len());
-            let label = format!("expected {} arguments", params.len());
+            let (message, label) = wrong_count(&call.name.kind, params.len(), call.args.len());
             self.report(Diagnostic::error(codes::WRONG_COUNT, call.span.0, message).label(label));
             return None;
         }
@@ -437,4 +436,12 @@ impl Lowering<'_> {
         }
         b.location(origin)
     }
+}
+
+/// Message and label for a call with too few or too many arguments.
+fn wrong_count(name: &str, wanted: usize, given: usize) -> (String, String) {
+    let plural = |n: usize, word: &str| if n == 1 { format!("{n} {word}") } else { format!("{n} {word}s") };
+    let is_or_are = if given == 1 { "is" } else { "are" };
+    let message = format!("`{name}` has {}, here {is_or_are} {given}", plural(wanted, "parameter"));
+    (message, format!("expected {}", plural(wanted, "argument")))
 }

@@ -10,7 +10,7 @@ use crate::lang::ast::{
     ThreadDecl, VarDecl,
 };
 use crate::lang::codes;
-use crate::lang::resolve::nearest;
+use crate::lang::resolve::{foreign_word, nearest};
 use crate::lang::token::Token;
 use base::{Diagnostic, Span};
 
@@ -110,7 +110,11 @@ impl Parser<'_> {
                     diagnostic = diagnostic.hint("an `op` stands inside an `object`");
                 }
                 let here = self.here();
-                if let Some(near) = nearest(&self.text[here.start as usize..here.end as usize], DECLARATION_WORDS) {
+                if let Some(hint) = foreign_word(&self.text[here.start as usize..here.end as usize]) {
+                    diagnostic = diagnostic.hint(hint);
+                } else if let Some(near) =
+                    nearest(&self.text[here.start as usize..here.end as usize], DECLARATION_WORDS)
+                {
                     diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
                 }
                 self.fail(diagnostic);

@@ -12,6 +12,7 @@ mod stmt;
 use crate::lang::Parsed;
 use crate::lang::ast::{Name, SourceSpan, SourceTree, Spanned};
 use crate::lang::codes;
+use crate::lang::resolve::foreign_word;
 use crate::lang::token::{PlacedToken, Token, lex_text};
 use base::{Diagnostic, DiagnosticCode, SourceId, Span};
 
@@ -193,7 +194,13 @@ impl Parser<'_> {
             Diagnostic::error(codes::UNEXPECTED, self.behind(), format!("expected `;`, found {}", self.found()))
                 .label("expected `;`");
         let equality = self.is(Token::Equals);
-        let diagnostic = if equality { diagnostic.hint("equality is written `==`") } else { diagnostic };
+        let here = self.here();
+        let foreign = foreign_word(&self.text[here.start as usize..here.end as usize]).filter(|_| !self.on_new_line());
+        let diagnostic = match (equality, foreign) {
+            (true, _) => diagnostic.hint("equality is written `==`"),
+            (false, Some(hint)) => diagnostic.hint(hint),
+            (false, None) => diagnostic,
+        };
         let only_missing = self.on_new_line() || matches!(self.peek(), Token::CloseBrace | Token::End);
         self.fail(diagnostic);
         if only_missing && !self.is(Token::End) {

@@ -8,7 +8,7 @@ use crate::lang::ast::{
     ActionDecl, Arm, AssignedValue, Block, Cas, Condition, Expr, ExprKind, Name, SourceSpan, Spanned, Stmt, StmtKind,
 };
 use crate::lang::codes;
-use crate::lang::resolve::nearest;
+use crate::lang::resolve::{foreign_word, nearest};
 use crate::lang::token::Token;
 use base::Diagnostic;
 
@@ -228,6 +228,16 @@ impl Parser<'_> {
             self.fail(diagnostic);
             return StmtKind::Error;
         }
+        let here = self.here();
+        let word = &self.text[here.start as usize..here.end as usize];
+        if matches!(word, "for" | "do" | "switch" | "loop")
+            && matches!(self.peek_at(1), Token::OpenParen | Token::OpenBrace | Token::Name)
+        {
+            let diagnostic = Diagnostic::error(codes::UNEXPECTED, here, format!("there is no statement `{word}`"));
+            let hint = foreign_word(word).unwrap_or_default();
+            self.fail(diagnostic.label("expected a statement").hint(hint));
+            return StmtKind::Error;
+        }
         let before = self.at;
         let (mut first, _) = self.postfix();
         if !self.recovering && self.is_compound_assignment() {
@@ -277,9 +287,10 @@ impl Parser<'_> {
                 Token::Plus | Token::Minus => diagnostic = diagnostic.hint("write `x := x + 1;`"),
                 _ => {
                     if let [Spanned { kind: ExprKind::Name(name, _), .. }] = &targets[..]
-                        && let Some(near) = nearest(name, STATEMENT_WORDS)
+                        && let Some(hint) = (foreign_word(name).map(str::to_string))
+                            .or_else(|| nearest(name, STATEMENT_WORDS).map(|near| format!("did you mean `{near}`?")))
                     {
-                        diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
+                        diagnostic = diagnostic.hint(hint);
                     }
                 }
             }

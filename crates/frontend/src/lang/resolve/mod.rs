@@ -7,7 +7,7 @@
 
 mod suggest;
 
-pub(crate) use suggest::nearest;
+pub(crate) use suggest::{foreign_word, nearest};
 
 use crate::lang::ast;
 use base::Span;

@@ -25,6 +25,33 @@ pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>)
     best.map(|(_, name)| name)
 }
 
+/// What a word of another language is called here, as a hint.
+pub(crate) fn foreign_word(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "integer" | "Integer" | "long" | "short" | "byte" | "uint" | "unsigned" | "float" | "double" => {
+            "numbers are `int`, which has no bounds, or `i32`, `u8` and the like, which wrap"
+        }
+        "boolean" | "Boolean" => "did you mean `bool`?",
+        "mutex" | "Mutex" | "pthread_mutex_t" => "did you mean `lock`?",
+        "string" | "String" | "char" => "the language has no texts; use numbers or an `enum`",
+        "and" => "conjunction is written `&&`",
+        "or" => "disjunction is written `||`",
+        "not" => "negation is written `!`",
+        "for" | "do" | "loop" | "until" | "repeat" => "the only loop is `while e { .. }`",
+        "lock" | "synchronized" => "a lock is taken by `acquire m;`",
+        "unlock" => "a lock is given back by `release m;`",
+        "wait" | "await" => "`assume e;` waits until `e` holds",
+        "let" | "local" => "a variable is declared by `var x: int := e;`",
+        "switch" | "case" | "elif" | "elseif" => "write `if e { .. } else if f { .. } else { .. }`",
+        "function" | "fn" | "def" | "void" | "func" => {
+            "a procedure is declared by `proc p(a: int) returns (r: int) { .. }`"
+        }
+        "process" | "proctype" => "a thread is declared by `thread T { .. }`",
+        "print" | "printf" => "a program prints nothing; `assert e;` says what must hold",
+        _ => return None,
+    })
+}
+
 /// Letters to insert, delete, replace, or swap with their neighbour.
 fn distance(a: &str, b: &str) -> usize {
     let a: Vec<char> = a.chars().collect();

@@ -14,7 +14,7 @@ pub(crate) use places::{AssignTarget, PathIndex};
 
 use crate::lang::ast::{MachineInt, Sign, Type, TypeKind};
 use crate::lang::codes;
-use crate::lang::resolve::{Globals, NameView, TypeName, nearest};
+use crate::lang::resolve::{Globals, NameView, TypeName, foreign_word, nearest};
 use base::{Diagnostic, Sources, Span};
 use logic::{ClassId, MachineIntSort, Op, Sort, SortKind, Term};
 use program::{OriginId, Program, Scope, VarId, VarKind};
@@ -131,7 +131,9 @@ impl<'a> Typing<'a> {
                         Diagnostic::error(codes::UNKNOWN_TYPE, ty.span, format!("there is no type `{name}`"))
                             .label("expected a type");
                     let known = ["bool", "int", "lock", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"];
-                    if let Some(near) = nearest(name, self.globals.types.names().into_iter().chain(known)) {
+                    if let Some(hint) = foreign_word(name) {
+                        diagnostic = diagnostic.hint(hint);
+                    } else if let Some(near) = nearest(name, self.globals.types.names().into_iter().chain(known)) {
                         diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
                     }
                     self.report(diagnostic);

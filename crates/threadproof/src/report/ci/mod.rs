@@ -113,10 +113,11 @@ pub fn message(file: &FileRows, row: &PropertyRow) -> String {
 
 /// The places of a run, each with what happens there.
 fn steps(row: &PropertyRow) -> Vec<(Place, String)> {
-    let Some(FindingEvidence::Trace { shown, .. }) = row.finding.as_ref().map(|f| f.evidence()) else {
-        return Vec::new();
+    let story = match (&row.execution, row.finding.as_ref().map(|f| f.evidence())) {
+        (Some(execution), _) => &execution.story,
+        (None, Some(FindingEvidence::Trace { shown, .. })) => shown,
+        (None, _) => return Vec::new(),
     };
-    let story = shown;
     let step = |(i, e): (usize, &super::story::StoryStep)| {
         let changes = e.changes(super::story::Detail::Full);
         let changes = if changes.is_empty() { changes } else { format!(" ({changes})") };

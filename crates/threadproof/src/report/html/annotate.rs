@@ -4,6 +4,7 @@
 //! certificates: the annotation of a location stands at the line of the statement before which it holds. Deliberately absent: facts about several
 //! threads' places at once, which belong to no line.
 
+use crate::coverage::ReachedLines;
 use crate::place::{Place, place_of};
 use base::{SourceId, Sources};
 use evidence::file::EvidenceEntry;
@@ -21,6 +22,8 @@ const MAX_FACTS_PER_LINE: usize = 6;
 pub struct PageParts {
     /// Name and text of each source file.
     pub sources: Vec<(String, String)>,
+    /// The lines with code, and whether a run was seen there.
+    pub reached: ReachedLines,
     /// What is known to hold where.
     pub facts: Vec<(Place, String)>,
     /// Formulas of the proof that belong to no line, under a title.
@@ -53,7 +56,13 @@ pub fn page_parts(program: &Program, sources: &Sources, entries: &[EvidenceEntry
             known.push((place, fact));
         }
     }
-    PageParts { sources: texts.collect(), facts: known, formulas: facts.formulas, pictures }
+    PageParts {
+        sources: texts.collect(),
+        reached: ReachedLines::new(),
+        facts: known,
+        formulas: facts.formulas,
+        pictures,
+    }
 }
 
 struct Facts<'a> {

@@ -145,6 +145,7 @@ fn finding(index: usize, n: usize, file: &FileRows, row: &PropertyRow, out: &mut
     }
     if let Some(execution) = &row.execution {
         why(&execution.sentence, out);
+        run::section(index, file, &execution.story, out);
         lines(&execution.shown, out);
     } else if let (RowOutcome::Unsafe, Some(FindingEvidence::Trace { shown, .. })) =
         (outcome, row.finding.as_ref().map(|f| f.evidence()))

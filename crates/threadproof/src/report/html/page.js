@@ -11,9 +11,12 @@ for (const run of document.querySelectorAll("section.run-section")) {
   let at = 0;
   const shown = () => rows.map((row, i) => i + 1).filter(n => all.checked || data.steps[n - 1].matters);
   // The values after step n: those at the start, with every change up to there.
+  const shared = new Set(data.start.map(v => v.name));
+  // A variable that is not there at the start is a local, which threads may have under one name.
+  const known = (step, name) => shared.has(name) || !/^\w+$/.test(name) || data.threads.length < 2 ? name : name + " of " + data.threads[step.thread];
   const after = n => {
     const map = new Map(data.start.map(v => [v.name, v.value]));
-    for (const step of data.steps.slice(0, n)) for (const change of step.changes) map.set(change.name, change.after);
+    for (const step of data.steps.slice(0, n)) for (const change of step.changes) map.set(known(step, change.name), change.after);
     return map;
   };
   const clear = (cls, root) => root.querySelectorAll("." + cls).forEach(e => e.classList.remove(cls));

@@ -90,7 +90,6 @@ fn frames(story: &Story) -> (Vec<String>, Vec<usize>) {
 fn data(index: usize, file: &FileRows, story: &Story, heaps: &[String], heap_at: &[usize]) -> Value {
     let changes = |event: &crate::report::story::StoryStep| -> Vec<Value> {
         let own = |(change, _): &(StepChange, Relevance)| match change {
-            // Locals of different threads may share a name; a value is that of the thread that moved last.
             StepChange::Value { name, after, .. } => Some(json!({ "name": name, "after": after })),
             StepChange::Decided { name, value } => Some(json!({ "name": name, "after": value })),
             StepChange::Reads { .. } | StepChange::Note(_) => None,

@@ -1,10 +1,12 @@
 //! The source with the status of each line, and what is known to hold there.
 //!
 //! In: a file of the board. Out: HTML. A line is violated, undecided or proved by the properties that stand on it (the gravest leads), outside the
-//! model, or not reached where a warning says so; other lines have no status. Deliberately absent: colours of the language.
+//! model, or not reached where a warning says so. Other lines with code are reached or not, as far as runs were tried; a line without a sign holds no
+//! step. Deliberately absent: colours of the language.
 
 use super::escaped;
 use crate::board::{FileRows, RowOutcome};
+use crate::coverage::LineReach;
 use crate::place::Place;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,7 +18,9 @@ enum LineStatus {
     Unmodelled,
     Open,
     Unreached,
+    NotSeen,
     Proved,
+    Reached,
 }
 
 impl LineStatus {
@@ -25,8 +29,9 @@ impl LineStatus {
             LineStatus::Violated => "violated",
             LineStatus::Unmodelled => "unmodelled",
             LineStatus::Open => "open",
-            LineStatus::Unreached => "unreached",
+            LineStatus::Unreached | LineStatus::NotSeen => "unreached",
             LineStatus::Proved => "proved",
+            LineStatus::Reached => "reached",
         }
     }
     /// A sign and what it means: colour alone says nothing to some readers.
@@ -36,13 +41,21 @@ impl LineStatus {
             LineStatus::Unmodelled => ("∅", "not modelled"),
             LineStatus::Open => ("?", "undecided"),
             LineStatus::Unreached => ("–", "not reached"),
+            LineStatus::NotSeen => ("–", "not reached by any run that was tried"),
             LineStatus::Proved => ("✓", "proved"),
+            LineStatus::Reached => ("·", "reached, nothing is checked here"),
         }
     }
 }
 
-const ALL: [LineStatus; 5] =
-    [LineStatus::Proved, LineStatus::Violated, LineStatus::Open, LineStatus::Unreached, LineStatus::Unmodelled];
+const ALL: [LineStatus; 6] = [
+    LineStatus::Proved,
+    LineStatus::Violated,
+    LineStatus::Open,
+    LineStatus::Unmodelled,
+    LineStatus::Unreached,
+    LineStatus::Reached,
+];
 
 /// Warnings that say that a line is not reached.
 const UNREACHED: [&str; 3] = ["W0502", "W0505", "W0510"];
@@ -76,6 +89,15 @@ fn statuses(file: &FileRows, name: &str) -> BTreeMap<usize, LineStatus> {
     for warning in file.warnings.iter().filter(|w| UNREACHED.contains(&w.code.as_str())) {
         add(warning.place.as_ref(), LineStatus::Unreached);
     }
+    // Where something is checked, its verdict says more.
+    for ((_, line), reach) in file.page.iter().flat_map(|p| &p.reached).filter(|((at, _), _)| at == name) {
+        let status = match reach {
+            LineReach::Seen => LineStatus::Reached,
+            LineReach::NotSeen => LineStatus::NotSeen,
+            LineReach::Never => LineStatus::Unreached,
+        };
+        out.entry(*line).or_insert(status);
+    }
     out
 }
 
@@ -94,7 +116,9 @@ pub fn listing(index: usize, file: &FileRows, out: &mut String) {
         let (sign, meaning) = status.sign();
         let _ = write!(out, "<span><b class=\"{}\">{sign}</b>{meaning}</span>", status.class());
     }
-    out.push_str("<span><i>italic</i> known to hold there</span></p>\n");
+    out.push_str(
+        "<span><i>italic</i> known to hold there</span> <span>a line without a sign holds no step</span></p>\n",
+    );
     for (n, (name, text)) in page.sources.iter().enumerate() {
         let statuses = statuses(file, name);
         if page.sources.len() > 1 {
