@@ -76,6 +76,8 @@ pub(crate) enum Token {
     ReadableIf,
     #[token("writable_if")]
     WritableIf,
+    #[token("private")]
+    Private,
     #[token("thread_local")]
     ThreadLocal,
     #[token("modifies")]
@@ -252,6 +254,7 @@ impl Token {
         matches!(
             self,
             Start
+                | Private
                 | State
                 | Op
                 | Spec

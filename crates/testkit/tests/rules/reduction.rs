@@ -34,6 +34,9 @@ pub(crate) fn every_step(case: &mut Case) -> Reduction {
         premises: Vec::new(),
         lasting: Vec::new(),
         prompt: Vec::new(),
+        hidden: Vec::new(),
+        monitors: Vec::new(),
+        found: Vec::new(),
         units: vec![unit],
     }
 }
@@ -93,6 +96,9 @@ pub(crate) fn grows(case: &mut Case) -> Reduction {
         premises: vec![case.property("rely:2")],
         lasting: Vec::new(),
         prompt: Vec::new(),
+        hidden: Vec::new(),
+        monitors: Vec::new(),
+        found: Vec::new(),
         units: vec![unit],
     }
 }
@@ -160,6 +166,9 @@ fn check_a_cut_does_not_bind_the_inputs_of_a_step() {
         premises: Vec::new(),
         lasting: Vec::new(),
         prompt: Vec::new(),
+        hidden: Vec::new(),
+        monitors: Vec::new(),
+        found: Vec::new(),
         units: vec![unit],
     };
     assert!(case.checked(Proof::Reduction(proof), "assert:2").is_err(), "x may be anything");

@@ -413,6 +413,7 @@ impl<'u> Emitter<'u> {
             kind,
             initial,
             access: None,
+            private: false,
             origin,
         });
         self.vars.insert(slot, id);

@@ -1,0 +1,93 @@
+//! RD10 of rule `reduction`: whoever has a monitor gives it back without waiting, and nobody has one between runs.
+//!
+//! In: hidden locks that a certificate lists as monitors, and the cuts of their owners. Out: what must hold there: between runs the thread has none; at every point
+//! of a run where it has one, it can go on by a step of its own; loops inside runs come down in rank. So a thread that waits for a monitor will find it free, if those
+//! that have it go on; a call that only waits so counts as one that does not wait (`prompt`).
+//! Deliberately absent: monitors that callers see; owners that call each other.
+
+use super::prompt::reachable;
+use super::{CutStart, RD10, ReductionRule};
+use crate::obligation::{self, Obligation};
+use crate::rejection::Rejection;
+use evidence::MoverPhase;
+use logic::Term;
+use program::symbolic::PiecePoint;
+
+impl ReductionRule<'_> {
+    /// They begin free, and a thread takes one for itself or gives it back.
+    pub(super) fn monitors_are_locks(&self, out: &mut Vec<Obligation>) {
+        let (p, t) = (self.p, self.terms);
+        if self.monitors.is_empty() {
+            return;
+        }
+        let locks = self.monitors.iter().map(|l| (t.sym(p.vars[*l].symbol), t.sym(p.vars[*l].primed)));
+        let kept: Vec<Term> = locks
+            .clone()
+            .map(|(now, then)| t.or(&[t.eq(then, now), t.eq(then, t.int(0)), t.eq(then, t.sym(p.tid))]))
+            .collect();
+        let free: Vec<Term> = locks.map(|(now, _)| t.eq(now, t.int(0))).collect();
+        let begin = t.implies(obligation::initial_store(p, t), t.and(&free));
+        out.push(Obligation::common(RD10, "monitors begin free", begin));
+        for code in self.all_code() {
+            let goals: Vec<Term> = code
+                .steps
+                .iter()
+                .map(|a| {
+                    let may = t.and(&[self.all_facts, a.guard, obligation::gates(t, a)]);
+                    t.implies(may, obligation::two_store(p, t, a, t.and(&kept)))
+                })
+                .collect();
+            let what = format!("every step of {} takes a monitor for itself or gives it back", code.whose);
+            out.push(Obligation::common(RD10, what, t.and(&goals)));
+        }
+    }
+
+    /// At a point of a piece the thread has a monitor.
+    pub(super) fn held(&self, point: &PiecePoint) -> Term {
+        let (p, t) = (self.p, self.terms);
+        let mine = self.monitors.iter().map(|l| t.eq(point.store.value(p, t, *l), t.sym(p.tid)));
+        t.or(&mine.collect::<Vec<_>>())
+    }
+
+    /// The same point, with all monitors free.
+    pub(super) fn freed(&self, point: &PiecePoint) -> PiecePoint {
+        let mut out = point.clone();
+        for l in self.monitors {
+            out.store.set(*l, self.terms.int(0));
+        }
+        out
+    }
+
+    /// What must hold from a cut of an owner.
+    pub(super) fn given_back(&self, start: &CutStart<'_>) -> Result<Vec<Term>, Rejection> {
+        let (p, t) = (self.p, self.terms);
+        let mut out = Vec::new();
+        for (at, point) in start.piece.points.iter().filter(|(at, _)| start.code.exit != Some(*at)) {
+            let has = t.and(&[point.reached, self.held(point)]);
+            out.push(t.implies(has, self.goes_on(start, *at, point, self.prompt)));
+        }
+        if start.cut.phase == MoverPhase::Between {
+            let none = self.monitors.iter().map(|l| t.ne(t.sym(p.vars[*l].symbol), t.sym(p.tid)));
+            out.extend(none);
+            return Ok(out);
+        }
+        let here = start.cut.location;
+        if !reachable(start.code, here).contains(&here) {
+            return Ok(out);
+        }
+        let no_rank = || Rejection::shape("a loop inside a run of an owner of monitors has no rank");
+        let rank = start.cut.rank.ok_or_else(no_rank)?;
+        out.push(t.le(t.int(0), rank));
+        for (at, end) in &start.piece.ends {
+            if !reachable(start.code, *at).contains(&here) {
+                continue;
+            }
+            let cuts = start.unit.cuts.iter().filter(|c| c.location == *at && c.phase != MoverPhase::Between);
+            for to in cuts {
+                let later = end.store.read(p, t, to.rank.ok_or_else(no_rank)?);
+                out.push(t.implies(end.reached, t.lt(later, rank)));
+            }
+        }
+        Ok(out)
+    }
+}
