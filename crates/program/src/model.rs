@@ -226,7 +226,18 @@ impl Program {
     ) -> VarId {
         let symbol = self.terms.symbol(name, sort);
         let primed = self.terms.symbol(format!("{name}'"), sort);
-        self.vars.push(Var { name: name.into(), sort, symbol, primed, scope, kind, initial, access: None, private: false, origin })
+        self.vars.push(Var {
+            name: name.into(),
+            sort,
+            symbol,
+            primed,
+            scope,
+            kind,
+            initial,
+            access: None,
+            private: false,
+            origin,
+        })
     }
     pub fn add_origin(&mut self, span: Option<Span>, text: impl Into<String>) -> OriginId {
         self.origins.push(Origin { span, text: text.into() })

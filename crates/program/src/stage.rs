@@ -14,7 +14,8 @@ use crate::order::PerformsOrder;
 use crate::relation::{executable, is_step};
 use crate::semantics::{Instance, Sampling, Semantics, State, StateView, StepOutcome, TraceStep, fits};
 use crate::{
-    ActionId, Code, Copies, ProcId, Program, Scope, Start, Thread, ThreadId, TouchMode, TwoStore, Update, VarId, VarKind,
+    ActionId, Code, Copies, ProcId, Program, Scope, Start, Thread, ThreadId, TouchMode, TwoStore, Update, VarId,
+    VarKind,
 };
 use logic::eval::EvalError;
 use logic::{ClassId, Symbol, Term, Value};

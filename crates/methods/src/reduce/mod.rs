@@ -170,8 +170,7 @@ fn pursue(task: &Task, run: &Run, guards: &[Guard]) -> Claims {
             continue;
         }
         let used = |q: &ProcId| round.units.iter().any(|(u, _)| *u == CodeUnit::Procedure(*q));
-        let failed: Vec<ProcId> =
-            by_performs.iter().copied().filter(|q| used(q) && !round.shown.contains(q)).collect();
+        let failed: Vec<ProcId> = by_performs.iter().copied().filter(|q| used(q) && !round.shown.contains(q)).collect();
         for q in &failed {
             lost.insert(*q, round.why(*q, p));
         }
@@ -336,7 +335,14 @@ impl<'a> ReductionRound<'a> {
     }
 
     /// The units that a unit rests on, itself included; none: one of them is not shown to perform its specification.
-    fn rests_on(&self, unit: CodeUnit) -> Option<BTreeSet<CodeUnit>> {
+    fn rests_on(&self, unit: CodeUnit, by_performs: &[ProcId]) -> Option<BTreeSet<CodeUnit>> {
+        // Its runs are compared with its specification, whatever the property is.
+        if let CodeUnit::Procedure(q) = unit
+            && by_performs.contains(&q)
+            && !self.shown.contains(&q)
+        {
+            return None;
+        }
         let (mut out, mut todo) = (BTreeSet::new(), vec![unit]);
         while let Some(u) = todo.pop() {
             if !out.insert(u) {
@@ -364,14 +370,7 @@ impl<'a> ReductionRound<'a> {
     }
 
     /// One certificate for everything that was shown and rests on what was shown.
-    fn claim(
-        self,
-        guards: &[Guard],
-        by_performs: &[ProcId],
-        task: &Task,
-        open: &[PropertyId],
-        claims: &mut Claims,
-    ) {
+    fn claim(self, guards: &[Guard], by_performs: &[ProcId], task: &Task, open: &[PropertyId], claims: &mut Claims) {
         let mut proved = Vec::new();
         let mut needed: BTreeSet<CodeUnit> = BTreeSet::new();
         // Found guards are shown of all code; so is what monitors need of their owners.
@@ -381,13 +380,12 @@ impl<'a> ReductionRound<'a> {
         } else {
             self.units.iter().map(|(u, _)| *u).collect()
         };
-        let common: Option<Vec<BTreeSet<CodeUnit>>> = common.into_iter().map(|u| self.rests_on(u)).collect();
-        let owners_shown = self.hiding.owners.iter().all(|q| {
-            self.hiding.monitors.is_empty() || self.shown.contains(q)
-        });
+        let common: Option<Vec<BTreeSet<CodeUnit>>> =
+            common.into_iter().map(|u| self.rests_on(u, by_performs)).collect();
+        let owners_shown = self.hiding.owners.iter().all(|q| self.hiding.monitors.is_empty() || self.shown.contains(q));
         for property in open {
             let units: Option<Vec<BTreeSet<CodeUnit>>> =
-                self.speaks_of(*property).into_iter().map(|u| self.rests_on(u)).collect();
+                self.speaks_of(*property).into_iter().map(|u| self.rests_on(u, by_performs)).collect();
             match (self.judge(*property, task), units, &common) {
                 (Some(Ok(())), Some(units), Some(_)) if owners_shown => {
                     proved.push(*property);

@@ -141,8 +141,12 @@ pub(crate) fn kept(basis: &CallSummaries, hiding: &Hiding, run: &Run) -> Result<
             Premise::Rely(q, ..) => out.relies.push(q),
         }
     }
-    let seen: Vec<PropertyId> =
-        out.invariants.iter().copied().filter(|q| invariant(p, *q).is_some_and(|f| !mentions(&terms, f, &hidden))).collect();
+    let seen: Vec<PropertyId> = out
+        .invariants
+        .iter()
+        .copied()
+        .filter(|q| invariant(p, *q).is_some_and(|f| !mentions(&terms, f, &hidden)))
+        .collect();
     out.lasting = lasting(p, run, &seen, &out.relies)?;
     Ok(out)
 }

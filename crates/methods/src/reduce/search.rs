@@ -20,8 +20,8 @@ use program::relation::{Ends, relates};
 use program::symbolic::{CodePiece, PieceBounds, PiecePoint, piece};
 use program::transition::{initial_locals_facts, initial_store_facts, loop_heads};
 use program::{ActionId, Code, LocId, Mark, PropertyId, StorePlace, VarId};
-use solver::{Satisfiability, Smt, SolverSettings, Z3};
 use rustc_hash::FxHashSet;
+use solver::{Satisfiability, Smt, SolverSettings, Z3};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A unit's part of a certificate, and what it does not show.
@@ -688,7 +688,8 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
         let performed = if strays.is_empty() { self.spots()? } else { Vec::new() };
         let gives_back = !self.has_monitors() || strays.is_empty() && self.gives_back()?;
         let prompt = strays.is_empty() && gives_back && self.is_prompt()?;
-        let ranked = |phase| phase == MoverPhase::Left || phase == MoverPhase::Right && gives_back && self.has_monitors();
+        let ranked =
+            |phase| phase == MoverPhase::Left || phase == MoverPhase::Right && gives_back && self.has_monitors();
         let mut cuts = Vec::new();
         for ((at, position, _), list) in &self.nodes {
             let phase = self.cuts[at];

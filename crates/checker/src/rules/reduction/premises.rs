@@ -61,8 +61,7 @@ impl WrittenPremises {
         // Steps put other terms in the place of what an invariant mentions.
         let codes = p.threads.iter().map(|t| &t.code).chain(p.procedures.iter().map(|q| &q.code));
         let codes = codes.chain(p.objects.iter().flat_map(|o| o.ops.iter().map(|op| &op.code)));
-        let chosen: Vec<Symbol> =
-            codes.flat_map(|c| c.actions.iter()).flat_map(|a| a.inputs.iter().copied()).collect();
+        let chosen: Vec<Symbol> = codes.flat_map(|c| c.actions.iter()).flat_map(|a| a.inputs.iter().copied()).collect();
         let before = proof.units.iter().flat_map(|u| u.before.iter().copied());
         let vocabulary = AllowedSymbols::new(p, AllowedSymbols::shared(p)).reserving(chosen.into_iter().chain(before));
         for f in &proof.found {
@@ -83,13 +82,7 @@ impl WrittenPremises {
     }
 
     /// The other threads, as the unit may rely on them. `invariant`: what holds of the stores that it sees.
-    pub(super) fn others<'a>(
-        &self,
-        p: &'a Program,
-        terms: &'a Terms,
-        unit: CodeUnit,
-        invariant: Term,
-    ) -> Others<'a> {
+    pub(super) fn others<'a>(&self, p: &'a Program, terms: &'a Terms, unit: CodeUnit, invariant: Term) -> Others<'a> {
         let rely = self.together(terms, |r| r.lasts && concerns(r.of, unit));
         Others::new(p, terms).relying(LastingPromise { rely, invariant })
     }

@@ -61,7 +61,11 @@ pub(crate) fn vet_reduction(
     for (i, q) in proof.prompt.iter().enumerate() {
         let called = basis.unit(CodeUnit::Procedure(*q)).map(|u| u.called.as_slice()).unwrap_or_default();
         let earlier = &proof.prompt[..i];
-        if !seen.contains(&CodeUnit::Procedure(*q)) || !proof.specified.contains(q) || earlier.contains(q) || called.iter().any(|c| !earlier.contains(c)) {
+        if !seen.contains(&CodeUnit::Procedure(*q))
+            || !proof.specified.contains(q)
+            || earlier.contains(q)
+            || called.iter().any(|c| !earlier.contains(c))
+        {
             return Err(Rejection::shape(
                 "a prompt procedure is listed twice, or calls one that is not listed before it",
             ));
@@ -99,8 +103,7 @@ fn hides(program: &Program, basis: &CallSummaries, proof: &Reduction) -> Result<
         return Err(Rejection::shape("a variable is hidden that callers see"));
     }
     let hidden = |v: &VarId| proof.hidden.contains(v);
-    let symbols: FxHashSet<Symbol> =
-        proof.hidden.iter().flat_map(|v| [p.vars[*v].symbol, p.vars[*v].primed]).collect();
+    let symbols: FxHashSet<Symbol> = proof.hidden.iter().flat_map(|v| [p.vars[*v].symbol, p.vars[*v].primed]).collect();
     for v in p.shared().filter(|v| !hidden(v)) {
         let mut access = p.vars[v].access.iter().flat_map(|a| a.formula.into_iter().chain(a.writing));
         if access.any(|f| p.terms.free_symbols(f).iter().any(|s| symbols.contains(s))) {

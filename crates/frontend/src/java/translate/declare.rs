@@ -6,7 +6,9 @@ use super::Translation;
 use super::build::*;
 use super::types::Ty;
 use crate::java::tree::{ClassForm, JavaClass, JavaExpr, JavaExprKind, JavaField, JavaUnit};
-use crate::lang::ast::{self, AssignedValue, Foreign, Item, ItemKind, Privacy, SourceSpan, Spanned, Stmt, StmtKind, VarDecl};
+use crate::lang::ast::{
+    self, AssignedValue, Foreign, Item, ItemKind, Privacy, SourceSpan, Spanned, Stmt, StmtKind, VarDecl,
+};
 use base::Span;
 
 /// A part of an object of the library or of an array: its name, its type in the model, its first value.
@@ -177,7 +179,14 @@ impl<'a> Translation<'a> {
     }
 
     fn declared(&mut self, text: String, ty: ast::Type, value: Option<ast::Expr>, span: Span) -> VarDecl {
-        VarDecl { name: name(text, span), ty, value, access: Vec::new(), privacy: Privacy::Seen, span: SourceSpan(span) }
+        VarDecl {
+            name: name(text, span),
+            ty,
+            value,
+            access: Vec::new(),
+            privacy: Privacy::Seen,
+            span: SourceSpan(span),
+        }
     }
 
     /// Of a class that is checked for any callers: what they need not see.

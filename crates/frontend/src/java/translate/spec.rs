@@ -368,7 +368,8 @@ impl<'a> Translation<'a> {
             let access = ghost.note.access.iter().filter_map(|n| self.access_clause(n, keys)).collect();
             let ty = self.tp_type(&ghost.ty, span);
             let text = name(format!("{}.{}", ghost.class, ghost.name), span);
-            let var = ast::VarDecl { name: text, ty, value, access, privacy: ast::Privacy::Seen, span: SourceSpan(span) };
+            let var =
+                ast::VarDecl { name: text, ty, value, access, privacy: ast::Privacy::Seen, span: SourceSpan(span) };
             items.push(Spanned::new(ItemKind::Var(var), span));
         }
         items.append(&mut self.items);
@@ -588,7 +589,9 @@ fn changes_shared(stmt: &ast::Stmt) -> bool {
         ast::StmtKind::Acquire(_) | ast::StmtKind::Release(_) => true,
         ast::StmtKind::Assign { targets, .. } => targets.iter().all(shared),
         ast::StmtKind::Atomic(block) => {
-            block.kind.iter().all(|s| matches!(s.kind, ast::StmtKind::Assign { .. }) && changes_shared(s))
+            let assigns = |s: &ast::Stmt| matches!(s.kind, ast::StmtKind::Assign { .. }) && changes_shared(s);
+            let check = |s: &ast::Stmt| matches!(s.kind, ast::StmtKind::Check { .. });
+            block.kind.iter().all(|s| check(s) || assigns(s)) && block.kind.last().is_some_and(assigns)
         }
         _ => false,
     }

@@ -49,7 +49,9 @@ fn specified(performs: &Performs) -> Vec<Stmt> {
     let span = performs.span;
     let stmt = |kind| Spanned::new(kind, span);
     match &performs.kind {
-        PerformsKind::Action(action) => vec![stmt(StmtKind::Step(ast::ActionDecl { label: None, ..(**action).clone() }))],
+        PerformsKind::Action(action) => {
+            vec![stmt(StmtKind::Step(ast::ActionDecl { label: None, ..(**action).clone() }))]
+        }
         PerformsKind::Error => Vec::new(),
         PerformsKind::Then(parts) => parts.iter().flat_map(specified).collect(),
         PerformsKind::Or(parts) => {

@@ -6,7 +6,8 @@
 
 use super::{Lowering, scan};
 use crate::lang::ast::{
-    AccessClause, ExprKind, Item, ItemKind, MemberKind, Name, Privacy, Proc, SourceTree, StmtKind, Type, TypeKind, VarDecl,
+    AccessClause, ExprKind, Item, ItemKind, MemberKind, Name, Privacy, Proc, SourceTree, StmtKind, Type, TypeKind,
+    VarDecl,
 };
 use crate::lang::codes;
 use crate::lang::resolve::{Allowed, CallableDecl, Members, NameTable, NameView, Named, TypeName, nearest};

@@ -6,8 +6,8 @@
 use super::Parser;
 use crate::lang::ast::{
     AccessClause, ActionDecl, Clause, ClauseKind, CopiesClause, Expr, Idling, Item, ItemKind, MachineDecl,
-    MachinePartKind, Member, MemberKind, Name, ObjectDecl, Performs, PerformsKind, Proc, ProcForm, Spanned, StateRole,
-    Privacy, ThreadDecl, VarDecl,
+    MachinePartKind, Member, MemberKind, Name, ObjectDecl, Performs, PerformsKind, Privacy, Proc, ProcForm, Spanned,
+    StateRole, ThreadDecl, VarDecl,
 };
 use crate::lang::codes;
 use crate::lang::resolve::nearest;
