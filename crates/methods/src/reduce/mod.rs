@@ -17,6 +17,7 @@ mod ground;
 mod guards;
 mod guess;
 mod hiding;
+mod monitors;
 mod premises;
 mod prompt;
 mod search;
@@ -137,7 +138,7 @@ fn pursue(task: &Task, run: &Run, guards: &[Guard]) -> Claims {
             Ok(basis) => basis,
             Err(why) => return undecided(claims, &open, Reason::Internal(why)),
         };
-        let hiding = Hiding::of(&basis.program, &guards, &by_performs, monitors);
+        let hiding = Hiding::of(p, &guards, &by_performs, monitors);
         let premises = match premises::kept(&basis, &hiding, run) {
             Ok(premises) => premises,
             Err(reason) => return undecided(claims, &open, reason),
@@ -179,7 +180,9 @@ fn pursue(task: &Task, run: &Run, guards: &[Guard]) -> Claims {
         if last {
             claims.notes.extend(guards.iter().map(|g| guards::shown(p, *g)));
         }
-        let premises_found = round.premises.shown(&round.basis.program);
+        // Of programs that hide something: elsewhere what is written is enough to go on.
+        let hides = !round.hiding.hidden.is_empty();
+        let premises_found = if hides { round.premises.shown(&round.basis.program) } else { Vec::new() };
         round.claim(&guards, &by_performs, task, &open, &mut claims);
         if last {
             claims.notes.extend(premises_found);
