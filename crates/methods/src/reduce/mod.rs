@@ -125,6 +125,7 @@ fn pursue(task: &Task, run: &Run, guards: &[Guard]) -> Claims {
     let mut claims = Claims::default();
     let mut guards = guards.to_vec();
     let mut monitors = true;
+    let mut published = run.budget.elapsed();
     let mut by_performs: Vec<ProcId> =
         p.procedures.iter_enumerated().filter(|(_, q)| q.usable()).map(|(id, _)| id).collect();
     let mut lost: BTreeMap<ProcId, Claim> = BTreeMap::new();
@@ -144,7 +145,16 @@ fn pursue(task: &Task, run: &Run, guards: &[Guard]) -> Claims {
             Err(reason) => return undecided(claims, &open, reason),
         };
         let scope = Scope { open: &open, found: &found, premises: &premises, hiding: &hiding };
-        let round = match ReductionRound::run(&basis, task, run, &lost, &scope, &too_hard) {
+        let mut early = |round: &ReductionRound<'_>| {
+            if guards.is_empty() && is_due(run, &mut published) {
+                let mut partial = Claims::default();
+                round.claim(&guards, &by_performs, task, &open, &mut partial);
+                partial.claims.retain(|_, c| matches!(c, Claim::Proved(_)));
+                run.publish(&partial);
+                partial.claims.into_iter().for_each(|(q, c)| claims.set(q, c));
+            }
+        };
+        let round = match ReductionRound::run(&basis, task, run, &lost, (&scope, &too_hard), &mut early) {
             Ok(round) => round,
             Err(reason) => return undecided(claims, &open, reason),
         };
@@ -183,6 +193,8 @@ fn pursue(task: &Task, run: &Run, guards: &[Guard]) -> Claims {
         // Of programs that hide something: elsewhere what is written is enough to go on.
         let hides = !round.hiding.hidden.is_empty();
         let premises_found = if hides { round.premises.shown(&round.basis.program) } else { Vec::new() };
+        let proved = |q: &PropertyId| matches!(claims.claims.get(q), Some(Claim::Proved(_)));
+        let open: Vec<PropertyId> = open.into_iter().filter(|q| !proved(q)).collect();
         round.claim(&guards, &by_performs, task, &open, &mut claims);
         if last {
             claims.notes.extend(premises_found);
@@ -204,6 +216,17 @@ fn pursue(task: &Task, run: &Run, guards: &[Guard]) -> Claims {
         run.publish(&claims);
         by_performs.retain(|q| !failed.contains(q));
     }
+}
+
+/// Whether a part of the time has gone since something was published: what is shown by then is not lost when time runs out.
+fn is_due(run: &Run, published: &mut Duration) -> bool {
+    let now = run.budget.elapsed();
+    let Some(left) = run.budget.time_left() else { return false };
+    let due = now.saturating_sub(*published) > (now + left) / 8;
+    if due {
+        *published = now;
+    }
+    due
 }
 
 /// The same claims, and no answer for these properties.
@@ -258,8 +281,8 @@ impl<'a> ReductionRound<'a> {
         task: &Task,
         run: &Run,
         lost: &BTreeMap<ProcId, Claim>,
-        scope: &Scope<'_>,
-        too_hard: &BTreeMap<CodeUnit, Reason>,
+        (scope, too_hard): (&Scope<'_>, &BTreeMap<CodeUnit, Reason>),
+        early: &mut dyn FnMut(&ReductionRound<'_>),
     ) -> Result<Self, Reason> {
         let job = |u: &SummarizedUnit| {
             let performs = match u.unit {
@@ -310,6 +333,7 @@ impl<'a> ReductionRound<'a> {
                 }
                 out.units.push((job.unit, found));
             }
+            early(&out);
         }
         out.units.sort_by_key(|(unit, _)| *unit);
         Ok(out)
@@ -373,7 +397,7 @@ impl<'a> ReductionRound<'a> {
     }
 
     /// One certificate for everything that was shown and rests on what was shown.
-    fn claim(self, guards: &[Guard], by_performs: &[ProcId], task: &Task, open: &[PropertyId], claims: &mut Claims) {
+    fn claim(&self, guards: &[Guard], by_performs: &[ProcId], task: &Task, open: &[PropertyId], claims: &mut Claims) {
         let mut proved = Vec::new();
         let mut needed: BTreeSet<CodeUnit> = BTreeSet::new();
         // Found guards are shown of all code; so is what monitors need of their owners.
@@ -404,17 +428,17 @@ impl<'a> ReductionRound<'a> {
         needed.extend(common.into_iter().flatten().flatten());
         let mut units = Vec::new();
         let mut runs = 0;
-        for (unit, found) in self.units {
+        for (unit, found) in &self.units {
             if let Ok(found) = found
-                && needed.contains(&unit)
+                && needed.contains(unit)
             {
                 runs += found.runs as u64;
                 if let CodeUnit::Procedure(q) = unit
-                    && by_performs.contains(&q)
+                    && by_performs.contains(q)
                 {
-                    claims.notes.extend(explain::witnesses(self.basis, q, &found.performed));
+                    claims.notes.extend(explain::witnesses(self.basis, *q, &found.performed));
                 }
-                units.push(found.reduced);
+                units.push(found.reduced.clone());
             }
         }
         *claims.statistics.entry("units".into()).or_default() += units.len() as u64;
@@ -422,17 +446,17 @@ impl<'a> ReductionRound<'a> {
         let in_it = |q: &ProcId| units.iter().any(|u| u.unit == CodeUnit::Procedure(*q));
         let certificate = Arc::new(Certificate {
             method: "reduce".into(),
-            terms: self.terms,
+            terms: self.terms.clone(),
             properties: proved.clone(),
             proof: Proof::Reduction(Reduction {
                 guards: guards.to_vec(),
                 specified: by_performs.to_vec(),
                 premises: self.premises.all(),
-                lasting: self.premises.lasting,
-                prompt: self.prompt.into_iter().filter(in_it).collect(),
-                hidden: self.hiding.hidden,
-                monitors: self.hiding.monitors,
-                found: self.premises.found,
+                lasting: self.premises.lasting.clone(),
+                prompt: self.prompt.iter().copied().filter(in_it).collect(),
+                hidden: self.hiding.hidden.clone(),
+                monitors: self.hiding.monitors.clone(),
+                found: self.premises.found.clone(),
                 units,
             }),
         });
