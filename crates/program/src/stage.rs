@@ -14,8 +14,7 @@ use crate::order::PerformsOrder;
 use crate::relation::{executable, is_step};
 use crate::semantics::{Instance, Sampling, Semantics, State, StateView, StepOutcome, TraceStep, fits};
 use crate::{
-    ActionId, Code, Copies, ProcId, Program, Scope, Start, Thread, ThreadId, TouchMode, TwoStore, Update, VarId,
-    VarKind,
+    ActionId, Copies, ProcId, Program, Scope, Start, Thread, ThreadId, TouchMode, TwoStore, Update, VarId, VarKind,
 };
 use logic::eval::EvalError;
 use logic::{ClassId, Symbol, Term, Value};
@@ -94,7 +93,7 @@ impl ProcedureStage {
             follows: None,
             origin,
         });
-        let (hidden, untied) = unseen(program, &p.threads[thread].code);
+        let (hidden, untied) = unseen(program, &named_in_code(&p, &p.threads[thread].code));
         let relies = std::mem::take(&mut p.relies).into_iter().filter_map(|r| r.formula).collect();
         let shared = p.shared().collect();
         let constants = constants(program);
@@ -476,9 +475,8 @@ impl StageExplanation<'_> {
 
 /// The hidden variables, and those that other threads leave alone while this code runs. Others change what is hidden by calls of its owners; where an invariant says how it goes
 /// with what is seen, their steps are any that keep it.
-fn unseen(program: &Program, code: &Code) -> (FxHashSet<VarId>, FxHashSet<VarId>) {
+fn unseen(program: &Program, named: &FxHashSet<VarId>) -> (FxHashSet<VarId>, FxHashSet<VarId>) {
     let hidden = Hidden::of(program);
-    let named = named_in_code(program, code);
     let told = |v: &VarId| {
         let mut written = program.invariants.iter().filter_map(|f| f.formula);
         written.any(|f| program.terms.free_symbols(f).contains(&program.vars[*v].symbol))

@@ -14,6 +14,18 @@ impl MoverSearch<'_, '_> {
         self.s.hiding.is_owner(self.unit) && !self.s.hiding.monitors.is_empty()
     }
 
+    /// Another thread takes a monitor for itself, gives it back, or leaves it.
+    pub(super) fn others_take_monitors_for_themselves(&self) -> Term {
+        let (p, t) = (self.s.p, self.s.terms);
+        let other = t.sym(self.s.others.other);
+        let step = |l: &program::VarId| {
+            let (now, then) = (t.sym(p.vars[*l].symbol), t.sym(p.vars[*l].primed));
+            t.or(&[t.eq(then, now), t.eq(then, t.int(0)), t.eq(then, other)])
+        };
+        let monitors = if self.has_monitors() { &self.s.hiding.monitors[..] } else { &[] };
+        t.and(&monitors.iter().map(step).collect::<Vec<_>>())
+    }
+
     /// The unit has a monitor at this point.
     pub(super) fn held(&self, point: &PiecePoint) -> Term {
         let (p, t) = (self.s.p, self.s.terms);
@@ -36,45 +48,53 @@ impl MoverSearch<'_, '_> {
             self.s.hiding.monitors.iter().map(|l| t.ne(t.sym(p.vars[*l].symbol), t.sym(p.tid))).collect();
         let none = t.and(&none);
         let nodes: Vec<_> = self.nodes.keys().copied().collect();
+        let mut turning = Vec::new();
         for node in &nodes {
             let (known, piece) = (self.known(*node), self.piece(node.0)?);
-            if self.cuts[&node.0] == MoverPhase::Between && !self.valid(&[known], none) {
+            let outside = node.0 == self.code.entry || self.code.exit == Some(node.0);
+            if outside && !self.valid(&[known], none) {
                 return Ok(false);
             }
-            for (at, point) in piece.points.iter().filter(|(at, _)| self.code.exit != Some(*at)) {
+            let mut free = Vec::new();
+            for (at, point) in &piece.points {
+                let held = self.held(point);
+                free.push(t.and(&[point.reached, t.not(held)]));
+                if self.code.exit == Some(*at) {
+                    continue;
+                }
                 self.budget()?;
-                let (held, goes_on) = (self.held(point), self.goes_on(*at, point));
+                let goes_on = self.goes_on(*at, point);
                 if !self.valid(&[known, point.reached, held], goes_on) {
                     return Ok(false);
                 }
             }
-        }
-        let inner = |at: &LocId| self.cuts[at] != MoverPhase::Between && reachable(self.code, *at).contains(at);
-        let heads: Vec<LocId> = self.cuts.keys().copied().filter(inner).collect();
-        for head in &heads {
-            let around = reachable(self.code, *head);
-            if heads.iter().any(|at| at != head && around.contains(at) && reachable(self.code, *at).contains(head)) {
-                return Ok(false);
+            for (at, end) in piece.ends.iter().filter(|(at, _)| reachable(self.code, *at).contains(&node.0)) {
+                let kept = [known, t.not(none), end.reached, self.held(end), t.not(t.or(&free))];
+                if !self.valid(&kept, t.ff()) {
+                    // One loop, inside a run: others have ranks that go together.
+                    if *at != node.0 || self.cuts[at] == MoverPhase::Between {
+                        return Ok(false);
+                    }
+                    turning.push(*at);
+                }
             }
-            if self.ranks.contains_key(head) {
+        }
+        for head in turning {
+            if self.ranks.contains_key(&head) {
                 continue;
             }
-            let ranks = self.guesses.ranks(self.s, self.code, *head);
             let mut fits = None;
-            for rank in ranks {
+            for rank in self.guesses.ranks(self.s, self.code, head) {
                 self.budget()?;
-                if self.turns(*head, rank)? {
+                if self.turns(head, rank)? {
                     fits = Some(rank);
                     break;
                 }
             }
             match fits {
-                Some(rank) => self.ranks.insert(*head, rank),
+                Some(rank) => self.ranks.insert(head, rank),
                 None => return Ok(false),
             };
-        }
-        for at in self.cuts.iter().filter(|(_, phase)| **phase != MoverPhase::Between).map(|(at, _)| *at) {
-            self.ranks.entry(at).or_insert(t.int(0));
         }
         Ok(true)
     }

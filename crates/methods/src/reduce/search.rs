@@ -313,7 +313,9 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
                     let (after, kept) = (primed(p, t, all), primed(p, t, invariant));
                     let rely = self.s.rely;
                     let moved = self.s.others.step(t.and(&[all, after, invariant, kept, rely]));
-                    if !self.retain(&[self.s.facts, all, moved, kept, rely], &mut list, &|f| primed(p, t, f)) {
+                    let locks = self.others_take_monitors_for_themselves();
+                    let premises = [self.s.facts, all, moved, kept, rely, locks];
+                    if !self.retain(&premises, &mut list, &|f| primed(p, t, f)) {
                         break;
                     }
                 }

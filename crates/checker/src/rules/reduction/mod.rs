@@ -15,7 +15,7 @@
 //!   RD7  written invariants that the proof rests on hold of initial stores, and every step of the program keeps them.
 //!   RD8  a procedure listed as prompt never waits and ends: its calls count for RD6 (`prompt`).
 //!   RD9  every step of the program is one that the relies which the proof rests on allow, seen by any other thread (`premises_hold`).
-//!   RD10 whoever has a monitor (a hidden lock) gives it back without waiting, and nobody has one between runs (`monitors`).
+//!   RD10 whoever has a monitor (a hidden lock) gives it back without waiting, and nobody has one outside of its owners (`monitors`).
 //! Variables that the certificate hides (`program::hidden`) are left out by RD5; no cut of a caller speaks of them, and no premise that does is used there.
 //! A call by specification uses what RD5 and RD6 show of the callee: every property served by a caller is served by them.
 //! Deliberately absent: spawning units; calls of procedures that may wait do not count as going on.
@@ -265,7 +265,8 @@ impl ReductionRule<'_> {
                 let (after, kept) = (primed(p, t, cut.formula), primed(p, t, invariant));
                 let rely = self.premises.of_a_step(t, unit.unit);
                 let moved = others.step(t.and(&[cut.formula, after, invariant, kept, rely]));
-                core.push(t.implies(t.and(&[moved, kept, rely]), after));
+                let locks = if owner { self.taken_for_themselves(&others) } else { t.tt() };
+                core.push(t.implies(t.and(&[moved, kept, rely, locks]), after));
             }
             let what = format!("the runs of {here}");
             // What is arrived at speaks of the specification only where the unit performs it.
@@ -283,7 +284,7 @@ impl ReductionRule<'_> {
             }
             if owner && !self.monitors.is_empty() {
                 let what = format!("whoever has a monitor gives it back, {here}");
-                let goals = self.given_back(&start)?;
+                let goals = self.given_back(&start);
                 out.push(Obligation::common(RD10, what, t.implies(known, t.and(&goals))));
             }
             self.ensures(&start, known, &here, out);

@@ -1,16 +1,16 @@
-//! RD10 of rule `reduction`: whoever has a monitor gives it back without waiting, and nobody has one between runs.
+//! RD10 of rule `reduction`: whoever has a monitor gives it back without waiting, and nobody has one outside of its owners.
 //!
-//! In: hidden locks that a certificate lists as monitors, and the cuts of their owners. Out: what must hold there: between runs the thread has none; at every point
-//! of a run where it has one, it can go on by a step of its own; loops inside runs come down in rank. So a thread that waits for a monitor will find it free, if those
+//! In: hidden locks that a certificate lists as monitors, and the cuts of their owners. Out: what must hold there: at the entry and the exit the thread has none; at every point
+//! where it has one, it can go on by a step of its own; a turn of a loop in which it keeps one comes down in rank. So a thread that waits for a monitor will find it free, if those
 //! that have it go on; a call that only waits so counts as one that does not wait (`prompt`).
 //! Deliberately absent: monitors that callers see; owners that call each other.
 
 use super::prompt::reachable;
 use super::{CutStart, RD10, ReductionRule};
 use crate::obligation::{self, Obligation};
-use crate::rejection::Rejection;
-use evidence::MoverPhase;
 use logic::Term;
+use program::VarId;
+use program::movers::Others;
 use program::symbolic::PiecePoint;
 
 impl ReductionRule<'_> {
@@ -42,6 +42,17 @@ impl ReductionRule<'_> {
         }
     }
 
+    /// So does another thread (`monitors_are_locks`).
+    pub(super) fn taken_for_themselves(&self, others: &Others<'_>) -> Term {
+        let (p, t) = (self.p, self.terms);
+        let other = t.sym(others.other);
+        let step = |l: &VarId| {
+            let (now, then) = (t.sym(p.vars[*l].symbol), t.sym(p.vars[*l].primed));
+            t.or(&[t.eq(then, now), t.eq(then, t.int(0)), t.eq(then, other)])
+        };
+        t.and(&self.monitors.iter().map(step).collect::<Vec<_>>())
+    }
+
     /// At a point of a piece the thread has a monitor.
     pub(super) fn held(&self, point: &PiecePoint) -> Term {
         let (p, t) = (self.p, self.terms);
@@ -59,35 +70,37 @@ impl ReductionRule<'_> {
     }
 
     /// What must hold from a cut of an owner.
-    pub(super) fn given_back(&self, start: &CutStart<'_>) -> Result<Vec<Term>, Rejection> {
+    pub(super) fn given_back(&self, start: &CutStart<'_>) -> Vec<Term> {
         let (p, t) = (self.p, self.terms);
         let mut out = Vec::new();
         for (at, point) in start.piece.points.iter().filter(|(at, _)| start.code.exit != Some(*at)) {
             let has = t.and(&[point.reached, self.held(point)]);
             out.push(t.implies(has, self.goes_on(start, *at, point, self.prompt)));
         }
-        if start.cut.phase == MoverPhase::Between {
-            let none = self.monitors.iter().map(|l| t.ne(t.sym(p.vars[*l].symbol), t.sym(p.tid)));
-            out.extend(none);
-            return Ok(out);
-        }
+        let mine = self.monitors.iter().map(|l| t.eq(t.sym(p.vars[*l].symbol), t.sym(p.tid)));
+        let begins = t.or(&mine.collect::<Vec<_>>());
         let here = start.cut.location;
-        if !reachable(start.code, here).contains(&here) {
-            return Ok(out);
+        if here == start.code.entry || start.code.exit == Some(here) {
+            out.push(t.not(begins));
         }
-        let no_rank = || Rejection::shape("a loop inside a run of an owner of monitors has no rank");
-        let rank = start.cut.rank.ok_or_else(no_rank)?;
-        out.push(t.le(t.int(0), rank));
+        // On a way from this cut the thread had none for a moment.
+        let free = start.piece.points.iter().map(|(_, x)| t.and(&[x.reached, t.not(self.held(x))]));
+        let released = t.or(&free.collect::<Vec<_>>());
         for (at, end) in &start.piece.ends {
             if !reachable(start.code, *at).contains(&here) {
                 continue;
             }
-            let cuts = start.unit.cuts.iter().filter(|c| c.location == *at && c.phase != MoverPhase::Between);
-            for to in cuts {
-                let later = end.store.read(p, t, to.rank.ok_or_else(no_rank)?);
-                out.push(t.implies(end.reached, t.lt(later, rank)));
+            for to in start.unit.cuts.iter().filter(|c| c.location == *at) {
+                let kept = t.and(&[begins, end.reached, self.held(end), t.not(released)]);
+                let down = match (start.cut.rank, to.rank) {
+                    (Some(rank), Some(later)) => {
+                        t.and(&[t.le(t.int(0), rank), t.lt(end.store.read(p, t, later), rank)])
+                    }
+                    _ => t.ff(),
+                };
+                out.push(t.implies(kept, down));
             }
         }
-        Ok(out)
+        out
     }
 }
