@@ -77,6 +77,9 @@ fn forms() -> Vec<Form> {
         form("reduction with a rely", reduction::GROWS, ("n := n + 1", "n := n - 1"), "assert:4", |c| {
             Proof::Reduction(reduction::grows(c))
         }),
+        form("reduction that hides a variable", reduction::HIDES, ("x := x + 1", "x := x + 2"), "performs:p", |c| {
+            Proof::Reduction(reduction::hides(c))
+        }),
         form("views", views::RAISED, ("up := true", "up := false"), "assert:2", |c| Proof::Views(views::raised(c))),
         form("performed", performed::INCREMENT, ("count := count + 1", "count := count + 2"), "follows:T", |c| {
             Proof::Performed(performed::performed(c))
