@@ -92,6 +92,9 @@ pub struct View {
     pub control: Control,
     /// Shared variables and the thread's own; each exactly once, by increasing id. A variable left out may be anything.
     pub vars: Vec<(VarId, Val)>,
+    /// References of the thread's own that have one of several values, by increasing id: null, a published cell, a member of a group. Such a variable is not
+    /// among `vars`, and gives no cell a name.
+    pub open: Vec<(VarId, Vec<Val>)>,
     /// First and last element of the specification's sequence, if it has one.
     pub ends: Option<(Val, Val)>,
     /// Whether the one key is in the specification's set, if it has one.

@@ -38,5 +38,5 @@ pub use quantify::Quantify;
 pub use reduce::Reduce;
 pub use registry::all_methods;
 pub use rely::RelyMethod;
-pub use shape::{Shape, picture};
+pub use shape::{Shape, picture, views_in_words};
 pub use skeleton::FirstStep;

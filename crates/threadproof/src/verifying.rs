@@ -137,7 +137,7 @@ impl VerifyRun {
             solver::limit_memory(bytes / 10 * 9);
         }
         Ok(Self {
-            with_page: request.html.is_some(),
+            with_page: request.html.is_some() || request.verbose,
             request: Arc::new(request),
             board: Arc::new(board),
             budget,

@@ -29,7 +29,7 @@ pub(crate) fn covers(at: &Fragment<'_>, side: usize, sight: NumberedView<'_>) ->
     let who = if side == 0 { Who::Own } else { Who::Peer };
     let mut cover =
         Cover { at, sight, view, who, side, bound: vec![None; view.cells.len()], image: vec![None; at.items.len()] };
-    cover.scalars() && cover.left_out() && cover.map() && cover.cells() && cover.rest()
+    cover.scalars() && cover.left_out() && cover.map() && cover.open() && cover.cells() && cover.rest()
 }
 
 /// The state in which the thread that moves has forgotten the names of values that a view covering it says nothing of: in its variables and in the fields of
@@ -147,6 +147,17 @@ impl Cover<'_, '_> {
             self.image[d] = Some(Image::Group(g));
         }
         true
+    }
+    /// What a variable may be is among the values that the view gives it.
+    fn open(&self) -> bool {
+        let store = if self.side == 0 { &self.at.vars } else { &self.at.peer };
+        self.view.open.iter().all(|(var, list)| match &store[var.index()] {
+            V::Open => {
+                let all = self.at.variable_candidates(self.side, *var);
+                all.iter().all(|c| self.allowed(list, None, c, true))
+            }
+            v => self.allowed(list, None, &FieldCandidate::Value(v.clone()), true),
+        })
     }
     fn group_of(&self, d: usize) -> Option<usize> {
         self.view.groups.iter().position(|g| g.owner == CellOwner::Published && self.is_of(d, g))

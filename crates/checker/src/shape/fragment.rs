@@ -40,6 +40,8 @@ pub(super) enum V {
     /// The id of a thread.
     Id(Who),
     Key(KeyOrder),
+    /// Of a variable: one of the values that the thread's view lists in `open`, not decided yet.
+    Open,
 }
 
 /// A field of a cell of the fragment.
@@ -277,7 +279,7 @@ impl<'a> Fragment<'a> {
         match candidate {
             FieldCandidate::New(groups) => groups[side].is_some_and(|g| list.contains(&Val::Group(g as u16))),
             FieldCandidate::Value(v) => match v {
-                V::Any => false,
+                V::Any | V::Open => false,
                 V::Null => list.contains(&Val::Null),
                 V::Object(d) => here(*d),
                 V::Datum(d) => {
@@ -561,6 +563,27 @@ impl<'a> Fragment<'a> {
                 _ => true,
             })
     }
+    /// The values that an open variable of a thread may have. It has not been assigned since both views were taken, so it refers to what was then the cell or a
+    /// member of the group.
+    pub(crate) fn variable_candidates(&self, side: usize, var: VarId) -> Vec<FieldCandidate> {
+        let view = self.sides[side].map(|s| s.view);
+        let open = view.into_iter().flat_map(|v| &v.open).find(|(v, _)| *v == var);
+        let mut out = self.expand(side, open.map_or(&[][..], |(_, list)| list), None, true);
+        if self.single() {
+            out.retain(|c| self.exists(c));
+        }
+        out.retain(|c| self.on_spine(c));
+        out
+    }
+    /// All ways to decide an open variable of the thread that moves.
+    pub(super) fn decide_variable(&self, var: VarId) -> Vec<Fragment<'a>> {
+        let decided = self.variable_candidates(0, var).into_iter().map(|c| {
+            let mut next = self.clone();
+            next.vars[var.index()] = next.realise(c, true);
+            next
+        });
+        decided.filter(Fragment::consistent).collect()
+    }
     /// Facts that decided fields must satisfy together: at most one published predecessor of a cell with a single predecessor; the sequence's own shape.
     pub(crate) fn consistent(&self) -> bool {
         if !self.possible() {
@@ -647,6 +670,10 @@ impl<'a> Fragment<'a> {
             } else {
                 self.peer[var.index()] = v;
             }
+        }
+        for (var, _) in &view.open {
+            let store = if side == 0 { &mut self.vars } else { &mut self.peer };
+            store[var.index()] = V::Open;
         }
         if let Some((a, b)) = view.ends {
             let ends = (self.translate(a, side, place, false), self.translate(b, side, place, false));

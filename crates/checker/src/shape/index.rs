@@ -59,7 +59,7 @@ fn of_val(pattern: &mut Pattern<u16>, val: Val) {
 /// `None`: nothing but `Any` fits the value.
 fn of_value(pattern: &mut Pattern<usize>, v: &V) -> Option<()> {
     match v {
-        V::Any => return None,
+        V::Any | V::Open => return None,
         V::Object(d) | V::Datum(d) => pattern.cell(*d),
         V::Null => pattern.out.push(1),
         V::Bool(b) => pattern.out.push(2 + u32::from(*b)),

@@ -66,6 +66,10 @@ fn normal_form(views: &Views) -> Views {
     let mut out = views.clone();
     for view in &mut out.views {
         view.vars.iter_mut().for_each(|(_, v)| one(v));
+        view.open.iter_mut().for_each(|(_, list)| {
+            list.sort_unstable();
+            list.dedup();
+        });
         if let OperationProgress::Pure(results) | OperationProgress::Changed(results) = &mut view.done {
             results.iter_mut().for_each(one);
         }

@@ -53,6 +53,9 @@ pub(crate) fn outcomes<'a, X>(
             Err(Halt::Decide(item, field)) => {
                 todo.extend(at.decide(item, field).into_iter().map(|f| (Cow::Owned(f), choices.clone())));
             }
+            Err(Halt::DecideVariable(var)) => {
+                todo.extend(at.decide_variable(var).into_iter().map(|f| (Cow::Owned(f), choices.clone())));
+            }
             Err(Halt::Choose(key, options)) => {
                 todo.extend(options.into_iter().map(|v| {
                     let mut more = choices.clone();

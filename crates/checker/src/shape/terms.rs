@@ -13,6 +13,8 @@ use rustc_hash::FxHashMap;
 pub(crate) enum Halt {
     /// The field (or, with `None`, the successor) of a cell must be decided.
     Decide(usize, Option<usize>),
+    /// The variable of the thread that moves must be decided.
+    DecideVariable(VarId),
     /// Nothing known decides the term (read for the second term): try each value.
     Choose((u32, Term, Term), Vec<V>),
     /// There is no such state, or the step is not enabled.
@@ -143,7 +145,10 @@ impl<'e, 'a> FragmentEval<'e, 'a> {
                 ) {
                     return halt_with(format!("{} is of a type that views cannot hold", v.name));
                 }
-                Ok(T::V(self.at.vars[var.index()].clone()))
+                match &self.at.vars[var.index()] {
+                    V::Open => Err(Halt::DecideVariable(var)),
+                    v => Ok(T::V(v.clone())),
+                }
             }
         }
     }

@@ -220,6 +220,45 @@ impl ViewsRule<'_> {
                 return no("a variable with a value that is not of its type, or that only fields have");
             }
         }
+        self.vet_open_variables(v, local)
+    }
+    /// A variable with several values is a reference of the thread's own, and only to what everybody can reach. Who refers to what, and what is lost, is known of
+    /// variables with one value only.
+    fn vet_open_variables(&self, v: &View, local: impl Fn(VarId) -> bool) -> Result<(), Malformed> {
+        let p = self.program;
+        let leak = program::semantics::leak(p).is_some_and(|l| self.claimed.contains(&l));
+        if !v.open.is_empty() && (!self.views.takes.is_empty() || leak) {
+            return no("a variable with several values, where it matters who refers to what");
+        }
+        let interface = |var: VarId| match (v.control, self.object()) {
+            (Control::Operation(op, _), Some((_, o))) => {
+                let op = &o.ops[op as usize];
+                op.params.contains(&var) || op.results.contains(&var)
+            }
+            _ => false,
+        };
+        let mut last = None;
+        for (var, list) in &v.open {
+            if !local(*var) || last.is_some_and(|l| l >= *var) || v.vars.iter().any(|(w, _)| w == var) {
+                return no("a variable with several values that is not there");
+            }
+            last = Some(*var);
+            let x = &p.vars[*var];
+            let reference = matches!(p.terms.kind(x.sort), SortKind::Ref(_));
+            if !reference || x.scope == Scope::Shared || interface(*var) {
+                return no("several values of what is no reference of the thread's own");
+            }
+            let published = |val: &Val| match val {
+                Val::Null => true,
+                Val::Cell(_) | Val::Group(_) => {
+                    self.is_of_sort(v, *val, x.sort) && is_cell_of(v, *val, |c| c.owner == CellOwner::Published)
+                }
+                _ => false,
+            };
+            if !list.iter().all(published) {
+                return no("a variable with a value that is not everybody's");
+            }
+        }
         Ok(())
     }
     /// What a view says of the specification fits it.

@@ -21,7 +21,8 @@ pub(crate) fn skeleton(view: &View) -> View {
         }
         ViewCell { fields, successor: Vec::new(), single_predecessor: false, unshared: false, ..c.clone() }
     };
-    View { cells: view.cells.iter().map(bare).collect(), groups: Vec::new(), ..view.clone() }
+    let open = view.open.iter().map(|(v, _)| (*v, Vec::new())).collect();
+    View { cells: view.cells.iter().map(bare).collect(), groups: Vec::new(), open, ..view.clone() }
 }
 
 /// Weakens `into` until it holds wherever `from`, a view of the same skeleton, holds: a field may be what either says.
@@ -49,6 +50,11 @@ pub(crate) fn join_views(into: &mut View, from: &View) {
             list.dedup();
         }
     };
+    for ((_, list), (_, more)) in into.open.iter_mut().zip(&from.open) {
+        list.extend(more.iter().map(moved));
+        list.sort_unstable();
+        list.dedup();
+    }
     for (a, b) in into.cells.iter_mut().zip(&from.cells) {
         merge(a, b);
     }
@@ -111,7 +117,9 @@ pub(crate) fn weaken_for_step(view: &View, step: &FragmentStep<'_>) -> View {
         let lists = view.cells[c].fields.iter().chain(std::iter::once(&view.cells[c].successor));
         todo.extend(lists.filter(|l| l.len() == 1).filter_map(|l| cell(&l[0])));
     }
-    rebuild(view, &keep, &named, fires)
+    let mut kept = view.clone();
+    kept.open.retain(|(v, _)| looked.contains(v));
+    rebuild(&kept, &keep, &named, fires)
 }
 
 fn results(done: &OperationProgress) -> Vec<Val> {
@@ -166,6 +174,7 @@ fn rebuild(view: &View, keep: &[bool], named: &[bool], fires: bool) -> View {
     View {
         control: view.control,
         vars: view.vars.iter().zip(keep).filter(|(_, k)| **k).map(|((v, x), _)| (*v, value(*x))).collect(),
+        open: view.open.iter().map(|(v, l)| (*v, list(l))).collect(),
         ends: view.ends.map(|(a, b)| (value(a), value(b))),
         member: view.member,
         crossing: view.crossing.map(|(a, b)| (value(a), value(b))),

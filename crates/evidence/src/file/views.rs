@@ -58,6 +58,7 @@ fn view(v: &View) -> Json {
         Control::Thread(t, at) => json!({ "thread": t.0, "at": at.0 }),
     };
     let vars: Vec<Json> = v.vars.iter().map(|(var, val)| json!([var.0, word(*val)])).collect();
+    let open: Vec<Json> = v.open.iter().map(|(var, vals)| json!([var.0, val_texts(vals)])).collect();
     let done = match &v.done {
         OperationProgress::No => json!(null),
         OperationProgress::Pure(r) => json!({ "pure": val_texts(r) }),
@@ -66,6 +67,7 @@ fn view(v: &View) -> Json {
     json!({
         "control": control,
         "vars": vars,
+        "open": open,
         "ends": v.ends.map(|(a, b)| val_texts(&[a, b])),
         "member": v.member,
         "crossing": v.crossing.map(|(a, b)| val_texts(&[a, b])),
@@ -227,6 +229,13 @@ fn read_view(r: &JsonReader<'_>) -> Result<View, FileError> {
             _ => return Err(pair.error("a variable and its value were expected")),
         }
     }
+    let mut open = Vec::new();
+    for pair in r.optional("open").map_or_else(|| Ok(Vec::new()), |o| o.list())? {
+        match &pair.list()?[..] {
+            [var, vals] => open.push((VarId(var.count()?), read_words(vals)?)),
+            _ => return Err(pair.error("a variable and its values were expected")),
+        }
+    }
     let two = |name: &str| match r.optional(name) {
         None => Ok(None),
         Some(e) => match read_words(&e)?[..] {
@@ -247,6 +256,7 @@ fn read_view(r: &JsonReader<'_>) -> Result<View, FileError> {
     Ok(View {
         control,
         vars,
+        open,
         ends,
         member: r.optional("member").map(|m| m.boolean()).transpose()?,
         crossing,

@@ -142,13 +142,21 @@ pub(crate) fn sample_histories(program: &Program, object: ObjectId, run: &Run) -
     let mut dice = Random::new(run.seed);
     for round in 0..RANDOM_CLIENT_PROGRAMS {
         run.budget.check().ok()?;
-        let threads = 2 + dice.below(3).min(1);
+        let mut threads = 2 + dice.below(3).min(1);
         let keys = if values.of_set { 1 + dice.below(3) as u32 } else { 7 };
-        let independent = round % 4 == 3;
+        // One call beside a long run of another client: what is compared may have its old value again.
+        let slow = !values.of_set && round % 4 == 1;
+        let independent = slow || round % 4 == 3;
+        if slow {
+            threads = 2;
+        }
         let (mut number, mut taken) = (0, 0);
         let mut client = |dice: &mut Random| -> Vec<ClientCall> {
-            let calls =
-                1 + dice.below(if threads == 2 { 4 } else { 3 }).min(MAX_CLIENT_OPERATIONS.saturating_sub(taken));
+            let calls = match (slow, taken) {
+                (true, 0) => 1,
+                (true, _) => 3 + dice.below(3),
+                _ => 1 + dice.below(if threads == 2 { 4 } else { 3 }).min(MAX_CLIENT_OPERATIONS.saturating_sub(taken)),
+            };
             taken += calls;
             let mut call = |_| {
                 let operation = dice.below(o.ops.len());

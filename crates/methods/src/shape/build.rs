@@ -7,7 +7,7 @@
 
 use super::expr::{Compiled, Constant, Ex, ShapeCompiler, SymbolMeaning};
 use super::model::{
-    CellKind, Firing, InitialValue, LockPrecision, Model, ShapeClass, ShapeField, ShapeInput, ShapeRoutine, ShapeSlot,
+    CellKind, Firing, InitialValue, Model, Precision, ShapeClass, ShapeField, ShapeInput, ShapeRoutine, ShapeSlot,
     ShapeSpine, ShapeStep, Stored,
 };
 use super::spec::SpecOperation;
@@ -145,7 +145,7 @@ impl<'a> Builder<'a> {
             leak: self.question.hold.as_ref().map(|h| h.leak),
             roots,
             takes: if spined { Vec::new() } else { self.question.takes.clone() },
-            locks: LockPrecision::Exact,
+            precision: Precision::Exact,
             start: super::start::ShapeStart::default(),
             initial,
         };

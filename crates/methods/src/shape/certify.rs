@@ -6,7 +6,7 @@ use super::expr::Constant;
 use super::model::{Model, ShapeSlot, Stored};
 use super::view::{
     ABOVE, ANY, ARGUMENT, AS_LINK, BELOW, Code, DONE_CHANGED, DONE_PURE, EQUAL, FALSE, FREE, GROUPS, NULL, OPEN, OWN,
-    PackedView, SELF, THIRD, TRUE, codes, is_cell,
+    PackedView, SELF, THIRD, TRUE, codes, is_cell, is_several,
 };
 use evidence::views::{self, CellOwner, Control, OperationProgress, Status, Val, ViewCell};
 use program::LocId;
@@ -103,8 +103,9 @@ impl<'a> ViewWriter<'a> {
             Some((Control::Idle, LocId(_))) => Control::Idle,
         };
         let mut vars: Vec<(program::VarId, Val)> = Vec::new();
+        let mut open: Vec<(program::VarId, Vec<Val>)> = Vec::new();
         let mut put = |slot: &ShapeSlot, code: Code| {
-            if let (Some(var), true) = (slot.var, code != ANY) {
+            if let (Some(var), true) = (slot.var, code != ANY && !is_several(code)) {
                 vars.push((var, self.value(code)));
             }
         };
@@ -114,9 +115,13 @@ impl<'a> ViewWriter<'a> {
         if let Some((routine, _)) = routine {
             for (i, slot) in routine.slots.iter().enumerate() {
                 put(slot, v.vars[base + i]);
+                if let (Some(var), true) = (slot.var, is_several(v.vars[base + i])) {
+                    open.push((var, codes(v.several(base + i)).map(|c| self.value(c)).collect()));
+                }
             }
         }
         vars.sort();
+        open.sort();
         let results = |n: usize| {
             let at = model.results as usize;
             v.vars[at..at + n].iter().map(|c| self.value(*c)).collect::<Vec<_>>()
@@ -133,6 +138,7 @@ impl<'a> ViewWriter<'a> {
         views::View {
             control,
             vars,
+            open,
             ends: model.ends.map(|(f, l)| (self.value(v.vars[f as usize]), self.value(v.vars[l as usize]))),
             member: model.has_key.map(|k| v.vars[k as usize] == TRUE),
             crossing: model

@@ -169,6 +169,7 @@ impl Domain<'_> {
             control: 0,
             witnessed: 0,
             vars: Vec::new(),
+            several: Vec::new(),
             kinds: Vec::new(),
             rows: Vec::new(),
             groups: vec![0; model.kinds.len() * model.width],
@@ -502,5 +503,5 @@ fn footprint(model: &Model, routine: &ShapeRoutine, step: u16, sc: &PackedView) 
             *v = ANY;
         }
     }
-    model.canonical(&out)
+    model.canonical_names(&out)
 }

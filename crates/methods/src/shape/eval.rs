@@ -7,6 +7,7 @@ use super::expr::{Constant, Ex, ExId};
 use super::model::{Model, Stored};
 use super::view::{
     ABOVE, ANY, BELOW, CONSTANTS, Code, EQUAL, FALSE, NULL, OPEN, PackedView, SELF, THIRD, TRUE, definite, is_cell,
+    is_several,
 };
 use program::PropertyId;
 
@@ -15,6 +16,8 @@ use program::PropertyId;
 pub(crate) enum EvalStop {
     /// The row of the cell has several values: try each.
     Split(Code, usize),
+    /// The variable has several values: try each.
+    SplitVariable(u16),
     /// Nothing decides it: try each option.
     Choose(Site, Vec<Code>),
     /// The facts contradict each other: there is no such state.
@@ -92,7 +95,10 @@ impl<'a> ViewEval<'a> {
             Ex::Code(c) => *c,
             Ex::Slot(s) => {
                 self.touched |= (*s as usize) < self.model.globals.len();
-                self.view.vars[*s as usize]
+                match self.view.vars[*s as usize] {
+                    code if is_several(code) => return Err(EvalStop::SplitVariable(*s)),
+                    code => code,
+                }
             }
             Ex::Input(i) => self.inputs[*i as usize],
             Ex::Ite(c, a, b) => {

@@ -5,7 +5,7 @@
 //! a cell with a single predecessor has at most one published predecessor.
 
 use super::eval::{Alarm, EvalStop};
-use super::model::{LockPrecision, Model, Stored};
+use super::model::{Model, Precision, Stored};
 use super::types::ShapeType;
 use super::view::{
     ANY, ARGUMENT, AS_LINK, Code, FREE, GROUPS, Mask, NULL, OWN, OWNED_BIT, PackedView, SELF, THIRD, bit, codes,
@@ -123,7 +123,7 @@ impl ChangingView<'_> {
                 self.view.set_row(at, r, bit(code));
                 if !self.view.owned(at) {
                     // Only the thread itself can see that it takes a lock or gives it back.
-                    let own = self.model.locks == LockPrecision::Own
+                    let own = matches!(self.model.precision, Precision::OwnLocks | Precision::FewNames)
                         && f.ty == ShapeType::Lock
                         && ((old == bit(FREE) && code == OWN) || (old == bit(OWN) && code == FREE));
                     match definite(old) {

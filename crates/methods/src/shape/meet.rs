@@ -317,6 +317,21 @@ impl<'a> ViewOverlay<'a> {
         vars.extend(t.vars[globals..].iter().map(|&v| if v == ARGUMENT { PEER_ARGUMENT } else { place(v) }));
         vars
     }
+    /// What variables without a name may be, of both threads.
+    fn several(&self) -> Vec<Mask> {
+        if self.t.several.is_empty() && self.sc.several.is_empty() {
+            return Vec::new();
+        }
+        let globals = self.model.globals.len();
+        let mut out = vec![0; globals];
+        for slot in globals..globals + self.model.frame {
+            out.push(Self::translate(self.sc.several(slot), &self.members_of_sc, |c| c));
+        }
+        for slot in globals..globals + self.model.frame {
+            out.push(Self::translate(self.t.several(slot), &self.members_of_t, |c| self.place[c as usize]));
+        }
+        out
+    }
     /// The kind of a cell, as t knows it where it does.
     fn kind(&self, at: usize, source: Source) -> u8 {
         match source.t {
@@ -333,6 +348,7 @@ impl<'a> ViewOverlay<'a> {
             control: sc.control,
             witnessed: sc.witnessed,
             vars: self.variables(),
+            several: self.several(),
             kinds: self.sources.iter().enumerate().map(|(i, s)| self.kind(i, *s)).collect(),
             rows: Vec::with_capacity(self.sources.len() * w),
             groups: vec![0; model.kinds.len() * w],
@@ -380,6 +396,10 @@ pub(crate) fn project_view(model: &Model, pair: &PackedView, t: &PackedView) -> 
     view.control = t.control;
     view.witnessed = t.witnessed;
     view.vars.truncate(globals);
+    view.several.truncate(globals);
+    if !view.several.is_empty() {
+        view.several.extend(&pair.several[globals + model.frame..]);
+    }
     for (i, s) in model.globals.iter().enumerate() {
         if s.ty == ShapeType::Lock {
             view.vars[i] = to_t(view.vars[i]);

@@ -44,19 +44,24 @@ pub(crate) struct Model {
     pub leak: Option<PropertyId>,
     /// The shared variables that lead to every published cell then.
     pub roots: Vec<usize>,
-    pub locks: LockPrecision,
+    pub precision: Precision,
     pub(super) start: super::start::ShapeStart,
     pub(super) initial: Vec<InitialValue>,
 }
 
-/// How much a view says of the locks inside objects.
+/// How much a view says of the objects of a specification's list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum LockPrecision {
-    /// Free, held by the thread itself, held by another.
+pub(crate) enum Precision {
+    /// Of their locks: free, held by the thread itself, held by another.
     #[default]
     Exact,
-    /// Held by the thread itself, or not: taking a lock and giving it back is then nothing that another thread sees.
-    Own,
+    /// Of their locks: held by the thread itself, or not. Taking a lock and giving it back is then nothing that another thread sees.
+    OwnLocks,
+    /// Also, of most of the thread's references only what they may be: a list without locks is checked again before it is changed.
+    FewNames,
+    /// The same of the references of every program: for tests, which have few programs with such lists.
+    #[cfg(test)]
+    FewNamesAnywhere,
 }
 
 /// What is known of a shared variable at the start.
@@ -221,6 +226,18 @@ impl Model {
     pub(crate) fn many_locks(&self) -> bool {
         self.spine.is_some() && self.lock_rows().next().is_some()
     }
+    /// The precision asked for, as far as it makes a difference. Where it matters who refers to what, every reference has one value.
+    pub(crate) fn settle_precision(&mut self, asked: Precision) {
+        let may = self.takes.is_empty() && self.leak.is_none();
+        self.precision = match asked {
+            Precision::FewNames if may && self.spine.is_some() => Precision::FewNames,
+            #[cfg(test)]
+            Precision::FewNamesAnywhere if may => Precision::FewNamesAnywhere,
+            Precision::Exact => Precision::Exact,
+            _ if self.many_locks() => Precision::OwnLocks,
+            _ => Precision::Exact,
+        };
+    }
     /// Rows of a class that hold references.
     pub(crate) fn reference_rows(&self, class: ClassId) -> impl Iterator<Item = usize> + '_ {
         self.classes[class.index()].fields.iter().filter_map(|f| {
@@ -238,10 +255,20 @@ impl Model {
             _ => None,
         })
     }
-    /// The canonical form of a view, with as much of locks as the model keeps.
+    /// The canonical form of a view, with as much as the model keeps.
     pub(crate) fn canonical(&self, view: &PackedView) -> PackedView {
+        if !matches!(self.precision, Precision::Exact | Precision::OwnLocks) {
+            let mut few = view.clone();
+            super::names::drop_names(self, &mut few);
+            self.canonical_names(&few)
+        } else {
+            self.canonical_names(view)
+        }
+    }
+    /// The canonical form of a view with all its names.
+    pub(crate) fn canonical_names(&self, view: &PackedView) -> PackedView {
         let mut out = view.canonical();
-        if self.locks == LockPrecision::Own {
+        if matches!(self.precision, Precision::OwnLocks | Precision::FewNames) {
             let others = bit(FREE) | bit(THIRD);
             for (class, r) in self.lock_rows() {
                 for at in out.all() {

@@ -5,7 +5,7 @@
 
 use super::eval::EvalStop;
 use super::model::Model;
-use super::view::{ANY, AS_LINK, Code, GROUPS, Mask, NULL, PackedView, bit, is_cell};
+use super::view::{ANY, AS_LINK, Code, GROUPS, Mask, NULL, PackedView, bit, is_cell, is_several};
 use evidence::views::Status;
 
 /// Drops what the facts exclude; `Err` when they contradict each other.
@@ -16,6 +16,9 @@ pub(crate) fn prune_view(model: &Model, view: &mut PackedView) -> Result<(), Eva
         changed |= sequence_facts(model, view);
         changed |= single_cell(model, view)?;
         changed |= super::spine::facts(model, view)?;
+        if view.vars.iter().enumerate().any(|(i, v)| is_several(*v) && view.several(i) == 0) {
+            return Err(EvalStop::Impossible);
+        }
         for at in view.all() {
             for r in 0..model.width {
                 if view.row(at, r) == 0 {

@@ -10,7 +10,7 @@ use super::eval::EvalStop;
 use super::heap::{ChangingView, lost};
 use super::model::{Model, ShapeField, ShapeSlot, ShapeSpine, Stored};
 use super::types::ShapeType;
-use super::view::{ABOVE, ANY, BELOW, Code, EQUAL, GROUPS, Mask, NULL, PackedView, bit, definite, is_cell};
+use super::view::{ABOVE, ANY, BELOW, Code, EQUAL, GROUPS, Mask, NULL, PackedView, bit, codes, definite, is_cell};
 use crate::infer::vocabulary::terms_of;
 use evidence::views::{SpineOrder, Status};
 use logic::{Op, Symbol, Term};
@@ -248,7 +248,7 @@ pub(crate) fn forget_left(model: &Model, view: &mut PackedView) {
             view.groups[to as usize * w + r] |= view.groups[k as usize * w + r];
         }
         view.present |= 1 << to;
-        for m in view.rows.iter_mut().chain(view.groups.iter_mut()) {
+        for m in view.rows.iter_mut().chain(view.groups.iter_mut()).chain(view.several.iter_mut()) {
             if *m & bit(GROUPS + k) != 0 {
                 *m |= bit(GROUPS + to);
             }
@@ -265,12 +265,24 @@ pub(super) fn facts(model: &Model, view: &mut PackedView) -> Result<bool, EvalSt
     let Some(spine) = &model.spine else { return Ok(false) };
     let get = |s: u16| view.vars[s as usize];
     let (root, pred, succ) = (get(spine.root), get(spine.pred), get(spine.succ));
-    let status = |v: &PackedView, c: Code| model.kinds[v.kind(c) as usize].status;
     let mut changed = false;
+    // Cells and groups of the list.
+    let (mut before, mut after): (Mask, Mask) = (0, 0);
     for c in view.all() {
-        let alone = status(view, c) == Status::Before && pred == root && c != root;
-        let ended = status(view, c) == Status::After && succ == NULL;
-        if alone || ended {
+        let alone = match model.kinds[view.kind(c) as usize].status {
+            Status::Before if pred == root && c != root => true,
+            Status::After if succ == NULL => true,
+            Status::Before => {
+                before |= bit(c);
+                false
+            }
+            Status::After => {
+                after |= bit(c);
+                false
+            }
+            _ => false,
+        };
+        if alone {
             if is_cell(c) {
                 return Err(EvalStop::Impossible);
             }
@@ -278,21 +290,16 @@ pub(super) fn facts(model: &Model, view: &mut PackedView) -> Result<bool, EvalSt
             changed = true;
         }
     }
-    let (mut before, mut after): (Mask, Mask) = (0, bit(NULL));
-    for c in view.all() {
-        match status(view, c) {
-            Status::Before if c != root => before |= bit(c),
-            Status::After if c != succ => after |= bit(c),
-            _ => {}
-        }
-    }
-    for c in view.all() {
-        let own = if is_cell(c) { bit(c) } else { 0 };
-        let allowed = match status(view, c) {
-            Status::Before if c == pred => bit(succ),
-            Status::Before => before & !own,
-            Status::After => after & !own,
-            _ => continue,
+    let cell = |c: Code| if is_cell(c) { bit(c) } else { 0 };
+    let (to_before, to_after) = (before & !cell(root), after & !cell(succ) | bit(NULL));
+    // The cells that some named cell of the list certainly leads to, and which that is.
+    let mut led: Mask = 0;
+    let mut leader = [Code::MAX; GROUPS as usize];
+    for c in codes(before | after) {
+        let allowed = match before & bit(c) != 0 {
+            true if c == pred => bit(succ),
+            true => to_before & !cell(c),
+            false => to_after & !cell(c),
         };
         let now = view.row(c, spine.link);
         let new = if now & bit(ANY) != 0 { allowed } else { now & allowed };
@@ -300,19 +307,19 @@ pub(super) fn facts(model: &Model, view: &mut PackedView) -> Result<bool, EvalSt
             view.set_row(c, spine.link, new);
             changed = true;
         }
-    }
-    for d in 0..view.cells() {
-        if !inside(status(view, d)) {
-            continue;
+        let target = new.trailing_zeros() as Code;
+        if is_cell(c) && new.count_ones() == 1 && is_cell(target) && led & bit(target) == 0 {
+            led |= bit(target);
+            leader[target as usize] = c;
         }
-        let leads = |v: &PackedView, c: Code| inside(status(v, c)) && v.row(c, spine.link) & bit(d) != 0;
-        let known = (0..view.cells()).find(|c| inside(status(view, *c)) && view.row(*c, spine.link) == bit(d));
-        let Some(known) = known else { continue };
-        for c in view.all() {
-            if c != known && leads(view, c) {
-                view.set_row(c, spine.link, view.row(c, spine.link) & !bit(d));
-                changed = true;
-            }
+    }
+    led &= before | after;
+    for c in codes(before | after) {
+        let now = view.row(c, spine.link);
+        let not = codes(now & led).filter(|d| leader[*d as usize] != c).fold(0, |m, d| m | bit(d));
+        if not != 0 {
+            view.set_row(c, spine.link, now & !not);
+            changed = true;
         }
     }
     Ok(changed)

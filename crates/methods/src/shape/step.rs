@@ -66,6 +66,15 @@ pub(crate) fn cases<T>(
                     todo.push((v.clone(), more));
                 }
             }
+            Err(EvalStop::SplitVariable(slot)) => {
+                for target in codes(v.several(slot as usize)) {
+                    match split_variable(model, &v, slot as usize, target) {
+                        Ok(case) => todo.push((Cow::Owned(case), choices.clone())),
+                        Err(EvalStop::Alarm(alarm)) => alarms.push(alarm),
+                        Err(_) => {}
+                    }
+                }
+            }
             Err(EvalStop::Split(cell, row)) => {
                 for target in codes(v.row(cell, row)) {
                     match split(model, &v, cell, row, target) {
@@ -83,17 +92,30 @@ pub(crate) fn cases<T>(
 /// The case in which the row has the one value; a member of a group gets a name.
 fn split(model: &Model, view: &PackedView, cell: Code, row: usize, target: Code) -> Result<PackedView, EvalStop> {
     let mut v = view.clone();
-    let target = if (GROUPS..NULL).contains(&target) {
-        match v.name_member(target) {
-            Some(at) => at,
-            None => return lost("more named cells than fit in a view"),
-        }
-    } else {
-        target
-    };
+    let target = named(&mut v, target)?;
     v.set_row(cell, row, bit(target));
     prune_view(model, &mut v)?;
     Ok(v)
+}
+
+/// The case in which the variable has the one value.
+fn split_variable(model: &Model, view: &PackedView, slot: usize, target: Code) -> Result<PackedView, EvalStop> {
+    let mut v = view.clone();
+    let target = named(&mut v, target)?;
+    v.set_variable(slot, target);
+    prune_view(model, &mut v)?;
+    Ok(v)
+}
+
+/// The value itself, or a new name for a member of the group.
+fn named(view: &mut PackedView, value: Code) -> Result<Code, EvalStop> {
+    if !(GROUPS..NULL).contains(&value) {
+        return Ok(value);
+    }
+    match view.name_member(value) {
+        Some(at) => Ok(at),
+        None => lost("more named cells than fit in a view"),
+    }
 }
 
 fn choice(choices: &[(Site, Code)], site: Site, options: &[Code]) -> Result<Code, EvalStop> {
@@ -190,7 +212,7 @@ fn attempt(
     heap.decides_changes = matches!(step.fires, Some(Firing::Change)) || !step.takes.is_empty();
     for (slot, value) in &slots {
         let old = heap.view.vars[*slot as usize];
-        heap.view.vars[*slot as usize] = *value;
+        heap.view.set_variable(*slot as usize, *value);
         if (*slot as usize) < model.globals.len() {
             // Written is touched, also where the value is the same: others may write in between.
             touched = true;
@@ -233,7 +255,7 @@ fn attempt(
     for (i, live) in live.iter().enumerate() {
         let argument = routine.arguments.contains(&((base + i) as u16)) && !done;
         if !live && !argument && !last_name(model, &heap.view, base + i) {
-            heap.view.vars[base + i] = ANY;
+            heap.view.set_variable(base + i, ANY);
         }
     }
     heap.publish_nameless();
@@ -501,6 +523,7 @@ pub(crate) fn finish_operation(model: &Model, routine: &ShapeRoutine, view: &mut
     }
     let base = model.globals.len();
     view.vars[base..base + model.frame].fill(ANY);
+    view.several.clear();
     view.witnessed = 0;
     view.control = 0;
     forget_left(model, view);

@@ -42,6 +42,10 @@ pub(crate) const DONE_PURE: Code = 80;
 pub(crate) const DONE_CHANGED: Code = 81;
 /// A result that the specification leaves open.
 pub(crate) const OPEN: Code = 82;
+/// A reference that has one of several values, in `several`: from here on four codes, by the side of the key that they are on (or an unknown one). Views in which the
+/// sides differ are not joined.
+pub(crate) const SEVERAL: Code = 83;
+const SEVERAL_CODES: Code = 4;
 /// Numbers and variants of enums, by position in `Model::constants`.
 pub(crate) const CONSTANTS: Code = 88;
 pub(crate) const CONSTANT_ROOM: usize = 40;
@@ -51,6 +55,9 @@ pub(crate) const OWNED_BIT: u8 = 0x80;
 
 pub(crate) fn bit(code: Code) -> Mask {
     1 << code
+}
+pub(crate) fn is_several(code: Code) -> bool {
+    (SEVERAL..SEVERAL + SEVERAL_CODES).contains(&code)
 }
 pub(crate) fn is_cell(code: Code) -> bool {
     code < GROUPS
@@ -87,6 +94,8 @@ pub(crate) struct PackedView {
     pub witnessed: u8,
     /// Shared variables, then the thread's frame (then, in a pair, the other thread's frame).
     pub vars: Vec<Code>,
+    /// For each variable, what a reference without a name may be; empty where no variable is `SEVERAL`.
+    pub several: Vec<Mask>,
     /// Kind of each named cell, with `OWNED_BIT`.
     pub kinds: Vec<u8>,
     /// `width` masks for each named cell.
@@ -152,6 +161,26 @@ impl PackedView {
     pub(crate) fn has_group(&self, kind: u8) -> bool {
         self.present >> kind & 1 == 1
     }
+    /// What a variable that has several values may be.
+    pub(crate) fn several(&self, slot: usize) -> Mask {
+        self.several.get(slot).copied().unwrap_or(0)
+    }
+    /// The variable is one of these, all on one side of the key.
+    pub(crate) fn set_several(&mut self, slot: usize, values: Mask, side: Code) {
+        self.several.resize(self.vars.len(), 0);
+        self.several[slot] = values;
+        self.vars[slot] = match side {
+            BELOW..=ABOVE => SEVERAL + 1 + (side - BELOW),
+            _ => SEVERAL,
+        };
+    }
+    /// The variable has this one value.
+    pub(crate) fn set_variable(&mut self, slot: usize, value: Code) {
+        if let Some(mask) = self.several.get_mut(slot) {
+            *mask = 0;
+        }
+        self.vars[slot] = value;
+    }
     /// Codes of named cells and of groups that may have members.
     pub(crate) fn all(&self) -> impl Iterator<Item = Code> + use<> {
         let mut left = self.described();
@@ -177,7 +206,7 @@ impl PackedView {
         let kind = group - GROUPS;
         let row: Vec<Mask> = self.groups[kind as usize * w..(kind as usize + 1) * w].to_vec();
         let at = self.add_cell(kind, &row)?;
-        for m in self.rows.iter_mut().chain(self.groups.iter_mut()) {
+        for m in self.rows.iter_mut().chain(self.groups.iter_mut()).chain(self.several.iter_mut()) {
             if *m & bit(group) != 0 {
                 *m |= bit(at);
             }
@@ -190,7 +219,7 @@ impl PackedView {
     pub(crate) fn empty_group(&mut self, kind: u8) {
         self.present &= !(1 << kind);
         let gone = !bit(GROUPS + kind);
-        for m in self.rows.iter_mut().chain(self.groups.iter_mut()) {
+        for m in self.rows.iter_mut().chain(self.groups.iter_mut()).chain(self.several.iter_mut()) {
             *m &= gone;
         }
         let w = self.width as usize;
@@ -213,6 +242,9 @@ impl PackedView {
             or(a, *b);
         }
         for (a, b) in self.groups.iter_mut().zip(&other.groups) {
+            or(a, *b);
+        }
+        for (a, b) in self.several.iter_mut().zip(&other.several) {
             or(a, *b);
         }
         // A fact about cells holds of both, or of the one that has such cells.
@@ -266,6 +298,7 @@ impl PackedView {
             control: self.control,
             witnessed: self.witnessed,
             vars: self.vars.iter().map(|&v| if is_cell(v) { to[v as usize] } else { v }).collect(),
+            several: Vec::new(),
             kinds: order.iter().map(|&c| self.kinds[c as usize]).collect(),
             rows: Vec::with_capacity(order.len() * w),
             groups: self.groups.iter().map(|m| move_mask(*m)).collect(),
@@ -298,6 +331,11 @@ impl PackedView {
         }
         out.single_predecessor &= out.described();
         out.unshared &= out.described();
+        // One form: nothing is kept of variables that have one value.
+        if self.vars.iter().any(|v| is_several(*v)) {
+            let values = self.vars.iter().zip(&self.several);
+            out.several = values.map(|(v, m)| if is_several(*v) { move_mask(*m) } else { 0 }).collect();
+        }
         out
     }
 }

@@ -81,6 +81,9 @@ fn forms() -> Vec<Form> {
             Proof::Reduction(reduction::hides(c))
         }),
         form("views", views::RAISED, ("up := true", "up := false"), "assert:2", |c| Proof::Views(views::raised(c))),
+        form("views with open variables", views::NULLS, ("x := g", "x := new C"), "assert:3", |c| {
+            Proof::Views(views::nulls(c))
+        }),
         form("performed", performed::INCREMENT, ("count := count + 1", "count := count + 2"), "follows:T", |c| {
             Proof::Performed(performed::performed(c))
         }),
@@ -400,9 +403,11 @@ fn annotations_hold(case: &Case, c: &Certificate) -> bool {
                     (Val::Any, _) => true,
                     (Val::Bool(b), Some(Value::Bool(c))) => b == c,
                     (Val::Number(n), Some(Value::Int(m))) => n == m,
+                    (Val::Null, Some(Value::Ref(0))) => true,
                     _ => false,
                 };
-                v.control == Control::Thread(own.thread, own.at) && v.vars.iter().all(says)
+                let one_of = |(x, list): &(program::VarId, Vec<Val>)| list.iter().any(|v| says(&(*x, *v)));
+                v.control == Control::Thread(own.thread, own.at) && v.vars.iter().all(says) && v.open.iter().all(one_of)
             };
             (0..s.instances.len()).all(|i| r.views.iter().any(|v| fits(i, v)))
         }),

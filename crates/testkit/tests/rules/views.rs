@@ -24,6 +24,7 @@ fn view(control: Control, vars: &[(VarId, Val)]) -> View {
     View {
         control,
         vars,
+        open: Vec::new(),
         ends: None,
         member: None,
         crossing: None,
@@ -282,4 +283,104 @@ fn check_an_object_is_linearizable_only_with_the_results_of_its_specification() 
     rejected(ASKED, &|v| v.views[1].done = OperationProgress::Pure(Vec::new()));
     rejected(ASKED, &|v| v.points.push(SpecPoint { operation: 1, action: ActionId(0), when: Fires::Always }));
     rejected(ASKED, &|v| v.points.push(SpecPoint { operation: 0, action: ActionId(99), when: Fires::Always }));
+}
+
+/// Nobody ever stores an object.
+pub(crate) const NULLS: &str =
+    "class C { f: bool; }\nvar g: C = null;\nthread T[*] { var x: C; x := g; assert x == null; }\n";
+
+/// What was read has one of several values: null alone.
+pub(crate) fn nulls(case: &Case) -> Views {
+    let (thread, g, x) = (case.thread("T"), var(case, "g"), var(case, "x"));
+    let all = case.path(thread).into_iter().enumerate().map(|(k, at)| {
+        let open = if k == 0 { Vec::new() } else { vec![(x, vec![Val::Null])] };
+        View { open, ..view(Control::Thread(thread, at), &[(g, Val::Null)]) }
+    });
+    views(all.collect())
+}
+
+/// `published`, where what a reader has read is one of several values: null before it was asked, the cell that `g` refers to, any other published cell.
+fn opened(case: &Case) -> Views {
+    let (r, y) = (case.thread("R"), var(case, "y"));
+    let mut out = published(case);
+    let places = case.path(r);
+    let later = |v: &View| matches!(v.control, Control::Thread(t, at) if t == r && places[1..].contains(&at));
+    out.views.retain(|v| !later(v) || v.vars.iter().any(|(x, val)| *x == y && *val == Val::Null));
+    for v in out.views.iter_mut().filter(|v| later(v)) {
+        v.vars.retain(|(x, _)| *x != y);
+        let asked = !matches!(v.control, Control::Thread(_, at) if at == places[1]);
+        let cells = (0..v.cells.len()).map(|i| Val::Cell(i as u16));
+        let null = (!asked).then_some(Val::Null);
+        v.open = vec![(y, null.into_iter().chain(cells).chain([Val::Group(0)]).collect())];
+    }
+    out
+}
+
+#[test]
+fn check_references_with_several_values_are_accepted_only_with_all_that_they_may_be() {
+    let case = Case::new(PUBLISHED);
+    let good = opened(&case);
+    assert!(good.views.iter().any(|v| !v.open.is_empty()));
+    case.accepted(Proof::Views(good.clone()), "assert:4");
+    let nothing = Case::new(NULLS);
+    nothing.accepted(Proof::Views(nulls(&nothing)), "assert:3");
+    let rejected = |because: &str, change: &dyn Fn(&mut Views)| {
+        let mut changed = good.clone();
+        change(&mut changed);
+        case.rejected(Proof::Views(changed), "assert:4", because);
+    };
+    let each = |v: &mut Views, change: &dyn Fn(&mut Vec<Val>)| {
+        v.views.iter_mut().flat_map(|w| &mut w.open).for_each(|(_, list)| change(list));
+    };
+    // The thread's own step reads more than is listed: null, the object of `g`; what is in no list is nothing at all.
+    rejected("", &|v| each(v, &|l| l.retain(|x| *x != Val::Null)));
+    rejected("", &|v| each(v, &|l| l.retain(|x| !matches!(x, Val::Cell(_)))));
+    rejected("", &|v| each(v, &Vec::clear));
+    // Another thread's step: the object that was `g` is one of the others when `g` changes.
+    rejected("", &|v| each(v, &|l| l.retain(|x| !matches!(x, Val::Group(_)))));
+    // Listed where it must not be: an object that was not asked for is null.
+    rejected("", &|v| each(v, &|l| l.push(Val::Null)));
+    // What may be in a list.
+    let (g, x, y) = (var(&case, "g"), var(&case, "x"), var(&case, "y"));
+    rejected("not everybody's", &|v| each(v, &|l| l.push(Val::Any)));
+    rejected("not everybody's", &|v| each(v, &|l| l.push(Val::Cell(9))));
+    rejected("not everybody's", &|v| each(v, &|l| l.push(Val::Group(9))));
+    rejected("not everybody's", &|v| each(v, &|l| l.push(Val::Itself)));
+    rejected("not everybody's", &|v| {
+        for w in v.views.iter_mut().filter(|w| w.cells.first().is_some_and(|c| c.owner == CellOwner::Mine)) {
+            w.vars.retain(|(z, _)| *z != x);
+            w.open = vec![(x, vec![Val::Cell(0)])];
+        }
+    });
+    // Which variables may have one.
+    rejected("that is not there", &|v| {
+        v.views[0].open = vec![(y, vec![Val::Null])];
+    });
+    rejected("that is not there", &|v| {
+        let w = v.views.iter_mut().find(|w| !w.open.is_empty()).unwrap();
+        w.open = vec![w.open[0].clone(), w.open[0].clone()];
+    });
+    rejected("that is not there", &|v| {
+        let w = v.views.iter_mut().find(|w| !w.open.is_empty()).unwrap();
+        w.vars.push((y, Val::Any));
+    });
+    rejected("no reference of the thread's own", &|v| {
+        for w in &mut v.views {
+            w.vars.retain(|(z, _)| *z != g);
+            w.open.insert(0, (g, vec![Val::Null, Val::Group(0)]));
+        }
+    });
+    // Where it matters who refers to what.
+    rejected("who refers to what", &|v| {
+        v.takes.push(Take { code: Taker::Thread(case.thread("T")), action: ActionId(0), var: x });
+    });
+    // The same views of a program in which the object is marked too late.
+    let early = Case::new(&PUBLISHED.replace("x.ok := true; g := x;", "g := x; x.ok := true;"));
+    assert!(early.checked(Proof::Views(opened(&early)), "assert:4").is_err(), "a reader may come first");
+    // A reference that is assigned is decided anew, and others' steps do not change it.
+    let other = Case::new(&NULLS.replace("thread T[*]", "thread S { g := new C; }\nthread T[*]"));
+    let mut lies = nulls(&other);
+    let s = other.thread("S");
+    lies.views.extend(other.path(s).into_iter().map(|at| view(Control::Thread(s, at), &[])));
+    assert!(other.checked(Proof::Views(lies), "assert:4").is_err(), "an object may be there when it is read");
 }

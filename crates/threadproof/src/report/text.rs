@@ -207,6 +207,14 @@ fn file_report(file: &FileRows, page: Page, out: &mut String) {
             }
         }
     }
+    if let (Detail::Full, Some(parts)) = (page.detail, &file.page) {
+        if !parts.views.is_empty() {
+            out.push_str("  invariant of the proof:\n");
+        }
+        for line in &parts.views {
+            let _ = writeln!(out, "    {line}");
+        }
+    }
     if outcome == RowOutcome::Safe && !file.not_checked.is_empty() {
         let list = file.not_checked.join(", ");
         let _ = writeln!(out, "  {} {list}; --check all asks for everything", page.paint.faint("not checked:"));

@@ -2,7 +2,7 @@
 
 use crate::method::{Method, MethodOptions, Run, Task};
 use crate::shape::Shape;
-use crate::shape::model::LockPrecision;
+use crate::shape::model::Precision;
 use base::{Budget, Sources};
 use checker::{CheckLimits, Checker, OracleAnswer, Outcome, ValidityOracle};
 use evidence::Claim;
@@ -158,11 +158,11 @@ fn check_broken_sets_raise_alarms() {
     for file in &files[..if all { 3 } else { 2 }] {
         let p = load(&format!("lockfree/{file}.tp"));
         let object = Some(program::ObjectId(0));
-        let tries = crate::shape::method::tries(&p, object);
+        let tries = crate::shape::analysis::tries(&p, object);
         let count = if all { tries.len() } else { 1 };
         for points in tries.into_iter().take(count) {
             let run = Run::quiet(Budget::unlimited());
-            let analysis = crate::shape::method::attempt(&p, object, points, LockPrecision::Own, &run).unwrap();
+            let analysis = crate::shape::analysis::attempt(&p, object, points, Precision::FewNames, &run).unwrap();
             assert!(!analysis.alarms.is_empty(), "{file}");
         }
     }
@@ -298,7 +298,7 @@ fn check_broken_objects_raise_alarms() {
         let p = load(&format!("seeds/thread-quantification/{file}.tp"));
         let run = Run::quiet(Budget::unlimited().with_time(std::time::Duration::from_secs(60)));
         let (analysis, _) =
-            crate::shape::method::search_fixpoint(&p, Some(program::ObjectId(0)), LockPrecision::Own, &run).unwrap();
+            crate::shape::analysis::search_fixpoint(&p, Some(program::ObjectId(0)), Precision::FewNames, &run).unwrap();
         assert!(!analysis.alarms.is_empty(), "{file}");
     }
 }
@@ -312,7 +312,7 @@ fn check_a_store_of_the_same_value_is_no_private_step() {
     let p = load_text("twice.tp", text.replace(cas, &format!("{cas}    Top := x;\n")).as_bytes());
     let run = Run::quiet(Budget::unlimited());
     let (analysis, _) =
-        crate::shape::method::search_fixpoint(&p, Some(program::ObjectId(0)), LockPrecision::Own, &run).unwrap();
+        crate::shape::analysis::search_fixpoint(&p, Some(program::ObjectId(0)), Precision::FewNames, &run).unwrap();
     assert!(!analysis.alarms.is_empty());
 }
 

@@ -147,6 +147,13 @@ enum Leaks {
 }
 
 fn compare(program: fn(u64) -> String, leaks: Leaks, seeds: std::ops::Range<u64>) -> Tally {
+    compare_with(&|p| certificate_within(p, 1), program, leaks, seeds)
+}
+
+/// Finds a certificate, and the properties it is of.
+type Prover<'a> = &'a dyn Fn(&program::Program) -> Option<(evidence::views::Views, Vec<program::PropertyId>)>;
+
+fn compare_with(prove: Prover<'_>, program: fn(u64) -> String, leaks: Leaks, seeds: std::ops::Range<u64>) -> Tally {
     let mut tally = Tally::default();
     for seed in seeds {
         tally.programs += 1;
@@ -159,7 +166,7 @@ fn compare(program: fn(u64) -> String, leaks: Leaks, seeds: std::ops::Range<u64>
             super::free::ask(&mut p);
         }
         let leak = program::semantics::leak(&p);
-        let Some((views, claimed)) = certificate_within(&p, 1) else { continue };
+        let Some((views, claimed)) = prove(&p) else { continue };
         if let Err(why) = checker::shape::check_shape(&p, &views, &claimed, &Budget::unlimited()) {
             // A proof is lost; nothing is wrong.
             println!("seed {seed}: {why}\n{text}");
@@ -195,6 +202,39 @@ fn check_what_is_proved_of_random_heap_programs_holds_for_two_and_three_threads(
     assert!(tally.proved > 10 && tally.complete > 0, "too little to mean anything: {tally:?}");
 }
 
+/// A certificate in which references have several values instead of names wherever they may.
+fn with_few_names(p: &program::Program) -> Option<(evidence::views::Views, Vec<program::PropertyId>)> {
+    use crate::shape::eval::Alarm;
+    let run = Run::quiet(limited_work(Duration::from_secs(1)));
+    let few = crate::shape::model::Precision::FewNamesAnywhere;
+    let (analysis, _) = crate::shape::analysis::search_fixpoint(p, None, few, &run).ok()?;
+    if analysis.alarms.iter().any(|(a, _)| !matches!(a, Alarm::Gate(_))) {
+        return None;
+    }
+    let fails = |id: program::PropertyId| analysis.alarms.iter().any(|(a, _)| *a == Alarm::Gate(id));
+    let gates = p.threads.iter().flat_map(|t| t.code.actions.iter()).flat_map(|a| &a.gates).map(|g| g.property);
+    let claimed: std::collections::BTreeSet<_> = gates.filter(|id| !fails(*id)).collect();
+    let views = crate::shape::certify::views(&analysis.model, analysis.views.iter());
+    (!claimed.is_empty()).then(|| (views, claimed.into_iter().collect()))
+}
+
+#[test]
+fn check_what_is_proved_with_few_names_holds_for_two_and_three_threads() {
+    for random in [pointers::program as fn(u64) -> String, program] {
+        let open = std::cell::Cell::new(0);
+        let prove = |p: &program::Program| {
+            let found = with_few_names(p);
+            let some = found.iter().any(|(v, _)| v.views.iter().any(|v| !v.open.is_empty()));
+            open.set(open.get() + usize::from(some));
+            found
+        };
+        let tally = compare_with(&prove, random, Leaks::NotAsked, seeds(50));
+        tally.report();
+        assert!(tally.refused * 10 < tally.programs, "proofs are lost between the method and the checker: {tally:?}");
+        assert!(open.get() > 5 && tally.proved > 5 && tally.compared > 100, "too little: {} {tally:?}", open.get());
+    }
+}
+
 #[test]
 fn check_what_is_proved_of_programs_with_ids_holds_for_two_and_three_threads() {
     let tally = compare(ids::program, Leaks::NotAsked, seeds(100));
@@ -218,8 +258,12 @@ fn check_objects_that_are_proved_have_no_history_that_no_order_explains() {
         }
         let p = load_text("random.tp", text.as_bytes());
         let run = Run::quiet(limited_work(Duration::from_millis(if is_long_run() { 700 } else { 5_000 })));
-        let found =
-            crate::shape::method::search_fixpoint(&p, Some(ObjectId(0)), crate::shape::model::LockPrecision::Own, &run);
+        let found = crate::shape::analysis::search_fixpoint(
+            &p,
+            Some(ObjectId(0)),
+            crate::shape::model::Precision::FewNames,
+            &run,
+        );
         let views = match &found {
             Ok((analysis, _)) if analysis.alarms.is_empty() => {
                 Some(crate::shape::certify::views(&analysis.model, analysis.views.iter()))

@@ -177,7 +177,7 @@ fn check_the_specification_runs_on_the_argument_and_not_on_what_the_parameter_ha
     let p = load_text("overwritten.tp", wrong.as_bytes());
     let run = crate::method::Run::quiet(Budget::unlimited());
     let (analysis, _) =
-        crate::shape::method::search_fixpoint(&p, Some(ObjectId(0)), crate::shape::model::LockPrecision::Own, &run)
+        crate::shape::analysis::search_fixpoint(&p, Some(ObjectId(0)), crate::shape::model::Precision::FewNames, &run)
             .unwrap();
     assert!(!analysis.alarms.is_empty(), "another key that is found is no reason to say yes");
     let right = SET.replace("CONTAINS", "ok := c != null && c.key == k;\n    if c != null { k := c.key; }");

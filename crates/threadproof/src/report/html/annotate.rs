@@ -28,6 +28,8 @@ pub struct PageParts {
     pub facts: Vec<(Place, String)>,
     /// Formulas of the proof that belong to no line, under a title.
     pub formulas: Vec<(String, Vec<String>)>,
+    /// Invariants that say what each thread may see of the heap, line by line.
+    pub views: Vec<String>,
     /// Drawings as SVG, under a title.
     pub pictures: Vec<(String, String)>,
 }
@@ -41,10 +43,12 @@ pub fn page_parts(program: &Program, sources: &Sources, entries: &[EvidenceEntry
     let texts = listed.map(|id| sources.file(id)).map(|f| (f.name.clone(), f.text.clone()));
     let mut facts = Facts { program, sources, known: BTreeSet::new(), formulas: Vec::new() };
     let mut pictures: Vec<(String, String)> = Vec::new();
+    let mut in_words: Vec<String> = Vec::new();
     for entry in entries {
         if let EvidenceEntry::Certificate(certificate) = entry {
             facts.certificate(certificate);
             if let Proof::Views(views) = &certificate.proof {
+                in_words.extend(methods::views_in_words(program, views));
                 pictures.push(("Views of the heap".into(), methods::picture::sheet(program, views)));
             }
         }
@@ -61,6 +65,7 @@ pub fn page_parts(program: &Program, sources: &Sources, entries: &[EvidenceEntry
         reached: ReachedLines::new(),
         facts: known,
         formulas: facts.formulas,
+        views: in_words,
         pictures,
     }
 }
