@@ -234,18 +234,13 @@ impl Vocabulary {
                 None => kinds.slot(Slot::Other(term)),
             };
             let base = BaseTerm { term, kind, cost, locals };
-            match thread {
-                Some(x) if is_own => {
-                    if seen[x.index()].insert(term) {
-                        out.own[x.index()].push(base);
-                    }
-                }
-                _ if !is_own => {
-                    if seen[p.threads.len()].insert(term) {
-                        out.shared.push(base);
-                    }
-                }
-                _ => {}
+            let (first, list) = match thread {
+                Some(x) if is_own => (seen[x.index()].insert(term), &mut out.own[x.index()]),
+                _ if !is_own => (seen[p.threads.len()].insert(term), &mut out.shared),
+                _ => return,
+            };
+            if first {
+                list.push(base);
             }
         };
         for v in p.shared() {
@@ -267,11 +262,7 @@ impl Vocabulary {
                         keys.push((m, args[1], cost));
                     }
                 }
-                Node::App(Op::Member, args) => {
-                    if p.terms.as_symbol(args[1]).is_some() {
-                        compound.push(x);
-                    }
-                }
+                Node::App(Op::Member, args) if p.terms.as_symbol(args[1]).is_some() => compound.push(x),
                 Node::App(Op::Add | Op::Sub | Op::Mod | Op::Div | Op::Len | Op::Mul | Op::At, _) => compound.push(x),
                 _ => {}
             });
