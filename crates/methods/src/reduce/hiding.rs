@@ -8,7 +8,7 @@ use program::call_summaries::CodeUnit;
 use program::hidden::Hidden;
 use program::{ProcId, Program, VarId, VarKind};
 use rustc_hash::FxHashSet;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a certificate hides.
 #[derive(Clone, Default)]
@@ -17,6 +17,8 @@ pub(crate) struct Hiding {
     pub(crate) hidden: Vec<VarId>,
     pub(crate) owners: BTreeSet<ProcId>,
     pub(crate) monitors: Vec<VarId>,
+    /// What each owner names.
+    pub(crate) named: BTreeMap<ProcId, BTreeSet<VarId>>,
 }
 
 impl Hiding {
@@ -46,7 +48,15 @@ impl Hiding {
             let var = &p.vars[*v];
             monitors && var.kind == VarKind::Lock && var.sort == Sort::INT && var.initial == Some(p.terms.int(0))
         };
-        Self { monitors: hidden.iter().copied().filter(lock).collect(), owners, hidden: hidden.into_iter().collect() }
+        let monitors = hidden.iter().copied().filter(lock).collect();
+        Self { monitors, owners, hidden: hidden.into_iter().collect(), named: may.named }
+    }
+
+    /// The monitors that an owner names.
+    pub(crate) fn monitors_of(&self, unit: CodeUnit) -> Vec<VarId> {
+        let CodeUnit::Procedure(q) = unit else { return Vec::new() };
+        let Some(named) = self.named.get(&q).filter(|_| self.owners.contains(&q)) else { return Vec::new() };
+        self.monitors.iter().copied().filter(|l| named.contains(l)).collect()
     }
 
     pub(crate) fn is_owner(&self, unit: CodeUnit) -> bool {

@@ -32,7 +32,7 @@ use logic::Terms;
 use premises::Premises;
 use program::call_summaries::{CallSummaries, CodeUnit, SummarizedUnit, call_summaries, of_inlining};
 use program::transition::has_gate_of;
-use program::{ProcId, Program, PropertyId, PropertyKind};
+use program::{ProcId, Program, PropertyId, PropertyKind, VarId};
 use search::{MoverSearch, ReducedUnit, Split, Taste, Witnesses, written};
 use setting::ReductionSetting;
 use std::collections::{BTreeMap, BTreeSet};
@@ -218,6 +218,43 @@ fn pursue(task: &Task, run: &Run, guards: &[Guard]) -> Claims {
     }
 }
 
+/// The monitors all owners of which are shown to give them back.
+struct KeptMonitors {
+    monitors: Vec<VarId>,
+    owners: BTreeSet<ProcId>,
+    /// Prompt procedures that wait for another one.
+    waits: BTreeSet<ProcId>,
+}
+
+impl KeptMonitors {
+    fn of(round: &ReductionRound<'_>) -> Self {
+        let hiding = &round.hiding;
+        let has = |q: &ProcId| hiding.monitors_of(CodeUnit::Procedure(*q));
+        let kept = |l: &VarId| hiding.owners.iter().all(|q| round.shown.contains(q) || !has(q).contains(l));
+        let monitors: Vec<VarId> = hiding.monitors.iter().copied().filter(kept).collect();
+        let other = |q: &ProcId| has(q).iter().any(|l| !monitors.contains(l));
+        let mut waits: BTreeSet<ProcId> = BTreeSet::new();
+        for q in &round.prompt {
+            let called = round.basis.unit(CodeUnit::Procedure(*q)).map(|u| u.called.as_slice()).unwrap_or_default();
+            if other(q) || called.iter().any(|c| waits.contains(c)) {
+                waits.insert(*q);
+            }
+        }
+        let owners = hiding.owners.iter().copied().filter(|q| has(q).iter().any(|l| monitors.contains(l))).collect();
+        Self { monitors, owners, waits }
+    }
+
+    /// Whether these units need no other monitor.
+    fn suffice(&self, round: &ReductionRound<'_>, units: &BTreeSet<CodeUnit>) -> bool {
+        let mine = |u: &CodeUnit| round.hiding.monitors_of(*u).iter().all(|l| self.monitors.contains(l));
+        let calls = |u: &CodeUnit| {
+            let called = round.basis.unit(*u).map(|x| x.called.as_slice()).unwrap_or_default();
+            called.iter().all(|q| !self.waits.contains(q))
+        };
+        units.iter().all(|u| mine(u) && calls(u))
+    }
+}
+
 /// Whether a part of the time has gone since something was published: what is shown by then is not lost when time runs out.
 fn is_due(run: &Run, published: &mut Duration) -> bool {
     let now = run.budget.elapsed();
@@ -400,21 +437,19 @@ impl<'a> ReductionRound<'a> {
     fn claim(&self, guards: &[Guard], by_performs: &[ProcId], task: &Task, open: &[PropertyId], claims: &mut Claims) {
         let mut proved = Vec::new();
         let mut needed: BTreeSet<CodeUnit> = BTreeSet::new();
+        let kept = KeptMonitors::of(self);
         // Found guards are shown of all code; so is what monitors need of their owners.
-        let owners = self.hiding.owners.iter().filter(|_| !self.hiding.monitors.is_empty());
         let common: Vec<CodeUnit> = if guards.is_empty() {
-            owners.map(|q| CodeUnit::Procedure(*q)).collect()
+            kept.owners.iter().map(|q| CodeUnit::Procedure(*q)).collect()
         } else {
             self.units.iter().map(|(u, _)| *u).collect()
         };
-        let common: Option<Vec<BTreeSet<CodeUnit>>> =
-            common.into_iter().map(|u| self.rests_on(u, by_performs)).collect();
-        let owners_shown = self.hiding.owners.iter().all(|q| self.hiding.monitors.is_empty() || self.shown.contains(q));
+        let rests_on = |u: CodeUnit| self.rests_on(u, by_performs).filter(|units| kept.suffice(self, units));
+        let common: Option<Vec<BTreeSet<CodeUnit>>> = common.into_iter().map(rests_on).collect();
         for property in open {
-            let units: Option<Vec<BTreeSet<CodeUnit>>> =
-                self.speaks_of(*property).into_iter().map(|u| self.rests_on(u, by_performs)).collect();
+            let units: Option<Vec<BTreeSet<CodeUnit>>> = self.speaks_of(*property).into_iter().map(rests_on).collect();
             match (self.judge(*property, task), units, &common) {
-                (Some(Ok(())), Some(units), Some(_)) if owners_shown => {
+                (Some(Ok(())), Some(units), Some(_)) => {
                     proved.push(*property);
                     needed.extend(units.into_iter().flatten());
                 }
@@ -453,9 +488,9 @@ impl<'a> ReductionRound<'a> {
                 specified: by_performs.to_vec(),
                 premises: self.premises.all(),
                 lasting: self.premises.lasting.clone(),
-                prompt: self.prompt.iter().copied().filter(in_it).collect(),
+                prompt: self.prompt.iter().copied().filter(|q| in_it(q) && !kept.waits.contains(q)).collect(),
                 hidden: self.hiding.hidden.clone(),
-                monitors: self.hiding.monitors.clone(),
+                monitors: kept.monitors,
                 found: self.premises.found.clone(),
                 units,
             }),

@@ -11,7 +11,7 @@ use program::symbolic::PiecePoint;
 
 impl MoverSearch<'_, '_> {
     pub(super) fn has_monitors(&self) -> bool {
-        self.s.hiding.is_owner(self.unit) && !self.s.hiding.monitors.is_empty()
+        !self.s.hiding.monitors_of(self.unit).is_empty()
     }
 
     /// Another thread takes a monitor for itself, gives it back, or leaves it.
@@ -22,14 +22,14 @@ impl MoverSearch<'_, '_> {
             let (now, then) = (t.sym(p.vars[*l].symbol), t.sym(p.vars[*l].primed));
             t.or(&[t.eq(then, now), t.eq(then, t.int(0)), t.eq(then, other)])
         };
-        let monitors = if self.has_monitors() { &self.s.hiding.monitors[..] } else { &[] };
-        t.and(&monitors.iter().map(step).collect::<Vec<_>>())
+        t.and(&self.s.hiding.monitors_of(self.unit).iter().map(step).collect::<Vec<_>>())
     }
 
     /// The unit has a monitor at this point.
     pub(super) fn held(&self, point: &PiecePoint) -> Term {
         let (p, t) = (self.s.p, self.s.terms);
-        let mine = self.s.hiding.monitors.iter().map(|l| t.eq(point.store.value(p, t, *l), t.sym(p.tid)));
+        let own = self.s.hiding.monitors_of(self.unit);
+        let mine = own.iter().map(|l| t.eq(point.store.value(p, t, *l), t.sym(p.tid)));
         t.or(&mine.collect::<Vec<_>>())
     }
 
@@ -37,7 +37,7 @@ impl MoverSearch<'_, '_> {
     pub(super) fn goes_on_when_free(&self, at: LocId, point: &PiecePoint) -> Term {
         let t = self.s.terms;
         let mut free = point.clone();
-        self.s.hiding.monitors.iter().for_each(|l| free.store.set(*l, t.int(0)));
+        self.s.hiding.monitors_of(self.unit).iter().for_each(|l| free.store.set(*l, t.int(0)));
         t.and(&[t.not(self.held(point)), self.goes_on(at, &free)])
     }
 
@@ -45,7 +45,7 @@ impl MoverSearch<'_, '_> {
     pub(super) fn gives_back(&mut self) -> Result<bool, Reason> {
         let (p, t) = (self.s.p, self.s.terms);
         let none: Vec<Term> =
-            self.s.hiding.monitors.iter().map(|l| t.ne(t.sym(p.vars[*l].symbol), t.sym(p.tid))).collect();
+            self.s.hiding.monitors_of(self.unit).iter().map(|l| t.ne(t.sym(p.vars[*l].symbol), t.sym(p.tid))).collect();
         let none = t.and(&none);
         let nodes: Vec<_> = self.nodes.keys().copied().collect();
         let mut turning = Vec::new();

@@ -287,7 +287,7 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
                 let copied = self.s.basis.unit(self.unit).map(|u| u.copied.clone()).unwrap_or_default();
                 parts.extend(copied.iter().map(|(a, b)| t.eq(sym(*a), sym(*b))));
                 if self.has_monitors() {
-                    parts.extend(self.s.hiding.monitors.iter().map(|l| t.ne(sym(*l), t.sym(p.tid))));
+                    parts.extend(self.s.hiding.monitors_of(self.unit).iter().map(|l| t.ne(sym(*l), t.sym(p.tid))));
                 }
             }
         }

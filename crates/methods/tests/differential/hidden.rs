@@ -6,6 +6,7 @@ use super::reduction::{checked, claims, program};
 use base::Sources;
 use checker::Outcome;
 use evidence::{Certificate, Claim, Proof, Reduction};
+use logic::Terms;
 use program::{Program, VarId};
 use std::sync::Arc;
 
@@ -38,10 +39,12 @@ fn proved(p: &Program, name: &str) -> Option<Arc<Certificate>> {
 }
 
 /// Whether the checker accepts the certificate after a change.
-fn accepted(p: &Program, name: &str, c: &Certificate, change: &dyn Fn(&mut Reduction)) -> bool {
+fn accepted(p: &Program, name: &str, c: &Certificate, change: &dyn Fn(&mut Reduction, &Terms)) -> bool {
     let mut out = c.clone();
     let Proof::Reduction(r) = &mut out.proof else { panic!("a reduction") };
-    change(r);
+    let terms = out.terms.clone();
+    change(r, &terms);
+    out.terms = terms;
     checked(p, name, &Claim::Proved(Arc::new(out))) == Outcome::Safe
 }
 
@@ -56,7 +59,7 @@ fn check_callers_are_proved_over_what_a_lock_table_shows() {
         let p = program(&text);
         for name in ["performs:take", "performs:give", "performs:both"] {
             let c = proved(&p, name).unwrap_or_else(|| panic!("{name} is proved: {:?}", claims(&p)[name]));
-            assert!(accepted(&p, name, &c, &|_| ()), "{name}");
+            assert!(accepted(&p, name, &c, &|_, _| ()), "{name}");
             let text = evidence::file::write_evidence(
                 &p,
                 &[evidence::file::EvidenceEntry::Certificate(Certificate::clone(&c))],
@@ -72,38 +75,37 @@ fn check_a_certificate_that_hides_wrongly_is_rejected() {
     let p = program(&format!("{TABLE}{INVARIANT}{BOTH}"));
     let c = proved(&p, "performs:both").expect("it is proved");
     let (monitor, busy, owner) = (var(&p, "monitor"), var(&p, "busy"), var(&p, "owner"));
-    let rejected = |why: &str, change: &dyn Fn(&mut Reduction)| {
+    let rejected = |why: &str, change: &dyn Fn(&mut Reduction, &Terms)| {
         assert!(!accepted(&p, "performs:both", &c, change), "accepted although {why}");
     };
-    rejected("nothing is hidden", &|r| {
+    rejected("nothing is hidden", &|r, _| {
         r.hidden.clear();
         r.monitors.clear();
     });
-    rejected("the bits are seen", &|r| r.hidden.retain(|v| *v != busy));
-    rejected("callers see what is hidden", &|r| {
+    rejected("the bits are seen", &|r, _| r.hidden.retain(|v| *v != busy));
+    rejected("callers see what is hidden", &|r, _| {
         r.hidden.push(owner);
         r.hidden.sort_unstable();
     });
-    rejected("hidden variables are not in order", &|r| r.hidden.reverse());
-    rejected("an owner is not used by specification", &|r| r.specified.retain(|q| p.procedures[*q].name != "give"));
-    rejected("nobody says that the monitor comes to be free", &|r| r.monitors.clear());
-    rejected("a monitor is no lock", &|r| r.monitors = vec![busy]);
-    rejected("a monitor is not hidden", &|r| {
+    rejected("hidden variables are not in order", &|r, _| r.hidden.reverse());
+    rejected("an owner is not used by specification", &|r, _| r.specified.retain(|q| p.procedures[*q].name != "give"));
+    rejected("nobody says that the monitor comes to be free", &|r, _| r.monitors.clear());
+    rejected("a monitor is no lock", &|r, _| r.monitors = vec![busy]);
+    rejected("a monitor is not hidden", &|r, _| {
         r.hidden = vec![busy];
         r.monitors = vec![monitor];
     });
-    rejected("an owner of monitors is not in the certificate", &|r| {
+    rejected("an owner of monitors is not in the certificate", &|r, _| {
         let is_take = |u: &evidence::Reduced| matches!(u.unit, program::call_summaries::CodeUnit::Procedure(q) if p.procedures[q].name == "take");
         r.units.retain(|u| !is_take(u));
     });
     let both = |u: &evidence::Reduced| matches!(u.unit, program::call_summaries::CodeUnit::Procedure(q) if p.procedures[q].name == "both");
-    let t = c.terms.clone();
-    rejected("a cut of a caller speaks of a hidden variable", &|r| {
+    rejected("a cut of a caller speaks of a hidden variable", &|r, t| {
         let unit = r.units.iter_mut().find(|u| both(u)).expect("it is there");
         let spoken = t.eq(t.sym(p.vars[monitor].symbol), t.int(5));
         unit.cuts[0].formula = t.or(&[unit.cuts[0].formula, spoken]);
     });
-    rejected("the invariant of the owners is missing", &|r| r.premises.clear());
+    rejected("the invariant of the owners is missing", &|r, _| r.premises.clear());
 }
 
 /// With what is hidden as it was, and the invariant that ties it to what a call changes, callers could prove anything.
@@ -116,7 +118,7 @@ fn check_nothing_absurd_follows_for_callers() {
     let c = proved(&p, "performs:both").expect("it is proved");
     let mut forged = Certificate::clone(&c);
     forged.properties.push(p.properties.ids().find(|q| p.properties[*q].name == name).expect("it is there"));
-    assert!(!accepted(&p, &name, &forged, &|_| ()));
+    assert!(!accepted(&p, &name, &forged, &|_, _| ()));
     // A wrong caller, and an owner whose specification is wrong.
     let wrong = BOTH.replace("y' == y + 1", "y' == y + 2");
     assert!(proved(&program(&format!("{TABLE}{INVARIANT}{wrong}")), "performs:both").is_none());
@@ -144,7 +146,7 @@ fn check_a_monitor_that_is_kept_makes_no_prompt_owner() {
         assert!(proved(&p, "performs:both").is_none(), "{other}");
         let Some(c) = proved(&p, "performs:take") else { continue };
         let monitor = var(&p, "monitor");
-        assert!(!accepted(&p, "performs:take", &c, &|r| r.monitors = vec![monitor]), "{other}");
+        assert!(!accepted(&p, "performs:take", &c, &|r, _| r.monitors = vec![monitor]), "{other}");
     }
 }
 

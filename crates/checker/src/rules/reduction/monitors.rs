@@ -10,6 +10,8 @@ use super::{CutStart, RD10, ReductionRule};
 use crate::obligation::{self, Obligation};
 use logic::Term;
 use program::VarId;
+use program::call_summaries::CodeUnit;
+use program::hidden::named_in_code;
 use program::movers::Others;
 use program::symbolic::PiecePoint;
 
@@ -53,10 +55,16 @@ impl ReductionRule<'_> {
         t.and(&self.monitors.iter().map(step).collect::<Vec<_>>())
     }
 
+    /// The monitors that an owner names: it cannot have others.
+    pub(super) fn monitors_of(&self, unit: CodeUnit) -> Vec<VarId> {
+        let named = named_in_code(self.p, self.basis.code(unit));
+        self.monitors.iter().copied().filter(|l| named.contains(l)).collect()
+    }
+
     /// At a point of a piece the thread has a monitor.
-    pub(super) fn held(&self, point: &PiecePoint) -> Term {
+    pub(super) fn held(&self, unit: CodeUnit, point: &PiecePoint) -> Term {
         let (p, t) = (self.p, self.terms);
-        let mine = self.monitors.iter().map(|l| t.eq(point.store.value(p, t, *l), t.sym(p.tid)));
+        let mine = self.monitors_of(unit).into_iter().map(|l| t.eq(point.store.value(p, t, l), t.sym(p.tid)));
         t.or(&mine.collect::<Vec<_>>())
     }
 
@@ -74,24 +82,25 @@ impl ReductionRule<'_> {
         let (p, t) = (self.p, self.terms);
         let mut out = Vec::new();
         for (at, point) in start.piece.points.iter().filter(|(at, _)| start.code.exit != Some(*at)) {
-            let has = t.and(&[point.reached, self.held(point)]);
+            let has = t.and(&[point.reached, self.held(start.unit.unit, point)]);
             out.push(t.implies(has, self.goes_on(start, *at, point, self.prompt)));
         }
-        let mine = self.monitors.iter().map(|l| t.eq(t.sym(p.vars[*l].symbol), t.sym(p.tid)));
+        let own = self.monitors_of(start.unit.unit);
+        let mine = own.iter().map(|l| t.eq(t.sym(p.vars[*l].symbol), t.sym(p.tid)));
         let begins = t.or(&mine.collect::<Vec<_>>());
         let here = start.cut.location;
         if here == start.code.entry || start.code.exit == Some(here) {
             out.push(t.not(begins));
         }
         // On a way from this cut the thread had none for a moment.
-        let free = start.piece.points.iter().map(|(_, x)| t.and(&[x.reached, t.not(self.held(x))]));
+        let free = start.piece.points.iter().map(|(_, x)| t.and(&[x.reached, t.not(self.held(start.unit.unit, x))]));
         let released = t.or(&free.collect::<Vec<_>>());
         for (at, end) in &start.piece.ends {
             if !reachable(start.code, *at).contains(&here) {
                 continue;
             }
             for to in start.unit.cuts.iter().filter(|c| c.location == *at) {
-                let kept = t.and(&[begins, end.reached, self.held(end), t.not(released)]);
+                let kept = t.and(&[begins, end.reached, self.held(start.unit.unit, end), t.not(released)]);
                 let down = match (start.cut.rank, to.rank) {
                     (Some(rank), Some(later)) => {
                         t.and(&[t.le(t.int(0), rank), t.lt(end.store.read(p, t, later), rank)])

@@ -24,7 +24,10 @@ impl ReductionRule<'_> {
             let mut ways = vec![self.goes_on(start, *at, point, earlier)];
             if self.owners.contains(&q) && !self.monitors.is_empty() {
                 // Whoever has a monitor gives it back without waiting (RD10): it comes to be free.
-                ways.push(t.and(&[t.not(self.held(point)), self.goes_on(start, *at, &self.freed(point), earlier)]));
+                ways.push(t.and(&[
+                    t.not(self.held(start.unit.unit, point)),
+                    self.goes_on(start, *at, &self.freed(point), earlier),
+                ]));
             }
             out.push(t.implies(point.reached, t.or(&ways)));
         }

@@ -85,7 +85,11 @@ pub(crate) fn vet_reduction(
     }
     let direct: Vec<Vec<usize>> =
         claimed.iter().map(|c| units_of(program, basis, proof, *c)).collect::<Result<_, _>>()?;
-    if !proof.monitors.is_empty() && owners.iter().any(|q| !seen.contains(&CodeUnit::Procedure(*q))) {
+    let has_one = |q: &ProcId| {
+        let named = named_in_code(p, basis.code(CodeUnit::Procedure(*q)));
+        proof.monitors.iter().any(|l| named.contains(l))
+    };
+    if owners.iter().any(|q| has_one(q) && !seen.contains(&CodeUnit::Procedure(*q))) {
         return Err(Rejection::shape("an owner of monitors is not in the certificate"));
     }
     Ok(UnitNeeds { owners, ..needs(basis, proof, claimed, performs, &direct)? })
