@@ -278,12 +278,14 @@ fn count_of(p: &Program, v: VarId) -> Option<Count> {
     if t.node(p.vars[v].initial?) != Node::Num(0, Sort::INT) {
         return None;
     }
+    // The program's own terms stay as they are: certificates extend them.
+    let is_it = |term: Term| t.as_symbol(term) == Some(p.vars[v].symbol);
     let change = |a: &Action| match a.updates.iter().find(|u| u.var == v) {
         None => Some(0),
         Some(u) => match t.app(u.value)? {
-            (Op::Add, args) if args[0] == p.now(v) => number(t, args[1]),
-            (Op::Add, args) if args[1] == p.now(v) => number(t, args[0]),
-            (Op::Sub, args) if args[0] == p.now(v) => number(t, args[1]).map(|n| -n),
+            (Op::Add, args) if is_it(args[0]) => number(t, args[1]),
+            (Op::Add, args) if is_it(args[1]) => number(t, args[0]),
+            (Op::Sub, args) if is_it(args[0]) => number(t, args[1]).map(|n| -n),
             _ => None,
         },
     };

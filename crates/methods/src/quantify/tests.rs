@@ -5,8 +5,10 @@ use crate::explore::parsed;
 use base::Budget;
 use checker::{CheckLimits, Checker, Outcome};
 
+/// What the checker makes of the claims about the very program that the method worked on.
 fn outcomes(text: &str) -> Vec<Outcome> {
     let p = parsed(text);
+    let known = p.terms.len();
     let task = Task {
         properties: p.properties.ids().collect(),
         program: p.clone(),
@@ -15,6 +17,7 @@ fn outcomes(text: &str) -> Vec<Outcome> {
     };
     assert!(Quantify.admits(&task).is_ok());
     let claims = Quantify.run(&task, &Run::quiet(Budget::unlimited()));
+    assert_eq!(task.program.terms.len(), known, "the program's own terms stay as they are");
     let mut oracle = testkit::oracle::Again;
     let mut checker = Checker::new(&p, &mut oracle, CheckLimits::default());
     claims.claims.iter().map(|(q, c)| checker.check(*q, "quantify", c).outcome()).collect()
@@ -27,6 +30,18 @@ const FLAGS: &str = "var N: int; init N > 0; var flag: [int]bool; init forall i:
 #[test]
 fn check_who_looked_at_all_others_is_alone() {
     assert_eq!(outcomes(FLAGS), [Outcome::Safe]);
+}
+
+/// Dijkstra's: the turn is looked at through a local, and the entry of whoever has it.
+#[test]
+fn check_entries_of_others_are_looked_at_through_locals() {
+    let text = "var N: int; init N > 0; var k: int = 1; var want: [int]bool; var pass: [int]bool; \
+        init forall i: int :: !want[i] && !pass[i]; var x: int = 0; \
+        thread P[*] { var j: int; var v: int; var ok: bool; assume tid <= N; want[tid] := true; ok := false; \
+        while !ok { v := k; if v != tid { pass[tid] := false; if !want[v] { k := tid; } } else { pass[tid] := true; j := 1; ok := true; \
+        while ok && j <= N { if j != tid && pass[j] { ok := false; } else { j := j + 1; } } } } \
+        x := tid; assert x == tid; pass[tid] := false; want[tid] := false; }";
+    assert_eq!(outcomes(text), [Outcome::Safe]);
 }
 
 #[test]

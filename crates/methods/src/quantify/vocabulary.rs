@@ -258,7 +258,7 @@ impl Vocabulary {
                 Node::App(Op::Select | Op::Store, args) => {
                     let base = root_map(&p.terms, args[0]);
                     if let Some(m) = base {
-                        let cost = if args[1] == p.terms.sym(p.tid) { 1 } else { 3 };
+                        let cost = if p.terms.as_symbol(args[1]) == Some(p.tid) { 1 } else { 3 };
                         keys.push((m, args[1], cost));
                     }
                 }
