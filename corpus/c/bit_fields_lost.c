@@ -1,6 +1,7 @@
 // truth: unsafe
 // why: a store of a bit-field reads the byte and writes it back, so that of two stores to neighbours at once one may be lost; neither mutex keeps them apart.
 // check: unreach-call
+// unmodelled: bit-fields in the same bytes, stored by two threads at once
 // source: own
 
 #include <assert.h>

@@ -1,6 +1,7 @@
 // truth: unsafe
 // why: nobody takes the memory that the thread returns, so that it is lost; that no type is given to it changes nothing.
 // check: valid-memsafety
+// unmodelled: leaks of memory that is used as no type
 // source: own
 
 #include <pthread.h>

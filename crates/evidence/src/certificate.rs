@@ -34,6 +34,8 @@ pub enum Proof {
     Product(ProductProof),
     /// What is true of every two different instances (Threader's R and E with predicates over two threads).
     Pairs(PairsProof),
+    /// An inductive invariant quantified over threads: facts about every choice of different instances.
+    Quantified(Box<crate::quantified::QuantifiedProof>),
     /// An inductive invariant over the shared store and the number of threads at each location.
     Counting(Box<Counting>),
     /// A finite instance, all of whose reachable states are listed implicitly: the checker searches again by the
@@ -321,6 +323,7 @@ impl Proof {
             Proof::Environments(_) => "environments",
             Proof::Product(_) => "product",
             Proof::Pairs(_) => "pairs",
+            Proof::Quantified(_) => "quantified",
             Proof::Counting(_) => "counting",
             Proof::Search(_) => "search",
             Proof::Simulation(_) => "simulation",

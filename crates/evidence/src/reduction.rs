@@ -26,6 +26,12 @@ pub struct Reduction {
     pub lasting: Vec<PropertyId>,
     /// Procedures by specification that never wait and end, each calling by specification only those before it.
     pub prompt: Vec<ProcId>,
+    /// Private variables that calls are seen without (`program::hidden`), increasing.
+    pub hidden: Vec<VarId>,
+    /// Locks among them of which it is shown that whoever holds one gives it back without waiting: a prompt owner may wait for them.
+    pub monitors: Vec<VarId>,
+    /// Invariants that nobody wrote, over the shared store: shown like written ones, and premises like them.
+    pub found: Vec<Term>,
     pub units: Vec<Reduced>,
 }
 
@@ -65,7 +71,7 @@ pub struct CutPoint {
     pub phase: MoverPhase,
     /// Over the shared store, the unit's own variables and `tid`; inside a run also over `before`.
     pub formula: Term,
-    /// Inside the left movers, and everywhere in a prompt procedure: what comes down with every turn of a loop.
+    /// Inside the left movers, everywhere in a prompt procedure, and inside the runs of an owner of monitors: what comes down with every turn of a loop.
     pub rank: Option<Term>,
 }
 

@@ -8,6 +8,7 @@
 //! `methods/reduce` and its rule use it for all code, `methods/conform` and its rules for threads that follow a machine.
 
 use crate::code::{ActionId, Code, Gate, LocId};
+use crate::hidden::Hidden;
 use crate::inline::{AtomicBlock, InlinedCode, Renaming};
 use crate::model::{Program, Scope, ThreadId, VarId};
 use crate::property::{PropertyId, PropertyKind};
@@ -127,6 +128,10 @@ pub fn performing(program: &Program) -> Vec<ProcId> {
 /// The program in which threads that follow a machine, and those whose calls could not be inlined, call by specification.
 /// What was shown of the program itself is no check in it.
 pub fn following(program: &Program, by_performs: &[ProcId], shown: &[PropertyId]) -> Result<Program, String> {
+    // In that program a hidden variable would never change.
+    if let Some(v) = Hidden::of(program).vars.first() {
+        return Err(format!("`{}` is private, and threads do not see what calls do to it", program.vars[*v].name));
+    }
     let mut p = program.clone();
     for (t, thread) in program.threads.iter_enumerated() {
         let Some(code) = &thread.outline else { continue };

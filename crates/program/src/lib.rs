@@ -10,6 +10,7 @@ pub mod client;
 pub mod clients;
 mod code;
 pub mod compose;
+pub mod hidden;
 mod ids;
 mod inline;
 pub mod live;

@@ -62,6 +62,8 @@ pub struct Var {
     /// The initial value, over no variables; `None`: any value that `init` allows (a local: any value).
     pub initial: Option<Term>,
     pub access: Option<AccessPredicate>,
+    /// Not seen by whoever calls the procedures that name it, where `hidden` says so.
+    pub private: bool,
     pub origin: OriginId,
 }
 
@@ -224,7 +226,18 @@ impl Program {
     ) -> VarId {
         let symbol = self.terms.symbol(name, sort);
         let primed = self.terms.symbol(format!("{name}'"), sort);
-        self.vars.push(Var { name: name.into(), sort, symbol, primed, scope, kind, initial, access: None, origin })
+        self.vars.push(Var {
+            name: name.into(),
+            sort,
+            symbol,
+            primed,
+            scope,
+            kind,
+            initial,
+            access: None,
+            private: false,
+            origin,
+        })
     }
     pub fn add_origin(&mut self, span: Option<Span>, text: impl Into<String>) -> OriginId {
         self.origins.push(Origin { span, text: text.into() })

@@ -9,6 +9,7 @@
 
 use crate::access::constants;
 use crate::call_summaries::{CodeUnit, call_summaries};
+use crate::hidden::{Hidden, named_in_code};
 use crate::order::PerformsOrder;
 use crate::relation::{executable, is_step};
 use crate::semantics::{Instance, Sampling, Semantics, State, StateView, StepOutcome, TraceStep, fits};
@@ -42,6 +43,10 @@ pub struct ProcedureStage {
     pub own: Vec<VarId>,
     pub shared: Vec<VarId>,
     constants: FxHashSet<VarId>,
+    /// What the specification does not speak of.
+    hidden: FxHashSet<VarId>,
+    /// Hidden variables of which no invariant says how they go with others, and what their owners write: others leave them alone.
+    untied: FxHashSet<VarId>,
     copied: Vec<(VarId, VarId)>,
     /// What every thread may rely on, of each step of another.
     relies: Vec<Term>,
@@ -88,9 +93,11 @@ impl ProcedureStage {
             follows: None,
             origin,
         });
+        let (hidden, untied) = unseen(program, &named_in_code(&p, &p.threads[thread].code));
         let relies = std::mem::take(&mut p.relies).into_iter().filter_map(|r| r.formula).collect();
         let shared = p.shared().collect();
-        Ok(Self { constants: constants(program), program: p, thread, procedure, own, shared, copied, relies })
+        let constants = constants(program);
+        Ok(Self { constants, hidden, untied, program: p, thread, procedure, own, shared, copied, relies })
     }
 
     /// The state before the call, whatever the procedure requires.
@@ -227,6 +234,9 @@ impl ProcedureStage {
         if !matches!(var.kind, VarKind::Plain | VarKind::Lock) {
             return Err("the heap is left alone".into());
         }
+        if self.untied.contains(&write.var) {
+            return Err(format!("`{}` goes with a private variable in a way that no invariant tells", var.name));
+        }
         let old = read(&state.shared[self.index(write.var)], &write.keys).ok_or("no such entry")?;
         if var.kind == VarKind::Lock && write.value != Value::Int(0) && write.value != Value::Int(i128::from(thread)) {
             return Err("a thread takes a lock for itself".into());
@@ -359,7 +369,9 @@ impl StageExplanation<'_> {
         if tried.len() > 5_000 {
             return Err("there are too many orders".into());
         }
-        let at_end = || store.iter().zip(self.end).all(|(a, b)| a == b || *a == Value::Any);
+        let is_seen = |v: &VarId| !self.stage.hidden.contains(v);
+        let values = || self.stage.shared.iter().zip(store.iter().zip(self.end));
+        let at_end = || values().all(|(v, (a, b))| a == b || *a == Value::Any || !is_seen(v));
         if done == self.others.len() && self.order.ends[position] && at_end() {
             return Ok(true);
         }
@@ -375,7 +387,7 @@ impl StageExplanation<'_> {
             let mut next = store.to_vec();
             let same = writes.iter().zip(seen).all(|(w, x)| {
                 let at = self.stage.index(w.var);
-                let fits = next[at] == Value::Any || read(&next[at], &w.keys).as_ref() == Some(x);
+                let fits = !is_seen(&w.var) || next[at] == Value::Any || read(&next[at], &w.keys).as_ref() == Some(x);
                 write(&mut next[at], &w.keys, w.value.clone());
                 fits
             });
@@ -459,6 +471,28 @@ impl StageExplanation<'_> {
         }
         value
     }
+}
+
+/// The hidden variables, and those that other threads leave alone while this code runs. Others change what is hidden by calls of its owners; where an invariant says how it goes
+/// with what is seen, their steps are any that keep it.
+fn unseen(program: &Program, named: &FxHashSet<VarId>) -> (FxHashSet<VarId>, FxHashSet<VarId>) {
+    let hidden = Hidden::of(program);
+    let told = |v: &VarId| {
+        let mut written = program.invariants.iter().filter_map(|f| f.formula);
+        written.any(|f| program.terms.free_symbols(f).contains(&program.vars[*v].symbol))
+    };
+    let lock = |v: &VarId| program.vars[*v].kind == VarKind::Lock;
+    let mut untied: FxHashSet<VarId> = FxHashSet::default();
+    let loose: FxHashSet<VarId> = hidden.vars.iter().copied().filter(|v| !lock(v) && !told(v)).collect();
+    if named.iter().any(|v| loose.contains(v)) {
+        untied.extend(loose.iter().copied());
+        for q in hidden.named.iter().filter(|(_, vars)| vars.iter().any(|v| loose.contains(v))).map(|(q, _)| *q) {
+            let steps = program.procedures[q].code.actions.iter().flat_map(|a| &a.updates);
+            let shared = steps.map(|u| u.var).filter(|v| program.vars[*v].scope == Scope::Shared && !lock(v));
+            untied.extend(shared);
+        }
+    }
+    (hidden.vars.into_iter().collect(), untied)
 }
 
 fn read(value: &Value, keys: &[Value]) -> Option<Value> {

@@ -25,6 +25,10 @@ impl SymbolicStore {
     pub fn value(&self, program: &Program, terms: &Terms, var: VarId) -> Term {
         self.0.get(&var).copied().unwrap_or_else(|| terms.sym(program.vars[var].symbol))
     }
+    /// The store with another value of a variable.
+    pub fn set(&mut self, var: VarId, value: Term) {
+        self.0.insert(var, value);
+    }
     /// A term over this store, as one over the start.
     pub fn read(&self, program: &Program, terms: &Terms, term: Term) -> Term {
         if self.0.is_empty() {

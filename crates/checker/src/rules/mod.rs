@@ -15,6 +15,7 @@ pub mod local_run;
 pub mod pairs;
 pub(crate) mod performed;
 pub mod product;
+pub mod quantified;
 pub(crate) mod reduction;
 pub mod rely_guarantee;
 pub(crate) mod runs;
@@ -31,12 +32,13 @@ use program::{Code, Copies, Program, PropertyId, PropertyKind, Start};
 use std::collections::BTreeSet;
 
 /// Every rule by which something is proved, by the form of its certificates (`Proof::form`).
-pub const RULES: [(&str, Rule); 14] = [
+pub const RULES: [(&str, Rule); 15] = [
     ("rely-guarantee", rely_guarantee::check_rely_guarantee),
     ("assume-guarantee", assume_guarantee::check_assume_guarantee),
     ("environments", environments::check_environments),
     ("product", product::check_product),
     ("pairs", pairs::check_pairs),
+    ("quantified", quantified::check_quantified),
     ("counting", counting::check_counting),
     ("search", search::check_search),
     ("views", views::check_views),

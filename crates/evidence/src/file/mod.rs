@@ -10,6 +10,7 @@ mod asserted;
 mod callers;
 mod history;
 mod proof;
+mod quantified;
 mod read;
 mod reduction;
 mod spec_run;

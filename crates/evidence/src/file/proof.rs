@@ -4,7 +4,7 @@
 //! forms with files of their own (`reduction`, `views`, `callers`, `asserted`).
 
 use super::FileError;
-use super::read::JsonReader;
+use super::read::{JsonReader, read_thread};
 use super::terms::{Pool, TermsFromFile};
 use crate::certificate::{
     AssumeGuarantee, Assumes, ComposedProof, Counter, Counting, Environments, ExhaustiveSearch, InstanceSymbols,
@@ -126,6 +126,7 @@ pub(crate) fn write_proof(program: &Program, proof: &Proof, pool: &mut Pool<'_>)
             };
             json!({ "form": "composed", "simulations": simulations, "composition": inner })
         }
+        Proof::Quantified(p) => super::quantified::write_quantified(program, p, pool),
         Proof::Views(v) => super::views::write_views(v, pool),
         Proof::Reduction(r) => super::reduction::write_reduction(program, r, pool),
         Proof::Performed(p) => {
@@ -232,12 +233,6 @@ fn formulas(list: &[Term], pool: &mut Pool<'_>) -> Json {
 
 fn thread_name(program: &Program, t: ThreadId) -> String {
     program.threads[t].name.clone()
-}
-
-fn read_thread(program: &Program, r: &JsonReader<'_>) -> Result<ThreadId, FileError> {
-    let name = r.string()?;
-    let found = program.threads.iter_enumerated().find(|(_, t)| t.name == name).map(|(id, _)| id);
-    found.ok_or_else(|| r.error(format!("no thread is called `{name}`")))
 }
 
 fn read_formulas(r: &JsonReader<'_>, pool: &TermsFromFile) -> Result<Vec<Term>, FileError> {
@@ -381,6 +376,7 @@ pub(crate) fn read_proof(
                 u64::try_from(r.field("states")?.number()?).map_err(|_| r.error("a number of states was expected"))?;
             Ok(Proof::Search(ExhaustiveSearch { instances, states }))
         }
+        "quantified" => Ok(Proof::Quantified(Box::new(super::quantified::read_quantified(program, r, pool)?))),
         "views" => Ok(Proof::Views(super::views::read_views(r, pool)?)),
         "simulation" => Ok(Proof::Simulation(read_simulation(program, r, pool)?)),
         "composed" if depth < 8 => {

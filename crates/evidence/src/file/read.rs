@@ -3,6 +3,7 @@
 //! In: a JSON value and where it stands. Out: its fields, lists, numbers and texts, or a `FileError` with that place.
 
 use super::FileError;
+use program::{Program, ThreadId};
 use serde_json::Value as Json;
 
 #[derive(Clone)]
@@ -66,4 +67,10 @@ impl<'a> JsonReader<'a> {
 /// A number as JSON: a string where 64 bits do not suffice.
 pub(super) fn number(n: i128) -> Json {
     i64::try_from(n).map_or_else(|_| Json::String(n.to_string()), Json::from)
+}
+
+pub(super) fn read_thread(program: &Program, r: &JsonReader<'_>) -> Result<ThreadId, FileError> {
+    let name = r.string()?;
+    let found = program.threads.iter_enumerated().find(|(_, t)| t.name == name).map(|(id, _)| id);
+    found.ok_or_else(|| r.error(format!("no thread is called `{name}`")))
 }

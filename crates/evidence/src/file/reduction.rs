@@ -47,9 +47,11 @@ pub(crate) fn write_reduction(program: &Program, proof: &Reduction, pool: &mut P
     let premises: Vec<u32> = proof.premises.iter().map(|q| q.0).collect();
     let lasting: Vec<u32> = proof.lasting.iter().map(|q| q.0).collect();
     let prompt: Vec<u32> = proof.prompt.iter().map(|q| q.0).collect();
+    let names = |list: &[VarId]| list.iter().map(|v| program.vars[*v].name.clone()).collect::<Vec<_>>();
+    let found: Vec<Json> = proof.found.iter().map(|f| pool.formula(*f)).collect();
     json!({
         "form": "reduction", "guards": guards, "specified": specified, "premises": premises, "lasting": lasting, "prompt": prompt,
-        "units": units,
+        "hidden": names(&proof.hidden), "monitors": names(&proof.monitors), "found": found, "units": units,
     })
 }
 
@@ -128,5 +130,14 @@ pub(crate) fn read_reduction(
         Some(list) => list.list()?.iter().map(|q| procedure(program, q)).collect::<Result<_, _>>()?,
         None => Vec::new(),
     };
-    Ok(Reduction { guards, specified, premises, lasting, prompt, units })
+    let variables = |name: &str| match r.optional(name) {
+        Some(list) => list.list()?.iter().map(|v| shared(program, v)).collect::<Result<Vec<_>, FileError>>(),
+        None => Ok(Vec::new()),
+    };
+    let (hidden, monitors) = (variables("hidden")?, variables("monitors")?);
+    let found = match r.optional("found") {
+        Some(list) => list.list()?.iter().map(|f| pool.formula(f)).collect::<Result<_, _>>()?,
+        None => Vec::new(),
+    };
+    Ok(Reduction { guards, specified, premises, lasting, prompt, hidden, monitors, found, units })
 }

@@ -109,6 +109,7 @@ pub(crate) struct Initializer {
 pub(crate) struct JavaModifiers {
     pub is_static: bool,
     pub is_final: bool,
+    pub is_private: bool,
     pub is_volatile: bool,
     pub is_synchronized: bool,
     pub is_abstract: bool,

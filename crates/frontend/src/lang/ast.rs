@@ -74,7 +74,19 @@ pub struct VarDecl {
     pub ty: Type,
     pub value: Option<Expr>,
     pub access: Vec<AccessClause>,
+    pub privacy: Privacy,
     pub span: SourceSpan,
+}
+
+/// Whether callers see a variable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Privacy {
+    #[default]
+    Seen,
+    /// `private var`: it must be possible to hide it.
+    Private,
+    /// Hidden if it can be.
+    IfPossible,
 }
 
 /// When a variable may be accessed.

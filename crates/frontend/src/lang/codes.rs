@@ -49,3 +49,4 @@ pub(crate) const BAD_SPEC: DiagnosticCode = DiagnosticCode("E0408");
 pub(crate) const CLAUSE_HERE: DiagnosticCode = DiagnosticCode("E0409");
 pub(crate) const TOO_BIG: DiagnosticCode = DiagnosticCode("E0410");
 pub(crate) const BAD_SPAWN: DiagnosticCode = DiagnosticCode("E0411");
+pub(crate) const CANNOT_HIDE: DiagnosticCode = DiagnosticCode("E0412");

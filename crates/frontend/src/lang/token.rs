@@ -29,6 +29,7 @@ pub(crate) enum Token {
     Requires,
     Ensures,
     Performs,
+    Private,
     Machine,
     Strict,
     Start,
@@ -132,7 +133,7 @@ pub(crate) enum Token {
 }
 
 /// The keywords, in the order of the alphabet.
-const WORDS: [(&str, Token); 74] = [
+const KEYWORDS: [(&str, Token); 75] = [
     ("accessible_if", Token::AccessibleIf),
     ("acquire", Token::Acquire),
     ("assert", Token::Assert),
@@ -178,6 +179,7 @@ const WORDS: [(&str, Token); 74] = [
     ("op", Token::Op),
     ("or", Token::Or),
     ("performs", Token::Performs),
+    ("private", Token::Private),
     ("proc", Token::Proc),
     ("readable_if", Token::ReadableIf),
     ("release", Token::Release),
@@ -257,6 +259,7 @@ impl Token {
                 | State
                 | Op
                 | Spec
+                | Private
                 | Free
                 | Strict
                 | Asserts
@@ -290,8 +293,8 @@ impl Scanner<'_> {
         match bytes[0] {
             b'A'..=b'Z' | b'a'..=b'z' | b'_' => {
                 let end = word();
-                let known = WORDS.binary_search_by(|(text, _)| (*text).cmp(&rest[..end]));
-                (Some(known.map_or(Token::Name, |at| WORDS[at].1)), end)
+                let known = KEYWORDS.binary_search_by(|(text, _)| (*text).cmp(&rest[..end]));
+                (Some(known.map_or(Token::Name, |at| KEYWORDS[at].1)), end)
             }
             b'0'..=b'9' => (Some(Token::Number), word()),
             b'/' if rest.starts_with("//") => (Some(Token::Comment), rest.find('\n').unwrap_or(rest.len())),
@@ -456,13 +459,13 @@ mod tests {
 
     #[test]
     fn check_every_word_and_sign_is_its_token() {
-        assert!(WORDS.is_sorted_by(|a, b| a.0 < b.0), "they are searched by halves");
+        assert!(KEYWORDS.is_sorted_by(|a, b| a.0 < b.0), "they are searched by halves");
         assert!(SIGNS.is_sorted_by(|a, b| a.0.len() >= b.0.len()), "the longest is found first");
-        for (text, token) in WORDS.iter().chain(&SIGNS) {
+        for (text, token) in KEYWORDS.iter().chain(&SIGNS) {
             assert_eq!(tokens(text), [*token, Token::End], "{text}");
         }
-        let names: std::collections::BTreeSet<&str> = WORDS.iter().chain(&SIGNS).map(|(text, _)| *text).collect();
-        assert_eq!(names.len(), WORDS.len() + SIGNS.len());
+        let names: std::collections::BTreeSet<&str> = KEYWORDS.iter().chain(&SIGNS).map(|(text, _)| *text).collect();
+        assert_eq!(names.len(), KEYWORDS.len() + SIGNS.len());
     }
 
     #[test]

@@ -59,6 +59,11 @@ impl Guesses {
         }
         let mut atoms = FactSet::default();
         code.actions.iter().flat_map(conditions_of).for_each(|f| atoms.add_conditions(t, f));
+        if s.hiding.is_owner(unit) {
+            let monitors = s.hiding.monitors_of(unit);
+            let free = monitors.iter().map(|l| t.ne(t.sym(p.vars[*l].symbol), t.sym(p.tid)));
+            free.for_each(|f| list.add(f));
+        }
         let locks = locks(s, code, &known);
         locks.iter().for_each(|f| list.add(*f));
         let ints: Vec<Term> = locals

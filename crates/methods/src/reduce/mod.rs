@@ -11,10 +11,13 @@
 
 mod breach;
 mod explain;
+mod found;
 mod frames;
 mod ground;
 mod guards;
 mod guess;
+mod hiding;
+mod monitors;
 mod premises;
 mod prompt;
 mod search;
@@ -24,11 +27,12 @@ mod witness;
 use crate::adopt::Adopt;
 use crate::method::{Method, MethodDescription, Refusal, Run, Task};
 use evidence::{Basis, Certificate, Claim, Claims, CutPoint, Guard, Proof, Reason, Reduced, Reduction};
+use hiding::Hiding;
 use logic::Terms;
 use premises::Premises;
 use program::call_summaries::{CallSummaries, CodeUnit, SummarizedUnit, call_summaries, of_inlining};
 use program::transition::has_gate_of;
-use program::{ProcId, Program, PropertyId, PropertyKind};
+use program::{ProcId, Program, PropertyId, PropertyKind, VarId};
 use search::{MoverSearch, ReducedUnit, Split, Taste, Witnesses, written};
 use setting::ReductionSetting;
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,31 +118,50 @@ fn guarded(task: &Task, run: &Run, guards: &[Guard], claims: &mut Claims) {
     }
 }
 
-/// Everything that can be shown with these guards. Procedures that are not shown to perform their specification are
-/// inlined, and guards that are not kept to are dropped, until nothing changes.
+/// Everything that can be shown with these guards. What does not rest on a procedure that is not shown to perform its specification is claimed at once;
+/// then such procedures are inlined, and guards that are not kept to are dropped, until nothing changes.
 fn pursue(task: &Task, run: &Run, guards: &[Guard]) -> Claims {
     let p = &task.program;
     let mut claims = Claims::default();
     let mut guards = guards.to_vec();
+    let mut monitors = true;
+    let mut published = run.budget.elapsed();
     let mut by_performs: Vec<ProcId> =
         p.procedures.iter_enumerated().filter(|(_, q)| q.usable()).map(|(id, _)| id).collect();
     let mut lost: BTreeMap<ProcId, Claim> = BTreeMap::new();
     // Units that had no answer within their effort: with more calls inlined they would be no easier.
     let mut too_hard: BTreeMap<CodeUnit, Reason> = BTreeMap::new();
     loop {
+        let proved = |q: &PropertyId| matches!(claims.claims.get(q), Some(Claim::Proved(_)));
+        let open: Vec<PropertyId> = task.properties.iter().copied().filter(|q| !proved(q)).collect();
         let made = evidence::reduction::basis(p, &guards, &by_performs);
         let Basis { specified: basis, found } = match made {
             Ok(basis) => basis,
-            Err(why) => return Claims::undecided(task.properties.iter().copied(), Reason::Internal(why)),
+            Err(why) => return undecided(claims, &open, Reason::Internal(why)),
         };
-        let premises = match premises::kept(&basis, run) {
+        let hiding = Hiding::of(p, &guards, &by_performs, monitors);
+        let premises = match premises::kept(&basis, &hiding, run) {
             Ok(premises) => premises,
-            Err(reason) => return Claims::undecided(task.properties.iter().copied(), reason),
+            Err(reason) => return undecided(claims, &open, reason),
         };
-        let round = match ReductionRound::run(&basis, task, run, &lost, (&found, &premises), &too_hard) {
+        let scope = Scope { open: &open, found: &found, premises: &premises, hiding: &hiding };
+        let mut early = |round: &ReductionRound<'_>| {
+            if guards.is_empty() && is_due(run, &mut published) {
+                let mut partial = Claims::default();
+                round.claim(&guards, &by_performs, task, &open, &mut partial);
+                partial.claims.retain(|_, c| matches!(c, Claim::Proved(_)));
+                run.publish(&partial);
+                partial.claims.into_iter().for_each(|(q, c)| claims.set(q, c));
+            }
+        };
+        let round = match ReductionRound::run(&basis, task, run, &lost, (&scope, &too_hard), &mut early) {
             Ok(round) => round,
-            Err(reason) => return Claims::undecided(task.properties.iter().copied(), reason),
+            Err(reason) => return undecided(claims, &open, reason),
         };
+        if !hiding.monitors.is_empty() && round.keeps_a_monitor(&hiding) {
+            monitors = false;
+            continue;
+        }
         for (unit, looked) in &round.units {
             if let Err(reason @ Reason::Exhausted(_)) = looked {
                 too_hard.insert(*unit, reason.clone());
@@ -157,23 +180,107 @@ fn pursue(task: &Task, run: &Run, guards: &[Guard]) -> Claims {
             guards = kept;
             continue;
         }
-        let failed: Vec<ProcId> = by_performs.iter().copied().filter(|q| !round.shown.contains(q)).collect();
+        let used = |q: &ProcId| round.units.iter().any(|(u, _)| *u == CodeUnit::Procedure(*q));
+        let failed: Vec<ProcId> = by_performs.iter().copied().filter(|q| used(q) && !round.shown.contains(q)).collect();
         for q in &failed {
             lost.insert(*q, round.why(*q, p));
         }
-        if failed.is_empty() {
+        let spent = run.budget.check();
+        let last = failed.is_empty() || spent.is_err();
+        if last {
             claims.notes.extend(guards.iter().map(|g| guards::shown(p, *g)));
-            round.claim(&guards, &by_performs, task, &mut claims);
+        }
+        // Of programs that hide something: elsewhere what is written is enough to go on.
+        let hides = !round.hiding.hidden.is_empty();
+        let premises_found = if hides { round.premises.shown(&round.basis.program) } else { Vec::new() };
+        let proved = |q: &PropertyId| matches!(claims.claims.get(q), Some(Claim::Proved(_)));
+        let open: Vec<PropertyId> = open.into_iter().filter(|q| !proved(q)).collect();
+        round.claim(&guards, &by_performs, task, &open, &mut claims);
+        if last {
+            claims.notes.extend(premises_found);
             for (q, claim) in lost {
                 if let Some((_, property)) = &p.procedures[q].performs {
                     claims.set(*property, claim);
                 }
             }
             claims.claims.retain(|q, _| task.properties.contains(q));
-            return claims;
+            return match spent {
+                Ok(()) => claims,
+                Err(reason) => {
+                    let silent = |q: &PropertyId| !claims.claims.contains_key(q);
+                    let silent: Vec<PropertyId> = open.iter().copied().filter(silent).collect();
+                    undecided(claims, &silent, Reason::Exhausted(reason))
+                }
+            };
         }
+        run.publish(&claims);
         by_performs.retain(|q| !failed.contains(q));
     }
+}
+
+/// The monitors all owners of which are shown to give them back.
+struct KeptMonitors {
+    monitors: Vec<VarId>,
+    owners: BTreeSet<ProcId>,
+    /// Prompt procedures that wait for another one.
+    waits: BTreeSet<ProcId>,
+}
+
+impl KeptMonitors {
+    fn of(round: &ReductionRound<'_>) -> Self {
+        let hiding = &round.hiding;
+        let has = |q: &ProcId| hiding.monitors_of(CodeUnit::Procedure(*q));
+        let kept = |l: &VarId| hiding.owners.iter().all(|q| round.shown.contains(q) || !has(q).contains(l));
+        let monitors: Vec<VarId> = hiding.monitors.iter().copied().filter(kept).collect();
+        let other = |q: &ProcId| has(q).iter().any(|l| !monitors.contains(l));
+        let mut waits: BTreeSet<ProcId> = BTreeSet::new();
+        for q in &round.prompt {
+            let called = round.basis.unit(CodeUnit::Procedure(*q)).map(|u| u.called.as_slice()).unwrap_or_default();
+            if other(q) || called.iter().any(|c| waits.contains(c)) {
+                waits.insert(*q);
+            }
+        }
+        let owners = hiding.owners.iter().copied().filter(|q| has(q).iter().any(|l| monitors.contains(l))).collect();
+        Self { monitors, owners, waits }
+    }
+
+    /// Whether these units need no other monitor.
+    fn suffice(&self, round: &ReductionRound<'_>, units: &BTreeSet<CodeUnit>) -> bool {
+        let mine = |u: &CodeUnit| round.hiding.monitors_of(*u).iter().all(|l| self.monitors.contains(l));
+        let calls = |u: &CodeUnit| {
+            let called = round.basis.unit(*u).map(|x| x.called.as_slice()).unwrap_or_default();
+            called.iter().all(|q| !self.waits.contains(q))
+        };
+        units.iter().all(|u| mine(u) && calls(u))
+    }
+}
+
+/// Whether a part of the time has gone since something was published: what is shown by then is not lost when time runs out.
+fn is_due(run: &Run, published: &mut Duration) -> bool {
+    let now = run.budget.elapsed();
+    let Some(left) = run.budget.time_left() else { return false };
+    let due = now.saturating_sub(*published) > (now + left) / 8;
+    if due {
+        *published = now;
+    }
+    due
+}
+
+/// The same claims, and no answer for these properties.
+fn undecided(mut claims: Claims, open: &[PropertyId], reason: Reason) -> Claims {
+    for q in open {
+        claims.set(*q, Claim::Undecided(reason.clone()));
+    }
+    claims
+}
+
+/// What a round is about.
+struct Scope<'a> {
+    /// The properties that are not proved yet.
+    open: &'a [PropertyId],
+    found: &'a [PropertyId],
+    premises: &'a Premises,
+    hiding: &'a Hiding,
 }
 
 /// What was found with one set of procedures used by specification.
@@ -187,6 +294,7 @@ struct ReductionRound<'a> {
     premises: Premises,
     /// Procedures that never wait, callees first.
     prompt: Vec<ProcId>,
+    hiding: Hiding,
 }
 
 /// A unit to look at, and whether its runs are compared with a specification.
@@ -210,8 +318,8 @@ impl<'a> ReductionRound<'a> {
         task: &Task,
         run: &Run,
         lost: &BTreeMap<ProcId, Claim>,
-        (found, premises): (&[PropertyId], &Premises),
-        too_hard: &BTreeMap<CodeUnit, Reason>,
+        (scope, too_hard): (&Scope<'_>, &BTreeMap<CodeUnit, Reason>),
+        early: &mut dyn FnMut(&ReductionRound<'_>),
     ) -> Result<Self, Reason> {
         let job = |u: &SummarizedUnit| {
             let performs = match u.unit {
@@ -221,15 +329,33 @@ impl<'a> ReductionRound<'a> {
             let refused = u.refused.clone().map(Reason::NotAdmitted).or_else(|| too_hard.get(&u.unit).cloned());
             UnitJob { unit: u.unit, performs, refused }
         };
-        let jobs: Vec<UnitJob> = basis.units.iter().filter(|u| wanted(basis, u.unit, task, found)).map(job).collect();
+        let mut units: BTreeSet<CodeUnit> =
+            basis.units.iter().map(|u| u.unit).filter(|u| wanted(basis, *u, scope.open, scope.found)).collect();
+        // What they call by specification; and owners, which show that monitors are given back.
+        let owners = scope.hiding.owners.iter().filter(|_| !scope.hiding.monitors.is_empty());
+        let mut todo: Vec<CodeUnit> = units.iter().copied().chain(owners.map(|q| CodeUnit::Procedure(*q))).collect();
+        while let Some(unit) = todo.pop() {
+            units.insert(unit);
+            let called = basis.unit(unit).map(|u| u.called.as_slice()).unwrap_or_default();
+            todo.extend(called.iter().map(|q| CodeUnit::Procedure(*q)).filter(|u| !units.contains(u)));
+        }
+        let jobs: Vec<UnitJob> = basis.units.iter().filter(|u| units.contains(&u.unit)).map(job).collect();
         let own: Vec<usize> = task.program.procedures.iter().map(|q| q.code.actions.len()).collect();
         let terms = basis.program.terms.clone();
-        let premises = premises.clone();
-        let mut out =
-            ReductionRound { basis, terms, units: Vec::new(), shown: BTreeSet::new(), premises, prompt: Vec::new() };
+        let premises = scope.premises.clone();
+        let hiding = scope.hiding.clone();
+        let mut out = ReductionRound {
+            basis,
+            terms,
+            units: Vec::new(),
+            shown: BTreeSet::new(),
+            premises,
+            prompt: Vec::new(),
+            hiding,
+        };
         // Callees first: whether they wait decides how long the runs of their callers may be.
         for level in levels(basis, jobs) {
-            let looked = side_by_side(basis, &own, &level, &out.premises, &out.prompt, run)?;
+            let looked = side_by_side(basis, &own, &level, &out.premises, (&out.prompt, &out.hiding), run)?;
             for (job, looked) in level.iter().zip(looked) {
                 let found = looked.map(|(terms, found)| {
                     let mut adopt = Adopt::new(&basis.program.terms, &terms, &out.terms);
@@ -244,6 +370,7 @@ impl<'a> ReductionRound<'a> {
                 }
                 out.units.push((job.unit, found));
             }
+            early(&out);
         }
         out.units.sort_by_key(|(unit, _)| *unit);
         Ok(out)
@@ -263,41 +390,108 @@ impl<'a> ReductionRound<'a> {
         Claim::Undecided(reason)
     }
 
-    /// One certificate for everything that was shown.
-    fn claim(self, guards: &[Guard], by_performs: &[ProcId], task: &Task, claims: &mut Claims) {
-        let mut proved = Vec::new();
-        let mut runs = 0;
-        for property in &task.properties {
-            match self.judge(*property, task) {
-                Some(Ok(())) => proved.push(*property),
-                Some(Err(reason)) => claims.set(*property, Claim::Undecided(reason)),
-                None => {}
+    /// Some owner of monitors is shown to perform its specification, and not that it gives them back.
+    fn keeps_a_monitor(&self, hiding: &Hiding) -> bool {
+        let keeps = |(unit, looked): &(CodeUnit, Result<ReducedUnit, Reason>)| {
+            hiding.is_owner(*unit) && looked.as_ref().is_ok_and(|f| f.strays.is_empty() && !f.gives_back)
+        };
+        self.units.iter().any(keeps)
+    }
+
+    /// The units that a unit rests on, itself included; none: one of them is not shown to perform its specification.
+    fn rests_on(&self, unit: CodeUnit, by_performs: &[ProcId]) -> Option<BTreeSet<CodeUnit>> {
+        // Its runs are compared with its specification, whatever the property is.
+        if let CodeUnit::Procedure(q) = unit
+            && by_performs.contains(&q)
+            && !self.shown.contains(&q)
+        {
+            return None;
+        }
+        let (mut out, mut todo) = (BTreeSet::new(), vec![unit]);
+        while let Some(u) = todo.pop() {
+            if !out.insert(u) {
+                continue;
+            }
+            let called = self.basis.unit(u).map(|x| x.called.as_slice()).unwrap_or_default();
+            if called.iter().any(|q| !self.shown.contains(q)) {
+                return None;
+            }
+            todo.extend(called.iter().map(|q| CodeUnit::Procedure(*q)));
+        }
+        Some(out)
+    }
+
+    /// The units that a property speaks of.
+    fn speaks_of(&self, property: PropertyId) -> Vec<CodeUnit> {
+        let p = &self.basis.program;
+        match p.properties[property].kind {
+            PropertyKind::Performs(q) | PropertyKind::Ensures(q) => vec![CodeUnit::Procedure(q)],
+            _ => {
+                let gated = |u: &CodeUnit| is_root(p, *u) && has_gate_of(self.basis.code(*u), property);
+                self.basis.units.iter().map(|u| u.unit).filter(gated).collect()
             }
         }
+    }
+
+    /// One certificate for everything that was shown and rests on what was shown.
+    fn claim(&self, guards: &[Guard], by_performs: &[ProcId], task: &Task, open: &[PropertyId], claims: &mut Claims) {
+        let mut proved = Vec::new();
+        let mut needed: BTreeSet<CodeUnit> = BTreeSet::new();
+        let kept = KeptMonitors::of(self);
+        // Found guards are shown of all code; so is what monitors need of their owners.
+        let common: Vec<CodeUnit> = if guards.is_empty() {
+            kept.owners.iter().map(|q| CodeUnit::Procedure(*q)).collect()
+        } else {
+            self.units.iter().map(|(u, _)| *u).collect()
+        };
+        let rests_on = |u: CodeUnit| self.rests_on(u, by_performs).filter(|units| kept.suffice(self, units));
+        let common: Option<Vec<BTreeSet<CodeUnit>>> = common.into_iter().map(rests_on).collect();
+        for property in open {
+            let units: Option<Vec<BTreeSet<CodeUnit>>> = self.speaks_of(*property).into_iter().map(rests_on).collect();
+            match (self.judge(*property, task), units, &common) {
+                (Some(Ok(())), Some(units), Some(_)) => {
+                    proved.push(*property);
+                    needed.extend(units.into_iter().flatten());
+                }
+                (Some(Err(reason)), _, _) => claims.set(*property, Claim::Undecided(reason)),
+                _ => {}
+            }
+        }
+        if proved.is_empty() {
+            return;
+        }
+        needed.extend(common.into_iter().flatten().flatten());
         let mut units = Vec::new();
-        for (unit, found) in self.units {
-            if let Ok(found) = found {
+        let mut runs = 0;
+        for (unit, found) in &self.units {
+            if let Ok(found) = found
+                && needed.contains(unit)
+            {
                 runs += found.runs as u64;
                 if let CodeUnit::Procedure(q) = unit
-                    && by_performs.contains(&q)
+                    && by_performs.contains(q)
                 {
-                    claims.notes.extend(explain::witnesses(self.basis, q, &found.performed));
+                    claims.notes.extend(explain::witnesses(self.basis, *q, &found.performed));
                 }
-                units.push(found.reduced);
+                units.push(found.reduced.clone());
             }
         }
-        claims.statistics.insert("units".into(), units.len() as u64);
-        claims.statistics.insert("runs".into(), runs);
+        *claims.statistics.entry("units".into()).or_default() += units.len() as u64;
+        *claims.statistics.entry("runs".into()).or_default() += runs;
+        let in_it = |q: &ProcId| units.iter().any(|u| u.unit == CodeUnit::Procedure(*q));
         let certificate = Arc::new(Certificate {
             method: "reduce".into(),
-            terms: self.terms,
+            terms: self.terms.clone(),
             properties: proved.clone(),
             proof: Proof::Reduction(Reduction {
                 guards: guards.to_vec(),
                 specified: by_performs.to_vec(),
                 premises: self.premises.all(),
-                lasting: self.premises.lasting,
-                prompt: self.prompt,
+                lasting: self.premises.lasting.clone(),
+                prompt: self.prompt.iter().copied().filter(|q| in_it(q) && !kept.waits.contains(q)).collect(),
+                hidden: self.hiding.hidden.clone(),
+                monitors: kept.monitors,
+                found: self.premises.found.clone(),
                 units,
             }),
         });
@@ -379,15 +573,15 @@ fn is_root(p: &Program, unit: CodeUnit) -> bool {
     !q.inline && (specified || p.threads.is_empty())
 }
 
-fn wanted(basis: &CallSummaries, unit: CodeUnit, task: &Task, found: &[PropertyId]) -> bool {
+fn wanted(basis: &CallSummaries, unit: CodeUnit, open: &[PropertyId], found: &[PropertyId]) -> bool {
     let p = &basis.program;
     let code = basis.code(unit);
     let spawns = code.actions.iter().any(|a| a.spawn.is_some());
-    let performs = matches!(unit, CodeUnit::Procedure(q) if p.procedures[q].performs.is_some());
-    let ensures = matches!(unit, CodeUnit::Procedure(q) if !p.procedures[q].ensures.is_empty());
-    is_root(p, unit)
-        && !spawns
-        && (performs || ensures || task.properties.iter().chain(found).any(|q| has_gate_of(code, *q)))
+    let about = |q: &PropertyId| match p.properties[*q].kind {
+        PropertyKind::Performs(of) | PropertyKind::Ensures(of) => unit == CodeUnit::Procedure(of),
+        _ => has_gate_of(code, *q),
+    };
+    is_root(p, unit) && !spawns && open.iter().chain(found).any(about)
 }
 
 /// The units in groups, each after those that it calls by specification. Those that call each other come last, together.
@@ -424,7 +618,7 @@ fn side_by_side(
     own: &[usize],
     jobs: &[UnitJob],
     premises: &Premises,
-    prompt: &[ProcId],
+    (prompt, hiding): (&[ProcId], &Hiding),
     run: &Run,
 ) -> Result<Vec<Looked>, Reason> {
     let next = AtomicUsize::new(0);
@@ -438,7 +632,7 @@ fn side_by_side(
                     && let Some(job) = jobs.get(i)
                 {
                     run.progress(format!("reduce: {}", basis.name(job.unit)));
-                    let looked = one(&basis, own, job, (premises, prompt), run);
+                    let looked = one(&basis, own, job, (premises, prompt, hiding), run);
                     if say.send((i, looked)).is_err() {
                         return;
                     }
@@ -453,7 +647,6 @@ fn side_by_side(
         for (i, looked) in says {
             out[i] = Some(looked);
         }
-        run.budget.check().map_err(Reason::Exhausted)?;
         let lost = || Err(Reason::Internal("a worker ended early".into()));
         Ok(out.into_iter().map(|looked| looked.unwrap_or_else(lost)).collect())
     })
@@ -463,7 +656,7 @@ fn one(
     basis: &CallSummaries,
     own: &[usize],
     job: &UnitJob,
-    (premises, prompt): (&Premises, &[ProcId]),
+    (premises, prompt, hiding): (&Premises, &[ProcId], &Hiding),
     run: &Run,
 ) -> Looked {
     run.budget.check().map_err(Reason::Exhausted)?;
@@ -472,7 +665,7 @@ fn one(
     }
     let terms = basis.program.terms.clone();
     let alone = Run { budget: run.budget.share(UNIT_EFFORT), ..run.clone() };
-    let setting = ReductionSetting::new(own, basis, (job.unit, premises), prompt, &terms, &alone);
+    let setting = ReductionSetting::new(own, basis, (job.unit, premises), (prompt, hiding), &terms, &alone);
     let found = look(&setting, job.unit, job.performs)?;
     Ok((terms, found))
 }

@@ -5,6 +5,8 @@
 //! them that hold of many steps together. What needs more than that is left to the methods that prove invariants and relies, and is no
 //! premise here. Deliberately absent: what holds at single locations.
 
+use super::found;
+use super::hiding::{Hiding, mentions};
 use crate::infer::houdini::{CandidateGoal, Elimination, QuestionOrder, eliminate, refuted_goals, remove_refuted};
 use crate::infer::vocabulary::conditions_of;
 use crate::method::Run;
@@ -13,6 +15,7 @@ use logic::{Sort, Symbol, Term, Terms};
 use program::call_summaries::{CallSummaries, CodeUnit};
 use program::transition::{after_action, initial_store};
 use program::{Action, Code, Copies, Program, PropertyId, PropertyKind, Rely, ThreadId, VarId};
+use rustc_hash::FxHashSet;
 use solver::{Smt, SolverSettings, Z3};
 
 /// What all that is shown may rest on.
@@ -22,6 +25,8 @@ pub(crate) struct Premises {
     relies: Vec<PropertyId>,
     /// Those of the relies that hold of any number of steps together.
     pub(crate) lasting: Vec<PropertyId>,
+    /// Invariants that nobody wrote.
+    pub(crate) found: Vec<Term>,
 }
 
 impl Premises {
@@ -32,7 +37,12 @@ impl Premises {
     }
 
     pub(crate) fn invariants(&self, p: &Program) -> Vec<Term> {
-        self.invariants.iter().filter_map(|q| invariant(p, *q)).collect()
+        self.invariants.iter().filter_map(|q| invariant(p, *q)).chain(self.found.iter().copied()).collect()
+    }
+
+    /// The found ones, in the language.
+    pub(crate) fn shown(&self, p: &Program) -> Vec<String> {
+        self.found.iter().map(|f| format!("invariant {}", p.terms.show(*f))).collect()
     }
 
     /// What who runs the unit may rely on.
@@ -64,23 +74,47 @@ fn relied_in(p: &Program, q: PropertyId, unit: CodeUnit) -> Option<Term> {
     rely.formula.filter(|_| rely.thread.is_none_or(|t| unit == CodeUnit::Thread(t)))
 }
 
-/// What every step keeps.
-pub(crate) fn kept(basis: &CallSummaries, run: &Run) -> Result<Premises, Reason> {
+/// Something that every step may keep, or be.
+#[derive(Clone, Copy)]
+enum Premise {
+    Written(PropertyId, Term),
+    Found(Term),
+    Rely(PropertyId, Term, Option<ThreadId>),
+}
+
+impl Premise {
+    fn formula(&self) -> Term {
+        match self {
+            Premise::Written(_, f) | Premise::Found(f) | Premise::Rely(_, f, _) => *f,
+        }
+    }
+    fn is_rely(&self) -> bool {
+        matches!(self, Premise::Rely(..))
+    }
+}
+
+/// What every step keeps. What speaks of hidden variables comes second, and the rest does not rest on it.
+pub(crate) fn kept(basis: &CallSummaries, hiding: &Hiding, run: &Run) -> Result<Premises, Reason> {
     let p = &basis.program;
-    let mut list: Vec<PropertyId> = p.properties.ids().filter(|q| invariant(p, *q).is_some()).collect();
-    let relies: Vec<PropertyId> =
-        p.properties.ids().filter(|q| rely(p, *q).is_some_and(|r| r.formula.is_some())).collect();
+    let written = p.properties.ids().filter_map(|q| Some(Premise::Written(q, invariant(p, q)?)));
+    let relies = p.properties.ids().filter_map(|q| {
+        let rely = rely(p, q)?;
+        Some(Premise::Rely(q, rely.formula?, rely.thread))
+    });
+    let found = found::candidates(p).into_iter().map(Premise::Found);
+    let list: Vec<Premise> = written.chain(relies).chain(found).collect();
     let spawns = |code: &Code| code.actions.iter().any(|a| a.spawn.is_some());
-    if list.is_empty() && relies.is_empty() || p.threads.iter().any(|t| spawns(&t.code)) {
+    if list.is_empty() || p.threads.iter().any(|t| spawns(&t.code)) {
         return Ok(Premises::default());
     }
     let terms = p.terms.clone();
     let settings = SolverSettings { seed: run.seed as u32, limit: 1_000_000, ..SolverSettings::default() };
     let mut smt = Z3::new(&terms, settings, &run.budget).map_err(|r| Reason::Internal(r.to_string()))?;
     // What initial stores satisfy, then what every step keeps, given all that is left.
+    let (relies, mut list): (Vec<Premise>, Vec<Premise>) = list.into_iter().partition(Premise::is_rely);
     smt.push();
     smt.assert(initial_store(p, &terms));
-    let formulas: Vec<Term> = list.iter().filter_map(|q| invariant(p, *q)).collect();
+    let formulas: Vec<Term> = list.iter().map(Premise::formula).collect();
     let refuted = refuted_goals(&terms, &formulas, &mut smt);
     remove_refuted(&mut list, &refuted);
     smt.pop();
@@ -90,29 +124,91 @@ pub(crate) fn kept(basis: &CallSummaries, run: &Run) -> Result<Premises, Reason>
     // Who relies on the step is any other thread.
     let watcher = terms.sym(terms.symbol("watcher", Sort::INT));
     smt.assert(terms.and(&[terms.lt(terms.int(0), watcher), terms.ne(watcher, terms.sym(p.tid))]));
-    let mut candidates: Vec<Promised> =
-        list.iter().filter_map(|q| invariant(p, *q)).map(|f| Promised { formula: f, rely: None }).collect();
-    let literal = |promised: &Promised| {
-        let literal = terms.symbol("kept", Sort::BOOL);
-        (literal, terms.implies(terms.sym(literal), promised.formula))
-    };
-    let (literals, guarded): (Vec<Symbol>, Vec<Term>) = candidates.iter().map(literal).unzip();
-    guarded.iter().for_each(|f| smt.assert(*f));
-    for rely in relies.iter().filter_map(|q| rely(p, *q)) {
-        let seen = rely.formula.map(|f| terms.substitute(f, [(p.tid, watcher)]));
-        candidates.extend(seen.map(|formula| Promised { formula, rely: Some(rely.thread) }));
+    let hidden: FxHashSet<Symbol> = hiding.hidden.iter().flat_map(|v| [p.vars[*v].symbol, p.vars[*v].primed]).collect();
+    let (of_hidden, seen): (Vec<Premise>, Vec<Premise>) =
+        list.into_iter().chain(relies).partition(|x| mentions(&terms, x.formula(), &hidden));
+    let own = steps(basis);
+    let with_owners = own.iter().copied().chain(steps_of_owners(basis, hiding)).collect();
+    let mut list = survivors(seen, with_owners, p, &terms, watcher, run, &mut smt)?;
+    list.iter().filter(|x| !x.is_rely()).for_each(|x| smt.assert(x.formula()));
+    let of_hidden = of_hidden.into_iter().filter(|x| !x.is_rely()).collect();
+    list.extend(survivors(of_hidden, own, p, &terms, watcher, run, &mut smt)?);
+    let mut out = Premises::default();
+    for x in list {
+        match x {
+            Premise::Written(q, _) => out.invariants.push(q),
+            Premise::Found(f) => out.found.push(f),
+            Premise::Rely(q, ..) => out.relies.push(q),
+        }
     }
-    list.extend(relies);
-    let steps = steps(basis);
+    let seen: Vec<PropertyId> = out
+        .invariants
+        .iter()
+        .copied()
+        .filter(|q| invariant(p, *q).is_some_and(|f| !mentions(&terms, f, &hidden)))
+        .collect();
+    out.lasting = lasting(p, run, &seen, &out.relies)?;
+    Ok(out)
+}
+
+/// The largest part of a list that every step keeps, given all of it.
+fn survivors(
+    mut list: Vec<Premise>,
+    steps: Vec<AnyStep<'_>>,
+    p: &Program,
+    terms: &Terms,
+    watcher: Term,
+    run: &Run,
+    smt: &mut Z3<'_>,
+) -> Result<Vec<Premise>, Reason> {
+    if list.is_empty() {
+        return Ok(list);
+    }
+    list.sort_by_key(Premise::is_rely);
+    let mut candidates: Vec<Promised> = Vec::new();
+    let mut literals: Vec<Symbol> = Vec::new();
+    smt.push();
+    for x in &list {
+        match x {
+            Premise::Rely(_, f, thread) => {
+                let formula = terms.substitute(*f, [(p.tid, watcher)]);
+                candidates.push(Promised { formula, rely: Some(*thread) });
+            }
+            _ => {
+                let literal = terms.symbol("kept", Sort::BOOL);
+                smt.assert(terms.implies(terms.sym(literal), x.formula()));
+                literals.push(literal);
+                candidates.push(Promised { formula: x.formula(), rely: None });
+            }
+        }
+    }
     let mut open = vec![true; steps.len()];
     let alive = vec![true; list.len()];
-    let mut question =
-        StepQuestions { p, terms: &terms, run, steps, candidates, literals, alive, inside: false, smt: &mut smt };
-    let dropped = eliminate(&mut question, &terms, &mut open, QuestionOrder::Rounds)?;
-    remove_refuted(&mut list, &dropped.into_iter().collect());
-    let (relies, invariants): (Vec<_>, Vec<_>) = list.into_iter().partition(|q| rely(p, *q).is_some());
-    let lasting = lasting(p, run, &invariants, &relies)?;
-    Ok(Premises { invariants, relies, lasting })
+    let mut question = StepQuestions { p, terms, run, steps, candidates, literals, alive, inside: false, smt };
+    let dropped = eliminate(&mut question, terms, &mut open, QuestionOrder::Rounds);
+    smt.pop();
+    remove_refuted(&mut list, &dropped?.into_iter().collect());
+    Ok(list)
+}
+
+/// What calls of owners of hidden variables perform.
+fn steps_of_owners<'a>(basis: &'a CallSummaries, hiding: &Hiding) -> Vec<AnyStep<'a>> {
+    let mut out = Vec::new();
+    for unit in &basis.units {
+        let code = basis.code(unit.unit);
+        for id in &unit.of_calls {
+            let action = &code.actions[*id];
+            let callee = basis.under_way(unit.unit, action.from);
+            if action.relation.is_some() && callee.is_some_and(|q| hiding.owners.contains(&q)) {
+                let thread = match unit.unit {
+                    CodeUnit::Thread(t) => Some(t),
+                    CodeUnit::Procedure(_) => None,
+                };
+                out.push(AnyStep { action, thread });
+            }
+        }
+    }
+    out
 }
 
 /// The relies that hold of no step and of two steps together: the largest set of which all of it does.
@@ -182,6 +278,7 @@ struct Promised {
 }
 
 /// A step, and the thread in whose own code it stands.
+#[derive(Clone, Copy)]
 struct AnyStep<'a> {
     action: &'a Action,
     thread: Option<ThreadId>,

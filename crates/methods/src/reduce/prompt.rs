@@ -40,7 +40,10 @@ impl MoverSearch<'_, '_> {
             let (known, piece) = (self.known(*node), self.piece(node.0)?);
             for (at, point) in piece.points.iter().filter(|(at, _)| self.code.exit != Some(*at)) {
                 self.budget()?;
-                let goes_on = self.goes_on(*at, point);
+                let mut goes_on = self.goes_on(*at, point);
+                if self.has_monitors() {
+                    goes_on = t.or(&[goes_on, self.goes_on_when_free(*at, point)]);
+                }
                 if !self.valid(&[known, point.reached], goes_on) {
                     return Ok(false);
                 }
@@ -103,7 +106,7 @@ impl MoverSearch<'_, '_> {
 }
 
 /// The locations that some steps lead to.
-fn reachable(code: &Code, from: LocId) -> FxHashSet<LocId> {
+pub(super) fn reachable(code: &Code, from: LocId) -> FxHashSet<LocId> {
     let mut out = FxHashSet::default();
     let mut todo = vec![from];
     while let Some(at) = todo.pop() {

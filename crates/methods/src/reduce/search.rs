@@ -8,6 +8,7 @@
 
 use super::ground::{Grounded, Quantified, grounded};
 use super::guess::Guesses;
+use super::hiding::mentions;
 use super::setting::ReductionSetting;
 use crate::infer::houdini::{refuted_goals, remove_refuted};
 use evidence::{CutPoint, MoverPhase, Reason, Reduced};
@@ -19,6 +20,7 @@ use program::relation::{Ends, relates};
 use program::symbolic::{CodePiece, PieceBounds, PiecePoint, piece};
 use program::transition::{initial_locals_facts, initial_store_facts, loop_heads};
 use program::{ActionId, Code, LocId, Mark, PropertyId, StorePlace, VarId};
+use rustc_hash::FxHashSet;
 use solver::{Satisfiability, Smt, SolverSettings, Z3};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,6 +35,8 @@ pub(crate) struct ReducedUnit {
     pub runs: usize,
     /// Whether it never waits and ends (RD8); its cuts have ranks then.
     pub prompt: bool,
+    /// Whether it gives monitors back without waiting (RD10), if it has any.
+    pub gives_back: bool,
     /// Where a `witness` may be written: each run that has the step performs the action.
     pub performed: Vec<(WitnessPosition, String)>,
 }
@@ -133,6 +137,8 @@ pub(crate) struct MoverSearch<'s, 'a> {
     marks: BTreeMap<ActionId, Vec<u32>>,
     smt: Z3<'a>,
     quantified: Quantified,
+    /// What no cut may mention: hidden variables, now and where a run began.
+    unseen: FxHashSet<Symbol>,
 }
 
 /// An arrival: the node, when, and how formulas there read.
@@ -161,7 +167,13 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
             CodeUnit::Thread(_) => (None, Vec::new()),
         };
         let shared: Vec<VarId> = p.shared().collect();
-        let before = shared.iter().map(|v| t.symbol(format!("{} before", p.vars[*v].name), p.vars[*v].sort)).collect();
+        let before: Vec<Symbol> =
+            shared.iter().map(|v| t.symbol(format!("{} before", p.vars[*v].name), p.vars[*v].sort)).collect();
+        let mut unseen = s.unseen.clone();
+        if !unseen.is_empty() {
+            let hidden = shared.iter().zip(&before).filter(|(v, _)| s.hiding.hidden.contains(v));
+            unseen.extend(hidden.map(|(_, b): (_, &Symbol)| *b));
+        }
         let settings = SolverSettings { seed: s.run.seed as u32, limit: QUESTION_LIMIT, ..SolverSettings::default() };
         let smt = Z3::new(t, settings, &s.run.budget).map_err(|r| Reason::Internal(r.to_string()))?;
         let right = code.actions.ids().collect();
@@ -196,6 +208,7 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
             marks,
             smt,
             quantified: Quantified::default(),
+            unseen,
         })
     }
 
@@ -251,7 +264,11 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
 
     fn guesses_at(&self, at: LocId) -> Vec<Term> {
         let before = (self.cuts[&at] != MoverPhase::Between).then_some(&self.before);
-        self.guesses.at(self.s, self.code, at, before, &|l| self.cuts.contains_key(&l))
+        let mut out = self.guesses.at(self.s, self.code, at, before, &|l| self.cuts.contains_key(&l));
+        if !self.unseen.is_empty() {
+            out.retain(|f| !mentions(self.s.terms, *f, &self.unseen));
+        }
+        out
     }
 
     fn entered(&self) -> Term {
@@ -269,6 +286,9 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
                 parts.extend(p.procedures[q].requires.iter().filter_map(|f| f.formula));
                 let copied = self.s.basis.unit(self.unit).map(|u| u.copied.clone()).unwrap_or_default();
                 parts.extend(copied.iter().map(|(a, b)| t.eq(sym(*a), sym(*b))));
+                if self.has_monitors() {
+                    parts.extend(self.s.hiding.monitors_of(self.unit).iter().map(|l| t.ne(sym(*l), t.sym(p.tid))));
+                }
             }
         }
         t.and(&parts)
@@ -293,7 +313,9 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
                     let (after, kept) = (primed(p, t, all), primed(p, t, invariant));
                     let rely = self.s.rely;
                     let moved = self.s.others.step(t.and(&[all, after, invariant, kept, rely]));
-                    if !self.retain(&[self.s.facts, all, moved, kept, rely], &mut list, &|f| primed(p, t, f)) {
+                    let locks = self.others_take_monitors_for_themselves();
+                    let premises = [self.s.facts, all, moved, kept, rely, locks];
+                    if !self.retain(&premises, &mut list, &|f| primed(p, t, f)) {
                         break;
                     }
                 }
@@ -447,7 +469,7 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
             Some(i) if !between => t.sym(self.before[i]),
             _ => t.sym(p.vars[v].symbol),
         };
-        let new = |v: VarId| end.store.value(p, t, v);
+        let new = |v: VarId| if self.s.hiding.hidden.contains(&v) { old(v) } else { end.store.value(p, t, v) };
         let mut ways = Vec::new();
         if position == node.1 && node.2 == 0 {
             let changed = self.shared.iter().filter(|v| old(**v) != new(**v));
@@ -666,22 +688,25 @@ impl<'s, 'a> MoverSearch<'s, 'a> {
         }
         self.ensured(&mut open)?;
         let performed = if strays.is_empty() { self.spots()? } else { Vec::new() };
-        let prompt = strays.is_empty() && self.is_prompt()?;
+        let gives_back = !self.has_monitors() || strays.is_empty() && self.gives_back()?;
+        let prompt = strays.is_empty() && gives_back && self.is_prompt()?;
+        let ranked =
+            |phase| phase == MoverPhase::Left || phase == MoverPhase::Right && gives_back && self.has_monitors();
         let mut cuts = Vec::new();
         for ((at, position, _), list) in &self.nodes {
             let phase = self.cuts[at];
-            let rank = self.ranks.get(at).copied().filter(|_| prompt || phase == MoverPhase::Left);
+            let rank = self.ranks.get(at).copied().filter(|_| prompt || ranked(phase));
             cuts.push(CutPoint { location: *at, position: *position, phase, formula: t.and(list), rank });
         }
         // A cut that nothing reaches is there all the same, so that pieces end at it.
         for (at, phase) in &self.cuts {
             if !self.nodes.keys().any(|n| n.0 == *at) {
-                let rank = prompt.then(|| t.int(0));
+                let rank = (prompt || ranked(*phase)).then(|| t.int(0));
                 cuts.push(CutPoint { location: *at, position: 0, phase: *phase, formula: t.ff(), rank });
             }
         }
         let reduced = Reduced { unit: self.unit, before: self.before, right: self.right.into_iter().collect(), cuts };
-        Ok(ReducedUnit { reduced, open, strays, runs, prompt, performed })
+        Ok(ReducedUnit { reduced, open, strays, runs, prompt, gives_back, performed })
     }
 
     /// What the procedure ensures, where it ends.

@@ -7,6 +7,7 @@ mod callers;
 mod calls;
 mod conformance;
 mod exploration;
+mod hidden;
 mod integers;
 mod paste;
 mod proofs;

@@ -84,6 +84,7 @@ impl Writer<'_> {
                 let writing = a.writing.map(|w| form("writing", [self.term(w)]));
                 form("access", [binders, self.asked(a.formula), self.origin(a.origin)].into_iter().chain(writing))
             }));
+            parts.extend(v.private.then(|| form("private", [])));
             out.push(form("var", parts));
         }
         out.extend(p.init.iter().map(|f| self.fact("init", f)));

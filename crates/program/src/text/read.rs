@@ -357,8 +357,15 @@ impl TextReader<'_> {
             }
             None => None,
         };
+        let private = match c.next_if("private")? {
+            Some(x) => {
+                x.end()?;
+                true
+            }
+            None => false,
+        };
         c.end()?;
-        Ok(Var { name, sort, symbol, primed, scope, kind, initial, access, origin })
+        Ok(Var { name, sort, symbol, primed, scope, kind, initial, access, private, origin })
     }
 
     fn thread(&self, c: &mut ListCursor<'_>) -> Result<Thread, TextError> {

@@ -175,6 +175,7 @@ impl Case {
             Proof::Environments(x) => rules::environments::obligations(p, t, x, &counts, claimed),
             Proof::Product(x) => rules::product::obligations(p, t, x, &counts, claimed),
             Proof::Pairs(x) => rules::pairs::obligations(p, t, x, claimed),
+            Proof::Quantified(x) => rules::quantified::obligations(p, t, x, claimed),
             Proof::Counting(x) => rules::counting::obligations(p, t, x, claimed),
             Proof::Simulation(x) => rules::simulation::obligations(p, t, x),
             other => panic!("{} has no obligations of its own", other.form()),

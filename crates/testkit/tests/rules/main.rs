@@ -15,6 +15,7 @@ mod open_files;
 mod pairs;
 mod performed;
 mod product;
+mod quantified;
 mod reduction;
 mod refuter;
 mod rely_guarantee;

@@ -8,7 +8,7 @@
 use crate::case::Case;
 use crate::{
     asserted, assume_guarantee, callers, composed, counting, environments, local_run, pairs, performed, product,
-    reduction, rely_guarantee, runs, simulation, spec_run, views,
+    quantified, reduction, rely_guarantee, runs, simulation, spec_run, views,
 };
 use base::Random;
 use checker::{CheckLimits, Checker, Outcome};
@@ -53,6 +53,9 @@ fn forms() -> Vec<Form> {
         form("pairs", pairs::LOCKED, ("assert x == tid", "assert x != tid"), "assert:4", |c| {
             Proof::Pairs(pairs::locked(c))
         }),
+        form("quantified", quantified::LOCKED, ("assert x == tid", "assert x != tid"), "assert:4", |c| {
+            Proof::Quantified(Box::new(quantified::locked(c)))
+        }),
         form("counting", counting::PHASES, ("assert n >= 1", "assert n <= 2"), "assert:4", |c| {
             Proof::Counting(Box::new(counting::two_phases(c)))
         }),
@@ -73,6 +76,9 @@ fn forms() -> Vec<Form> {
         }),
         form("reduction with a rely", reduction::GROWS, ("n := n + 1", "n := n - 1"), "assert:4", |c| {
             Proof::Reduction(reduction::grows(c))
+        }),
+        form("reduction that hides a variable", reduction::HIDES, ("x := x + 1", "x := x + 2"), "performs:p", |c| {
+            Proof::Reduction(reduction::hides(c))
         }),
         form("views", views::RAISED, ("up := true", "up := false"), "assert:2", |c| Proof::Views(views::raised(c))),
         form("views with open variables", views::NULLS, ("x := g", "x := new C"), "assert:3", |c| {
@@ -317,6 +323,30 @@ fn annotations_hold(case: &Case, c: &Certificate) -> bool {
             let n = s.instances.len();
             let ordered = |i: usize, j: usize| i != j && s.instances[i].thread <= s.instances[j].thread;
             (0..n).all(|i| (0..n).filter(|j| ordered(i, *j)).all(|j| both(i, j)))
+        }),
+        Proof::Quantified(r) => every(&|s| {
+            let n = s.instances.len();
+            let choices: Vec<Vec<usize>> = (0..n)
+                .flat_map(|i| (0..n).filter(move |j| *j != i).map(move |j| vec![i, j]))
+                .chain((0..n).map(|i| vec![i]))
+                .chain([Vec::new()])
+                .collect();
+            let there = |(thread, places): &evidence::Placed, i: usize| {
+                s.instances[i].thread == *thread && places.contains(&s.instances[i].at)
+            };
+            r.facts.iter().all(|f| {
+                let fit =
+                    |who: &&Vec<usize>| who.len() == f.of.len() && f.of.iter().zip(&**who).all(|(p, i)| there(p, *i));
+                choices.iter().filter(fit).all(|who| {
+                    let mut env = who.first().map_or_else(|| shared(s), |i| of_instance(s, *i));
+                    if let Some(j) = who.get(1) {
+                        let other = of_instance(s, *j);
+                        let copies = r.symbols.iter().filter_map(|(own, l)| Some((l[0], other.get(own)?.clone())));
+                        env.extend(copies.collect::<Vec<_>>());
+                    }
+                    holds(f.formula, &env)
+                })
+            })
         }),
         Proof::Simulation(r) => every(&|s| {
             let of = |i: usize| {

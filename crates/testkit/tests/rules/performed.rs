@@ -47,6 +47,9 @@ fn reduction(case: &Case) -> Certificate {
         premises: Vec::new(),
         lasting: Vec::new(),
         prompt: Vec::new(),
+        hidden: Vec::new(),
+        monitors: Vec::new(),
+        found: Vec::new(),
         units: units.collect(),
     };
     let shown =

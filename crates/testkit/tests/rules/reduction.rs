@@ -34,6 +34,9 @@ pub(crate) fn every_step(case: &mut Case) -> Reduction {
         premises: Vec::new(),
         lasting: Vec::new(),
         prompt: Vec::new(),
+        hidden: Vec::new(),
+        monitors: Vec::new(),
+        found: Vec::new(),
         units: vec![unit],
     }
 }
@@ -93,6 +96,9 @@ pub(crate) fn grows(case: &mut Case) -> Reduction {
         premises: vec![case.property("rely:2")],
         lasting: Vec::new(),
         prompt: Vec::new(),
+        hidden: Vec::new(),
+        monitors: Vec::new(),
+        found: Vec::new(),
         units: vec![unit],
     }
 }
@@ -160,7 +166,73 @@ fn check_a_cut_does_not_bind_the_inputs_of_a_step() {
         premises: Vec::new(),
         lasting: Vec::new(),
         prompt: Vec::new(),
+        hidden: Vec::new(),
+        monitors: Vec::new(),
+        found: Vec::new(),
         units: vec![unit],
     };
     assert!(case.checked(Proof::Reduction(proof), "assert:2").is_err(), "x may be anything");
+}
+
+/// What a procedure performs, without the variable that it hides.
+pub(crate) const HIDES: &str = "private var h: int = 0;\nvar x: int = 0;\nproc p()\n  performs P: <x> x' == x + 1;\n{ atomic { h := h + 7; x := x + 1; } }\n";
+
+/// One run: the step.
+pub(crate) fn hides(case: &mut Case) -> Reduction {
+    let q = program::ProcId(0);
+    let basis = evidence::reduction::basis(&case.program, &[], &[q]).expect("there are no guards").specified;
+    case.terms = basis.program.terms.clone();
+    let code = basis.code(CodeUnit::Procedure(q)).clone();
+    let before = ["h before", "x before"].map(|name| case.symbol(name, logic::Sort::INT)).to_vec();
+    let cut = |(location, position)| CutPoint {
+        location,
+        position,
+        phase: MoverPhase::Between,
+        formula: case.term("true"),
+        rank: None,
+    };
+    let exit = code.exit.expect("it ends");
+    let cuts = [(code.entry, 0), (exit, 1)].into_iter().map(cut).collect();
+    let unit = Reduced { unit: CodeUnit::Procedure(q), before, right: Vec::new(), cuts };
+    Reduction {
+        guards: Vec::new(),
+        specified: vec![q],
+        premises: Vec::new(),
+        lasting: Vec::new(),
+        prompt: Vec::new(),
+        hidden: vec![case.program.shared().next().expect("h is the first")],
+        monitors: Vec::new(),
+        found: Vec::new(),
+        units: vec![unit],
+    }
+}
+
+#[test]
+fn check_a_certificate_may_hide_what_is_private_and_nothing_else() {
+    let mut case = Case::new(HIDES);
+    let proof = hides(&mut case);
+    case.accepted(Proof::Reduction(proof.clone()), "performs:p");
+    let rejected = |because: &str, change: &dyn Fn(&mut Reduction)| {
+        let mut changed = proof.clone();
+        change(&mut changed);
+        case.rejected(Proof::Reduction(changed), "performs:p", because);
+    };
+    rejected("RD2 to RD5", &|p| p.hidden.clear());
+    rejected("hidden that callers see", &|p| p.hidden.extend(case.program.shared().nth(1)));
+    rejected("hidden that callers see", &|p| p.hidden = case.program.shared().skip(1).collect());
+    rejected("names a hidden variable", &|p| p.specified.clear());
+    rejected("a monitor is not hidden", &|p| p.monitors = p.hidden.clone());
+    rejected("a monitor is not hidden", &|p| {
+        p.monitors = std::mem::take(&mut p.hidden);
+    });
+    rejected("RD7", &|p| p.found = vec![case.term("(= x 0)")]);
+    rejected("RD7", &|p| p.found = vec![case.term("(= h x)")]);
+    rejected("a found invariant", &|p| p.found = vec![case.term("(= |h before| 0)")]);
+    let mut with_truth = proof.clone();
+    with_truth.found = vec![case.term("(<= 0 h)"), case.term("(<= 0 x)")];
+    case.accepted(Proof::Reduction(with_truth), "performs:p");
+    // What is not private is compared.
+    let mut seen = Case::new(&HIDES.replace("private var", "var"));
+    let proof = hides(&mut seen);
+    seen.rejected(Proof::Reduction(proof), "performs:p", "hidden that callers see");
 }

@@ -11,8 +11,9 @@ use crate::case::Case;
 use base::Random;
 use checker::{CheckLimits, Checker, OracleAnswer, Outcome, ValidityOracle};
 use evidence::{
-    AssumeGuarantee, Assumes, Certificate, Counter, Counting, Environments, InstanceSymbols, PairsProof, Premises,
-    ProductProof, Proof, RelatedPair, RelyGuarantee, ThreadAnnotation,
+    AssumeGuarantee, Assumes, Certificate, Counter, Counting, Environments, InstanceCount, InstanceSymbols,
+    NAMED_INSTANCES, PairsProof, Premises, ProductProof, Proof, QuantifiedFact, QuantifiedProof, RelatedPair,
+    RelyGuarantee, ThreadAnnotation,
 };
 use logic::{Node, Sort, Symbol, Term, Terms, Value};
 use program::semantics::{self, InstanceCounts, Sampling, Semantics, State, StepOutcome as Stepped};
@@ -228,6 +229,61 @@ fn pairs(case: &mut Case, seen: &Seen, random: &mut Random, drop: u32) -> Proof 
     });
     let related = related.collect();
     Proof::Pairs(PairsProof { symbols, related })
+}
+
+/// What is true of nobody, of one at each location, and of one beside others; who is never seen with whom is never there with whom. Counts of
+/// `n` are filled at random, and with all locations but the entry.
+fn quantified(case: &mut Case, seen: &Seen, random: &mut Random, drop: u32) -> Proof {
+    let p = case.program.clone();
+    let n = p.shared().next().expect("`n`");
+    let counted = random.chance(50);
+    let (symbols, control) = crate::quantified::symbols(case, NAMED_INSTANCES + usize::from(counted));
+    let mut facts: Vec<QuantifiedFact> = Vec::new();
+    let stores: Vec<Env> = seen.states.iter().map(|s| shared_env(&p, s)).collect();
+    let always = true_in(case, random, drop, &self::facts(case, &shared_symbols(&p)), &stores);
+    facts.push(QuantifiedFact { of: Vec::new(), formula: always, rests_on: Vec::new() });
+    for (thread, x) in p.threads.iter_enumerated() {
+        for l in x.code.locations.ids() {
+            let here = |s: &State, i: usize| (s.instances[i].thread, s.instances[i].at) == (thread, l);
+            let all = || seen.states.iter().flat_map(|s| (0..s.instances.len()).map(move |i| (s, i)));
+            let mine: Vec<(&State, usize)> = all().filter(|(s, i)| here(s, *i)).collect();
+            let envs: Vec<Env> = mine.iter().map(|(s, i)| own_env(&p, s, *i)).collect();
+            let formula = true_in(case, random, drop, &self::facts(case, &own_symbols(&p, thread)), &envs);
+            facts.push(QuantifiedFact { of: vec![(thread, vec![l])], formula, rests_on: Vec::new() });
+            for (other, y) in p.threads.iter_enumerated().filter(|(other, _)| thread <= *other) {
+                let copies = |t: program::ThreadId| p.threads[t].copies;
+                if thread == other && copies(thread) == program::Copies::One {
+                    continue;
+                }
+                let beside = |m: LocId| {
+                    let is_there = |s: &State, i: usize| {
+                        let there =
+                            |(j, z): (usize, &program::semantics::Instance)| j != i && (z.thread, z.at) == (other, m);
+                        s.instances.iter().enumerate().any(there)
+                    };
+                    mine.iter().any(|(s, i)| is_there(s, *i))
+                };
+                let never: Vec<LocId> = y.code.locations.ids().filter(|m| !beside(*m)).collect();
+                if !never.is_empty() && !random.chance(drop) {
+                    let of = vec![(thread, vec![l]), (other, never)];
+                    facts.push(QuantifiedFact { of, formula: case.terms.ff(), rests_on: Vec::new() });
+                }
+            }
+        }
+    }
+    let all: Vec<usize> = (0..facts.len()).collect();
+    facts.iter_mut().for_each(|f| f.rests_on = all.clone());
+    let mut counts = Vec::new();
+    if counted {
+        let everywhere = random.chance(50);
+        let places = p.threads.iter_enumerated().map(|(id, x)| {
+            let inner = x.code.locations.ids().filter(|l| *l != x.code.entry);
+            (id, inner.filter(|_| everywhere || random.chance(60)).collect())
+        });
+        counts.push(InstanceCount { variable: n, places: places.collect() });
+    }
+    let shown = p.properties.ids().map(|q| (q, all.clone())).collect();
+    Proof::Quantified(Box::new(QuantifiedProof { symbols, control, facts, counts, shown }))
 }
 
 /// What a certificate of rule `environments` takes for granted: each but the first leaves out what one premise is there for.
@@ -518,6 +574,29 @@ fn check_no_facts_about_two_instances_prove_what_is_violated() {
 }
 
 const PAIRS: Refuter = Refuter { rule: "pairs", copies: &["[*]", ""], first_seed: 30_000, build: pairs };
+
+#[test]
+fn check_no_facts_about_choices_of_instances_prove_what_is_violated() {
+    QUANTIFIED.must_not_fall();
+}
+
+const QUANTIFIED: Refuter = Refuter { rule: "quantified", copies: &["[*]", ""], first_seed: 40_000, build: quantified };
+
+/// A refuter that finds nothing says something only if it finds what is there to be found: what others do, and what is claimed. (What an instance does
+/// itself one more of its thread does as well; `quantified` has certificates that only its own steps break.)
+#[test]
+fn check_the_refuter_of_facts_about_instances_falls_where_steps_of_others_or_claims_are_left_out() {
+    for left_out in ["QU3", "QU4"] {
+        let judge = |case: &Case, proof: &Proof, property: PropertyId| {
+            let Proof::Quantified(proof) = proof else { panic!("a certificate of rule quantified") };
+            let list = checker::rules::quantified::obligations(&case.program, &case.terms, proof, &[property]);
+            let holds = |formula| Again.valid(&case.terms, formula) == OracleAnswer::Valid;
+            list.is_ok_and(|list| list.iter().all(|o| o.premise.name == left_out || holds(o.formula)))
+        };
+        let (_, fallen) = Refuter { copies: &["[*]"], ..QUANTIFIED }.search(40, &judge);
+        assert!(fallen.is_some(), "without {left_out} the rule proves nothing false that the refuter tries");
+    }
+}
 
 /// What is true of two instances is no proof for three: without PA3 the rule would say so.
 #[test]

@@ -106,8 +106,12 @@ pub fn places(task: &Task, names: &[&str]) -> Vec<usize> {
     order.extend(likely(task, names).map(|i| names[i]));
     order.extend(match (size(task) >= LARGE_PROGRAM_ACTIONS, task.is_parametric(), is_annotated(task)) {
         (true, ..) => &["rely", "callers", "reduce"][..],
-        (false, true, false) => &["reduce", "count", "conform", "shape", "callers", "rely", "horn", "explore"],
-        (false, true, true) => &["rely", "reduce", "conform", "shape", "callers", "count", "horn", "explore"],
+        (false, true, false) => {
+            &["reduce", "count", "quantify", "conform", "shape", "callers", "rely", "horn", "explore"]
+        }
+        (false, true, true) => {
+            &["rely", "reduce", "conform", "shape", "callers", "count", "quantify", "horn", "explore"]
+        }
         (false, false, false) => &["explore", "horn"],
         (false, false, true) => &["explore"],
     });
@@ -171,9 +175,17 @@ fn likely(task: &Task, names: &[&str]) -> Option<usize> {
         () if heap => "shape",
         () if !parametric => return None,
         () if is_annotated(task) || has_lock(task) => "rely",
+        () if has_entries_of_threads(task) => "quantify",
         () => "count",
     };
     names.iter().position(|n| *n == name)
+}
+
+/// Whether a thread writes the entry of a map that its own id names: then what holds of two threads is a matter of their entries.
+fn has_entries_of_threads(task: &Task) -> bool {
+    let p = &task.program;
+    let own = |term: logic::Term| matches!(p.terms.app(term), Some((logic::Op::Store, args)) if p.terms.as_symbol(args[1]) == Some(p.tid));
+    p.threads.iter().flat_map(|t| t.code.actions.iter()).flat_map(|a| &a.updates).any(|u| own(u.value))
 }
 
 /// Whether threads keep each other out by locks that are declared as such: then it is their holders that others rely on. Where numbers and flags do it, it is
@@ -187,7 +199,7 @@ fn has_lock(task: &Task) -> bool {
 fn next_likely(likely: &str) -> &'static [&'static str] {
     match likely {
         "count" => &["rely", "horn"],
-        "rely" => &["count"],
+        "rely" | "quantify" => &["count"],
         _ => &[],
     }
 }

@@ -15,9 +15,12 @@
 //!   RD7  written invariants that the proof rests on hold of initial stores, and every step of the program keeps them.
 //!   RD8  a procedure listed as prompt never waits and ends: its calls count for RD6 (`prompt`).
 //!   RD9  every step of the program is one that the relies which the proof rests on allow, seen by any other thread (`premises_hold`).
+//!   RD10 whoever has a monitor (a hidden lock) gives it back without waiting, and nobody has one outside of its owners (`monitors`).
+//! Variables that the certificate hides (`program::hidden`) are left out by RD5; no cut of a caller speaks of them, and no premise that does is used there.
 //! A call by specification uses what RD5 and RD6 show of the callee: every property served by a caller is served by them.
 //! Deliberately absent: spawning units; calls of procedures that may wait do not count as going on.
 
+mod monitors;
 mod premises;
 mod premises_hold;
 mod prompt;
@@ -36,9 +39,9 @@ use program::movers::{Others, primed};
 use program::order::PerformsOrder;
 use program::relation::{Ends, relates};
 use program::symbolic::{CodePiece, PieceBounds, PiecePoint, SymbolicStore, piece};
-use program::{Action, Code, LocId, ProcId, Program, PropertyId, PropertyKind, VarId};
+use program::{Action, ActionId, Code, LocId, ProcId, Program, PropertyId, PropertyKind, VarId};
 use rustc_hash::FxHashSet;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 const RD1: Premise = Premise::new("reduction", "RD1");
@@ -48,6 +51,7 @@ const RD3: Premise = Premise::new("reduction", "RD3");
 const RD2_TO_RD5: Premise = Premise::new("reduction", "RD2 to RD5");
 const RD6: Premise = Premise::new("reduction", "RD6");
 const RD8: Premise = Premise::new("reduction", "RD8");
+const RD10: Premise = Premise::new("reduction", "RD10");
 
 pub(crate) fn check_reduction(session: &mut CheckSession<'_>, c: &Certificate) -> Result<Established, Rejection> {
     let Proof::Reduction(proof) = &c.proof else { return Err(wrong_form()) };
@@ -73,18 +77,24 @@ pub(crate) fn obligations(
     facts.extend(constant_facts(p, terms));
     let premises = WrittenPremises::of(p, terms, proof)?;
     facts.push(premises.invariant);
+    let facts = terms.and(&facts);
     let rule = ReductionRule {
         basis: &basis,
         p,
         terms,
         touches: Touches::new(p, terms),
-        facts: terms.and(&facts),
+        facts,
+        all_facts: terms.and(&[facts, premises.of_hidden]),
         premises,
         claimed,
         prompt: &proof.prompt,
+        hidden: &proof.hidden,
+        owners: needs.owners,
+        monitors: &proof.monitors,
     };
     let mut out = rule.gated()?;
     rule.premises_hold(&mut out);
+    rule.monitors_are_locks(&mut out);
     for (i, unit) in proof.units.iter().enumerate() {
         let served = Served { all: needs.all[i].clone().into(), performing: needs.performing[i].clone().into() };
         rule.unit(unit, &served, needs.performs[i], &mut out)?;
@@ -100,12 +110,19 @@ struct ReductionRule<'a> {
     p: &'a Program,
     terms: &'a Terms,
     touches: Touches<'a>,
-    /// What always holds, the invariants of the certificate included.
+    /// What always holds, the invariants of the certificate included that speak of no hidden variable.
     facts: Term,
+    /// All that always holds in the program itself: only owners of hidden variables are looked at there.
+    all_facts: Term,
     premises: WrittenPremises,
     claimed: &'a [PropertyId],
     /// Procedures whose calls do not wait (RD8), in the order of the certificate.
     prompt: &'a [ProcId],
+    /// Variables that calls are seen without.
+    hidden: &'a [VarId],
+    owners: BTreeSet<ProcId>,
+    /// Locks among them that are given back without waiting (RD10).
+    monitors: &'a [VarId],
 }
 
 /// Some code of the program, and the steps of threads in it.
@@ -115,6 +132,8 @@ struct AnyCode<'a> {
     unit: Option<CodeUnit>,
     whose: String,
     steps: Vec<&'a Action>,
+    /// What calls of owners of hidden variables perform.
+    of_owners: Vec<&'a Action>,
 }
 
 /// Which properties need a unit.
@@ -148,7 +167,12 @@ impl ReductionRule<'_> {
             let performed = |id| unit.is_some_and(|u| u.of_calls.contains(&id));
             let steps = code.actions.iter_enumerated().filter(|(id, a)| a.relation.is_none() || !performed(*id));
             let whose = unit.map_or("an operation".into(), |u| self.basis.name(u.unit));
-            AnyCode { code, unit: unit.map(|u| u.unit), whose, steps: steps.map(|(_, a)| a).collect() }
+            let by_owner = |(id, a): &(ActionId, &Action)| {
+                let callee = unit.and_then(|u| self.basis.under_way(u.unit, a.from));
+                a.relation.is_some() && performed(*id) && callee.is_some_and(|q| self.owners.contains(&q))
+            };
+            let of_owners = code.actions.iter_enumerated().filter(by_owner).map(|(_, a)| a).collect();
+            AnyCode { code, unit: unit.map(|u| u.unit), whose, steps: steps.map(|(_, a)| a).collect(), of_owners }
         };
         units.chain(ops).map(with_steps).collect()
     }
@@ -173,7 +197,7 @@ impl ReductionRule<'_> {
                     }
                 }
                 if !needed.is_empty() {
-                    let may = t.and(&[self.facts, a.guard, obligation::gates(t, a)]);
+                    let may = t.and(&[self.all_facts, a.guard, obligation::gates(t, a)]);
                     goals.push(t.implies(may, t.and(&needed)));
                 }
             }
@@ -209,9 +233,15 @@ impl ReductionRule<'_> {
         let first =
             unit.cuts.iter().filter(|c| c.location == code.entry && c.phase == MoverPhase::Between && c.position == 0);
         let first: Vec<Term> = first.map(|c| c.formula).collect();
-        let entry = t.implies(t.and(&[self.facts, self.entered(unit.unit)]), t.or(&first));
+        let owner = matches!(unit.unit, CodeUnit::Procedure(q) if self.owners.contains(&q));
+        // Callers' runs are looked at in a program that has no hidden variables.
+        let (facts, invariant) = match owner || self.hidden.is_empty() {
+            true => (self.all_facts, t.and(&[self.premises.invariant, self.premises.of_hidden])),
+            false => (self.facts, self.premises.invariant),
+        };
+        let entry = t.implies(t.and(&[facts, self.entered(unit.unit)]), t.or(&first));
         out.push(Obligation::these(&served.all, RD2, format!("the entry of {name}"), entry));
-        let others = self.premises.others(p, t, unit.unit);
+        let others = self.premises.others(p, t, unit.unit, invariant);
         let at_cut: FxHashSet<LocId> = unit.cuts.iter().map(|c| c.location).collect();
         for cut in &unit.cuts {
             let here = format!("{name} at {} ({})", cut.location, code.locations[cut.location].name);
@@ -226,17 +256,17 @@ impl ReductionRule<'_> {
                 .map_err(|c| Rejection::shape(format!("a loop of {name} through {} has no cut", c.0)))?;
             let start =
                 CutStart { unit, code, others: &others, order: order.as_ref(), cut, piece, results: results.clone() };
-            let known = t.and(&[self.facts, cut.formula]);
+            let known = t.and(&[facts, cut.formula]);
             self.gates(&start, known, &here, out);
             let mut core = self.movers(&start);
             core.extend(self.arrivals(&start)?);
             if cut.phase == MoverPhase::Between {
                 // Whoever moves keeps the invariants (RD7), by a step that this unit may rely on (RD9).
-                let invariant = self.premises.invariant;
                 let (after, kept) = (primed(p, t, cut.formula), primed(p, t, invariant));
                 let rely = self.premises.of_a_step(t, unit.unit);
                 let moved = others.step(t.and(&[cut.formula, after, invariant, kept, rely]));
-                core.push(t.implies(t.and(&[moved, kept, rely]), after));
+                let locks = if owner { self.taken_for_themselves(&others) } else { t.tt() };
+                core.push(t.implies(t.and(&[moved, kept, rely, locks]), after));
             }
             let what = format!("the runs of {here}");
             // What is arrived at speaks of the specification only where the unit performs it.
@@ -251,6 +281,11 @@ impl ReductionRule<'_> {
             if let Some(goals) = self.never_waits(&start)? {
                 let what = format!("a prompt procedure goes on, {here}");
                 out.push(Obligation::these(&served.performing, RD8, what, t.implies(known, t.and(&goals))));
+            }
+            if owner && !self.monitors.is_empty() {
+                let what = format!("whoever has a monitor gives it back, {here}");
+                let goals = self.given_back(&start);
+                out.push(Obligation::common(RD10, what, t.implies(known, t.and(&goals))));
             }
             self.ensures(&start, known, &here, out);
         }
@@ -274,6 +309,10 @@ impl ReductionRule<'_> {
                 let copied = self.basis.unit(unit).map(|u| u.copied.as_slice()).unwrap_or_default();
                 let sym = |v: VarId| t.sym(p.vars[v].symbol);
                 parts.extend(copied.iter().map(|(from, copy)| t.eq(sym(*from), sym(*copy))));
+                if self.owners.contains(&q) {
+                    // Nobody has a monitor outside of its owners (RD10).
+                    parts.extend(self.monitors.iter().map(|l| t.ne(sym(*l), t.sym(p.tid))));
+                }
                 t.and(&parts)
             }
         }
@@ -419,7 +458,8 @@ impl ReductionRule<'_> {
                 (_, Some(i)) => t.sym(start.unit.before[i]),
             }
         };
-        let new = |v: VarId| end.store.value(p, t, v);
+        // What is hidden is not compared.
+        let new = |v: VarId| if self.hidden.contains(&v) { old(v) } else { end.store.value(p, t, v) };
         let mut ways = Vec::new();
         let (from, to) = (start.cut.position as usize, position as usize);
         if from == to {

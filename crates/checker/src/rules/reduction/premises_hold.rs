@@ -10,7 +10,7 @@ use super::{AnyCode, ReductionRule};
 use crate::obligation::{self, Obligation, Premise};
 use logic::{Sort, Term};
 use program::call_summaries::CodeUnit;
-use program::{Copies, ThreadId};
+use program::{Action, Copies, ThreadId};
 use std::collections::BTreeSet;
 
 const RD7: Premise = Premise::new("reduction", "RD7");
@@ -26,17 +26,23 @@ impl ReductionRule<'_> {
     /// RD7, for all code of the program.
     fn kept(&self, out: &mut Vec<Obligation>) {
         let (p, t) = (self.p, self.terms);
-        let invariant = self.premises.invariant;
-        if t.is_true(invariant) {
+        let (invariant, of_hidden) = (self.premises.invariant, self.premises.of_hidden);
+        let all = t.and(&[invariant, of_hidden]);
+        if t.is_true(all) {
             return;
         }
-        let initial = t.implies(obligation::initial_store(p, t), invariant);
+        let initial = t.implies(obligation::initial_store(p, t), all);
         out.push(Obligation::common(RD7, "the invariants hold of initial stores", initial));
-        for AnyCode { whose, steps, .. } in self.all_code() {
+        for AnyCode { whose, steps, of_owners, .. } in self.all_code() {
             let mut goals = Vec::new();
-            for a in steps {
-                let may = t.and(&[self.facts, a.guard, obligation::gates(t, a)]);
-                goals.push(t.implies(may, obligation::after(p, t, a, invariant)));
+            let may = |a: &Action, facts: Term| t.and(&[facts, a.guard, obligation::gates(t, a)]);
+            // What calls of owners perform is a step of the runs that their callers are shown to have.
+            for a in steps.iter().chain(&of_owners) {
+                goals.push(t.implies(may(a, self.facts), obligation::after(p, t, a, invariant)));
+            }
+            for a in &steps {
+                let known = t.and(&[self.facts, of_hidden]);
+                goals.push(t.implies(may(a, known), obligation::after(p, t, a, of_hidden)));
             }
             let what = format!("every step of {whose} keeps the invariants");
             out.push(Obligation::common(RD7, what, t.and(&goals)));
@@ -51,14 +57,14 @@ impl ReductionRule<'_> {
         }
         let watcher = t.sym(t.symbol("watcher", Sort::INT));
         let apart = t.and(&[t.lt(t.int(0), watcher), t.ne(watcher, t.sym(p.tid))]);
-        for AnyCode { unit, whose, steps, .. } in self.all_code() {
+        for AnyCode { unit, whose, steps, of_owners, .. } in self.all_code() {
             // The only instance of a thread is no other to itself.
             let alone = |of: ThreadId| p.threads[of].copies == Copies::One && unit == Some(CodeUnit::Thread(of));
             let seen = self.premises.relies.iter().filter(|r| !r.of.is_some_and(alone));
             // A rely speaks of shared variables and `tid` alone.
             let seen: Vec<Term> = seen.map(|r| t.substitute(r.formula, [(p.tid, watcher)])).collect();
             let mut goals = Vec::new();
-            for a in steps {
+            for a in steps.into_iter().chain(of_owners) {
                 let may = t.and(&[self.facts, apart, a.guard, obligation::gates(t, a)]);
                 goals.push(t.implies(may, obligation::two_store(p, t, a, t.and(&seen))));
             }

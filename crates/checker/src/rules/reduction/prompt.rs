@@ -1,7 +1,7 @@
 //! RD8 of rule `reduction`: a procedure that is listed as prompt never waits, and comes to its end.
 //!
 //! In: one cut of a procedure, with the piece of code from it. Out: what must hold there. At every location that is reached the
-//! thread alone can go on; a cut that can be reached from itself has a rank, which is not negative, is over variables that no other
+//! thread alone can go on, an owner also where monitors that it waits for are free; a cut that can be reached from itself has a rank, which is not negative, is over variables that no other
 //! thread changes, and is smaller at every arrival at a cut of the same loop. Between cuts the code has no loop.
 //! Deliberately absent: recursion (a prompt procedure calls by specification only those listed before it: `vet`).
 
@@ -21,7 +21,15 @@ impl ReductionRule<'_> {
         let earlier = &self.prompt[..place];
         let mut out = Vec::new();
         for (at, point) in start.piece.points.iter().filter(|(at, _)| start.code.exit != Some(*at)) {
-            out.push(t.implies(point.reached, self.goes_on(start, *at, point, earlier)));
+            let mut ways = vec![self.goes_on(start, *at, point, earlier)];
+            if self.owners.contains(&q) && !self.monitors.is_empty() {
+                // Whoever has a monitor gives it back without waiting (RD10): it comes to be free.
+                ways.push(t.and(&[
+                    t.not(self.held(start.unit.unit, point)),
+                    self.goes_on(start, *at, &self.freed(point), earlier),
+                ]));
+            }
+            out.push(t.implies(point.reached, t.or(&ways)));
         }
         let here = start.cut.location;
         if !reachable(start.code, here).contains(&here) {
@@ -45,7 +53,7 @@ impl ReductionRule<'_> {
 }
 
 /// The locations that some steps lead to.
-fn reachable(code: &Code, from: LocId) -> FxHashSet<LocId> {
+pub(super) fn reachable(code: &Code, from: LocId) -> FxHashSet<LocId> {
     let mut out = FxHashSet::default();
     let mut todo = vec![from];
     while let Some(at) = todo.pop() {

@@ -9,9 +9,11 @@ use crate::obligation::AllowedSymbols;
 use crate::rejection::{Rejection, SideCondition};
 use evidence::{CutPoint, MoverPhase, Reduced, Reduction};
 use logic::{Sort, Symbol, Terms};
-use program::call_summaries::{CallSummaries, CodeUnit, of_inlining};
-use program::{Code, ProcId, Program, PropertyId, PropertyKind};
+use program::call_summaries::{CallSummaries, CodeUnit, SummarizedUnit, of_inlining};
+use program::hidden::{Hidden, named_in_code};
+use program::{Code, ProcId, Program, PropertyId, PropertyKind, VarId, VarKind};
 use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
 
 /// For each unit of the certificate.
 pub(crate) struct UnitNeeds {
@@ -21,6 +23,8 @@ pub(crate) struct UnitNeeds {
     pub all: Vec<Vec<PropertyId>>,
     /// The claimed properties that rest on what it performs.
     pub performing: Vec<Vec<PropertyId>>,
+    /// The owners of the variables that the certificate hides.
+    pub owners: BTreeSet<ProcId>,
 }
 
 pub(crate) fn vet_reduction(
@@ -50,26 +54,99 @@ pub(crate) fn vet_reduction(
             .procedures
             .get(*q)
             .is_some_and(|x| x.performs.is_some() && x.requires.iter().all(|f| f.formula.is_some()));
-        if !fine || !seen.contains(&CodeUnit::Procedure(*q)) {
-            return Err(Rejection::shape("a procedure used by specification is not shown to perform it"));
+        if !fine {
+            return Err(Rejection::shape("a procedure used by specification has none, or asks for what it requires"));
         }
     }
     for (i, q) in proof.prompt.iter().enumerate() {
         let called = basis.unit(CodeUnit::Procedure(*q)).map(|u| u.called.as_slice()).unwrap_or_default();
         let earlier = &proof.prompt[..i];
-        if !proof.specified.contains(q) || earlier.contains(q) || called.iter().any(|c| !earlier.contains(c)) {
+        if !seen.contains(&CodeUnit::Procedure(*q))
+            || !proof.specified.contains(q)
+            || earlier.contains(q)
+            || called.iter().any(|c| !earlier.contains(c))
+        {
             return Err(Rejection::shape(
                 "a prompt procedure is listed twice, or calls one that is not listed before it",
             ));
         }
     }
+    let owners = hides(program, basis, proof)?;
     for (u, performs) in proof.units.iter().zip(&performs) {
-        let prompt = matches!(u.unit, CodeUnit::Procedure(q) if proof.prompt.contains(&q));
-        unit(basis, terms, u, *performs, prompt)?;
+        let listed = |list: &dyn Fn(ProcId) -> bool| matches!(u.unit, CodeUnit::Procedure(q) if list(q));
+        let owner = listed(&|q| owners.contains(&q));
+        let may = MayHave {
+            performs: *performs,
+            prompt: listed(&|q| proof.prompt.contains(&q)),
+            owner_of_monitors: owner && !proof.monitors.is_empty(),
+            unseen: if owner { &[] } else { &proof.hidden },
+        };
+        unit(basis, terms, u, &may)?;
     }
     let direct: Vec<Vec<usize>> =
         claimed.iter().map(|c| units_of(program, basis, proof, *c)).collect::<Result<_, _>>()?;
-    Ok(needs(basis, proof, claimed, performs, &direct))
+    let has_one = |q: &ProcId| {
+        let named = named_in_code(p, basis.code(CodeUnit::Procedure(*q)));
+        proof.monitors.iter().any(|l| named.contains(l))
+    };
+    if owners.iter().any(|q| has_one(q) && !seen.contains(&CodeUnit::Procedure(*q))) {
+        return Err(Rejection::shape("an owner of monitors is not in the certificate"));
+    }
+    Ok(UnitNeeds { owners, ..needs(basis, proof, claimed, performs, &direct)? })
+}
+
+/// That calls can be seen without the variables that the certificate hides; their owners.
+fn hides(program: &Program, basis: &CallSummaries, proof: &Reduction) -> Result<BTreeSet<ProcId>, Rejection> {
+    let p = &basis.program;
+    if proof.hidden.is_empty() {
+        let none = proof.monitors.is_empty();
+        return if none { Ok(BTreeSet::new()) } else { Err(Rejection::shape("a monitor is not hidden")) };
+    }
+    let may = Hidden::of(program);
+    if proof.hidden.windows(2).any(|w| w[0] >= w[1]) || proof.hidden.iter().any(|v| !may.vars.contains(v)) {
+        return Err(Rejection::shape("a variable is hidden that callers see"));
+    }
+    let hidden = |v: &VarId| proof.hidden.contains(v);
+    let symbols: FxHashSet<Symbol> = proof.hidden.iter().flat_map(|v| [p.vars[*v].symbol, p.vars[*v].primed]).collect();
+    for v in p.shared().filter(|v| !hidden(v)) {
+        let mut access = p.vars[v].access.iter().flat_map(|a| a.formula.into_iter().chain(a.writing));
+        if access.any(|f| p.terms.free_symbols(f).iter().any(|s| symbols.contains(s))) {
+            let name = &p.vars[v].name;
+            return Err(Rejection::shape(format!("who may access `{name}` depends on a hidden variable")));
+        }
+    }
+    let mut owners = BTreeSet::new();
+    for u in &basis.units {
+        if !named_in_code(p, basis.code(u.unit)).iter().any(hidden) {
+            continue;
+        }
+        match u.unit {
+            CodeUnit::Procedure(q) if proof.specified.contains(&q) && may.owners.contains(&q) => {
+                owners.insert(q);
+            }
+            CodeUnit::Procedure(_) if !is_root(p, u.unit) => {}
+            _ => return Err(Rejection::shape(format!("{} names a hidden variable", basis.name(u.unit)))),
+        }
+    }
+    for q in &owners {
+        let called = basis.unit(CodeUnit::Procedure(*q)).map(|u| u.called.as_slice()).unwrap_or_default();
+        if called.iter().any(|c| owners.contains(c)) {
+            return Err(Rejection::shape("an owner of hidden variables calls another by specification"));
+        }
+    }
+    let atomic = |u: &SummarizedUnit| {
+        let inside = u.inside.iter().filter(|(_, q)| owners.contains(q));
+        inside.into_iter().any(|(at, _)| basis.code(u.unit).locations[*at].in_atomic_block)
+    };
+    if basis.units.iter().any(atomic) {
+        return Err(Rejection::shape("an owner of hidden variables is called inside an atomic block"));
+    }
+    let zero = p.terms.int(0);
+    let lock = |v: &VarId| p.vars[*v].kind == VarKind::Lock && p.vars[*v].initial == Some(zero);
+    if proof.monitors.iter().any(|v| !hidden(v) || !lock(v) || p.vars[*v].sort != Sort::INT) {
+        return Err(Rejection::shape("a monitor is not hidden, or no lock that begins free"));
+    }
+    Ok(owners)
 }
 
 fn performing(p: &Program, proof: &Reduction, claimed: &[PropertyId], unit: CodeUnit) -> bool {
@@ -78,7 +155,18 @@ fn performing(p: &Program, proof: &Reduction, claimed: &[PropertyId], unit: Code
     proof.specified.contains(&q) || claimed.contains(property)
 }
 
-fn unit(basis: &CallSummaries, terms: &Terms, u: &Reduced, performs: bool, prompt: bool) -> Result<(), Rejection> {
+/// What the certificate of a unit may have.
+struct MayHave<'a> {
+    performs: bool,
+    prompt: bool,
+    /// Then it has ranks inside its runs.
+    owner_of_monitors: bool,
+    /// Hidden variables, which no cut of the unit names.
+    unseen: &'a [VarId],
+}
+
+fn unit(basis: &CallSummaries, terms: &Terms, u: &Reduced, may: &MayHave<'_>) -> Result<(), Rejection> {
+    let (performs, prompt) = (may.performs, may.prompt);
     let p = &basis.program;
     let code = basis.code(u.unit);
     let name = basis.name(u.unit);
@@ -115,11 +203,13 @@ fn unit(basis: &CallSummaries, terms: &Terms, u: &Reduced, performs: bool, promp
     // No other thread changes these.
     let constants = program::access::constants(p).into_iter().map(|v| p.vars[v].symbol);
     let steady: FxHashSet<Symbol> = own.iter().copied().chain(constants).chain([p.tid]).collect();
-    let mut between = AllowedSymbols::shared(p);
+    let shared = p.shared().filter(|v| !may.unseen.contains(v));
+    let mut between: Vec<Symbol> = shared.map(|v| p.vars[v].symbol).collect();
     between.extend(own);
     between.push(p.tid);
     let mut within = between.clone();
-    within.extend(&u.before);
+    let seen = p.shared().zip(&u.before).filter(|(v, _)| !may.unseen.contains(v));
+    within.extend(seen.map(|(_, s)| *s));
     // The values of variables along a run speak of the inputs of its steps.
     let chosen = || code.actions.iter().flat_map(|a| a.inputs.iter().copied()).chain(u.before.iter().copied());
     let between = AllowedSymbols::new(p, between).reserving(chosen());
@@ -131,7 +221,10 @@ fn unit(basis: &CallSummaries, terms: &Terms, u: &Reduced, performs: bool, promp
             Some(r) if prompt && terms.free_symbols(r).iter().any(|s| !steady.contains(s)) => {
                 return wrong("a rank of a prompt procedure speaks of what others may change");
             }
-            Some(_) if !prompt && c.phase != MoverPhase::Left => {
+            Some(_) if !prompt && c.phase == MoverPhase::Between => {
+                return wrong("only cuts among left movers have a rank");
+            }
+            Some(_) if !prompt && !may.owner_of_monitors && c.phase != MoverPhase::Left => {
                 return wrong("only cuts among left movers have a rank");
             }
             _ => {}
@@ -236,7 +329,7 @@ fn needs(
     claimed: &[PropertyId],
     performs: Vec<bool>,
     direct: &[Vec<usize>],
-) -> UnitNeeds {
+) -> Result<UnitNeeds, Rejection> {
     let called: Vec<Vec<usize>> = proof
         .units
         .iter()
@@ -252,7 +345,8 @@ fn needs(
         })
         .collect();
     let n = proof.units.len();
-    let mut out = UnitNeeds { performs, all: vec![Vec::new(); n], performing: vec![Vec::new(); n] };
+    let mut out =
+        UnitNeeds { performs, all: vec![Vec::new(); n], performing: vec![Vec::new(); n], owners: BTreeSet::new() };
     for (c, direct) in claimed.iter().zip(direct) {
         let mut reached: FxHashSet<usize> = FxHashSet::default();
         let mut todo = direct.clone();
@@ -262,6 +356,10 @@ fn needs(
         }
         while let Some(u) = todo.pop() {
             if reached.insert(u) {
+                let callees = basis.unit(proof.units[u].unit).map(|r| r.called.as_slice()).unwrap_or_default();
+                if callees.len() != called[u].len() {
+                    return Err(Rejection::shape("a procedure used by specification is not shown to perform it"));
+                }
                 used.extend(&called[u]);
                 todo.extend(&called[u]);
             }
@@ -275,5 +373,5 @@ fn needs(
             }
         }
     }
-    out
+    Ok(out)
 }

@@ -420,6 +420,7 @@ impl<'u> Emitter<'u> {
             kind,
             initial,
             access: None,
+            private: false,
             origin,
         });
         self.vars.insert(slot, id);

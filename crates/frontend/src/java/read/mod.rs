@@ -286,6 +286,7 @@ impl<'a> Reader<'a> {
             match child.kind() {
                 "static" => out.is_static = true,
                 "final" => out.is_final = true,
+                "private" => out.is_private = true,
                 "volatile" => out.is_volatile = true,
                 "synchronized" => out.is_synchronized = true,
                 "abstract" => out.is_abstract = true,

@@ -6,7 +6,9 @@ use super::Translation;
 use super::build::*;
 use super::types::Ty;
 use crate::java::tree::{ClassForm, JavaClass, JavaExpr, JavaExprKind, JavaField, JavaUnit};
-use crate::lang::ast::{self, AssignedValue, Foreign, Item, ItemKind, SourceSpan, Spanned, Stmt, StmtKind, VarDecl};
+use crate::lang::ast::{
+    self, AssignedValue, Foreign, Item, ItemKind, Privacy, SourceSpan, Spanned, Stmt, StmtKind, VarDecl,
+};
 use base::Span;
 
 /// A part of an object of the library or of an array: its name, its type in the model, its first value.
@@ -177,7 +179,19 @@ impl<'a> Translation<'a> {
     }
 
     fn declared(&mut self, text: String, ty: ast::Type, value: Option<ast::Expr>, span: Span) -> VarDecl {
-        VarDecl { name: name(text, span), ty, value, access: Vec::new(), span: SourceSpan(span) }
+        VarDecl {
+            name: name(text, span),
+            ty,
+            value,
+            access: Vec::new(),
+            privacy: Privacy::Seen,
+            span: SourceSpan(span),
+        }
+    }
+
+    /// Of a class that is checked for any callers: what they need not see.
+    fn privacy(&self, private: bool) -> Privacy {
+        if self.alone && private { Privacy::IfPossible } else { Privacy::Seen }
     }
 
     /// The object that a static field begins with, where it is a new one; of every other beginning nothing is known, which is said.
@@ -205,6 +219,7 @@ impl<'a> Translation<'a> {
                         let is_data = part.name == "data";
                         let first = part.first.filter(|_| plain || !is_data);
                         let mut var = self.declared(format!("{key}.{}", part.name), part.ty, first, span);
+                        var.privacy = self.privacy(field.modifiers.is_private || !is_data);
                         if is_data {
                             var.access = self.access(class, field);
                         }
@@ -222,6 +237,10 @@ impl<'a> Translation<'a> {
                     continue;
                 }
                 let constant = field.value.as_ref().and_then(|v| self.constant(v, &ty));
+                if self.alone && field.modifiers.is_final && constant.is_some() && !self.is_paper_lock(field) {
+                    // Wherever it is named, its value stands.
+                    continue;
+                }
                 let value = match constant {
                     Some(value) => self.constant_value(value, &ty, span),
                     None => self.default_value(&ty, span),
@@ -229,6 +248,7 @@ impl<'a> Translation<'a> {
                 let tp = self.tp_type(&ty, span);
                 let mut var = self.declared(key.clone(), tp, Some(value).filter(|_| plain), span);
                 var.access = self.access(class, field);
+                var.privacy = self.privacy(field.modifiers.is_private);
                 if self.is_paper_lock(field) {
                     (var.ty, var.value) = (Spanned::new(ast::TypeKind::Lock, span), None);
                 }
@@ -250,7 +270,8 @@ impl<'a> Translation<'a> {
                 continue;
             }
             let monitor = Spanned::new(ast::TypeKind::Lock, class.name_span);
-            let var = self.declared(format!("{key}.monitor"), monitor, None, class.name_span);
+            let mut var = self.declared(format!("{key}.monitor"), monitor, None, class.name_span);
+            var.privacy = self.privacy(true);
             items.push(Spanned::new(ItemKind::Var(var), class.name_span));
             let set = ast::TypeKind::Set(Box::new(Spanned::new(ast::TypeKind::Int, class.name_span)));
             let waiting = Spanned::new(set, class.name_span);

@@ -99,7 +99,14 @@ impl<'a> Translation<'a> {
         let kind = |kind| Spanned::new(kind, span);
         let ty = kind(ast::TypeKind::Map(Box::new(kind(ast::TypeKind::Int)), Box::new(kind(ast::TypeKind::Bool))));
         let value = Some(foreign(Foreign::Everywhere(boolean(false, span)), span));
-        let var = VarDecl { name: name(INTERRUPTED, span), ty, value, access: Vec::new(), span: SourceSpan(span) };
+        let var = VarDecl {
+            name: name(INTERRUPTED, span),
+            ty,
+            value,
+            access: Vec::new(),
+            privacy: ast::Privacy::Seen,
+            span: SourceSpan(span),
+        };
         let item: Item = Spanned::new(ItemKind::Var(var), span);
         self.items.insert(0, item);
     }

@@ -45,8 +45,13 @@ impl<'a> Translation<'a> {
             let kept = self.bind("monitor", &receiver.ty.clone(), super::place::as_value(object.clone()), on.span);
             receiver.base = Base::Heap(kept);
         }
-        self.with_monitor(receiver, on.span, |t| t.scoped(|t| t.stmts(body)));
-        let _ = span;
+        self.with_monitor(receiver, on.span, |t| {
+            t.scoped(|t| {
+                t.stmts(body);
+                // Annotations at the end of the block stand inside the monitor.
+                t.notes_before(span.file, span.end);
+            });
+        });
     }
 
     pub(super) fn synchronized_method(
@@ -62,7 +67,12 @@ impl<'a> Translation<'a> {
             let named = Some(Named::Of("this".into(), None));
             Receiver { base: Base::Heap(this), ty, named, object: Some("this".into()), length: None }
         };
-        self.with_monitor(receiver, method.name_span, |t| t.scoped(|t| t.stmts(body)));
+        self.with_monitor(receiver, method.name_span, |t| {
+            t.scoped(|t| {
+                t.stmts(body);
+                t.notes_before(method.span.file, method.body_span.end);
+            });
+        });
     }
 
     fn with_monitor(&mut self, receiver: Receiver, span: Span, body: impl FnOnce(&mut Self)) {

@@ -39,7 +39,12 @@ impl<'a> Translation<'a> {
                     self.notes.pass_over(block.span);
                 }
             }
-            for method in class.methods.iter().filter(|m| m.body.is_some()) {
+            for method in &class.methods {
+                let owner = Owner::Method(class.name.clone(), method_index(class, method));
+                let says = self.notes.of(&owner).any(|n| matches!(n.kind, NoteKind::Performs(_)));
+                if method.body.is_none() && !(says && class.form == ClassForm::Class) {
+                    continue;
+                }
                 if self.is_entry(unit, class, method) {
                     let proc = self.want_method(class, method);
                     self.entries.insert(proc);
@@ -363,7 +368,8 @@ impl<'a> Translation<'a> {
             let access = ghost.note.access.iter().filter_map(|n| self.access_clause(n, keys)).collect();
             let ty = self.tp_type(&ghost.ty, span);
             let text = name(format!("{}.{}", ghost.class, ghost.name), span);
-            let var = ast::VarDecl { name: text, ty, value, access, span: SourceSpan(span) };
+            let var =
+                ast::VarDecl { name: text, ty, value, access, privacy: ast::Privacy::Seen, span: SourceSpan(span) };
             items.push(Spanned::new(ItemKind::Var(var), span));
         }
         items.append(&mut self.items);
@@ -435,7 +441,7 @@ impl<'a> Translation<'a> {
             NoteKind::Set(place, value) => {
                 let (place, value) = (self.formula(&place, Names::Now), self.formula(&value, Names::Now));
                 if let (Some(place), Some(value)) = (place, value) {
-                    self.push_stmt(assign(place, value, span));
+                    self.push_ghost(assign(place, value, span));
                 }
             }
             NoteKind::Ghost(ghost) => {
@@ -454,6 +460,23 @@ impl<'a> Translation<'a> {
             NoteKind::NonNull => self.frame.non_null = Some(span),
             _ => self.wrong_note(span, "this annotation has no meaning before a statement"),
         }
+    }
+
+    /// A ghost variable changes together with the step before it, if that changes something shared: what is seen of ghosts is where the author put them,
+    /// and no run of the program depends on it.
+    fn push_ghost(&mut self, set: ast::Stmt) {
+        let span = set.span;
+        let stmts = self.frame.blocks.last_mut().expect("a body has a block");
+        let witness = |s: &ast::Stmt| matches!(s.kind, ast::StmtKind::Witness(_));
+        let at = stmts.iter().rposition(|s| !witness(s)).filter(|at| changes_shared(&stmts[*at]));
+        let Some(at) = at else { return self.push_stmt(set) };
+        let before = std::mem::replace(&mut stmts[at], set.clone());
+        let mut parts = match before.kind {
+            ast::StmtKind::Atomic(block) => block.kind,
+            _ => vec![before],
+        };
+        parts.push(set);
+        stmts[at] = step(parts, span);
     }
 
     /// The invariants written before a loop, which may name what its head declares, and by `\old` the state at the call.
@@ -545,6 +568,32 @@ fn map_depth(ty: &Ty) -> usize {
     match ty {
         Ty::Map(_, to) => 1 + map_depth(to),
         _ => 0,
+    }
+}
+
+/// One step that changes something shared.
+fn changes_shared(stmt: &ast::Stmt) -> bool {
+    let shared = |place: &Expr| {
+        let mut place = place;
+        loop {
+            match &place.kind {
+                ast::ExprKind::Index(base, _) => place = base,
+                ast::ExprKind::Field(..) => return true,
+                // Statics have the name of their class before theirs.
+                ast::ExprKind::Name(n, _) => return n.contains('.'),
+                _ => return false,
+            }
+        }
+    };
+    match &stmt.kind {
+        ast::StmtKind::Acquire(_) | ast::StmtKind::Release(_) => true,
+        ast::StmtKind::Assign { targets, .. } => targets.iter().all(shared),
+        ast::StmtKind::Atomic(block) => {
+            let assigns = |s: &ast::Stmt| matches!(s.kind, ast::StmtKind::Assign { .. }) && changes_shared(s);
+            let check = |s: &ast::Stmt| matches!(s.kind, ast::StmtKind::Check { .. });
+            block.kind.iter().all(|s| check(s) || assigns(s)) && block.kind.last().is_some_and(assigns)
+        }
+        _ => false,
     }
 }
 

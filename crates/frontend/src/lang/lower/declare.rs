@@ -6,7 +6,8 @@
 
 use super::{Lowering, scan};
 use crate::lang::ast::{
-    AccessClause, ExprKind, Item, ItemKind, MemberKind, Name, Proc, SourceTree, StmtKind, Type, TypeKind, VarDecl,
+    AccessClause, ExprKind, Item, ItemKind, MemberKind, Name, Privacy, Proc, SourceTree, StmtKind, Type, TypeKind,
+    VarDecl,
 };
 use crate::lang::codes;
 use crate::lang::resolve::{Allowed, CallableDecl, Members, NameTable, NameView, Named, TypeName, nearest};
@@ -269,7 +270,12 @@ impl<'a> Lowering<'a> {
         let origin = self.origin(var.span.0);
         let kind = if is_lock(&var.ty) { VarKind::Lock } else { VarKind::Plain };
         let name = self.unique_name(&var.name.kind);
-        Some(self.program.add_var(&name, sort, Scope::Shared, kind, None, origin))
+        let id = self.program.add_var(&name, sort, Scope::Shared, kind, None, origin);
+        self.program.vars[id].private = var.privacy != Privacy::Seen;
+        if var.privacy == Privacy::Private {
+            self.private.push((id, var.name.span));
+        }
+        Some(id)
     }
 
     fn initial_value(&mut self, var: &VarDecl, id: VarId) {

@@ -81,6 +81,8 @@ pub(crate) struct Lowering<'a> {
     in_spec: bool,
     /// Fields of type `lock`: free in a new object.
     lock_fields: FxHashSet<VarId>,
+    /// Variables that are declared `private`, each with its name.
+    private: Vec<(VarId, Span)>,
     /// Locals of type `lock`.
     local_locks: FxHashSet<VarId>,
     /// Which threads have ended, where some thread is joined.
@@ -118,6 +120,7 @@ impl<'a> Lowering<'a> {
             typing: Typing::new(sources, Program::new(sources.file(parsed.file).name.clone())),
             in_spec: false,
             lock_fields: FxHashSet::default(),
+            private: Vec::new(),
             local_locks: FxHashSet::default(),
             ended: None,
             joined: scan::Joined::Nothing,
@@ -141,6 +144,22 @@ impl<'a> Lowering<'a> {
         self.fresh_objects();
         if self.diagnostics.is_empty() {
             once::at_most_once(&mut self.program);
+            self.private_is_hidden();
+        }
+    }
+
+    /// What is declared private must be hidden from callers.
+    fn private_is_hidden(&mut self) {
+        if self.private.is_empty() {
+            return;
+        }
+        let hidden = program::hidden::Hidden::of(&self.program);
+        for (v, span) in std::mem::take(&mut self.private) {
+            if let Some(why) = hidden.seen.get(&v) {
+                let message = format!("`{}` cannot be private: {why}", self.program.vars[v].name);
+                let hint = "only procedures that say what they perform without it may name a private variable";
+                self.report(Diagnostic::error(codes::CANNOT_HIDE, span, message).label("seen by callers").hint(hint));
+            }
         }
     }
 

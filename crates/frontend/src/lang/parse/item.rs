@@ -6,8 +6,8 @@
 use super::Parser;
 use crate::lang::ast::{
     AccessClause, ActionDecl, Clause, ClauseKind, CopiesClause, Expr, Idling, Item, ItemKind, MachineDecl,
-    MachinePartKind, Member, MemberKind, Name, ObjectDecl, Performs, PerformsKind, Proc, ProcForm, Spanned, StateRole,
-    ThreadDecl, VarDecl,
+    MachinePartKind, Member, MemberKind, Name, ObjectDecl, Performs, PerformsKind, Privacy, Proc, ProcForm, Spanned,
+    StateRole, ThreadDecl, VarDecl,
 };
 use crate::lang::codes;
 use crate::lang::resolve::{foreign_word, nearest};
@@ -86,6 +86,11 @@ impl Parser<'_> {
             Token::Var => {
                 self.bump();
                 ItemKind::Var(self.var(VarForm::Variable))
+            }
+            Token::Private if self.peek_at(1) == Token::Var => {
+                self.bump();
+                self.bump();
+                ItemKind::Var(VarDecl { privacy: Privacy::Private, ..self.var(VarForm::Variable) })
             }
             Token::Init => ItemKind::Init(self.formula()),
             Token::Invariant => ItemKind::Invariant(self.formula()),
@@ -222,7 +227,7 @@ impl Parser<'_> {
             }
         }
         self.expect_end();
-        VarDecl { name, ty, value, access, span: self.place_since(start) }
+        VarDecl { name, ty, value, access, privacy: Privacy::Seen, span: self.place_since(start) }
     }
 
     /// `[i][j] e`.

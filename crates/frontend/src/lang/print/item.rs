@@ -6,7 +6,7 @@ use super::expr::{Hold, expr_text, params_to, performs_to, type_to};
 use super::{Printer, Size};
 use crate::lang::ast::{
     AccessClause, Clause, ClauseKind, CopiesClause, Expr, Idling, Item, ItemKind, MachinePart, MachinePartKind, Member,
-    MemberKind, Name, Performs, PerformsKind, Proc, ProcForm, StateRole, ThreadDecl, VarDecl,
+    MemberKind, Name, Performs, PerformsKind, Privacy, Proc, ProcForm, StateRole, ThreadDecl, VarDecl,
 };
 use base::Span;
 
@@ -123,6 +123,9 @@ impl Printer<'_> {
     }
 
     fn var(&mut self, var: &VarDecl, form: Form) {
+        if var.privacy == Privacy::Private {
+            self.out.push_str("private ");
+        }
         if form != Form::Field {
             self.out.push_str("var ");
         }

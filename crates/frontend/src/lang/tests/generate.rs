@@ -64,6 +64,7 @@ impl Generator {
             ty: self.ty(3),
             value: self.maybe(|g| g.expr(2)),
             access: if self.random.chance(33) { vec![self.access()] } else { Vec::new() },
+            privacy: Privacy::Seen,
             span: SourceSpan(no_span()),
         }
     }

@@ -232,6 +232,7 @@ refuters! { RULES;
     check_no_assumption_about_others_proves_what_is_violated "assume-guarantee" 100_000;
     check_no_environments_prove_what_is_violated "environments" 200_000;
     check_no_facts_about_two_instances_prove_what_is_violated "pairs" 250_000;
+    check_no_facts_about_choices_of_instances_prove_what_is_violated "quantified" 1_700_000;
     check_no_counters_prove_what_is_violated "counting" 300_000;
     check_no_search_proves_what_is_violated "search" 400_000;
     check_no_views_prove_what_is_violated "views" 500_000;

@@ -27,11 +27,12 @@ use testkit::random::{self, Knobs};
 
 const NONE: &[(&str, &str)] = &[];
 
-pub(super) const RULES: [Subject; 13] = [
+pub(super) const RULES: [Subject; 14] = [
     Subject { name: "rely-guarantee", program: wide, certain: violated, method: horn, options: &[("bias", "modular")] },
     Subject { name: "assume-guarantee", program: wide, certain: violated, method: rely, options: NONE },
     Subject { name: "environments", program: fixed, certain: violated, method: horn, options: &[("bias", "none")] },
     Subject { name: "pairs", program: crowded, certain: violated, method: horn, options: &[("bias", "none")] },
+    Subject { name: "quantified", program: crowded, certain: violated, method: quantify, options: NONE },
     Subject { name: "counting", program: wide, certain: violated, method: count, options: NONE },
     Subject { name: "search", program: fixed, certain: violated, method: explore, options: NONE },
     Subject { name: "views", program: heap, certain: violated_in_the_heap, method: shape, options: NONE },
@@ -65,6 +66,9 @@ fn rely() -> Arc<dyn Method> {
 }
 fn count() -> Arc<dyn Method> {
     Arc::new(methods::Count)
+}
+fn quantify() -> Arc<dyn Method> {
+    Arc::new(methods::Quantify)
 }
 fn explore() -> Arc<dyn Method> {
     Arc::new(methods::Explore)
