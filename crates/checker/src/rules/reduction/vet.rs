@@ -83,8 +83,14 @@ pub(crate) fn vet_reduction(
         };
         unit(basis, terms, u, &may)?;
     }
-    let direct: Vec<Vec<usize>> =
-        claimed.iter().map(|c| units_of(program, basis, proof, *c)).collect::<Result<_, _>>()?;
+    let without_unit = proof.specified.iter().any(|q| !seen.contains(&CodeUnit::Procedure(*q)));
+    let direct = claimed.iter().map(|c| units_of(program, basis, proof, *c)).collect::<Result<Vec<_>, _>>();
+    let direct = match direct {
+        Err(_) if without_unit => {
+            return Err(Rejection::shape("a procedure used by specification is not shown to perform it"));
+        }
+        found => found?,
+    };
     let has_one = |q: &ProcId| {
         let named = named_in_code(p, basis.code(CodeUnit::Procedure(*q)));
         proof.monitors.iter().any(|l| named.contains(l))
