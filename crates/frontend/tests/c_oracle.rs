@@ -32,22 +32,23 @@ const TYPES: [&str; 9] =
     ["signed char", "unsigned char", "short", "unsigned short", "int", "unsigned", "long", "unsigned long", "_Bool"];
 
 /// Two threads that take turns, two statements in each, and the end of the program. `local` is the first value of the
-/// threads' variable `l`, `statement` the one of a number.
+/// threads' variable `l`, `statement` the one of a number. The statements stand under a mutex: bit-fields that two threads store with
+/// no lock are outside the model, whose turn it is or not.
 fn in_turns<G>(
     out: &mut String,
     of: &mut G,
     local: impl Fn(&mut G) -> usize,
     statement: impl Fn(&mut G, usize) -> String,
 ) {
-    out.push_str("volatile int turn;\n");
+    out.push_str("volatile int turn;\npthread_mutex_t whole = PTHREAD_MUTEX_INITIALIZER;\n");
     for thread in 0..2 {
         let _ = writeln!(out, "void *f{thread}(void *unused) {{\n  int l = {};", local(of));
         for round in 0..2 {
-            let _ = writeln!(out, "  while (turn != {})\n    ;", round * 2 + thread);
+            let _ = writeln!(out, "  while (turn != {})\n    ;\n  pthread_mutex_lock(&whole);", round * 2 + thread);
             for i in 0..2 {
                 let _ = writeln!(out, "  {}", statement(of, round * 2 + i));
             }
-            let _ = writeln!(out, "  turn = {};", round * 2 + thread + 1);
+            let _ = writeln!(out, "  pthread_mutex_unlock(&whole);\n  turn = {};", round * 2 + thread + 1);
         }
         out.push_str("  return 0;\n}\n");
     }
