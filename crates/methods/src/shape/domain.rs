@@ -10,6 +10,7 @@ use super::heap::{ChangingView, lost};
 use super::leaks::begins;
 use super::meet::{meet_views, project_view};
 use super::model::{CellKind, Firing, InitialValue, Model, ShapeRoutine, Stored};
+use super::names;
 use super::prune::prune_view;
 use super::quantified::{Base, Grown, OwnSteps};
 use super::spine::forget_left;
@@ -88,7 +89,7 @@ impl Domain<'_> {
             alarms.push(alarm);
             return None;
         }
-        Some(self.model.canonical(&view))
+        Some(names::canonical(self.model, &view))
     }
     /// Follows private steps from a settled view; everything that must be stored goes to `out`. A view that was met before is followed once; one
     /// that leads back to itself is stored.
@@ -380,7 +381,7 @@ impl Base for Domain<'_> {
         for mut v in starts {
             v.vars.resize(self.model.globals.len() + self.model.frame, ANY);
             if self.model.object.is_some() {
-                out.push(self.model.canonical(&v));
+                out.push(names::canonical(self.model, &v));
                 continue;
             }
             for routine in &self.model.routines {
@@ -392,7 +393,7 @@ impl Base for Domain<'_> {
                     };
                 }
                 v.control = routine.first + routine.entry.0 as u16;
-                out.push(self.model.canonical(&v));
+                out.push(names::canonical(self.model, &v));
             }
         }
         out
@@ -434,7 +435,7 @@ impl Base for Domain<'_> {
                 let mut seen = project_view(self.model, &o.view, t);
                 if self.model.routine_at(t.control).is_none() {
                     forget_left(self.model, &mut seen);
-                    seen = self.model.canonical(&seen);
+                    seen = names::canonical(self.model, &seen);
                 }
                 if let Some((routine, _)) = self.model.routine_at(t.control) {
                     let before = seen.witnessed;
@@ -503,5 +504,5 @@ fn footprint(model: &Model, routine: &ShapeRoutine, step: u16, sc: &PackedView) 
             *v = ANY;
         }
     }
-    model.canonical_names(&out)
+    model.canonical(&out)
 }

@@ -418,5 +418,5 @@ pub(crate) fn project_view(model: &Model, pair: &PackedView, t: &PackedView) -> 
     if !model.takes.is_empty() {
         takes::witnessed(model, pair, &mut view);
     }
-    model.canonical(&view)
+    super::names::canonical(model, &view)
 }

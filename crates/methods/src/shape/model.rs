@@ -255,18 +255,8 @@ impl Model {
             _ => None,
         })
     }
-    /// The canonical form of a view, with as much as the model keeps.
-    pub(crate) fn canonical(&self, view: &PackedView) -> PackedView {
-        if !matches!(self.precision, Precision::Exact | Precision::OwnLocks) {
-            let mut few = view.clone();
-            super::names::drop_names(self, &mut few);
-            self.canonical_names(&few)
-        } else {
-            self.canonical_names(view)
-        }
-    }
     /// The canonical form of a view with all its names.
-    pub(crate) fn canonical_names(&self, view: &PackedView) -> PackedView {
+    pub(crate) fn canonical(&self, view: &PackedView) -> PackedView {
         let mut out = view.canonical();
         if matches!(self.precision, Precision::OwnLocks | Precision::FewNames) {
             let others = bit(FREE) | bit(THIRD);

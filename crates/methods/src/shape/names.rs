@@ -8,12 +8,22 @@
 //! On which side of the one key a cell is stays known of each reference: a search goes on by it.
 //! Decision 175.
 
-use super::model::{Model, Stored};
+use super::model::{Model, Precision, Stored};
 use super::types::ShapeType;
 use super::view::{ANY, Code, OWN, PackedView, TRUE, bit, is_cell};
 
+/// The canonical form of a view, with as many names as the model keeps.
+pub(crate) fn canonical(model: &Model, view: &PackedView) -> PackedView {
+    if matches!(model.precision, Precision::Exact | Precision::OwnLocks) {
+        return model.canonical(view);
+    }
+    let mut few = view.clone();
+    drop_names(model, &mut few);
+    model.canonical(&few)
+}
+
 /// Gives the references that need no name several values.
-pub(crate) fn drop_names(model: &Model, view: &mut PackedView) {
+fn drop_names(model: &Model, view: &mut PackedView) {
     let Some((routine, _)) = model.routine_at(view.control) else { return };
     let of_list = |class| model.spine.as_ref().is_none_or(|s| s.class == class);
     let base = model.globals.len();
