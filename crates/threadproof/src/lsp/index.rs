@@ -53,6 +53,7 @@ pub const KEYWORDS: [&str; 74] = [
     "op",
     "or",
     "performs",
+    "private",
     "proc",
     "readable_if",
     "release",

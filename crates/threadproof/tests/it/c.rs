@@ -186,5 +186,5 @@ fn check_each_assertion_has_its_line_and_unreached_ones_are_told() {
     let output = threadproof(&["verify", &scratch.file("two.c", &fine), "--time", "20s"]);
     let said = format!("{}{}", stdout(&output), stderr(&output));
     assert_eq!(code(&output), 0, "{said}");
-    assert!(said.contains("W0514") && said.contains("not reached: by any of 60 executions: lines 12"), "{said}");
+    assert!(said.contains("W0514") && said.contains("not reached: by any of 60 executions: line 12"), "{said}");
 }

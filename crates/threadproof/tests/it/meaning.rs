@@ -59,7 +59,7 @@ fn check_what_was_not_asked_is_listed_and_check_all_asks_for_it() {
     assert_eq!(exit, 0);
     assert_eq!(
         missing,
-        ["data races", "overflow", "deadlock", "memory safety", "leaks", "division by zero", "unlocking"]
+        ["data races", "overflow", "deadlock", "memory safety", "leaks", "division by zero", "unlocking", "shifts"]
     );
     assert_eq!(report(&divides, &["--check", "all"]).0, 1, "it divides by zero");
 }
