@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 /// Words that have a meaning of their own.
-pub const KEYWORDS: [&str; 74] = [
+pub const KEYWORDS: [&str; 75] = [
     "accessible_if",
     "acquire",
     "assert",
